@@ -5,40 +5,66 @@ import { benchPolicy } from './policy.ts';
 import { type Program, startProgram } from './process.ts';
 
 const HERE = import.meta.dir;
-const ROOT = join(HERE, '..');
+const MAIN = join(HERE, '../src/main.ts');
 
 export interface Bench {
   readonly upstream: Program;
+  /** Where providers of a policy find the upstream. */
+  readonly address: string;
   readonly floor: Program;
   readonly signalbox: Program;
   readonly key: string;
+  /** Starts another Signalbox in front of the same upstream, with a policy of its own. */
+  start(policy: string): Promise<Program>;
   stop(): Promise<void>;
 }
 
 /** Starts the upstream, the floor in front of it, and Signalbox in full: key, schema, policy, decision, durable ledger. */
 export async function startBench(): Promise<Bench> {
-  const folder = mkdtempSync(join(tmpdir(), 'signalbox-bench-'));
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const bun = process.execPath;
-  const upstream = await startProgram([bun, join(HERE, 'upstream.ts')], /^(\d+)\n/);
+  const upstream = await startUpstream();
   const address = `http://127.0.0.1:${upstream.port}/v1`;
-  const floor = await startProgram([bun, join(HERE, 'floor.ts'), address], /^(\d+)\n/, {
+  const floor = await startProgram([process.execPath, join(HERE, 'floor.ts'), address], /^(\d+)\n/, {
     BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
   });
-  const key = `sb_live_bench0000000_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')}`;
-  writeFileSync(join(folder, 'policy.yaml'), benchPolicy(address));
-  const signalbox = await startProgram(
-    [join(ROOT, 'src/main.ts'), 'serve', '--port', '0', '--data', join(folder, 'data'), '--policies', folder],
-    /127\.0\.0\.1:(\d+)/,
-    { SIGNALBOX_API_KEY: key },
-  );
+  const key = newKey();
+  const gateways: Program[] = [];
+  const start = async (policy: string) => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'policy.yaml'), policy);
+    const gateway = await startSignalbox(['--data', join(folder, 'data'), '--policies', folder], key);
+    gateways.push(gateway);
+    return gateway;
+  };
   return {
     upstream,
+    address,
     floor,
-    signalbox,
+    signalbox: await start(benchPolicy(address)),
     key,
+    start,
     async stop() {
-      await Promise.all([upstream.stop(), floor.stop(), signalbox.stop()]);
+      await Promise.all([upstream, floor, ...gateways].map((program) => program.stop()));
     },
   };
 }
+
+export const newKey = (): string =>
+  `sb_live_bench0000000_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')}`;
+
+export const startUpstream = (): Promise<Program> =>
+  startProgram([process.execPath, join(HERE, 'upstream.ts')], /^(\d+)\n/);
+
+/** A folder that goes with this process. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'signalbox-bench-'));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Signalbox as `npm start` runs it, at a free port; of its policy unless `args` name another. */
+export const startSignalbox = (
+  args: readonly string[],
+  key: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Program> =>
+  startProgram([MAIN, 'serve', '--port', '0', ...args], /127\.0\.0\.1:(\d+)/, { SIGNALBOX_API_KEY: key, ...env });

@@ -49,6 +49,9 @@ export function requestBytes(shape: Shape, port: number, key: string, more: read
   return new TextEncoder().encode(`${head}\r\n\r\n${body}`);
 }
 
+/** What is sent: the same bytes each time, or those of one request after the other. */
+export type Requests = Uint8Array | (() => Uint8Array);
+
 /** No round takes so long. */
 const STALL_MS = 60_000;
 const LAST_CHUNK = [48, 13, 10, 13, 10]; // "0\r\n\r\n"
@@ -115,12 +118,13 @@ function unchunked(body: Buffer): Buffer {
  */
 export function run(
   port: number,
-  bytes: Uint8Array,
+  requestsOf: Requests,
   concurrency: number,
   requests: number,
   judge: Judge | null = null,
 ): Promise<Sample> {
   const latencies = new Float64Array(requests);
+  const bytesOfNext = typeof requestsOf === 'function' ? requestsOf : () => requestsOf;
   let sent = 0;
   let done = 0;
   let errors = 0;
@@ -133,11 +137,16 @@ export function run(
       for (const socket of sockets) socket.end();
       resolve({ requests, seconds: (performance.now() - startedAt) / 1000, latencies: latencies.sort(), errors });
     };
-    const fresh = (): State => ({ at: performance.now(), end: new AnswerEnd(judge), left: bytes, isOpen: true });
+    const fresh = (left: Uint8Array): State => ({
+      at: performance.now(),
+      end: new AnswerEnd(judge),
+      left,
+      isOpen: true,
+    });
     const next = (socket: Socket<State>) => {
       if (sent >= requests) return;
       sent++;
-      socket.data = fresh();
+      socket.data = fresh(bytesOfNext());
       write(socket);
     };
     const count = (socket: Socket<State>, isWhole: boolean) => {
@@ -171,7 +180,7 @@ export function run(
       },
     };
     const connect = () => {
-      const data: State = { ...fresh(), isOpen: false };
+      const data: State = { ...fresh(new Uint8Array()), isOpen: false };
       Bun.connect<State>({ hostname: '127.0.0.1', port, data, socket: handlers }).catch(reject);
     };
     for (let i = 0; i < concurrency; i++) connect();

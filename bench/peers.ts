@@ -1,6 +1,5 @@
-import { cpus } from 'node:os';
-import { join } from 'node:path';
 import { startBench } from './gateways.ts';
+import { occasion, writePart } from './page.ts';
 import { compareLoad } from './peers/compare.ts';
 import { compareFaults } from './peers/faults.ts';
 import { installPortkey } from './peers/portkey.ts';
@@ -11,26 +10,14 @@ import { installPortkey } from './peers/portkey.ts';
  * `--quick` for a look. `--write` puts the tables into `bench/results/peers.md`.
  */
 const flag = (name: string): boolean => process.argv.includes(name);
-const PAGE = join(import.meta.dir, 'results/peers.md');
-
-/** Puts a text between the marks of this part of the page, laid out as the rest of it. */
-async function write(part: string, text: string): Promise<void> {
-  const marks = new RegExp(`(<!-- made: ${part} -->\n)[^]*?(<!-- end -->)`);
-  const page = await Bun.file(PAGE).text();
-  if (!marks.test(page)) throw new Error(`bench/results/peers.md has no place for ${part}`);
-  await Bun.write(
-    PAGE,
-    page.replace(marks, (_, begin: string, end: string) => `${begin}\n${text}\n\n${end}`),
-  );
-}
+const PAGE = 'bench/results/peers.md';
 
 async function main(): Promise<void> {
   const portkey = await installPortkey();
-  const day = new Date().toISOString().slice(0, 10);
-  const on = `${day}, ${cpus().length} cores (${cpus()[0]!.model.trim()}), Bun ${Bun.version}, Node ${portkey.node}, ${portkey.version}.`;
+  const on = `${occasion()}, Node ${portkey.node}, ${portkey.version}.`;
   const show = async (part: string, text: string) => {
     process.stdout.write(`${text}\n\n`);
-    if (flag('--write')) await write(part, text);
+    if (flag('--write')) await writePart(PAGE, part, text);
   };
   if (!flag('--faults')) {
     const bench = await startBench();

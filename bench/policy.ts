@@ -32,7 +32,27 @@ ${models.join('\n')}
 `;
 }
 
-/** The same, ready for use within this process. */
+/** The same with rules of every kind, budgets, limits and learning: a policy that uses what there is. */
+export function fullPolicy(upstream: string): string {
+  return `${benchPolicy(upstream)}
+constraints:
+  - { name: legal-has-tools, when: key.labels.department == "legal", require: '"tools" in model.capabilities' }
+  - { name: small-is-cheap, when: request.input_tokens < 50.0, require: model.price.output < 6.0 }
+  - { name: quick-chat, when: request.task == "chat", max_latency_ms: 60000 }
+  - { name: ceiling, max_cost_credits: 100000 }
+preferences:
+  - { name: good-code, when: request.task == "coding", prefer: model.quality.coding > 0.7, worth: 0.05 }
+  - { name: cheap-all-day, when: time.hour < 24.0, prefer: model.price.output < 2.0, worth: 0.05 }
+budgets:
+  - { name: all, limit_credits: 1000000000, window: month }
+  - { name: by-key, each: key, limit_credits: 100000000, window: day, on_exhausted: downgrade, alert_at: [0.8, 1] }
+rate_limits:
+  - { name: by-key, each: key, requests_per_minute: 100000000, tokens_per_minute: 1000000000, concurrent_streams: 10000 }
+learning: { mode: on, explore: {} }
+`;
+}
+
+/** The policy of `benchPolicy`, ready for use within this process. */
 export function benchRuntime(upstream: string): Runtime {
   const registry = createRegistry(shipped);
   const files = [{ path: 'policy.yaml', text: benchPolicy(upstream) }];

@@ -86,13 +86,58 @@ const programOf = (child: Bun.Subprocess, port: number): Program => ({
   },
 });
 
-/** CPU time of all threads of a process so far, in µs, as the scheduler has counted it. Threads that have ended are left out. */
-export function cpuMicros(pid: number): number {
-  let nanos = 0;
-  for (const thread of readdirSync(`/proc/${pid}/task`)) {
-    nanos += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]);
+interface Thread {
+  readonly name: string;
+  /** CPU time so far, in µs, as the scheduler has counted it. */
+  readonly micros: number;
+}
+
+function threadsOf(pid: number): Map<string, Thread> {
+  const threads = new Map<string, Thread>();
+  for (const id of readdirSync(`/proc/${pid}/task`)) {
+    const read = (file: string) => readFileSync(`/proc/${pid}/task/${id}/${file}`, 'utf8');
+    try {
+      threads.set(id, { name: read('comm').trim(), micros: Number(read('schedstat').split(' ')[0]) / 1_000 });
+    } catch {
+      // It has ended meanwhile.
+    }
   }
-  return nanos / 1_000;
+  return threads;
+}
+
+/** CPU time of all threads of a process so far, in µs. Threads that have ended are left out. */
+export const cpuMicros = (pid: number): number =>
+  threadsOf(pid)
+    .values()
+    .reduce((sum, { micros }) => sum + micros, 0);
+
+/** CPU time by the kind of thread, in µs. */
+export interface ThreadCpu {
+  readonly all: number;
+  /** JavaScript, and what it waits for. */
+  readonly main: number;
+  /** The client of `fetch`. */
+  readonly http: number;
+  /** Helpers that collect garbage and compile. */
+  readonly engine: number;
+}
+
+const ENGINE = /JIT|Heap|ollector|JSC|scavenger/;
+
+/** Measures the CPU time of a process from now on: each call of the result returns the time spent since. */
+export function cpuMeter(pid: number): () => ThreadCpu {
+  const before = threadsOf(pid);
+  return () => {
+    const spent = { all: 0, main: 0, http: 0, engine: 0 };
+    for (const [id, { name, micros }] of threadsOf(pid)) {
+      const more = micros - (before.get(id)?.micros ?? 0);
+      spent.all += more;
+      if (id === String(pid)) spent.main += more;
+      else if (name.startsWith('HTTP')) spent.http += more;
+      else if (ENGINE.test(name)) spent.engine += more;
+    }
+    return spent;
+  };
 }
 
 /** A process and all that it has started, and so on. */

@@ -1,3 +1,5 @@
+import { AT_ONCE } from './workload.ts';
+
 /**
  * The provider of the benchmark: answers every request with bytes made beforehand, so that it is
  * never the bottleneck. Prints its port.
@@ -37,6 +39,8 @@ const chunks = [
   'data: [DONE]\n\n',
 ].map((text) => new TextEncoder().encode(text));
 
+const burst = Buffer.concat(chunks);
+
 const json = { headers: { 'content-type': 'application/json' } };
 const sse = { headers: { 'content-type': 'text/event-stream' } };
 
@@ -47,6 +51,7 @@ const server = Bun.serve({
   async fetch(request) {
     const text = await request.text();
     if (!text.includes('"stream":true')) return new Response(completion, json);
+    if (text.includes(AT_ONCE)) return new Response(burst, sse);
     // A write an event and a turn of the loop between them, as a model that makes token after token would.
     const body = new ReadableStream<Uint8Array>({
       async start(controller) {

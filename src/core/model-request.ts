@@ -21,6 +21,8 @@ export interface ModelRequest {
   readonly extras: Members;
   readonly original: Original;
   readonly names: FieldNames;
+  /** The tools as they came, in JSON; '' for none. */
+  readonly toolsText: string;
   /** Returns the value at a place of the original; undefined where there is none. */
   originalAt(path: OriginalPath): unknown;
   /**
@@ -62,6 +64,7 @@ class LazyRequest<Body extends Members> implements ModelRequest {
   #settings: ModelSettings | null = null;
   #routing: RoutingTerms | null = null;
   #extras: Members | null = null;
+  #toolsText: string | null = null;
 
   constructor(body: Body, reader: RequestReader<Body>) {
     this.model = reader.model(body);
@@ -96,6 +99,12 @@ class LazyRequest<Body extends Members> implements ModelRequest {
   get extras(): Members {
     this.#extras ??= this.#reader.extras(this.original.body);
     return this.#extras;
+  }
+
+  get toolsText(): string {
+    const { tools } = this.conversation;
+    this.#toolsText ??= tools.length === 0 ? '' : JSON.stringify(tools.map(({ at }) => this.originalAt(at)));
+    return this.#toolsText;
   }
 
   originalAt(path: OriginalPath): unknown {

@@ -202,13 +202,13 @@ const isAnswer = ({ role }: Turn): boolean => role === 'assistant';
 
 /** Makes chained 64-bit hashes: each is seeded with the one before. No two prompts feed the same texts. */
 function hashesOf(request: ModelRequest, seed: bigint): PromptHashes {
-  const { turns: all, tools } = request.conversation;
+  const { turns: all } = request.conversation;
   const { answerFormat: format } = request.settings;
   // A format that asks for nothing puts nothing before the turns.
   const form = format && format.type !== 'text' ? request.originalAt(format.at) : null;
-  const before = tools.length > 0 || form ? JSON.stringify([tools.map(({ at }) => request.originalAt(at)), form]) : '';
   const turns = new Map<number, bigint>();
-  let hash = Bun.hash.rapidhash(before, seed);
+  let hash = Bun.hash.rapidhash(request.toolsText, seed);
+  hash = Bun.hash.rapidhash(form ? JSON.stringify(form) : '', hash);
   for (const [index, turn] of all.entries()) {
     if (isAnswer(turn)) turns.set(index, hash);
     hash = hashOfTurn(turn, request, hash);

@@ -8,7 +8,7 @@ import { recordContent } from '../records/contents.ts';
 import type { DecidedRequest } from './decide.ts';
 import { decisionWrites, recordedOf } from './decision-record.ts';
 import { Exchange } from './exchange.ts';
-import type { FailedAttempt } from './failure.ts';
+import { type FailedAttempt, failureText } from './failure.ts';
 import type { FundedHold, FundingTerms } from './funding.ts';
 import type { Gateway } from './gateway.ts';
 import { learnFromAnswer, noteRequest, observeRetry } from './learn-from-answer.ts';
@@ -105,12 +105,14 @@ function usedTokens(usage: Usage | null, answeredBy: string, { facts }: Decision
 
 /** Logs the status and message of the upstream for operators. Health reports the effect on the endpoint. */
 function logFailure({ log }: Gateway, decision: Decision, attempt: FailedAttempt, request: ModelRequest): void {
-  const { model, provider, failure, requestId } = attempt;
+  const { model, provider, upstream, failure, requestId } = attempt;
   log.warn('an attempt failed', {
     decision: idText('dec_', decision.id),
     provider,
     model,
+    upstream,
     kind: failure.kind,
+    detail: failureText(attempt, upstream),
     status: failure.status,
     upstream_request_id: requestId ?? undefined,
     upstream_message: loggableMessage(attempt, request),

@@ -68,7 +68,7 @@ export function decideChat(
   terms: DecisionTerms,
   isMade: boolean,
   context: RequestContext,
-): Promise<DecidedRequest> {
+): DecidedRequest | Promise<DecidedRequest> {
   return decideRequest(gateway, request, terms, context, chatFacts, { isMade, turns: request.conversation.turns });
 }
 
@@ -81,7 +81,7 @@ export function decideRoute(
   request: ModelRequest,
   terms: Omit<DecisionTerms, 'cap'>,
   context: RequestContext,
-): Promise<DecidedRequest> {
+): DecidedRequest | Promise<DecidedRequest> {
   const { turns } = request.conversation;
   return decideRequest(gateway, request, { ...terms, cap: null }, context, routeFacts, {
     isMade: false,
@@ -91,14 +91,14 @@ export function decideRoute(
 }
 
 /** Checks a request, reads its facts and decides. */
-async function decideRequest(
+function decideRequest(
   gateway: Gateway,
   request: ModelRequest,
   { runtime, caller, cap, windowsOnly }: DecisionTerms,
   context: RequestContext,
   factsOf: typeof chatFacts,
   given: Pick<DecisionInput, 'isMade' | 'turns' | 'promptField'>,
-): Promise<DecidedRequest> {
+): DecidedRequest | Promise<DecidedRequest> {
   context.step('profile');
   const { snapshot } = runtime;
   checkRequest(request, snapshot.gateway);
@@ -107,7 +107,9 @@ async function decideRequest(
   const fields = { stream: request.stream, user: request.settings.user, metadata: request.routing.metadata };
   const features = gateway.learner.memories.read(runtime, questionOf(request.conversation.turns));
   const input = { ...given, facts: cap === null ? facts : capped(facts, cap), fields, features, windowsOnly, context };
-  return { history, features, decision: await decide(gateway, input, caller, runtime) };
+  const made = decide(gateway, input, caller, runtime);
+  if (!(made instanceof Promise)) return { history, features, decision: made };
+  return made.then((decision) => ({ history, features, decision }));
 }
 
 const capped = (facts: Facts, cap: number): Facts => ({ ...facts, budget: Math.min(facts.budget ?? cap, cap) });
@@ -117,26 +119,25 @@ const capped = (facts: Facts, cap: number): Facts => ({ ...facts, budget: Math.m
  * counted exactly, if it can be, and all is decided anew.
  * @throws SignalboxError when no model is left, or no money for it
  */
-export async function decide(
+export function decide(
   gateway: Gateway,
   input: DecisionInput,
   caller: Caller,
   runtime: Runtime,
-): Promise<Decision> {
-  const { snapshot } = runtime;
-  const { facts, turns, promptField } = input;
-  let trial = tryDecision(gateway, input, caller, runtime);
-  const names = decisiveTokenizers(trial.outcome, trial.shortage !== null, snapshot);
-  if (names.length > 0) {
-    const inputTokensCounted = await countInput(gateway.counter, names, facts, textsOf(turns));
-    if (inputTokensCounted) {
-      trial = tryDecision(gateway, { ...input, facts: { ...facts, inputTokensCounted } }, caller, runtime);
-    }
-  }
-  const { outcome, shortage } = trial;
-  if (shortage) throw shortageError(shortage, caller, gateway);
-  if (isRefusal(outcome)) throw refusalError(outcome, snapshot, promptField, gateway.now());
-  return outcome;
+): Decision | Promise<Decision> {
+  const trial = tryDecision(gateway, input, caller, runtime);
+  const made = ({ outcome, shortage }: DecisionTrial): Decision => {
+    if (shortage) throw shortageError(shortage, caller, gateway);
+    if (isRefusal(outcome)) throw refusalError(outcome, runtime.snapshot, input.promptField, gateway.now());
+    return outcome;
+  };
+  const names = decisiveTokenizers(trial.outcome, trial.shortage !== null, runtime.snapshot);
+  if (names.length === 0) return made(trial);
+  const { facts, turns } = input;
+  return countInput(gateway.counter, names, facts, textsOf(turns)).then((inputTokensCounted) => {
+    if (!inputTokensCounted) return made(trial);
+    return made(tryDecision(gateway, { ...input, facts: { ...facts, inputTokensCounted } }, caller, runtime));
+  });
 }
 
 interface DecisionTrial {

@@ -48,7 +48,7 @@ export function decisionWrites(
 }
 
 /** Makes the record of a decision: facts without text, qualities, choice and outcome. */
-export function decisionRecord(
+function decisionRecord(
   kind: DecisionRecord['kind'],
   decision: Decision,
   { keyId, stream, labels, metadata }: RecordedInputs,

@@ -307,7 +307,8 @@ export class Exchange implements AnswerSource {
     const { model, endpoint, meter, call } = running;
     this.#note(running, failure);
     const { requestId, sent } = call;
-    this.#failed.push({ model: model.id, provider: endpoint.provider, failure, requestId, sent });
+    const { provider, upstream } = endpoint;
+    this.#failed.push({ model: model.id, provider, upstream, failure, requestId, sent });
     if (meter.reported) {
       const { funded, requestContext } = this.#context;
       const { hold } = funded;
@@ -353,7 +354,8 @@ export class Exchange implements AnswerSource {
     // An untranslatable request never reached its provider, and must not use up the retries of others.
     if (!isUnsayable(failure, sent)) this.#asked.add(endpoint.provider);
     const hasBegun = meter.firstContentAt !== null;
-    this.#context.onFailure({ model: model.id, provider: endpoint.provider, failure, requestId, hasBegun });
+    const { provider, upstream } = endpoint;
+    this.#context.onFailure({ model: model.id, provider, upstream, failure, requestId, sent, hasBegun });
   }
 
   /** The one end: posts the last attempt, releases the rest, and writes the record with it. */

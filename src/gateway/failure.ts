@@ -6,6 +6,8 @@ import type { ModelRequest } from '../core/model-request.ts';
 export interface FailedAttempt {
   readonly model: string;
   readonly provider: string;
+  /** The provider's name of the model. */
+  readonly upstream: string;
   readonly failure: ProviderFailure;
   /** The provider's own name of the request; null where it gave none. */
   readonly requestId: string | null;
@@ -13,6 +15,31 @@ export interface FailedAttempt {
   readonly sent?: boolean;
   /** True if content came before the failure; absent for false. */
   readonly hasBegun?: boolean;
+}
+
+/** The kinds of failure in words, for people: fields and metrics keep the kinds. */
+const FAILURE_WORDS: Readonly<Record<ProviderFailure['kind'], string>> = {
+  auth: 'its provider refuses the API key of this gateway',
+  rejected: 'its provider refuses the request',
+  context: 'the prompt is too long',
+  not_found: 'its provider does not know the model',
+  rate_limited: 'its provider is limiting the request rate',
+  overloaded: 'its provider is overloaded',
+  server: 'its provider had an internal error',
+  malformed: 'its answer is not in the form that was expected',
+  cut: 'its answer broke off',
+  connect: 'could not connect to its provider',
+  timeout: 'it did not answer in time',
+};
+
+/**
+ * What failed, in words.
+ * @param upstream the name that the provider should know the model by; callers do not see it
+ */
+export function failureText({ failure, sent = true }: FailedAttempt, upstream?: string): string {
+  if (isUnsayable(failure, sent)) return 'it cannot take this request, and nothing was sent';
+  if (failure.kind === 'not_found' && upstream !== undefined) return `${FAILURE_WORDS.not_found} \`${upstream}\``;
+  return FAILURE_WORDS[failure.kind];
 }
 
 /** Whether the adapter could not express the request and sent nothing: another adapter may still do so. */
@@ -74,11 +101,9 @@ export function failedError(
   if (failures.length > 0 && every('timeout')) {
     return new SignalboxError('upstream_timeout', `${tried} did not answer in time.`, { cause, ...retry });
   }
-  const how = [...new Set(attempts.map(({ model, failure }) => `${model} (${failure.kind})`))].join(', ');
-  return new SignalboxError('upstream_failed', `Every attempt at a provider failed. Tried: ${how || 'no model'}.`, {
-    cause,
-    ...retry,
-  });
+  const how = [...new Set(attempts.map((attempt) => `\`${attempt.model}\`: ${failureText(attempt)}`))];
+  const message = `Every attempt at a provider failed. ${how.join('; ') || 'No model was tried'}.`;
+  return new SignalboxError('upstream_failed', message, { cause, ...retry });
 }
 
 /**

@@ -38,7 +38,7 @@ export interface FundingSource {
    * @throws SignalboxError for a request that contradicts itself, or whose payment is refused; the error tells how to
    * pay where another payment would be accepted.
    */
-  of(request: FundingRequest): Promise<Funding>;
+  of(request: FundingRequest): Funding | Promise<Funding>;
   /**
    * Checks the payer that a request names, for advice.
    * @throws SignalboxError for an unknown name, or one that the key may not use

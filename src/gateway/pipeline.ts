@@ -18,14 +18,14 @@ export interface ChatCall {
 export interface ChatEdge<Answer> {
   /** @throws SignalboxError for the field at fault */
   read(): ModelRequest;
-  /** Finds who pays. @throws SignalboxError */
-  fund(call: ChatCall): Promise<Funding>;
+  /** Finds who pays: at once where no signature is to be checked. @throws SignalboxError */
+  fund(call: ChatCall): Funding | Promise<Funding>;
   /**
    * Claims the name by which repeats of the request are recognized.
    * @returns null for a request without a name
    * @throws SignalboxError while a request of that name runs, or where its answer cannot be given again
    */
-  claim(call: ChatCall, funding: Funding): Promise<NamedRun | RepeatedAnswer<Answer> | null>;
+  claim(call: ChatCall, funding: Funding): Promise<NamedRun | RepeatedAnswer<Answer>> | null;
   /** Writes an answer in the dialect of the surface. @throws SignalboxError of an answer that failed before its headers */
   write(source: AnswerSource, answer: RunningAnswer): Promise<Answer>;
 }
@@ -59,8 +59,11 @@ export async function serveChat<Answer>(
   edge: ChatEdge<Answer>,
 ): Promise<Answer> {
   const call = { context, request: edge.read() };
-  const funding = await edge.fund(call);
-  const named = await edge.claim(call, funding);
+  // What need not wait goes on in the same turn of the event loop.
+  const found = edge.fund(call);
+  const funding = found instanceof Promise ? await found : found;
+  const claim = edge.claim(call, funding);
+  const named = claim && (await claim);
   if (named?.kind === 'stored') return named.answer;
   let running: RunningAnswer;
   try {
@@ -89,7 +92,8 @@ async function carryOut(
     const startedAt = gateway.clock();
     // (guards on the request)
     // (cache)
-    const decided = await decideChat(gateway, request, terms, true, context);
+    const deciding = decideChat(gateway, request, terms, true, context);
+    const decided = deciding instanceof Promise ? await deciding : deciding;
     const given = { request, context, terms, startedAt };
     const funded = await reserve(gateway, decided.decision, funding, { ...given, named });
     return beginExchange(gateway, { ...given, ...decided, funded });

@@ -9,8 +9,8 @@ import type { FundingSource } from '../gateway/funding.ts';
 import type { Admission, RequestContext } from '../gateway/request-context.ts';
 import type { KeyHeader } from '../surface/surface.ts';
 import { callerAddress, type Peers } from './address.ts';
-import { bytesAtOnce, tooLarge } from './body.ts';
-import { isForPages } from './cors.ts';
+import { bytesAtOnce, tooLarge } from './body-reading.ts';
+import type { PreflightRefusals } from './cors.ts';
 import { AUTHORIZATION, credentialsIn, pathOf, type RouteEntry, type RouteTable } from './routes.ts';
 import { nothingAt, printable } from './unknown-path.ts';
 
@@ -31,6 +31,7 @@ export interface AdmissionRules {
   readonly funding: Pick<FundingSource, 'keyless' | 'checkBlocked'>;
   readonly limiter: Limiter;
   readonly gate: Gate;
+  readonly preflights: PreflightRefusals;
 }
 
 /** Paths that are not throttled: a refused probe would take a working gateway out of its balancer, and an answer costs no more. */
@@ -63,7 +64,7 @@ export function admit(request: Request, rules: AdmissionRules, peers: Peers | nu
   }
   const { isOpen } = route;
   const { method } = request;
-  if (method === 'OPTIONS') refusePreflight(request, route);
+  if (method === 'OPTIONS') rules.preflights.refuse(request, route);
   const isForPay = !isOpen && isPayable(request, route, rules);
   const credentials = isOpen ? null : credentialsIn(headers, route.keyHeader);
   // A bad key is refused, never paid for instead.
@@ -84,9 +85,10 @@ export function admit(request: Request, rules: AdmissionRules, peers: Peers | nu
   }
   if (isKeyless) rules.funding.keyless.checkHeaders(headers);
   const bytesMax = bodyBytesMax(rules.policy(), rules.funding, isKeyless);
-  if (method === 'POST' && rule.body !== 'none') checkBodyHeaders(headers, bytesMax);
+  context.bodyBytes = Number(headers.get('content-length') ?? 0);
+  if (method === 'POST' && rule.body !== 'none') checkBodyHeaders(headers, context.bodyBytes, bytesMax);
   if (isOpen) return;
-  context.admit(rule.counts ? counted(request, caller, rules, peers) : { caller, ...UNCOUNTED });
+  context.admit(rule.counts ? counted(request, context, rules, peers) : { caller, ...UNCOUNTED });
 }
 
 const UNCOUNTED = { place: null, quota: null, acceptPayer: () => null };
@@ -111,7 +113,7 @@ export function bodyBytesMax(
  */
 function counted(
   request: Request,
-  caller: Caller | null,
+  { caller, bodyBytes }: RequestContext,
   { policy, limiter, gate, funding }: AdmissionRules,
   peers: Peers | null,
 ): Admission {
@@ -119,7 +121,7 @@ function counted(
   // Looked up now where it is needed later: by then the connection can be gone.
   const address = caller ? null : callerAddress(request, peers, admission.trustedProxies);
   const who = caller?.keyId ?? address ?? '';
-  const bytes = bytesAtOnce(request);
+  const bytes = bytesAtOnce(bodyBytes);
   gate.check(admission, who, bytes);
   const count = (counted: Caller) =>
     limiter.admit(
@@ -197,7 +199,7 @@ function throttle(offence: Offence, request: Request, rules: AdmissionRules, pee
   );
 }
 
-function checkBodyHeaders(headers: Headers, bytesMax: number): void {
+function checkBodyHeaders(headers: Headers, announced: number, bytesMax: number): void {
   const type = headers.get('content-type') ?? '';
   if (!JSON_TYPE.test(type)) {
     throw new SignalboxError('unsupported_media_type', 'Send the header content-type: application/json, in UTF-8.');
@@ -206,7 +208,7 @@ function checkBodyHeaders(headers: Headers, bytesMax: number): void {
   if (encoding !== null && encoding !== 'identity') {
     throw new SignalboxError('unsupported_media_type', 'Send the body as it is, without content-encoding.');
   }
-  if (Number(headers.get('content-length') ?? 0) > bytesMax) throw tooLarge(bytesMax);
+  if (announced > bytesMax) throw tooLarge(bytesMax);
 }
 
 function headerBytes(headers: Headers): number {
@@ -215,20 +217,4 @@ function headerBytes(headers: Headers): number {
     bytes += name.length + value.length;
   });
   return bytes;
-}
-
-/**
- * Refuses a browser's preflight that the policy does not allow, before it is asked for a key that it cannot send.
- * @throws SignalboxError that names the setting
- */
-function refusePreflight({ headers }: Request, route: RouteEntry): void {
-  const origin = headers.get('origin');
-  if (origin === null || !headers.has('access-control-request-method')) return;
-  throw new SignalboxError(
-    'method_not_allowed',
-    isForPages(route)
-      ? `Web pages of ${printable(origin)} may not call Signalbox. To allow them, add the origin to gateway.cors.origins in the policy.`
-      : `Web pages of other origins can never call ${route.path}: no setting of the policy allows it.`,
-    { headers: { allow: route.allow } },
-  );
 }

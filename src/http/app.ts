@@ -16,8 +16,9 @@ import type { Surface } from '../surface/surface.ts';
 import { adminRoutes, type PolicyAdmin } from './admin.ts';
 import { type KeyAdmin, keyRoutes } from './admin-keys.ts';
 import { type AdmissionRules, admit, bodyBytesMax } from './admission.ts';
-import { type BodyLimits, readJson } from './body.ts';
-import { answerOrigin, CORS_HEADERS } from './cors.ts';
+import { type BodyLimits, readBody } from './body.ts';
+import { BodyReader } from './body-reading.ts';
+import { answerOrigin, CORS_HEADERS, PreflightRefusals } from './cors.ts';
 import { decisionRoutes } from './decisions.ts';
 import { openApiDocument } from './docs/openapi.ts';
 import { docsRoutes } from './docs/page.ts';
@@ -87,7 +88,12 @@ function bodyLimits({ lease, funding }: Gateway, { caller }: RequestContext): Bo
   return { bytesMax: bodyBytesMax(snapshot, funding, caller === null), valuesMax };
 }
 
-const routesOf = (services: RouteServices, { gateway, policy, keys, store, metrics, status, surfaces }: AppOptions) =>
+/** The routes of the surfaces, which read their bodies themselves. */
+const chatRoutes = (services: RouteServices, { surfaces }: AppOptions) =>
+  new Elysia({ name: 'chats' }).use(surfaces.map((surface) => surfaceRoutes(services, surface)));
+
+/** All other routes of the API. */
+const otherRoutes = (services: RouteServices, { gateway, policy, keys, store, metrics, status }: AppOptions) =>
   new Elysia({ name: 'api' })
     .use(healthRoutes(gateway, policy, store))
     .use(metricsRoutes(metrics))
@@ -100,8 +106,7 @@ const routesOf = (services: RouteServices, { gateway, policy, keys, store, metri
     .use(feedbackRoutes(services))
     .use(usageRoutes(services))
     .use(x402Routes({ ...services, gateway, store }))
-    .use(recommendRoutes(services))
-    .use(surfaces.map((surface) => surfaceRoutes(services, surface)));
+    .use(recommendRoutes(services));
 
 const admissionRules = ({ gateway, authenticate, gate }: AppOptions, routes: RouteTable): AdmissionRules => ({
   routes,
@@ -110,6 +115,7 @@ const admissionRules = ({ gateway, authenticate, gate }: AppOptions, routes: Rou
   funding: gateway.funding,
   limiter: new Limiter(gateway.clock),
   gate,
+  preflights: new PreflightRefusals(gateway.log),
 });
 
 /**
@@ -121,21 +127,26 @@ export function createApp(options: AppOptions) {
   const { gateway, surfaces, idempotency, version, observer } = options;
   const contexts = new RequestContexts(observer);
   const contextOf = contexts.of;
+  // Otherwise a host of up to three characters, such as `gw`, loses the start of every path.
+  const handler = { standardHostname: false };
+  const app = new Elysia({ normalize: false, name: 'signalbox', handler });
+  const reader = new BodyReader(gateway.clock);
   const services: RouteServices = {
     gateway,
     idempotency,
     contextOf,
     callerOf: (request) => contextOf(request).knownCaller,
+    bodyOf: (request, context) => readBody(request, reader, bodyLimits(gateway, context), context),
+    server: () => app.server,
   };
-  const groups = routesOf(services, options);
-  const pages = docsRoutes(() => openApiDocument(version, groups, surfaces));
-  const routes = new RouteTable(routeRules([...groups.routes, ...pages.routes]));
+  const chats = chatRoutes(services, options);
+  const others = otherRoutes(services, options);
+  const pages = docsRoutes(() => openApiDocument(version, new Elysia().use(others).use(chats), surfaces));
+  const routes = new RouteTable(routeRules([...others.routes, ...chats.routes, ...pages.routes]));
   const rules = admissionRules(options, routes);
-  // Otherwise a host of up to three characters, such as `gw`, loses the start of every path.
-  const handler = { standardHostname: false };
   return (
-    new Elysia({ normalize: false, name: 'signalbox', handler })
-      .onRequest(({ request, set, server }) => {
+    app
+      .onRequest(({ request, set }) => {
         const context = contexts.open(request, routes);
         set.headers['x-request-id'] = idText('req_', context.id);
         set.headers['x-signalbox-version'] = version;
@@ -144,7 +155,7 @@ export function createApp(options: AppOptions) {
           context.handled(answer.status, null);
           return answer;
         }
-        admit(request, rules, server, context);
+        admit(request, rules, services.server(), context);
         context.addLimitHeaders(set.headers);
         return undefined;
       })
@@ -154,13 +165,6 @@ export function createApp(options: AppOptions) {
         const context = contextOf(request);
         if (entry?.isOpen || (context.isAdmitted && context.route === entry?.path)) return;
         throw new Error(`${route} was not the route that was admitted`);
-      })
-      .onParse({ as: 'global' }, ({ request }) => {
-        const context = contextOf(request);
-        if (routes.at(context.route)?.methods.get(request.method)?.body === 'none') return {};
-        const turn = context.awaitTurn();
-        const read = () => readJson(request, bodyLimits(gateway, context), context);
-        return turn ? turn.then(read) : read();
       })
       .onAfterHandle({ as: 'global' }, ({ request, set, responseValue }) => {
         const status = responseValue instanceof Response ? responseValue.status : statusOf(set.status);
@@ -178,7 +182,14 @@ export function createApp(options: AppOptions) {
         const surface = surfaces.find(({ path }) => path === context.route) ?? openaiChat;
         return errorResponse(known, surface, errorHeaders(set.headers, gateway.funding));
       })
-      .use(groups)
+      .use(chats)
+      // Behind the surfaces, whose routes would pay for Elysia's parsing without using it.
+      .onParse({ as: 'global' }, ({ request }) => {
+        const context = contextOf(request);
+        if (routes.at(context.route)?.methods.get(request.method)?.body === 'none') return {};
+        return services.bodyOf(request, context);
+      })
+      .use(others)
       .use(pages)
   );
 }

@@ -3,6 +3,7 @@ import { Elysia } from 'elysia';
 import type { Caller } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import { similarName } from '../routing/model-name.ts';
 import { always, listOf, modelId, named, text, unixTime } from '../surface/schemas/parts.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
@@ -51,11 +52,18 @@ export function modelRoutes({ gateway, callerOf }: RouteServices) {
   const list = (request: Request) => listModels(gateway.lease().snapshot, callerOf(request));
   const find = (request: Request, path: string) => {
     const id = decoded(path);
-    const found = list(request).find((model) => model.id === id);
+    const models = list(request);
+    const found = models.find((model) => model.id === id);
     if (found) return found;
+    const name = id.slice(0, 100);
+    const meant = similarName(
+      name,
+      models.map((model) => model.id),
+    );
+    const hint = meant === null ? '' : ` Did you mean \`${meant}\`?`;
     throw new SignalboxError(
       'model_not_found',
-      `The model \`${id.slice(0, 100)}\` does not exist, or this key may not use it.`,
+      `The model \`${name}\` does not exist, or this key may not use it.${hint}`,
       { param: 'model' },
     );
   };

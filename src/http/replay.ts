@@ -26,7 +26,7 @@ const REPLAY_COMMIT_MS = 1_000;
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
 /** The name by which repeats of a request are recognized. */
-interface RequestName extends KeyedRequest {
+export interface RequestName extends KeyedRequest {
   /** Whether the request goes on after its caller has left, as an `Idempotency-Key` asks for. */
   readonly toTheEnd: boolean;
   /** The word for its name in a text, and the header that brings it. */
@@ -37,7 +37,7 @@ interface RequestName extends KeyedRequest {
 }
 
 /** A chat request with the headers of its response. */
-interface ReplayableCall extends ChatCall {
+export interface ReplayableCall extends ChatCall {
   readonly headers: HTTPHeaders;
 }
 

@@ -2,6 +2,13 @@ import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Caller } from '../core/caller.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { RequestContext } from '../gateway/request-context.ts';
+import type { Peers } from './address.ts';
+
+/** The running server. */
+export interface EdgeServer extends Peers {
+  /** Closes the connection of a request after so many seconds without traffic; 0 for never. */
+  timeout(request: Request, seconds: number): void;
+}
 
 /** The services that route groups share. */
 export interface RouteServices {
@@ -10,4 +17,11 @@ export interface RouteServices {
   /** The caller of a request on a route that needs a key. */
   callerOf(request: Request): Caller;
   contextOf(request: Request): RequestContext;
+  /**
+   * Waits for the request's turn, and reads its JSON body.
+   * @throws SignalboxError
+   */
+  bodyOf(request: Request, context: RequestContext): Promise<unknown>;
+  /** Null where none listens. Elysia's own way to it slows down every route that it is used on. */
+  server(): EdgeServer | null;
 }

@@ -8,7 +8,7 @@ import type { RequestContext } from '../gateway/request-context.ts';
 import type { EventForm, Surface } from '../surface/surface.ts';
 import { type AnswerForm, answer } from './answer.ts';
 import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
-import { claimName, nameOf } from './replay.ts';
+import { claimName, nameOf, type ReplayableCall, type RequestName } from './replay.ts';
 import type { RouteServices } from './route-services.ts';
 import { FUNDING_ERRORS } from './x402/route-docs.ts';
 
@@ -41,16 +41,15 @@ const UNREAD_S = 30;
 export const surfaceRoutes = (services: RouteServices, surface: Surface) =>
   new Elysia({ name: surface.name }).post(
     surface.path,
-    ({ body, request, server, set }) => {
+    async ({ request, set }) => {
+      const context = services.contextOf(request);
+      const body = await services.bodyOf(request, context);
+      const server = services.server();
       // Deadlines bound the wait; the server's own idle limit would cut off a model that thinks.
       server?.timeout(request, 0);
-      const context = services.contextOf(request);
       context.whenOver(() => server?.timeout(request, UNREAD_S));
-      return serveChat(
-        services.gateway,
-        context,
-        new SurfaceEdge(services, surface, { context, body, request, headers: set.headers }),
-      );
+      const edge = new SurfaceEdge(services, surface, { context, body, request, headers: set.headers });
+      return serveChat(services.gateway, context, edge);
     },
     surfaceDocs(surface),
   );
@@ -86,21 +85,23 @@ class SurfaceEdge implements ChatEdge<Response | string> {
   }
 
   /** A payer that has just proved itself counts against the rate limits from here on. */
-  async fund(call: ChatCall): Promise<Funding> {
+  fund(call: ChatCall): Funding | Promise<Funding> {
     const { context } = call;
     const { url, headers } = this.#http.request;
     const idempotencyKey = headers.get('idempotency-key');
     const { funding: source } = this.#services.gateway;
-    const funding = await source.of({ ...call, key: context.caller, idempotencyKey, url, headers });
-    if (funding.provedCaller) context.acceptPayer(funding.provedCaller);
-    return funding;
+    const funding = source.of({ ...call, key: context.caller, idempotencyKey, url, headers });
+    return funding instanceof Promise ? funding.then((found) => accepted(found, context)) : accepted(funding, context);
   }
 
-  async claim(call: ChatCall, funding: Funding): Promise<NamedRun | RepeatedAnswer<Response | string> | null> {
+  claim(call: ChatCall, funding: Funding): Promise<NamedRun | RepeatedAnswer<Response | string>> | null {
     const { request, headers } = this.#http;
     const name = nameOf(call.context, request.headers, funding, this.#surface);
-    if (!name) return null;
-    const named = await claimName(this.#services, name, { ...call, headers }, this.#form);
+    return name && this.#claimed(name, { ...call, headers });
+  }
+
+  async #claimed(name: RequestName, call: ReplayableCall): Promise<NamedRun | RepeatedAnswer<Response | string>> {
+    const named = await claimName(this.#services, name, call, this.#form);
     if (named.kind === 'run') this.#addCredit = named.addCredit;
     return named;
   }
@@ -119,6 +120,11 @@ class SurfaceEdge implements ChatEdge<Response | string> {
   get #form(): AnswerForm {
     return { surface: this.#surface, events: this.#events };
   }
+}
+
+function accepted(funding: Funding, context: RequestContext): Funding {
+  if (funding.provedCaller) context.acceptPayer(funding.provedCaller);
+  return funding;
 }
 
 function surfaceDocs({ docs, pays, keyHeader, operation: asked, errorBody }: Surface) {

@@ -8,6 +8,7 @@ import { canonicalLanguage } from '../core/languages.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { NO_RULES } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import { isPinned } from './model-name.ts';
 import type { OutputHint } from './profile/expected-output.ts';
 import { type Profile, profile } from './profile/profile.ts';
 
@@ -120,29 +121,6 @@ function taskNamed(name: string, { taskIndex }: PolicySnapshot): string {
   if (taskIndex.has(name)) return name;
   const lower = name.toLowerCase();
   return taskIndex.has(lower) ? lower : 'general';
-}
-
-/** Whether `name` is a model, not a selector. @throws SignalboxError where it is neither, or the key may not use it. */
-function isPinned(name: string, caller: Caller, snapshot: PolicySnapshot): boolean {
-  const pinned = !snapshot.selectors.has(name);
-  if (pinned && !snapshot.modelIndex.has(name)) {
-    const selectors = [...snapshot.selectors.keys()].join(', ');
-    const absent = snapshot.leftOut.find((item) => item.kind === 'model' && item.name === name);
-    const why = caller.scopes.has('admin') ? absent?.reason : absent?.toCallers;
-    throw new SignalboxError(
-      'model_not_found',
-      absent
-        ? `The model \`${name}\` is in the policy but cannot be served: ${why ?? 'it is left out'}.`
-        : `There is no model or selector \`${name}\`. Selectors are ${selectors}; GET /v1/models lists all models.`,
-      { param: 'model' },
-    );
-  }
-  if (pinned && caller.models !== null && !caller.models.has(name)) {
-    throw new SignalboxError('insufficient_permissions', `This API key may not use the model \`${name}\`.`, {
-      param: 'model',
-    });
-  }
-  return pinned;
 }
 
 const allowedModels = ({ models }: Caller): Facts['allowedModels'] => (models === null ? null : [...models]);

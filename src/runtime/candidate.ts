@@ -3,6 +3,7 @@ import type { Plugin } from '../contract/kinds.ts';
 import type { LedgerState } from '../core/budget.ts';
 import type { PolicyEnvironment } from '../core/revision.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import { plural } from '../core/text.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { PluginLoader, PluginModule, PluginModules } from '../plugin-host/load.ts';
 import { createRegistry } from '../plugin-host/registry.ts';
@@ -177,13 +178,22 @@ function contextOf(own: PluginModules, { env, shipped, today, ledger }: PolicyTo
   };
 }
 
-/** Providers that serve, with their number of models, which may be 0: `openai (2 models)`. */
-export function servingProviders({ providers, models }: PolicySnapshot): string[] {
+/** A provider that is set up, with its number of models, which may be 0. */
+export interface ServingProvider {
+  readonly name: string;
+  readonly models: number;
+}
+
+export function servingProviders({ providers, models }: PolicySnapshot): ServingProvider[] {
   return [...providers.keys()].map((name) => {
-    const count = models.filter(({ endpoints }) => endpoints.some(({ provider }) => provider === name)).length;
-    return `${name} (${count === 0 ? 'no model' : count === 1 ? '1 model' : `${count} models`})`;
+    const own = models.filter(({ endpoints }) => endpoints.some(({ provider }) => provider === name));
+    return { name, models: own.length };
   });
 }
+
+/** `openai (6 models), lm-studio (no model)` */
+export const servingText = (providers: readonly ServingProvider[]): string =>
+  providers.map(({ name, models }) => `${name} (${models === 0 ? 'no model' : plural(models, 'model')})`).join(', ');
 
 /** Providers that cannot serve in this environment: `openai (OPENAI_API_KEY is not set)`. */
 export function leftOutProviders({ leftOut }: PolicySnapshot): string[] {

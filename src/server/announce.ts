@@ -1,4 +1,6 @@
+import { commandName } from '../core/command-name.ts';
 import { plural } from '../core/text.ts';
+import { type ServingProvider, servingText } from '../runtime/candidate.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { FirstKey } from './first-key.ts';
 import type { Terminal } from './host.ts';
@@ -8,22 +10,26 @@ interface Start {
   readonly address: string;
   /** Whether simulated models answer. */
   readonly simulated: boolean;
-  /** The providers that answer, with their numbers of models: `openai (6 models)`. */
-  readonly providers: string;
-  /** Providers that do not answer, with the reason: `gemini (GEMINI_API_KEY is not set)`. */
+  readonly providers: readonly ServingProvider[];
+  /** Names of the providers that are not set up here. */
   readonly leftOut: readonly string[];
   /** The folder that the shipped policy has just been written to, if it has. */
   readonly unpacked: string | null;
 }
 
-/** The command that starts this program, as typed in the folder where it lives. */
-const COMMAND = Bun.isStandaloneExecutable ? 'signalbox' : './signalbox';
+/** The command that says why a provider is left out. The shipped policy names so many that the reasons would bury the rest. */
+const reasonsCommand = (): string => `${commandName()} policy check --all`;
+
+/** Names of the providers that are set up and serve no model, separated by commas; empty for none. */
+const idleOf = (providers: readonly ServingProvider[]): string =>
+  providers.flatMap(({ name, models }) => (models === 0 ? [name] : [])).join(', ');
 
 /** The first lines for a new operator: the address, and a command that works when pasted. */
 function welcome({ address, simulated, providers, leftOut, unpacked }: Start, key: string | null): string {
   // In double quotes, so that a shell fills the variable in; a key holds nothing that it would touch.
   const shown = key ?? '$SIGNALBOX_KEY';
   const body = '{"model":"auto","messages":[{"role":"user","content":"Say hello."}]}';
+  const idle = idleOf(providers);
   return [
     '',
     `  Signalbox is ready at ${address}`,
@@ -31,10 +37,12 @@ function welcome({ address, simulated, providers, leftOut, unpacked }: Start, ke
     `  Documentation  ${address}/docs`,
     simulated
       ? '  Models         simulated; for real ones, set the key of a provider and start again (docs/start.md)'
-      : `  Models from    ${providers}`,
-    // The shipped policy names so many that their reasons would bury the rest.
+      : `  Models from    ${servingText(providers.filter(({ models }) => models > 0))}`,
+    ...(idle
+      ? [`  No model yet   ${idle}; declare what it serves in the policy (docs/start.md, A server of your own)`]
+      : []),
     ...(leftOut.length > 0
-      ? [`  Not in use     ${plural(leftOut.length, 'provider')}; for the reasons: ${COMMAND} policy check --all`]
+      ? [`  Not in use     ${plural(leftOut.length, 'provider')}; for the reasons: ${reasonsCommand()}`]
       : []),
     ...(unpacked ? [`  Policy         ${unpacked}; edits take effect within a second`] : []),
     ...(key ? ['', '  Your API key. It is shown only now, so save it:', `  ${key}`] : []),
@@ -53,6 +61,11 @@ export function announce(start: Start, firstKey: FirstKey | null, log: Log, out:
     firstKey?.shown();
     return;
   }
-  if (start.leftOut.length > 0) log.info('providers left out', { providers: start.leftOut.join(', ') });
-  log.info('listening', { address: start.address, providers: start.providers });
+  const { address, providers, leftOut } = start;
+  const idle = idleOf(providers);
+  if (idle) log.warn('providers without a model: declare what they serve in the policy', { providers: idle });
+  if (leftOut.length > 0) {
+    log.info('providers left out', { providers: leftOut.join(', '), reasons: reasonsCommand() });
+  }
+  log.info('listening', { address, providers: servingText(providers) });
 }

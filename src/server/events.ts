@@ -1,9 +1,11 @@
 import { iso } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
+import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { FundStanding } from '../ledger/rules/fund.ts';
 import type { Diagnostic } from '../policy/diagnostics.ts';
+import { servingProviders, servingText } from '../runtime/candidate.ts';
 import { summary } from '../runtime/diff.ts';
 import type { ReloadAttempt } from '../runtime/status.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -21,11 +23,14 @@ export function namesOf(decisions: readonly number[]): string {
   return `${named.join(' ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-export function logReload(log: Log, attempt: ReloadAttempt): void {
+/** @param snapshot the policy in force afterwards */
+export function logReload(log: Log, attempt: ReloadAttempt, snapshot: PolicySnapshot): void {
   const { result, cause, revision, tookMs, message, changes } = attempt;
   const fields = { cause, revision, took_ms: tookMs };
-  if (result === 'applied') log.info('policy reloaded', { ...fields, changes: summary(changes) });
-  else if (result === 'unchanged') log.info('policy unchanged', { ...fields, detail: message });
+  if (result === 'applied') {
+    const providers = servingText(servingProviders(snapshot));
+    log.info('policy reloaded', { ...fields, changes: summary(changes), providers });
+  } else if (result === 'unchanged') log.info('policy unchanged', { ...fields, detail: message });
   else log.error('policy refused', { ...fields, detail: message, first: firstError(attempt.diagnostics) });
 }
 

@@ -93,12 +93,10 @@ export function keepReloading(
       };
     },
     onAttempt: (attempt, bundle) => {
-      logReload(log, attempt);
+      const { snapshot, originOf } = reloader.lease();
+      logReload(log, attempt, snapshot);
       // The operator may have fixed the fault at the provider.
-      if (attempt.result !== 'refused') {
-        const { snapshot, originOf } = reloader.lease();
-        health.reloaded(snapshot, originOf);
-      }
+      if (attempt.result !== 'refused') health.reloaded(snapshot, originOf);
       printDiagnostics(attempt.diagnostics, bundle?.files ?? [], err);
     },
   });

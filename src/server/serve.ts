@@ -6,7 +6,7 @@ import { messageOf } from '../core/thrown.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { createApp } from '../http/app.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
-import { leftOutProviders, type PolicyCandidate, servingProviders } from '../runtime/candidate.ts';
+import { type PolicyCandidate, servingProviders } from '../runtime/candidate.ts';
 import { lockStore } from '../store/open.ts';
 import type { Surface } from '../surface/surface.ts';
 import { registerSecrets } from '../telemetry/secrets.ts';
@@ -115,10 +115,10 @@ function notInstalled(error: unknown): never {
   throw new Error(`SIGNALBOX_API_KEY cannot be installed. ${messageOf(error)}`);
 }
 
-const whoAnswers = ({ runtime: { snapshot } }: PolicyCandidate) => ({
-  providers: servingProviders(snapshot).join(', '),
-  leftOut: leftOutProviders(snapshot),
-});
+function whoAnswers({ runtime: { snapshot } }: PolicyCandidate) {
+  const leftOut = snapshot.leftOut.filter(({ kind, name }) => kind === 'provider' && !snapshot.providers.has(name));
+  return { providers: servingProviders(snapshot), leftOut: leftOut.map(({ name }) => name) };
+}
 
 /** Whether simulated models answer, without a provider. */
 const isSimulated = ({ lease }: Gateway): boolean =>

@@ -96,7 +96,9 @@ describe('a provider that refuses its key', () => {
     const response = await chat();
     expect(response.status).toBe(502);
     expect(response.headers.get('x-should-retry')).toBe('false');
-    expect((await answerOf(response)).error.message).toContain('Tried: best (auth).');
+    expect((await answerOf(response)).error.message).toBe(
+      'Every attempt at a provider failed. `best`: its provider refuses the API key of this gateway.',
+    );
     const alarms = () => box.lines.filter((text) => text.includes('misconfigured'));
     await waitFor(() => alarms().length === 2);
     expect(JSON.parse(alarms()[0]!)).toMatchObject({

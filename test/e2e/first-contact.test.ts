@@ -59,3 +59,31 @@ test('a mistake in a body is told with its place, and a misspelt field with the 
     param: 'messages',
   });
 });
+
+test('a mistyped model leads to the right name, never to one that the key may not use', async () => {
+  const limited = await box.post('/admin/keys', { name: 'limited', models: ['sim-small', 'sim-flash'] });
+  const { key } = (await limited.json()) as { key: string };
+  const messageFor = async (model: string, token = box.key) => {
+    const messages = [{ role: 'user', content: 'hi' }];
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
+    const answer = await send(JSON.stringify({ model, messages }), headers);
+    expect(answer.status).toBe(404);
+    return ((await answer.json()) as { error: { message: string } }).error.message;
+  };
+  for (const [written, meant] of [
+    ['Auto', 'auto'],
+    ['sim-lrge', 'sim-large'],
+    ['sim_Coder', 'sim-coder'],
+    ['vendor/sim-small', 'sim-small'],
+  ] as const) {
+    expect(await messageFor(written)).toStartWith(
+      `There is no model or selector \`${written}\`. Did you mean \`${meant}\`? Selectors are auto`,
+    );
+  }
+  expect(await messageFor('sim-lrge', key)).not.toContain('Did you mean');
+  expect(await messageFor('sim-smal', key)).toContain('Did you mean `sim-small`?');
+  const looked = await fetch(`${box.url}/v1/models/SIM-LARGE`, { headers: { authorization: `Bearer ${box.key}` } });
+  expect((await looked.json()) as object).toMatchObject({
+    error: { message: 'The model `SIM-LARGE` does not exist, or this key may not use it. Did you mean `sim-large`?' },
+  });
+});

@@ -125,6 +125,8 @@ describe('Every request has one line:', () => {
       attempts: 1,
       failures: expect.stringMatching(/^first\/luna:\w+$/),
     });
+    const attempt = linesOf(box.lines).find(({ message }) => message === 'an attempt failed');
+    expect(attempt).toMatchObject({ kind: 'server', detail: 'its provider had an internal error' });
   });
 
   test('a stream that broke off', async () => {

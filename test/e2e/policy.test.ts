@@ -120,6 +120,18 @@ test('decisions under a former revision can still be explained', async () => {
   await live.changedFrom(next);
 });
 
+test('a reload says in the log which providers serve, with how many models', async () => {
+  const { revision } = await live.status();
+  live.write('spare.yaml', spare.replace(', serve: when_alone', ''));
+  const { revision: next } = await live.changedFrom(revision);
+  const line = await waitFor(() =>
+    live.box.lines.find((text) => text.includes('"policy reloaded"') && text.includes(next)),
+  );
+  expect(JSON.parse(line)).toMatchObject({ providers: 'first (1 model), spare (1 model)' });
+  rmSync(live.file('spare.yaml'));
+  await live.changedFrom(next);
+});
+
 test('a request for a model whose provider serves only while no other can gets an error that says so', async () => {
   const { revision } = await live.status();
   live.write('spare.yaml', spare);

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import type { ProviderFailure } from '../../src/contract/parts.ts';
-import { type FailedAttempt, failedError } from '../../src/gateway/failure.ts';
+import { type FailedAttempt, failedError, failureText } from '../../src/gateway/failure.ts';
 import { chatRequest } from '../support/model-request.ts';
 
 const attempt = (model: string, failure: ProviderFailure, sent = true): FailedAttempt => ({
   model,
   provider: model,
+  upstream: `${model}-upstream`,
   failure,
   requestId: null,
   sent,
@@ -39,4 +40,18 @@ test.each([
 ])('what was never sent is told with its field, where it names one: %s', (message, param) => {
   const error = failedError([attempt('m', { kind: 'rejected', message }, false)], false, chatRequest({ stream: true }));
   expect(error.info.param).toBe(param!);
+});
+
+test('every failed attempt is given in words, and the upstream’s name of a model to operators alone', () => {
+  const attempts = [
+    attempt('a', { kind: 'not_found', message: 'no' }),
+    attempt('b', { kind: 'connect', message: 'no' }),
+    attempt('b', { kind: 'connect', message: 'no' }),
+    unsayable,
+  ];
+  expect(failedError(attempts.slice(0, 3), false, chatRequest()).message).toBe(
+    'Every attempt at a provider failed. `a`: its provider does not know the model; `b`: could not connect to its provider.',
+  );
+  expect(failureText(attempts[0]!, 'a-upstream')).toBe('its provider does not know the model `a-upstream`');
+  expect(failureText(unsayable)).toBe('it cannot take this request, and nothing was sent');
 });

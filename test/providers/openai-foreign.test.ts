@@ -19,6 +19,7 @@ function foreign({
   const original = { dialect: 'another', body: {} };
   const self: ModelRequest = {
     ...{ operation, model, stream, conversation, settings, routing, extras, names, original },
+    toolsText: '',
     originalAt: () => undefined,
     edit: () => self,
   };

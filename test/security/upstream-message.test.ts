@@ -10,6 +10,7 @@ import { chatRequest } from '../support/model-request.ts';
 const failed = (message: string, over: Partial<ProviderFailure> = {}, hasBegun = false) => ({
   model: 'best',
   provider: 'fake',
+  upstream: 'fake-model',
   failure: { kind: 'server' as const, message, status: 500, ...over },
   requestId: null,
   hasBegun,

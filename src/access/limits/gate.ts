@@ -173,6 +173,11 @@ export class Gate {
 
 const reserveOf = ({ concurrencyMax }: Bounds): number => Math.floor(concurrencyMax * RESERVE);
 
+/** A body that is being read. */
+interface OpenBody {
+  cut(): void;
+}
+
 /** A place among the requests that are worked on, or in the line, with the room of the request's body. */
 export class GatePlace {
   readonly caller: string;
@@ -183,7 +188,7 @@ export class GatePlace {
   #turn: { readonly promise: Promise<void>; resolve(): void; reject(error: SignalboxError): void } | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
   #readSince = 0;
-  #onCut: () => void = () => {};
+  #body: OpenBody | null = null;
 
   constructor(gate: Gate, caller: string, room: ByteHold) {
     this.#gate = gate;
@@ -204,10 +209,10 @@ export class GatePlace {
     this.#gate.left(this);
   }
 
-  /** Begins to read the body. Calls `onCut` when the body is slow and others need its room. */
-  begin(onCut: () => void): void {
+  /** Begins to read the body. Cuts it when it is slow and others need its room. */
+  begin(body: OpenBody): void {
     this.#readSince = performance.now();
-    this.#onCut = onCut;
+    this.#body = body;
     if (!this.#isLeft) this.#gate.reads(this, true);
   }
 
@@ -234,7 +239,7 @@ export class GatePlace {
   /** For the gate. Stops waiting for its body. */
   cut(): void {
     this.leave();
-    this.#onCut();
+    this.#body?.cut();
   }
 
   /** For the gate. */

@@ -41,7 +41,7 @@ export const x402Funding = (gatewayOf: () => X402Gateway): FundingSource => ({
     },
 });
 
-async function fundingOf(gateway: X402Gateway, given: FundingRequest): Promise<Funding> {
+function fundingOf(gateway: X402Gateway, given: FundingRequest): Funding | Promise<Funding> {
   const { request, key, headers } = given;
   const { policy } = gateway.payments;
   const wallet = namedWallet(request, key);
@@ -57,10 +57,19 @@ async function fundingOf(gateway: X402Gateway, given: FundingRequest): Promise<F
     throw new SignalboxError('unsupported_parameter', message, { param: 'PAYMENT-SIGNATURE' });
   }
   if (!wallet && !key && policy.walletRequired) throw namelessError();
+  return paymentFunding(gateway, given, header, wallet);
+}
+
+async function paymentFunding(
+  gateway: X402Gateway,
+  given: FundingRequest,
+  header: string,
+  wallet: string | null,
+): Promise<Funding> {
   try {
     return new PaymentFunding(gateway, given, await signedPayment(gateway, given, header, wallet));
   } catch (cause) {
-    throw await paymentErrorOf(gateway, given, unprovedPayer(wallet, key), cause);
+    throw await paymentErrorOf(gateway, given, unprovedPayer(wallet, given.key), cause);
   }
 }
 

@@ -1,18 +1,14 @@
 import type { Conversation, Turn } from '../../core/conversation.ts';
 import type { Facts } from '../../core/facts.ts';
 import { FOLLOW_UP_CHARS_MAX, textOf } from '../texts.ts';
-import { difficultyOf } from './difficulty.ts';
 import { type OutputHint, outputHint } from './expected-output.ts';
 import type { QuestionView, ToolContext } from './features.ts';
 import type { ProfileInput } from './input.ts';
-import { likeliest } from './natural.ts';
-import { type QuestionText, readQuestion } from './question.ts';
-import { shapeOf } from './question-shape.ts';
-import { QuestionReading } from './reading.ts';
-import { likelihoods, sharesOf } from './shares.ts';
+import { likelihoods } from './shares.ts';
 import { instructionOf, readSystemPrompt, type SystemPrompt, systemPromptText } from './system-prompt.ts';
 import { type TaskWeights, taskLogits } from './task-logits.ts';
-import { forcesTool, isAmidTools, namesTool, resultsOf } from './tools.ts';
+import { forcesTool, isAmidTools, resultsOf } from './tools.ts';
+import { readMessage, type TaskGuess, UserMessage } from './user-message.ts';
 
 export interface Intent extends Pick<Facts, 'task' | 'mix' | 'difficulty' | 'naturalLanguage' | 'languagesSeen'> {
   readonly output: OutputHint;
@@ -23,8 +19,7 @@ const TURNS = 4;
 const FOLLOW_UP_WORDS_MAX = 16;
 
 interface UserTurn {
-  readonly question: QuestionText;
-  readonly reading: QuestionReading;
+  readonly message: UserMessage;
   readonly hasImage: boolean;
 }
 
@@ -33,14 +28,14 @@ export function readIntent(request: ProfileInput): Intent {
   const turns = userTurns(request.conversation.turns);
   const [last] = turns;
   const system = last === undefined ? null : systemPromptOf(request);
-  const language = turns.map(({ reading }) => likeliest(reading.votes)).find((one) => one !== null);
+  const language = turns.find(({ message }) => message.language !== null)?.message.language;
   const guess = guessTask(request, turns, system);
   const isCoding = guess.task === 'coding';
   return {
     ...guess,
-    naturalLanguage: language ?? (last && last.reading.words > 0 ? 'en' : 'und'),
+    naturalLanguage: language ?? (last && last.message.reading.words > 0 ? 'en' : 'und'),
     languagesSeen: isCoding ? languagesOfCode(turns, system) : programmingLanguages(turns.slice(0, 1), false),
-    output: outputHint(request, guess, last?.reading ?? null),
+    output: outputHint(request, guess, last?.message.reading ?? null),
   };
 }
 
@@ -66,7 +61,8 @@ function userTurns(all: readonly Turn[]): UserTurn[] {
     if (one.role !== 'user') continue;
     left--;
     const turn = turnOf(one, false);
-    if (turn.question.lines.length + turn.question.codeFences > 0 || turn.hasImage) {
+    const { question } = turn.message;
+    if (question.lines.length + question.codeFences > 0 || turn.hasImage) {
       turns.push(turn);
       if (!mayFollowUp(turn)) break;
     } else blocks ??= one;
@@ -78,12 +74,12 @@ function userTurns(all: readonly Turn[]): UserTurn[] {
 
 function turnOf(turn: Turn, isUnwrapped: boolean): UserTurn {
   const hasImage = turn.parts.some(({ type }) => type === 'image');
-  const question = readQuestion(textOf(turn), isUnwrapped);
-  return { question, reading: new QuestionReading(question), hasImage };
+  const text = textOf(turn);
+  return { message: isUnwrapped ? new UserMessage(text, true) : readMessage(text), hasImage };
 }
 
 /** Short messages may follow up earlier ones. */
-const mayFollowUp = ({ question, reading, hasImage }: UserTurn): boolean =>
+const mayFollowUp = ({ message: { question, reading }, hasImage }: UserTurn): boolean =>
   !hasImage &&
   question.codeFences === 0 &&
   question.length <= FOLLOW_UP_CHARS_MAX &&
@@ -99,20 +95,20 @@ function viewOf(
   const system = prompt && (weights ? instructionOf(prompt.view, weights) : prompt.instruction);
   let before: QuestionView['before'] = null;
   for (let at = turns.length - 1; at >= 0; at--) {
-    const { question, reading } = turns[at]!;
+    const { message } = turns[at]!;
+    const { question, reading, shape } = message;
     const isOffered = at === 0 && conversation.tools.length > 0 && conversation.toolChoice !== 'none';
-    const context = isOffered ? toolContext(conversation, turns[at]!) : null;
-    const shape = shapeOf(question);
-    const view: QuestionView = { question, reading, shape, tools: context, before, system, isSystemPrompt: false };
+    const tools = isOffered ? toolContext(conversation, message) : null;
+    const view: QuestionView = { question, reading, shape, tools, before, system, isSystemPrompt: false };
     if (at === 0) return view;
-    before = likelihoods(taskLogits(view, weights));
+    before = weights ? likelihoods(taskLogits(view, weights)) : message.likelihoods(view);
   }
   return null;
 }
 
-function toolContext({ tools, turns }: Conversation, { question, reading }: UserTurn): ToolContext {
+function toolContext({ tools, turns }: Conversation, message: UserMessage): ToolContext {
   const amid = isAmidTools(turns);
-  return { named: namesTool(tools, question, reading), amid, ...(amid ? resultsOf(turns) : NO_RESULTS) };
+  return { named: message.namesTool(tools), amid, ...(amid ? resultsOf(turns) : NO_RESULTS) };
 }
 const NO_RESULTS = { calls: 0, result: '' } as const;
 
@@ -122,13 +118,10 @@ function guessTask(request: ProfileInput, turns: readonly UserTurn[], system: Sy
   if (forcesTool(request.conversation)) return certainly('tool_use');
   const view = viewOf(request, turns, system);
   if (view === null) return certainly('general');
-  const { task, mix } = sharesOf(taskLogits(view));
+  const guess = last!.message.guess(view);
   // A general question behind an image is mostly about the image.
-  if (earlier?.hasImage && task === 'general') return certainly('vision');
-  return { task, mix, difficulty: difficultyOf(view, { task, mix }) };
+  return earlier?.hasImage && guess.task === 'general' ? certainly('vision') : guess;
 }
-
-type TaskGuess = Pick<Intent, 'task' | 'mix' | 'difficulty'>;
 
 const certainly = (task: string): TaskGuess => ({ task, mix: [], difficulty: 'usual' });
 
@@ -145,7 +138,8 @@ function languagesOfCode(turns: readonly UserTurn[], system: SystemPrompt | null
 
 /** Programming languages of the latest turn that names one. */
 function programmingLanguages(turns: readonly UserTurn[], isCoding: boolean): string[] {
-  for (const { question, reading } of turns) {
+  for (const { message } of turns) {
+    const { question, reading } = message;
     const seen = new Set([...reading.languages, ...question.fenced]);
     const shown = mostSeen(question.languages);
     if (shown !== null) seen.add(shown);

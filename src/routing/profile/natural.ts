@@ -62,10 +62,15 @@ for (const [language, letters] of Object.entries(TYPICAL_LETTERS)) {
 }
 
 /** The language with the most votes; null where there is none. */
-export function likeliest(votes: Float64Array): string | null {
-  // Japanese uses Chinese characters; Chinese never uses kana.
-  if (votes[KANA]! > 0.2 * votes[HAN]!) votes[KANA]! += votes[HAN]!;
+export function likeliest(votes: Readonly<Float64Array>): string | null {
   let best = -1;
-  for (let at = 0; at < votes.length; at++) if (votes[at]! > 0 && (best < 0 || votes[at]! > votes[best]!)) best = at;
+  let most = 0;
+  for (let at = 0; at < votes.length; at++) {
+    // Japanese uses Chinese characters; Chinese never uses kana.
+    const count = at === KANA && votes[KANA]! > 0.2 * votes[HAN]! ? votes[KANA]! + votes[HAN]! : votes[at]!;
+    if (count <= most) continue;
+    best = at;
+    most = count;
+  }
   return best < 0 ? null : NATURAL[best]!;
 }

@@ -36,7 +36,7 @@ export function measure(request: ModelRequest): RequestSize {
     size.needs |= CAPABILITIES.tools.bit;
     size.bytes += TOOLS_MAX;
     // Tools go upstream as they came.
-    addText(size, JSON.stringify(tools.map(({ at }) => request.originalAt(at))));
+    addText(size, request.toolsText);
   }
   addFormat(size, request);
   if ((settings.choices ?? 1) > 1) size.needs |= CAPABILITIES.choices.bit;

@@ -8,6 +8,7 @@ import { QuestionReading } from './reading.ts';
 import { likelihoods } from './shares.ts';
 import { type TaskWeights, taskLogits } from './task-logits.ts';
 import { TASKS } from './tasks.ts';
+import { TextMemory } from './text-memory.ts';
 
 /** Turns read, from the start of the conversation: later system messages are about a single turn. */
 const TURNS = 3;
@@ -45,22 +46,19 @@ export interface SystemPrompt {
   readonly instruction: SystemInstruction;
 }
 
-/** Prompts that are remembered: an application sends the same few with every request. */
-const REMEMBERED = 128;
-const remembered = new Map<string, SystemPrompt>();
+/** UTF-16 code units of the prompts that are remembered, twice. */
+const REMEMBERED_CHARS = 2 ** 20;
+const remembered = new TextMemory<SystemPrompt>(REMEMBERED_CHARS);
 
 /** Reads a system prompt, or remembers it. */
-export function readSystemPrompt(text: string): SystemPrompt {
-  const known = remembered.get(text);
-  if (known) return known;
+export const readSystemPrompt = (text: string): SystemPrompt => remembered.of(text, systemPromptOf);
+
+function systemPromptOf(text: string): SystemPrompt {
   const question = readQuestion(text);
   const reading = new QuestionReading(question);
   const shape = shapeOf(question);
   const view = { question, reading, shape, tools: null, before: null, system: null, isSystemPrompt: true };
-  const prompt = { view, instruction: instructionOf(view) };
-  if (remembered.size >= REMEMBERED) remembered.clear();
-  remembered.set(text, prompt);
-  return prompt;
+  return { view, instruction: instructionOf(view) };
 }
 
 const CODING = TASKS.indexOf('coding');

@@ -199,7 +199,7 @@ describe('bodies', () => {
     const cut: string[] = [];
     const reading = (caller: string, name: string) => {
       const place = gate.enter(few, caller, 0);
-      place.begin(() => cut.push(name));
+      place.begin({ cut: () => cut.push(name) });
       return place;
     };
     reading('a', 'large').grow(300);
@@ -207,7 +207,7 @@ describe('bodies', () => {
     reading('b', 'none');
     reading('c', 'medium').grow(150);
     const whole = gate.enter(bounds(9, 0), 'c', 0);
-    whole.begin(() => cut.push('whole'));
+    whole.begin({ cut: () => cut.push('whole') });
     whole.end();
     // None is slow in its first second.
     expect(() => gate.check(few, 'd', 400)).toThrow();
@@ -224,7 +224,7 @@ describe('bodies', () => {
     const cut: string[] = [];
     const begin = (name: string, atOnce: number) => {
       const place = gate.enter(bounds(2, 0), name, atOnce);
-      place.begin(() => cut.push(name));
+      place.begin({ cut: () => cut.push(name) });
       return place;
     };
     begin('announces 500', 500);
@@ -237,7 +237,7 @@ describe('bodies', () => {
   test('that are the slowest themselves are refused where they find no room, and leave nothing held', async () => {
     const gate = new Gate();
     const slow = gate.enter(few, 'a', 0);
-    slow.begin(() => {});
+    slow.begin({ cut: () => {} });
     slow.grow(200);
     const other = gate.enter(few, 'b', 300);
     await Bun.sleep(1_050);
@@ -250,7 +250,7 @@ describe('bodies', () => {
     const gate = new Gate();
     const cut: string[] = [];
     const slow = gate.enter(few, 'a', 0);
-    slow.begin(() => cut.push('a'));
+    slow.begin({ cut: () => cut.push('a') });
     slow.grow(10);
     gate.enter(few, 'b', 400);
     await Bun.sleep(1_050);
@@ -263,7 +263,7 @@ describe('bodies', () => {
     const cut: number[] = [];
     const places = [0, 1].map((at) => {
       const place = gate.enter(bounds(2, 0), 'a', 0);
-      place.begin(() => cut.push(at));
+      place.begin({ cut: () => cut.push(at) });
       return place;
     });
     places[0]!.grow(1);

@@ -1,0 +1,137 @@
+import type { Bench } from './gateways.ts';
+import { type Requests, run } from './load.ts';
+import { fullPolicy } from './policy.ts';
+import { cpuMeter, type Program, type ThreadCpu } from './process.ts';
+import { quantile } from './stats.ts';
+import { bytesOf, httpBytes, JSON_200, type Prompts, WORKLOADS, type Workload } from './workload.ts';
+
+/**
+ * The ladder: real servers asked for ever more of what a request costs, from `GET /healthz` to a chat with every feature on,
+ * beside the floor. All rungs of a workload take turns within one run.
+ */
+export const RUNGS = ['floor', 'healthz', 'key', 'route', 'pinned', 'auto', 'full'] as const;
+export type Rung = (typeof RUNGS)[number];
+
+/** What a request costs at one rung, in one round. */
+export interface LadderRound {
+  /** µs a request. */
+  readonly cpu: ThreadCpu;
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/** One workload at so many requests in flight, and its rungs, round by round. */
+export interface LadderCell {
+  readonly workload: Workload;
+  readonly prompts: Prompts;
+  readonly inFlight: number;
+  readonly rungs: ReadonlyMap<Rung, readonly LadderRound[]>;
+}
+
+export interface LadderPlan {
+  readonly rounds: number;
+  /** Requests of the smallest workload that `route`, `auto` and `full` answer first, so that what runs often is compiled. */
+  readonly warmUp: number;
+  /** Each workload with prompts of its own at 64 in flight alone. */
+  readonly isQuick: boolean;
+  /** Only workloads whose name has it. */
+  readonly only: string;
+}
+
+/** One at a time takes its time in waits, so a round has fewer. */
+const ALONE = 0.4;
+/** Rounds of each cell before those that count. */
+const UNCOUNTED = 2;
+
+interface Entrant {
+  readonly rung: Rung;
+  readonly program: Program;
+  readonly requestsOf: Requests;
+}
+
+/** @param tell receives each cell once it is measured. */
+export async function climb(bench: Bench, plan: LadderPlan, tell: (cell: LadderCell) => void): Promise<LadderCell[]> {
+  const full = await bench.start(fullPolicy(bench.address));
+  const cells: LadderCell[] = [];
+  const measured = WORKLOADS.filter(({ name }) => name.includes(plan.only));
+  for (const { rung, program, requestsOf } of entrantsOf(bench, full, WORKLOADS[0]!, 'own')) {
+    if (['floor', 'route', 'auto', 'full'].includes(rung)) await run(program.port, requestsOf, 64, plan.warmUp);
+  }
+  for (const workload of measured) {
+    for (const [prompts, inFlight] of series(workload, plan.isQuick)) {
+      const cell = await cellOf(entrantsOf(bench, full, workload, prompts), workload, prompts, inFlight, plan.rounds);
+      tell(cell);
+      cells.push(cell);
+    }
+  }
+  return cells;
+}
+
+function series({ name }: Workload, isQuick: boolean): readonly (readonly [Prompts, number])[] {
+  const smallest = [
+    ['own', 64],
+    ['same', 64],
+    ['own', 1],
+  ] as const;
+  if (isQuick) return name === JSON_200 ? smallest : [['own', 64]];
+  const usual = [
+    ['own', 64],
+    ['own', 16],
+    ['same', 64],
+  ] as const;
+  return name === JSON_200 ? [...smallest, ['own', 16], ['same', 16]] : usual;
+}
+
+/** The rungs that a workload can climb: those without a prompt stand in one workload alone. */
+function entrantsOf(bench: Bench, full: Program, workload: Workload, prompts: Prompts): Entrant[] {
+  const { floor, signalbox, key } = bench;
+  const get = (program: Program, path: string) => httpBytes(program.port, path, key, null);
+  const post = (program: Program, path: string, model: string) =>
+    bytesOf(httpBytes(program.port, path, key, { model, ...workload.fields }), prompts);
+  const chat = '/v1/chat/completions';
+  const bare: Entrant[] = [
+    { rung: 'healthz', program: signalbox, requestsOf: get(signalbox, '/healthz') },
+    { rung: 'key', program: signalbox, requestsOf: get(signalbox, '/v1/models') },
+  ];
+  return [
+    { rung: 'floor', program: floor, requestsOf: post(floor, chat, 'auto') },
+    ...(workload.name === JSON_200 ? bare : []),
+    ...(workload.stream
+      ? []
+      : [{ rung: 'route' as const, program: signalbox, requestsOf: post(signalbox, '/v1/route', 'auto') }]),
+    { rung: 'pinned', program: signalbox, requestsOf: post(signalbox, chat, 'bench-model-3') },
+    { rung: 'auto', program: signalbox, requestsOf: post(signalbox, chat, 'auto') },
+    { rung: 'full', program: full, requestsOf: post(full, chat, 'auto') },
+  ];
+}
+
+async function cellOf(
+  entrants: readonly Entrant[],
+  workload: Workload,
+  prompts: Prompts,
+  inFlight: number,
+  rounds: number,
+): Promise<LadderCell> {
+  const rungs = new Map<Rung, LadderRound[]>(entrants.map(({ rung }) => [rung, []]));
+  const requests = Math.round(workload.requests * (inFlight === 1 ? ALONE : 1));
+  for (let round = -UNCOUNTED; round < rounds; round++) {
+    for (let at = 0; at < entrants.length; at++) {
+      // Another one begins each round, so that none always follows the same neighbour.
+      const entrant = entrants[(at + round + UNCOUNTED) % entrants.length]!;
+      const figures = await roundOf(entrant, inFlight, requests);
+      if (round >= 0) rungs.get(entrant.rung)!.push(figures);
+    }
+  }
+  return { workload, prompts, inFlight, rungs };
+}
+
+async function roundOf({ program, requestsOf }: Entrant, inFlight: number, requests: number): Promise<LadderRound> {
+  const spent = cpuMeter(program.pid);
+  const { latencies } = await run(program.port, requestsOf, inFlight, requests);
+  const { all, main, http, engine } = spent();
+  return {
+    cpu: { all: all / requests, main: main / requests, http: http / requests, engine: engine / requests },
+    p50: quantile(latencies, 0.5),
+    p99: quantile(latencies, 0.99),
+  };
+}

@@ -1,0 +1,58 @@
+import { join } from 'node:path';
+import { newKey, startSignalbox, startUpstream, temporaryFolder } from './gateways.ts';
+import { run } from './load.ts';
+import { type Program, residentMiB } from './process.ts';
+import { fixed, median, table } from './stats.ts';
+import { bytesOf, httpBytes, promptText } from './workload.ts';
+
+/** How fast a server with the shipped policy answers after its start, and the memory it takes. */
+const REST_MS = 3_000;
+/** A model of policies/models-local.yaml, whose address is the upstream's: no provider can be asked. */
+const MODEL = 'local-gemma4-26b';
+
+export interface StartPlan {
+  readonly starts: number;
+  /** Requests of the load, 64 in flight. */
+  readonly load: number;
+}
+
+/** @returns a table */
+export async function startFigures({ starts, load }: StartPlan): Promise<string> {
+  const upstream = await startUpstream();
+  const [key, folder] = [newKey(), temporaryFolder()];
+  const env = { OLLAMA_BASE_URL: `http://127.0.0.1:${upstream.port}/v1` };
+  const start = () => startSignalbox(['--data', join(folder, 'data')], key, env);
+  const listening: number[] = [];
+  const answered: number[] = [];
+  // The first start makes the data folder, and its files are read from the disk.
+  for (let nth = -1; nth < starts; nth++) {
+    const begun = performance.now();
+    const server = await start();
+    const open = performance.now() - begun;
+    await ask(server, key, 1, 1);
+    if (nth >= 0) answered.push(performance.now() - begun);
+    if (nth >= 0) listening.push(open);
+    await server.stop();
+  }
+  const server = await start();
+  await ask(server, key, 1, 1);
+  const rest = await resting(server);
+  await ask(server, key, 64, load);
+  const row = [median(listening), median(answered), Math.min(...answered), rest, await resting(server)];
+  await Promise.all([server.stop(), upstream.stop()]);
+  const head = ['listening, ms', 'first answer, ms', 'the fastest', 'RSS at rest, MiB', `after ${load} requests`];
+  return table([
+    ['from source, warm cache', ...head],
+    [`median of ${starts} starts`, ...row.map((one) => fixed(one, 0))],
+  ]);
+}
+
+async function resting({ pid }: Program): Promise<number> {
+  await Bun.sleep(REST_MS);
+  return residentMiB(pid);
+}
+
+async function ask({ port }: Program, key: string, inFlight: number, requests: number): Promise<void> {
+  const body = { model: MODEL, messages: [{ role: 'user', content: promptText(200) }] };
+  await run(port, bytesOf(httpBytes(port, '/v1/chat/completions', key, body), 'own'), inFlight, requests);
+}

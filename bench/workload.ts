@@ -1,0 +1,115 @@
+/**
+ * The requests of the ladder: bodies of a size, and the bytes of one HTTP request after the other. A prompt has a word in
+ * each sentence that a counter makes, so that either every request has its own prompt, or all have the same.
+ */
+export interface Workload {
+  readonly name: string;
+  readonly stream: boolean;
+  /** The fields of its body beside `model`. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** Requests of a round: long enough for the scheduler's count, short enough that all rungs meet the same moment. */
+  readonly requests: number;
+}
+
+export type Prompts = 'own' | 'same';
+
+/** Where a prompt has its own word. */
+const MARK = 'qzxwvk';
+const SENTENCE = `Our gateway sends the requests of team ${MARK} to a model by policy. Explain how its choice changes if the price of ${MARK} doubles, and how a caller notices. `;
+/** A prompt of so many characters. */
+export const promptText = (chars: number): string =>
+  SENTENCE.repeat(Math.ceil(chars / SENTENCE.length)).slice(0, chars);
+/** In a prompt, it makes `bench/upstream.ts` write all events of a stream at once. */
+export const AT_ONCE = 'Answer in one piece.';
+
+const question = (chars: number, manner = '') => ({
+  messages: [
+    { role: 'system', content: `You are a helpful assistant. ${manner}`.trim() },
+    { role: 'user', content: promptText(chars) },
+  ],
+});
+
+const TOOLS = Array.from({ length: 20 }, (_, at) => ({
+  type: 'function',
+  function: {
+    name: `tool_${at}`,
+    description: 'Looks something up and returns what it found, in a sentence or two.',
+    parameters: {
+      type: 'object',
+      properties: { query: { type: 'string' }, limit: { type: 'integer' } },
+      required: ['query'],
+    },
+  },
+}));
+
+/** Twenty calls of tools with their results: with the tools some 20 KB. */
+const STEPS = Array.from({ length: 20 }, (_, at) => {
+  const call = { name: `tool_${at}`, arguments: `{"query":"${MARK}","limit":3}` };
+  return [
+    { role: 'assistant', content: null, tool_calls: [{ id: `call_${at}`, type: 'function', function: call }] },
+    { role: 'tool', tool_call_id: `call_${at}`, content: promptText(480) },
+  ];
+}).flat();
+
+export const JSON_200 = 'JSON, 200 B';
+export const WORKLOADS: readonly Workload[] = [
+  { name: JSON_200, stream: false, fields: question(200), requests: 600 },
+  { name: 'JSON, 2 KB', stream: false, fields: question(2_000), requests: 600 },
+  { name: 'JSON, 100 KB', stream: false, fields: question(100_000), requests: 300 },
+  {
+    name: 'agent’s turn, 20 KB',
+    stream: false,
+    fields: { messages: [...question(200).messages, ...STEPS], tools: TOOLS },
+    requests: 400,
+  },
+  { name: 'stream of 50 chunks', stream: true, fields: { stream: true, ...question(200) }, requests: 300 },
+  {
+    name: 'stream in one piece',
+    stream: true,
+    fields: { stream: true, ...question(200, AT_ONCE) },
+    requests: 300,
+  },
+];
+
+/** The bytes of a whole HTTP request. `body` null: a GET. */
+export function httpBytes(port: number, path: string, key: string, body: object | null): Uint8Array {
+  const encoded = new TextEncoder().encode(body ? JSON.stringify(body) : '');
+  const head = [
+    `${body ? 'POST' : 'GET'} ${path} HTTP/1.1`,
+    `host: 127.0.0.1:${port}`,
+    `authorization: Bearer ${key}`,
+    ...(body ? ['content-type: application/json', `content-length: ${encoded.length}`] : []),
+  ].join('\r\n');
+  return Buffer.concat([new TextEncoder().encode(`${head}\r\n\r\n`), encoded]);
+}
+
+/** No two requests of a run have the same word at the same place. */
+let words = 0;
+const LETTERS = Buffer.from('aeioubdfglmnprst');
+/** So far are the words of neighbouring places apart. */
+const STRIDE = 7_919;
+
+/** The bytes of one request after the other. */
+export function bytesOf(template: Uint8Array, prompts: Prompts): () => Uint8Array {
+  const places = placesOf(template);
+  const fresh = () => {
+    const bytes = new Uint8Array(template);
+    words++;
+    for (const [nth, at] of places.entries()) writeWord(bytes, at, words + nth * STRIDE);
+    return bytes;
+  };
+  if (prompts === 'own') return fresh;
+  const same = fresh();
+  return () => same;
+}
+
+function placesOf(template: Uint8Array): number[] {
+  const bytes = Buffer.from(template);
+  const places: number[] = [];
+  for (let at = bytes.indexOf(MARK); at >= 0; at = bytes.indexOf(MARK, at + MARK.length)) places.push(at);
+  return places;
+}
+
+function writeWord(bytes: Uint8Array, at: number, number: number): void {
+  for (let letter = 0; letter < MARK.length; letter++) bytes[at + letter] = LETTERS[(number >>> (4 * letter)) & 15]!;
+}

@@ -1,0 +1,149 @@
+import type { GatePlace } from '../access/limits/gate.ts';
+import { SignalboxError } from '../core/errors.ts';
+import { LinkedSet, type Links } from '../core/linked-set.ts';
+
+/** The time for a body, and the bytes that arrived for each further second. */
+const READ_MS = 10_000;
+const BYTES_PER_SECOND = 65_536;
+/** A body that announces no more takes its room at once, and is read in one piece. */
+const SMALL_BYTES = 65_536;
+/** The interval of looks at the bodies that are being read. */
+const LOOK_MS = 250;
+
+/** Returns the bytes that a body takes room for before it arrives. */
+export const bytesAtOnce = (announced: number): number => (announced <= SMALL_BYTES ? announced : 0);
+
+/** Reads bodies. One timer looks at all that are open: a timer for each costs more than to read a small body. */
+export class BodyReader {
+  readonly #clock: () => number;
+  readonly #open = new LinkedSet<BodyReading>();
+  #timer: ReturnType<typeof setInterval> | null = null;
+
+  /** @param clock milliseconds that never decrease */
+  constructor(clock: () => number) {
+    this.#clock = clock;
+  }
+
+  /** Bodies that are being read. */
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /**
+   * Reads the text of a body, within `bytesMax` bytes and in time. Its bytes take room at the request's place in the gate.
+   * @param announced bytes by its `content-length`; 0 for none
+   * @throws SignalboxError 413, 408, 503, or 400 for a body that is cut off
+   */
+  text(request: Request, announced: number, bytesMax: number, place: GatePlace | null): Promise<string> | string {
+    const isSmall = bytesAtOnce(announced) > 0;
+    if (!isSmall && !request.body) return '';
+    const reading = new BodyReading(this.#open, this.#clock(), bytesMax, place);
+    this.#timer ??= this.#watch();
+    return reading.textOf(isSmall ? request.text() : textInPieces(request, reading));
+  }
+
+  #watch(): ReturnType<typeof setInterval> {
+    const timer = setInterval(() => {
+      const now = this.#clock();
+      for (const reading of this.#open.all()) if (reading.isLate(now)) reading.cut();
+      if (this.#open.size > 0) return;
+      clearInterval(timer);
+      this.#timer = null;
+    }, LOOK_MS);
+    timer.unref();
+    return timer;
+  }
+}
+
+/** Reads a body piece by piece, and counts each. */
+async function textInPieces({ body }: Request, reading: BodyReading): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of body ?? []) {
+    reading.count(chunk.byteLength);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+/** The reading of one body. The server's idle limit begins anew with every byte, so that a slow sender needs a bound of its own. */
+class BodyReading implements Links<BodyReading> {
+  before: BodyReading | null = null;
+  after: BodyReading | null = null;
+  readonly #open: LinkedSet<BodyReading>;
+  readonly #bytesMax: number;
+  readonly #place: GatePlace | null;
+  /** ms on the reader's clock. */
+  readonly #since: number;
+  #bytes = 0;
+  #isOver = false;
+  #reject: (error: SignalboxError) => void = () => {};
+
+  constructor(open: LinkedSet<BodyReading>, since: number, bytesMax: number, place: GatePlace | null) {
+    this.#open = open;
+    this.#since = since;
+    this.#bytesMax = bytesMax;
+    this.#place = place;
+  }
+
+  /** Returns the text, unless the body is cut before it is complete. */
+  textOf(complete: Promise<string>): Promise<string> {
+    return new Promise((resolve, reject) => {
+      this.#reject = reject;
+      this.#open.add(this);
+      this.#place?.begin(this);
+      complete.then(
+        (text) => {
+          this.#end();
+          resolve(text);
+        },
+        (cause: unknown) => {
+          this.#end();
+          reject(cause instanceof SignalboxError ? cause : brokenOff(cause));
+        },
+      );
+    });
+  }
+
+  /** Counts bytes that have arrived. Throws SignalboxError. */
+  count(bytes: number): void {
+    // Bytes that arrive after the cut are not kept.
+    if (this.#isOver) throw tooSlow();
+    this.#bytes += bytes;
+    if (this.#bytes > this.#bytesMax) throw tooLarge(this.#bytesMax);
+    this.#place?.grow(bytes);
+  }
+
+  /** Ends the reading of a body that is too slow. */
+  cut(): void {
+    this.#end();
+    this.#reject(tooSlow());
+  }
+
+  /** Whether its time is over. */
+  isLate(now: number): boolean {
+    return now - this.#since >= READ_MS + (this.#bytes * 1_000) / BYTES_PER_SECOND;
+  }
+
+  #end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#open.remove(this);
+    this.#place?.end();
+  }
+}
+
+export function tooLarge(bytesMax: number): SignalboxError {
+  return new SignalboxError('request_too_large', `The body may have at most ${bytesMax} bytes.`);
+}
+
+/** Only a broken connection gets here, so no caller reads the error. */
+const brokenOff = (cause: unknown): SignalboxError =>
+  new SignalboxError('invalid_json', 'The body ended before it was complete.', { cause });
+
+/** The rest of the body may still come, so the connection cannot be used again. */
+function tooSlow(): SignalboxError {
+  return new SignalboxError('request_timeout', 'The body arrived too slowly.', {
+    headers: { connection: 'close' },
+  });
+}

@@ -1,0 +1,46 @@
+/** A reading takes about as much memory as a text of this length. */
+const READING_CHARS = 4_096;
+/** A longer text is not remembered. */
+const TEXT_CHARS_MAX = 65_536;
+
+/**
+ * The readings of the texts that came last. An application sends the same few system prompts, and an agent the same question
+ * with every result of a tool.
+ *
+ * Two generations: a text that comes again moves to the young one; when that is full, the older is forgotten.
+ */
+export class TextMemory<Reading> {
+  readonly #charsMax: number;
+  #young = new Map<string, Reading>();
+  #old: ReadonlyMap<string, Reading> = new Map();
+  #chars = 0;
+
+  /** @param charsMax UTF-16 code units of all texts of a generation, their readings included */
+  constructor(charsMax: number) {
+    this.#charsMax = charsMax;
+  }
+
+  /** Number of remembered texts. */
+  get size(): number {
+    return this.#young.size + this.#old.size;
+  }
+
+  /** Returns the reading of a text. @param read reads it, if it is not remembered; must depend on the text alone */
+  of(text: string, read: (text: string) => Reading): Reading {
+    const young = this.#young.get(text);
+    if (young) return young;
+    const reading = this.#old.get(text) ?? read(text);
+    if (text.length <= TEXT_CHARS_MAX) this.#add(text, reading);
+    return reading;
+  }
+
+  #add(text: string, reading: Reading): void {
+    this.#chars += text.length + READING_CHARS;
+    if (this.#chars > this.#charsMax) {
+      this.#old = this.#young;
+      this.#young = new Map();
+      this.#chars = text.length + READING_CHARS;
+    }
+    this.#young.set(text, reading);
+  }
+}

@@ -1,0 +1,88 @@
+import type { ToolDefinition } from '../../core/conversation.ts';
+import type { Facts } from '../../core/facts.ts';
+import { difficultyOf } from './difficulty.ts';
+import type { QuestionView } from './features.ts';
+import { likeliest } from './natural.ts';
+import { type QuestionText, readQuestion } from './question.ts';
+import { type QuestionShape, shapeOf } from './question-shape.ts';
+import { QuestionReading } from './reading.ts';
+import { likelihoods, sharesOf } from './shares.ts';
+import { taskLogits } from './task-logits.ts';
+import { TextMemory } from './text-memory.ts';
+import { namesTool } from './tools.ts';
+
+/** The task of a message in its context. */
+export type TaskGuess = Pick<Facts, 'task' | 'mix' | 'difficulty'>;
+
+/** The view that a guess was made from, and the guess. */
+interface KeptGuess<Guess> {
+  readonly view: QuestionView;
+  readonly guess: Guess;
+}
+
+/** The words of a user's message, read once, with the last guesses about it: in a conversation it comes with every request. */
+export class UserMessage {
+  readonly question: QuestionText;
+  readonly reading: QuestionReading;
+  readonly shape: QuestionShape;
+  /** Its natural language; null where no word tells. */
+  readonly language: string | null;
+  #task: KeptGuess<Pick<TaskGuess, 'task' | 'mix'>> | null = null;
+  #difficulty: KeptGuess<TaskGuess['difficulty']> | null = null;
+  #likelihoods: KeptGuess<Float64Array> | null = null;
+  #tools: { readonly names: string; readonly areNamed: boolean } | null = null;
+
+  /** @param isUnwrapped for a message of nothing but blocks, which then hold the question */
+  constructor(text: string, isUnwrapped = false) {
+    this.question = readQuestion(text, isUnwrapped);
+    this.reading = new QuestionReading(this.question);
+    this.shape = shapeOf(this.question);
+    this.language = likeliest(this.reading.votes);
+  }
+
+  /** Whether the message has a word of a tool's name. */
+  namesTool(tools: readonly ToolDefinition[]): boolean {
+    const names = tools.map(({ name }) => name).join('\n');
+    if (this.#tools?.names !== names) this.#tools = { names, areNamed: namesTool(tools, this.question, this.reading) };
+    return this.#tools.areNamed;
+  }
+
+  /** Returns the probability of each task. @param view the message in its context */
+  likelihoods(view: QuestionView): Float64Array {
+    if (!this.#likelihoods || !isSameContext(this.#likelihoods.view, view)) {
+      this.#likelihoods = { view, guess: likelihoods(taskLogits(view)) };
+    }
+    return this.#likelihoods.guess;
+  }
+
+  /** Returns its task and difficulty. @param view the message in its context */
+  guess(view: QuestionView): TaskGuess {
+    if (!this.#task || !isSameContext(this.#task.view, view)) {
+      this.#task = { view, guess: sharesOf(taskLogits(view)) };
+      this.#difficulty = null;
+    }
+    const { task, mix } = this.#task.guess;
+    return { task, mix, difficulty: this.#difficultyOf(view, { task, mix }) };
+  }
+
+  /** Amid tools it depends on their last results. */
+  #difficultyOf(view: QuestionView, guess: Pick<TaskGuess, 'task' | 'mix'>): TaskGuess['difficulty'] {
+    if (view.tools?.amid) return difficultyOf(view, guess);
+    this.#difficulty ??= { view, guess: difficultyOf(view, guess) };
+    return this.#difficulty.guess;
+  }
+}
+
+/** Whether the context of a message lets expect the same task. Equal instructions and likelihoods are the same objects. */
+const isSameContext = (one: QuestionView, other: QuestionView): boolean =>
+  one.system === other.system &&
+  one.before === other.before &&
+  one.tools?.named === other.tools?.named &&
+  one.tools?.amid === other.tools?.amid;
+
+/** UTF-16 code units of the messages that are remembered, twice. */
+const REMEMBERED_CHARS = 2 ** 21;
+const remembered = new TextMemory<UserMessage>(REMEMBERED_CHARS);
+
+/** Reads a message, or remembers it. */
+export const readMessage = (text: string): UserMessage => remembered.of(text, (unknown) => new UserMessage(unknown));

@@ -1,0 +1,63 @@
+import { expect, test } from 'bun:test';
+import { withPart } from '../../bench/page.ts';
+import { benchPolicy, fullPolicy } from '../../bench/policy.ts';
+import { lowerQuartile, table } from '../../bench/stats.ts';
+import { bytesOf, httpBytes, WORKLOADS } from '../../bench/workload.ts';
+import { shipped } from '../../plugins/index.ts';
+import { createRegistry } from '../../src/plugin-host/registry.ts';
+import { loadPolicy } from '../../src/policy/load.ts';
+
+const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+
+test.each(WORKLOADS.map((workload) => [workload.name, workload] as const))(
+  '%s: each request has its own prompt, or all have the same, and its head states the length of its body',
+  (_, { fields }) => {
+    const template = httpBytes(80, '/v1/chat/completions', 'key', { model: 'auto', ...fields });
+    const next = bytesOf(template, 'own');
+    const texts = Array.from({ length: 300 }, () => decode(next()));
+    expect(new Set(texts).size).toBe(300);
+    const repeat = bytesOf(template, 'same');
+    expect(new Set(Array.from({ length: 10 }, () => decode(repeat()))).size).toBe(1);
+    for (const text of [...texts.slice(0, 3), decode(repeat())]) {
+      expect(text).not.toContain('qzxwvk');
+      const [head, body] = text.split('\r\n\r\n');
+      expect(Number(/content-length: (\d+)/.exec(head!)?.[1])).toBe(Buffer.byteLength(body!));
+      expect(JSON.parse(body!)).toMatchObject({ model: 'auto' });
+    }
+  },
+);
+
+test('bytes under way are not changed by the next request', () => {
+  const next = bytesOf(httpBytes(80, '/', 'key', WORKLOADS[0]!.fields), 'own');
+  const first = next();
+  const text = decode(first);
+  next();
+  expect(decode(first)).toBe(text);
+});
+
+test('the policies of the benchmarks are valid', () => {
+  for (const text of [benchPolicy('http://127.0.0.1:9/v1'), fullPolicy('http://127.0.0.1:9/v1')]) {
+    const env = { get: () => undefined };
+    const files = [{ path: 'policy.yaml', text }];
+    const { diagnostics } = loadPolicy(files, { env, ...createRegistry(shipped), revisionOf: () => 'bench' });
+    expect(diagnostics).toEqual([]);
+  }
+});
+
+test('a part of a page is replaced between its marks alone', () => {
+  const page = 'a\n<!-- made: x -->\nold\n<!-- end -->\nb\n<!-- made: y -->\n<!-- end -->\n';
+  const made = withPart(withPart(page, 'x', 'new $1'), 'y', 'more');
+  expect(made).toBe('a\n<!-- made: x -->\n\nnew $1\n\n<!-- end -->\nb\n<!-- made: y -->\n\nmore\n\n<!-- end -->\n');
+  expect(withPart(made, 'x', 'new $1')).toBe(made);
+  expect(() => withPart(page, 'z', '')).toThrow('no place for z');
+});
+
+test('tables are aligned, and a lower quartile does not depend on the order', () => {
+  expect(
+    table([
+      ['name', 'µs'],
+      ['a', '1.0'],
+    ]),
+  ).toBe('| name |   µs |\n| ---- | ---: |\n| a    |  1.0 |');
+  expect(lowerQuartile([9, 1, 5, 3])).toBe(3);
+});

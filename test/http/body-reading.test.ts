@@ -1,0 +1,93 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { BodyReader } from '../../src/http/body-reading.ts';
+import { waitFor } from '../support/answers.ts';
+import { connect, type RawConnection } from '../support/raw-http.ts';
+
+const READ_MS = 10_000;
+const BYTES_MAX = 1_000_000;
+
+let now = 0;
+const reader = new BodyReader(() => now);
+const read: (string | Error)[] = [];
+const server = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  async fetch(request) {
+    const announced = Number(request.headers.get('content-length') ?? 0);
+    const text = await Promise.resolve(reader.text(request, announced, BYTES_MAX, null)).catch((error: Error) => error);
+    read.push(text);
+    return new Response(String(text));
+  },
+});
+const open: RawConnection[] = [];
+afterAll(async () => {
+  for (const connection of open) connection.close();
+  await server.stop(true);
+});
+
+async function send(header: string, body: string): Promise<RawConnection> {
+  const connection = await connect(server.url.origin);
+  open.push(connection);
+  await connection.write(`POST / HTTP/1.1\r\nhost: h\r\n${header}\r\n\r\n${body}`);
+  return connection;
+}
+
+describe('bodies', () => {
+  test('are read whole, small ones and those in pieces, and leave nothing behind', async () => {
+    const texts = ['', 'a', 'b'.repeat(65_536), 'ü'.repeat(50_000)];
+    for (const body of texts) {
+      const answer = await fetch(server.url, { method: 'POST', body });
+      expect(await answer.text()).toBe(body);
+    }
+    expect(reader.size).toBe(0);
+  });
+
+  test('that do not come in time are cut, each at its own time, and their rest is not read', async () => {
+    read.length = 0;
+    const first = await send('content-length: 100', '{');
+    await waitFor(() => reader.size === 1);
+    now += READ_MS / 2;
+    await send('content-length: 100', '{');
+    await send('transfer-encoding: chunked', '1\r\n{\r\n');
+    await waitFor(() => reader.size === 3);
+    now += READ_MS / 2;
+    await waitFor(() => read.length === 1);
+    expect(reader.size).toBe(2);
+    await first.write(' '.repeat(99));
+    now += READ_MS / 2 + 1;
+    await waitFor(() => read.length === 3);
+    expect(read.map((error) => error instanceof Error && error.message)).toEqual(
+      Array(3).fill('The body arrived too slowly.'),
+    );
+    expect(reader.size).toBe(0);
+  });
+
+  test('may take a second more for each 64 KiB that has come', async () => {
+    read.length = 0;
+    const bytes = 131_072;
+    const chunk = `${bytes.toString(16)}\r\n${' '.repeat(bytes)}\r\n`;
+    const slow = await send('transfer-encoding: chunked', chunk);
+    await waitFor(() => reader.size === 1);
+    // Long enough for all of the chunk to be counted.
+    await Bun.sleep(100);
+    now += READ_MS + 1_999;
+    // Two looks.
+    await Bun.sleep(600);
+    expect(read).toEqual([]);
+    await slow.write('1\r\n!\r\n0\r\n\r\n');
+    await waitFor(() => read.length === 1);
+    expect(read).toEqual([`${' '.repeat(bytes)}!`]);
+    expect(reader.size).toBe(0);
+  });
+
+  test('that are cut off end with their connection', async () => {
+    read.length = 0;
+    for (const header of ['content-length: 100', 'transfer-encoding: chunked']) {
+      const left = await send(header, header.startsWith('t') ? '1\r\n{\r\n' : '{');
+      await waitFor(() => reader.size === 1);
+      left.close();
+      await waitFor(() => reader.size === 0);
+    }
+    expect(read.map(String)).toEqual(Array(2).fill('SignalboxError: The body ended before it was complete.'));
+  });
+});

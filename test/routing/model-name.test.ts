@@ -1,0 +1,22 @@
+import { expect, test } from 'bun:test';
+import { similarName } from '../../src/routing/model-name.ts';
+
+const KNOWN = ['auto', 'auto-cheap', 'gpt-4o-mini', 'claude-opus-4-1', 'openrouter/deepseek-v4', 'o3'];
+
+test.each([
+  ['gpt-4o-mni', 'gpt-4o-mini'],
+  ['claude-opus-4.1', 'claude-opus-4-1'],
+  ['Auto', 'auto'],
+  ['auto_cheep', 'auto-cheap'],
+  ['openai/gpt-4o-mini', 'gpt-4o-mini'],
+  ['deepseek-v4', 'openrouter/deepseek-v4'],
+])('%s stands for %s', (name, meant) => {
+  expect(similarName(name, KNOWN)).toBe(meant);
+});
+
+test.each(['gpt-5o-mini', 'claude-opus-4', 'o4', 'mistral', '', '/', 'x'.repeat(256)])(
+  '%s stands for no known name: another version is another model',
+  (name) => {
+    expect(similarName(name, KNOWN)).toBeNull();
+  },
+);

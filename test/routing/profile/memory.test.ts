@@ -1,0 +1,121 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { difficultyOf } from '../../../src/routing/profile/difficulty.ts';
+import type { QuestionView } from '../../../src/routing/profile/features.ts';
+import { sharesOf } from '../../../src/routing/profile/shares.ts';
+import { SHIPPED_WEIGHTS, taskLogits } from '../../../src/routing/profile/task-logits.ts';
+import { TextMemory } from '../../../src/routing/profile/text-memory.ts';
+import { readMessage, type TaskGuess } from '../../../src/routing/profile/user-message.ts';
+import type { ChatMessage, ChatTool } from '../../../src/surface/openai-chat/request.ts';
+import { tries } from '../../deep/effort.ts';
+import { type ChatBody, lastView } from '../../support/chat-body.ts';
+import { user } from './prompts.ts';
+
+/** Few texts, so that each comes again in other contexts. */
+const question = fc.constantFrom(
+  'and now?',
+  'fix it',
+  'translate it',
+  'write a haiku',
+  'run',
+  'prove it: 3 + 4 = 7',
+  'ok',
+);
+const system = fc.constantFrom('', 'Translate everything into French.', 'You write SQL.');
+const earlier = fc.constantFrom('', 'Write a function that sorts a list.', 'Summarize this letter.', 'thanks');
+const result = fc.constantFrom('', 'done', 'Error: it failed');
+const tools = fc.constantFrom<ChatTool[]>(
+  [],
+  ...['run', 'get_weather'].map((name): ChatTool[] => [{ type: 'function', function: { name } }]),
+);
+
+const request = fc
+  .record({ question, system, earlier, result, tools, calls: fc.constantFrom(1, 9) })
+  .map((one): ChatBody => {
+    const messages: ChatMessage[] = [];
+    if (one.system) messages.push({ role: 'system', content: one.system });
+    if (one.earlier) messages.push(user(one.earlier), { role: 'assistant', content: 'Here it is.' });
+    messages.push(user(one.question));
+    for (let left = one.result ? one.calls : 0; left > 0; left--) {
+      messages.push({ role: 'tool', tool_call_id: `call_${left}`, content: one.result });
+    }
+    return { messages, ...(one.tools.length > 0 && { tools: one.tools }) };
+  });
+
+/** The guess without any memory: by the shipped weights, given as if they were others. */
+function guessAfresh(view: QuestionView): TaskGuess {
+  const { task, mix } = sharesOf(taskLogits(view, SHIPPED_WEIGHTS));
+  return { task, mix, difficulty: difficultyOf(view, { task, mix }) };
+}
+
+type Guess = (view: QuestionView) => TaskGuess;
+
+const law = (guess: Guess) =>
+  fc.property(fc.array(request, { minLength: 1, maxLength: 12 }), (requests) => {
+    for (const one of requests) {
+      const expected = guessAfresh(lastView(one, SHIPPED_WEIGHTS)!);
+      expect(guess(lastView(one)!)).toEqual(expected);
+    }
+  });
+
+const byMemory: Guess = (view) => readMessage(questionIn(view)).guess(view);
+const questionIn = ({ question: { text } }: QuestionView): string => text.trim();
+
+describe('a message that is remembered', () => {
+  test('is guessed as if it were read for the first time, in any context', () => {
+    fc.assert(law(byMemory), tries('a remembered message is guessed as a new one', 100, 5_000));
+  });
+
+  const forgetful = (keyOf: (view: QuestionView) => string): Guess => {
+    const kept = new Map<string, TaskGuess>();
+    return (view) => {
+      const key = keyOf(view);
+      const guess = kept.get(key) ?? guessAfresh(view);
+      kept.set(key, guess);
+      return guess;
+    };
+  };
+  const MUTANTS: Record<string, () => Guess> = {
+    'its words alone were compared': () => forgetful(questionIn),
+    'the message before it were not compared': () =>
+      forgetful((view) => JSON.stringify([questionIn(view), view.system?.text, view.tools])),
+    'the system prompt were not compared': () =>
+      forgetful((view) => JSON.stringify([questionIn(view), [...(view.before ?? [])], view.tools])),
+    'the last result of its tools were not read': () =>
+      forgetful((view) =>
+        JSON.stringify([questionIn(view), view.system?.text, [...(view.before ?? [])], view.tools?.amid]),
+      ),
+  };
+  test.each(Object.entries(MUTANTS))('would be guessed wrongly if %s', (_, mutant) => {
+    expect(fc.check(law(mutant()), { numRuns: 500, endOnFailure: true }).failed).toBe(true);
+  });
+});
+
+describe('a memory of texts', () => {
+  const chars = (size: number): string => 'x'.repeat(size);
+
+  test('reads a text once, while it comes again', () => {
+    const memory = new TextMemory<string>(20_000);
+    let reads = 0;
+    const read = (text: string) => `${text} read ${++reads} times`;
+    for (let at = 0; at < 50; at++) {
+      expect(memory.of('again', read)).toBe('again read 1 times');
+      memory.of(`other ${at}`, () => '');
+    }
+    expect(reads).toBe(1);
+  });
+
+  test('forgets texts that do not come again, and never keeps a very long one', () => {
+    const memory = new TextMemory<number>(20_000);
+    let reads = 0;
+    const read = () => ++reads;
+    memory.of('once', read);
+    for (let at = 0; at < 50; at++) memory.of(`other ${at}`, () => 0);
+    expect(memory.size).toBeLessThanOrEqual(8);
+    memory.of('once', read);
+    expect(reads).toBe(2);
+    memory.of(chars(100_000), read);
+    memory.of(chars(100_000), read);
+    expect(reads).toBe(4);
+  });
+});
