@@ -7,6 +7,7 @@ import type { SignalboxError } from '../core/errors.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
 import { worstCase } from '../routing/estimate.ts';
 import { StoreError, type Write } from '../store/store.ts';
+import { arrived } from '../upstream/arrival.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
 import type { NextParts } from '../upstream/upstream-call.ts';
 import type { AnswerSource } from './answer-source.ts';
@@ -116,15 +117,12 @@ export class Exchange implements AnswerSource {
   get funded(): FundedHold {
     return this.#context.funded;
   }
-  /** Null until the exchange has ended. */
   get receipt(): Receipt | null {
     return this.#receipt;
   }
-  /** Whether its caller left before its end. */
   get isDeserted(): boolean {
     return this.#callerGone;
   }
-  /** Why the exchange ended without a whole answer; null while it runs and after a good end. */
   get error(): SignalboxError | null {
     return this.#error;
   }
@@ -218,6 +216,7 @@ export class Exchange implements AnswerSource {
   };
 
   readonly #ended = (): boolean => this.#receipt !== null;
+
   /** Waits before the attempt. Returns false where the deadline comes first. */
   async #pause({ waitMs }: PlannedAttempt): Promise<boolean> {
     if (waitMs === 0) return true;
@@ -290,16 +289,12 @@ export class Exchange implements AnswerSource {
   /** Runs one attempt up to its first content part. Returns null once that is there. */
   async #attempt(way: RankedEndpoint, trial: AttemptReporter): Promise<ProviderFailure | null> {
     const limits = { deadlineAt: this.#deadlineAt, hasOthers: this.#plan.hasOthers, makeRoom: this.#makeRoom };
-    this.#running = begun(trial, () => new Attempt(way, trial, this.#context, limits));
-    for (;;) {
-      const opened = this.#running.content();
-      if (opened instanceof Promise) await opened;
-      else if ('kind' in opened) return opened;
-      else {
-        this.#first = opened;
-        return null;
-      }
-    }
+    const running = begun(trial, () => new Attempt(way, trial, this.#context, limits));
+    this.#running = running;
+    const opened = await arrived(() => running.content());
+    if ('kind' in opened) return opened;
+    this.#first = opened;
+    return null;
   }
 
   /** Notes a failed attempt and posts the usage that its upstream reported, the only known usage. */

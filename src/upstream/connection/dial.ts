@@ -15,7 +15,7 @@ const IDLE_S = 45;
 const LOCALHOST = /^(?:.+\.)?localhost\.?$/;
 
 /** One address of a provider's host: the actual destination of requests. */
-export class Peer {
+class Peer {
   readonly base: string;
   readonly #streams: PeerLine;
   readonly #answers: PeerLine;
