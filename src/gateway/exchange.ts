@@ -109,7 +109,6 @@ export class Exchange implements AnswerSource {
   get policy(): GatewayPolicy {
     return this.#context.runtime.snapshot.gateway;
   }
-  /** ID of the model that answers; before the first content part, of the choice. */
   get model(): string {
     const { decision, runtime } = this.#context;
     return (this.#running?.model ?? runtime.snapshot.models[decision.ranked[0].model]!).id;
@@ -326,8 +325,7 @@ export class Exchange implements AnswerSource {
       ? shutError(this.#shutUntil - this.#context.now())
       : failedError(this.#failed, cut || this.#billed, this.#context.request);
     this.#error = error;
-    if (cut) this.#settle('failed', last, last.broken());
-    else this.#settle('failed', null, null);
+    this.#settle('failed', cut ? last : null, cut ? last.broken() : null);
     return error;
   }
 
