@@ -38,8 +38,8 @@ interface StreamSource {
   readonly reader: StreamReader;
 }
 
-function isCompressed(headers: Headers): boolean {
-  const coding = headers.get('content-encoding')?.trim().toLowerCase() ?? '';
+function isCompressed(reply: UpstreamReply): boolean {
+  const coding = reply.header('content-encoding')?.trim().toLowerCase() ?? '';
   return coding !== '' && coding !== 'identity';
 }
 
@@ -162,14 +162,14 @@ export class WireCall implements UpstreamCall {
       return;
     }
     if (reply instanceof Promise) return reply;
-    const { status, headers } = reply;
-    this.requestId = requestIdOf(headers, this.#apiKey);
+    const { status } = reply;
+    this.requestId = requestIdOf(reply, this.#apiKey);
     if (status >= 300 && status < 400) {
       this.#fail({ kind: 'not_found', message: 'redirects are not followed', status }, batch);
     } else if (status < 200 || status > 299) {
       this.#alarm.set(Math.min(performance.now() + ERROR_WAIT, this.#totalBy));
       this.#failed = reply;
-      if (!isCompressed(headers)) this.#text = new TextReading(reply, ERROR_MAX);
+      if (!isCompressed(reply)) this.#text = new TextReading(reply, ERROR_MAX);
     } else this.#begin(reply);
     return;
   }
@@ -177,9 +177,9 @@ export class WireCall implements UpstreamCall {
   /** @throws UpstreamError for an answer that is none */
   #begin(reply: UpstreamReply): void {
     // Decompressed, a few bytes can become any number.
-    if (isCompressed(reply.headers))
+    if (isCompressed(reply))
       throw new UpstreamError('malformed', 'the answer is compressed, although the request asked for no compression');
-    const type = reply.headers.get('content-type')?.toLowerCase() ?? '';
+    const type = reply.header('content-type')?.toLowerCase() ?? '';
     // An HTML page comes from an intermediary, such as a login or an error page.
     if (type.includes('html')) throw new UpstreamError('malformed', 'the answer is an HTML page');
     const framed = type.includes('event-stream') ? 'sse' : /ndjson|jsonl|json-seq/.test(type) ? 'ndjson' : null;
