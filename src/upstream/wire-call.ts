@@ -20,7 +20,7 @@ const REPLY_MAX = 33_554_432;
 const STREAM_MAX = 268_435_456;
 /** The most JSON values of an answer or event: 100,000 tokens with their probabilities have fewer. */
 const VALUES_MAX = 2_000_000;
-/** Events up to this many characters are cheap to parse, however nested. */
+/** Answers and events up to this many characters are cheap to parse, however nested. */
 const UNCHECKED_MAX = 16_384;
 /** The most bytes of an error's body, and ms to wait for it. */
 const ERROR_MAX = 65_536;
@@ -30,6 +30,11 @@ const USAGE_WAIT = 1_000;
 /** Limits, in ms and bytes, for reading past a complete answer to keep its connection. */
 const DRAIN_WAIT = 250;
 const DRAIN_MAX = 65_536;
+
+/** The part of an answer or event that its adapter throws at. */
+const UNREADABLE: readonly StreamPart[] = [
+  { type: 'failure', failure: { kind: 'malformed', message: 'the adapter could not read the answer' } },
+];
 
 interface StreamSource {
   readonly reply: UpstreamReply;
@@ -223,8 +228,14 @@ export class WireCall implements UpstreamCall {
     // Without memory for it, the call has been aborted.
     if (this.#over) return;
     if (body.cut) throw new UpstreamError('malformed', 'the answer was too large');
-    checkForm(body.text);
-    if (this.#addParts(() => this.#adapter.reply(body.text), batch)) this.#endOfBytes();
+    if (body.text.length > UNCHECKED_MAX) checkForm(body.text);
+    let parts: readonly StreamPart[];
+    try {
+      parts = this.#adapter.reply(body.text);
+    } catch {
+      parts = UNREADABLE;
+    }
+    if (this.#addParts(parts, batch)) this.#endOfBytes();
     return;
   }
 
@@ -252,20 +263,19 @@ export class WireCall implements UpstreamCall {
   #frames(source: StreamSource, frames: ReturnType<FrameParser['push']>, batch: StreamPart[]): boolean {
     for (const frame of frames) {
       if (frame.data.length > UNCHECKED_MAX) checkForm(frame.data);
-      if (!this.#addParts(() => source.reader.read(frame), batch)) return false;
+      let parts: readonly StreamPart[];
+      try {
+        parts = source.reader.read(frame);
+      } catch {
+        parts = UNREADABLE;
+      }
+      if (!this.#addParts(parts, batch)) return false;
     }
     return true;
   }
 
   /** Adds the adapter's parts to the batch. Returns false once the call is over. */
-  #addParts(translate: () => readonly StreamPart[], batch: StreamPart[]): boolean {
-    let parts: readonly StreamPart[];
-    try {
-      parts = translate();
-    } catch {
-      this.#fail({ kind: 'malformed', message: 'the adapter could not read the answer' }, batch);
-      return false;
-    }
+  #addParts(parts: readonly StreamPart[], batch: StreamPart[]): boolean {
     for (const part of parts) {
       const clean = part.type === 'finish' ? { ...part, raw: sanitizeReason(part.raw, this.#apiKey) } : part;
       if (this.#completion.add(clean, batch)) continue;
