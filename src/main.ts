@@ -115,11 +115,12 @@ const hostOf = async (): Promise<Host> => ({
 });
 
 async function serve(options: ServeOptions): Promise<void> {
-  const [server, { openaiChat }] = await Promise.all([
+  const [server, { openaiChat }, host] = await Promise.all([
     import('./server/serve.ts'),
     import('./surface/openai-chat/surface.ts'),
+    hostOf(),
   ]);
-  return server.serve(options, await hostOf(), [openaiChat]);
+  return server.serve(options, host, [openaiChat]);
 }
 
 const commandHost: CommandHost = {

@@ -1,11 +1,11 @@
 import type { Static, TSchema } from '@sinclair/typebox';
-import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors';
 import { ValuePointer } from '@sinclair/typebox/value';
 import { misspelt } from './edit-distance.ts';
 import { type ErrorCode, SignalboxError } from './errors.ts';
 import { dropNulls } from './nullable.ts';
 import { isObject } from './object.ts';
+import { SchemaCheck } from './schema-check.ts';
 import { mostTelling, stepsOf } from './schema-errors.ts';
 
 /**
@@ -13,10 +13,10 @@ import { mostTelling, stepsOf } from './schema-errors.ts';
  * the one that the value was meant to be, and in it the deepest field.
  */
 export function compileCheck(schema: TSchema): (value: unknown) => void {
-  const compiled = TypeCompiler.Compile(schema);
+  const check = new SchemaCheck(schema);
   return (value) => {
-    if (compiled.Check(value)) return;
-    const error = compiled.Errors(value).First();
+    if (check.accepts(value)) return;
+    const error = check.errorOf(value);
     if (!error) throw new SignalboxError('invalid_value', 'The body does not have the documented form.');
     throw toError(mostTelling(error), value);
   };
@@ -28,9 +28,10 @@ export function compileCheck(schema: TSchema): (value: unknown) => void {
  */
 export function compileRead<T extends TSchema>(schema: T): (body: unknown) => Static<T> {
   const check: (body: unknown) => asserts body is Static<T> = compileCheck(schema);
-  const drop = dropNulls(schema);
+  let drop: ((body: Static<T>) => Static<T>) | null = null;
   return (body) => {
     check(body);
+    drop ??= dropNulls(schema);
     return drop(body);
   };
 }

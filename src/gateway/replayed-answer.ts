@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { TypeCompiler } from '@sinclair/typebox/compiler';
 import type { StreamPart } from '../contract/parts.ts';
 import { ERROR_CODES, SignalboxError } from '../core/errors.ts';
 import { isObject } from '../core/object.ts';
+import { SchemaCheck } from '../core/schema-check.ts';
 import type { AnswerSource } from './answer-source.ts';
 import type { Receipt } from './receipt.ts';
 
@@ -19,7 +19,7 @@ const EndLine = Type.Object({
     Type.Object({ code: Type.String(), message: Type.String(), info: Type.Record(Type.String(), Type.Unknown()) }),
   ]),
 });
-const isEndLine = TypeCompiler.Compile(EndLine);
+const endLineForm = new SchemaCheck(EndLine);
 
 /** Stored texts are sealed with their decision, so any text that opens was written by `batchLine` and `endLine`. */
 const isReceipt = (value: Static<typeof EndLine>['receipt']): value is Receipt & typeof value =>
@@ -61,7 +61,7 @@ export function endLine({ created, model, receipt }: AnswerSource, error: Signal
 export function replayedAnswer(decision: number, text: string): ReplayedAnswer | null {
   const lastAt = text.lastIndexOf('\n') + 1;
   const end: unknown = JSON.parse(text.slice(lastAt));
-  if (!isEndLine.Check(end) || !isReceipt(end.receipt)) return null;
+  if (!endLineForm.accepts(end) || !isReceipt(end.receipt)) return null;
   const { created, model, receipt, error: stored } = end;
   const code = stored && ERROR_CODES.find((one) => one === stored.code);
   if (code === undefined) return null;
@@ -101,7 +101,7 @@ class ReplayedAnswer implements AnswerSource {
     if (this.error && this.#batches === '') throw this.error;
   }
 
-  async read(): Promise<readonly StreamPart[] | null> {
+  read(): readonly StreamPart[] | null {
     const end = this.#batches.indexOf('\n', this.#at);
     if (end < 0) return null;
     const line = this.#batches.slice(this.#at, end);

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { isObject } from '../core/object.ts';
 import { OPERATION_NAMES } from '../core/operation.ts';
+import { SchemaCheck } from '../core/schema-check.ts';
 import type { KeyHeader } from '../surface/surface.ts';
 
 const Access = Type.Union([
@@ -50,7 +50,7 @@ interface RegisteredRoute {
   readonly hooks?: unknown;
 }
 
-const isAccess = TypeCompiler.Compile(RouteAccess);
+const accessForm = new SchemaCheck(RouteAccess);
 
 /**
  * Reads the rules of registered routes.
@@ -60,7 +60,7 @@ export function routeRules(routes: readonly RegisteredRoute[]): RouteRule[] {
   return routes.map(({ method, path, hooks }) => {
     const detail = isObject(hooks) ? hooks.detail : undefined;
     const access = isObject(detail) ? detail[ACCESS_DETAIL] : undefined;
-    if (!isAccess.Check(access)) throw new Error(`the route ${method} ${path} does not declare its access`);
+    if (!accessForm.accepts(access)) throw new Error(`the route ${method} ${path} does not declare its access`);
     return { ...access, method, path };
   });
 }

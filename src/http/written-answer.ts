@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox';
-import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { FRAME_MARK, type WrittenAnswer } from '../access/idempotency/answer.ts';
 import { ERROR_CODES, type ErrorCode } from '../core/errors.ts';
+import { SchemaCheck } from '../core/schema-check.ts';
 
 /** Answers of models that version 0.1 stored: as text, in OpenAI's dialect. Each is gone a day after its end. */
-const isError = TypeCompiler.Compile(Type.Object({ error: Type.Object({ code: Type.String() }) }));
+const errorForm = new SchemaCheck(Type.Object({ error: Type.Object({ code: Type.String() }) }));
 /** Characters of a stream that are sent at once, about. */
 const SLICE = 65_536;
 
@@ -12,7 +12,7 @@ const SLICE = 65_536;
 export function codeOf({ status, body }: WrittenAnswer): ErrorCode | null {
   if (status < 400) return null;
   const parsed: unknown = JSON.parse(body);
-  return isError.Check(parsed) ? (ERROR_CODES.find((code) => code === parsed.error.code) ?? null) : null;
+  return errorForm.accepts(parsed) ? (ERROR_CODES.find((code) => code === parsed.error.code) ?? null) : null;
 }
 
 /** Returns the response of a stored answer. */

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { SignalboxError } from '../core/errors.ts';
 import { beyondLimits } from '../core/json-limits.ts';
+import { SchemaCheck } from '../core/schema-check.ts';
 
 /** The most values in a payment's JSON. A stock client writes about thirty. */
 const VALUES_MAX = 512;
@@ -14,7 +14,7 @@ const MessageForm = Type.Object({
   payload: Type.Record(Type.String(), Type.Unknown()),
 });
 export type PaymentMessage = Static<typeof MessageForm>;
-const messageForm = TypeCompiler.Compile(MessageForm);
+const messageForm = new SchemaCheck(MessageForm);
 
 /** The fields that identify other versions of x402. */
 const OtherVersion = Type.Object({
@@ -22,7 +22,7 @@ const OtherVersion = Type.Object({
   network: Type.Optional(Type.String()),
   accepted: Type.Optional(Type.Object({ network: Type.Optional(Type.String()) })),
 });
-const otherVersion = TypeCompiler.Compile(OtherVersion);
+const otherVersion = new SchemaCheck(OtherVersion);
 
 /**
  * Decodes the payment header and checks its outer form only. The edge has bounded its size.
@@ -30,12 +30,12 @@ const otherVersion = TypeCompiler.Compile(OtherVersion);
  */
 export function decodePayment(header: string): PaymentMessage {
   const value = jsonOf(header);
-  if (otherVersion.Check(value)) {
+  if (otherVersion.accepts(value)) {
     const { x402Version, network, accepted } = value;
     const isNamed = [network, accepted?.network].some((name) => name !== undefined && !name.includes(':'));
     if (isNamed || (x402Version !== undefined && x402Version !== 2)) throw versionError();
   }
-  if (messageForm.Check(value)) return value;
+  if (messageForm.accepts(value)) return value;
   throw formError('It must be an object with `x402Version`, `accepted` and `payload`');
 }
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { SignalboxError } from '../core/errors.ts';
+import { SchemaCheck } from '../core/schema-check.ts';
 import { decodePayment } from './codec.ts';
 import type { Authorization } from './facilitator/facilitator.ts';
 import { PaymentRefused, type PaymentSubmission } from './payments.ts';
@@ -23,7 +23,7 @@ const Eip3009Payload = Type.Object({
   }),
 });
 type Eip3009Payload = Static<typeof Eip3009Payload>;
-const payloadForm = TypeCompiler.Compile(Eip3009Payload);
+const payloadForm = new SchemaCheck(Eip3009Payload);
 
 const TRANSFER = {
   TransferWithAuthorization: [
@@ -60,7 +60,7 @@ export async function readPayment(
   if (terms.purpose !== purpose || terms.requestHash !== requestHash) {
     throw new PaymentRefused('other_request', 'The payment is for a different request.');
   }
-  if (!payloadForm.Check(payload)) {
+  if (!payloadForm.accepts(payload)) {
     const message =
       'The payment must be an EIP-3009 authorization, with a signature of 65 bytes by the key of the wallet.';
     throw new PaymentRefused('unsupported_signature', message);

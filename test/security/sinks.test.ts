@@ -167,6 +167,7 @@ describe('the log', () => {
       'src/gateway/observe/observer.ts',
       'src/gateway/shortage.ts',
       'src/http/app.ts',
+      'src/http/cors.ts',
       'src/http/decisions.ts',
       'src/http/replay.ts',
       'src/http/x402/admin.ts',

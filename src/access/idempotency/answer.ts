@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { TypeCompiler } from '@sinclair/typebox/compiler';
+import { SchemaCheck } from '../../core/schema-check.ts';
 
 /** The most bytes of a stored answer without its head, in UTF-8. */
 export const ANSWER_BYTES_MAX = 1_048_576;
@@ -8,8 +8,8 @@ const headers = Type.Record(Type.String(), Type.String());
 const WrittenHead = Type.Object({ status: Type.Integer(), headers, frame: Type.String() });
 /** The number changes with the form of the parts. A version that does not know it refuses the answer. */
 const PartsHead = Type.Object({ headers, form: Type.Literal('parts 1') });
-const isWrittenHead = TypeCompiler.Compile(WrittenHead);
-const isPartsHead = TypeCompiler.Compile(PartsHead);
+const writtenHeadForm = new SchemaCheck(WrittenHead);
+const partsHeadForm = new SchemaCheck(PartsHead);
 
 /** A response as its text. */
 export interface WrittenAnswer extends Readonly<Static<typeof WrittenHead>> {
@@ -47,6 +47,6 @@ export function decodeAnswer(text: string): StoredAnswer | null {
   if (end < 0) return null;
   const head: unknown = JSON.parse(text.slice(0, end));
   const body = text.slice(end + 1);
-  if (isPartsHead.Check(head)) return { headers: head.headers, parts: body };
-  return isWrittenHead.Check(head) ? { ...head, body } : null;
+  if (partsHeadForm.accepts(head)) return { headers: head.headers, parts: body };
+  return writtenHeadForm.accepts(head) ? { ...head, body } : null;
 }

@@ -3,7 +3,7 @@ import { isObject } from '../../core/object.ts';
 import type { KeyHeader, Surface } from '../../surface/surface.ts';
 import { ACCESS_DETAIL, AUTHORIZATION } from '../routes.ts';
 import { PAYMENT_IDS, PAYMENTS_TAG } from '../x402/route-docs.ts';
-import { keySchemeOf } from './route-docs.ts';
+import { documentResponses, keySchemeOf } from './route-docs.ts';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 type JsonObject = { [name: string]: Json };
@@ -24,6 +24,7 @@ export async function openApiDocument(
 ): Promise<object> {
   // Loads some hundred modules that no start needs.
   const { swagger } = await import('@elysiajs/swagger');
+  documentResponses(routes.routes);
   const collector = new Elysia({ normalize: false }).use(
     swagger({
       path: '/page',

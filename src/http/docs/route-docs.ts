@@ -1,4 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
+import type { AnyElysia } from 'elysia';
 import { ERRORS, type ErrorCode, SignalboxError } from '../../core/errors.ts';
 import { errorBody } from '../../surface/openai-chat/error.ts';
 import { ErrorBody } from '../../surface/openai-chat/error-schema.ts';
@@ -69,26 +70,42 @@ export function routeDocs(spec: RouteDocs) {
   const { access, body, counts, pays, keyHeader, operation: asked, errorForm = OPENAI_ERRORS } = spec;
   const isOpen = access === 'open';
   const refusals: readonly ErrorCode[] = access === 'admin' ? [...KEYED, 'insufficient_permissions'] : KEYED;
-  const content = {
-    [answer.mediaType ?? 'application/json']: { schema: answer.schema, example: answerExample(answer) },
-    ...(events && { [events.mediaType]: { schema: events.schema, example: events.example } }),
-  };
   const security: Record<string, string[]>[] = isOpen ? [] : [{ [keySchemeOf(keyHeader)]: [] }, ...(pays ? [{}] : [])];
-  const described = events ? `${answer.description} ${events.description}` : answer.description;
+  const responses = () => ({
+    [answer.status ?? 200]: answerResponse(answer, events),
+    ...errorResponses(isOpen ? errors : [...refusals, ...errors], errorField, errorForm),
+  });
   return {
     detail: {
       summary,
       description,
       tags: [tag],
       security,
-      responses: {
-        [answer.status ?? 200]: { description: described, content },
-        ...errorResponses(isOpen ? errors : [...refusals, ...errors], errorField, errorForm),
-      },
+      [RESPONSES_DETAIL]: responses,
       ...(requests && { 'x-requests': requests }),
       [ACCESS_DETAIL]: { access, body, counts, pays, keyHeader, operation: asked } satisfies RouteAccess,
     },
   };
+}
+
+/** The member of a route's `detail` that makes its `responses`: hundreds of examples, which no start needs. */
+const RESPONSES_DETAIL = 'x-responses';
+
+/** Makes the `responses` of routes, before a document is made of them. */
+export function documentResponses(routes: AnyElysia['routes']): void {
+  for (const { hooks } of routes) {
+    const make: unknown = hooks.detail?.[RESPONSES_DETAIL];
+    if (typeof make === 'function') hooks.detail.responses = make();
+  }
+}
+
+function answerResponse(answer: RouteDocs['answer'], events: RouteDocs['events']) {
+  const { schema, description, mediaType = 'application/json' } = answer;
+  const content = { [mediaType]: { schema, example: answerExample(answer) } };
+  if (!events) return { description, content };
+  const { mediaType: eventType, schema: event, example } = events;
+  const either = { ...content, [eventType]: { schema: event, example } };
+  return { description: `${description} ${events.description}`, content: either };
 }
 
 const answerExample = ({ schema, example, differs }: RouteDocs['answer']): unknown =>

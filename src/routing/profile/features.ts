@@ -338,16 +338,14 @@ export const FEATURE_NAMES: readonly string[] = FEATURES.map(([name]) => name);
 const VALUES = FEATURES.map(([, of]) => of);
 
 /** Indexes of features by the condition that they require. */
+const BY_CONDITION = Map.groupBy(FEATURES.keys(), (at) => FEATURES[at]![2]);
+const indexesOf = (condition: FeatureCondition | undefined): readonly number[] => BY_CONDITION.get(condition) ?? [];
 const ALWAYS = indexesOf(undefined);
 const AFTER = indexesOf('before');
 const WITH_TOOLS = indexesOf('tools');
 const UNDER = indexesOf('system prompt');
 const OF_SYSTEM_PROMPT = indexesOf('system prompt itself');
 const BY_SIGN = SIGNS.map(indexesOf);
-
-function indexesOf(condition: FeatureCondition | undefined): readonly number[] {
-  return FEATURES.flatMap(([, , requires], at) => (requires === condition ? [at] : []));
-}
 
 /** Visits the features of a question that are not 0; most are 0. `at` is the index in `FEATURE_NAMES`. */
 export function visitFeatures(view: QuestionView, visit: (at: number, value: number) => void): void {

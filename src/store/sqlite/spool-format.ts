@@ -1,5 +1,3 @@
-import { crc32 } from 'node:zlib';
-
 /**
  * The bytes of a spool file. A header of one sector holds the generation; entries follow it without gaps, and zeros follow
  * them. Each entry is numbered from 0 and carries the generation and a checksum, so an entry of an earlier generation, a torn
@@ -12,6 +10,9 @@ const MAGIC = Buffer.from('SBSPOOL1');
 /** Starts with a byte that UTF-8 never has, so no text contains it. */
 const ENTRY_MAGIC = Buffer.from([0xf5, 0x53, 0x42, 0x01]);
 const ENTRY_HEAD_BYTES = 20;
+
+/** Without the modules of streams, which `node:zlib` loads. */
+const { crc32 } = Bun.hash;
 
 /** One sector, which a disk writes whole. */
 export const HEADER_BYTES = 512;
@@ -58,7 +59,7 @@ export function decodeSpool(file: Buffer): SpoolContent {
   }
   const rest = file.subarray(at);
   if (hasEntry(rest, generation, texts.length)) throw new Error(`its entry ${texts.length + 1} is damaged`);
-  return { generation, texts, isTorn: rest.some((byte) => byte !== 0) };
+  return { generation, texts, isTorn: !rest.equals(Buffer.alloc(rest.length)) };
 }
 
 function generationOf(file: Buffer): number {

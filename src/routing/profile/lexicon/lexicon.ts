@@ -67,11 +67,11 @@ const NOUNS: ReadonlySet<Sign> = new Set([
   'post',
 ]);
 
-const split = (text: string): string[] => text.split(/\s+/).filter(Boolean);
+const split = (text: string): readonly string[] => text.match(/\S+/g) ?? [];
 
 function* patterns(): Generator<readonly [string, Meaning]> {
-  const voted = new Set<string>();
   for (const [language, words] of Object.values(BLOCKS).entries()) {
+    const voted = new Set<string>();
     for (const sign of SIGNS) {
       const isLoan = language === 0 && NOUNS.has(sign);
       for (const pattern of split(words[sign] ?? '')) {
@@ -94,11 +94,10 @@ function* patterns(): Generator<readonly [string, Meaning]> {
   }
 }
 
-/** The vote of a word for its language. Function words weigh most, English nouns least. A word votes once. */
+/** The vote of a word for its language. Function words weigh most, English nouns least. A word votes once, and is then in `voted`. */
 function voteOf(language: number, sign: Sign, pattern: string, voted: Set<string>): number {
-  const key = `${language} ${pattern}`;
-  if (voted.has(key)) return 0;
-  voted.add(key);
+  if (voted.has(pattern)) return 0;
+  voted.add(pattern);
   const vote = sign === 'words' ? 1 : NOUNS.has(sign) ? (language === 0 ? 0.2 : 0.3) : 0.6;
   return pattern.length === 1 && pattern < '\u0300' ? vote / 3 : vote;
 }
