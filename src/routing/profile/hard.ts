@@ -36,7 +36,7 @@ import {
 } from './lexicon/expert.ts';
 import { SIGN } from './lexicon/lexicon.ts';
 import type { Sign } from './lexicon/signs.ts';
-import { Expressions, type Wording } from './wording.ts';
+import { Expressions, type SearchText } from './search-text.ts';
 
 /** Fewer words are never hard; a Chinese or Japanese character is half a word. */
 const WORDS_MIN = 5;
@@ -68,7 +68,7 @@ const CALLS_MIN = 8;
 interface RuleInput {
   readonly view: QuestionView;
   readonly task: string;
-  readonly wording: Wording;
+  readonly wording: SearchText;
 }
 
 const QUERIES = /quer|print|output|comput|answer|count|minim|maxim|time limit|code|solve|find/;
@@ -140,7 +140,7 @@ function isNearCode({ view, task }: Omit<RuleInput, 'wording'>): boolean {
 }
 
 /** The text of the question; of a long one its edges, where instructions stand. */
-function askedText({ question: { text, lines, head, tail } }: QuestionView): Wording {
+function askedText({ question: { text, lines, head, tail } }: QuestionView): SearchText {
   let wording = '';
   for (const { from, to } of lines) {
     if (from < head) wording += `${text.slice(from, Math.min(to, head))}\n`;

@@ -19,15 +19,15 @@ export class Expressions {
   }
 
   /** Reads a text in lower case. */
-  read(text: string): Wording {
-    if (this.#reads++ < READS_BEFORE) return new Wording(text, this.#all, null);
+  read(text: string): SearchText {
+    if (this.#reads++ < READS_BEFORE) return new SearchText(text, this.#all, null);
     this.#finder ??= new PieceFinder(this.#all.map(this.#piecesOf));
-    return new Wording(text, this.#all, this.#finder.find(text));
+    return new SearchText(text, this.#all, this.#finder.find(text));
   }
 }
 
 /** A text in lower case, in which expressions are looked for. */
-export class Wording {
+export class SearchText {
   readonly text: string;
   readonly #all: readonly RegExp[];
   readonly #found: Uint8Array | null;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { EXPRESSIONS } from '../../../src/routing/profile/hard.ts';
 import * as expert from '../../../src/routing/profile/lexicon/expert.ts';
 import { neededPieces } from '../../../src/routing/profile/needed-pieces.ts';
-import { Expressions } from '../../../src/routing/profile/wording.ts';
+import { Expressions } from '../../../src/routing/profile/search-text.ts';
 import { tries } from '../../deep/effort.ts';
 import { promptsOf } from './prompts.ts';
 
@@ -57,7 +57,7 @@ describe('the pieces that an expression needs', () => {
   });
 });
 
-describe('a wording', () => {
+describe('a text that is searched', () => {
   const used = ALL.filter((one) => mayRead(one));
   for (let at = 0; at < 16; at++) EXPRESSIONS.read('');
 
@@ -88,7 +88,7 @@ describe('a wording', () => {
           else expect([expression.source, wording.has(expression)]).toEqual([expression.source, found.length > 0]);
         }
       }),
-      tries('a wording has what its expressions match', 60, 5_000),
+      tries('a text has what its expressions match', 60, 5_000),
     );
   });
 
