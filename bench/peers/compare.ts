@@ -1,7 +1,8 @@
 import type { Bench } from '../gateways.ts';
-import { type Judge, requestBytes, run, type Shape } from '../load.ts';
+import { type Judge, type Requests, run } from '../load.ts';
 import { cpuMicros, type Program, residentMiB, treeOf } from '../process.ts';
 import { fixed, median, quantile, table } from '../stats.ts';
+import { bytesOf, httpBytes, WORKLOADS, type Workload } from '../workload.ts';
 import { type Portkey, portkeyHeaders } from './portkey.ts';
 
 interface Contender {
@@ -11,6 +12,9 @@ interface Contender {
   readonly lines: readonly string[];
 }
 
+const requestsOf = ({ program, lines }: Contender, { fields }: Workload, key: string): Requests =>
+  bytesOf(httpBytes(program.port, '/v1/chat/completions', key, { model: 'auto', ...fields }, lines), 'own');
+
 interface Round {
   readonly cpu: number;
   readonly p50: number;
@@ -18,12 +22,10 @@ interface Round {
   readonly errors: number;
 }
 
-const SHAPES: readonly Shape[] = [
-  { name: 'JSON, 200 B', stream: false, promptChars: 200 },
-  { name: 'JSON, 100 KB', stream: false, promptChars: 100_000 },
-  { name: 'stream, 200 B', stream: true, promptChars: 200 },
-  { name: 'stream, 100 KB', stream: true, promptChars: 100_000 },
-];
+/** Each request has its own prompt. */
+const MEASURED: readonly Workload[] = WORKLOADS.filter(({ name }) =>
+  ['JSON, 200 B', 'JSON, 100 KB', 'agent’s turn, 20 KB', 'stream of 50 chunks'].includes(name),
+);
 const CONCURRENCY = [1, 16, 64] as const;
 
 /** What the upstream of the benchmark says, whole: see upstream.ts. */
@@ -34,7 +36,7 @@ const isWholeStream: Judge = (body) =>
   body.split('"content":"word "').length === CHUNKS + 1 &&
   body.includes('"finish_reason":"stop"') &&
   body.trimEnd().endsWith('data: [DONE]');
-const judgeOf = ({ stream }: Shape): Judge => (stream ? isWholeStream : isWholeReply);
+const judgeOf = ({ stream }: Workload): Judge => (stream ? isWholeStream : isWholeReply);
 
 const cpuOf = ({ pid }: Program): number => treeOf(pid).reduce((sum, one) => sum + cpuMicros(one), 0);
 const memoryOf = ({ pid }: Program): number => treeOf(pid).reduce((sum, one) => sum + residentMiB(one), 0);
@@ -66,9 +68,9 @@ export async function compareLoad(bench: Bench, portkey: Portkey, quick: boolean
   const rows = [HEAD];
   try {
     for (const one of contenders) await warmUp(one, bench.key, plan);
-    for (const shape of SHAPES) {
+    for (const workload of MEASURED) {
       for (const concurrency of CONCURRENCY) {
-        for (const row of await cell(contenders, shape, concurrency, bench.key, plan)) {
+        for (const row of await cell(contenders, workload, concurrency, bench.key, plan)) {
           process.stderr.write(`${row.join('  ')}\n`);
           rows.push(row);
         }
@@ -81,16 +83,17 @@ export async function compareLoad(bench: Bench, portkey: Portkey, quick: boolean
 }
 
 /** Until three blocks in a row cost the same within 3 %, so that what runs often is compiled. */
-async function warmUp({ name, program, lines }: Contender, key: string, plan: Plan): Promise<void> {
+async function warmUp(contender: Contender, key: string, plan: Plan): Promise<void> {
   const BLOCK = 2_500;
-  const shape = SHAPES[0]!;
-  const bytes = requestBytes(shape, program.port, key, lines);
+  const { name, program } = contender;
+  const workload = MEASURED[0]!;
+  const requests = requestsOf(contender, workload, key);
   const until = performance.now() + plan.warmUpSeconds * 1_000;
   const costs: number[] = [];
   let sent = 0;
   while (sent < plan.warmUpMax && performance.now() < until) {
     const before = cpuOf(program);
-    const { errors } = await run(program.port, bytes, 64, BLOCK, judgeOf(shape));
+    const { errors } = await run(program.port, requests, 64, BLOCK, judgeOf(workload));
     if (errors > 0) throw new Error(`${name} gave ${errors} answers of ${BLOCK} that are not whole`);
     sent += BLOCK;
     costs.push((cpuOf(program) - before) / BLOCK);
@@ -114,28 +117,26 @@ const HEAD = [
 
 async function cell(
   contenders: readonly Contender[],
-  shape: Shape,
+  workload: Workload,
   concurrency: number,
   key: string,
   plan: Plan,
 ): Promise<string[][]> {
-  const entrants = await Promise.all(
-    contenders.map(async (one) => ({ ...one, bytes: requestBytes(shape, one.program.port, key, one.lines) })),
-  );
+  const entrants = contenders.map((one) => ({ ...one, bytes: requestsOf(one, workload, key) }));
   const results = entrants.map((): Round[] => []);
   const counts: number[] = [];
   const least = leastOf(concurrency);
   for (const { program, bytes } of entrants) {
-    // Warms this shape up, and tells how many requests a round of a second has.
-    await run(program.port, bytes, concurrency, least, judgeOf(shape));
-    const { seconds } = await run(program.port, bytes, concurrency, least, judgeOf(shape));
+    // Warms this workload up, and tells how many requests a round of a second has.
+    await run(program.port, bytes, concurrency, least, judgeOf(workload));
+    const { seconds } = await run(program.port, bytes, concurrency, least, judgeOf(workload));
     counts.push(Math.max(least, Math.round((least / seconds) * plan.roundSeconds)));
   }
   for (let i = 0; i < plan.rounds; i++) {
     for (const [at, { program, bytes }] of entrants.entries()) {
       const requests = counts[at]!;
       const before = cpuOf(program);
-      const { latencies, errors } = await run(program.port, bytes, concurrency, requests, judgeOf(shape));
+      const { latencies, errors } = await run(program.port, bytes, concurrency, requests, judgeOf(workload));
       const cpu = (cpuOf(program) - before) / requests;
       results[at]!.push({ cpu, p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99), errors });
     }
@@ -147,7 +148,7 @@ async function cell(
     const ratios = rounds.map(({ cpu }, i) => cpu / signalbox![i]!.cpu);
     const added = (figure: 'p50' | 'p99') => (at === 0 ? '–' : fixed(of(rounds, figure) - of(floor!, figure), 2));
     return [
-      shape.name,
+      workload.name,
       String(concurrency),
       name,
       fixed(of(rounds, 'cpu'), 0),
