@@ -163,6 +163,7 @@ describe('the log', () => {
       'src/gateway/decide.ts',
       'src/gateway/drain.ts',
       'src/gateway/gateway.ts',
+      'src/gateway/observe/foreign-fields.ts',
       'src/gateway/observe/log-line.ts',
       'src/gateway/observe/observer.ts',
       'src/gateway/shortage.ts',
