@@ -29,9 +29,7 @@ export async function startBench(): Promise<Bench> {
   const key = newKey();
   const gateways: Program[] = [];
   const start = async (policy: string) => {
-    const folder = temporaryFolder();
-    writeFileSync(join(folder, 'policy.yaml'), policy);
-    const gateway = await startSignalbox(['--data', join(folder, 'data'), '--policies', folder], key);
+    const gateway = await startWithPolicy(policy, key);
     gateways.push(gateway);
     return gateway;
   };
@@ -68,3 +66,14 @@ export const startSignalbox = (
   env: Readonly<Record<string, string>> = {},
 ): Promise<Program> =>
   startProgram([MAIN, 'serve', '--port', '0', ...args], /127\.0\.0\.1:(\d+)/, { SIGNALBOX_API_KEY: key, ...env });
+
+/** The same with a policy of its own and a new data folder. */
+export function startWithPolicy(
+  policy: string,
+  key: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Program> {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'policy.yaml'), policy);
+  return startSignalbox(['--data', join(folder, 'data'), '--policies', folder], key, env);
+}

@@ -64,7 +64,7 @@ export function workloadTable(cells: readonly LadderCell[]): string {
 export function aloneLine(cells: readonly LadderCell[]): string {
   const cell = cells.find(({ inFlight }) => inFlight === 1);
   if (!cell) return '';
-  const p50 = (rung: Rung) => median(figures(cell, rung, (round) => round.p50));
+  const p50 = (rung: Rung) => quartile(cell, rung, (round) => round.p50);
   const added = (rung: Rung) => fixed(p50(rung) - p50('floor'), 2);
   return `One at a time, \`auto\` adds ${added('auto')} ms to the p50 of the floor (${fixed(p50('floor'), 2)} ms), with rules, budgets and learning ${added('full')} ms.`;
 }

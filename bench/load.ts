@@ -1,4 +1,5 @@
 import type { Socket } from 'bun';
+import { httpBytes } from './workload.ts';
 
 /** One kind of request, sent over and over. */
 export interface Shape {
@@ -20,33 +21,14 @@ export interface Sample {
 /** Whether the body of a 200 is the whole answer. */
 export type Judge = (body: string) => boolean;
 
-/** The JSON text of a request. */
-export function requestBody({ stream, promptChars }: Shape): string {
-  return JSON.stringify({
-    model: 'auto',
-    ...(stream && { stream: true }),
-    messages: [
-      { role: 'system', content: 'You are a helpful assistant.' },
-      {
-        role: 'user',
-        content: 'How do gateways choose a model? '.repeat(Math.ceil(promptChars / 32)).slice(0, promptChars),
-      },
-    ],
-  });
-}
-
-/** The bytes of a whole HTTP request. `more`: further lines of its head. */
-export function requestBytes(shape: Shape, port: number, key: string, more: readonly string[] = []): Uint8Array {
-  const body = requestBody(shape);
-  const head = [
-    'POST /v1/chat/completions HTTP/1.1',
-    `host: 127.0.0.1:${port}`,
-    `authorization: Bearer ${key}`,
-    'content-type: application/json',
-    `content-length: ${body.length}`,
-    ...more,
-  ].join('\r\n');
-  return new TextEncoder().encode(`${head}\r\n\r\n${body}`);
+/** The bytes of a whole HTTP request, with the same prompt each time. */
+export function requestBytes({ stream, promptChars }: Shape, port: number, key: string): Uint8Array {
+  const content = 'How do gateways choose a model? '.repeat(Math.ceil(promptChars / 32)).slice(0, promptChars);
+  const messages = [
+    { role: 'system', content: 'You are a helpful assistant.' },
+    { role: 'user', content },
+  ];
+  return httpBytes(port, '/v1/chat/completions', key, { model: 'auto', ...(stream && { stream: true }), messages });
 }
 
 /** What is sent: the same bytes each time, or those of one request after the other. */

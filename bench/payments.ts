@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { cpus } from 'node:os';
 import type { PaymentRequired } from '@x402/core/types';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { startChain, type TestChain } from '../test/support/chain/chain.ts';
 import { signQuote } from '../test/support/chain/pay.ts';
+import { newKey, startUpstream, startWithPolicy } from './gateways.ts';
 import { benchPolicy } from './policy.ts';
-import { cpuMicros, type Program, startProgram } from './process.ts';
+import { cpuMicros, type Program } from './process.ts';
 import { fixed, median, quantile, table } from './stats.ts';
 
 /**
@@ -126,17 +125,9 @@ gateway: { keyless_per_minute: 1000000 }
 `;
 
 async function start(chain: TestChain, upstream: Program): Promise<Stand> {
-  const folder = mkdtempSync(join(tmpdir(), 'signalbox-bench-'));
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const policy = benchPolicy(`http://127.0.0.1:${upstream.port}/v1`);
-  writeFileSync(join(folder, 'policy.yaml'), policy + paymentsSection(chain));
-  const key = `sb_live_bench0000000_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')}`;
-  const main = join(import.meta.dir, '../src/main.ts');
-  const program = await startProgram(
-    [main, 'serve', '--port', '0', '--data', join(folder, 'data'), '--policies', folder],
-    /127\.0\.0\.1:(\d+)/,
-    { SIGNALBOX_API_KEY: key, BENCH_GAS_KEY: chain.gasKey },
-  );
+  const key = newKey();
+  const policy = benchPolicy(`http://127.0.0.1:${upstream.port}/v1`) + paymentsSection(chain);
+  const program = await startWithPolicy(policy, key, { BENCH_GAS_KEY: chain.gasKey });
   const payer = await chain.payer(PURSE);
   // Its network is looked at first.
   while ((await post({ program }, '/v1/chat/completions', body(), {})).status !== 402) await Bun.sleep(50);
@@ -152,7 +143,7 @@ const HEAD = ['paid by', 'CPU µs', 'against a key', 'p50 ms', 'p99 ms'];
 
 async function main(): Promise<void> {
   const chain = await startChain();
-  const upstream = await startProgram([process.execPath, join(import.meta.dir, 'upstream.ts')], /^(\d+)\n/);
+  const upstream = await startUpstream();
   const stand = await start(chain, upstream);
   try {
     const scaled = (way: Way) => Math.round(REQUESTS[way] * (quick ? 0.4 : 1));

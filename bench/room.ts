@@ -1,10 +1,10 @@
 import { Database } from 'bun:sqlite';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startFakeUpstream } from '../test/support/fake-upstream.ts';
+import { newKey, startSignalbox, temporaryFolder } from './gateways.ts';
 import { benchPolicy } from './policy.ts';
-import { residentMiB, startProgram } from './process.ts';
+import { residentMiB } from './process.ts';
 import { fixed, table } from './stats.ts';
 
 /**
@@ -18,23 +18,17 @@ const STREAMS = 192;
 const BODIES = 192;
 const BODY_BYTES = 100 * 1024;
 
-const folder = mkdtempSync(join(tmpdir(), 'signalbox-room-'));
-process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder();
 const data = join(folder, 'data');
 const file = join(data, 'signalbox.db');
-const key = `sb_live_bench0000000_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')}`;
+const key = newKey();
 
 const upstream = startFakeUpstream({
   behaviour: ({ body }) => (body.stream ? { text: ['One', ' two', ' three'], hang: 2 } : {}),
 });
 writeFileSync(join(folder, 'policy.yaml'), benchPolicy(upstream.url));
 
-const start = () =>
-  startProgram(
-    [join(import.meta.dir, '../src/main.ts'), 'serve', '--port', '0', '--data', data, '--policies', folder],
-    /127\.0\.0\.1:(\d+)/,
-    { SIGNALBOX_API_KEY: key },
-  );
+const start = () => startSignalbox(['--data', data, '--policies', folder], key);
 
 let server = await start();
 

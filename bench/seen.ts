@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 import { join } from 'node:path';
+import { newKey, startUpstream, temporaryFolder } from './gateways.ts';
 import { requestBytes, run, type Shape } from './load.ts';
 import { benchPolicy } from './policy.ts';
-import { cpuMicros, type Program, startProgram, startSilent } from './process.ts';
+import { cpuMicros, type Program, startSilent } from './process.ts';
 import { fixed, median, quantile, table } from './stats.ts';
 
 /**
@@ -20,8 +21,7 @@ const REQUESTS = quick ? 3_000 : 5_000;
 const WARM_UP = 20_000;
 const CONCURRENCY = 64;
 const SHAPE: Shape = { name: 'JSON, 200 B', stream: false, promptChars: 200 };
-const SECRET = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url');
-const KEY = `sb_live_bench0000000_${SECRET}`;
+const KEY = newKey();
 
 interface Setting {
   readonly name: string;
@@ -88,9 +88,8 @@ async function round({ program, bytes, cpu, p50 }: Server, requests: number): Pr
 }
 
 async function main(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'signalbox-seen-'));
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const upstream = await startProgram([process.execPath, join(import.meta.dir, 'upstream.ts')], /^(\d+)\n/);
+  const folder = temporaryFolder();
+  const upstream = await startUpstream();
   writeFileSync(join(folder, 'policy.yaml'), benchPolicy(`http://127.0.0.1:${upstream.port}/v1`));
   const servers: Server[] = [];
   const only = process.argv.indexOf('--only');

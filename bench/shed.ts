@@ -1,10 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { cpus } from 'node:os';
 import type { Socket } from 'bun';
+import { newKey, startUpstream, startWithPolicy } from './gateways.ts';
 import { requestBytes, type Shape } from './load.ts';
 import { benchPolicy } from './policy.ts';
-import { cpuMicros, type Program, startProgram } from './process.ts';
+import { cpuMicros, type Program } from './process.ts';
 import { fixed, median, quantile, table } from './stats.ts';
 
 /**
@@ -116,20 +115,10 @@ function isWhole(client: Client, data: Uint8Array): boolean {
 }
 
 async function main(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'signalbox-shed-'));
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const upstream = await startProgram([process.execPath, join(import.meta.dir, 'upstream.ts')], /^(\d+)\n/);
-  const key = `sb_live_bench0000000_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')}`;
+  const upstream = await startUpstream();
+  const key = newKey();
   const bounds = `gateway: { concurrency_max: ${PLACES}, queue_max: ${LINE}, queue_ms: 1000 }\n`;
-  writeFileSync(join(folder, 'policy.yaml'), benchPolicy(`http://127.0.0.1:${upstream.port}/v1`) + bounds);
-  const signalbox = await startProgram(
-    [join(import.meta.dir, '../src/main.ts'), 'serve', '--port', '0', '--data', join(folder, 'data')].concat([
-      '--policies',
-      folder,
-    ]),
-    /127\.0\.0\.1:(\d+)/,
-    { SIGNALBOX_API_KEY: key },
-  );
+  const signalbox = await startWithPolicy(benchPolicy(`http://127.0.0.1:${upstream.port}/v1`) + bounds, key);
   try {
     const bytes = requestBytes(SHAPE, signalbox.port, key);
     await round(signalbox, bytes, SETTINGS[0]!, WARM_UP_MS);

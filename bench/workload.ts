@@ -71,14 +71,21 @@ export const WORKLOADS: readonly Workload[] = [
   },
 ];
 
-/** The bytes of a whole HTTP request. `body` null: a GET. */
-export function httpBytes(port: number, path: string, key: string, body: object | null): Uint8Array {
+/** The bytes of a whole HTTP request. `body` null: a GET. `more`: further lines of its head. */
+export function httpBytes(
+  port: number,
+  path: string,
+  key: string,
+  body: object | null,
+  more: readonly string[] = [],
+): Uint8Array {
   const encoded = new TextEncoder().encode(body ? JSON.stringify(body) : '');
   const head = [
     `${body ? 'POST' : 'GET'} ${path} HTTP/1.1`,
     `host: 127.0.0.1:${port}`,
     `authorization: Bearer ${key}`,
     ...(body ? ['content-type: application/json', `content-length: ${encoded.length}`] : []),
+    ...more,
   ].join('\r\n');
   return Buffer.concat([new TextEncoder().encode(`${head}\r\n\r\n`), encoded]);
 }

@@ -37,7 +37,7 @@ const NAMES: FieldNames = {
 const READER: RequestReader<TextBody> = {
   dialect: 'text',
   operation: 'chat',
-  names: NAMES,
+  names: () => NAMES,
   model: () => 'any',
   isStream: () => false,
   conversation: ({ text }) => ({

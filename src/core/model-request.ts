@@ -42,7 +42,8 @@ export interface ModelRequest {
 export interface RequestReader<Body extends Members> {
   readonly dialect: string;
   readonly operation: Operation;
-  readonly names: FieldNames;
+  /** The names of fields as a body has them: a dialect may know two names of one field. */
+  names(body: Body): FieldNames;
   model(body: Body): string;
   isStream(body: Body): boolean;
   conversation(body: Body): Conversation;
@@ -78,7 +79,7 @@ class LazyRequest<Body extends Members> implements ModelRequest {
   }
 
   get names(): FieldNames {
-    return this.#reader.names;
+    return this.#reader.names(this.original.body);
   }
 
   get conversation(): Conversation {

@@ -1,6 +1,6 @@
-import type { StreamPart } from '../contract/parts.ts';
 import type { SignalboxError } from '../core/errors.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
+import type { NextParts } from '../upstream/upstream-call.ts';
 import type { FundedHold } from './funding.ts';
 import type { Receipt } from './receipt.ts';
 
@@ -31,8 +31,8 @@ export interface AnswerSource extends AnswerIdentity {
    * @throws SignalboxError when there will be none; the answer has then ended.
    */
   open(): Promise<void>;
-  /** Returns the next batch of parts, never an empty one; null after the end. */
-  read(): Promise<readonly StreamPart[] | null>;
+  /** @throws the error of a defect */
+  read(): NextParts;
   /**
    * Ends the answer early. Harmless after its end.
    * @param reason the error for its reader, or that the reader is gone.

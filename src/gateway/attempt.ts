@@ -13,7 +13,7 @@ import type { Runtime } from '../runtime/runtime.ts';
 import type { CallTrace } from '../telemetry/trace.ts';
 import { openCall } from '../upstream/call.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
-import type { ReserveBytes, UpstreamCall } from '../upstream/upstream-call.ts';
+import type { NextParts, ReserveBytes, UpstreamCall } from '../upstream/upstream-call.ts';
 import type { PromptHistory } from './affinity.ts';
 import { shown, sortExtras } from './extras.ts';
 import { failureIn } from './failure.ts';
@@ -68,6 +68,8 @@ export class Attempt {
   readonly #isStream: boolean;
   /** The time within which the endpoint must show content, ms. */
   readonly #ownMs: number;
+  /** When its reader began to wait, ms on the clock; NaN while it does not. */
+  #waitsSince = Number.NaN;
 
   /** Sends the request: it is on its way when this returns. */
   constructor(
@@ -112,10 +114,14 @@ export class Attempt {
     this.dropped = left.length === 0 ? own : [...left, ...own];
   }
 
-  /** Returns the batch with the first content part, or the failure that came before it. */
-  async awaitContent(): Promise<readonly StreamPart[] | ProviderFailure> {
+  /**
+   * Returns the batch with the first content part, or the failure that came before it; a promise while neither has
+   * come, then ask again.
+   */
+  content(): readonly StreamPart[] | ProviderFailure | Promise<void> {
     for (;;) {
-      const batch = await this.call.read();
+      const batch = this.call.read();
+      if (batch instanceof Promise) return batch;
       if (batch === null) return { kind: 'malformed', message: 'the answer ended without content' };
       const now = this.#context.clock();
       this.meter.observe(batch, now);
@@ -129,14 +135,18 @@ export class Attempt {
     }
   }
 
-  /** Returns the next batch of an answer that has begun; null at its end. */
-  async read(): Promise<readonly StreamPart[] | null> {
-    const startedAt = this.#context.clock();
-    const batch = await this.call.read();
+  /** Returns the next parts of an answer that has begun. */
+  read(): NextParts {
+    const next = this.call.read();
     const now = this.#context.clock();
-    if (batch) this.meter.observe(batch, now);
-    this.meter.waited += now - startedAt;
-    return batch;
+    if (next instanceof Promise) {
+      if (Number.isNaN(this.#waitsSince)) this.#waitsSince = now;
+      return next;
+    }
+    if (next) this.meter.observe(next, now);
+    if (!Number.isNaN(this.#waitsSince)) this.meter.waited += now - this.#waitsSince;
+    this.#waitsSince = Number.NaN;
+    return next;
   }
 
   /** Ends the attempt with a whole answer. Returns its record and its usage. */

@@ -11,6 +11,7 @@ import type { AvailableFunds, FundShortage } from '../ledger/standing.ts';
 import { type DecisionContext, isRefusal } from '../routing/decide.ts';
 import { chatFacts, routeFacts } from '../routing/facts.ts';
 import { leastWorstCase, refusalError } from '../routing/refuse.ts';
+import type { RefusalNames } from '../routing/rejections.ts';
 import { withRules } from '../routing/rules.ts';
 import { questionOf, textsOf } from '../routing/texts.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
@@ -41,8 +42,8 @@ interface DecisionInput {
   readonly isMade: boolean;
   /** Whether the caller's balance is left out, because it is yet to be paid in. */
   readonly windowsOnly?: boolean;
-  /** The field that states the length of the prompt, for errors. */
-  readonly promptField?: string;
+  /** The fields that a refusal names; absent for a decision of no request. */
+  readonly names?: RefusalNames;
   /** Gets the routing attempt; absent for a decision of no request. */
   readonly context?: RequestContext;
 }
@@ -69,7 +70,11 @@ export function decideChat(
   isMade: boolean,
   context: RequestContext,
 ): DecidedRequest | Promise<DecidedRequest> {
-  return decideRequest(gateway, request, terms, context, chatFacts, { isMade, turns: request.conversation.turns });
+  return decideRequest(gateway, request, terms, context, chatFacts, {
+    isMade,
+    turns: request.conversation.turns,
+    names: request.names,
+  });
 }
 
 /**
@@ -86,7 +91,7 @@ export function decideRoute(
   return decideRequest(gateway, request, { ...terms, cap: null }, context, routeFacts, {
     isMade: false,
     turns: request.routing.inputTokens === undefined ? turns : [],
-    promptField: turns.length > 0 ? request.names.turns : 'estimated_input_tokens',
+    names: turns.length > 0 ? request.names : { ...request.names, turns: 'estimated_input_tokens' },
   });
 }
 
@@ -97,7 +102,7 @@ function decideRequest(
   { runtime, caller, cap, windowsOnly }: DecisionTerms,
   context: RequestContext,
   factsOf: typeof chatFacts,
-  given: Pick<DecisionInput, 'isMade' | 'turns' | 'promptField'>,
+  given: Pick<DecisionInput, 'isMade' | 'turns' | 'names'>,
 ): DecidedRequest | Promise<DecidedRequest> {
   context.step('profile');
   const { snapshot } = runtime;
@@ -128,7 +133,7 @@ export function decide(
   const trial = tryDecision(gateway, input, caller, runtime);
   const made = ({ outcome, shortage }: DecisionTrial): Decision => {
     if (shortage) throw shortageError(shortage, caller, gateway);
-    if (isRefusal(outcome)) throw refusalError(outcome, runtime.snapshot, input.promptField, gateway.now());
+    if (isRefusal(outcome)) throw refusalError(outcome, runtime.snapshot, input.names, gateway.now());
     return outcome;
   };
   const names = decisiveTokenizers(trial.outcome, trial.shortage !== null, runtime.snapshot);

@@ -7,7 +7,9 @@ import type { SignalboxError } from '../core/errors.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
 import { worstCase } from '../routing/estimate.ts';
 import { StoreError, type Write } from '../store/store.ts';
+import { arrived } from '../upstream/arrival.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
+import type { NextParts } from '../upstream/upstream-call.ts';
 import type { AnswerSource } from './answer-source.ts';
 import { Attempt, type AttemptContext, begun } from './attempt.ts';
 import { entryLine } from './charge.ts';
@@ -40,7 +42,7 @@ export interface ExchangeContext extends AttemptContext {
   readonly startedAt: number;
   /** Unix time of admission, seconds. */
   readonly created: number;
-  /** Makes the record that rides with the settlement. */
+  /** Records the end; returns what is written with the settlement. */
   readonly onSettle: (outcome: DecisionOutcome, platform: Platform) => readonly Write[];
   /** Called with all parts before the caller gets them; absent for no listener. */
   readonly onParts?: (parts: readonly StreamPart[]) => void;
@@ -82,6 +84,8 @@ export class Exchange implements AnswerSource {
   /** A failed attempt has cost something. */
   #billed = false;
   #callerGone = false;
+  /** Whether it is known if the settlement survives this process. */
+  #isConfirmed = false;
   readonly #timer: ReturnType<typeof setTimeout>;
 
   constructor(context: ExchangeContext) {
@@ -105,7 +109,6 @@ export class Exchange implements AnswerSource {
   get policy(): GatewayPolicy {
     return this.#context.runtime.snapshot.gateway;
   }
-  /** ID of the model that answers; before the first content part, of the choice. */
   get model(): string {
     const { decision, runtime } = this.#context;
     return (this.#running?.model ?? runtime.snapshot.models[decision.ranked[0].model]!).id;
@@ -113,15 +116,12 @@ export class Exchange implements AnswerSource {
   get funded(): FundedHold {
     return this.#context.funded;
   }
-  /** Null until the exchange has ended. */
   get receipt(): Receipt | null {
     return this.#receipt;
   }
-  /** Whether its caller left before its end. */
   get isDeserted(): boolean {
     return this.#callerGone;
   }
-  /** Why the exchange ended without a whole answer; null while it runs and after a good end. */
   get error(): SignalboxError | null {
     return this.#error;
   }
@@ -164,7 +164,7 @@ export class Exchange implements AnswerSource {
     throw this.#fail();
   }
 
-  async read(): Promise<readonly StreamPart[] | null> {
+  read(): NextParts {
     const first = this.#first;
     if (first) {
       this.#first = null;
@@ -172,14 +172,15 @@ export class Exchange implements AnswerSource {
       return first;
     }
     const running = this.#running;
-    if (!running || this.#ended()) return this.#confirm();
-    const batch = await running.read();
-    if (this.#ended()) return this.#confirm();
+    if (!running || this.#ended()) return this.#confirmed();
+    const batch = running.read();
+    if (batch instanceof Promise) return batch;
+    if (this.#ended()) return this.#confirmed();
     if (batch === null) {
       const { record, measured } = running.completed();
       this.#attempts.push(record);
       this.#settle('completed', running, measured);
-      return this.#confirm();
+      return this.#confirmed();
     }
     this.#context.onParts?.(batch);
     const failure = failureIn(batch);
@@ -187,7 +188,6 @@ export class Exchange implements AnswerSource {
     this.#note(running, failure);
     this.#error = brokenError(running.model.id, failure);
     this.#settle('broken', running, running.broken());
-    await this.#confirm();
     return batch;
   }
 
@@ -215,6 +215,7 @@ export class Exchange implements AnswerSource {
   };
 
   readonly #ended = (): boolean => this.#receipt !== null;
+
   /** Waits before the attempt. Returns false where the deadline comes first. */
   async #pause({ waitMs }: PlannedAttempt): Promise<boolean> {
     if (waitMs === 0) return true;
@@ -287,8 +288,9 @@ export class Exchange implements AnswerSource {
   /** Runs one attempt up to its first content part. Returns null once that is there. */
   async #attempt(way: RankedEndpoint, trial: AttemptReporter): Promise<ProviderFailure | null> {
     const limits = { deadlineAt: this.#deadlineAt, hasOthers: this.#plan.hasOthers, makeRoom: this.#makeRoom };
-    this.#running = begun(trial, () => new Attempt(way, trial, this.#context, limits));
-    const opened = await this.#running.awaitContent();
+    const running = begun(trial, () => new Attempt(way, trial, this.#context, limits));
+    this.#running = running;
+    const opened = await arrived(() => running.content());
     if ('kind' in opened) return opened;
     this.#first = opened;
     return null;
@@ -323,15 +325,19 @@ export class Exchange implements AnswerSource {
       ? shutError(this.#shutUntil - this.#context.now())
       : failedError(this.#failed, cut || this.#billed, this.#context.request);
     this.#error = error;
-    if (cut) this.#settle('failed', last, last.broken());
-    else this.#settle('failed', null, null);
+    this.#settle('failed', cut ? last : null, cut ? last.broken() : null);
     return error;
   }
 
-  /** Removes a price that could be forgotten from the receipt. Awaited before the caller gets the end. */
-  async #confirm(): Promise<null> {
+  /** Null once the receipt may be shown. Until then the caller waits for the end. */
+  #confirmed(): null | Promise<void> {
+    return this.#isConfirmed ? null : this.#confirm();
+  }
+
+  /** Removes a price that could be forgotten from the receipt. */
+  async #confirm(): Promise<void> {
     if (!(await this.#context.written())) this.#receipt &&= withoutPrice(this.#receipt);
-    return null;
+    this.#isConfirmed = true;
   }
 
   #note(running: Attempt, failure: ProviderFailure): void {

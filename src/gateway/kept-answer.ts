@@ -2,6 +2,8 @@ import { ANSWER_BYTES_MAX } from '../access/idempotency/answer.ts';
 import type { IdempotentRun } from '../access/idempotency/run.ts';
 import type { StreamPart } from '../contract/parts.ts';
 import { SignalboxError } from '../core/errors.ts';
+import { arrived } from '../upstream/arrival.ts';
+import type { NextParts } from '../upstream/upstream-call.ts';
 import type { AnswerSource, RunningAnswer } from './answer-source.ts';
 import type { Receipt } from './receipt.ts';
 import { batchLine, endLine } from './replayed-answer.ts';
@@ -72,18 +74,15 @@ export class KeptAnswer implements AnswerSource {
     void this.#run();
   }
 
-  async read(): Promise<readonly StreamPart[] | null> {
-    for (;;) {
-      const next = this.#waiting.shift();
-      if (next) {
-        this.#waitingChars -= next.chars;
-        this.#tell();
-        return next.batch;
-      }
-      if (this.#failure) throw this.#failure.error;
-      if (this.#isOver) return null;
-      await this.#changed.promise;
+  read(): NextParts {
+    const next = this.#waiting.shift();
+    if (next) {
+      this.#waitingChars -= next.chars;
+      this.#tell();
+      return next.batch;
     }
+    if (this.#failure) throw this.#failure.error;
+    return this.#isOver ? null : this.#changed.promise;
   }
 
   /** The answer itself goes on without its reader. */
@@ -97,7 +96,8 @@ export class KeptAnswer implements AnswerSource {
 
   async #run(): Promise<void> {
     try {
-      for (let batch = await this.#source.read(); batch !== null; batch = await this.#source.read()) {
+      const next = () => this.#source.read();
+      for (let batch = await arrived(next); batch !== null; batch = await arrived(next)) {
         const chars = this.#recording.add(batch);
         if (!this.#isLeft) {
           this.#waiting.push({ batch, chars });

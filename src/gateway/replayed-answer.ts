@@ -101,7 +101,7 @@ class ReplayedAnswer implements AnswerSource {
     if (this.error && this.#batches === '') throw this.error;
   }
 
-  async read(): Promise<readonly StreamPart[] | null> {
+  read(): readonly StreamPart[] | null {
     const end = this.#batches.indexOf('\n', this.#at);
     if (end < 0) return null;
     const line = this.#batches.slice(this.#at, end);

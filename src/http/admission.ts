@@ -10,7 +10,7 @@ import type { Admission, RequestContext } from '../gateway/request-context.ts';
 import type { KeyHeader } from '../surface/surface.ts';
 import { callerAddress, type Peers } from './address.ts';
 import { bytesAtOnce, tooLarge } from './body-reading.ts';
-import { isForPages } from './cors.ts';
+import type { PreflightRefusals } from './cors.ts';
 import { AUTHORIZATION, credentialsIn, pathOf, type RouteEntry, type RouteTable } from './routes.ts';
 import { nothingAt, printable } from './unknown-path.ts';
 
@@ -31,6 +31,7 @@ export interface AdmissionRules {
   readonly funding: Pick<FundingSource, 'keyless' | 'checkBlocked'>;
   readonly limiter: Limiter;
   readonly gate: Gate;
+  readonly preflights: PreflightRefusals;
 }
 
 /** Paths that are not throttled: a refused probe would take a working gateway out of its balancer, and an answer costs no more. */
@@ -63,7 +64,7 @@ export function admit(request: Request, rules: AdmissionRules, peers: Peers | nu
   }
   const { isOpen } = route;
   const { method } = request;
-  if (method === 'OPTIONS') refusePreflight(request, route);
+  if (method === 'OPTIONS') rules.preflights.refuse(request, route);
   const isForPay = !isOpen && isPayable(request, route, rules);
   const credentials = isOpen ? null : credentialsIn(headers, route.keyHeader);
   // A bad key is refused, never paid for instead.
@@ -216,20 +217,4 @@ function headerBytes(headers: Headers): number {
     bytes += name.length + value.length;
   });
   return bytes;
-}
-
-/**
- * Refuses a browser's preflight that the policy does not allow, before it is asked for a key that it cannot send.
- * @throws SignalboxError that names the setting
- */
-function refusePreflight({ headers }: Request, route: RouteEntry): void {
-  const origin = headers.get('origin');
-  if (origin === null || !headers.has('access-control-request-method')) return;
-  throw new SignalboxError(
-    'method_not_allowed',
-    isForPages(route)
-      ? `Web pages of ${printable(origin)} may not call Signalbox. To allow them, add the origin to gateway.cors.origins in the policy.`
-      : `Web pages of other origins can never call ${route.path}: no setting of the policy allows it.`,
-    { headers: { allow: route.allow } },
-  );
 }

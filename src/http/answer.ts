@@ -2,6 +2,7 @@ import type { HTTPHeaders } from 'elysia';
 import { idText } from '../core/id.ts';
 import type { AnswerSource } from '../gateway/answer-source.ts';
 import type { EventForm, Surface } from '../surface/surface.ts';
+import { arrived } from '../upstream/arrival.ts';
 import { streamResponse } from './stream.ts';
 
 /** The form of an answer: the surface, and its stream where the caller asks for one. */
@@ -40,7 +41,8 @@ export async function jsonBody(source: AnswerSource, surface: Surface, headers: 
   try {
     await source.open();
     const writer = surface.json(source);
-    for (let batch = await source.read(); batch !== null; batch = await source.read()) writer.write(batch);
+    const next = () => source.read();
+    for (let batch = await arrived(next); batch !== null; batch = await arrived(next)) writer.write(batch);
     if (source.error) throw source.error;
     if (!source.receipt) throw new Error('the answer ended without a receipt');
     headers['content-type'] = 'application/json';

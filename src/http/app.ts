@@ -18,7 +18,7 @@ import { type KeyAdmin, keyRoutes } from './admin-keys.ts';
 import { type AdmissionRules, admit, bodyBytesMax } from './admission.ts';
 import { type BodyLimits, readBody } from './body.ts';
 import { BodyReader } from './body-reading.ts';
-import { answerOrigin, CORS_HEADERS } from './cors.ts';
+import { answerOrigin, CORS_HEADERS, PreflightRefusals } from './cors.ts';
 import { decisionRoutes } from './decisions.ts';
 import { openApiDocument } from './docs/openapi.ts';
 import { docsRoutes } from './docs/page.ts';
@@ -115,6 +115,7 @@ const admissionRules = ({ gateway, authenticate, gate }: AppOptions, routes: Rou
   funding: gateway.funding,
   limiter: new Limiter(gateway.clock),
   gate,
+  preflights: new PreflightRefusals(gateway.log),
 });
 
 /**

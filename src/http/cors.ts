@@ -1,6 +1,10 @@
 import type { HTTPHeaders } from 'elysia';
+import { SignalboxError } from '../core/errors.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
+import { webOriginOf } from '../core/web-origin.ts';
+import type { Log } from '../telemetry/log.ts';
 import type { RouteEntry } from './routes.ts';
+import { printable } from './unknown-path.ts';
 
 /** Seconds for which a browser may remember that it may ask. */
 const REMEMBERED_S = '600';
@@ -9,7 +13,7 @@ const REMEMBERED_S = '600';
 export const CORS_HEADERS = ['access-control-allow-origin', 'access-control-expose-headers', 'vary'] as const;
 
 /** Whether pages of other origins may use a route: not those of operators, metrics and the documentation. */
-export const isForPages = ({ path, methods }: RouteEntry): boolean =>
+const isForPages = ({ path, methods }: RouteEntry): boolean =>
   path.startsWith('/v1/') || path.startsWith('/.well-known/') || methods.get('POST')?.operation !== undefined;
 
 /**
@@ -43,4 +47,47 @@ export function answerOrigin(
       'access-control-max-age': REMEMBERED_S,
     },
   });
+}
+
+/** Origins that the log names at most, so that strangers cannot fill it. */
+const ORIGINS_LOGGED_MAX = 100;
+
+/** Refuses the preflights of browsers that the policy does not allow, and logs each web page's origin once. */
+export class PreflightRefusals {
+  readonly #log: Pick<Log, 'warn'>;
+  readonly #logged = new Set<string>();
+
+  constructor(log: Pick<Log, 'warn'>) {
+    this.#log = log;
+  }
+
+  /**
+   * Refuses a preflight before it is asked for a key that it cannot send. Other requests pass.
+   * @throws SignalboxError that names the setting
+   */
+  refuse({ headers }: Request, route: RouteEntry): void {
+    const origin = headers.get('origin');
+    if (origin === null || !headers.has('access-control-request-method')) return;
+    if (!isForPages(route)) {
+      throw new SignalboxError(
+        'method_not_allowed',
+        `Web pages of other origins can never call ${route.path}: no setting of the policy allows it.`,
+        { headers: { allow: route.allow } },
+      );
+    }
+    this.#note(origin);
+    throw new SignalboxError(
+      'method_not_allowed',
+      `Web pages of ${printable(origin)} may not call Signalbox. To allow them, add the origin to gateway.cors.origins in the policy.`,
+      { headers: { allow: route.allow } },
+    );
+  }
+
+  #note(origin: string): void {
+    if (this.#logged.size >= ORIGINS_LOGGED_MAX || this.#logged.has(origin) || webOriginOf(origin) !== origin) return;
+    this.#logged.add(origin);
+    this.#log.warn('a web page was refused: to allow it, add its origin to gateway.cors.origins in the policy', {
+      origin,
+    });
+  }
 }

@@ -1,10 +1,13 @@
 import type { AnswerSource } from '../gateway/answer-source.ts';
 import type { EventForm, EventWriter } from '../surface/surface.ts';
+import { arrived } from '../upstream/arrival.ts';
 import { withoutSecrets } from './errors.ts';
-import { Slices } from './slices.ts';
+import { slices } from './slices.ts';
 
 /** Pause between heartbeats while a committed stream waits for its first part. */
 const HEARTBEAT_MS = 10_000;
+/** Events that have come are gathered into one text up to this many characters. */
+const GATHERED_MAX = 16_384;
 
 /**
  * Answers as a stream. Waits for the first content part, so that a failure before it is an ordinary error response;
@@ -21,87 +24,85 @@ export async function streamResponse(source: AnswerSource, form: EventForm, comm
     'x-accel-buffering': 'no',
     ...(opened && { 'x-signalbox-model': source.model }),
   };
-  const events = new EventSource(source, form, opened ? null : opening);
-  const slices = new Slices();
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          let bytes = slices.next();
-          if (bytes === null) {
-            const text = await events.next();
-            if (text === null) return controller.close();
-            slices.put(text);
-            bytes = slices.next();
-          }
-          if (bytes) controller.enqueue(bytes);
-        } catch (cause) {
-          // A defect here: `cancel` is not called for an error.
-          events.leave();
-          throw cause;
-        }
-      },
-      cancel() {
-        events.leave();
-      },
+  // The only kind of stream without a queue and a promise of its own for each text.
+  const body = new ReadableStream({
+    type: 'direct',
+    async pull(sink) {
+      try {
+        if (!opened) await sendHeartbeats(opening, form.heartbeat, sink);
+        await sendEvents(new EventSource(source, form), sink);
+      } catch (cause) {
+        // A defect here: `cancel` is not called for an error.
+        source.abandon('caller-gone');
+        throw cause;
+      }
     },
-    { highWaterMark: 0 },
-  );
+    cancel() {
+      source.abandon('caller-gone');
+    },
+  });
   return new Response(body, { headers });
+}
+
+/** Sends heartbeats until the answer shows content, or has ended without any. */
+async function sendHeartbeats(opening: Promise<void>, heartbeat: string, sink: ReadableStreamDirectController) {
+  const isOver = (patienceMs: number) => settledWithin(opening, patienceMs).catch(() => true);
+  // The first at once: headers leave with the first bytes.
+  for (let over = await isOver(0); !over; over = await isOver(HEARTBEAT_MS)) await send(heartbeat, sink);
+}
+
+async function sendEvents(events: EventSource, sink: ReadableStreamDirectController): Promise<void> {
+  const next = () => events.next();
+  for (let text = await arrived(next); text !== null; text = await arrived(next)) await send(text, sink);
+  sink.close();
+}
+
+/** Sends a text, no faster than its reader takes it. */
+async function send(text: string, sink: ReadableStreamDirectController): Promise<void> {
+  for (const slice of slices(text)) {
+    sink.write(slice);
+    // 0 where the reader is behind, but also where all of it is out already.
+    if (sink.flush() === 0) await sink.flush(true);
+  }
 }
 
 /** The events of an answer as text, asked for one after the other. */
 class EventSource {
   readonly #answer: AnswerSource;
-  readonly #form: EventForm;
-  /** Pending while the answer has not shown content; null after. */
-  #opening: Promise<void> | null;
-  #writer: EventWriter | null = null;
-  #hasBeaten = false;
+  readonly #writer: EventWriter;
+  /** The wait for more, while what came before it is sent. */
+  #waiting: Promise<void> | null = null;
   #ended = false;
 
-  constructor(answer: AnswerSource, form: EventForm, opening: Promise<void> | null) {
+  constructor(answer: AnswerSource, form: EventForm) {
     this.#answer = answer;
-    this.#form = form;
-    this.#opening = opening;
+    this.#writer = form.writer(answer);
   }
 
-  /** Returns the next text to send; null when the stream is over. */
-  async next(): Promise<string | null> {
+  /** Returns the text of all that has come; null when the stream is over; a promise while nothing has: ask again then. */
+  next(): string | null | Promise<void> {
     if (this.#ended) return null;
-    if (this.#opening) {
-      try {
-        // The first at once: headers leave with the first bytes.
-        const patience = this.#hasBeaten ? HEARTBEAT_MS : 0;
-        this.#hasBeaten = true;
-        if (!(await settledWithin(this.#opening, patience))) return this.#form.heartbeat;
-      } catch {
-        // The answer holds the error, and has ended.
-        return this.#end();
+    let text = '';
+    while (text.length < GATHERED_MAX) {
+      const parts = this.#waiting ?? this.#answer.read();
+      this.#waiting = null;
+      if (parts === null) return text + this.#end();
+      if (parts instanceof Promise) {
+        if (text === '') return parts;
+        this.#waiting = parts;
+        break;
       }
-      this.#opening = null;
+      text += this.#writer.write(parts);
     }
-    this.#writer ??= this.#form.writer(this.#answer);
-    for (;;) {
-      const batch = await this.#answer.read();
-      if (batch === null) return this.#end();
-      const text = this.#writer.write(batch);
-      if (text !== '') return text;
-    }
-  }
-
-  /** Ends the answer: the reader has left. */
-  leave(): void {
-    this.#answer.abandon('caller-gone');
+    return text;
   }
 
   #end(): string {
     this.#ended = true;
-    const writer = this.#writer ?? this.#form.writer(this.#answer);
     const { error, receipt } = this.#answer;
-    if (error) return writer.error(withoutSecrets(error), receipt?.platform ?? null);
+    if (error) return this.#writer.error(withoutSecrets(error), receipt?.platform ?? null);
     if (!receipt) throw new Error('the answer ended without a receipt');
-    return writer.end(receipt);
+    return this.#writer.end(receipt);
   }
 }
 

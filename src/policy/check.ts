@@ -8,9 +8,9 @@ import type { SourceSpan } from './diagnostics.ts';
 import { didYouMean, listNames, nearest } from './nearest.ts';
 import type { Report } from './report.ts';
 import { literalsOf } from './schema-parts.ts';
-import { foreignKeyHint, missingSpaceHint } from './slip-hints.ts';
+import { foreignKeyHint, missingSpaceHint, usdKeyHint } from './slip-hints.ts';
 import { describe, entryOf, type Tree, toData, valueAt } from './tree.ts';
-import { example, formHint, splitDecimal, switchHint, typeHint } from './value-hints.ts';
+import { example, formHint, shareHint, splitDecimal, switchHint, typeHint } from './value-hints.ts';
 
 /** A value to check, with its path and place for messages. */
 export interface Subject {
@@ -90,7 +90,9 @@ function explain(error: ValueError, subject: Subject, report: Report): void {
   }
   if (error.type === ValueErrorType.ObjectAdditionalProperties) {
     const known = propertiesOf(error.schema);
-    const remedy = missingSpaceHint(last, known) ?? foreignKeyHint(last);
+    const value = valueAt(subject.tree, ...steps);
+    const written = value?.kind === 'scalar' ? value.source : '';
+    const remedy = missingSpaceHint(last, known) ?? foreignKeyHint(last) ?? usdKeyHint(last, written, known);
     const expected = known.length > 0 ? `one of ${listNames(known)}` : 'no keys at all';
     report.add('unknown-key', keyPlace(subject, steps), `${owner} has no key \`${last}\``, {
       // The remedy says more than the list of keys.
@@ -102,7 +104,7 @@ function explain(error: ValueError, subject: Subject, report: Report): void {
   const tree = valueAt(subject.tree, ...steps);
   // A missing value was reported as a missing key.
   if (!tree) return;
-  const [code, problem, details] = problemOf(error, tree);
+  const [code, problem, details] = problemOf(error, tree, last);
   report.add(code, tree.place, `\`${nameOf(subject.path, subject.tree, steps)}\` ${problem}`, details);
 }
 
@@ -112,7 +114,7 @@ type Problem = readonly [
   { expected?: string; hint?: string },
 ];
 
-function problemOf({ type, schema, message }: ValueError, tree: Tree): Problem {
+function problemOf({ type, schema, message }: ValueError, tree: Tree, key: string): Problem {
   const found = describe(tree);
   const words = literalsOf(schema)?.map(([word]) => word);
   if (words) {
@@ -128,9 +130,10 @@ function problemOf({ type, schema, message }: ValueError, tree: Tree): Problem {
     return ['wrong-type', `cannot be ${found}`, { expected: schema.expected }];
   }
   const wanted = TYPE_NAMES[type];
-  if (wanted) return ['wrong-type', `must be ${wanted}, found ${found}`, { hint: typeHint(schema, tree) }];
+  if (wanted) return ['wrong-type', `must be ${wanted}, found ${found}`, { hint: typeHint(schema, tree, key) }];
   const limit = limitOf(schema);
-  const hint = typeof schema.description === 'string' ? schema.description : undefined;
+  const description = typeof schema.description === 'string' ? schema.description : undefined;
+  const hint = shareHint(schema, tree) ?? description;
   const problem = tree.kind === 'list' ? `has ${tree.items.length} items` : `cannot be ${found}`;
   if (limit) return ['out-of-range', problem, { expected: limit, hint }];
   return ['bad-form', `is wrong: ${message}`, {}];

@@ -1,3 +1,4 @@
+import { webOriginOf } from '../core/web-origin.ts';
 import type { Report } from './report.ts';
 import type { GatewayText } from './schema.ts';
 import { placeAt, type Tree } from './tree.ts';
@@ -9,7 +10,7 @@ const OF_APPLICATION = /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/[a-z0-9._-]+$/;
 export function readOrigins({ cors }: GatewayText, tree: Tree, report: Report): ReadonlySet<string> {
   const origins = cors?.origins ?? [];
   origins.forEach((written, at) => {
-    const isOrigin = !written.includes('*') && originOf(written) === written;
+    const isOrigin = !written.includes('*') && webOriginOf(written) === written;
     if (isOrigin || OF_APPLICATION.test(written)) return;
     report.add('bad-form', placeAt(tree, 'cors', 'origins', at), `\`${written}\` is not an origin`, {
       expected: 'scheme, host and port as browsers send them, such as `https://app.example` or `http://localhost:5173`',
@@ -21,13 +22,6 @@ export function readOrigins({ cors }: GatewayText, tree: Tree, report: Report): 
 
 function hintFor(written: string): string | undefined {
   if (written.includes('*')) return 'list each origin: a wildcard is not supported';
-  const origin = originOf(written);
+  const origin = webOriginOf(written);
   return origin ? `write \`${origin}\`` : undefined;
-}
-
-/** The origin of a web address as browsers send it; null for any other text. */
-function originOf(text: string): string | null {
-  if (!URL.canParse(text)) return null;
-  const { protocol, origin } = new URL(text);
-  return protocol === 'http:' || protocol === 'https:' ? origin : null;
 }

@@ -28,12 +28,34 @@ const FALLBACKS =
   'Signalbox ranks the fallbacks of each request itself. Remove this key: a constraint says which models may serve, `gateway.alternatives` how many are kept, and `endpoints` lists other providers of one model';
 
 /** Keys of other gateways → the Signalbox way. */
-const FOREIGN_KEYS: ReadonlyMap<string, string> = new Map(
-  ['fallback', 'fallbacks', 'fallback_models', 'default_fallbacks', 'context_window_fallbacks'].map((key) => [
-    key,
-    FALLBACKS,
-  ]),
-);
+const FOREIGN_KEYS: ReadonlyMap<string, string> = new Map([
+  ...['fallback', 'fallbacks', 'fallback_models', 'default_fallbacks', 'context_window_fallbacks'].map(
+    (key) => [key, FALLBACKS] as const,
+  ),
+  ['rpm', 'write `requests_per_minute`'],
+  ['tpm', 'write `tokens_per_minute`'],
+]);
 
 /** The hint for a key that other gateways have; undefined for other keys. */
 export const foreignKeyHint = (key: string): string | undefined => FOREIGN_KEYS.get(key);
+
+/** Without the noise of doubles. */
+export const rounded = (value: number): number => Number(value.toPrecision(12));
+
+/** The amount of a text such as `$5`, `5 USD` or `0.50$`; undefined for other texts. */
+export function usdIn(text: string): number | undefined {
+  const [, before, digits, after] = /^(\$?)\s*(\d+(?:\.\d+)?)\s*(\$|USD)?$/i.exec(text) ?? [];
+  return digits !== undefined && (before || after) ? Number(digits) : undefined;
+}
+
+/** The hint for USD under a key that counts Credits. */
+export const creditsHint = (key: string, usd: number): string =>
+  `write Credits: at 0.001 USD each, the default of \`usd_per_credit\`, ${usd} USD are \`${key}: ${rounded(usd * 1000)}\``;
+
+/** The hint for an amount of USD under an unknown key beside a key that counts Credits; undefined for other keys. */
+export function usdKeyHint(key: string, value: string, known: readonly string[]): string | undefined {
+  const counted = known.find((one) => one.endsWith('_credits'));
+  if (counted === undefined) return undefined;
+  const usd = usdIn(value) ?? (/usd|dollar/i.test(key) && /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : undefined);
+  return usd === undefined ? undefined : creditsHint(counted, usd);
+}

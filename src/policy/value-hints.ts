@@ -1,10 +1,10 @@
 import type { TSchema } from '@sinclair/typebox';
 import { VARIABLE_NAME } from './schema-parts.ts';
-import { missingSpaceHint } from './slip-hints.ts';
+import { creditsHint, missingSpaceHint, rounded, usdIn } from './slip-hints.ts';
 import type { ScalarTree, Tree } from './tree.ts';
 
-/** A hint for a value of the wrong type. */
-export function typeHint(schema: TSchema, tree: Tree): string | undefined {
+/** A hint for a value of the wrong type under a key. */
+export function typeHint(schema: TSchema, tree: Tree, key: string): string | undefined {
   if (tree.kind !== 'scalar') return example(schema);
   if (schema.type === 'object' && tree.value !== null) {
     return missingSpaceHint(tree.source, Object.keys(schema.properties ?? {})) ?? asMap(schema, tree);
@@ -20,8 +20,35 @@ export function typeHint(schema: TSchema, tree: Tree): string | undefined {
   if (percent) return `write the share: ${Number(percent[1]) / 100}`;
   const [, whole, rest] = /^(-?\d[\d,]*),(\d+)$/.exec(tree.source) ?? [];
   if (whole !== undefined && rest !== undefined) return withoutComma(whole, rest);
-  const hasUnit = /^[$€£]|^[\d.]+\s*[A-Za-z%]+$/.test(tree.source);
-  return hasUnit ? 'write the number without a unit; the name of the key states the unit' : example(schema);
+  return unitHint(key, tree.source) ?? example(schema);
+}
+
+/** Keys that count tokens by the sizes of models, where `32k` often means 32 × 1024. */
+const SIZES: ReadonlySet<string> = new Set(['context_window', 'max_output', 'default_max_output']);
+
+/** A hint for a number with a unit, such as `$5`, `32k` or `250ms`. */
+function unitHint(key: string, text: string): string | undefined {
+  const usd = key.endsWith('_credits') ? usdIn(text) : undefined;
+  if (usd !== undefined) return creditsHint(key, usd);
+  const [, digits, unit] = /^(\d+(?:\.\d+)?)\s*([kKM])$/.exec(text) ?? [];
+  if (digits !== undefined) {
+    const full = rounded(Number(digits) * (unit === 'M' ? 1e6 : 1e3));
+    const binary = SIZES.has(key) && unit !== 'M' ? `, or ${rounded(Number(digits) * 1024)} for ${digits} × 1024` : '';
+    return `write the number in full: ${full}${binary}`;
+  }
+  const hasUnit = /^[$€£]|^[\d.]+\s*[A-Za-z%]+$/.test(text);
+  return hasUnit ? 'write the number without a unit; the name of the key states the unit' : undefined;
+}
+
+/** The least figure that is read as a percentage: less may be a weight. */
+const PERCENT_MIN = 5;
+
+/** A hint for a share that is written as a percentage: `60` for 0.6. */
+export function shareHint({ maximum }: TSchema, tree: Tree): string | undefined {
+  if (maximum !== 1 || tree.kind !== 'scalar' || typeof tree.value !== 'number') return undefined;
+  return tree.value >= PERCENT_MIN && tree.value <= 100
+    ? `for ${tree.value} % write the share: ${rounded(tree.value / 100)}`
+    : undefined;
 }
 
 function fitsInQuotes({ type, pattern }: TSchema, { source }: ScalarTree): boolean {

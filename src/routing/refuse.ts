@@ -5,37 +5,48 @@ import { REJECTIONS, type Refusal, type Rejection } from '../core/decision.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
 import { affordableCap, expectedInput, outputCap, usefulOutput, worstCase } from './estimate.ts';
-import { costOn, healthOf, isSet, languagesMissing, latencyOn, outputField, rejectionsAgainst } from './rejections.ts';
+import {
+  costOn,
+  healthOf,
+  isSet,
+  languagesMissing,
+  latencyOn,
+  outputField,
+  type RefusalNames,
+  rejectionsAgainst,
+  USUAL_NAMES,
+} from './rejections.ts';
 import { allowedEndpoints, limitsOf } from './rules.ts';
 
 /**
  * Turns a refusal into an error, with every model's reasons and the nearest relaxation.
  *
- * @param promptField The field that gave the length of the prompt.
+ * @param names The fields that gave the length of the prompt and the cap on the output.
  * @param now Unix ms, from which waits are counted.
  */
 export function refusalError(
   refusal: Refusal,
   snapshot: PolicySnapshot,
-  promptField = 'messages',
+  names: RefusalNames = USUAL_NAMES,
   now = 0,
 ): SignalboxError {
   const { facts } = refusal;
   const task = snapshot.tasks[snapshot.taskIndex.get(facts.task) ?? 0]!;
   if (refusal.group === 'health') return healthError(refusal, snapshot, now);
   if (refusal.group === 'budget') return budgetError(refusal, snapshot, task);
-  if (refusal.group === 'context') return contextError(refusal, snapshot, promptField);
+  if (refusal.group === 'context') return contextError(refusal, snapshot, names.turns);
   const choicesAtFault = facts.choices > 1 && onlyLacksChoices(refusal, snapshot);
   if (choicesAtFault) {
     return new SignalboxError('unsupported_parameter', 'No eligible model supports more than one choice. Send n: 1.', {
       param: 'n',
     });
   }
+  const inputs = { ...refusal, names };
   const rejected = refusal.rejected.map(({ model, rejections }) => ({
     model: snapshot.models[model]!.id,
-    reasons: rejectionsAgainst(snapshot.models[model]!, rejections, refusal, snapshot).map(({ text }) => text),
+    reasons: rejectionsAgainst(snapshot.models[model]!, rejections, inputs, snapshot).map(({ text }) => text),
   }));
-  const relaxation = nearestRelaxation(refusal, snapshot);
+  const relaxation = nearestRelaxation(refusal, snapshot, names);
   const reasons = [...new Set(rejected.flatMap((one) => one.reasons))];
   // One reason for all, or one model, fits into the message; the details have every reason.
   const why = reasons.length === 1 || facts.pinned ? `: ${reasons.join('; ')}` : '';
@@ -132,7 +143,7 @@ interface RequestLimit {
 const FIGURE_MIN = 1e-6;
 
 /** The smallest change of limits, in proportion, that admits a model; else fewer languages, or no `budget_limit`. */
-function nearestRelaxation(refusal: Refusal, snapshot: PolicySnapshot): string | null {
+function nearestRelaxation(refusal: Refusal, snapshot: PolicySnapshot, names: RefusalNames): string | null {
   const { facts } = refusal;
   const limits: readonly RequestLimit[] = [
     {
@@ -149,7 +160,7 @@ function nearestRelaxation(refusal: Refusal, snapshot: PolicySnapshot): string |
     },
     {
       kind: 'max_output',
-      field: outputField(facts),
+      field: outputField(facts, names),
       from: facts.outputTokensMax ?? facts.outputTokens,
       to: (model) => model.maxOutput,
     },

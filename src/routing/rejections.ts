@@ -4,6 +4,7 @@ import { REJECTIONS, type Refusal, type Rejection } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import { type LanguageState, languageState, qualifiesFor } from '../core/language-support.ts';
 import { isKnownLanguage, nearestLanguage } from '../core/languages.ts';
+import type { FieldNames } from '../core/model-request.ts';
 import { HEALTH, type HealthState, type Readings } from '../core/readings.ts';
 import { type Constraint, hasBit } from '../core/rules.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
@@ -22,7 +23,14 @@ import { allowedEndpoints, limitsOf, openEndpoints } from './rules.ts';
 export interface DecisionInputs extends Pick<Refusal, 'facts' | 'readings'> {
   /** Whether ejected endpoints counted as open. Default: true, as in every refusal. */
   readonly lastResort?: boolean;
+  /** Default: those of OpenAI's chat, as in every record. */
+  readonly names?: RefusalNames;
 }
+
+/** The request's names of the fields that a refusal can be about. */
+export type RefusalNames = Pick<FieldNames, 'turns' | 'outputTokensMax'>;
+
+export const USUAL_NAMES: RefusalNames = { turns: 'messages', outputTokensMax: 'max_tokens' };
 
 /** Explains the bits of a rejection, with the constraints that caused them. */
 export function rejectionsAgainst(
@@ -45,7 +53,7 @@ function textsFor(
   inputs: DecisionInputs,
   snapshot: PolicySnapshot,
 ): Record<Rejection, () => string> {
-  const { facts } = inputs;
+  const { facts, names = USUAL_NAMES } = inputs;
   return {
     selector: () => `the selector \`${facts.model}\` does not choose from it`,
     constraint: () => `the policy rejects it: ${constraints.map(({ name }) => name).join(', ')}`,
@@ -53,7 +61,7 @@ function textsFor(
     key_models: () => 'the API key may not use it',
     capability: () => capabilityText(model, facts.needs),
     language: () => languagesAgainst(model, facts.languages, snapshot).join(', and '),
-    max_output: () => `${outputField(facts)} is above its maximum of ${model.maxOutput}`,
+    max_output: () => `${outputField(facts, names)} is above its maximum of ${model.maxOutput}`,
     max_cost: () =>
       `its expected cost of ${shownCredits(costOn(model, rejections, inputs, snapshot))} Credits is above max_cost_credits`,
     max_latency: () =>
@@ -144,8 +152,8 @@ export function violatedConstraints(
 }
 
 /** The field of the request that states the length of the output. */
-export const outputField = (facts: Facts) =>
-  facts.outputTokensMax === null ? 'estimated_output_tokens' : 'max_tokens';
+export const outputField = (facts: Facts, names: RefusalNames) =>
+  facts.outputTokensMax === null ? 'estimated_output_tokens' : names.outputTokensMax;
 
 /** Expected Credits at the endpoint that the shortlist based these rejections of a model on. */
 export function costOn(model: Model, rejections: number, inputs: DecisionInputs, snapshot: PolicySnapshot): number {

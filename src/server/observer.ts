@@ -1,10 +1,12 @@
 import { UsageError } from '../core/usage-error.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { createChatMetrics } from '../gateway/observe/chat-metrics.ts';
+import { logForeignFields } from '../gateway/observe/foreign-fields.ts';
 import { logRequests } from '../gateway/observe/log-line.ts';
 import { Observer, type RequestReporter } from '../gateway/observe/observer.ts';
 import { createEdgeMetrics } from '../http/edge-metrics.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
+import type { Surface } from '../surface/surface.ts';
 import type { Family } from '../telemetry/families.ts';
 import type { Log } from '../telemetry/log.ts';
 import { registerSecrets } from '../telemetry/secrets.ts';
@@ -17,11 +19,13 @@ import type { Host } from './host.ts';
 export function openObserver(
   { clock, nextId, log, ledger }: Gateway,
   { metrics, log: form }: Pick<ServeOptions, 'metrics' | 'log'>,
+  surfaces: readonly Surface[],
   tracer: Tracer | null,
 ): { observer: Observer; families: readonly Family[] } {
   const chat = createChatMetrics();
   const edge = createEdgeMetrics();
-  const reporters: RequestReporter[] = [];
+  const foreign = new Map(surfaces.map(({ path, foreignFields = new Map() }) => [path, foreignFields]));
+  const reporters: RequestReporter[] = [logForeignFields(log, foreign)];
   if (form !== 'off') reporters.push(logRequests(log));
   if (metrics) reporters.push(chat.count, edge.count);
   const trace = tracer && ((headers: Headers) => tracer.begin(headers));

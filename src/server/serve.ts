@@ -68,7 +68,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   });
   onBudgets = recount;
   const gate = new Gate();
-  const { observer, families } = openObserver(gateway, options, tracer);
+  const { observer, families } = openObserver(gateway, options, surfaces, tracer);
   const watched = { gateway, gate, policy: reloader, store, endpoints: () => health.samples(), version: host.version };
   const app = createApp({
     gateway,

@@ -38,6 +38,8 @@ export interface Surface {
   /** Whether a request without a key may pay for itself, where the policy takes payments. */
   readonly pays: boolean;
   readonly docs: SurfaceDocs;
+  /** Fields of other dialects that callers may send by mistake → what to send in their place, for the log. */
+  readonly foreignFields?: ReadonlyMap<string, string>;
   /**
    * Checks a body and reads it.
    * @param body parsed JSON, within the limits of size and depth.

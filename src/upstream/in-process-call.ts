@@ -3,7 +3,7 @@ import type { InProcessAdapter, Pause, ProviderCall } from '../contract/provider
 import type { Deadlines } from '../core/snapshot.ts';
 import { AnswerCompletion } from './completion.ts';
 import { sanitizeFailure } from './failures.ts';
-import type { UpstreamCall } from './upstream-call.ts';
+import type { NextParts, UpstreamCall } from './upstream-call.ts';
 
 /** The most parts read at once from an adapter that does not pause. */
 const BATCH_MAX = 256;
@@ -23,6 +23,8 @@ export class InProcessCall implements UpstreamCall {
   /** Length of that pause, in ms. */
   #lastPause = 0;
   #over = false;
+  /** The wait for the end of a pause: when it began, and the deadline that it had then. */
+  #wait: { readonly since: number; readonly limit: number } | null = null;
   #wake: (() => void) | null = null;
 
   constructor(adapter: InProcessAdapter, call: ProviderCall, deadlines: Deadlines, totalDeadlineAt: number) {
@@ -35,10 +37,12 @@ export class InProcessCall implements UpstreamCall {
     this.#parts = startAnswer(adapter, call);
   }
 
-  async read(): Promise<readonly StreamPart[] | null> {
+  read(): NextParts {
     const batch: StreamPart[] = [];
     while (!this.#over && batch.length === 0) {
-      const failure = (await this.#wait()) ?? this.#take(batch);
+      const waiting = this.#pause();
+      if (waiting instanceof Promise) return waiting;
+      const failure = waiting ?? this.#take(batch);
       if (failure && !this.#over) {
         if (!this.#completion.finished) batch.push({ type: 'failure', failure: sanitizeFailure(failure, null) });
         this.#end();
@@ -52,24 +56,31 @@ export class InProcessCall implements UpstreamCall {
     this.#wake?.();
   }
 
-  /** Waits until the current pause ends, or an earlier deadline. */
-  async #wait(): Promise<ProviderFailure | null> {
+  /** Returns the wait for the end of the current pause, or for an earlier deadline; a failure past that; otherwise null. */
+  #pause(): Promise<void> | ProviderFailure | null {
     const now = performance.now();
-    const idleBy = Math.max(now, this.#due - this.#lastPause) + this.#deadlines.idleMs;
-    const limit = Math.min(this.#completion.started ? idleBy : this.#firstContentBy, this.#totalBy);
+    this.#wait ??= { since: now, limit: this.#limitAt(now) };
+    const { since, limit } = this.#wait;
     const until = Math.min(this.#due, limit);
-    if (until > now) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, Math.ceil(until - now));
-        this.#wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-      this.#wake = null;
-    }
-    const isLate = this.#due > limit || now > this.#totalBy;
+    if (until > now) return this.#sleep(until - now);
+    this.#wait = null;
+    const isLate = this.#due > limit || since > this.#totalBy;
     return isLate ? { kind: 'timeout', message: 'the answer was too slow' } : null;
+  }
+
+  #limitAt(now: number): number {
+    const idleBy = Math.max(now, this.#due - this.#lastPause) + this.#deadlines.idleMs;
+    return Math.min(this.#completion.started ? idleBy : this.#firstContentBy, this.#totalBy);
+  }
+
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, Math.ceil(ms));
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 
   /** Reads parts up to the next pause that is not over yet. */

@@ -1,4 +1,6 @@
+import { arrived } from './arrival.ts';
 import type { UpstreamReply } from './reply.ts';
+import type { ReserveBytes } from './upstream-call.ts';
 
 /** A body's text; `cut` where it exceeded the limit. */
 export interface BodyText {
@@ -6,30 +8,64 @@ export interface BodyText {
   readonly cut: boolean;
 }
 
-/**
- * Reads at most `bytesMax` of a body as text and cancels the rest. Does not decompress. Invalid UTF-8 becomes U+FFFD.
- * Rejects as the network does.
- *
- * @param reserveBytes called with the size of each piece before it is kept; false cancels the rest
- */
-export async function readText(
-  reply: UpstreamReply,
-  bytesMax: number,
-  reserveBytes: (bytes: number) => boolean = () => true,
-): Promise<BodyText> {
-  const decoder = new TextDecoder();
-  let text = '';
-  let left = bytesMax;
-  for (;;) {
-    const read = reply.read();
-    const piece = read instanceof Promise ? await read : read;
-    if (piece === null) return { text: text + decoder.decode(), cut: false };
-    if (piece.length > left || !reserveBytes(piece.length)) {
-      text += decoder.decode(piece.subarray(0, left));
-      reply.cancel();
-      return { text, cut: true };
+/** Decodes bodies that came in one piece. */
+const wholeDecoder = new TextDecoder();
+
+/** Reads at most `bytesMax` of a body as text and cancels the rest. */
+export function readText(reply: UpstreamReply, bytesMax: number): Promise<BodyText> {
+  const reading = new TextReading(reply, bytesMax);
+  return arrived(() => reading.read());
+}
+
+/** A body on its way to be text. Does not decompress. Invalid UTF-8 becomes U+FFFD. */
+export class TextReading {
+  readonly #reply: UpstreamReply;
+  readonly #reserveBytes: ReserveBytes;
+  #left: number;
+  /** The first piece, until another one comes. */
+  #first: Uint8Array | null = null;
+  #decoder: TextDecoder | null = null;
+  #text = '';
+
+  /**
+   * @param bytesMax the rest is cancelled
+   * @param reserveBytes called with the size of each piece before it is kept; false cancels the rest
+   */
+  constructor(reply: UpstreamReply, bytesMax: number, reserveBytes: ReserveBytes = () => true) {
+    this.#reply = reply;
+    this.#left = bytesMax;
+    this.#reserveBytes = reserveBytes;
+  }
+
+  /** Returns the whole text; a promise while some of it has not arrived: read again then. Throws as the network does. */
+  read(): BodyText | Promise<void> {
+    for (;;) {
+      const piece = this.#reply.read();
+      if (piece instanceof Promise) return piece;
+      if (piece === null) return { text: this.#end(), cut: false };
+      if (piece.length > this.#left || !this.#reserveBytes(piece.length)) {
+        this.#add(piece.subarray(0, this.#left));
+        this.#reply.cancel();
+        return { text: this.#end(), cut: true };
+      }
+      this.#left -= piece.length;
+      this.#add(piece);
     }
-    left -= piece.length;
-    text += decoder.decode(piece, { stream: true });
+  }
+
+  #add(piece: Uint8Array): void {
+    if (!this.#first && !this.#decoder) {
+      this.#first = piece;
+      return;
+    }
+    this.#decoder ??= new TextDecoder();
+    if (this.#first) this.#text = this.#decoder.decode(this.#first, { stream: true });
+    this.#first = null;
+    this.#text += this.#decoder.decode(piece, { stream: true });
+  }
+
+  #end(): string {
+    if (this.#first) return wholeDecoder.decode(this.#first);
+    return this.#text + (this.#decoder?.decode() ?? '');
   }
 }

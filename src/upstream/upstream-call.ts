@@ -17,14 +17,20 @@ export type TraceHeaders = Readonly<Record<string, string>>;
 /** Called before bytes of an unstreamed answer are kept. False without memory: the callee has aborted the call. */
 export type ReserveBytes = (bytes: number) => boolean;
 
+/**
+ * The next parts of an answer: a batch, never an empty one; null after the end; or a promise while nothing has come.
+ * Read again once it is resolved. The promise has no value, so each layer passes it on as it is, and one wait serves all.
+ */
+export type NextParts = readonly StreamPart[] | null | Promise<void>;
+
 /** One call to one endpoint, in progress. */
 export interface UpstreamCall {
   /**
-   * Returns the parts of one network read, at least one; null after the end and after `abort`. The last batch of a
-   * failed call ends with a `failure` part; otherwise every requested choice has had its `finish`. Never rejects and
-   * never waits past the call's deadlines. Do not call again before it resolves.
+   * Returns the parts of one network read; null after the end and after `abort`. The last batch of a failed call ends
+   * with a `failure` part; otherwise every requested choice has had its `finish`. Never throws, and never waits past the
+   * call's deadlines. Its promises never reject.
    */
-  read(): Promise<readonly StreamPart[] | null>;
+  read(): NextParts;
   /** Ends the call and its connection at once. Does nothing after the end. */
   abort(): void;
   /** Request fields that the adapter omitted. */

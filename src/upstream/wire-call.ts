@@ -4,15 +4,15 @@ import { beyondLimits } from '../core/json-limits.ts';
 import type { Deadlines } from '../core/snapshot.ts';
 import { DeadlineAlarm } from './alarm.ts';
 import { AnswerCompletion } from './completion.ts';
-import { Opening, type OpeningResult } from './connection/opening.ts';
+import { Opening } from './connection/opening.ts';
 import { bodyFailure, openFailure, sanitizeFailure, sanitizeReason, UpstreamError } from './failures.ts';
 import { type FrameParser, frameParser } from './frames.ts';
 import { callHeaders, withTrace } from './http-request.ts';
-import { readText } from './read-text.ts';
+import { TextReading } from './read-text.ts';
 import type { UpstreamReply } from './reply.ts';
 import { requestIdOf } from './request-id.ts';
 import { clampWait, retryAfterMs } from './retry-after.ts';
-import type { ReserveBytes, TraceHeaders, UpstreamCall, UpstreamTarget } from './upstream-call.ts';
+import type { NextParts, ReserveBytes, TraceHeaders, UpstreamCall, UpstreamTarget } from './upstream-call.ts';
 
 /** The most bytes of a JSON answer, also of a stream sent in place of one: it is kept until its end. */
 const REPLY_MAX = 33_554_432;
@@ -20,7 +20,7 @@ const REPLY_MAX = 33_554_432;
 const STREAM_MAX = 268_435_456;
 /** The most JSON values of an answer or event: 100,000 tokens with their probabilities have fewer. */
 const VALUES_MAX = 2_000_000;
-/** Events up to this many characters are cheap to parse, however nested. */
+/** Answers and events up to this many characters are cheap to parse, however nested. */
 const UNCHECKED_MAX = 16_384;
 /** The most bytes of an error's body, and ms to wait for it. */
 const ERROR_MAX = 65_536;
@@ -31,6 +31,11 @@ const USAGE_WAIT = 1_000;
 const DRAIN_WAIT = 250;
 const DRAIN_MAX = 65_536;
 
+/** The part of an answer or event that its adapter throws at. */
+const UNREADABLE: readonly StreamPart[] = [
+  { type: 'failure', failure: { kind: 'malformed', message: 'the adapter could not read the answer' } },
+];
+
 interface StreamSource {
   readonly reply: UpstreamReply;
   readonly decoder: TextDecoder;
@@ -38,8 +43,8 @@ interface StreamSource {
   readonly reader: StreamReader;
 }
 
-function isCompressed(headers: Headers): boolean {
-  const coding = headers.get('content-encoding')?.trim().toLowerCase() ?? '';
+function isCompressed(reply: UpstreamReply): boolean {
+  const coding = reply.header('content-encoding')?.trim().toLowerCase() ?? '';
   return coding !== '' && coding !== 'identity';
 }
 
@@ -60,13 +65,18 @@ export class WireCall implements UpstreamCall {
   readonly #firstContentBy: number;
   readonly #alarm = new DeadlineAlarm(() => this.#onDeadline());
   readonly #completion: AnswerCompletion;
-  readonly #opened: Promise<OpeningResult> | OpeningResult;
   readonly #stream: boolean;
   readonly #reserveBytes: ReserveBytes;
   /** Bytes that the stream may still send. */
   #bytesLeft: number;
   #opening: Opening | null = null;
+  /** Why there is no opening. */
+  #refusal: UpstreamError | null = null;
   #source: StreamSource | null = null;
+  /** An answer in one piece, or the body of an error. */
+  #text: TextReading | null = null;
+  /** The reply with a status outside 2xx. */
+  #failed: UpstreamReply | null = null;
   #finishedAt = 0;
   #expired = false;
   #over = false;
@@ -90,19 +100,20 @@ export class WireCall implements UpstreamCall {
     this.#totalBy = totalDeadlineAt;
     this.#firstContentBy = call.stream ? Math.min(now + deadlines.firstTokenMs, totalDeadlineAt) : totalDeadlineAt;
     this.#completion = new AnswerCompletion(call.request.settings.choices ?? 1);
-    this.#opened = this.#send(target, call, now, trace);
+    this.#send(target, call, now, trace);
   }
 
   get sent(): boolean {
     return this.#opening?.sent ?? false;
   }
 
-  async read(): Promise<readonly StreamPart[] | null> {
-    if (this.#over) return null;
+  read(): NextParts {
     const batch: StreamPart[] = [];
     try {
-      if (!this.#source) await this.#open(batch);
-      while (this.#source && !this.#over && batch.length === 0) await this.#advance(this.#source, batch);
+      while (!this.#over && batch.length === 0) {
+        const waiting = this.#step(batch);
+        if (waiting) return waiting;
+      }
     } catch (error) {
       this.#fail(this.#expired ? this.#timeout() : bodyFailure(error), batch);
     }
@@ -115,12 +126,7 @@ export class WireCall implements UpstreamCall {
   }
 
   /** Never throws: the first `read` reports the error. */
-  #send(
-    target: UpstreamTarget,
-    call: ProviderCall,
-    now: number,
-    trace: TraceHeaders | null,
-  ): Promise<OpeningResult> | OpeningResult {
+  #send(target: UpstreamTarget, call: ProviderCall, now: number, trace: TraceHeaders | null): void {
     try {
       if (this.#totalBy <= now) throw new UpstreamError('timeout', 'no time was left for this attempt');
       const request = this.#adapter.request(call);
@@ -134,37 +140,59 @@ export class WireCall implements UpstreamCall {
       const connectBy = Math.min(now + this.#deadlines.connectMs, headBy);
       this.#opening = new Opening(
         { dial, path, headers, stream: call.stream, startedAt: now, connectBy, headBy },
+        body,
         this.#alarm,
       );
-      return this.#opening.run(body);
     } catch (error) {
-      return {
-        error:
-          error instanceof UpstreamError
-            ? error
-            : new UpstreamError('server', 'the adapter could not build the request'),
-      };
+      this.#refusal =
+        error instanceof UpstreamError ? error : new UpstreamError('server', 'the adapter could not build the request');
     }
   }
 
-  async #open(batch: StreamPart[]): Promise<void> {
-    const opened = await this.#opened;
-    if (this.#over) return;
-    if ('error' in opened) {
-      return this.#fail(this.#expired ? this.#timeout() : openFailure(opened.error, this.sent), batch);
+  /** Goes on as far as bytes have arrived. Returns what to wait for; nothing where it went on. */
+  #step(batch: StreamPart[]): Promise<void> | undefined {
+    if (this.#source) return this.#advance(this.#source, batch);
+    if (this.#failed) return this.#readError(this.#failed, batch);
+    if (this.#text) return this.#readReply(this.#text, batch);
+    return this.#open(batch);
+  }
+
+  #open(batch: StreamPart[]): Promise<void> | undefined {
+    let reply: UpstreamReply | Promise<void>;
+    try {
+      if (!this.#opening) throw this.#refusal;
+      reply = this.#opening.reply();
+    } catch (error) {
+      this.#fail(this.#expired ? this.#timeout() : openFailure(error, this.sent), batch);
+      return;
     }
-    const { reply } = opened;
-    this.requestId = requestIdOf(reply.headers, this.#apiKey);
-    if (reply.status < 200 || reply.status > 299) return this.#readError(reply, batch);
+    if (reply instanceof Promise) return reply;
+    const { status } = reply;
+    this.requestId = requestIdOf(reply, this.#apiKey);
+    if (status >= 300 && status < 400) {
+      this.#fail({ kind: 'not_found', message: 'redirects are not followed', status }, batch);
+    } else if (status < 200 || status > 299) {
+      this.#alarm.set(Math.min(performance.now() + ERROR_WAIT, this.#totalBy));
+      this.#failed = reply;
+      if (!isCompressed(reply)) this.#text = new TextReading(reply, ERROR_MAX);
+    } else this.#begin(reply);
+    return;
+  }
+
+  /** @throws UpstreamError for an answer that is none */
+  #begin(reply: UpstreamReply): void {
     // Decompressed, a few bytes can become any number.
-    if (isCompressed(reply.headers))
+    if (isCompressed(reply))
       throw new UpstreamError('malformed', 'the answer is compressed, although the request asked for no compression');
-    const type = reply.headers.get('content-type')?.toLowerCase() ?? '';
+    const type = reply.header('content-type')?.toLowerCase() ?? '';
     // An HTML page comes from an intermediary, such as a login or an error page.
     if (type.includes('html')) throw new UpstreamError('malformed', 'the answer is an HTML page');
     const framed = type.includes('event-stream') ? 'sse' : /ndjson|jsonl|json-seq/.test(type) ? 'ndjson' : null;
     // The upstream's content type decides; without one the answer is read in the requested form.
-    if (framed === null && (type.includes('json') || !this.#stream)) return this.#readReply(reply, batch);
+    if (framed === null && (type.includes('json') || !this.#stream)) {
+      this.#text = new TextReading(reply, REPLY_MAX, this.#reserveBytes);
+      return;
+    }
     this.#source = {
       reply,
       decoder: new TextDecoder('utf-8', { ignoreBOM: true }),
@@ -174,15 +202,15 @@ export class WireCall implements UpstreamCall {
   }
 
   /** Reads a status outside 2xx. Its body only explains: a slow or broken one does not hide the status. */
-  async #readError(reply: UpstreamReply, batch: StreamPart[]): Promise<void> {
-    const { status, headers } = reply;
-    if (status >= 300 && status < 400) {
-      return this.#fail({ kind: 'not_found', message: 'redirects are not followed', status }, batch);
+  #readError({ status, headers }: UpstreamReply, batch: StreamPart[]): Promise<void> | undefined {
+    let text = '';
+    try {
+      const body = this.#text?.read();
+      if (body instanceof Promise) return body;
+      text = body?.text ?? '';
+    } catch {
+      // The status stands.
     }
-    this.#alarm.set(Math.min(performance.now() + ERROR_WAIT, this.#totalBy));
-    const unread = { text: '' };
-    const { text } = isCompressed(headers) ? unread : await readText(reply, ERROR_MAX).catch(() => unread);
-    if (this.#over) return;
     let failure: ProviderFailure;
     try {
       failure = this.#adapter.failure(status, headers, text);
@@ -191,22 +219,33 @@ export class WireCall implements UpstreamCall {
     }
     const wait = failure.retryAfterMs ?? retryAfterMs(headers, Date.now(), status);
     this.#fail(wait === undefined ? failure : { ...failure, retryAfterMs: wait }, batch);
+    return;
   }
 
-  async #readReply(reply: UpstreamReply, batch: StreamPart[]): Promise<void> {
-    const { text, cut } = await readText(reply, REPLY_MAX, this.#reserveBytes);
+  #readReply(reading: TextReading, batch: StreamPart[]): Promise<void> | undefined {
+    const body = reading.read();
+    if (body instanceof Promise) return body;
+    // Without memory for it, the call has been aborted.
     if (this.#over) return;
-    if (cut) throw new UpstreamError('malformed', 'the answer was too large');
-    checkForm(text);
-    if (this.#addParts(() => this.#adapter.reply(text), batch)) this.#endOfBytes();
+    if (body.cut) throw new UpstreamError('malformed', 'the answer was too large');
+    if (body.text.length > UNCHECKED_MAX) checkForm(body.text);
+    let parts: readonly StreamPart[];
+    try {
+      parts = this.#adapter.reply(body.text);
+    } catch {
+      parts = UNREADABLE;
+    }
+    if (this.#addParts(parts, batch)) this.#endOfBytes();
+    return;
   }
 
   /** One read from the network. */
-  async #advance(source: StreamSource, batch: StreamPart[]): Promise<void> {
-    this.#alarm.set(this.#readDeadline());
-    const read = source.reply.read();
-    const piece = read instanceof Promise ? await read : read;
-    if (this.#over) return;
+  #advance(source: StreamSource, batch: StreamPart[]): Promise<void> | undefined {
+    const piece = source.reply.read();
+    if (piece instanceof Promise) {
+      this.#alarm.set(this.#readDeadline());
+      return piece;
+    }
     this.#bytesLeft -= piece?.length ?? 0;
     if (this.#bytesLeft < 0) throw new UpstreamError('malformed', 'the answer was too large');
     // A call for one whole answer holds the events, too, until the last one.
@@ -217,26 +256,26 @@ export class WireCall implements UpstreamCall {
     if (!this.#frames(source, source.frames.push(text), batch)) return;
     if (source.frames.overflowed) throw new UpstreamError('malformed', 'an event of the answer was too large');
     if (!piece && this.#frames(source, source.frames.end(), batch)) this.#endOfBytes();
+    return;
   }
 
   /** Returns false once the call is over. */
   #frames(source: StreamSource, frames: ReturnType<FrameParser['push']>, batch: StreamPart[]): boolean {
     for (const frame of frames) {
       if (frame.data.length > UNCHECKED_MAX) checkForm(frame.data);
-      if (!this.#addParts(() => source.reader.read(frame), batch)) return false;
+      let parts: readonly StreamPart[];
+      try {
+        parts = source.reader.read(frame);
+      } catch {
+        parts = UNREADABLE;
+      }
+      if (!this.#addParts(parts, batch)) return false;
     }
     return true;
   }
 
   /** Adds the adapter's parts to the batch. Returns false once the call is over. */
-  #addParts(translate: () => readonly StreamPart[], batch: StreamPart[]): boolean {
-    let parts: readonly StreamPart[];
-    try {
-      parts = translate();
-    } catch {
-      this.#fail({ kind: 'malformed', message: 'the adapter could not read the answer' }, batch);
-      return false;
-    }
+  #addParts(parts: readonly StreamPart[], batch: StreamPart[]): boolean {
     for (const part of parts) {
       const clean = part.type === 'finish' ? { ...part, raw: sanitizeReason(part.raw, this.#apiKey) } : part;
       if (this.#completion.add(clean, batch)) continue;
@@ -272,12 +311,15 @@ export class WireCall implements UpstreamCall {
 
   /** Reads a stream to its end, if that comes soon: only then can the next call reuse the connection. */
   async #drain(reply: UpstreamReply): Promise<void> {
-    this.#alarm.set(performance.now() + DRAIN_WAIT);
+    const drainBy = performance.now() + DRAIN_WAIT;
     try {
       for (let left = DRAIN_MAX; left > 0; ) {
-        const piece = await reply.read();
+        const piece = reply.read();
         if (piece === null) return this.#alarm.clear();
-        left -= piece.length;
+        if (piece instanceof Promise) {
+          this.#alarm.set(drainBy);
+          await piece;
+        } else left -= piece.length;
       }
     } catch {
       // The answer is complete: the end of its connection does not matter.

@@ -167,6 +167,23 @@ describe('A browser that asks for a page', () => {
     }
   });
 
+  test('is in the log with the setting, once for each web origin', async () => {
+    const refused = () => live.box.lines.filter((line) => line.includes('a web page was refused'));
+    const origin = 'https://once.example';
+    for (let i = 0; i < 3; i++) await preflight('/v1/models', origin, 'GET');
+    await preflight('/admin/policy', 'https://admin.example', 'GET');
+    await preflight('/v1/models', 'no origin sk-secret', 'GET');
+    await preflight('/v1/models', 'https://later.example', 'GET');
+    await waitFor(() => refused().some((line) => line.includes('later.example')));
+    expect(refused().filter((line) => line.includes(origin))).toHaveLength(1);
+    expect(JSON.parse(refused().find((line) => line.includes(origin))!)).toMatchObject({
+      level: 'warn',
+      message: 'a web page was refused: to allow it, add its origin to gateway.cors.origins in the policy',
+      origin,
+    });
+    expect(refused().filter((line) => /admin\.example|sk-secret/.test(line))).toEqual([]);
+  });
+
   test('asks for another origin once the policy names that, without a restart', async () => {
     const { revision } = await live.status();
     live.replace('p.yaml', policyFor(foreign.origin));

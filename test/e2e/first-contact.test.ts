@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { answerOf, waitFor } from '../support/answers.ts';
 import { useSignalbox } from '../support/use.ts';
 
 /** What a newcomer meets first: other APIs' key headers, the address in a browser, a typing error in a body. */
@@ -86,4 +87,28 @@ test('a mistyped model leads to the right name, never to one that the key may no
   expect((await looked.json()) as object).toMatchObject({
     error: { message: 'The model `SIM-LARGE` does not exist, or this key may not use it. Did you mean `sim-large`?' },
   });
+});
+
+test('fields of other APIs do not break a request: the log says once what to send, and the answer names them', async () => {
+  const messages = [{ role: 'user', content: 'hi' }];
+  const fields = { maxTokens: 5, system: 'be short', thinking: { type: 'enabled' } };
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${box.key}` };
+  for (let i = 0; i < 2; i++) {
+    const answer = await answerOf(await send(JSON.stringify({ model: 'auto', messages, ...fields }), headers));
+    expect(answer.platform.dropped).toEqual(['maxTokens', 'system', 'thinking']);
+  }
+  const last = await answerOf(await send(JSON.stringify({ model: 'auto', messages, topP: 1 }), headers));
+  expect(last.platform.dropped).toEqual(['topP']);
+  const logged = () => box.lines.filter((line) => line.includes('a field of another API'));
+  await waitFor(() => logged().some((line) => line.includes('topP')));
+  const told = logged().map((line) => JSON.parse(line) as { field: string; instead: string });
+  expect(told.map(({ field, instead }) => [field, instead])).toEqual([
+    ['maxTokens', '`max_tokens`'],
+    ['system', 'a message with the role `system`'],
+    ['thinking', '`reasoning_effort`'],
+    ['topP', '`top_p`'],
+  ]);
+  const { error } = await answerOf(await send(JSON.stringify({ model: 'auto', input: 'hi' }), headers));
+  expect(error).toMatchObject({ code: 'missing_field', param: 'messages' });
+  expect(error.message).toStartWith('`messages` is required. `input` is a field of another API: send "messages":');
 });

@@ -5,10 +5,11 @@ import type { Price } from '../../src/core/price.ts';
 import type { Endpoint, Model } from '../../src/core/snapshot.ts';
 import { plainUsage, type Usage } from '../../src/core/usage.ts';
 import { Attempt, type AttemptContext } from '../../src/gateway/attempt.ts';
+import { arrived } from '../../src/upstream/arrival.ts';
 import type { UpstreamCall } from '../../src/upstream/upstream-call.ts';
 import { facts, model, price, snapshot } from '../routing/build.ts';
 import { chatRequest } from '../support/model-request.ts';
-import { targetOf } from '../support/provider-call.ts';
+import { nextBatch, targetOf } from '../support/provider-call.ts';
 
 const said: StreamPart = { type: 'text', choice: 0, text: 'x' };
 const DEADLINES = { connectMs: 1_000, firstTokenMs: 1_000, idleMs: 1_000, totalMs: 4_000 };
@@ -63,12 +64,17 @@ function attempting(more: Options = {}) {
     sent,
     requestId: null,
     abort() {},
-    async read() {
-      const next = batches.shift();
+    read() {
+      const [next] = batches;
       if (!next) return null;
-      now = next.at;
+      if (now < next.at) return until(next.at);
+      batches.shift();
       return next.parts;
     },
+  };
+  const until = async (time: number) => {
+    await null;
+    now = time;
   };
   Object.assign(attempt, { call });
   const at = (time: number) => {
@@ -78,8 +84,8 @@ function attempting(more: Options = {}) {
   /** Content that comes at these times, asked for as soon as it was read. */
   const content = async (...times: number[]) => {
     batches.push(...times.map((time) => ({ at: time, parts: [said] })));
-    await attempt.awaitContent();
-    while (batches.length > 0) await attempt.read();
+    await arrived(() => attempt.content());
+    while (batches.length > 0) await nextBatch(attempt);
   };
   return { attempt, told, remembered, at, content, batches };
 }
@@ -121,7 +127,7 @@ describe('a failure is the endpoint’s fault', () => {
     // The reader comes back late, and what is there is there at once.
     slow.at(400);
     slow.batches.push({ at: 400, parts: [said] });
-    await slow.attempt.read();
+    await nextBatch(slow.attempt);
     slow.attempt.failed(failure('cut'));
     expect(slow.told).toEqual([['cut', false]]);
   });
@@ -162,7 +168,7 @@ test('hidden reasoning is no part of an endpoint’s pace', async () => {
   await content(10, 210);
   const usage = { ...plainUsage(5, 20), reasoningTokens: 12 };
   batches.push({ at: 210, parts: [{ type: 'usage', usage }] });
-  await attempt.read();
+  await nextBatch(attempt);
   attempt.completed();
   expect(told).toEqual([
     ['completed', 8, 200, null, false],
@@ -188,7 +194,7 @@ describe('a whole answer', () => {
     await content(10);
     const parts: StreamPart[] = [{ type: 'finish', choice: 0, reason, raw: reason }];
     batches.push({ at: 20, parts: usage ? [...parts, { type: 'usage', usage }] : parts });
-    await attempt.read();
+    await nextBatch(attempt);
     attempt.completed();
     const [completed, saw] = told as [unknown[], unknown[] | undefined];
     return { isWarm: completed.at(-1), saw: saw?.slice(1) ?? null, remembered };

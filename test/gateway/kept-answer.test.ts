@@ -13,8 +13,10 @@ import { SignalboxError } from '../../src/core/errors.ts';
 import type { AnswerSource } from '../../src/gateway/answer-source.ts';
 import { KeptAnswer, type KeptAnswerOptions } from '../../src/gateway/kept-answer.ts';
 import { replayedAnswer } from '../../src/gateway/replayed-answer.ts';
+import type { NextParts } from '../../src/upstream/upstream-call.ts';
 import { tries } from '../deep/effort.ts';
 import { waitFor } from '../support/answers.ts';
+import { nextBatch } from '../support/provider-call.ts';
 import { type Script, ScriptedAnswer } from '../support/scripted-answer.ts';
 
 type Batches = NonNullable<Script['batches']>;
@@ -61,7 +63,7 @@ class ScriptedExchange extends ScriptedAnswer {
       new SignalboxError(code, message, { ...info, details: { payment_id: 'pay_1' } }),
   };
 
-  override read(): Promise<readonly StreamPart[] | null> {
+  override read(): NextParts {
     this.asked++;
     return super.read();
   }
@@ -77,7 +79,7 @@ function play(script: Script, isStream = true) {
 
 async function batchesOf(answer: AnswerSource): Promise<(readonly StreamPart[])[]> {
   const all: (readonly StreamPart[])[] = [];
-  for (let batch = await answer.read(); batch !== null; batch = await answer.read()) all.push(batch);
+  for (let batch = await nextBatch(answer); batch !== null; batch = await nextBatch(answer)) all.push(batch);
   return all;
 }
 
@@ -118,8 +120,8 @@ describe('a kept answer', () => {
     const { run, answer } = play({ batches: BATCHES });
     run.stored = stored.promise;
     await answer.open();
-    for (const batch of BATCHES) expect(await answer.read()).toEqual(batch);
-    const end = answer.read();
+    for (const batch of BATCHES) expect(await nextBatch(answer)).toEqual(batch);
+    const end = nextBatch(answer);
     expect(await Promise.race([end, Bun.sleep(20)])).toBeUndefined();
     stored.resolve();
     expect(await end).toBeNull();
@@ -127,9 +129,11 @@ describe('a kept answer', () => {
 
   test('whose program fails tells its reader, and stores nothing', async () => {
     const { source, run, answer, defects } = play({ batches: BATCHES });
-    source.read = () => Promise.reject(new Error('a defect'));
+    source.read = () => {
+      throw new Error('a defect');
+    };
     await answer.open();
-    expect(answer.read()).rejects.toThrow('a defect');
+    expect(nextBatch(answer)).rejects.toThrow('a defect');
     await waitFor(() => run.ends.length === 1);
     expect([run.ends, defects.length, source.abandoned]).toEqual([['lost'], 1, 'caller-gone']);
   });
@@ -190,7 +194,7 @@ describe('an answer that is too large to be stored', () => {
   test('goes on once its reader has left', async () => {
     const { run, answer } = play({ batches: large });
     await answer.open();
-    await answer.read();
+    await nextBatch(answer);
     answer.abandon('caller-gone');
     await waitFor(() => run.ends.length === 1);
     expect(run.ends).toEqual(['too large']);

@@ -89,7 +89,7 @@ describe.each(FORMS)('%s', (_, surface, form) => {
   });
 
   test('a reader who leaves abandons the answer', async () => {
-    const source = new ScriptedAnswer({ batches: BATCHES });
+    const source = new ScriptedAnswer({ batches: BATCHES, isQuiet: true });
     const { body } = await streamResponse(source, form, 1_000);
     const reader = body!.getReader();
     await reader.read();

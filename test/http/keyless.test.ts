@@ -8,6 +8,7 @@ import type { PolicySnapshot } from '../../src/core/snapshot.ts';
 import { x402Funding } from '../../src/gateway/x402/funding.ts';
 import type { X402Gateway } from '../../src/gateway/x402/gateway.ts';
 import { type AdmissionRules, admit } from '../../src/http/admission.ts';
+import { PreflightRefusals } from '../../src/http/cors.ts';
 import { load, SMALL, snapshotOf } from '../policy/support.ts';
 import { contextWith } from '../support/request-context.ts';
 import { ROUTE_TABLE, ROUTES } from '../support/routes.ts';
@@ -52,6 +53,7 @@ function door({ isOn = true, blocked = [] as string[], more = LIMITS } = {}) {
     ),
     limiter: new Limiter(() => 0),
     gate,
+    preflights: new PreflightRefusals({ warn() {} }),
   };
   const send = (path: string, headers: Record<string, string> = {}, method = 'POST') => {
     const request = new Request(`http://gateway.example${path}`, {

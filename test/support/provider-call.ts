@@ -4,9 +4,10 @@ import type { StreamPart } from '../../src/contract/parts.ts';
 import type { ModelTraits, ProviderCall, WireAdapter } from '../../src/contract/provider.ts';
 import type { Deadlines } from '../../src/core/snapshot.ts';
 import type { ChatRequest } from '../../src/surface/openai-chat/request.ts';
+import { arrived } from '../../src/upstream/arrival.ts';
 import { openCall } from '../../src/upstream/call.ts';
 import { network, type UpstreamNetwork } from '../../src/upstream/connection/network.ts';
-import type { UpstreamCall, UpstreamTarget } from '../../src/upstream/upstream-call.ts';
+import type { NextParts, UpstreamCall, UpstreamTarget } from '../../src/upstream/upstream-call.ts';
 import { chatRequest } from './model-request.ts';
 import { wireAdapter } from './wire-request.ts';
 
@@ -72,10 +73,14 @@ export function openTo(baseUrl: string | null, options: CallOptions = {}): Upstr
   );
 }
 
+/** The next batch of an answer, waited for; null after its end. */
+export const nextBatch = (answer: { read(): NextParts }): Promise<readonly StreamPart[] | null> =>
+  arrived(() => answer.read());
+
 /** All the parts of a call. */
 export async function partsOf(call: UpstreamCall): Promise<StreamPart[]> {
   const parts: StreamPart[] = [];
-  for (let batch = await call.read(); batch; batch = await call.read()) parts.push(...batch);
+  for (let batch = await nextBatch(call); batch; batch = await nextBatch(call)) parts.push(...batch);
   return parts;
 }
 

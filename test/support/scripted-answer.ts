@@ -2,12 +2,15 @@ import type { StreamPart } from '../../src/contract/parts.ts';
 import type { SignalboxError } from '../../src/core/errors.ts';
 import type { AnswerSource } from '../../src/gateway/answer-source.ts';
 import type { Receipt } from '../../src/gateway/receipt.ts';
+import type { NextParts } from '../../src/upstream/upstream-call.ts';
 import { RECEIPT } from './caller-message.ts';
 
 export interface Script {
   readonly batches?: readonly (readonly StreamPart[])[];
   /** Resolves when the first content is there; absent for at once. */
   readonly opened?: Promise<void>;
+  /** Whether nothing comes after the batches, not even an end. */
+  readonly isQuiet?: boolean;
   /** The end in place of a good one; without batches it comes before the first content. */
   readonly error?: SignalboxError;
 }
@@ -34,9 +37,10 @@ export class ScriptedAnswer implements AnswerSource {
     if (error && batches.length === 0) throw this.#end(error);
   }
 
-  async read(): Promise<readonly StreamPart[] | null> {
+  read(): NextParts {
     const batch = this.#script.batches?.[this.#read++];
     if (batch && !this.receipt) return batch;
+    if (this.#script.isQuiet && !this.receipt) return new Promise(() => {});
     this.#end(this.#script.error ?? null);
     return null;
   }

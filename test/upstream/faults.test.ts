@@ -4,6 +4,7 @@ import { inTime } from '../support/in-time.ts';
 import {
   type CallOptions,
   failureIn,
+  nextBatch,
   openaiAdapter,
   openTo,
   partsOf,
@@ -230,7 +231,7 @@ test('a caller who reads slowly in the middle of an answer is not an idle upstre
     line.write(event({}, 'stop', { usage: USAGE }));
   });
   const call = openTo(`http://127.0.0.1:${upstream.port}/v1`, { deadlines: { idleMs: 200 } });
-  const parts = [...(await call.read())!, ...(await call.read())!];
+  const parts = [...(await nextBatch(call))!, ...(await nextBatch(call))!];
   await Bun.sleep(300);
   parts.push(...(await partsOf(call)));
   expect([textIn(parts), failureIn(parts)]).toEqual(['x'.repeat(20), undefined]);

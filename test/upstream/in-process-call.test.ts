@@ -3,7 +3,7 @@ import type { StreamPart } from '../../src/contract/parts.ts';
 import type { InProcessAdapter, Pause } from '../../src/contract/provider.ts';
 import type { Deadlines } from '../../src/core/snapshot.ts';
 import { openCall } from '../../src/upstream/call.ts';
-import { DEADLINES, failureIn, partsOf, providerCall, textIn } from '../support/provider-call.ts';
+import { DEADLINES, failureIn, nextBatch, partsOf, providerCall, textIn } from '../support/provider-call.ts';
 
 const FINISH: StreamPart = { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' };
 const USAGE: StreamPart = {
@@ -23,17 +23,17 @@ describe('an in-process answer', () => {
     const started = performance.now();
     // The second pause is long, because a busy machine may be late for the first.
     const call = open(() => [pause(20), say('a'), say('b'), pause(500), say('c'), FINISH, USAGE]);
-    expect(await call.read()).toEqual([say('a'), say('b')]);
-    expect(await call.read()).toEqual([say('c'), FINISH, USAGE]);
-    expect(await call.read()).toBeNull();
+    expect(await nextBatch(call)).toEqual([say('a'), say('b')]);
+    expect(await nextBatch(call)).toEqual([say('c'), FINISH, USAGE]);
+    expect(await nextBatch(call)).toBeNull();
     expect(performance.now() - started).toBeGreaterThanOrEqual(518);
   });
 
   test('does not slow down for a late reader', async () => {
     const call = open(() => [say('a'), pause(10), say('b'), pause(10), say('c'), FINISH, USAGE]);
-    await call.read();
+    await nextBatch(call);
     await Bun.sleep(40);
-    expect(textIn((await call.read()) ?? [])).toBe('bc');
+    expect(textIn((await nextBatch(call)) ?? [])).toBe('bc');
   });
 
   test.each<[string, (StreamPart | Pause)[], Partial<Deadlines>, number]>([
@@ -57,8 +57,8 @@ describe('an in-process answer', () => {
         returned = true;
       }
     });
-    await call.read();
-    const pending = call.read();
+    await nextBatch(call);
+    const pending = nextBatch(call);
     call.abort();
     expect(await pending).toBeNull();
     expect(returned).toBe(true);

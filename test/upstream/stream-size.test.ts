@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
-import { failureIn, openTo, providerCall } from '../support/provider-call.ts';
+import { failureIn, nextBatch, openTo, providerCall } from '../support/provider-call.ts';
 
 const upstream = startFakeUpstream();
 afterAll(() => upstream.stop());
@@ -15,7 +15,7 @@ async function heard(megabytes: number, stream: boolean) {
   upstream.next({ raw, contentType: 'text/event-stream' });
   const call = openTo(upstream.url, { call: providerCall({}, { stream }), totalMs: 30_000 });
   let characters = 0;
-  for (let batch = await call.read(); batch; batch = await call.read()) {
+  for (let batch = await nextBatch(call); batch; batch = await nextBatch(call)) {
     for (const part of batch) if (part.type === 'text') characters += part.text.length;
     const failure = failureIn(batch);
     if (failure) return { characters, failure };

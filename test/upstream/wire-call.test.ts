@@ -6,6 +6,7 @@ import {
   type CallOptions,
   failureIn,
   joinParts,
+  nextBatch,
   openaiAdapter,
   openTo,
   partsOf,
@@ -24,7 +25,7 @@ async function play(behaviour: Behaviour, options: CallOptions = {}) {
   const started = performance.now();
   const call = openTo(upstream.url, options);
   const parts = await partsOf(call);
-  expect(await call.read()).toBeNull();
+  expect(await nextBatch(call)).toBeNull();
   return { call, parts, failure: failureIn(parts), ms: performance.now() - started };
 }
 
@@ -86,7 +87,7 @@ describe('a good answer', () => {
     const call = openTo(upstream.url);
     let batches = 0;
     let text = '';
-    for (let batch = await call.read(); batch; batch = await call.read()) {
+    for (let batch = await nextBatch(call); batch; batch = await nextBatch(call)) {
       batches++;
       text += textIn(batch);
     }
@@ -360,7 +361,7 @@ describe('deadlines', () => {
     upstream.next({ text: ['a', 'b', 'c'], betweenChunksMs: 5 });
     const call = openTo(upstream.url, { deadlines: { idleMs: 100 } });
     let text = '';
-    for (let batch = await call.read(); batch; batch = await call.read()) {
+    for (let batch = await nextBatch(call); batch; batch = await nextBatch(call)) {
       text += textIn(batch);
       await Bun.sleep(150);
       expect(failureIn(batch)).toBeUndefined();
@@ -384,7 +385,7 @@ describe('abort', () => {
     const started = performance.now();
     call.abort();
     expect(failureIn(await rest)).toBeUndefined();
-    expect(await call.read()).toBeNull();
+    expect(await nextBatch(call)).toBeNull();
     await waitFor(() => upstream.aborted === seen + 1);
     expect(performance.now() - started).toBeLessThan(4_000);
   });
@@ -393,6 +394,6 @@ describe('abort', () => {
     const { call } = await play({});
     call.abort();
     call.abort();
-    expect(await call.read()).toBeNull();
+    expect(await nextBatch(call)).toBeNull();
   });
 });

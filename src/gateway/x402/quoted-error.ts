@@ -111,7 +111,7 @@ async function affordable(
     const isByCap = budgetCredits === undefined || limitFromCredits(budgetCredits) > cap;
     if (code !== 'budget_limit_too_low' || !isByCap) throw cause;
     const message = `One payment is at most ${toCredits(quoteMax)} Credits, and this request could cost more. Top up the wallet, or lower the limit on the output.`;
-    throw new SignalboxError('budget_limit_too_low', message, { ...info, param: 'max_tokens' });
+    throw new SignalboxError('budget_limit_too_low', message, { ...info, param: request.names.outputTokensMax });
   }
 }
 

@@ -36,6 +36,7 @@ import {
 } from './lexicon/expert.ts';
 import { SIGN } from './lexicon/lexicon.ts';
 import type { Sign } from './lexicon/signs.ts';
+import { Expressions, type SearchText } from './search-text.ts';
 
 /** Fewer words are never hard; a Chinese or Japanese character is half a word. */
 const WORDS_MIN = 5;
@@ -67,8 +68,17 @@ const CALLS_MIN = 8;
 interface RuleInput {
   readonly view: QuestionView;
   readonly task: string;
-  readonly wording: string;
+  readonly wording: SearchText;
 }
+
+const QUERIES = /quer|print|output|comput|answer|count|minim|maxim|time limit|code|solve|find/;
+
+/** The expressions that the rules look for in a question. */
+export const EXPRESSIONS = new Expressions([
+  ...[ABOUT_CODE, ADVANCED_MATHS, CLAUSE, CLUES, CODE_BASE, COMPETITION, CONCURRENCY, CONTRACT, CRITICAL, DEEP_CODE],
+  ...[DRAFT, EXPERT_CODE, FAILS, FINDS_ALL, FORMAL, LIMITS, MAKES, MOVES, OPEN_PROBLEM, PAPER, POEM, PROVE],
+  ...[QUANTIFIED, QUERIES, SCHOOL, SETTLES, SMALL_PIECE, SOLE_QUESTION, TRANSLATE, WEIGHS_CLAUSE],
+]);
 
 const OF_MATHS = ['math', 'reasoning', 'general', 'coding', 'extraction'];
 const OF_CODE = ['coding', 'reasoning', 'math', 'general', 'tool_use', 'writing'];
@@ -130,48 +140,45 @@ function isNearCode({ view, task }: Omit<RuleInput, 'wording'>): boolean {
 }
 
 /** The text of the question; of a long one its edges, where instructions stand. */
-function askedText({ question: { text, lines, head, tail } }: QuestionView): string {
+function askedText({ question: { text, lines, head, tail } }: QuestionView): SearchText {
   let wording = '';
   for (const { from, to } of lines) {
     if (from < head) wording += `${text.slice(from, Math.min(to, head))}\n`;
     if (to > tail) wording += `${text.slice(Math.max(from, tail, head), to)}\n`;
   }
   const cut = wording.length > 2 * EDGE ? `${wording.slice(0, EDGE)}\n${wording.slice(-EDGE)}` : wording;
-  return cut.toLowerCase().trim();
+  return EXPRESSIONS.read(cut.toLowerCase().trim());
 }
-
-const count = (wording: string, sign: RegExp): number => wording.match(sign)?.length ?? 0;
 
 /** A named open problem, in however few words. */
 function isOpenProblem({ wording }: RuleInput): boolean {
-  return OPEN_PROBLEM.test(wording) && (PROVE.test(wording) || SETTLES.test(wording)) && !SOLE_QUESTION.test(wording);
+  return wording.has(OPEN_PROBLEM) && (wording.has(PROVE) || wording.has(SETTLES)) && !wording.has(SOLE_QUESTION);
 }
 
 function isProof({ task, wording }: RuleInput): boolean {
-  if (!PROVE.test(wording) || SCHOOL.test(wording) || SOLE_QUESTION.test(wording)) return false;
-  if (task !== 'coding' && ADVANCED_MATHS.test(wording)) return true;
-  return wording.length >= FORMAL_CHARS_MIN && count(wording, FORMAL) >= FORMAL_MIN;
+  if (!wording.has(PROVE) || wording.has(SCHOOL) || wording.has(SOLE_QUESTION)) return false;
+  if (task !== 'coding' && wording.has(ADVANCED_MATHS)) return true;
+  return wording.text.length >= FORMAL_CHARS_MIN && wording.matches(FORMAL).length >= FORMAL_MIN;
 }
 
 function isCompetition({ view: { system }, wording }: RuleInput): boolean {
-  const isOfContests = system !== null && OF_CONTESTS.test(system.text) && FINDS_ALL.test(wording);
-  return (isOfContests || COMPETITION.test(wording)) && QUANTIFIED.test(wording) && !SCHOOL.test(wording);
+  const isOfContests = system !== null && OF_CONTESTS.test(system.text) && wording.has(FINDS_ALL);
+  return (isOfContests || wording.has(COMPETITION)) && wording.has(QUANTIFIED) && !wording.has(SCHOOL);
 }
 
 /** Expert code to be written, a contest's problem, or a fault of threads in the code that is shown. */
 function isExpertCode({ view, task, wording }: RuleInput): boolean {
-  if (view.reading.words >= CONTEST_WORDS_MIN && LIMITS.test(wording) && QUERIES.test(wording)) return true;
+  if (view.reading.words >= CONTEST_WORDS_MIN && wording.has(LIMITS) && wording.has(QUERIES)) return true;
   const { text } = view.question;
-  if (isShown(view) && FAILS.test(wording)) return CONCURRENCY.test(wording) || LOCKS.test(text);
-  if (SOLE_QUESTION.test(wording) || ABOUT_CODE.test(wording)) return false;
-  if (!MAKES.test(wording)) return false;
-  if (EXPERT_CODE.test(wording)) return true;
-  return view.reading.words >= DEEP_WORDS_MIN && (task === 'coding' || isOfCode(view)) && DEEP_CODE.test(wording);
+  if (isShown(view) && wording.has(FAILS)) return wording.has(CONCURRENCY) || LOCKS.test(text);
+  if (wording.has(SOLE_QUESTION) || wording.has(ABOUT_CODE)) return false;
+  if (!wording.has(MAKES)) return false;
+  if (wording.has(EXPERT_CODE)) return true;
+  return view.reading.words >= DEEP_WORDS_MIN && (task === 'coding' || isOfCode(view)) && wording.has(DEEP_CODE);
 }
 function isOfCode({ reading }: QuestionView): boolean {
   return reading.languages.length + reading.homographs.length > 0;
 }
-const QUERIES = /quer|print|output|comput|answer|count|minim|maxim|time limit|code|solve|find/;
 
 function isShown({ question: { text, codeFences, codeLines } }: QuestionView): boolean {
   if (codeFences + codeLines === 0) return false;
@@ -184,7 +191,7 @@ function isShown({ question: { text, codeFences, codeLines } }: QuestionView): b
 const BLANK = 6;
 
 function isLargeChange({ wording }: RuleInput): boolean {
-  return MOVES.test(wording) && CODE_BASE.test(wording) && !SOLE_QUESTION.test(wording);
+  return wording.has(MOVES) && wording.has(CODE_BASE) && !wording.has(SOLE_QUESTION);
 }
 
 /** A failure in a long file, log or trace. */
@@ -192,32 +199,33 @@ function isHunt({ view: { question }, wording }: RuleInput): boolean {
   return (
     question.size >= LONG_CHARS_MIN &&
     question.codeFences + question.codeLines + question.documents > 0 &&
-    FAILS.test(wording)
+    wording.has(FAILS)
   );
 }
 
 function isPuzzle({ view: { shape, reading }, wording }: RuleInput): boolean {
   if (Math.max(shape.sentences, shape.items, shape.lines) < SENTENCES_MIN) return false;
-  const clues = wording.match(CLUES) ?? [];
+  const clues = wording.matches(CLUES);
   if (clues.length < CLUES_MIN || reading.words > clues.length * CLUE_WORDS_MAX) return false;
   return new Set(clues).size >= CLUE_KINDS_MIN;
 }
 
 function isLaw({ wording }: RuleInput): boolean {
-  if (SMALL_PIECE.test(wording) || SOLE_QUESTION.test(wording)) return false;
-  if (DRAFT.test(wording) && CONTRACT.test(wording)) return true;
-  return (WEIGHS_CLAUSE.test(wording) || TRANSLATE.test(wording)) && CLAUSE.test(wording);
+  if (wording.has(SMALL_PIECE) || wording.has(SOLE_QUESTION)) return false;
+  if (wording.has(DRAFT) && wording.has(CONTRACT)) return true;
+  return (wording.has(WEIGHS_CLAUSE) || wording.has(TRANSLATE)) && wording.has(CLAUSE);
 }
 
 function isVerse({ view: { question }, wording }: RuleInput): boolean {
-  return TRANSLATE.test(wording) && POEM.test(wording) && question.lines.length + question.documents > VERSES_MIN;
+  return wording.has(TRANSLATE) && wording.has(POEM) && question.lines.length + question.documents > VERSES_MIN;
 }
 
 /** The instruction stands at an end; the text between may mention arguments and flaws too. */
 function isCritique({ view: { reading }, wording }: RuleInput): boolean {
   if (reading.words < PAPER_WORDS_MIN) return false;
-  return [wording.slice(0, ASKING_CHARS), wording.slice(-ASKING_CHARS)].some(
-    (end) => CRITICAL.test(end) && PAPER.test(end),
+  const { text } = wording;
+  return [text.slice(0, ASKING_CHARS), text.slice(-ASKING_CHARS)].some(
+    (end) => wording.has(CRITICAL, end) && wording.has(PAPER, end),
   );
 }
 

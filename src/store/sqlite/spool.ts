@@ -36,7 +36,10 @@ export type SpooledUnit = readonly SpooledRow[];
 
 /** The rows of a unit that must outlive the process though the database refuses them. */
 export const spooledRows = (writes: readonly SqlWrite[]): SpooledUnit =>
-  writes.flatMap(({ statement: { spooledAs }, params }) => (spooledAs ? [{ name: spooledAs, params }] : []));
+  writes.flatMap((write) => {
+    const { spooledAs } = write.statement;
+    return spooledAs ? [{ name: spooledAs, params: write.params }] : [];
+  });
 
 /** The content of a spool file. */
 export interface SpoolReading {

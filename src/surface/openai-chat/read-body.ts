@@ -1,6 +1,7 @@
 import { isObject } from '../../core/object.ts';
 import { compileRead } from '../../core/validation.ts';
 import { checkChat, checkSpelling, checkToolKinds } from './check.ts';
+import { checkTurns } from './foreign-fields.ts';
 import { ChatRequest, KNOWN_FIELDS } from './request.ts';
 import { isRouteChat, RouteChat, RouteQuery, type RouteRequest } from './route-query.ts';
 
@@ -17,6 +18,7 @@ const ROUTE_FIELDS: ReadonlySet<string> = new Set(Object.keys(RouteChat.properti
 export function readChat(body: unknown): ChatRequest {
   checkSpelling(body, KNOWN_FIELDS);
   if (isObject(body)) checkSpelling(body.stream_options, STREAM_OPTIONS, 'stream_options.');
+  checkTurns(body);
   checkToolKinds(body);
   const chat = checkedChat(body);
   checkChat(chat);

@@ -29,7 +29,7 @@ const NAMES: FieldNames = {
   toolChoice: 'tool_choice',
   agentWallet: 'agent_wallet',
   budgetCredits: 'budget_limit',
-  outputTokensMax: 'max_completion_tokens',
+  outputTokensMax: 'max_tokens',
   temperature: 'temperature',
   topP: 'top_p',
   frequencyPenalty: 'frequency_penalty',
@@ -46,10 +46,13 @@ const NAMES: FieldNames = {
   user: 'user',
 };
 
+/** The names for a caller who sends the newer name of `max_tokens`. */
+const NEWER_NAMES: FieldNames = { ...NAMES, outputTokensMax: 'max_completion_tokens' };
+
 const CHAT: RequestReader<ChatBody> = {
   dialect: OPENAI_CHAT,
   operation: 'chat',
-  names: NAMES,
+  names: ({ max_completion_tokens: newer }) => (newer === undefined ? NAMES : NEWER_NAMES),
   model: ({ model }) => model ?? 'auto',
   isStream: ({ stream }) => stream === true,
   conversation: conversationOf,

@@ -5,6 +5,7 @@ import { ChatCompletion, ChatCompletionChunk } from './completion-schema.ts';
 import { errorBody } from './error.ts';
 import { ErrorBody } from './error-schema.ts';
 import { CHAT_ANSWER, CHAT_REQUESTS, CHAT_STREAM } from './examples.ts';
+import { FOREIGN_FIELDS } from './foreign-fields.ts';
 import { readChat } from './read-body.ts';
 import { readChatRequest } from './reader.ts';
 import { ChatRequest } from './request.ts';
@@ -40,6 +41,7 @@ export const openaiChat: Surface = {
   keyHeader: { name: 'authorization', scheme: 'Bearer' },
   pays: true,
   docs,
+  foreignFields: FOREIGN_FIELDS,
   read(body) {
     const chat = readChat(body);
     const request = readChatRequest(chat);

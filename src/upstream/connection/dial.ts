@@ -3,7 +3,7 @@ import { addressClass, literalAddress } from '../../core/address-class.ts';
 import { codeOf } from '../../core/thrown.ts';
 import { UpstreamError } from '../failures.ts';
 import { ConnectionPool, type PostSender } from '../http1/connection-pool.ts';
-import { fetchedReply, type PendingReply, type Post } from '../reply.ts';
+import { type PendingReply, type Post, pendingFetch } from '../reply.ts';
 import { proxyFor, type ReadVariable } from './proxy.ts';
 import type { Resolver } from './resolver.ts';
 
@@ -15,7 +15,7 @@ const IDLE_S = 45;
 const LOCALHOST = /^(?:.+\.)?localhost\.?$/;
 
 /** One address of a provider's host: the actual destination of requests. */
-export class Peer {
+class Peer {
   readonly base: string;
   readonly #streams: PeerLine;
   readonly #answers: PeerLine;
@@ -163,7 +163,7 @@ export class Dial {
     // The cheapest kind of stream: one write carries the whole body and its end.
     const init = { method: 'POST', headers: sized, body: new ReadableStream({ type: 'direct', pull }), signal };
     const response = this.#session.fetch(url, { ...init, redirect: 'manual', decompress: false });
-    return { head: response.then(fetchedReply), abort: () => controller.abort() };
+    return pendingFetch(response, () => controller.abort());
   }
 
   /**

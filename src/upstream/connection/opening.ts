@@ -1,10 +1,8 @@
 import type { DeadlineAlarm } from '../alarm.ts';
+import { Arrival } from '../arrival.ts';
 import { UpstreamError } from '../failures.ts';
 import type { PendingReply, UpstreamReply } from '../reply.ts';
-import type { Dial, Peer, PeerList } from './dial.ts';
-
-/** An answer that has begun, or the error that prevented it. */
-export type OpeningResult = { readonly reply: UpstreamReply } | { readonly error: unknown };
+import type { Dial, PeerList } from './dial.ts';
 
 /** A request except its body, and its deadlines: ms on performance.now's clock. */
 export interface OpeningOptions {
@@ -26,6 +24,13 @@ export class Opening {
   sent = false;
   readonly #options: OpeningOptions;
   readonly #alarm: DeadlineAlarm;
+  /** Null once the last address has it: it may be large. */
+  #body: string | null;
+  /** Addresses that are being looked up. */
+  #lookup: Arrival<PeerList> | null = null;
+  #peers: PeerList = [];
+  /** Index of the address that is tried. */
+  #at = 0;
   #pending: PendingReply | null = null;
   /** Ends the wait for an address; null when there is none. */
   #stopWaiting: ((error: UpstreamError) => void) | null = null;
@@ -33,37 +38,37 @@ export class Opening {
   #isLate = false;
   #over = false;
 
-  constructor(options: OpeningOptions, alarm: DeadlineAlarm) {
+  /** @throws (as `reply` does) where no address is allowed */
+  constructor(options: OpeningOptions, body: string, alarm: DeadlineAlarm) {
     this.#options = options;
     this.#alarm = alarm;
+    this.#body = body;
+    const peers = options.dial.peers(options.startedAt);
+    if (peers instanceof Promise) this.#lookup = new Arrival(this.#withinDeadline(peers));
+    else this.#tryFirst(peers);
   }
 
-  /** Sends the request. Never rejects. Keeps no reference to `body`, which may be large. */
-  run(body: string): Promise<OpeningResult> {
-    const { dial, startedAt } = this.#options;
-    let resolved: PeerList | Promise<PeerList>;
-    try {
-      resolved = dial.peers(startedAt);
-    } catch (error) {
-      return Promise.resolve({ error });
+  /**
+   * Returns the answer; a promise while its head has not arrived: ask again then.
+   *
+   * @throws the error of the last address
+   */
+  reply(): UpstreamReply | Promise<void> {
+    if (this.#lookup) {
+      const peers = this.#lookup.get();
+      if (peers instanceof Promise) return peers;
+      this.#lookup = null;
+      this.#tryFirst(peers);
     }
-    // The usual case waits only for the answer.
-    return resolved instanceof Promise || resolved.length > 1
-      ? this.#tryAll(resolved, body)
-      : this.#try(resolved[0]!, 1, body);
-  }
-
-  async #tryAll(resolved: PeerList | Promise<PeerList>, body: string): Promise<OpeningResult> {
-    let peers: PeerList;
-    try {
-      peers = resolved instanceof Promise ? await this.#withinDeadline(resolved) : resolved;
-    } catch (error) {
-      return { error };
-    }
-    for (let at = 0; ; at++) {
-      const opened = await this.#try(peers[at]!, peers.length - at, body);
-      const isLast = at + 1 === peers.length || performance.now() >= this.#options.connectBy;
-      if ('reply' in opened || this.sent || this.#over || isLast) return opened;
+    for (;;) {
+      try {
+        return this.#replyHere();
+      } catch (error) {
+        const isLast = this.#at + 1 === this.#peers.length || performance.now() >= this.#options.connectBy;
+        if (this.sent || this.#over || isLast) throw error;
+        this.#at++;
+        this.#try();
+      }
     }
   }
 
@@ -94,24 +99,41 @@ export class Opening {
     });
   }
 
-  /** @param left the addresses, including this one, that share the time to connect */
-  async #try(peer: Peer, left: number, body: string): Promise<OpeningResult> {
+  #tryFirst(peers: PeerList): void {
+    this.#peers = peers;
+    this.#try();
+  }
+
+  /** Sends the request to the present address. Those that are left share the time to connect. */
+  #try(): void {
     const { dial, path, headers, stream, connectBy } = this.#options;
-    if (this.#over) return { error: new UpstreamError('connect', 'given up') };
+    const left = this.#peers.length - this.#at;
+    const body = this.#body!;
+    if (left === 1) this.#body = null;
     const now = performance.now();
     this.#alarm.set(now + Math.max(0, connectBy - now) / left);
     this.#isConnecting = true;
+    this.#pending = dial.post(
+      this.#peers[this.#at]!,
+      path,
+      { headers, body, onConnected: () => this.#connected() },
+      stream,
+    );
+  }
+
+  #replyHere(): UpstreamReply | Promise<void> {
+    if (this.#over) throw new UpstreamError('connect', 'given up');
     try {
-      this.#pending = dial.post(peer, path, { headers, body, onConnected: () => this.#connected() }, stream);
-      const reply = await this.#pending.head;
-      dial.answered(peer);
-      return { reply };
-    } catch (error) {
-      if (!this.#isLate) return { error };
-      this.#isLate = false;
-      return { error: this.#lateFailure('no connection') };
-    } finally {
+      const reply = this.#pending!.reply();
+      if (reply instanceof Promise) return reply;
       this.#isConnecting = false;
+      this.#options.dial.answered(this.#peers[this.#at]!);
+      return reply;
+    } catch (error) {
+      this.#isConnecting = false;
+      if (!this.#isLate) throw error;
+      this.#isLate = false;
+      throw this.#lateFailure('no connection');
     }
   }
 

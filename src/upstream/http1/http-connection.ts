@@ -1,6 +1,6 @@
 import type { Socket } from 'bun';
 import type { PendingReply, Post, UpstreamReply } from '../reply.ts';
-import { ReplyParser } from './reply-parser.ts';
+import { type ReplyHead, ReplyParser } from './reply-parser.ts';
 import { boundReceiveWindow, hasArrived } from './socket-calls.ts';
 
 /** The most bytes handed on at once: processing them takes several times their size. */
@@ -200,19 +200,19 @@ const fdOf = (socket: Socket<HttpConnection> | null): number =>
 
 /** One request and its answer on a connection. */
 class HttpExchange implements PendingReply, UpstreamReply {
-  readonly head: Promise<UpstreamReply>;
   readonly #connection: HttpConnection;
   readonly #parser = new ReplyParser();
-  readonly #resolvers = Promise.withResolvers<UpstreamReply>();
   #unread: Buffer | null = null;
   #isPaused = false;
   #isOver = false;
+  /** Whether the head has arrived and is one to read. */
+  #hasBegun = false;
   #error: Error | null = null;
-  #wakeReader: (() => void) | null = null;
+  /** Whoever waits for the head, more of the body or the end. */
+  #waiting: PromiseWithResolvers<void> | null = null;
 
   constructor(connection: HttpConnection) {
     this.#connection = connection;
-    this.head = this.#resolvers.promise;
   }
 
   get status(): number {
@@ -220,11 +220,21 @@ class HttpExchange implements PendingReply, UpstreamReply {
   }
 
   get headers(): Headers {
-    return this.#parser.head!.headers;
+    return this.#parser.head!.fields.all();
+  }
+
+  header(name: string): string | null {
+    return this.#parser.head!.fields.get(name);
   }
 
   get keepAlive(): boolean {
     return this.#parser.keepAlive;
+  }
+
+  reply(): UpstreamReply | Promise<void> {
+    if (this.#hasBegun) return this;
+    if (this.#error) throw this.#error;
+    return this.#arrival();
   }
 
   abort(): void {
@@ -236,7 +246,6 @@ class HttpExchange implements PendingReply, UpstreamReply {
   }
 
   take(data: Buffer): void {
-    const hadHead = this.#parser.head !== null;
     let fault: Error | null = null;
     try {
       this.#keep(this.#parser.push(data));
@@ -244,7 +253,7 @@ class HttpExchange implements PendingReply, UpstreamReply {
       fault = error instanceof Error ? error : connectionError('BadReply');
     }
     // A body may be malformed behind a sound head: then the answer has begun.
-    if (!hadHead && !this.#beginReply()) return;
+    if (!this.#hasBegun && this.#parser.head && !this.#begin(this.#parser.head)) return;
     if (fault) {
       this.#connection.drop(fault);
       return;
@@ -269,7 +278,6 @@ class HttpExchange implements PendingReply, UpstreamReply {
   fail(error: Error): void {
     if (this.#isOver) return;
     this.#error = error;
-    this.#resolvers.reject(error);
     this.#over();
   }
 
@@ -283,31 +291,29 @@ class HttpExchange implements PendingReply, UpstreamReply {
     this.#wake();
   }
 
-  #keep(pieces: Buffer[]): void {
-    if (pieces.length === 0) return;
-    const all = this.#unread ? [this.#unread, ...pieces] : pieces;
-    this.#unread = all.length === 1 ? all[0]! : Buffer.concat(all);
+  #keep(bytes: Buffer | null): void {
+    if (bytes === null) return;
+    this.#unread = this.#unread ? Buffer.concat([this.#unread, bytes]) : bytes;
     this.#wake();
   }
 
   #wake(): void {
-    const wake = this.#wakeReader;
-    this.#wakeReader = null;
-    wake?.();
+    this.#waiting?.resolve();
+    this.#waiting = null;
   }
 
-  /** Hands the head on, once it is there. Returns false for one that ends the exchange. */
-  #beginReply(): boolean {
-    const { head } = this.#parser;
-    if (head && head.status > 599) {
+  /** Returns false for a head that ends the exchange. */
+  #begin({ status }: ReplyHead): boolean {
+    if (status > 599) {
       this.#connection.drop(connectionError('BadReply'));
       return false;
     }
-    if (head) this.#resolvers.resolve(this);
+    this.#hasBegun = true;
+    this.#wake();
     return true;
   }
 
-  read(): Uint8Array | null | Promise<Uint8Array | null> {
+  read(): Uint8Array | null | Promise<void> {
     const unread = this.#unread;
     if (unread === null) {
       if (this.#error) throw this.#error;
@@ -323,14 +329,12 @@ class HttpExchange implements PendingReply, UpstreamReply {
     return unread.subarray(0, SLICE);
   }
 
-  /** Waits for more of the body, or its end. */
-  #arrival(): Promise<Uint8Array | null> {
+  #arrival(): Promise<void> {
     if (this.#isPaused) {
       this.#isPaused = false;
       this.#connection.resume();
     }
-    return new Promise<void>((wake) => {
-      this.#wakeReader = wake;
-    }).then(() => this.read());
+    this.#waiting ??= Promise.withResolvers();
+    return this.#waiting.promise;
   }
 }

@@ -102,7 +102,7 @@ const NAMES: FieldNames = {
 const OLLAMA: RequestReader<OllamaRequest> = {
   dialect: 'ollama-chat',
   operation: 'chat',
-  names: NAMES,
+  names: () => NAMES,
   model: ({ model }) => model,
   isStream: ({ stream }) => stream !== false,
   conversation: conversationOf,

@@ -217,6 +217,15 @@ describe('an error', () => {
     expect(Object.keys(lines.at(-1)!)).toEqual(['error']);
   });
 
+  test('names the field for the length of the answer as the request does', async () => {
+    const refused = await ask({ options: { num_predict: 99_999 } });
+    expect((await replyOf(refused)).error).toContain('options.num_predict is above its maximum');
+    for (const field of ['max_tokens', 'max_completion_tokens']) {
+      const answer = await box.post('/v1/chat/completions', { model: 'best', messages, [field]: 99_999 });
+      expect((await answerOf(answer)).error.message).toContain(`: ${field} is above its maximum`);
+    }
+  });
+
   test('on routes of no surface is OpenAI’s, as it always was', async () => {
     const response = await fetch(`${box.url}/v1/models`);
     expect((await answerOf(response)).error).toMatchObject({ type: 'authentication_error', code: 'invalid_api_key' });

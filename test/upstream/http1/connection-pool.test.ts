@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'bun:test';
+import { arrived } from '../../../src/upstream/arrival.ts';
 import { ConnectionPool } from '../../../src/upstream/http1/connection-pool.ts';
 import type { PendingReply, UpstreamReply } from '../../../src/upstream/reply.ts';
 import { waitFor } from '../../support/answers.ts';
@@ -63,10 +64,12 @@ const send = (pool: ConnectionPool, body = '{}', onConnected = () => {}): Pendin
     body,
     onConnected,
   });
-const post = (...args: Parameters<typeof send>): Promise<UpstreamReply> => send(...args).head;
+const replyOf = (pending: PendingReply): Promise<UpstreamReply> => arrived(() => pending.reply());
+const pieceOf = (reply: UpstreamReply): Promise<Uint8Array | null> => arrived(() => reply.read());
+const post = (...args: Parameters<typeof send>): Promise<UpstreamReply> => replyOf(send(...args));
 async function bytesOf(reply: UpstreamReply): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
-  for (let piece = await reply.read(); piece; piece = await reply.read()) pieces.push(piece);
+  for (let piece = await pieceOf(reply); piece; piece = await pieceOf(reply)) pieces.push(piece);
   return Buffer.concat(pieces);
 }
 const textOf = async (reply: UpstreamReply): Promise<string> => (await bytesOf(reply)).toString();
@@ -163,8 +166,8 @@ describe('an answer', () => {
       setTimeout(() => socket.terminate(), 50);
     });
     const reply = await post(pool);
-    expect(Buffer.from((await reply.read())!).toString()).toBe('hello');
-    expect(await codeOf(Promise.resolve(reply.read()))).toBe('ECONNRESET');
+    expect(Buffer.from((await pieceOf(reply))!).toString()).toBe('hello');
+    expect(await codeOf(pieceOf(reply))).toBe('ECONNRESET');
   });
 
   test('that ends early is an error', async () => {
@@ -223,7 +226,7 @@ describe('a server that never accepts', () => {
     expect(pool.isStuck).toBeFalse();
     all.push(send(pool));
     for (const pending of all) pending.abort();
-    await Promise.all(all.map(({ head }) => codeOf(head)));
+    await Promise.all(all.map((pending) => codeOf(replyOf(pending))));
     expect(pool.isStuck).toBeTrue();
   }, 20_000);
 });
@@ -235,7 +238,7 @@ describe('an abort', () => {
   ])('%s closes it at once', async (_, afterMs) => {
     const { pool, connections } = serve(() => {});
     const pending = send(pool);
-    const name = nameOf(pending.head);
+    const name = nameOf(replyOf(pending));
     if (afterMs > 0) await waitFor(() => connections[0]?.text);
     pending.abort();
     expect(await name).toBe('AbortError');
@@ -246,16 +249,16 @@ describe('an abort', () => {
   test('in the middle of an answer does, too; after its end it closes nothing', async () => {
     const { pool, connections } = serve(({ socket }) => socket.write(`${HELLO.slice(0, -2)}`));
     const pending = send(pool);
-    const reply = await pending.head;
-    await reply.read();
-    const rest = nameOf(Promise.resolve(reply.read()));
+    const reply = await replyOf(pending);
+    await pieceOf(reply);
+    const rest = nameOf(pieceOf(reply));
     pending.abort();
     expect(await rest).toBe('AbortError');
     await waitFor(() => connections[0]!.closed);
 
     const good = serve(({ socket }) => socket.write(HELLO));
     const late = send(good.pool);
-    await textOf(await late.head);
+    await textOf(await replyOf(late));
     late.abort();
     await again(good.pool);
     expect(good.connections).toHaveLength(1);
@@ -265,7 +268,7 @@ describe('an abort', () => {
     const { pool, connections } = serve(() => {});
     const pending = send(pool);
     pending.abort();
-    expect(await nameOf(pending.head)).toBe('AbortError');
+    expect(await nameOf(replyOf(pending))).toBe('AbortError');
     await Bun.sleep(50);
     expect(connections.every(({ text, closed }) => text === '' && closed)).toBeTrue();
   });

@@ -1,0 +1,6 @@
+/** The origin of a web address as browsers send it; null for any other text. */
+export function webOriginOf(text: string): string | null {
+  if (!URL.canParse(text)) return null;
+  const { protocol, origin } = new URL(text);
+  return protocol === 'http:' || protocol === 'https:' ? origin : null;
+}

@@ -1,0 +1,130 @@
+/** The pieces of a part of an expression: one of them is in every text that the part matches; null where none is certain. */
+type Pieces = readonly string[] | null;
+
+/** Lengths beyond this make a piece no rarer. */
+const LENGTH_ENOUGH = 4;
+
+/**
+ * Returns pieces of text of which every match of an expression contains at least one; null where an expression needs none.
+ * It reads what the lexicon uses: alternatives, groups, lookarounds, classes, quantifiers, escapes.
+ */
+export function neededPieces({ source }: Pick<RegExp, 'source'>): Pieces {
+  return new ExpressionReader(source).alternatives();
+}
+
+/** How often a part of an expression matches. */
+interface Quantifier {
+  readonly isOptional: boolean;
+  readonly repeats: boolean;
+}
+
+const ONCE: Quantifier = { isOptional: false, repeats: false };
+/** The openings of lookarounds. */
+const AROUND = ['(?=', '(?!', '(?<=', '(?<!'] as const;
+
+/** Reads the source of an expression from left to right. */
+class ExpressionReader {
+  readonly #source: string;
+  #at = 0;
+
+  constructor(source: string) {
+    this.#source = source;
+  }
+
+  /** The pieces of all alternatives together, up to the end of their group. */
+  alternatives(): Pieces {
+    let all: readonly string[] | null = [];
+    for (;;) {
+      const one: Pieces = this.#sequence();
+      all = all && one && [...all, ...one];
+      if (this.#source[this.#at] !== '|') return all;
+      this.#at++;
+    }
+  }
+
+  /** The best pieces of one alternative: its longest run of letters, or those of a group that it needs. */
+  #sequence(): Pieces {
+    let best: Pieces = null;
+    let run = '';
+    const endRun = () => {
+      if (run) best = better(best, [run]);
+      run = '';
+    };
+    while (this.#at < this.#source.length && !'|)'.includes(this.#source[this.#at]!)) {
+      if (this.#skipAssertion()) continue;
+      const piece = this.#element();
+      const { isOptional, repeats } = this.#quantifier();
+      if (typeof piece === 'string') {
+        if (!isOptional) run += piece;
+        if (isOptional || repeats) endRun();
+        continue;
+      }
+      endRun();
+      if (!isOptional) best = better(best, piece);
+    }
+    endRun();
+    return best;
+  }
+
+  /** Passes an edge of a word or text, or a lookaround: they match no text. */
+  #skipAssertion(): boolean {
+    const source = this.#source;
+    if (source.startsWith('\\b', this.#at) || source.startsWith('\\B', this.#at)) this.#at += 2;
+    else if (source[this.#at] === '^' || source[this.#at] === '$') this.#at++;
+    else {
+      const around = AROUND.find((one) => source.startsWith(one, this.#at));
+      if (around === undefined) return false;
+      this.#at += around.length;
+      this.alternatives();
+      this.#at++;
+    }
+    return true;
+  }
+
+  /** Reads a letter, or what stands for several texts; returns the letter, or the pieces of a group. */
+  #element(): string | Pieces {
+    const source = this.#source;
+    const letter = source[this.#at++]!;
+    if (letter === '(') {
+      if (source.startsWith('?:', this.#at)) this.#at += 2;
+      const pieces = this.alternatives();
+      this.#at++;
+      return pieces;
+    }
+    if (letter === '.') return null;
+    if (letter === '[') {
+      while (source[this.#at] !== ']') this.#at += source[this.#at] === '\\' ? 2 : 1;
+      this.#at++;
+      return null;
+    }
+    if (letter !== '\\') return letter;
+    const escaped = source[this.#at++]!;
+    if (escaped === 'u') {
+      // The source of an expression has other alphabets in this form.
+      this.#at += 4;
+      return String.fromCharCode(Number.parseInt(source.slice(this.#at - 4, this.#at), 16));
+    }
+    if (escaped === 'p' || escaped === 'P') this.#at = source.indexOf('}', this.#at) + 1;
+    // `\d` and the like stand for many letters.
+    return /[A-Za-z0-9]/.test(escaped) ? null : escaped;
+  }
+
+  #quantifier(): Quantifier {
+    const source = this.#source;
+    const sign = source[this.#at] ?? '';
+    if (!'?*+{'.includes(sign) || sign === '') return ONCE;
+    const least = sign === '{' ? Number.parseInt(source.slice(this.#at + 1), 10) : sign === '+' ? 1 : 0;
+    this.#at = sign === '{' ? source.indexOf('}', this.#at) + 1 : this.#at + 1;
+    if (source[this.#at] === '?') this.#at++;
+    return { isOptional: least === 0, repeats: true };
+  }
+}
+
+/** Which of two sets of pieces tells more: the longer its shortest piece, else the fewer there are. */
+function better(one: Pieces, other: Pieces): Pieces {
+  if (one === null || other === null) return one ?? other;
+  const by = shortest(one) - shortest(other);
+  return by > 0 || (by === 0 && one.length <= other.length) ? one : other;
+}
+
+const shortest = (pieces: readonly string[]): number => Math.min(LENGTH_ENOUGH, ...pieces.map(({ length }) => length));

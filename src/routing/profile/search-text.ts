@@ -1,0 +1,57 @@
+import { neededPieces } from './needed-pieces.ts';
+import { PieceFinder } from './piece-finder.ts';
+
+/** Texts that are read before their pieces are looked for: a start must not wait for the finder, which takes 20 ms. */
+const READS_BEFORE = 16;
+
+/** Expressions that are tried on texts in lower case, each only where one of the pieces that it needs occurs. Most never are. */
+export class Expressions {
+  readonly #all: readonly RegExp[];
+  readonly #piecesOf: typeof neededPieces;
+  #finder: PieceFinder | null = null;
+  #reads = 0;
+
+  constructor(all: readonly RegExp[], piecesOf: typeof neededPieces = neededPieces) {
+    const foreign = all.find(({ ignoreCase }) => ignoreCase);
+    if (foreign) throw new Error(`texts are in lower case: ${foreign.source}`);
+    this.#all = all;
+    this.#piecesOf = piecesOf;
+  }
+
+  /** Reads a text in lower case. */
+  read(text: string): SearchText {
+    if (this.#reads++ < READS_BEFORE) return new SearchText(text, this.#all, null);
+    this.#finder ??= new PieceFinder(this.#all.map(this.#piecesOf));
+    return new SearchText(text, this.#all, this.#finder.find(text));
+  }
+}
+
+/** A text in lower case, in which expressions are looked for. */
+export class SearchText {
+  readonly text: string;
+  readonly #all: readonly RegExp[];
+  readonly #found: Uint8Array | null;
+
+  /** @param found by expression, 1 where it may match; null where any may */
+  constructor(text: string, all: readonly RegExp[], found: Uint8Array | null) {
+    this.text = text;
+    this.#all = all;
+    this.#found = found;
+  }
+
+  /** Whether the text, or a part of it, matches one of the `Expressions` that it was read for. */
+  has(expression: RegExp, part = this.text): boolean {
+    return this.#mayHave(expression) && expression.test(part);
+  }
+
+  /** All matches of one of the `Expressions`, which is global. */
+  matches(expression: RegExp): readonly string[] {
+    return this.#mayHave(expression) ? (this.text.match(expression) ?? []) : [];
+  }
+
+  #mayHave(expression: RegExp): boolean {
+    const index = this.#all.indexOf(expression);
+    if (index < 0) throw new Error(`the text was not read for ${expression.source}`);
+    return this.#found === null || this.#found[index] === 1;
+  }
+}

@@ -1,0 +1,39 @@
+import { SignalboxError } from '../../core/errors.ts';
+import { isObject } from '../../core/object.ts';
+
+const SYSTEM = 'a message with the role `system`';
+
+/** The fields in which other APIs have the conversation. */
+const TURNS = ['input', 'prompt', 'contents'] as const;
+
+/** Fields of other APIs → what a chat completion has in their place. */
+export const FOREIGN_FIELDS: ReadonlyMap<string, string> = new Map([
+  ...TURNS.map((field) => [field, '`messages`'] as const),
+  ...['max_output_tokens', 'maxOutputTokens', 'maxTokens', 'max_new_tokens', 'num_predict'].map(
+    (field) => [field, '`max_tokens`'] as const,
+  ),
+  ...['system', 'instructions', 'systemInstruction', 'system_instruction'].map((field) => [field, SYSTEM] as const),
+  ...['stop_sequences', 'stopSequences'].map((field) => [field, '`stop`'] as const),
+  ...['thinking', 'thinkingConfig', 'reasoning'].map((field) => [field, '`reasoning_effort`'] as const),
+  ['topP', '`top_p`'],
+  ['toolChoice', '`tool_choice`'],
+  ['responseFormat', '`response_format`'],
+  ['generationConfig', 'its members as fields of the body'],
+  ['options', 'its members as fields of the body'],
+]);
+
+/**
+ * Refuses a body without messages that has the conversation as another API does.
+ * @param body unchecked
+ * @throws SignalboxError
+ */
+export function checkTurns(body: unknown): void {
+  if (!isObject(body) || body.messages != null) return;
+  const field = TURNS.find((name) => body[name] != null);
+  if (field === undefined) return;
+  throw new SignalboxError(
+    'missing_field',
+    `\`messages\` is required. \`${field}\` is a field of another API: send "messages": [{"role": "user", "content": "…"}].`,
+    { param: 'messages' },
+  );
+}

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { EXPRESSIONS } from '../../../src/routing/profile/hard.ts';
+import * as expert from '../../../src/routing/profile/lexicon/expert.ts';
+import { neededPieces } from '../../../src/routing/profile/needed-pieces.ts';
+import { Expressions } from '../../../src/routing/profile/search-text.ts';
+import { tries } from '../../deep/effort.ts';
+import { promptsOf } from './prompts.ts';
+
+/** Those that are looked for in texts in lower case. */
+const ALL = Object.values(expert).filter((one) => one instanceof RegExp && !one.ignoreCase);
+
+/** The same without what matches no text, so that texts can be made from it: it matches at least as many. */
+const generous = ({ source }: RegExp): RegExp =>
+  new RegExp(source.replaceAll(/\(\?<?[!=](?:[^()]|\([^()]*\))*\)|\\b/g, '').replaceAll('^', ''));
+
+describe('the pieces that an expression needs', () => {
+  test.each([
+    ['prove', ['prove']],
+    [String.raw`\b(?:dis)?prove\b(?! me)`, ['prove']],
+    ['colou?r', ['colo']],
+    ['(?:even|odd) numbers', [' numbers']],
+    ['(?:np|sat)', ['np', 'sat']],
+    ['x+y', ['x']],
+    ['(?:abc){2} of', ['abc']],
+    ['proof|[a-z]', null],
+    ['a*', null],
+    [String.raw`\d{3} \p{L}x`, [' ']],
+    [/докажи/.source, ['докажи']],
+  ] as const)('of %s are %p', (source, pieces) => {
+    const found = neededPieces({ source });
+    expect(found === null ? null : [...found]).toEqual(pieces === null ? null : [...pieces]);
+  });
+
+  /** Any match of an expression has one of its pieces. */
+  const law = (piecesOf: typeof neededPieces) =>
+    fc.property(
+      fc.constantFrom(...ALL).chain((one) => fc.tuple(fc.constant(one), fc.stringMatching(generous(one)))),
+      ([expression, text]) => {
+        const pieces = piecesOf(expression);
+        const start = generous(expression).exec(text)?.[0] ?? '';
+        expect(pieces === null || pieces.some((piece) => start.includes(piece))).toBe(true);
+      },
+    );
+
+  test('are in each of its matches', () => {
+    fc.assert(law(neededPieces), tries('an expression’s pieces are in its matches', 60, 20_000));
+  });
+
+  const MUTANTS: Record<string, typeof neededPieces> = {
+    'an alternative were forgotten': (one) => neededPieces(one)?.slice(1) ?? null,
+    'a piece were too long': (one) => neededPieces(one)?.map((piece) => `${piece}s`) ?? null,
+    'what is optional were needed': ({ source }) => neededPieces({ source: source.replaceAll(/\?(?!:)/g, '') }),
+  };
+  test.each(Object.entries(MUTANTS))('would be wrong if %s', (_, mutant) => {
+    expect(fc.check(law(mutant), { numRuns: 1_000, endOnFailure: true }).failed).toBe(true);
+  });
+});
+
+describe('a text that is searched', () => {
+  const used = ALL.filter((one) => mayRead(one));
+  for (let at = 0; at < 16; at++) EXPRESSIONS.read('');
+
+  function mayRead(one: RegExp): boolean {
+    try {
+      EXPRESSIONS.read('').has(one);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  test('has what its expressions match, in any text', () => {
+    expect(used.length).toBeGreaterThanOrEqual(28);
+    const prompts = promptsOf('dev').map(({ request }) => JSON.stringify(request.messages).toLowerCase());
+    const part = fc.oneof(
+      fc.constantFrom(...used).chain((one) => fc.stringMatching(generous(one), { size: 'small' })),
+      fc.constantFrom(...prompts),
+      fc.string({ unit: 'grapheme' }),
+    );
+    const text = fc.array(part, { maxLength: 4 }).map((parts) => parts.join(' ').slice(0, 3_000));
+    fc.assert(
+      fc.property(text, (one) => {
+        const wording = EXPRESSIONS.read(one);
+        for (const expression of used) {
+          const found = one.match(new RegExp(expression.source, 'g')) ?? [];
+          if (expression.global) expect([...wording.matches(expression)]).toEqual(found);
+          else expect([expression.source, wording.has(expression)]).toEqual([expression.source, found.length > 0]);
+        }
+      }),
+      tries('a text has what its expressions match', 60, 5_000),
+    );
+  });
+
+  test('tries no expression without one of its pieces', () => {
+    const tried = { source: 'secret' } as RegExp;
+    let times = 0;
+    tried.test = () => ++times > 0;
+    const expressions = new Expressions([tried]);
+    // The first texts are read without looking for pieces.
+    for (let at = 0; at < 16; at++) expect(expressions.read('nothing of the kind').has(tried)).toBe(true);
+    times = 0;
+    expect(expressions.read('nothing of the kind').has(tried)).toBe(false);
+    expect(times).toBe(0);
+    expect(expressions.read('a secret').has(tried)).toBe(true);
+    expect(times).toBe(1);
+  });
+
+  test('is read for some expressions, and knows no others', () => {
+    expect(() => new Expressions([/a/]).read('a').has(/b/)).toThrow('the text was not read for b');
+    expect(() => new Expressions([/a/i])).toThrow('texts are in lower case: a');
+  });
+});
