@@ -67,7 +67,7 @@ abstract class LineParser implements FrameParser {
     let cr = text.indexOf('\r', from);
     while (lf >= 0 || cr >= 0) {
       const at = cr >= 0 && (lf < 0 || cr < lf) ? cr : lf;
-      const line = this.#rest + text.slice(from, at);
+      const line = this.#rest === '' ? text.slice(from, at) : this.#rest + text.slice(from, at);
       this.#rest = '';
       if (line.length + this.pending() > this.#frameMax) {
         this.#overflow();
@@ -104,13 +104,22 @@ class SseParser extends LineParser {
       this.#event = '';
       return;
     }
+    // Most lines of most streams.
+    if (line.startsWith('data: ')) {
+      this.#add(line.slice(6));
+      return;
+    }
     const colon = line.indexOf(':');
     if (colon === 0) return;
     const field = colon < 0 ? line : line.slice(0, colon);
     if (field !== 'data' && field !== 'event') return;
     const value = colon < 0 ? '' : line.slice(line.charCodeAt(colon + 1) === 0x20 ? colon + 2 : colon + 1);
     if (field === 'event') this.#event = value;
-    else this.#data = this.#data === null ? value : `${this.#data}\n${value}`;
+    else this.#add(value);
+  }
+
+  #add(value: string): void {
+    this.#data = this.#data === null ? value : `${this.#data}\n${value}`;
   }
 
   /** An event without its blank line is incomplete and is not dispatched. */

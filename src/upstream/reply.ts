@@ -3,7 +3,10 @@ import { Arrival } from './arrival.ts';
 /** An answer whose head has arrived. Its body is read piece by piece. */
 export interface UpstreamReply {
   readonly status: number;
+  /** Made when it is asked for: for more than a few of them. */
   readonly headers: Headers;
+  /** Returns the value of a header; null for none. @param name in lower case */
+  header(name: string): string | null;
   /**
    * Returns the next bytes of the body; null after the last; a promise while none have arrived: read again then.
    *
@@ -47,6 +50,7 @@ export function fetchedReply({ status, headers, body }: Response): UpstreamReply
   return {
     status,
     headers,
+    header: (name) => headers.get(name),
     read: () => {
       if (!reader) return null;
       next ??= new Arrival(reader.read());

@@ -1,4 +1,5 @@
 import { isFreeOfSecrets } from './failures.ts';
+import type { UpstreamReply } from './reply.ts';
 
 /** Response headers with the provider's request ID: the common one first, then vendors' own. */
 const HEADERS = [
@@ -16,9 +17,9 @@ const HEADERS = [
 const FORM = /^[\x21-\x7e]{1,128}$/;
 
 /** Returns the provider's ID of the request; null where there is no plausible one. */
-export function requestIdOf(headers: Headers, apiKey: string | null): string | null {
+export function requestIdOf(reply: Pick<UpstreamReply, 'header'>, apiKey: string | null): string | null {
   for (const name of HEADERS) {
-    const value = headers.get(name);
+    const value = reply.header(name);
     if (value !== null && FORM.test(value) && isFreeOfSecrets(value, apiKey)) return value;
   }
   return null;

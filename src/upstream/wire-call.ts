@@ -20,7 +20,7 @@ const REPLY_MAX = 33_554_432;
 const STREAM_MAX = 268_435_456;
 /** The most JSON values of an answer or event: 100,000 tokens with their probabilities have fewer. */
 const VALUES_MAX = 2_000_000;
-/** Events up to this many characters are cheap to parse, however nested. */
+/** Answers and events up to this many characters are cheap to parse, however nested. */
 const UNCHECKED_MAX = 16_384;
 /** The most bytes of an error's body, and ms to wait for it. */
 const ERROR_MAX = 65_536;
@@ -31,6 +31,11 @@ const USAGE_WAIT = 1_000;
 const DRAIN_WAIT = 250;
 const DRAIN_MAX = 65_536;
 
+/** The part of an answer or event that its adapter throws at. */
+const UNREADABLE: readonly StreamPart[] = [
+  { type: 'failure', failure: { kind: 'malformed', message: 'the adapter could not read the answer' } },
+];
+
 interface StreamSource {
   readonly reply: UpstreamReply;
   readonly decoder: TextDecoder;
@@ -38,8 +43,8 @@ interface StreamSource {
   readonly reader: StreamReader;
 }
 
-function isCompressed(headers: Headers): boolean {
-  const coding = headers.get('content-encoding')?.trim().toLowerCase() ?? '';
+function isCompressed(reply: UpstreamReply): boolean {
+  const coding = reply.header('content-encoding')?.trim().toLowerCase() ?? '';
   return coding !== '' && coding !== 'identity';
 }
 
@@ -162,14 +167,14 @@ export class WireCall implements UpstreamCall {
       return;
     }
     if (reply instanceof Promise) return reply;
-    const { status, headers } = reply;
-    this.requestId = requestIdOf(headers, this.#apiKey);
+    const { status } = reply;
+    this.requestId = requestIdOf(reply, this.#apiKey);
     if (status >= 300 && status < 400) {
       this.#fail({ kind: 'not_found', message: 'redirects are not followed', status }, batch);
     } else if (status < 200 || status > 299) {
       this.#alarm.set(Math.min(performance.now() + ERROR_WAIT, this.#totalBy));
       this.#failed = reply;
-      if (!isCompressed(headers)) this.#text = new TextReading(reply, ERROR_MAX);
+      if (!isCompressed(reply)) this.#text = new TextReading(reply, ERROR_MAX);
     } else this.#begin(reply);
     return;
   }
@@ -177,9 +182,9 @@ export class WireCall implements UpstreamCall {
   /** @throws UpstreamError for an answer that is none */
   #begin(reply: UpstreamReply): void {
     // Decompressed, a few bytes can become any number.
-    if (isCompressed(reply.headers))
+    if (isCompressed(reply))
       throw new UpstreamError('malformed', 'the answer is compressed, although the request asked for no compression');
-    const type = reply.headers.get('content-type')?.toLowerCase() ?? '';
+    const type = reply.header('content-type')?.toLowerCase() ?? '';
     // An HTML page comes from an intermediary, such as a login or an error page.
     if (type.includes('html')) throw new UpstreamError('malformed', 'the answer is an HTML page');
     const framed = type.includes('event-stream') ? 'sse' : /ndjson|jsonl|json-seq/.test(type) ? 'ndjson' : null;
@@ -223,8 +228,14 @@ export class WireCall implements UpstreamCall {
     // Without memory for it, the call has been aborted.
     if (this.#over) return;
     if (body.cut) throw new UpstreamError('malformed', 'the answer was too large');
-    checkForm(body.text);
-    if (this.#addParts(() => this.#adapter.reply(body.text), batch)) this.#endOfBytes();
+    if (body.text.length > UNCHECKED_MAX) checkForm(body.text);
+    let parts: readonly StreamPart[];
+    try {
+      parts = this.#adapter.reply(body.text);
+    } catch {
+      parts = UNREADABLE;
+    }
+    if (this.#addParts(parts, batch)) this.#endOfBytes();
     return;
   }
 
@@ -252,20 +263,19 @@ export class WireCall implements UpstreamCall {
   #frames(source: StreamSource, frames: ReturnType<FrameParser['push']>, batch: StreamPart[]): boolean {
     for (const frame of frames) {
       if (frame.data.length > UNCHECKED_MAX) checkForm(frame.data);
-      if (!this.#addParts(() => source.reader.read(frame), batch)) return false;
+      let parts: readonly StreamPart[];
+      try {
+        parts = source.reader.read(frame);
+      } catch {
+        parts = UNREADABLE;
+      }
+      if (!this.#addParts(parts, batch)) return false;
     }
     return true;
   }
 
   /** Adds the adapter's parts to the batch. Returns false once the call is over. */
-  #addParts(translate: () => readonly StreamPart[], batch: StreamPart[]): boolean {
-    let parts: readonly StreamPart[];
-    try {
-      parts = translate();
-    } catch {
-      this.#fail({ kind: 'malformed', message: 'the adapter could not read the answer' }, batch);
-      return false;
-    }
+  #addParts(parts: readonly StreamPart[], batch: StreamPart[]): boolean {
     for (const part of parts) {
       const clean = part.type === 'finish' ? { ...part, raw: sanitizeReason(part.raw, this.#apiKey) } : part;
       if (this.#completion.add(clean, batch)) continue;

@@ -21,7 +21,7 @@ test('the comments of the shipped policy name docs that are there', () => {
   const files = repo.filesLike('policies/*.yaml');
   expect(files).toContain('policies/signalbox.yaml');
   expect(files.flatMap((file) => brokenDocsIn(file, repo.text(file), repo))).toEqual([]);
-  expect(brokenDocsIn('a.yaml', '# see docs/no.md, and docs/policy-language.md.', repo)).toEqual([
+  expect(brokenDocsIn('a.yaml', '# see docs/no.md, and docs/glossary.md.', repo)).toEqual([
     'a.yaml: docs/no.md is not there',
   ]);
 });
@@ -30,21 +30,21 @@ test('a page that points at what is not there is found out, in each way', () => 
   const page = `
 # Some \`code\` & more
 
-[here](#some-code--more) [there](policy-language.md) [up](../README.md) [a folder](decisions/) [web](https://example.com/a)
+[here](#some-code--more) [there](glossary.md) [up](../README.md) [a folder](decisions/) [web](https://example.com/a)
 ![a curve](routing/curve-mmlu-pro-6.svg) \`src/policy/load.ts\` \`core/price.ts\` \`src/policy/schema*.ts\` \`policies/mine.yaml\`
 \`text/plain\` [by reference][known] \`test/policy/golden\` \`test/policy/fuzz\` <a href="../LICENSE">so</a>
 
-[known]: reload.md
+[known]: start.md
 
 [one](no-such-page.md)
-- [two](Policy-Language.md)
+- [two](Glossary.md)
 - a list with [three](#no-such-heading)
 
-| a | [four](reload.md#no-such-heading) |
+| a | [four](start.md#no-such-heading) |
 | - | - |
 | b | ![five](routing/no-such-curve.svg) |
 
-> [six](../../outside.md) [seven](http://example.com/) [eight](/docs/reload.md)
+> [six](../../outside.md) [seven](http://example.com/) [eight](/docs/start.md)
 
 [nine][nobody] and <img src="no-such.png"> and \`src/policy/no-such.ts\` and **\`core/no-such.ts\`** and \`src/no-such/*.ts\`
 and \`test/policy/no-such\`
@@ -52,13 +52,13 @@ and \`test/policy/no-such\`
   const found = brokenIn('docs/mutant.md', page, repo);
   expect(found.map((problem) => problem.replace('docs/mutant.md: ', ''))).toEqual([
     'no-such-page.md is not there',
-    'Policy-Language.md is not there',
+    'Glossary.md is not there',
     '#no-such-heading names no heading of docs/mutant.md',
-    'reload.md#no-such-heading names no heading of docs/reload.md',
+    'start.md#no-such-heading names no heading of docs/start.md',
     'routing/no-such-curve.svg is not there',
     '../../outside.md leads out of the repo',
     'http://example.com/ is no https address',
-    '/docs/reload.md begins at no folder of the repo',
+    '/docs/start.md begins at no folder of the repo',
     '[nine][nobody] is a reference that is not defined',
     'no-such.png is not there',
     '`src/policy/no-such.ts` is not there',

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { requestIdOf } from '../../src/upstream/request-id.ts';
 
 const KEY = 'topsecretkey42';
-const idIn = (headers: Record<string, string>) => requestIdOf(new Headers(headers), KEY);
+const idIn = (headers: Record<string, string>) => requestIdOf({ header: (name) => headers[name] ?? null }, KEY);
 
 describe('the provider’s request ID', () => {
   test.each([

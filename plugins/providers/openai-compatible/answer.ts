@@ -3,6 +3,7 @@ import { isObject, type Json, listOf, numberOf, objectOf, parseJson } from '../j
 import { addUsage, malformed } from '../parts.ts';
 import { ChoiceReader } from './choice.ts';
 import { errorIn, failureOfError } from './failure.ts';
+import { TextEvent } from './text-event.ts';
 
 /** Reads an unstreamed answer into the parts that a stream of it would give. */
 export function readReply(body: string): readonly StreamPart[] {
@@ -27,26 +28,37 @@ const NOTHING: readonly StreamPart[] = [];
 /** Reads the chunks of one stream. */
 export class ChunkReader implements StreamReader {
   readonly #choices = new ChoiceReader();
+  readonly #usual = new TextEvent();
   #done = false;
 
-  read(frame: Frame): readonly StreamPart[] {
-    if (this.#done || frame.data === '') return NOTHING;
-    if (frame.data.trim() === '[DONE]') {
+  read({ event, data }: Frame): readonly StreamPart[] {
+    if (this.#done || data === '') return NOTHING;
+    const isError = event === 'error';
+    // Calls before it may give an event another meaning.
+    const text = isError || this.#choices.hasCalls ? null : this.#usual.read(data);
+    if (text) return [text];
+    if (data.trim() === '[DONE]') {
       this.#done = true;
       return NOTHING;
     }
-    const chunk = parseJson(frame.data);
-    if (!isObject(chunk)) return [malformed('a chunk is not a JSON object')];
-    const error = errorIn(chunk) ?? (frame.event === 'error' ? chunk : null);
-    if (error) return [{ type: 'failure', failure: failureOfError(error) }];
-    const parts: StreamPart[] = [];
-    const choices = listOf(chunk.choices);
-    for (const choice of choices) this.#choices.read(choice, parts);
-    // Usage last: after the finish it completes the answer.
-    const usage = usageOf(chunk, choices);
-    if (usage) parts.push({ type: 'usage', usage });
+    const parts = readChunk(data, isError, this.#choices);
+    this.#usual.learn(data, parts, (other) => readChunk(other, false, new ChoiceReader()));
     return parts;
   }
+}
+
+function readChunk(data: string, isError: boolean, reader: ChoiceReader): readonly StreamPart[] {
+  const chunk = parseJson(data);
+  if (!isObject(chunk)) return [malformed('a chunk is not a JSON object')];
+  const error = errorIn(chunk) ?? (isError ? chunk : null);
+  if (error) return [{ type: 'failure', failure: failureOfError(error) }];
+  const parts: StreamPart[] = [];
+  const choices = listOf(chunk.choices);
+  for (const choice of choices) reader.read(choice, parts);
+  // Usage last: after the finish it completes the answer.
+  const usage = usageOf(chunk, choices);
+  if (usage) parts.push({ type: 'usage', usage });
+  return parts;
 }
 
 /** Groq has reported usage in its own member, Moonshot in the choice. */

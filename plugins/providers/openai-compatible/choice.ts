@@ -11,6 +11,10 @@ const CHOICES_MAX = 128;
 export class ChoiceReader {
   readonly #calls = new Map<number, ToolCalls>();
 
+  get hasCalls(): boolean {
+    return this.#calls.size > 0;
+  }
+
   /** Adds the parts of one element of `choices`. */
   read(choice: unknown, parts: StreamPart[]): void {
     if (!isObject(choice)) return;

@@ -220,7 +220,11 @@ class HttpExchange implements PendingReply, UpstreamReply {
   }
 
   get headers(): Headers {
-    return this.#parser.head!.headers;
+    return this.#parser.head!.fields.all();
+  }
+
+  header(name: string): string | null {
+    return this.#parser.head!.fields.get(name);
   }
 
   get keepAlive(): boolean {
@@ -287,10 +291,9 @@ class HttpExchange implements PendingReply, UpstreamReply {
     this.#wake();
   }
 
-  #keep(pieces: Buffer[]): void {
-    if (pieces.length === 0) return;
-    const all = this.#unread ? [this.#unread, ...pieces] : pieces;
-    this.#unread = all.length === 1 ? all[0]! : Buffer.concat(all);
+  #keep(bytes: Buffer | null): void {
+    if (bytes === null) return;
+    this.#unread = this.#unread ? Buffer.concat([this.#unread, bytes]) : bytes;
     this.#wake();
   }
 

@@ -1,10 +1,21 @@
+import { ReplyFields } from './reply-fields.ts';
+
 /** The most bytes of a head, including the 1xx heads before it. */
 const HEAD_MAX = 65_536;
 /** The most bytes of a chunk's size line. */
 const SIZE_MAX = 1_024;
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
 const CHUNK_SIZE = /^([0-9a-f]{1,12})[ \t]*(?:;.*)?$/i;
+const CR = 0x0d;
 const LF = 0x0a;
+
+/** Digits of a chunk's size that are read at once: the size of any chunk that is usual. */
+const SIZE_DIGITS = 6;
+/** The value of a hexadecimal digit, by its code; -1 for any other byte. */
+const HEX = new Int8Array(256).fill(-1);
+for (let digit = 0; digit < 16; digit++) {
+  for (const code of [digit.toString(16), digit.toString(16).toUpperCase()]) HEX[code.charCodeAt(0)] = digit;
+}
 
 /** An answer that violates HTTP. */
 export class BadReply extends Error {
@@ -13,7 +24,7 @@ export class BadReply extends Error {
 
 export interface ReplyHead {
   readonly status: number;
-  readonly headers: Headers;
+  readonly fields: ReplyFields;
 }
 
 type State = 'status' | 'headers' | 'size' | 'chunk' | 'chunk-end' | 'trailers' | 'length' | 'close' | 'done';
@@ -32,7 +43,7 @@ export class ReplyParser {
   #line = '';
   #headBytes = 0;
   #status = 0;
-  #headers = new Headers();
+  #fields = new ReplyFields();
   /** Bytes of the body or chunk still to come. */
   #left = 0;
 
@@ -41,9 +52,13 @@ export class ReplyParser {
     return this.#state === 'done';
   }
 
-  /** Returns the pieces of the body, as views of `bytes`. @throws BadReply, after which the parser is unusable */
-  push(bytes: Buffer): Buffer[] {
-    const pieces: Buffer[] = [];
+  /**
+   * Returns the bytes of the body, which may be a view of `bytes`; null for none.
+   *
+   * @throws BadReply, after which the parser is unusable
+   */
+  push(bytes: Buffer): Buffer | null {
+    const body = new BodyBytes(bytes);
     let at = 0;
     while (at < bytes.length) {
       if (this.#state === 'done') {
@@ -53,10 +68,15 @@ export class ReplyParser {
       }
       if (this.#state === 'chunk' || this.#state === 'length' || this.#state === 'close') {
         const end = this.#state === 'close' ? bytes.length : Math.min(bytes.length, at + this.#left);
-        pieces.push(bytes.subarray(at, end));
+        body.add(at, end);
         this.#left -= end - at;
         at = end;
         if (this.#left === 0 && this.#state !== 'close') this.#state = this.#state === 'chunk' ? 'chunk-end' : 'done';
+        continue;
+      }
+      const next = this.#skipFrame(bytes, at);
+      if (next > at) {
+        at = next;
         continue;
       }
       const end = bytes.indexOf(LF, at);
@@ -68,7 +88,25 @@ export class ReplyParser {
       this.#line = '';
       this.#read(line);
     }
-    return pieces;
+    return body.taken();
+  }
+
+  /** Reads a usual line between chunks that is all there; returns where it ends, or `at` for any other line. */
+  #skipFrame(bytes: Buffer, at: number): number {
+    if (this.#line !== '') return at;
+    if (this.#state === 'chunk-end' && bytes[at] === CR && bytes[at + 1] === LF) {
+      this.#state = 'size';
+      return at + 2;
+    }
+    if (this.#state !== 'size') return at;
+    let size = 0;
+    let end = at;
+    for (let digit = HEX[bytes[end]!]!; digit >= 0 && end < at + SIZE_DIGITS; digit = HEX[bytes[++end]!] ?? -1)
+      size = size * 16 + digit;
+    if (size === 0 || bytes[end] !== CR || bytes[end + 1] !== LF) return at;
+    this.#left = size;
+    this.#state = 'chunk';
+    return end + 2;
   }
 
   /** Handles the end of the connection. It ends an answer without a length. Returns whether the answer is complete. */
@@ -119,27 +157,21 @@ export class ReplyParser {
   }
 
   #readHeader(line: string): void {
-    const colon = line.indexOf(':');
-    try {
-      // Refuses a name that is empty, folded or followed by a space.
-      this.#headers.append(line.slice(0, Math.max(0, colon)), line.slice(colon + 1).trim());
-    } catch {
-      throw new BadReply('a header is malformed');
-    }
+    if (!this.#fields.add(line)) throw new BadReply('a header is malformed');
   }
 
   #endHead(): void {
     if (this.#status < 200) {
       if (this.#status === 101) throw new BadReply('another protocol');
-      this.#headers = new Headers();
+      this.#fields = new ReplyFields();
       this.#state = 'status';
       return;
     }
-    const headers = this.#headers;
-    this.head = { status: this.#status, headers };
-    if (/\bclose\b/i.test(headers.get('connection') ?? '')) this.keepAlive = false;
-    const coding = headers.get('transfer-encoding');
-    const length = headers.get('content-length');
+    const fields = this.#fields;
+    this.head = { status: this.#status, fields };
+    if (/\bclose\b/i.test(fields.get('connection') ?? '')) this.keepAlive = false;
+    const coding = fields.get('transfer-encoding');
+    const length = fields.get('content-length');
     if (this.#status === 204 || this.#status === 304) this.#state = 'done';
     else if (coding !== null) {
       if (coding.trim().toLowerCase() !== 'chunked') throw new BadReply('the transfer coding is unknown');
@@ -150,6 +182,38 @@ export class ReplyParser {
       this.#left = lengthOf(length);
       this.#state = this.#left === 0 ? 'done' : 'length';
     } else this.#state = 'close';
+  }
+}
+
+/** The bytes of a body within those of a read, gathered without a view for each chunk. */
+class BodyBytes {
+  readonly #bytes: Buffer;
+  #from = 0;
+  #end = 0;
+  /** Where several chunks go, one behind the other; null for the first, which stays where it is. */
+  #gathered: Buffer | null = null;
+  #length = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  add(from: number, end: number): void {
+    if (this.#end === 0) {
+      this.#from = from;
+      this.#end = end;
+      return;
+    }
+    if (!this.#gathered) {
+      this.#gathered = Buffer.allocUnsafe(this.#bytes.length - this.#from);
+      this.#length = this.#bytes.copy(this.#gathered, 0, this.#from, this.#end);
+    }
+    this.#length += this.#bytes.copy(this.#gathered, this.#length, from, end);
+  }
+
+  taken(): Buffer | null {
+    if (this.#gathered) return this.#gathered.subarray(0, this.#length);
+    return this.#end === 0 ? null : this.#bytes.subarray(this.#from, this.#end);
   }
 }
 

@@ -18,11 +18,11 @@ interface Read {
 /** Parses an answer from pieces, and optionally the end of its connection. */
 function read(pieces: readonly Uint8Array[], { closes = false } = {}): Read {
   const parser = new ReplyParser();
-  const body = pieces.flatMap((piece) => parser.push(Buffer.from(piece)));
+  const body = pieces.flatMap((piece) => parser.push(Buffer.from(piece)) ?? []);
   if (closes) parser.close();
   return {
     status: parser.head?.status,
-    headers: Object.fromEntries(parser.head?.headers ?? []),
+    headers: Object.fromEntries(parser.head?.fields.all() ?? []),
     body: Buffer.concat(body).toString(),
     ended: parser.ended,
     keepAlive: parser.keepAlive,

@@ -1,0 +1,52 @@
+import type { StreamPart } from 'signalbox/plugin';
+
+type TextPart = Extract<StreamPart, { type: 'text' }>;
+
+/** Text that stands in JSON as it is. */
+const PLAIN = /^[^"\\\p{Cc}]+$/u;
+/** Stands for the text of an event, to find out whether it is the only part of it. */
+const PROBE = 'any text';
+/** Servers whose events differ in more than their text (a time, a padding) are not studied for ever. */
+const LESSONS_MAX = 8;
+
+/**
+ * The usual event of a stream: one with text, which is all that differs from the one before. JSON is parsed once for
+ * many such events.
+ */
+export class TextEvent {
+  #before = '';
+  #after = '';
+  #choice = 0;
+  #lessons = 0;
+
+  /** Returns the part of an event like those learned from; null for any other event. */
+  read(data: string): TextPart | null {
+    const length = data.length - this.#before.length - this.#after.length;
+    if (this.#before === '' || length <= 0) return null;
+    if (!data.startsWith(this.#before) || !data.endsWith(this.#after)) return null;
+    const text = data.slice(this.#before.length, -this.#after.length);
+    return PLAIN.test(text) ? { type: 'text', choice: this.#choice, text } : null;
+  }
+
+  /**
+   * Learns from an event.
+   *
+   * @param parts of the event
+   * @param read reads any event into its parts
+   */
+  learn(data: string, parts: readonly StreamPart[], read: (data: string) => readonly StreamPart[]): void {
+    const [part] = parts;
+    if (part?.type !== 'text' || parts.length > 1 || this.#lessons === LESSONS_MAX || !PLAIN.test(part.text)) return;
+    this.#lessons++;
+    const at = data.lastIndexOf(`"${part.text}"`);
+    if (at < 0) return;
+    const before = data.slice(0, at + 1);
+    const after = data.slice(at + 1 + part.text.length);
+    const probe = part.text === PROBE ? `${PROBE}!` : PROBE;
+    const [probed, ...others] = read(before + probe + after);
+    if (probed?.type !== 'text' || probed.text !== probe || probed.choice !== part.choice || others.length > 0) return;
+    this.#before = before;
+    this.#after = after;
+    this.#choice = part.choice;
+  }
+}
