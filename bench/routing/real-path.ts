@@ -12,7 +12,7 @@ import { createIds, idText } from '../../src/core/id.ts';
 import { LinkedSet } from '../../src/core/linked-set.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
 import { decide } from '../../src/gateway/decide.ts';
-import { decisionWrites, recordedOf } from '../../src/gateway/decision-record.ts';
+import { recordDecision, recordedOf } from '../../src/gateway/decision-record.ts';
 import { giveFeedback } from '../../src/gateway/feedback.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
 import { exampleOf, noteRequest } from '../../src/gateway/learn-from-answer.ts';
@@ -108,15 +108,9 @@ export class RealPath {
     const runtime = this.#runtime;
     const { facts, features, decision } = await this.#decide(input, model, true);
     const outcome = answered(decision, runtime);
-    gateway.records.add([
-      ...decisionWrites(
-        gateway,
-        'chat',
-        decision,
-        recordedOf({ stream: false, routing: {} }, CALLER, runtime.snapshot),
-        runtime.snapshot,
-        outcome,
-      ),
+    const recorded = recordedOf({ stream: false, routing: {} }, CALLER, runtime.snapshot);
+    gateway.records.append([
+      ...recordDecision(gateway, 'chat', decision, recorded, runtime.snapshot, outcome),
       ...learner.exampleWrites(runtime, exampleOf({ runtime, caller: CALLER, decision, features })),
     ]);
     const chosen = runtime.snapshot.models[decision.ranked[0].model]!.id;

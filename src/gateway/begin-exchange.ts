@@ -6,7 +6,7 @@ import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Usage } from '../core/usage.ts';
 import { recordContent } from '../records/contents.ts';
 import type { DecidedRequest } from './decide.ts';
-import { decisionWrites, recordedOf } from './decision-record.ts';
+import { recordDecision, recordedOf } from './decision-record.ts';
 import { Exchange } from './exchange.ts';
 import { type FailedAttempt, failureText } from './failure.ts';
 import type { FundedHold, FundingTerms } from './funding.ts';
@@ -59,14 +59,8 @@ function exchangeOf(gateway: Gateway, of: FundedRequest, learning: ReturnType<ty
     onSettle: (outcome, platform) => {
       tokens = usedTokens(outcome.usage, platform.routed_model, decision, snapshot);
       context.result = { outcome, platform };
-      const writes = decisionWrites(
-        gateway,
-        'chat',
-        decision,
-        recordedOf(request, caller, snapshot),
-        snapshot,
-        outcome,
-      );
+      const recorded = recordedOf(request, caller, snapshot);
+      const writes = [...recordDecision(gateway, 'chat', decision, recorded, snapshot, outcome)];
       if (learning) writes.push(...learning.settlementWrites(outcome, platform));
       if (content) writes.push(...content.writes(decision.id, gateway.now()));
       writes.push(...funded.settlementWrites(outcome.charged));

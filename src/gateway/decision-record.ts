@@ -33,18 +33,18 @@ function pickMetadata(
   return Object.fromEntries(kept.map((key) => [key, redact(metadata[key]!.slice(0, METADATA_MAX), REDACTIONS)]));
 }
 
-/** Makes the writes of a decision's record and of the frame of readings that it names. Give them to the store at once. */
-export function decisionWrites(
+/** Records a decision. Returns the writes of the frame of readings that it names; give them to the store at once. */
+export function recordDecision(
   { records, nextId, now }: Pick<Gateway, 'records' | 'nextId' | 'now'>,
   kind: DecisionRecord['kind'],
   decision: Decision,
   recorded: RecordedInputs,
   snapshot: PolicySnapshot,
   outcome: DecisionOutcome | null,
-): Write[] {
+): readonly Write[] {
   const { number: frame, writes } = records.frames.refer(decision.readings, snapshot, nextId);
-  const write = records.write(decisionRecord(kind, decision, recorded, snapshot, { time: now(), frame, outcome }));
-  return writes.length === 0 ? [write] : [...writes, write];
+  records.add(decisionRecord(kind, decision, recorded, snapshot, { time: now(), frame, outcome }));
+  return writes;
 }
 
 /** Makes the record of a decision: facts without text, qualities, choice and outcome. */

@@ -42,7 +42,7 @@ export interface ExchangeContext extends AttemptContext {
   readonly startedAt: number;
   /** Unix time of admission, seconds. */
   readonly created: number;
-  /** Makes the record that rides with the settlement. */
+  /** Records the end; returns what is written with the settlement. */
   readonly onSettle: (outcome: DecisionOutcome, platform: Platform) => readonly Write[];
   /** Called with all parts before the caller gets them; absent for no listener. */
   readonly onParts?: (parts: readonly StreamPart[]) => void;

@@ -65,7 +65,7 @@ export function observeRetry(
   const { mode, signals } = runtime.snapshot.learning;
   if (mode === 'off' || signals.retry === 0) return;
   const earlier = retries.begun(caller.keyId, request);
-  if (earlier) records.add(learner.observeAnswer(runtime, earlier, { retry: true }));
+  if (earlier) records.append(learner.observeAnswer(runtime, earlier, { retry: true }));
 }
 
 /**

@@ -2,7 +2,7 @@ import { idText } from '../core/id.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { type Advice, advise, taskNote } from '../routing/advise.ts';
 import { decideRoute } from './decide.ts';
-import { decisionWrites, recordedOf } from './decision-record.ts';
+import { recordDecision, recordedOf } from './decision-record.ts';
 import { checkServing } from './drain.ts';
 import type { PaymentEstimate } from './funding.ts';
 import type { Gateway } from './gateway.ts';
@@ -37,9 +37,9 @@ export async function recommend(
   checkServing(gateway);
   context.decisionId = idText('dec_', decision.id);
   const recorded = recordedOf(request, caller, snapshot);
-  const writes = decisionWrites(gateway, 'route', decision, recorded, snapshot, null);
+  const writes = recordDecision(gateway, 'route', decision, recorded, snapshot, null);
   const example = exampleOf({ runtime, caller, decision, features });
-  gateway.records.add([...writes, ...gateway.learner.exampleWrites(runtime, example)]);
+  gateway.records.append([...writes, ...gateway.learner.exampleWrites(runtime, example)]);
   const advice = advise(decision, snapshot, taskNote(request.routing.task, decision.facts.task));
   return payments ? { ...advice, payment_quote: payments.quoteOf(decision) } : advice;
 }

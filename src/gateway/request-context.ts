@@ -90,6 +90,8 @@ export class RequestContext implements Links<RequestContext> {
   startedAt = Number.NaN;
   /** Time of the first upstream call, ms on the gateway's clock; NaN for none. */
   dispatchedAt = Number.NaN;
+  /** Time of its end, ms on the gateway's clock; NaN before. */
+  endedAt = Number.NaN;
   before: RequestContext | null = null;
   after: RequestContext | null = null;
   readonly #origin: Pick<Request, 'signal'>;

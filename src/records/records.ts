@@ -3,7 +3,7 @@ import { idAt } from '../core/id.ts';
 import type { MeasuredCatalog, Readings } from '../core/readings.ts';
 import type { Revision } from '../core/revision.ts';
 import type { RecordQuery, RecordTables } from '../store/records.ts';
-import type { Store, Write } from '../store/store.ts';
+import type { Deferral, Store, Write } from '../store/store.ts';
 import { FrameStore, findFrame, RENEW_MS } from './frames.ts';
 
 /** Reads stored decisions. Everything is null if absent, or deleted. */
@@ -23,7 +23,7 @@ export const openRecordReader = ({ log, revisions, frames }: RecordTables): Reco
 });
 
 interface RecordsOptions {
-  readonly store: Pick<Store, 'append' | 'commit' | 'flush' | 'written'>;
+  readonly store: Pick<Store, 'append' | 'commit' | 'flush' | 'written'> & Deferral;
   readonly tables: RecordTables;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -47,10 +47,12 @@ export function openRecords({ store, tables, now }: RecordsOptions) {
     frames: new FrameStore(frames, store, now),
     contents,
     find: (id: number) => flushed(() => log.find(id)),
-    /** @returns the write of a record, for the commit of its settlement */
-    write: (record: DecisionRecord) => log.add(record),
-    /** Writes a record without a settlement; durable within milliseconds. */
-    add: (writes: readonly Write[]) => store.append(writes, true),
+    /** Writes a record, soon: a crash may lose the last ones, which a reader has nevertheless. */
+    add: (record: DecisionRecord) => store.defer([log.add(record)]),
+    /** Writes what belongs to a record without a settlement; durable within milliseconds. */
+    append(writes: readonly Write[]) {
+      if (writes.length > 0) store.append(writes, true);
+    },
     async list(query: RecordQuery) {
       await store.flush();
       return log.list(query);

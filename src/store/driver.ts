@@ -2,13 +2,13 @@ import type { Microcredits } from '../core/credits.ts';
 import type { StoreActivity } from './activity.ts';
 import type { LedgerBooks } from './books.ts';
 import type { Repositories } from './repositories.ts';
-import type { Store, StoreError } from './store.ts';
+import type { Deferral, Store, StoreError } from './store.ts';
 
 /** A room whose tables a store has. */
 export type StoreRoom = 'access' | 'idempotency' | 'identity' | 'learning' | 'ledger' | 'payments' | 'records';
 
 /** A store with its repositories. */
-export interface OpenStore extends Store, Repositories {
+export interface OpenStore extends Store, Deferral, Repositories {
   readonly activity: StoreActivity;
   /** Appends that should outlive the process, and that neither the store nor its spool has. */
   readonly unkept: number;

@@ -33,6 +33,15 @@ export interface Store {
   close(): Promise<void>;
 }
 
+/** The part of a store that takes writes which may be lost with the process. */
+export interface Deferral {
+  /**
+   * Appends writes, each for itself, many together and some milliseconds later, behind what is given meanwhile; `flush` writes
+   * them at once. Never throws. They are dropped, and reported, when too much waits for a broken disk.
+   */
+  defer(writes: readonly Write[]): void;
+}
+
 /**
  * Why the store refused. `full`: the disk has no room. `busy`: another process keeps it locked. `denied`: it may not be
  * read or written. `damaged`: its bytes are no database. `newer`, `older`: another version of Signalbox wrote it.

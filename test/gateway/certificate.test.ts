@@ -9,7 +9,7 @@ import { explorationOf } from '../../src/core/learning-policy.ts';
 import { priorReadings, type Readings } from '../../src/core/readings.ts';
 import { plainUsage } from '../../src/core/usage.ts';
 import { certificateOf } from '../../src/gateway/certificate.ts';
-import { decisionWrites } from '../../src/gateway/decision-record.ts';
+import { recordDecision } from '../../src/gateway/decision-record.ts';
 import { rehearse } from '../../src/operate/policy/rehearse.ts';
 import { createPluginLoader } from '../../src/plugin-host/load.ts';
 import { openRecords, type Records } from '../../src/records/records.ts';
@@ -23,7 +23,7 @@ import { saveRevision } from '../../src/server/policy.ts';
 import type { Repositories } from '../../src/store/repositories.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Deferral, Store } from '../../src/store/store.ts';
 import { facts } from '../routing/build.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { temporaryFolder } from '../support/signalbox.ts';
@@ -32,7 +32,7 @@ const recorded = { keyId: 'key', stream: false, labels: {}, metadata: {} };
 const nextId = createIds(Date.now, 0);
 
 let folder: string;
-let store: Store & Repositories;
+let store: Store & Deferral & Repositories;
 let records: Records;
 let parses: number;
 beforeEach(async () => {
@@ -101,7 +101,7 @@ async function decide(
   const decision = runtime.decider.decide(asked, given);
   if (isRefusal(decision)) throw new Error('refused');
   const gateway = { records, nextId, now: Date.now };
-  await store.commit(decisionWrites(gateway, 'chat', decision, recorded, runtime.snapshot, outcome ?? null));
+  await store.commit(recordDecision(gateway, 'chat', decision, recorded, runtime.snapshot, outcome ?? null));
   return (await records.find(decision.id))!;
 }
 

@@ -103,7 +103,7 @@ test('a record is restored exactly', async () => {
     totalMs: 14,
   } as const;
   const chat = record(1, 5, { outcome, lastResorts: [{ model: 'model-c', endpoints: [1, 0] }] });
-  await store.commit([records.write(chat), records.write(record(2, 6, { kind: 'route' }))]);
+  await store.commit([store.records.log.add(chat), store.records.log.add(record(2, 6, { kind: 'route' }))]);
   expect(plain(await records.find(1))).toEqual(plain(chat));
   expect(plain(await records.find(2))).toEqual(plain(record(2, 6, { kind: 'route' })));
   expect(await records.find(3)).toBeNull();
@@ -145,7 +145,7 @@ test('any estimate and draw is restored exactly', async () => {
   await fc.assert(
     fc.asyncProperty(fc.option(estimates), fc.option(draws), async (estimate, draw) => {
       const of = record(++id, 5, { estimate, draw, quality });
-      await store.commit([records.write(of)]);
+      await store.commit([store.records.log.add(of)]);
       const found = (await records.find(id))!;
       expect(plainEstimate(found.estimate)).toEqual(plainEstimate(estimate));
       expect(found.draw).toEqual(draw);
@@ -175,7 +175,7 @@ test('qualities are copied, so that a scratch array is free at once', async () =
   const scratch = new Float64Array([1, 2, 3, 4]).subarray(1, 3);
   const text = new Float32Array([0, 0.5]);
   const estimate = { quality: scratch, shadow: null, length: 0, trust: 0, outcomes: text, text, counts: text };
-  store.append([records.write(record(1, 5, { quality: scratch, estimate }))]);
+  store.append([store.records.log.add(record(1, 5, { quality: scratch, estimate }))]);
   scratch.fill(0);
   text.fill(0);
   await store.flush();
@@ -186,12 +186,26 @@ test('qualities are copied, so that a scratch array is free at once', async () =
   await store.close();
 });
 
+test('a record is found and listed as soon as it is added, and is kept over a clean end', async () => {
+  using folder = tempFolder();
+  const { store, records } = await open(folder.file);
+  records.add(record(1, 5));
+  expect(plain(await records.find(1))).toEqual(plain(record(1, 5)));
+  records.add(record(2, 6));
+  expect((await records.list({ limit: 10 })).map(({ id }) => id)).toEqual([2, 1]);
+  records.add(record(3, 7));
+  await store.close();
+  const again = await open(folder.file);
+  expect(plain(await again.records.find(3))).toEqual(plain(record(3, 7)));
+  await again.store.close();
+});
+
 test('pruning deletes all older records and no others, in any number', async () => {
   using folder = tempFolder();
   const { store, records } = await open(folder.file);
   const kept = idAt(NOW - 30 * DAY);
-  const old = Array.from({ length: 2_500 }, (_, i) => records.write(record(kept - 1 - i, 0)));
-  await store.commit([...old, records.write(record(kept, 0))]);
+  const old = Array.from({ length: 2_500 }, (_, i) => store.records.log.add(record(kept - 1 - i, 0)));
+  await store.commit([...old, store.records.log.add(record(kept, 0))]);
   expect(await records.prune(30 * DAY)).toBe(2_500);
   expect(await records.prune(30 * DAY)).toBe(0);
   expect(await records.find(kept - 1)).toBeNull();

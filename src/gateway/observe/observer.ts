@@ -19,11 +19,17 @@ export interface ObserverOptions {
   written(): Promise<unknown>;
 }
 
-/** Makes the contexts of requests and has each reported at its end. Nothing here throws: a report must not fail a request. */
+/**
+ * Makes the contexts of requests and has each reported at its end. Requests that end in one turn of the event loop are reported
+ * together behind it: the code of a report is then warm for all but the first. Nothing here throws: a report must not fail a
+ * request.
+ */
 export class Observer {
   readonly #options: ObserverOptions;
   /** Bounds the traces of strangers: any caller can ask for a sampled one, and the queue for the collector is short. */
   readonly #strangers = strangersLimit();
+  /** Requests that have ended in this turn. */
+  #ended: RequestContext[] = [];
   #hasFailed = false;
 
   constructor(options: ObserverOptions) {
@@ -39,20 +45,26 @@ export class Observer {
     const { nextId, clock, trace } = this.#options;
     const begun = trace && isTraced ? trace(request.headers) : null;
     begun?.step('admit');
-    return new RequestContext(request, nextId(), clock(), route, begun, this.#report);
+    return new RequestContext(request, nextId(), clock(), route, begun, this.#end);
   }
 
-  readonly #report = (request: RequestContext): void => {
-    const { clock, reporters } = this.#options;
-    const now = clock();
-    for (let i = 0; i < reporters.length; i++) this.#try(reporters[i]!, request, now);
-    if (request.trace?.isSampled) this.#try(this.#endTrace, request, now);
+  readonly #end = (request: RequestContext): void => {
+    request.endedAt = this.#options.clock();
+    if (request.trace?.isSampled) this.#try(this.#endTrace, request);
+    if (this.#ended.push(request) === 1) setImmediate(this.#reportEnded);
+  };
+
+  readonly #reportEnded = (): void => {
+    const { reporters } = this.#options;
+    const ended = this.#ended;
+    this.#ended = [];
+    for (const report of reporters) for (const request of ended) this.#try(report, request);
   };
 
   /** One reporter's defect must not keep the others from reporting. */
-  #try(report: RequestReporter, request: RequestContext, now: number): void {
+  #try(report: RequestReporter, request: RequestContext): void {
     try {
-      report(request, now);
+      report(request, request.endedAt);
     } catch (cause) {
       if (this.#hasFailed) return;
       this.#hasFailed = true;

@@ -64,7 +64,7 @@ function refuseOlder(db: Database, migrations: readonly Migrations[]): void {
 }
 
 /** A store with its activity and its spool. */
-export type WatchedStore = SqlStore & Pick<SqliteStore, 'activity' | 'useSpool' | 'makeRoom' | 'unkept'>;
+export type WatchedStore = SqlStore & Pick<SqliteStore, 'activity' | 'defer' | 'useSpool' | 'makeRoom' | 'unkept'>;
 
 /** A database with its repositories, and without its books. */
 export type SqliteRepositories = WatchedStore & Repositories;
@@ -102,6 +102,10 @@ class SqliteStore implements SqlStore {
 
   append(writes: readonly SqlWrite[], droppable = false): void {
     this.#group.append(writes, droppable);
+  }
+
+  defer(writes: readonly SqlWrite[]): void {
+    this.#group.defer(writes);
   }
 
   written(): Promise<boolean> {

@@ -12,6 +12,9 @@ const DENSE_WINDOW_MS = 1;
 const SPACING_MS = 1;
 /** An append waits at most this long to be written or synced with a commit. */
 const APPEND_DELAY_MS = 5;
+/** As many deferred writes go to the disk together, and none waits longer. */
+const DEFERRED_MAX = 64;
+const DEFER_MS = 50;
 /** Pause after the disk has failed, so that a broken one is not hammered. */
 const RETRY_MS = 100;
 /** How often a failing disk is tried when nothing waits for it, so that readiness recovers with it. */
@@ -63,6 +66,8 @@ export class GroupCommit implements StoreActivity {
   #appendTimer: ReturnType<typeof setTimeout> | null = null;
   /** When the oldest append came that is not synced. */
   #oldestAppend = Number.POSITIVE_INFINITY;
+  #deferred: SqlWrite[] = [];
+  #deferTimer: ReturnType<typeof setTimeout> | null = null;
   /** Called once earlier appends are written or refused. */
   #waiters: ((isKept: boolean) => void)[] = [];
   /** Takes settlements that the disk refuses; without it they wait in memory alone. */
@@ -108,6 +113,13 @@ export class GroupCommit implements StoreActivity {
     if (!this.#scheduled) this.#armAppend(APPEND_DELAY_MS);
   }
 
+  /** Appends them together with those that follow: a page that many rows share is then written once. */
+  defer(writes: readonly SqlWrite[]): void {
+    for (let i = 0; i < writes.length; i++) this.#deferred.push(writes[i]!);
+    if (this.#closed || this.#deferred.length >= DEFERRED_MAX) this.#appendDeferred();
+    else this.#deferTimer ??= setTimeout(() => this.#appendDeferred(), DEFER_MS);
+  }
+
   /**
    * Resolves with true once all appends so far are written, perhaps not synced yet, so that they outlive this process. If the
    * disk refuses them, they are tried again, and this resolves with whether the spool has them.
@@ -119,6 +131,7 @@ export class GroupCommit implements StoreActivity {
   }
 
   async flush(): Promise<void> {
+    this.#appendDeferred();
     if (this.#oldestAppend < Number.POSITIVE_INFINITY || this.#units.length > 0) await this.commit([]);
   }
 
@@ -130,6 +143,15 @@ export class GroupCommit implements StoreActivity {
       this.#closed = true;
       if (this.#appendTimer) clearTimeout(this.#appendTimer);
     }
+  }
+
+  #appendDeferred(): void {
+    if (this.#deferTimer) clearTimeout(this.#deferTimer);
+    this.#deferTimer = null;
+    const writes = this.#deferred;
+    this.#deferred = [];
+    // Each alone, so that a bad one takes no other with it.
+    for (const write of writes) this.append([write], true);
   }
 
   #refusal(): StoreError | null {

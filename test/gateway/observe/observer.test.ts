@@ -56,34 +56,63 @@ describe('Traces', () => {
 });
 
 /** An observer with these reporters, and the errors that it has logged. */
-function observerOf(reporters: readonly RequestReporter[]): { readonly observer: Observer; readonly errors: string[] } {
+function observerOf(
+  reporters: readonly RequestReporter[],
+  clock: () => number = () => 7,
+): { readonly observer: Observer; readonly errors: string[] } {
   const errors: string[] = [];
   const log = { info() {}, warn() {}, error: (message: string) => void errors.push(message) };
   const written = async () => {};
-  const observer = new Observer({ trace: null, reporters, log, clock: () => 7, nextId: () => 1, written });
+  const observer = new Observer({ trace: null, reporters, log, clock, nextId: () => 1, written });
   return { observer, errors };
 }
 
 const open = (observer: Observer) => observer.open(new Request('http://localhost/'), 'other', false);
 
+/** Reports are made behind the turn in which requests end. */
+const turn = () => new Promise((done) => setImmediate(done));
+
 describe('A request that is over', () => {
-  test('is reported once by every reporter', () => {
+  test('is reported once by every reporter', async () => {
     const told: number[] = [];
     const { observer } = observerOf([(_, now) => told.push(now), (_, now) => told.push(now)]);
     const context = open(observer);
     context.handled(200, null);
     context.handled(500, 'internal_error');
+    await turn();
     expect(told).toEqual([7, 7]);
   });
 
-  test('is reported by the others where one fails, which is logged once', () => {
+  test('is reported by the others where one fails, which is logged once', async () => {
     let told = 0;
     const fails = () => {
       throw new Error('cannot tell');
     };
     const { observer, errors } = observerOf([fails, () => told++, fails]);
     for (let i = 0; i < 2; i++) open(observer).handled(200, null);
+    await turn();
     expect(told).toBe(2);
     expect(errors).toEqual(['a request could not be reported; further failures of this kind are not logged']);
+  });
+
+  test('is reported behind its turn, with the others in their order, each at the time of its own end', async () => {
+    let now = 0;
+    const told: [string, number][] = [];
+    const { observer } = observerOf([({ route }, at) => told.push([route, at])], () => now);
+    const contexts = ['a', 'b', 'c'].map((route) => observer.open(new Request('http://localhost/'), route, false));
+    for (const context of contexts) {
+      now++;
+      context.handled(200, null);
+    }
+    expect(told).toEqual([]);
+    now = 9;
+    await turn();
+    expect(told).toEqual([
+      ['a', 1],
+      ['b', 2],
+      ['c', 3],
+    ]);
+    await turn();
+    expect(told).toHaveLength(3);
   });
 });

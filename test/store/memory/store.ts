@@ -1,4 +1,4 @@
-import { type Store, StoreError, type Write } from '../../../src/store/store.ts';
+import { type Deferral, type Store, StoreError, type Write } from '../../../src/store/store.ts';
 
 /** A change of tables in memory. */
 interface MemoryWrite extends Write {
@@ -45,7 +45,7 @@ export class MemoryTable<Key extends string | number, Row> {
 }
 
 /** A store without a disk: a second implementation of the interface, for tests. One handle, so its version never changes. */
-export class MemoryStore implements Store {
+export class MemoryStore implements Store, Deferral {
   readonly activity = { commits: { counts: new Float64Array(15), sum: 0 }, waiting: 0, errors: 0, isFailing: false };
   readonly unkept = 0;
   /** Errors of appends that were refused. */
@@ -67,6 +67,10 @@ export class MemoryStore implements Store {
     if (this.#isClosed) throw new StoreError('the store is closed', { reason: 'closed' });
     if (this.fault) throw this.fault;
     this.#apply(writes);
+  }
+
+  defer(writes: readonly Write[]): void {
+    for (const write of writes) this.append([write]);
   }
 
   append(writes: readonly Write[]): void {
