@@ -3,12 +3,16 @@ import { join } from 'node:path';
 
 const BIN = join(import.meta.dir, '../node_modules/.bin');
 
-/** Whatever way this process ends, nothing that it started stays behind. */
 const running = new Set<Bun.Subprocess>();
-process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL');
-});
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
+
+/** Whatever way this process ends, nothing that it started stays behind. */
+function endTogether(): void {
+  process.on('exit', () => {
+    for (const child of running) child.kill('SIGKILL');
+  });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
+}
+let isBound = false;
 
 export interface Program {
   readonly pid: number;
@@ -67,6 +71,8 @@ const answers = (port: number, path: string): Promise<boolean> =>
   );
 
 function spawn(args: readonly string[], env: Readonly<Record<string, string>>) {
+  if (!isBound) endTogether();
+  isBound = true;
   const child = Bun.spawn([...args], {
     stdout: 'pipe',
     stderr: 'inherit',

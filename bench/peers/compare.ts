@@ -1,6 +1,6 @@
 import type { Bench } from '../gateways.ts';
 import { type Judge, type Requests, run } from '../load.ts';
-import { cpuMicros, type Program, residentMiB, treeOf } from '../process.ts';
+import { cpuMeter, type Program, residentMiB, treeOf } from '../process.ts';
 import { fixed, median, quantile, table } from '../stats.ts';
 import { bytesOf, httpBytes, WORKLOADS, type Workload } from '../workload.ts';
 import { type Portkey, portkeyHeaders } from './portkey.ts';
@@ -38,7 +38,12 @@ const isWholeStream: Judge = (body) =>
   body.trimEnd().endsWith('data: [DONE]');
 const judgeOf = ({ stream }: Workload): Judge => (stream ? isWholeStream : isWholeReply);
 
-const cpuOf = ({ pid }: Program): number => treeOf(pid).reduce((sum, one) => sum + cpuMicros(one), 0);
+/** µs of CPU from now on, of a program and all that it has started. */
+function meterOf({ pid }: Program): () => number {
+  const meters = treeOf(pid).map(cpuMeter);
+  return () => meters.reduce((sum, spent) => sum + spent().all, 0);
+}
+
 const memoryOf = ({ pid }: Program): number => treeOf(pid).reduce((sum, one) => sum + residentMiB(one), 0);
 
 interface Plan {
@@ -53,8 +58,26 @@ const QUICK: Plan = { rounds: 3, roundSeconds: 0.4, warmUpMax: 10_000, warmUpSec
 /** With fewer in a round its 99th percentile would be its worst. One at a time takes long where an answer waits for a timer. */
 const leastOf = (concurrency: number): number => (concurrency === 1 ? 60 : 200);
 
-/** Signalbox against Portkey on Node and on Bun, over the floor: the table, as Markdown. */
-export async function compareLoad(bench: Bench, portkey: Portkey, quick: boolean): Promise<string> {
+/** One contender in one cell, round by round. */
+interface Showing {
+  readonly name: string;
+  readonly rounds: readonly Round[];
+  readonly memory: number;
+}
+
+/** One workload at so many requests in flight: the floor, Signalbox, and the others. */
+interface Cell {
+  readonly workload: Workload;
+  readonly concurrency: number;
+  readonly showings: readonly Showing[];
+}
+
+/** Signalbox against Portkey on Node and on Bun, over the floor: Markdown of every figure, and of the ratios alone. */
+export async function compareLoad(
+  bench: Bench,
+  portkey: Portkey,
+  quick: boolean,
+): Promise<{ readonly full: string; readonly summary: string }> {
   const plan = quick ? QUICK : FULL;
   const programs = await Promise.all([portkey.start('node'), portkey.start('bun')]);
   const headers = portkeyHeaders(`http://127.0.0.1:${bench.upstream.port}/v1`);
@@ -65,21 +88,20 @@ export async function compareLoad(bench: Bench, portkey: Portkey, quick: boolean
     { name: 'Portkey, Node', program: programs[0], lines },
     { name: 'Portkey, Bun', program: programs[1], lines },
   ];
-  const rows = [HEAD];
+  const cells: Cell[] = [];
   try {
     for (const one of contenders) await warmUp(one, bench.key, plan);
     for (const workload of MEASURED) {
       for (const concurrency of CONCURRENCY) {
-        for (const row of await cell(contenders, workload, concurrency, bench.key, plan)) {
-          process.stderr.write(`${row.join('  ')}\n`);
-          rows.push(row);
-        }
+        const cell = await measure(contenders, workload, concurrency, bench.key, plan);
+        for (const row of rowsOf(cell)) process.stderr.write(`${row.join('  ')}\n`);
+        cells.push(cell);
       }
     }
   } finally {
     await Promise.all(programs.map((program) => program.stop()));
   }
-  return table(rows);
+  return { full: table([HEAD, ...cells.flatMap(rowsOf)]), summary: table([SUMMARY_HEAD, ...cells.map(summaryRow)]) };
 }
 
 /** Until three blocks in a row cost the same within 3 %, so that what runs often is compiled. */
@@ -92,11 +114,11 @@ async function warmUp(contender: Contender, key: string, plan: Plan): Promise<vo
   const costs: number[] = [];
   let sent = 0;
   while (sent < plan.warmUpMax && performance.now() < until) {
-    const before = cpuOf(program);
+    const spent = meterOf(program);
     const { errors } = await run(program.port, requests, 64, BLOCK, judgeOf(workload));
     if (errors > 0) throw new Error(`${name} gave ${errors} answers of ${BLOCK} that are not whole`);
     sent += BLOCK;
-    costs.push((cpuOf(program) - before) / BLOCK);
+    costs.push(spent() / BLOCK);
     const last = costs.slice(-3);
     if (sent >= plan.warmUpMax / 3 && Math.max(...last) < 1.03 * Math.min(...last)) break;
   }
@@ -115,50 +137,65 @@ const HEAD = [
   'errors',
 ];
 
-async function cell(
+async function measure(
   contenders: readonly Contender[],
   workload: Workload,
   concurrency: number,
   key: string,
   plan: Plan,
-): Promise<string[][]> {
-  const entrants = contenders.map((one) => ({ ...one, bytes: requestsOf(one, workload, key) }));
+): Promise<Cell> {
+  const entrants = contenders.map((one) => ({ ...one, requestsOf: requestsOf(one, workload, key) }));
   const results = entrants.map((): Round[] => []);
   const counts: number[] = [];
   const least = leastOf(concurrency);
-  for (const { program, bytes } of entrants) {
+  for (const { program, requestsOf } of entrants) {
     // Warms this workload up, and tells how many requests a round of a second has.
-    await run(program.port, bytes, concurrency, least, judgeOf(workload));
-    const { seconds } = await run(program.port, bytes, concurrency, least, judgeOf(workload));
+    await run(program.port, requestsOf, concurrency, least, judgeOf(workload));
+    const { seconds } = await run(program.port, requestsOf, concurrency, least, judgeOf(workload));
     counts.push(Math.max(least, Math.round((least / seconds) * plan.roundSeconds)));
   }
   for (let i = 0; i < plan.rounds; i++) {
-    for (const [at, { program, bytes }] of entrants.entries()) {
+    for (const [at, { program, requestsOf }] of entrants.entries()) {
       const requests = counts[at]!;
-      const before = cpuOf(program);
-      const { latencies, errors } = await run(program.port, bytes, concurrency, requests, judgeOf(workload));
-      const cpu = (cpuOf(program) - before) / requests;
+      const spent = meterOf(program);
+      const { latencies, errors } = await run(program.port, requestsOf, concurrency, requests, judgeOf(workload));
+      const cpu = spent() / requests;
       results[at]!.push({ cpu, p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99), errors });
     }
   }
-  const [floor, signalbox] = results;
-  const of = (rounds: readonly Round[], figure: keyof Round) => median(rounds.map((one) => one[figure]));
-  return entrants.map(({ name, program }, at) => {
-    const rounds = results[at]!;
-    const ratios = rounds.map(({ cpu }, i) => cpu / signalbox![i]!.cpu);
-    const added = (figure: 'p50' | 'p99') => (at === 0 ? '–' : fixed(of(rounds, figure) - of(floor!, figure), 2));
+  const showings = entrants.map(({ name, program }, at) => ({ name, rounds: results[at]!, memory: memoryOf(program) }));
+  return { workload, concurrency, showings };
+}
+
+const ratiosOf = ({ rounds }: Showing, { showings }: Cell): number[] =>
+  rounds.map(({ cpu }, i) => cpu / showings[1]!.rounds[i]!.cpu);
+
+function rowsOf(cell: Cell): string[][] {
+  const of = ({ rounds }: Showing, figure: keyof Round) => median(rounds.map((one) => one[figure]));
+  const [floor] = cell.showings;
+  return cell.showings.map((one) => {
+    const ratios = ratiosOf(one, cell);
+    const added = (figure: 'p50' | 'p99') => (one === floor ? '–' : fixed(of(one, figure) - of(floor!, figure), 2));
     return [
-      workload.name,
-      String(concurrency),
-      name,
-      fixed(of(rounds, 'cpu'), 0),
-      name === 'Signalbox'
+      cell.workload.name,
+      String(cell.concurrency),
+      one.name,
+      fixed(of(one, 'cpu'), 0),
+      one.name === 'Signalbox'
         ? '1'
         : `${fixed(median(ratios))} (${fixed(Math.min(...ratios))}–${fixed(Math.max(...ratios))})`,
       added('p50'),
       added('p99'),
-      fixed(memoryOf(program), 0),
-      String(rounds.reduce((sum, one) => sum + one.errors, 0)),
+      fixed(one.memory, 0),
+      String(one.rounds.reduce((sum, { errors }) => sum + errors, 0)),
     ];
   });
 }
+
+const SUMMARY_HEAD = ['CPU against Signalbox', 'in flight', 'Portkey on Node', 'Portkey on Bun'];
+
+const summaryRow = (cell: Cell): string[] => [
+  cell.workload.name,
+  String(cell.concurrency),
+  ...cell.showings.slice(2).map((one) => fixed(median(ratiosOf(one, cell)))),
+];

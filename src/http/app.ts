@@ -88,9 +88,11 @@ function bodyLimits({ lease, funding }: Gateway, { caller }: RequestContext): Bo
   return { bytesMax: bodyBytesMax(snapshot, funding, caller === null), valuesMax };
 }
 
-/** The routes of the surfaces, which read their bodies themselves. */
-const chatRoutes = (services: RouteServices, { surfaces }: AppOptions) =>
-  new Elysia({ name: 'chats' }).use(surfaces.map((surface) => surfaceRoutes(services, surface)));
+/** The routes that every request of an application takes: they read their bodies themselves. */
+const requestRoutes = (services: RouteServices, { surfaces }: AppOptions) =>
+  new Elysia({ name: 'requests' })
+    .use(surfaces.map((surface) => surfaceRoutes(services, surface)))
+    .use(recommendRoutes(services));
 
 /** All other routes of the API. */
 const otherRoutes = (services: RouteServices, { gateway, policy, keys, store, metrics, status }: AppOptions) =>
@@ -105,8 +107,7 @@ const otherRoutes = (services: RouteServices, { gateway, policy, keys, store, me
     .use(decisionRoutes(services))
     .use(feedbackRoutes(services))
     .use(usageRoutes(services))
-    .use(x402Routes({ ...services, gateway, store }))
-    .use(recommendRoutes(services));
+    .use(x402Routes({ ...services, gateway, store }));
 
 const admissionRules = ({ gateway, authenticate, gate }: AppOptions, routes: RouteTable): AdmissionRules => ({
   routes,
@@ -139,10 +140,10 @@ export function createApp(options: AppOptions) {
     bodyOf: (request, context) => readBody(request, reader, bodyLimits(gateway, context), context),
     server: () => app.server,
   };
-  const chats = chatRoutes(services, options);
+  const requests = requestRoutes(services, options);
   const others = otherRoutes(services, options);
-  const pages = docsRoutes(() => openApiDocument(version, new Elysia().use(others).use(chats), surfaces));
-  const routes = new RouteTable(routeRules([...others.routes, ...chats.routes, ...pages.routes]));
+  const pages = docsRoutes(() => openApiDocument(version, new Elysia().use(others).use(requests), surfaces));
+  const routes = new RouteTable(routeRules([...others.routes, ...requests.routes, ...pages.routes]));
   const rules = admissionRules(options, routes);
   return (
     app
@@ -182,8 +183,8 @@ export function createApp(options: AppOptions) {
         const surface = surfaces.find(({ path }) => path === context.route) ?? openaiChat;
         return errorResponse(known, surface, errorHeaders(set.headers, gateway.funding));
       })
-      .use(chats)
-      // Behind the surfaces, whose routes would pay for Elysia's parsing without using it.
+      .use(requests)
+      // Behind those routes, which would pay for Elysia's parsing without using it.
       .onParse({ as: 'global' }, ({ request }) => {
         const context = contextOf(request);
         if (routes.at(context.route)?.methods.get(request.method)?.body === 'none') return {};

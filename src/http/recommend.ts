@@ -19,40 +19,37 @@ error, and the chat that is sent next, unchanged, is decided alike. \`model\` is
 You can send a figure of the answer back as the ceiling \`max_cost_credits\` or \`max_latency_ms\`: it admits its own model.`;
 
 /** `POST /v1/route`. */
-export const recommendRoutes = ({ gateway, contextOf }: RouteServices) =>
+export const recommendRoutes = ({ gateway, contextOf, bodyOf }: RouteServices) =>
   new Elysia({ name: 'route' }).post(
     '/v1/route',
-    async ({ body, request, set }) => {
-      const advice = await recommend(gateway, readRouteRequest(body), contextOf(request));
+    async ({ request, set }) => {
+      const context = contextOf(request);
+      const query = readRouteRequest(readRoute(await bodyOf(request, context)));
+      const advice = await recommend(gateway, query, context);
       set.headers['x-signalbox-decision-id'] = advice.decision_id;
       return advice;
     },
-    {
-      transform(context) {
-        context.body = readRoute(context.body);
-      },
-      body: RouteRequest,
-      ...routeDocs({
-        access: 'route',
-        counts: true,
-        summary: 'Recommend a model',
-        description: DESCRIPTION,
-        tag: 'route',
-        answer: { schema: RouteAdvice, description: 'The recommendation.' },
-        requests: ROUTE_REQUESTS,
-        errorField: 'constraints.max_cost_credits',
-        errors: [
-          ...BODY_ERRORS,
-          'unknown_field',
-          'unsupported_parameter',
-          'model_not_found',
-          'budget_limit_too_low',
-          'context_length_exceeded',
-          'no_eligible_model',
-          'insufficient_quota',
-          'no_healthy_model',
-          'agent_wallet_mismatch',
-        ],
-      }),
-    },
+    routeDocs({
+      access: 'route',
+      counts: true,
+      summary: 'Recommend a model',
+      description: DESCRIPTION,
+      tag: 'route',
+      request: RouteRequest,
+      answer: { schema: RouteAdvice, description: 'The recommendation.' },
+      requests: ROUTE_REQUESTS,
+      errorField: 'constraints.max_cost_credits',
+      errors: [
+        ...BODY_ERRORS,
+        'unknown_field',
+        'unsupported_parameter',
+        'model_not_found',
+        'budget_limit_too_low',
+        'context_length_exceeded',
+        'no_eligible_model',
+        'insufficient_quota',
+        'no_healthy_model',
+        'agent_wallet_mismatch',
+      ],
+    }),
   );

@@ -89,8 +89,9 @@ function timeInstead(other: number, choice: number): string {
 /** Milliseconds as seconds: two decimals below one second, one below a hundred. */
 export function seconds(ms: number): string {
   const decimals = ms < 1000 ? 100 : ms < 100_000 ? 10 : 1;
-  return (Math.round((ms / 1000) * decimals) / decimals).toLocaleString('en');
+  return IN_ENGLISH.format(Math.round((ms / 1000) * decimals) / decimals);
 }
+const IN_ENGLISH = new Intl.NumberFormat('en');
 
 function costRatio(other: number, choice: number): string {
   if (other === choice) return 'the same cost';

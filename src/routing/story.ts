@@ -189,9 +189,12 @@ const cacheText = ({ model, inputTokens, cachedInputTokens }: CandidateEntry): s
 
 function baselineText({ baseline: other }: Certificate, choice: CandidateEntry): string[] {
   if (!other) return [];
-  if (other.model === choice.model) return [`${choice.model} is the baseline too, so this choice saves nothing.`];
+  if (other.model === choice.model)
+    return [`${choice.model} is also the baseline that savings are measured against, so this choice saves nothing.`];
   const difference = tradeOff(other, choice).replace(/^The/, 'the');
-  return [`The baseline, ${other.model}, would cost ${shownCredits(other.costCredits)} Credits: ${difference}`];
+  return [
+    `Savings are measured against the baseline, ${other.model}, which would cost ${shownCredits(other.costCredits)} Credits: ${difference}`,
+  ];
 }
 
 const count = (figures: number): string => Math.round(figures).toLocaleString('en');

@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test';
+import { run } from '../../bench/load.ts';
 import { withPart } from '../../bench/page.ts';
 import { benchPolicy, fullPolicy } from '../../bench/policy.ts';
+import { cpuMeter } from '../../bench/process.ts';
 import { lowerQuartile, table } from '../../bench/stats.ts';
 import { bytesOf, httpBytes, WORKLOADS } from '../../bench/workload.ts';
 import { shipped } from '../../plugins/index.ts';
@@ -60,4 +62,23 @@ test('tables are aligned, and a lower quartile does not depend on the order', ()
     ]),
   ).toBe('| name |   µs |\n| ---- | ---: |\n| a    |  1.0 |');
   expect(lowerQuartile([9, 1, 5, 3])).toBe(3);
+});
+
+test('a load sends so many requests, each with its own bytes, and its CPU is split by thread', async () => {
+  const bodies = new Set<string>();
+  using server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      bodies.add(await request.text());
+      return new Response('whole');
+    },
+  });
+  const spent = cpuMeter(process.pid);
+  const template = httpBytes(server.port ?? 0, '/', 'key', WORKLOADS[1]!.fields);
+  const { requests, errors, latencies } = await run(server.port ?? 0, bytesOf(template, 'own'), 8, 200);
+  expect([requests, errors, latencies.length, bodies.size]).toEqual([200, 0, 200, 200]);
+  const { all, main, http, engine } = spent();
+  expect(all).toBeGreaterThan(0);
+  expect(main + http + engine).toBeLessThanOrEqual(all + 1);
 });

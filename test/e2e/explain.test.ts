@@ -100,7 +100,7 @@ describe('signalbox policy explain', () => {
 
   test('shows the words that made the task, of the question and of the system prompt', async () => {
     const { out } = await explain('--message', 'Translate "good morning" into French');
-    expect(out).toMatch(/Task: translation \(\d+ %; .*“Translate.*French”.*\)\./);
+    expect(out).toMatch(/Task: translation \(\d+ % likely, by .*“Translate.*French”.*\)\./);
     const chat = {
       messages: [
         { role: 'system', content: 'You classify tickets into billing or technical. Reply with the label only.' },

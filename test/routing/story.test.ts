@@ -52,7 +52,7 @@ describe('a story', () => {
       'Asked for auto, task general: about 500 tokens of input and 400 of output; needs vision.',
       'blind left out: it lacks vision.',
       'best is the best of 3 by auto:balanced: expected quality 90 %, 6.3 Credits, 4.5 s. Its utility is 0.03 above that of good: quality +0.06, cost −0.03.',
-      'best is the baseline too, so this choice saves nothing.',
+      'best is also the baseline that savings are measured against, so this choice saves nothing.',
     ]);
   });
 
@@ -148,7 +148,7 @@ describe('a story', () => {
     expect(lines.slice(2)).toEqual([
       'Of a, p is cooling.',
       'Of 500 tokens of input, 300 are probably still in the cache of a.',
-      'The baseline, b, would cost 4.2 Credits: 10 percentage points lower expected quality at 200 % of the cost.',
+      'Savings are measured against the baseline, b, which would cost 4.2 Credits: 10 percentage points lower expected quality at 200 % of the cost.',
     ]);
   });
 

@@ -26,7 +26,7 @@ const FLAGS = {
 };
 
 const NOTE =
-  'The figures are declared in the policy and corrected by what this data folder has seen: lengths of questions and, where learning is on, outcomes. Measured latencies and the health of endpoints are known only to a running server. Budgets and balances are not considered.';
+  'The figures come from the policy, corrected by what this data folder has seen: lengths of questions and, where learning is on, outcomes. Only a running server knows measured latencies and which endpoints are healthy. Budgets and balances are not considered.';
 
 /** `signalbox policy explain` of a hypothetical request. Throws UsageError, or SignalboxError as the API would. */
 export async function runExplain(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
@@ -109,13 +109,13 @@ async function jsonOf(file: string, { input }: PolicyCommand): Promise<unknown> 
 
 const PLACES = { question: '', 'system prompt': ' in the system prompt', 'question before': ' in the question before' };
 
-/** `Task: classification (81 %; “classify”, “tickets” in the system prompt; “label”).` */
+/** `Task: classification (81 % likely, by “classify”, “tickets” in the system prompt; “label”).` */
 function taskText({ task, share, words }: TaskReasons): string {
   const places = Map.groupBy(words, ({ of }) => of);
   const signs = [...places].map(
     ([of, all]) => `${all.map(({ text }) => `“${visible(text)}”`).join(', ')}${PLACES[of]}`,
   );
-  return `Task: ${task} (${[percent(share), ...signs].join('; ')}).`;
+  return `Task: ${task} (${percent(share)} likely${signs.length > 0 ? `, by ${signs.join('; ')}` : ''}).`;
 }
 
 const taskBody = ({ task, share, words }: TaskReasons): object => ({

@@ -1,3 +1,4 @@
+import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { certificateBody } from '../../operate/certificate-body.ts';
 import { factsBody } from '../../operate/decision-body.ts';
 import type { HypotheticalExplanation } from '../../operate/policy/explain.ts';
@@ -23,8 +24,9 @@ export interface ExplainForm {
   readonly head?: object;
 }
 
-const LEGEND =
-  'Quality is the expected share of good answers, latency the expected time to the end of the answer. The highest utility wins.';
+/** The columns of the table, in words. */
+const legend = ({ usdPerCredit }: PolicySnapshot): string =>
+  `Quality is the expected share of good answers; 1 Credit is ${usdPerCredit} USD; latency is the expected time to the end of the answer, and source says where its speed is from. Utility weighs the three as the selector says, and the highest wins.`;
 
 /** The result of a command that explains: text or JSON, and code 2 for a refusal. */
 export function explanationResult(
@@ -42,7 +44,7 @@ export function explanationResult(
   const notes = missing.length > 0 ? [`${leftOutBriefly(missing)}.`] : [];
   const ranked = candidates.filter(({ rank }) => rank !== null && rank <= 2);
   const strongest = words(ranked.map(({ model }) => model));
-  const legend = ranked.length > 0 ? [LEGEND] : [];
-  const lines = [...before, ...story(certificate, facts, strongest), ...after, ...notes, ...legend, note];
+  const columns = ranked.length > 0 ? [legend(snapshot)] : [];
+  const lines = [...before, ...story(certificate, facts, strongest), ...after, ...notes, ...columns, note];
   return { text: `${certificateText(certificate, terminal)}\n${paragraphs(lines, terminal)}`, code };
 }

@@ -26,6 +26,8 @@ export interface RouteDocs extends RouteAccess {
     /** JSON unless stated. */
     readonly mediaType?: string;
   };
+  /** The schema of a body that the handler checks itself; given to the router, it would check it again. */
+  readonly request?: TSchema;
   /** Its other form, as a stream. */
   readonly events?: SurfaceDocs['events'];
   /** Bodies to send, by name. */
@@ -67,7 +69,7 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
 /** Makes the `detail` of an Elysia route, which the route table and the OpenAPI document are made from. */
 export function routeDocs(spec: RouteDocs) {
   const { summary, description, tag = 'admin', answer, events, requests, errors = [], errorField } = spec;
-  const { access, body, counts, pays, keyHeader, operation: asked, errorForm = OPENAI_ERRORS } = spec;
+  const { access, body, counts, pays, keyHeader, operation: asked, errorForm = OPENAI_ERRORS, request } = spec;
   const isOpen = access === 'open';
   const refusals: readonly ErrorCode[] = access === 'admin' ? [...KEYED, 'insufficient_permissions'] : KEYED;
   const security: Record<string, string[]>[] = isOpen ? [] : [{ [keySchemeOf(keyHeader)]: [] }, ...(pays ? [{}] : [])];
@@ -82,6 +84,7 @@ export function routeDocs(spec: RouteDocs) {
       tags: [tag],
       security,
       [RESPONSES_DETAIL]: responses,
+      ...(request && { requestBody: { content: { 'application/json': { schema: request } } } }),
       ...(requests && { 'x-requests': requests }),
       [ACCESS_DETAIL]: { access, body, counts, pays, keyHeader, operation: asked } satisfies RouteAccess,
     },
