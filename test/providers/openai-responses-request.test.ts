@@ -143,7 +143,8 @@ describe('a field that the Responses API lacks', () => {
     ['presence_penalty', { presence_penalty: 1 }, 1_000],
     ['logit_bias', { logit_bias: { 1: 1 } }, 1_000],
     ['logprobs', { logprobs: true }, 1_000],
-    ['max_completion_tokens', {}, 15],
+    ['max_tokens', {}, 15],
+    ['max_completion_tokens', { max_completion_tokens: 15 }, 15],
     ['messages[1].content[0].input_audio', { messages: [{ role: 'user', content: 'Hear:' }, audio] }, 1_000],
   ];
 
