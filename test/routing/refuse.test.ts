@@ -256,7 +256,7 @@ describe('for any catalog and request', () => {
       }),
       tries('the least worst case of a refusal by funds suffices; one microcredit less does not', 500, 20_000),
     );
-    expect(refused).toBeGreaterThan(20);
+    expect(refused).toBeGreaterThan(5);
   });
 
   test('the relaxation of an error admits the model that it names', () => {
@@ -278,7 +278,7 @@ describe('for any catalog and request', () => {
       }),
       tries('the relaxation of an error admits the model that it names', 500, 20_000),
     );
-    expect(offered).toBeGreaterThan(20);
+    expect(offered).toBeGreaterThan(5);
   });
 });
 
