@@ -4,12 +4,15 @@ const SLICE_BYTES = 65_536;
 const SLICE = Math.floor(SLICE_BYTES / 3);
 
 /** Cuts a text into slices of at most 64 KiB in UTF-8. */
-export function* slices(text: string): Generator<string> {
+export function slices(text: string): readonly string[] {
+  if (text.length <= SLICE) return [text];
+  const all: string[] = [];
   for (let at = 0; at < text.length; ) {
     const end = at + SLICE;
     const isSplit = end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800;
     const next = isSplit ? end - 1 : end;
-    yield at === 0 && next >= text.length ? text : text.slice(at, next);
+    all.push(text.slice(at, next));
     at = next;
   }
+  return all;
 }
