@@ -1,7 +1,7 @@
 import type { AnswerSource } from '../gateway/answer-source.ts';
 import type { EventForm, EventWriter } from '../surface/surface.ts';
 import { withoutSecrets } from './errors.ts';
-import { slices } from './slices.ts';
+import { sliceEnd } from './slices.ts';
 
 /** Pause between heartbeats while a committed stream waits for its first part. */
 const HEARTBEAT_MS = 10_000;
@@ -61,12 +61,13 @@ async function sendEvents(events: EventSource, sink: ReadableStreamDirectControl
       await text;
       continue;
     }
-    const all = slices(text);
-    for (let at = 0; at < all.length; at++) {
-      sink.write(all[at]!);
-      // The end goes out with the last text. 0: the reader is behind, or all of it is out already.
-      const isLast = events.isOver && at + 1 === all.length;
-      if (!isLast && sink.flush() === 0) await sink.flush(true);
+    for (let at = 0, end = 0; at < text.length; at = end) {
+      end = sliceEnd(text, at);
+      sink.write(end - at === text.length ? text : text.slice(at, end));
+      // The end goes out with the last text.
+      if (events.isOver && end === text.length) break;
+      // 0: the reader is behind, or all of it is out already.
+      if (sink.flush() === 0) await sink.flush(true);
     }
   }
   sink.close();
