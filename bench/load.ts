@@ -34,8 +34,8 @@ export function requestBytes({ stream, promptChars }: Shape, port: number, key: 
 /** What is sent: the same bytes each time, or those of one request after the other. */
 export type Requests = Uint8Array | (() => Uint8Array);
 
-/** No round takes so long. */
-const STALL_MS = 60_000;
+/** So long without an answer ends a run. */
+const STALL_MS = 30_000;
 const LAST_CHUNK = [48, 13, 10, 13, 10]; // "0\r\n\r\n"
 
 /** Whether an answer has come to its end: the last chunk of a chunked body, or the length that its head tells. */
@@ -113,9 +113,13 @@ export function run(
   const startedAt = performance.now();
   return new Promise((resolve, reject) => {
     const sockets = new Set<Socket<State>>();
-    const stalled = setTimeout(() => reject(new Error(`${done} of ${requests} answers came`)), STALL_MS);
+    let before = -1;
+    const watch = setInterval(() => {
+      if (done === before) reject(new Error(`${done} of ${requests} answers came`));
+      before = done;
+    }, STALL_MS);
     const finish = () => {
-      clearTimeout(stalled);
+      clearInterval(watch);
       for (const socket of sockets) socket.end();
       resolve({ requests, seconds: (performance.now() - startedAt) / 1000, latencies: latencies.sort(), errors });
     };

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { newKey, startSignalbox, startUpstream, temporaryFolder } from './gateways.ts';
 import { run } from './load.ts';
-import { type Program, residentMiB } from './process.ts';
+import { cpuMicros, type Program, residentMiB } from './process.ts';
 import { fixed, median, table } from './stats.ts';
 import { bytesOf, httpBytes, promptText } from './workload.ts';
 
@@ -24,23 +24,34 @@ export async function startFigures({ starts, load }: StartPlan): Promise<string>
   const start = () => startSignalbox(['--data', join(folder, 'data')], key, env);
   const listening: number[] = [];
   const answered: number[] = [];
+  const cpu: number[] = [];
   // The first start makes the data folder, and its files are read from the disk.
   for (let nth = -1; nth < starts; nth++) {
     const begun = performance.now();
     const server = await start();
     const open = performance.now() - begun;
     await ask(server, key, 1, 1);
-    if (nth >= 0) answered.push(performance.now() - begun);
-    if (nth >= 0) listening.push(open);
+    if (nth >= 0) {
+      answered.push(performance.now() - begun);
+      listening.push(open);
+      cpu.push(cpuMicros(server.pid) / 1_000);
+    }
     await server.stop();
   }
   const server = await start();
   await ask(server, key, 1, 1);
   const rest = await resting(server);
   await ask(server, key, 64, load);
-  const row = [median(listening), median(answered), Math.min(...answered), rest, await resting(server)];
+  const row = [median(listening), median(answered), Math.min(...answered), median(cpu), rest, await resting(server)];
   await Promise.all([server.stop(), upstream.stop()]);
-  const head = ['listening, ms', 'first answer, ms', 'the fastest', 'RSS at rest, MiB', `after ${load} requests`];
+  const head = [
+    'listening, ms',
+    'first answer, ms',
+    'the fastest',
+    'CPU ms until then',
+    'RSS at rest, MiB',
+    `after ${load} requests`,
+  ];
   return table([
     ['from source, warm cache', ...head],
     [`median of ${starts} starts`, ...row.map((one) => fixed(one, 0))],

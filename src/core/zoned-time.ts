@@ -2,10 +2,10 @@ import type { RuleScope } from './rules.ts';
 
 const MINUTE_MS = 60_000;
 
-/** Whether a text names a time zone: by its IANA name, or as an offset. */
+/** Whether a text names a time zone: by its IANA name, or as an offset. `Intl` would load its formats, at each start. */
 export function isTimeZone(name: string): boolean {
   try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
+    new Temporal.ZonedDateTime(0n, name);
     return true;
   } catch {
     return false;

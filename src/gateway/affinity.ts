@@ -67,6 +67,7 @@ export class PromptHistory {
   readonly #clock: () => number;
   readonly #seed: bigint;
   #hashes: PromptHashes | null = null;
+  #bearsState: boolean | null = null;
   /** Keys of the earlier turns that were looked up and found. */
   readonly #used = new Set<string>();
 
@@ -76,6 +77,12 @@ export class PromptHistory {
     this.#answers = answers;
     this.#clock = clock;
     this.#seed = seed;
+  }
+
+  /** Whether any turn bears state that not every model can read. */
+  get bearsState(): boolean {
+    this.#bearsState ??= bearsState(this.#request);
+    return this.#bearsState;
   }
 
   /** Returns the facts with the tokens that are probably in caches: of each model's longest turn. Changes nothing here. */
@@ -119,7 +126,7 @@ export class PromptHistory {
     const cache = providers.get(provider)?.cache;
     const isCacheable = cache !== undefined && cache.ttlMs > 0 && read.inputTokens >= cache.tokensMin;
     const mayReason = (model.capabilities & CAPABILITIES.reasoning.bit) !== 0;
-    if (!isCacheable && !mayReason && !bearsState(this.#request)) return;
+    if (!isCacheable && !mayReason && !this.bearsState) return;
     const { id, family } = model;
     this.#answers.add(this.#key(this.#read().whole), { model: id, family, provider, upstream, ...read });
   }

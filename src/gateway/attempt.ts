@@ -321,6 +321,7 @@ function readable(
   { request, history, decision: { facts } }: AttemptContext,
   { family }: Model,
 ): { readonly request: ModelRequest; readonly dropped: readonly string[] } {
+  if (!history.bearsState) return { request, dropped: [] };
   const left = withReadableState(request, (turn) => {
     const writer = history.writerOf(turn);
     // A caller who names the model is responsible for reasoning of an unknown writer.

@@ -8,7 +8,7 @@ import type { Store, Write } from '../store/store.ts';
  */
 export const RENEW_MS = 3_600_000;
 
-/** The frame number for a record, and the writes to commit with it. */
+/** The frame number for a record, and the writes to commit with its settlement. */
 interface FrameReference {
   /** 0 if the readings equal those of the policy. */
   readonly number: number;
@@ -17,7 +17,7 @@ interface FrameReference {
 
 interface FrameState extends FrameReference {
   readonly numberedAt: number;
-  /** Committed with every record until they are known to be stored. */
+  /** Committed with every settlement until they are known to be stored. */
   writes: readonly Write[];
   isConfirming: boolean;
 }
@@ -25,7 +25,7 @@ interface FrameState extends FrameReference {
 const NO_WRITES: readonly Write[] = [];
 const PRIOR: FrameReference = { number: 0, writes: NO_WRITES };
 
-/** The frames of readings behind decisions. Each is written once, with the first record that names it. */
+/** The frames of readings behind decisions. Each is written once, before the first record that names it. */
 export class FrameStore {
   readonly #table: FrameTable;
   readonly #store: Pick<Store, 'written'>;

@@ -11,6 +11,8 @@ interface Start {
   /** Whether simulated models answer. */
   readonly simulated: boolean;
   readonly providers: readonly ServingProvider[];
+  /** Servers on this machine that do not listen: `ollama at 127.0.0.1:11434`. */
+  readonly silent: readonly string[];
   /** Names of the providers that are not set up here. */
   readonly leftOut: readonly string[];
   /** The folder that the shipped policy has just been written to, if it has. */
@@ -25,7 +27,7 @@ const idleOf = (providers: readonly ServingProvider[]): string =>
   providers.flatMap(({ name, models }) => (models === 0 ? [name] : [])).join(', ');
 
 /** The first lines for a new operator: the address, and a command that works when pasted. */
-function welcome({ address, simulated, providers, leftOut, unpacked }: Start, key: string | null): string {
+function welcome({ address, simulated, providers, silent, leftOut, unpacked }: Start, key: string | null): string {
   // In double quotes, so that a shell fills the variable in; a key holds nothing that it would touch.
   const shown = key ?? '$SIGNALBOX_KEY';
   const body = '{"model":"auto","messages":[{"role":"user","content":"Say hello."}]}';
@@ -41,6 +43,7 @@ function welcome({ address, simulated, providers, leftOut, unpacked }: Start, ke
     ...(idle
       ? [`  No model yet   ${idle}; declare what it serves in the policy (docs/start.md, A server of your own)`]
       : []),
+    ...(silent.length > 0 ? [`  Not started    ${silent.join(', ')}: nothing listens there yet`] : []),
     ...(leftOut.length > 0
       ? [`  Not in use     ${plural(leftOut.length, 'provider')}; for the reasons: ${reasonsCommand()}`]
       : []),

@@ -2,14 +2,16 @@ import { closeSync, openSync } from 'node:fs';
 import { parseKey } from '../access/key.ts';
 import { openKeys } from '../access/keys.ts';
 import { Gate } from '../access/limits/gate.ts';
+import type { PolicySnapshot } from '../core/snapshot.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { createApp } from '../http/app.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
-import { type PolicyCandidate, servingProviders } from '../runtime/candidate.ts';
+import { type PolicyCandidate, type ServingProvider, servingProviders } from '../runtime/candidate.ts';
 import { lockStore } from '../store/open.ts';
 import type { Surface } from '../surface/surface.ts';
 import { registerSecrets } from '../telemetry/secrets.ts';
+import { listensHere } from '../upstream/connection/listening.ts';
 import { Health } from '../upstream/health/health.ts';
 import { announce } from './announce.ts';
 import { databaseOf, ledgerOnDisk } from './data.ts';
@@ -17,7 +19,7 @@ import { watchDefects } from './defects.ts';
 import { logHealth } from './events.ts';
 import { openFirstKey } from './first-key.ts';
 import { openGateway, REFRESH_MS } from './gateway.ts';
-import type { Host } from './host.ts';
+import type { Host, Terminal } from './host.ts';
 import { keepLedgerNote, refuseOtherLedger } from './ledger-note.ts';
 import { listen } from './listen.ts';
 import { openServerLog } from './log.ts';
@@ -104,7 +106,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   // Other output to the terminal comes first.
   await linesWritten();
   const simulated = isSimulated(gateway);
-  announce({ address, simulated, ...whoAnswers(first), unpacked }, firstKey, log, out);
+  announce({ address, simulated, ...(await whoAnswers(first, out)), unpacked }, firstKey, log, out);
   if (gateway.payments.policy && simulated) {
     log.warn('payments are on, but only simulated models serve: no provider has a key');
   }
@@ -115,9 +117,22 @@ function notInstalled(error: unknown): never {
   throw new Error(`SIGNALBOX_API_KEY cannot be installed. ${messageOf(error)}`);
 }
 
-function whoAnswers({ runtime: { snapshot } }: PolicyCandidate) {
+async function whoAnswers({ runtime: { snapshot } }: PolicyCandidate, { isTerminal }: Terminal) {
   const leftOut = snapshot.leftOut.filter(({ kind, name }) => kind === 'provider' && !snapshot.providers.has(name));
-  return { providers: servingProviders(snapshot), leftOut: leftOut.map(({ name }) => name) };
+  const providers = servingProviders(snapshot);
+  // Only somebody at a terminal can start a server at once.
+  const silent = isTerminal ? await silentServers(providers, snapshot) : [];
+  return { providers, leftOut: leftOut.map(({ name }) => name), silent };
+}
+
+/** Servers on this machine that should answer and do not listen: `ollama at 127.0.0.1:11434`. */
+async function silentServers(serving: readonly ServingProvider[], { providers }: PolicySnapshot): Promise<string[]> {
+  const found = serving.map(async ({ name, models }) => {
+    const baseUrl = providers.get(name)?.baseUrl ?? null;
+    if (models === 0 || baseUrl === null || (await listensHere(baseUrl)) !== false) return [];
+    return [`${name} at ${new URL(baseUrl).host}`];
+  });
+  return (await Promise.all(found)).flat();
 }
 
 /** Whether simulated models answer, without a provider. */

@@ -105,13 +105,15 @@ describe('authenticate', () => {
     const unknown = `Bearer sb_live_zzzzzzzzzzzz_${key.slice(21, -3)}AAA`;
     const time = (header: string) => {
       const start = performance.now();
-      for (let i = 0; i < 2_000; i++) keys.authenticate(header);
+      for (let i = 0; i < 500; i++) keys.authenticate(header);
       return performance.now() - start;
     };
-    const ratios = Array.from({ length: 25 }, () => time(unknown) / time(wrong)).sort((a, b) => a - b);
-    // A path that skips the hash would be several times faster; on a busy machine no two loops take the same time.
-    expect(ratios[12]).toBeGreaterThan(0.4);
-    expect(ratios[12]).toBeLessThan(2.5);
+    // In turns, and the fastest of each: a busy machine only ever makes a loop slower.
+    const rounds = Array.from({ length: 100 }, () => [time(unknown), time(wrong)] as const);
+    const ratio = Math.min(...rounds.map(([one]) => one)) / Math.min(...rounds.map(([, other]) => other));
+    // A path that skips the hash would be several times faster.
+    expect(ratio).toBeGreaterThan(0.4);
+    expect(ratio).toBeLessThan(2.5);
     await close();
   });
 });

@@ -222,11 +222,12 @@ describe('on a terminal', () => {
     expect(choices[0]?.message.content).toContain('simulated');
   });
 
-  test('prints which providers serve, which has no model yet and how many are not in use, and Ctrl-C ends it cleanly', async () => {
-    const env = { OPENAI_API_KEY: 'sk-none', LM_STUDIO_BASE_URL: 'http://127.0.0.1:9/v1' };
+  test('prints which providers serve, which has no model yet or does not listen, and how many are not in use, and Ctrl-C ends it cleanly', async () => {
+    const closed = 'http://127.0.0.1:9/v1';
+    const env = { OPENAI_API_KEY: 'sk-none', LM_STUDIO_BASE_URL: closed, OLLAMA_BASE_URL: closed };
     const { child, shown } = await onTerminal(newPath(), env);
     expect(shown()).toMatch(
-      /Models from +openai \(\d+ models\)\s+No model yet +lm-studio; declare what it serves.+\s+Not in use +\d+ providers; /,
+      /Models from +openai \(\d+ models\), ollama \(\d models\)\s+No model yet +lm-studio; declare what it serves.+\s+Not started +ollama at 127\.0\.0\.1:9: nothing listens there yet\s+Not in use +\d+ providers; /,
     );
     child.terminal!.write('\x03');
     expect(await child.exited).toBe(0);

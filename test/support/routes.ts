@@ -2,11 +2,11 @@ import { type AppOptions, createApp } from '../../src/http/app.ts';
 import { RouteTable, routeRules } from '../../src/http/routes.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
 
-/** An app that is never asked: only its routes matter. */
-const app = createApp({ gateway: {}, surfaces: [openaiChat] } as unknown as AppOptions);
+/** The shipped app, never asked: only its routes matter. */
+export const APP = createApp({ gateway: {}, surfaces: [openaiChat] } as unknown as AppOptions);
 
 /** The table by which requests are admitted. */
-export const ROUTE_TABLE = new RouteTable(routeRules(app.routes));
+export const ROUTE_TABLE = new RouteTable(routeRules(APP.routes));
 
 /** Every route of the shipped app with its access. */
 export const ROUTES = ROUTE_TABLE.rules;

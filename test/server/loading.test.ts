@@ -2,12 +2,14 @@ import { expect, test } from 'bun:test';
 import { dirname, join } from 'node:path';
 
 const SRC = join(import.meta.dir, '../../src');
+/** The modules that a start imports when it runs: `main.ts` names them. */
+const STARTED = ['main.ts', 'server/serve.ts', 'surface/openai-chat/surface.ts', '../plugins/index.ts'];
 const HEAVY = /^(?:viem|ox|@x402)(?:\/|$)/;
 const transpiler = new Bun.Transpiler({ loader: 'ts' });
 
 /** The static imports of a file, without types. */
 async function loadedBy(file: string): Promise<string[]> {
-  const imports = transpiler.scanImports(await Bun.file(file).text());
+  const imports = transpiler.scanImports((await Bun.file(file).text()).replace(/^#!.*/, ''));
   return imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => path);
 }
 
@@ -23,6 +25,27 @@ async function packagesOf(entry: string): Promise<Set<string>> {
   }
   return packages;
 }
+
+test('a start loads few packages: those for tracing, metrics, tokens, formatting and the API’s document wait for their first use', async () => {
+  const entries = await Promise.all(STARTED.map((entry) => packagesOf(join(SRC, entry))));
+  const names = entries.flatMap((packages) => [...packages]).filter((name) => !/^(?:node|bun):/.test(name));
+  expect([...new Set(names)].sort()).toEqual([
+    '@marcbachmann/cel-js',
+    '@noble/hashes/sha3',
+    '@sinclair/typebox',
+    '@sinclair/typebox/compiler',
+    '@sinclair/typebox/errors',
+    '@sinclair/typebox/value',
+    'elysia',
+    // Our own contract, as plugins name it.
+    'signalbox/plugin',
+    // The paths of its files alone.
+    'swagger-ui-dist/favicon-32x32.png',
+    'swagger-ui-dist/swagger-ui-bundle.js',
+    'swagger-ui-dist/swagger-ui.css',
+    'yaml',
+  ]);
+});
 
 test('a server without payments does not load their packages', async () => {
   const entries = await Array.fromAsync(new Bun.Glob('{server,http,gateway,cli,payments}/*.ts').scan(SRC));
