@@ -3,13 +3,9 @@ const SLICE_BYTES = 65_536;
 /** A character is 3 bytes at most. */
 const SLICE = Math.floor(SLICE_BYTES / 3);
 
-/** Cuts a text into slices of at most 64 KiB in UTF-8. */
-export function* slices(text: string): Generator<string> {
-  for (let at = 0; at < text.length; ) {
-    const end = at + SLICE;
-    const isSplit = end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800;
-    const next = isSplit ? end - 1 : end;
-    yield at === 0 && next >= text.length ? text : text.slice(at, next);
-    at = next;
-  }
+/** Returns where the slice of a text ends that begins at `at`: at most 64 KiB in UTF-8, and no character cut in two. */
+export function sliceEnd(text: string, at: number): number {
+  const end = at + SLICE;
+  if (end >= text.length) return text.length;
+  return (text.charCodeAt(end - 1) & 0xfc00) === 0xd800 ? end - 1 : end;
 }

@@ -1,8 +1,7 @@
 import type { AnswerSource } from '../gateway/answer-source.ts';
 import type { EventForm, EventWriter } from '../surface/surface.ts';
-import { arrived } from '../upstream/arrival.ts';
 import { withoutSecrets } from './errors.ts';
-import { slices } from './slices.ts';
+import { sliceEnd } from './slices.ts';
 
 /** Pause between heartbeats while a committed stream waits for its first part. */
 const HEARTBEAT_MS = 10_000;
@@ -48,22 +47,30 @@ export async function streamResponse(source: AnswerSource, form: EventForm, comm
 async function sendHeartbeats(opening: Promise<void>, heartbeat: string, sink: ReadableStreamDirectController) {
   const isOver = (patienceMs: number) => settledWithin(opening, patienceMs).catch(() => true);
   // The first at once: headers leave with the first bytes.
-  for (let over = await isOver(0); !over; over = await isOver(HEARTBEAT_MS)) await send(heartbeat, sink);
-}
-
-async function sendEvents(events: EventSource, sink: ReadableStreamDirectController): Promise<void> {
-  const next = () => events.next();
-  for (let text = await arrived(next); text !== null; text = await arrived(next)) await send(text, sink);
-  sink.close();
-}
-
-/** Sends a text, no faster than its reader takes it. */
-async function send(text: string, sink: ReadableStreamDirectController): Promise<void> {
-  for (const slice of slices(text)) {
-    sink.write(slice);
-    // 0 where the reader is behind, but also where all of it is out already.
-    if (sink.flush() === 0) await sink.flush(true);
+  for (let over = await isOver(0); !over; over = await isOver(HEARTBEAT_MS)) {
+    sink.write(heartbeat);
+    await sink.flush(true);
   }
+}
+
+/** Sends the events as they come, no faster than their reader takes them. */
+async function sendEvents(events: EventSource, sink: ReadableStreamDirectController): Promise<void> {
+  // Nothing awaits before the first text: what is written at once goes out together with the headers.
+  for (let text = events.next(); text !== null; text = events.next()) {
+    if (text instanceof Promise) {
+      await text;
+      continue;
+    }
+    for (let at = 0, end = 0; at < text.length; at = end) {
+      end = sliceEnd(text, at);
+      sink.write(end - at === text.length ? text : text.slice(at, end));
+      // The end goes out with the last text.
+      if (events.isOver && end === text.length) break;
+      // 0: the reader is behind, or all of it is out already.
+      if (sink.flush() === 0) await sink.flush(true);
+    }
+  }
+  sink.close();
 }
 
 /** The events of an answer as text, asked for one after the other. */
@@ -72,7 +79,8 @@ class EventSource {
   readonly #writer: EventWriter;
   /** The wait for more, while what came before it is sent. */
   #waiting: Promise<void> | null = null;
-  #ended = false;
+  /** Whether nothing follows the text that was given last. */
+  isOver = false;
 
   constructor(answer: AnswerSource, form: EventForm) {
     this.#answer = answer;
@@ -81,7 +89,7 @@ class EventSource {
 
   /** Returns the text of all that has come; null when the stream is over; a promise while nothing has: ask again then. */
   next(): string | null | Promise<void> {
-    if (this.#ended) return null;
+    if (this.isOver) return null;
     let text = '';
     while (text.length < GATHERED_MAX) {
       const parts = this.#waiting ?? this.#answer.read();
@@ -98,7 +106,7 @@ class EventSource {
   }
 
   #end(): string {
-    this.#ended = true;
+    this.isOver = true;
     const { error, receipt } = this.#answer;
     if (error) return this.#writer.error(withoutSecrets(error), receipt?.platform ?? null);
     if (!receipt) throw new Error('the answer ended without a receipt');

@@ -8,6 +8,8 @@ const PLAIN = /^[^"\\\p{Cc}]+$/u;
 const PROBE = 'any text';
 /** Servers whose events differ in more than their text (a time, a padding) are not studied for ever. */
 const LESSONS_MAX = 8;
+/** The most characters of an event beside its text that are remembered. */
+const FORM_MAX = 4_096;
 
 /**
  * The usual event of a stream: one with text, which is all that differs from the one before. JSON is parsed once for
@@ -39,14 +41,19 @@ export class TextEvent {
     if (part?.type !== 'text' || parts.length > 1 || this.#lessons === LESSONS_MAX || !PLAIN.test(part.text)) return;
     this.#lessons++;
     const at = data.lastIndexOf(`"${part.text}"`);
-    if (at < 0) return;
+    if (at < 0 || data.length - part.text.length > FORM_MAX) return;
     const before = data.slice(0, at + 1);
     const after = data.slice(at + 1 + part.text.length);
     const probe = part.text === PROBE ? `${PROBE}!` : PROBE;
     const [probed, ...others] = read(before + probe + after);
     if (probed?.type !== 'text' || probed.text !== probe || probed.choice !== part.choice || others.length > 0) return;
-    this.#before = before;
-    this.#after = after;
+    this.#before = copied(before);
+    this.#after = copied(after);
     this.#choice = part.choice;
   }
+}
+
+/** Returns a copy: a slice would keep the whole text that it was cut from in memory. */
+function copied(slice: string): string {
+  return String(JSON.parse(JSON.stringify(slice)));
 }
