@@ -144,22 +144,26 @@ export class Exchange implements AnswerSource {
 
   async #open(): Promise<void> {
     for (let step = this.#plan.next(); step !== null; step = this.#plan.next()) {
-      if (!(await this.#pause(step))) break;
+      if (step.waitMs > 0 && !(await this.#pause(step.waitMs))) break;
       if (this.#ended()) throw this.#error;
       const trial = this.#admitted(step);
       if (!trial) continue;
-      if (!(await this.#affords(step.way, trial))) {
+      const missing = this.#missingFor(step.way);
+      if (missing > 0 && !(await this.#raise(missing, trial))) {
         if (this.#ended()) throw this.#error;
         this.#plan.drop();
         continue;
       }
-      const failure = await this.#attempt(step.way, trial);
-      if (failure === null) return;
+      const running = this.#begin(step.way, trial);
+      const opened = await arrived(() => running.content());
+      if (!('kind' in opened)) {
+        this.#first = opened;
+        return;
+      }
       if (this.#ended()) throw this.#error;
-      const { health } = this.#running!;
-      this.#giveUp(this.#running!, failure);
-      this.#plan.failed(failure, this.#waitFor(health, failure), this.#attempts.at(-1)!.ms);
-      if (isFinal(failure, this.#last!.call.sent) || this.#context.clock() >= this.#deadlineAt) break;
+      this.#giveUp(running, opened);
+      this.#plan.failed(opened, this.#waitFor(running.health, opened), this.#attempts.at(-1)!.ms);
+      if (isFinal(opened, running.call.sent) || this.#context.clock() >= this.#deadlineAt) break;
     }
     throw this.#fail();
   }
@@ -217,8 +221,7 @@ export class Exchange implements AnswerSource {
   readonly #ended = (): boolean => this.#receipt !== null;
 
   /** Waits before the attempt. Returns false where the deadline comes first. */
-  async #pause({ waitMs }: PlannedAttempt): Promise<boolean> {
-    if (waitMs === 0) return true;
+  async #pause(waitMs: number): Promise<boolean> {
     if (this.#context.clock() + waitMs >= this.#deadlineAt) return false;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, waitMs);
@@ -259,41 +262,32 @@ export class Exchange implements AnswerSource {
     return this.#context.runtime.snapshot.models[ranked.model]!.endpoints[at]!.provider;
   }
 
-  /** Whether the attempt's worst case fits the hold, raised where necessary and possible. Otherwise the trial is over. */
-  async #affords(way: RankedEndpoint, trial: AttemptReporter): Promise<boolean> {
+  /** Microcredits by which the worst case of an attempt exceeds the hold; 0 or less where it fits. */
+  #missingFor({ ranked, at }: RankedEndpoint): number {
+    const { funded, decision, runtime } = this.#context;
+    const model = runtime.snapshot.models[ranked.model]!;
+    return worstCase(model.endpoints[at]!.price, model, decision.facts, ranked.outputCap) - funded.hold.left;
+  }
+
+  /** Raises the hold by what is missing, if that is possible. Otherwise the trial is over. */
+  async #raise(missing: Microcredits, trial: AttemptReporter): Promise<boolean> {
     let isPaid = false;
     try {
-      isPaid = (await this.#raised(way)) && !this.#ended();
+      isPaid = (await this.#context.funded.hold.raise(missing)) && !this.#ended();
+    } catch (cause) {
+      // A raise that cannot be stored must not be spent.
+      if (!(cause instanceof StoreError)) throw cause;
     } finally {
       if (!isPaid) trial.dropped();
     }
     return isPaid;
   }
 
-  async #raised({ ranked, at }: RankedEndpoint): Promise<boolean> {
-    const { funded, decision, runtime } = this.#context;
-    const { hold } = funded;
-    const model = runtime.snapshot.models[ranked.model]!;
-    const missing = worstCase(model.endpoints[at]!.price, model, decision.facts, ranked.outputCap) - hold.left;
-    if (missing <= 0) return true;
-    try {
-      return await hold.raise(missing);
-    } catch (cause) {
-      if (!(cause instanceof StoreError)) throw cause;
-      // A raise that cannot be stored must not be spent.
-      return false;
-    }
-  }
-
-  /** Runs one attempt up to its first content part. Returns null once that is there. */
-  async #attempt(way: RankedEndpoint, trial: AttemptReporter): Promise<ProviderFailure | null> {
+  /** Begins an attempt: its request is on its way when this returns. */
+  #begin(way: RankedEndpoint, trial: AttemptReporter): Attempt {
     const limits = { deadlineAt: this.#deadlineAt, hasOthers: this.#plan.hasOthers, makeRoom: this.#makeRoom };
-    const running = begun(trial, () => new Attempt(way, trial, this.#context, limits));
-    this.#running = running;
-    const opened = await arrived(() => running.content());
-    if ('kind' in opened) return opened;
-    this.#first = opened;
-    return null;
+    this.#running = begun(trial, () => new Attempt(way, trial, this.#context, limits));
+    return this.#running;
   }
 
   /** Notes a failed attempt and posts the usage that its upstream reported, the only known usage. */

@@ -88,8 +88,8 @@ async function edit(text: string): Promise<void> {
 }
 
 async function restart(): Promise<void> {
-  // What was answered is written; of a route query that is so within milliseconds.
-  await Bun.sleep(20);
+  // Records are written within 50 ms or so.
+  await Bun.sleep(220);
   box.signal(pick(random, ['SIGTERM', 'SIGKILL']));
   await box.exited;
   box = await start(random() < 0.6);
