@@ -3,17 +3,24 @@ const READING_CHARS = 4_096;
 /** A longer text is not remembered. */
 const TEXT_CHARS_MAX = 65_536;
 
+/** Hashes of texts that came once. */
+const SEEN = 4_096;
+
 /**
- * The readings of the texts that came last. An application sends the same few system prompts, and an agent the same question
+ * The readings of the texts that come again. An application sends the same few system prompts, and an agent the same question
  * with every result of a tool.
  *
- * Two generations: a text that comes again moves to the young one; when that is full, the older is forgotten.
+ * A text is remembered from its second time on: most come once, and to keep their readings would cost the garbage collector more
+ * than reading twice. There are two generations: a text that comes again moves to the young one; when that is full, the older is
+ * forgotten.
  */
 export class TextMemory<Reading> {
   readonly #charsMax: number;
   #young = new Map<string, Reading>();
   #old: ReadonlyMap<string, Reading> = new Map();
   #chars = 0;
+  /** By slot, the hash of the last text there. */
+  readonly #seen = new Uint32Array(SEEN);
 
   /** @param charsMax UTF-16 code units of all texts of a generation, their readings included */
   constructor(charsMax: number) {
@@ -29,9 +36,18 @@ export class TextMemory<Reading> {
   of(text: string, read: (text: string) => Reading): Reading {
     const young = this.#young.get(text);
     if (young) return young;
-    const reading = this.#old.get(text) ?? read(text);
-    if (text.length <= TEXT_CHARS_MAX) this.#add(text, reading);
+    const old = this.#old.get(text);
+    const reading = old ?? read(text);
+    if (text.length <= TEXT_CHARS_MAX && (old || this.#cameBefore(text))) this.#add(text, reading);
     return reading;
+  }
+
+  #cameBefore(text: string): boolean {
+    const hash = Bun.hash.xxHash32(text);
+    const slot = hash % SEEN;
+    if (this.#seen[slot] === hash) return true;
+    this.#seen[slot] = hash;
+    return false;
   }
 
   #add(text: string, reading: Reading): void {

@@ -94,28 +94,34 @@ describe('a message that is remembered', () => {
 describe('a memory of texts', () => {
   const chars = (size: number): string => 'x'.repeat(size);
 
-  test('reads a text once, while it comes again', () => {
+  test('reads a text twice, however often it comes again', () => {
     const memory = new TextMemory<string>(20_000);
     let reads = 0;
     const read = (text: string) => `${text} read ${++reads} times`;
     for (let at = 0; at < 50; at++) {
-      expect(memory.of('again', read)).toBe('again read 1 times');
-      memory.of(`other ${at}`, () => '');
+      memory.of('again', read);
+      for (const time of [1, 2]) memory.of(`other ${at}`, () => `${time}`);
     }
-    expect(reads).toBe(1);
+    expect(memory.of('again', read)).toBe('again read 2 times');
+  });
+
+  test('keeps nothing of a text that comes once', () => {
+    const memory = new TextMemory<number>(20_000);
+    for (let at = 0; at < 50; at++) memory.of(`once ${at}`, () => 0);
+    expect(memory.size).toBe(0);
   });
 
   test('forgets texts that do not come again, and never keeps a very long one', () => {
     const memory = new TextMemory<number>(20_000);
     let reads = 0;
     const read = () => ++reads;
-    memory.of('once', read);
-    for (let at = 0; at < 50; at++) memory.of(`other ${at}`, () => 0);
-    expect(memory.size).toBeLessThanOrEqual(8);
-    memory.of('once', read);
+    for (let time = 0; time < 3; time++) memory.of('a while', read);
     expect(reads).toBe(2);
-    memory.of(chars(100_000), read);
-    memory.of(chars(100_000), read);
-    expect(reads).toBe(4);
+    for (let at = 0; at < 50; at++) for (const time of [1, 2]) memory.of(`other ${at}`, () => time);
+    expect(memory.size).toBeLessThanOrEqual(8);
+    memory.of('a while', read);
+    expect(reads).toBe(3);
+    for (let time = 0; time < 3; time++) memory.of(chars(100_000), read);
+    expect(reads).toBe(6);
   });
 });
