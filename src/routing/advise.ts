@@ -89,7 +89,8 @@ function timeInstead(other: number, choice: number): string {
 /** Milliseconds as seconds: two decimals below one second, one below a hundred. */
 export function seconds(ms: number): string {
   const decimals = ms < 1000 ? 100 : ms < 100_000 ? 10 : 1;
-  return IN_ENGLISH.format(Math.round((ms / 1000) * decimals) / decimals);
+  const rounded = Math.round((ms / 1000) * decimals) / decimals;
+  return rounded < 1_000 ? `${rounded}` : IN_ENGLISH.format(rounded);
 }
 const IN_ENGLISH = new Intl.NumberFormat('en');
 
