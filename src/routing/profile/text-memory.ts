@@ -43,7 +43,7 @@ export class TextMemory<Reading> {
   }
 
   #cameBefore(text: string): boolean {
-    const hash = Bun.hash.xxHash32(text);
+    const hash = hashOf(text);
     const slot = hash % SEEN;
     if (this.#seen[slot] === hash) return true;
     this.#seen[slot] = hash;
@@ -59,4 +59,17 @@ export class TextMemory<Reading> {
     }
     this.#young.set(text, reading);
   }
+}
+
+/** UTF-16 code units of each end of a text that are hashed: two texts with one hash are only remembered a time too early. */
+const EDGE = 128;
+
+/** A 32-bit hash of a text's length and ends, by the steps of FNV-1a. */
+function hashOf(text: string): number {
+  let hash = text.length;
+  const tail = Math.max(EDGE, text.length - EDGE);
+  for (let at = 0; at < text.length; at = at + 1 === EDGE ? tail : at + 1) {
+    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  }
+  return hash >>> 0;
 }
