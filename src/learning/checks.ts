@@ -113,7 +113,7 @@ function checkVerdict(
   let blamed: Signal | null = null;
   for (const signal of SIGNALS) {
     const weight = weights[signal];
-    if (weight === 0 || (signal !== 'retry' && signals[signal] === undefined)) continue;
+    if (weight < WEIGHT_MIN || (signal !== 'retry' && signals[signal] === undefined)) continue;
     looked |= bitOf(signal);
     worth += rates.of(signal) * weight;
     if (signal !== 'retry') shown += rates.of(signal);

@@ -5,12 +5,15 @@ import { useSignalbox } from '../support/use.ts';
 /** Ways in that a request has beside its path and its key: what is behind its end, what an ID could name, how bytes are packed. */
 const box = useSignalbox({});
 
+/** The longest wait for a connection that the server closes, ms. */
+const PATIENCE_MS = 10_000;
+
 const head = (...lines: readonly string[]): string => `${lines.join('\r\n')}\r\n\r\n`;
 
 /** A whole request that makes a key by this name. */
 function making(name: string): string {
   const body = JSON.stringify({ name });
-  const lines = ['Host: a', `Authorization: Bearer ${box.key}`, 'Content-Type: application/json'];
+  const lines = ['Host: a', `Authorization: Bearer ${box.key}`, 'Content-Type: application/json', 'Connection: close'];
   return `${head('POST /admin/keys HTTP/1.1', ...lines, `Content-Length: ${body.length}`)}${body}`;
 }
 
@@ -41,10 +44,11 @@ const OUTER: Readonly<Record<string, (inner: string) => string>> = {
     `${head('POST /v1/chat/completions HTTP/1.1', 'Host: a', 'Content-Type: text/plain', `Content-Length: ${inner.length}`)}${inner}`,
 };
 
-async function send(text: string): Promise<string> {
+/** What comes within `ms`, or until the server closes the connection. */
+async function send(text: string, ms = 200): Promise<string> {
   const connection = await connect(box.url);
   await connection.write(text);
-  await Promise.race([connection.closed, Bun.sleep(200)]);
+  await Promise.race([connection.closed, Bun.sleep(ms)]);
   connection.close();
   return connection.received;
 }
@@ -53,7 +57,7 @@ test('a request in the body of another is not carried out', async () => {
   const answers = Object.entries(OUTER).map(([name, wrap]) => send(wrap(making(name))));
   for (const answer of await Promise.all(answers)) expect(answer.match(/HTTP\/1\.1 \d/g)?.length ?? 0).toBeLessThan(2);
   // Behind a request that ends where it says, it is one of its own: that would be seen.
-  const alone = await send(`${head('GET /healthz HTTP/1.1', 'Host: a')}${making('seen')}`);
+  const alone = await send(`${head('GET /healthz HTTP/1.1', 'Host: a')}${making('seen')}`, PATIENCE_MS);
   expect(alone.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200']);
   const kept = await (await box.get('/admin/keys')).text();
   expect(kept).toContain('"seen"');
@@ -72,7 +76,9 @@ test('no ID and no path leads to a file or into a statement', async () => {
   ];
   const folders = ['/docs', '/v1/decisions', '/v1/payments', '/admin/keys', '/admin/wallets', '/v1/models'];
   const paths = folders.flatMap((folder) => ids.map((id) => `${folder}/${id}`));
-  const heads = paths.map((path) => send(head(`GET ${path} HTTP/1.1`, 'Host: a', authorization, 'Connection: close')));
+  const heads = paths.map((path) =>
+    send(head(`GET ${path} HTTP/1.1`, 'Host: a', authorization, 'Connection: close'), PATIENCE_MS),
+  );
   const answers = await Promise.all(heads);
   expect(paths.filter((_, at) => !/^HTTP\/1\.1 40[04] /.test(answers[at] ?? ''))).toEqual([]);
   expect(answers.filter((answer) => /devDependencies|SQLITE|no such table/i.test(answer))).toEqual([]);
