@@ -16,6 +16,8 @@ let models: string;
 let chatOnly: string;
 /** Has a balance of one microcredit. */
 let poor: string;
+/** Has a budget of one microcredit a day. */
+let tiny: string;
 /** Has a balance that pays for one request at a time. */
 let modest: string;
 /** May send one request a minute. */
@@ -28,6 +30,7 @@ beforeAll(async () => {
   models = await three.makeKey('--model', 'plain');
   chatOnly = await three.makeKey('--scope', 'chat');
   poor = await three.makeKey();
+  tiny = await three.makeKey('--budget', '0.000001/day');
   modest = await three.makeKey();
   slow = await three.makeKey('--label', 'pace=once');
   await grant(box.data, idOf(poor), 1);
@@ -250,6 +253,11 @@ const cases: readonly Case[] = [
     code: 'insufficient_quota',
     when: 'a recommendation could not be paid either',
     provoke: () => box.post('/v1/route', {}, withKey(poor)),
+  },
+  {
+    code: 'request_exceeds_budget',
+    when: 'the whole budget of a key is too small',
+    provoke: () => chat({}, withKey(tiny)),
   },
   {
     code: 'budget_contended',
