@@ -14,10 +14,8 @@ let box: Signalbox;
 let first: FakeUpstream;
 let models: string;
 let chatOnly: string;
-/** Has a balance of one microcredit. */
-let poor: string;
-/** Has a budget of one microcredit a day. */
-let tiny: string;
+/** They have a balance, or a budget, of one microcredit. */
+let [poor, tiny] = ['', ''];
 /** Has a balance that pays for one request at a time. */
 let modest: string;
 /** May send one request a minute. */
@@ -254,11 +252,7 @@ const cases: readonly Case[] = [
     when: 'a recommendation could not be paid either',
     provoke: () => box.post('/v1/route', {}, withKey(poor)),
   },
-  {
-    code: 'request_exceeds_budget',
-    when: 'the whole budget of a key is too small',
-    provoke: () => chat({}, withKey(tiny)),
-  },
+  { code: 'request_exceeds_budget', when: 'the key has a tiny budget', provoke: () => chat({}, withKey(tiny)) },
   {
     code: 'budget_contended',
     when: 'another request holds what the balance has',
