@@ -11,7 +11,7 @@ export const AbortText = closed(
       },
       examples: ['stops'],
       description:
-        'What it bills of an answer whose connection is closed. Only under `stops` a hold grows with its answer.',
+        'Only under `stops` a hold grows with its answer.',
     }),
     margin_tokens: integer(
       { minimum: 0, maximum: 1_000_000, default: 64 },
@@ -19,12 +19,12 @@ export const AbortText = closed(
     ),
     margin_ms: integer(
       { minimum: 0, maximum: 60_000, default: 250 },
-      'With `stops`: milliseconds until it notices and stops, at the pace of the answer.',
+      'With `stops`: milliseconds until it stops.',
     ),
   },
   {
     description:
-      'What it bills of an answer that the gateway aborts. Default: what the adapter declares, mostly unknown.',
+      'What it bills of an aborted answer. Default: by the adapter, mostly `unknown`.',
   },
 );
 export type AbortText = Static<typeof AbortText>;
