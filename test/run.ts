@@ -2,7 +2,7 @@ import { join } from 'node:path';
 
 /**
  * `npm test [-- files]`: types and Biome beside the tests, in which one core waits for another. The tests' output comes as it
- * is made; that of the checks at the end, where they found something. Ends with 1 when anything failed.
+ * is made; what failed is told once more at the end. Ends with 1 when anything failed.
  */
 const cwd = join(import.meta.dir, '..');
 const checks = Bun.spawn(['npm', 'run', '--silent', 'check'], { cwd, stdout: 'pipe', stderr: 'pipe' });
@@ -13,9 +13,38 @@ const tests = Bun.spawn(
   {
     cwd,
     stdout: 'inherit',
-    stderr: 'inherit',
+    stderr: 'pipe',
   },
 );
+
+/** The most lines of one failure that are told again. */
+const LINES_MAX = 60;
+
+/** Passes the tests' output on, and returns what stood before each `(fail)`: its error, and where. */
+async function failuresIn(output: ReadableStream<Uint8Array>): Promise<readonly string[]> {
+  const failures: string[] = [];
+  const decoder = new TextDecoder();
+  let rest = '';
+  let lines: string[] = [];
+  let isListed = false;
+  for await (const bytes of output) {
+    process.stderr.write(bytes);
+    const whole = (rest + decoder.decode(bytes, { stream: true })).split('\n');
+    rest = whole.pop() ?? '';
+    for (const line of whole) {
+      // Bun ends with a list of failures, without their errors.
+      isListed ||= /^\d+ tests? failed:$/.test(line);
+      if (isListed) continue;
+      lines.push(line);
+      if (line.startsWith('(fail) ')) failures.push(lines.slice(-LINES_MAX).join('\n'));
+      if (/^\((pass|fail|skip|todo)\) /.test(line)) lines = [];
+    }
+  }
+  return failures;
+}
+
+const failures = await failuresIn(tests.stderr);
 const codes = [await checks.exited, await tests.exited];
+if (failures.length > 0) process.stderr.write(`\nWhat failed, once more:\n${failures.join('\n')}\n`);
 if (codes[0] !== 0) process.stderr.write(`\n${(await found).join('')}\nThe checks failed: npm run check\n`);
 process.exit(codes.every((code) => code === 0) ? 0 : 1);

@@ -1,3 +1,4 @@
+import type { AbortBilling } from './abort-billing.ts';
 import type { Budget, LedgerPolicy } from './budget.ts';
 import type { ContentPolicy } from './content.ts';
 import type { Languages } from './language-support.ts';
@@ -109,6 +110,8 @@ export interface Provider {
   readonly passthrough: ReadonlySet<string>;
   /** Its prompt cache: how long an entry lives after its last use, ms, and the least tokens of one. */
   readonly cache: { readonly ttlMs: number; readonly tokensMin: number };
+  /** What it bills of an answer that is aborted. */
+  readonly afterAbort: AbortBilling;
 }
 
 export interface Endpoint {
@@ -119,6 +122,8 @@ export interface Endpoint {
   readonly price: Price;
   /** Bits of `CAPABILITIES`: what the model can do there. */
   readonly capabilities: number;
+  /** What is billed there of an answer that is aborted; absent where that is as its provider bills. */
+  readonly afterAbort?: AbortBilling;
 }
 
 export interface Model {

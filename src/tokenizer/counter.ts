@@ -1,8 +1,10 @@
 import type { Tokenizer } from '../core/tokenizer.ts';
 import type { CountAnswer, CountRequest } from './count-worker.ts';
 
-/** The longest time of a count, loading the vocabulary included, ms. */
+/** The longest time of a count that a request waits for, loading the vocabulary included, ms. */
 const DEADLINE_MS = 1_000;
+/** The longest time of a count that nobody's request waits for, ms. */
+export const PATIENT_COUNT_MS = 30_000;
 /** The most characters of a count, all texts together, so that it does not delay others. */
 const CHARACTERS_MAX = 1_000_000;
 /** After this long an idle worker is ended to free its memory, ms. */
@@ -13,8 +15,11 @@ export interface TokenCounter {
   count(name: Tokenizer, texts: readonly string[]): Promise<number | null>;
 }
 
-/** Counts in one worker, started when needed. Neither keeps the process alive. */
-export function createTokenCounter(onError: (message: string) => void): TokenCounter {
+/**
+ * Counts in one worker, started when needed. Neither keeps the process alive.
+ * @param deadlineMs the longest time of a count
+ */
+export function createTokenCounter(onError: (message: string) => void, deadlineMs = DEADLINE_MS): TokenCounter {
   let worker: Worker | null = null;
   let idle: ReturnType<typeof setTimeout> | undefined;
   let lastId = 0;
@@ -55,13 +60,13 @@ export function createTokenCounter(onError: (message: string) => void): TokenCou
       if (texts.reduce((sum, { length }) => sum + length, 0) > CHARACTERS_MAX) return Promise.resolve(null);
       return new Promise((resolve) => {
         const id = ++lastId;
-        const timer = setTimeout(() => waiting.get(id)?.(null), DEADLINE_MS);
+        const timer = setTimeout(() => waiting.get(id)?.(null), deadlineMs);
         waiting.set(id, (tokens) => {
           clearTimeout(timer);
           waiting.delete(id);
           resolve(tokens);
         });
-        const request: CountRequest = { id, name, texts, until: Date.now() + DEADLINE_MS };
+        const request: CountRequest = { id, name, texts, until: Date.now() + deadlineMs };
         try {
           ensureWorker().postMessage(request);
         } catch (cause) {

@@ -7,7 +7,7 @@ import { compileCheck } from '../../core/validation.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { readRoute } from '../../surface/openai-chat/read-body.ts';
 import { readRouteRequest } from '../../surface/openai-chat/reader.ts';
-import { createTokenCounter, type TokenCounter } from '../../tokenizer/counter.ts';
+import { createTokenCounter, PATIENT_COUNT_MS, type TokenCounter } from '../../tokenizer/counter.ts';
 import {
   isRefused,
   isSame,
@@ -81,7 +81,7 @@ export interface ComparedRequests {
 
 /** Decides every request of a file, or of the standard input, by both policies. Throws UsageError that names file and line. */
 export async function compareRequests(file: string, a: Side, b: Side): Promise<ComparedRequests> {
-  const counter = createTokenCounter(() => {});
+  const counter = createTokenCounter(() => {}, PATIENT_COUNT_MS);
   const different: DifferentRequest[] = [];
   const moves = new Map<string, Move>();
   let leftOut = 0;

@@ -9,7 +9,7 @@ import { routeFacts } from '../../routing/facts.ts';
 import { type OnRuleFailure, withRules } from '../../routing/rules.ts';
 import { textsOf } from '../../routing/texts.ts';
 import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
-import { createTokenCounter, type TokenCounter } from '../../tokenizer/counter.ts';
+import { createTokenCounter, PATIENT_COUNT_MS, type TokenCounter } from '../../tokenizer/counter.ts';
 
 /** The ID and seed of a decision without a record: the same inputs always give the same decision. */
 export const UNNAMED = { id: 0, seed: '0000000000000000' } as const;
@@ -59,7 +59,7 @@ export async function exactFacts(
   hypothetical: HypotheticalRequest,
   runtime: Runtime,
   onFailure: OnRuleFailure = () => {},
-  counter: TokenCounter = createTokenCounter(() => {}),
+  counter: TokenCounter = createTokenCounter(() => {}, PATIENT_COUNT_MS),
 ): Promise<Facts> {
   const { conversation, routing } = hypothetical.request;
   checkRequest(hypothetical.request, runtime.snapshot.gateway);
