@@ -5,7 +5,7 @@ import { isPlausible } from '../core/usage.ts';
 import type { ExtendOp, LedgerBooks, LedgerOp, PostOp, SettleOp } from '../store/books.ts';
 import type { Write } from '../store/store.ts';
 import type { Account } from './accounts.ts';
-import type { DrawnFund } from './drawn-fund.ts';
+import { type DrawnFund, mayCap } from './drawn-fund.ts';
 import type { LedgerNotifier } from './notifier.ts';
 import type { Deposit, EntryLine, Settlement } from './rules/entry.ts';
 import {
@@ -110,22 +110,27 @@ export class ReservationHold implements Links<ReservationHold> {
   }
 
   /**
-   * Reserves `by` more; durable before it resolves. A raise waits for no money. One at a time.
+   * Reserves `by` more, or what is free of it from `least` on; durable before it resolves. A raise waits for no money. One at a
+   * time.
    *
+   * @param least microcredits; only where all funds cap outputs
    * @returns false when the limit or a fund forbids it or the hold was settled
    * @throws StoreError, by rejecting, when it could not be written: then nothing more is reserved
    */
-  async raise(by: Microcredits): Promise<boolean> {
+  async raise(by: Microcredits, least: Microcredits = by): Promise<boolean> {
     if (this.#isRaising) throw new Error('a hold is raised by one attempt at a time');
     if (!raise(this.#reservation, by)) return false;
     if (by === 0) return true;
     this.#isRaising = true;
     try {
-      const op: ExtendOp = { kind: 'extend', id: this.id, step: ++this.#steps, at: this.#tools.now(), amounts: [by] };
+      const { id, funds } = this;
+      const step = ++this.#steps;
+      const from = mayCap(funds) ? least : by;
+      const op: ExtendOp = { kind: 'extend', id, step, at: this.#tools.now(), amounts: [by], least: from };
       const [result] = await this.#tools.books.apply([op]);
       if (result?.kind !== 'granted') return false;
       // The request may have ended meanwhile. A closed reservation stays closed.
-      const raised = raise(this.#reservation, by);
+      const raised = raise(this.#reservation, result.amount);
       if (raised) this.#reservation = raised;
       return raised !== null;
     } finally {
