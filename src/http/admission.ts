@@ -9,7 +9,7 @@ import type { FundingSource } from '../gateway/funding.ts';
 import type { Admission, RequestContext } from '../gateway/request-context.ts';
 import type { KeyHeader } from '../surface/surface.ts';
 import { callerAddress, type Peers } from './address.ts';
-import { bytesAtOnce, tooLarge } from './body-reading.ts';
+import { tooLarge } from './body-reading.ts';
 import type { PreflightRefusals } from './cors.ts';
 import { AUTHORIZATION, credentialsIn, pathOf, type RouteEntry, type RouteTable } from './routes.ts';
 import { nothingAt, printable } from './unknown-path.ts';
@@ -121,7 +121,7 @@ function counted(
   // Looked up now where it is needed later: by then the connection can be gone.
   const address = caller ? null : callerAddress(request, peers, admission.trustedProxies);
   const who = caller?.keyId ?? address ?? '';
-  const bytes = bytesAtOnce(bodyBytes);
+  const bytes = gate.bytesAtOnce(admission, bodyBytes);
   gate.check(admission, who, bytes);
   const count = (counted: Caller) =>
     limiter.admit(

@@ -2,16 +2,11 @@ import type { GatePlace } from '../access/limits/gate.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { LinkedSet, type Links } from '../core/linked-set.ts';
 
-/** The time for a body, and the bytes that arrived for each further second. */
+/** The time for a body, and the bytes for each further second: those that arrived, or all of one that is read at once. */
 const READ_MS = 10_000;
 const BYTES_PER_SECOND = 65_536;
-/** A body that announces no more takes its room at once, and is read in one piece. */
-const SMALL_BYTES = 65_536;
 /** The interval of looks at the bodies that are being read. */
 const LOOK_MS = 250;
-
-/** Returns the bytes that a body takes room for before it arrives. */
-export const bytesAtOnce = (announced: number): number => (announced <= SMALL_BYTES ? announced : 0);
 
 /** Reads bodies. One timer looks at all that are open: a timer for each costs more than to read a small body. */
 export class BodyReader {
@@ -31,15 +26,14 @@ export class BodyReader {
 
   /**
    * Reads the text of a body, within `bytesMax` bytes and in time. Its bytes take room at the request's place in the gate.
-   * @param announced bytes by its `content-length`; 0 for none
+   * @param atOnce bytes of a body that has its room, and is read in one piece; 0 for one that takes room as it arrives
    * @throws SignalboxError 413, 408, 503, or 400 for a body that is cut off
    */
-  text(request: Request, announced: number, bytesMax: number, place: GatePlace | null): Promise<string> | string {
-    const isSmall = bytesAtOnce(announced) > 0;
-    if (!isSmall && !request.body) return '';
-    const reading = new BodyReading(this.#open, this.#clock(), bytesMax, place);
+  text(request: Request, atOnce: number, bytesMax: number, place: GatePlace | null): Promise<string> | string {
+    if (atOnce === 0 && !request.body) return '';
+    const reading = new BodyReading(this.#open, this.#clock(), atOnce, bytesMax, place);
     this.#timer ??= this.#watch();
-    return reading.textOf(isSmall ? request.text() : textInPieces(request, reading));
+    return reading.textOf(atOnce > 0 ? request.text() : textInPieces(request, reading));
   }
 
   #watch(): ReturnType<typeof setInterval> {
@@ -75,13 +69,15 @@ class BodyReading implements Links<BodyReading> {
   readonly #place: GatePlace | null;
   /** ms on the reader's clock. */
   readonly #since: number;
-  #bytes = 0;
+  #bytes: number;
   #isOver = false;
   #reject: (error: SignalboxError) => void = () => {};
 
-  constructor(open: LinkedSet<BodyReading>, since: number, bytesMax: number, place: GatePlace | null) {
+  /** @param bytes those that count before they arrive */
+  constructor(open: LinkedSet<BodyReading>, since: number, bytes: number, bytesMax: number, place: GatePlace | null) {
     this.#open = open;
     this.#since = since;
+    this.#bytes = bytes;
     this.#bytesMax = bytesMax;
     this.#place = place;
   }
@@ -122,7 +118,7 @@ class BodyReading implements Links<BodyReading> {
 
   /** Whether its time is over. */
   isLate(now: number): boolean {
-    return now - this.#since >= READ_MS + (this.#bytes * 1_000) / BYTES_PER_SECOND;
+    return now - this.#since >= READ_MS + 1_000 * Math.floor(this.#bytes / BYTES_PER_SECOND);
   }
 
   #end(): void {

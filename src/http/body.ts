@@ -24,7 +24,8 @@ export async function readBody(
 ): Promise<unknown> {
   const turn = context.awaitTurn();
   if (turn) await turn;
-  const text = await reader.text(request, context.bodyBytes, bytesMax, context.place);
+  const { place } = context;
+  const text = await reader.text(request, place?.bytesAtOnce ?? 0, bytesMax, place);
   if (request.headers.has('idempotency-key')) context.bodyHash = hash('sha256', text, 'buffer');
   checkJsonLimits(text, valuesMax);
   try {

@@ -27,9 +27,9 @@ export class BudgetFund implements DrawnFund {
 
   /** @param windowsId tells the funds of a budget from those of the same budget counted anew */
   constructor(windowsId: number, budget: Budget, { starts, ends }: Window, subject: string, opening: Microcredits) {
-    const { name, definition, limit, limits } = budget;
+    const { name, definition, window, limit, limits } = budget;
     this.key = `${windowsId}/${starts}/${subject}`;
-    this.title = { kind: 'budget', name, subject, definition, starts, ends };
+    this.title = { kind: 'budget', name, subject, definition, window, starts, ends };
     this.limit = limits?.get(subject) ?? limit;
     this.opening = opening;
     this.#windowsId = windowsId;

@@ -5,6 +5,7 @@ import { connect, type RawConnection } from '../support/raw-http.ts';
 
 const READ_MS = 10_000;
 const BYTES_MAX = 1_000_000;
+const AT_ONCE_MAX = 70_000;
 
 let now = 0;
 const reader = new BodyReader(() => now);
@@ -14,7 +15,8 @@ const server = Bun.serve({
   hostname: '127.0.0.1',
   async fetch(request) {
     const announced = Number(request.headers.get('content-length') ?? 0);
-    const text = await Promise.resolve(reader.text(request, announced, BYTES_MAX, null)).catch((error: Error) => error);
+    const atOnce = announced <= AT_ONCE_MAX ? announced : 0;
+    const text = await Promise.resolve(reader.text(request, atOnce, BYTES_MAX, null)).catch((error: Error) => error);
     read.push(text);
     return new Response(String(text));
   },
@@ -78,6 +80,19 @@ describe('bodies', () => {
     await waitFor(() => read.length === 1);
     expect(read).toEqual([`${' '.repeat(bytes)}!`]);
     expect(reader.size).toBe(0);
+  });
+
+  test('read in one piece may take a second more for each 64 KiB that they announce', async () => {
+    read.length = 0;
+    await send('content-length: 66000', '{');
+    await waitFor(() => reader.size === 1);
+    now += READ_MS + 999;
+    // Two looks.
+    await Bun.sleep(600);
+    expect(read).toEqual([]);
+    now += 1;
+    await waitFor(() => read.length === 1);
+    expect(String(read)).toBe('SignalboxError: The body arrived too slowly.');
   });
 
   test('that are cut off end with their connection', async () => {

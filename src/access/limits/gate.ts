@@ -10,6 +10,10 @@ const RETRY_SPREAD_MS = 1_000;
 /** A body below this rate, on average after its first second, is slow and gives way to others. */
 const SLOW_BYTES_PER_SECOND = 65_536;
 const SLOW_AFTER_MS = 1_000;
+/** A body that announces no more takes its room at once, and is then read in one piece: half the cost of pieces. */
+const SMALL_BYTES = 65_536;
+/** The same while places and room are plenty, so that nobody has to give way. */
+const MEDIUM_BYTES = 1_048_576;
 /** The share of the places that is kept for callers who hold less than it. */
 const RESERVE = 0.1;
 
@@ -45,6 +49,12 @@ export class Gate {
     return this.#room.bytes;
   }
 
+  /** Returns the bytes of a body that take room before they arrive: all of it, or none. @param announced 0 for unknown */
+  bytesAtOnce({ concurrencyMax, bodiesBytesMax }: Bounds, announced: number): number {
+    const isPlenty = 2 * this.#inside < concurrencyMax && 2 * (this.#room.bytes + announced) <= bodiesBytesMax;
+    return announced <= (isPlenty ? MEDIUM_BYTES : SMALL_BYTES) ? announced : 0;
+  }
+
   /**
    * Checks whether `enter` would succeed. Changes nothing.
    * @throws SignalboxError `overloaded` without a place, or without room for `bytes` of a body, where no slow body
@@ -57,7 +67,7 @@ export class Gate {
   }
 
   /**
-   * Takes a place, or one in the line, with room for `bytes` of a caller's body. Leave it in any case.
+   * Takes a place, or one in the line, with room for `bytes` of a caller's body, by `bytesAtOnce`. Leave it in any case.
    * @throws SignalboxError `overloaded`, as `check` does.
    */
   enter(bounds: Bounds, caller: string, bytes: number): GatePlace {
@@ -69,7 +79,7 @@ export class Gate {
     if (!isFree && this.#line.size >= bounds.queueMax) throw overloaded();
     const room = this.#room.hold(caller);
     if (!this.#takeRoom(room, caller, bytes, bounds)) throw overloaded();
-    const place = new GatePlace(this, caller, room);
+    const place = new GatePlace(this, caller, room, bytes);
     if (isFree) this.#admit(place);
     else {
       this.#line.add(place);
@@ -183,6 +193,8 @@ export class GatePlace {
   readonly caller: string;
   /** The bytes of its body. For the gate. */
   readonly room: ByteHold;
+  /** The bytes that took room before they arrived. */
+  readonly bytesAtOnce: number;
   readonly #gate: Gate;
   #isLeft = false;
   #turn: { readonly promise: Promise<void>; resolve(): void; reject(error: SignalboxError): void } | null = null;
@@ -190,10 +202,11 @@ export class GatePlace {
   #readSince = 0;
   #body: OpenBody | null = null;
 
-  constructor(gate: Gate, caller: string, room: ByteHold) {
+  constructor(gate: Gate, caller: string, room: ByteHold, bytesAtOnce: number) {
     this.#gate = gate;
     this.caller = caller;
     this.room = room;
+    this.bytesAtOnce = bytesAtOnce;
   }
 
   /** Null once the request may go on; else resolves when it may, or rejects with SignalboxError `overloaded`. */
@@ -230,7 +243,7 @@ export class GatePlace {
     this.#gate.reads(this, false);
   }
 
-  /** For the gate. The rate of its body, a small one taken to have arrived; infinite in its first second. */
+  /** For the gate. The rate of its body, one at once taken to have arrived; infinite in its first second. */
   bytesPerSecond(now: number): number {
     const ms = now - this.#readSince;
     return ms < SLOW_AFTER_MS ? Number.POSITIVE_INFINITY : (this.room.bytes * 1_000) / ms;

@@ -1,3 +1,4 @@
+import type { WindowKind } from '../../core/budget.ts';
 import type { Microcredits } from '../../core/credits.ts';
 
 /** The name of a fund, and its window. */
@@ -9,6 +10,8 @@ export interface FundTitle {
   readonly subject: string;
   /** The budget's conditions and window as text; see Budget. Empty for a balance. */
   readonly definition: string;
+  /** The kind of a budget's windows; absent for a balance. */
+  readonly window?: WindowKind;
   /** Milliseconds since 1970. */
   readonly starts: number;
   /** Milliseconds since 1970; Infinity for one that never ends. */

@@ -170,6 +170,25 @@ describe('bodies', () => {
     expect(gate.bytes).toBe(0);
   });
 
+  test('of 64 KiB take their room at once, and of 1 MiB while half of the places and of the room are free', () => {
+    const SMALL = 65_536;
+    const MEDIUM = 1_048_576;
+    const four = { ...bounds(4, 0), bodiesBytesMax: 4 * MEDIUM };
+    const gate = new Gate();
+    const sizes = () => [SMALL, SMALL + 1, MEDIUM, MEDIUM + 1].map((bytes) => gate.bytesAtOnce(four, bytes));
+    expect(sizes()).toEqual([SMALL, SMALL + 1, MEDIUM, 0]);
+    const first = gate.enter(four, 'a', MEDIUM);
+    expect(sizes()).toEqual([SMALL, SMALL + 1, MEDIUM, 0]);
+    first.grow(1);
+    expect(sizes()).toEqual([SMALL, SMALL + 1, 0, 0]);
+    first.leave();
+    const second = gate.enter(four, 'a', 0);
+    gate.enter(four, 'b', 0);
+    expect(sizes()).toEqual([SMALL, 0, 0, 0]);
+    second.leave();
+    expect(sizes()).toEqual([SMALL, SMALL + 1, MEDIUM, 0]);
+  });
+
   test('larger than all of it come in alone, at once or piece by piece', () => {
     const gate = new Gate();
     const large = gate.enter(few, 'a', 5_000);
