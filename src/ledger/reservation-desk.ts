@@ -50,9 +50,9 @@ export class ReservationDesk {
 
   /** @param openSettlement collects the operations of the settlement in progress */
   constructor(options: ReservationDeskOptions, openSettlement: HoldTools['openSettlement']) {
-    const { books, now, notifier } = options;
+    const { books, now, notifier, contention } = options;
     this.#options = options;
-    this.#tools = { books, now, notifier, openSettlement, closed: (hold) => this.#holds.remove(hold) };
+    this.#tools = { books, now, notifier, contention, openSettlement, closed: (hold) => this.#holds.remove(hold) };
   }
 
   hold(request: ReservationRequest, account: Account): Promise<Hold | FundShortage> {
@@ -130,7 +130,7 @@ export class ReservationDesk {
       sent = send(money, drawn);
       return null;
     };
-    const obstacle = await contention.wait(blocked, waitMs, attempt, signal);
+    const obstacle = await contention.wait(blocked, { waitMs, attempt, signal });
     if (obstacle) return shortage(obstacle, leastOf(request, funds.of(account, timeOfId(id))));
     if (sent === null) throw new Error('an attempt that succeeded sent nothing');
     return sent;
