@@ -1,4 +1,5 @@
 import {
+  type AbortBilling,
   defineProvider,
   type ModelSettings,
   type Pause,
@@ -12,6 +13,9 @@ import { estimateUsage, fitTokens } from './simulated/tokens.ts';
 /** Characters of a streamed piece: about a token. */
 const PIECE = 4;
 
+/** It writes nothing that is not read, a piece at a time. */
+const STOPS: AbortBilling = { bills: 'stops', marginTokens: 16, marginMs: 100 };
+
 /**
  * Models that answer in this process, without a provider: for a first try, demonstrations and tests. Deterministic, at
  * the catalog's speed.
@@ -24,7 +28,7 @@ export const simulated = defineProvider({
     {},
     { additionalProperties: false, description: 'Answers in this process, offline: for a first try and for tests.' },
   ),
-  prepare: () => ({ kind: 'in-process', answer: play, dropped }),
+  prepare: () => ({ kind: 'in-process', answer: play, dropped, afterAbort: STOPS }),
 });
 
 /** Fields that a simulated answer ignores. */

@@ -2,6 +2,7 @@
  * All that a plugin may import, published as `signalbox/plugin`.
  */
 export { Type } from '@sinclair/typebox';
+export type { AbortBilling } from '../core/abort-billing.ts';
 export { CAPABILITY_NAMES, type Capability } from '../core/capability.ts';
 export type {
   AnswerFormat,

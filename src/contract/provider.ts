@@ -1,4 +1,5 @@
 import type { Static, TObject } from '@sinclair/typebox';
+import type { AbortBilling } from '../core/abort-billing.ts';
 import type { Capability } from '../core/capability.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { ProviderFailure, StreamPart } from './parts.ts';
@@ -145,6 +146,11 @@ export type PreparedProvider = (WireAdapter | InProcessAdapter) & {
    * @param upstream the provider's own name of the model
    */
   lacks?(model: ModelTraits, upstream: string): readonly Capability[];
+  /**
+   * What the service bills of an answer that the gateway aborts; `unknown` if left out. Declare `stops` only for a service that
+   * says so: the money of an answer is then set aside as it is written, and a service that bills more is paid by the operator.
+   */
+  readonly afterAbort?: AbortBilling;
 };
 
 export interface ProviderPlugin<Settings extends TObject = TObject> {

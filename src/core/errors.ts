@@ -47,7 +47,11 @@ export const ERRORS = {
   model_not_found: invalid(404, 'No model or selector has this name.'),
   insufficient_quota: spec('insufficient_quota', false)(
     402,
-    'A budget or balance cannot cover the most that the request can cost. `details` names it and says when it renews. Where a payment would help, the header `PAYMENT-REQUIRED` says how to pay.',
+    'A budget or balance cannot cover the request before it renews. `details` has its figures, and says when that is. Where a payment would help, the header `PAYMENT-REQUIRED` says how to pay.',
+  ),
+  request_exceeds_budget: spec('insufficient_quota', false)(
+    402,
+    'The request costs more than the whole limit of a budget, so it never fits. Ask for less output, or shorten the prompt.',
   ),
   payment_required: unpaid(
     402,

@@ -1,3 +1,4 @@
+import type { AbortBilling } from './abort-billing.ts';
 import type { Budget, LedgerPolicy } from './budget.ts';
 import type { ContentPolicy } from './content.ts';
 import type { Languages } from './language-support.ts';
@@ -46,6 +47,8 @@ export interface PolicySnapshot {
   readonly content: ContentPolicy | null;
   readonly constraints: readonly Constraint[];
   readonly preferences: readonly Preference[];
+  /** Whether a decision for a model named by the caller depends on what its prompt asks for, beyond the request's own terms. */
+  readonly namedModelsReadIntent: boolean;
   readonly budgets: readonly Budget[];
   readonly rateLimits: readonly RateLimit[];
   readonly ledger: LedgerPolicy;
@@ -109,6 +112,8 @@ export interface Provider {
   readonly passthrough: ReadonlySet<string>;
   /** Its prompt cache: how long an entry lives after its last use, ms, and the least tokens of one. */
   readonly cache: { readonly ttlMs: number; readonly tokensMin: number };
+  /** What it bills of an answer that is aborted. */
+  readonly afterAbort: AbortBilling;
 }
 
 export interface Endpoint {
@@ -119,6 +124,8 @@ export interface Endpoint {
   readonly price: Price;
   /** Bits of `CAPABILITIES`: what the model can do there. */
   readonly capabilities: number;
+  /** What is billed there of an answer that is aborted; absent where that is as its provider bills. */
+  readonly afterAbort?: AbortBilling;
 }
 
 export interface Model {

@@ -1,7 +1,7 @@
 import type { Caller } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
-import { SignalboxError } from '../core/errors.ts';
+import { type ErrorCode, SignalboxError } from '../core/errors.ts';
 import type { FundShortage } from '../ledger/standing.ts';
 import type { Gateway } from './gateway.ts';
 
@@ -25,9 +25,9 @@ export function shortageError(
     reserved_credits: toCredits(shortage.held),
     limit_credits: toCredits(shortage.limit),
   });
-  const { why, needed, limit, spent, held } = shortage;
+  const { kind, why, name, subject, window, needed, limit, spent, held } = shortage;
   const details = {
-    ...(shortage.kind === 'budget' ? { budget: shortage.name, subject: shortage.subject } : { balance: shortage.name }),
+    ...(kind === 'budget' ? { budget: name, subject, window } : { balance: name }),
     limit_credits: toCredits(limit),
     spent_credits: toCredits(spent),
     reserved_credits: toCredits(held),
@@ -35,6 +35,11 @@ export function shortageError(
     renews_at: shortage.renewsAt === null ? null : iso(shortage.renewsAt),
   };
   const cost = `This request could cost ${credits(needed)}; a lower limit on its output lowers that.`;
+  // A balance has no whole limit: it grows with every grant.
+  if (kind === 'budget' && needed > limit) {
+    const never = `The budget \`${name}\` is ${credits(limit)} in all, so this request never fits.`;
+    return new SignalboxError('request_exceeds_budget', `${never} ${cost}`, { details });
+  }
   if (why === 'exhausted') return new SignalboxError('insufficient_quota', `${stateOf(shortage)} ${cost}`, { details });
   const busy = `Requests in progress have reserved ${credits(held)}, which leaves ${credits(limit - spent - held)}.`;
   return new SignalboxError('budget_contended', `${stateOf(shortage)} ${busy} ${cost}`, {
@@ -42,6 +47,10 @@ export function shortageError(
     retryAfterMs: CONTENDED_RETRY_MS,
   });
 }
+
+/** The errors of requests that no waiting makes affordable. */
+export const isShortageCode = (code: ErrorCode): boolean =>
+  code === 'insufficient_quota' || code === 'request_exceeds_budget';
 
 /** Describes the fund that is short. */
 function stateOf({ kind, name, subject, limit, spent, renewsAt }: FundShortage): string {

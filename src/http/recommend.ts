@@ -48,6 +48,7 @@ export const recommendRoutes = ({ gateway, contextOf, bodyOf }: RouteServices) =
         'context_length_exceeded',
         'no_eligible_model',
         'insufficient_quota',
+        'request_exceeds_budget',
         'no_healthy_model',
         'agent_wallet_mismatch',
       ],

@@ -23,6 +23,7 @@ const SURFACE_ERRORS: readonly ErrorCode[] = [
   'no_eligible_model',
   'no_healthy_model',
   'insufficient_quota',
+  'request_exceeds_budget',
   ...FUNDING_ERRORS,
   'budget_contended',
   'upstream_rejected_request',

@@ -5,7 +5,7 @@ import type { FundBlock, FundStanding, FundTitle } from './rules/fund.ts';
 /** The reason why a request cannot be paid: the fund that lacks money, and its figures. Amounts are microcredits. */
 export interface FundShortage
   extends Pick<FundBlock, 'why'>,
-    Pick<FundTitle, 'kind' | 'name' | 'subject'>,
+    Pick<FundTitle, 'kind' | 'name' | 'subject' | 'window'>,
     Pick<FundStanding, 'limit' | 'spent' | 'held'> {
   /** The greatest cost of the request. */
   readonly needed: Microcredits;
@@ -27,23 +27,37 @@ export interface AvailableFunds {
 
 /** @param standings the figures of `funds`, in their order */
 export function standingOf(funds: readonly DrawnFund[], standings: readonly FundStanding[]): AvailableFunds {
-  const downgrading = standings.filter((_, at) => funds[at]!.downgrades);
+  const downgrading = standings.filter((_, at) => funds[at]!.onExhausted === 'downgrade');
   const least = (amounts: readonly Microcredits[]) => (amounts.length === 0 ? null : Math.min(...amounts));
   return {
     free: least(downgrading.map(({ free }) => free)),
     unspent: least(downgrading.map(({ unspent }) => unspent)),
     room: Math.min(...standings.map(({ free }) => free)),
     shortFor: (amount) => {
-      const fund = standings.find(({ unspent }) => amount > unspent);
+      // A renewal helps with a spent fund, and never with a limit that is too low.
+      const fund =
+        standings.find(({ limit, title }) => title.kind === 'budget' && amount > limit) ??
+        standings.find(({ unspent }) => amount > unspent);
       return fund ? shortage({ fund, why: 'exhausted' }, amount) : null;
     },
   };
 }
 
 export function shortage({ fund, why }: FundBlock, needed: Microcredits): FundShortage {
-  const { kind, name, subject, ends } = fund.title;
+  const { kind, name, subject, window, ends } = fund.title;
   const { limit, spent, held } = fund;
-  return { why, kind, name, subject, limit, spent, held, needed, renewsAt: Number.isFinite(ends) ? ends : null };
+  return {
+    why,
+    kind,
+    name,
+    subject,
+    window,
+    limit,
+    spent,
+    held,
+    needed,
+    renewsAt: Number.isFinite(ends) ? ends : null,
+  };
 }
 
 /** Whether a reservation ended in a shortage, not in a hold. */

@@ -1,5 +1,7 @@
 import type { PreparedProvider, ProviderPlugin, ProviderPreset } from '../contract/provider.ts';
+import { type AbortBilling, UNKNOWN_BILLING } from '../core/abort-billing.ts';
 import type { Provider } from '../core/snapshot.ts';
+import { readAbortBilling } from './abort-billing.ts';
 import { ADDRESS, normalUrl, refuseForbidden, reportNoAddress } from './addresses.ts';
 import { checkOptions, validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
@@ -70,6 +72,7 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
       ttlMs: stated('cache_ttl_s', data.cache_ttl_s, cache?.ttlS) * 1000,
       tokensMin: stated('cache_min_tokens', data.cache_min_tokens, cache?.tokensMin),
     },
+    afterAbort: readAbortBilling(data.after_abort) ?? adapter.afterAbort ?? UNKNOWN_BILLING,
   };
   return { ...state, provider, unset, lacks: adapter?.lacks };
 }
@@ -77,6 +80,7 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
 interface AdapterSetup extends Pick<ProviderSetup, 'lacks'> {
   readonly name: string;
   readonly settings: Readonly<Record<string, unknown>>;
+  readonly afterAbort?: AbortBilling;
 }
 
 /** Checks the adapter's settings, and that it has an address if it needs one. */
@@ -104,7 +108,7 @@ function prepareAdapter(
       hint: `adapter \`${plugin.name}\` calls a service and needs its address`,
     });
   }
-  return { name: plugin.name, settings, lacks: prepared.lacks?.bind(prepared) };
+  return { name: plugin.name, settings, lacks: prepared.lacks?.bind(prepared), afterAbort: prepared.afterAbort };
 }
 
 function prepare(plugin: ProviderPlugin, settings: Readonly<Record<string, unknown>>): PreparedProvider | Error {

@@ -2,6 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { CAPABILITY_NAMES, MODEL_CAPABILITIES } from '../core/capability.ts';
 import { OPERATION_NAMES } from '../core/operation.ts';
 import { TOKENIZERS } from '../core/tokenizer.ts';
+import { AbortText } from './schema-abort.ts';
 import {
   boolean,
   closed,
@@ -80,7 +81,7 @@ const ENDPOINT = {
 };
 
 export const EndpointText = closed(
-  { ...ENDPOINT, price: Type.Optional(PriceText) },
+  { ...ENDPOINT, price: Type.Optional(PriceText), after_abort: Type.Optional(AbortText) },
   { description: "A place that serves the model. Its own price replaces the model's, whole." },
 );
 

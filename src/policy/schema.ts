@@ -1,4 +1,5 @@
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
+import { AbortText } from './schema-abort.ts';
 import { BudgetText, LedgerText } from './schema-budgets.ts';
 import { CaseText } from './schema-case.ts';
 import { LearningText } from './schema-learning.ts';
@@ -98,6 +99,7 @@ export const ProviderText = closed(
       { minimum: 1, maximum: 10_000_000, default: 1024 },
       'Tokens of the shortest prompt that it caches.',
     ),
+    after_abort: Type.Optional(AbortText),
     serve: oneOfExplained({
       means: { always: 'Beside all others.', when_alone: 'Only while no other provider can serve anything.' },
       default: 'always',

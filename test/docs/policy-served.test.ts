@@ -92,7 +92,7 @@ describe('a server with the policy of docs/policies/guide.md', () => {
       max_tokens: 128_000,
       messages: [{ role: 'user', content: 'Why is the sky blue?' }],
     };
-    expect(await expectError(await chat(team.key, dear), 'insufficient_quota')).toMatchObject({
+    expect(await expectError(await chat(team.key, dear), 'request_exceeds_budget')).toMatchObject({
       details: { budget: 'team-month', subject: 'billing', limit_credits: 5000 },
     });
     expect(await served(nobody.key, dear)).toEqual(['gpt-6-astra', 'openai']);

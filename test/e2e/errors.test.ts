@@ -14,8 +14,8 @@ let box: Signalbox;
 let first: FakeUpstream;
 let models: string;
 let chatOnly: string;
-/** Has a balance of one microcredit. */
-let poor: string;
+/** They have a balance, or a budget, of one microcredit. */
+let [poor, tiny] = ['', ''];
 /** Has a balance that pays for one request at a time. */
 let modest: string;
 /** May send one request a minute. */
@@ -28,6 +28,7 @@ beforeAll(async () => {
   models = await three.makeKey('--model', 'plain');
   chatOnly = await three.makeKey('--scope', 'chat');
   poor = await three.makeKey();
+  tiny = await three.makeKey('--budget', '0.000001/day');
   modest = await three.makeKey();
   slow = await three.makeKey('--label', 'pace=once');
   await grant(box.data, idOf(poor), 1);
@@ -251,6 +252,7 @@ const cases: readonly Case[] = [
     when: 'a recommendation could not be paid either',
     provoke: () => box.post('/v1/route', {}, withKey(poor)),
   },
+  { code: 'request_exceeds_budget', when: 'the key has a tiny budget', provoke: () => chat({}, withKey(tiny)) },
   {
     code: 'budget_contended',
     when: 'another request holds what the balance has',

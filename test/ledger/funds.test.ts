@@ -33,6 +33,15 @@ describe('what funds allow', () => {
     expect(opened.ledger.standing(caller(), 'auto')).toBeNull();
   });
 
+  ledgerTest('a limit that is too low as a whole is named before a budget that is only spent', async (folder) => {
+    const budgets = [budget(100, { name: 'spent' }), budget(40, { name: 'low' })];
+    const opened = await folder.open({ terms: terms(...budgets) });
+    await spent(opened, 30);
+    const standing = opened.ledger.standing(caller(), 'auto');
+    expect(standing?.shortFor(75)).toMatchObject({ name: 'low', limit: 40 });
+    expect(standing?.shortFor(35)).toMatchObject({ name: 'low', spent: 30 });
+  });
+
   ledgerTest('exhausted is what no release can help; contended is what open reservations hold', async (folder) => {
     const opened = await folder.open({ terms: terms(budget(100, { window: 'day' })) });
     await spent(opened, 50);
@@ -43,6 +52,7 @@ describe('what funds allow', () => {
       kind: 'budget',
       name: 'all',
       subject: '',
+      window: 'day',
       limit: 100,
       spent: 50,
       held: 30,

@@ -29,6 +29,7 @@ describe('a preset', () => {
       apiKeyEnv: 'GROQ_API_KEY',
       passthrough: new Set(['reasoning_format']),
       cache: { ttlMs: 7_000, tokensMin: 8 },
+      afterAbort: { bills: 'unknown' },
     });
   });
 

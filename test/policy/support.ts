@@ -72,7 +72,11 @@ const providers: ProviderPlugin[] = [
     name: 'simulated',
     status,
     settings: Type.Object({}),
-    prepare: () => ({ kind: 'in-process', answer: unused }),
+    prepare: () => ({
+      kind: 'in-process',
+      answer: unused,
+      afterAbort: { bills: 'stops', marginTokens: 16, marginMs: 100 },
+    }),
   }),
   defineProvider({
     contract: 2,

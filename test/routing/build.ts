@@ -129,6 +129,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
     content: null,
     constraints: [],
     preferences: [],
+    namedModelsReadIntent: true,
     budgets: [],
     rateLimits: [],
     ledger: { contentionWaitMs: 2000, onCrash: 'charge' },
@@ -176,7 +177,7 @@ export function facts(more: Partial<Facts> = {}): Facts {
 /** A provider without an address, except for these settings. */
 export const providerNamed = (name: string, more: Partial<Provider> = {}): Provider => ({
   ...{ name, adapter: 'openai-compatible', settings: {}, baseUrl: null, allowPrivateNetwork: false, apiKeyEnv: null },
-  ...{ passthrough: new Set(), cache: { ttlMs: 0, tokensMin: 0 } },
+  ...{ passthrough: new Set(), cache: { ttlMs: 0, tokensMin: 0 }, afterAbort: { bills: 'unknown' } },
   ...more,
 });
 

@@ -18,6 +18,7 @@ export const CONTRACT = {
   context_length_exceeded: [400, 'invalid_request_error', 'context_length_exceeded', false],
   upstream_rejected_request: [400, 'invalid_request_error', 'upstream_rejected_request', false],
   insufficient_quota: [402, 'insufficient_quota', 'insufficient_quota', false],
+  request_exceeds_budget: [402, 'insufficient_quota', 'request_exceeds_budget', false],
   payment_required: [402, 'payment_required', 'payment_required', false],
   payment_invalid: [402, 'payment_required', 'payment_invalid', false],
   agent_wallet_mismatch: [403, 'permission_error', 'agent_wallet_mismatch', false],

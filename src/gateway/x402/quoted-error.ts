@@ -6,6 +6,7 @@ import { PaymentRefused } from '../../payments/payments.ts';
 import { unsettledError } from '../../payments/refusals.ts';
 import { decideChat } from '../decide.ts';
 import type { FundingRequest } from '../funding.ts';
+import { isShortageCode } from '../shortage.ts';
 import type { X402Gateway } from './gateway.ts';
 import { callerOf, type PayerContext } from './payer.ts';
 import { base64Json } from './payment-headers.ts';
@@ -102,10 +103,10 @@ async function affordable(
     if (!(cause instanceof SignalboxError)) throw cause;
     const { code, info } = cause;
     // A caller who only knows a wallet's address must not learn the wallet's use of a budget.
-    if (code === 'insufficient_quota' && !payer.isProved && isWallet(caller.keyId)) {
+    if (isShortageCode(code) && !payer.isProved && isWallet(caller.keyId)) {
       const { budget, renews_at } = info.details ?? {};
       const message = `The budget \`${budget}\` cannot pay for this request.`;
-      throw new SignalboxError('insufficient_quota', message, { details: { budget, renews_at } });
+      throw new SignalboxError(code, message, { details: { budget, renews_at } });
     }
     const { budgetCredits } = request.routing;
     const isByCap = budgetCredits === undefined || limitFromCredits(budgetCredits) > cap;

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox';
+import { WINDOWS } from '../../core/budget.ts';
 import { ERRORS } from '../../core/errors.ts';
 import { PolicyDiagnostic } from '../schemas/diagnostic.ts';
 import { credits, named, orNull, tokens, word } from '../schemas/parts.ts';
@@ -9,7 +10,7 @@ const rows: readonly (readonly [string, { readonly type: string; readonly code?:
 export const ERROR_CODES = [...new Set(rows.map(([name, { code }]) => code ?? name))];
 const types = [...new Set(rows.map(([, { type }]) => type))];
 
-const WITH_SHORTAGE = 'With `insufficient_quota` and `budget_contended`.';
+const WITH_SHORTAGE = 'With `insufficient_quota`, `request_exceeds_budget` and `budget_contended`.';
 
 /** The fund that is in the way, as it stood. */
 const shortage = {
@@ -20,6 +21,7 @@ const shortage = {
   balance: Type.Optional(
     Type.String({ description: `ID of the key whose balance cannot cover the request. ${WITH_SHORTAGE}` }),
   ),
+  window: Type.Optional(word(WINDOWS, `The window of the budget. ${WITH_SHORTAGE}`)),
   limit_credits: Type.Optional(credits(`The limit of the budget, or all Credits granted. ${WITH_SHORTAGE}`, 50_000)),
   spent_credits: Type.Optional(credits(`Spent of it. ${WITH_SHORTAGE}`, 49_998.5)),
   reserved_credits: Type.Optional(credits(`Held by requests that are running. ${WITH_SHORTAGE}`, 0.5)),

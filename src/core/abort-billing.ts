@@ -1,0 +1,16 @@
+/**
+ * What a service bills of an answer whose connection is closed before its end. `stops`: only what it wrote, and at most the
+ * margin beyond what had been read by then. `whole`: the answer that it would have written. `unknown`: any of that.
+ */
+export type AbortBilling = StoppedBilling | { readonly bills: 'whole' | 'unknown' };
+
+/** Both margins count: together they bound what is billed beyond what had been read. */
+export interface StoppedBilling {
+  readonly bills: 'stops';
+  /** Output tokens that it may have written and not sent. */
+  readonly marginTokens: number;
+  /** Milliseconds until it notices and stops, with the way there and back. */
+  readonly marginMs: number;
+}
+
+export const UNKNOWN_BILLING: AbortBilling = Object.freeze({ bills: 'unknown' });

@@ -1,0 +1,44 @@
+import { describe, expect, test } from 'bun:test';
+import { loadText, snapshotOf } from './support.ts';
+
+const policyOf = (provider: string, endpoint = '', adapter = 'openai-compatible') => `version: 1
+providers:
+  it: { adapter: ${adapter}${adapter === 'simulated' ? '' : ', base_url: https://it.example/v1'}${provider} }
+models:
+  m:
+    endpoints: [{ provider: it${endpoint} }]
+    price: { input: 1, output: 4 }
+    context_window: 8000
+    max_output: 1000
+    capabilities: [tools]
+    quality: { default: 0.5, basis: guessed }
+`;
+const billingOf = (text: string) => {
+  const { providers, models } = snapshotOf(loadText(text));
+  const [endpoint] = models[0]!.endpoints;
+  return endpoint.afterAbort ?? providers.get('it')!.afterAbort;
+};
+
+describe('what a service bills after an abort', () => {
+  test('is unknown where neither its adapter nor the policy says so', () => {
+    expect(billingOf(policyOf(''))).toEqual({ bills: 'unknown' });
+  });
+
+  test('is what its adapter declares', () => {
+    expect(billingOf(policyOf('', '', 'simulated'))).toMatchObject({ bills: 'stops' });
+  });
+
+  test('is what the policy states of the provider, whatever the adapter declares', () => {
+    expect(billingOf(policyOf(', after_abort: { bills: whole }', '', 'simulated'))).toEqual({ bills: 'whole' });
+    expect(billingOf(policyOf(', after_abort: { bills: stops, margin_ms: 20 }'))).toEqual({
+      bills: 'stops',
+      marginTokens: 64,
+      marginMs: 20,
+    });
+  });
+
+  test('is what the policy states of the endpoint, whatever it states of the provider', () => {
+    const provider = ', after_abort: { bills: stops }';
+    expect(billingOf(policyOf(provider, ', after_abort: { bills: unknown }'))).toEqual({ bills: 'unknown' });
+  });
+});
