@@ -2,13 +2,19 @@ import type { Microcredits } from './credits.ts';
 import type { Operation } from './operation.ts';
 import type { ActiveRules } from './rules.ts';
 
+/** The `task` of a request whose intent nothing depends on. It counts as `general`. */
+export const UNREAD_TASK = 'unread';
+
+/** Whether the task, difficulty and languages of a request were read. */
+export const isIntentRead = ({ task }: Pick<Facts, 'task'>): boolean => task !== UNREAD_TASK;
+
 /** All that a decision knows about a request. Holds no text of it. */
 export interface Facts {
   readonly operation: Operation;
   /** The `model` of the request: a selector's name or, when `pinned`, a model's ID. */
   readonly model: string;
   readonly pinned: boolean;
-  /** The likeliest task; `general` where none is likelier than not. */
+  /** The likeliest task; `general` where none is likelier than not, `UNREAD_TASK` where none was read. */
   readonly task: string;
   /** The tasks that it may be, the likeliest first, with shares that sum to 1; empty where `task` is certain. */
   readonly mix: readonly TaskShare[];

@@ -47,6 +47,8 @@ export interface PolicySnapshot {
   readonly content: ContentPolicy | null;
   readonly constraints: readonly Constraint[];
   readonly preferences: readonly Preference[];
+  /** Whether a decision for a model named by the caller depends on what its prompt asks for, beyond the request's own terms. */
+  readonly namedModelsReadIntent: boolean;
   readonly budgets: readonly Budget[];
   readonly rateLimits: readonly RateLimit[];
   readonly ledger: LedgerPolicy;

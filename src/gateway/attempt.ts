@@ -2,7 +2,7 @@ import { isContent, type ProviderFailure, type StreamPart } from '../contract/pa
 import type { ProviderCall } from '../contract/provider.ts';
 import { traitsOf } from '../contract/traits.ts';
 import type { AttemptRecord } from '../core/decision-record.ts';
-import type { Facts } from '../core/facts.ts';
+import { type Facts, isIntentRead } from '../core/facts.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { lineFor } from '../core/price.ts';
 import type { Readings } from '../core/readings.ts';
@@ -334,8 +334,9 @@ const isWarm = (usage: Usage): boolean =>
   usage.inputTokens > 0 && usage.cachedInputTokens >= WARM_SHARE * usage.inputTokens;
 
 /** Whether an answer's length is typical of its task: the task is more likely than not, and the caller stated no length. */
-function isOpenEnded({ mix, outputTokens, outputTokensAsked }: Facts, usual: number, cap: number): boolean {
+function isOpenEnded(facts: Facts, usual: number, cap: number): boolean {
+  const { mix, outputTokens, outputTokensAsked } = facts;
   const isCertain = mix.length === 0 || mix[0]!.share > 0.5;
   // A cap below the usual length, by the caller or by the funds, teaches nothing new.
-  return isCertain && outputTokens === null && outputTokensAsked === null && cap >= usual;
+  return isIntentRead(facts) && isCertain && outputTokens === null && outputTokensAsked === null && cap >= usual;
 }

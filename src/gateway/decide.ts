@@ -1,7 +1,7 @@
 import type { Caller } from '../core/caller.ts';
 import type { Turn } from '../core/conversation.ts';
 import type { Decision, Refusal } from '../core/decision.ts';
-import type { Facts } from '../core/facts.ts';
+import { type Facts, isIntentRead } from '../core/facts.ts';
 import { timeOfId } from '../core/id.ts';
 import { explorationOf } from '../core/learning-policy.ts';
 import type { ModelRequest } from '../core/model-request.ts';
@@ -108,16 +108,17 @@ function decideRequest(
   const { snapshot } = runtime;
   checkRequest(request, snapshot.gateway);
   const history = gateway.affinity.history(caller.keyId, request);
-  const facts = history.recall(factsOf(request, caller, snapshot), snapshot);
+  const facts = history.recall(factsOf(request, caller, snapshot, cap), snapshot);
   const fields = { stream: request.stream, user: request.settings.user, metadata: request.routing.metadata };
-  const features = gateway.learner.memories.read(runtime, questionOf(request.conversation.turns));
-  const input = { ...given, facts: cap === null ? facts : capped(facts, cap), fields, features, windowsOnly, context };
+  // An estimate only ranks models.
+  const features = isIntentRead(facts)
+    ? gateway.learner.memories.read(runtime, questionOf(request.conversation.turns))
+    : null;
+  const input = { ...given, facts, fields, features, windowsOnly, context };
   const made = decide(gateway, input, caller, runtime);
   if (!(made instanceof Promise)) return { history, features, decision: made };
   return made.then((decision) => ({ history, features, decision }));
 }
-
-const capped = (facts: Facts, cap: number): Facts => ({ ...facts, budget: Math.min(facts.budget ?? cap, cap) });
 
 /**
  * Finds the rules that apply, and decides under them. Where only the bound of the prompt leaves no model, the prompt is
@@ -175,7 +176,7 @@ function tryDecision(
     id: gateway.nextId(),
     seed: newSeed(),
     readings: runtime.readings(),
-    estimate: gateway.learner.memories.estimate(runtime, ruled, features),
+    estimate: isIntentRead(ruled) ? gateway.learner.memories.estimate(runtime, ruled, features) : null,
     explore: isMade ? explorationOf(runtime.snapshot.learning, ruled) : null,
     ...chosen,
     onShortlist: context?.trace ? () => context.step('decide') : undefined,

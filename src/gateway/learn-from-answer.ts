@@ -2,6 +2,7 @@ import type { StreamPart } from '../contract/parts.ts';
 import type { Caller } from '../core/caller.ts';
 import type { Decision } from '../core/decision.ts';
 import type { DecisionOutcome } from '../core/decision-record.ts';
+import { isIntentRead } from '../core/facts.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { Example } from '../learning/answer.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -54,7 +55,7 @@ export function noteRequest(
   { learner }: Pick<Gateway, 'learner'>,
   { runtime, decision, features }: Pick<LearnableRequest, 'runtime' | 'decision' | 'features'>,
 ): void {
-  learner.memories.noteRequest(runtime, decision.facts, features);
+  if (isIntentRead(decision.facts)) learner.memories.noteRequest(runtime, decision.facts, features);
 }
 
 /** Notes a retry against the earlier answer: its caller was not content. */

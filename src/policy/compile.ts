@@ -13,6 +13,7 @@ import { compileContent } from './contents.ts';
 import { createChecker } from './expressions.ts';
 import { reviewFigure } from './figures.ts';
 import { deepFreeze } from './freeze.ts';
+import { dependsOnIntent } from './intent.ts';
 import { compileLearning } from './learning.ts';
 import { checkLedgerState } from './ledger-state.ts';
 import { checkLimits, compileBudget, compileRateLimit } from './limits.ts';
@@ -101,15 +102,16 @@ function assembleSnapshot(
   { baseline, admitUnstated, ...figures }: PolicySettings,
   usdPerCredit: string,
   { providers, models, leftOut }: Availability,
-  { rules: { constraints, preferences }, selectors, ...parts }: SnapshotParts,
+  { rules: { constraints, preferences, readIntent }, selectors, ...parts }: SnapshotParts,
 ): CompiledPolicy['snapshot'] {
   const modelIndex = new Map(models.map((model, index) => [model.id, index]));
+  const taskIndex = new Map(tasks.map((task, index) => [task.name, index]));
   return {
     ...figures,
     ...parts,
     usdPerCredit,
     tasks,
-    taskIndex: new Map(tasks.map((task, index) => [task.name, index])),
+    taskIndex,
     providers,
     models,
     modelIndex,
@@ -118,6 +120,7 @@ function assembleSnapshot(
     baseline: baseline === null ? null : (modelIndex.get(baseline) ?? null),
     constraints,
     preferences,
+    namedModelsReadIntent: readIntent || dependsOnIntent({ constraints, taskIndex, ...parts }),
     payments,
     cases,
     leftOut,

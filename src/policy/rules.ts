@@ -6,6 +6,7 @@ import type { Program } from './cel-check.ts';
 import { hintForTags } from './cel-references.ts';
 import { modelViews, viewOf } from './cel-types.ts';
 import { type ExpressionChecker, reasonOf } from './expressions.ts';
+import { readsIntent } from './intent.ts';
 import { listNames } from './nearest.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
@@ -69,6 +70,8 @@ export interface CompiledRules {
   readonly preferences: readonly Preference[];
   /** Selector → bits by index of the model. */
   readonly filters: ReadonlyMap<string, Uint32Array>;
+  /** Whether a condition depends on what a prompt asks for. */
+  readonly readIntent: boolean;
 }
 
 /** A model or endpoint of the catalog that a rule is evaluated on. */
@@ -101,7 +104,9 @@ export function* compileRules(
   for (const { selector, require } of rules.filters) {
     if (require) filters.set(selector, yield* compiler.filter(selector, require));
   }
-  return { constraints, preferences, filters };
+  const conditions = [...rules.constraints, ...rules.preferences].map(({ when }) => when);
+  const readIntent = conditions.some((when) => when !== null && readsIntent(when.ast));
+  return { constraints, preferences, filters, readIntent };
 }
 
 interface RuleMatches {

@@ -1,31 +1,82 @@
 import type { Caller } from '../core/caller.ts';
 import { CAPABILITIES } from '../core/capability.ts';
 import type { RoutingTerms } from '../core/conversation.ts';
-import { limitFromCredits } from '../core/credits.ts';
+import { limitFromCredits, type Microcredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
-import type { Facts } from '../core/facts.ts';
+import { type Facts, UNREAD_TASK } from '../core/facts.ts';
 import { canonicalLanguage } from '../core/languages.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { NO_RULES } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { isPinned } from './model-name.ts';
 import type { OutputHint } from './profile/expected-output.ts';
-import { type Profile, profile } from './profile/profile.ts';
+import { type Intent, readIntent } from './profile/intent.ts';
+import { hasMedia, type Profile, profile, profileOf } from './profile/profile.ts';
+import { measure, type RequestSize } from './profile/size.ts';
 
 const EMPTY: readonly never[] = [];
 
-/** @throws SignalboxError where the request contradicts itself, or the key may not use its model. */
-export function chatFacts(request: ModelRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
-  return factsOf(request, profile(request), caller, snapshot);
+/**
+ * Reads the facts of a chat; of one that names its model, the intent only where something depends on it.
+ * @param cap microcredits that a payment leaves for it; null for no such limit
+ * @throws SignalboxError where the request contradicts itself, or the key may not use its model.
+ */
+export function chatFacts(
+  request: ModelRequest,
+  caller: Caller,
+  snapshot: PolicySnapshot,
+  cap: Microcredits | null = null,
+): Facts {
+  const pinned = isPinned(request.model, caller, snapshot);
+  const size = measure(request);
+  const budget = budgetWithin(request.routing, cap);
+  const isRead = !pinned || budget !== null || dependsOnIntent(request, size, caller, snapshot);
+  const read = profileOf(size, isRead ? readIntent(request) : UNREAD);
+  return factsOf(request, { pinned, budget, read }, caller, snapshot);
+}
+
+/** The least of a request's own budget and a cap; null for neither. */
+function budgetWithin({ budgetCredits }: RoutingTerms, cap: Microcredits | null): Microcredits | null {
+  if (budgetCredits === undefined) return cap;
+  const own = limitFromCredits(budgetCredits);
+  return cap === null ? own : Math.min(own, cap);
+}
+
+/** The intent of a request that is not read for it. */
+const UNREAD: Intent = {
+  task: UNREAD_TASK,
+  mix: EMPTY,
+  difficulty: 'usual',
+  naturalLanguage: 'und',
+  languagesSeen: EMPTY,
+  output: { stated: null, atMost: null },
+};
+
+/**
+ * Whether anything that a caller can notice depends on what the prompt asks for, given that the caller names the model.
+ * Ceilings, budgets and limits of tokens go by the expected or the least useful output, which depend on the task; so does a
+ * prompt that nearly fills the window. The time to the first token of a model that reasons is compared with that of its task.
+ */
+function dependsOnIntent(
+  { model: name, routing }: ModelRequest,
+  size: RequestSize,
+  { limits }: Caller,
+  { namedModelsReadIntent, models, modelIndex, tasks }: PolicySnapshot,
+): boolean {
+  if (namedModelsReadIntent || hasMedia(size) || limits?.tokensPerMinute != null) return true;
+  if (routing.costCreditsMax !== undefined || routing.latencyMsMax !== undefined) return true;
+  const model = models[modelIndex.get(name)!]!;
+  if (model.reasoningTokens > 0 || model.reasoningByTask.some((tokens) => tokens > 0)) return true;
+  const room = model.contextWindow - size.bytes;
+  return tasks.some(({ minUsefulOutput }) => minUsefulOutput > room);
 }
 
 function factsOf(
   { operation, model, settings, routing }: ModelRequest,
-  read: Profile,
+  { pinned, budget, read }: { readonly pinned: boolean; readonly budget: Microcredits | null; readonly read: Profile },
   caller: Caller,
   snapshot: PolicySnapshot,
 ): Facts {
-  const pinned = isPinned(model, caller, snapshot);
   const weights = routing.weights ? weightsOf(routing.weights, snapshot) : null;
   // Spreading three objects would cost more than reading the prompt.
   return {
@@ -52,7 +103,7 @@ function factsOf(
     languages: routing.languages?.map(canonicalLanguage) ?? [],
     weights,
     ceilings: { costCredits: routing.costCreditsMax ?? null, latencyMs: routing.latencyMsMax ?? null },
-    budget: routing.budgetCredits === undefined ? null : limitFromCredits(routing.budgetCredits),
+    budget,
     allowedModels: allowedModels(caller),
     funds: null,
     rules: NO_RULES,
@@ -90,7 +141,8 @@ export function routeFacts(request: ModelRequest, caller: Caller, snapshot: Poli
   const hasTurns = conversation.turns.length > 0;
   const content = hasTurns ? profile(request) : NO_CONTENT;
   const read = routing.task === undefined ? content : withTask(content, taskNamed(routing.task, snapshot));
-  const facts = factsOf(request, read, caller, snapshot);
+  const pinned = isPinned(request.model, caller, snapshot);
+  const facts = factsOf(request, { pinned, budget: budgetWithin(routing, null), read }, caller, snapshot);
   const { task, inputTokensMax } = facts;
   const usual = hasTurns ? undefined : snapshot.tasks[snapshot.taskIndex.get(task) ?? 0]!.defaultInputTokens;
   const inputTokens = routing.inputTokens ?? usual;

@@ -1,7 +1,7 @@
 import { capabilityNames } from '../core/capability.ts';
 import { shownCredits } from '../core/ceiling.ts';
 import { toCredits } from '../core/credits.ts';
-import type { Difficulty, Facts } from '../core/facts.ts';
+import { type Difficulty, type Facts, isIntentRead } from '../core/facts.ts';
 import type { SourcePlace } from '../core/source-place.ts';
 import { percent, seconds, tradeOff } from './advise.ts';
 import type {
@@ -63,7 +63,10 @@ function requestText({ outputTokens, candidates }: Certificate, facts: Facts): s
     funds?.free != null && `budgets leave ${toCredits(funds.free)} Credits`,
   ].filter((term) => typeof term === 'string');
   const size = `about ${count(input)} tokens of input and ${count(outputTokens)} of output`;
-  return `Asked for ${model}, task ${task}${shares && ` (${shares})`}: ${[size, ...terms].join('; ')}.`;
+  const kind = isIntentRead(facts)
+    ? `task ${task}${shares && ` (${shares})`}`
+    : 'task not read, since nothing depends on it';
+  return `Asked for ${model}, ${kind}: ${[size, ...terms].join('; ')}.`;
 }
 
 /** Groups and names that are listed; the rest is counted. */

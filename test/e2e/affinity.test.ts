@@ -182,7 +182,8 @@ test('how long answers are, and how soon they come from a cache, is learnt and s
   const usage = { prompt_tokens: 2_000, completion_tokens: 40, prompt_tokens_details: { cached_tokens: 1_500 } };
   const ask = async (more: object) => {
     first.next({ usage, firstChunkAfterMs: 5 });
-    const body = { model: 'dear', messages: opening(), ...more };
+    // A ceiling goes by the task, which is read for it.
+    const body = { model: 'dear', messages: opening(), constraints: { max_latency_ms: 600_000 }, ...more };
     await eventsOf(await live.box.post('/v1/chat/completions', body));
   };
   const expected = () => live.metrics().then((all) => all.get('signalbox_task_output_tokens{task="general"}')!);
@@ -190,6 +191,8 @@ test('how long answers are, and how soon they come from a cache, is learnt and s
   const known = await answers();
   // Their length is fixed: they teach nothing.
   for (let i = 0; i < 5; i++) await ask({ max_tokens: 50 });
+  // Nothing depends on their task, so it is not known.
+  for (let i = 0; i < 5; i++) await ask({ constraints: {} });
   await Bun.sleep(1_100);
   expect(await answers()).toBeLessThanOrEqual(known + 0.1);
   const before = await expected();

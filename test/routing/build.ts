@@ -129,6 +129,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
     content: null,
     constraints: [],
     preferences: [],
+    namedModelsReadIntent: true,
     budgets: [],
     rateLimits: [],
     ledger: { contentionWaitMs: 2000, onCrash: 'charge' },

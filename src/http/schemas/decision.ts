@@ -37,7 +37,10 @@ const Facts = shape('The facts that the decision was based on. They contain no t
   operation: word(OPERATION_NAMES, 'The operation of the request.'),
   model: text('`model` of the request: a selector, or a model’s ID.', 'auto'),
   pinned: flag('True when the request named one model.'),
-  task: text('The task type that Signalbox recognized.', 'coding'),
+  task: text(
+    'The task type that Signalbox recognized; `unread` if the request named a model and nothing depended on it.',
+    'coding',
+  ),
   task_shares: arrayOf(
     Type.Object({
       task: text('A task type.', 'coding'),

@@ -1,7 +1,7 @@
 import type { Facts } from '../../core/facts.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import { type Intent, readIntent } from './intent.ts';
-import { measure } from './size.ts';
+import { measure, type RequestSize } from './size.ts';
 
 /** The facts that are read from the content of a request. */
 export interface Profile
@@ -9,15 +9,16 @@ export interface Profile
     Pick<Facts, 'inputTokens' | 'inputTokensMax' | 'images' | 'audioBytes' | 'unboundedMedia' | 'needs'> {}
 
 /** Reads the size and the intent of a request. Pure. */
-export function profile(request: ModelRequest): Profile {
-  const size = measure(request);
-  const { task, mix, difficulty, naturalLanguage, languagesSeen, output } = readIntent(request);
-  const isText = size.images + size.audioBytes + size.unboundedMedia === 0;
+export const profile = (request: ModelRequest): Profile => profileOf(measure(request), readIntent(request));
+
+/** The profile of a request of this size and intent. */
+export function profileOf(size: RequestSize, intent: Intent): Profile {
+  const { task, mix, difficulty, naturalLanguage, languagesSeen, output } = intent;
   return {
     task,
     mix,
     // Media are not read.
-    difficulty: isText ? difficulty : 'usual',
+    difficulty: hasMedia(size) ? 'usual' : difficulty,
     naturalLanguage,
     languagesSeen,
     inputTokens: Math.max(1, size.tokens),
@@ -29,3 +30,6 @@ export function profile(request: ModelRequest): Profile {
     needs: size.needs,
   };
 }
+
+export const hasMedia = ({ images, audioBytes, unboundedMedia }: RequestSize): boolean =>
+  images + audioBytes + unboundedMedia > 0;

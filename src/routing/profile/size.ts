@@ -14,7 +14,7 @@ const REPLY_MAX = 16;
 const TOOLS_MAX = 1_024;
 
 /** The size of a request and the capabilities that it needs. */
-interface RequestSize {
+export interface RequestSize {
   /** Expected. */
   tokens: number;
   /** Upper bound of its tokens. */

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { adviceOf, answerOf, waitFor } from '../support/answers.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+
+let upstream: FakeUpstream;
+let box: Signalbox;
+
+beforeAll(async () => {
+  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
+  const policy = testPolicy({ up: upstream.url }, { luna: { endpoints: ['up'] }, sol: { endpoints: ['up'] } });
+  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+});
+afterAll(async () => {
+  await box.stop();
+  await upstream.stop();
+});
+
+const bodyFor = (model: string) => ({
+  model,
+  messages: [{ role: 'user', content: 'Translate into French: the rain falls on the sea.' }],
+});
+
+interface DecisionAnswer {
+  readonly facts: Readonly<Record<string, unknown>>;
+  readonly explanation: readonly string[];
+  readonly replay: object;
+}
+
+/** The decision of a chat, as the gateway explains it, and the line of its log. */
+async function explained(model: string) {
+  const response = await box.post('/v1/chat/completions', bodyFor(model));
+  const { platform } = await answerOf(response);
+  const id = platform.decision_id;
+  const decision = (await (await box.get(`/v1/decisions/${id}`)).json()) as DecisionAnswer;
+  const line = await waitFor(() => box.lines.find((text) => text.includes(id)));
+  return { id, decision, logged: JSON.parse(line) as { readonly task: string } };
+}
+
+describe('a chat that names its model, where nothing depends on its task', () => {
+  test('says that its task was not read: in its decision, its explanation, the log and the list', async () => {
+    const { id, decision, logged } = await explained('luna');
+    expect(decision.facts).toMatchObject({ pinned: true, task: 'unread', task_shares: [], difficulty: 'usual' });
+    expect(decision.facts).toMatchObject({ natural_language: 'und', languages: [], asked_output_tokens: null });
+    expect(decision.explanation[0]).toStartWith('Asked for luna, task not read, since nothing depends on it: about 1');
+    expect(decision.replay).toEqual({ matches: true, reason: null });
+    expect(logged.task).toBe('unread');
+    const list = (await (await box.get('/admin/decisions?task=unread')).json()) as { data: { id: string }[] };
+    expect(list.data.map((one) => one.id)).toEqual([id]);
+  });
+
+  test('has it read where a selector chooses, and for a recommendation, which states the expected cost', async () => {
+    const { decision, logged } = await explained('auto');
+    expect(decision.facts).toMatchObject({ pinned: false, task: 'translation' });
+    expect(decision.explanation[0]).toStartWith('Asked for auto, task translation');
+    expect(logged.task).toBe('translation');
+    const advice = await adviceOf(await box.post('/v1/route', bodyFor('luna')));
+    expect(advice.reasoning).toContain('task translation');
+  });
+});

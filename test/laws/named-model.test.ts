@@ -1,0 +1,151 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { OPERATOR } from '../../src/core/caller.ts';
+import { type Facts, isIntentRead } from '../../src/core/facts.ts';
+import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import { isRefusal } from '../../src/routing/decide.ts';
+import { expectedWriting, ttftFactor } from '../../src/routing/estimate.ts';
+import { withRules } from '../../src/routing/rules.ts';
+import { tries } from '../deep/effort.ts';
+import { loadWith, outcomeOf } from '../routing/build.ts';
+import { type ChatBody, chatFacts } from '../support/chat-body.ts';
+
+/** What a policy may have beside its models. */
+const SECTIONS = [
+  '',
+  'constraints: [{ name: r, when: request.task == "coding", require: model.price.output < 6.0 }]',
+  'constraints: [{ name: r, when: "request[\\"difficulty\\"] == \\"easy\\"", require: "false" }]',
+  'constraints: [{ name: r, when: request.output_tokens > 300.0, require: "false" }]',
+  'constraints: [{ name: r, when: request.natural_language == "de" || size(request.languages) > 0, require: "false" }]',
+  'constraints: [{ name: r, when: request.input_tokens > 20.0 && !request.tools, require: model.price.output < 6.0 }]',
+  'constraints: [{ name: r, when: request.user == "ada", max_cost_credits: 0.5 }]',
+  'constraints: [{ name: r, max_latency_ms: 3000 }]',
+];
+
+function policyOf(section: string, window: number, useful: number): PolicySnapshot {
+  const model = (id: string, output: number, more = '') => `  ${id}:
+    endpoints: [{ provider: sim }, { provider: sim, upstream: other, price: { input: 2, output: ${2 * output} } }]
+    price: { input: 1, output: ${output} }
+    context_window: ${window}
+    max_output: ${Math.min(900, window)}
+    capabilities: [vision, tools]
+    latency: { ttft_ms: 100, output_tokens_per_second: 100 }
+    quality: { default: 0.5 }
+${more}`;
+  const { snapshot, diagnostics } = loadWith(`version: 1
+providers: { sim: { adapter: simulated } }
+tasks:
+  coding: { expected_output_tokens: 1200, default_input_tokens: 500, min_useful_output: ${useful} }
+  chat: { expected_output_tokens: 90, default_input_tokens: 50, min_useful_output: 8 }
+models:
+${model('plain', 4)}${model('dear', 9)}${model('thinks', 4, '    reasoning_tokens: { default: 0, coding: 900 }\n')}${section}
+`);
+  if (!snapshot) throw new Error(JSON.stringify(diagnostics));
+  return snapshot;
+}
+
+const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } } as const;
+const words = fc.oneof(
+  fc.constantFrom('Hello!', 'What is 3 + 4?', 'Übersetze „guten Tag“ ins Englische.', 'Answer in 77 words: why?'),
+  fc.nat(700).map((n) => `Write a function in Python that sorts a list. ${'word '.repeat(n)}`),
+);
+const messages = fc
+  .tuple(words, fc.nat(9))
+  .map(([text, nth]) => [
+    { role: 'user' as const, content: nth === 0 ? [{ type: 'text' as const, text }, image] : text },
+  ]);
+const credits = (max: number) => fc.double({ min: 0.01, max, noNaN: true });
+const terms: fc.Arbitrary<Partial<ChatBody>> = fc.oneof(
+  fc.constant({}),
+  fc.record({ max_tokens: fc.integer({ min: 1, max: 1_500 }) }),
+  fc.record({ budget_limit: credits(3) }),
+  fc.record({ constraints: fc.record({ max_cost_credits: credits(5) }) }),
+  fc.record({ constraints: fc.record({ max_latency_ms: fc.nat(20_000) }) }),
+);
+const bodies: fc.Arbitrary<ChatBody> = fc
+  .tuple(fc.constantFrom('plain', 'dear', 'thinks'), messages, terms)
+  .map(([model, said, more]) => ({ ...more, model, messages: said }));
+
+interface World {
+  readonly snapshot: PolicySnapshot;
+  readonly body: ChatBody;
+}
+const policies = SECTIONS.flatMap((section) =>
+  [300, 1_600, 100_000].flatMap((window) => [64, 500].map((useful) => policyOf(section, window, useful))),
+);
+const readNothing = ({ namedModelsReadIntent }: PolicySnapshot): boolean => !namedModelsReadIntent;
+const worlds: fc.Arbitrary<World> = fc.record({
+  snapshot: fc.oneof(fc.constantFrom(...policies), fc.constantFrom(...policies.filter(readNothing))),
+  body: bodies,
+});
+
+type Reader = (world: World) => Facts;
+const read: Reader = ({ snapshot, body }) => chatFacts(body, OPERATOR, { ...snapshot, namedModelsReadIntent: true });
+const asNeeded: Reader = ({ snapshot, body }) => chatFacts(body, OPERATOR, snapshot);
+
+/** All that a caller, the books and the readings of endpoints notice of a decision for a named model. */
+function noticed(facts: Facts, snapshot: PolicySnapshot): unknown {
+  const time = { year: 2026, month: 1, day: 7, weekday: 3, hour: 12, minute: 0 };
+  const inputs = { stream: false, user: '', metadata: {}, caller: OPERATOR, time };
+  const ruled = withRules(
+    facts,
+    snapshot,
+    () => inputs,
+    () => {},
+  );
+  const outcome = outcomeOf(snapshot, ruled);
+  if (isRefusal(outcome)) return [outcome.group, outcome.rejected, ruled.rules.constraints];
+  const { ranked, reason, eligible, baseline, readings } = outcome;
+  return [
+    ranked.map(({ model, outputCap, endpoints, bound }) => ({ model, outputCap, endpoints, bound })),
+    ...[reason, eligible, baseline, ruled.rules.constraints],
+    ttftFactor(snapshot.models[ranked[0].model]!, 0, readings, expectedWriting(ruled, snapshot, readings)),
+  ];
+}
+
+const law = (reader: Reader) =>
+  fc.property(worlds, (world) => {
+    expect(noticed(reader(world), world.snapshot)).toEqual(noticed(read(world), world.snapshot));
+  });
+
+describe('a request that names its model', () => {
+  test('is decided as if its intent were read, wherever it is not', () => {
+    const reads = new Map([
+      [true, 0],
+      [false, 0],
+    ]);
+    const counting: Reader = (world) => {
+      const facts = asNeeded(world);
+      reads.set(isIntentRead(facts), reads.get(isIntentRead(facts))! + 1);
+      return facts;
+    };
+    fc.assert(law(counting), tries('a named model is decided alike without the intent', 300, 20_000));
+    expect(Math.min(...reads.values())).toBeGreaterThan(10);
+  });
+
+  /** Reads facts of another world, and gives them the terms of this one. */
+  const overlooking =
+    (change: (world: World) => Partial<World>): Reader =>
+    (world) => {
+      const { rules, ceilings, budget } = read(world);
+      return { ...asNeeded({ ...world, ...change(world) }), rules, ceilings, budget };
+    };
+  const withModels = ({ models, ...rest }: PolicySnapshot, more: Partial<PolicySnapshot['models'][number]>) => ({
+    snapshot: { ...rest, models: models.map((one) => ({ ...one, ...more })) },
+  });
+  const without = ({ body }: World, field: keyof ChatBody) => ({ body: { ...body, [field]: undefined } });
+  const MUTANTS: Record<string, Reader> = {
+    'the conditions and ceilings of the policy were overlooked': overlooking(({ snapshot }) => ({
+      snapshot: { ...snapshot, namedModelsReadIntent: false },
+    })),
+    'the ceilings of the request were overlooked': overlooking((world) => without(world, 'constraints')),
+    'its budget were overlooked': overlooking((world) => without(world, 'budget_limit')),
+    'the window were overlooked': overlooking(({ snapshot }) => withModels(snapshot, { contextWindow: 1e9 })),
+    'reasoning were overlooked': overlooking(({ snapshot }) =>
+      withModels(snapshot, { reasoningTokens: 0, reasoningByTask: new Float64Array(16) }),
+    ),
+  };
+  test.each(Object.entries(MUTANTS))('would be decided otherwise if %s', (_, mutant) => {
+    expect(fc.check(law(mutant), { numRuns: 3_000, endOnFailure: true }).failed).toBe(true);
+  });
+});
