@@ -241,6 +241,7 @@ class HttpExchange implements PendingReply, UpstreamReply {
   }
 
   take(data: Buffer): void {
+    const isAwaited = this.#waiting !== null;
     let fault: Error | null = null;
     try {
       this.#keep(this.#parser.push(data));
@@ -257,7 +258,8 @@ class HttpExchange implements PendingReply, UpstreamReply {
       this.#end();
       return;
     }
-    if (!this.#isPaused && (this.#unread?.length ?? 0) > UNREAD_MAX) {
+    // Nobody waits while the caller does not read: one more read would be several times as much.
+    if (!this.#isPaused && (!isAwaited || (this.#unread?.length ?? 0) > UNREAD_MAX)) {
       this.#isPaused = true;
       this.#connection.pause();
     }
