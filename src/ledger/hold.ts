@@ -6,7 +6,7 @@ import type { ExtendOp, LedgerBooks, LedgerOp, PostOp, SettleOp } from '../store
 import type { Write } from '../store/store.ts';
 import type { Account } from './accounts.ts';
 import type { Contention } from './contention.ts';
-import type { DrawnFund } from './drawn-fund.ts';
+import { type DrawnFund, mayCap } from './drawn-fund.ts';
 import type { LedgerNotifier } from './notifier.ts';
 import type { Deposit, EntryLine, Settlement } from './rules/entry.ts';
 import { type FundBlock, fit, isBlocked } from './rules/fund.ts';
@@ -113,14 +113,16 @@ export class ReservationHold implements Links<ReservationHold> {
   }
 
   /**
-   * Reserves `by` more; durable before it resolves. A raise waits for no money. One at a time.
+   * Reserves `by` more, or what is free of it from `least` on; durable before it resolves. A raise waits for no money. One at a
+   * time.
    *
+   * @param least microcredits; only where all funds cap outputs
    * @returns false when the limit or a fund forbids it or the hold was settled
    * @throws StoreError, by rejecting, when it could not be written: then nothing more is reserved
    */
-  async raise(by: Microcredits): Promise<boolean> {
+  async raise(by: Microcredits, least: Microcredits = by): Promise<boolean> {
     if (!raise(this.#reservation, by)) return false;
-    return by === 0 || (await this.#reserve([by])) === null;
+    return by === 0 || (await this.#reserve([by], mayCap(this.funds) ? least : by)) === null;
   }
 
   /**
@@ -150,11 +152,12 @@ export class ReservationHold implements Links<ReservationHold> {
     return obstacle ?? sent;
   }
 
-  async #reserve(amounts: ExtendOp['amounts']): Promise<FundBlock | 'closed' | null> {
+  async #reserve(amounts: ExtendOp['amounts'], least: Microcredits = amounts[0]): Promise<FundBlock | 'closed' | null> {
     if (this.#isRaising) throw new Error('a hold is raised by one attempt at a time');
     this.#isRaising = true;
     try {
-      const op: ExtendOp = { kind: 'extend', id: this.id, step: ++this.#steps, at: this.#tools.now(), amounts };
+      const { id } = this;
+      const op = { kind: 'extend', id, step: ++this.#steps, at: this.#tools.now(), amounts, least } as const;
       const [result] = await this.#tools.books.apply([op]);
       if (result?.kind === 'refused' && result.fund) return { fund: result.fund, why: result.why };
       // The request may have ended meanwhile. A closed reservation stays closed.
@@ -231,12 +234,12 @@ export class ReservationHold implements Links<ReservationHold> {
   /** Alarms if the upstream billed more than was reserved, or an impossible usage. */
   #judge(step: Step, line: EntryLine): void {
     if (step.excess > 0) this.#alarm('an upstream billed more than was reserved', line, step);
-    if (!isCost(line.cost) || !isPlausible(line.usage)) {
+    if (line.impossible || !isCost(line.cost) || !isPlausible(line.usage)) {
       this.#alarm('an upstream reported an impossible usage', line, step);
     }
   }
 
-  #alarm(message: string, { tariff, cost, usage }: EntryLine, { charged, excess }: Step): void {
+  #alarm(message: string, { tariff, cost, usage, impossible }: EntryLine, { charged, excess }: Step): void {
     const { model, provider, upstream } = tariff;
     this.#tools.notifier.alarm(message, {
       decision: idText('dec_', this.id),
@@ -248,7 +251,7 @@ export class ReservationHold implements Links<ReservationHold> {
       excess_credits: toCredits(excess),
       // Text, because an impossible cost cannot be converted to Credits.
       cost_microcredits: String(cost),
-      usage: JSON.stringify(usage),
+      usage: JSON.stringify(impossible ?? usage),
     });
   }
 }
