@@ -6,6 +6,12 @@ export const WINDOWS = ['day', 'week', 'month', 'total'] as const;
 export type WindowKind = (typeof WINDOWS)[number];
 
 /**
+ * The effect on a request whose worst case does not fit. `cap`: its output is capped at what fits, if that is still useful.
+ * `reject`: it is refused. `downgrade`: only models whose worst case still fits are chosen from; where none does, as `cap`.
+ */
+export type ExhaustedAction = 'cap' | 'reject' | 'downgrade';
+
+/**
  * The facts of a request that a budget sees: only those that the ledger keeps with each entry, so that a new budget can
  * be counted from the entries of its window. A missing label reads as the empty string.
  */
@@ -33,8 +39,7 @@ export interface Budget {
   readonly limit: Microcredits;
   /** Of the windows of these subjects, in place of `limit`; absent where all have the same. */
   readonly limits?: ReadonlyMap<string, Microcredits>;
-  /** `downgrade`: only models whose worst case still fits are chosen from. */
-  readonly onExhausted: 'reject' | 'downgrade';
+  readonly onExhausted: ExhaustedAction;
   /** Fractions of the limit, ascending, at which operators are alerted. */
   readonly alertAt: readonly number[];
 }

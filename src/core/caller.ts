@@ -1,4 +1,4 @@
-import type { WindowKind } from './budget.ts';
+import type { ExhaustedAction, WindowKind } from './budget.ts';
 import type { Microcredits } from './credits.ts';
 
 /** A permission of a key. `/v1/models` needs any of them. */
@@ -18,8 +18,7 @@ export interface KeyBudget {
   readonly window: WindowKind;
   /** IANA name. */
   readonly timeZone: string;
-  /** `downgrade`: only models whose worst case still fits are chosen from. */
-  readonly onExhausted: 'reject' | 'downgrade';
+  readonly onExhausted: ExhaustedAction;
 }
 
 /** How full a budget of a key is, in the window of a moment. */

@@ -86,6 +86,7 @@ function reservationRequest(
     agentWallet,
     payer,
     amounts: [choice.bound, ...fallbacks.map(({ bound }) => bound)],
+    least: null,
     limit: facts.budget,
     // After the wait there must still be time for the answer.
     waitMs: Math.min(terms.contentionWaitMs, leftMs - choice.latencyMs),

@@ -12,8 +12,20 @@ export const WAIT_BOUNDS: readonly number[] = [
 /** Tries to reserve money. Returns null on success, else the fund that lacks it now. */
 type MoneyAttempt = () => FundBlock | null;
 
+/** A wait for money of a fund. */
+export interface MoneyWait {
+  /** Milliseconds. */
+  readonly waitMs: number;
+  readonly attempt: MoneyAttempt;
+  /** Ends the wait. */
+  readonly signal?: AbortSignal;
+  /** Whether it comes before others, because an answer is being written. Such waits are not counted. */
+  readonly isUrgent?: boolean;
+}
+
 interface Waiter {
   readonly attempt: MoneyAttempt;
+  readonly isUrgent: boolean;
   readonly resolve: (blocked: FundBlock | null) => void;
 }
 
@@ -22,8 +34,8 @@ const lineOf = ({ kind, name, subject, starts, definition }: FundTitle): string 
   `${kind} ${starts} ${subject} ${name} ${definition}`;
 
 /**
- * Lines of requests that wait for money which open reservations hold: first in, first out for each fund. A waiter that is
- * woken tries again. It then gets the money, moves to the line of another fund that lacks it, or stays at the head of its line.
+ * Lines of requests that wait for money which open reservations hold: first in, first out for each fund, behind the answers
+ * that are being written. A waiter that is woken tries again. It then gets the money, moves to the line of another fund that lacks it, or stays at the head of its line.
  */
 export class Contention {
   readonly waits: Waits = { served: 0, gave_up: 0, crowded: 0 };
@@ -38,10 +50,10 @@ export class Contention {
   }
 
   /** Resolves with null after a successful attempt, or with the fund that lacks money once `waitMs` are over or `signal` aborts. */
-  wait(blocked: FundBlock, waitMs: number, attempt: MoneyAttempt, signal?: AbortSignal): Promise<FundBlock | null> {
+  wait(blocked: FundBlock, { waitMs, attempt, signal, isUrgent = false }: MoneyWait): Promise<FundBlock | null> {
     if (waitMs <= 0 || signal?.aborted) return Promise.resolve(blocked);
     const line = lineOf(blocked.fund.title);
-    if ((this.#lines.get(line)?.length ?? 0) >= WAITERS_MAX) {
+    if (!isUrgent && (this.#lines.get(line)?.length ?? 0) >= WAITERS_MAX) {
       this.waits.crowded++;
       return Promise.resolve(blocked);
     }
@@ -49,8 +61,10 @@ export class Contention {
     return new Promise((resolve) => {
       const waiter: Waiter = {
         attempt,
+        isUrgent,
         resolve: (obstacle) => {
           clearTimeout(timer);
+          if (isUrgent) return resolve(obstacle);
           this.waited.observe((performance.now() - began) / 1_000);
           if (obstacle) this.waits.gave_up++;
           else this.waits.served++;
@@ -84,8 +98,10 @@ export class Contention {
 
   #join(line: string, waiter: Waiter): void {
     const waiters = this.#lines.get(line);
-    if (waiters) waiters.push(waiter);
-    else this.#lines.set(line, [waiter]);
+    const behind = waiter.isUrgent ? (waiters?.findIndex(({ isUrgent }) => !isUrgent) ?? -1) : -1;
+    if (!waiters) this.#lines.set(line, [waiter]);
+    else if (behind < 0) waiters.push(waiter);
+    else waiters.splice(behind, 0, waiter);
   }
 
   #serve(line: string): void {

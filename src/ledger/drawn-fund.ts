@@ -1,15 +1,18 @@
-import type { Budget } from '../core/budget.ts';
+import type { Budget, ExhaustedAction } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { FundRef, FundTitle } from './rules/fund.ts';
 import type { Window } from './rules/window.ts';
 
 /** A fund with its terms by the policy. */
 export interface DrawnFund extends FundRef {
-  /** Whether only models are chosen from whose worst case still fits. */
-  readonly downgrades: boolean;
+  readonly onExhausted: ExhaustedAction;
   /** The greatest fraction of the limit that `spent` has reached since the last call; null when none was. */
   reached(spent: Microcredits): number | null;
 }
+
+/** Whether a hold may be less than the worst case where these funds have no more. */
+export const mayCap = (funds: readonly DrawnFund[]): boolean =>
+  funds.every(({ onExhausted }) => onExhausted !== 'reject');
 
 /** The window of a budget for one subject. */
 export class BudgetFund implements DrawnFund {
@@ -35,8 +38,8 @@ export class BudgetFund implements DrawnFund {
     this.reached(opening);
   }
 
-  get downgrades(): boolean {
-    return this.#budget.onExhausted === 'downgrade';
+  get onExhausted(): ExhaustedAction {
+    return this.#budget.onExhausted;
   }
 
   reached(spent: Microcredits): number | null {
@@ -62,5 +65,5 @@ export class BudgetFund implements DrawnFund {
 /** The balance of a holder, as operations name it. */
 export function balanceFund(holder: string): DrawnFund {
   const title = { kind: 'balance', name: holder, subject: '', definition: '', starts: 0, ends: Infinity } as const;
-  return { key: `balance/${holder}`, title, limit: 0, opening: 0, downgrades: false, reached: () => null };
+  return { key: `balance/${holder}`, title, limit: 0, opening: 0, onExhausted: 'cap', reached: () => null };
 }

@@ -5,9 +5,11 @@ import { isPlausible } from '../core/usage.ts';
 import type { ExtendOp, LedgerBooks, LedgerOp, PostOp, SettleOp } from '../store/books.ts';
 import type { Write } from '../store/store.ts';
 import type { Account } from './accounts.ts';
-import type { DrawnFund } from './drawn-fund.ts';
+import type { Contention } from './contention.ts';
+import { type DrawnFund, mayCap } from './drawn-fund.ts';
 import type { LedgerNotifier } from './notifier.ts';
 import type { Deposit, EntryLine, Settlement } from './rules/entry.ts';
+import { type FundBlock, fit, isBlocked } from './rules/fund.ts';
 import {
   expire,
   isCost,
@@ -21,7 +23,7 @@ import {
 } from './rules/reservation.ts';
 
 /** Money set aside for one request. Ends with exactly one settlement, on every path. Amounts are microcredits. */
-export type Hold = Pick<ReservationHold, 'id' | 'reserved' | 'left' | 'raise' | 'post' | 'settle'>;
+export type Hold = Pick<ReservationHold, 'id' | 'reserved' | 'left' | 'raise' | 'extend' | 'post' | 'settle'>;
 
 /**
  * Money set aside, only in memory, for a request that a payment in progress will pay. Budgets hold the whole worst case; the
@@ -49,10 +51,11 @@ export interface OpenSettlement {
 
 /** The parts of its ledger that a hold needs. */
 export interface HoldTools {
-  readonly books: Pick<LedgerBooks, 'apply' | 'append'>;
+  readonly books: Pick<LedgerBooks, 'apply' | 'append' | 'standing'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly notifier: LedgerNotifier;
+  readonly contention: Pick<Contention, 'wait'>;
   /** Collects operations to be written with a settlement. */
   readonly openSettlement: OpenSettlement;
   readonly closed: (hold: ReservationHold) => void;
@@ -110,24 +113,58 @@ export class ReservationHold implements Links<ReservationHold> {
   }
 
   /**
-   * Reserves `by` more; durable before it resolves. A raise waits for no money. One at a time.
+   * Reserves `by` more, or what is free of it from `least` on; durable before it resolves. A raise waits for no money. One at a
+   * time.
    *
+   * @param least microcredits; only where all funds cap outputs
    * @returns false when the limit or a fund forbids it or the hold was settled
    * @throws StoreError, by rejecting, when it could not be written: then nothing more is reserved
    */
-  async raise(by: Microcredits): Promise<boolean> {
-    if (this.#isRaising) throw new Error('a hold is raised by one attempt at a time');
+  async raise(by: Microcredits, least: Microcredits = by): Promise<boolean> {
     if (!raise(this.#reservation, by)) return false;
-    if (by === 0) return true;
+    return by === 0 || (await this.#reserve([by], mayCap(this.funds) ? least : by)) === null;
+  }
+
+  /**
+   * Reserves more for an answer that is being written: the first amount, or the second where the funds have plenty; durable
+   * before it resolves. Waits for money before all requests that wait for their first. One at a time.
+   *
+   * @param waitMs the most that it waits
+   * @param signal ends the wait
+   * @returns null once it is reserved, else the fund that lacks the money, or `closed` for a limit or a settled hold
+   * @throws StoreError, by rejecting, when it could not be written: then nothing more is reserved
+   */
+  async extend(
+    amounts: ExtendOp['amounts'],
+    { waitMs, signal }: { readonly waitMs: number; readonly signal: AbortSignal },
+  ): Promise<FundBlock | 'closed' | null> {
+    if (!amounts.every((by) => raise(this.#reservation, by))) return 'closed';
+    const refused = await this.#reserve(amounts);
+    if (refused === null || refused === 'closed' || refused.why === 'exhausted') return refused;
+    let sent: ReturnType<ReservationHold['extend']> | null = null;
+    const attempt = () => {
+      const fitting = fit(this.#tools.books.standing(this.funds), amounts);
+      if (isBlocked(fitting)) return fitting;
+      sent = this.#reserve(amounts);
+      return null;
+    };
+    const obstacle = await this.#tools.contention.wait(refused, { waitMs, attempt, signal, isUrgent: true });
+    return obstacle ?? sent;
+  }
+
+  async #reserve(amounts: ExtendOp['amounts'], least: Microcredits = amounts[0]): Promise<FundBlock | 'closed' | null> {
+    if (this.#isRaising) throw new Error('a hold is raised by one attempt at a time');
     this.#isRaising = true;
     try {
-      const op: ExtendOp = { kind: 'extend', id: this.id, step: ++this.#steps, at: this.#tools.now(), amounts: [by] };
+      const { id } = this;
+      const op = { kind: 'extend', id, step: ++this.#steps, at: this.#tools.now(), amounts, least } as const;
       const [result] = await this.#tools.books.apply([op]);
-      if (result?.kind !== 'granted') return false;
+      if (result?.kind === 'refused' && result.fund) return { fund: result.fund, why: result.why };
       // The request may have ended meanwhile. A closed reservation stays closed.
-      const raised = raise(this.#reservation, by);
-      if (raised) this.#reservation = raised;
-      return raised !== null;
+      const raised = result?.kind === 'granted' ? raise(this.#reservation, result.amount) : null;
+      if (!raised) return 'closed';
+      this.#reservation = raised;
+      return null;
     } finally {
       this.#isRaising = false;
     }
@@ -197,12 +234,12 @@ export class ReservationHold implements Links<ReservationHold> {
   /** Alarms if the upstream billed more than was reserved, or an impossible usage. */
   #judge(step: Step, line: EntryLine): void {
     if (step.excess > 0) this.#alarm('an upstream billed more than was reserved', line, step);
-    if (!isCost(line.cost) || !isPlausible(line.usage)) {
+    if (line.impossible || !isCost(line.cost) || !isPlausible(line.usage)) {
       this.#alarm('an upstream reported an impossible usage', line, step);
     }
   }
 
-  #alarm(message: string, { tariff, cost, usage }: EntryLine, { charged, excess }: Step): void {
+  #alarm(message: string, { tariff, cost, usage, impossible }: EntryLine, { charged, excess }: Step): void {
     const { model, provider, upstream } = tariff;
     this.#tools.notifier.alarm(message, {
       decision: idText('dec_', this.id),
@@ -214,7 +251,7 @@ export class ReservationHold implements Links<ReservationHold> {
       excess_credits: toCredits(excess),
       // Text, because an impossible cost cannot be converted to Credits.
       cost_microcredits: String(cost),
-      usage: JSON.stringify(usage),
+      usage: JSON.stringify(impossible ?? usage),
     });
   }
 }

@@ -37,10 +37,10 @@ export function keyBudgets(keys: readonly KeyBudgets[]): Budget[] {
   }));
 }
 
-/** The name of a shared budget, such as `key-month`. It states the time zone and `downgrade` where they differ from the default. */
+/** The name of a shared budget, such as `key-month`. It states the zone unless UTC, and the action unless `reject`. */
 function nameOf({ window, timeZone, onExhausted }: KeyBudget): string {
   const zone = timeZone === 'UTC' ? '' : `@${timeZone}`;
-  return `key-${window}${zone}${onExhausted === 'reject' ? '' : ':downgrade'}`;
+  return `key-${window}${zone}${onExhausted === 'reject' ? '' : `:${onExhausted}`}`;
 }
 
 /**

@@ -4,7 +4,7 @@ import { LinkedSet } from '../core/linked-set.ts';
 import type { AttachOp, HoldOp, LedgerBooks, OpResult } from '../store/books.ts';
 import type { Account } from './accounts.ts';
 import type { Contention } from './contention.ts';
-import type { DrawnFund } from './drawn-fund.ts';
+import { type DrawnFund, mayCap } from './drawn-fund.ts';
 import type { Funds } from './funds.ts';
 import { type Earmark, type Hold, type HoldTools, ReservationHold } from './hold.ts';
 import type { LedgerNotifier } from './notifier.ts';
@@ -50,9 +50,9 @@ export class ReservationDesk {
 
   /** @param openSettlement collects the operations of the settlement in progress */
   constructor(options: ReservationDeskOptions, openSettlement: HoldTools['openSettlement']) {
-    const { books, now, notifier } = options;
+    const { books, now, notifier, contention } = options;
     this.#options = options;
-    this.#tools = { books, now, notifier, openSettlement, closed: (hold) => this.#holds.remove(hold) };
+    this.#tools = { books, now, notifier, contention, openSettlement, closed: (hold) => this.#holds.remove(hold) };
   }
 
   hold(request: ReservationRequest, account: Account): Promise<Hold | FundShortage> {
@@ -106,7 +106,7 @@ export class ReservationDesk {
     const line = contention.lineBefore(drawn);
     if (line < 0 && (waitMs <= 0 || drawn.length === 0)) return send(money, drawn);
     const standings = books.standing(drawn);
-    const fitting = fit(standings, amounts, expected);
+    const fitting = fit(standings, amounts, expected, leastOf(request, drawn));
     if (isBlocked(fitting)) return fitting.why === 'contended' ? this.#wait(fitting, money, send) : send(money, drawn);
     // Requests that wait for one of the funds come first.
     if (line >= 0) return this.#wait({ fund: standings[line]!, why: 'contended' }, money, send);
@@ -125,20 +125,20 @@ export class ReservationDesk {
     const attempt = () => {
       // The budgets may have changed since.
       const drawn = funds.of(account, timeOfId(id));
-      const fitting = fit(books.standing(drawn), amounts, expected);
+      const fitting = fit(books.standing(drawn), amounts, expected, leastOf(request, drawn));
       if (isBlocked(fitting)) return fitting;
       sent = send(money, drawn);
       return null;
     };
-    const obstacle = await contention.wait(blocked, waitMs, attempt, signal);
-    if (obstacle) return shortage(obstacle, amounts[0]);
+    const obstacle = await contention.wait(blocked, { waitMs, attempt, signal });
+    if (obstacle) return shortage(obstacle, leastOf(request, funds.of(account, timeOfId(id))));
     if (sent === null) throw new Error('an attempt that succeeded sent nothing');
     return sent;
   }
 
   readonly #sendHold: BookingCall<Hold> = (money, funds) => {
     const booking = this.#options.books.apply([this.#opOf(money, funds)]);
-    return this.#held(money, funds, booking, (result) => shortage(refusal(result), money.request.amounts[0]));
+    return this.#held(money, funds, booking, (result) => shortage(refusal(result), leastOf(money.request, funds)));
   };
 
   readonly #sendEarmark: BookingCall<Earmark> = async (money, funds) => {
@@ -149,14 +149,15 @@ export class ReservationDesk {
     const [result] = await this.#options.books.apply([op]);
     if (result?.kind === 'granted') return this.#earmarkOf(money, earmark, result.amount);
     this.#earmarks.delete(earmark);
-    return shortage(refusal(result), request.amounts[0]);
+    return shortage(refusal(result), leastOf(request, funds));
   };
 
   #opOf({ request, account }: MoneyRequest, funds: readonly DrawnFund[]): HoldOp {
     const { id, amounts, expiresAt, agentWallet: note } = request;
     const { dimensions } = account;
     const at = this.#options.now();
-    return { kind: 'hold', id, at, dimensions, funds, amounts, owner: this.#owner, expiresAt, note };
+    const least = leastOf(request, funds);
+    return { kind: 'hold', id, at, dimensions, funds, amounts, least, owner: this.#owner, expiresAt, note };
   }
 
   /** Resolves with the hold once the books have granted it. */
@@ -200,6 +201,10 @@ export class ReservationDesk {
     };
   }
 }
+
+/** The least that a hold on these funds must have: the whole first amount where one of them must not cap. */
+const leastOf = ({ least, amounts }: ReservationRequest, funds: readonly DrawnFund[]): number =>
+  least !== null && mayCap(funds) ? least : amounts[0];
 
 function refusal(result: OpResult | undefined): FundBlock {
   if (result?.kind === 'refused' && result.fund) return { fund: result.fund, why: result.why };

@@ -14,6 +14,8 @@ export interface ReservationRequest {
   readonly payer: string | null;
   /** The worst case of the choice, then those of its fallbacks. */
   readonly amounts: readonly [Microcredits, ...Microcredits[]];
+  /** The worst case of the choice's least useful output: a hold of so much will do. Null if the output must not be capped. */
+  readonly least: Microcredits | null;
   /** The request's `budget_limit`; null without one. The first amount must not exceed it. */
   readonly limit: Microcredits | null;
   /** How long to wait for money that other reservations hold, ms. */

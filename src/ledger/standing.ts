@@ -27,7 +27,7 @@ export interface AvailableFunds {
 
 /** @param standings the figures of `funds`, in their order */
 export function standingOf(funds: readonly DrawnFund[], standings: readonly FundStanding[]): AvailableFunds {
-  const downgrading = standings.filter((_, at) => funds[at]!.downgrades);
+  const downgrading = standings.filter((_, at) => funds[at]!.onExhausted === 'downgrade');
   const least = (amounts: readonly Microcredits[]) => (amounts.length === 0 ? null : Math.min(...amounts));
   return {
     free: least(downgrading.map(({ free }) => free)),

@@ -10,21 +10,16 @@ export const AbortText = closed(
         unknown: 'Any of that.',
       },
       examples: ['stops'],
-      description:
-        'What it bills of an answer whose connection is closed. Only under `stops` a hold grows with its answer.',
+      description: 'Only under `stops` a hold grows with its answer.',
     }),
     margin_tokens: integer(
       { minimum: 0, maximum: 1_000_000, default: 64 },
       'With `stops`: output tokens that it may have written and not sent.',
     ),
-    margin_ms: integer(
-      { minimum: 0, maximum: 60_000, default: 250 },
-      'With `stops`: milliseconds until it notices and stops, at the pace of the answer.',
-    ),
+    margin_ms: integer({ minimum: 0, maximum: 60_000, default: 250 }, 'With `stops`: milliseconds until it stops.'),
   },
   {
-    description:
-      'What it bills of an answer that the gateway aborts. Default: what the adapter declares, mostly unknown.',
+    description: 'What it bills of an aborted answer. Default: by the adapter, mostly `unknown`.',
   },
 );
 export type AbortText = Static<typeof AbortText>;

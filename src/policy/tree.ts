@@ -1,6 +1,9 @@
 import type { SourceSpan } from './diagnostics.ts';
 import { maskSecrets } from './mask.ts';
 
+/** Limit of nested maps and lists: far above any real policy. Later passes recurse as deep. */
+export const NESTING_MAX = 64;
+
 /** A value of a policy with its place. Plain data: a worker can send it. */
 export type Tree = MapTree | ListTree | ScalarTree;
 

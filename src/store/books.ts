@@ -17,10 +17,12 @@ export interface HoldOp {
   /** In the order in which a fund that lacks the money is looked for. The same array is reused while the same funds apply. */
   readonly funds: readonly FundRef[];
   /**
-   * Microcredits. The hold is refused if the first amount is not free. It gets the first, or the greatest of the others that all
-   * funds have free twice.
+   * Microcredits. The hold gets the first amount, or the greatest of the others that all funds have free twice. It is refused if
+   * the first is not free, unless `least` is.
    */
-  readonly amounts: readonly [least: Microcredits, ...wanted: Microcredits[]];
+  readonly amounts: readonly [choice: Microcredits, ...fallbacks: Microcredits[]];
+  /** Where the first amount is not free, the hold gets what is, from this on, microcredits. Absent: the first amount or nothing. */
+  readonly least?: Microcredits;
   /** The process that made it. A process that opens the books alone closes the reservations that others left open. */
   readonly owner: string;
   /** Milliseconds since 1970. An unsettled reservation is a defect from then on, and its owner expires it. */
@@ -65,7 +67,8 @@ export interface ExtendOp {
   readonly step: number;
   readonly at: number;
   /** The additional microcredits, as in a hold. */
-  readonly amounts: readonly [least: Microcredits, ...wanted: Microcredits[]];
+  readonly amounts: HoldOp['amounts'];
+  readonly least?: Microcredits;
 }
 
 /** Charges a failed attempt, at most what is left of the reservation, and leaves the rest open. The result is `charged`. */

@@ -72,6 +72,7 @@ export const SECTIONS: readonly Section[] = [
       'test/policy/json-schema-law.test.ts',
       'test/policy/latency.test.ts',
       'test/policy/payments.test.ts',
+      'test/policy/plain-yaml.test.ts',
       'test/policy/shipped.test.ts',
       'test/property/nulls.test.ts',
       'test/providers/anthropic-answer.test.ts',

@@ -170,9 +170,9 @@ function rowsOf(schema: TSchema, prefix: string): string[] {
   return shared.length > 0 ? [...rows, `\`${prefix}…\` | ${shared.map(code).join(', ')}: likewise.`] : rows;
 }
 
-/** Keys of a list's items that stand elsewhere in the same table, and share a row here. */
+/** Keys of a list's items that stand elsewhere on the page, and share a row here. */
 const SHARED: Readonly<Record<string, readonly string[]>> = {
-  'endpoints[].': ['provider', 'upstream', 'regions', 'price'],
+  'endpoints[].': ['provider', 'upstream', 'regions', 'price', 'after_abort'],
   'price.tiers[].': ['input', 'cached_input', 'cache_write', 'output'],
 };
 

@@ -87,6 +87,7 @@ export function order(amount: number, over: Partial<ReservationRequest> = {}): R
     agentWallet: null,
     payer: null,
     amounts: [amount],
+    least: null,
     limit: null,
     waitMs: 0,
     expiresAt: Number.POSITIVE_INFINITY,

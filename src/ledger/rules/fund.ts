@@ -82,17 +82,19 @@ export const isBlocked = <Of extends FundStanding>(fit: Microcredits | FundBlock
   typeof fit !== 'number';
 
 /**
- * Returns how much to reserve: at least the first amount, the choice's. The others are those of the fallbacks, for which a
- * reservation can be raised later. The greatest amount that all funds have free twice is reserved: near the end of a fund,
- * money held for a rare failover would keep other requests out.
+ * Returns how much to reserve: the first amount, the choice's, or all that is free, if that is less but not below `least`. The
+ * other amounts are those of the fallbacks, for which a reservation can be raised later. The greatest of them that all funds
+ * have free twice is reserved: near the end of a fund, money held for a rare failover would keep other requests out.
  *
  * @param expected microcredits that a payment in progress will add to the balance. The balance need not have this part of an
  * amount, and an excess of it may cover a negative balance.
+ * @param least microcredits; by default the first amount, which is then reserved whole or not at all
  */
 export function fit<Of extends FundStanding>(
   funds: readonly Of[],
   amounts: readonly Microcredits[],
   expected: Microcredits = 0,
+  least: Microcredits = amounts[0] ?? 0,
 ): Microcredits | FundBlock<Of> {
   let free = Number.POSITIVE_INFINITY;
   let balance = Number.POSITIVE_INFINITY;
@@ -101,9 +103,12 @@ export function fit<Of extends FundStanding>(
     if (expected > 0 && fund.title.kind === 'balance') balance = fund.free;
     else free = Math.min(free, fund.free);
   }
-  const [least = 0] = amounts;
-  if (least > free || least - expected > balance) return blockedBy(funds, least, expected);
-  let most = least;
+  const [first = 0] = amounts;
+  if (first > free || first - expected > balance) {
+    const most = Math.min(free, balance + expected);
+    return most < least ? blockedBy(funds, least, expected) : most;
+  }
+  let most = first;
   for (let i = 1; i < amounts.length; i++) {
     const more = amounts[i]!;
     const beside = more - expected;

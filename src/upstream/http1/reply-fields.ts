@@ -1,27 +1,41 @@
-/** A header line: a token, a colon and text without a control character that could end it. */
-const FIELD = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([^\0\r\n]*)$/;
+/** Header lines, each behind a CR LF: a token, a colon and text without a control character that could end it. */
+const LINES = /^(?:\r\n[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[^\0\r\n]*)*$/;
 
-/** The header fields of an answer. Accepts the same lines as `Headers`, whose own work is done only where all are wanted. */
+/** The header fields of an answer, kept as text: of many, few are read. Accepts the same lines as `Headers`. */
 export class ReplyFields {
-  readonly #values = new Map<string, string>();
+  #text = '';
+  /** The same in lower case; null until a field is read. */
+  #lower: string | null = null;
 
-  /** Adds a line. Returns false for one that is empty, folded or otherwise malformed. */
-  add(line: string): boolean {
-    const found = FIELD.exec(line);
-    if (!found) return false;
-    const name = found[1]!.toLowerCase();
-    const value = found[2]!.trim();
-    const before = this.#values.get(name);
-    this.#values.set(name, before === undefined ? value : `${before}, ${value}`);
+  /** Adds lines, each behind a CR LF. Returns false, and adds none, where one is empty, folded or otherwise malformed. */
+  add(lines: string): boolean {
+    if (!LINES.test(lines)) return false;
+    this.#text += lines;
+    this.#lower = null;
     return true;
   }
 
   /** Returns the value of a header, several joined by commas; null for none. @param name in lower case */
   get(name: string): string | null {
-    return this.#values.get(name) ?? null;
+    this.#lower ??= this.#text.toLowerCase();
+    const lower = this.#lower;
+    let value: string | null = null;
+    for (let at = lower.indexOf(name); at >= 0; at = lower.indexOf(name, at + 1)) {
+      const colon = at + name.length;
+      if (lower[at - 1] !== '\n' || lower[colon] !== ':') continue;
+      const end = lower.indexOf('\r', colon);
+      const one = this.#text.slice(colon + 1, end < 0 ? undefined : end).trim();
+      value = value === null ? one : `${value}, ${one}`;
+    }
+    return value;
   }
 
   all(): Headers {
-    return new Headers([...this.#values]);
+    const headers = new Headers();
+    for (const line of this.#text.split('\r\n').slice(1)) {
+      const colon = line.indexOf(':');
+      headers.append(line.slice(0, colon), line.slice(colon + 1).trim());
+    }
+    return headers;
   }
 }

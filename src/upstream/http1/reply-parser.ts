@@ -2,10 +2,13 @@ import { ReplyFields } from './reply-fields.ts';
 
 /** The most bytes of a head, including the 1xx heads before it. */
 const HEAD_MAX = 65_536;
+/** The most bytes of a head that is read at once. */
+const WHOLE_HEAD_MAX = 4_096;
 /** The most bytes of a chunk's size line. */
 const SIZE_MAX = 1_024;
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
 const CHUNK_SIZE = /^([0-9a-f]{1,12})[ \t]*(?:;.*)?$/i;
+const LENGTH = /^\d{1,15}$/;
 const CR = 0x0d;
 const LF = 0x0a;
 
@@ -74,7 +77,7 @@ export class ReplyParser {
         if (this.#left === 0 && this.#state !== 'close') this.#state = this.#state === 'chunk' ? 'chunk-end' : 'done';
         continue;
       }
-      const next = this.#skipFrame(bytes, at);
+      const next = this.#state === 'status' ? this.#skipHead(bytes, at) : this.#skipFrame(bytes, at);
       if (next > at) {
         at = next;
         continue;
@@ -89,6 +92,19 @@ export class ReplyParser {
       this.#read(line);
     }
     return body.taken();
+  }
+
+  /** Reads a usual head that is all there; returns where it ends, or `at` for any other, which is read line by line. */
+  #skipHead(bytes: Buffer, at: number): number {
+    if (this.#line !== '') return at;
+    const text = bytes.toString('latin1', at, Math.min(bytes.length, at + WHOLE_HEAD_MAX));
+    const end = text.indexOf('\r\n\r\n');
+    const statusEnd = text.indexOf('\n') - 1;
+    if (end < 0 || !this.#fields.add(text.slice(statusEnd, end))) return at;
+    this.#limit(end);
+    this.#readStatus(text.slice(0, statusEnd));
+    this.#endHead();
+    return at + end + 4;
   }
 
   /** Reads a usual line between chunks that is all there; returns where it ends, or `at` for any other line. */
@@ -157,7 +173,7 @@ export class ReplyParser {
   }
 
   #readHeader(line: string): void {
-    if (!this.#fields.add(line)) throw new BadReply('a header is malformed');
+    if (!this.#fields.add(`\r\n${line}`)) throw new BadReply('a header is malformed');
   }
 
   #endHead(): void {
@@ -169,7 +185,8 @@ export class ReplyParser {
     }
     const fields = this.#fields;
     this.head = { status: this.#status, fields };
-    if (/\bclose\b/i.test(fields.get('connection') ?? '')) this.keepAlive = false;
+    const connection = fields.get('connection');
+    if (connection !== null && /\bclose\b/i.test(connection)) this.keepAlive = false;
     const coding = fields.get('transfer-encoding');
     const length = fields.get('content-length');
     if (this.#status === 204 || this.#status === 304) this.#state = 'done';
@@ -219,8 +236,8 @@ class BodyBytes {
 
 /** Accepts a repeated length if all values agree. */
 function lengthOf(text: string): number {
+  if (LENGTH.test(text)) return Number(text);
   const [first, ...others] = text.split(',').map((each) => each.trim());
-  const isSound = /^\d{1,15}$/.test(first!) && others.every((other) => other === first);
-  if (!isSound) throw new BadReply('no length');
+  if (!LENGTH.test(first!) || others.some((other) => other !== first)) throw new BadReply('no length');
   return Number(first);
 }

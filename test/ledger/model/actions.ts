@@ -104,6 +104,7 @@ export function ask(play: Play, by: Pick<Ask, 'who' | 'payer' | 'expected'>): vo
     ...by,
     id: play.nextId(),
     amounts,
+    least: chance.yes(0.5) ? chance.int(0, amounts[0]!) : null,
     limit: chance.yes(0.5) ? Math.max(...amounts) + chance.int(0, 60) : null,
     waits: chance.yes(0.6),
     expiresAt: now + chance.int(60_000, 600_000),
@@ -124,10 +125,11 @@ async function raise(play: Play): Promise<void> {
   if (open.length === 0) return;
   const hold = chance.one(open);
   const by = chance.int(0, 80);
-  note(play, { id: hold.id, by });
+  const least = chance.yes(0.5) ? chance.int(0, by) : by;
+  note(play, { id: hold.id, by, least });
   const raise: Raised = { id: hold.id, told: null };
-  play.track(hold.raise(by), raise);
-  const allowed = reference.raise(hold.id, by);
+  play.track(hold.raise(by, least), raise);
+  const allowed = reference.raise(hold.id, by, least);
   if (allowed === null) raised.set(hold.id, raise);
   else {
     await subject.quiet();

@@ -108,7 +108,7 @@ export class Books {
       sum([...this.earmarks.values()].filter(mine).map((one) => needOf(BALANCE, one.amount, one.expected)));
     const span = { starts: 0, ends: Number.POSITIVE_INFINITY };
     const title = { key: `key ${holder}`, kind: 'balance', name: holder, subject: '' } as const;
-    return { ...title, ...span, limit, downgrade: false, spent, held };
+    return { ...title, ...span, limit, action: 'cap', spent, held };
   }
 
   #potOf(spec: BudgetSpec, { starts, ends }: Span, subject: string): Pot {
@@ -121,9 +121,9 @@ export class Books {
     const held =
       sum(this.#holding().filter(counts).map(heldBy)) +
       sum([...this.earmarks.values()].filter(counts).map(({ amount }) => amount));
-    const { name, limit, downgrade } = spec;
+    const { name, limit, action } = spec;
     const title = { key: keyOf(spec, starts, subject), kind: 'budget', name, subject } as const;
-    return { ...title, starts, ends, limit, downgrade, spent, held };
+    return { ...title, starts, ends, limit, action, spent, held };
   }
 
   #holding(): Reservation[] {

@@ -1,6 +1,6 @@
 import { randomFrom } from '../../deep/effort.ts';
 import { type Kind, localDay, spanOf } from './calendar.ts';
-import { type BudgetSpec, isWallet, type Terms, type Who } from './entries.ts';
+import { type Action, type BudgetSpec, isWallet, type Terms, type Who } from './entries.ts';
 
 /** What a run draws at random; the same seed draws the same. */
 export class Chance {
@@ -54,8 +54,12 @@ export class Chance {
       window: this.one<Kind>(['day', 'day', 'week', 'month', 'total']),
       zone: this.one(ZONES),
       limit: this.int(20, 1_200),
-      downgrade: this.yes(0.3),
+      action: this.action(),
     };
+  }
+
+  action(): Action {
+    return this.one(['cap', 'cap', 'reject', 'downgrade']);
   }
 
   /** An edit of a policy: budgets keep their places. */
@@ -63,7 +67,7 @@ export class Chance {
     const edited = budgets.flatMap((spec): BudgetSpec[] => {
       const how = this.weighted({ same: 5, limit: 4, definition: 3, name: 1, gone: 1 });
       if (how === 'gone') return [];
-      if (how === 'limit') return [{ ...spec, limit: this.int(20, 1_200), downgrade: this.yes(0.3) }];
+      if (how === 'limit') return [{ ...spec, limit: this.int(20, 1_200), action: this.action() }];
       if (how === 'definition') return [this.budget(spec.name)];
       return [how === 'name' ? { ...spec, name: this.#newName() } : spec];
     });

@@ -50,7 +50,7 @@ function compareAsked({ reference, asked, counts }: Play, { ask, told }: Asked):
     compareHold(what, told, made);
     if (made.state === 'closed') asked.delete(id);
   } else {
-    if (answer && isBlocked(answer)) compareShortage(what, told, answer, ask.amounts[0]!);
+    if (answer && isBlocked(answer)) compareShortage(what, told, answer);
     else if (!(told instanceof StoreError))
       throw new Error(`${what} could not be written and got ${JSON.stringify(told)}`);
     asked.delete(id);
@@ -66,7 +66,7 @@ function compareHold(what: string, { id, reserved, left }: Hold, made: Reservati
 }
 
 /** Why there is no room. What was spent and held at that moment is compared elsewhere. */
-function compareShortage(what: string, told: Asked['told'], { why, pot }: Blocked, needed: number): void {
+function compareShortage(what: string, told: Asked['told'], { why, pot, needed }: Blocked): void {
   if (told === null || told instanceof Error || !isShortage(told))
     throw new Error(`${what} must be refused, got ${told}`);
   const { kind, name, subject, ends } = pot;
@@ -112,7 +112,7 @@ function compareStanding({ subject, reference, chance }: Play): void {
     return;
   }
   const least = (numbers: readonly number[]) => (numbers.length === 0 ? null : Math.min(...numbers));
-  const downgrading = pots.filter(({ downgrade }) => downgrade);
+  const downgrading = pots.filter(({ action }) => action === 'downgrade');
   expectEqual('free', standing!.free, least(downgrading.map(({ limit, spent, held }) => limit - spent - held)));
   expectEqual('unspent', standing!.unspent, least(downgrading.map(({ limit, spent }) => limit - spent)));
   expectEqual('room', standing!.room, Math.min(...pots.map(({ limit, spent, held }) => limit - spent - held)));

@@ -13,8 +13,11 @@ export interface BudgetSpec {
   readonly window: Kind;
   readonly zone: string;
   readonly limit: number;
-  readonly downgrade: boolean;
+  readonly action: Action;
 }
+
+/** The effect on a request that does not fit. */
+export type Action = 'cap' | 'reject' | 'downgrade';
 
 export interface Terms {
   readonly budgets: readonly BudgetSpec[];
@@ -29,6 +32,8 @@ export interface Ask {
   /** What a payment under way is to add to the wallet's balance; null where nothing is earmarked but reserved at once. */
   readonly expected: number | null;
   readonly amounts: readonly number[];
+  /** A hold of so much will do where no pot rejects; null for the whole first amount. */
+  readonly least: number | null;
   readonly limit: number | null;
   readonly waits: boolean;
   readonly expiresAt: number;
@@ -97,7 +102,7 @@ export interface Pot {
   readonly starts: number;
   readonly ends: number;
   readonly limit: number;
-  readonly downgrade: boolean;
+  readonly action: Action;
   readonly spent: number;
   readonly held: number;
 }
@@ -105,6 +110,7 @@ export interface Pot {
 export interface Blocked {
   readonly why: 'exhausted' | 'contended';
   readonly pot: Pot;
+  readonly needed: number;
 }
 
 export interface Adjustment {
@@ -171,15 +177,23 @@ export function chargeOf(made: Reservation, cost: number): { charged: number; ov
 export const needOf = ({ kind }: Pick<Pot, 'kind'>, amount: number, expected: number | null): number =>
   kind === 'balance' ? Math.max(0, amount - (expected ?? 0)) : amount;
 
-/** All pots must have the first amount; then the greatest that all have is taken. */
-export function fit(pots: readonly Pot[], { amounts, expected }: Ask): Answer {
+/** What a request must have at least: less than its first amount only where no pot rejects. */
+export const leastOf = (pots: readonly Pick<Pot, 'action'>[], { amounts, least }: Pick<Ask, 'amounts' | 'least'>) =>
+  least === null || pots.some(({ action }) => action === 'reject') ? (amounts[0] ?? 0) : least;
+
+/** All pots must have the first amount, or what will do; then the greatest that all have is taken. */
+export function fit(pots: readonly Pot[], ask: Ask): Answer {
+  const { amounts, expected } = ask;
   // What is expected beyond the amount may make good what a balance lacks.
   const need = ({ kind }: Pot, amount: number) => (kind === 'balance' ? amount - (expected ?? 0) : amount);
-  const least = amounts[0] ?? 0;
+  const least = leastOf(pots, ask);
+  const first = amounts[0] ?? 0;
   const exhausted = pots.find((pot) => pot.spent + need(pot, least) > pot.limit);
   const contended = pots.find((pot) => pot.spent + pot.held + need(pot, least) > pot.limit);
-  if (exhausted) return { why: 'exhausted', pot: exhausted };
-  if (contended) return { why: 'contended', pot: contended };
+  if (exhausted) return { why: 'exhausted', pot: exhausted, needed: least };
+  if (contended) return { why: 'contended', pot: contended, needed: least };
+  const most = Math.min(...pots.map((pot) => pot.limit - pot.spent - pot.held - need(pot, 0)));
+  if (most < first) return { got: most };
   // A fallback's is only held where as much again is free.
   const fitting = amounts.filter((more) =>
     pots.every((pot) => {
@@ -187,5 +201,5 @@ export function fit(pots: readonly Pot[], { amounts, expected }: Ask): Answer {
       return used + need(pot, more) <= pot.limit && 2 * need(pot, more) <= Math.max(0, pot.limit - used);
     }),
   );
-  return { got: Math.max(least, ...fitting) };
+  return { got: Math.max(first, ...fitting) };
 }

@@ -109,6 +109,14 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
         };
       }),
   },
+  'a hold is granted below its least': {
+    infect: () =>
+      patch(Bookings.prototype, 'hold', (hold) => {
+        return function (this: Bookings, op, batch) {
+          return hold.call(this, { ...op, least: 0 }, batch);
+        };
+      }),
+  },
   'a reload forgets the holds that are open': {
     infect: () =>
       patch(Ledger.prototype, 'prepare', (prepare) => {

@@ -12,6 +12,7 @@ import {
   fit,
   isBlocked,
   isWallet,
+  leastOf,
   leftOf,
   type Reservation,
   reservedBy,
@@ -55,7 +56,7 @@ export class Reference extends Books {
     const pots = this.potsOf(ask, timeOf(ask.id));
     let answer = fit(pots, ask);
     const line = pots.find(({ key }) => this.lines.has(key));
-    if (!isBlocked(answer) && line) answer = { why: 'contended', pot: line };
+    if (!isBlocked(answer) && line) answer = { why: 'contended', pot: line, needed: leastOf(pots, ask) };
     if (isBlocked(answer) && answer.why === 'contended' && ask.waits) {
       this.#join(answer.pot.key, ask);
       return null;
@@ -65,13 +66,16 @@ export class Reference extends Books {
   }
 
   /** Null: allowed, and being written. */
-  raise(id: number, by: number): boolean | null {
+  raise(id: number, by: number, least: number): boolean | null {
     const made = this.#get(id);
     const over = made.limit !== null && reservedBy(made) + by > made.limit;
     if (made.state === 'closed' || over) return false;
     if (by === 0) return true;
-    if (this.drawnBy(made).some((pot) => by > pot.limit - pot.spent - pot.held)) return false;
-    made.raising = this.#write('raise', made, by);
+    const pots = this.drawnBy(made);
+    const got = Math.min(by, ...pots.map((pot) => pot.limit - pot.spent - pot.held));
+    if (got < leastOf(pots, { amounts: [by], least })) return false;
+    if (got === 0) return true;
+    made.raising = this.#write('raise', made, got);
     this.writing.push({ entry: made.raising, before: [] });
     return null;
   }

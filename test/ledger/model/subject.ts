@@ -65,7 +65,17 @@ export class Subject {
   }
 
   /** Reserves, or earmarks what a payment under way will pay for in part. */
-  take({ id, who, payer, expected, amounts, limit, waits, expiresAt }: Ask): Promise<Hold | Earmark | FundShortage> {
+  take({
+    id,
+    who,
+    payer,
+    expected,
+    amounts,
+    least,
+    limit,
+    waits,
+    expiresAt,
+  }: Ask): Promise<Hold | Earmark | FundShortage> {
     const { setTimeout } = globalThis;
     const caught = (run: () => void, ms: number) => {
       const timer = setTimeout(run, ms);
@@ -82,6 +92,7 @@ export class Subject {
         agentWallet: null,
         payer,
         amounts: [first, ...others],
+        least,
         limit,
         waitMs: waits ? WAIT_MS : 0,
         expiresAt,
@@ -185,7 +196,7 @@ function termsOf({ budgets, onCrash }: Terms): LedgerTerms {
   return {
     usdPerCredit: '0.001',
     ledger: { contentionWaitMs: 0, onCrash },
-    budgets: budgets.map(({ name, match, each, window, zone, limit, downgrade }) =>
+    budgets: budgets.map(({ name, match, each, window, zone, limit, action }) =>
       budget(limit, {
         name,
         match: MATCH[match],
@@ -193,7 +204,7 @@ function termsOf({ budgets, onCrash }: Terms): LedgerTerms {
         window,
         timeZone: zone,
         definition: JSON.stringify([match, each, window, zone]),
-        onExhausted: downgrade ? 'downgrade' : 'reject',
+        onExhausted: action,
       }),
     ),
   };

@@ -288,6 +288,7 @@ export class Play {
       agentWallet: null,
       payer: null,
       amounts: [bound],
+      least: null,
       limit: null,
       waitMs: 0,
       expiresAt: Number.POSITIVE_INFINITY,

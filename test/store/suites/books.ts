@@ -75,6 +75,32 @@ export const BOOKS_CASES: Readonly<Record<string, (test: BooksUnderTest) => Prom
     expect(await applied(books, holdOf(nextId(), [fund], 200, 300))).toEqual(granted(200));
     expect(figures(books, fund)).toEqual([[0, 400]]);
   },
+  'a hold that may be less gets what all of its funds have free, from its least on': async ({ books }) => {
+    const [large, small] = [fundOf(500), fundOf(130)];
+    const least = (op: LedgerOp, least: number): LedgerOp => ({ ...op, least }) as LedgerOp;
+    expect(await applied(books, least(holdOf(nextId(), [large, small], 100, 300), 40))).toEqual(granted(100));
+    expect(await applied(books, least(holdOf(nextId(), [large, small], 100), 40))).toMatchObject({
+      ...{ kind: 'refused', why: 'contended', fund: { limit: 130, held: 100 } },
+    });
+    expect(await applied(books, least(holdOf(nextId(), [large, small], 200), 131))).toMatchObject({ why: 'exhausted' });
+    const id = nextId();
+    expect(await applied(books, least(holdOf(id, [large, small], 100), 30))).toEqual(granted(30));
+    expect(await applied(books, least(extendOf(id, 1, 50), 1))).toMatchObject({ kind: 'refused', why: 'contended' });
+    expect(await applied(books, extendOf(id, 2, 0))).toEqual(granted(0));
+    expect(figures(books, large, small)).toEqual([
+      [0, 130],
+      [0, 130],
+    ]);
+    // Again, it is the first result.
+    expect(await applied(books, least(holdOf(id, [large, small], 100), 30))).toEqual(granted(30));
+    expect(await applied(books, settleOf(id, 40))).toEqual(charged(30, 10));
+    const other = nextId();
+    await applied(books, holdOf(other, [fundOf(100)], 60));
+    expect(await applied(books, least(extendOf(other, 1, 50), 10))).toEqual(granted(40));
+    for (const none of [-1, 0.5, 101]) {
+      await expect(applied(books, least(holdOf(nextId(), [large], 100), none))).rejects.toBeInstanceOf(RangeError);
+    }
+  },
   'a hold takes from all of its funds or from none': async ({ books }) => {
     const [large, small] = [fundOf(500), fundOf(50)];
     const result = await applied(books, holdOf(nextId(), [large, small], 100));

@@ -114,12 +114,56 @@ const answers = fc.oneof(
   }),
 );
 
+/** Lines of heads, sound and malformed, with their ends: a head that is all there is read at once, any other by its lines. */
+const headLine = fc.tuple(
+  fc.oneof(
+    { weight: 4, arbitrary: fc.constantFrom('x: 1', 'X-A:2', 'x:', 'connection: Close', 'x-é: 1', 'x: é\u00a0') },
+    { weight: 2, arbitrary: fc.constantFrom('content-length: 1', 'Content-Length:1', CHUNKED) },
+    { weight: 1, arbitrary: fc.constantFrom('', ' x: 1', 'x : 1', ': 1', 'x', 'x: 1\r', 'x: \0', '\r', OK) },
+  ),
+  fc.oneof({ weight: 12, arbitrary: fc.constant('\r\n') }, { weight: 1, arbitrary: fc.constant('\n') }),
+);
+const anyHead = fc
+  .tuple(
+    fc.constantFrom(`${OK}\r\n`, 'HTTP/1.1 200\r\n', `${OK}\n`, '\n', 'HTTP/1.1 103 x\r\n\r\n'),
+    fc.array(headLine),
+  )
+  .map(([first, lines]) => Buffer.from(`${first}${lines.flat().join('')}\r\n!`, 'latin1'));
+
+/** The answer, or that it was refused. */
+const readOrRefused = (pieces: readonly Uint8Array[]): Read | 'refused' => {
+  try {
+    return read(pieces);
+  } catch (error) {
+    if (error instanceof BadReply) return 'refused';
+    throw error;
+  }
+};
+
+const anyWholeHead = (readsWhole: typeof readOrRefused) =>
+  fc.property(anyHead, (given) => {
+    const bytewise = Array.from(given, (_, at) => given.subarray(at, at + 1));
+    expect(readsWhole([given])).toEqual(readOrRefused(bytewise));
+  });
+
 const anySplit = (reading: typeof read) =>
   fc.property(answers, fc.array(fc.nat(400), { maxLength: 20 }), (given, cuts) => {
     const whole = read([given]);
     expect(whole).toMatchObject({ status: 200, ended: true, keepAlive: true });
     expect(reading(split(given, cuts))).toEqual(whole);
   });
+
+describe('any head', () => {
+  test(`that is all there is read as one that comes byte by byte (seed ${seed})`, () => {
+    fc.assert(anyWholeHead(readOrRefused), { seed, numRuns });
+  });
+
+  test('a parser that ends a head at the first CR LF CR LF alone fails', () => {
+    const mutant: typeof readOrRefused = ([given]) =>
+      readOrRefused([Buffer.from(Buffer.from(given!).toString('latin1').replaceAll('\n\n', '\n'), 'latin1')]);
+    expect(fc.check(anyWholeHead(mutant), { seed, numRuns: 5_000 }).failed).toBeTrue();
+  });
+});
 
 describe('any split of an answer', () => {
   test(`gives the same (seed ${seed})`, () => {

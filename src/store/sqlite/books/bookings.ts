@@ -50,7 +50,7 @@ export class Bookings {
     const known = reservations.find(op.id);
     if (known) return repeated(known, batch);
     const drawn = funds.drawnBy(op.funds);
-    const amount = fit(drawn.funds, op.amounts);
+    const amount = fit(drawn.funds, op.amounts, 0, op.least);
     if (isBlocked(amount)) return refusedBy(amount);
     hold(drawn.funds, amount);
     const made = this.#make(op.id, op.dimensions, drawn.funds, amount, journal.idsOfDrawn(drawn));
@@ -80,7 +80,7 @@ export class Bookings {
     if (known) return granted(known.amount);
     const { id, dimensions, expected, note } = op;
     const { funds } = this.#parts.funds.drawnBy(op.funds);
-    const amount = fit(funds, op.amounts, expected);
+    const amount = fit(funds, op.amounts, expected, op.least);
     if (isBlocked(amount)) return refusedBy(amount);
     hold(funds, amount, expected);
     reservations.earmarks.set(id, { id, dimensions, amount, expected, note, funds });
@@ -138,10 +138,10 @@ export class Bookings {
     return granted(amount);
   }
 
-  extend(made: BookedReservation, { at, amounts }: ExtendOp, batch: Batch): OpResult {
+  extend(made: BookedReservation, { at, amounts, least }: ExtendOp, batch: Batch): OpResult {
     if (made.closing) return CLOSED;
     if (made.extending > 0) throw new RangeError(`reservation ${made.id} is extended by one step at a time`);
-    const by = fit(made.funds, amounts);
+    const by = fit(made.funds, amounts, 0, least);
     if (isBlocked(by)) return refusedBy(by);
     if (by === 0) return granted(0);
     // Held from now on, so that no other request takes it while the row is written.

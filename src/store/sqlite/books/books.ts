@@ -260,6 +260,9 @@ class SqliteBooks implements LedgerBooks {
       if (op.kind === 'hold' || op.kind === 'earmark' || op.kind === 'extend') {
         for (const amount of op.amounts)
           if (!isCost(amount)) throw new RangeError(`cannot reserve ${amount} microcredits`);
+        const { least } = op;
+        if (least !== undefined && !(isCost(least) && least <= op.amounts[0]))
+          throw new RangeError(`cannot reserve from ${least} up to ${op.amounts[0]} microcredits`);
       }
       if (op.kind === 'hold' || op.kind === 'capture') holds++;
       if (i > 0 && (op.kind === 'grant' || op.kind === 'correct')) throw new RangeError(`a ${op.kind} comes alone`);

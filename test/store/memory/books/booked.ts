@@ -49,6 +49,7 @@ export interface PendingStep {
 export function check(op: LedgerOp): void {
   if (op.kind === 'hold' || op.kind === 'earmark' || op.kind === 'extend') {
     for (const amount of op.amounts) rules.openReservation(amount, null);
+    if (op.least !== undefined) rules.openReservation(op.least, op.amounts[0]);
   }
   if (op.kind === 'deposit' || op.kind === 'capture') checkDeposit(op.deposit);
   if ((op.kind === 'deposit' || op.kind === 'waive') && !isWallet(op.wallet)) throw new RangeError('not a wallet');

@@ -134,9 +134,10 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     }
   }
 
-  #hold({ id, at, dimensions, funds: refs, amounts, note }: HoldOp, sure: (step: PendingStep) => void): OpResult {
-    const funds = refs.map((ref) => this.funds.named(ref));
-    const amount = fit(funds, amounts);
+  #hold(op: HoldOp, sure: (step: PendingStep) => void): OpResult {
+    const { id, at, dimensions, note } = op;
+    const funds = op.funds.map((ref) => this.funds.named(ref));
+    const amount = fit(funds, op.amounts, 0, op.least);
     if (isBlocked(amount)) return refused(amount.why, amount.fund.standing);
     hold(funds, amount);
     const made = this.#make(id, dimensions, funds, amount);
@@ -164,7 +165,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     const known = this.#earmarks.get(op.id);
     if (known) return granted(known.amount);
     const funds = op.funds.map((ref) => this.funds.named(ref));
-    const amount = fit(funds, op.amounts, op.expected);
+    const amount = fit(funds, op.amounts, op.expected, op.least);
     if (isBlocked(amount)) return refused(amount.why, amount.fund.standing);
     hold(funds, amount, op.expected);
     this.#earmarks.set(op.id, { op, amount, funds });
@@ -270,15 +271,15 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     return { kind: 'charged', charged: step.charged, overrun: step.excess };
   }
 
-  #extend(made: MemoryReservation, { at: time, amounts }: ExtendOp, sure: (step: PendingStep) => void): OpResult {
+  #extend(made: MemoryReservation, op: ExtendOp, sure: (step: PendingStep) => void): OpResult {
     if (made.closing) return refused('exhausted', null);
     if (made.extending > 0) throw new RangeError(`reservation ${made.id} is extended by one step at a time`);
-    const by = fit(made.funds, amounts);
+    const by = fit(made.funds, op.amounts, 0, op.least);
     if (isBlocked(by)) return refused(by.why, by.fund.standing);
     hold(made.funds, by);
     made.extending = by;
     const { id: reservation, dimensions } = made;
-    const entry = this.journal.add({ kind: 'raise', reservation, dimensions, amount: by, time });
+    const entry = this.journal.add({ kind: 'raise', reservation, dimensions, amount: by, time: op.at });
     const giveBack = () => {
       made.extending = 0;
       release(made.funds, by);

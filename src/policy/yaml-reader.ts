@@ -1,0 +1,193 @@
+import { isAlias, isCollection, isMap, isScalar, isSeq, type Node, parseDocument, type YAMLError } from 'yaml';
+import { isCel } from './cel-check.ts';
+import type { SourceSpan } from './diagnostics.ts';
+import { LineIndex } from './line-index.ts';
+import type { Report } from './report.ts';
+import { derailsParser, findDerailingSlip, findSlip, type SyntaxSlip } from './syntax-slips.ts';
+import { type Entry, NESTING_MAX, type Tree } from './tree.ts';
+import { yamlFault } from './yaml-messages.ts';
+
+/** Reads any YAML with the library. Reports errors and returns null if the text cannot be read. */
+export const readYaml = (path: string, text: string, report: Report): Tree | null =>
+  new YamlReader(path, text, report).read();
+
+/** Limit of reported syntax errors of one file, and of unknown tags. */
+const SYNTAX_ERRORS_MAX = 5;
+
+class YamlReader {
+  readonly #path: string;
+  readonly #text: string;
+  readonly #report: Report;
+  readonly #lines: LineIndex;
+  /** The offsets of unknown tags. */
+  readonly #tags: { readonly from: number; readonly to: number }[] = [];
+  /** Reported aliases. Each is reported once, because an alias bomb has thousands. */
+  readonly #aliases = new Set<string>();
+
+  constructor(path: string, text: string, report: Report) {
+    this.#path = path;
+    this.#text = text;
+    this.#lines = new LineIndex(text);
+    this.#report = report;
+  }
+
+  read(): Tree | null {
+    // `#entries` finds duplicate keys with both places. The library's check is slower and knows one place.
+    const document = parseDocument(this.#text, {
+      uniqueKeys: false,
+      prettyErrors: false,
+      version: '1.2',
+      schema: 'core',
+    });
+    const derailing = findDerailingSlip(this.#text, document.errors);
+    if (derailing) {
+      this.#reportAt(derailing);
+      return null;
+    }
+    for (const error of [...this.#primaryErrors(document.errors), ...document.warnings.slice(0, SYNTAX_ERRORS_MAX)]) {
+      const slip = findSlip(this.#text, document.contents, error);
+      if (slip) {
+        this.#reportAt(slip);
+        continue;
+      }
+      const [from, to] = error.pos;
+      const isTag = error.code === 'TAG_RESOLVE_FAILED';
+      if (isTag) this.#tags.push({ from, to });
+      const place = this.#place(from, to);
+      const { message, hint } = yamlFault(error);
+      this.#report.add(isTag ? 'yaml-feature' : 'yaml-syntax', place, message, {
+        hint: this.#hintFor(error.code, place.line) ?? hint,
+      });
+    }
+    if (document.errors.length > 0) return null;
+    return this.#tree(document.contents, this.#place(0, 0), 0);
+  }
+
+  /** The errors that are not consequences of others on their line or before them. */
+  #primaryErrors(errors: readonly YAMLError[]): readonly YAMLError[] {
+    const lines = new Set<number>();
+    const [first] = errors;
+    if (first && derailsParser(first)) return [first];
+    return errors
+      .filter(({ code }, at) => at === 0 || code !== 'UNEXPECTED_TOKEN')
+      .filter(({ pos }) => {
+        const { line } = this.#lines.placeOf(pos[0]);
+        return !lines.has(line) && lines.add(line);
+      })
+      .slice(0, SYNTAX_ERRORS_MAX);
+  }
+
+  #reportAt({ from, to, message, hint }: SyntaxSlip): void {
+    this.#report.add('yaml-syntax', this.#place(from, to), message, { hint });
+  }
+
+  /** A hint for the likely cause: many signs of CEL have a meaning in YAML. */
+  #hintFor(code: string, lineNumber: number): string | undefined {
+    const line = this.#text.split('\n', lineNumber).at(-1) ?? '';
+    const [, key, value = ''] =
+      /^\s*(?:-\s+)?(when|require|prefer|match|each):\s+(["'!&*[{%@`].*\S)\s*$/.exec(line) ?? [];
+    const isQuoted = /^(?:'[^']*'|"(?:[^"\\]|\\.)*")$/.test(value);
+    if (!key || isQuoted)
+      return code === 'TAG_RESOLVE_FAILED' ? 'put a text that begins with `!` in quotes' : undefined;
+    return `put the whole expression in quotes: ${key}: ${quoted(withoutOuterQuotes(value))}`;
+  }
+
+  /** `depth` counts the maps and lists around the node. */
+  #tree(node: Node | null, fallback: SourceSpan, depth: number): Tree {
+    if (!node) return { kind: 'scalar', value: null, source: '', place: fallback };
+    const place = this.#refuseFeatures(node, node.range ? this.#placeOf(node.range[0], node.range[1]) : fallback);
+    if (isCollection(node) && depth === NESTING_MAX) {
+      this.#report.add('yaml-syntax', place, `maps and lists nest deeper than ${NESTING_MAX} levels`);
+      return { kind: 'scalar', value: null, source: '', place };
+    }
+    if (isMap(node)) return { kind: 'map', entries: this.#entries(node.items, place, depth + 1), place };
+    if (isSeq(node)) {
+      const items = node.items.map((item) => this.#tree(asNode(item), place, depth + 1));
+      return { kind: 'list', items, place };
+    }
+    const value = isScalar(node) ? node.value : null;
+    const source = isScalar(node) && typeof node.source === 'string' ? node.source : '';
+    // A missing value has the place of its key.
+    if (value === null && source === '' && !isAlias(node)) return { kind: 'scalar', value, source, place: fallback };
+    return { kind: 'scalar', value: plain(value, source), source, place };
+  }
+
+  #entries(items: readonly { key: unknown; value: unknown }[], around: SourceSpan, depth: number): Entry[] {
+    const first = new Map<string, SourceSpan>();
+    const entries: Entry[] = [];
+    for (const item of items) {
+      const keyNode = asNode(item.key);
+      const place = keyNode?.range ? this.#place(keyNode.range[0], keyNode.range[1]) : around;
+      if (!isScalar(keyNode) || keyNode.value === null) {
+        this.#report.add('bad-name', place, 'a key must be a plain name, not a list or map');
+        continue;
+      }
+      const key = typeof keyNode.value === 'string' ? keyNode.value : String(keyNode.source ?? keyNode.value);
+      if (key === '<<') {
+        this.#report.add('yaml-feature', place, '`<<` merges another map, which policies do not support', {
+          hint: 'write the keys of that map here',
+        });
+        continue;
+      }
+      const before = first.get(key);
+      if (before) {
+        this.#report.addDuplicate(key, place, before);
+        continue;
+      }
+      first.set(key, place);
+      entries.push({ key, place, value: this.#tree(asNode(item.value), place, depth) });
+    }
+    return entries;
+  }
+
+  /** Reports an alias or anchor. Returns the place of the node: of its anchor, so that only the anchor is reported. */
+  #refuseFeatures(node: Node, place: SourceSpan): SourceSpan {
+    if (isAlias(node)) {
+      const hint = 'write the value itself here';
+      const message = `\`*${node.source}\` is an alias, which policies do not support`;
+      if (!this.#aliases.has(node.source)) this.#report.add('yaml-feature', place, message, { hint });
+      this.#aliases.add(node.source);
+      return place;
+    }
+    if (!(isMap(node) || isSeq(node) || isScalar(node)) || node.anchor === undefined) return place;
+    const written = `&${node.anchor}`;
+    const from = this.#text.lastIndexOf(written, node.range?.[0]);
+    const ofAnchor = from < 0 ? place : this.#place(from, from + written.length);
+    const hint = `remove \`${written}\`, and write the value again in place of each \`*${node.anchor}\``;
+    this.#report.add('yaml-feature', ofAnchor, `\`${written}\` is an anchor, which policies do not support`, { hint });
+    return ofAnchor;
+  }
+
+  /** The place of a value, or of its refused tag, so that only the tag is reported. */
+  #placeOf(from: number, to: number): SourceSpan {
+    const tag = this.#tags.find((one) => one.to <= from && this.#text.slice(one.to, from).trim() === '');
+    return tag ? this.#place(tag.from, tag.to) : this.#place(from, to);
+  }
+
+  #place(from: number, to: number): SourceSpan {
+    const { line, column } = this.#lines.placeOf(Math.min(from, this.#text.length));
+    const end = this.#text.indexOf('\n', from);
+    const last = Math.min(to, end < 0 ? this.#text.length : end);
+    return { file: this.#path, line, column, length: Math.max(1, last - from) };
+  }
+}
+
+/** An expression without outer quotes, if only that is CEL: `"a == "b""`. */
+function withoutOuterQuotes(value: string): string {
+  const inner = /^(["'])(.*)\1$/.exec(value)?.[2];
+  return inner !== undefined && !isCel(value) && isCel(inner) ? inner : value;
+}
+
+function quoted(expression: string): string {
+  return expression.includes("'") ? `"${expression.replaceAll('"', '\\"')}"` : `'${expression}'`;
+}
+
+function asNode(value: unknown): Node | null {
+  return isScalar(value) || isMap(value) || isSeq(value) || isAlias(value) ? value : null;
+}
+
+function plain(value: unknown, source: string): string | number | boolean | null {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' || value === null)
+    return value;
+  return source;
+}
