@@ -7,7 +7,6 @@ import type { SignalboxError } from '../core/errors.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
 import { worstCase } from '../routing/estimate.ts';
 import { StoreError, type Write } from '../store/store.ts';
-import { arrived } from '../upstream/arrival.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
 import type { NextParts } from '../upstream/upstream-call.ts';
 import type { AnswerSource } from './answer-source.ts';
@@ -155,7 +154,8 @@ export class Exchange implements AnswerSource {
         continue;
       }
       const running = this.#begin(step.way, trial);
-      const opened = await arrived(() => running.content());
+      let opened = running.content();
+      for (; opened instanceof Promise; opened = running.content()) await opened;
       if (!('kind' in opened)) {
         this.#first = opened;
         return;
