@@ -1,3 +1,4 @@
+import type { Turn } from '../core/conversation.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { isObject } from '../core/object.ts';
 import { type Edit, type Members, pathText } from '../core/original.ts';
@@ -50,10 +51,21 @@ interface ReadableRequest {
 
 /** Whether any turn of the assistant bears state that not every model can read. */
 export function bearsState(request: ModelRequest): boolean {
-  return request.conversation.turns.some(({ role, at }) => {
-    const message = role === 'assistant' ? request.originalAt(at) : null;
+  return request.conversation.turns.some((turn) => {
+    const message = mayBear(turn) ? request.originalAt(turn.at) : null;
     return isObject(message) && without(message, []) !== message;
   });
+}
+
+/** Whether a turn has members that the neutral form does not name, or marked IDs of calls: state is nowhere else. */
+const mayBear = ({ role, parts, extras }: Turn): boolean =>
+  role === 'assistant' &&
+  (!isEmpty(extras) ||
+    parts.some((part) => !isEmpty(part.extras) || (part.type === 'tool-call' && part.id.includes(TAIL))));
+
+function isEmpty(members: Members): boolean {
+  for (const _ in members) return false;
+  return true;
 }
 
 /**

@@ -117,7 +117,9 @@ function compareStanding({ subject, reference, chance }: Play): void {
   expectEqual('unspent', standing!.unspent, least(downgrading.map(({ limit, spent }) => limit - spent)));
   expectEqual('room', standing!.room, Math.min(...pots.map(({ limit, spent, held }) => limit - spent - held)));
   const amount = chance.int(0, 200);
-  const short = pots.find(({ limit, spent }) => spent + amount > limit);
+  const short =
+    pots.find(({ kind, limit }) => kind === 'budget' && amount > limit) ??
+    pots.find(({ limit, spent }) => spent + amount > limit);
   const told = standing!.shortFor(amount);
   expectEqual(
     'short',
