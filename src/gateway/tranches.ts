@@ -49,8 +49,12 @@ const costTo = ({ price, inputMax }: TrancheTerms, output: number): Microcredits
 /** The whole worst case. */
 export const wholeTranche = (terms: TrancheTerms): Microcredits => costTo(terms, terms.outputMax);
 
-/** The first tranche: an answer of the usual length needs no other. */
-export const firstTranche = (terms: TrancheTerms): Microcredits => costTo(terms, neededOutput(terms, terms.expected));
+/** An answer up to so many times as long as usual needs no other tranche than the first: most do not. */
+const FIRST_LENGTHS = 2;
+
+/** The first tranche. */
+export const firstTranche = (terms: TrancheTerms): Microcredits =>
+  costTo(terms, neededOutput(terms, FIRST_LENGTHS * terms.expected));
 
 /** The least that an answer may begin on. */
 export const leastTranche = (terms: TrancheTerms): Microcredits =>
@@ -71,7 +75,7 @@ export function nextTranche(
 ): readonly [least: Microcredits, wanted: Microcredits] | null {
   const { margin, expected, outputMax } = terms;
   const paid = paidOutput(terms, left);
-  const step = Math.max(margin, Math.ceil(expected / 4), 1);
+  const step = Math.max(margin, Math.ceil(expected / 2), 1);
   if (paid >= outputMax || neededOutput(terms, counted) + Math.max(margin, step / 2) <= paid) return null;
   const least = costTo(terms, neededOutput(terms, counted + Math.max(1, margin))) - left;
   const wanted = costTo(terms, neededOutput(terms, counted + margin + step)) - left;

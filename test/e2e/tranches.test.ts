@@ -83,8 +83,8 @@ describe('a stream of a service that stops when it is aborted', () => {
       estimated: false,
     });
     const [reserve] = entriesOf(stand.box.data);
-    // The prompt’s bound, the usual 100 tokens, and twice the margin: 20 tokens, and 20 ms at twice 100 a second.
-    expect(reserve).toMatchObject({ kind: 'reserve', amount: (42 + 4 * (100 + 2 * 24)) * 1000 });
+    // The prompt’s bound, twice the usual 100 tokens, and twice the margin: 20 tokens, and 20 ms at twice 100 a second.
+    expect(reserve).toMatchObject({ kind: 'reserve', amount: (42 + 4 * (200 + 2 * 24)) * 1000 });
     expect(raises(stand)).toBeGreaterThan(3);
     expect((await closedBooks(stand.box.data)).faults).toEqual([]);
   });
@@ -151,7 +151,7 @@ describe('a service that breaks its declaration', () => {
     expect(books.faults).toEqual([]);
     expect(books.funds[0]!.spent).toBeLessThanOrEqual(3_500_000);
     expect(books.entries.map(({ kind }) => kind)).toContain('overrun');
-    expect(books.entries[0]).toMatchObject({ amount: (42 + 4 * (100 + 2 * 24)) * 1000 });
+    expect(books.entries[0]).toMatchObject({ amount: (42 + 4 * (200 + 2 * 24)) * 1000 });
     await waitFor(() => stand.box.lines.some((line) => line.includes('billed more than was reserved')));
     await eventsOf(await stand.ask({ max_tokens: 400 }));
     const reserves = entriesOf(stand.box.data).filter(({ kind }) => kind === 'reserve');

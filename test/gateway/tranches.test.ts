@@ -100,7 +100,7 @@ describe('an answer that is held in tranches', () => {
     );
   });
 
-  test('of the usual length or less needs one extension at most, near its end', () => {
+  test('up to twice the usual length needs no extension before its end', () => {
     const price: Price = {
       lines: [{ overInputTokens: 0, input: 1, cachedInput: 1, cacheWrite: 1, output: 4 }],
       perRequest: 0,
@@ -117,10 +117,10 @@ describe('an answer that is held in tranches', () => {
       margin: 20,
     };
     const first = rules.firstTranche(terms);
-    expect(first).toBe(100 + 4 * 440);
-    expect(rules.nextTranche(terms, first, 300)).toBeNull();
-    const [least, wanted] = rules.nextTranche(terms, first, 400)!;
-    expect([least, wanted]).toEqual([4 * 20, 4 * 120]);
+    expect(first).toBe(100 + 4 * 840);
+    expect(rules.nextTranche(terms, first, 700)).toBeNull();
+    const [least, wanted] = rules.nextTranche(terms, first, 800)!;
+    expect([least, wanted]).toEqual([4 * 20, 4 * 220]);
   });
 
   const mutants: readonly (readonly [string, Partial<Rules>])[] = [
