@@ -28,6 +28,7 @@ import {
 } from './failure.ts';
 import type { FundedHold } from './funding.ts';
 import type { MeasuredUsage } from './meter.ts';
+import { leastFor, payableWay } from './payable-way.ts';
 import { Plan, type PlannedAttempt, type RankedEndpoint } from './plan.ts';
 import { type Platform, type Receipt, receiptOf, withoutPrice } from './receipt.ts';
 
@@ -149,12 +150,13 @@ export class Exchange implements AnswerSource {
       const trial = this.#admitted(step);
       if (!trial) continue;
       const missing = this.#missingFor(step.way);
-      if (missing > 0 && !(await this.#raise(missing, trial))) {
+      const way = missing > 0 ? await this.#fundedWay(step.way, missing, trial) : step.way;
+      if (way === null) {
         if (this.#ended()) throw this.#error;
         this.#plan.drop();
         continue;
       }
-      const running = this.#begin(step.way, trial);
+      const running = this.#begin(way, trial);
       const opened = await arrived(() => running.content());
       if (!('kind' in opened)) {
         this.#first = opened;
@@ -269,18 +271,29 @@ export class Exchange implements AnswerSource {
     return worstCase(model.endpoints[at]!.price, model, decision.facts, ranked.outputCap) - funded.hold.left;
   }
 
-  /** Raises the hold by what is missing, if that is possible. Otherwise the trial is over. */
-  async #raise(missing: Microcredits, trial: AttemptReporter): Promise<boolean> {
-    let isPaid = false;
+  /**
+   * Raises the hold by what an attempt lacks, as far as possible. Returns the way with its output capped at what is held; null where
+   * that is of no use, and then the trial is over.
+   */
+  async #fundedWay(way: RankedEndpoint, missing: Microcredits, trial: AttemptReporter): Promise<RankedEndpoint | null> {
+    const { decision, funded, runtime } = this.#context;
+    const { hold } = funded;
+    const { snapshot } = runtime;
+    // The hold was granted what was free for the choice: there is no more.
+    const isGranted = way.ranked === decision.ranked[0] && hold.left === hold.reserved;
+    let payable: RankedEndpoint | null = null;
     try {
-      isPaid = (await this.#context.funded.hold.raise(missing)) && !this.#ended();
+      if (!isGranted || payableWay(way, hold.left, decision.facts, snapshot) === null) {
+        await hold.raise(missing, Math.max(0, leastFor(way, decision.facts, snapshot) - hold.left));
+      }
+      if (!this.#ended()) payable = payableWay(way, hold.left, decision.facts, snapshot);
     } catch (cause) {
       // A raise that cannot be stored must not be spent.
       if (!(cause instanceof StoreError)) throw cause;
     } finally {
-      if (!isPaid) trial.dropped();
+      if (payable === null) trial.dropped();
     }
-    return isPaid;
+    return payable;
   }
 
   /** Begins an attempt: its request is on its way when this returns. */
@@ -374,6 +387,7 @@ export class Exchange implements AnswerSource {
       dropped: running?.dropped ?? [],
       attempts: this.#attempts,
       payment: funded.shown(charged),
+      cappedBy: running?.way.ranked.cappedBy ?? null,
     });
     this.#receipt = receipt;
     const firstAt = running?.meter.firstContentAt ?? null;
@@ -385,6 +399,7 @@ export class Exchange implements AnswerSource {
       estimated: receipt.platform.estimated,
       charged,
       saved: receipt.saved,
+      cappedBy: receipt.platform.output_capped_by ?? null,
       firstPartMs: firstAt === null ? null : Math.round(firstAt - startedAt),
       totalMs: Math.round(clock() - startedAt),
     };

@@ -99,6 +99,14 @@ const Facts = shape('The facts that the decision was based on. They contain no t
     Type.Number(),
     'The amount that budgets with `on_exhausted: downgrade` had left; null without such a budget. In Credits.',
   ),
+  capping_funds: orNull(
+    Type.Object({
+      name: text('The budget with the least free money; `balance` for a balance.', 'team-month'),
+      free_credits: credits('What was free in such funds: the most that the output is capped at.', 4.67),
+      unspent_credits: credits('The same once requests in progress have ended.', 4.67),
+    }),
+    'The money of funds that cap outputs; null without one.',
+  ),
   key_models: orNull(Type.Array(Type.String()), 'The models that the key may use; null for all.'),
 });
 
@@ -140,6 +148,7 @@ const Outcome = Type.Object({
   ),
   first_part_ms: firstPart('admission'),
   total_ms: milliseconds('From admission to the end.', 1_850),
+  output_capped_by: orNull(Type.String(), 'The fund whose money capped the output; null for none.', null),
 });
 
 /** A record keeps no name that a caller words. */
