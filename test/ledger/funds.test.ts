@@ -12,7 +12,7 @@ const SECOND = 1_000;
 const each: Budget['each'] = ({ key }) => key.id;
 
 describe('what funds allow', () => {
-  ledgerTest('is null without one, and counts only funds that downgrade as a bound on choices', async (folder) => {
+  ledgerTest('is null without one, and counts only funds that downgrade as a bound on choices, then as a cap on the output', async (folder) => {
     const opened = await folder.open({
       terms: terms(
         budget(100),
@@ -22,12 +22,13 @@ describe('what funds allow', () => {
     await held(opened.ledger, order(30));
     await spent(opened, 10);
     const standing = opened.ledger.standing(caller(), 'auto');
-    expect(standing).toMatchObject({ free: 40, unspent: 70 });
+    const cap = { by: 'thrifty', free: 40, unspent: 70 };
+    expect(standing?.terms).toEqual([{ free: 40 }, { free: 70 }, { free: null, cap }]);
     expect(standing?.shortFor(70)).toBeNull();
     expect(standing?.shortFor(71)).toMatchObject({ why: 'exhausted', name: 'thrifty', needed: 71 });
     // Only `all`, which rejects.
     const other = opened.ledger.standing(caller('x'), 'auto');
-    expect(other).toMatchObject({ free: null, unspent: null });
+    expect(other?.terms).toEqual([{ free: null }]);
     expect(other?.shortFor(91)).toMatchObject({ name: 'all', limit: 100, spent: 10, held: 30 });
     await reload(opened);
     expect(opened.ledger.standing(caller(), 'auto')).toBeNull();
