@@ -1,10 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { FEATURE_NAMES, type QuestionView, visitFeatures } from '../src/routing/profile/features.ts';
+import { FEATURE_NAMES, type QuestionView } from '../src/routing/profile/features.ts';
 import { FOLDED, fold, isUnspaced, MARK, STEM_LETTERS } from '../src/routing/profile/letters.ts';
 import { likelihoods } from '../src/routing/profile/shares.ts';
 import { mayCall, stemNamed, type TaskWeights, visitStems } from '../src/routing/profile/task-logits.ts';
 import { TASKS } from '../src/routing/profile/tasks.ts';
+import { visitFeatures } from '../src/routing/profile/visit-features.ts';
 import type { ChatBody as ProfileInput } from '../test/support/chat-body.ts';
 import { lastView, systemPromptView } from '../test/support/chat-body.ts';
 import { fixed } from './stats.ts';

@@ -19,8 +19,10 @@ export function argumentsOf(text: string): Members {
 
 /** Converts older `function_call` and `function` messages of OpenAI's dialect to tool calls: most services support no others. */
 export function withToolCalls(message: Members): Members {
+  const isResult = message.role === 'function';
+  if (!isResult && !isObject(message.function_call)) return message;
   const { function_call: older, ...rest } = message;
-  if (message.role === 'function') {
+  if (isResult) {
     const { name, ...result } = rest;
     return { ...result, role: 'tool', tool_call_id: olderId(textOf(name)) };
   }

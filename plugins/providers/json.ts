@@ -24,6 +24,18 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
+/** Translates each object of a list, and leaves other values out. Returns the same list where nothing changes. */
+export function mapObjects(list: readonly unknown[], translate: (item: Json, at: number) => Json): readonly Json[] {
+  const objects = list.every(isObject) ? list : list.filter(isObject);
+  let changed: Json[] | null = null;
+  for (let at = 0; at < objects.length; at++) {
+    const item = translate(objects[at]!, at);
+    if (changed === null && item !== objects[at]) changed = objects.slice(0, at);
+    changed?.push(item);
+  }
+  return changed ?? objects;
+}
+
 /** Resolves a `$ref` such as `#/$defs/Item` in its schema; undefined where it has no target there. */
 export function referenced(root: Json, ref: string): unknown {
   const [start, ...steps] = ref.split('/').map(unescaped);

@@ -138,6 +138,13 @@ ${DATA}`,
     details: DATA,
   },
   {
+    command: 'ledger status',
+    usage: '[--name FUND] [--json] [--data DIR]',
+    summary: 'Show what is spent and held of each budget and balance, and by how many requests.',
+    details: `Reads the whole journal, beside a running server or without one.
+GET /admin/ledger answers the same.`,
+  },
+  {
     command: 'ledger usage',
     usage: `[--from DAY] [--to DAY] [--time-zone UTC] [--key ID] [--label K=V]... [--model ID]
 [--by day,model] [--json] [--data DIR]`,

@@ -7,7 +7,7 @@ import type { ModelRequest } from '../core/model-request.ts';
 import { lineFor } from '../core/price.ts';
 import type { Readings } from '../core/readings.ts';
 import type { Endpoint, Model } from '../core/snapshot.ts';
-import { isPlausible, type Usage } from '../core/usage.ts';
+import type { Usage } from '../core/usage.ts';
 import { expectedInput, expectedWriting, ttftFactor, WARM_SHARE } from '../routing/estimate.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { CallTrace } from '../telemetry/trace.ts';
@@ -171,15 +171,14 @@ export class Attempt {
   #learn({ usage, estimated }: MeasuredUsage): void {
     const { runtime, history } = this.#context;
     const { facts, readings } = this.#context.decision;
-    const isSound = isPlausible(usage);
-    const inputTokens = isSound ? this.#cacheableTokens({ usage, estimated }) : 0;
-    const share = isSound && usage.inputTokens > 0 ? inputTokens / usage.inputTokens : 0;
+    const inputTokens = this.#cacheableTokens({ usage, estimated });
+    const share = usage.inputTokens > 0 ? inputTokens / usage.inputTokens : 0;
     const expectedTokens = Math.round(share * this.expected.inputTokens);
     const read = { inputTokens, expectedTokens, at: this.#openedAt, mark: this.meter.mark.value };
     history.noteAnswer(this.model, this.endpoint, read, runtime.snapshot);
     // Some providers report reasoning as ordinary output.
     const isMixed = this.model.reasoningTokens > 0 && usage.reasoningTokens === 0;
-    if (estimated || !isSound || isMixed || this.meter.isFiltered) return;
+    if (estimated || isMixed || this.meter.isFiltered) return;
     const usual = readings.outputTokens[runtime.snapshot.taskIndex.get(facts.task) ?? 0]!;
     if (!isOpenEnded(facts, usual, this.way.ranked.outputCap)) return;
     const tokens = (usage.outputTokens - usage.reasoningTokens) / facts.choices;
@@ -332,7 +331,7 @@ function readable(
 
 /** Whether the provider had so much of the prompt in its cache that the first token came sooner. */
 const isWarm = (usage: Usage): boolean =>
-  isPlausible(usage) && usage.inputTokens > 0 && usage.cachedInputTokens >= WARM_SHARE * usage.inputTokens;
+  usage.inputTokens > 0 && usage.cachedInputTokens >= WARM_SHARE * usage.inputTokens;
 
 /** Whether an answer's length is typical of its task: the task is more likely than not, and the caller stated no length. */
 function isOpenEnded(facts: Facts, usual: number, cap: number): boolean {

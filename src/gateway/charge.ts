@@ -1,6 +1,5 @@
 import { costOf } from '../core/price.ts';
 import type { Endpoint, Model } from '../core/snapshot.ts';
-import { isPlausible } from '../core/usage.ts';
 import type { EntryLine, Tariff } from '../ledger/rules/entry.ts';
 import type { MeasuredUsage } from './meter.ts';
 
@@ -17,17 +16,11 @@ function tariffOf(model: Model, endpoint: Endpoint): Tariff {
   return tariff;
 }
 
-/**
- * Makes the ledger's line of an attempt. Implausible usage costs all that is left of the hold, and counts as estimated.
- * @param left microcredits of the hold
- */
+/** Makes the ledger's line of an attempt. */
 export function entryLine(
   model: Model,
   endpoint: Endpoint,
-  { usage, estimated }: MeasuredUsage,
-  left: number,
+  { usage, estimated, impossible = null }: MeasuredUsage,
 ): EntryLine {
-  const isSound = isPlausible(usage);
-  const cost = isSound ? costOf(endpoint.price, usage) : left;
-  return { tariff: tariffOf(model, endpoint), usage, estimated: estimated || !isSound, cost };
+  return { tariff: tariffOf(model, endpoint), usage, estimated, impossible, cost: costOf(endpoint.price, usage) };
 }

@@ -7,7 +7,6 @@ import type { SignalboxError } from '../core/errors.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
 import { worstCase } from '../routing/estimate.ts';
 import { StoreError, type Write } from '../store/store.ts';
-import { arrived } from '../upstream/arrival.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
 import type { NextParts } from '../upstream/upstream-call.ts';
 import type { AnswerSource } from './answer-source.ts';
@@ -27,7 +26,7 @@ import {
   wasCut,
 } from './failure.ts';
 import type { FundedHold } from './funding.ts';
-import type { MeasuredUsage } from './meter.ts';
+import { failedUsage, type MeasuredUsage } from './meter.ts';
 import { leastFor, payableWay } from './payable-way.ts';
 import { Plan, type PlannedAttempt, type RankedEndpoint } from './plan.ts';
 import { type Platform, type Receipt, receiptOf, withoutPrice } from './receipt.ts';
@@ -157,7 +156,8 @@ export class Exchange implements AnswerSource {
         continue;
       }
       const running = this.#begin(way, trial);
-      const opened = await arrived(() => running.content());
+      let opened = running.content();
+      for (; opened instanceof Promise; opened = running.content()) await opened;
       if (!('kind' in opened)) {
         this.#first = opened;
         return;
@@ -303,18 +303,18 @@ export class Exchange implements AnswerSource {
     return this.#running;
   }
 
-  /** Notes a failed attempt and posts the usage that its upstream reported, the only known usage. */
+  /** Notes a failed attempt and posts its usage as far as it is known. */
   #giveUp(running: Attempt, failure: ProviderFailure): void {
     const { model, endpoint, meter, call } = running;
     this.#note(running, failure);
     const { requestId, sent } = call;
     const { provider, upstream } = endpoint;
     this.#failed.push({ model: model.id, provider, upstream, failure, requestId, sent });
-    if (meter.reported) {
+    const measured = failedUsage(meter, running.expected);
+    if (measured) {
       const { funded, requestContext } = this.#context;
-      const { hold } = funded;
-      requestContext?.addFailedUsage(meter.reported);
-      const charged = hold.post(entryLine(model, endpoint, { usage: meter.reported, estimated: false }, hold.left));
+      requestContext?.addFailedUsage(measured.usage);
+      const charged = funded.hold.post(entryLine(model, endpoint, measured));
       if (charged > 0) this.#billed = true;
     }
     call.abort();
@@ -326,7 +326,7 @@ export class Exchange implements AnswerSource {
   /** No attempt is left. One that was cut off while its upstream worked is charged as a broken answer. */
   #fail(): SignalboxError {
     const last = this.#last;
-    const cut = last !== null && wasCut(this.#failed.at(-1)?.failure) && last.call.sent && last.meter.reported === null;
+    const cut = last !== null && wasCut(this.#failed.at(-1)?.failure) && last.call.sent && !last.meter.hasReport;
     const noneTried = this.#failed.length === 0 && Number.isFinite(this.#shutUntil);
     const error = noneTried
       ? shutError(this.#shutUntil - this.#context.now())
@@ -363,7 +363,7 @@ export class Exchange implements AnswerSource {
     const { funded, requestContext, onEnd } = this.#context;
     const { hold } = funded;
     requestContext?.step('settle');
-    const line = running && measured ? entryLine(running.model, running.endpoint, measured, hold.left) : null;
+    const line = running && measured ? entryLine(running.model, running.endpoint, measured) : null;
     clearTimeout(this.#timer);
     hold.settle(line, ({ charged }) => this.#close(status, running, measured, charged));
     onEnd();

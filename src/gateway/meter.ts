@@ -1,6 +1,6 @@
 import { isContent, type StreamPart } from '../contract/parts.ts';
 import { tokenWeight } from '../core/tokens.ts';
-import { plainUsage, type Usage } from '../core/usage.ts';
+import { isPlausible, plainUsage, type Usage } from '../core/usage.ts';
 import { AnswerMark } from './answer-mark.ts';
 
 /** The least share of an answer's time that its reader waits where the pace is the upstream's. */
@@ -11,8 +11,10 @@ const WORD = /^[A-Za-z_ -]{1,40}$/;
 
 /** Measures one attempt's parts as they pass: usage, times, ends. */
 export class Meter {
-  /** The usage last reported by the upstream. */
+  /** The usage last reported by the upstream, of those that can be true. */
   reported: Usage | null = null;
+  /** A report after it that cannot be true, which counts as none. */
+  impossible: Usage | null = null;
   /** Whether content came after the report, which may have counted only the parts before it. */
   isOutdated = false;
   /** When the first content part came, ms on the exchange's clock. */
@@ -35,9 +37,12 @@ export class Meter {
   observe(parts: readonly StreamPart[], now: number): void {
     for (const part of parts) {
       if (part.type === 'usage') {
-        this.reported = part.usage;
-        this.isOutdated = false;
-        this.#reportedWeight = this.#weight;
+        if (isPlausible(part.usage)) {
+          this.reported = part.usage;
+          this.impossible = null;
+          this.isOutdated = false;
+          this.#reportedWeight = this.#weight;
+        } else this.impossible = part.usage;
       } else if (isContent(part)) {
         this.isOutdated = true;
         this.firstContentAt ??= now;
@@ -52,6 +57,11 @@ export class Meter {
         }
       }
     }
+  }
+
+  /** Whether the upstream has reported anything, true or not. */
+  get hasReport(): boolean {
+    return this.reported !== null || this.impossible !== null;
   }
 
   /** From the first content part to the last, ms. */
@@ -80,19 +90,21 @@ export interface MeasuredUsage {
   readonly usage: Usage;
   /** True when any of it was counted here. */
   readonly estimated: boolean;
+  /** A report of the upstream that cannot be true; null or absent for none. */
+  readonly impossible?: Usage | null;
 }
 
 /**
- * Returns the usage of an answer that came to its end: as reported, otherwise as counted. A report lacks the prompt or
+ * Returns the usage of an answer that came to its end: as reported, otherwise, or where a report cannot be true, as counted. A report lacks the prompt or
  * the output where it has 0 for it, and lacks all parts after it: no answer is free for want of figures.
  */
 export function completeUsage(meter: Meter, { inputTokens, outputMax }: ExpectedTokens): MeasuredUsage {
-  const { reported } = meter;
+  const { reported, impossible } = meter;
   // The count here can exceed a cap that the upstream has kept.
   const counted = Math.min(meter.counted, outputMax);
-  if (!reported) return { usage: plainUsage(inputTokens, counted), estimated: true };
+  if (!reported) return { usage: plainUsage(inputTokens, counted), estimated: true, impossible };
   const isWhole = reported.inputTokens !== 0 && (reported.outputTokens !== 0 || counted === 0);
-  if (isWhole && !meter.isOutdated) return { usage: reported, estimated: false };
+  if (isWhole && !meter.isOutdated) return { usage: reported, estimated: impossible !== null, impossible };
   const sinceReport = Math.min(reported.outputTokens + meter.unreported, outputMax);
   const usage = {
     ...reported,
@@ -101,7 +113,16 @@ export function completeUsage(meter: Meter, { inputTokens, outputMax }: Expected
       ? Math.max(reported.outputTokens, counted, sinceReport)
       : reported.outputTokens || counted,
   };
-  return { usage, estimated: true };
+  return { usage, estimated: true, impossible };
+}
+
+/**
+ * Returns the usage that a failed attempt is charged for, when another may follow: as reported, otherwise nothing. A report
+ * that cannot be true is not free: what was counted stands in for it.
+ */
+export function failedUsage(meter: Meter, expected: ExpectedTokens): MeasuredUsage | null {
+  if (meter.impossible) return completeUsage(meter, expected);
+  return meter.reported && { usage: meter.reported, estimated: false };
 }
 
 /** The tokens of an attempt, as known beforehand. */
@@ -127,10 +148,10 @@ export interface BrokenAnswer extends ExpectedTokens {
 export function brokenUsage(meter: Meter, expected: BrokenAnswer): MeasuredUsage {
   const { inputTokens, outputMax, tokensPerSecond, outputMs } = expected;
   const made = Math.min(outputMax, Math.ceil((tokensPerSecond * Math.max(0, outputMs)) / 1000));
-  const { reported } = meter;
+  const { reported, impossible } = meter;
   const counted = Math.min(meter.counted, outputMax);
   const output = Math.max(counted, reported?.outputTokens ?? 0, made);
-  if (!reported) return { usage: plainUsage(inputTokens, output), estimated: true };
+  if (!reported) return { usage: plainUsage(inputTokens, output), estimated: true, impossible };
   const prompt = reported.inputTokens || inputTokens;
-  return { usage: { ...reported, inputTokens: prompt, outputTokens: output }, estimated: true };
+  return { usage: { ...reported, inputTokens: prompt, outputTokens: output }, estimated: true, impossible };
 }

@@ -75,7 +75,7 @@ export async function serveChat<Answer>(
   // (guards on the answer: each wraps `running`)
   const source = named ? named.keep(running) : running;
   abandonWithCaller(context, running, source, named?.toTheEnd ?? false);
-  return edge.write(source, running);
+  return await edge.write(source, running);
 }
 
 /** Takes the steps between read and write. Where a payment would mend an error, the error says how to pay. */

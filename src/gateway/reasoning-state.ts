@@ -1,3 +1,4 @@
+import type { Turn } from '../core/conversation.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { isObject } from '../core/object.ts';
 import { type Edit, type Members, pathText } from '../core/original.ts';
@@ -50,10 +51,21 @@ interface ReadableRequest {
 
 /** Whether any turn of the assistant bears state that not every model can read. */
 export function bearsState(request: ModelRequest): boolean {
-  return request.conversation.turns.some(({ role, at }) => {
-    const message = role === 'assistant' ? request.originalAt(at) : null;
-    return isObject(message) && without(message, '', []) !== message;
+  return request.conversation.turns.some((turn) => {
+    const message = mayBear(turn) ? request.originalAt(turn.at) : null;
+    return isObject(message) && without(message, []) !== message;
   });
+}
+
+/** Whether a turn has members that the neutral form does not name, or marked IDs of calls: state is nowhere else. */
+const mayBear = ({ role, parts, extras }: Turn): boolean =>
+  role === 'assistant' &&
+  (!isEmpty(extras) ||
+    parts.some((part) => !isEmpty(part.extras) || (part.type === 'tool-call' && part.id.includes(TAIL))));
+
+function isEmpty(members: Members): boolean {
+  for (const _ in members) return false;
+  return true;
 }
 
 /**
@@ -72,36 +84,37 @@ export function withReadableState(request: ModelRequest, mayRead: (turn: number)
     const message = role === 'assistant' ? request.originalAt(at) : null;
     if (!isObject(message)) continue;
     const found: string[] = [];
-    const rest = without(message, pathText(at), found);
+    const rest = without(message, found);
     if (rest === message || mayRead(index)) continue;
     for (const name in message) {
       if (rest[name] !== message[name]) edits.push({ at: [...at, name], value: rest[name] });
     }
     for (const part of parts) if (part.type === 'tool-call' && withoutTail(part.id) !== part.id) cut.add(part.id);
-    dropped.push(...found);
+    for (const path of found) dropped.push(`${pathText(at)}${path}`);
   }
   return { request: request.edit(edits), dropped };
 }
 
 /** Returns the readable rest of a member by its kind; undefined for none. */
-const READABLE: Readonly<Record<Kind, (value: unknown, path: string, found: string[]) => unknown>> = {
+const READABLE: Readonly<Record<Kind, (value: unknown, found: string[]) => unknown>> = {
   whole: () => undefined,
   blocks: plainBlocks,
   within: withoutInner,
   tail: withoutTail,
 };
 
-/** Returns an object without its opaque members, and adds their paths to `found`; the same object where it has none. */
-function without<T extends Members>(owner: T, path: string, found: string[]): T {
+/** Returns an object without its opaque members, and adds their paths in it to `found`; the same object where it has none. */
+function without<T extends Members>(owner: T, found: string[]): T {
   let copy: Record<string, unknown> | null = null;
   for (const name in owner) {
     const kind = STATE.get(name);
     const value = owner[name];
     if (kind === undefined || value == null) continue;
-    const at = `${path}.${name}`;
-    const rest = READABLE[kind](value, at, found);
+    const inner = found.length;
+    const rest = READABLE[kind](value, found);
     if (rest === value) continue;
-    if (kind !== 'within') found.push(at);
+    if (kind !== 'within') found.push('');
+    putBefore(`.${name}`, found, inner);
     copy ??= { ...owner };
     if (rest === undefined) delete copy[name];
     else copy[name] = rest;
@@ -109,15 +122,32 @@ function without<T extends Members>(owner: T, path: string, found: string[]): T 
   return copy === null ? owner : (copy as T);
 }
 
+/** Completes the paths from the index `from` on. They are written from the inside out: nearly all requests have none. */
+function putBefore(step: string, found: string[], from: number): void {
+  for (let at = from; at < found.length; at++) found[at] = `${step}${found[at]}`;
+}
+
 /** Does the same within a member; undefined where nothing is left. */
-function withoutInner(value: unknown, path: string, found: string[]): unknown {
-  if (Array.isArray(value)) {
-    const rest = value.map((item, at) => (isObject(item) ? without(item, `${path}[${at}]`, found) : item));
-    return rest.every((item, at) => item === value[at]) ? value : rest;
-  }
+function withoutInner(value: unknown, found: string[]): unknown {
+  if (Array.isArray(value)) return withoutEach(value, found);
   if (!isObject(value)) return value;
-  const rest = without(value, path, found);
+  const rest = without(value, found);
   return rest !== value && Object.keys(rest).length === 0 ? undefined : rest;
+}
+
+function withoutEach(list: readonly unknown[], found: string[]): readonly unknown[] {
+  let changed: unknown[] | null = null;
+  for (let at = 0; at < list.length; at++) {
+    const item = list[at];
+    if (!isObject(item)) continue;
+    const inner = found.length;
+    const rest = without(item, found);
+    if (rest === item) continue;
+    putBefore(`[${at}]`, found, inner);
+    changed ??= [...list];
+    changed[at] = rest;
+  }
+  return changed ?? list;
 }
 
 /** Returns the entries of plain text; undefined for none. */

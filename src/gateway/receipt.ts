@@ -4,7 +4,7 @@ import type { AttemptRecord } from '../core/decision-record.ts';
 import { idText } from '../core/id.ts';
 import { costOf } from '../core/price.ts';
 import type { Model } from '../core/snapshot.ts';
-import { isPlausible, plainUsage, type Usage } from '../core/usage.ts';
+import { plainUsage, type Usage } from '../core/usage.ts';
 import type { MeasuredUsage } from './meter.ts';
 
 /** `platform` beside an answer: its model, price and attempts. The same in JSON and in a stream. */
@@ -106,8 +106,7 @@ export function platformAttempt(attempt: AttemptRecord): PlatformAttempt {
 /** Returns the receipt of a settled exchange. */
 export function receiptOf(end: ExchangeEnd): Receipt & { readonly platform: Platform } {
   const { decision, baseline, model, fallback, measured, charged, dropped, attempts, payment, cappedBy } = end;
-  const plausible = measured !== null && isPlausible(measured.usage);
-  const usage = plausible ? measured.usage : plainUsage(0, 0);
+  const usage = measured?.usage ?? plainUsage(0, 0);
   // Where nothing was answered the baseline had cost nothing either, not even its fee for a request.
   const elsewhere = measured === null ? 0 : costOf(baseline.endpoints[0].price, usage);
   const saved = decision.facts.pinned ? 0 : elsewhere - charged;
@@ -118,8 +117,7 @@ export function receiptOf(end: ExchangeEnd): Receipt & { readonly platform: Plat
     cost_saved_credits: toCredits(saved),
     decision_id: idText('dec_', decision.id),
     policy_revision: decision.revision,
-    // Implausible figures of an upstream are not used.
-    estimated: !plausible || measured.estimated,
+    estimated: measured?.estimated ?? true,
     dropped,
     attempts: attempts.map(platformAttempt),
     ...(cappedBy !== null && { output_capped_by: cappedBy }),

@@ -2,7 +2,6 @@ import type { HTTPHeaders } from 'elysia';
 import { idText } from '../core/id.ts';
 import type { AnswerSource } from '../gateway/answer-source.ts';
 import type { EventForm, Surface } from '../surface/surface.ts';
-import { arrived } from '../upstream/arrival.ts';
 import { streamResponse } from './stream.ts';
 
 /** The form of an answer: the surface, and its stream where the caller asks for one. */
@@ -15,9 +14,9 @@ export interface AnswerForm {
  * Answers a request from any source: a model's answer under way, or a stored one.
  * @param headers of the response; those of an error get the price, too.
  * @param commitAfterMs how long the headers of a stream wait for its first content.
- * @throws SignalboxError of an answer that failed before its headers.
+ * @returns a promise that rejects with the SignalboxError of an answer that failed before its headers.
  */
-export async function answer(
+export function answer(
   source: AnswerSource,
   { surface, events }: AnswerForm,
   headers: HTTPHeaders,
@@ -25,12 +24,10 @@ export async function answer(
 ): Promise<Response | string> {
   headers['x-signalbox-decision-id'] = idText('dec_', source.decision);
   if (!events) return jsonBody(source, surface, headers);
-  try {
-    return await streamResponse(source, events, commitAfterMs);
-  } catch (error) {
+  return streamResponse(source, events, commitAfterMs).catch((error: unknown) => {
     tellPrice(source, headers);
     throw error;
-  }
+  });
 }
 
 /**
@@ -41,8 +38,10 @@ export async function jsonBody(source: AnswerSource, surface: Surface, headers: 
   try {
     await source.open();
     const writer = surface.json(source);
-    const next = () => source.read();
-    for (let batch = await arrived(next); batch !== null; batch = await arrived(next)) writer.write(batch);
+    for (let parts = source.read(); parts !== null; parts = source.read()) {
+      if (parts instanceof Promise) await parts;
+      else writer.write(parts);
+    }
     if (source.error) throw source.error;
     if (!source.receipt) throw new Error('the answer ended without a receipt');
     headers['content-type'] = 'application/json';

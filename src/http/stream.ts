@@ -5,8 +5,8 @@ import { sliceEnd } from './slices.ts';
 
 /** Pause between heartbeats while a committed stream waits for its first part. */
 const HEARTBEAT_MS = 10_000;
-/** Events that have come are gathered into one text up to this many characters. */
-const GATHERED_MAX = 16_384;
+/** Events that have come are gathered into one text until it has this many characters: it waits while more arrive. */
+const GATHERED_MAX = 4_096;
 
 /**
  * Answers as a stream. Waits for the first content part, so that a failure before it is an ordinary error response;

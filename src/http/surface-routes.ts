@@ -50,7 +50,7 @@ export const surfaceRoutes = (services: RouteServices, surface: Surface) =>
       server?.timeout(request, 0);
       context.whenOver(() => server?.timeout(request, UNREAD_S));
       const edge = new SurfaceEdge(services, surface, { context, body, request, headers: set.headers });
-      return serveChat(services.gateway, context, edge);
+      return await serveChat(services.gateway, context, edge);
     },
     surfaceDocs(surface),
   );
@@ -107,15 +107,12 @@ class SurfaceEdge implements ChatEdge<Response | string> {
     return named;
   }
 
-  async write(source: AnswerSource, { funded, policy }: RunningAnswer): Promise<Response | string> {
+  write(source: AnswerSource, { funded, policy }: RunningAnswer): Promise<Response | string> {
     const { context, headers } = this.#http;
     context.addLimitHeaders(headers);
     Object.assign(headers, funded.headers);
-    try {
-      return await answer(source, this.#form, headers, policy.commitAfterMs);
-    } finally {
-      this.#addCredit?.();
-    }
+    const answered = answer(source, this.#form, headers, policy.commitAfterMs);
+    return this.#addCredit ? answered.finally(this.#addCredit) : answered;
   }
 
   get #form(): AnswerForm {

@@ -4,6 +4,7 @@ import { toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { isTimeZone } from '../core/zoned-time.ts';
 import type { Gateway } from '../gateway/gateway.ts';
+import { fundBodies, usesOf } from '../operate/ledger/status.ts';
 import {
   parseDay,
   type UsagePeriod,
@@ -16,7 +17,6 @@ import {
 } from '../operate/usage.ts';
 import { GROUPINGS, type Grouping, parseGrouping } from '../operate/usage-sums.ts';
 import { routeDocs } from './docs/route-docs.ts';
-import { fundBody } from './ledger.ts';
 import type { RouteServices } from './route-services.ts';
 import * as schemas from './schemas/ledger.ts';
 
@@ -87,7 +87,7 @@ async function keyUsage({ ledger, lease, now }: Gateway, caller: Caller, url: st
   return {
     ...body,
     days: groups.map(({ group: { day: date, model }, ...sums }) => ({ date, model: model || null, ...sums })),
-    funds: funds.map(fundBody),
+    funds: fundBodies(usesOf(ledger, funds), now()),
     balance_credits: balance ? toCredits(balance.free) : null,
   };
 }

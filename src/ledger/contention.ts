@@ -1,5 +1,5 @@
 import { Spread } from '../core/spread.ts';
-import type { FundBlock, FundRef, FundStanding, FundTitle } from './rules/fund.ts';
+import { type FundBlock, type FundRef, type FundStanding, fundName } from './rules/fund.ts';
 import type { Waits } from './sample.ts';
 
 /** Requests that may wait for one fund; further ones are refused at once. */
@@ -29,10 +29,6 @@ interface Waiter {
   readonly resolve: (blocked: FundBlock | null) => void;
 }
 
-/** Names a fund's line. A budget that a reload has changed is another fund: its requests must not wait behind those of the old one. */
-const lineOf = ({ kind, name, subject, starts, definition }: FundTitle): string =>
-  `${kind} ${starts} ${subject} ${name} ${definition}`;
-
 /**
  * Lines of requests that wait for money which open reservations hold: first in, first out for each fund, behind the answers
  * that are being written. A waiter that is woken tries again. It then gets the money, moves to the line of another fund that lacks it, or stays at the head of its line.
@@ -46,13 +42,13 @@ export class Contention {
   /** Returns the index of the first of these funds that has a line, which a new request must join; -1 for none. */
   lineBefore(funds: readonly FundRef[]): number {
     if (this.#lines.size === 0) return -1;
-    return funds.findIndex(({ title }) => this.#lines.has(lineOf(title)));
+    return funds.findIndex(({ title }) => this.#lines.has(fundName(title)));
   }
 
   /** Resolves with null after a successful attempt, or with the fund that lacks money once `waitMs` are over or `signal` aborts. */
   wait(blocked: FundBlock, { waitMs, attempt, signal, isUrgent = false }: MoneyWait): Promise<FundBlock | null> {
     if (waitMs <= 0 || signal?.aborted) return Promise.resolve(blocked);
-    const line = lineOf(blocked.fund.title);
+    const line = fundName(blocked.fund.title);
     if (!isUrgent && (this.#lines.get(line)?.length ?? 0) >= WAITERS_MAX) {
       this.waits.crowded++;
       return Promise.resolve(blocked);
@@ -88,7 +84,7 @@ export class Contention {
   /** Lets the requests that wait for these funds try again. Call it whenever money comes free. Never throws. */
   wake(funds: readonly Pick<FundStanding, 'title'>[]): void {
     if (this.#lines.size === 0) return;
-    for (const { title } of funds) this.#serve(lineOf(title));
+    for (const { title } of funds) this.#serve(fundName(title));
   }
 
   /** Lets all waiting requests try again, after the budgets have changed. */
@@ -109,7 +105,7 @@ export class Contention {
       const first = this.#lines.get(line)?.[0];
       if (!first) return;
       const obstacle = first.attempt();
-      const next = obstacle?.why === 'contended' ? lineOf(obstacle.fund.title) : null;
+      const next = obstacle?.why === 'contended' ? fundName(obstacle.fund.title) : null;
       if (next === line) return;
       this.#leave(line, first);
       if (next !== null) this.#join(next, first);

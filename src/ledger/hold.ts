@@ -234,12 +234,12 @@ export class ReservationHold implements Links<ReservationHold> {
   /** Alarms if the upstream billed more than was reserved, or an impossible usage. */
   #judge(step: Step, line: EntryLine): void {
     if (step.excess > 0) this.#alarm('an upstream billed more than was reserved', line, step);
-    if (!isCost(line.cost) || !isPlausible(line.usage)) {
+    if (line.impossible || !isCost(line.cost) || !isPlausible(line.usage)) {
       this.#alarm('an upstream reported an impossible usage', line, step);
     }
   }
 
-  #alarm(message: string, { tariff, cost, usage }: EntryLine, { charged, excess }: Step): void {
+  #alarm(message: string, { tariff, cost, usage, impossible }: EntryLine, { charged, excess }: Step): void {
     const { model, provider, upstream } = tariff;
     this.#tools.notifier.alarm(message, {
       decision: idText('dec_', this.id),
@@ -251,7 +251,7 @@ export class ReservationHold implements Links<ReservationHold> {
       excess_credits: toCredits(excess),
       // Text, because an impossible cost cannot be converted to Credits.
       cost_microcredits: String(cost),
-      usage: JSON.stringify(usage),
+      usage: JSON.stringify(impossible ?? usage),
     });
   }
 }

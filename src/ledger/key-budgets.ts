@@ -3,6 +3,12 @@ import type { BudgetUse, KeyBudget, KeyBudgets } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { type Window, windowAt } from './rules/window.ts';
 
+/** Begins the definitions of budgets that keys share. Those of the policy begin with a condition. */
+const OF_KEYS = 'keys';
+
+/** Whether a definition is that of a budget of keys, which no policy names. */
+export const isOfKeys = (definition: string): boolean => definition.startsWith(JSON.stringify([OF_KEYS]).slice(0, -1));
+
 /** Keys state no place in a file. */
 const NO_PLACE = { file: '', line: 0, column: 0 };
 
@@ -29,7 +35,7 @@ export function keyBudgets(keys: readonly KeyBudgets[]): Budget[] {
     window: from.window,
     timeZone: from.timeZone,
     // The key is part of the definition: a key that gets a budget is counted from its entries.
-    definition: JSON.stringify(['keys', from.window, from.timeZone, [...limits.keys()].sort()]),
+    definition: JSON.stringify([OF_KEYS, from.window, from.timeZone, [...limits.keys()].sort()]),
     limit: 0,
     limits,
     onExhausted: from.onExhausted,

@@ -13,12 +13,13 @@ import { Funds } from './funds.ts';
 import type { Earmark, Hold, OpenSettlement } from './hold.ts';
 import { keyBudgetUses } from './key-budgets.ts';
 import { LedgerNotifier, type LedgerNotifierOptions } from './notifier.ts';
+import type { OpenHolds } from './open-holds.ts';
 import { closeOrphans, type OrphansClosed } from './orphans.ts';
 import { Refusals } from './refusals.ts';
 import { ReservationDesk } from './reservation-desk.ts';
 import type { ReservationRequest } from './reservation-request.ts';
 import { checkDeposit, type Deposit } from './rules/entry.ts';
-import type { FundStanding } from './rules/fund.ts';
+import type { FundRef, FundStanding } from './rules/fund.ts';
 import { openReservation } from './rules/reservation.ts';
 import { type LedgerSample, sampleBudgets } from './sample.ts';
 import { type AvailableFunds, type FundShortage, standingOf } from './standing.ts';
@@ -246,12 +247,18 @@ export class Ledger {
     return { charged, held, open: count, funds: [...drawnOn, ...this.#books.balances()] };
   }
 
+  /** The open requests of this process, by the funds that they hold. */
+  openHolds(): OpenHolds {
+    return this.#desk.openHolds();
+  }
+
   /** Samples the ledger from memory, without the store, in one pass over the funds. */
   sample(): LedgerSample {
     const { waits, waited, waiting } = this.#contention;
     const { count, held } = this.#books.open();
     const balances = this.#books.balances();
-    const budgets = sampleBudgets(this.#funds.budgetWindows, this.#time, (funds) => this.#books.standing(funds));
+    const look = (funds: readonly FundRef[]) => this.#books.standing(funds);
+    const budgets = sampleBudgets(this.#funds.budgetWindows, this.#time, look, this.openHolds());
     return {
       open: count,
       held,

@@ -38,6 +38,8 @@ function budgetFamilies(sample: SampleReader): PlainFamily[] {
     figure('reserved_credits', `Credits held by reservations and payments${TIGHTEST}.`, ({ held }) => toCredits(held)),
     figure('headroom_credits', `Limit less spent less reserved${TIGHTEST}.`, left),
     figure('headroom_ratio', `Headroom as a share of the limit${TIGHTEST}.`, ratioLeft),
+    figure('reservations_open', 'Open reservations, of all subjects.', ({ open }) => open),
+    figure('oldest_reservation_seconds', 'Age of the oldest of them.', ({ oldestMs }) => oldestMs / 1_000),
     figure('subjects', 'Subjects with spend in the current window.', ({ subjects }) => subjects),
     figure('subjects_exhausted', 'Subjects with at most 1 % of their limit left.', (one) => one.exhausted),
     figure('renews_timestamp_seconds', 'When the next window begins, if any.', ({ ends }) => ends / 1_000),

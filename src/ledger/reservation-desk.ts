@@ -8,6 +8,7 @@ import { type DrawnFund, mayCap } from './drawn-fund.ts';
 import type { Funds } from './funds.ts';
 import { type Earmark, type Hold, type HoldTools, ReservationHold } from './hold.ts';
 import type { LedgerNotifier } from './notifier.ts';
+import { OpenHolds } from './open-holds.ts';
 import type { ReservationRequest } from './reservation-request.ts';
 import { checkDeposit } from './rules/entry.ts';
 import { type FundBlock, fit, isBlocked } from './rules/fund.ts';
@@ -77,6 +78,10 @@ export class ReservationDesk {
       ops.push({ kind: 'attach', id: made.id, at: now(), funds: made.funds });
     }
     return ops;
+  }
+
+  openHolds(): OpenHolds {
+    return new OpenHolds([...this.#earmarks, ...this.#holds.all()]);
   }
 
   /** Closes holds that should have ended: their upstreams may still be working, and be paid. */

@@ -4,6 +4,7 @@ import type { Spread } from '../core/spread.ts';
 import { OTHER } from '../telemetry/counts.ts';
 import type { BudgetFund } from './drawn-fund.ts';
 import type { BudgetWindows } from './funds.ts';
+import { holdAge, type OpenHolds } from './open-holds.ts';
 import type { FundStanding } from './rules/fund.ts';
 
 /** Requests that waited for money held by others, by the end of their wait. */
@@ -23,6 +24,9 @@ export interface BudgetSample extends Pick<FundStanding, 'limit' | 'spent' | 'he
   readonly subjects: number;
   /** Those of them with almost nothing left. */
   readonly exhausted: number;
+  /** Open reservations in these windows, of all subjects, and the age of the oldest, ms; 0 for none. */
+  readonly open: number;
+  readonly oldestMs: number;
   /** When the windows in force end, ms since 1970; Infinity for never. */
   readonly ends: number;
 }
@@ -64,11 +68,12 @@ export function sampleBudgets(
   budgetWindows: readonly BudgetWindows[],
   timeMs: number,
   look: StandingsReader,
+  holds: OpenHolds,
 ): BudgetSample[] {
   const byName = new Map<string, BudgetSample>();
   for (const windows of budgetWindows) {
     const known = byName.size < BUDGETS_MAX || byName.has(windows.budget.name);
-    const sample = { ...sampleBudget(windows, timeMs, look), name: known ? windows.budget.name : OTHER };
+    const sample = { ...sampleBudget(windows, timeMs, look, holds), name: known ? windows.budget.name : OTHER };
     // The ledger names the budgets of keys, and a policy may use the same name.
     const other = byName.get(sample.name);
     byName.set(sample.name, other ? joined(other, sample) : sample);
@@ -76,16 +81,26 @@ export function sampleBudgets(
   return [...byName.values()];
 }
 
-function sampleBudget(windows: BudgetWindows, timeMs: number, look: StandingsReader): Omit<BudgetSample, 'name'> {
+function sampleBudget(
+  windows: BudgetWindows,
+  timeMs: number,
+  look: StandingsReader,
+  holds: OpenHolds,
+): Omit<BudgetSample, 'name'> {
   const { ends } = windows.windowAt(timeMs);
   let tightest: FundStanding | null = null;
   let least = Number.POSITIVE_INFINITY;
   let subjects = 0;
   let exhausted = 0;
+  let open = 0;
+  let oldestMs = 0;
   for (const fund of look([...windows.funds])) {
     // Such a fund exists only because it was read.
     if (fund.spent === 0 && fund.held === 0) continue;
     subjects++;
+    const held = holds.of(fund.title);
+    open += held.open;
+    oldestMs = Math.max(oldestMs, holdAge(held, timeMs));
     if (fund.unspent <= fund.limit * SPENT_BELOW) exhausted++;
     const left = ratioLeft(fund);
     if (left < least) {
@@ -94,7 +109,7 @@ function sampleBudget(windows: BudgetWindows, timeMs: number, look: StandingsRea
     }
   }
   const { limit, spent, held } = tightest ?? { limit: leastLimit(windows.budget), spent: 0, held: 0 };
-  return { limit, spent, held, subjects, exhausted, ends };
+  return { limit, spent, held, subjects, exhausted, open, oldestMs, ends };
 }
 
 /** The limit shown for a budget without spend. */
@@ -108,5 +123,6 @@ function leastLimit({ limit, limits }: Budget): Microcredits {
 function joined(one: BudgetSample, other: BudgetSample): BudgetSample {
   const tighter = ratioLeft(other) < ratioLeft(one) ? other : one;
   const [subjects, exhausted] = [one.subjects + other.subjects, one.exhausted + other.exhausted];
-  return { ...tighter, subjects, exhausted };
+  const [open, oldestMs] = [one.open + other.open, Math.max(one.oldestMs, other.oldestMs)];
+  return { ...tighter, subjects, exhausted, open, oldestMs };
 }

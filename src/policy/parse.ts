@@ -2,8 +2,7 @@ import type { SourceSpan } from './diagnostics.ts';
 import { readPlainYaml } from './plain-yaml.ts';
 import type { Report } from './report.ts';
 import { missingSpaceHint } from './slip-hints.ts';
-import type { MapTree } from './tree.ts';
-import { readYaml } from './yaml-reader.ts';
+import type { MapTree, Tree } from './tree.ts';
 
 /** One file of a policy, or the reason why it could not be read. */
 export type PolicyFile =
@@ -27,8 +26,11 @@ const PROBLEMS = {
   'symlink-loop': ['symlink-loop', 'the file is a symbolic link that leads back to itself', ''],
 } as const;
 
+/** Reads a text that is not plain YAML. Reports errors and returns null if it cannot be read. */
+export type YamlReader = (path: string, text: string, report: Report) => Tree | null;
+
 /** Parses a file's YAML to a tree with places. Reports errors and returns null if it cannot be parsed. */
-export function parseFile(file: PolicyFile, report: Report): MapTree | null {
+export function parseFile(file: PolicyFile, report: Report, readYaml: YamlReader): MapTree | null {
   const start: SourceSpan = { file: file.path, line: 1, column: 1, length: 1 };
   if (file.text === undefined) {
     const [code, message, hint] = PROBLEMS[file.problem];

@@ -11,7 +11,7 @@ import { draftLearning, type LearningDraft } from './learning.ts';
 import { type BudgetDraft, draftBudgets, draftRateLimits, type RateLimitDraft, readAdmission } from './limit-drafts.ts';
 import { mergeFiles } from './merge.ts';
 import { draftModels, type ModelDraft } from './models.ts';
-import { type PolicyFile, parseFile } from './parse.ts';
+import { type PolicyFile, parseFile, type YamlReader } from './parse.ts';
 import { draftPayments } from './payments.ts';
 import { draftPlugins, type PluginDraft } from './plugins.ts';
 import { decimalAt } from './prices.ts';
@@ -104,11 +104,11 @@ export interface PolicySettings
   readonly baseline: string | null;
 }
 
-/** Reads and checks the files of a policy, in any order. Pure. */
-export function parsePolicy(given: readonly PolicyFile[]): ParsedPolicy {
+/** Reads and checks the files of a policy, in any order. Pure. `readYaml` reads the files that are not plain YAML. */
+export function parseWith(readYaml: YamlReader, given: readonly PolicyFile[]): ParsedPolicy {
   const report = new Report();
   const files = [...given].sort((a, b) => (a.path < b.path ? -1 : 1));
-  const trees = files.map((file) => parseFile(file, report)).filter((tree) => tree !== null);
+  const trees = files.map((file) => parseFile(file, report, readYaml)).filter((tree) => tree !== null);
   let isSound = report.found.length === 0;
   for (const tree of trees) findSecrets(tree, report);
   const start = { file: files[0]?.path ?? 'policies', line: 1, column: 1, length: 1 };

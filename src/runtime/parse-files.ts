@@ -1,4 +1,6 @@
-import { type ParsedPolicy, type PolicyFile, parsePolicy } from '../policy/load.ts';
+import type { ParsedPolicy, PolicyFile } from '../policy/load.ts';
+import type { YamlReader } from '../policy/parse.ts';
+import { parseWith } from '../policy/parsed.ts';
 import { diffPolicies, type PolicyChange } from './diff.ts';
 
 /** The result of parsing a policy's files: the most expensive part of loading. Plain data: a worker sends it. */
@@ -12,9 +14,25 @@ export interface ParsedFiles {
 }
 
 /** Parses the files, and compares them with the outline of an earlier policy, if there is one. */
-export function parseFiles(files: readonly PolicyFile[], before: string | null): ParsedFiles {
-  const { outline: data, ...policy } = parsePolicy(files);
+export async function parseFiles(files: readonly PolicyFile[], before: string | null): Promise<ParsedFiles> {
+  const { outline: data, ...policy } = await parsePolicy(files);
   const outline = JSON.stringify(data);
   const changes = before === null ? [] : diffPolicies(JSON.parse(before), JSON.parse(outline));
   return { policy: { ...policy, outline: {} }, outline, changes };
 }
+
+/** Parses plain files at once, and loads the YAML library for others. */
+async function parsePolicy(files: readonly PolicyFile[]): Promise<ParsedPolicy> {
+  try {
+    return parseWith(withoutLibrary, files);
+  } catch (thrown) {
+    if (thrown !== needsLibrary) throw thrown;
+    const { readYaml } = await import('../policy/yaml-reader.ts');
+    return parseWith(readYaml, files);
+  }
+}
+
+const needsLibrary = new Error('not plain YAML');
+const withoutLibrary: YamlReader = () => {
+  throw needsLibrary;
+};

@@ -14,9 +14,9 @@ declare const self: {
   postMessage(answer: unknown): void;
 };
 
-self.onmessage = ({ data: { files, before } }) => {
+self.onmessage = async ({ data: { files, before } }) => {
   try {
-    self.postMessage({ parsed: parseFiles(files, before) });
+    self.postMessage({ parsed: await parseFiles(files, before) });
   } catch (error) {
     self.postMessage({ error: messageOf(error) });
   }

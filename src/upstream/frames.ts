@@ -41,7 +41,7 @@ abstract class LineParser implements FrameParser {
     this.#afterCr = false;
     from = this.#lines(text, from, frames);
     // Only new text is searched for line ends, so that a long line in small pieces takes linear time.
-    if (from < text.length && !this.overflowed) this.#rest += text.slice(from);
+    if (from < text.length && !this.overflowed) this.#rest = joined(this.#rest, text.slice(from));
     if (this.#rest.length + this.pending() > this.#frameMax) this.#overflow();
     return frames;
   }
@@ -146,3 +146,7 @@ class NdjsonParser extends LineParser {
     return 0;
   }
 }
+
+/** Adds the start of a line. It is copied: a slice would keep the whole read in memory that it was cut from. */
+const joined = (rest: string, slice: string): string =>
+  rest === '' ? String(JSON.parse(JSON.stringify(slice))) : rest + slice;

@@ -226,8 +226,9 @@ describe('signalbox plugin test', () => {
   test('ends a plugin that does not come to an end, and tells in which law', async () => {
     const trial = { folder, seed: 1, runs: 5, samples: {} };
     const endless = { ...trial, specifier: write('endless.ts', strategy('while (cost[i] > 0);')) };
-    const [report] = await tried(endless, 700);
-    expect(report?.laws.at(-1)).toMatchObject({ outcome: 'broken', fault: 'it did not end within 0.7 s' });
+    // Loading must fit into the time on a busy machine, too.
+    const [report] = await tried(endless, 3_000);
+    expect(report?.laws.at(-1)).toMatchObject({ outcome: 'broken', fault: 'it did not end within 3 s' });
     expect(report?.laws.at(-1)?.law).not.toBe('loading');
   });
 

@@ -17,7 +17,7 @@ const KEY_CREDITS = 5;
 /** A start closes orphans within 2 s, and this is four times that. */
 const START_MS = 8_000;
 /** A load that has not come by its point by then never will, ms. */
-const LOAD_MS = 10_000;
+const LOAD_MS = 30_000;
 const CLIENTS = 16;
 /** Clients with the key of the crash before, whose budget is mostly spent. */
 const OLD_CLIENTS = 3;

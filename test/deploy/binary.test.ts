@@ -144,7 +144,7 @@ beforeAll(async () => {
     url = /"message":"listening","address":"([^"]+)"/.exec(lines.join('\n'))?.[1] ?? '';
     return url !== '';
   });
-}, 30_000);
+}, 120_000);
 
 afterAll(async () => {
   server.kill('SIGKILL');

@@ -88,7 +88,7 @@ describe('a prompt that only its bound keeps out', () => {
   test('of what a budget leaves is counted, and draws no more than that', async () => {
     const key = withKey(await box.makeKey('--label', 'team=a'));
     const wanted = { max_tokens: 64 };
-    await expectError(await ask('uncounted', PROSE, wanted, key), 'insufficient_quota');
+    await expectError(await ask('uncounted', PROSE, wanted, key), 'request_exceeds_budget');
     const answer = await ask('counted', PROSE, wanted, key);
     expect(answer.status).toBe(200);
     expect((await answerOf(answer)).platform.credits_consumed).toBeLessThanOrEqual(LIMIT);

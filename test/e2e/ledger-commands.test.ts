@@ -201,8 +201,8 @@ describe('wrong usage gives one clear sentence and ends with 1:', () => {
   });
 
   const cases: readonly [readonly string[], RegExp][] = [
-    [[], /ledger takes usage, export, audit, refund or backup/],
-    [['adit'], /ledger takes usage, export, audit, refund or backup/],
+    [[], /ledger takes status, usage, export, audit, refund or backup/],
+    [['adit'], /ledger takes status, usage, export, audit, refund or backup/],
     [['audit', 'extra'], /Unexpected argument 'extra'/],
     [['audit', '--jsn'], /Unknown option '--jsn'/],
     [['export', '--by', 'week'], /--by takes day, month/],

@@ -202,7 +202,7 @@ describe('Every request has one line:', () => {
     });
     expect(await lineOf(await chat({}, { headers }))).toMatchObject({
       status: 402,
-      error: 'insufficient_quota',
+      error: 'request_exceeds_budget',
       selector: 'pinned',
       model: 'luna',
     });

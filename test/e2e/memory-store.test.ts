@@ -156,7 +156,7 @@ test('a key is made, and its chat answered and metered: its usage and decision s
 test('a budget of a key refuses what it cannot pay', async () => {
   const key = await makeKey({ budgets: [{ limit_credits: 0.001, window: 'day' }] });
   const { status, body } = await served.ask(CHAT, key, QUESTION);
-  expect([status, body.error?.code]).toEqual([402, 'insufficient_quota']);
+  expect([status, body.error?.code]).toEqual([402, 'request_exceeds_budget']);
 });
 
 test('an answer that is asked for again by its idempotency key is repeated, and charged once', async () => {

@@ -39,6 +39,8 @@ describe('The page of metrics', () => {
       headroom_ratio: 1,
       subjects: 0,
       subjects_exhausted: 0,
+      reservations_open: 0,
+      oldest_reservation_seconds: 0,
       renews_timestamp_seconds: Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1) / 1_000,
       refusals_total: 0,
     });

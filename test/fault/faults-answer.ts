@@ -211,8 +211,8 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     name: 'impossible usage',
     does: 'reports −1 and 10³⁰⁸ tokens',
     upstream: http((request) => ok(request, whole(request, { prompt: -1, output: 1e308 }))),
-    json: answered('reserved'),
-    stream: answered('reserved'),
+    json: answered('counted'),
+    stream: answered('counted'),
   },
   {
     name: 'absurd usage',

@@ -242,7 +242,7 @@ describe('a whole answer', () => {
   test('is remembered with the prompt that it answers, by the tokens that are charged, as read when it was sent', async () => {
     expect((await ended({ inputTokens: 70 }, plainUsage(100, 9))).remembered).toEqual(read(100, 70));
     expect((await ended({ inputTokens: 70 }, null)).remembered).toEqual(read(70, 70));
-    expect((await ended({ inputTokens: 70 }, plainUsage(-1, 9))).remembered).toEqual(read(0, 0));
+    expect((await ended({ inputTokens: 70 }, plainUsage(-1, 9))).remembered).toEqual(read(70, 70));
   });
 
   test('is remembered with the tokens written to the cache, where those are billed apart', async () => {

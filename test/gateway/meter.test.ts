@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { StreamPart } from '../../src/contract/parts.ts';
-import { plainUsage, type Usage } from '../../src/core/usage.ts';
-import { brokenUsage, completeUsage, Meter } from '../../src/gateway/meter.ts';
+import { isPlausible, plainUsage, type Usage } from '../../src/core/usage.ts';
+import { brokenUsage, completeUsage, failedUsage, Meter } from '../../src/gateway/meter.ts';
 import { anyCodePoint } from '../support/any-code-point.ts';
 
 const said = (text: string): StreamPart => ({ type: 'text', choice: 0, text });
@@ -67,7 +67,10 @@ test('what came behind the last report is charged as it was seen, within the cap
     const charged = Math.max(more, Math.min(more + counted, outputMax));
     expect([usage, estimated]).toEqual([plainUsage(more + 1, charged), true]);
     meter.observe([told(plainUsage(7, 9))], 0);
-    expect(completeUsage(meter, { inputTokens, outputMax })).toEqual({ usage: plainUsage(7, 9), estimated: false });
+    expect(completeUsage(meter, { inputTokens, outputMax })).toMatchObject({
+      usage: plainUsage(7, 9),
+      estimated: false,
+    });
   });
   fc.assert(law, { numRuns: 500 });
 });
@@ -78,9 +81,9 @@ test('a report before the end may be a running count: what was seen is charged w
   const { counted } = metered(said(text));
   const finish: StreamPart = { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' };
   const running = metered(said(text), told(plainUsage(7, 1)), finish);
-  expect(completeUsage(running, expected)).toEqual({ usage: plainUsage(7, counted), estimated: true });
+  expect(completeUsage(running, expected)).toMatchObject({ usage: plainUsage(7, counted), estimated: true });
   const whole = metered(said(text), finish, told(plainUsage(7, 3)));
-  expect(completeUsage(whole, expected)).toEqual({ usage: plainUsage(7, 3), estimated: false });
+  expect(completeUsage(whole, expected)).toMatchObject({ usage: plainUsage(7, 3), estimated: false });
 });
 
 test('a cut answer is charged the most of what was seen, reported and will have been made: but for the report, within the cap', () => {
@@ -99,4 +102,49 @@ test('a cut answer is charged the most of what was seen, reported and will have 
     expect(estimated).toBe(true);
   });
   fc.assert(law, { numRuns: 500 });
+});
+
+/** Figures that cannot be true: negative, broken, endless, or a part above its whole. */
+const impossible = fc.oneof(
+  fc
+    .tuple(fc.constantFrom(-1, -1e9, 0.5, 1e15, 1e308, Number.NaN, Number.POSITIVE_INFINITY), fc.nat(300), fc.boolean())
+    .map(([odd, even, isInput]) => (isInput ? plainUsage(odd, even) : plainUsage(even, odd))),
+  fc.nat(300).map((n) => ({ ...plainUsage(n, 5), cachedInputTokens: n + 1 })),
+  fc.nat(300).map((n) => ({ ...plainUsage(5, n), reasoningTokens: n + 1 })),
+);
+
+/** What is charged with a report that cannot be true after the others is what is charged without it. */
+const impossibleLaw = (observe: (meter: Meter, usage: Usage) => void) =>
+  fc.property(answer, impossible, (given, odd) => {
+    const { inputTokens, outputMax } = given;
+    const [meter, without] = [meterOf(given), meterOf(given)];
+    observe(meter, odd);
+    const charged = completeUsage(meter, { inputTokens, outputMax });
+    expect(charged.usage).toEqual(completeUsage(without, { inputTokens, outputMax }).usage);
+    expect(isPlausible(charged.usage) && charged.usage.inputTokens > 0).toBe(true);
+    expect(charged).toMatchObject({ estimated: true, impossible: odd });
+    // Where another attempt follows it is not free either.
+    expect(failedUsage(meter, { inputTokens, outputMax })).toEqual(charged);
+    // A report that can be true ends the doubt.
+    meter.observe([told(plainUsage(7, 9))], 0);
+    expect(completeUsage(meter, { inputTokens, outputMax })).toMatchObject({ estimated: false, impossible: null });
+  });
+
+test('a report that cannot be true counts as none, and is remembered', () => {
+  fc.assert(
+    impossibleLaw((meter, odd) => meter.observe([told(odd)], 0)),
+    { numRuns: 500 },
+  );
+  // The mutant believes it.
+  const believes = impossibleLaw((meter, odd) => {
+    meter.reported = odd;
+    meter.impossible = odd;
+  });
+  expect(() => fc.assert(believes, { numRuns: 500 })).toThrow();
+});
+
+test('a failed attempt without a report is free, and otherwise costs what was reported', () => {
+  const expected = { inputTokens: 9, outputMax: 100 };
+  expect(failedUsage(metered(said('Oh')), expected)).toBeNull();
+  expect(failedUsage(metered(told(plainUsage(7, 0))), expected)).toEqual({ usage: plainUsage(7, 0), estimated: false });
 });

@@ -5,6 +5,7 @@ import type { BudgetFund } from '../../src/ledger/drawn-fund.ts';
 import { BudgetWindows } from '../../src/ledger/funds.ts';
 import { keyBudgets } from '../../src/ledger/key-budgets.ts';
 import { ledgerFamilies } from '../../src/ledger/metrics.ts';
+import { OpenHolds } from '../../src/ledger/open-holds.ts';
 import { Refusals } from '../../src/ledger/refusals.ts';
 import { Fund } from '../../src/ledger/rules/fund.ts';
 import { sampleBudgets } from '../../src/ledger/sample.ts';
@@ -35,6 +36,8 @@ describe('The metrics of a budget', () => {
       headroom_ratio: 1,
       subjects: 0,
       subjects_exhausted: 0,
+      reservations_open: 0,
+      oldest_reservation_seconds: 0,
       renews_timestamp_seconds: Date.UTC(2026, 10, 21) / 1_000,
       refusals_total: 0,
     });
@@ -55,6 +58,8 @@ describe('The metrics of a budget', () => {
       headroom_ratio: 0.25,
       subjects: 2,
       subjects_exhausted: 0,
+      reservations_open: 1,
+      oldest_reservation_seconds: 0,
       refusals_total: 0,
     });
     await Bun.sleep(0);
@@ -156,7 +161,7 @@ describe('The metrics of a budget', () => {
     });
     const look = (funds: Iterable<BudgetFund>) =>
       [...funds].map(({ title, limit, opening }) => new Fund(title, limit, opening));
-    const samples = sampleBudgets(budgetWindows, NOON, look);
+    const samples = sampleBudgets(budgetWindows, NOON, look, new OpenHolds([]));
     expect(samples.length).toBe(501);
     expect(samples.at(-1)).toMatchObject({ name: 'other', spent: 2, subjects: 2 });
   });

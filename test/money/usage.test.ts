@@ -39,6 +39,7 @@ const RESERVED = 0.442;
 
 interface Charged {
   readonly platform: Answer['platform'];
+  readonly usage: Answer['usage'];
   readonly entries: readonly Entry[];
   readonly alarms: readonly string[];
 }
@@ -52,21 +53,23 @@ async function charged(behaviour: Behaviour, stream: boolean, body: object = {})
     messages: hello,
     max_tokens: 100,
     stream,
+    ...(stream && { stream_options: { include_usage: true } }),
     ...body,
   });
   expect(response.status).toBe(200);
-  const answer = stream ? (await eventsOf(response)).chunks.find(({ platform }) => platform) : await answerOf(response);
+  const parts = stream ? (await eventsOf(response)).chunks : [await answerOf(response)];
   const entries = await waitFor(async () => {
     const { entries: all } = await closedBooks(box.data);
     return all.length > rows + 1 ? all.slice(rows) : null;
   });
-  const { platform } = answer!;
+  const { platform } = parts.find((part) => part.platform)!;
+  const { usage } = parts.at(-1)!;
   // The line of the request comes behind those of its alarms.
   await waitFor(() =>
     box.lines.some((line) => line.includes('"message":"chat"') && line.includes(platform.decision_id)),
   );
   const alarms = box.lines.filter((line) => line.includes('"level":"error"') && line.includes(platform.decision_id));
-  return { platform, entries, alarms };
+  return { platform, usage, entries, alarms };
 }
 
 const usage = (prompt: unknown, completion: unknown, more: object = {}) => ({
@@ -84,14 +87,16 @@ for (const stream of [false, true]) {
       'more cached than there is': usage(5, 3, { prompt_tokens_details: { cached_tokens: 6 } }),
       'negative cached input': usage(5, 3, { prompt_tokens_details: { cached_tokens: -6 } }),
       'more reasoning than output': usage(5, 3, { completion_tokens_details: { reasoning_tokens: 4 } }),
+      'a thousand million million tokens': usage(1e15, 1e15),
     };
     for (const [name, said] of Object.entries(impossible)) {
-      test(`${name} settles at the reservation, never more or less, and is alarmed`, async () => {
+      test(`${name} is counted here in its place, shown as counted, and alarmed`, async () => {
         const found = await charged({ text: 'Hi', ...said }, stream);
-        expect(found.platform).toMatchObject({ credits_consumed: RESERVED, estimated: true });
+        expect(found.platform).toMatchObject({ credits_consumed: 0.016, estimated: true });
+        expect(found.usage).toMatchObject({ prompt_tokens: 8, completion_tokens: 2, total_tokens: 10 });
         expect(found.entries).toMatchObject([
           { kind: 'reserve', amount: 442_000 },
-          { kind: 'settle', amount: 442_000, input_tokens: 0, output_tokens: 0 },
+          { kind: 'settle', amount: 16_000, input_tokens: 8, output_tokens: 2, estimated: 1 },
         ]);
         expect(found.alarms).toEqual([expect.stringContaining('an upstream reported an impossible usage')]);
       });
@@ -156,10 +161,10 @@ for (const stream of [false, true]) {
   });
 }
 
-test('a figure beyond what a double holds settles at the reservation', async () => {
+test('a figure beyond what a double holds is counted here in its place', async () => {
   const raw = `{"id":"x","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"Hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":1e999}}`;
   const { platform } = await charged({ raw: [raw], form: 'json' }, false);
-  expect(platform).toMatchObject({ credits_consumed: RESERVED, estimated: true });
+  expect(platform).toMatchObject({ credits_consumed: 0.016, estimated: true });
 });
 
 test('a stream that is cut after a report of all zeros pays for its prompt', async () => {

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
 import { caseDiagnostics } from '../../src/policy/cases.ts';
+import { compileSteps } from '../../src/policy/compile-steps.ts';
 import { diagnosticsJson, formatDiagnostics } from '../../src/policy/diagnostics.ts';
-import { compilePolicy, compileSteps, parsePolicy } from '../../src/policy/load.ts';
+import { compilePolicy, parsePolicy } from '../../src/policy/load.ts';
 import { LANGUAGE_POLICY } from './language-policy.ts';
 import { shippedContext } from './shipped.ts';
 import { loadText, SMALL, shippedPolicy } from './support.ts';

@@ -213,14 +213,14 @@ describe('the difference of two policies', () => {
     });
   }
 
-  test('does not depend on comments, the order of keys or the file', () => {
+  test('does not depend on comments, the order of keys or the file', async () => {
     const one = `version: 1 # the first\nmodels:\n  a: { max_output: 5, tags: [x] }\n  b: {}\n`;
     const others = [
       '# models\nmodels:\n  b: {}\n  a:\n    tags:\n      - x # old\n    max_output: 5\n',
       'version: 1\n',
     ];
     const files = others.map((text, at) => ({ path: `${at}.yaml`, text }));
-    const { outline } = parseFiles([{ path: 'p.yaml', text: one }], null);
-    expect(parseFiles(files, outline).changes).toEqual([]);
+    const { outline } = await parseFiles([{ path: 'p.yaml', text: one }], null);
+    expect((await parseFiles(files, outline)).changes).toEqual([]);
   });
 });

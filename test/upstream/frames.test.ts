@@ -1,3 +1,4 @@
+import { heapStats } from 'bun:jsc';
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Frame } from '../../src/contract/provider.ts';
@@ -160,4 +161,20 @@ describe('any split of the bytes gives the same frames', () => {
   test.each(Object.entries(mutants))('a parser that %s fails', (_, mutant) => {
     expect(fc.check(anySplit('sse', mutant), { seed, numRuns: 2_000 }).failed).toBe(true);
   });
+});
+
+test('an unfinished line keeps nothing else in memory of the read that it came with', () => {
+  const read = `${'data: {}\n\n'.repeat(6_000)}data: {"unfinished`;
+  const live = () => {
+    Bun.gc(true);
+    return heapStats().heapSize;
+  };
+  const before = live();
+  const parsers = Array.from({ length: 100 }, () => {
+    const parser = frameParser('sse');
+    parser.push(Buffer.from(read).toString());
+    return parser;
+  });
+  expect((live() - before) / parsers.length).toBeLessThan(read.length / 4);
+  expect(parsers[99]?.push('"}\n\n')).toEqual([{ event: '', data: '{"unfinished"}' }]);
 });

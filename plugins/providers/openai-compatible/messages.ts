@@ -1,6 +1,6 @@
 import type { Members } from 'signalbox/plugin';
 import { withToolCalls } from '../calls.ts';
-import { isObject, listOf, textOf } from '../json.ts';
+import { isObject, listOf, mapObjects, textOf } from '../json.ts';
 import { nineLetters } from './call-ids.ts';
 import type { DialectSettings } from './settings.ts';
 
@@ -21,30 +21,52 @@ const KNOWN: ReadonlySet<string> = new Set([
   'cache_control',
 ]);
 
-/** Translates the messages for a server. Adds the paths of dropped members to `dropped`. */
+/**
+ * Translates the messages for a server. Adds the paths of dropped members to `dropped`. What stays as it is, is not
+ * copied: in a long conversation that is nearly all.
+ */
 export function messagesFor(
   messages: unknown,
   settings: DialectSettings,
   reasons: boolean,
   dropped: string[],
 ): readonly Members[] {
-  return listOf(messages)
-    .filter(isObject)
-    .map(withToolCalls)
-    .map((message, index) => {
-      const sent: Record<string, unknown> = {};
-      for (const [name, value] of Object.entries(message)) {
-        if (isOmitted(name, value, settings)) {
-          if (value !== null && isReported(name)) dropped.push(`messages[${index}].${name}`);
-        } else sent[name] = memberFor(name, value, index, settings, dropped);
-      }
-      if (message.role === 'developer') sent.role = settings.developer_role;
-      if (message.role === 'assistant') {
-        if (settings.unknown_members === 'left_out' && message.refusal) sent.content ??= message.refusal;
-        if (reasons) Object.assign(sent, reasoningFor(message, settings));
-      }
-      return sent;
-    });
+  return mapObjects(listOf(messages), (message, index) => messageFor(message, index, settings, reasons, dropped));
+}
+
+function messageFor(
+  original: Members,
+  index: number,
+  settings: DialectSettings,
+  reasons: boolean,
+  dropped: string[],
+): Members {
+  const message = withToolCalls(original);
+  let changed: Record<string, unknown> | null = null;
+  for (const name in message) {
+    const value = message[name];
+    if (isOmitted(name, value, settings)) {
+      if (value !== null && isReported(name)) dropped.push(`messages[${index}].${name}`);
+      changed ??= { ...message };
+      delete changed[name];
+      continue;
+    }
+    const sent = memberFor(name, value, index, settings, dropped);
+    if (sent === value) continue;
+    changed ??= { ...message };
+    changed[name] = sent;
+  }
+  const own = ownMembers(message, settings, reasons);
+  return own === null ? (changed ?? message) : { ...(changed ?? message), ...own };
+}
+
+/** The members that a server expects in another form; null for none. */
+function ownMembers(message: Members, settings: DialectSettings, reasons: boolean): Members | null {
+  if (message.role === 'developer') return { role: settings.developer_role };
+  if (message.role !== 'assistant') return null;
+  const isRefusalMoved = settings.unknown_members === 'left_out' && message.refusal && message.content == null;
+  const reasoning = reasons ? reasoningFor(message, settings) : null;
+  return isRefusalMoved ? { content: message.refusal, ...reasoning } : reasoning;
 }
 
 /** Whether to omit a member. Answers come back unchanged, and some servers refuse members such as `refusal: null`. */
@@ -68,24 +90,21 @@ function memberFor(
   dropped: string[],
 ): unknown {
   if (name === 'content' && Array.isArray(value)) {
-    return value
-      .filter(isObject)
-      .map((part, index) => partFor(part, `messages[${message}].content[${index}]`, settings, dropped));
+    return mapObjects(value, (part, index) => {
+      if (part.type === 'refusal' && settings.unknown_members === 'left_out')
+        return { type: 'text', text: part.refusal };
+      return withoutHint(part, () => `messages[${message}].content[${index}]`, settings, dropped);
+    });
   }
   if (name === 'tool_call_id') return callIdFor(textOf(value), settings);
-  if (name === 'tool_calls') return listOf(value).map((call) => (isObject(call) ? callFor(call, settings) : call));
+  if (name === 'tool_calls') return mapObjects(listOf(value), (call) => callFor(call, settings));
   return value;
-}
-
-function partFor(part: Members, at: string, settings: DialectSettings, dropped: string[]): Members {
-  if (part.type === 'refusal' && settings.unknown_members === 'left_out') return { type: 'text', text: part.refusal };
-  return withoutHint(part, at, settings, dropped);
 }
 
 function callFor(call: Members, settings: DialectSettings): Members {
   const id = callIdFor(textOf(call.id), settings);
-  if (settings.unknown_members === 'sent') return { ...call, id };
-  return { id, type: call.type, function: call.function };
+  if (settings.unknown_members === 'left_out') return { id, type: call.type, function: call.function };
+  return id === call.id ? call : { ...call, id };
 }
 
 const callIdFor = (id: string, settings: DialectSettings): string =>
@@ -93,27 +112,25 @@ const callIdFor = (id: string, settings: DialectSettings): string =>
 
 /** The tools, without cache hints for servers that do not support them. */
 export function toolsFor(tools: unknown, settings: DialectSettings, dropped: string[]): readonly Members[] {
-  return listOf(tools)
-    .filter(isObject)
-    .map((tool, index) => {
-      const at = `tools[${index}]`;
-      const own = withoutHint(tool, at, settings, dropped);
-      // Some clients put the hint inside `function`.
-      const fn = isObject(tool.function) && withoutHint(tool.function, `${at}.function`, settings, dropped);
-      return !fn || fn === tool.function ? own : { ...own, function: fn };
-    });
+  return mapObjects(listOf(tools), (tool, index) => {
+    const own = withoutHint(tool, () => `tools[${index}]`, settings, dropped);
+    if (!isObject(tool.function)) return own;
+    // Some clients put the hint inside `function`.
+    const fn = withoutHint(tool.function, () => `tools[${index}].function`, settings, dropped);
+    return fn === tool.function ? own : { ...own, function: fn };
+  });
 }
 
-function withoutHint(owner: Members, at: string, { cache_hints }: DialectSettings, dropped: string[]): Members {
+function withoutHint(owner: Members, at: () => string, { cache_hints }: DialectSettings, dropped: string[]): Members {
   if (cache_hints === 'sent' || !('cache_control' in owner)) return owner;
   const { cache_control: hint, ...rest } = owner;
-  if (hint != null) dropped.push(`${at}.cache_control`);
+  if (hint != null) dropped.push(`${at()}.cache_control`);
   return rest;
 }
 
-/** The reasoning of an answer, under the member that its server expects. */
-function reasoningFor(message: Members, { reasoning_history: form }: DialectSettings): Members {
-  if (form === 'left_out') return {};
+/** The reasoning of an answer, under the member that its server expects; null for none. */
+function reasoningFor(message: Members, { reasoning_history: form }: DialectSettings): Members | null {
+  if (form === 'left_out') return null;
   const { reasoning_details: details } = message;
   if (form === 'reasoning_details' && Array.isArray(details) && details.length > 0) {
     return { reasoning_details: details };
@@ -121,7 +138,7 @@ function reasoningFor(message: Members, { reasoning_history: form }: DialectSett
   const text = textOf(message.reasoning_content) || textOf(message.reasoning) || detailsText(details);
   // Some servers treat an empty text as missing.
   if (form === 'demanded') return { reasoning_content: text || ' ' };
-  if (text === '') return {};
+  if (text === '') return null;
   return form === 'reasoning_content' ? { reasoning_content: text } : { reasoning: text };
 }
 

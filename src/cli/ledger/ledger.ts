@@ -6,6 +6,7 @@ import { auditLedger } from '../../ledger/audit/run.ts';
 import { backUp } from '../../operate/ledger/backup.ts';
 import { type BooksFiles, readBooks, type SpoolState } from '../../operate/ledger/reading.ts';
 import { refund, refundable } from '../../operate/ledger/refund.ts';
+import { storedOverview } from '../../operate/ledger/status.ts';
 import { NOT_SERVED } from '../../operate/served.ts';
 import { storedUsage } from '../../operate/usage.ts';
 import type { StoreReader } from '../../store/driver.ts';
@@ -14,6 +15,7 @@ import { commandIn, parseArguments, parseCreditArguments, parseFlags, SWITCH } f
 import { parseCredits } from '../text.ts';
 import { auditJson, auditText, findingsOf, holderText, verdict } from './audit.ts';
 import { parseExport, type Writer, writeExport } from './export.ts';
+import { parseStatus, statusText } from './status.ts';
 import { parseUsage, usageText } from './usage.ts';
 
 /** The inputs of every command on the ledger. */
@@ -28,9 +30,9 @@ export interface LedgerCommand extends BooksFiles {
 /** The exit code: 0 fine, 2 something is wrong with the books. */
 export type LedgerCode = 0 | 2;
 
-/** `signalbox ledger audit|usage|export|backup|refund`. Throws UsageError, or an Error of one clear sentence. */
+/** `signalbox ledger status|audit|usage|export|backup|refund`. Throws UsageError, or an Error of one clear sentence. */
 export const runLedger = async ([name, ...args]: readonly string[], command: LedgerCommand): Promise<LedgerCode> =>
-  commandIn('ledger', { audit, usage, export: exportEntries, backup, refund: refundDecision }, name)(args, command);
+  commandIn('ledger', COMMANDS, name)(args, command);
 
 /** Reads the books, and warns of settlements in the spool that they lack. Throws UsageError where there are none. */
 async function reading<T>(
@@ -72,6 +74,14 @@ async function audit(args: readonly string[], command: LedgerCommand): Promise<L
 async function exportEntries(args: readonly string[], command: LedgerCommand): Promise<LedgerCode> {
   const query = parseExport(args);
   await reading(command, (reader) => writeExport(query, reader.journal, command.write));
+  return 0;
+}
+
+async function status(args: readonly string[], command: LedgerCommand): Promise<LedgerCode> {
+  const flags = parseStatus(args);
+  const now = command.now();
+  const overview = await reading(command, (reader) => storedOverview(reader, now));
+  await command.write(statusText(overview, flags, now));
   return 0;
 }
 
@@ -126,3 +136,5 @@ function amountIn(text: string): Microcredits {
     `Write an amount to refund such as 25 or 2.50, above 0, with at most 6 decimals, not "${text}".`,
   );
 }
+
+const COMMANDS = { status, audit, usage, export: exportEntries, backup, refund: refundDecision };

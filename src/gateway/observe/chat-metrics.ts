@@ -2,7 +2,7 @@ import type { AttemptRecord, DecisionOutcome } from '../../core/decision-record.
 import { ERRORS } from '../../core/errors.ts';
 import { OPERATION_NAMES, type Operation } from '../../core/operation.ts';
 import type { Spread } from '../../core/spread.ts';
-import { isPlausible, type Usage } from '../../core/usage.ts';
+import type { Usage } from '../../core/usage.ts';
 import { type CounterCell, LabelledCells, type LabelledCounter } from '../../telemetry/counts.ts';
 import type { Family } from '../../telemetry/families.ts';
 import { type ExchangeResult, type RequestContext, selectorOf } from '../request-context.ts';
@@ -131,7 +131,7 @@ class Lane {
     if (saved < 0) figures.overspent.value -= saved;
     else figures.saved.value += saved;
     if (usage) this.#countTokens(usage);
-    if (failedUsage) for (const one of failedUsage) if (isPlausible(one)) this.#countTokens(one);
+    if (failedUsage) for (const one of failedUsage) this.#countTokens(one);
   }
 
   #countTokens(usage: Usage): void {

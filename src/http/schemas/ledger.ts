@@ -22,6 +22,11 @@ export const FundStatus = named('FundStatus', 'A window of a budget, or the bala
   spent_credits: credits('Charged so far.', 31_204.5),
   held_credits: credits('Held by requests that are running.', 12.4),
   left_credits: credits('Free now; negative after the limit was lowered.', 18_783.1),
+  open_reservations: count('Running requests that hold it.', 3),
+  oldest_reservation_seconds: orNull(
+    Type.Number({ examples: [4.2] }),
+    'For how long the oldest of them has held it, in seconds; null for none.',
+  ),
   starts: orNull(moment('When the window began.', MONTH), 'Null for a total or a balance.'),
   renews_at: orNull(moment('When the next window begins.', '2026-12-01T00:00:00.000Z'), 'Null for never.'),
 });
@@ -66,7 +71,7 @@ export const UsageReport = named('UsageReport', 'The spend of the calling key, a
   days: arrayOf(UsageDay, 'By day, then by model; days without charges are left out.'),
   funds: arrayOf(
     FundStatus,
-    'The funds that requests of this key spend: windows of budgets, including shared ones, and its balance.',
+    'The funds that requests of this key spend: windows of budgets, including shared ones, and its balance; at most 1,000.',
   ),
   balance_credits: orNull(
     Type.Number({ examples: [21.8] }),

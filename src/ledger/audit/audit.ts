@@ -9,7 +9,7 @@ import type {
   SpendRow,
 } from '../../store/journal-reader.ts';
 import { quarterOf } from '../rules/window.ts';
-import { type AuditedFundRow, AuditFunds, balanceText, type FundFault } from './funds.ts';
+import { type AuditedFundRow, AuditFunds, balanceText, type FundFault, type FundGroup } from './funds.ts';
 import { SeenReservations } from './memory.ts';
 import { AuditPayments, type PaymentFault } from './payments.ts';
 
@@ -107,6 +107,17 @@ export class Audit {
   }
   get funds(): number {
     return this.#funds.size;
+  }
+
+  /** Returns the funds that are in force at a moment, as they are after the last row. */
+  fundsAt(timeMs: number): readonly FundGroup[] {
+    this.#introduceBefore(Number.POSITIVE_INFINITY);
+    return this.#funds.at(timeMs);
+  }
+
+  /** Returns the balances after the last row. */
+  balances(): Balances {
+    return this.#funds.balances();
   }
 
   fund(row: FundRow): void {

@@ -10,9 +10,11 @@ type ReportFundFault = (kind: FundFault, message: string) => void;
 export type FundFault = 'missing_fund' | 'foreign_fund' | 'outside_window' | 'overdrawn' | 'wrong_opening';
 
 /** One fund: a window of a budget, or a balance. Every start and every change of its limit names it anew. */
-export interface FundGroup extends Pick<FundRow, 'kind' | 'name' | 'subject' | 'starts'> {
+export interface FundGroup extends Pick<FundRow, 'kind' | 'name' | 'subject' | 'definition' | 'starts'> {
   readonly ends: number;
   readonly share: Share | null;
+  /** The number of the row that named it last. */
+  row: number;
   /** The latest limit. */
   limit: Microcredits;
   spent: Microcredits;
@@ -99,6 +101,7 @@ export class AuditFunds {
     }
     group.spent = opening;
     group.limit = most;
+    group.row = id;
     this.#rows.set(id, { group, most, isChecked: kind === 'balance' });
   }
 
@@ -181,10 +184,22 @@ export class AuditFunds {
     return balances;
   }
 
+  /** Returns each balance that was drawn on, and of each subject of a budget the window of a moment that was named last. */
+  at(timeMs: number): FundGroup[] {
+    const latest = new Map<string, FundGroup>();
+    for (const group of this.#groups.values()) {
+      if (timeMs < group.starts || timeMs >= group.ends) continue;
+      const key = JSON.stringify([group.kind, group.name, group.subject]);
+      const other = latest.get(key);
+      if (!other || group.row > other.row) latest.set(key, group);
+    }
+    return [...latest.values()];
+  }
+
   #newGroup(key: string, { kind, name, subject, definition, starts, ends }: FundRow): FundGroup {
     const share = kind === 'budget' ? this.#shareOf(name, definition, subject) : null;
-    const empty = { limit: 0, spent: 0, held: 0, isOver: false };
-    const group = { kind, name, subject, starts, ends: ends ?? Number.POSITIVE_INFINITY, share, ...empty };
+    const empty = { row: 0, limit: 0, spent: 0, held: 0, isOver: false };
+    const group = { kind, name, subject, definition, starts, ends: ends ?? Number.POSITIVE_INFINITY, share, ...empty };
     this.#groups.set(key, group);
     return group;
   }

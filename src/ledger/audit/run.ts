@@ -2,6 +2,14 @@ import type { JournalReader } from '../../store/journal-reader.ts';
 import { Audit } from './audit.ts';
 import { auditPrices } from './prices.ts';
 
+/** Adds up a journal alone, without the checks of what stands beside it. */
+export async function foldJournal(journal: JournalReader): Promise<Audit> {
+  const audit = new Audit({ through: 0, open: [] });
+  for await (const page of journal.funds()) for (const row of page) audit.fund(row);
+  for await (const page of journal.rows()) for (const row of page) audit.add(row);
+  return audit;
+}
+
 /**
  * Audits a ledger page by page; it must not change meanwhile. Memory grows with the
  * reservations (three numbers each), funds and sums of a quarter of an hour, not with the rows.

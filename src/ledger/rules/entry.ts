@@ -18,6 +18,8 @@ export interface EntryLine {
   /** True when tokens were counted here, not reported by the upstream. */
   readonly estimated: boolean;
   readonly cost: Microcredits;
+  /** A report of the upstream that cannot be true, in place of which tokens were counted. Alarmed; null or absent for none. */
+  readonly impossible?: Usage | null;
 }
 
 /** How a request was paid for, all its attempts together. */

@@ -18,6 +18,10 @@ export interface FundTitle {
   readonly ends: number;
 }
 
+/** Names a fund as one text. A budget that a reload has changed is another fund. */
+export const fundName = ({ kind, name, subject, starts, definition }: FundTitle): string =>
+  `${kind} ${starts} ${subject} ${name} ${definition}`;
+
 /** A fund as operations on the books name it. Made once and reused, because books may cache by identity. */
 export interface FundRef {
   /** Unique among all funds. A budget that is counted anew gets new keys. */

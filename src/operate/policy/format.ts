@@ -3,6 +3,7 @@ import type { Environment, PolicyFile } from '../../policy/load.ts';
 import { parseFile } from '../../policy/parse.ts';
 import { Report } from '../../policy/report.ts';
 import type { Tree } from '../../policy/tree.ts';
+import { readYaml } from '../../policy/yaml-reader.ts';
 import { registerSecrets } from '../../telemetry/secrets.ts';
 import { type FormatRefusal, formatYaml } from './format-yaml.ts';
 import { type OpenedFile, openFiles, replaceFile } from './policy-files.ts';
@@ -56,7 +57,7 @@ export async function formatFile(opened: OpenedFile, env: Environment): Promise<
   const { file } = opened;
   const report = new Report();
   const left = { opened, formatted: null, problems: [], refused: null };
-  const tree = parseFile(unmarked(file), report);
+  const tree = parseFile(unmarked(file), report, readYaml);
   // Before anything is shown of the file: it may hold the secret that it should have named.
   if (tree) registerSecrets(variablesIn(tree).map((name) => env.get(name)));
   const problems = report.sorted().filter(({ code }) => UNREADABLE.has(code));

@@ -41,10 +41,20 @@ export interface ToolContext {
 }
 
 /** A condition that most questions do not meet. A feature that requires it is 0 without it. */
-type FeatureCondition = Sign | 'before' | 'tools' | 'system prompt' | 'system prompt itself';
+export type FeatureCondition = Sign | 'before' | 'tools' | 'system prompt' | 'system prompt itself';
 
-/** `of` is called only where the condition holds. */
-type Feature = readonly [name: string, of: (view: QuestionView) => number, requires?: FeatureCondition];
+export type Holds = (view: QuestionView) => boolean;
+
+/**
+ * `of` is called only where the condition holds, and `holds` is true, which is asked once for neighbours with the same one;
+ * else the feature is 0.
+ */
+export type Feature = readonly [
+  name: string,
+  of: (view: QuestionView) => number,
+  requires?: FeatureCondition,
+  holds?: Holds | undefined,
+];
 
 /** Signs with a weight of their own; the others tell only a language or a length. */
 const WEIGHTED_SIGNS = SIGNS.slice(SIGNS.indexOf('words') + 1, SIGNS.indexOf('word_unit'));
@@ -93,16 +103,12 @@ const isLoneOfCode = (view: QuestionView): boolean => {
 };
 
 /** Task probabilities of the question before, where `holds` is true of this one. */
-const after = (name: string, holds: (view: QuestionView) => boolean): Feature[] =>
-  TASKS.map((task, at) => [`after ${task}${name}`, (view) => (holds(view) ? view.before![at]! : 0), 'before']);
+const after = (name: string, holds?: Holds): Feature[] =>
+  TASKS.map((task, at) => [`after ${task}${name}`, ({ before }) => before![at]!, 'before', holds]);
 
 /** Task probabilities of the system prompt, where `holds` is true of the question. */
-const under = (name: string, holds: (view: QuestionView) => boolean): Feature[] =>
-  TASKS.map((task, at) => [
-    `under ${task}${name}`,
-    (view) => (holds(view) ? view.system!.tasks[at]! : 0),
-    'system prompt',
-  ]);
+const under = (name: string, holds?: Holds): Feature[] =>
+  TASKS.map((task, at) => [`under ${task}${name}`, ({ system }) => system!.tasks[at]!, 'system prompt', holds]);
 
 /** Combinations that tell more than their parts. */
 const COMBINATIONS: readonly Feature[] = [
@@ -201,7 +207,7 @@ const ON_MATERIAL: readonly Sign[] = [
 ];
 
 /** All features by name; `weights.ts` and `weights-system-prompt.ts` have a row for each. */
-const FEATURES: readonly Feature[] = [
+export const FEATURES: readonly Feature[] = [
   ['always', () => 1],
   ...WEIGHTED_SIGNS.map((sign): Feature => [sign, upTo(2, sign), sign]),
   ...WEIGHTED_SIGNS.map(
@@ -288,12 +294,12 @@ const FEATURES: readonly Feature[] = [
   ['length', ({ shape }) => Math.log2(shape.length + 1) / 10],
   // The question before.
   flag('a question before', () => true, 'before'),
-  ...after('', () => true),
+  ...after(''),
   ...after(', in few words', ({ reading }) => reading.words <= 8),
   ...after(', referring to it', (view) => sum(view, 'more', 'also', 'edit') > 0),
   // The instruction of the system prompt, and signs that the user departs from it.
   flag('a system prompt', () => true, 'system prompt'),
-  ...under('', () => true),
+  ...under(''),
   ...under(', which binds', ({ system }) => system!.binds),
   ...under(', which binds, with a verb for a task', ({ reading, system }) => system!.binds && reading.lead >= 0),
   ...under(', turned away from', (view) => sum(view, 'away') > 0.4),
@@ -334,34 +340,3 @@ const FEATURES: readonly Feature[] = [
 ];
 
 export const FEATURE_NAMES: readonly string[] = FEATURES.map(([name]) => name);
-
-const VALUES = FEATURES.map(([, of]) => of);
-
-/** Indexes of features by the condition that they require. */
-const BY_CONDITION = Map.groupBy(FEATURES.keys(), (at) => FEATURES[at]![2]);
-const indexesOf = (condition: FeatureCondition | undefined): readonly number[] => BY_CONDITION.get(condition) ?? [];
-const ALWAYS = indexesOf(undefined);
-const AFTER = indexesOf('before');
-const WITH_TOOLS = indexesOf('tools');
-const UNDER = indexesOf('system prompt');
-const OF_SYSTEM_PROMPT = indexesOf('system prompt itself');
-const BY_SIGN = SIGNS.map(indexesOf);
-
-/** Visits the features of a question that are not 0; most are 0. `at` is the index in `FEATURE_NAMES`. */
-export function visitFeatures(view: QuestionView, visit: (at: number, value: number) => void): void {
-  const { signs } = view.reading;
-  visitAll(ALWAYS, view, visit);
-  if (view.before !== null) visitAll(AFTER, view, visit);
-  if (view.tools !== null) visitAll(WITH_TOOLS, view, visit);
-  if (view.system !== null) visitAll(UNDER, view, visit);
-  if (view.isSystemPrompt) visitAll(OF_SYSTEM_PROMPT, view, visit);
-  for (let sign = 0; sign < signs.length; sign++) if (signs[sign]! > 0) visitAll(BY_SIGN[sign]!, view, visit);
-}
-
-function visitAll(places: readonly number[], view: QuestionView, visit: (at: number, value: number) => void): void {
-  for (let i = 0; i < places.length; i++) {
-    const at = places[i]!;
-    const value = VALUES[at]!(view);
-    if (value !== 0) visit(at, value);
-  }
-}

@@ -26,10 +26,12 @@ export function sharesOf(logits: TaskLogits): { readonly task: string; readonly 
   for (let at = 0; at < likely.length; at++) {
     const share = likely[at]!;
     if (share < LEAST) continue;
-    mix.push({ task: TASKS[at]!, share });
+    const one = { task: TASKS[at]!, share };
+    let place = mix.length;
+    for (; place > 0 && precedes(one, mix[place - 1]!); place--) mix[place] = mix[place - 1]!;
+    mix[place] = one;
     sum += share;
   }
-  mix.sort((a, b) => b.share - a.share || (a.task < b.task ? -1 : 1));
   let left = PARTS;
   for (const one of mix) {
     const parts = Math.floor((one.share / sum) * PARTS);
@@ -43,3 +45,7 @@ export function sharesOf(logits: TaskLogits): { readonly task: string; readonly 
   if (mix.length === 1) return { task: first.task, mix: [] };
   return { task: first.share >= 0.5 ? first.task : 'general', mix };
 }
+
+/** The likeliest first; of equals, the first by name. */
+const precedes = (one: TaskShare, other: TaskShare): boolean =>
+  one.share === other.share ? one.task < other.task : one.share > other.share;

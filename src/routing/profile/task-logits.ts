@@ -1,8 +1,9 @@
-import { FEATURE_NAMES, type QuestionView, visitFeatures } from './features.ts';
+import { FEATURE_NAMES, type QuestionView } from './features.ts';
 import { fold, STEM_LETTERS, STEM_OF_SYSTEM_PROMPT, STEM_PLACES, stemOn } from './letters.ts';
 import { orderedTask } from './order.ts';
 import { STEMS } from './stems.ts';
 import { TASKS } from './tasks.ts';
+import { visitFeatures } from './visit-features.ts';
 import { WEIGHTS } from './weights.ts';
 import { SYSTEM_PROMPT_WEIGHTS } from './weights-system-prompt.ts';
 

@@ -17,7 +17,10 @@ export interface Trie<T> {
 interface Tree<T> {
   /** The last letter of each node. */
   readonly letters: Uint16Array;
-  /** Index of the first child of each node; the next node's first child ends them. */
+  /**
+   * Index of the first child of each node; the next node's first child ends them. `ENDS_WHOLE` and `ENDS_BEGUN` are set where
+   * patterns end, so that most steps touch no list of values.
+   */
   readonly children: Uint32Array;
   /** Values of words that end at a node. */
   readonly whole: readonly (readonly T[] | undefined)[];
@@ -26,6 +29,9 @@ interface Tree<T> {
 }
 
 const BLANK = 0x20;
+const ENDS_WHOLE = 1 << 30;
+const ENDS_BEGUN = 1 << 29;
+const CHILD = ENDS_BEGUN - 1;
 
 interface TriePattern<T> {
   readonly text: string;
@@ -61,11 +67,12 @@ function buildTree<T>(patterns: readonly (readonly [pattern: string, value: T])[
   for (let node = 0; node < froms.length; node++) {
     const to = tos[node]!;
     const depth = depths[node]!;
-    children.push(froms.length);
+    const child = froms.length;
     let at = froms[node]!;
     while (at < to && all[at]!.text.length === depth) at++;
     whole.push(valuesOf(all, froms[node]!, at, false));
     begun.push(valuesOf(all, froms[node]!, at, true));
+    children.push(child | (whole[node] ? ENDS_WHOLE : 0) | (begun[node] ? ENDS_BEGUN : 0));
     while (at < to) {
       const letter = all[at]!.text.charCodeAt(depth);
       froms.push(at);
@@ -112,13 +119,12 @@ export function matchAt<T>(trie: Trie<T>, text: string, from: number, to: number
   let node = 0;
   let at = from + 1;
   do {
-    const begun = tree.begun[node];
-    if (begun) listener.onMatch(begun, from, at);
+    const ends = tree.children[node]!;
+    if ((ends & ENDS_BEGUN) !== 0) listener.onMatch(tree.begun[node]!, from, at);
     let letter = at < to ? FOLDED[text.charCodeAt(at)]! : GAP;
     while (letter === MARK) letter = ++at < to ? FOLDED[text.charCodeAt(at)]! : GAP;
     if (letter < BLANK || (isSpaced && isUnspaced(letter))) {
-      const whole = tree.whole[node];
-      if (whole) listener.onMatch(whole, from, at);
+      if ((ends & ENDS_WHOLE) !== 0) listener.onMatch(tree.whole[node]!, from, at);
       node = childOf(tree, node, BLANK);
       if (node === 0) return;
       at = nextWord(text, at, to);
@@ -132,8 +138,8 @@ export function matchAt<T>(trie: Trie<T>, text: string, from: number, to: number
 
 /** Returns 0, which is never a child, for none. */
 function childOf<T>({ letters, children }: Tree<T>, node: number, letter: number): number {
-  let low = children[node]!;
-  let high = children[node + 1]!;
+  let low = children[node]! & CHILD;
+  let high = children[node + 1]! & CHILD;
   const end = high;
   while (low < high) {
     const middle = (low + high) >> 1;

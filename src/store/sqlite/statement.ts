@@ -1,7 +1,7 @@
 import type { Store, Write } from '../store.ts';
 
-/** A value that a database column can hold. */
-export type SqlValue = string | number | bigint | Uint8Array | null;
+/** A value that a database column can hold; of an array, its bytes. */
+export type SqlValue = string | number | bigint | Uint8Array | Float64Array | null;
 
 /** A statement of a repository. One object per statement: the store prepares each once. */
 export interface Statement {

@@ -36,14 +36,30 @@ export function checkChat(request: ChatRequest): void {
  */
 export function checkToolKinds(body: unknown): void {
   if (!isObject(body)) return;
-  const tools = Array.isArray(body.tools) ? body.tools : [];
-  for (const [i, tool] of tools.entries()) refuseKind(tool, `tools[${i}].type`);
-  refuseKind(body.tool_choice, 'tool_choice.type');
+  refuseKinds(body.tools, 'tools');
+  refuseKind(body.tool_choice, 'tool_choice');
   const messages = Array.isArray(body.messages) ? body.messages : [];
-  for (const [i, message] of messages.entries()) {
-    const calls = isObject(message) && Array.isArray(message.tool_calls) ? message.tool_calls : [];
-    for (const [j, call] of calls.entries()) refuseKind(call, `messages[${i}].tool_calls[${j}].type`);
+  for (let at = 0; at < messages.length; at++) {
+    const message: unknown = messages[at];
+    if (isObject(message) && message.tool_calls != null) refuseKinds(message.tool_calls, `messages[${at}].tool_calls`);
   }
+}
+
+function refuseKinds(list: unknown, param: string): void {
+  if (!Array.isArray(list)) return;
+  const at = list.findIndex(isOtherKind);
+  if (at >= 0) refuseKind(list[at], `${param}[${at}]`);
+}
+
+const isOtherKind = (tool: unknown): tool is { readonly type: string } =>
+  isObject(tool) && typeof tool.type === 'string' && tool.type !== 'function';
+
+function refuseKind(tool: unknown, param: string): void {
+  if (!isOtherKind(tool)) return;
+  throw unsupported(
+    `${param}.type`,
+    `Only tools of the type \`function\` are supported, not \`${tool.type.slice(0, 64)}\`.`,
+  );
 }
 
 /** Unknown fields of a body that are looked at: one with more has no typing error. */
@@ -67,11 +83,6 @@ export function checkSpelling(body: unknown, known: ReadonlySet<string>, within 
       param: `${within}${name}`,
     });
   }
-}
-
-function refuseKind(value: unknown, param: string): void {
-  if (!isObject(value) || typeof value.type !== 'string' || value.type === 'function') return;
-  throw unsupported(param, `Only tools of the type \`function\` are supported, not \`${value.type.slice(0, 64)}\`.`);
 }
 
 const invalid = (param: string, message: string) => new SignalboxError('invalid_value', message, { param });

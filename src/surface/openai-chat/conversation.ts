@@ -10,7 +10,7 @@ import type {
 import { isObject } from '../../core/object.ts';
 import type { OriginalPath } from '../../core/original.ts';
 import { extrasOf, NO_EXTRAS } from './extras.ts';
-import type { ChatMessage, ChatRequest, ChatTool, MessagePart } from './request.ts';
+import type { ChatMessage, ChatRequest, ChatTool, MessagePart, ToolCall } from './request.ts';
 
 const NO_TOOLS: readonly never[] = Object.freeze([]);
 
@@ -51,7 +51,7 @@ function turnOf(message: ChatMessage, index: number): Turn {
   const at = ['messages', index];
   const { role } = message;
   const extras = extrasOf(message, OF_MESSAGE);
-  const parts = partsOf(message, at);
+  const parts = partsOf(message, index);
   if (role === 'function') return { role: 'tool', parts, toolCallId: olderId(message.name ?? ''), extras, at };
   const turn: { -readonly [Key in keyof Turn]: Turn[Key] } = { role: role satisfies TurnRole, parts, extras, at };
   if (message.name !== undefined) turn.name = message.name;
@@ -59,44 +59,51 @@ function turnOf(message: ChatMessage, index: number): Turn {
   return turn;
 }
 
-function partsOf(message: ChatMessage, at: OriginalPath): readonly ContentPart[] {
+/** @param index of the message */
+function partsOf(message: ChatMessage, index: number): readonly ContentPart[] {
   const { content, refusal, tool_calls: calls } = message;
   const parts: ContentPart[] = [];
   if (typeof content === 'string') {
-    const place = [...at, 'content'];
+    const place = ['messages', index, 'content'];
     parts.push({ type: 'text', text: content, at: place, valueAt: place, extras: NO_EXTRAS });
-  } else if (content) for (const [i, part] of content.entries()) parts.push(partOf(part, [...at, 'content', i]));
+  } else if (content) {
+    for (let i = 0; i < content.length; i++) parts.push(partOf(content[i]!, ['messages', index, 'content', i]));
+  }
   if (refusal) {
-    const place = [...at, 'refusal'];
+    const place = ['messages', index, 'refusal'];
     parts.push({ type: 'refusal', text: refusal, at: place, valueAt: place, extras: NO_EXTRAS });
   }
-  if (calls) {
-    for (const [i, call] of calls.entries()) {
-      const { id, function: fn } = call;
-      const place = [...at, 'tool_calls', i];
-      const extras = extrasOf(fn, OF_FUNCTION, extrasOf(call, OF_CALL));
-      const { name, arguments: text } = fn;
-      const valueAt = [...place, 'function', 'arguments'];
-      parts.push({ type: 'tool-call', id, name, arguments: text, at: place, valueAt, extras });
-    }
-  }
-  const older = olderCall(Reflect.get(message, 'function_call'), at);
+  if (calls) for (let i = 0; i < calls.length; i++) parts.push(callOf(calls[i]!, index, i));
+  const older = olderCall(Reflect.get(message, 'function_call'), index);
   if (older) parts.push(older);
   return parts;
 }
 
+function callOf(call: ToolCall, message: number, index: number): ToolCallPart {
+  const { id, function: fn } = call;
+  const { name, arguments: text } = fn;
+  return {
+    type: 'tool-call',
+    id,
+    name,
+    arguments: text,
+    at: ['messages', message, 'tool_calls', index],
+    valueAt: ['messages', message, 'tool_calls', index, 'function', 'arguments'],
+    extras: extrasOf(fn, OF_FUNCTION, extrasOf(call, OF_CALL)),
+  };
+}
+
 /** The older form of a call, which has no ID. */
-function olderCall(call: unknown, at: OriginalPath): ToolCallPart | null {
+function olderCall(call: unknown, message: number): ToolCallPart | null {
   if (!isObject(call)) return null;
   const name = textOf(call.name);
-  const place = [...at, 'function_call'];
   return {
     type: 'tool-call',
     id: olderId(name),
     name,
     arguments: textOf(call.arguments),
-    at: place,
-    valueAt: [...place, 'arguments'],
+    at: ['messages', message, 'function_call'],
+    valueAt: ['messages', message, 'function_call', 'arguments'],
     extras: extrasOf(call, OF_FUNCTION),
   };
 }
@@ -136,8 +143,7 @@ function toolOf(tool: ChatTool, index: number): ToolDefinition {
   const { function: fn } = tool;
   const { name, description, parameters, strict } = fn;
   const extras = extrasOf(fn, OF_DEFINITION, extrasOf(tool, OF_TOOL));
-  const at = ['tools', index];
-  return { name, description, parameters, strict, extras, at, valueAt: [...at, 'function'] };
+  return { name, description, parameters, strict, extras, at: ['tools', index], valueAt: ['tools', index, 'function'] };
 }
 
 function choiceOf(choice: ChatRequest['tool_choice']): ToolChoice | undefined {

@@ -46,7 +46,7 @@ const RefusalPart = Type.Object({ type: Type.Literal('refusal'), refusal: Type.S
 export const MessagePart = Type.Union([TextPart, ImagePart, AudioPart, FilePart, RefusalPart]);
 export type MessagePart = Static<typeof MessagePart>;
 
-const ToolCall = Type.Object(
+export const ToolCall = Type.Object(
   {
     id: Type.String(),
     type: Type.Literal('function'),
@@ -54,6 +54,8 @@ const ToolCall = Type.Object(
   },
   open,
 );
+
+export type ToolCall = Static<typeof ToolCall>;
 
 export const ChatMessage = Type.Object(
   {

@@ -50,10 +50,7 @@ export class ConnectionPool {
       post: ({ headers, body, onConnected }) => {
         const length = Buffer.byteLength(body);
         const head = `POST ${target} HTTP/1.1\r\n${this.#headOf(headers, host)}content-length: ${length}\r\n\r\n`;
-        const bytes = Buffer.allocUnsafe(head.length + length);
-        bytes.write(head, 'latin1');
-        bytes.write(body, head.length);
-        return this.#connection().send({ bytes, onConnected });
+        return this.#connection().send({ head, body, bytes: head.length + length, onConnected });
       },
     };
   }

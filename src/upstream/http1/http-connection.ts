@@ -1,6 +1,7 @@
 import type { Socket } from 'bun';
 import type { PendingReply, Post, UpstreamReply } from '../reply.ts';
 import { type ReplyHead, ReplyParser } from './reply-parser.ts';
+import { type RawRequest, sendBytes, sendRequest } from './request-bytes.ts';
 import { boundReceiveWindow, hasArrived } from './socket-calls.ts';
 
 /** The most bytes handed on at once: processing them takes several times their size. */
@@ -21,10 +22,8 @@ export interface ConnectionTarget {
   readonly stream: boolean;
 }
 
-interface RawRequest extends Pick<Post, 'onConnected'> {
-  /** The whole request, head and body. */
-  readonly bytes: Buffer;
-}
+/** A request on its way to the socket. */
+interface ConnectionRequest extends RawRequest, Pick<Post, 'onConnected'> {}
 
 /** The owner of a connection, notified of its state. */
 export interface ConnectionOwner {
@@ -52,9 +51,9 @@ export class HttpConnection {
   #gone: Error | null = null;
   #exchange: HttpExchange | null = null;
   /** The request until it is written: it may be large. */
-  #request: RawRequest | null = null;
+  #request: ConnectionRequest | null = null;
   /** The unwritten rest of a request. */
-  #unsent: Buffer | null = null;
+  #unsent: Uint8Array | null = null;
 
   constructor(target: ConnectionTarget, owner: ConnectionOwner) {
     this.#target = target;
@@ -67,7 +66,7 @@ export class HttpConnection {
   }
 
   /** Sends a request. Takes one at a time. */
-  send(request: RawRequest): PendingReply {
+  send(request: ConnectionRequest): PendingReply {
     const exchange = new HttpExchange(this);
     this.#exchange = exchange;
     this.#request = request;
@@ -133,16 +132,12 @@ export class HttpConnection {
     // Abandoned while it connected.
     if (!request) return;
     request.onConnected();
-    this.#unsent = request.bytes;
-    this.write();
+    this.#unsent = this.#socket && sendRequest(request, this.#socket);
   }
 
-  /** Writes as much as the kernel takes. */
+  /** Writes as much of the rest as the kernel takes. */
   write(): void {
-    const unsent = this.#unsent;
-    if (!unsent || !this.#socket) return;
-    const written = Math.max(0, this.#socket.write(unsent));
-    this.#unsent = written < unsent.length ? unsent.subarray(written) : null;
+    if (this.#unsent && this.#socket) this.#unsent = sendBytes(this.#unsent, this.#socket);
   }
 
   received(data: Buffer): void {
@@ -246,6 +241,7 @@ class HttpExchange implements PendingReply, UpstreamReply {
   }
 
   take(data: Buffer): void {
+    const isAwaited = this.#waiting !== null;
     let fault: Error | null = null;
     try {
       this.#keep(this.#parser.push(data));
@@ -262,7 +258,8 @@ class HttpExchange implements PendingReply, UpstreamReply {
       this.#end();
       return;
     }
-    if (!this.#isPaused && (this.#unread?.length ?? 0) > UNREAD_MAX) {
+    // Nobody waits while the caller does not read: one more read would be several times as much.
+    if (!this.#isPaused && (!isAwaited || (this.#unread?.length ?? 0) > UNREAD_MAX)) {
       this.#isPaused = true;
       this.#connection.pause();
     }

@@ -76,7 +76,12 @@ const chainOf = (id: number, url: string) =>
   }) as const;
 
 const clientOf = (id: number, url: string) =>
-  createTestClient({ mode: 'anvil', chain: chainOf(id, url), transport: http(url), pollingInterval: 20 })
+  createTestClient({
+    mode: 'anvil',
+    chain: chainOf(id, url),
+    transport: http(url, { timeout: 60_000 }),
+    pollingInterval: 20,
+  })
     .extend(publicActions)
     .extend(walletActions);
 

@@ -48,13 +48,12 @@ class RecordWrite implements SqlWrite {
   readonly statement = INSERT;
   readonly #record: DecisionRecord;
   /** Copies, because the arrays are their maker's. */
-  readonly #quality: Uint8Array;
+  readonly #quality: Float64Array;
   readonly #estimate: Uint8Array | null;
 
   constructor(record: DecisionRecord) {
-    const { quality } = record;
     this.#record = record;
-    this.#quality = new Uint8Array(quality.buffer, quality.byteOffset, quality.byteLength).slice();
+    this.#quality = record.quality.slice();
     this.#estimate = encodeEstimate(record);
   }
 

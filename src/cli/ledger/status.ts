@@ -1,0 +1,43 @@
+import { type Microcredits, toCredits } from '../../core/credits.ts';
+import { creditsText } from '../../core/text.ts';
+import { holdAge } from '../../ledger/open-holds.ts';
+import { type FundUse, fullestOf, type LedgerOverview, overviewBody } from '../../operate/ledger/status.ts';
+import { parseFlags, SWITCH, TEXT } from '../arguments.ts';
+import { grid } from '../terminal.ts';
+import { count, jsonText, minute } from '../text.ts';
+
+/** Reads the arguments of `ledger status`. Throws UsageError. */
+export const parseStatus = (args: readonly string[]) => parseFlags(args, { name: TEXT, json: SWITCH });
+
+/** Lines of the table at most; `--json` has more. */
+const SHOWN_MAX = 100;
+
+/** The overview as JSON, or as a table of funds with the sums. @param now ms since 1970 */
+export function statusText(
+  overview: LedgerOverview,
+  { name, json }: ReturnType<typeof parseStatus>,
+  now: number,
+): string {
+  if (json) return jsonText(overviewBody(overview, name, now));
+  const wanted = fullestOf(overview.funds, name);
+  const sums = `${creditsText(overview.charged)} charged, ${creditsText(overview.held)} held by ${count(overview.open, 'open request')}.\n`;
+  if (wanted.length === 0) return sums;
+  const rows = wanted.slice(0, SHOWN_MAX).map((use) => rowOf(use, now));
+  const rest = wanted.length > SHOWN_MAX ? `and ${count(wanted.length - SHOWN_MAX, 'fund')} more\n` : '';
+  return `${grid([HEAD, ...rows], false, (column) => column >= 2 && column <= 6).join('\n')}\n${rest}\n${sums}`;
+}
+
+const HEAD = ['FUND', 'SUBJECT', 'LIMIT', 'SPENT', 'HELD', 'BY', 'OLDEST', 'RENEWS'];
+
+function rowOf({ title, limit, spent, held, holds }: FundUse, now: number): string[] {
+  return [
+    title.kind === 'balance' ? `balance ${title.name}` : title.name,
+    title.subject || '-',
+    ...[limit, spent, held].map(figure),
+    String(holds.open),
+    holds.open === 0 ? '-' : `${Math.round(holdAge(holds, now) / 1_000).toLocaleString('en')} s`,
+    Number.isFinite(title.ends) ? minute(title.ends) : 'never',
+  ];
+}
+
+const figure = (amount: Microcredits): string => toCredits(amount).toLocaleString('en', { maximumFractionDigits: 6 });

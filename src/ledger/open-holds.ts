@@ -1,0 +1,35 @@
+import { timeOfId } from '../core/id.ts';
+import { type FundRef, type FundTitle, fundName } from './rules/fund.ts';
+
+/** The open requests that hold money of one fund. */
+export interface FundHolds {
+  readonly open: number;
+  /** When the oldest of them was decided, ms since 1970. */
+  readonly oldestAt: number;
+}
+
+/** The open requests by the funds that they hold, at one moment. Counted when somebody looks, not as requests run. */
+export class OpenHolds {
+  readonly #byFund = new Map<string, FundHolds>();
+
+  /** @param made the open reservations, and the payments in progress */
+  constructor(made: Iterable<{ readonly id: number; readonly funds: readonly Pick<FundRef, 'title'>[] }>) {
+    for (const { id, funds } of made) {
+      for (const { title } of funds) {
+        const name = fundName(title);
+        const { open, oldestAt } = this.#byFund.get(name) ?? NO_HOLDS;
+        this.#byFund.set(name, { open: open + 1, oldestAt: Math.min(oldestAt, timeOfId(id)) });
+      }
+    }
+  }
+
+  of(title: FundTitle): FundHolds {
+    return (this.#byFund.size > 0 && this.#byFund.get(fundName(title))) || NO_HOLDS;
+  }
+}
+
+const NO_HOLDS: FundHolds = { open: 0, oldestAt: Number.POSITIVE_INFINITY };
+
+/** Returns for how long money has been held without a break, ms; 0 for no hold. */
+export const holdAge = ({ open, oldestAt }: FundHolds, now: number): number =>
+  open === 0 ? 0 : Math.max(0, now - oldestAt);

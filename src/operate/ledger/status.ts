@@ -1,0 +1,111 @@
+import { iso } from '../../core/clock.ts';
+import { type Microcredits, toCredits } from '../../core/credits.ts';
+import type { FundGroup } from '../../ledger/audit/funds.ts';
+import { foldJournal } from '../../ledger/audit/run.ts';
+import { balanceFund } from '../../ledger/drawn-fund.ts';
+import { isOfKeys } from '../../ledger/key-budgets.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import { type FundHolds, holdAge, OpenHolds } from '../../ledger/open-holds.ts';
+import type { FundStanding } from '../../ledger/rules/fund.ts';
+import type { StoreReader } from '../../store/driver.ts';
+
+/** The most funds that one answer lists. */
+const FUNDS_SHOWN = 1_000;
+
+/** A window of a budget or a balance, with the open requests that hold it. */
+export interface FundUse extends Pick<FundStanding, 'title' | 'limit' | 'spent' | 'held'> {
+  readonly holds: FundHolds;
+}
+
+/** Puts the open requests to funds of a running ledger. */
+export const usesOf = (ledger: Pick<Ledger, 'openHolds'>, funds: readonly FundStanding[]): FundUse[] => {
+  const holds = ledger.openHolds();
+  return funds.map(({ title, limit, spent, held }) => ({ title, limit, spent, held, holds: holds.of(title) }));
+};
+
+/** The overview of a running ledger. */
+export async function overviewOf(ledger: Pick<Ledger, 'status' | 'openHolds'>): Promise<LedgerOverview> {
+  const { funds, ...sums } = await ledger.status();
+  return { ...sums, funds: usesOf(ledger, funds) };
+}
+
+/** The books as operators see them. */
+export interface LedgerOverview {
+  readonly charged: Microcredits;
+  readonly held: Microcredits;
+  /** Reservations that are open. */
+  readonly open: number;
+  readonly funds: readonly FundUse[];
+}
+
+/**
+ * The status as the admin API and `signalbox ledger status --json` show it.
+ * @param name only funds of this name; undefined for all
+ * @param now ms since 1970
+ */
+export function overviewBody({ charged, held, open, funds }: LedgerOverview, name: string | undefined, now: number) {
+  const fullest = fullestOf(funds, name);
+  return {
+    charged_credits: toCredits(charged),
+    held_credits: toCredits(held),
+    open_reservations: open,
+    funds: fundBodies(fullest, now),
+    funds_total: fullest.length,
+  };
+}
+
+const usedShare = ({ spent, held, limit }: FundUse): number => (spent + held) / Math.max(1, limit);
+
+/** Returns the funds of a name, or all, the fullest first. */
+export const fullestOf = (funds: readonly FundUse[], name: string | undefined): FundUse[] =>
+  funds.filter(({ title }) => name === undefined || title.name === name).sort((a, b) => usedShare(b) - usedShare(a));
+
+/** The first funds of a list, up to a bound, as every answer shows them. */
+export const fundBodies = (funds: readonly FundUse[], now: number) =>
+  funds.slice(0, FUNDS_SHOWN).map((use) => fundBody(use, now));
+
+function fundBody({ title, limit, spent, held, holds }: FundUse, now: number) {
+  return {
+    kind: title.kind,
+    name: title.name,
+    subject: title.subject,
+    limit_credits: toCredits(limit),
+    spent_credits: toCredits(spent),
+    held_credits: toCredits(held),
+    left_credits: toCredits(limit - spent - held),
+    open_reservations: holds.open,
+    oldest_reservation_seconds: holds.open === 0 ? null : holdAge(holds, now) / 1_000,
+    starts: title.starts === 0 ? null : iso(title.starts),
+    renews_at: Number.isFinite(title.ends) ? iso(title.ends) : null,
+  };
+}
+
+/**
+ * Reads the overview of stored books, beside a server: the figures of its journal, which it reads whole.
+ * @param now ms since 1970
+ */
+export async function storedOverview({ journal, ledger }: StoreReader, now: number): Promise<LedgerOverview> {
+  const audit = await foldJournal(journal);
+  const { budgets } = await ledger.state();
+  const isInForce = ({ kind, name, definition }: FundGroup) =>
+    kind === 'budget' && (budgets.includes(name) || isOfKeys(definition));
+  const groups = audit.fundsAt(now);
+  const open = [...audit.open.values()];
+  // A group has all of a fund's title.
+  const holds = new OpenHolds(
+    open.map(({ reservation, draws }) => ({ id: reservation, funds: draws.map(({ group: title }) => ({ title })) })),
+  );
+  const windows = groups.filter(isInForce).map((group) => ({ ...group, title: group }));
+  const balances = [...audit.balances()].map(([holder, { granted, spent }]) => {
+    const held = groups.find(({ kind, name }) => kind === 'balance' && name === holder)?.held ?? 0;
+    return { title: balanceFund(holder).title, limit: granted, spent, held };
+  });
+  return {
+    charged: audit.totals.charged,
+    held: open.reduce((sum, { reserved, charged }) => sum + reserved - charged, 0),
+    open: open.length,
+    funds: [...windows.filter(({ spent, held }) => spent !== 0 || held !== 0), ...balances].map(
+      ({ title, limit, spent, held }) => ({ title, limit, spent, held, holds: holds.of(title) }),
+    ),
+  };
+}

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { type Purse, startPurse, tokens } from '../money/purse.ts';
+import { waitFor } from '../support/answers.ts';
+
+/** What operators and callers see of the funds, while requests hold them and afterwards. */
+let purse: Purse;
+beforeAll(async () => {
+  purse = await startPurse(
+    0,
+    `name: team, each: key.labels.team, match: 'key.labels.team != ""', limit_credits: 5, window: month`,
+    'name: all, limit_credits: 100, window: total',
+  );
+});
+afterAll(() => purse.stop());
+
+interface FundShown {
+  readonly kind: string;
+  readonly name: string;
+  readonly subject: string;
+  readonly held_credits: number;
+  readonly open_reservations: number;
+  readonly oldest_reservation_seconds: number | null;
+}
+interface StatusShown {
+  readonly open_reservations: number;
+  readonly held_credits: number;
+  readonly funds: readonly FundShown[];
+  readonly funds_total: number;
+}
+
+const byRequest = async (query = ''): Promise<StatusShown> =>
+  (await purse.live.box.get(`/admin/ledger${query}`)).json() as Promise<StatusShown>;
+async function byCommand(...args: string[]): Promise<StatusShown> {
+  const { out, code } = await purse.live.box.run('ledger', 'status', '--json', ...args);
+  expect(code).toBe(0);
+  return JSON.parse(out) as StatusShown;
+}
+
+/** A status without ages, which grow. */
+const still = ({ funds, ...sums }: StatusShown) => ({
+  ...sums,
+  funds: funds.map(({ oldest_reservation_seconds: age, ...fund }) => ({ ...fund, isHeld: age !== null })),
+});
+
+describe('the funds', () => {
+  test('show by how many requests they are held, and since when, by request, by command and in metrics', async () => {
+    const key = await purse.key({ team: 'red' });
+    purse.answers.usageOf = () => tokens(10, 10);
+    purse.gate.close();
+    const running = [purse.chat(key), purse.chat(key), purse.chat(await purse.key({}))];
+    await waitFor(() => purse.gate.inside === 3);
+    const shown = await byRequest();
+    expect(shown).toMatchObject({ open_reservations: 3, held_credits: 1.326, funds_total: 2 });
+    expect(shown.funds).toMatchObject([
+      { name: 'team', subject: 'red', held_credits: 0.884, open_reservations: 2 },
+      { name: 'all', subject: '', held_credits: 1.326, open_reservations: 3 },
+    ]);
+    for (const { oldest_reservation_seconds: age } of shown.funds) expect(age!).toBeWithin(0, 60);
+    expect(still(await byCommand())).toEqual(still(shown));
+    expect(still(await byCommand('--name', 'all'))).toEqual(still(await byRequest('?name=all')));
+    const own = await purse.live.box.get('/v1/usage', { headers: { authorization: `Bearer ${key.key}` } });
+    const { funds } = (await own.json()) as StatusShown;
+    expect(funds).toMatchObject([
+      { name: 'team', open_reservations: 2 },
+      { name: 'all', open_reservations: 3 },
+    ]);
+    const page = await (await fetch(`${purse.live.box.url}/metrics`)).text();
+    expect(page).toMatch(/^signalbox_budget_reservations_open\{budget="all"\} 3$/m);
+    expect(page).toMatch(/^signalbox_budget_oldest_reservation_seconds\{budget="team"\} \d/m);
+    purse.gate.open();
+    for (const answer of await Promise.all(running)) expect(answer.status).toBe(200);
+  });
+
+  test('show nobody once all are settled, and the command is read by people, too', async () => {
+    await waitFor(async () => (await byCommand()).open_reservations === 0);
+    const shown = await byRequest();
+    for (const fund of shown.funds) {
+      expect(fund).toMatchObject({ held_credits: 0, open_reservations: 0, oldest_reservation_seconds: null });
+    }
+    expect(still(await byCommand())).toEqual(still(shown));
+    const { out } = await purse.live.box.run('ledger', 'status');
+    expect(out).toMatch(/^FUND +SUBJECT +LIMIT +SPENT +HELD +BY +OLDEST +RENEWS$/m);
+    expect(out).toMatch(/^team +red +5 +0\.1 +0 +0 +- +20\d\d-/m);
+    expect(out).toMatch(/^all +- +100 +0\.15 +0 +0 +- +never$/m);
+    expect(out).toEndWith('0.15 Credits charged, 0 Credits held by 0 open requests.\n');
+  });
+
+  test('of a balance and of a key’s own budget are shown by the command as by the request', async () => {
+    const { box } = purse.live;
+    const headers = { 'content-type': 'application/json' };
+    const made = await box.post('/admin/keys', { budgets: [{ limit_credits: 7, window: 'day' }] }, { headers });
+    const { id, key } = (await made.json()) as { id: string; key: string };
+    expect((await box.post(`/admin/keys/${id}/grant`, { credits: 3 })).status).toBe(200);
+    expect((await purse.chat({ id, key })).status).toBe(200);
+    await waitFor(async () => (await byCommand()).open_reservations === 0);
+    const [shown, told] = [await byRequest(), await byCommand()];
+    expect(still(told)).toEqual(still(shown));
+    expect(shown.funds.map(({ kind, name }) => `${kind} ${name}`)).toEqual(
+      expect.arrayContaining([`balance ${id}`, 'budget key-day']),
+    );
+  });
+
+  test('of a budget that was removed are not shown any more', async () => {
+    await purse.budgets('name: all, limit_credits: 100, window: total');
+    const [shown, told] = [await byRequest(), await byCommand()];
+    expect(shown.funds.some(({ name }) => name === 'team')).toBe(false);
+    expect(still(told)).toEqual(still(shown));
+  });
+});

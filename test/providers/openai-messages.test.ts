@@ -1,0 +1,81 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { messagesFor, toolsFor } from '../../plugins/providers/openai-compatible/messages.ts';
+import { type DialectSettings, PLAIN } from '../../plugins/providers/openai-compatible/settings.ts';
+import { tries } from '../deep/effort.ts';
+
+const plainMessages = [
+  { role: 'system', content: 'Be brief.' },
+  { role: 'user', content: [{ type: 'text', text: 'What is this?' }], name: 'ann' },
+  {
+    role: 'assistant',
+    content: null,
+    tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } }],
+  },
+  { role: 'tool', tool_call_id: 'call_1', content: 'A cat.' },
+];
+const plainTools = [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }];
+
+test('messages and tools that need no translation go as they are, without a copy', () => {
+  const dropped: string[] = [];
+  expect(messagesFor(plainMessages, PLAIN, true, dropped)).toBe(plainMessages);
+  expect(toolsFor(plainTools, PLAIN, dropped)).toBe(plainTools);
+  expect(dropped).toEqual([]);
+});
+
+const hint = fc.constantFrom({ type: 'ephemeral' }, null);
+const text = fc.string({ maxLength: 12 });
+const part = fc.record(
+  { type: fc.constantFrom('text', 'refusal'), text, refusal: text, cache_control: hint },
+  { requiredKeys: ['type'] },
+);
+const call = fc.record(
+  { id: text, type: fc.constant('function'), function: fc.record({ name: text, arguments: text }), more: text },
+  { requiredKeys: ['id', 'type', 'function'] },
+);
+const message = fc.record(
+  {
+    role: fc.constantFrom('system', 'developer', 'user', 'assistant', 'tool', 'function'),
+    content: fc.oneof(text, fc.constant(null), fc.array(part, { maxLength: 2 })),
+    name: fc.option(text),
+    tool_calls: fc.option(fc.array(call, { maxLength: 2 })),
+    tool_call_id: text,
+    function_call: fc.option(fc.record({ name: text, arguments: text })),
+    refusal: fc.option(text),
+    reasoning: text,
+    reasoning_details: fc.array(fc.record({ text }), { maxLength: 2 }),
+    cache_control: hint,
+    more: text,
+  },
+  { requiredKeys: ['role'] },
+);
+const tool = fc.record(
+  { type: fc.constant('function'), function: fc.record({ name: text, cache_control: hint }), cache_control: hint },
+  { requiredKeys: ['type', 'function'] },
+);
+const settings: fc.Arbitrary<Partial<DialectSettings>> = fc.record({
+  developer_role: fc.constantFrom('developer', 'system'),
+  reasoning_history: fc.constantFrom('left_out', 'reasoning', 'reasoning_details', 'demanded'),
+  unknown_members: fc.constantFrom('sent', 'left_out'),
+  cache_hints: fc.constantFrom('sent', 'left_out'),
+  tool_call_ids: fc.constantFrom('as_they_are', 'nine_letters'),
+  leave_out: fc.constantFrom([], ['name']),
+});
+
+test('a translation changes nothing of the original, and a translation of its result changes no more', () => {
+  const law = 'the translation of messages never changes the original';
+  fc.assert(
+    fc.property(fc.array(message), fc.array(tool), settings, (messages, tools, own) => {
+      const before = structuredClone({ messages, tools });
+      const dialect = { ...PLAIN, ...own };
+      const sent = messagesFor(messages, dialect, false, []);
+      const sentTools = toolsFor(tools, dialect, []);
+      expect({ messages, tools }).toEqual(before);
+      const dropped: string[] = [];
+      expect(messagesFor(sent, dialect, false, dropped)).toEqual(sent);
+      expect(toolsFor(sentTools, dialect, dropped)).toBe(sentTools);
+      expect(dropped).toEqual([]);
+    }),
+    tries(law, 200, 20_000),
+  );
+});

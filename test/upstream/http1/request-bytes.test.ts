@@ -1,0 +1,62 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { type RawRequest, sendBytes, sendRequest } from '../../../src/upstream/http1/request-bytes.ts';
+import { tries } from '../../deep/effort.ts';
+
+const SHARED = 262_144;
+const HEAD = 'POST /v1 HTTP/1.1\r\n\r\n';
+
+const requestOf = (body: string): RawRequest => ({ head: HEAD, body, bytes: HEAD.length + Buffer.byteLength(body) });
+
+/** A peer that takes so many bytes a write, in turn; below 0 for a write after its end. */
+class SlowSink {
+  readonly #takes: readonly number[];
+  #writes = 0;
+  received = Buffer.alloc(0);
+
+  constructor(takes: readonly number[]) {
+    this.#takes = takes;
+  }
+
+  write(bytes: Uint8Array): number {
+    const taken = Math.min(this.#takes[this.#writes++ % this.#takes.length]!, bytes.length);
+    this.received = Buffer.concat([this.received, bytes.subarray(0, Math.max(0, taken))]);
+    return taken;
+  }
+}
+
+const body = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 50 }),
+  fc.string({ unit: fc.constantFrom('a', 'ü', '€', '😀', '\ud800', '\udc00'), maxLength: 50 }),
+  fc
+    .tuple(fc.constantFrom('a', 'ü'), fc.integer({ min: -3, max: 3 }))
+    .map(([letter, more]) => letter.repeat((SHARED - HEAD.length) / Buffer.byteLength(letter) + more)),
+);
+/** Ends with a large number, so that a large body takes few writes. */
+const takes = fc
+  .tuple(fc.array(fc.integer({ min: -1, max: 40 }), { maxLength: 3 }), fc.constantFrom(100_000, 10_000_000))
+  .map(([few, many]) => [...few, many]);
+
+/** Sends requests at once, to peers that take them in pieces. Throws unless each arrives as it is. */
+function check(send: typeof sendRequest): void {
+  fc.assert(
+    fc.property(fc.array(fc.record({ body, takes }), { minLength: 1, maxLength: 4 }), (all) => {
+      const senders = all.map((one) => ({ ...one, sink: new SlowSink(one.takes) }));
+      let unsent = senders.map((one) => ({ ...one, rest: send(requestOf(one.body), one.sink) }));
+      while (unsent.length > 0) {
+        unsent = unsent.flatMap((one) => (one.rest ? [{ ...one, rest: sendBytes(one.rest, one.sink) }] : []));
+      }
+      for (const { sink, body: sent } of senders) expect(sink.received.equals(Buffer.from(HEAD + sent))).toBe(true);
+    }),
+    tries('requests sent at once arrive as they are', 100, 5_000),
+  );
+}
+
+test('requests sent at once, in whatever pieces each is taken, arrive as they are', () => check(sendRequest));
+
+test('a sender that keeps its rest in the shared buffer fails', () => {
+  const shared = Buffer.alloc(2 * SHARED);
+  const careless: typeof sendRequest = ({ head, body: sent }, sink) =>
+    sendBytes(shared.subarray(0, shared.write(head + sent)), sink);
+  expect(() => check(careless)).toThrow();
+});
