@@ -6,7 +6,7 @@ import type { AttemptRecord, DecisionOutcome } from '../core/decision-record.ts'
 import type { SignalboxError } from '../core/errors.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
 import { worstCase } from '../routing/estimate.ts';
-import { StoreError, type Write } from '../store/store.ts';
+import type { Write } from '../store/store.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
 import type { NextParts } from '../upstream/upstream-call.ts';
 import type { AnswerSource } from './answer-source.ts';
@@ -27,7 +27,7 @@ import {
 } from './failure.ts';
 import type { FundedHold } from './funding.ts';
 import { failedUsage, type MeasuredUsage } from './meter.ts';
-import { leastFor, payableWay } from './payable-way.ts';
+import { raisedWay } from './payable-way.ts';
 import { Plan, type PlannedAttempt, type RankedEndpoint } from './plan.ts';
 import { type Platform, type Receipt, receiptOf, withoutPrice } from './receipt.ts';
 
@@ -271,25 +271,13 @@ export class Exchange implements AnswerSource {
     return worstCase(model.endpoints[at]!.price, model, decision.facts, ranked.outputCap) - funded.hold.left;
   }
 
-  /**
-   * Raises the hold by what an attempt lacks, as far as possible. Returns the way with its output capped at what is held; null where
-   * that is of no use, and then the trial is over.
-   */
+  /** Raises the hold for an attempt. Returns the way that it pays; null for none, and then the trial is over. */
   async #fundedWay(way: RankedEndpoint, missing: Microcredits, trial: AttemptReporter): Promise<RankedEndpoint | null> {
-    const { decision, funded, runtime } = this.#context;
-    const { hold } = funded;
-    const { snapshot } = runtime;
-    // The hold was granted what was free for the choice: there is no more.
-    const isGranted = way.ranked === decision.ranked[0] && hold.left === hold.reserved;
     let payable: RankedEndpoint | null = null;
     try {
-      if (!isGranted || payableWay(way, hold.left, decision.facts, snapshot) === null) {
-        await hold.raise(missing, Math.max(0, leastFor(way, decision.facts, snapshot) - hold.left));
-      }
-      if (!this.#ended()) payable = payableWay(way, hold.left, decision.facts, snapshot);
-    } catch (cause) {
-      // A raise that cannot be stored must not be spent.
-      if (!(cause instanceof StoreError)) throw cause;
+      const { decision, funded, runtime } = this.#context;
+      payable = await raisedWay(way, missing, funded.hold, decision, runtime.snapshot);
+      if (this.#ended()) payable = null;
     } finally {
       if (payable === null) trial.dropped();
     }

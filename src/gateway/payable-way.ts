@@ -1,18 +1,47 @@
 import type { Microcredits } from '../core/credits.ts';
+import type { Decision } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { Hold } from '../ledger/hold.ts';
 import { capWithin, taskOf, usefulCase, worstCase } from '../routing/estimate.ts';
+import { StoreError } from '../store/store.ts';
 import type { RankedEndpoint } from './plan.ts';
 
+/**
+ * Raises a hold by what an attempt lacks, as far as possible. Returns the attempt with its output capped at what is held; null
+ * where that pays less than its least.
+ */
+export async function raisedWay(
+  way: RankedEndpoint,
+  missing: Microcredits,
+  hold: Pick<Hold, 'left' | 'reserved' | 'raise'>,
+  { facts, ranked: [choice] }: Pick<Decision, 'facts' | 'ranked'>,
+  snapshot: PolicySnapshot,
+): Promise<RankedEndpoint | null> {
+  const least = leastFor(way, facts, snapshot);
+  // The hold was granted all that is free for the choice.
+  const isGranted = way.ranked === choice && hold.left === hold.reserved && hold.left >= least;
+  if (!isGranted) {
+    try {
+      await hold.raise(missing, Math.max(0, least - hold.left));
+    } catch (cause) {
+      // A raise that cannot be stored must not be spent.
+      if (!(cause instanceof StoreError)) throw cause;
+      return null;
+    }
+  }
+  return payableWay(way, hold.left, facts, snapshot);
+}
+
 /** The least that must be held for an attempt: its worst case, or that of its least useful output where a fund caps outputs. */
-export function leastFor({ ranked, at }: RankedEndpoint, facts: Facts, snapshot: PolicySnapshot): Microcredits {
+function leastFor({ ranked, at }: RankedEndpoint, facts: Facts, snapshot: PolicySnapshot): Microcredits {
   const model = snapshot.models[ranked.model]!;
   if (facts.funds?.cap === undefined) return worstCase(model.endpoints[at]!.price, model, facts, ranked.outputCap);
   return usefulCase(model, [at], facts, taskOf(facts, snapshot), ranked.outputCap);
 }
 
 /** Returns an attempt with its output capped at what `held` microcredits pay; null where they pay less than its least. */
-export function payableWay(
+function payableWay(
   way: RankedEndpoint,
   held: Microcredits,
   facts: Facts,
