@@ -86,16 +86,14 @@ export interface CachedTokens {
 export interface FundFacts {
   /** The most that a request may cost at its worst for a fund that downgrades to pay it; null without such a fund. */
   readonly free: Microcredits | null;
-  /** The funds that cap outputs at what they have; absent without one, and in records of version 0.1. */
+  /** The fund that caps outputs; absent without one, and in records of version 0.1. */
   readonly cap?: FundCap;
 }
 
-/** The money of the funds that cap outputs, in microcredits. */
+/** The fund with the least money of those that cap outputs. */
 export interface FundCap {
-  /** The name of the fund with the least free money; `balance` for a balance. */
+  /** The name of a budget; `balance` for a balance. */
   readonly by: string;
-  /** The most that an output may be capped at without a wait. */
-  readonly free: Microcredits;
-  /** The same once all open reservations are released. */
+  /** Microcredits that it has left once all open reservations are released: no output that costs more is asked for. */
   readonly unspent: Microcredits;
 }

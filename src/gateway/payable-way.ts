@@ -2,25 +2,32 @@ import type { Microcredits } from '../core/credits.ts';
 import type { Decision } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { Hold } from '../ledger/hold.ts';
 import { capWithin, taskOf, usefulCase, worstCase } from '../routing/estimate.ts';
 import { StoreError } from '../store/store.ts';
+import type { FundedHold } from './funding.ts';
+import type { DecidedWay } from './growth.ts';
 import type { RankedEndpoint } from './plan.ts';
+
+/** A decision whose money is set aside. */
+export interface FundedDecision extends DecidedWay {
+  readonly decision: Pick<Decision, 'facts' | 'readings' | 'ranked'>;
+  readonly funded: FundedHold;
+}
 
 /**
  * Raises a hold by what an attempt lacks, as far as possible. Returns the attempt with its output capped at what is held; null
  * where that pays less than its least.
  */
 export async function raisedWay(
+  { decision, funded, runtime }: FundedDecision,
   way: RankedEndpoint,
   missing: Microcredits,
-  hold: Pick<Hold, 'left' | 'reserved' | 'raise'>,
-  { facts, ranked: [choice] }: Pick<Decision, 'facts' | 'ranked'>,
-  snapshot: PolicySnapshot,
 ): Promise<RankedEndpoint | null> {
-  const least = leastFor(way, facts, snapshot);
+  const { facts, ranked } = decision;
+  const { hold } = funded;
+  const least = leastFor(way, facts, runtime.snapshot);
   // The hold was granted all that is free for the choice.
-  const isGranted = way.ranked === choice && hold.left === hold.reserved && hold.left >= least;
+  const isGranted = way.ranked === ranked[0] && !hold.grows && hold.left === hold.reserved && hold.left >= least;
   if (!isGranted) {
     try {
       await hold.raise(missing, Math.max(0, least - hold.left));
@@ -30,7 +37,7 @@ export async function raisedWay(
       return null;
     }
   }
-  return payableWay(way, hold.left, facts, snapshot);
+  return payableWay(way, hold.left, facts, runtime.snapshot);
 }
 
 /** The least that must be held for an attempt: its worst case, or that of its least useful output where a fund caps outputs. */

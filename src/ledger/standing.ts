@@ -70,8 +70,8 @@ const leastOf = (standings: readonly FundStanding[], figure: 'free' | 'unspent')
 
 function capOf(standings: readonly FundStanding[]): FundCap | null {
   if (standings.length === 0) return null;
-  const { title, free } = standings.reduce((least, one) => (one.free < least.free ? one : least));
-  return { by: title.kind === 'balance' ? 'balance' : title.name, free, unspent: leastOf(standings, 'unspent') };
+  const { title, unspent } = standings.reduce((least, one) => (one.unspent < least.unspent ? one : least));
+  return { by: title.kind === 'balance' ? 'balance' : title.name, unspent };
 }
 
 export function shortage({ fund, why }: FundBlock, needed: Microcredits): FundShortage {

@@ -62,15 +62,15 @@ export function factsBody(facts: Facts): object {
     max_latency_ms: facts.ceilings.latencyMs,
     budget_limit: facts.budget === null ? null : toCredits(facts.budget),
     max_funded_credits: facts.funds?.free == null ? null : toCredits(facts.funds.free),
-    capping_funds: cappingFunds(facts.funds),
+    capping_fund: cappingFund(facts.funds),
     key_models: facts.allowedModels,
   };
 }
 
-function cappingFunds(funds: FundFacts | null): object | null {
+function cappingFund(funds: FundFacts | null): object | null {
   if (funds?.cap === undefined) return null;
-  const { by, free, unspent } = funds.cap;
-  return { name: by, free_credits: toCredits(free), unspent_credits: toCredits(unspent) };
+  const { by, unspent } = funds.cap;
+  return { name: by, unspent_credits: toCredits(unspent) };
 }
 
 function outcomeBody(outcome: DecisionOutcome, hindsight: Hindsight | null): object {

@@ -271,7 +271,7 @@ interface FundedOutput {
 
 /**
  * Returns what the caller's funds can pay of a model; null where it is all. A fund that downgrades pays whole outputs. One that
- * caps pays outputs from the least useful on: with its free money, else with what it has once open reservations are released.
+ * caps pays outputs from the least useful on.
  *
  * @param cap output tokens of one choice
  */
@@ -284,17 +284,13 @@ export function withinFunds(
 ): FundedOutput | null {
   const { funds } = facts;
   if (funds === null) return null;
-  const { free, cap: capped } = funds;
-  const whole = free === null ? endpoints : endpointsWithin(free, model, endpoints, facts, cap);
-  if (capped === undefined || dearestCase(model, whole, facts, cap) <= capped.free)
+  const whole = funds.free === null ? endpoints : endpointsWithin(funds.free, model, endpoints, facts, cap);
+  const most = funds.cap?.unspent;
+  if (most === undefined || dearestCase(model, whole, facts, cap) <= most)
     return whole === endpoints ? null : { endpoints: whole, cap };
   const useful = Math.min(cap, usefulOutput(model, facts, task));
-  const usefulWithin = (most: Microcredits): FundedOutput => {
-    const payable = endpointsWithin(most, model, whole, facts, useful);
-    return { endpoints: payable, cap: capWithin(most, model, payable, facts, cap) };
-  };
-  const now = usefulWithin(capped.free);
-  return now.endpoints.length > 0 ? now : usefulWithin(capped.unspent);
+  const payable = endpointsWithin(most, model, whole, facts, useful);
+  return { endpoints: payable, cap: capWithin(most, model, payable, facts, cap) };
 }
 
 /** The worst case of the least useful output on the dearest of the endpoints, in microcredits. */

@@ -24,7 +24,7 @@ describe('what funds allow', () => {
       await held(opened.ledger, order(30));
       await spent(opened, 10);
       const standing = opened.ledger.standing(caller(), 'auto');
-      const cap = { by: 'thrifty', free: 40, unspent: 70 };
+      const cap = { by: 'thrifty', unspent: 70 };
       expect(standing?.terms).toEqual([{ free: 40 }, { free: 70 }, { free: null, cap }]);
       expect(standing?.shortFor(70)).toBeNull();
       expect(standing?.shortFor(71)).toMatchObject({ why: 'exhausted', name: 'thrifty', needed: 71 });
@@ -347,7 +347,7 @@ describe('a balance', () => {
     expect((await held(opened.ledger, order(70))).reserved).toBe(70);
     await opened.store.close();
     const again = await folder.open({
-      terms: { ...terms(budget(1_000)), ledger: { contentionWaitMs: 0, onCrash: 'release' } },
+      terms: { ...terms(budget(1_000)), ledger: { contentionWaitMs: 0, wholeHoldShare: 0.05, onCrash: 'release' } },
     });
     expect(await fundsOf(again)).toEqual(after);
   });
@@ -379,7 +379,7 @@ describe('what a crash left behind', () => {
     hold.post(line(40));
     await opened.store.close();
     const again = await open(folder.file, {
-      terms: { ...terms(budget(1_000)), ledger: { contentionWaitMs: 0, onCrash } },
+      terms: { ...terms(budget(1_000)), ledger: { contentionWaitMs: 0, wholeHoldShare: 0.05, onCrash } },
     });
     expect(again.ledger.recovered).toEqual({ ids: [hold.id], charged: charged - 40, held: 100 });
     expect(await fundsOf(again)).toEqual([

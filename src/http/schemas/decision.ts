@@ -99,13 +99,12 @@ const Facts = shape('The facts that the decision was based on. They contain no t
     Type.Number(),
     'The amount that budgets with `on_exhausted: downgrade` had left; null without such a budget. In Credits.',
   ),
-  capping_funds: orNull(
+  capping_fund: orNull(
     Type.Object({
-      name: text('The budget with the least free money; `balance` for a balance.', 'team-month'),
-      free_credits: credits('What was free in such funds: the most that the output is capped at.', 4.67),
-      unspent_credits: credits('The same once requests in progress have ended.', 4.67),
+      name: text('A budget; `balance` for a balance.', 'team-month'),
+      unspent_credits: credits('What it had left, requests in progress aside: the output was capped at that.', 4.67),
     }),
-    'The money of funds that cap outputs; null without one.',
+    'The fund with the least money of those that cap outputs; null without one.',
   ),
   key_models: orNull(Type.Array(Type.String()), 'The models that the key may use; null for all.'),
 });

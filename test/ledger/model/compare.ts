@@ -131,9 +131,9 @@ function termsOf(pots: readonly Pot[], windowsOnly: boolean): object[] {
   const unspent = (of: readonly Pot[]) => Math.min(...of.map(({ limit, spent }) => limit - spent));
   const capping = (of: readonly Pot[]) => {
     if (of.length === 0 || windowsOnly) return {};
-    const first = of.find((pot) => free([pot]) === free(of))!;
+    const first = of.find((pot) => unspent([pot]) === unspent(of))!;
     const by = first.kind === 'balance' ? 'balance' : first.name;
-    return { cap: { by, free: free(of), unspent: unspent(of) } };
+    return { cap: { by, unspent: unspent(of) } };
   };
   const of = (...actions: Pot['action'][]) => pots.filter(({ action }) => actions.includes(action));
   const [caps, cheaper, either] = [of('cap'), of('downgrade'), of('cap', 'downgrade')];
