@@ -122,9 +122,7 @@ export class ReservationDesk {
     if (!growth || drawn.length === 0 || !mayCap(drawn)) return null;
     const standings = books.standing(drawn);
     if (amounts[0] <= growth.wholeShare * Math.min(...standings.map(({ free }) => free))) return null;
-    const first = growth.first();
-    if (!first || first.wanted >= amounts[0]) return null;
-    return first;
+    return growth.first();
   }
 
   /**

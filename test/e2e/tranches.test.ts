@@ -33,7 +33,7 @@ async function start(options: {
   readonly onExhausted?: string;
   readonly waitMs?: number;
 }): Promise<Stand> {
-  const { credits, answer, afterAbort = STOPS, bills = 'stops', onExhausted = 'downgrade', waitMs = 0 } = options;
+  const { credits, answer, afterAbort = STOPS, bills = 'stops', onExhausted = 'cap', waitMs = 0 } = options;
   const service = startMeteredService(bills, typeof answer === 'function' ? answer : () => answer);
   const policy = testPolicy(
     { up: service.url },
@@ -104,6 +104,7 @@ describe('a stream of a service that stops when it is aborted', () => {
     expect(all.map(({ done }) => done)).toEqual([true, true, true]);
     const ends = all.map(({ chunks }) => endOf(chunks));
     expect(ends).toEqual([['length'], ['length'], ['length']]);
+    for (const { chunks } of all) expect(chunks.at(-1)!.platform).toMatchObject({ output_capped_by: 'purse' });
     expect(stand.service.bills.map(({ isAborted }) => isAborted)).toEqual([true, true, true]);
     expect(billed(stand)).toBeLessThanOrEqual(3_300);
     const books = await closedBooks(stand.box.data);
