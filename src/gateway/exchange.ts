@@ -352,8 +352,11 @@ export class Exchange implements AnswerSource {
     requestContext?.step('settle');
     const line = running && measured ? entryLine(running.model, running.endpoint, measured) : null;
     clearTimeout(this.#timer);
-    hold.settle(line, ({ charged }) => this.#close(status, running, measured, charged));
-    onEnd();
+    try {
+      hold.settle(line, ({ charged }) => this.#close(status, running, measured, charged));
+    } finally {
+      onEnd();
+    }
   }
 
   /** Makes the receipt of what was charged, in microcredits, and the record of how it came to it. */
