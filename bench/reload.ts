@@ -61,6 +61,7 @@ const reloader = new Reloader(first, {
 });
 const watch = watchPolicies({
   folder,
+  busyFolder: null,
   more: loader.files,
   onFirstEvent: parser.warm,
   onEdit: () => void reloader.reload('edit'),

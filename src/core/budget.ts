@@ -48,6 +48,8 @@ export interface Budget {
 export interface LedgerPolicy {
   /** How long a request waits for money that others hold, ms. */
   readonly contentionWaitMs: number;
+  /** The share of the free money up to which a request's worst case is held whole; above it the hold may grow with the answer. */
+  readonly wholeHoldShare: number;
   /** How reservations that a crash left open end: charged in full, or released. */
   readonly onCrash: 'charge' | 'release';
 }

@@ -7,6 +7,7 @@ import { expectedInput, expectedReasoning, expectedWriting } from '../routing/es
 import { checkServing } from './drain.ts';
 import type { FundedHold, Funding, FundingTerms } from './funding.ts';
 import type { Gateway } from './gateway.ts';
+import { firstTrancheOf, mayGrow } from './growth.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** The claim of a request on its name, which is stored before a provider is called. */
@@ -71,11 +72,12 @@ const EXPIRY_SLACK_MS = 60_000;
 /** The amounts cover the choice and each fallback, so that the hold suffices or can be raised. */
 function reservationRequest(
   { clock, now }: Gateway,
-  { id, facts, ranked }: Decision,
+  decision: Decision,
   { caller, payer, agentWallet, runtime }: FundingTerms,
   startedAt: number,
   signal: AbortSignal | undefined,
 ): ReservationRequest {
+  const { id, facts, ranked } = decision;
   const { models, ledger: terms } = runtime.snapshot;
   const [choice, ...fallbacks] = ranked;
   const leftMs = models[choice.model]!.deadlines.totalMs - (clock() - startedAt);
@@ -87,6 +89,9 @@ function reservationRequest(
     payer,
     amounts: [choice.bound, ...fallbacks.map(({ bound }) => bound)],
     least: null,
+    growth: mayGrow(runtime.snapshot, decision)
+      ? { wholeShare: terms.wholeHoldShare, first: () => firstTrancheOf({ runtime, decision }) }
+      : undefined,
     limit: facts.budget,
     // After the wait there must still be time for the answer.
     waitMs: Math.min(terms.contentionWaitMs, leftMs - choice.latencyMs),

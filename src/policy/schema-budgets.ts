@@ -59,6 +59,10 @@ export const LedgerText = closed(
       { minimum: 0, maximum: 60_000, default: 2000 },
       'Milliseconds that a request waits for money of a budget that open reservations hold.',
     ),
+    whole_hold_share: number(
+      { minimum: 0, maximum: 1, default: 0.05 },
+      'Share of the free money up to which a worst case is held whole. Above it, holds grow where `after_abort` allows it.',
+    ),
     on_crash: oneOfExplained({
       means: {
         charge: 'Charged in full, because the providers may have been paid.',

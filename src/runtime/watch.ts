@@ -12,6 +12,8 @@ const POLL_MS = 2_000;
 
 export interface WatchOptions {
   readonly folder: string;
+  /** A folder with files that this process writes all the time; null for none. As a parent of `folder` it is only polled. */
+  readonly busyFolder: string | null;
   /** Other files, such as plugins' code. They are only polled. */
   readonly more: () => readonly string[];
   /** Called at the first event of an edit, to warm up. */
@@ -21,8 +23,8 @@ export interface WatchOptions {
 }
 
 /** Watches directories, never files: a watch on a file that is replaced by renaming gets no more events. */
-export function watchPolicies({ folder, more, onFirstEvent: onStir, onEdit }: WatchOptions) {
-  const net = new DirectoryWatches(resolve(folder), noticed);
+export function watchPolicies({ folder, busyFolder, more, onFirstEvent: onStir, onEdit }: WatchOptions) {
+  const net = new DirectoryWatches(resolve(folder), busyFolder, noticed);
   let first = 0;
   let timer: ReturnType<typeof setTimeout> | null = null;
   let lastSignature: string | null = null;
@@ -77,12 +79,14 @@ interface DirectoryWatch {
  */
 class DirectoryWatches {
   readonly #folder: string;
+  readonly #busyFolder: string | null;
   readonly #onEvent: () => void;
   readonly #watched = new Map<string, DirectoryWatch>();
   #closed = false;
 
-  constructor(folder: string, onEvent: () => void) {
+  constructor(folder: string, busyFolder: string | null, onEvent: () => void) {
     this.#folder = folder;
+    this.#busyFolder = busyFolder;
     this.#onEvent = onEvent;
     this.#watch(new Set(this.#near()));
   }
@@ -106,7 +110,11 @@ class DirectoryWatches {
 
   #near(): string[] {
     const real = realOf(this.#folder);
-    return [this.#folder, dirname(this.#folder), ...(real === null ? [] : [real, dirname(real)])];
+    const own = real === null ? [this.#folder] : [this.#folder, real];
+    // Each write there would be an event, which wakes a thread.
+    const busy = this.#busyFolder === null ? null : inodeOf(this.#busyFolder);
+    const above = own.map((path) => dirname(path)).filter((path) => inodeOf(path) !== busy);
+    return [...own, ...above];
   }
 
   #watch(wanted: ReadonlySet<string>): void {

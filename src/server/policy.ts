@@ -25,7 +25,7 @@ export function judgeTools({ shipped, env, now }: Pick<Host, 'shipped' | 'env' |
 }
 
 /** The tools of a server that judges policies. */
-export type ServerPolicyTools = PolicyTools & { readonly health: Health };
+export type ServerPolicyTools = PolicyTools & { readonly health: Health; readonly dataFolder: string };
 
 /** Adds the budgets of keys to a policy's terms of the ledger. */
 export type TermsOf = (snapshot: LedgerTerms) => LedgerTerms;
@@ -102,6 +102,7 @@ export function keepReloading(
   });
   const watch = watchPolicies({
     folder: tools.folder,
+    busyFolder: tools.dataFolder,
     more: tools.loader.files,
     onFirstEvent: parser.warm,
     onEdit: () => void reloader.reload('edit'),

@@ -54,7 +54,8 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   const tracer = await tracerFor(host, log);
   const unpacked = unpackPolicies(options.policies, options.data);
   if (unpacked !== null) log.info('the shipped policy was copied: edit the copy', { folder: unpacked });
-  const tools: ServerPolicyTools = { ...judgeTools(host), folder: unpacked ?? options.policies, health };
+  const folder = unpacked ?? options.policies;
+  const tools: ServerPolicyTools = { ...judgeTools(host), folder, dataFolder: options.data, health };
   const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(options.data) }, err);
   const lock = await lockStore(databaseOf(options.data));
   await refuseOtherLedger(options.data);

@@ -343,7 +343,7 @@ describe('a balance', () => {
     expect((await held(opened.ledger, order(70))).reserved).toBe(70);
     await opened.store.close();
     const again = await folder.open({
-      terms: { ...terms(budget(1_000)), ledger: { contentionWaitMs: 0, onCrash: 'release' } },
+      terms: { ...terms(budget(1_000)), ledger: { contentionWaitMs: 0, wholeHoldShare: 0.05, onCrash: 'release' } },
     });
     expect(await fundsOf(again)).toEqual(after);
   });
@@ -375,7 +375,7 @@ describe('what a crash left behind', () => {
     hold.post(line(40));
     await opened.store.close();
     const again = await open(folder.file, {
-      terms: { ...terms(budget(1_000)), ledger: { contentionWaitMs: 0, onCrash } },
+      terms: { ...terms(budget(1_000)), ledger: { contentionWaitMs: 0, wholeHoldShare: 0.05, onCrash } },
     });
     expect(again.ledger.recovered).toEqual({ ids: [hold.id], charged: charged - 40, held: 100 });
     expect(await fundsOf(again)).toEqual([

@@ -196,9 +196,17 @@ describe('the ledger that a policy would spend from', () => {
     load([{ path: 'p.yaml', text: SMALL + text }], {}, { ledger });
 
   test('may be given its settings', () => {
-    expect(snapshotOf(loadText(SMALL)).ledger).toEqual({ contentionWaitMs: 2000, onCrash: 'charge' });
+    expect(snapshotOf(loadText(SMALL)).ledger).toEqual({
+      contentionWaitMs: 2000,
+      wholeHoldShare: 0.05,
+      onCrash: 'charge',
+    });
     const text = `${SMALL}ledger: { contention_wait_ms: 0, on_crash: release }\n`;
-    expect(snapshotOf(loadText(text)).ledger).toEqual({ contentionWaitMs: 0, onCrash: 'release' });
+    expect(snapshotOf(loadText(text)).ledger).toEqual({
+      contentionWaitMs: 0,
+      wholeHoldShare: 0.05,
+      onCrash: 'release',
+    });
   });
 
   test.each(['0.001', '0.0010', '1e-3'])('counts in the same Credits, written %s', (text) => {

@@ -34,7 +34,13 @@ export async function testOnEdits(
     isStirred = true;
     wake();
   };
-  const watch = watchPolicies({ folder, more: () => code.files, onFirstEvent: () => {}, onEdit: stir });
+  const watch = watchPolicies({
+    folder,
+    busyFolder: null,
+    more: () => code.files,
+    onFirstEvent: () => {},
+    onEdit: stir,
+  });
   const runOnce = () => code.run((loader) => run({ ...judge, loader }));
   let last: Outcome | null = null;
   let end: ReturnType<typeof ended> | null = null;

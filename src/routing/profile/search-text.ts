@@ -7,6 +7,7 @@ const READS_BEFORE = 16;
 /** Expressions that are tried on texts in lower case, each only where one of the pieces that it needs occurs. Most never are. */
 export class Expressions {
   readonly #all: readonly RegExp[];
+  readonly #places: ReadonlyMap<RegExp, number>;
   readonly #piecesOf: typeof neededPieces;
   #finder: PieceFinder | null = null;
   #reads = 0;
@@ -15,27 +16,28 @@ export class Expressions {
     const foreign = all.find(({ ignoreCase }) => ignoreCase);
     if (foreign) throw new Error(`texts are in lower case: ${foreign.source}`);
     this.#all = all;
+    this.#places = new Map(all.map((one, at) => [one, at]));
     this.#piecesOf = piecesOf;
   }
 
   /** Reads a text in lower case. */
   read(text: string): SearchText {
-    if (this.#reads++ < READS_BEFORE) return new SearchText(text, this.#all, null);
+    if (this.#reads++ < READS_BEFORE) return new SearchText(text, this.#places, null);
     this.#finder ??= new PieceFinder(this.#all.map(this.#piecesOf));
-    return new SearchText(text, this.#all, this.#finder.find(text));
+    return new SearchText(text, this.#places, this.#finder.find(text));
   }
 }
 
 /** A text in lower case, in which expressions are looked for. */
 export class SearchText {
   readonly text: string;
-  readonly #all: readonly RegExp[];
+  readonly #places: ReadonlyMap<RegExp, number>;
   readonly #found: Uint8Array | null;
 
-  /** @param found by expression, 1 where it may match; null where any may */
-  constructor(text: string, all: readonly RegExp[], found: Uint8Array | null) {
+  /** @param found by the place of an expression, 1 where it may match; null where any may */
+  constructor(text: string, places: ReadonlyMap<RegExp, number>, found: Uint8Array | null) {
     this.text = text;
-    this.#all = all;
+    this.#places = places;
     this.#found = found;
   }
 
@@ -50,8 +52,8 @@ export class SearchText {
   }
 
   #mayHave(expression: RegExp): boolean {
-    const index = this.#all.indexOf(expression);
-    if (index < 0) throw new Error(`the text was not read for ${expression.source}`);
-    return this.#found === null || this.#found[index] === 1;
+    const place = this.#places.get(expression);
+    if (place === undefined) throw new Error(`the text was not read for ${expression.source}`);
+    return this.#found === null || this.#found[place] === 1;
   }
 }

@@ -1,6 +1,7 @@
 import { FEATURE_NAMES, type QuestionView } from './features.ts';
 import { fold, STEM_LETTERS, STEM_OF_SYSTEM_PROMPT, STEM_PLACES, stemOn } from './letters.ts';
 import { orderedTask } from './order.ts';
+import { type StemIndex, StemRows } from './stem-rows.ts';
 import { STEMS } from './stems.ts';
 import { TASKS } from './tasks.ts';
 import { visitFeatures } from './visit-features.ts';
@@ -15,7 +16,7 @@ export interface TaskWeights {
   /** By feature, then by task; stems follow the named features. */
   readonly weights: Float64Array;
   /** Stem → its row. */
-  readonly rows: ReadonlyMap<number, number>;
+  readonly rows: StemIndex;
 }
 
 const TOOL_USE = TASKS.indexOf('tool_use');
@@ -56,7 +57,7 @@ const MANY = 80;
 /** Visits the rows of known stems. In a system prompt a stem has a second row of its own. */
 export function visitStems(
   { reading: { stems }, isSystemPrompt }: QuestionView,
-  rows: ReadonlyMap<number, number>,
+  rows: StemIndex,
   visit: (at: number, value: number) => void,
 ): void {
   const value = WORTH / Math.sqrt(FEW + Math.min(MANY, stems.length));
@@ -87,5 +88,5 @@ function shippedWeights(): TaskWeights {
   const names = entries.filter((_, at) => at % 2 === 0);
   const hundredths: readonly number[] = JSON.parse(`[${entries.filter((_, at) => at % 2 === 1).join(',')}]`);
   const weights = new Float64Array([...named, ...hundredths.map((figure) => figure / 100)]);
-  return { weights, rows: new Map(names.map((name, at) => [stemNamed(name), FEATURE_NAMES.length + at])) };
+  return { weights, rows: new StemRows(names.map((name, at) => [stemNamed(name), FEATURE_NAMES.length + at])) };
 }
