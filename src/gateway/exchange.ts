@@ -381,6 +381,7 @@ export class Exchange implements AnswerSource {
       dropped: running?.dropped ?? [],
       attempts: this.#attempts,
       payment: funded.shown(charged),
+      cappedBy: this.#growing?.cutBy ?? running?.way.ranked.cappedBy ?? null,
     });
     this.#receipt = receipt;
     const firstAt = running?.meter.firstContentAt ?? null;
@@ -392,6 +393,7 @@ export class Exchange implements AnswerSource {
       estimated: receipt.platform.estimated,
       charged,
       saved: receipt.saved,
+      cappedBy: receipt.platform.output_capped_by ?? null,
       firstPartMs: firstAt === null ? null : Math.round(firstAt - startedAt),
       totalMs: Math.round(clock() - startedAt),
     };

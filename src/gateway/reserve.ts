@@ -1,9 +1,10 @@
-import type { Decision } from '../core/decision.ts';
+import type { Decision, RankedModel } from '../core/decision.ts';
+import type { Facts } from '../core/facts.ts';
 import { idText } from '../core/id.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { ReservationRequest } from '../ledger/reservation-request.ts';
-import { expectedInput, expectedReasoning, expectedWriting } from '../routing/estimate.ts';
+import { expectedInput, expectedReasoning, expectedWriting, taskOf, usefulCase } from '../routing/estimate.ts';
 import { checkServing } from './drain.ts';
 import type { FundedHold, Funding, FundingTerms } from './funding.ts';
 import type { Gateway } from './gateway.ts';
@@ -88,7 +89,7 @@ function reservationRequest(
     agentWallet,
     payer,
     amounts: [choice.bound, ...fallbacks.map(({ bound }) => bound)],
-    least: null,
+    least: leastOf(choice, facts, runtime.snapshot),
     growth: mayGrow(runtime.snapshot, decision)
       ? { wholeShare: terms.wholeHoldShare, first: () => firstTrancheOf({ runtime, decision }) }
       : undefined,
@@ -98,6 +99,12 @@ function reservationRequest(
     signal,
     expiresAt: now() + leftMs + EXPIRY_SLACK_MS,
   };
+}
+
+/** The worst case of the choice's least useful output, in microcredits; null where no fund caps outputs. */
+function leastOf({ model: at, endpoints, outputCap }: RankedModel, facts: Facts, snapshot: PolicySnapshot) {
+  if (facts.funds?.cap === undefined) return null;
+  return usefulCase(snapshot.models[at]!, endpoints, facts, taskOf(facts, snapshot), outputCap);
 }
 
 /** Tokens that a request is expected to take on the choice: its input, and the output of all choices with hidden reasoning. */

@@ -19,7 +19,7 @@ const scope = (labels: Record<string, string> = {}, more: { id?: string; model?:
 });
 
 describe('a budget', () => {
-  test('has defaults: one window for everyone, reject, no alerts, the zone of the gateway', () => {
+  test('has defaults: one window for everyone, cap, no alerts, the zone of the gateway', () => {
     const [found] = budgetsOf('name: all, limit_credits: 50000, window: month');
     expect(found).toEqual({
       name: 'all',
@@ -30,7 +30,7 @@ describe('a budget', () => {
       timeZone: 'UTC',
       definition: '[null,null,"month","UTC"]',
       limit: 50_000_000_000,
-      onExhausted: 'reject',
+      onExhausted: 'cap',
       alertAt: [],
     });
     const elsewhere = snapshotOf(
