@@ -302,8 +302,7 @@ export class Exchange implements AnswerSource {
     if (measured) {
       const { funded, requestContext } = this.#context;
       requestContext?.addFailedUsage(measured.usage);
-      const charged = funded.hold.post(entryLine(model, endpoint, measured));
-      if (charged > 0) this.#billed = true;
+      if (funded.hold.post(entryLine(model, endpoint, measured)) > 0) this.#billed = true;
     }
     call.abort();
     this.#context.answerBytes.leave();
