@@ -257,5 +257,6 @@ function answered({ ranked: [{ model: at, endpoints }] }: Decision, { snapshot }
     saved: 0,
     firstPartMs: 1,
     totalMs: 1,
+    cappedBy: null,
   };
 }

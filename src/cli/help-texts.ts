@@ -89,11 +89,12 @@ Exit code: 2 when a case that held fails or B cannot load (--strict: when any ch
     command: 'keys create',
     usage: `[--name NAME] [--scope chat,route,admin] [--label K=V]... [--model ID]...
 [--expires-in 30d] [--rpm N] [--tpm N] [--streams N] [--wallet 0x...]...
-[--budget CREDITS/WINDOW[@ZONE][:downgrade]]... [--json] [--data DIR]`,
+[--budget CREDITS/WINDOW[@ZONE][:ACTION]]... [--json] [--data DIR]`,
     summary: 'Create an API key and print it once.',
     details: `--rpm and --tpm limit requests and tokens a minute, --streams the streams at once.
 --budget: 500/month, 20/day@Europe/Berlin, 500/total:downgrade. Windows are day, week, month and
-total, in UTC unless a zone is named; "downgrade" takes cheaper models before it refuses.
+total, in UTC unless a zone is named. When it runs out, "cap" (the default) shortens answers,
+"downgrade" takes cheaper models first, and "reject" refuses.
 --wallet: the wallets that its requests may name as agent_wallet.
 A running server accepts the key once the command returns.`,
   },

@@ -9,7 +9,8 @@ export type WindowKind = (typeof WINDOWS)[number];
  * The effect on a request whose worst case does not fit. `cap`: its output is capped at what fits, if that is still useful.
  * `reject`: it is refused. `downgrade`: only models whose worst case still fits are chosen from; where none does, as `cap`.
  */
-export type ExhaustedAction = 'cap' | 'reject' | 'downgrade';
+export type ExhaustedAction = (typeof EXHAUSTED_ACTIONS)[number];
+export const EXHAUSTED_ACTIONS = ['cap', 'reject', 'downgrade'] as const;
 
 /**
  * The facts of a request that a budget sees: only those that the ledger keeps with each entry, so that a new budget can
@@ -48,6 +49,8 @@ export interface Budget {
 export interface LedgerPolicy {
   /** How long a request waits for money that others hold, ms. */
   readonly contentionWaitMs: number;
+  /** The share of the free money up to which a request's worst case is held whole; above it the hold may grow with the answer. */
+  readonly wholeHoldShare: number;
   /** How reservations that a crash left open end: charged in full, or released. */
   readonly onCrash: 'charge' | 'release';
 }

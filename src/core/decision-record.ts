@@ -61,6 +61,8 @@ export interface DecisionOutcome {
   readonly firstPartMs: number | null;
   /** From admission. */
   readonly totalMs: number;
+  /** The fund whose money capped the output; null for none, and in records of version 0.1. */
+  readonly cappedBy: string | null;
 }
 
 export interface AttemptRecord {

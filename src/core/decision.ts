@@ -39,6 +39,8 @@ export interface RankedModel {
   readonly utility: number;
   /** Output tokens of one choice that are allowed at most; sent upstream as the cap. */
   readonly outputCap: number;
+  /** The fund whose money lowered that cap; null for none. */
+  readonly cappedBy: string | null;
   /** Which of the model's endpoints may be tried, in this order. Never empty. */
   readonly endpoints: readonly number[];
   /** The worst case, over these endpoints. */

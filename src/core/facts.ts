@@ -86,4 +86,14 @@ export interface CachedTokens {
 export interface FundFacts {
   /** The most that a request may cost at its worst for a fund that downgrades to pay it; null without such a fund. */
   readonly free: Microcredits | null;
+  /** The fund that caps outputs; absent without one, and in records of version 0.1. */
+  readonly cap?: FundCap;
+}
+
+/** The fund with the least money of those that cap outputs. */
+export interface FundCap {
+  /** The name of a budget; `balance` for a balance. */
+  readonly by: string;
+  /** Microcredits that it has left once all open reservations are released: no output that costs more is asked for. */
+  readonly unspent: Microcredits;
 }

@@ -17,7 +17,7 @@ import type { NextParts, ReserveBytes, UpstreamCall } from '../upstream/upstream
 import type { PromptHistory } from './affinity.ts';
 import { shown, sortExtras } from './extras.ts';
 import { failureIn } from './failure.ts';
-import { brokenUsage, completeUsage, type ExpectedTokens, type MeasuredUsage, Meter } from './meter.ts';
+import { brokenUsage, completeUsage, cutUsage, type ExpectedTokens, type MeasuredUsage, Meter } from './meter.ts';
 import { callSpan } from './observe/spans.ts';
 import type { RankedEndpoint } from './plan.ts';
 import { withReadableState } from './reasoning-state.ts';
@@ -41,6 +41,8 @@ export interface AttemptLimits {
   readonly hasOthers: boolean;
   /** Takes memory for the answer. */
   readonly makeRoom: ReserveBytes;
+  /** Output tokens of all choices that are paid for, if that grows: then it is a stream, whatever the caller gets. */
+  readonly outputPaid?: number;
 }
 
 /** Characters shown of the path of a field that was left out. */
@@ -59,6 +61,8 @@ export class Attempt {
   readonly call: UpstreamCall;
   readonly meter = new Meter();
   readonly dropped: readonly string[];
+  /** Output tokens that are paid for, of all choices. */
+  outputPaid: number;
   readonly #context: AttemptContext;
   readonly #trial: AttemptReporter;
   readonly #trace: CallTrace | null;
@@ -76,7 +80,7 @@ export class Attempt {
     way: RankedEndpoint,
     trial: AttemptReporter,
     context: AttemptContext,
-    { deadlineAt, hasOthers, makeRoom }: AttemptLimits,
+    { deadlineAt, hasOthers, makeRoom, outputPaid }: AttemptLimits,
   ) {
     const { runtime, clock, requestContext } = context;
     const { ranked, at } = way;
@@ -91,7 +95,8 @@ export class Attempt {
     this.#context = context;
     this.#trial = trial;
     this.#slot = model.firstSlot + at;
-    this.#isStream = request.stream;
+    this.#isStream = request.stream || outputPaid !== undefined;
+    this.outputPaid = outputPaid ?? Number.POSITIVE_INFINITY;
     this.#openedAt = clock();
     if (requestContext && Number.isNaN(requestContext.dispatchedAt)) requestContext.dispatchedAt = this.#openedAt;
     const patience = this.#patienceMs();
@@ -228,8 +233,17 @@ export class Attempt {
     const { facts } = this.#context.decision;
     return {
       inputTokens: expectedInput(facts, this.model),
-      outputMax: this.way.ranked.outputCap * facts.choices,
+      outputMax: Math.min(this.way.ranked.outputCap * facts.choices, this.outputPaid),
     };
+  }
+
+  /**
+   * Ends an attempt whose answer was ended for want of money. Returns its record and its usage.
+   *
+   * @param margin output tokens that the upstream may bill beyond what was read
+   */
+  cutShort(margin: number): { readonly record: AttemptRecord; readonly measured: MeasuredUsage } {
+    return { record: this.left(false), measured: cutUsage(this.meter, this.expected, margin) };
   }
 
   /** Returns the usage to charge for an answer without its end: see `brokenUsage`. */

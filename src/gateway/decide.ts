@@ -194,16 +194,20 @@ function tryDecision(
 
 /**
  * Decides within the caller's funds. Where only open reservations are in the way, the decision waits for them. A draw
- * that does not fit is dropped: trying another model than the best must cost no caller an answer or a wait.
+ * that does not fit is dropped: trying another model than the best must cost no caller an answer, a part of it or a wait.
  */
 function tryWithin(standing: AvailableFunds, facts: Facts, given: DecisionContext, runtime: Runtime): DecisionTrial {
   const { decider, snapshot } = runtime;
-  const decideWith = (free: number | null) => decider.decide({ ...facts, funds: { free } }, given);
-  const now = decideWith(standing.free);
-  const isHeldUp = isRefusal(now) && now.group === 'funds' && standing.free !== standing.unspent;
-  const outcome = isHeldUp ? decideWith(standing.unspent) : now;
-  if (!isRefusal(outcome) && outcome.draw !== null && outcome.ranked[0].bound > standing.room) {
-    return tryWithin(standing, facts, { ...given, explore: null }, runtime);
+  const [first, ...others] = standing.terms;
+  let outcome = decider.decide({ ...facts, funds: first }, given);
+  for (const funds of others) {
+    if (!isRefusal(outcome) || outcome.group !== 'funds') break;
+    outcome = decider.decide({ ...facts, funds }, given);
+  }
+  if (!isRefusal(outcome) && outcome.draw !== null) {
+    const { bound, cappedBy } = outcome.ranked[0];
+    if (bound > standing.room || cappedBy !== null)
+      return tryWithin(standing, facts, { ...given, explore: null }, runtime);
   }
   const needed = isRefusal(outcome)
     ? outcome.group === 'funds' && leastWorstCase(outcome, snapshot)

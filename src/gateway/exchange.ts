@@ -5,8 +5,7 @@ import type { Decision } from '../core/decision.ts';
 import type { AttemptRecord, DecisionOutcome } from '../core/decision-record.ts';
 import type { SignalboxError } from '../core/errors.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
-import { worstCase } from '../routing/estimate.ts';
-import { StoreError, type Write } from '../store/store.ts';
+import type { Write } from '../store/store.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
 import type { NextParts } from '../upstream/upstream-call.ts';
 import type { AnswerSource } from './answer-source.ts';
@@ -25,10 +24,13 @@ import {
   unreadError,
   wasCut,
 } from './failure.ts';
+import { type FundedWay, fundedWay } from './funded-way.ts';
 import type { FundedHold } from './funding.ts';
+import { GrowingAnswer } from './growing-answer.ts';
 import { failedUsage, type MeasuredUsage } from './meter.ts';
 import { Plan, type PlannedAttempt, type RankedEndpoint } from './plan.ts';
 import { type Platform, type Receipt, receiptOf, withoutPrice } from './receipt.ts';
+import { paidOutput } from './tranches.ts';
 
 export interface ExchangeContext extends AttemptContext {
   readonly decision: Decision;
@@ -70,6 +72,8 @@ export class Exchange implements AnswerSource {
   readonly #asked = new Set<string>();
   /** The attempt under way, or the one that answered. */
   #running: Attempt | null = null;
+  /** Its answer, where that is paid for as it is written. */
+  #growing: GrowingAnswer | null = null;
   /** The attempt that failed last. */
   #last: Attempt | null = null;
   /** When the first of the shut endpoints may be tried again, Unix ms. */
@@ -147,17 +151,21 @@ export class Exchange implements AnswerSource {
       if (this.#ended()) throw this.#error;
       const trial = this.#admitted(step);
       if (!trial) continue;
-      const missing = this.#missingFor(step.way);
-      if (missing > 0 && !(await this.#raise(missing, trial))) {
+      const funding = fundedWay(this.#context, step.way);
+      const funded = funding instanceof Promise ? await this.#awaited(funding, trial) : funding;
+      if (funded === null) {
         if (this.#ended()) throw this.#error;
         this.#plan.drop();
         continue;
       }
-      const running = this.#begin(step.way, trial);
+      const running = this.#begin(funded, trial);
       let opened = running.content();
       for (; opened instanceof Promise; opened = running.content()) await opened;
       if (!('kind' in opened)) {
         this.#first = opened;
+        const { hold } = this.funded;
+        const makeRoom = this.#context.request.stream ? null : this.#makeRoom;
+        this.#growing = funded.growth && new GrowingAnswer(running, funded.growth, { first: opened, hold, makeRoom });
         return;
       }
       if (this.#ended()) throw this.#error;
@@ -177,11 +185,12 @@ export class Exchange implements AnswerSource {
     }
     const running = this.#running;
     if (!running || this.#ended()) return this.#confirmed();
-    const batch = running.read();
+    const source = this.#growing ?? running;
+    const batch = source.read();
     if (batch instanceof Promise) return batch;
     if (this.#ended()) return this.#confirmed();
     if (batch === null) {
-      const { record, measured } = running.completed();
+      const { record, measured } = source.completed();
       this.#attempts.push(record);
       this.#settle('completed', running, measured);
       return this.#confirmed();
@@ -262,30 +271,22 @@ export class Exchange implements AnswerSource {
     return this.#context.runtime.snapshot.models[ranked.model]!.endpoints[at]!.provider;
   }
 
-  /** Microcredits by which the worst case of an attempt exceeds the hold; 0 or less where it fits. */
-  #missingFor({ ranked, at }: RankedEndpoint): number {
-    const { funded, decision, runtime } = this.#context;
-    const model = runtime.snapshot.models[ranked.model]!;
-    return worstCase(model.endpoints[at]!.price, model, decision.facts, ranked.outputCap) - funded.hold.left;
-  }
-
-  /** Raises the hold by what is missing, if that is possible. Otherwise the trial is over. */
-  async #raise(missing: Microcredits, trial: AttemptReporter): Promise<boolean> {
-    let isPaid = false;
+  /** Awaits the money of an attempt, whose trial is over without it. */
+  async #awaited(funding: Promise<FundedWay | null>, trial: AttemptReporter): Promise<FundedWay | null> {
+    let funded: FundedWay | null = null;
     try {
-      isPaid = (await this.#context.funded.hold.raise(missing)) && !this.#ended();
-    } catch (cause) {
-      // A raise that cannot be stored must not be spent.
-      if (!(cause instanceof StoreError)) throw cause;
+      funded = await funding;
     } finally {
-      if (!isPaid) trial.dropped();
+      if (funded === null || this.#ended()) trial.dropped();
     }
-    return isPaid;
+    return this.#ended() ? null : funded;
   }
 
   /** Begins an attempt: its request is on its way when this returns. */
-  #begin(way: RankedEndpoint, trial: AttemptReporter): Attempt {
-    const limits = { deadlineAt: this.#deadlineAt, hasOthers: this.#plan.hasOthers, makeRoom: this.#makeRoom };
+  #begin({ way, growth }: FundedWay, trial: AttemptReporter): Attempt {
+    const outputPaid = growth ? paidOutput(growth, this.funded.hold.left) : undefined;
+    const { hasOthers } = this.#plan;
+    const limits = { deadlineAt: this.#deadlineAt, hasOthers, makeRoom: this.#makeRoom, outputPaid };
     this.#running = begun(trial, () => new Attempt(way, trial, this.#context, limits));
     return this.#running;
   }
@@ -352,7 +353,10 @@ export class Exchange implements AnswerSource {
     requestContext?.step('settle');
     const line = running && measured ? entryLine(running.model, running.endpoint, measured) : null;
     clearTimeout(this.#timer);
-    hold.settle(line, ({ charged }) => this.#close(status, running, measured, charged));
+    hold.settle(line, ({ charged, overrun }) => {
+      this.#growing?.settled(overrun);
+      return this.#close(status, running, measured, charged);
+    });
     onEnd();
   }
 
@@ -374,6 +378,7 @@ export class Exchange implements AnswerSource {
       dropped: running?.dropped ?? [],
       attempts: this.#attempts,
       payment: funded.shown(charged),
+      cappedBy: this.#growing?.cutBy ?? running?.way.ranked.cappedBy ?? null,
     });
     this.#receipt = receipt;
     const firstAt = running?.meter.firstContentAt ?? null;
@@ -385,6 +390,7 @@ export class Exchange implements AnswerSource {
       estimated: receipt.platform.estimated,
       charged,
       saved: receipt.saved,
+      cappedBy: receipt.platform.output_capped_by ?? null,
       firstPartMs: firstAt === null ? null : Math.round(firstAt - startedAt),
       totalMs: Math.round(clock() - startedAt),
     };

@@ -155,3 +155,18 @@ export function brokenUsage(meter: Meter, expected: BrokenAnswer): MeasuredUsage
   const prompt = reported.inputTokens || inputTokens;
   return { usage: { ...reported, inputTokens: prompt, outputTokens: output }, estimated: true, impossible };
 }
+
+/**
+ * Returns the usage of an answer that the gateway ended: the prompt, what was read of the output, and the margin that the
+ * upstream may have written since.
+ */
+export function cutUsage(meter: Meter, { inputTokens, outputMax }: ExpectedTokens, margin: number): MeasuredUsage {
+  const { reported } = meter;
+  const read = reported ? reported.outputTokens + meter.unreported : meter.counted;
+  const usage = {
+    ...(reported ?? plainUsage(0, 0)),
+    inputTokens: reported?.inputTokens || inputTokens,
+    outputTokens: Math.min(outputMax, read + margin),
+  };
+  return { usage, estimated: true };
+}

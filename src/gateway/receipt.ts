@@ -21,6 +21,8 @@ export interface Platform {
   readonly dropped: readonly string[];
   /** The attempts made, in their order; the last one answered unless it has a `failure`. */
   readonly attempts: readonly PlatformAttempt[];
+  /** The fund whose money capped the output: a budget's name, or `balance`; absent for none. */
+  readonly output_capped_by?: string;
   /** How a wallet paid for it; absent for a key's own funds. */
   readonly payment?: PlatformPayment;
 }
@@ -91,6 +93,8 @@ export interface ExchangeEnd {
   readonly attempts: readonly AttemptRecord[];
   /** Null for a key's own funds. */
   readonly payment: PlatformPayment | null;
+  /** The fund that capped the output that is answered; null for none. */
+  readonly cappedBy: string | null;
 }
 
 /** Returns an attempt as `platform.attempts` shows it. */
@@ -101,7 +105,7 @@ export function platformAttempt(attempt: AttemptRecord): PlatformAttempt {
 
 /** Returns the receipt of a settled exchange. */
 export function receiptOf(end: ExchangeEnd): Receipt & { readonly platform: Platform } {
-  const { decision, baseline, model, fallback, measured, charged, dropped, attempts, payment } = end;
+  const { decision, baseline, model, fallback, measured, charged, dropped, attempts, payment, cappedBy } = end;
   const usage = measured?.usage ?? plainUsage(0, 0);
   // Where nothing was answered the baseline had cost nothing either, not even its fee for a request.
   const elsewhere = measured === null ? 0 : costOf(baseline.endpoints[0].price, usage);
@@ -116,6 +120,7 @@ export function receiptOf(end: ExchangeEnd): Receipt & { readonly platform: Plat
     estimated: measured?.estimated ?? true,
     dropped,
     attempts: attempts.map(platformAttempt),
+    ...(cappedBy !== null && { output_capped_by: cappedBy }),
     ...(payment && { payment }),
   };
   return { usage, platform, saved };
@@ -123,7 +128,6 @@ export function receiptOf(end: ExchangeEnd): Receipt & { readonly platform: Plat
 
 /** Returns the receipt of an exchange whose charge is neither in the database nor in the spool. */
 export function withoutPrice(receipt: Receipt): Receipt {
-  const { routed_model, route_reason, decision_id, policy_revision, estimated, dropped, attempts } = receipt.platform;
-  const known = { routed_model, route_reason, decision_id, policy_revision, estimated, dropped, attempts };
+  const { payment: _, ...known }: Omit<Platform, 'credits_consumed' | 'cost_saved_credits'> = receipt.platform;
   return { ...receipt, platform: { ...known, credits_consumed: null, cost_saved_credits: null } };
 }

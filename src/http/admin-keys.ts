@@ -169,7 +169,7 @@ function grantOf(body: KeyRequest, now: number): KeyGrant {
 }
 
 function budgetOf(budget: NonNullable<KeyRequest['budgets']>[number], at: number): KeyBudget {
-  const { limit_credits, window, time_zone = 'UTC', on_exhausted = 'reject' } = budget;
+  const { limit_credits, window, time_zone = 'UTC', on_exhausted = 'cap' } = budget;
   const limit = exactMillionths(limit_credits, `budgets[${at}].limit_credits`);
   return { limit, window, timeZone: time_zone, onExhausted: on_exhausted };
 }

@@ -23,7 +23,7 @@ import {
 } from './rules/reservation.ts';
 
 /** Money set aside for one request. Ends with exactly one settlement, on every path. Amounts are microcredits. */
-export type Hold = Pick<ReservationHold, 'id' | 'reserved' | 'left' | 'raise' | 'extend' | 'post' | 'settle'>;
+export type Hold = Pick<ReservationHold, 'id' | 'grows' | 'reserved' | 'left' | 'raise' | 'extend' | 'post' | 'settle'>;
 
 /**
  * Money set aside, only in memory, for a request that a payment in progress will pay. Budgets hold the whole worst case; the
@@ -69,6 +69,8 @@ export class ReservationHold implements Links<ReservationHold> {
   readonly account: Account;
   /** The wall-clock time, ms since 1970, from which an unsettled hold counts as forgotten. */
   readonly expiresAt: number;
+  /** Whether it has only the first tranche of its answer, and grows with it. */
+  readonly grows: boolean;
   /** The funds that it draws on. */
   funds: readonly DrawnFund[];
   /** Whether the books have granted it. Until then they may refuse it. */
@@ -85,11 +87,14 @@ export class ReservationHold implements Links<ReservationHold> {
 
   constructor(
     tools: HoldTools,
-    drawing: Pick<ReservationHold, 'id' | 'account' | 'expiresAt' | 'funds'> & { readonly limit: Microcredits | null },
+    drawing: Pick<ReservationHold, 'id' | 'account' | 'expiresAt' | 'grows' | 'funds'> & {
+      readonly limit: Microcredits | null;
+    },
   ) {
     this.id = drawing.id;
     this.account = drawing.account;
     this.expiresAt = drawing.expiresAt;
+    this.grows = drawing.grows;
     this.funds = drawing.funds;
     this.#tools = tools;
     this.#limit = drawing.limit;

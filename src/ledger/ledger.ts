@@ -129,12 +129,12 @@ export class Ledger {
 
   /**
    * Returns the money that a caller can still spend in the windows of `timeMs` (ms since 1970, by default now); null if no fund
-   * applies. `windowsOnly` leaves out the balance, which a payment will cover.
+   * applies. `windowsOnly` leaves out the balance, which a payment will cover: of the worst case, so that no output is capped.
    */
   standing(caller: Caller, selector: string, timeMs: number = this.#time, windowsOnly = false): AvailableFunds | null {
     const account = this.#accounts.of(caller, selector, null);
     const funds = windowsOnly ? this.#funds.windowsOf(account, timeMs) : this.#funds.of(account, timeMs);
-    return funds.length === 0 ? null : standingOf(funds, this.#books.standing(funds));
+    return funds.length === 0 ? null : standingOf(funds, this.#books.standing(funds), !windowsOnly);
   }
 
   /**

@@ -9,7 +9,7 @@ import type { Funds } from './funds.ts';
 import { type Earmark, type Hold, type HoldTools, ReservationHold } from './hold.ts';
 import type { LedgerNotifier } from './notifier.ts';
 import { OpenHolds } from './open-holds.ts';
-import type { ReservationRequest } from './reservation-request.ts';
+import type { FirstTranche, ReservationRequest } from './reservation-request.ts';
 import { checkDeposit } from './rules/entry.ts';
 import { type FundBlock, fit, isBlocked } from './rules/fund.ts';
 import { type FundShortage, shortage } from './standing.ts';
@@ -29,6 +29,8 @@ interface MoneyRequest {
   readonly account: Account;
   /** Microcredits that a payment in progress will add to the balance. */
   readonly expected: number;
+  /** Whether only the first tranche is set aside. */
+  readonly grows: boolean;
 }
 
 /** Money that is set aside, and the funds that it is drawn on. A reload may change them. */
@@ -57,12 +59,18 @@ export class ReservationDesk {
   }
 
   hold(request: ReservationRequest, account: Account): Promise<Hold | FundShortage> {
-    return this.#setAside({ request, account, expected: 0 }, this.#sendHold);
+    const first = request.growth ? this.#firstTranche(request, account) : null;
+    if (!first) return this.#setAside({ request, account, expected: 0, grows: false }, this.#sendHold);
+    const { wanted, least } = first;
+    return this.#setAside(
+      { request: { ...request, amounts: [wanted], least }, account, expected: 0, grows: true },
+      this.#sendHold,
+    );
   }
 
   /** @param expected microcredits that a payment in progress will add to the balance */
   earmark(request: ReservationRequest, account: Account, expected: number): Promise<Earmark | FundShortage> {
-    return this.#setAside({ request, account, expected }, this.#sendEarmark);
+    return this.#setAside({ request, account, expected, grows: false }, this.#sendEarmark);
   }
 
   /** Moves open reservations and earmarks to the funds that apply to them now. Returns the operations that do so. */
@@ -97,6 +105,20 @@ export class ReservationDesk {
         charged_credits: toCredits(charged),
       });
     }
+  }
+
+  /** Returns the first tranche where the request's hold is to grow; null where its whole worst case is set aside. */
+  #firstTranche({ id, growth, amounts }: ReservationRequest, account: Account): FirstTranche | null {
+    const { books, funds } = this.#options;
+    const drawn = funds.of(account, timeOfId(id));
+    if (!growth || drawn.length === 0 || !mayCap(drawn)) return null;
+    const standings = books.standing(drawn);
+    if (amounts[0] <= growth.wholeShare * Math.min(...standings.map(({ free }) => free))) return null;
+    const first = growth.first();
+    if (!first || first.wanted >= amounts[0]) return null;
+    // An answer does not begin on less than its usual length while open reservations will still release more.
+    const { wanted } = first;
+    return standings.every(({ unspent }) => wanted <= unspent) ? { wanted, least: wanted } : first;
   }
 
   /**
@@ -167,13 +189,13 @@ export class ReservationDesk {
 
   /** Resolves with the hold once the books have granted it. */
   #held<Refused>(
-    { request, account }: MoneyRequest,
+    { request, account, grows }: MoneyRequest,
     funds: readonly DrawnFund[],
     booking: Promise<readonly OpResult[]>,
     refused: (result: OpResult | undefined) => Refused,
   ): Promise<Hold | Refused> {
     const { id, expiresAt, limit } = request;
-    const hold = new ReservationHold(this.#tools, { id, account, expiresAt, limit, funds });
+    const hold = new ReservationHold(this.#tools, { id, account, expiresAt, limit, grows, funds });
     // Added before the books answer, so that a reload moves it too.
     this.#holds.add(hold);
     return booking.then(

@@ -1,6 +1,14 @@
 import type { Caller } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 
+/** The beginning of a hold that grows with its answer, in microcredits. */
+export interface FirstTranche {
+  /** For an answer of the usual length. */
+  readonly wanted: Microcredits;
+  /** For the least useful answer: enough where the funds can never pay more. */
+  readonly least: Microcredits;
+}
+
 /** The money that a request asks to be set aside, with its caller and payer. */
 export interface ReservationRequest {
   /** The decision's ID, which is also the reservation's. The time in it selects the windows. */
@@ -16,6 +24,11 @@ export interface ReservationRequest {
   readonly amounts: readonly [Microcredits, ...Microcredits[]];
   /** The worst case of the choice's least useful output: a hold of so much will do. Null if the output must not be capped. */
   readonly least: Microcredits | null;
+  /**
+   * Set where the hold may grow with the answer: then only the first tranche is held, unless the whole is at most this share of
+   * the free money, or a fund must not cap outputs.
+   */
+  readonly growth?: { readonly wholeShare: number; readonly first: () => FirstTranche | null };
   /** The request's `budget_limit`; null without one. The first amount must not exceed it. */
   readonly limit: Microcredits | null;
   /** How long to wait for money that other reservations hold, ms. */

@@ -1,4 +1,5 @@
 import type { Microcredits } from '../core/credits.ts';
+import type { FundCap, FundFacts } from '../core/facts.ts';
 import type { DrawnFund } from './drawn-fund.ts';
 import type { FundBlock, FundStanding, FundTitle } from './rules/fund.ts';
 
@@ -15,23 +16,25 @@ export interface FundShortage
 
 /** The money that a caller's funds have available at a moment, in microcredits. */
 export interface AvailableFunds {
-  /** The free money of funds with `on_exhausted: downgrade`; null without such a fund. */
-  readonly free: Microcredits | null;
-  /** The same money once all open reservations are released. */
-  readonly unspent: Microcredits | null;
+  /** The terms to decide on, one after the other while no model fits. */
+  readonly terms: readonly [FundFacts, ...FundFacts[]];
   /** The free money of all funds. A request of at most this amount does not wait. */
   readonly room: Microcredits;
   /** Returns the shortage of the fund that can never pay the amount; null when all can. */
   shortFor(amount: Microcredits): FundShortage | null;
 }
 
-/** @param standings the figures of `funds`, in their order */
-export function standingOf(funds: readonly DrawnFund[], standings: readonly FundStanding[]): AvailableFunds {
-  const downgrading = standings.filter((_, at) => funds[at]!.onExhausted === 'downgrade');
-  const least = (amounts: readonly Microcredits[]) => (amounts.length === 0 ? null : Math.min(...amounts));
+/**
+ * @param standings the figures of `funds`, in their order
+ * @param mayCap whether outputs may be capped at all
+ */
+export function standingOf(
+  funds: readonly DrawnFund[],
+  standings: readonly FundStanding[],
+  mayCap: boolean,
+): AvailableFunds {
   return {
-    free: least(downgrading.map(({ free }) => free)),
-    unspent: least(downgrading.map(({ unspent }) => unspent)),
+    terms: termsOf(funds, standings, mayCap),
     room: Math.min(...standings.map(({ free }) => free)),
     shortFor: (amount) => {
       // A renewal helps with a spent fund, and never with a limit that is too low.
@@ -41,6 +44,34 @@ export function standingOf(funds: readonly DrawnFund[], standings: readonly Fund
       return fund ? shortage({ fund, why: 'exhausted' }, amount) : null;
     },
   };
+}
+
+/** Funds that downgrade choose among what fits now, then among what will fit; where nothing does, they cap as the others do. */
+function termsOf(
+  funds: readonly DrawnFund[],
+  standings: readonly FundStanding[],
+  mayCap: boolean,
+): AvailableFunds['terms'] {
+  const downgrading = standings.filter((_, at) => funds[at]!.onExhausted === 'downgrade');
+  const capping = mayCap ? standings.filter((_, at) => funds[at]!.onExhausted === 'cap') : [];
+  const cap = capOf(capping);
+  if (downgrading.length === 0) return [within(null, cap)];
+  const free = leastOf(downgrading, 'free');
+  const unspent = leastOf(downgrading, 'unspent');
+  const later = free === unspent ? [] : [within(unspent, cap)];
+  const last = mayCap ? [within(null, capOf([...capping, ...downgrading]))] : [];
+  return [within(free, cap), ...later, ...last];
+}
+
+const within = (free: Microcredits | null, cap: FundCap | null): FundFacts => (cap === null ? { free } : { free, cap });
+
+const leastOf = (standings: readonly FundStanding[], figure: 'free' | 'unspent'): Microcredits =>
+  standings.reduce((least, standing) => Math.min(least, standing[figure]), Number.POSITIVE_INFINITY);
+
+function capOf(standings: readonly FundStanding[]): FundCap | null {
+  if (standings.length === 0) return null;
+  const { title, unspent } = standings.reduce((least, one) => (one.unspent < least.unspent ? one : least));
+  return { by: title.kind === 'balance' ? 'balance' : title.name, unspent };
 }
 
 export function shortage({ fund, why }: FundBlock, needed: Microcredits): FundShortage {

@@ -1,7 +1,7 @@
 import { capabilityNames } from '../core/capability.ts';
 import { toCredits } from '../core/credits.ts';
 import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../core/decision-record.ts';
-import type { Facts } from '../core/facts.ts';
+import type { Facts, FundFacts } from '../core/facts.ts';
 import { idText } from '../core/id.ts';
 import type { Hindsight } from '../gateway/certificate.ts';
 import type { Explanation } from '../gateway/explain.ts';
@@ -62,8 +62,15 @@ export function factsBody(facts: Facts): object {
     max_latency_ms: facts.ceilings.latencyMs,
     budget_limit: facts.budget === null ? null : toCredits(facts.budget),
     max_funded_credits: facts.funds?.free == null ? null : toCredits(facts.funds.free),
+    capping_fund: cappingFund(facts.funds),
     key_models: facts.allowedModels,
   };
+}
+
+function cappingFund(funds: FundFacts | null): object | null {
+  if (funds?.cap === undefined) return null;
+  const { by, unspent } = funds.cap;
+  return { name: by, unspent_credits: toCredits(unspent) };
 }
 
 function outcomeBody(outcome: DecisionOutcome, hindsight: Hindsight | null): object {
@@ -85,6 +92,7 @@ function outcomeBody(outcome: DecisionOutcome, hindsight: Hindsight | null): obj
     baseline_cost_credits: credits(hindsight?.baseline),
     first_part_ms: outcome.firstPartMs,
     total_ms: outcome.totalMs,
+    output_capped_by: outcome.cappedBy,
   };
 }
 
@@ -102,6 +110,7 @@ function receiptBody({ id, revision, reason, choice }: DecisionRecord, outcome: 
     policy_revision: revision,
     estimated: outcome.estimated,
     attempts: attempts.map(platformAttempt),
+    ...(outcome.cappedBy !== null && { output_capped_by: outcome.cappedBy }),
   };
 }
 

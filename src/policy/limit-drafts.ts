@@ -107,12 +107,7 @@ export function draftBudgets(context: CheckContext, zone: string): BudgetDraft[]
   return checkList('budgets', BudgetText, context).map((named) => {
     const { name, tree, data } = named;
     const stated = data ?? validPartsOf(BudgetText, tree);
-    const {
-      window = 'total',
-      time_zone: timeZone = zone,
-      on_exhausted: onExhausted = 'reject',
-      alert_at = [],
-    } = stated;
+    const { window = 'total', time_zone: timeZone = zone, on_exhausted: onExhausted = 'cap', alert_at = [] } = stated;
     if (stated.time_zone !== undefined) checkTimeZone(timeZone, placeAt(tree, 'time_zone'), context.report);
     return {
       name,

@@ -239,7 +239,9 @@ function readGateway(context: CheckContext): GatewayPolicy | null {
 
 function readLedger(context: CheckContext): LedgerPolicy | null {
   const text = checkSection('ledger', LedgerText, context);
-  return text && { contentionWaitMs: text.contention_wait_ms, onCrash: text.on_crash };
+  if (!text) return null;
+  const { contention_wait_ms: contentionWaitMs, whole_hold_share: wholeHoldShare, on_crash: onCrash } = text;
+  return { contentionWaitMs, wholeHoldShare, onCrash };
 }
 
 function readWeights(context: CheckContext): PolicySnapshot['defaultWeights'] | null {

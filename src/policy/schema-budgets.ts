@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import type { WindowKind } from '../core/budget.ts';
+import type { ExhaustedAction, WindowKind } from '../core/budget.ts';
 import { closed, integer, itemName, number, oneOfExplained, optional } from './schema-parts.ts';
 
 export const BudgetText = closed(
@@ -35,12 +35,14 @@ export const BudgetText = closed(
     ),
     on_exhausted: oneOfExplained({
       means: {
+        cap: 'The output is capped at what the budget can pay, if that is still useful.',
         reject: 'A request whose choice does not fit is refused, with 402.',
-        downgrade: 'Only models whose worst case still fits are chosen from.',
-      },
-      default: 'reject',
+        downgrade: 'Only models whose worst case still fits are chosen from; where none does, the output is capped.',
+      } satisfies Record<ExhaustedAction, string>,
+      default: 'cap',
       examples: ['downgrade'],
-      description: '`reject` refuses with 402. `downgrade` first chooses among models whose worst case still fits.',
+      description:
+        '`cap` caps the output at what the budget can pay, down to the least that is useful for the task. `reject` refuses with 402. `downgrade` first chooses among models whose worst case still fits.',
     }),
     alert_at: Type.Array(number({ exclusiveMinimum: 0, maximum: 1 }, 'Share of the limit: 0.8 is 80 %.'), {
       maxItems: 16,
@@ -58,6 +60,10 @@ export const LedgerText = closed(
     contention_wait_ms: integer(
       { minimum: 0, maximum: 60_000, default: 2000 },
       'Milliseconds that a request waits for money of a budget that open reservations hold.',
+    ),
+    whole_hold_share: number(
+      { minimum: 0, maximum: 1, default: 0.05 },
+      'Share of the free money up to which a worst case is held whole. Above it, holds grow where `after_abort` allows it.',
     ),
     on_crash: oneOfExplained({
       means: {

@@ -25,11 +25,12 @@ import {
   costReference,
   dearestCase,
   type ExpectedWriting,
-  endpointsWithin,
   expectedInput,
   expectedReasoning,
   expectedWriting,
   outputCap,
+  taskOf,
+  withinFunds,
 } from './estimate.ts';
 import { callerWeights, Evaluation, languageWorth, type RankingOptions } from './evaluate.ts';
 import { refusalError } from './refuse.ts';
@@ -194,14 +195,15 @@ function estimateRejected(
   const priced = allowed.length > 0 ? allowed : allowedEndpoints(model, null, facts.needs);
   const cap = Math.max(0, affordableCap(model, priced, facts, outputCap(model, facts)));
   const open = openEndpoints(model, allowed, readings, false);
-  const free = facts.funds?.free ?? null;
+  const funded = withinFunds(model, open, facts, taskOf(facts, snapshot), cap);
   return {
     model: index,
     quality,
     costCredits: costOn(model, rejections, inputs, snapshot),
     latencyMs: latencyOn(model, rejections, inputs, snapshot),
     outputCap: cap,
-    endpoints: free === null ? open : endpointsWithin(free, model, open, facts, cap),
+    cappedBy: null,
+    endpoints: funded?.endpoints ?? open,
     bound: dearestCase(model, priced, facts, cap),
   };
 }

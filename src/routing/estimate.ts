@@ -30,6 +30,9 @@ export function declaredOutput(facts: Facts, snapshot: Tasks): number {
 
 type Tasks = Pick<PolicySnapshot, 'tasks' | 'taskIndex'>;
 
+/** The policy's figures of a request's task. */
+export const taskOf = ({ task }: Facts, { tasks, taskIndex }: Tasks): Task => tasks[taskIndex.get(task) ?? 0]!;
+
 /** At least 1, at most the caller's cap. */
 function capped({ outputTokens, outputTokensAsked, outputTokensMax }: Facts, ofTask: () => number): number {
   const expected = outputTokens ?? outputTokensAsked ?? ofTask();
@@ -226,14 +229,23 @@ export function outputCap(model: Model, facts: Facts): number {
   return Math.max(0, Math.min(requestedOutput(model, facts), model.maxOutput, room));
 }
 
-/** Lowers the cap until the worst case on the dearest endpoint fits the budget; -1 when not even the input does. */
-export function affordableCap(model: Model, endpoints: readonly number[], facts: Facts, cap: number): number {
-  if (facts.budget === null) return cap;
+/** Lowers the cap until the worst case on the dearest endpoint fits `budget_limit`; -1 when not even the input does. */
+export const affordableCap = (model: Model, endpoints: readonly number[], facts: Facts, cap: number): number =>
+  facts.budget === null ? cap : capWithin(facts.budget, model, endpoints, facts, cap);
+
+/** Lowers the cap until the worst case on the dearest endpoint is within `most`; -1 when not even the input is. */
+export function capWithin(
+  most: Microcredits,
+  model: Model,
+  endpoints: readonly number[],
+  facts: Facts,
+  cap: number,
+): number {
   const input = inputBound(model, facts);
   if (input === null) return -1;
   let affordable = cap;
   for (const at of endpoints) {
-    const output = outputWithin(model.endpoints[at]!.price, input, facts.budget);
+    const output = outputWithin(model.endpoints[at]!.price, input, most);
     affordable = Math.min(affordable, output < 0 ? -1 : Math.floor(output / facts.choices));
   }
   return affordable;
@@ -251,15 +263,57 @@ export function worstCase(price: Price, model: Model, facts: Facts, cap: number)
   return costBound(price, input, cap * facts.choices);
 }
 
+/** The part of a model that funds hold down: the endpoints that they can pay, and the output cap of one choice. */
+interface FundedOutput {
+  readonly endpoints: readonly number[];
+  readonly cap: number;
+}
+
+/**
+ * Returns what the caller's funds can pay of a model; null where it is all. A fund that downgrades pays whole outputs. One that
+ * caps pays outputs from the least useful on.
+ *
+ * @param cap output tokens of one choice
+ */
+export function withinFunds(
+  model: Model,
+  endpoints: readonly number[],
+  facts: Facts,
+  task: Task,
+  cap: number,
+): FundedOutput | null {
+  const { funds } = facts;
+  if (funds === null) return null;
+  const whole = funds.free === null ? endpoints : endpointsWithin(funds.free, model, endpoints, facts, cap);
+  const most = funds.cap?.unspent;
+  if (most === undefined || dearestCase(model, whole, facts, cap) <= most)
+    return whole === endpoints ? null : { endpoints: whole, cap };
+  const useful = Math.min(cap, usefulOutput(model, facts, task));
+  const payable = endpointsWithin(most, model, whole, facts, useful);
+  return { endpoints: payable, cap: capWithin(most, model, payable, facts, cap) };
+}
+
+/** The worst case of the least useful output on the dearest of the endpoints, in microcredits. */
+export function usefulCase(
+  model: Model,
+  endpoints: readonly number[],
+  facts: Facts,
+  task: Task,
+  cap: number,
+): Microcredits {
+  return dearestCase(model, endpoints, facts, Math.min(cap, usefulOutput(model, facts, task)));
+}
+
 /** The endpoints whose worst case is within `most`. */
-export function endpointsWithin(
+function endpointsWithin(
   most: Microcredits,
   model: Model,
   endpoints: readonly number[],
   facts: Facts,
   cap: number,
 ): readonly number[] {
-  return endpoints.filter((at) => worstCase(model.endpoints[at]!.price, model, facts, cap) <= most);
+  const fits = (at: number) => worstCase(model.endpoints[at]!.price, model, facts, cap) <= most;
+  return endpoints.every(fits) ? endpoints : endpoints.filter(fits);
 }
 
 /** The worst case on the dearest of the endpoints, in microcredits. */

@@ -139,7 +139,7 @@ export class Evaluation {
 
   /** The candidate at a position of the shortlist. */
   rankedAt(at: number, facts: Facts): RankedModel {
-    const { model: indexes, quality, cost, latency, cap, endpoints: allowed } = this.shortlist;
+    const { model: indexes, quality, cost, latency, cap, isCapped, endpoints: allowed } = this.shortlist;
     const model = indexes[at]!;
     const outputCap = cap[at]!;
     const endpoints = allowed[at]!;
@@ -150,6 +150,7 @@ export class Evaluation {
       latencyMs: latency[at]!,
       utility: this.utility[at]!,
       outputCap,
+      cappedBy: isCapped[at] === 0 ? null : (facts.funds?.cap?.by ?? null),
       endpoints,
       bound: dearestCase(this.#snapshot.models[model]!, endpoints, facts, outputCap),
     };

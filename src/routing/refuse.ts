@@ -4,7 +4,7 @@ import { type Microcredits, toCredits } from '../core/credits.ts';
 import { REJECTIONS, type Refusal, type Rejection } from '../core/decision.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
-import { affordableCap, expectedInput, outputCap, usefulOutput, worstCase } from './estimate.ts';
+import { affordableCap, expectedInput, outputCap, taskOf, usefulOutput, worstCase } from './estimate.ts';
 import {
   costOn,
   healthOf,
@@ -31,7 +31,7 @@ export function refusalError(
   now = 0,
 ): SignalboxError {
   const { facts } = refusal;
-  const task = snapshot.tasks[snapshot.taskIndex.get(facts.task) ?? 0]!;
+  const task = taskOf(facts, snapshot);
   if (refusal.group === 'health') return healthError(refusal, snapshot, now);
   if (refusal.group === 'budget') return budgetError(refusal, snapshot, task);
   if (refusal.group === 'context') return contextError(refusal, snapshot, names.turns);
@@ -107,14 +107,19 @@ function budgetError(refusal: Refusal, snapshot: PolicySnapshot, task: Task): Si
   );
 }
 
-/** The lowest worst case of the models that only funds or health hold back, in microcredits. */
+/**
+ * The lowest worst case of the models that only funds or health hold back, in microcredits: of the least useful output where
+ * funds cap it.
+ */
 export function leastWorstCase(refusal: Refusal, snapshot: PolicySnapshot): Microcredits {
   const { facts } = refusal;
   const { slots } = limitsOf(facts, snapshot);
   const costs = heldBackBy(refusal, snapshot, 'health', 'funds').flatMap((model) => {
     const endpoints = allowedEndpoints(model, slots, facts.needs);
     const cap = affordableCap(model, endpoints, facts, outputCap(model, facts));
-    return endpoints.map((at) => worstCase(model.endpoints[at]!.price, model, facts, cap));
+    const most =
+      facts.funds?.cap === undefined ? cap : Math.min(cap, usefulOutput(model, facts, taskOf(facts, snapshot)));
+    return endpoints.map((at) => worstCase(model.endpoints[at]!.price, model, facts, most));
   });
   return Math.min(...costs);
 }

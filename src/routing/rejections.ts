@@ -11,11 +11,12 @@ import type { Model, PolicySnapshot } from '../core/snapshot.ts';
 import type { RejectionEntry } from './certificate.ts';
 import {
   affordableCap,
-  endpointsWithin,
   expectedCost,
   expectedLatency,
   expectedWriting,
   outputCap,
+  taskOf,
+  withinFunds,
 } from './estimate.ts';
 import { allowedEndpoints, limitsOf, openEndpoints } from './rules.ts';
 
@@ -70,7 +71,10 @@ function textsFor(
       'nothing bounds the tokens of images, audio or files on it, so no budget or budget_limit can be kept',
     context: () => `the prompt and a useful output exceed its window of ${model.contextWindow} tokens`,
     budget_limit: () => 'its worst case exceeds budget_limit',
-    funds: () => 'its worst case exceeds what budgets leave',
+    funds: () =>
+      facts.funds?.cap === undefined
+        ? 'its worst case exceeds what budgets leave'
+        : 'its prompt and a useful output cost more than budgets leave',
     health: () => `it is unavailable for now: ${healthReasons(model, inputs, snapshot)}`,
   };
 }
@@ -178,10 +182,9 @@ function judgedEndpoint(model: Model, rejections: number, inputs: DecisionInputs
   const allowed = allowedEndpoints(model, limitsOf(facts, snapshot).slots, facts.needs);
   const open = isSet(rejections, 'health') ? [] : openEndpoints(model, allowed, readings, lastResort);
   const candidates = open.length > 0 ? open : allowed;
-  const free = isSet(rejections, 'funds') ? null : (facts.funds?.free ?? null);
-  if (free === null || candidates.length < 2) return candidates[0] ?? 0;
+  if (facts.funds === null || isSet(rejections, 'funds') || candidates.length < 2) return candidates[0] ?? 0;
   const cap = affordableCap(model, candidates, facts, outputCap(model, facts));
-  return endpointsWithin(free, model, candidates, facts, cap)[0] ?? candidates[0]!;
+  return withinFunds(model, candidates, facts, taskOf(facts, snapshot), cap)?.endpoints[0] ?? candidates[0]!;
 }
 
 /** Health of an endpoint, by its slot. */

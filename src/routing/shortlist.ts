@@ -6,14 +6,7 @@ import type { Price, PriceLine } from '../core/price.ts';
 import { HEALTH, type Readings } from '../core/readings.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
 import { limitRejections, type Requirements, rejectionsOf } from './constrain.ts';
-import {
-  affordableCap,
-  endpointsWithin,
-  expectedCost,
-  expectedLatency,
-  expectedWriting,
-  outputCap,
-} from './estimate.ts';
+import { affordableCap, expectedCost, expectedLatency, expectedWriting, outputCap, withinFunds } from './estimate.ts';
 import { allowedEndpoints, limitsOf, openEndpoints } from './rules.ts';
 
 /** Index in `REJECTIONS` of each bit, by its exponent. */
@@ -61,8 +54,10 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
   readonly quality: Float64Array;
   readonly cost: Float64Array;
   readonly latency: Float64Array;
-  /** Output cap of one choice, tokens, within the budget. */
+  /** Output cap of one choice, tokens, within `budget_limit` and the money of funds that cap it. */
   readonly cap: Float64Array;
+  /** 1 where such a fund lowered the cap. */
+  readonly isCapped: Uint8Array;
   /** Indexes of the endpoints that may be tried, by model. */
   readonly endpoints: (readonly number[])[] = [];
   rejected: Refusal['rejected'][number][] = [];
@@ -96,6 +91,7 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     this.cost = new Float64Array(size);
     this.latency = new Float64Array(size);
     this.cap = new Float64Array(size);
+    this.isCapped = new Uint8Array(size);
   }
 
   /** Checks every model, or only the pinned one. `quality` is by index of the model in the snapshot. */
@@ -168,17 +164,19 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
   /** Writes a model's estimates on these endpoints behind the last candidate, and returns its rejections. */
   #estimate(entry: CatalogEntry, allowed: readonly number[], requirements: Requirements, readings: Readings): number {
     const { index, model } = entry;
-    const { facts, writing } = requirements;
+    const { facts, task, writing } = requirements;
     const affordable = affordableCap(model, allowed, facts, outputCap(model, facts));
-    const free = facts.funds?.free ?? null;
-    const endpoints = free === null ? allowed : endpointsWithin(free, model, allowed, facts, affordable);
+    const funded = withinFunds(model, allowed, facts, task, affordable);
+    const endpoints = funded?.endpoints ?? allowed;
+    const cap = funded?.cap ?? affordable;
     const first = endpoints[0] ?? allowed[0] ?? 0;
     const costCredits = costAt(entry, first, requirements);
     const latencyMs = expectedLatency(model, first, facts, readings, writing);
     const { n } = this;
     this.cost[n] = costCredits;
     this.latency[n] = latencyMs;
-    this.cap[n] = affordable;
+    this.cap[n] = cap;
+    this.isCapped[n] = cap < affordable ? 1 : 0;
     this.endpoints[n] = endpoints;
     const against = (cost: number, latency: number) =>
       limitRejections(requirements, index, allowed.length, cost, latency) |

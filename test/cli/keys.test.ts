@@ -63,9 +63,10 @@ describe('wrong usage gives one clear sentence, and no key is made:', () => {
 });
 
 test.each([
-  ['500/month', { limit: 500_000_000, window: 'month', timeZone: 'UTC', onExhausted: 'reject' }],
-  ['0.000001/total', { limit: 1, window: 'total', timeZone: 'UTC', onExhausted: 'reject' }],
-  ['20/day@Europe/Berlin', { limit: 20_000_000, window: 'day', timeZone: 'Europe/Berlin', onExhausted: 'reject' }],
+  ['500/month', { limit: 500_000_000, window: 'month', timeZone: 'UTC', onExhausted: 'cap' }],
+  ['0.000001/total', { limit: 1, window: 'total', timeZone: 'UTC', onExhausted: 'cap' }],
+  ['20/day@Europe/Berlin', { limit: 20_000_000, window: 'day', timeZone: 'Europe/Berlin', onExhausted: 'cap' }],
+  ['5/week:cap', { limit: 5_000_000, window: 'week', timeZone: 'UTC', onExhausted: 'cap' }],
   ['5/week:downgrade', { limit: 5_000_000, window: 'week', timeZone: 'UTC', onExhausted: 'downgrade' }],
   ['5/day@+02:00:reject', { limit: 5_000_000, window: 'day', timeZone: '+02:00', onExhausted: 'reject' }],
 ])('--budget %s', async (text, budget) => {

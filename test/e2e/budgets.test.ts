@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { rmSync } from 'node:fs';
 import OpenAI from 'openai';
 import { closedBooks } from '../money/books.ts';
+import { capOf } from '../money/gate.ts';
 import type { MadeKey } from '../money/keys.ts';
 import { asWorst, hello, type Purse, pursePolicy, startPurse, tokens } from '../money/purse.ts';
 import { adviceOf, answerOf, waitFor } from '../support/answers.ts';
@@ -142,9 +143,9 @@ describe('with `on_exhausted: downgrade`', () => {
     subject: 'one',
     window: 'total',
     limit_credits: 5,
-    spent_credits: 4.6798,
+    spent_credits: 4.966,
     reserved_credits: 0,
-    needed_credits: 0.4138,
+    needed_credits: 0.0442,
     renews_at: null,
   };
 
@@ -156,16 +157,32 @@ describe('with `on_exhausted: downgrade`', () => {
     expect((await answerOf(await chat())).platform).toMatchObject({ routed_model: 'best', credits_consumed: 1.042 });
   });
 
-  test('then a cheaper one that fits, by chat as by route, and a pinned model is refused, never replaced', async () => {
+  test('then a cheaper one that fits, by chat as by route; a pinned model is capped, never replaced', async () => {
     expect((await adviceOf(await purse.route(key))).recommended_model).toBe('plain');
-    await expectError(await chat({ model: 'best' }), 'insufficient_quota');
-    await expectError(await purse.route(key, { model: 'best' }), 'insufficient_quota');
+    // 42 + 4 × 979 of the 3,958 thousandths that are left.
+    expect(await adviceOf(await purse.route(key, { model: 'best' }))).toMatchObject({ max_cost_credits: 3.958 });
+    purse.answers.usageOf = () => tokens(42, 100);
+    const pinned = await answerOf(await chat({ model: 'best' }));
+    expect(pinned.platform).toMatchObject({ routed_model: 'best', output_capped_by: 'thrifty' });
+    expect(capOf(purse.gate.requests.at(-1)!)).toBe(979);
     purse.answers.usageOf = () => tokens(42, 1000);
-    for (let i = 0; i < 9; i++) {
-      expect((await answerOf(await chat())).platform).toMatchObject({
-        routed_model: 'plain',
-        credits_consumed: 0.4042,
-      });
+    for (let i = 0; i < 8; i++) {
+      const { platform } = await answerOf(await chat());
+      expect(platform).toMatchObject({ routed_model: 'plain', credits_consumed: 0.4042 });
+      expect(platform).not.toHaveProperty('output_capped_by');
+    }
+  });
+
+  test('then one whose output is capped, down to what is useful', async () => {
+    // 282.4, then 78.2 thousandths are left; `best` would need 442 for 100 tokens.
+    for (const [cap, used] of [
+      [695, 500],
+      [185, 100],
+    ] as const) {
+      purse.answers.usageOf = () => tokens(42, used);
+      const { platform } = await answerOf(await chat());
+      expect(platform).toMatchObject({ routed_model: 'plain', output_capped_by: 'thrifty' });
+      expect(capOf(purse.gate.requests.at(-1)!)).toBe(cap);
     }
   });
 
@@ -173,7 +190,7 @@ describe('with `on_exhausted: downgrade`', () => {
     const chatted = await expectError(await chat(), 'insufficient_quota');
     expect(chatted.details).toEqual(refusal);
     expect(await expectError(await purse.route(key), 'insufficient_quota')).toEqual(chatted);
-    expect((await answerOf(await chat({ max_tokens: 64 }))).platform.routed_model).toBe('best');
+    expect((await answerOf(await chat({ max_tokens: 64 }))).platform.routed_model).toBe('plain');
   });
 
   test('a model that is too dear only while others run is not waited for where a cheaper one fits now', async () => {

@@ -7,7 +7,7 @@ import { capOf, type Gate, type GateAnswers, startGate } from '../money/gate.ts'
 import { type MadeKey, makeKeys } from '../money/keys.ts';
 import { floodAtRandom } from '../money/random-flood.ts';
 import { waitFor } from '../support/answers.ts';
-import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { allOrNothing, testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { type Signalbox, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 
 /** 42 tokens of prompt at most (10 bytes, and 32 for what dialects wrap around them) and 100 of output: 42 + 4 × 100. */
@@ -34,14 +34,16 @@ let patient: Signalbox;
 beforeAll(async () => {
   gate = startGate(answers);
   const policy = (waitMs: number) =>
-    testPolicy(
-      { up: gate.url },
-      { m: { endpoints: ['up'] }, other: { endpoints: ['up'], price: { input: 0.5, output: 2 }, quality: 0.5 } },
-      `budgets:
+    allOrNothing(
+      testPolicy(
+        { up: gate.url },
+        { m: { endpoints: ['up'] }, other: { endpoints: ['up'], price: { input: 0.5, output: 2 }, quality: 0.5 } },
+        `budgets:
   - { name: team, each: key.labels.team, match: 'key.labels.team != ""', limit_credits: 4.42, window: total }
   - { name: lane, each: key.labels.lane, match: 'key.labels.lane != ""', limit_credits: 1.768, window: total }
 ledger: { contention_wait_ms: ${waitMs} }
 `,
+      ),
     );
   [hasty, patient] = await Promise.all(
     [0, 30_000].map((waitMs) => startSignalbox({ policy: policy(waitMs), env: UPSTREAM_ENV })) as [

@@ -115,6 +115,7 @@ const USED: DecisionOutcome = {
   saved: 0,
   firstPartMs: 1,
   totalMs: 2,
+  cappedBy: null,
 };
 
 describe('a decision of the past', () => {

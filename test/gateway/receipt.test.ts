@@ -19,6 +19,7 @@ const receipt = (pinned: boolean, more: object = {}) => {
     dropped: [],
     attempts: [],
     payment: null,
+    cappedBy: null,
   };
   return receiptOf({ ...ending, ...more });
 };

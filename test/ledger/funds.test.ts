@@ -12,26 +12,30 @@ const SECOND = 1_000;
 const each: Budget['each'] = ({ key }) => key.id;
 
 describe('what funds allow', () => {
-  ledgerTest('is null without one, and counts only funds that downgrade as a bound on choices', async (folder) => {
-    const opened = await folder.open({
-      terms: terms(
-        budget(100),
-        budget(80, { name: 'thrifty', onExhausted: 'downgrade', match: ({ key }) => key.id !== 'x' }),
-      ),
-    });
-    await held(opened.ledger, order(30));
-    await spent(opened, 10);
-    const standing = opened.ledger.standing(caller(), 'auto');
-    expect(standing).toMatchObject({ free: 40, unspent: 70 });
-    expect(standing?.shortFor(70)).toBeNull();
-    expect(standing?.shortFor(71)).toMatchObject({ why: 'exhausted', name: 'thrifty', needed: 71 });
-    // Only `all`, which rejects.
-    const other = opened.ledger.standing(caller('x'), 'auto');
-    expect(other).toMatchObject({ free: null, unspent: null });
-    expect(other?.shortFor(91)).toMatchObject({ name: 'all', limit: 100, spent: 10, held: 30 });
-    await reload(opened);
-    expect(opened.ledger.standing(caller(), 'auto')).toBeNull();
-  });
+  ledgerTest(
+    'is null without one, and counts only funds that downgrade as a bound on choices, then as a cap on the output',
+    async (folder) => {
+      const opened = await folder.open({
+        terms: terms(
+          budget(100),
+          budget(80, { name: 'thrifty', onExhausted: 'downgrade', match: ({ key }) => key.id !== 'x' }),
+        ),
+      });
+      await held(opened.ledger, order(30));
+      await spent(opened, 10);
+      const standing = opened.ledger.standing(caller(), 'auto');
+      const cap = { by: 'thrifty', unspent: 70 };
+      expect(standing?.terms).toEqual([{ free: 40 }, { free: 70 }, { free: null, cap }]);
+      expect(standing?.shortFor(70)).toBeNull();
+      expect(standing?.shortFor(71)).toMatchObject({ why: 'exhausted', name: 'thrifty', needed: 71 });
+      // Only `all`, which rejects.
+      const other = opened.ledger.standing(caller('x'), 'auto');
+      expect(other?.terms).toEqual([{ free: null }]);
+      expect(other?.shortFor(91)).toMatchObject({ name: 'all', limit: 100, spent: 10, held: 30 });
+      await reload(opened);
+      expect(opened.ledger.standing(caller(), 'auto')).toBeNull();
+    },
+  );
 
   ledgerTest('a limit that is too low as a whole is named before a budget that is only spent', async (folder) => {
     const budgets = [budget(100, { name: 'spent' }), budget(40, { name: 'low' })];
@@ -343,7 +347,7 @@ describe('a balance', () => {
     expect((await held(opened.ledger, order(70))).reserved).toBe(70);
     await opened.store.close();
     const again = await folder.open({
-      terms: { ...terms(budget(1_000)), ledger: { contentionWaitMs: 0, onCrash: 'release' } },
+      terms: { ...terms(budget(1_000)), ledger: { contentionWaitMs: 0, wholeHoldShare: 0.05, onCrash: 'release' } },
     });
     expect(await fundsOf(again)).toEqual(after);
   });
@@ -375,7 +379,7 @@ describe('what a crash left behind', () => {
     hold.post(line(40));
     await opened.store.close();
     const again = await open(folder.file, {
-      terms: { ...terms(budget(1_000)), ledger: { contentionWaitMs: 0, onCrash } },
+      terms: { ...terms(budget(1_000)), ledger: { contentionWaitMs: 0, wholeHoldShare: 0.05, onCrash } },
     });
     expect(again.ledger.recovered).toEqual({ ids: [hold.id], charged: charged - 40, held: 100 });
     expect(await fundsOf(again)).toEqual([

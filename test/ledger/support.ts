@@ -31,7 +31,7 @@ export interface OpenOptions {
 /** Money without any budget. */
 export const NO_TERMS: LedgerTerms = {
   budgets: [],
-  ledger: { contentionWaitMs: 0, onCrash: 'charge' },
+  ledger: { contentionWaitMs: 0, wholeHoldShare: 0.05, onCrash: 'charge' },
   usdPerCredit: '0.001',
 };
 

@@ -260,7 +260,9 @@ ledgerTest(
     const free = await held(first.ledger, order(0, { caller: walletCaller(OTHER) }));
     const key = await held(first.ledger, order(60, { caller: KEY }));
     await first.store.close();
-    const again = await folder.open({ terms: { ...NO_TERMS, ledger: { contentionWaitMs: 0, onCrash: 'charge' } } });
+    const again = await folder.open({
+      terms: { ...NO_TERMS, ledger: { contentionWaitMs: 0, wholeHoldShare: 0.05, onCrash: 'charge' } },
+    });
     expect(again.ledger.recovered).toEqual({ ids: [own.id, beside.id, free.id, key.id], charged: 60, held: 210 });
     // What an upstream had billed before stays charged.
     expect(balance(again.ledger)).toEqual([500, 30, 0]);

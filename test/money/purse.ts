@@ -1,5 +1,5 @@
 import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
-import { testPolicy } from '../support/policies.ts';
+import { allOrNothing, testPolicy } from '../support/policies.ts';
 import { capOf, type Gate, type GateAnswers, startGate } from './gate.ts';
 import { type MadeKey, makeKeys } from './keys.ts';
 
@@ -30,12 +30,16 @@ export const tokens = (prompt: number, completion: number) => ({
   total_tokens: prompt + completion,
 });
 
+/** A budget rejects where it states no action. */
+const itemOf = (line: string) => (line.includes('on_exhausted') ? line : `${line}, on_exhausted: reject`);
+
 const section = (lines: readonly string[]) =>
-  `budgets:${lines.length === 0 ? ' []' : ''}\n${lines.map((line) => `  - { ${line} }\n`).join('')}`;
+  `budgets:${lines.length === 0 ? ' []' : ''}\n${lines.map((line) => `  - { ${itemOf(line)} }\n`).join('')}`;
 
 /** `best` costs 1 and 4 thousandths of a Credit a token, `plain` a tenth of that. */
 export function pursePolicy(url: string, waitMs: number): string {
-  const vision = (text: string) => text.replaceAll('[tools, json_schema]', '[tools, json_schema, vision]');
+  const vision = (text: string) =>
+    allOrNothing(text).replaceAll('[tools, json_schema]', '[tools, json_schema, vision]');
   return vision(
     testPolicy(
       { up: url },

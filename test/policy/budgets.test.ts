@@ -19,7 +19,7 @@ const scope = (labels: Record<string, string> = {}, more: { id?: string; model?:
 });
 
 describe('a budget', () => {
-  test('has defaults: one window for everyone, reject, no alerts, the zone of the gateway', () => {
+  test('has defaults: one window for everyone, cap, no alerts, the zone of the gateway', () => {
     const [found] = budgetsOf('name: all, limit_credits: 50000, window: month');
     expect(found).toEqual({
       name: 'all',
@@ -30,7 +30,7 @@ describe('a budget', () => {
       timeZone: 'UTC',
       definition: '[null,null,"month","UTC"]',
       limit: 50_000_000_000,
-      onExhausted: 'reject',
+      onExhausted: 'cap',
       alertAt: [],
     });
     const elsewhere = snapshotOf(
@@ -196,9 +196,17 @@ describe('the ledger that a policy would spend from', () => {
     load([{ path: 'p.yaml', text: SMALL + text }], {}, { ledger });
 
   test('may be given its settings', () => {
-    expect(snapshotOf(loadText(SMALL)).ledger).toEqual({ contentionWaitMs: 2000, onCrash: 'charge' });
+    expect(snapshotOf(loadText(SMALL)).ledger).toEqual({
+      contentionWaitMs: 2000,
+      wholeHoldShare: 0.05,
+      onCrash: 'charge',
+    });
     const text = `${SMALL}ledger: { contention_wait_ms: 0, on_crash: release }\n`;
-    expect(snapshotOf(loadText(text)).ledger).toEqual({ contentionWaitMs: 0, onCrash: 'release' });
+    expect(snapshotOf(loadText(text)).ledger).toEqual({
+      contentionWaitMs: 0,
+      wholeHoldShare: 0.05,
+      onCrash: 'release',
+    });
   });
 
   test.each(['0.001', '0.0010', '1e-3'])('counts in the same Credits, written %s', (text) => {

@@ -12,6 +12,7 @@ const ranked = (quality: number, costCredits: number, latencyMs = 100): RankedMo
   utility: 0,
   outputCap: 1,
   endpoints: [0],
+  cappedBy: null,
   bound: 1,
 });
 

@@ -34,6 +34,10 @@ ${Object.entries(models)
 ${more}${/^gateway:/m.test(more) ? '' : '\ngateway: { retries_max: 0 }\n'}`;
 }
 
+/** The same policy where no answer below 100 tokens is useful: a request for as many fits whole or not at all. */
+export const allOrNothing = (policy: string): string =>
+  policy.replaceAll('min_useful_output: 64', 'min_useful_output: 100');
+
 function modelYaml(
   id: string,
   { endpoints, price = { input: 1, output: 4 }, quality = 0.8, more = '' }: ModelOptions,

@@ -1,5 +1,5 @@
 import { EXPIRY_MAX_MS, type KeyGrant, LIMIT_MAX, OVERLAP_MAX_MS, OVERLAP_MS } from '../../access/terms.ts';
-import { WINDOWS } from '../../core/budget.ts';
+import { EXHAUSTED_ACTIONS, WINDOWS } from '../../core/budget.ts';
 import { type KeyBudget, type KeyLimits, SCOPES, type Scope } from '../../core/caller.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { LIST, pairsOf, parseFlags, SWITCH, TEXT, wholeOf } from '../arguments.ts';
@@ -78,11 +78,11 @@ function limitsOf(texts: Readonly<Record<'rpm' | 'tpm' | 'streams', string | und
   return Object.values(limits).every((limit) => limit === null) ? null : limits;
 }
 
-const BUDGET = new RegExp(`^([\\d.]+)/(${WINDOWS.join('|')})(?:@(.+?))?(?::(reject|downgrade))?$`);
+const BUDGET = new RegExp(`^([\\d.]+)/(${WINDOWS.join('|')})(?:@(.+?))?(?::(${EXHAUSTED_ACTIONS.join('|')}))?$`);
 
 /** `500/month`, `500/month@Europe/Berlin`, `500/month:downgrade`, or all of it. */
 function budgetOf(text: string): KeyBudget {
-  const [, credits = '', name, timeZone = 'UTC', onExhausted] = BUDGET.exec(text) ?? [];
+  const [, credits = '', name, timeZone = 'UTC', action] = BUDGET.exec(text) ?? [];
   const window = WINDOWS.find((known) => known === name);
   const limit = parseCredits(credits);
   if (!window || limit === null) {
@@ -91,5 +91,6 @@ function budgetOf(text: string): KeyBudget {
     );
   }
   checkZone(timeZone);
-  return { limit, window, timeZone, onExhausted: onExhausted === 'downgrade' ? 'downgrade' : 'reject' };
+  const onExhausted = EXHAUSTED_ACTIONS.find((known) => known === action) ?? 'cap';
+  return { limit, window, timeZone, onExhausted };
 }

@@ -99,6 +99,13 @@ const Facts = shape('The facts that the decision was based on. They contain no t
     Type.Number(),
     'The amount that budgets with `on_exhausted: downgrade` had left; null without such a budget. In Credits.',
   ),
+  capping_fund: orNull(
+    Type.Object({
+      name: text('A budget; `balance` for a balance.', 'team-month'),
+      unspent_credits: credits('What it had left, requests in progress aside: the output was capped at that.', 4.67),
+    }),
+    'The fund with the least money of those that cap outputs; null without one.',
+  ),
   key_models: orNull(Type.Array(Type.String()), 'The models that the key may use; null for all.'),
 });
 
@@ -140,6 +147,7 @@ const Outcome = Type.Object({
   ),
   first_part_ms: firstPart('admission'),
   total_ms: milliseconds('From admission to the end.', 1_850),
+  output_capped_by: orNull(Type.String(), 'The fund whose money capped the output; null for none.', null),
 });
 
 /** A record keeps no name that a caller words. */

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { BUDGET_CREDITS_MAX, EXPIRY_MAX_MS, LIMIT_MAX, OVERLAP_MAX_MS, OVERLAP_MS } from '../../access/terms.ts';
-import { WINDOWS } from '../../core/budget.ts';
+import { EXHAUSTED_ACTIONS, WINDOWS } from '../../core/budget.ts';
 import { SCOPES } from '../../core/caller.ts';
 import { TRAIL_ACTIONS } from '../../store/trail.ts';
 import {
@@ -17,7 +17,6 @@ import {
 } from '../../surface/schemas/parts.ts';
 
 const closed = { additionalProperties: false } as const;
-const BUDGET_ACTIONS = ['reject', 'downgrade'] as const;
 
 const WALLET = '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf';
 
@@ -47,7 +46,10 @@ const BudgetRequest = Type.Object(
       Type.String({ maxLength: 64, default: 'UTC', description: 'IANA name of the zone in which windows begin.' }),
     ),
     on_exhausted: Type.Optional(
-      word(BUDGET_ACTIONS, '`downgrade` allows only models that still fit. The default is `reject`.'),
+      word(
+        EXHAUSTED_ACTIONS,
+        '`cap`, the default, caps the output at what is left. `downgrade` allows only models that still fit, while one does.',
+      ),
     ),
   },
   { ...closed, description: 'A spending limit of the key.' },
@@ -129,7 +131,7 @@ const budget = {
   limit_credits: credits('The limit of each window.', 500),
   window: word(WINDOWS, 'How long a window runs.', 'month'),
   time_zone: text('The zone in which windows begin.', 'Europe/Berlin'),
-  on_exhausted: word(BUDGET_ACTIONS, 'The effect on a request that does not fit.'),
+  on_exhausted: word(EXHAUSTED_ACTIONS, 'The effect on a request that does not fit.'),
 };
 
 const key = {

@@ -66,5 +66,11 @@ export const Platform = named('Platform', 'The routing and the cost of the answe
     }),
     'The attempts, in order. All but the last failed before the caller received content.',
   ),
+  output_capped_by: Type.Optional(
+    text(
+      'The fund whose money capped the output: a budget’s name, or `balance`. Absent if none did. An answer that ran into the cap ends with `length`.',
+      'team-month',
+    ),
+  ),
   payment: Type.Optional(PlatformPayment),
 });

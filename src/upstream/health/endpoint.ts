@@ -1,4 +1,5 @@
 import type { ProviderFailure } from '../../contract/parts.ts';
+import type { StoppedBilling } from '../../core/abort-billing.ts';
 import { HEALTH, type HealthState } from '../../core/readings.ts';
 import { Breaker } from './breaker.ts';
 import { CoolDown } from './cool-down.ts';
@@ -61,6 +62,8 @@ export class TrackedEndpoint implements EndpointHealth {
   #ejections = 0;
   #hasWorked = false;
   #doubts = 0;
+  /** The declaration of what it bills after an abort that it has not kept. */
+  #broken: StoppedBilling | null = null;
   /** The last reported state. */
   #reported: HealthState = 'healthy';
   readonly #why = { ejected: '', cooling: '', misconfigured: '' };
@@ -101,6 +104,14 @@ export class TrackedEndpoint implements EndpointHealth {
 
   get retryAt(): number {
     return this.retryAtUnix(this.hub.clock());
+  }
+
+  hasBroken({ marginTokens, marginMs }: StoppedBilling): boolean {
+    return this.#broken?.marginTokens === marginTokens && this.#broken.marginMs === marginMs;
+  }
+
+  recordBroken(declared: StoppedBilling): void {
+    this.#broken = declared;
   }
 
   /** Returns the value of `HEALTH` at `now`. */

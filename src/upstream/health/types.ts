@@ -1,4 +1,5 @@
 import type { ProviderFailure } from '../../contract/parts.ts';
+import type { StoppedBilling } from '../../core/abort-billing.ts';
 import type { HealthState } from '../../core/readings.ts';
 
 export interface HealthOptions {
@@ -42,6 +43,10 @@ export interface EndpointHealth {
   readonly state: HealthState;
   /** Unix ms from which attempts are allowed; 0 if they are now. */
   readonly retryAt: number;
+  /** Whether it was found to bill more of an aborted answer than it declares. */
+  hasBroken(declared: StoppedBilling): boolean;
+  /** Records that: until the policy states another declaration, it counts as billing the whole. */
+  recordBroken(declared: StoppedBilling): void;
 }
 
 /** Reports the outcome of one attempt. Only the first of `completed`, `failed` and `dropped` counts. */

@@ -111,10 +111,7 @@ function compareStanding({ subject, reference, chance }: Play): void {
     expectEqual('standing', standing, null);
     return;
   }
-  const least = (numbers: readonly number[]) => (numbers.length === 0 ? null : Math.min(...numbers));
-  const downgrading = pots.filter(({ action }) => action === 'downgrade');
-  expectEqual('free', standing!.free, least(downgrading.map(({ limit, spent, held }) => limit - spent - held)));
-  expectEqual('unspent', standing!.unspent, least(downgrading.map(({ limit, spent }) => limit - spent)));
+  expectEqual('terms', standing!.terms, termsOf(pots, windowsOnly));
   expectEqual('room', standing!.room, Math.min(...pots.map(({ limit, spent, held }) => limit - spent - held)));
   const amount = chance.int(0, 200);
   const short =
@@ -126,6 +123,26 @@ function compareStanding({ subject, reference, chance }: Play): void {
     told && [told.why, told.name, told.subject, told.spent, told.held],
     short ? ['exhausted', short.name, short.subject, short.spent, short.held] : null,
   );
+}
+
+/** What a decision may go by, one after the other. While a payment is under way no output is capped. */
+function termsOf(pots: readonly Pot[], windowsOnly: boolean): object[] {
+  const free = (of: readonly Pot[]) => Math.min(...of.map(({ limit, spent, held }) => limit - spent - held));
+  const unspent = (of: readonly Pot[]) => Math.min(...of.map(({ limit, spent }) => limit - spent));
+  const capping = (of: readonly Pot[]) => {
+    if (of.length === 0 || windowsOnly) return {};
+    const first = of.find((pot) => unspent([pot]) === unspent(of))!;
+    const by = first.kind === 'balance' ? 'balance' : first.name;
+    return { cap: { by, unspent: unspent(of) } };
+  };
+  const of = (...actions: Pot['action'][]) => pots.filter(({ action }) => actions.includes(action));
+  const [caps, cheaper, either] = [of('cap'), of('downgrade'), of('cap', 'downgrade')];
+  if (cheaper.length === 0) return [{ free: null, ...capping(caps) }];
+  return [
+    { free: free(cheaper), ...capping(caps) },
+    ...(free(cheaper) === unspent(cheaper) ? [] : [{ free: unspent(cheaper), ...capping(caps) }]),
+    ...(windowsOnly ? [] : [{ free: null, ...capping(either) }]),
+  ];
 }
 
 /** Funds with anything in them, in one order. */

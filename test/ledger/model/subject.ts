@@ -195,7 +195,7 @@ const EACH: Record<BudgetSpec['each'], Budget['each']> = {
 function termsOf({ budgets, onCrash }: Terms): LedgerTerms {
   return {
     usdPerCredit: '0.001',
-    ledger: { contentionWaitMs: 0, onCrash },
+    ledger: { contentionWaitMs: 0, wholeHoldShare: 0.05, onCrash },
     budgets: budgets.map(({ name, match, each, window, zone, limit, action }) =>
       budget(limit, {
         name,

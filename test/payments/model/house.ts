@@ -107,7 +107,7 @@ export class ServerRun {
     if (infection.sql) await inner.commit([write({ sql: infection.sql })]);
     const handle = (infection.store ?? whole)(mortal(inner, life));
     const store = Object.assign(handle, sqliteRepositories(handle));
-    const terms = { ...NO_TERMS, budgets, ledger: { contentionWaitMs: 0, onCrash } };
+    const terms = { ...NO_TERMS, budgets, ledger: { contentionWaitMs: 0, wholeHoldShare: 0.05, onCrash } };
     const ledger = await openLedger({ books: await openSqliteBooks({ store, now }), terms, now, onAlarm: () => {} });
     const payments = await openPayments({
       store,

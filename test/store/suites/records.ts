@@ -21,7 +21,16 @@ interface Made {
 function recordOf({ id, time = NOW, keyId = 'k', model = 'm', task = 'general', ...more }: Made): DecisionRecord {
   const { status = 'completed', labels = {} } = more;
   const attempt = { model, provider: 'p', upstream: 'u', ms: 1, firstPartMs: 1, failure: null, endpoint: 0 };
-  const ended = { error: null, usage: null, estimated: false, charged: 12, saved: -3, firstPartMs: 1, totalMs: 2 };
+  const ended = {
+    error: null,
+    usage: null,
+    estimated: false,
+    charged: 12,
+    saved: -3,
+    firstPartMs: 1,
+    totalMs: 2,
+    cappedBy: null,
+  };
   return {
     ...{ id, time, keyId, kind: status === 'recommended' ? 'route' : 'chat', revision: 'r', frame: 0, seed: '0f' },
     facts: facts({ task }),

@@ -52,6 +52,7 @@ const OUTCOME = fieldsOf<DecisionOutcome>()([
   'saved',
   'firstPartMs',
   'totalMs',
+  'cappedBy',
 ]);
 const ATTEMPT = fieldsOf<AttemptRecord>()([
   'model',
@@ -122,6 +123,8 @@ const packOutcome = (outcome: DecisionOutcome): readonly unknown[] => [
   outcome.saved,
   outcome.firstPartMs,
   outcome.totalMs,
+  // Left out where there is none: JSON.stringify would write a null into every record.
+  ...(outcome.cappedBy === null ? [] : [outcome.cappedBy]),
 ];
 
 const packAttempt = (attempt: AttemptRecord): FieldValues<AttemptRecord, typeof ATTEMPT> => [
@@ -200,12 +203,14 @@ function unpack<T>(values: readonly unknown[], fields: readonly (keyof T)[]): T 
 function unpackOutcome(values: readonly unknown[]): DecisionOutcome {
   const { attempts, usage, ...rest } = unpack<RawOutcome>(values, OUTCOME);
   return {
+    ...EARLIER_OUTCOME,
     ...rest,
     attempts: attempts.map((attempt) => ({ ...EARLIER_ATTEMPT, ...unpack<AttemptRecord>(attempt, ATTEMPT) })),
     usage: usage && unpack<Usage>(usage, USAGE),
   };
 }
 
+const EARLIER_OUTCOME: Pick<DecisionOutcome, 'cappedBy'> = { cappedBy: null };
 const EARLIER_ATTEMPT: Partial<AttemptRecord> = { endpoint: null, requestId: null, finishReasons: [] };
 
 /** An outcome whose attempts and usage are still lists. */

@@ -99,7 +99,7 @@ export class World {
     this.#store = new MortalStore(await openSqlite(this.#file, [idempotencyMigrations, ledgerMigrations]));
     const terms = {
       budgets: [budget(LIMIT, { each: ({ key }) => key.id, window: 'day' })],
-      ledger: { contentionWaitMs: 0, onCrash: this.#rule },
+      ledger: { contentionWaitMs: 0, wholeHoldShare: 0.05, onCrash: this.#rule },
       usdPerCredit: '0.001',
     };
     const now = () => this.#now;

@@ -1,0 +1,180 @@
+import type { StreamPart } from '../contract/parts.ts';
+import type { Microcredits } from '../core/credits.ts';
+import type { Hold } from '../ledger/hold.ts';
+import type { NextParts, ReserveBytes } from '../upstream/upstream-call.ts';
+import type { Attempt } from './attempt.ts';
+import { failureIn } from './failure.ts';
+import { mayReadOn, nextTranche, OutputBound, paidOutput, type TrancheTerms, wholeTranche } from './tranches.ts';
+
+/** The most output, in tokens by its bound, that waits for a slow reader. Beyond it the whole worst case is held, or the answer ends. */
+const AHEAD_MAX = 262_144;
+/** The longest wait of an extension for money, ms: the end of the answer ends it before. */
+const EXTENSION_WAIT_MS = 3_600_000;
+
+export interface GrowingAnswerOptions {
+  readonly hold: Pick<Hold, 'left' | 'extend'>;
+  /** Parts that were read before. */
+  readonly first: readonly StreamPart[];
+  /** Takes memory for an answer that is kept to its end; null for one that is passed on. */
+  readonly makeRoom: ReserveBytes | null;
+}
+
+/**
+ * An answer that is paid for as it is written. It is read as it comes, whatever the pace of its reader: text that waits on the
+ * way would be billed and not counted. Its hold is extended ahead of it; where that is refused, the answer ends at the edge of
+ * what is paid for, as if its cap had been there.
+ */
+export class GrowingAnswer {
+  /** The fund whose money ended the answer; null while none did. */
+  cutBy: string | null = null;
+  #isCut = false;
+  readonly #attempt: Attempt;
+  readonly #terms: TrancheTerms;
+  readonly #options: GrowingAnswerOptions;
+  readonly #bound = new OutputBound();
+  readonly #finished = new Set<number>();
+  readonly #over = new AbortController();
+  #ahead: StreamPart[] = [];
+  #aheadTokens = 0;
+  #isExtending = false;
+  #isEnded = false;
+  /** Resolves the wait of the reader, or that of the upstream for its reader. */
+  #arrival: PromiseWithResolvers<void> | null = null;
+  #room: PromiseWithResolvers<void> | null = null;
+  #refusedBy: string | null = null;
+
+  constructor(attempt: Attempt, terms: TrancheTerms, options: GrowingAnswerOptions) {
+    this.#attempt = attempt;
+    this.#terms = terms;
+    this.#options = options;
+    this.#note(options.first);
+    void this.#readAhead();
+  }
+
+  /** As of an upstream's call. */
+  read(): NextParts {
+    if (this.#ahead.length > 0) {
+      const batch = this.#ahead;
+      this.#ahead = [];
+      this.#aheadTokens = 0;
+      this.#room?.resolve();
+      return batch;
+    }
+    if (this.#isEnded) return null;
+    this.#arrival ??= Promise.withResolvers();
+    return this.#arrival.promise;
+  }
+
+  /** As of an attempt. */
+  completed(): ReturnType<Attempt['completed']> {
+    return this.#isCut ? this.#attempt.cutShort(this.#terms.margin) : this.#attempt.completed();
+  }
+
+  /** Ends its wait for money, with the settlement. A service that billed more than was held has broken its declaration. */
+  settled(overrun: Microcredits): void {
+    this.#over.abort();
+    this.#room?.resolve();
+    if (overrun > 0) this.#attempt.health.recordBroken(this.#terms.declared);
+  }
+
+  async #readAhead(): Promise<void> {
+    while (!this.#isEnded) {
+      if (!this.#isPaid()) return this.#cut();
+      this.#extendInTime();
+      if (this.#aheadTokens > AHEAD_MAX && !(await this.#waitForReader())) return this.#cut();
+      const batch = this.#attempt.read();
+      if (batch instanceof Promise) await batch;
+      else if (batch === null) this.#end();
+      else this.#pass(batch);
+    }
+  }
+
+  #pass(batch: readonly StreamPart[]): void {
+    const before = this.#bound.tokens;
+    this.#note(batch);
+    const bytes = Math.max(0, this.#bound.tokens - before);
+    const { makeRoom } = this.#options;
+    if (makeRoom && !makeRoom(bytes)) {
+      this.#end();
+      return;
+    }
+    this.#ahead.push(...batch);
+    this.#aheadTokens += bytes;
+    if (failureIn(batch)) this.#end();
+    else this.#wake();
+  }
+
+  #note(parts: readonly StreamPart[]): void {
+    this.#bound.add(parts);
+    for (const part of parts) if (part.type === 'finish') this.#finished.add(part.choice);
+  }
+
+  #isPaid(): boolean {
+    const terms = this.#terms;
+    const { hold } = this.#options;
+    if (this.#finished.size >= terms.choices) return true;
+    const paid = paidOutput(terms, hold.left);
+    this.#attempt.outputPaid = paid;
+    return mayReadOn(terms, paid, this.#bound.tokens);
+  }
+
+  #extendInTime(): void {
+    const terms = this.#terms;
+    const { hold } = this.#options;
+    if (this.#isExtending || this.#finished.size >= terms.choices) return;
+    const next = nextTranche(terms, hold.left, this.#bound.tokens);
+    if (next) void this.#extend(next);
+  }
+
+  /** Returns whether the extension was granted. */
+  async #extend(amounts: readonly [number, ...number[]]): Promise<boolean> {
+    const { hold } = this.#options;
+    this.#isExtending = true;
+    try {
+      const refused = await hold.extend(amounts, { waitMs: EXTENSION_WAIT_MS, signal: this.#over.signal });
+      if (refused && refused !== 'closed')
+        this.#refusedBy = refused.fund.title.kind === 'balance' ? 'balance' : refused.fund.title.name;
+      // What was refused for good is not asked for again.
+      this.#isExtending = refused !== null;
+      return refused === null;
+    } catch {
+      // What cannot be stored must not be spent.
+      return false;
+    }
+  }
+
+  /** Lets a slow reader catch up, with the whole worst case held: what the upstream writes meanwhile cannot be counted. */
+  async #waitForReader(): Promise<boolean> {
+    const terms = this.#terms;
+    const { hold } = this.#options;
+    const missing = wholeTranche(terms) - hold.left;
+    if (missing > 0 && (this.#isExtending || !(await this.#extend([missing])))) return false;
+    if (this.#aheadTokens <= AHEAD_MAX || this.#over.signal.aborted) return true;
+    this.#room = Promise.withResolvers();
+    await this.#room.promise;
+    return true;
+  }
+
+  /** Ends the answer in good order at the edge of what is paid for. */
+  #cut(): void {
+    this.#isCut = true;
+    this.cutBy = this.#refusedBy;
+    this.#attempt.call.abort();
+    for (let choice = 0; choice < this.#terms.choices; choice++) {
+      if (this.#finished.has(choice)) continue;
+      this.#ahead.push({ type: 'finish', choice, reason: 'length', raw: 'length' });
+    }
+    this.#end();
+  }
+
+  #end(): void {
+    this.#isEnded = true;
+    this.#over.abort();
+    this.#wake();
+  }
+
+  #wake(): void {
+    this.#arrival?.resolve();
+    this.#arrival = null;
+  }
+}

@@ -1,0 +1,57 @@
+import type { Decision } from '../core/decision.ts';
+import type { Endpoint, PolicySnapshot } from '../core/snapshot.ts';
+import type { FirstTranche } from '../ledger/reservation-request.ts';
+import { expectedOutput, inputBound, usefulOutput } from '../routing/estimate.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import type { RankedEndpoint } from './plan.ts';
+import { firstTranche, leastTranche, marginOf, type TrancheTerms } from './tranches.ts';
+
+/** A request that was decided, and what it was decided under. */
+export interface DecidedWay {
+  readonly runtime: Pick<Runtime, 'snapshot' | 'health'>;
+  readonly decision: Pick<Decision, 'facts' | 'readings'>;
+}
+
+/** What an endpoint bills of an answer that is aborted. */
+const billingOf = ({ providers }: PolicySnapshot, { afterAbort, provider }: Endpoint) =>
+  afterAbort ?? providers.get(provider)!.afterAbort;
+
+/**
+ * Returns the terms on which an answer of an endpoint may be paid for as it is written; null where its whole worst case must be
+ * held: its service may bill an aborted answer whole, or writes what cannot be counted.
+ */
+export function trancheTerms({ runtime, decision }: DecidedWay, { ranked, at }: RankedEndpoint): TrancheTerms | null {
+  const { snapshot, health } = runtime;
+  const model = snapshot.models[ranked.model]!;
+  const endpoint = model.endpoints[at]!;
+  const billing = billingOf(snapshot, endpoint);
+  if (billing.bills !== 'stops' || health[ranked.model]![at]!.hasBroken(billing)) return null;
+  const { facts, readings } = decision;
+  const inputMax = inputBound(model, facts);
+  // Hidden reasoning is billed and not shown.
+  if (inputMax === null || model.reasoningTokens > 0 || model.reasoningByTask.some((tokens) => tokens > 0)) return null;
+  return {
+    declared: billing,
+    price: endpoint.price,
+    inputMax,
+    choices: facts.choices,
+    outputMax: ranked.outputCap * facts.choices,
+    useful: usefulOutput(model, facts, snapshot.tasks[snapshot.taskIndex.get(facts.task) ?? 0]!) * facts.choices,
+    expected: Math.ceil(expectedOutput(facts, snapshot, readings)) * facts.choices,
+    margin: marginOf(billing, readings.tokensPerSecond[model.firstSlot + at]! * facts.choices),
+  };
+}
+
+/** Returns the first tranche of a decision's choice; null where its whole worst case must be held. */
+export function firstTrancheOf(way: DecidedWay & { readonly decision: Decision }): FirstTranche | null {
+  const [ranked] = way.decision.ranked;
+  const terms = trancheTerms(way, { ranked, at: ranked.endpoints[0]! });
+  if (!terms) return null;
+  return { wanted: firstTranche(terms), least: leastTranche(terms) };
+}
+
+/** Whether an endpoint of the choice declares that it stops, which is cheap to know. */
+export function mayGrow({ models, providers }: PolicySnapshot, { ranked: [choice] }: Decision): boolean {
+  const { afterAbort, provider } = models[choice.model]!.endpoints[choice.endpoints[0]!]!;
+  return (afterAbort ?? providers.get(provider)!.afterAbort).bills === 'stops';
+}

@@ -1,0 +1,179 @@
+import { afterEach, describe, expect, test } from 'bun:test';
+import { closedBooks, entriesOf } from '../money/books.ts';
+import { type Answer, answerOf, eventsOf, waitFor } from '../support/answers.ts';
+import {
+  type MeteredService,
+  PROMPT_TOKENS,
+  type ServiceAnswer,
+  type ServiceBill,
+  startMeteredService,
+} from '../support/metered-service.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+
+/** Answers whose money is set aside as they are written. Prices are 1 and 4 thousandths of a Credit a token. */
+interface Stand {
+  readonly box: Signalbox;
+  readonly service: MeteredService;
+  ask(more?: object): Promise<Response>;
+  stop(): Promise<void>;
+}
+
+const STOPS = '{ bills: stops, margin_tokens: 20, margin_ms: 20 }';
+const running: Stand[] = [];
+afterEach(async () => {
+  for (const stand of running.splice(0)) await stand.stop();
+});
+
+async function start(options: {
+  readonly credits: number;
+  readonly answer: ServiceAnswer | ((nth: number) => ServiceAnswer);
+  readonly afterAbort?: string;
+  readonly bills?: 'stops' | 'whole';
+  readonly onExhausted?: string;
+  readonly waitMs?: number;
+}): Promise<Stand> {
+  const { credits, answer, afterAbort = STOPS, bills = 'stops', onExhausted = 'downgrade', waitMs = 0 } = options;
+  const service = startMeteredService(bills, typeof answer === 'function' ? answer : () => answer);
+  const policy = testPolicy(
+    { up: service.url },
+    { m: { endpoints: ['up'] } },
+    `budgets: [{ name: purse, limit_credits: ${credits}, window: total, on_exhausted: ${onExhausted} }]
+ledger: { contention_wait_ms: ${waitMs} }
+`,
+  )
+    .replace('passthrough: [verbosity]', `passthrough: [verbosity], after_abort: ${afterAbort}`)
+    .replace('expected_output_tokens: 400', 'expected_output_tokens: 100');
+  const box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+  const stand: Stand = {
+    box,
+    service,
+    ask: (more = {}) =>
+      box.post('/v1/chat/completions', {
+        model: 'm',
+        messages: [{ role: 'user', content: 'Say hello.' }],
+        max_tokens: 800,
+        stream: true,
+        ...more,
+      }),
+    async stop() {
+      await box.stop();
+      await service.stop();
+    },
+  };
+  running.push(stand);
+  return stand;
+}
+
+const costOf = ({ billed }: ServiceBill): number => PROMPT_TOKENS + 4 * billed;
+const billed = ({ service }: Stand): number => service.bills.reduce((sum, bill) => sum + costOf(bill), 0);
+const textOf = (chunks: readonly Answer[]): string =>
+  chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('');
+const endOf = (chunks: readonly Answer[]) => chunks.flatMap(({ choices }) => choices[0]?.finish_reason ?? []);
+const raises = ({ box }: Stand) => entriesOf(box.data).filter(({ kind }) => kind === 'raise').length;
+
+describe('a stream of a service that stops when it is aborted', () => {
+  test('is held by its usual length, and its hold grows with it', async () => {
+    const stand = await start({ credits: 4, answer: { tokens: 600, atOnce: 5, reports: 'each' } });
+    const { chunks, done } = await eventsOf(await stand.ask());
+    expect([done, endOf(chunks)]).toEqual([true, ['stop']]);
+    expect(textOf(chunks)).toHaveLength(4 * 600);
+    expect(chunks.at(-1)!.platform).toMatchObject({
+      credits_consumed: (PROMPT_TOKENS + 4 * 600) / 1000,
+      estimated: false,
+    });
+    const [reserve] = entriesOf(stand.box.data);
+    // The prompt’s bound, the usual 100 tokens, and twice the margin: 20 tokens, and 20 ms at twice 100 a second.
+    expect(reserve).toMatchObject({ kind: 'reserve', amount: (42 + 4 * (100 + 2 * 24)) * 1000 });
+    expect(raises(stand)).toBeGreaterThan(3);
+    expect((await closedBooks(stand.box.data)).faults).toEqual([]);
+  });
+
+  test('takes one hold and no more where the worst case is a small part of the budget', async () => {
+    const stand = await start({ credits: 100, answer: { tokens: 60, atOnce: 5, reports: 'each' } });
+    await eventsOf(await stand.ask());
+    expect(entriesOf(stand.box.data)[0]).toMatchObject({ amount: (42 + 4 * 800) * 1000 });
+    expect(raises(stand)).toBe(0);
+  });
+
+  test('ends in good order at the edge of what is paid for, and the service never bills above the budget', async () => {
+    const answer = { tokens: 800, atOnce: 4, reports: 'each', afterAbort: 20 } as const;
+    const stand = await start({ credits: 3.3, answer });
+    const all = await Promise.all([stand.ask(), stand.ask(), stand.ask()].map(async (one) => eventsOf(await one)));
+    await waitFor(() => stand.service.bills.every(({ isOver }) => isOver));
+    expect(all.map(({ done }) => done)).toEqual([true, true, true]);
+    const ends = all.map(({ chunks }) => endOf(chunks));
+    expect(ends).toEqual([['length'], ['length'], ['length']]);
+    expect(stand.service.bills.map(({ isAborted }) => isAborted)).toEqual([true, true, true]);
+    expect(billed(stand)).toBeLessThanOrEqual(3_300);
+    const books = await closedBooks(stand.box.data);
+    expect(books.faults).toEqual([]);
+    // What the service billed is charged, and nearly all of the budget is of use.
+    expect(books.funds[0]!.spent).toBeGreaterThanOrEqual(billed(stand) * 1000);
+    expect(billed(stand)).toBeGreaterThan(0.8 * 3_300);
+  });
+
+  test('is counted by its bytes where the service reports its usage at the end', async () => {
+    const stand = await start({ credits: 3.3, answer: { tokens: 800, atOnce: 4, reports: 'last', afterAbort: 20 } });
+    const { chunks } = await eventsOf(await stand.ask());
+    await waitFor(() => stand.service.bills.every(({ isOver }) => isOver));
+    expect(endOf(chunks)).toEqual(['stop']);
+    expect(chunks.at(-1)!.platform).toMatchObject({ credits_consumed: (PROMPT_TOKENS + 4 * 800) / 1000 });
+    expect(billed(stand)).toBeLessThanOrEqual(3_300);
+  });
+
+  test('is held whole under a budget that rejects', async () => {
+    const stand = await start({
+      credits: 4,
+      answer: { tokens: 60, atOnce: 5, reports: 'each' },
+      onExhausted: 'reject',
+    });
+    await eventsOf(await stand.ask());
+    expect(entriesOf(stand.box.data)[0]).toMatchObject({ amount: (42 + 4 * 800) * 1000 });
+  });
+});
+
+describe('a service that bills aborted answers whole, or does not say', () => {
+  for (const afterAbort of ['{ bills: whole }', '{ bills: unknown }'])
+    test(`gets the worst case of the cap that is sent: ${afterAbort}`, async () => {
+      const stand = await start({ credits: 4, answer: { tokens: 60, atOnce: 5, reports: 'each' }, afterAbort });
+      await eventsOf(await stand.ask());
+      expect(entriesOf(stand.box.data)[0]).toMatchObject({ amount: (42 + 4 * 800) * 1000 });
+    });
+});
+
+describe('a service that breaks its declaration', () => {
+  test('is paid by the operator for the excess, and counts as billing the whole from then on', async () => {
+    const answer = { tokens: 60, atOnce: 3, reports: 'last', hidden: 30 } as const;
+    const stand = await start({ credits: 3.5, answer });
+    await eventsOf(await stand.ask({ max_tokens: 820 }));
+    const books = await closedBooks(stand.box.data);
+    expect(books.faults).toEqual([]);
+    expect(books.funds[0]!.spent).toBeLessThanOrEqual(3_500_000);
+    expect(books.entries.map(({ kind }) => kind)).toContain('overrun');
+    expect(books.entries[0]).toMatchObject({ amount: (42 + 4 * (100 + 2 * 24)) * 1000 });
+    await waitFor(() => stand.box.lines.some((line) => line.includes('billed more than was reserved')));
+    await eventsOf(await stand.ask({ max_tokens: 400 }));
+    const reserves = entriesOf(stand.box.data).filter(({ kind }) => kind === 'reserve');
+    expect(reserves[1]).toMatchObject({ amount: (42 + 4 * 400) * 1000 });
+  });
+});
+
+describe('a JSON request', () => {
+  test('above its share of the budget is streamed upstream, assembled, and held in tranches', async () => {
+    const stand = await start({ credits: 4, answer: { tokens: 600, atOnce: 5, reports: 'each' } });
+    const answer = await answerOf(await stand.ask({ stream: false }));
+    expect(answer.choices[0]!.message.content).toHaveLength(4 * 600);
+    expect(answer.choices[0]!.finish_reason).toBe('stop');
+    expect(answer.platform.credits_consumed).toBe((PROMPT_TOKENS + 4 * 600) / 1000);
+    expect(stand.service.bills[0]).toMatchObject({ isStream: true });
+    expect(raises(stand)).toBeGreaterThan(3);
+  });
+
+  test('within its share stays one JSON call under its worst case', async () => {
+    const stand = await start({ credits: 100, answer: { tokens: 60, atOnce: 5, reports: 'each' } });
+    await answerOf(await stand.ask({ stream: false }));
+    expect(stand.service.bills[0]).toMatchObject({ isStream: false });
+    expect(entriesOf(stand.box.data)[0]).toMatchObject({ amount: (42 + 4 * 800) * 1000 });
+  });
+});

@@ -1,0 +1,119 @@
+import type { AbortBilling } from '../../src/core/abort-billing.ts';
+
+/** What a service writes for one request, and bills of it. */
+export interface ServiceAnswer {
+  /** Tokens of the whole answer; its cap cuts it. */
+  readonly tokens: number;
+  /** Tokens written at once, every 10 ms. */
+  readonly atOnce: number;
+  /** Whether each chunk brings the usage so far, as some services do; otherwise the last one does. */
+  readonly reports: 'each' | 'last';
+  /** Bills hidden output beside each chunk, which it shows nobody: it breaks its declaration. */
+  readonly hidden?: number;
+  /** Tokens billed after an abort beyond those that were written. */
+  readonly afterAbort?: number;
+}
+
+/** One answer as the service billed it. */
+export interface ServiceBill {
+  readonly model: string;
+  readonly isStream: boolean;
+  readonly cap: number;
+  written: number;
+  billed: number;
+  isAborted: boolean;
+  isOver: boolean;
+}
+
+export interface MeteredService {
+  readonly url: string;
+  readonly bills: readonly ServiceBill[];
+  stop(): Promise<void>;
+}
+
+/** Tokens of each prompt. */
+export const PROMPT_TOKENS = 40;
+const TICK_MS = 10;
+const TEXT = ' tok';
+
+/** A service in OpenAI's dialect that knows what it bills: `bills` tells what it does with an answer that is aborted. */
+export function startMeteredService(
+  bills: AbortBilling['bills'],
+  answerTo: (nth: number) => ServiceAnswer,
+): MeteredService {
+  const all: ServiceBill[] = [];
+  const encoder = new TextEncoder();
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    idleTimeout: 0,
+    development: false,
+    async fetch(request) {
+      const body = (await request.json()) as { model: string; stream?: boolean; max_tokens: number };
+      const answer = answerTo(all.length);
+      const isStream = body.stream === true;
+      const cap = body.max_tokens;
+      const bill: ServiceBill = {
+        model: body.model,
+        isStream,
+        cap,
+        written: 0,
+        billed: 0,
+        isAborted: false,
+        isOver: false,
+      };
+      all.push(bill);
+      const total = Math.min(answer.tokens, bill.cap);
+      const usage = () => ({
+        prompt_tokens: PROMPT_TOKENS,
+        completion_tokens: bill.billed,
+        total_tokens: PROMPT_TOKENS + bill.billed,
+      });
+      const isCut = answer.tokens > bill.cap;
+      const write = (tokens: number) => {
+        bill.written += tokens;
+        bill.billed = Math.min(bill.cap, bill.billed + tokens + (answer.hidden ?? 0));
+      };
+      if (!isStream) {
+        write(total);
+        bill.isOver = true;
+        const message = { role: 'assistant', content: TEXT.repeat(total) };
+        const choices = [{ index: 0, message, finish_reason: isCut ? 'length' : 'stop' }];
+        return Response.json({ id: 'x', object: 'chat.completion', model: body.model, choices, usage: usage() });
+      }
+      let timer: ReturnType<typeof setInterval> | undefined;
+      const leave = () => {
+        if (bill.isOver) return;
+        clearInterval(timer);
+        bill.isOver = true;
+        bill.isAborted = true;
+        if (bills === 'whole') bill.billed = total;
+        else bill.billed = Math.min(total, bill.billed + (answer.afterAbort ?? 0));
+      };
+      request.signal.addEventListener('abort', leave);
+      const stream = new ReadableStream({
+        start(out) {
+          const send = (event: object) =>
+            out.enqueue(encoder.encode(`data: ${JSON.stringify({ id: 'x', model: body.model, ...event })}\n\n`));
+          timer = setInterval(() => {
+            const tokens = Math.min(answer.atOnce, total - bill.written);
+            if (tokens > 0) {
+              write(tokens);
+              const choices = [{ index: 0, delta: { content: TEXT.repeat(tokens) }, finish_reason: null }];
+              return send({ choices, ...(answer.reports === 'each' && { usage: usage() }) });
+            }
+            clearInterval(timer);
+            bill.isOver = true;
+            send({ choices: [{ index: 0, delta: {}, finish_reason: isCut ? 'length' : 'stop' }] });
+            send({ choices: [], usage: usage() });
+            out.enqueue(encoder.encode('data: [DONE]\n\n'));
+            out.close();
+          }, TICK_MS);
+        },
+        cancel: leave,
+      });
+      return new Response(stream, { headers: { 'content-type': 'text/event-stream' } });
+    },
+  });
+  return { url: `http://127.0.0.1:${server.port}/v1`, bills: all, stop: () => server.stop(true) };
+}
