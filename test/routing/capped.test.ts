@@ -119,7 +119,13 @@ test('an attempt is asked for no more than its hold pays, and for no less than i
 
 test('a request whose worst cases fit is decided as without the fund; else the same model is capped, or one that can be paid', () => {
   const counts = { same: 0, capped: 0, other: 0, refused: 0 };
-  const law = fc.property(purses, ({ snapshot, facts, amount }) => {
+  const law = fc.property(purses, fc.boolean(), ({ snapshot, facts, amount: some }, paysAll) => {
+    const useful = snapshot.models.flatMap((model) =>
+      model.endpoints.map((_, at) =>
+        costOf(model, at, facts, usefulOf(model, facts, snapshot, outputCap(model, facts))),
+      ),
+    );
+    const amount = paysAll ? Math.max(some, ...useful) : some;
     const free = outcomeOf(snapshot, facts);
     if (isRefusal(free)) return;
     const capped = outcomeOf(snapshot, cappedAt(facts, amount));
