@@ -294,16 +294,11 @@ export class Exchange implements AnswerSource {
   /** Notes a failed attempt and posts its usage as far as it is known. */
   #giveUp(running: Attempt, failure: ProviderFailure): void {
     const { model, endpoint, meter, call } = running;
-    this.#note(running, failure);
-    const { requestId, sent } = call;
-    const { provider, upstream } = endpoint;
-    this.#failed.push({ model: model.id, provider, upstream, failure, requestId, sent });
+    this.#failed.push(this.#note(running, failure));
     const measured = failedUsage(meter, running.expected);
     if (measured) {
-      const { funded, requestContext } = this.#context;
-      requestContext?.addFailedUsage(measured.usage);
-      const charged = funded.hold.post(entryLine(model, endpoint, measured));
-      if (charged > 0) this.#billed = true;
+      this.#context.requestContext?.addFailedUsage(measured.usage);
+      if (this.#context.funded.hold.post(entryLine(model, endpoint, measured)) > 0) this.#billed = true;
     }
     call.abort();
     this.#context.answerBytes.leave();
@@ -335,7 +330,7 @@ export class Exchange implements AnswerSource {
     this.#isConfirmed = true;
   }
 
-  #note(running: Attempt, failure: ProviderFailure): void {
+  #note(running: Attempt, failure: ProviderFailure): FailedAttempt {
     const { model, endpoint, meter } = running;
     const { requestId, sent } = running.call;
     this.#attempts.push(running.failed(failure));
@@ -343,21 +338,25 @@ export class Exchange implements AnswerSource {
     if (!isUnsayable(failure, sent)) this.#asked.add(endpoint.provider);
     const hasBegun = meter.firstContentAt !== null;
     const { provider, upstream } = endpoint;
-    this.#context.onFailure({ model: model.id, provider, upstream, failure, requestId, sent, hasBegun });
+    const failed = { model: model.id, provider, upstream, failure, requestId, sent };
+    this.#context.onFailure({ ...failed, hasBegun });
+    return failed;
   }
 
   /** The one end: posts the last attempt, releases the rest, and writes the record with it. */
   #settle(status: DecisionOutcome['status'], running: Attempt | null, measured: MeasuredUsage | null): void {
     const { funded, requestContext, onEnd } = this.#context;
-    const { hold } = funded;
     requestContext?.step('settle');
     const line = running && measured ? entryLine(running.model, running.endpoint, measured) : null;
     clearTimeout(this.#timer);
-    hold.settle(line, ({ charged, overrun }) => {
-      this.#growing?.settled(overrun);
-      return this.#close(status, running, measured, charged);
-    });
-    onEnd();
+    try {
+      funded.hold.settle(line, ({ charged, overrun }) => {
+        this.#growing?.settled(overrun);
+        return this.#close(status, running, measured, charged);
+      });
+    } finally {
+      onEnd();
+    }
   }
 
   /** Makes the receipt of what was charged, in microcredits, and the record of how it came to it. */

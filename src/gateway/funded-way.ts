@@ -1,7 +1,8 @@
 import { worstCase } from '../routing/estimate.ts';
 import { StoreError } from '../store/store.ts';
-import { roomyWay, trancheTerms } from './growth.ts';
-import { type FundedDecision, raisedWay } from './payable-way.ts';
+import type { FundedHold } from './funding.ts';
+import { type DecidedWay, roomyWay, trancheTerms } from './growth.ts';
+import { raisedWay } from './payable-way.ts';
 import type { RankedEndpoint } from './plan.ts';
 import { leastTranche, type TrancheTerms } from './tranches.ts';
 
@@ -13,7 +14,10 @@ export interface FundedWay {
 }
 
 /** Returns an endpoint with its money, after raising the hold where it lacks some; null where that is not possible. */
-export function fundedWay(context: FundedDecision, way: RankedEndpoint): FundedWay | Promise<FundedWay | null> {
+export function fundedWay(
+  context: DecidedWay & Parameters<typeof raisedWay>[0] & { readonly funded: FundedHold },
+  way: RankedEndpoint,
+): FundedWay | Promise<FundedWay | null> {
   const { hold } = context.funded;
   const { ranked, at } = way;
   const roomy = hold.grows ? roomyWay(context, way) : way;

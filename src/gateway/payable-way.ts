@@ -2,16 +2,16 @@ import type { Microcredits } from '../core/credits.ts';
 import type { Decision } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { Hold } from '../ledger/hold.ts';
 import { capWithin, taskOf, usefulCase, worstCase } from '../routing/estimate.ts';
 import { StoreError } from '../store/store.ts';
-import type { FundedHold } from './funding.ts';
-import type { DecidedWay } from './growth.ts';
 import type { RankedEndpoint } from './plan.ts';
 
 /** A decision whose money is set aside. */
-export interface FundedDecision extends DecidedWay {
-  readonly decision: Pick<Decision, 'facts' | 'readings' | 'ranked'>;
-  readonly funded: FundedHold;
+interface FundedDecision {
+  readonly decision: Pick<Decision, 'facts' | 'ranked'>;
+  readonly funded: { readonly hold: Pick<Hold, 'left' | 'reserved' | 'grows' | 'raise'> };
+  readonly runtime: { readonly snapshot: PolicySnapshot };
 }
 
 /**

@@ -206,7 +206,8 @@ export class ReservationHold implements Links<ReservationHold> {
 
   /**
    * Posts the last attempt, releases the rest, and writes in the same commit what `also` returns for the settlement. The first
-   * call wins: later ones write nothing and return the same settlement. Never throws; durable within milliseconds.
+   * call wins: later ones write nothing and return the same settlement. Throws only what `also` throws, with the money booked
+   * nevertheless; durable within milliseconds.
    *
    * @param line the last attempt; null if none is to be charged
    */
@@ -221,16 +222,17 @@ export class ReservationHold implements Links<ReservationHold> {
     const { openSettlement } = this.#tools;
     const ops: LedgerOp[] = [op];
     openSettlement.ops = ops;
-    let writes: readonly Write[];
+    let writes: readonly Write[] = [];
     try {
       writes = also(settlement);
     } finally {
+      // A request whose record cannot be made must not hold its money for good.
       openSettlement.ops = null;
+      this.#tools.books.append(ops, writes);
+      this.#tools.notifier.look(this.funds);
+      if (line) this.#judge(step, line);
+      this.#tools.closed(this);
     }
-    this.#tools.books.append(ops, writes);
-    this.#tools.notifier.look(this.funds);
-    if (line) this.#judge(step, line);
-    this.#tools.closed(this);
     return settlement;
   }
 

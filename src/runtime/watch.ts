@@ -9,6 +9,8 @@ const QUIET_MS = 100;
 const PATIENCE_MS = 500;
 /** Interval of polls, which find changes that the file system sends no events for, ms. */
 const POLL_MS = 2_000;
+/** The same where the folder's parent is not watched: an edit is in force within a second. */
+const POLL_BLIND_MS = 500;
 
 export interface WatchOptions {
   readonly folder: string;
@@ -55,7 +57,7 @@ export function watchPolicies({ folder, busyFolder, more, onFirstEvent: onStir, 
     if (!closed && (afterEvent || changed)) onEdit();
   }
 
-  const poll = setInterval(() => timer ?? void look(false), POLL_MS);
+  const poll = setInterval(() => timer ?? void look(false), net.isBlindAbove ? POLL_BLIND_MS : POLL_MS);
   void look(false);
   return {
     close(): void {
@@ -108,13 +110,23 @@ class DirectoryWatches {
     this.#watched.clear();
   }
 
+  /** Whether a parent is busy, and so not watched: each write there would be an event, which wakes a thread. */
+  get isBlindAbove(): boolean {
+    return this.#own().some((path) => this.#isBusy(dirname(path)));
+  }
+
   #near(): string[] {
+    const own = this.#own();
+    return [...own, ...own.map((path) => dirname(path)).filter((path) => !this.#isBusy(path))];
+  }
+
+  #own(): string[] {
     const real = realOf(this.#folder);
-    const own = real === null ? [this.#folder] : [this.#folder, real];
-    // Each write there would be an event, which wakes a thread.
-    const busy = this.#busyFolder === null ? null : inodeOf(this.#busyFolder);
-    const above = own.map((path) => dirname(path)).filter((path) => inodeOf(path) !== busy);
-    return [...own, ...above];
+    return real === null ? [this.#folder] : [this.#folder, real];
+  }
+
+  #isBusy(path: string): boolean {
+    return this.#busyFolder !== null && inodeOf(path) === inodeOf(this.#busyFolder);
   }
 
   #watch(wanted: ReadonlySet<string>): void {

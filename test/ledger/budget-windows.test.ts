@@ -4,7 +4,7 @@ import { idAt } from '../../src/core/id.ts';
 import { countAnew } from '../../src/ledger/count.ts';
 import { BudgetFund } from '../../src/ledger/drawn-fund.ts';
 import { BudgetWindows } from '../../src/ledger/funds.ts';
-import { QUARTER_MS, quarterOf, windowAt } from '../../src/ledger/rules/window.ts';
+import { QUARTER_MS, quarterOf, type Window, windowAt } from '../../src/ledger/rules/window.ts';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { findingsOf } from './audit-support.ts';
 import { ledgerTest } from './books-test.ts';
@@ -49,6 +49,37 @@ describe('the alerts of a fund', () => {
 });
 
 describe('the windows of a budget', () => {
+  // The incident: a window was moved on by its own length, from its last end, and drifted away from the calendar.
+  test('follow from the calendar and the present moment alone, however long nobody looked', () => {
+    const law = (present: (windows: BudgetWindows, now: number, before: Window) => Window) =>
+      fc.property(
+        fc.constantFrom(...(['day', 'week', 'month', 'total'] as const)),
+        fc.constantFrom('UTC', 'Europe/Berlin', 'Africa/Cairo'),
+        fc.array(fc.integer({ min: -DAY_MS, max: 70 * DAY_MS }), { minLength: 1, maxLength: 12 }),
+        (window, timeZone, jumps) => {
+          let now = NOON;
+          let before = windowAt(window, timeZone, now);
+          const windows = new BudgetWindows(budget(100, { window, timeZone }), before, new Map());
+          for (const jump of jumps) {
+            // A clock that goes back reopens no window.
+            now = Math.max(now, now + jump);
+            before = present(windows, now, before);
+            expect(before).toEqual(windowAt(window, timeZone, now));
+            expect(windows.fundAt('', now)?.title).toMatchObject(before);
+          }
+        },
+      );
+    fc.assert(
+      law((windows, now) => windows.windowAt(now)),
+      { numRuns: 200 },
+    );
+    const drifting = law((windows, now, { starts, ends }) => {
+      windows.windowAt(now);
+      return now < ends ? { starts, ends } : { starts: ends, ends: ends + (ends - starts) };
+    });
+    expect(() => fc.assert(drifting, { numRuns: 200 })).toThrow();
+  });
+
   test('are the present one and the one before; older ones take no draws', () => {
     const daily = budget(100, { window: 'day' });
     const windows = new BudgetWindows(daily, windowAt('day', 'UTC', NOON), new Map());

@@ -4,7 +4,7 @@ import { write } from '../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { flaky, tempFolder } from '../store/support.ts';
 import { ledgerTest } from './books-test.ts';
-import { caller, held, journal, line, NOON, open, order } from './support.ts';
+import { budget, caller, held, journal, line, NOON, open, order, terms } from './support.ts';
 
 describe('reserve', () => {
   ledgerTest('is on the disk, for any other reader, before it resolves', async (folder) => {
@@ -42,6 +42,19 @@ describe('reserve', () => {
 });
 
 describe('settle', () => {
+  ledgerTest('frees the money once, though the record of the request cannot be made', async (folder) => {
+    const { ledger } = await folder.open({ terms: terms(budget(1_000)) });
+    const hold = await held(ledger, order(500));
+    const record = () => {
+      throw new Error('no record');
+    };
+    expect(() => hold.settle(line(120), record)).toThrow('no record');
+    expect(await ledger.status()).toMatchObject({ open: 0, held: 0, funds: [{ spent: 120, held: 0 }] });
+    expect(hold.settle(line(300), record)).toEqual({ charged: 120, overrun: 0 });
+    expect((await ledger.status()).charged).toBe(120);
+    await folder.prove();
+  });
+
   ledgerTest('posts what was used, releases the rest, and writes what rides along with it', async (folder) => {
     const { ledger, store } = await folder.open();
     await store.commit([write({ sql: 'CREATE TABLE side (x INTEGER)' })]);

@@ -43,7 +43,6 @@ test('a start loads few packages: those for tracing, metrics, tokens, formatting
     'swagger-ui-dist/favicon-32x32.png',
     'swagger-ui-dist/swagger-ui-bundle.js',
     'swagger-ui-dist/swagger-ui.css',
-    'yaml',
   ]);
 });
 

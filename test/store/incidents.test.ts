@@ -142,6 +142,35 @@ overBooks({
     await books.apply([holdOf(id, [fund], 40), postOf(id, 1, -50), settleOf(id, null)]);
     expect(figures(books, fund)).toEqual([[200, 0]]);
   },
+  '14: a settlement whose write fails is dropped, and its money held for good or never counted': async (box) => {
+    const { books, fails } = box;
+    const fund = fundOf(100);
+    const ids = [nextId(), nextId(), nextId()];
+    for (const id of ids) await applied(books, holdOf(id, [fund], 30));
+    fails(true);
+    books.append([settleOf(ids[0]!, 10)]);
+    books.append([postOf(ids[1]!, 1, 20), settleOf(ids[1]!, null)]);
+    books.append([expireOf(ids[2]!, 'charge')]);
+    // A new hold is refused instead: nothing is promised that cannot be written.
+    await expect(applied(books, holdOf(nextId(), [fund], 5))).rejects.toThrow();
+    expect(figures(books, fund)).toEqual([[60, 0]]);
+    fails(false);
+    expect(await books.written()).toBe(true);
+    const again = await box.reopened();
+    expect([await again.charged(), again.open().count, again.orphans]).toEqual([60, 0, []]);
+  },
+  '15: a retried settlement, or one that comes behind an expiry, is counted twice': async ({ books }) => {
+    const fund = fundOf(100);
+    const [settled, expired] = [nextId(), nextId()];
+    await books.apply([holdOf(settled, [fund], 40), holdOf(expired, [fund], 40)]);
+    for (let turn = 0; turn < 3; turn++) {
+      expect(await applied(books, settleOf(settled, 25 + turn))).toEqual(charged(25));
+      expect(await applied(books, expireOf(expired, 'release'))).toEqual(charged(0));
+      expect(await applied(books, settleOf(expired, 40))).toEqual(charged(0));
+      books.append([postOf(settled, 7 + turn, 10), settleOf(expired, 40)]);
+    }
+    expect(figures(books, fund)).toEqual([[25, 0]]);
+  },
   '13: a changed limit holds only for those who know of it': async ({ books }) => {
     const fund = fundOf(100);
     await applied(books, holdOf(nextId(), [fund], 10));

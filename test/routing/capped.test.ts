@@ -1,0 +1,165 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { Facts } from '../../src/core/facts.ts';
+import { costBound } from '../../src/core/price.ts';
+import type { Model, PolicySnapshot } from '../../src/core/snapshot.ts';
+import { raisedWay } from '../../src/gateway/payable-way.ts';
+import { isRefusal } from '../../src/routing/decide.ts';
+import { inputBound, outputCap, taskOf, usefulOutput, withinFunds } from '../../src/routing/estimate.ts';
+import { tries } from '../deep/effort.ts';
+import { outcomeOf } from './build.ts';
+import { type World, worlds } from './worlds.ts';
+
+/** A request for a model, and an amount about the worst case of some output of it. */
+interface Purse extends World {
+  readonly model: Model;
+  readonly amount: number;
+}
+
+const costOf = (model: Model, at: number, facts: Facts, output: number): number =>
+  costBound(model.endpoints[at]!.price, inputBound(model, facts)!, output * facts.choices);
+
+const isBounded = (model: Model, facts: Facts) => inputBound(model, facts) !== null;
+
+const purses: fc.Arbitrary<Purse> = fc
+  .tuple(worlds, fc.nat(), fc.double({ min: 0, max: 1.1, noNaN: true }), fc.integer({ min: -1, max: 1 }))
+  .filter(([{ snapshot, facts }]) => snapshot.models.every((model) => isBounded(model, facts)))
+  .map(([{ snapshot, facts }, pick, share, off]) => {
+    const model = snapshot.models[pick % snapshot.models.length]!;
+    const output = Math.floor(share * outputCap(model, facts));
+    const amount = Math.max(0, costOf(model, pick % model.endpoints.length, facts, output) + off);
+    return { snapshot, facts: { ...facts, budget: null }, model, amount };
+  });
+
+const cappedAt = (facts: Facts, unspent: number): Facts => ({
+  ...facts,
+  funds: { free: null, cap: { by: 'purse', unspent } },
+});
+
+const usefulOf = (model: Model, facts: Facts, snapshot: PolicySnapshot, cap: number) =>
+  Math.min(cap, usefulOutput(model, facts, taskOf(facts, snapshot)));
+
+/** All of a model where it fits; else the endpoints that can pay a useful output, each with all that the amount pays. */
+function modelLaw(within: typeof withinFunds) {
+  return fc.property(purses, ({ snapshot, facts: asked, model, amount }) => {
+    const facts = cappedAt(asked, amount);
+    const cap = outputCap(model, facts);
+    const useful = usefulOf(model, facts, snapshot, cap);
+    const all = model.endpoints.map((_, at) => at);
+    const found = within(model, all, facts, taskOf(facts, snapshot), cap);
+    if (all.every((at) => costOf(model, at, facts, cap) <= amount)) {
+      expect(found).toBeNull();
+      return;
+    }
+    expect(found!.endpoints).toEqual(all.filter((at) => costOf(model, at, facts, useful) <= amount));
+    if (found!.endpoints.length === 0) return;
+    const costTo = (output: number) => Math.max(...found!.endpoints.map((at) => costOf(model, at, facts, output)));
+    expect(found!.cap).toBeGreaterThanOrEqual(useful);
+    expect(found!.cap).toBeLessThanOrEqual(cap);
+    expect(costTo(found!.cap)).toBeLessThanOrEqual(amount);
+    if (found!.cap < cap) expect(costTo(found!.cap + 1)).toBeGreaterThan(amount);
+  });
+}
+
+const misreadings: Readonly<Record<string, typeof withinFunds>> = {
+  'a cap of one token too many': (...asked) => {
+    const found = withinFunds(...asked);
+    return found && { ...found, cap: Math.min(asked[4], found.cap + 1) };
+  },
+  'a cap where the worst case fits': (...asked) => withinFunds(...asked) ?? { endpoints: asked[1], cap: asked[4] - 1 },
+  'a cap below what is useful': (model, all, facts, task, cap) =>
+    withinFunds(model, all, facts, { ...task, minUsefulOutput: 1 }, cap),
+  'a cap that goes by the first endpoint': (model, all, facts, task, cap) => {
+    const found = withinFunds(model, all, facts, task, cap);
+    return (
+      found && { endpoints: found.endpoints, cap: withinFunds(model, all.slice(0, 1), facts, task, cap)?.cap ?? cap }
+    );
+  },
+};
+
+describe('the output that a fund pays of a model', () => {
+  const runs = tries('the output that a fund pays of a model', 2_000, 40_000);
+  test('is the whole where it fits, else the most from the least useful on', () =>
+    fc.assert(modelLaw(withinFunds), runs));
+
+  test.each(Object.entries(misreadings))('the law catches %s', (_, misreading) => {
+    expect(fc.check(modelLaw(misreading), { numRuns: 4_000 }).failed).toBe(true);
+  });
+});
+
+test('an attempt is asked for no more than its hold pays, and for no less than is useful', async () => {
+  const counts = { capped: 0, none: 0 };
+  const law = fc.asyncProperty(purses, fc.boolean(), async ({ snapshot, facts: asked, model, amount }, caps) => {
+    const facts = caps ? cappedAt(asked, Number.MAX_SAFE_INTEGER) : asked;
+    const cap = outputCap(model, facts);
+    const whole = costOf(model, 0, facts, cap);
+    if (whole <= amount) return;
+    const index = snapshot.models.indexOf(model);
+    const rest = { quality: 1, costCredits: 1, latencyMs: 1, utility: 1, cappedBy: null };
+    const ranked = { model: index, ...rest, outputCap: cap, endpoints: [0], bound: whole };
+    const asks: number[][] = [];
+    const hold = { left: amount, reserved: amount, grows: false, raise: async (...by: number[]) => asks.push(by) > 9 };
+    const context = { decision: { facts, ranked: [ranked] as const }, funded: { hold }, runtime: { snapshot } };
+    const way = await raisedWay(context, { ranked, at: 0 }, whole - amount);
+    const useful = usefulOf(model, facts, snapshot, cap);
+    const pays = caps && costOf(model, 0, facts, useful) <= amount;
+    counts[pays ? 'capped' : 'none']++;
+    // What is free for the choice was granted already.
+    expect(asks).toEqual(pays ? [] : [[whole - amount, (caps ? costOf(model, 0, facts, useful) : whole) - amount]]);
+    expect(way === null).toBe(!pays);
+    if (!way) return;
+    expect(way.ranked.outputCap).toBeGreaterThanOrEqual(useful);
+    expect(costOf(model, 0, facts, way.ranked.outputCap)).toBeLessThanOrEqual(amount);
+    expect(costOf(model, 0, facts, way.ranked.outputCap + 1)).toBeGreaterThan(amount);
+    expect(way.ranked.cappedBy).toBe('purse');
+  });
+  await fc.assert(law, tries('an attempt is asked for no more than its hold pays', 4_000, 40_000));
+  expect(Math.min(counts.capped, counts.none)).toBeGreaterThan(5);
+});
+
+test('a request whose worst cases fit is decided as without the fund; else the same model is capped, or one that can be paid', () => {
+  const counts = { same: 0, capped: 0, other: 0, refused: 0 };
+  const law = fc.property(purses, fc.boolean(), ({ snapshot, facts, amount: some }, paysAll) => {
+    const useful = snapshot.models.flatMap((model) =>
+      model.endpoints.map((_, at) =>
+        costOf(model, at, facts, usefulOf(model, facts, snapshot, outputCap(model, facts))),
+      ),
+    );
+    const amount = paysAll ? Math.max(some, ...useful) : some;
+    const free = outcomeOf(snapshot, facts);
+    if (isRefusal(free)) return;
+    const capped = outcomeOf(snapshot, cappedAt(facts, amount));
+    if (isRefusal(capped)) {
+      counts.refused++;
+      expect(capped.group).toBe('funds');
+      return;
+    }
+    const bounds = snapshot.models.map((model) =>
+      Math.max(...model.endpoints.map((_, at) => costOf(model, at, facts, outputCap(model, facts)))),
+    );
+    if (bounds.every((bound) => bound <= amount)) {
+      counts.same++;
+      expect({ ...capped, facts }).toEqual(free);
+      return;
+    }
+    for (const { model: at, outputCap: cap, cappedBy, bound } of capped.ranked) {
+      expect(bound).toBeLessThanOrEqual(amount);
+      expect(cap).toBeGreaterThanOrEqual(
+        usefulOf(snapshot.models[at]!, facts, snapshot, outputCap(snapshot.models[at]!, facts)),
+      );
+      expect(cappedBy).toBe(cap < outputCap(snapshot.models[at]!, facts) ? 'purse' : null);
+    }
+    const isPaid = snapshot.models.every((model) => {
+      const all = model.endpoints.map((_, at) => at);
+      const own = cappedAt(facts, amount);
+      const held = withinFunds(model, all, own, taskOf(own, snapshot), outputCap(model, own));
+      return held === null || held.endpoints.length === all.length;
+    });
+    counts[isPaid ? 'capped' : 'other']++;
+    // A rule of a strategy goes by quality and expected cost, which a cap does not move.
+    if (isPaid) expect(capped.ranked[0].model).toBe(free.ranked[0].model);
+  });
+  fc.assert(law, tries('a request whose worst cases fit is decided as without the fund', 2_000, 40_000));
+  console.log('capped decisions:', JSON.stringify(counts));
+  for (const count of Object.values(counts)) expect(count).toBeGreaterThan(5);
+});
