@@ -1,7 +1,7 @@
 import { worstCase } from '../routing/estimate.ts';
 import { StoreError } from '../store/store.ts';
 import type { FundedHold } from './funding.ts';
-import { type DecidedWay, trancheTerms } from './growth.ts';
+import { type DecidedWay, roomyWay, trancheTerms } from './growth.ts';
 import { raisedWay } from './payable-way.ts';
 import type { RankedEndpoint } from './plan.ts';
 import { leastTranche, type TrancheTerms } from './tranches.ts';
@@ -20,13 +20,14 @@ export function fundedWay(
 ): FundedWay | Promise<FundedWay | null> {
   const { hold } = context.funded;
   const { ranked, at } = way;
-  const growth = hold.grows ? trancheTerms(context, way) : null;
+  const roomy = hold.grows ? roomyWay(context, way) : way;
+  const growth = hold.grows ? trancheTerms(context, roomy) : null;
   const model = context.runtime.snapshot.models[ranked.model]!;
   const needed = growth
     ? leastTranche(growth)
     : worstCase(model.endpoints[at]!.price, model, context.decision.facts, ranked.outputCap);
   const missing = needed - hold.left;
-  const funded = { way, growth };
+  const funded = { way: growth ? roomy : way, growth };
   if (missing <= 0) return funded;
   if (!growth) return raisedWay(context, way, missing).then((payable) => payable && { way: payable, growth: null });
   return hold.raise(missing).then(

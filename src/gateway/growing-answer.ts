@@ -1,6 +1,7 @@
 import type { StreamPart } from '../contract/parts.ts';
 import type { Microcredits } from '../core/credits.ts';
-import type { Hold } from '../ledger/hold.ts';
+import type { Hold, HoldExtension } from '../ledger/hold.ts';
+import type { FundBlock } from '../ledger/rules/fund.ts';
 import type { NextParts, ReserveBytes } from '../upstream/upstream-call.ts';
 import type { Attempt } from './attempt.ts';
 import { failureIn } from './failure.ts';
@@ -127,28 +128,32 @@ export class GrowingAnswer {
   }
 
   /** Returns whether the extension was granted. */
-  async #extend(amounts: readonly [number, ...number[]]): Promise<boolean> {
+  async #extend(next: HoldExtension): Promise<boolean> {
     const { hold } = this.#options;
     this.#isExtending = true;
     try {
-      const refused = await hold.extend(amounts, { waitMs: EXTENSION_WAIT_MS, signal: this.#over.signal });
-      if (refused && refused !== 'closed')
-        this.#refusedBy = refused.fund.title.kind === 'balance' ? 'balance' : refused.fund.title.name;
+      const signal = this.#over.signal;
+      const isGranted = await hold.extend(next, { waitMs: EXTENSION_WAIT_MS, signal, onBlocked: this.#blocked });
       // What was refused for good is not asked for again.
-      this.#isExtending = refused !== null;
-      return refused === null;
+      this.#isExtending = !isGranted;
+      return isGranted;
     } catch {
       // What cannot be stored must not be spent.
       return false;
     }
   }
 
+  readonly #blocked = ({ fund: { title } }: FundBlock): void => {
+    this.#refusedBy = title.kind === 'balance' ? 'balance' : title.name;
+  };
+
   /** Lets a slow reader catch up, with the whole worst case held: what the upstream writes meanwhile cannot be counted. */
   async #waitForReader(): Promise<boolean> {
     const terms = this.#terms;
     const { hold } = this.#options;
     const missing = wholeTranche(terms) - hold.left;
-    if (missing > 0 && (this.#isExtending || !(await this.#extend([missing])))) return false;
+    if (missing > 0 && (this.#isExtending || !(await this.#extend({ amounts: [missing], least: missing }))))
+      return false;
     if (this.#aheadTokens <= AHEAD_MAX || this.#over.signal.aborted) return true;
     this.#room = Promise.withResolvers();
     await this.#room.promise;
@@ -158,8 +163,8 @@ export class GrowingAnswer {
   /** Ends the answer in good order at the edge of what is paid for. */
   #cut(): void {
     this.#isCut = true;
-    this.cutBy = this.#refusedBy;
     this.#attempt.call.abort();
+    this.cutBy = this.#refusedBy;
     for (let choice = 0; choice < this.#terms.choices; choice++) {
       if (this.#finished.has(choice)) continue;
       this.#ahead.push({ type: 'finish', choice, reason: 'length', raw: 'length' });

@@ -1,7 +1,7 @@
 import type { Decision } from '../core/decision.ts';
 import type { Endpoint, PolicySnapshot } from '../core/snapshot.ts';
 import type { FirstTranche } from '../ledger/reservation-request.ts';
-import { expectedOutput, inputBound, usefulOutput } from '../routing/estimate.ts';
+import { affordableCap, capWithin, expectedOutput, inputBound, outputCap, usefulOutput } from '../routing/estimate.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { RankedEndpoint } from './plan.ts';
 import { firstTranche, leastTranche, marginOf, type TrancheTerms } from './tranches.ts';
@@ -42,10 +42,24 @@ export function trancheTerms({ runtime, decision }: DecidedWay, { ranked, at }: 
   };
 }
 
+/**
+ * Returns an endpoint with the output cap of its request and model, as far as the funds can ever pay it: money that comes free
+ * while the answer is written may pay for more than is free now.
+ */
+export function roomyWay({ runtime, decision: { facts } }: DecidedWay, way: RankedEndpoint): RankedEndpoint {
+  const { ranked, at } = way;
+  const unspent = facts.funds?.cap?.unspent;
+  if (ranked.cappedBy === null || unspent === undefined) return way;
+  const model = runtime.snapshot.models[ranked.model]!;
+  const own = affordableCap(model, [at], facts, outputCap(model, facts));
+  const cap = Math.max(ranked.outputCap, capWithin(unspent, model, [at], facts, own));
+  return { at, ranked: { ...ranked, outputCap: cap, cappedBy: cap < own ? ranked.cappedBy : null } };
+}
+
 /** Returns the first tranche of a decision's choice; null where its whole worst case must be held. */
 export function firstTrancheOf(way: DecidedWay & { readonly decision: Decision }): FirstTranche | null {
   const [ranked] = way.decision.ranked;
-  const terms = trancheTerms(way, { ranked, at: ranked.endpoints[0]! });
+  const terms = trancheTerms(way, roomyWay(way, { ranked, at: ranked.endpoints[0]! }));
   if (!terms) return null;
   return { wanted: firstTranche(terms), least: leastTranche(terms) };
 }

@@ -34,7 +34,7 @@ export function shortageError(
     needed_credits: toCredits(needed),
     renews_at: shortage.renewsAt === null ? null : iso(shortage.renewsAt),
   };
-  const cost = `This request could cost ${credits(needed)}; a lower limit on its output lowers that.`;
+  const cost = `This request needs ${credits(needed)}; a lower limit on its output lowers that.`;
   // A balance has no whole limit: it grows with every grant.
   if (kind === 'budget' && needed > limit) {
     const never = `The budget \`${name}\` is ${credits(limit)} in all, so this request never fits.`;

@@ -3,6 +3,7 @@ import type { StoppedBilling } from '../core/abort-billing.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { costBound, outputWithin, type Price } from '../core/price.ts';
 import { isPlausible } from '../core/usage.ts';
+import type { HoldExtension } from '../ledger/hold.ts';
 
 /**
  * The terms on which an answer is paid for as it is written. Tokens are those of the output of all choices together; the
@@ -49,8 +50,12 @@ const costTo = ({ price, inputMax }: TrancheTerms, output: number): Microcredits
 /** The whole worst case. */
 export const wholeTranche = (terms: TrancheTerms): Microcredits => costTo(terms, terms.outputMax);
 
-/** The first tranche: an answer of the usual length needs no other. */
-export const firstTranche = (terms: TrancheTerms): Microcredits => costTo(terms, neededOutput(terms, terms.expected));
+/** An answer up to so many times as long as usual needs no other tranche than the first: most do not. */
+const FIRST_LENGTHS = 2;
+
+/** The first tranche. */
+export const firstTranche = (terms: TrancheTerms): Microcredits =>
+  costTo(terms, neededOutput(terms, FIRST_LENGTHS * terms.expected));
 
 /** The least that an answer may begin on. */
 export const leastTranche = (terms: TrancheTerms): Microcredits =>
@@ -61,21 +66,18 @@ export const mayReadOn = (terms: TrancheTerms, paid: number, counted: number): b
   neededOutput(terms, counted) <= paid;
 
 /**
- * Returns the next extension, in microcredits: the least that lets the answer be read on, then a step of its usual length; null
- * while there is room for half such a step, and for the next batch.
+ * Returns the next extension; null while there is room for half a step, and for the next batch. It is of half the usual length
+ * where the funds have plenty, else of a quarter of that, and lets the answer be read on at least.
  */
-export function nextTranche(
-  terms: TrancheTerms,
-  left: Microcredits,
-  counted: number,
-): readonly [least: Microcredits, wanted: Microcredits] | null {
+export function nextTranche(terms: TrancheTerms, left: Microcredits, counted: number): HoldExtension | null {
   const { margin, expected, outputMax } = terms;
   const paid = paidOutput(terms, left);
-  const step = Math.max(margin, Math.ceil(expected / 4), 1);
+  const step = Math.max(margin, Math.ceil(expected / 2), 1);
   if (paid >= outputMax || neededOutput(terms, counted) + Math.max(margin, step / 2) <= paid) return null;
-  const least = costTo(terms, neededOutput(terms, counted + Math.max(1, margin))) - left;
-  const wanted = costTo(terms, neededOutput(terms, counted + margin + step)) - left;
-  return least <= 0 ? null : [least, Math.max(least, wanted)];
+  const by = (ahead: number): Microcredits => Math.max(0, costTo(terms, neededOutput(terms, counted + ahead)) - left);
+  const least = by(Math.max(1, margin));
+  const wanted = Math.max(least, by(margin + Math.ceil(step / 4)));
+  return wanted === 0 ? null : { amounts: [wanted, by(margin + step)], least };
 }
 
 /** Tokens that show no text: of the frame of a choice, and of that of a tool call. */

@@ -49,6 +49,21 @@ export interface OpenSettlement {
   ops: LedgerOp[] | null;
 }
 
+/** More money for an answer that is being written, in microcredits. */
+export interface HoldExtension {
+  /** The first amount, or the second where the funds have that twice. */
+  readonly amounts: ExtendOp['amounts'];
+  /** Where the first is not free, what is free of it from this on. */
+  readonly least: Microcredits;
+}
+
+/** How an extension waits for money. */
+interface ExtensionWait {
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+  readonly onBlocked: (blocked: FundBlock) => void;
+}
+
 /** The parts of its ledger that a hold needs. */
 export interface HoldTools {
   readonly books: Pick<LedgerBooks, 'apply' | 'append' | 'standing'>;
@@ -131,30 +146,30 @@ export class ReservationHold implements Links<ReservationHold> {
   }
 
   /**
-   * Reserves more for an answer that is being written: the first amount, or the second where the funds have plenty; durable
-   * before it resolves. Waits for money before all requests that wait for their first. One at a time.
+   * Reserves more for an answer that is being written; durable before it resolves. Waits for money before all requests that wait
+   * for their first. One at a time.
    *
    * @param waitMs the most that it waits
    * @param signal ends the wait
-   * @returns null once it is reserved, else the fund that lacks the money, or `closed` for a limit or a settled hold
+   * @param onBlocked called where a fund lacks the money
+   * @returns false where it was not granted, or the request has ended
    * @throws StoreError, by rejecting, when it could not be written: then nothing more is reserved
    */
-  async extend(
-    amounts: ExtendOp['amounts'],
-    { waitMs, signal }: { readonly waitMs: number; readonly signal: AbortSignal },
-  ): Promise<FundBlock | 'closed' | null> {
-    if (!amounts.every((by) => raise(this.#reservation, by))) return 'closed';
-    const refused = await this.#reserve(amounts);
-    if (refused === null || refused === 'closed' || refused.why === 'exhausted') return refused;
+  async extend({ amounts, least }: HoldExtension, { waitMs, signal, onBlocked }: ExtensionWait): Promise<boolean> {
+    if (!amounts.every((by) => raise(this.#reservation, by))) return false;
+    const refused = await this.#reserve(amounts, least);
+    if (refused === null || refused === 'closed') return refused === null;
+    onBlocked(refused);
+    if (refused.why === 'exhausted') return false;
     let sent: ReturnType<ReservationHold['extend']> | null = null;
     const attempt = () => {
-      const fitting = fit(this.#tools.books.standing(this.funds), amounts);
+      const fitting = fit(this.#tools.books.standing(this.funds), amounts, 0, least);
       if (isBlocked(fitting)) return fitting;
-      sent = this.#reserve(amounts);
+      sent = this.#reserve(amounts, least).then((obstacle) => obstacle === null);
       return null;
     };
     const obstacle = await this.#tools.contention.wait(refused, { waitMs, attempt, signal, isUrgent: true });
-    return obstacle ?? sent;
+    return obstacle === null && sent !== null && (await sent);
   }
 
   async #reserve(amounts: ExtendOp['amounts'], least: Microcredits = amounts[0]): Promise<FundBlock | 'closed' | null> {

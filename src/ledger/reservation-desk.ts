@@ -31,6 +31,8 @@ interface MoneyRequest {
   readonly expected: number;
   /** Whether only the first tranche is set aside. */
   readonly grows: boolean;
+  /** Whether it may still wait for more. */
+  readonly isPatient: boolean;
 }
 
 /** Money that is set aside, and the funds that it is drawn on. A reload may change them. */
@@ -60,17 +62,23 @@ export class ReservationDesk {
 
   hold(request: ReservationRequest, account: Account): Promise<Hold | FundShortage> {
     const first = request.growth ? this.#firstTranche(request, account) : null;
-    if (!first) return this.#setAside({ request, account, expected: 0, grows: false }, this.#sendHold);
+    if (!first) return this.#setAside({ request, account, expected: 0, grows: false, isPatient: true }, this.#sendHold);
     const { wanted, least } = first;
     return this.#setAside(
-      { request: { ...request, amounts: [wanted], least }, account, expected: 0, grows: true },
+      {
+        request: { ...request, amounts: [wanted], least },
+        account,
+        expected: 0,
+        grows: true,
+        isPatient: request.waitMs > 0,
+      },
       this.#sendHold,
     );
   }
 
   /** @param expected microcredits that a payment in progress will add to the balance */
   earmark(request: ReservationRequest, account: Account, expected: number): Promise<Earmark | FundShortage> {
-    return this.#setAside({ request, account, expected, grows: false }, this.#sendEarmark);
+    return this.#setAside({ request, account, expected, grows: false, isPatient: true }, this.#sendEarmark);
   }
 
   /** Moves open reservations and earmarks to the funds that apply to them now. Returns the operations that do so. */
@@ -114,11 +122,7 @@ export class ReservationDesk {
     if (!growth || drawn.length === 0 || !mayCap(drawn)) return null;
     const standings = books.standing(drawn);
     if (amounts[0] <= growth.wholeShare * Math.min(...standings.map(({ free }) => free))) return null;
-    const first = growth.first();
-    if (!first || first.wanted >= amounts[0]) return null;
-    // An answer does not begin on less than its usual length while open reservations will still release more.
-    const { wanted } = first;
-    return standings.every(({ unspent }) => wanted <= unspent) ? { wanted, least: wanted } : first;
+    return growth.first();
   }
 
   /**
@@ -133,7 +137,7 @@ export class ReservationDesk {
     const line = contention.lineBefore(drawn);
     if (line < 0 && (waitMs <= 0 || drawn.length === 0)) return send(money, drawn);
     const standings = books.standing(drawn);
-    const fitting = fit(standings, amounts, expected, leastOf(request, drawn));
+    const fitting = fit(standings, amounts, expected, this.#leastOf(money, drawn));
     if (isBlocked(fitting)) return fitting.why === 'contended' ? this.#wait(fitting, money, send) : send(money, drawn);
     // Requests that wait for one of the funds come first.
     if (line >= 0) return this.#wait({ fund: standings[line]!, why: 'contended' }, money, send);
@@ -152,20 +156,23 @@ export class ReservationDesk {
     const attempt = () => {
       // The budgets may have changed since.
       const drawn = funds.of(account, timeOfId(id));
-      const fitting = fit(books.standing(drawn), amounts, expected, leastOf(request, drawn));
+      const fitting = fit(books.standing(drawn), amounts, expected, this.#leastOf(money, drawn));
       if (isBlocked(fitting)) return fitting;
       sent = send(money, drawn);
       return null;
     };
     const obstacle = await contention.wait(blocked, { waitMs, attempt, signal });
-    if (obstacle) return shortage(obstacle, leastOf(request, funds.of(account, timeOfId(id))));
+    if (obstacle?.why === 'contended' && money.grows && !signal?.aborted) {
+      return send({ ...money, isPatient: false }, funds.of(account, timeOfId(id)));
+    }
+    if (obstacle) return shortage(obstacle, this.#leastOf(money, funds.of(account, timeOfId(id))));
     if (sent === null) throw new Error('an attempt that succeeded sent nothing');
     return sent;
   }
 
   readonly #sendHold: BookingCall<Hold> = (money, funds) => {
     const booking = this.#options.books.apply([this.#opOf(money, funds)]);
-    return this.#held(money, funds, booking, (result) => shortage(refusal(result), leastOf(money.request, funds)));
+    return this.#held(money, funds, booking, (result) => shortage(refusal(result), this.#leastOf(money, funds)));
   };
 
   readonly #sendEarmark: BookingCall<Earmark> = async (money, funds) => {
@@ -176,15 +183,28 @@ export class ReservationDesk {
     const [result] = await this.#options.books.apply([op]);
     if (result?.kind === 'granted') return this.#earmarkOf(money, earmark, result.amount);
     this.#earmarks.delete(earmark);
-    return shortage(refusal(result), leastOf(request, funds));
+    return shortage(refusal(result), this.#leastOf(money, funds));
   };
 
-  #opOf({ request, account }: MoneyRequest, funds: readonly DrawnFund[]): HoldOp {
+  #opOf(money: MoneyRequest, funds: readonly DrawnFund[]): HoldOp {
+    const { request, account } = money;
     const { id, amounts, expiresAt, agentWallet: note } = request;
     const { dimensions } = account;
     const at = this.#options.now();
-    const least = leastOf(request, funds);
+    const least = this.#leastOf(money, funds);
     return { kind: 'hold', id, at, dimensions, funds, amounts, least, owner: this.#owner, expiresAt, note };
+  }
+
+  /**
+   * The least that a hold on these funds must have: the whole first amount where one of them must not cap. A patient answer does
+   * not begin on less than its first tranche, or all that is left, while open reservations will still release it.
+   */
+  #leastOf({ request, grows, isPatient }: MoneyRequest, funds: readonly DrawnFund[]): number {
+    const { least, amounts } = request;
+    if (least === null || !mayCap(funds)) return amounts[0];
+    if (!grows || !isPatient) return least;
+    const unspent = Math.min(...this.#options.books.standing(funds).map((fund) => fund.unspent));
+    return Math.max(least, Math.min(amounts[0], unspent));
   }
 
   /** Resolves with the hold once the books have granted it. */
@@ -228,10 +248,6 @@ export class ReservationDesk {
     };
   }
 }
-
-/** The least that a hold on these funds must have: the whole first amount where one of them must not cap. */
-const leastOf = ({ least, amounts }: ReservationRequest, funds: readonly DrawnFund[]): number =>
-  least !== null && mayCap(funds) ? least : amounts[0];
 
 function refusal(result: OpResult | undefined): FundBlock {
   if (result?.kind === 'refused' && result.fund) return { fund: result.fund, why: result.why };

@@ -93,4 +93,4 @@ export async function hang(box: Signalbox, count: number): Promise<() => void> {
 }
 
 export const budgetOf = (name: string, limit: number) =>
-  `budgets: [{ name: ${name}, limit_credits: ${limit}, window: month }]\n`;
+  `budgets: [{ name: ${name}, limit_credits: ${limit}, window: month, on_exhausted: reject }]\n`;

@@ -20,7 +20,7 @@ beforeAll(async () => {
     policy: testPolicy(
       { first: upstream.url },
       { luna: { endpoints: ['first'] } },
-      'budgets: [{ name: whole, limit_credits: 1, window: day }]\nledger: { contention_wait_ms: 10000 }',
+      'budgets: [{ name: whole, limit_credits: 1, window: day, on_exhausted: reject }]\nledger: { contention_wait_ms: 10000 }',
     ),
     env: { ...UPSTREAM_ENV, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '50' },
   });

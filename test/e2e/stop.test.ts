@@ -42,7 +42,8 @@ describe('SIGTERM', () => {
   const draining = (box: Signalbox) => waitFor(() => box.lines.some((line) => line.includes('"draining"')));
 
   test('cuts off a request that gets money only when the others are cut off, and leaves nothing open', async () => {
-    const more = 'budgets: [{ name: one, limit_credits: 0.8, window: total }]\nledger: { contention_wait_ms: 10000 }\n';
+    const more =
+      'budgets: [{ name: one, limit_credits: 0.8, window: total, on_exhausted: reject }]\nledger: { contention_wait_ms: 10000 }\n';
     const scarce = testPolicy({ first: upstream.url }, { best: { endpoints: ['first'] } }, more);
     const box = await start({ policy: scarce, env: UPSTREAM_ENV, data: newPath(), args: ['--drain-ms', '0'] });
     const before = upstream.requests.length;

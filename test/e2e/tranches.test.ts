@@ -33,7 +33,7 @@ async function start(options: {
   readonly onExhausted?: string;
   readonly waitMs?: number;
 }): Promise<Stand> {
-  const { credits, answer, afterAbort = STOPS, bills = 'stops', onExhausted = 'downgrade', waitMs = 0 } = options;
+  const { credits, answer, afterAbort = STOPS, bills = 'stops', onExhausted = 'cap', waitMs = 0 } = options;
   const service = startMeteredService(bills, typeof answer === 'function' ? answer : () => answer);
   const policy = testPolicy(
     { up: service.url },
@@ -83,8 +83,8 @@ describe('a stream of a service that stops when it is aborted', () => {
       estimated: false,
     });
     const [reserve] = entriesOf(stand.box.data);
-    // The prompt’s bound, the usual 100 tokens, and twice the margin: 20 tokens, and 20 ms at twice 100 a second.
-    expect(reserve).toMatchObject({ kind: 'reserve', amount: (42 + 4 * (100 + 2 * 24)) * 1000 });
+    // The prompt’s bound, twice the usual 100 tokens, and twice the margin: 20 tokens, and 20 ms at twice 100 a second.
+    expect(reserve).toMatchObject({ kind: 'reserve', amount: (42 + 4 * (200 + 2 * 24)) * 1000 });
     expect(raises(stand)).toBeGreaterThan(3);
     expect((await closedBooks(stand.box.data)).faults).toEqual([]);
   });
@@ -104,6 +104,7 @@ describe('a stream of a service that stops when it is aborted', () => {
     expect(all.map(({ done }) => done)).toEqual([true, true, true]);
     const ends = all.map(({ chunks }) => endOf(chunks));
     expect(ends).toEqual([['length'], ['length'], ['length']]);
+    for (const { chunks } of all) expect(chunks.at(-1)!.platform).toMatchObject({ output_capped_by: 'purse' });
     expect(stand.service.bills.map(({ isAborted }) => isAborted)).toEqual([true, true, true]);
     expect(billed(stand)).toBeLessThanOrEqual(3_300);
     const books = await closedBooks(stand.box.data);
@@ -151,7 +152,7 @@ describe('a service that breaks its declaration', () => {
     expect(books.faults).toEqual([]);
     expect(books.funds[0]!.spent).toBeLessThanOrEqual(3_500_000);
     expect(books.entries.map(({ kind }) => kind)).toContain('overrun');
-    expect(books.entries[0]).toMatchObject({ amount: (42 + 4 * (100 + 2 * 24)) * 1000 });
+    expect(books.entries[0]).toMatchObject({ amount: (42 + 4 * (200 + 2 * 24)) * 1000 });
     await waitFor(() => stand.box.lines.some((line) => line.includes('billed more than was reserved')));
     await eventsOf(await stand.ask({ max_tokens: 400 }));
     const reserves = entriesOf(stand.box.data).filter(({ kind }) => kind === 'reserve');

@@ -183,7 +183,7 @@ describe('kill -9 in the middle', () => {
   test('the orphan does not stand in the way of its repeat: what it took of a budget is free again before', async () => {
     const place = newPlace();
     const key = newKey();
-    const budget = 'budgets: [{ name: tight, limit_credits: 0.5, window: month }]\n';
+    const budget = 'budgets: [{ name: tight, limit_credits: 0.5, window: month, on_exhausted: reject }]\n';
     upstream.next({ hang: 'headers' }, USAGE);
     const box = await startMortal(place, budget);
     await begun(box, key, false);
@@ -239,7 +239,10 @@ describe('an answer of more than 1 MiB', () => {
   test('stays paid for when its repeat cannot be paid: no answer is free', async () => {
     const place = newPlace();
     const key = newKey();
-    const box = await start(place, 'budgets: [{ name: tight, limit_credits: 0.5, window: month }]\n');
+    const box = await start(
+      place,
+      'budgets: [{ name: tight, limit_credits: 0.5, window: month, on_exhausted: reject }]\n',
+    );
     upstream.behave({ text: LARGE, ...USAGE });
     expect((await toldBy(await ask(box, key))).status).toBe(200);
     await expectError(await ask(box, key), 'insufficient_quota');

@@ -1,4 +1,5 @@
 import { describe, expect } from 'bun:test';
+import type { FundBlock } from '../../src/ledger/rules/fund.ts';
 import { isShortage } from '../../src/ledger/standing.ts';
 import { ledgerTest } from './books-test.ts';
 import { budget, held, line, order, terms } from './support.ts';
@@ -9,18 +10,30 @@ const LONG = 20_000;
 /** Long enough for whatever was woken to be written. */
 const turn = (): Promise<void> => Bun.sleep(15);
 
-const patient = (signal = new AbortController().signal) => ({ waitMs: LONG, signal });
+const more = (amount: number, wanted = amount) => ({ amounts: [amount, wanted], least: amount }) as const;
+const patient = (signal = new AbortController().signal, blocked: FundBlock[] = []) => ({
+  waitMs: LONG,
+  signal,
+  onBlocked: (by: FundBlock) => void blocked.push(by),
+});
 
 describe('the hold of an answer that is being written', () => {
   ledgerTest('grows by the second amount only while its funds have that twice', async (folder) => {
     const { ledger } = await folder.open({ terms: terms(budget(100)) });
     const hold = await held(ledger, order(20));
-    expect(await hold.extend([5, 40], patient())).toBeNull();
+    expect(await hold.extend(more(5, 40), patient())).toBe(true);
     expect(hold.reserved).toBe(60);
-    expect(await hold.extend([5, 40], patient())).toBeNull();
+    expect(await hold.extend(more(5, 40), patient())).toBe(true);
     expect(hold.reserved).toBe(65);
     hold.settle(line(65), () => []);
     expect((await ledger.status()).funds).toMatchObject([{ spent: 65, held: 0 }]);
+  });
+
+  ledgerTest('gets what is free of it near the end of a fund', async (folder) => {
+    const { ledger } = await folder.open({ terms: terms(budget(100)) });
+    const hold = await held(ledger, order(80));
+    expect(await hold.extend({ amounts: [40], least: 10 }, patient())).toBe(true);
+    expect(hold.reserved).toBe(100);
   });
 
   ledgerTest('comes before requests that wait for their first money', async (folder) => {
@@ -30,7 +43,7 @@ describe('the hold of an answer that is being written', () => {
     const waiting = ledger.reserve(order(30, { waitMs: LONG }));
     void waiting.then((answer) => served.push(isShortage(answer) ? 'refused' : 'request'));
     await turn();
-    void one.extend([30], patient()).then((refused) => served.push(refused === null ? 'answer' : 'cut'));
+    void one.extend(more(30), patient()).then((isGranted) => served.push(isGranted ? 'answer' : 'cut'));
     await turn();
     expect(served).toEqual([]);
     two.settle(line(5), () => []);
@@ -46,11 +59,13 @@ describe('the hold of an answer that is being written', () => {
     const { ledger } = await folder.open({ terms: terms(budget(100)) });
     const hold = await held(ledger, order(80));
     const over = new AbortController();
-    const extension = hold.extend([30], patient(over.signal));
+    const blocked: FundBlock[] = [];
+    const extension = hold.extend(more(30), patient(over.signal, blocked));
     await turn();
     const waiting = ledger.reserve(order(20, { waitMs: LONG }));
     over.abort();
-    expect(await extension).toMatchObject({ why: 'contended', fund: { held: 80 } });
+    expect(await extension).toBe(false);
+    expect(blocked).toMatchObject([{ why: 'contended', fund: { held: 80 } }]);
     expect(isShortage(await waiting)).toBe(false);
   });
 
@@ -58,16 +73,18 @@ describe('the hold of an answer that is being written', () => {
     const { ledger } = await folder.open({ terms: terms(budget(100)) });
     (await held(ledger, order(30))).settle(line(30), () => []);
     const hold = await held(ledger, order(50));
-    expect(await hold.extend([71], patient())).toMatchObject({ why: 'exhausted' });
+    const blocked: FundBlock[] = [];
+    expect(await hold.extend(more(71), patient(undefined, blocked))).toBe(false);
+    expect(blocked).toMatchObject([{ why: 'exhausted' }]);
   });
 
   ledgerTest('stays within its limit, and does not grow after its end', async (folder) => {
     const { ledger } = await folder.open();
     const hold = await held(ledger, order(50, { limit: 60 }));
-    expect(await hold.extend([11], patient())).toBe('closed');
-    const late = hold.extend([10], patient());
+    expect(await hold.extend(more(11), patient())).toBe(false);
+    const late = hold.extend(more(10), patient());
     hold.settle(line(50), () => []);
-    expect(await late).toBe('closed');
+    expect(await late).toBe(false);
     expect((await ledger.status()).held).toBe(0);
   });
 });

@@ -1,3 +1,4 @@
+import OpenAI from 'openai';
 import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
 import { allOrNothing, testPolicy } from '../support/policies.ts';
 import { capOf, type Gate, type GateAnswers, startGate } from './gate.ts';
@@ -91,4 +92,24 @@ export async function startPurse(waitMs: number, ...lines: string[]): Promise<Pu
     },
   };
   return purse;
+}
+
+/** Asks by OpenAI’s own client, which repeats what it is told to. Returns its answer or error, and each status it got. */
+export async function askOpenAI(
+  purse: Purse,
+  { key }: MadeKey,
+): Promise<{ readonly answered: unknown; readonly statuses: number[] }> {
+  const statuses: number[] = [];
+  const watched = async (url: string | URL | Request, init?: RequestInit) => {
+    const response = await fetch(url, init);
+    statuses.push(response.status);
+    return response;
+  };
+  const client = new OpenAI({ apiKey: key, baseURL: `${purse.live.box.url}/v1`, maxRetries: 3, fetch: watched });
+  const asked = client.chat.completions.create({
+    model: 'best',
+    messages: [{ role: 'user', content: 'Say hello.' }],
+    max_tokens: 100,
+  });
+  return { answered: await asked.catch((thrown: unknown) => thrown), statuses };
 }

@@ -4,8 +4,9 @@ import type { AbortBilling } from '../../src/core/abort-billing.ts';
 export interface ServiceAnswer {
   /** Tokens of the whole answer; its cap cuts it. */
   readonly tokens: number;
-  /** Tokens written at once, every 10 ms. */
+  /** Tokens written at once, every 10 ms if it is not stated. */
   readonly atOnce: number;
+  readonly everyMs?: number;
   /** Whether each chunk brings the usage so far, as some services do; otherwise the last one does. */
   readonly reports: 'each' | 'last';
   /** Bills hidden output beside each chunk, which it shows nobody: it breaks its declaration. */
@@ -108,7 +109,7 @@ export function startMeteredService(
             send({ choices: [], usage: usage() });
             out.enqueue(encoder.encode('data: [DONE]\n\n'));
             out.close();
-          }, TICK_MS);
+          }, answer.everyMs ?? TICK_MS);
         },
         cancel: leave,
       });

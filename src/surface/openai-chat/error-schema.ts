@@ -25,7 +25,12 @@ const shortage = {
   limit_credits: Type.Optional(credits(`The limit of the budget, or all Credits granted. ${WITH_SHORTAGE}`, 50_000)),
   spent_credits: Type.Optional(credits(`Spent of it. ${WITH_SHORTAGE}`, 49_998.5)),
   reserved_credits: Type.Optional(credits(`Held by requests that are running. ${WITH_SHORTAGE}`, 0.5)),
-  needed_credits: Type.Optional(credits(`The most that this request can cost. ${WITH_SHORTAGE}`, 3.1)),
+  needed_credits: Type.Optional(
+    credits(
+      `The most that this request can cost, or the cost of a useful answer where its output can be capped. ${WITH_SHORTAGE}`,
+      3.1,
+    ),
+  ),
   renews_at: Type.Optional(
     orNull(
       Type.String({ examples: ['2026-11-30T23:00:00.000Z'] }),
