@@ -24,9 +24,7 @@ export function story(certificate: Certificate, facts: Facts, words: StrongWords
     ...(constraints.length > 0 ? [`Constraints that apply: ${constraints.map(ruleText).join(', ')}.`] : []),
     ...rejectedTexts(certificate.candidates.filter(({ rank }) => rank === null)),
     ...(refusal ? [`Refused with ${refusal.code}: ${refusal.message}`] : []),
-    ...(choice
-      ? [choiceText(choice, runnerUp, ranked.length, certificate, facts), ...healthText(choice)]
-      : []),
+    ...(choice ? [choiceText(choice, runnerUp, ranked.length, certificate, facts), ...healthText(choice)] : []),
     ...[choice, runnerUp].flatMap((one) => (one ? estimateText(one, certificate, facts, words) : [])),
     ...(choice ? shadowText(certificate, choice) : []),
     ...languagesText([choice, runnerUp].filter((one) => one !== undefined)),

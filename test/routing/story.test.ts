@@ -126,7 +126,9 @@ describe('a story', () => {
     const held = (unspent: number) =>
       tell(facts({ funds: { free: null, cap: { by: 'team', unspent } } }), snapshot([model('a')])).at(-2);
     expect(held(18_384_000)).toBe('At most 18.384 Credits are held for up to 4,096 tokens of output.');
-    expect(held(6_003_000)).toBe('At most 6 Credits are held for up to 1,000 tokens of output: team can pay for no more.');
+    expect(held(6_003_000)).toBe(
+      'At most 6 Credits are held for up to 1,000 tokens of output: team can pay for no more.',
+    );
   });
 
   test('reports a strategy without a usable score', () => {
