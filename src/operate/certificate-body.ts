@@ -60,6 +60,7 @@ function candidateBody(entry: CandidateEntry): object {
     input_tokens: entry.inputTokens,
     cached_input_tokens: entry.cachedInputTokens,
     max_output_tokens: entry.outputCap,
+    output_capped_by: entry.cappedBy,
     worst_case_credits: entry.worstCaseCredits,
     endpoints: entry.endpoints,
     rejections: entry.rejections.map(({ kind, text, rules }) => ({ kind, text, rules: rules.map(ruleBody) })),

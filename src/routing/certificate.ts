@@ -111,6 +111,8 @@ export interface CandidateEntry {
   readonly cachedInputTokens: number;
   /** Output tokens of one choice at most. */
   readonly outputCap: number;
+  /** The fund whose money lowered that; null for none. */
+  readonly cappedBy: string | null;
   /** The worst case, Credits, which is the amount reserved. */
   readonly worstCaseCredits: number;
   /** All endpoints, in the order in which they are tried. */

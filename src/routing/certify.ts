@@ -210,7 +210,16 @@ function estimateRejected(
 
 /** The entry of a model, without rank, utility and rejections. */
 function candidateEntry(
-  { model: index, quality, costCredits, latencyMs, outputCap: cap, endpoints: open, bound }: CandidateEstimate,
+  {
+    model: index,
+    quality,
+    costCredits,
+    latencyMs,
+    outputCap: cap,
+    cappedBy,
+    endpoints: open,
+    bound,
+  }: CandidateEstimate,
   { facts, readings, writing, estimateOf }: CertificateInputs,
   snapshot: PolicySnapshot,
 ): CandidateEntry {
@@ -231,6 +240,7 @@ function candidateEntry(
     inputTokens,
     cachedInputTokens: cachedInput(facts, model, open[0] ?? 0, inputTokens),
     outputCap: cap,
+    cappedBy,
     worstCaseCredits: toCredits(bound),
     endpoints: model.endpoints.map(({ provider, upstream }, at) => ({
       provider,

@@ -30,7 +30,7 @@ export function story(certificate: Certificate, facts: Facts, words: StrongWords
     ...languagesText([choice, runnerUp].filter((one) => one !== undefined)),
     ...(preferences.length > 0 ? [preferencesText(preferences, unpreferred, choice)] : []),
     ...[choice, runnerUp].flatMap((one) => (one && one.cachedInputTokens > 0 ? [cacheText(one)] : [])),
-    ...(choice ? baselineText(certificate, choice) : []),
+    ...(choice ? [holdText(choice), ...baselineText(certificate, choice)] : []),
   ];
 }
 
@@ -147,6 +147,12 @@ function leads(a: CandidateEntry, b: CandidateEntry): string {
     .filter(([, lead]) => Math.abs(lead) >= 1e-9)
     .map(([part, lead]) => `${part} ${signed(lead)}`)
     .join(', ');
+}
+
+/** The first hold of the choice, and its cap. */
+function holdText({ worstCaseCredits, outputCap, cappedBy }: CandidateEntry): string {
+  const hold = `At most ${worstCaseCredits} Credits are held for up to ${count(outputCap)} tokens of output`;
+  return cappedBy === null ? `${hold}.` : `${hold}: ${cappedBy} can pay for no more.`;
 }
 
 /** Endpoints of the choice that are not healthy. */

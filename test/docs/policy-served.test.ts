@@ -116,7 +116,10 @@ describe('a server with the policy of docs/policies/guide.md', () => {
     const grant = await live.box.post(`/admin/keys/${agent.id}/grant`, { credits: 1 });
     expect(grant.status).toBe(200);
     expect(await served(agent.key, { model: 'gpt-6-luna', max_tokens: 100 })).toEqual(['gpt-6-luna', 'openai']);
-    await expectError(await chat(agent.key, { model: 'gpt-6-luna', max_tokens: 100_000 }), 'insufficient_quota');
+    // Less than the least useful answer costs.
+    const rest = await keyWith({ role: 'agent' });
+    await live.box.post(`/admin/keys/${rest.id}/grant`, { credits: 0.001 });
+    await expectError(await chat(rest.key, { model: 'gpt-6-luna' }), 'insufficient_quota');
     await expectError(await chat(agent.key, { model: 'gpt-6-astra' }), 'no_eligible_model');
   });
 

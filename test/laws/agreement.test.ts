@@ -34,7 +34,7 @@ beforeAll(async () => {
     `selectors: { thrifty: { strategy: cheapest-within-margin, options: { quality_margin: 0.3 } } }
 budgets:
   - { name: downgrading, each: key, match: 'key.labels.kind == "downgrade"', limit_credits: 25, window: total, on_exhausted: downgrade }
-  - { name: refusing, each: key, match: 'key.labels.kind == "reject"', limit_credits: 25, window: total }
+  - { name: refusing, each: key, match: 'key.labels.kind == "reject"', limit_credits: 25, window: total, on_exhausted: reject }
 `,
   ).replace(
     'image_tokens_max: 1600\n',

@@ -107,10 +107,10 @@ describe('a chat that was sent to /v1/route unchanged', () => {
     }
   }, 120_000);
 
-  test('does so for keys whose budgets run out, whether these downgrade or refuse', async () => {
+  test('does so for keys whose budgets run out, whether these downgrade, refuse or cap', async () => {
     const keys = await makeKeys(
       box,
-      Array.from({ length: 4 }, (_, at) => ({ kind: at % 2 === 0 ? 'reject' : 'downgrade' })),
+      ['reject', 'downgrade', 'cap', 'reject'].map((kind) => ({ kind })),
     );
     const callers = keys.map(({ key }) => ({ headers: { authorization: `Bearer ${key}` } }));
     // As much output as was allowed, so that budgets are soon spent.

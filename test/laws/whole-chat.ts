@@ -31,7 +31,8 @@ preferences:
 learning: { mode: on }
 budgets:
   - { name: downgrading, each: key, match: 'key.labels.kind == "downgrade"', limit_credits: 25, window: total, on_exhausted: downgrade }
-  - { name: refusing, each: key, match: 'key.labels.kind == "reject"', limit_credits: 25, window: total }
+  - { name: refusing, each: key, match: 'key.labels.kind == "reject"', limit_credits: 25, window: total, on_exhausted: reject }
+  - { name: capping, each: key, match: 'key.labels.kind == "cap"', limit_credits: 25, window: total }
 `,
   );
   // The first three models.

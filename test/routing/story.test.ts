@@ -52,6 +52,7 @@ describe('a story', () => {
       'Asked for auto, task general: about 500 tokens of input and 400 of output; needs vision.',
       'blind left out: it lacks vision.',
       'best is the best of 3 by auto:balanced: expected quality 90 %, 6.3 Credits, 4.5 s. Its utility is 0.03 above that of good: quality +0.06, cost −0.03.',
+      'At most 55.152 Credits are held for up to 4,096 tokens of output.',
       'best is also the baseline that savings are measured against, so this choice saves nothing.',
     ]);
   });
@@ -116,9 +117,18 @@ describe('a story', () => {
 
   test('says that a model was pinned, was the only one, or won a tie', () => {
     expect(tell(facts({ model: 'good', pinned: true }))[1]).toStartWith('good was asked for by name: expected');
-    expect(tell(facts({ allowedModels: ['good'] })).at(-2)).toStartWith('good is the only model left: expected');
+    expect(tell(facts({ allowedModels: ['good'] })).at(-3)).toStartWith('good is the only model left: expected');
     const dear = snapshot([model('a', { cost: price(2, 2) }), model('b')]);
     expect(tell(facts(), dear, byQuality)[1]).toEndWith('b has the same utility; the lower cost decided.');
+  });
+
+  test('says how much is held, for how much output, and which fund caps that', () => {
+    const held = (unspent: number) =>
+      tell(facts({ funds: { free: null, cap: { by: 'team', unspent } } }), snapshot([model('a')])).at(-2);
+    expect(held(18_384_000)).toBe('At most 18.384 Credits are held for up to 4,096 tokens of output.');
+    expect(held(6_003_000)).toBe(
+      'At most 6 Credits are held for up to 1,000 tokens of output: team can pay for no more.',
+    );
   });
 
   test('reports a strategy without a usable score', () => {
@@ -148,6 +158,7 @@ describe('a story', () => {
     expect(lines.slice(2)).toEqual([
       'Of a, p is cooling.',
       'Of 500 tokens of input, 300 are probably still in the cache of a.',
+      'At most 18.384 Credits are held for up to 4,096 tokens of output.',
       'Savings are measured against the baseline, b, which would cost 4.2 Credits: 10 percentage points lower expected quality at 200 % of the cost.',
     ]);
   });

@@ -112,6 +112,7 @@ const Candidate = Type.Object({
   input_tokens: figure('Expected input tokens on this model.', 120),
   cached_input_tokens: figure('The input tokens that its provider is likely to have in its cache.'),
   max_output_tokens: figure('Output tokens of one choice at most.', 4_096),
+  output_capped_by: orNull(Type.String(), 'The fund whose money lowered `max_output_tokens`; null for none.', null),
   worst_case_credits: credits('The most that it can cost, which is the reserved amount.', 1.9),
   endpoints: arrayOf(Endpoint, 'In the order in which they are tried.'),
   rejections: arrayOf(Rejection, 'The reasons why it was left out; empty for an eligible model.', []),
