@@ -66,18 +66,20 @@ export const mayReadOn = (terms: TrancheTerms, paid: number, counted: number): b
   neededOutput(terms, counted) <= paid;
 
 /**
- * Returns the next extension; null while there is room for half a step, and for the next batch. It is of half the usual length
- * where the funds have plenty, else of a quarter of that, and lets the answer be read on at least.
+ * Returns the next extension, which keeps the hold ahead of the answer by its usual length: an answer that has come so far may
+ * well be as long again. Null while it is. It is of half that length where the funds have plenty, else of a quarter of that, and
+ * of a margin at least.
  */
 export function nextTranche(terms: TrancheTerms, left: Microcredits, counted: number): HoldExtension | null {
   const { margin, expected, outputMax } = terms;
   const paid = paidOutput(terms, left);
-  const step = Math.max(margin, Math.ceil(expected / 2), 1);
-  if (paid >= outputMax || neededOutput(terms, counted) + Math.max(margin, step / 2) <= paid) return null;
-  const by = (ahead: number): Microcredits => Math.max(0, costTo(terms, neededOutput(terms, counted + ahead)) - left);
+  const needed = neededOutput(terms, counted);
+  if (paid >= outputMax || paid - needed >= Math.max(margin, expected)) return null;
+  const step = Math.max(margin, Math.ceil(expected / 2));
+  const by = (more: number): Microcredits =>
+    Math.max(0, costTo(terms, Math.min(outputMax, Math.max(paid, needed) + more)) - left);
   const least = by(Math.max(1, margin));
-  const wanted = Math.max(least, by(margin + Math.ceil(step / 4)));
-  return wanted === 0 ? null : { amounts: [wanted, by(margin + step)], least };
+  return least === 0 ? null : { amounts: [by(margin + Math.ceil(step / 4)), by(margin + step)], least };
 }
 
 /** Tokens that show no text: of the frame of a choice, and of that of a tool call. */

@@ -101,7 +101,7 @@ describe('an answer that is held in tranches', () => {
     );
   });
 
-  test('up to twice the usual length needs no extension before its end', () => {
+  test('of the usual length or less needs no extension', () => {
     const price: Price = {
       lines: [{ overInputTokens: 0, input: 1, cachedInput: 1, cacheWrite: 1, output: 4 }],
       perRequest: 0,
@@ -119,8 +119,8 @@ describe('an answer that is held in tranches', () => {
     };
     const first = rules.firstTranche(terms);
     expect(first).toBe(100 + 4 * 840);
-    expect(rules.nextTranche(terms, first, 700)).toBeNull();
-    expect(rules.nextTranche(terms, first, 800)).toEqual({ amounts: [4 * 70, 4 * 220], least: 4 * 20 });
+    expect(rules.nextTranche(terms, first, 400)).toBeNull();
+    expect(rules.nextTranche(terms, first, 401)).toEqual({ amounts: [4 * 70, 4 * 220], least: 4 * 20 });
   });
 
   const mutants: readonly (readonly [string, Partial<Rules>])[] = [
