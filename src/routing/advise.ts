@@ -60,7 +60,10 @@ function reasoning(decision: Decision, snapshot: PolicySnapshot, note: string | 
       ? `${id} is the only model that can serve it`
       : `${id} is the best of ${eligible} eligible models by ${reason}`;
   const figures = `expected quality ${percent(choice.quality)}, ${shownCredits(choice.costCredits)} Credits, ${shownMs(choice.latencyMs)} ms`;
-  return `${note ?? ''}For the task ${facts.task}, ${why}: ${figures}.`;
+  const { cappedBy, outputCap } = choice;
+  const capped =
+    cappedBy === null ? '' : ` Its output is capped at ${outputCap} tokens: ${cappedBy} can pay for no more.`;
+  return `${note ?? ''}For the task ${facts.task}, ${why}: ${figures}.${capped}`;
 }
 
 type CandidateFigures = Pick<RankedModel, 'quality' | 'costCredits' | 'latencyMs'>;
