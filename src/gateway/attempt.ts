@@ -243,7 +243,12 @@ export class Attempt {
    * @param margin output tokens that the upstream may bill beyond what was read
    */
   cutShort(margin: number): { readonly record: AttemptRecord; readonly measured: MeasuredUsage } {
-    return { record: this.left(false), measured: cutUsage(this.meter, this.expected, margin) };
+    return { record: this.left(false), measured: this.abortedUsage(margin) };
+  }
+
+  /** Returns the usage to charge for an aborted answer of a service that stops, with that margin. */
+  abortedUsage(margin: number): MeasuredUsage {
+    return cutUsage(this.meter, this.expected, margin);
   }
 
   /** Returns the usage to charge for an answer without its end: see `brokenUsage`. */

@@ -200,7 +200,7 @@ export class Exchange implements AnswerSource {
     if (failure === null) return batch;
     this.#note(running, failure);
     this.#error = brokenError(running.model.id, failure);
-    this.#settle('broken', running, running.broken());
+    this.#settle('broken', running, source.broken());
     return batch;
   }
 
@@ -216,7 +216,7 @@ export class Exchange implements AnswerSource {
     }
     running.call.abort();
     this.#attempts.push(running.left(this.#callerGone));
-    this.#settle('abandoned', running, running.call.sent ? running.broken() : null);
+    this.#settle('abandoned', running, running.call.sent ? (this.#growing ?? running).broken() : null);
   }
 
   /** Takes room for the answer. Without room the exchange ends, at no endpoint's fault. */

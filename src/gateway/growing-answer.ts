@@ -13,7 +13,7 @@ const AHEAD_MAX = 262_144;
 const EXTENSION_WAIT_MS = 3_600_000;
 
 /** An attempt, as far as its answer is paid for as it is written. */
-export type MeteredAttempt = Pick<Attempt, 'read' | 'completed' | 'cutShort' | 'outputPaid'> & {
+export type MeteredAttempt = Pick<Attempt, 'read' | 'completed' | 'cutShort' | 'abortedUsage' | 'outputPaid'> & {
   readonly call: Pick<Attempt['call'], 'abort'>;
   readonly health: Pick<Attempt['health'], 'recordBroken'>;
 };
@@ -75,6 +75,11 @@ export class GrowingAnswer {
   /** As of an attempt. */
   completed(): ReturnType<Attempt['completed']> {
     return this.#isCut ? this.#attempt.cutShort(this.#terms.margin) : this.#attempt.completed();
+  }
+
+  /** As of an attempt: what the service may have written beyond what was read is charged, too. */
+  broken(): ReturnType<Attempt['broken']> {
+    return this.#attempt.abortedUsage(this.#terms.margin);
   }
 
   /** Ends its wait for money, with the settlement. A service that billed more than was held has broken its declaration. */

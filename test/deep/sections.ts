@@ -12,7 +12,7 @@ export const SECTIONS: readonly Section[] = [
     files: ['test/e2e/overspend.test.ts', 'test/money/bounds.test.ts', 'test/money/wire-bounds.test.ts'],
   },
   { name: 'crash', files: ['./test/deep/crash.ts'] },
-  { name: 'tranches', files: ['test/crash/tranches.test.ts'] },
+  { name: 'tranches', files: ['test/crash/tranches.test.ts', 'test/e2e/tranches.test.ts'] },
   { name: 'first-start', files: ['./test/deep/first-start.ts'] },
   { name: 'disk-full', files: ['./test/deep/disk-full.ts'] },
   { name: 'ledger', files: ['test/ledger/model/model.test.ts'] },

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'bun:test';
+import { effort } from '../deep/effort.ts';
 import { closedBooks, entriesOf } from '../money/books.ts';
 import { type Answer, answerOf, eventsOf, waitFor } from '../support/answers.ts';
 import {
@@ -15,7 +16,7 @@ import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 interface Stand {
   readonly box: Signalbox;
   readonly service: MeteredService;
-  ask(more?: object): Promise<Response>;
+  ask(more?: object, init?: RequestInit): Promise<Response>;
   stop(): Promise<void>;
 }
 
@@ -48,14 +49,10 @@ ledger: { contention_wait_ms: ${waitMs} }
   const stand: Stand = {
     box,
     service,
-    ask: (more = {}) =>
-      box.post('/v1/chat/completions', {
-        model: 'm',
-        messages: [{ role: 'user', content: 'Say hello.' }],
-        max_tokens: 800,
-        stream: true,
-        ...more,
-      }),
+    ask(more = {}, init = {}) {
+      const messages = [{ role: 'user', content: 'Say hello.' }];
+      return box.post('/v1/chat/completions', { model: 'm', messages, max_tokens: 800, stream: true, ...more }, init);
+    },
     async stop() {
       await box.stop();
       await service.stop();
@@ -133,6 +130,43 @@ describe('a stream of a service that stops when it is aborted', () => {
     expect(entriesOf(stand.box.data)[0]).toMatchObject({ amount: (42 + 4 * 800) * 1000 });
   });
 });
+
+const { runs, random, proved } = effort('tranches', 2, 60);
+
+test(
+  'whatever the lengths and the leavers, a service that keeps its declaration never bills above the budget',
+  async () => {
+    for (let run = 0; run < runs; run++) {
+      const pick = (most: number) => Math.floor(random() * most);
+      const credits = (1_500 + pick(3_000)) / 1_000;
+      const stand = await start({
+        credits,
+        waitMs: pick(2) * 1_000,
+        answer: () => ({
+          tokens: 20 + pick(700),
+          atOnce: 1 + pick(4),
+          // Of the others, an answer without its end is charged by an estimate.
+          reports: 'each',
+          afterAbort: pick(20),
+        }),
+      });
+      const one = async (): Promise<void> => {
+        const leaves = random() < 0.3 ? AbortSignal.timeout(100 + pick(800)) : undefined;
+        const body = { max_tokens: 100 + pick(900), stream: random() < 0.7 };
+        await stand
+          .ask(body, { signal: leaves })
+          .then((response) => response.text())
+          .catch(() => '');
+      };
+      await Promise.all(Array.from({ length: 6 }, one));
+      await waitFor(() => stand.service.bills.every(({ isOver }) => isOver));
+      expect(billed(stand)).toBeLessThanOrEqual(credits * 1_000);
+      expect((await closedBooks(stand.box.data)).faults).toEqual([]);
+    }
+    proved('holds that grow: random lengths, leavers and budgets; the service never bills above the budget');
+  },
+  runs * 30_000,
+);
 
 describe('a service that bills aborted answers whole, or does not say', () => {
   for (const afterAbort of ['{ bills: whole }', '{ bills: unknown }'])

@@ -45,6 +45,7 @@ function stand(pieces: number, grants: (asked: HoldExtension) => boolean) {
     },
     completed: unused,
     cutShort: unused,
+    abortedUsage: unused,
     outputPaid: 0,
     call: {
       abort() {
