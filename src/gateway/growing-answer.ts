@@ -7,10 +7,16 @@ import type { Attempt } from './attempt.ts';
 import { failureIn } from './failure.ts';
 import { mayReadOn, nextTranche, OutputBound, paidOutput, type TrancheTerms, wholeTranche } from './tranches.ts';
 
-/** The most output, in tokens by its bound, that waits for a slow reader. Beyond it the whole worst case is held, or the answer ends. */
+/** The most bytes of text that wait for a slow reader. Beyond it the whole worst case is held, or the answer ends. */
 const AHEAD_MAX = 262_144;
 /** The longest wait of an extension for money, ms: the end of the answer ends it before. */
 const EXTENSION_WAIT_MS = 3_600_000;
+
+/** An attempt, as far as its answer is paid for as it is written. */
+export type MeteredAttempt = Pick<Attempt, 'read' | 'completed' | 'cutShort' | 'outputPaid'> & {
+  readonly call: Pick<Attempt['call'], 'abort'>;
+  readonly health: Pick<Attempt['health'], 'recordBroken'>;
+};
 
 export interface GrowingAnswerOptions {
   readonly hold: Pick<Hold, 'left' | 'extend'>;
@@ -29,14 +35,14 @@ export class GrowingAnswer {
   /** The fund whose money ended the answer; null while none did. */
   cutBy: string | null = null;
   #isCut = false;
-  readonly #attempt: Attempt;
+  readonly #attempt: MeteredAttempt;
   readonly #terms: TrancheTerms;
   readonly #options: GrowingAnswerOptions;
   readonly #bound = new OutputBound();
   readonly #finished = new Set<number>();
   readonly #over = new AbortController();
   #ahead: StreamPart[] = [];
-  #aheadTokens = 0;
+  #aheadBytes = 0;
   #isExtending = false;
   #isEnded = false;
   /** Resolves the wait of the reader, or that of the upstream for its reader. */
@@ -44,7 +50,7 @@ export class GrowingAnswer {
   #room: PromiseWithResolvers<void> | null = null;
   #refusedBy: string | null = null;
 
-  constructor(attempt: Attempt, terms: TrancheTerms, options: GrowingAnswerOptions) {
+  constructor(attempt: MeteredAttempt, terms: TrancheTerms, options: GrowingAnswerOptions) {
     this.#attempt = attempt;
     this.#terms = terms;
     this.#options = options;
@@ -57,7 +63,7 @@ export class GrowingAnswer {
     if (this.#ahead.length > 0) {
       const batch = this.#ahead;
       this.#ahead = [];
-      this.#aheadTokens = 0;
+      this.#aheadBytes = 0;
       this.#room?.resolve();
       return batch;
     }
@@ -82,7 +88,7 @@ export class GrowingAnswer {
     while (!this.#isEnded) {
       if (!this.#isPaid()) return this.#cut();
       this.#extendInTime();
-      if (this.#aheadTokens > AHEAD_MAX && !(await this.#waitForReader())) return this.#cut();
+      if (this.#aheadBytes > AHEAD_MAX && !(await this.#waitForReader())) return this.#cut();
       const batch = this.#attempt.read();
       if (batch instanceof Promise) await batch;
       else if (batch === null) this.#end();
@@ -91,16 +97,16 @@ export class GrowingAnswer {
   }
 
   #pass(batch: readonly StreamPart[]): void {
-    const before = this.#bound.tokens;
+    const before = this.#bound.bytes;
     this.#note(batch);
-    const bytes = Math.max(0, this.#bound.tokens - before);
+    const bytes = this.#bound.bytes - before;
     const { makeRoom } = this.#options;
     if (makeRoom && !makeRoom(bytes)) {
       this.#end();
       return;
     }
     this.#ahead.push(...batch);
-    this.#aheadTokens += bytes;
+    this.#aheadBytes += bytes;
     if (failureIn(batch)) this.#end();
     else this.#wake();
   }
@@ -154,7 +160,7 @@ export class GrowingAnswer {
     const missing = wholeTranche(terms) - hold.left;
     if (missing > 0 && (this.#isExtending || !(await this.#extend({ amounts: [missing], least: missing }))))
       return false;
-    if (this.#aheadTokens <= AHEAD_MAX || this.#over.signal.aborted) return true;
+    if (this.#aheadBytes <= AHEAD_MAX || this.#over.signal.aborted) return true;
     this.#room = Promise.withResolvers();
     await this.#room.promise;
     return true;

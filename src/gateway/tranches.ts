@@ -88,6 +88,8 @@ const CALL_FRAME = 32;
 
 /** Counts the output of an answer by a bound: each token has a byte at least; a report of the upstream's own is exact. */
 export class OutputBound {
+  /** Bytes of all parts, at most. */
+  bytes = 0;
   #reported = 0;
   /** Bytes of the parts since the report. */
   #since = 0;
@@ -96,12 +98,17 @@ export class OutputBound {
   add(parts: readonly StreamPart[]): void {
     for (const part of parts) {
       if (part.type === 'usage') this.#report(part.usage);
-      else if (isContent(part)) this.#since += this.#boundOf(part);
+      else if (isContent(part)) this.#written(this.#boundOf(part));
     }
   }
 
   get tokens(): number {
     return this.#reported + this.#since;
+  }
+
+  #written(bytes: number): void {
+    this.bytes += bytes;
+    this.#since += bytes;
   }
 
   #report(usage: Parameters<typeof isPlausible>[0]): void {
