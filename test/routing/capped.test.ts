@@ -7,7 +7,7 @@ import { raisedWay } from '../../src/gateway/payable-way.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { inputBound, outputCap, taskOf, usefulOutput, withinFunds } from '../../src/routing/estimate.ts';
 import { tries } from '../deep/effort.ts';
-import { outcomeOf } from './build.ts';
+import { facts, model, outcomeOf, snapshot } from './build.ts';
 import { type World, worlds } from './worlds.ts';
 
 /** A request for a model, and an amount about the worst case of some output of it. */
@@ -162,4 +162,39 @@ test('a request whose worst cases fit is decided as without the fund; else the s
   fc.assert(law, tries('a request whose worst cases fit is decided as without the fund', 2_000, 40_000));
   console.log('capped decisions:', JSON.stringify(counts));
   for (const count of Object.values(counts)) expect(count).toBeGreaterThan(5);
+});
+
+test('a fallback beyond the hold is capped at what a raise gets, and dropped where that is too little', async () => {
+  const from = snapshot([model('x')]);
+  const request = cappedAt(facts(), Number.MAX_SAFE_INTEGER);
+  const [x] = from.models;
+  const cap = outputCap(x!, request);
+  const [least, whole] = [usefulOf(x!, request, from, cap), cap].map((output) => costOf(x!, 0, request, output));
+  const rest = { quality: 1, costCredits: 1, latencyMs: 1, utility: 1, cappedBy: null, endpoints: [0] };
+  const fallback = { model: 0, ...rest, outputCap: cap, bound: whole! };
+  const after = async (gets: (by: number, from: number) => number) => {
+    const hold = {
+      ...{ left: 1_000, reserved: 1_000, grows: false },
+      raise: async (by: number, from = by) => {
+        const got = gets(by, from);
+        hold.left += got;
+        return got >= from;
+      },
+    };
+    const choice = { ...fallback, bound: 1_000 };
+    const context = {
+      decision: { facts: request, ranked: [choice] as const },
+      funded: { hold },
+      runtime: { snapshot: from },
+    };
+    return raisedWay(context, { ranked: fallback, at: 0 }, whole! - hold.left);
+  };
+  expect((await after((by) => by))?.ranked).toBe(fallback);
+  expect((await after((_, from) => from))?.ranked).toMatchObject({
+    outputCap: usefulOf(x!, request, from, cap),
+    cappedBy: 'purse',
+  });
+  const half = await after((by, from) => Math.floor((by + from) / 2));
+  expect(costOf(x!, 0, request, half!.ranked.outputCap)).toBeWithin(least! + 1, Math.ceil((whole! + least!) / 2) + 1);
+  expect(await after(() => 0)).toBeNull();
 });
