@@ -72,6 +72,22 @@ async function explainPiped(body: unknown, ...args: string[]) {
 }
 
 describe('signalbox policy explain', () => {
+  test('says with what a hold begins, where the service stops when it is aborted', async () => {
+    const shipped = join(import.meta.dir, '../../policies');
+    const ask = (...more: string[]) => runHere(['policy', 'explain', shipped, '--model', 'sim-large', ...more]);
+    const told = JSON.parse((await ask('--json')).out) as {
+      first_hold_credits: number;
+      candidates: { worst_case_credits: number }[];
+    };
+    expect(told.first_hold_credits).toBeGreaterThan(0);
+    expect(told.first_hold_credits).toBeLessThan(told.candidates[0]!.worst_case_credits);
+    expect((await ask()).out.replace(/\s+/g, ' ')).toContain(`${told.first_hold_credits} Credits are held first`);
+    // No other service is known to stop.
+    const { out } = await runHere(['policy', 'explain', folder]);
+    expect(out).toContain('Credits are held for up to');
+    expect(out).not.toContain('are held first');
+  });
+
   test('prints a table with the parts of each utility, and the story', async () => {
     const { out, err, code } = await runHere(['policy', 'explain', folder]);
     expect({ err, code }).toEqual({ err: '', code: 0 });

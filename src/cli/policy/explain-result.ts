@@ -1,3 +1,4 @@
+import { type Microcredits, toCredits } from '../../core/credits.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { certificateBody } from '../../operate/certificate-body.ts';
 import { factsBody } from '../../operate/decision-body.ts';
@@ -28,9 +29,16 @@ export interface ExplainForm {
 const legend = ({ usdPerCredit }: PolicySnapshot): string =>
   `Quality is the expected share of good answers; 1 Credit is ${usdPerCredit} USD; latency is the expected time to the end of the answer, and source says where its speed is from. Utility weighs the three as the selector says, and the highest wins.`;
 
+const firstHoldText = (firstHold: Microcredits | null): readonly string[] =>
+  firstHold === null
+    ? []
+    : [
+        `Where its worst case is a large part of a fund, ${toCredits(firstHold)} Credits are held first, and the hold grows with the answer: its service stops billing when it is aborted.`,
+      ];
+
 /** The result of a command that explains: text or JSON, and code 2 for a refusal. */
 export function explanationResult(
-  { facts, certificate, words, runtime: { snapshot } }: HypotheticalExplanation,
+  { facts, certificate, firstHold, words, runtime: { snapshot } }: HypotheticalExplanation,
   { json, before, after, note, missing, head }: ExplainForm,
   { terminal }: PolicyCommand,
 ): CommandResult {
@@ -39,12 +47,14 @@ export function explanationResult(
   if (json) {
     const decision = { policy_revision: snapshot.revision, route_reason: reason, choice, refusal };
     const reasons = { facts: factsBody(facts), ...certificateBody(certificate, facts) };
-    return { text: jsonText({ ...head, ...decision, ...reasons, left_out_here: missing }), code };
+    const hold = { first_hold_credits: firstHold === null ? null : toCredits(firstHold) };
+    return { text: jsonText({ ...head, ...decision, ...reasons, ...hold, left_out_here: missing }), code };
   }
   const notes = missing.length > 0 ? [`${leftOutBriefly(missing)}.`] : [];
   const ranked = candidates.filter(({ rank }) => rank !== null && rank <= 2);
   const strongest = words(ranked.map(({ model }) => model));
   const columns = ranked.length > 0 ? [legend(snapshot)] : [];
-  const lines = [...before, ...story(certificate, facts, strongest), ...after, ...notes, ...columns, note];
+  const told = [...story(certificate, facts, strongest), ...firstHoldText(firstHold)];
+  const lines = [...before, ...told, ...after, ...notes, ...columns, note];
   return { text: `${certificateText(certificate, terminal)}\n${paragraphs(lines, terminal)}`, code };
 }

@@ -1,12 +1,15 @@
 import { commandName } from '../../core/command-name.ts';
+import type { Microcredits } from '../../core/credits.ts';
 import type { Estimate } from '../../core/estimate.ts';
 import type { Facts } from '../../core/facts.ts';
 import type { PolicyCase } from '../../core/policy-case.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import { firstTrancheOf } from '../../gateway/growth.ts';
 import { emptyMemories, openLearningReader } from '../../learning/open.ts';
 import { taskNote } from '../../routing/advise.ts';
 import type { Certificate } from '../../routing/certificate.ts';
 import { certify } from '../../routing/certify.ts';
+import { isRefusal } from '../../routing/decide.ts';
 import { type InfluentialWord, influentialWords } from '../../routing/profile/influential-words.ts';
 import type { ProfileInput } from '../../routing/profile/input.ts';
 import type { StrongWords } from '../../routing/story-estimate.ts';
@@ -24,6 +27,8 @@ export interface HypotheticalExplanation {
   readonly runtime: Runtime;
   readonly facts: Facts;
   readonly certificate: Certificate;
+  /** Microcredits with which the hold of its answer may begin, and grow; null where its whole worst case is held. */
+  readonly firstHold: Microcredits | null;
   /** Returns the words of the question that count most for these models, by their IDs. */
   words(models: readonly string[]): StrongWords;
 }
@@ -82,7 +87,9 @@ async function learntOf(facts: Facts, question: string | null, runtime: Runtime,
 
 function explained(facts: Facts, estimate: Estimate | null, runtime: Runtime) {
   const context = { ...UNNAMED, ...strategyOf(facts, runtime), estimate };
-  return { runtime, facts, certificate: certify(runtime.snapshot, facts, context) };
+  const decision = runtime.decider.decide(facts, context);
+  const firstHold = isRefusal(decision) ? null : (firstTrancheOf({ runtime, decision })?.wanted ?? null);
+  return { runtime, facts, certificate: certify(runtime.snapshot, facts, context), firstHold };
 }
 
 /** The evidence for a request's task, read from its text. */
