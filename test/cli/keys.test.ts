@@ -33,7 +33,7 @@ describe('wrong usage gives one clear sentence, and no key is made:', () => {
     [['create', '--budget', '500/year'], /not "500\/year"/],
     [['create', '--budget', '0.0000001/day'], /not "0.0000001\/day"/],
     [['create', '--budget', '5/day@Mars'], /no time zone "Mars"/],
-    [['create', '--budget', '5/day:stop'], /not "5\/day:stop"/],
+    [['create', '--budget', '5/day:stop'], /actions cap, reject, downgrade, not "5\/day:stop"/],
     [['create', '--budget', '5/day', '--budget', '6/day'], /Two budgets have the same window, day in UTC/],
     [['create', '--name', 'two\nlines'], /name must be one line/],
     [['create', '--wallet', '0xabc'], /A wallet must be given by its address: 0x and 40 hexadecimal digits/],

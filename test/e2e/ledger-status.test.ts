@@ -58,6 +58,8 @@ describe('the funds', () => {
     for (const { oldest_reservation_seconds: age } of shown.funds) expect(age!).toBeWithin(0, 60);
     expect(still(await byCommand())).toEqual(still(shown));
     expect(still(await byCommand('--name', 'all'))).toEqual(still(await byRequest('?name=all')));
+    const unknown = await purse.live.box.run('ledger', 'status', '--name', 'nobody');
+    expect(unknown.out).toStartWith('No fund is named nobody');
     const own = await purse.live.box.get('/v1/usage', { headers: { authorization: `Bearer ${key.key}` } });
     const { funds } = (await own.json()) as StatusShown;
     expect(funds).toMatchObject([

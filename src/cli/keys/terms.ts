@@ -87,7 +87,7 @@ function budgetOf(text: string): KeyBudget {
   const limit = parseCredits(credits);
   if (!window || limit === null) {
     throw new UsageError(
-      `Write a budget such as 500/month, 20/day@Europe/Berlin or 500/total:downgrade, with one of the windows ${WINDOWS.join(', ')}, not "${text}".`,
+      `Write a budget such as 500/month, 20/day@Europe/Berlin or 500/total:downgrade, with one of the windows ${WINDOWS.join(', ')} and, after a colon, one of the actions ${EXHAUSTED_ACTIONS.join(', ')}, not "${text}".`,
     );
   }
   checkZone(timeZone);

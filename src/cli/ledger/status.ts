@@ -21,7 +21,8 @@ export function statusText(
   if (json) return jsonText(overviewBody(overview, name, now));
   const wanted = fullestOf(overview.funds, name);
   const sums = `${creditsText(overview.charged)} charged, ${creditsText(overview.held)} held by ${count(overview.open, 'open request')}.\n`;
-  if (wanted.length === 0) return sums;
+  if (wanted.length === 0)
+    return name === undefined ? sums : `No fund is named ${name}, or nothing has drawn on it yet.\n\n${sums}`;
   const rows = wanted.slice(0, SHOWN_MAX).map((use) => rowOf(use, now));
   const rest = wanted.length > SHOWN_MAX ? `and ${count(wanted.length - SHOWN_MAX, 'fund')} more\n` : '';
   return `${grid([HEAD, ...rows], false, (column) => column >= 2 && column <= 6).join('\n')}\n${rest}\n${sums}`;
