@@ -82,8 +82,11 @@ describe('signalbox policy explain', () => {
     expect(told.first_hold_credits).toBeGreaterThan(0);
     expect(told.first_hold_credits).toBeLessThan(told.candidates[0]!.worst_case_credits);
     expect((await ask()).out.replace(/\s+/g, ' ')).toContain(`${told.first_hold_credits} Credits are held first`);
-    // No other service is known to stop.
-    const { out } = await runHere(['policy', 'explain', folder]);
+    const whole = writePolicy(
+      POLICY.replace('adapter: simulated', 'adapter: simulated, after_abort: { bills: whole }'),
+    );
+    const { out } = await runHere(['policy', 'explain', whole]);
+    rmSync(whole, { recursive: true, force: true });
     expect(out).toContain('Credits are held for up to');
     expect(out).not.toContain('are held first');
   });
