@@ -85,7 +85,10 @@ export function buildRequest(
 function isNeutral(field: string, value: unknown): boolean {
   if (value === null || (field in NEUTRAL && value === NEUTRAL[field])) return true;
   if (typeof value !== 'object') return false;
-  return 'type' in value ? value.type === 'text' : Object.keys(value).length === 0;
+  if ('type' in value) return value.type === 'text';
+  // A list of its keys could be long.
+  for (const _ in value) return false;
+  return true;
 }
 
 /** The name in the `function` of a tool or a choice. */

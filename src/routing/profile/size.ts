@@ -54,7 +54,10 @@ function dialectNeeds({ conversation, settings }: ProfileInput): number {
   if (stop !== undefined && stop.length > 0) needs |= CAPABILITIES.stop.bit;
   if (temperature !== undefined && temperature > 1) needs |= CAPABILITIES.high_temperature.bit;
   if (conversation.turns.at(-1)?.role === 'assistant') needs |= CAPABILITIES.continuation.bit;
-  for (const _ in settings.logitBias) needs |= CAPABILITIES.logit_bias.bit;
+  for (const _ in settings.logitBias) {
+    needs |= CAPABILITIES.logit_bias.bit;
+    break;
+  }
   if (conversation.tools.length === 0) return needs;
   if (isForced(conversation)) needs |= CAPABILITIES.forced_tools.bit;
   if (settings.parallelToolCalls === false) needs |= CAPABILITIES.single_tool_calls.bit;
