@@ -62,24 +62,26 @@ function* play(call: ProviderCall): Generator<StreamPart | Pause> {
     const { tool } = answer;
     if (tool) yield { type: 'tool-call', choice, index: 0, id: tool.id, name: tool.name, arguments: '' };
   }
+  const usage = estimateUsage(
+    call,
+    playbacks.map((each) => each.text),
+  );
+  const length = playbacks.reduce((sum, each) => sum + each.text.length, 0);
   const pieceMs = 1_000 / call.model.outputTokensPerSecond;
   while (playbacks.some((each) => each.at < each.text.length)) {
     yield { type: 'pause', ms: pieceMs };
     for (const [choice, each] of playbacks.entries()) {
       if (each.at < each.text.length) yield nextPiece(each, choice);
     }
+    // As services do that report with each event: an answer that is ended early is billed by its last report.
+    const written = playbacks.reduce((sum, each) => sum + Math.min(each.at, each.text.length), 0);
+    yield { type: 'usage', usage: { ...usage, outputTokens: Math.ceil((usage.outputTokens * written) / length) } };
   }
   for (const [choice, each] of playbacks.entries()) {
     const reason = each.cut ? 'length' : each.answer.tool ? 'tool_calls' : 'stop';
     yield { type: 'finish', choice, reason, raw: reason };
   }
-  yield {
-    type: 'usage',
-    usage: estimateUsage(
-      call,
-      playbacks.map((each) => each.text),
-    ),
-  };
+  yield { type: 'usage', usage };
 }
 
 function playback(call: ProviderCall, choice: number): ChoicePlayback {

@@ -239,16 +239,15 @@ export class Attempt {
 
   /**
    * Ends an attempt whose answer was ended for want of money. Returns its record and its usage.
-   *
-   * @param margin output tokens that the upstream may bill beyond what was read
+   * @param most the tokens that its service may bill
    */
-  cutShort(margin: number): { readonly record: AttemptRecord; readonly measured: MeasuredUsage } {
-    return { record: this.left(false), measured: this.abortedUsage(margin) };
+  cutShort(most: ExpectedTokens): { readonly record: AttemptRecord; readonly measured: MeasuredUsage } {
+    return { record: this.left(false), measured: this.abortedUsage(most) };
   }
 
-  /** Returns the usage to charge for an aborted answer of a service that stops, with that margin. */
-  abortedUsage(margin: number): MeasuredUsage {
-    return cutUsage(this.meter, this.expected, margin);
+  /** Returns the usage to charge for an aborted answer of a service that stops: what it may bill, within what was held. */
+  abortedUsage({ inputTokens, outputMax }: ExpectedTokens): MeasuredUsage {
+    return cutUsage(this.meter, { inputTokens, outputMax: Math.min(outputMax, this.expected.outputMax) });
   }
 
   /** Returns the usage to charge for an answer without its end: see `brokenUsage`. */

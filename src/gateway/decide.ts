@@ -7,6 +7,7 @@ import { explorationOf } from '../core/learning-policy.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { Constraint, Preference } from '../core/rules.ts';
 import { piecesIn, piecesOf, replaceRuns } from '../core/runs.ts';
+import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { AvailableFunds, FundShortage } from '../ledger/standing.ts';
 import { type DecisionContext, isRefusal } from '../routing/decide.ts';
 import { chatFacts, routeFacts } from '../routing/facts.ts';
@@ -20,6 +21,7 @@ import { checkRequest } from './check-request.ts';
 import { countInput, decisiveTokenizers } from './exact-count.ts';
 import type { FundingTerms } from './funding.ts';
 import { type Gateway, newSeed } from './gateway.ts';
+import { mayGrow } from './growth.ts';
 import type { RequestContext } from './request-context.ts';
 import { shortageError } from './shortage.ts';
 
@@ -44,6 +46,8 @@ interface DecisionInput {
   readonly windowsOnly?: boolean;
   /** The fields that a refusal names; absent for a decision of no request. */
   readonly names?: RefusalNames;
+  /** Reads the request for its intent, too; null where it is read. */
+  readonly reread?: (() => Pick<DecisionInput, 'facts' | 'features'>) | null;
   /** Gets the routing attempt; absent for a decision of no request. */
   readonly context?: RequestContext;
 }
@@ -108,16 +112,25 @@ function decideRequest(
   const { snapshot } = runtime;
   checkRequest(request, snapshot.gateway);
   const history = gateway.affinity.history(caller.keyId, request);
-  const facts = history.recall(factsOf(request, caller, snapshot, cap), snapshot);
   const fields = { stream: request.stream, user: request.settings.user, metadata: request.routing.metadata };
-  // An estimate only ranks models.
-  const features = isIntentRead(facts)
-    ? gateway.learner.memories.read(runtime, questionOf(request.conversation.turns))
-    : null;
-  const input = { ...given, facts, fields, features, windowsOnly, context };
+  const read = (isWhole: boolean) => {
+    const facts = history.recall(factsOf(request, caller, snapshot, cap, isWhole), snapshot);
+    // An estimate only ranks models.
+    const isAsked = isIntentRead(facts);
+    const features = isAsked ? gateway.learner.memories.read(runtime, questionOf(request.conversation.turns)) : null;
+    return { facts, features };
+  };
+  let asRead = read(false);
+  const reread = isIntentRead(asRead.facts)
+    ? null
+    : () => {
+        asRead = read(true);
+        return asRead;
+      };
+  const input = { ...given, ...asRead, fields, reread, windowsOnly, context };
   const made = decide(gateway, input, caller, runtime);
-  if (!(made instanceof Promise)) return { history, features, decision: made };
-  return made.then((decision) => ({ history, features, decision }));
+  if (!(made instanceof Promise)) return { history, features: asRead.features, decision: made };
+  return made.then((decision) => ({ history, features: asRead.features, decision }));
 }
 
 /**
@@ -132,6 +145,9 @@ export function decide(
   runtime: Runtime,
 ): Decision | Promise<Decision> {
   const trial = tryDecision(gateway, input, caller, runtime);
+  if (input.reread && dependsOnLength(trial, runtime.snapshot)) {
+    return decide(gateway, { ...input, ...input.reread(), reread: null }, caller, runtime);
+  }
   const made = ({ outcome, shortage }: DecisionTrial): Decision => {
     if (shortage) throw shortageError(shortage, caller, gateway);
     if (isRefusal(outcome)) throw refusalError(outcome, runtime.snapshot, input.names, gateway.now());
@@ -190,6 +206,12 @@ function tryDecision(
     reportOnce(gateway, chosen.strategy, `the strategy of \`${facts.model}\` gave no usable scores`, null);
   }
   return trial;
+}
+
+/** Whether money makes the outcome depend on the least useful or the usual length of an answer, which go by its task. */
+function dependsOnLength({ outcome, shortage }: DecisionTrial, snapshot: PolicySnapshot): boolean {
+  if (shortage !== null || isRefusal(outcome)) return true;
+  return outcome.facts.funds !== null && (outcome.ranked[0].cappedBy !== null || mayGrow(snapshot, outcome));
 }
 
 /**

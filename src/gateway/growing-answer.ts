@@ -5,6 +5,7 @@ import type { FundBlock } from '../ledger/rules/fund.ts';
 import type { NextParts, ReserveBytes } from '../upstream/upstream-call.ts';
 import type { Attempt } from './attempt.ts';
 import { failureIn } from './failure.ts';
+import type { ExpectedTokens } from './meter.ts';
 import { mayReadOn, nextTranche, OutputBound, paidOutput, type TrancheTerms, wholeTranche } from './tranches.ts';
 
 /** The most bytes of text that wait for a slow reader. Beyond it the whole worst case is held, or the answer ends. */
@@ -74,12 +75,18 @@ export class GrowingAnswer {
 
   /** As of an attempt. */
   completed(): ReturnType<Attempt['completed']> {
-    return this.#isCut ? this.#attempt.cutShort(this.#terms.margin) : this.#attempt.completed();
+    return this.#isCut ? this.#attempt.cutShort(this.#billable()) : this.#attempt.completed();
   }
 
   /** As of an attempt: what the service may have written beyond what was read is charged, too. */
   broken(): ReturnType<Attempt['broken']> {
-    return this.#attempt.abortedUsage(this.#terms.margin);
+    return this.#attempt.abortedUsage(this.#billable());
+  }
+
+  /** The most that its service may bill of what was read, and of what it has written since. */
+  #billable(): ExpectedTokens {
+    const { inputMax, margin } = this.#terms;
+    return { inputTokens: inputMax, outputMax: this.#bound.tokens + margin };
   }
 
   /** Ends its wait for money, with the settlement. A service that billed more than was held has broken its declaration. */

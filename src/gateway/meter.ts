@@ -157,16 +157,14 @@ export function brokenUsage(meter: Meter, expected: BrokenAnswer): MeasuredUsage
 }
 
 /**
- * Returns the usage of an answer that the gateway ended: the prompt, what was read of the output, and the margin that the
- * upstream may have written since.
+ * Returns the usage of an answer that was ended early: the most that its service may bill, for it reports no more.
+ * @param most the tokens that its parts and its prompt can be at most, with what the service may have written since
  */
-export function cutUsage(meter: Meter, { inputTokens, outputMax }: ExpectedTokens, margin: number): MeasuredUsage {
-  const { reported } = meter;
-  const read = reported ? reported.outputTokens + meter.unreported : meter.counted;
+export function cutUsage({ reported }: Meter, most: ExpectedTokens): MeasuredUsage {
   const usage = {
     ...(reported ?? plainUsage(0, 0)),
-    inputTokens: reported?.inputTokens || inputTokens,
-    outputTokens: Math.min(outputMax, read + margin),
+    inputTokens: reported?.inputTokens || most.inputTokens,
+    outputTokens: most.outputMax,
   };
   return { usage, estimated: true };
 }

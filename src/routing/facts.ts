@@ -19,6 +19,7 @@ const EMPTY: readonly never[] = [];
 /**
  * Reads the facts of a chat; of one that names its model, the intent only where something depends on it.
  * @param cap microcredits that a payment leaves for it; null for no such limit
+ * @param isWhole whether to read the intent in any case
  * @throws SignalboxError where the request contradicts itself, or the key may not use its model.
  */
 export function chatFacts(
@@ -26,11 +27,12 @@ export function chatFacts(
   caller: Caller,
   snapshot: PolicySnapshot,
   cap: Microcredits | null = null,
+  isWhole = false,
 ): Facts {
   const pinned = isPinned(request.model, caller, snapshot);
   const size = measure(request);
   const budget = budgetWithin(request.routing, cap);
-  const isRead = !pinned || budget !== null || dependsOnIntent(request, size, caller, snapshot);
+  const isRead = isWhole || !pinned || budget !== null || dependsOnIntent(request, size, caller, snapshot);
   const read = profileOf(size, isRead ? readIntent(request) : UNREAD);
   return factsOf(request, { pinned, budget, read }, caller, snapshot);
 }

@@ -59,3 +59,23 @@ describe('a chat that names its model, where nothing depends on its task', () =>
     expect(advice.reasoning).toContain('task translation');
   });
 });
+
+test('has it read where its money is short: the least useful answer is that of its task, as for a recommendation', async () => {
+  const policy = testPolicy(
+    { up: upstream.url },
+    { luna: { endpoints: ['up'] } },
+    'budgets: [{ name: small, limit_credits: 2, window: total }]\n',
+  ).replace('default_input_tokens: 500, min_useful_output: 64', 'default_input_tokens: 500, min_useful_output: 4000');
+  const own = await startSignalbox({ policy, env: UPSTREAM_ENV });
+  try {
+    const body = {
+      model: 'luna',
+      messages: [{ role: 'user', content: 'Write a Python function that adds two numbers.' }],
+    };
+    expect((await own.post('/v1/route', body)).status).toBe(200);
+    const { platform } = await answerOf(await own.post('/v1/chat/completions', body));
+    expect(platform).toMatchObject({ routed_model: 'luna', output_capped_by: 'small' });
+  } finally {
+    await own.stop();
+  }
+});

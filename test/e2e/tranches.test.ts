@@ -44,13 +44,14 @@ ledger: { contention_wait_ms: ${waitMs} }
 `,
   )
     .replace('passthrough: [verbosity]', `passthrough: [verbosity], after_abort: ${afterAbort}`)
-    .replace('expected_output_tokens: 400', 'expected_output_tokens: 100');
+    .replace(/expected_output_tokens: \d+/g, 'expected_output_tokens: 100');
   const box = await startSignalbox({ policy, env: UPSTREAM_ENV });
   const stand: Stand = {
     box,
     service,
     ask(more = {}, init = {}) {
-      const messages = [{ role: 'user', content: 'Say hello.' }];
+      // Of the usual length, whatever its task.
+      const messages = [{ role: 'user', content: 'Wherefore?' }];
       return box.post('/v1/chat/completions', { model: 'm', messages, max_tokens: 800, stream: true, ...more }, init);
     },
     async stop() {
@@ -120,6 +121,16 @@ describe('a stream of a service that stops when it is aborted', () => {
     expect(billed(stand)).toBeLessThanOrEqual(3_300);
   });
 
+  test('is charged no less than its service bills where it is cut before any report', async () => {
+    const stand = await start({ credits: 3.3, answer: { tokens: 800, atOnce: 4, reports: 'last', afterAbort: 20 } });
+    await Promise.all([1, 2, 3].map(async () => eventsOf(await stand.ask())));
+    await waitFor(() => stand.service.bills.every(({ isOver }) => isOver));
+    expect(stand.service.bills.some(({ isAborted }) => isAborted)).toBe(true);
+    const { funds } = await closedBooks(stand.box.data);
+    expect(funds[0]!.spent).toBeGreaterThanOrEqual(billed(stand) * 1_000);
+    expect(billed(stand)).toBeLessThanOrEqual(3_300);
+  });
+
   test('is held whole under a budget that rejects', async () => {
     const stand = await start({
       credits: 4,
@@ -145,8 +156,7 @@ test(
         answer: () => ({
           tokens: 20 + pick(700),
           atOnce: 1 + pick(4),
-          // Of the others, an answer without its end is charged by an estimate.
-          reports: 'each',
+          reports: pick(2) === 0 ? 'each' : 'last',
           afterAbort: pick(20),
         }),
       });
