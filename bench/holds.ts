@@ -120,7 +120,7 @@ async function play(way: string, share: number, seed: number): Promise<Outcome> 
     afterAbort: (nth * 7) % MARGIN.tokens,
   }));
   try {
-    const stops = `{ bills: stops, margin_tokens: ${MARGIN.tokens}, margin_ms: ${MARGIN.ms} }`;
+    const stops = `{ bills: stops, reports: each, margin_tokens: ${MARGIN.tokens}, margin_ms: ${MARGIN.ms} }`;
     const ends =
       way === 'a'
         ? await checkThenCount(service, limit)

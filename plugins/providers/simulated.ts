@@ -14,7 +14,7 @@ import { estimateUsage, fitTokens } from './simulated/tokens.ts';
 const PIECE = 4;
 
 /** It writes nothing that is not read, a piece at a time. */
-const STOPS: AbortBilling = { bills: 'stops', marginTokens: 16, marginMs: 100 };
+const STOPS: AbortBilling = { bills: 'stops', reports: 'each', marginTokens: 16, marginMs: 100 };
 
 /**
  * Models that answer in this process, without a provider: for a first try, demonstrations and tests. Deterministic, at

@@ -9,6 +9,11 @@ export interface StoppedBilling {
   readonly bills: 'stops';
   /** Output tokens that it may have written and not sent. */
   readonly marginTokens: number;
+  /**
+   * When it reports usage. Only `each`, with each event or nearly, lets a hold grow: until a report each byte must count as a
+   * token, so that an answer would use up its hold several times as fast as it costs.
+   */
+  readonly reports: 'each' | 'end';
   /** Milliseconds until it notices and stops, with the way there and back. */
   readonly marginMs: number;
 }

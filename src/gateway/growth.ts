@@ -25,7 +25,8 @@ export function trancheTerms({ runtime, decision }: DecidedWay, { ranked, at }: 
   const model = snapshot.models[ranked.model]!;
   const endpoint = model.endpoints[at]!;
   const billing = billingOf(snapshot, endpoint);
-  if (billing.bills !== 'stops' || health[ranked.model]![at]!.hasBroken(billing)) return null;
+  if (billing.bills !== 'stops' || billing.reports !== 'each' || health[ranked.model]![at]!.hasBroken(billing))
+    return null;
   const { facts, readings } = decision;
   const inputMax = inputBound(model, facts);
   // Hidden reasoning is billed and not shown.
@@ -64,8 +65,9 @@ export function firstTrancheOf(way: DecidedWay & { readonly decision: Decision }
   return { wanted: firstTranche(terms), least: leastTranche(terms) };
 }
 
-/** Whether an endpoint of the choice declares that it stops, which is cheap to know. */
+/** Whether an endpoint of the choice declares that its answers can be paid for as they are written, which is cheap to know. */
 export function mayGrow({ models, providers }: PolicySnapshot, { ranked: [choice] }: Decision): boolean {
   const { afterAbort, provider } = models[choice.model]!.endpoints[choice.endpoints[0]!]!;
-  return (afterAbort ?? providers.get(provider)!.afterAbort).bills === 'stops';
+  const billing = afterAbort ?? providers.get(provider)!.afterAbort;
+  return billing.bills === 'stops' && billing.reports === 'each';
 }

@@ -59,7 +59,7 @@ function termsOf(
   const free = leastOf(downgrading, 'free');
   const unspent = leastOf(downgrading, 'unspent');
   const later = free === unspent ? [] : [within(unspent, cap)];
-  const last = mayCap ? [within(null, capOf([...capping, ...downgrading]))] : [];
+  const last = mayCap ? [within(null, capOf(standings.filter((_, at) => funds[at]!.onExhausted !== 'reject')))] : [];
   return [within(free, cap), ...later, ...last];
 }
 

@@ -6,5 +6,5 @@ export function readAbortBilling(text: AbortText | undefined): AbortBilling | un
   if (!text) return undefined;
   const { bills } = text;
   if (bills !== 'stops') return { bills };
-  return { bills, marginTokens: text.margin_tokens, marginMs: text.margin_ms };
+  return { bills, reports: text.reports, marginTokens: text.margin_tokens, marginMs: text.margin_ms };
 }

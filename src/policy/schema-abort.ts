@@ -10,7 +10,16 @@ export const AbortText = closed(
         unknown: 'Any of that.',
       },
       examples: ['stops'],
-      description: 'Only under `stops` a hold grows with its answer.',
+      description: 'What it bills. A hold grows with its answer only under `stops`.',
+    }),
+    reports: oneOfExplained({
+      means: {
+        each: 'With each event of a stream, or nearly.',
+        end: 'At the end of an answer.',
+      },
+      default: 'end',
+      examples: ['each'],
+      description: 'When it reports usage. A hold grows only under `stops` with `each`.',
     }),
     margin_tokens: integer(
       { minimum: 0, maximum: 1_000_000, default: 64 },

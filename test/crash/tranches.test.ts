@@ -39,7 +39,10 @@ test(
         { m: { endpoints: ['up'] } },
         `budgets: [{ name: purse, limit_credits: ${LIMIT}, window: total }]\nledger: { contention_wait_ms: 500 }\n`,
       )
-        .replace('passthrough: [verbosity]', 'after_abort: { bills: stops, margin_tokens: 16, margin_ms: 20 }')
+        .replace(
+          'passthrough: [verbosity]',
+          'after_abort: { bills: stops, reports: each, margin_tokens: 16, margin_ms: 20 }',
+        )
         .replace('expected_output_tokens: 400', 'expected_output_tokens: 60');
       const options = { policy, data, env: { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: makeTestKey() } };
       const box = await startSignalbox({ ...options, isProcess: true });

@@ -20,7 +20,7 @@ interface Stand {
   stop(): Promise<void>;
 }
 
-const STOPS = '{ bills: stops, margin_tokens: 20, margin_ms: 20 }';
+const STOPS = '{ bills: stops, reports: each, margin_tokens: 20, margin_ms: 20 }';
 const running: Stand[] = [];
 afterEach(async () => {
   for (const stand of running.splice(0)) await stand.stop();
@@ -129,6 +129,13 @@ describe('a stream of a service that stops when it is aborted', () => {
     const { funds } = await closedBooks(stand.box.data);
     expect(funds[0]!.spent).toBeGreaterThanOrEqual(billed(stand) * 1_000);
     expect(billed(stand)).toBeLessThanOrEqual(3_300);
+  });
+
+  test('is held whole where the service is known to report its usage at the end', async () => {
+    const afterAbort = '{ bills: stops, margin_tokens: 20, margin_ms: 20 }';
+    const stand = await start({ credits: 4, answer: { tokens: 60, atOnce: 5, reports: 'last' }, afterAbort });
+    await eventsOf(await stand.ask());
+    expect(entriesOf(stand.box.data)[0]).toMatchObject({ amount: (42 + 4 * 800) * 1000 });
   });
 
   test('is held whole under a budget that rejects', async () => {

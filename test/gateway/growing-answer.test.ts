@@ -10,7 +10,7 @@ const PRICE: Price = {
   perRequest: 0,
   divisor: 1,
 };
-const DECLARED = { bills: 'stops', marginTokens: 10, marginMs: 0 } as const;
+const DECLARED = { bills: 'stops', reports: 'each', marginTokens: 10, marginMs: 0 } as const;
 const TERMS = {
   declared: DECLARED,
   price: PRICE,

@@ -8,7 +8,7 @@ import { anyCodePoint } from '../support/any-code-point.ts';
 
 type Rules = Pick<typeof rules, 'firstTranche' | 'mayReadOn' | 'nextTranche' | 'wholeTranche'>;
 
-const STOPS = { bills: 'stops', marginTokens: 20, marginMs: 0 } as const;
+const STOPS = { bills: 'stops', reports: 'each', marginTokens: 20, marginMs: 0 } as const;
 
 const rate = fc.integer({ min: 1, max: 5_000 });
 const prices: fc.Arbitrary<Price> = fc.record({

@@ -32,6 +32,7 @@ describe('what a service bills after an abort', () => {
     expect(billingOf(policyOf(', after_abort: { bills: whole }', '', 'simulated'))).toEqual({ bills: 'whole' });
     expect(billingOf(policyOf(', after_abort: { bills: stops, margin_ms: 20 }'))).toEqual({
       bills: 'stops',
+      reports: 'end',
       marginTokens: 64,
       marginMs: 20,
     });

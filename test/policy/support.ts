@@ -75,7 +75,7 @@ const providers: ProviderPlugin[] = [
     prepare: () => ({
       kind: 'in-process',
       answer: unused,
-      afterAbort: { bills: 'stops', marginTokens: 16, marginMs: 100 },
+      afterAbort: { bills: 'stops', reports: 'each', marginTokens: 16, marginMs: 100 },
     }),
   }),
   defineProvider({
