@@ -1,7 +1,7 @@
 import type { StreamPart } from '../contract/parts.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Hold, HoldExtension } from '../ledger/hold.ts';
-import type { FundBlock } from '../ledger/rules/fund.ts';
+import { cappingName, type FundBlock } from '../ledger/rules/fund.ts';
 import type { NextParts, ReserveBytes } from '../upstream/upstream-call.ts';
 import type { Attempt } from './attempt.ts';
 import { failureIn } from './failure.ts';
@@ -162,7 +162,7 @@ export class GrowingAnswer {
   }
 
   readonly #blocked = ({ fund: { title } }: FundBlock): void => {
-    this.#refusedBy = title.kind === 'balance' ? 'balance' : title.name;
+    this.#refusedBy = cappingName(title);
   };
 
   /** Lets a slow reader catch up, with the whole worst case held: what the upstream writes meanwhile cannot be counted. */

@@ -1,7 +1,17 @@
+import type { StoppedBilling } from '../core/abort-billing.ts';
 import type { Decision } from '../core/decision.ts';
 import type { Endpoint, PolicySnapshot } from '../core/snapshot.ts';
 import type { FirstTranche } from '../ledger/reservation-request.ts';
-import { affordableCap, capWithin, expectedOutput, inputBound, outputCap, usefulOutput } from '../routing/estimate.ts';
+import {
+  affordableCap,
+  capWithin,
+  expectedOutput,
+  inputBound,
+  mayReason,
+  outputCap,
+  taskOf,
+  usefulOutput,
+} from '../routing/estimate.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { RankedEndpoint } from './plan.ts';
 import { firstTranche, leastTranche, marginOf, type TrancheTerms } from './tranches.ts';
@@ -12,9 +22,11 @@ export interface DecidedWay {
   readonly decision: Pick<Decision, 'facts' | 'readings'>;
 }
 
-/** What an endpoint bills of an answer that is aborted. */
-const billingOf = ({ providers }: PolicySnapshot, { afterAbort, provider }: Endpoint) =>
-  afterAbort ?? providers.get(provider)!.afterAbort;
+/** Returns what an endpoint declares of aborted answers, if they can be paid for as they are written; null where not. */
+function growingBilling({ providers }: PolicySnapshot, { afterAbort, provider }: Endpoint): StoppedBilling | null {
+  const billing = afterAbort ?? providers.get(provider)!.afterAbort;
+  return billing.bills === 'stops' && billing.reports === 'each' ? billing : null;
+}
 
 /**
  * Returns the terms on which an answer of an endpoint may be paid for as it is written; null where its whole worst case must be
@@ -24,20 +36,19 @@ export function trancheTerms({ runtime, decision }: DecidedWay, { ranked, at }: 
   const { snapshot, health } = runtime;
   const model = snapshot.models[ranked.model]!;
   const endpoint = model.endpoints[at]!;
-  const billing = billingOf(snapshot, endpoint);
-  if (billing.bills !== 'stops' || billing.reports !== 'each' || health[ranked.model]![at]!.hasBroken(billing))
-    return null;
+  const billing = growingBilling(snapshot, endpoint);
+  if (billing === null || health[ranked.model]![at]!.hasBroken(billing)) return null;
   const { facts, readings } = decision;
   const inputMax = inputBound(model, facts);
   // Hidden reasoning is billed and not shown.
-  if (inputMax === null || model.reasoningTokens > 0 || model.reasoningByTask.some((tokens) => tokens > 0)) return null;
+  if (inputMax === null || mayReason(model)) return null;
   return {
     declared: billing,
     price: endpoint.price,
     inputMax,
     choices: facts.choices,
     outputMax: ranked.outputCap * facts.choices,
-    useful: usefulOutput(model, facts, snapshot.tasks[snapshot.taskIndex.get(facts.task) ?? 0]!) * facts.choices,
+    useful: usefulOutput(model, facts, taskOf(facts, snapshot)) * facts.choices,
     expected: Math.ceil(expectedOutput(facts, snapshot, readings)) * facts.choices,
     margin: marginOf(billing, readings.tokensPerSecond[model.firstSlot + at]! * facts.choices),
   };
@@ -66,8 +77,5 @@ export function firstTrancheOf(way: DecidedWay & { readonly decision: Decision }
 }
 
 /** Whether an endpoint of the choice declares that its answers can be paid for as they are written, which is cheap to know. */
-export function mayGrow({ models, providers }: PolicySnapshot, { ranked: [choice] }: Decision): boolean {
-  const { afterAbort, provider } = models[choice.model]!.endpoints[choice.endpoints[0]!]!;
-  const billing = afterAbort ?? providers.get(provider)!.afterAbort;
-  return billing.bills === 'stops' && billing.reports === 'each';
-}
+export const mayGrow = (snapshot: PolicySnapshot, { ranked: [choice] }: Decision): boolean =>
+  growingBilling(snapshot, snapshot.models[choice.model]!.endpoints[choice.endpoints[0]!]!) !== null;

@@ -95,8 +95,8 @@ export interface MeasuredUsage {
 }
 
 /**
- * Returns the usage of an answer that came to its end: as reported, otherwise, or where a report cannot be true, as counted. A report lacks the prompt or
- * the output where it has 0 for it, and lacks all parts after it: no answer is free for want of figures.
+ * Returns the usage of an answer that came to its end: as reported, or as counted without a report that can be true. A report
+ * lacks the prompt or the output where it has 0 for it, and lacks all parts after it: no answer is free for want of figures.
  */
 export function completeUsage(meter: Meter, { inputTokens, outputMax }: ExpectedTokens): MeasuredUsage {
   const { reported, impossible } = meter;

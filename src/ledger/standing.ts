@@ -1,7 +1,7 @@
 import type { Microcredits } from '../core/credits.ts';
 import type { FundCap, FundFacts } from '../core/facts.ts';
 import type { DrawnFund } from './drawn-fund.ts';
-import type { FundBlock, FundStanding, FundTitle } from './rules/fund.ts';
+import { cappingName, type FundBlock, type FundStanding, type FundTitle } from './rules/fund.ts';
 
 /** The reason why a request cannot be paid: the fund that lacks money, and its figures. Amounts are microcredits. */
 export interface FundShortage
@@ -71,7 +71,7 @@ const leastOf = (standings: readonly FundStanding[], figure: 'free' | 'unspent')
 function capOf(standings: readonly FundStanding[]): FundCap | null {
   if (standings.length === 0) return null;
   const { title, unspent } = standings.reduce((least, one) => (one.unspent < least.unspent ? one : least));
-  return { by: title.kind === 'balance' ? 'balance' : title.name, unspent };
+  return { by: cappingName(title), unspent };
 }
 
 export function shortage({ fund, why }: FundBlock, needed: Microcredits): FundShortage {

@@ -33,6 +33,10 @@ type Tasks = Pick<PolicySnapshot, 'tasks' | 'taskIndex'>;
 /** The policy's figures of a request's task. */
 export const taskOf = ({ task }: Facts, { tasks, taskIndex }: Tasks): Task => tasks[taskIndex.get(task) ?? 0]!;
 
+/** Whether the policy states hidden reasoning of a model, for any task. */
+export const mayReason = ({ reasoningTokens, reasoningByTask }: Model): boolean =>
+  reasoningTokens > 0 || reasoningByTask.some((tokens) => tokens > 0);
+
 /** At least 1, at most the caller's cap. */
 function capped({ outputTokens, outputTokensAsked, outputTokensMax }: Facts, ofTask: () => number): number {
   const expected = outputTokens ?? outputTokensAsked ?? ofTask();

@@ -8,6 +8,7 @@ import { canonicalLanguage } from '../core/languages.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { NO_RULES } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import { mayReason } from './estimate.ts';
 import { isPinned } from './model-name.ts';
 import type { OutputHint } from './profile/expected-output.ts';
 import { type Intent, readIntent } from './profile/intent.ts';
@@ -68,7 +69,7 @@ function dependsOnIntent(
   if (namedModelsReadIntent || hasMedia(size) || limits?.tokensPerMinute != null) return true;
   if (routing.costCreditsMax !== undefined || routing.latencyMsMax !== undefined) return true;
   const model = models[modelIndex.get(name)!]!;
-  if (model.reasoningTokens > 0 || model.reasoningByTask.some((tokens) => tokens > 0)) return true;
+  if (mayReason(model)) return true;
   const room = model.contextWindow - size.bytes;
   return tasks.some(({ minUsefulOutput }) => minUsefulOutput > room);
 }

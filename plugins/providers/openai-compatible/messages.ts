@@ -22,8 +22,8 @@ const KNOWN: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Translates the messages for a server. Adds the paths of dropped members to `dropped`. What stays as it is, is not
- * copied: in a long conversation that is nearly all.
+ * Translates the messages for a server. Adds the paths of dropped members to `dropped`. Copies only the messages
+ * that it changes: in a long conversation nearly none.
  */
 export function messagesFor(
   messages: unknown,

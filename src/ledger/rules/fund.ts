@@ -22,6 +22,9 @@ export interface FundTitle {
 export const fundName = ({ kind, name, subject, starts, definition }: FundTitle): string =>
   `${kind} ${starts} ${subject} ${name} ${definition}`;
 
+/** The name under which a fund is said to cap an output: the budget's, or `balance`. */
+export const cappingName = ({ kind, name }: FundTitle): string => (kind === 'balance' ? 'balance' : name);
+
 /** A fund as operations on the books name it. Made once and reused, because books may cache by identity. */
 export interface FundRef {
   /** Unique among all funds. A budget that is counted anew gets new keys. */
