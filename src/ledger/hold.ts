@@ -96,7 +96,6 @@ export class ReservationHold implements Links<ReservationHold> {
   readonly #limit: Microcredits | null;
   #reservation: Reservation;
   #overrun: Microcredits = 0;
-  #isRaising = false;
   #steps = 0;
   #settlement: Settlement | null = null;
 
@@ -173,21 +172,15 @@ export class ReservationHold implements Links<ReservationHold> {
   }
 
   async #reserve(amounts: ExtendOp['amounts'], least: Microcredits = amounts[0]): Promise<FundBlock | 'closed' | null> {
-    if (this.#isRaising) throw new Error('a hold is raised by one attempt at a time');
-    this.#isRaising = true;
-    try {
-      const { id } = this;
-      const op = { kind: 'extend', id, step: ++this.#steps, at: this.#tools.now(), amounts, least } as const;
-      const [result] = await this.#tools.books.apply([op]);
-      if (result?.kind === 'refused' && result.fund) return { fund: result.fund, why: result.why };
-      // The request may have ended meanwhile. A closed reservation stays closed.
-      const raised = result?.kind === 'granted' ? raise(this.#reservation, result.amount) : null;
-      if (!raised) return 'closed';
-      this.#reservation = raised;
-      return null;
-    } finally {
-      this.#isRaising = false;
-    }
+    const { id } = this;
+    const op = { kind: 'extend', id, step: ++this.#steps, at: this.#tools.now(), amounts, least } as const;
+    const [result] = await this.#tools.books.apply([op]);
+    if (result?.kind === 'refused' && result.fund) return { fund: result.fund, why: result.why };
+    // The request may have ended meanwhile. A closed reservation stays closed.
+    const raised = result?.kind === 'granted' ? raise(this.#reservation, result.amount) : null;
+    if (!raised) return 'closed';
+    this.#reservation = raised;
+    return null;
   }
 
   /** Posts a failed attempt's known cost, which leaves less for the next. Returns the part of it that is charged. */
