@@ -2,7 +2,14 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import { isPlausible, plainUsage, type Usage } from '../../src/core/usage.ts';
-import { brokenUsage, completeUsage, cutUsage, failedUsage, type MeasuredUsage, Meter } from '../../src/gateway/meter.ts';
+import {
+  brokenUsage,
+  completeUsage,
+  cutUsage,
+  failedUsage,
+  type MeasuredUsage,
+  Meter,
+} from '../../src/gateway/meter.ts';
 import { anyCodePoint } from '../support/any-code-point.ts';
 
 const said = (text: string): StreamPart => ({ type: 'text', choice: 0, text });
