@@ -9,7 +9,7 @@ import type { Contention } from './contention.ts';
 import { type DrawnFund, mayCap } from './drawn-fund.ts';
 import type { LedgerNotifier } from './notifier.ts';
 import type { Deposit, EntryLine, Settlement } from './rules/entry.ts';
-import { type FundBlock, fit, isBlocked } from './rules/fund.ts';
+import { type FundBlock, type FundTitle, fit, isBlocked } from './rules/fund.ts';
 import {
   expire,
   isCost,
@@ -23,7 +23,10 @@ import {
 } from './rules/reservation.ts';
 
 /** Money set aside for one request. Ends with exactly one settlement, on every path. Amounts are microcredits. */
-export type Hold = Pick<ReservationHold, 'id' | 'grows' | 'reserved' | 'left' | 'raise' | 'extend' | 'post' | 'settle'>;
+export type Hold = Pick<
+  ReservationHold,
+  'id' | 'grows' | 'reserved' | 'left' | 'scarcest' | 'raise' | 'extend' | 'post' | 'settle'
+>;
 
 /**
  * Money set aside, only in memory, for a request that a payment in progress will pay. Budgets hold the whole worst case; the
@@ -129,6 +132,12 @@ export class ReservationHold implements Links<ReservationHold> {
   /** The sum that may still be charged; 0 once settled. */
   get left(): Microcredits {
     return leftOf(this.#reservation);
+  }
+
+  /** The fund that has the least free money; null for none. */
+  get scarcest(): FundTitle | null {
+    const standings = this.#tools.books.standing(this.funds);
+    return standings.toSorted((a, b) => a.free - b.free)[0]?.title ?? null;
   }
 
   /**

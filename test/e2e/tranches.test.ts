@@ -10,6 +10,7 @@ import {
   startMeteredService,
 } from '../support/metered-service.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { readPage, total } from '../support/prometheus.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
 /** Answers whose money is set aside as they are written. Prices are 1 and 4 thousandths of a Credit a token. */
@@ -115,6 +116,10 @@ describe('a stream of a service that stops when it is aborted', () => {
     expect(ends).toEqual([['length'], ['length'], ['length']]);
     for (const { chunks } of all) expect(chunks.at(-1)!.platform).toMatchObject({ output_capped_by: 'purse' });
     expect(stand.service.bills.map(({ isAborted }) => isAborted)).toEqual([true, true, true]);
+    await waitFor(async () => {
+      const page = readPage(await (await fetch(`${stand.box.url}/metrics`)).text());
+      return total(page, 'signalbox_chats_capped_total', { fund: 'purse', end: 'length' }) === 3;
+    });
     expect(billed(stand)).toBeLessThanOrEqual(3_300);
     const books = await closedBooks(stand.box.data);
     expect(books.faults).toEqual([]);
