@@ -219,7 +219,13 @@ function partOf(part: { readonly type: string }, at: OriginalPath): ContentPart 
     case 'text':
       return { type: 'text', text: part.text, at, valueAt: [...at, 'text'], extras: extrasOf(part, OF_TEXT) };
     case 'refusal':
-      return { type: 'refusal', text: part.refusal, at, valueAt: [...at, 'refusal'], extras: extrasOf(part, OF_REFUSAL) };
+      return {
+        type: 'refusal',
+        text: part.refusal,
+        at,
+        valueAt: [...at, 'refusal'],
+        extras: extrasOf(part, OF_REFUSAL),
+      };
     case 'input_image': {
       const { image_url: url, detail } = part;
       // Without an address it names an upload at the provider.

@@ -16,7 +16,10 @@ const tagged = <Tag extends string, Properties extends TProperties>(type: Tag, p
 
 /** An object of any type but those of `known`, which have forms of their own. */
 const otherThan = (known: readonly { readonly properties: { readonly type: { readonly const: string } } }[]) =>
-  Type.Object({ type: Type.String({ pattern: `^(?!(?:${known.map((one) => one.properties.type.const).join('|')})$)` }) }, open);
+  Type.Object(
+    { type: Type.String({ pattern: `^(?!(?:${known.map((one) => one.properties.type.const).join('|')})$)` }) },
+    open,
+  );
 
 const text = { text: Type.String() };
 const InputText = tagged('input_text', text);

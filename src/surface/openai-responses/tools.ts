@@ -1,6 +1,5 @@
 import type { NativeTool, ToolChoice, ToolDefinition } from '../../core/conversation.ts';
-import { isObject } from '../../core/object.ts';
-import type { OriginalPath } from '../../core/original.ts';
+import type { Members, OriginalPath } from '../../core/original.ts';
 import { extrasOf } from '../openai-chat/extras.ts';
 import type { CustomTool, FunctionTool, NamespaceTool, ResponsesRequest, ResponsesTool } from './request.ts';
 
@@ -106,9 +105,10 @@ function functionOfCustom(tool: CustomTool, name: string, at: OriginalPath): Too
 
 /** A model that is not held to a grammar can still follow it. */
 function grammarOf({ format }: CustomTool): string {
-  if (!isObject(format) || typeof format.definition !== 'string') return '';
-  const syntax = typeof format.syntax === 'string' ? ` (${format.syntax})` : '';
-  return `\`${CUSTOM_ARGUMENT}\` must follow this grammar${syntax}:\n${format.definition}`;
+  const { definition, syntax }: Members = format ?? {};
+  if (typeof definition !== 'string') return '';
+  const named = typeof syntax === 'string' ? ` (${syntax})` : '';
+  return `\`${CUSTOM_ARGUMENT}\` must follow this grammar${named}:\n${definition}`;
 }
 
 /** The choice of tools, or the kind of a choice that only this dialect can say. */
