@@ -31,7 +31,6 @@ interface ContentProgress {
 interface ReasoningProgress extends Item {
   readonly type: 'reasoning';
   text: string;
-  state: AnswerState | null;
 }
 
 interface CallProgress extends Item {
@@ -52,6 +51,8 @@ export class OutputItems {
   readonly #called: ReadonlyMap<string, CalledTool>;
   readonly #emit: Emit;
   #open: MessageProgress | ReasoningProgress | null = null;
+  /** State that no item bears yet. */
+  #state: AnswerState | null = null;
   readonly #calls = new Map<number, CallProgress>();
   /** Finished items as JSON, by their place. */
   readonly #done: string[] = [];
@@ -131,11 +132,10 @@ export class OutputItems {
     this.#emit('response.reasoning_summary_text.delta', `${place},"delta":${JSON.stringify(text)}`);
   }
 
-  /** Keeps state in the reasoning that it came with, or in an item of its own. */
+  /** Keeps state in the reasoning that it came with, or in an item of its own once the open one has ended. */
   #keep({ details, extra, calls }: AnswerState): void {
-    const item = this.#open?.type === 'reasoning' ? this.#open : this.#openReasoning();
-    const before = item.state ?? NO_STATE;
-    item.state = {
+    const before = this.#state ?? NO_STATE;
+    this.#state = {
       details: [...before.details, ...details],
       extra: extra ?? before.extra,
       calls: { ...before.calls, ...calls },
@@ -173,8 +173,8 @@ export class OutputItems {
   }
 
   #openReasoning(): ReasoningProgress {
-    const item: ReasoningProgress = { type: 'reasoning', ...this.#next('rs_'), text: '', state: null };
-    this.#begin(item, reasoningText(item));
+    const item: ReasoningProgress = { type: 'reasoning', ...this.#next('rs_'), text: '' };
+    this.#begin(item, reasoningText(item, null));
     this.#open = item;
     return item;
   }
@@ -188,8 +188,13 @@ export class OutputItems {
     return call;
   }
 
+  /** Ends the open item, and names the next one. */
   #next(prefix: string): Item {
     this.#close('completed');
+    return this.#named(prefix);
+  }
+
+  #named(prefix: string): Item {
     const index = this.#count++;
     return { id: `${idText(prefix, this.#decision)}_${index}`, index };
   }
@@ -211,6 +216,10 @@ export class OutputItems {
       this.#closeContent(item);
       this.#finish(item, messageText(item, status));
     } else if (item) this.#closeReasoning(item);
+    if (!this.#state) return;
+    const own: ReasoningProgress = { type: 'reasoning', ...this.#named('rs_'), text: '' };
+    this.#begin(own, reasoningText(own, null));
+    this.#closeReasoning(own);
   }
 
   #closeContent(message: MessageProgress): void {
@@ -230,7 +239,8 @@ export class OutputItems {
       this.#emit('response.reasoning_summary_text.done', `${place},"text":${JSON.stringify(item.text)}`);
       this.#emit('response.reasoning_summary_part.done', `${place},"part":${summaryText(item.text)}`);
     }
-    this.#finish(item, reasoningText(item));
+    this.#finish(item, reasoningText(item, this.#state));
+    this.#state = null;
   }
 
   #closeCall(call: CallProgress, isCut: boolean): void {
@@ -264,7 +274,7 @@ const summaryText = (text: string): string => JSON.stringify({ type: 'summary_te
 const messageText = ({ id, content }: MessageProgress, status: string): string =>
   `{"type":"message","id":"${id}","status":"${status}","role":"assistant","content":[${content.map(contentText).join(',')}]}`;
 
-function reasoningText({ id, text, state }: ReasoningProgress): string {
+function reasoningText({ id, text }: ReasoningProgress, state: AnswerState | null): string {
   const summary = text === '' ? '' : summaryText(text);
   const encrypted = state && `,"encrypted_content":"${wrapped(state)}"`;
   return `{"type":"reasoning","id":"${id}","summary":[${summary}]${encrypted ?? ''}}`;
