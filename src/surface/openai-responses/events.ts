@@ -65,7 +65,7 @@ type Frame = (type: string, json: string) => string;
 const serverSentEvent: Frame = (type, json) => `event: ${type}\ndata: ${json}\n\n`;
 
 /** Parts → events. The last one bears `platform`. */
-export class ResponseEventWriter implements EventWriter {
+class ResponseEventWriter implements EventWriter {
   readonly #identity: AnswerIdentity;
   readonly #response: ResponseText;
   readonly #items: OutputItems;

@@ -3,7 +3,7 @@ import { idText } from '../../core/id.ts';
 import { isObject } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
 import { NO_ARGUMENTS } from '../openai-chat/completion.ts';
-import { type AnswerState, wrapped } from './state.ts';
+import { type OpaqueState, wrapped } from './state.ts';
 import { type CalledTool, CUSTOM_ARGUMENT } from './tools.ts';
 
 /** Takes one event: its type, and its other members as JSON without braces. */
@@ -40,7 +40,7 @@ interface CallProgress extends Item {
   arguments: string;
 }
 
-const NO_STATE: AnswerState = { details: [], extra: null, calls: {} };
+const NO_STATE: OpaqueState = { details: [], extra: null, calls: {} };
 
 /**
  * Parts → the output items of a response and the events that tell of them. Messages and reasoning end when another item
@@ -52,7 +52,7 @@ export class OutputItems {
   readonly #emit: Emit;
   #open: MessageProgress | ReasoningProgress | null = null;
   /** State that no item bears yet. */
-  #state: AnswerState | null = null;
+  #state: OpaqueState | null = null;
   readonly #calls = new Map<number, CallProgress>();
   /** Finished items as JSON, by their place. */
   readonly #done: string[] = [];
@@ -133,7 +133,7 @@ export class OutputItems {
   }
 
   /** Keeps state in the reasoning that it came with, or in an item of its own once the open one has ended. */
-  #keep({ details, extra, calls }: AnswerState): void {
+  #keep({ details, extra, calls }: OpaqueState): void {
     const before = this.#state ?? NO_STATE;
     this.#state = {
       details: [...before.details, ...details],
@@ -274,7 +274,7 @@ const summaryText = (text: string): string => JSON.stringify({ type: 'summary_te
 const messageText = ({ id, content }: MessageProgress, status: string): string =>
   `{"type":"message","id":"${id}","status":"${status}","role":"assistant","content":[${content.map(contentText).join(',')}]}`;
 
-function reasoningText({ id, text }: ReasoningProgress, state: AnswerState | null): string {
+function reasoningText({ id, text }: ReasoningProgress, state: OpaqueState | null): string {
   const summary = text === '' ? '' : summaryText(text);
   const encrypted = state && `,"encrypted_content":"${wrapped(state)}"`;
   return `{"type":"reasoning","id":"${id}","summary":[${summary}]${encrypted ?? ''}}`;

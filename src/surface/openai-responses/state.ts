@@ -5,7 +5,7 @@ import type { Members } from '../../core/original.ts';
  * Data that only the model which answered can read, such as signed thoughts. The dialect has one place that clients send
  * back unread: `encrypted_content` of a reasoning item.
  */
-export interface AnswerState {
+export interface OpaqueState {
   /** Entries of `reasoning_details`. */
   readonly details: readonly Members[];
   /** `extra_content` of the message. */
@@ -18,7 +18,7 @@ export interface AnswerState {
 const MARK = 'sb1.';
 
 /** Writes state as `encrypted_content`. */
-export function wrapped({ details, extra, calls }: AnswerState): string {
+export function wrapped({ details, extra, calls }: OpaqueState): string {
   const members = {
     ...(details.length > 0 && { details }),
     ...(extra && { extra }),
@@ -29,7 +29,7 @@ export function wrapped({ details, extra, calls }: AnswerState): string {
 }
 
 /** Reads what `wrapped` wrote; null for anything else, such as the content of a provider. */
-export function unwrapped(content: string): AnswerState | null {
+export function unwrapped(content: string): OpaqueState | null {
   if (!content.startsWith(MARK)) return null;
   const members = parsed(content.slice(MARK.length));
   if (!isObject(members)) return null;
