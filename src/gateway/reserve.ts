@@ -1,10 +1,16 @@
-import type { Decision, RankedModel } from '../core/decision.ts';
-import type { Facts } from '../core/facts.ts';
+import type { Decision } from '../core/decision.ts';
 import { idText } from '../core/id.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { ReservationRequest } from '../ledger/reservation-request.ts';
-import { expectedInput, expectedReasoning, expectedWriting, taskOf, usefulCase } from '../routing/estimate.ts';
+import {
+  ampleCase,
+  expectedInput,
+  expectedReasoning,
+  expectedWriting,
+  taskOf,
+  usefulCase,
+} from '../routing/estimate.ts';
 import { checkServing } from './drain.ts';
 import type { FundedHold, Funding, FundingTerms } from './funding.ts';
 import type { Gateway } from './gateway.ts';
@@ -89,7 +95,7 @@ function reservationRequest(
     agentWallet,
     payer,
     amounts: [choice.bound, ...fallbacks.map(({ bound }) => bound)],
-    least: leastOf(choice, facts, runtime.snapshot),
+    ...leastHolds(decision, runtime.snapshot),
     growth: mayGrow(runtime.snapshot, decision)
       ? { wholeShare: terms.wholeHoldShare, first: () => firstTrancheOf({ runtime, decision }) }
       : undefined,
@@ -101,10 +107,18 @@ function reservationRequest(
   };
 }
 
-/** The worst case of the choice's least useful output, in microcredits; null where no fund caps outputs. */
-function leastOf({ model: at, endpoints, outputCap }: RankedModel, facts: Facts, snapshot: PolicySnapshot) {
-  if (facts.funds?.cap === undefined) return null;
-  return usefulCase(snapshot.models[at]!, endpoints, facts, taskOf(facts, snapshot), outputCap);
+/** The holds that do for the choice where a fund caps outputs, in microcredits. */
+function leastHolds(
+  { facts, readings, ranked: [choice] }: Decision,
+  snapshot: PolicySnapshot,
+): Pick<ReservationRequest, 'least' | 'ample'> {
+  if (facts.funds?.cap === undefined) return { least: null };
+  const { endpoints, outputCap } = choice;
+  const model = snapshot.models[choice.model]!;
+  return {
+    least: usefulCase(model, endpoints, facts, taskOf(facts, snapshot), outputCap),
+    ample: ampleCase(model, endpoints, facts, snapshot, readings, outputCap),
+  };
 }
 
 /** Tokens that a request is expected to take on the choice: its input, and the output of all choices with hidden reasoning. */

@@ -308,6 +308,24 @@ export function usefulCase(
   return dearestCase(model, endpoints, facts, Math.min(cap, usefulOutput(model, facts, task)));
 }
 
+/** Answers longer than so many times the usual length are rare. */
+const AMPLE_LENGTHS = 4;
+
+/** The worst case of an answer several times as long as usual on the dearest of the endpoints, in microcredits. */
+export function ampleCase(
+  model: Model,
+  endpoints: readonly number[],
+  facts: Facts,
+  snapshot: Tasks,
+  readings: Readings,
+  cap: number,
+): Microcredits {
+  const writing = expectedWriting(facts, snapshot, readings);
+  const output = Math.ceil(AMPLE_LENGTHS * (writing.outputTokens + expectedReasoning(model, writing)));
+  const useful = usefulOutput(model, facts, taskOf(facts, snapshot));
+  return dearestCase(model, endpoints, facts, Math.min(cap, Math.max(useful, output)));
+}
+
 /** The endpoints whose worst case is within `most`. */
 function endpointsWithin(
   most: Microcredits,
