@@ -308,8 +308,9 @@ export function usefulCase(
   return dearestCase(model, endpoints, facts, Math.min(cap, usefulOutput(model, facts, task)));
 }
 
-/** Answers longer than so many times the usual length are rare. */
+/** Answers longer than so many times the usual length are rare, and those of tasks that were read wrongly than so many tokens. */
 const AMPLE_LENGTHS = 4;
+const AMPLE_OUTPUT_MIN = 2_048;
 
 /** The worst case of an answer several times as long as usual on the dearest of the endpoints, in microcredits. */
 export function ampleCase(
@@ -321,9 +322,11 @@ export function ampleCase(
   cap: number,
 ): Microcredits {
   const writing = expectedWriting(facts, snapshot, readings);
-  const output = Math.ceil(AMPLE_LENGTHS * (writing.outputTokens + expectedReasoning(model, writing)));
+  // Short answers end first, so in a burst the observed length is theirs.
+  const usual = Math.max(writing.outputTokens, declaredOutput(facts, snapshot));
+  const output = Math.ceil(AMPLE_LENGTHS * (usual + expectedReasoning(model, writing)));
   const useful = usefulOutput(model, facts, taskOf(facts, snapshot));
-  return dearestCase(model, endpoints, facts, Math.min(cap, Math.max(useful, output)));
+  return dearestCase(model, endpoints, facts, Math.min(cap, Math.max(useful, output, AMPLE_OUTPUT_MIN)));
 }
 
 /** The endpoints whose worst case is within `most`. */
