@@ -1,13 +1,17 @@
-import type { Decision } from '../core/decision.ts';
+import type { Decision, RankedModel } from '../core/decision.ts';
+import type { Facts } from '../core/facts.ts';
 import { idText } from '../core/id.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { ReservationRequest } from '../ledger/reservation-request.ts';
 import {
+  affordableCap,
   ampleCase,
+  dearestCase,
   expectedInput,
   expectedReasoning,
   expectedWriting,
+  outputCap,
   taskOf,
   usefulCase,
 } from '../routing/estimate.ts';
@@ -94,7 +98,7 @@ function reservationRequest(
     selector: facts.model,
     agentWallet,
     payer,
-    amounts: [choice.bound, ...fallbacks.map(({ bound }) => bound)],
+    amounts: [wholeHold(choice, facts, runtime.snapshot), ...fallbacks.map(({ bound }) => bound)],
     ...leastHolds(decision, runtime.snapshot),
     growth: mayGrow(runtime.snapshot, decision)
       ? { wholeShare: terms.wholeHoldShare, first: () => firstTrancheOf({ runtime, decision }) }
@@ -105,6 +109,13 @@ function reservationRequest(
     signal,
     expiresAt: now() + leftMs + EXPIRY_SLACK_MS,
   };
+}
+
+/** The worst case of the choice as if no fund had capped it, in microcredits: one that is capped holds no more than its part. */
+function wholeHold({ bound, cappedBy, model: at, endpoints }: RankedModel, facts: Facts, { models }: PolicySnapshot) {
+  if (cappedBy === null) return bound;
+  const model = models[at]!;
+  return dearestCase(model, endpoints, facts, affordableCap(model, endpoints, facts, outputCap(model, facts)));
 }
 
 /** The holds that do for the choice where a fund caps outputs, in microcredits. */
