@@ -25,9 +25,9 @@ export interface ReservationRequest {
   /** The worst case of the choice's least useful output: a hold of so much will do. Null if the output must not be capped. */
   readonly least: Microcredits | null;
   /**
-   * The worst case of an answer several times as long as usual. Where the output is capped, more is held only of half of the free
-   * money, so that others find some, too; and while others will release it, the request waits for so much. Absent: all that is
-   * free is held, from `least` on.
+   * The worst case of an answer several times as long as usual. Where the output is capped, more is held only within a share of the
+   * free money, so that others find some, too; and while others will release it, the request waits for so much. Absent: all that
+   * is free is held, from `least` on.
    */
   readonly ample?: Microcredits;
   /**

@@ -23,7 +23,7 @@ export interface HoldOp {
   readonly amounts: readonly [choice: Microcredits, ...fallbacks: Microcredits[]];
   /** Where the first amount is not free, the hold gets what is, from this on, microcredits. Absent: the first amount or nothing. */
   readonly least?: Microcredits;
-  /** It then gets no more than this, or than half of what is free if that is more, microcredits. Absent: all that is free. */
+  /** It then gets no more than this, or than its share of what is free if that is more, microcredits. Absent: all that is free. */
   readonly ample?: Microcredits;
   /** The process that made it. A process that opens the books alone closes the reservations that others left open. */
   readonly owner: string;

@@ -105,7 +105,8 @@ type Fit = (...asked: Parameters<typeof fit<Fund>>) => ReturnType<typeof fit<Fun
 
 /**
  * A hold is within what all funds have free, of a balance beside what is expected; it is whole where that suffices, and never below
- * its least. Where that does not suffice it leaves others as much as it takes, unless it takes only an ample amount.
+ * its least. Where that does not suffice it leaves others as much as it takes, and in company more, unless it takes only an ample
+ * amount.
  */
 function fitLaw(fitOf: Fit) {
   const amount = fc.integer({ min: 0, max: 60 });
@@ -151,10 +152,12 @@ function fitLaw(fitOf: Fit) {
     if (fits(first, 1)) expect(taken).toBe(Math.max(first, ...amounts.slice(1).filter((n) => fits(n, 2))));
     else if (ample === null) expect(fits(taken + 1, 1)).toBe(false);
     else {
-      // It leaves as much as it takes, unless that is ample or the least; and it takes that much where it is there.
-      if (taken > Math.max(ample, least)) expect(fits(taken * 2, 1)).toBe(true);
+      // It leaves as much as it takes, or seven times that where others hold some, unless that is ample or the least.
+      const part = all.some((fund) => fund.held > 0) ? 8 : 2;
+      if (taken > Math.max(ample, least)) expect(fits(taken * part, 1)).toBe(true);
+      // It takes that much where it is there.
       if (taken < Math.min(ample, first)) expect(fits(taken + 1, 1)).toBe(false);
-      expect(fits((taken + 1) * 2, 1)).toBe(false);
+      expect(fits((taken + 1) * part, 1)).toBe(false);
     }
     const before = all.map((fund) => fund.held);
     hold(all, taken, expected);
@@ -179,6 +182,14 @@ const misfits: Record<string, Fit> = {
     return isBlocked(taken) || least === amounts[0] ? taken : least;
   },
   'a hold of all that is free': (funds, amounts, expected, least) => fit(funds, amounts, expected, least),
+  'a hold that leaves no more to others where there are some': (funds, amounts, expected, least, ample) =>
+    fit(
+      funds.map((fund) => new Fund(fund.title, fund.limit - fund.held, fund.spent)),
+      amounts,
+      expected,
+      least,
+      ample,
+    ),
   'a hold of no more than is ample, though there is much': (
     funds,
     amounts,

@@ -34,7 +34,7 @@ export interface Ask {
   readonly amounts: readonly number[];
   /** A hold of so much will do where no pot rejects; null for the whole first amount. */
   readonly least: number | null;
-  /** More is held only of half of what there is, and less only where waiting brings no more; null for neither. */
+  /** More is held only of half of what there is, or of an eighth in company, and less only where waiting brings no more; null for neither. */
   readonly ample: number | null;
   readonly limit: number | null;
   readonly waits: boolean;
@@ -203,8 +203,8 @@ export function fit(pots: readonly Pot[], ask: Ask, isLast = false): Answer {
   if (contended) return { why: 'contended', pot: contended, needed: least };
   const most = Math.min(...pots.map((pot) => pot.limit - pot.spent - pot.held - need(pot, 0)));
   if (most < first) {
-    const half = most < 0 ? most : most >> 1;
-    return { got: ask.ample === null ? most : Math.max(least, half, Math.min(ask.ample, most)) };
+    const part = most < 0 ? most : most >> (pots.some(({ held }) => held > 0) ? 3 : 1);
+    return { got: ask.ample === null ? most : Math.max(least, part, Math.min(ask.ample, most)) };
   }
   // A fallback's is only held where as much again is free.
   const fitting = amounts.filter((more) =>

@@ -102,14 +102,15 @@ export const BOOKS_CASES: Readonly<Record<string, (test: BooksUnderTest) => Prom
     }
   },
   'a hold that is less leaves others as much as it takes, unless that is ample': async ({ books }) => {
-    const fund = fundOf(100);
+    const fund = fundOf(1_000);
     const ample = (op: LedgerOp, ample: number): LedgerOp => ({ ...op, least: 10, ample }) as LedgerOp;
-    const ask = (much: number) => applied(books, ample(holdOf(nextId(), [fund], 200), much));
-    expect(await ask(20)).toEqual(granted(50));
-    expect(await ask(20)).toEqual(granted(25));
-    expect(await ask(20)).toEqual(granted(20));
-    expect(await ask(20)).toMatchObject({ kind: 'refused', why: 'contended' });
-    expect(figures(books, fund)).toEqual([[0, 95]]);
+    const ask = (much: number) => applied(books, ample(holdOf(nextId(), [fund], 2_000), much));
+    expect(await ask(50)).toEqual(granted(500));
+    expect(await ask(50)).toEqual(granted(62));
+    expect(await ask(400)).toEqual(granted(400));
+    expect(await ask(50)).toEqual(granted(38));
+    expect(await ask(50)).toMatchObject({ kind: 'refused', why: 'contended' });
+    expect(figures(books, fund)).toEqual([[0, 1_000]]);
     for (const none of [-1, 0.5, Number.NaN]) await expect(ask(none)).rejects.toBeInstanceOf(RangeError);
   },
   'a hold takes from all of its funds or from none': async ({ books }) => {
