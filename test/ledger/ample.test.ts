@@ -72,7 +72,7 @@ function burstLaw(fitOf: typeof fit) {
       holds.push(got);
     }
     // The first leaves the half. Of that, each takes an eighth until that is no more than ample.
-    const half = Math.ceil(limit / 2);
+    const half = Math.floor(limit / 2);
     if (half >= ample) expect(holds.length).toBeGreaterThanOrEqual(1 + Math.min(8, Math.floor(half / ample)));
     for (const got of holds.slice(1)) expect(got).toBeLessThanOrEqual(Math.max(ample, Math.ceil(limit / 16)));
     for (const got of holds) release([fund], got);
