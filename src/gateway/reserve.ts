@@ -1,5 +1,4 @@
-import type { Decision, RankedModel } from '../core/decision.ts';
-import type { Facts } from '../core/facts.ts';
+import type { Decision } from '../core/decision.ts';
 import { idText } from '../core/id.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
@@ -65,7 +64,7 @@ export async function reserve(
     const begun = named?.claim.begin(decision.id) ?? null;
     // The funding awaits it.
     begun?.catch(() => {});
-    funded = await funding.reserve(reservationRequest(gateway, decision, terms, startedAt, signal), begun);
+    funded = await funding.reserve(reservationRequest(gateway, decision, terms, { request, startedAt, signal }), begun);
   } catch (cause) {
     context.endWork(0);
     throw cause;
@@ -85,8 +84,11 @@ function reservationRequest(
   { clock, now }: Gateway,
   decision: Decision,
   { caller, payer, agentWallet, runtime }: FundingTerms,
-  startedAt: number,
-  signal: AbortSignal | undefined,
+  {
+    request,
+    startedAt,
+    signal,
+  }: Pick<ReservableRequest, 'request' | 'startedAt'> & { readonly signal: AbortSignal | undefined },
 ): ReservationRequest {
   const { id, facts, ranked } = decision;
   const { models, ledger: terms } = runtime.snapshot;
@@ -98,10 +100,10 @@ function reservationRequest(
     selector: facts.model,
     agentWallet,
     payer,
-    amounts: [wholeHold(choice, facts, runtime.snapshot), ...fallbacks.map(({ bound }) => bound)],
-    ...leastHolds(decision, runtime.snapshot),
+    amounts: [choice.bound, ...fallbacks.map(({ bound }) => bound)],
+    ...cappedHolds(decision, runtime.snapshot),
     growth: mayGrow(runtime.snapshot, decision)
-      ? { wholeShare: terms.wholeHoldShare, first: () => firstTrancheOf({ runtime, decision }) }
+      ? { wholeShare: terms.wholeHoldShare, first: () => firstTrancheOf({ runtime, decision, request }) }
       : undefined,
     limit: facts.budget,
     // After the wait there must still be time for the answer.
@@ -111,24 +113,19 @@ function reservationRequest(
   };
 }
 
-/** The worst case of the choice as if no fund had capped it, in microcredits: one that is capped holds no more than its part. */
-function wholeHold({ bound, cappedBy, model: at, endpoints }: RankedModel, facts: Facts, { models }: PolicySnapshot) {
-  if (cappedBy === null) return bound;
-  const model = models[at]!;
-  return dearestCase(model, endpoints, facts, affordableCap(model, endpoints, facts, outputCap(model, facts)));
-}
-
-/** The holds that do for the choice where a fund caps outputs, in microcredits. */
-function leastHolds(
+/** The holds of the choice where a fund caps outputs, in microcredits. */
+function cappedHolds(
   { facts, readings, ranked: [choice] }: Decision,
   snapshot: PolicySnapshot,
-): Pick<ReservationRequest, 'least' | 'ample'> {
+): Pick<ReservationRequest, 'whole' | 'least' | 'ample'> {
   if (facts.funds?.cap === undefined) return { least: null };
-  const { endpoints, outputCap } = choice;
+  const { endpoints, outputCap: cap, cappedBy } = choice;
   const model = snapshot.models[choice.model]!;
+  const ownCap = () => affordableCap(model, endpoints, facts, outputCap(model, facts));
   return {
-    least: usefulCase(model, endpoints, facts, taskOf(facts, snapshot), outputCap),
-    ample: ampleCase(model, endpoints, facts, snapshot, readings, outputCap),
+    whole: cappedBy === null ? undefined : dearestCase(model, endpoints, facts, ownCap()),
+    least: usefulCase(model, endpoints, facts, taskOf(facts, snapshot), cap),
+    ample: ampleCase(model, endpoints, facts, snapshot, readings, cap),
   };
 }
 

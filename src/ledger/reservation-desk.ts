@@ -63,7 +63,7 @@ export class ReservationDesk {
   hold(request: ReservationRequest, account: Account): Promise<Hold | FundShortage> {
     const first = request.growth ? this.#firstTranche(request, account) : null;
     const begun = first
-      ? { ...request, amounts: [first.wanted] as const, least: first.least, ample: first.wanted }
+      ? { ...request, whole: undefined, amounts: [first.wanted] as const, least: first.least, ample: first.wanted }
       : request;
     const money = { request: begun, account, expected: 0, grows: first !== null, isPatient: request.waitMs > 0 };
     return this.#setAside(money, this.#sendHold);
@@ -125,12 +125,12 @@ export class ReservationDesk {
   #setAside<Booked>(money: MoneyRequest, send: BookingCall<Booked>): Promise<Booked | FundShortage> {
     const { books, funds, contention } = this.#options;
     const { request, account, expected } = money;
-    const { id, amounts, waitMs } = request;
+    const { id, waitMs } = request;
     const drawn = funds.of(account, timeOfId(id));
     const line = contention.lineBefore(drawn);
     if (line < 0 && (waitMs <= 0 || drawn.length === 0)) return send(money, drawn);
     const standings = books.standing(drawn);
-    const fitting = fit(standings, amounts, expected, this.#leastOf(money, drawn));
+    const fitting = fit(standings, amountsOf(request, drawn), expected, this.#leastOf(money, drawn));
     if (isBlocked(fitting)) return fitting.why === 'contended' ? this.#wait(fitting, money, send) : send(money, drawn);
     // Requests that wait for one of the funds come first.
     if (line >= 0) return this.#wait({ fund: standings[line]!, why: 'contended' }, money, send);
@@ -144,13 +144,13 @@ export class ReservationDesk {
   ): Promise<Booked | FundShortage> {
     const { books, funds, contention } = this.#options;
     const { request, account, expected } = money;
-    const { id, amounts, waitMs, signal } = request;
+    const { id, waitMs, signal } = request;
     let sent: Promise<Booked | FundShortage> | null = null;
     const attempt = (isLast: boolean) => {
       const tried = { ...money, isPatient: money.isPatient && !isLast };
       // The budgets may have changed since.
       const drawn = funds.of(account, timeOfId(id));
-      const fitting = fit(books.standing(drawn), amounts, expected, this.#leastOf(tried, drawn));
+      const fitting = fit(books.standing(drawn), amountsOf(request, drawn), expected, this.#leastOf(tried, drawn));
       if (isBlocked(fitting)) return fitting;
       sent = send(tried, drawn);
       return null;
@@ -180,7 +180,8 @@ export class ReservationDesk {
 
   #opOf(money: MoneyRequest, funds: readonly DrawnFund[]): HoldOp {
     const { request, account } = money;
-    const { id, amounts, ample, expiresAt, agentWallet: note } = request;
+    const { id, ample, expiresAt, agentWallet: note } = request;
+    const amounts = amountsOf(request, funds);
     const { dimensions } = account;
     const at = this.#options.now();
     const least = this.#leastOf(money, funds);
@@ -240,6 +241,13 @@ export class ReservationDesk {
     };
   }
 }
+
+/** The amounts to ask of these funds. A capped request asks for its whole where they cap, and so gets its part of what is free. */
+const amountsOf = (
+  { amounts, whole }: ReservationRequest,
+  funds: readonly DrawnFund[],
+): ReservationRequest['amounts'] =>
+  whole !== undefined && whole > amounts[0] && mayCap(funds) ? [whole, ...amounts.slice(1)] : amounts;
 
 function refusal(result: OpResult | undefined): FundBlock {
   if (result?.kind === 'refused' && result.fund) return { fund: result.fund, why: result.why };

@@ -22,6 +22,8 @@ export interface ReservationRequest {
   readonly payer: string | null;
   /** The worst case of the choice, then those of its fallbacks. */
   readonly amounts: readonly [Microcredits, ...Microcredits[]];
+  /** The worst case of the choice as if no fund had capped its output. Absent: the first amount. */
+  readonly whole?: Microcredits;
   /** The worst case of the choice's least useful output: a hold of so much will do. Null if the output must not be capped. */
   readonly least: Microcredits | null;
   /**

@@ -11,7 +11,7 @@ const LONG = 20_000;
 const turn = (): Promise<void> => Bun.sleep(15);
 const purse = (onExhausted: 'cap' | 'reject' = 'cap') => ({ terms: terms(budget(100, { onExhausted })) });
 /** A request whose worst case is beyond the budget, and to which 30 are ample. */
-const vast = (over: object = {}) => order(500, { least: 5, ample: 30, ...over });
+const vast = (over: object = {}) => order(100, { whole: 500, least: 5, ample: 30, ...over });
 
 describe('a request whose worst case is beyond a budget', () => {
   ledgerTest('that comes alone holds half of the budget, and more where that is not ample', async (folder) => {
@@ -49,7 +49,8 @@ describe('a request whose worst case is beyond a budget', () => {
 
   ledgerTest('is held whole or not at all by a fund that rejects', async (folder) => {
     const { ledger } = await folder.open(purse('reject'));
-    expect(await refused(ledger, vast())).toMatchObject({ why: 'exhausted', needed: 500 });
+    expect((await held(ledger, vast())).reserved).toBe(100);
+    expect(await refused(ledger, vast())).toMatchObject({ why: 'contended', needed: 100 });
   });
 });
 
