@@ -57,7 +57,7 @@ export const ModelList = named(
 );
 
 /** The models that some callers may use, in the order of the list. */
-export class ModelDirectory {
+class ModelDirectory {
   readonly #models: readonly Model[];
   readonly #byId: ReadonlyMap<string, Model>;
   /** The whole list as JSON: clients ask for it often. */
