@@ -109,6 +109,7 @@ function decideRequest(
   given: Pick<DecisionInput, 'isMade' | 'turns' | 'names'>,
 ): DecidedRequest | Promise<DecidedRequest> {
   context.step('profile');
+  context.session = gateway.sessions.nameOf(caller.keyId, request.headers.session);
   const { snapshot } = runtime;
   checkRequest(request, snapshot.gateway);
   const history = gateway.affinity.history(caller.keyId, request);
@@ -197,7 +198,13 @@ function tryDecision(
     ...chosen,
     onShortlist: context?.trace ? () => context.step('decide') : undefined,
   };
-  const standing = gateway.ledger.standing(caller, facts.model, timeOfId(given.id), windowsOnly);
+  const standing = gateway.ledger.standing(
+    caller,
+    facts.model,
+    timeOfId(given.id),
+    windowsOnly,
+    context?.session ?? undefined,
+  );
   const trial = standing
     ? tryWithin(standing, ruled, given, runtime)
     : { outcome: decider.decide(ruled, given), shortage: null };

@@ -42,6 +42,7 @@ export class Lines {
     ...['input_tokens', 'cached_input_tokens', 'cache_write_tokens', 'output_tokens', 'reasoning_tokens', 'estimated'],
     ...['usd_per_1m_input', 'usd_per_1m_cached_input', 'usd_per_1m_cache_write', 'usd_per_1m_output'],
     ...['usd_per_request', 'usd_per_credit', 'cost_credits', 'credits', 'overrun_credits', 'granted_credits', 'note'],
+    ...['session'],
   ] as const;
   readonly #unit: string | null;
   readonly #usdPerCredit: Decimal | null;
@@ -54,7 +55,8 @@ export class Lines {
   }
 
   of(entry: MoneyEntry): Line {
-    const { kind, reservation, amount, overrun, keyId, labels, selector, model, provider, upstream, note } = entry;
+    const { kind, reservation, amount, overrun, keyId, labels, selector, session, model, provider, upstream, note } =
+      entry;
     const isGrant = isBalanceOnly(entry);
     const isAttempt = kind === 'post' || kind === 'settle';
     const tokens = (count: number) => (isAttempt ? count : null);
@@ -76,6 +78,7 @@ export class Lines {
       overrun_credits: kind === 'overrun' ? toCredits(amount) : null,
       granted_credits: isGrant ? toCredits(amount) : null,
       note,
+      session,
     };
   }
 

@@ -41,9 +41,9 @@ export const openaiChat: Surface = {
   pays: true,
   docs,
   foreignFields: FOREIGN_FIELDS,
-  read(body) {
+  read(body, headers) {
     const chat = readChat(body);
-    const request = readChatRequest(chat);
+    const request = readChatRequest(chat, headers);
     if (!chat.stream) return { request, events: null };
     return { request, events: chat.stream_options?.include_usage === true ? CHUNKS_WITH_USAGE : CHUNKS };
   },
