@@ -40,8 +40,8 @@ export function trancheTerms({ runtime, decision }: DecidedWay, { ranked, at }: 
   if (billing === null || health[ranked.model]![at]!.hasBroken(billing)) return null;
   const { facts, readings } = decision;
   const inputMax = inputBound(model, facts);
-  // Hidden reasoning is billed and not shown.
-  if (inputMax === null || mayReason(model)) return null;
+  // Hidden reasoning is billed and not shown; so is what a service's own tools read.
+  if (inputMax === null || facts.addOns !== undefined || mayReason(model)) return null;
   return {
     declared: billing,
     price: endpoint.price,
