@@ -36,7 +36,7 @@ test('the path of another API is named as that API, with or without /v1', () => 
     '/v1/messages': 'Anthropic’s Messages API',
     '/v1/messages/count_tokens': 'Anthropic’s Messages API',
     '/messages': 'Anthropic’s Messages API',
-    '/v1/responses': 'OpenAI’s Responses API',
+    '/v1/responses/resp_1': 'stored responses',
     '/v1/completions': 'OpenAI’s older Completions API',
     '/v1/embeddings': 'embeddings',
     '/v1/images/generations': 'images',

@@ -41,6 +41,7 @@ const FACTS = fieldsOf<Omit<Facts, 'addOns'>>()([
   'cached',
   'difficulty',
   'operation',
+  'alias',
 ]);
 const OUTCOME = fieldsOf<DecisionOutcome>()([
   'status',
@@ -119,6 +120,7 @@ const packFacts = (facts: Facts): FieldValues<Omit<Facts, 'addOns'>, typeof FACT
   facts.cached,
   facts.difficulty,
   facts.operation,
+  facts.alias,
 ];
 
 const packOutcome = (outcome: DecisionOutcome): readonly unknown[] => [
@@ -202,6 +204,7 @@ const EARLIER_FACTS: Partial<Facts> = {
   cached: [],
   difficulty: 'usual',
   operation: 'chat',
+  alias: null,
 };
 
 /** Names values by position. Only `encodeBody` writes them, so the type is certain. */
