@@ -22,9 +22,8 @@ const CacheControl = Type.Object(
 );
 const cache_control = optional(CacheControl);
 
-/** A type that the schema does not name. */
-declare const UNNAMED: unique symbol;
-type UnnamedType = string & { readonly [UNNAMED]: true };
+/** Stands for every type that the schema does not name: by a literal the compiler tells the variants of a union apart. */
+type UnnamedType = '(unnamed)';
 
 /** Matches every type but these: a block of a known type must have the members of it. */
 const otherThan = (tags: readonly string[], means: string) =>
