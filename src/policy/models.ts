@@ -4,7 +4,7 @@ import { canonicalLanguage } from '../core/languages.ts';
 import { operationBits } from '../core/operation.ts';
 import type { Price } from '../core/price.ts';
 import type { Deadlines, DeclaredLatency, Endpoint, Model } from '../core/snapshot.ts';
-import { readAbortBilling } from './abort-billing.ts';
+import { readAbortBilling, reviewAbortBilling } from './abort-billing.ts';
 import { validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { type DeclaredFigure, figuresOf } from './figures.ts';
@@ -229,6 +229,7 @@ function draftEndpoints(
       const at = valueAt(own, 'price')?.place ?? placeAt(tree, 'price');
       report.add('free-model', at, `\`${path}\` has a price of 0, but provider \`${provider}\` uses a key`);
     }
+    if (data.endpoints) reviewAbortBilling(own, `${path}.endpoints[${at}]`, text.after_abort, report);
     const afterAbort = readAbortBilling(text.after_abort);
     const endpoint = { provider, upstream, regions, price, capabilities, ...(afterAbort && { afterAbort }) };
     return [{ endpoint, place: data.endpoints ? own.place : place, usd: usdOf(text.price ?? data.price) }];

@@ -147,7 +147,11 @@ const Outcome = Type.Object({
   ),
   first_part_ms: firstPart('admission'),
   total_ms: milliseconds('From admission to the end.', 1_850),
-  output_capped_by: orNull(Type.String(), 'The fund whose money capped the output; null for none.', null),
+  output_capped_by: orNull(
+    Type.String(),
+    'The fund that lowered the cap on the output, whether the answer ran into it or not; null for none.',
+    null,
+  ),
 });
 
 /** A record keeps no name that a caller words. */
