@@ -115,12 +115,13 @@ const hostOf = async (): Promise<Host> => ({
 });
 
 async function serve(options: ServeOptions): Promise<void> {
-  const [server, { openaiChat }, host] = await Promise.all([
+  const [server, { openaiChat }, { anthropicMessages }, host] = await Promise.all([
     import('./server/serve.ts'),
     import('./surface/openai-chat/surface.ts'),
+    import('./surface/anthropic-messages/surface.ts'),
     hostOf(),
   ]);
-  return server.serve(options, host, [openaiChat]);
+  return server.serve(options, host, [openaiChat, anthropicMessages]);
 }
 
 const commandHost: CommandHost = {

@@ -8,9 +8,9 @@ import type { Members } from './original.ts';
  */
 export interface ReasoningState {
   /** Entries of `reasoning_details`. */
-  readonly details?: readonly Members[];
+  readonly details?: readonly Members[] | undefined;
   /** `extra_content` of the message. */
-  readonly extra?: Members;
+  readonly extra?: Members | undefined;
   /** `extra_content` of its tool calls, by the ID of the call. */
   readonly calls?: Readonly<Record<string, Members>>;
 }
@@ -41,7 +41,9 @@ export function unwrapState(text: string): ReasoningState | null {
   }
   if (!isObject(parsed)) return null;
   const { details, extra, calls } = parsed;
-  const ofCalls = isObject(calls) ? Object.entries(calls).filter((entry): entry is [string, Members] => isObject(entry[1])) : [];
+  const ofCalls = isObject(calls)
+    ? Object.entries(calls).filter((entry): entry is [string, Members] => isObject(entry[1]))
+    : [];
   return {
     ...(Array.isArray(details) && { details: details.filter(isObject) }),
     ...(isObject(extra) && { extra }),

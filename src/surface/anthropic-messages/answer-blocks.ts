@@ -54,8 +54,8 @@ export class AnswerBlocks {
     // The dialect has one answer.
     if (part.choice !== 0) return;
     const open = this.#open;
-    if (open?.type !== 'tool_use') return this.#put(part, steps);
-    if (part.type === 'tool-call' && part.index === open.index) {
+    if (open?.type !== 'tool_use') this.#put(part, steps);
+    else if (part.type === 'tool-call' && part.index === open.index) {
       this.#feed(open, part, steps);
       if (this.#waiting.length > 0 && isComplete(open)) this.#resume(steps);
     } else if (this.#waiting.length > 0 || !isComplete(open)) this.#waiting.push(part);
@@ -78,19 +78,10 @@ export class AnswerBlocks {
   }
 
   #put(part: ContentPart, steps: BlockStep[]): void {
-    switch (part.type) {
-      case 'refusal':
-        this.isRefusal = true;
-        return this.#write('text', part.text, steps);
-      case 'text':
-        return this.#write('text', part.text, steps);
-      case 'reasoning':
-        return this.#write('thinking', part.text, steps);
-      case 'state':
-        return this.#state({ ...(part.details && { details: part.details }), ...(part.extra && { extra: part.extra }) }, steps);
-      case 'tool-call':
-        return this.#call(part, steps);
-    }
+    if (part.type === 'refusal') this.isRefusal = true;
+    if (part.type === 'tool-call') this.#call(part, steps);
+    else if (part.type === 'state') this.#state({ details: part.details, extra: part.extra }, steps);
+    else this.#write(part.type === 'reasoning' ? 'thinking' : 'text', part.text, steps);
   }
 
   #write(type: 'text' | 'thinking', piece: string, steps: BlockStep[]): void {
@@ -102,10 +93,11 @@ export class AnswerBlocks {
     if (piece !== '') steps.push({ type: 'add', piece });
   }
 
-  /** State goes into the signature of the thought that it ends, else into a block of its own. */
+  /** Writes state: it goes into the signature of the thought that it ends, else into a block of its own. */
   #state(state: ReasoningState, steps: BlockStep[]): void {
-    if (this.#open?.type === 'thinking') return this.#close(steps, state);
-    this.#close(steps);
+    const isThought = this.#open?.type === 'thinking';
+    this.#close(steps, state);
+    if (isThought) return;
     steps.push({ type: 'start', block: { type: 'redacted_thinking', data: wrapState(state) } }, { type: 'stop' });
   }
 

@@ -4,7 +4,7 @@ import type { Members, OriginalPath } from '../../core/original.ts';
 import { NO_EXTRAS } from '../openai-chat/extras.ts';
 import type { MessageBlock, ResultBlock } from './request.ts';
 
-type Block = Exclude<MessageBlock, { type: 'tool_result' }> | ResultBlock;
+type Block = MessageBlock | ResultBlock;
 type Of<Tag extends string> = Extract<Block, { type: Tag }>;
 
 const OF_TEXT: ReadonlySet<string> = new Set(['type', 'text']);

@@ -21,10 +21,11 @@ export function checkMessages(body: CheckedFields): void {
   checkThread(Reflect.get(body, 'thread'));
   checkEdits(Reflect.get(body, 'context_management'));
   checkMark(body, []);
-  if (Array.isArray(body.system)) body.system.forEach((block, i) => checkMark(block, ['system', i]));
-  body.messages.forEach(({ content }, i) => {
+  if (Array.isArray(body.system)) checkBlocks(body.system, ['system']);
+  for (let i = 0; i < body.messages.length; i++) {
+    const { content } = body.messages[i]!;
     if (typeof content !== 'string') checkBlocks(content, ['messages', i, 'content']);
-  });
+  }
   checkTools(body);
   checkThinking(body);
 }
@@ -41,7 +42,11 @@ const BILLED: readonly (readonly [field: string, isBilled: (value: unknown) => b
   ['speed', otherThan('standard'), 'Fast mode has other prices. Omit `speed`.'],
   ['inference_geo', otherThan('global'), 'Inference in one region has other prices. Omit `inference_geo`.'],
   ['container', always, 'Containers run code, which is billed by time. Omit `container`.'],
-  ['mcp_servers', (value) => !Array.isArray(value) || value.length > 0, 'Tools that the provider runs are billed apart.'],
+  [
+    'mcp_servers',
+    (value) => !Array.isArray(value) || value.length > 0,
+    'Tools that the provider runs are billed apart.',
+  ],
   ['compaction', always, 'A compaction by the provider is billed apart. Compact in the client.'],
   ['fallbacks', always, 'Fallbacks by the provider have other prices. The policy chooses the fallbacks here.'],
   ['fallback_credit_token', always, 'Fallbacks by the provider have other prices.'],

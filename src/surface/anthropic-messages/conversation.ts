@@ -29,7 +29,9 @@ export function conversationOf({ messages, system, tools, tool_choice: choice }:
 function systemTurn(system: NonNullable<MessagesRequest['system']>): Turn {
   const at = ['system'];
   const parts =
-    typeof system === 'string' ? [textPart(system, at)] : system.flatMap((block, i) => blockParts(block, ['system', i]));
+    typeof system === 'string'
+      ? [textPart(system, at)]
+      : system.flatMap((block, i) => blockParts(block, ['system', i]));
   return { role: 'system', parts, extras: NO_EXTRAS, at };
 }
 

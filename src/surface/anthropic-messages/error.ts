@@ -1,4 +1,4 @@
-import { type ErrorCode, ERRORS, type SignalboxError } from '../../core/errors.ts';
+import { ERRORS, type ErrorCode, type SignalboxError } from '../../core/errors.ts';
 
 /** An error in Anthropic's shape. */
 export interface AnthropicErrorBody {
@@ -59,7 +59,7 @@ const TOO_LONG = 'prompt is too long: ';
  * Returns the body of an error. `details` has the code of Signalbox's own catalogue, the field at fault and its figures.
  * An upstream's own body of a request that went out as it came is answered as it is.
  */
-export function errorBody(error: SignalboxError, requestId: string | null = null): object {
+export function errorBody(error: SignalboxError, requestId?: string): object {
   const { code, message, info } = error;
   if (info.original?.dialect === 'anthropic-messages') return info.original.body;
   const { code: wire = code }: { readonly code?: string } = ERRORS[code];
@@ -70,7 +70,7 @@ export function errorBody(error: SignalboxError, requestId: string | null = null
       message: code === 'context_length_exceeded' ? TOO_LONG + message : message,
       details: { error_code: wire, ...(info.param !== undefined && { param: info.param }), ...info.details },
     },
-    request_id: requestId,
+    request_id: requestId ?? null,
   };
   return { ...info.beside, ...body };
 }

@@ -7,7 +7,14 @@ import type { AnswerBlocks } from './answer-blocks.ts';
 
 /** A message without its content, its end and its usage: the members that are the same at its start and its end. */
 export const messageHead = ({ decision, model }: AnswerIdentity) =>
-  ({ id: idText('msg_', decision), type: 'message', role: 'assistant', model, container: null, diagnostics: null }) as const;
+  ({
+    id: idText('msg_', decision),
+    type: 'message',
+    role: 'assistant',
+    model,
+    container: null,
+    diagnostics: null,
+  }) as const;
 
 const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
   stop: 'end_turn',
@@ -17,7 +24,10 @@ const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
 };
 
 /** The members that tell why an answer ended. */
-export function stopMembers(finish: FinishReason, { hasCalls, isRefusal }: Pick<AnswerBlocks, 'hasCalls' | 'isRefusal'>) {
+export function stopMembers(
+  finish: FinishReason,
+  { hasCalls, isRefusal }: Pick<AnswerBlocks, 'hasCalls' | 'isRefusal'>,
+) {
   // Clients run tools by the reason alone.
   const reason = finish === 'stop' && hasCalls ? 'tool_calls' : isRefusal ? 'content_filter' : finish;
   const stop_reason = STOP_REASONS[reason];

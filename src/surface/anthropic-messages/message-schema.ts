@@ -10,7 +10,10 @@ const counts = {
   output_tokens: tokens('Output tokens, thinking included.', 34),
 };
 
-const usage = shape('Tokens of the answer. The members that are not named here come from Anthropic’s own models.', counts);
+const usage = shape(
+  'Tokens of the answer. The members that are not named here come from Anthropic’s own models.',
+  counts,
+);
 
 const textBlock = { type: always('text'), text: text('The text.') };
 const thinkingBlock = {

@@ -36,7 +36,12 @@ export class PassedEvents {
   /** Returns the end, without `message_stop`. An answer that the gateway cut at what is paid for gets an end made here. */
   end(usage: Usage, platform: Receipt['platform']): string {
     if (this.#end) return text('message_delta', { ...this.#end, platform });
-    const delta = { type: 'message_delta', delta: { ...CUT, container: null }, usage: usageMembers(usage, true), platform };
+    const delta = {
+      type: 'message_delta',
+      delta: { ...CUT, container: null },
+      usage: usageMembers(usage, true),
+      platform,
+    };
     return this.#closing() + text('message_delta', delta);
   }
 

@@ -46,7 +46,6 @@ export const anthropicMessages: Surface = {
   name: 'anthropic-messages',
   operation: 'chat',
   path: '/v1/messages',
-  keyHeader: { name: 'x-api-key', scheme: null },
   pays: true,
   docs,
   foreignFields: FOREIGN_FIELDS,
@@ -56,4 +55,5 @@ export const anthropicMessages: Surface = {
   },
   json: (identity) => new MessageWriter(identity),
   errorBody,
+  requestIdHeader: 'request-id',
 };
