@@ -50,6 +50,8 @@ export interface ModelContext extends CheckContext {
 }
 
 export interface CatalogDraft {
+  /** Every model, invalid ones included. */
+  readonly named: readonly NamedItem<ModelText>[];
   readonly drafts: readonly ModelDraft[];
   /** Every model ID, invalid models included → its place. */
   readonly ids: ReadonlyMap<string, SourceSpan>;
@@ -69,7 +71,7 @@ export function draftModels(context: ModelContext): CatalogDraft {
     context.medianProviders,
   );
   const drafts = named.map((model) => draftModel(model, latencyOf, context)).filter((draft) => draft !== null);
-  return { drafts, ids: new Map(named.map(({ name, place }) => [name, place])) };
+  return { named, drafts, ids: new Map(named.map(({ name, place }) => [name, place])) };
 }
 
 function draftModel(named: NamedItem<ModelText>, latencyOf: LatencyOf, context: ModelContext): ModelDraft | null {

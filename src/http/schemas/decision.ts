@@ -35,7 +35,8 @@ import { CERTIFICATE, cachedTokens, Readings, Replay } from './certificate.ts';
 
 const Facts = shape('The facts that the decision was based on. They contain no text of the request.', {
   operation: word(OPERATION_NAMES, 'The operation of the request.'),
-  model: text('`model` of the request: a selector, or a model’s ID.', 'auto'),
+  model: text('The selector or the model’s ID that `model` of the request stands for.', 'auto'),
+  alias: orNull(Type.String(), 'The alias that the request used as `model`; null for the name itself.'),
   pinned: flag('True when the request named one model.'),
   task: text(
     'The task type that Signalbox recognized; `unread` if the request named a model and nothing depended on it.',
