@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { StreamPart } from '../../src/contract/parts.ts';
+import { anthropicMessages } from '../../src/surface/anthropic-messages/surface.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
 import type { AnswerWriter, Surface } from '../../src/surface/surface.ts';
 import { RECEIPT } from '../support/caller-message.ts';
@@ -43,7 +44,7 @@ const splits = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLengt
 
 type Make = () => AnswerWriter;
 
-const STREAMED = { model: 'auto', messages: [{ role: 'user', content: 'Hi.' }], stream: true };
+const STREAMED = { model: 'auto', max_tokens: 100, messages: [{ role: 'user', content: 'Hi.' }], stream: true };
 
 function formsOf(surface: Surface): readonly Make[] {
   const { events } = surface.read(STREAMED, new Headers());
@@ -71,7 +72,7 @@ const sameText = (make: Make) =>
     expect(textOf(make, batchesOf(events, sizes))).toBe(textOf(make, [events.flat()]));
   });
 
-describe.each([openaiChat, ollamaChat])('$name', (surface) => {
+describe.each([openaiChat, anthropicMessages, ollamaChat])('$name', (surface) => {
   const [json, events] = formsOf(surface);
 
   test('writes the same text however the parts of an answer are split into batches', () => {

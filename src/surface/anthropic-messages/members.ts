@@ -42,6 +42,7 @@ export function usageMembers(usage: Usage, estimated: boolean) {
     input_tokens: inputTokens - cachedInputTokens - cacheWriteTokens,
     cache_creation_input_tokens: cacheWriteTokens,
     cache_read_input_tokens: cachedInputTokens,
+    cache_creation: { ephemeral_5m_input_tokens: cacheWriteTokens, ephemeral_1h_input_tokens: 0 },
     output_tokens: outputTokens,
     output_tokens_details: estimated ? null : { thinking_tokens: reasoningTokens },
     server_tool_use: null,
@@ -51,7 +52,6 @@ export function usageMembers(usage: Usage, estimated: boolean) {
 /** The usage of a whole message. */
 export const wholeUsage = (usage: Usage, estimated: boolean) => ({
   ...usageMembers(usage, estimated),
-  cache_creation: { ephemeral_5m_input_tokens: usage.cacheWriteTokens, ephemeral_1h_input_tokens: 0 },
   service_tier: null,
   inference_geo: null,
   speed: null,
