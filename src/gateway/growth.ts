@@ -1,4 +1,4 @@
-import type { StoppedBilling } from '../core/abort-billing.ts';
+import { abortBillingOf, type StoppedBilling } from '../core/abort-billing.ts';
 import { CAPABILITIES } from '../core/capability.ts';
 import type { Decision } from '../core/decision.ts';
 import type { ModelRequest } from '../core/model-request.ts';
@@ -28,8 +28,8 @@ export interface DecidedWay {
 }
 
 /** Returns what an endpoint declares of aborted answers, if they can be paid for as they are written; null where not. */
-function growingBilling({ providers }: PolicySnapshot, { afterAbort, provider }: Endpoint): StoppedBilling | null {
-  const billing = afterAbort ?? providers.get(provider)!.afterAbort;
+function growingBilling({ providers }: PolicySnapshot, endpoint: Endpoint): StoppedBilling | null {
+  const billing = abortBillingOf(endpoint, providers);
   return billing.bills === 'stops' && billing.reports === 'each' ? billing : null;
 }
 
