@@ -10,7 +10,7 @@ import { messageHead, stopMembers, usageMembers, wholeUsage } from './members.ts
 import { PassedEvents } from './passed-events.ts';
 
 /** Returns an event as text; its name is its type. */
-export const eventText = (type: string, json: string): string => `event: ${type}\ndata: ${json}\n\n`;
+const eventText = (type: string, json: string): string => `event: ${type}\ndata: ${json}\n\n`;
 
 const STOP = eventText('message_stop', '{"type":"message_stop"}');
 

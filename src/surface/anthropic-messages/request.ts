@@ -196,6 +196,3 @@ export type MessagesRequest = Static<typeof MessagesRequest>;
 export const KNOWN_FIELDS: ReadonlySet<string> = new Set(
   Object.keys(MessagesRequest.properties).filter((name) => name !== 'top_k' && name !== 'cache_control'),
 );
-
-/** Fields that are Signalbox's own: they never reach a provider. */
-export const OWN_FIELDS = ['route_strategy', 'constraints', 'budget_limit', 'agent_wallet'] as const;
