@@ -33,7 +33,12 @@ export interface Turn {
    */
   readonly extras: Members;
   readonly at: OriginalPath;
+  /** The places of its further items, where its dialect splits one message into several. */
+  readonly alsoAt?: readonly OriginalPath[];
 }
+
+/** Every place of a turn in the original, in order. */
+export const placesOf = ({ at, alsoAt = [] }: Turn): readonly OriginalPath[] => [at, ...alsoAt];
 
 /** A part of a turn, with its place in the original. */
 interface PartBase {

@@ -1,6 +1,7 @@
 import { isContent, type ProviderFailure, type StreamPart } from '../contract/parts.ts';
 import type { ProviderCall } from '../contract/provider.ts';
 import { traitsOf } from '../contract/traits.ts';
+import { abortBillingOf } from '../core/abort-billing.ts';
 import { passthroughBit } from '../core/capability.ts';
 import type { AttemptRecord } from '../core/decision-record.ts';
 import { type Facts, isIntentRead } from '../core/facts.ts';
@@ -253,10 +254,20 @@ export class Attempt {
     return cutUsage(this.meter, { inputTokens, outputMax: Math.min(outputMax, this.expected.outputMax) });
   }
 
-  /** Returns the usage to charge for an answer without its end: see `brokenUsage`. */
-  broken(): MeasuredUsage {
-    const { clock } = this.#context;
+  /**
+   * Returns the usage to charge for an answer without its end: see `brokenUsage`.
+   * Where the gateway closed the connection and the service bills the whole answer then, that is the most that it can be: nothing
+   * more is known of it.
+   * @param failure how it broke off; null where it was left
+   */
+  broken(failure: ProviderFailure | null): MeasuredUsage {
+    const { clock, runtime } = this.#context;
     const { readings, facts } = this.#context.decision;
+    const isClosedHere = failure === null || failure.kind === 'timeout';
+    if (isClosedHere && abortBillingOf(this.endpoint, runtime.snapshot.providers).bills === 'whole') {
+      const isWhole = this.meter.finished >= facts.choices;
+      return isWhole ? completeUsage(this.meter, this.expected) : cutUsage(this.meter, this.expected);
+    }
     const expectedAt = this.#openedAt + readings.ttftMs[this.#slot]! + this.#extraMs;
     return brokenUsage(this.meter, {
       ...this.expected,

@@ -1,4 +1,4 @@
-import type { Turn } from '../core/conversation.ts';
+import { placesOf, type Turn } from '../core/conversation.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { isObject } from '../core/object.ts';
 
@@ -7,17 +7,20 @@ import { isObject } from '../core/object.ts';
  * clients move them on with every turn, and write a text with a mark as a list of one.
  */
 export function hashOfTurn(turn: Turn, request: ModelRequest, seed: bigint): bigint {
-  const { role, parts, at } = turn;
+  const { role, parts } = turn;
   const [only] = parts;
   const isText = parts.length === 1 && only?.type === 'text' && (only.at === only.valueAt || isUnmarked(only.extras));
   // All lone surrogates would hash alike; JSON escapes them.
   if (!isText || !only.text.isWellFormed()) {
-    const original = request.originalAt(at);
-    // Null content means the same as none.
-    const plain = isObject(original) && original.content === null ? { ...original, content: undefined } : original;
-    const json = JSON.stringify(plain);
-    const unmarked = json.includes(MARK) ? JSON.stringify(plain, withoutMark) : json;
-    return Bun.hash.rapidhash(unmarked, seed);
+    let hash = seed;
+    for (const at of placesOf(turn)) {
+      const original = request.originalAt(at);
+      // Null content means the same as none.
+      const plain = isObject(original) && original.content === null ? { ...original, content: undefined } : original;
+      const json = JSON.stringify(plain);
+      hash = Bun.hash.rapidhash(json.includes(MARK) ? JSON.stringify(plain, withoutMark) : json, hash);
+    }
+    return hash;
   }
   const { name, toolCallId, extras } = turn;
   const isPlain = name === undefined && toolCallId === undefined && isEmpty(extras);

@@ -61,6 +61,8 @@ export interface SurfaceRequest {
   readonly request: ModelRequest;
   /** The form of the stream that the caller asks for; null for an answer in one JSON body. */
   readonly events: EventForm | null;
+  /** In place of the surface's own, where an answer in JSON repeats members of the request. */
+  readonly json?: Surface['json'];
 }
 
 /** A form of streamed answers. */

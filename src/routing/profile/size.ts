@@ -143,7 +143,10 @@ const isData = (url: string): boolean => /^data:/i.test(url);
 function addFormat(size: RequestSize, request: ModelRequest): void {
   const { answerFormat: format } = request.settings;
   if (!format) return;
-  addBeside(size, request, format.at, format.valueAt.at(-1));
+  // A dialect that holds the schema in the format itself has nothing beside it.
+  if (format.type !== 'json-schema' || format.at !== format.valueAt) {
+    addBeside(size, request, format.at, format.valueAt.at(-1));
+  }
   if (format.type === 'json') size.needs |= CAPABILITIES.json_mode.bit;
   if (format.type !== 'json-schema') return;
   size.needs |= CAPABILITIES.json_schema.bit;
