@@ -9,6 +9,8 @@ export interface Conversation {
   readonly turns: readonly Turn[];
   /** Empty for none. */
   readonly tools: readonly ToolDefinition[];
+  /** Absent for none. */
+  readonly nativeTools?: readonly NativeTool[];
   /** Undefined leaves it to the model. */
   readonly toolChoice: ToolChoice | undefined;
 }
@@ -31,7 +33,12 @@ export interface Turn {
    */
   readonly extras: Members;
   readonly at: OriginalPath;
+  /** The places of its further items, where its dialect splits one message into several. */
+  readonly alsoAt?: readonly OriginalPath[];
 }
+
+/** Every place of a turn in the original, in order. */
+export const placesOf = ({ at, alsoAt = [] }: Turn): readonly OriginalPath[] => [at, ...alsoAt];
 
 /** A part of a turn, with its place in the original. */
 interface PartBase {
@@ -88,7 +95,24 @@ export interface ToolCallPart extends PartBase {
   readonly arguments: string;
 }
 
-export type ContentPart = TextPart | RefusalPart | ImagePart | AudioPart | FilePart | ToolCallPart;
+/**
+ * A part that only the dialect of the original can say, such as the result of a search by the provider. It goes out with the
+ * original, to a provider that takes it as it is.
+ */
+export interface NativePart extends PartBase {
+  readonly type: 'native';
+  /** The dialect's own name of the kind: `web_search_tool_result`. */
+  readonly kind: string;
+}
+
+export type ContentPart = TextPart | RefusalPart | ImagePart | AudioPart | FilePart | ToolCallPart | NativePart;
+
+/** A tool that only the dialect of the original can say, such as one that the provider runs. */
+export interface NativeTool {
+  /** The dialect's own name of the kind: `web_search_20250305`. */
+  readonly kind: string;
+  readonly at: OriginalPath;
+}
 
 /** A function that the model may call. */
 export interface ToolDefinition {

@@ -1,10 +1,19 @@
-import type { Decision, RankedModel } from '../core/decision.ts';
-import type { Facts } from '../core/facts.ts';
+import type { Decision } from '../core/decision.ts';
 import { idText } from '../core/id.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { ReservationRequest } from '../ledger/reservation-request.ts';
-import { expectedInput, expectedReasoning, expectedWriting, taskOf, usefulCase } from '../routing/estimate.ts';
+import {
+  affordableCap,
+  ampleCase,
+  dearestCase,
+  expectedInput,
+  expectedReasoning,
+  expectedWriting,
+  outputCap,
+  taskOf,
+  usefulCase,
+} from '../routing/estimate.ts';
 import { checkServing } from './drain.ts';
 import type { FundedHold, Funding, FundingTerms } from './funding.ts';
 import type { Gateway } from './gateway.ts';
@@ -55,7 +64,7 @@ export async function reserve(
     const begun = named?.claim.begin(decision.id) ?? null;
     // The funding awaits it.
     begun?.catch(() => {});
-    funded = await funding.reserve(reservationRequest(gateway, decision, terms, startedAt, signal), begun);
+    funded = await funding.reserve(reservationRequest(gateway, decision, terms, { request, startedAt, signal }), begun);
   } catch (cause) {
     context.endWork(0);
     throw cause;
@@ -75,8 +84,11 @@ function reservationRequest(
   { clock, now }: Gateway,
   decision: Decision,
   { caller, payer, agentWallet, runtime }: FundingTerms,
-  startedAt: number,
-  signal: AbortSignal | undefined,
+  {
+    request,
+    startedAt,
+    signal,
+  }: Pick<ReservableRequest, 'request' | 'startedAt'> & { readonly signal: AbortSignal | undefined },
 ): ReservationRequest {
   const { id, facts, ranked } = decision;
   const { models, ledger: terms } = runtime.snapshot;
@@ -89,9 +101,9 @@ function reservationRequest(
     agentWallet,
     payer,
     amounts: [choice.bound, ...fallbacks.map(({ bound }) => bound)],
-    least: leastOf(choice, facts, runtime.snapshot),
+    ...cappedHolds(decision, runtime.snapshot),
     growth: mayGrow(runtime.snapshot, decision)
-      ? { wholeShare: terms.wholeHoldShare, first: () => firstTrancheOf({ runtime, decision }) }
+      ? { wholeShare: terms.wholeHoldShare, first: () => firstTrancheOf({ runtime, decision, request }) }
       : undefined,
     limit: facts.budget,
     // After the wait there must still be time for the answer.
@@ -101,10 +113,20 @@ function reservationRequest(
   };
 }
 
-/** The worst case of the choice's least useful output, in microcredits; null where no fund caps outputs. */
-function leastOf({ model: at, endpoints, outputCap }: RankedModel, facts: Facts, snapshot: PolicySnapshot) {
-  if (facts.funds?.cap === undefined) return null;
-  return usefulCase(snapshot.models[at]!, endpoints, facts, taskOf(facts, snapshot), outputCap);
+/** The holds of the choice where a fund caps outputs, in microcredits. */
+function cappedHolds(
+  { facts, readings, ranked: [choice] }: Decision,
+  snapshot: PolicySnapshot,
+): Pick<ReservationRequest, 'whole' | 'least' | 'ample'> {
+  if (facts.funds?.cap === undefined) return { least: null };
+  const { endpoints, outputCap: cap, cappedBy } = choice;
+  const model = snapshot.models[choice.model]!;
+  const ownCap = () => affordableCap(model, endpoints, facts, outputCap(model, facts));
+  return {
+    whole: cappedBy === null ? undefined : dearestCase(model, endpoints, facts, ownCap()),
+    least: usefulCase(model, endpoints, facts, taskOf(facts, snapshot), cap),
+    ample: ampleCase(model, endpoints, facts, snapshot, readings, cap),
+  };
 }
 
 /** Tokens that a request is expected to take on the choice: its input, and the output of all choices with hidden reasoning. */

@@ -9,7 +9,7 @@ import type { Contention } from './contention.ts';
 import { type DrawnFund, mayCap } from './drawn-fund.ts';
 import type { LedgerNotifier } from './notifier.ts';
 import type { Deposit, EntryLine, Settlement } from './rules/entry.ts';
-import { type FundBlock, fit, isBlocked } from './rules/fund.ts';
+import { type FundBlock, type FundTitle, fit, isBlocked } from './rules/fund.ts';
 import {
   expire,
   isCost,
@@ -23,7 +23,10 @@ import {
 } from './rules/reservation.ts';
 
 /** Money set aside for one request. Ends with exactly one settlement, on every path. Amounts are microcredits. */
-export type Hold = Pick<ReservationHold, 'id' | 'grows' | 'reserved' | 'left' | 'raise' | 'extend' | 'post' | 'settle'>;
+export type Hold = Pick<
+  ReservationHold,
+  'id' | 'grows' | 'reserved' | 'left' | 'scarcest' | 'raise' | 'extend' | 'post' | 'settle'
+>;
 
 /**
  * Money set aside, only in memory, for a request that a payment in progress will pay. Budgets hold the whole worst case; the
@@ -96,7 +99,6 @@ export class ReservationHold implements Links<ReservationHold> {
   readonly #limit: Microcredits | null;
   #reservation: Reservation;
   #overrun: Microcredits = 0;
-  #isRaising = false;
   #steps = 0;
   #settlement: Settlement | null = null;
 
@@ -132,17 +134,26 @@ export class ReservationHold implements Links<ReservationHold> {
     return leftOf(this.#reservation);
   }
 
+  /** The fund that has the least free money; null for none. */
+  get scarcest(): FundTitle | null {
+    const standings = this.#tools.books.standing(this.funds);
+    return standings.toSorted((a, b) => a.free - b.free)[0]?.title ?? null;
+  }
+
   /**
-   * Reserves `by` more, or what is free of it from `least` on; durable before it resolves. A raise waits for no money. One at a
-   * time.
+   * Reserves more for another attempt; durable before it resolves. A raise waits for no money. One at a time.
    *
-   * @param least microcredits; only where all funds cap outputs
+   * @param amounts microcredits: the first, or the last where the funds have that twice; where one of the funds must not cap
+   * outputs, the last or nothing
+   * @param least where the first is not free, what is free of it from this on
    * @returns false when the limit or a fund forbids it or the hold was settled
    * @throws StoreError, by rejecting, when it could not be written: then nothing more is reserved
    */
-  async raise(by: Microcredits, least: Microcredits = by): Promise<boolean> {
-    if (!raise(this.#reservation, by)) return false;
-    return by === 0 || (await this.#reserve([by], mayCap(this.funds) ? least : by)) === null;
+  async raise(amounts: ExtendOp['amounts'], least: Microcredits = amounts[0]): Promise<boolean> {
+    const whole = amounts.at(-1)!;
+    if (!raise(this.#reservation, whole)) return false;
+    if (whole === 0) return true;
+    return (await (mayCap(this.funds) ? this.#reserve(amounts, least) : this.#reserve([whole]))) === null;
   }
 
   /**
@@ -173,21 +184,15 @@ export class ReservationHold implements Links<ReservationHold> {
   }
 
   async #reserve(amounts: ExtendOp['amounts'], least: Microcredits = amounts[0]): Promise<FundBlock | 'closed' | null> {
-    if (this.#isRaising) throw new Error('a hold is raised by one attempt at a time');
-    this.#isRaising = true;
-    try {
-      const { id } = this;
-      const op = { kind: 'extend', id, step: ++this.#steps, at: this.#tools.now(), amounts, least } as const;
-      const [result] = await this.#tools.books.apply([op]);
-      if (result?.kind === 'refused' && result.fund) return { fund: result.fund, why: result.why };
-      // The request may have ended meanwhile. A closed reservation stays closed.
-      const raised = result?.kind === 'granted' ? raise(this.#reservation, result.amount) : null;
-      if (!raised) return 'closed';
-      this.#reservation = raised;
-      return null;
-    } finally {
-      this.#isRaising = false;
-    }
+    const { id } = this;
+    const op = { kind: 'extend', id, step: ++this.#steps, at: this.#tools.now(), amounts, least } as const;
+    const [result] = await this.#tools.books.apply([op]);
+    if (result?.kind === 'refused' && result.fund) return { fund: result.fund, why: result.why };
+    // The request may have ended meanwhile. A closed reservation stays closed.
+    const raised = result?.kind === 'granted' ? raise(this.#reservation, result.amount) : null;
+    if (!raised) return 'closed';
+    this.#reservation = raised;
+    return null;
   }
 
   /** Posts a failed attempt's known cost, which leaves less for the next. Returns the part of it that is charged. */

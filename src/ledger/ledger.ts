@@ -21,7 +21,7 @@ import type { ReservationRequest } from './reservation-request.ts';
 import { checkDeposit, type Deposit } from './rules/entry.ts';
 import type { FundRef, FundStanding } from './rules/fund.ts';
 import { openReservation } from './rules/reservation.ts';
-import { type LedgerSample, sampleBudgets } from './sample.ts';
+import { type LedgerSample, sampleBalances, sampleBudgets } from './sample.ts';
 import { type AvailableFunds, type FundShortage, standingOf } from './standing.ts';
 
 /** The interval of checkpoints, and of the search for holds that should have ended, ms. */
@@ -256,16 +256,15 @@ export class Ledger {
   sample(): LedgerSample {
     const { waits, waited, waiting } = this.#contention;
     const { count, held } = this.#books.open();
-    const balances = this.#books.balances();
+    const holds = this.openHolds();
     const look = (funds: readonly FundRef[]) => this.#books.standing(funds);
-    const budgets = sampleBudgets(this.#funds.budgetWindows, this.#time, look, this.openHolds());
+    const budgets = sampleBudgets(this.#funds.budgetWindows, this.#time, look, holds);
     return {
       open: count,
       held,
       budgets,
       refusals: this.#refusals.of(budgets),
-      balances: balances.length,
-      balancesExhausted: balances.filter(({ unspent }) => unspent <= 0).length,
+      balances: sampleBalances(this.#books.balances(), this.#time, holds),
       waits,
       waited,
       waiting,

@@ -62,23 +62,16 @@ export class ReservationDesk {
 
   hold(request: ReservationRequest, account: Account): Promise<Hold | FundShortage> {
     const first = request.growth ? this.#firstTranche(request, account) : null;
-    if (!first) return this.#setAside({ request, account, expected: 0, grows: false, isPatient: true }, this.#sendHold);
-    const { wanted, least } = first;
-    return this.#setAside(
-      {
-        request: { ...request, amounts: [wanted], least },
-        account,
-        expected: 0,
-        grows: true,
-        isPatient: request.waitMs > 0,
-      },
-      this.#sendHold,
-    );
+    const begun = first
+      ? { ...request, whole: undefined, amounts: [first.wanted] as const, least: first.least, ample: first.wanted }
+      : request;
+    const money = { request: begun, account, expected: 0, grows: first !== null, isPatient: request.waitMs > 0 };
+    return this.#setAside(money, this.#sendHold);
   }
 
   /** @param expected microcredits that a payment in progress will add to the balance */
   earmark(request: ReservationRequest, account: Account, expected: number): Promise<Earmark | FundShortage> {
-    return this.#setAside({ request, account, expected, grows: false, isPatient: true }, this.#sendEarmark);
+    return this.#setAside({ request, account, expected, grows: false, isPatient: false }, this.#sendEarmark);
   }
 
   /** Moves open reservations and earmarks to the funds that apply to them now. Returns the operations that do so. */
@@ -132,12 +125,12 @@ export class ReservationDesk {
   #setAside<Booked>(money: MoneyRequest, send: BookingCall<Booked>): Promise<Booked | FundShortage> {
     const { books, funds, contention } = this.#options;
     const { request, account, expected } = money;
-    const { id, amounts, waitMs } = request;
+    const { id, waitMs } = request;
     const drawn = funds.of(account, timeOfId(id));
     const line = contention.lineBefore(drawn);
     if (line < 0 && (waitMs <= 0 || drawn.length === 0)) return send(money, drawn);
     const standings = books.standing(drawn);
-    const fitting = fit(standings, amounts, expected, this.#leastOf(money, drawn));
+    const fitting = fit(standings, amountsOf(request, drawn), expected, this.#leastOf(money, drawn));
     if (isBlocked(fitting)) return fitting.why === 'contended' ? this.#wait(fitting, money, send) : send(money, drawn);
     // Requests that wait for one of the funds come first.
     if (line >= 0) return this.#wait({ fund: standings[line]!, why: 'contended' }, money, send);
@@ -151,21 +144,20 @@ export class ReservationDesk {
   ): Promise<Booked | FundShortage> {
     const { books, funds, contention } = this.#options;
     const { request, account, expected } = money;
-    const { id, amounts, waitMs, signal } = request;
+    const { id, waitMs, signal } = request;
     let sent: Promise<Booked | FundShortage> | null = null;
-    const attempt = () => {
+    const attempt = (isLast: boolean) => {
+      const tried = { ...money, isPatient: money.isPatient && !isLast };
       // The budgets may have changed since.
       const drawn = funds.of(account, timeOfId(id));
-      const fitting = fit(books.standing(drawn), amounts, expected, this.#leastOf(money, drawn));
+      const fitting = fit(books.standing(drawn), amountsOf(request, drawn), expected, this.#leastOf(tried, drawn));
       if (isBlocked(fitting)) return fitting;
-      sent = send(money, drawn);
+      sent = send(tried, drawn);
       return null;
     };
     const obstacle = await contention.wait(blocked, { waitMs, attempt, signal });
-    if (obstacle?.why === 'contended' && money.grows && !signal?.aborted) {
-      return send({ ...money, isPatient: false }, funds.of(account, timeOfId(id)));
-    }
-    if (obstacle) return shortage(obstacle, this.#leastOf(money, funds.of(account, timeOfId(id))));
+    if (obstacle)
+      return shortage(obstacle, this.#leastOf({ request, isPatient: false }, funds.of(account, timeOfId(id))));
     if (sent === null) throw new Error('an attempt that succeeded sent nothing');
     return sent;
   }
@@ -188,23 +180,24 @@ export class ReservationDesk {
 
   #opOf(money: MoneyRequest, funds: readonly DrawnFund[]): HoldOp {
     const { request, account } = money;
-    const { id, amounts, expiresAt, agentWallet: note } = request;
+    const { id, ample, expiresAt, agentWallet: note } = request;
+    const amounts = amountsOf(request, funds);
     const { dimensions } = account;
     const at = this.#options.now();
     const least = this.#leastOf(money, funds);
-    return { kind: 'hold', id, at, dimensions, funds, amounts, least, owner: this.#owner, expiresAt, note };
+    return { kind: 'hold', id, at, dimensions, funds, amounts, least, ample, owner: this.#owner, expiresAt, note };
   }
 
   /**
    * The least that a hold on these funds must have: the whole first amount where one of them must not cap. A patient answer does
-   * not begin on less than its first tranche, or all that is left, while open reservations will still release it.
+   * not begin on less than an ample hold, or all that is left, while open reservations will still release it.
    */
-  #leastOf({ request, grows, isPatient }: MoneyRequest, funds: readonly DrawnFund[]): number {
-    const { least, amounts } = request;
+  #leastOf({ request, isPatient }: Pick<MoneyRequest, 'request' | 'isPatient'>, funds: readonly DrawnFund[]): number {
+    const { least, ample, amounts } = request;
     if (least === null || !mayCap(funds)) return amounts[0];
-    if (!grows || !isPatient) return least;
+    if (!isPatient || ample === undefined) return least;
     const unspent = Math.min(...this.#options.books.standing(funds).map((fund) => fund.unspent));
-    return Math.max(least, Math.min(amounts[0], unspent));
+    return Math.max(least, Math.min(amounts[0], ample, unspent));
   }
 
   /** Resolves with the hold once the books have granted it. */
@@ -248,6 +241,13 @@ export class ReservationDesk {
     };
   }
 }
+
+/** The amounts to ask of these funds. A capped request asks for its whole where they cap, and so gets its part of what is free. */
+const amountsOf = (
+  { amounts, whole }: ReservationRequest,
+  funds: readonly DrawnFund[],
+): ReservationRequest['amounts'] =>
+  whole !== undefined && whole > amounts[0] && mayCap(funds) ? [whole, ...amounts.slice(1)] : amounts;
 
 function refusal(result: OpResult | undefined): FundBlock {
   if (result?.kind === 'refused' && result.fund) return { fund: result.fund, why: result.why };

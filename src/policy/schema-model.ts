@@ -1,9 +1,10 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { CAPABILITY_NAMES, MODEL_CAPABILITIES } from '../core/capability.ts';
+import { LACKED_CAPABILITIES, MODEL_CAPABILITIES } from '../core/capability.ts';
 import { OPERATION_NAMES } from '../core/operation.ts';
 import { TOKENIZERS } from '../core/tokenizer.ts';
 import { AbortText } from './schema-abort.ts';
 import {
+  aliasList,
   boolean,
   closed,
   day,
@@ -187,7 +188,7 @@ export const ModelText = closed(
       { default: [], examples: [['tools', 'vision']], description: 'Features of the model.' },
     ),
     lacks: Type.Array(
-      oneOf(CAPABILITY_NAMES, {
+      oneOf(LACKED_CAPABILITIES, {
         examples: ['seed'],
         description: 'A feature that requests for this model cannot use.',
       }),
@@ -204,6 +205,7 @@ export const ModelText = closed(
       'Programming languages that it does not handle. One in neither list is unknown.',
       64,
     ),
+    aliases: aliasList('Other names of the model, which callers may send, too.', 'claude-local'),
     tags: texts(['local'], 'Your own marks, for rules.', 64),
     family: optional.string(
       { minLength: 1, maxLength: 64, example: 'claude' },

@@ -6,6 +6,7 @@ import { LearningText } from './schema-learning.ts';
 import { ADMISSION_KEYS, CorsText, RateLimitText } from './schema-limits.ts';
 import { ModelText } from './schema-model.ts';
 import {
+  aliasList,
   boolean,
   closed,
   integer,
@@ -137,6 +138,7 @@ export const SelectorText = closed(
       description: "The strategy's options, checked by its schema.",
     }),
     models: Type.Optional(SelectorModelsText),
+    aliases: aliasList('Other names of the selector, for clients that show only some names.', 'claude-auto'),
   },
   { description: 'A name that callers send as `model` to leave the choice to the gateway.' },
 );

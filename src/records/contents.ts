@@ -1,6 +1,7 @@
 import type { StreamPart } from '../contract/parts.ts';
 import type { Caller } from '../core/caller.ts';
 import type { ContentPolicy, Redaction } from '../core/content.ts';
+import { placesOf } from '../core/conversation.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { ContentTable, StoredContent } from '../store/records.ts';
 import type { Write } from '../store/store.ts';
@@ -17,15 +18,17 @@ const DAY_MS = 86_400_000;
 /**
  * Records the text of a request and its answer: the only text of theirs that is stored, except answers stored for an
  * `Idempotency-Key`, which need the caller's secret to be read.
+ * @param model the selector or model that the request's `model` stands for
  * @returns null if the policy stores nothing of the request, as by default
  */
 export function recordContent(
   contents: ContentTable,
   policy: ContentPolicy | null,
   request: ModelRequest,
+  model: string,
   caller: Pick<Caller, 'keyId' | 'labels'>,
 ): RedactedRecorder | null {
-  if (policy === null || !isMatch(policy, request.model, caller)) return null;
+  if (policy === null || !isMatch(policy, model, caller)) return null;
   return new RedactedRecorder(contents, policy, request);
 }
 
@@ -101,7 +104,7 @@ class RedactedRecorder {
 
   /** The turns as the caller sent them. */
   #messages(): unknown[] {
-    return this.#request.conversation.turns.map(({ at }) => this.#request.originalAt(at));
+    return this.#request.conversation.turns.flatMap(placesOf).map((at) => this.#request.originalAt(at));
   }
 
   #choice({ choice }: { readonly choice: number }): ChoiceContent {

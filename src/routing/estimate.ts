@@ -308,6 +308,27 @@ export function usefulCase(
   return dearestCase(model, endpoints, facts, Math.min(cap, usefulOutput(model, facts, task)));
 }
 
+/** Answers longer than so many times the usual length are rare, and those of tasks that were read wrongly than so many tokens. */
+const AMPLE_LENGTHS = 4;
+const AMPLE_OUTPUT_MIN = 2_048;
+
+/** The worst case of an answer several times as long as usual on the dearest of the endpoints, in microcredits. */
+export function ampleCase(
+  model: Model,
+  endpoints: readonly number[],
+  facts: Facts,
+  snapshot: Tasks,
+  readings: Readings,
+  cap: number,
+): Microcredits {
+  const writing = expectedWriting(facts, snapshot, readings);
+  // Short answers end first, so in a burst the observed length is theirs.
+  const usual = Math.max(writing.outputTokens, declaredOutput(facts, snapshot));
+  const output = Math.ceil(AMPLE_LENGTHS * (usual + expectedReasoning(model, writing)));
+  const useful = usefulOutput(model, facts, taskOf(facts, snapshot));
+  return dearestCase(model, endpoints, facts, Math.min(cap, Math.max(useful, output, AMPLE_OUTPUT_MIN)));
+}
+
 /** The endpoints whose worst case is within `most`. */
 function endpointsWithin(
   most: Microcredits,

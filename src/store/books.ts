@@ -23,6 +23,8 @@ export interface HoldOp {
   readonly amounts: readonly [choice: Microcredits, ...fallbacks: Microcredits[]];
   /** Where the first amount is not free, the hold gets what is, from this on, microcredits. Absent: the first amount or nothing. */
   readonly least?: Microcredits;
+  /** It then gets no more than this, or than its share of what is free if that is more, microcredits. Absent: all that is free. */
+  readonly ample?: Microcredits;
   /** The process that made it. A process that opens the books alone closes the reservations that others left open. */
   readonly owner: string;
   /** Milliseconds since 1970. An unsettled reservation is a defect from then on, and its owner expires it. */

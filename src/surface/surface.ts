@@ -16,7 +16,6 @@ import type { Receipt } from '../gateway/receipt.ts';
  *   name: 'my-chat',
  *   operation: 'chat',
  *   path: '/my/chat',
- *   keyHeader: { name: 'x-api-key', scheme: null },
  *   pays: false,
  *   docs: MY_DOCS,
  *   read: (body) => {
@@ -34,7 +33,6 @@ export interface Surface {
   readonly operation: Operation;
   /** The path that takes its requests by POST. */
   readonly path: string;
-  readonly keyHeader: KeyHeader;
   /** Whether a request without a key may pay for itself, where the policy takes payments. */
   readonly pays: boolean;
   readonly docs: SurfaceDocs;
@@ -48,16 +46,13 @@ export interface Surface {
   read(body: unknown, headers: Headers): SurfaceRequest;
   /** Returns the writer of one answer as a JSON body. Its `write` returns ''; `end` returns the whole. */
   json(identity: AnswerIdentity): AnswerWriter;
-  /** Returns the JSON body of an error that comes before any part of an answer. */
-  errorBody(error: SignalboxError): object;
-}
-
-/** The header that carries the API key. */
-export interface KeyHeader {
-  /** In lower case. */
-  readonly name: string;
-  /** The word in front of the key; null for a header with the key alone. */
-  readonly scheme: 'Bearer' | null;
+  /**
+   * Returns the JSON body of an error that comes before any part of an answer.
+   * @param requestId as in the header `x-request-id`
+   */
+  errorBody(error: SignalboxError, requestId?: string): object;
+  /** The header that names the request in this dialect, beside `x-request-id`; in lower case. */
+  readonly requestIdHeader?: string;
 }
 
 /** A request as its surface has read it. */
@@ -66,6 +61,8 @@ export interface SurfaceRequest {
   readonly request: ModelRequest;
   /** The form of the stream that the caller asks for; null for an answer in one JSON body. */
   readonly events: EventForm | null;
+  /** In place of the surface's own, where an answer in JSON repeats members of the request. */
+  readonly json?: Surface['json'];
 }
 
 /** A form of streamed answers. */

@@ -4,6 +4,7 @@ import { adviceOf, answerOf, eventsOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { type MeteredService, type ServiceAnswer, startMeteredService } from '../support/metered-service.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { readPage, total } from '../support/prometheus.ts';
 import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts';
 
 /**
@@ -26,6 +27,7 @@ beforeAll(async () => {
     { m: { endpoints: ['up'] } },
     `budgets:
   - { name: purse, each: key, match: 'key.labels.purse == "cap"', limit_credits: 5, window: total }
+  - { name: shared, each: key, match: 'key.labels.purse == "shared"', limit_credits: 60, window: total }
   - { name: strict, each: key, match: 'key.labels.purse == "reject"', limit_credits: 5, window: total, on_exhausted: reject }
 `,
   )
@@ -40,6 +42,8 @@ afterAll(async () => {
 
 const ask = (key: string, more: object = {}) => box.post('/v1/chat/completions', { ...hi, ...more }, withKey(key));
 const writing = (tokens: number): ServiceAnswer => ({ tokens, atOnce: 400, reports: 'last' });
+/** Tokens that are ample for an answer of which fewer are usual. */
+const AMPLE = 2_048;
 /** The most output that so many Credits pay beside the prompt. */
 const capFor = (credits: number) => Math.floor((Math.round(credits * 1_000) - INPUT_MAX) / 4);
 const idOf = (key: string) => key.slice('sb_live_'.length).split('_')[0]!;
@@ -106,6 +110,26 @@ test('a decision shows the cap, and the money that it came from', async () => {
   });
 });
 
+test('the metrics count by fund whether answers ran into the cap, and the log line names the fund', async () => {
+  const capped = async () => {
+    const page = readPage(await (await fetch(`${box.url}/metrics`)).text());
+    const of = (end: string) => total(page, 'signalbox_chats_capped_total', { fund: 'purse', end });
+    return [of('within') ?? 0, of('length') ?? 0] as const;
+  };
+  const key = await box.makeKey('--label', 'purse=cap');
+  const [within, length] = await capped();
+  answer = writing(65);
+  const { platform } = await answerOf(await ask(key));
+  answer = writing(1e6);
+  await answerOf(await ask(key));
+  // A request is counted when it is over, which may be a moment after its answer.
+  await waitFor(async () => (await capped()).join() === [within + 1, length + 1].join());
+  const line = await waitFor(() =>
+    box.lines.find((one) => one.includes('"message":"chat"') && one.includes(platform.decision_id)),
+  );
+  expect(JSON.parse(line)).toMatchObject({ output_capped_by: 'purse' });
+});
+
 test('`reject` refuses it still', async () => {
   const key = await box.makeKey('--label', 'purse=reject');
   const { details } = await expectError(await ask(key), 'request_exceeds_budget');
@@ -118,6 +142,21 @@ test('a request whose worst case fits is sent and charged as without a fund', as
   const { platform } = await answerOf(await ask(key, { max_tokens: 1_000 }));
   expect(platform).not.toHaveProperty('output_capped_by');
   expect(service.bills.at(-1)!.cap).toBe(1_000);
+});
+
+test('of a burst without `max_tokens`, each beyond the budget alone, several run at once, and each to its end', async () => {
+  const key = await box.makeKey('--label', 'purse=shared');
+  const before = service.bills.length;
+  answer = { tokens: 300, atOnce: 100, everyMs: 40, reports: 'last' };
+  const streams = await Promise.all(Array.from({ length: 12 }, () => ask(key, { stream: true })));
+  const ends = await Promise.all(streams.map(eventsOf));
+  for (const { chunks } of ends) {
+    expect(chunks.flatMap(({ choices }) => choices).findLast((one) => one.finish_reason)?.finish_reason).toBe('stop');
+  }
+  const caps = service.bills.slice(before).map(({ cap }) => cap);
+  // The first leaves half of the money. In company, an eighth of that is less than an ample answer.
+  expect(caps.slice(0, 3)).toEqual([capFor(30), AMPLE, AMPLE]);
+  expect(Math.min(...caps)).toBe(AMPLE);
 });
 
 test('of many at once each gets what is free, or waits: the budget is used up, and never overspent', async () => {

@@ -2,10 +2,11 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Facts } from '../../src/core/facts.ts';
 import { costBound } from '../../src/core/price.ts';
+import { priorReadings } from '../../src/core/readings.ts';
 import type { Model, PolicySnapshot } from '../../src/core/snapshot.ts';
 import { raisedWay } from '../../src/gateway/payable-way.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
-import { inputBound, outputCap, taskOf, usefulOutput, withinFunds } from '../../src/routing/estimate.ts';
+import { ampleCase, inputBound, outputCap, taskOf, usefulOutput, withinFunds } from '../../src/routing/estimate.ts';
 import { tries } from '../deep/effort.ts';
 import { facts, model, outcomeOf, snapshot } from './build.ts';
 import { type World, worlds } from './worlds.ts';
@@ -97,15 +98,20 @@ test('an attempt is asked for no more than its hold pays, and for no less than i
     const index = snapshot.models.indexOf(model);
     const rest = { quality: 1, costCredits: 1, latencyMs: 1, utility: 1, cappedBy: null };
     const ranked = { model: index, ...rest, outputCap: cap, endpoints: [0], bound: whole };
-    const asks: number[][] = [];
-    const hold = { left: amount, reserved: amount, grows: false, raise: async (...by: number[]) => asks.push(by) > 9 };
-    const context = { decision: { facts, ranked: [ranked] as const }, funded: { hold }, runtime: { snapshot } };
+    const asks: (readonly [number[], number?])[] = [];
+    const raise = async (amounts: readonly number[], least?: number) => asks.push([[...amounts], least]) > 9;
+    const hold = { left: amount, reserved: amount, grows: false, raise };
+    const readings = priorReadings(snapshot);
+    const decision = { facts, readings, ranked: [ranked] as const };
+    const context = { decision, funded: { hold }, runtime: { snapshot } };
     const way = await raisedWay(context, { ranked, at: 0 }, whole - amount);
     const useful = usefulOf(model, facts, snapshot, cap);
     const pays = caps && costOf(model, 0, facts, useful) <= amount;
     counts[pays ? 'capped' : 'none']++;
     // What is free for the choice was granted already.
-    expect(asks).toEqual(pays ? [] : [[whole - amount, (caps ? costOf(model, 0, facts, useful) : whole) - amount]]);
+    const least = (caps ? costOf(model, 0, facts, useful) : whole) - amount;
+    const ample = caps ? ampleCase(model, [0], facts, snapshot, readings, cap) - amount : Number.POSITIVE_INFINITY;
+    expect(asks).toEqual(pays ? [] : [[[Math.min(whole - amount, ample), whole - amount], least]]);
     expect(way === null).toBe(!pays);
     if (!way) return;
     expect(way.ranked.outputCap).toBeGreaterThanOrEqual(useful);
@@ -175,15 +181,15 @@ test('a fallback beyond the hold is capped at what a raise gets, and dropped whe
   const after = async (gets: (by: number, from: number) => number) => {
     const hold = {
       ...{ left: 1_000, reserved: 1_000, grows: false },
-      raise: async (by: number, from = by) => {
-        const got = gets(by, from);
+      raise: async (amounts: readonly number[], from = amounts[0]!) => {
+        const got = gets(amounts.at(-1)!, from);
         hold.left += got;
         return got >= from;
       },
     };
     const choice = { ...fallback, bound: 1_000 };
     const context = {
-      decision: { facts: request, ranked: [choice] as const },
+      decision: { facts: request, readings: priorReadings(from), ranked: [choice] as const },
       funded: { hold },
       runtime: { snapshot: from },
     };

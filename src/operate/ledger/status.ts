@@ -31,6 +31,7 @@ export async function overviewOf(ledger: Pick<Ledger, 'status' | 'openHolds'>): 
 
 /** The books as operators see them. */
 export interface LedgerOverview {
+  /** All charges, less refunds; of a name, those that its funds still count. */
   readonly charged: Microcredits;
   readonly held: Microcredits;
   /** Reservations that are open. */
@@ -43,8 +44,8 @@ export interface LedgerOverview {
  * @param name only funds of this name; undefined for all
  * @param now ms since 1970
  */
-export function overviewBody({ charged, held, open, funds }: LedgerOverview, name: string | undefined, now: number) {
-  const fullest = fullestOf(funds, name);
+export function overviewBody(overview: LedgerOverview, name: string | undefined, now: number) {
+  const { charged, held, open, funds: fullest } = overviewNamed(overview, name);
   return {
     charged_credits: toCredits(charged),
     held_credits: toCredits(held),
@@ -56,9 +57,20 @@ export function overviewBody({ charged, held, open, funds }: LedgerOverview, nam
 
 const usedShare = ({ spent, held, limit }: FundUse): number => (spent + held) / Math.max(1, limit);
 
-/** Returns the funds of a name, or all, the fullest first. */
-export const fullestOf = (funds: readonly FundUse[], name: string | undefined): FundUse[] =>
-  funds.filter(({ title }) => name === undefined || title.name === name).sort((a, b) => usedShare(b) - usedShare(a));
+/** Returns the funds of a name with their own sums, or all, the fullest first. A request draws on one fund of a name. */
+export function overviewNamed(all: LedgerOverview, name: string | undefined): LedgerOverview {
+  const funds = all.funds
+    .filter(({ title }) => name === undefined || title.name === name)
+    .sort((a, b) => usedShare(b) - usedShare(a));
+  if (name === undefined) return { ...all, funds };
+  const sum = (of: (use: FundUse) => number) => funds.reduce((total, use) => total + of(use), 0);
+  return {
+    charged: sum(({ spent }) => spent),
+    held: sum(({ held }) => held),
+    open: sum(({ holds }) => holds.open),
+    funds,
+  };
+}
 
 /** The first funds of a list, up to a bound, as every answer shows them. */
 export const fundBodies = (funds: readonly FundUse[], now: number) =>

@@ -80,7 +80,7 @@ ledgerTest(
     const now = NOON + 120_000;
     const subject = await Subject.open(folder.file, { budgets: [], onCrash: 'charge' }, () => now, start);
     const ask = { who: { keyId: 'key', labels: {}, model: 'auto' }, payer: null, expected: null };
-    const plain = { ...ask, amounts: [10], least: null, limit: null, waits: false };
+    const plain = { ...ask, amounts: [10], least: null, ample: null, limit: null, waits: false };
     await subject.take({ ...plain, id: idAt(NOON), expiresAt: now + 60_000 });
     const disk = gate as GatedStore | null;
     disk!.shut();

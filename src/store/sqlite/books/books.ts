@@ -258,7 +258,8 @@ class SqliteBooks implements LedgerBooks {
     for (let i = 0; i < ops.length; i++) {
       const op = ops[i]!;
       if (op.kind === 'hold' || op.kind === 'earmark' || op.kind === 'extend') {
-        for (const amount of op.amounts)
+        const ample = op.kind === 'extend' ? undefined : op.ample;
+        for (const amount of ample === undefined ? op.amounts : [...op.amounts, ample])
           if (!isCost(amount)) throw new RangeError(`cannot reserve ${amount} microcredits`);
         const { least } = op;
         if (least !== undefined && !(isCost(least) && least <= op.amounts[0]))

@@ -41,6 +41,7 @@ const FACTS = fieldsOf<Facts>()([
   'cached',
   'difficulty',
   'operation',
+  'alias',
 ]);
 const OUTCOME = fieldsOf<DecisionOutcome>()([
   'status',
@@ -111,6 +112,7 @@ const packFacts = (facts: Facts): FieldValues<Facts, typeof FACTS> => [
   facts.cached,
   facts.difficulty,
   facts.operation,
+  facts.alias,
 ];
 
 const packOutcome = (outcome: DecisionOutcome): readonly unknown[] => [
@@ -193,6 +195,7 @@ const EARLIER_FACTS: Partial<Facts> = {
   cached: [],
   difficulty: 'usual',
   operation: 'chat',
+  alias: null,
 };
 
 /** Names values by position. Only `encodeBody` writes them, so the type is certain. */

@@ -137,7 +137,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
   #hold(op: HoldOp, sure: (step: PendingStep) => void): OpResult {
     const { id, at, dimensions, note } = op;
     const funds = op.funds.map((ref) => this.funds.named(ref));
-    const amount = fit(funds, op.amounts, 0, op.least);
+    const amount = fit(funds, op.amounts, 0, op.least, op.ample);
     if (isBlocked(amount)) return refused(amount.why, amount.fund.standing);
     hold(funds, amount);
     const made = this.#make(id, dimensions, funds, amount);
@@ -165,7 +165,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     const known = this.#earmarks.get(op.id);
     if (known) return granted(known.amount);
     const funds = op.funds.map((ref) => this.funds.named(ref));
-    const amount = fit(funds, op.amounts, op.expected, op.least);
+    const amount = fit(funds, op.amounts, op.expected, op.least, op.ample);
     if (isBlocked(amount)) return refused(amount.why, amount.fund.standing);
     hold(funds, amount, op.expected);
     this.#earmarks.set(op.id, { op, amount, funds });
