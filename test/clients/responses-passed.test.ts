@@ -150,6 +150,28 @@ describe('a request', () => {
     expect((await post({ ...body, model: 'auto' })).headers.get('x-signalbox-model')).not.toBe('other');
   });
 
+  test('that lets the service bill what has no price is refused where a fund applies', async () => {
+    for (const [field, body] of [
+      ['tools[0]', { tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] }],
+      ['tools[0]', { tools: [{ type: 'nobody_knows_yet' }] }],
+      ['service_tier', { service_tier: 'priority' }],
+      ['context_management', { context_management: [{ type: 'compaction' }] }],
+      ['prompt_cache_options', { prompt_cache_options: { ttl: '24h' } }],
+    ] as const) {
+      const { length } = upstream.requests;
+      const refused = await post({ input: 'Hi', budget_limit: 5_000, ...body });
+      const { error } = (await refused.json()) as Json;
+      expect([refused.status, Object(error).code, Object(error).param]).toEqual([400, 'unsupported_parameter', field]);
+      expect(upstream.requests.length).toBe(length);
+    }
+  });
+
+  test('for another model drops what only the service knows, and says so', async () => {
+    const body = { model: 'other', input: 'Hi', service_tier: 'priority', truncation: 'auto', nope: 1 };
+    const answer = (await (await post(body)).json()) as Json;
+    expect([...Object(answer.platform).dropped].sort()).toEqual(['nope', 'service_tier', 'truncation']);
+  });
+
   test('that the service refuses gets its own words and status', async () => {
     const error = {
       message: "Unknown parameter: 'nope'.",

@@ -241,14 +241,6 @@ describe.each(RESPONSES_UPSTREAMS)('%s', (dialect) => {
       ['a stored response', { previous_response_id: 'resp_1' }, 400, 'unsupported_parameter', 'previous_response_id'],
       ['a conversation', { conversation: 'conv_1' }, 400, 'unsupported_parameter', 'conversation'],
       ['a run in the background', { background: true }, 400, 'unsupported_parameter', 'background'],
-      ['a tier', { service_tier: 'priority' as const }, 400, 'unsupported_parameter', 'service_tier'],
-      [
-        'a tool of the provider',
-        { tools: [{ type: 'web_search' as const }] },
-        400,
-        'unsupported_parameter',
-        'tools[0].type',
-      ],
       ['a template', { prompt: { id: 'pmpt_1' } }, 400, 'unsupported_parameter', 'prompt'],
       ['a misspelt field', { max_output_token: 5 }, 400, 'unknown_field', 'max_output_token'],
       [

@@ -13,7 +13,7 @@ export function readReply(body: string, format: ReasoningFormat, passthrough = f
   const parts: StreamPart[] = passthrough ? [{ type: 'passthrough', choice: 0, event: reply }] : [];
   const items = new ItemReader(format);
   for (const [at, item] of listOf(reply.output).entries()) items.end(at, item, parts);
-  if (parts.some(({ type }) => type === 'failure')) addUsage(readUsage(reply.usage), parts);
+  if (parts.some(({ type }) => type === 'failure')) addUsage(readUsage(reply.usage, items.searches), parts);
   else readEnding(textOf(reply.status), reply, items, parts);
   return parts;
 }

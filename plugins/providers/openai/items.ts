@@ -1,5 +1,5 @@
 import type { Members, StreamPart } from 'signalbox/plugin';
-import { isObject, type Json, listOf, textOf } from '../json.ts';
+import { isObject, type Json, listOf, objectOf, textOf } from '../json.ts';
 import { malformed } from '../parts.ts';
 import { detailsOf, type ReasoningFormat, summariesOf } from './reasoning.ts';
 
@@ -32,6 +32,8 @@ export class ItemReader {
   readonly #details: Members[] = [];
   #detailChars = 0;
   #calls = 0;
+  /** Searches of the web by the service, which bills each; it bills no page that it opens. */
+  searches = 0;
 
   constructor(format: ReasoningFormat) {
     this.#format = format;
@@ -89,6 +91,8 @@ export class ItemReader {
     // A repeated end must not repeat its content.
     if (!progress || progress.hasEnded) return;
     progress.hasEnded = true;
+    if (item.type === 'web_search_call' && (textOf(objectOf(item.action).type) || 'search') === 'search')
+      this.searches++;
     const wasStreamed = progress.isStreamed;
     if (!wasStreamed) this.#whole(at, item, parts);
     else if (item.type === 'custom_tool_call') this.feed(at, INPUT_TAIL, parts);

@@ -7,7 +7,7 @@ import type { Receipt } from '../../gateway/receipt.ts';
 import { errorBody } from '../openai-chat/error.ts';
 import type { AnswerWriter, EventForm, EventWriter } from '../surface.ts';
 import { OutputItems } from './output.ts';
-import { PassedEvents } from './passed-events.ts';
+import { PassedResponse } from './passed-response.ts';
 import type { ResponsesRequest } from './request.ts';
 import { completedAt, IN_PROGRESS, type ResponseState, ResponseText, usageBody } from './response.ts';
 import { type CalledTool, toolTable } from './tools.ts';
@@ -85,7 +85,7 @@ class ResponseEventWriter implements EventWriter {
   readonly #items: OutputItems;
   readonly #frame: Frame;
   /** The events of an answer that goes out as it came; null for one that is translated. */
-  #passed: PassedEvents | null = null;
+  #passed: PassedResponse | null = null;
   #sequence = 0;
   #text = '';
 
@@ -100,7 +100,7 @@ class ResponseEventWriter implements EventWriter {
     for (const part of parts) {
       // A whole body in place of a stream is written as the events of what was read from it.
       if (part.type !== 'passthrough' || part.event.object === 'response') continue;
-      this.#passed ??= new PassedEvents((type, event) => this.#add(type, JSON.stringify(event)));
+      this.#passed ??= new PassedResponse((type, event) => this.#add(type, JSON.stringify(event)));
       this.#passed.take(part.event);
     }
     if (!this.#passed && parts.length > 0) {

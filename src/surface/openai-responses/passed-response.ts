@@ -25,7 +25,7 @@ const ENDS: ReadonlySet<unknown> = new Set(['response.completed', 'response.inco
  * The events of an answer as its service sent them. The last one is held back until its price is known. If the answer ends
  * before its service ended it, what is open is closed here.
  */
-export class PassedEvents {
+export class PassedResponse {
   readonly #emit: EmitEvent;
   #response: Members = {};
   #end: Members | null = null;
