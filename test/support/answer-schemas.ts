@@ -1,5 +1,5 @@
 import { Feedback } from '../../src/http/feedback.ts';
-import { Model, ModelList } from '../../src/http/models.ts';
+import { Model, ModelList } from '../../src/http/model-list.ts';
 import { RouteAdvice } from '../../src/http/schemas/advice.ts';
 import { Decision, KeptContent } from '../../src/http/schemas/decision.ts';
 import { ApiKey, ApiKeyList, ApiKeyStatus, KeyTrail, NewApiKey } from '../../src/http/schemas/keys.ts';
