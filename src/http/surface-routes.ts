@@ -5,7 +5,7 @@ import type { AnswerSource, RunningAnswer } from '../gateway/answer-source.ts';
 import type { Funding } from '../gateway/funding.ts';
 import { type ChatCall, type ChatEdge, type NamedRun, type RepeatedAnswer, serveChat } from '../gateway/pipeline.ts';
 import type { RequestContext } from '../gateway/request-context.ts';
-import type { EventForm, Surface } from '../surface/surface.ts';
+import type { Surface } from '../surface/surface.ts';
 import { type AnswerForm, answer } from './answer.ts';
 import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
 import { claimName, nameOf, type ReplayableCall, type RequestName } from './replay.ts';
@@ -44,6 +44,7 @@ export const surfaceRoutes = (services: RouteServices, surface: Surface) =>
     surface.path,
     async ({ request, set }) => {
       const context = services.contextOf(request);
+      if (surface.requestIdHeader) set.headers[surface.requestIdHeader] = String(set.headers['x-request-id']);
       const body = await services.bodyOf(request, context);
       const server = services.server();
       // Deadlines bound the wait; the server's own idle limit would cut off a model that thinks.
@@ -68,19 +69,20 @@ class SurfaceEdge implements ChatEdge<Response | string> {
   readonly #services: RouteServices;
   readonly #surface: Surface;
   readonly #http: SurfaceCall;
-  #events: EventForm | null = null;
+  #form: AnswerForm;
   #addCredit: (() => void) | null = null;
 
   constructor(services: RouteServices, surface: Surface, http: SurfaceCall) {
     this.#services = services;
     this.#surface = surface;
     this.#http = http;
+    this.#form = { events: null, json: surface.json };
   }
 
   read(): ModelRequest {
     const { context, body, request: origin } = this.#http;
-    const { request, events } = this.#surface.read(body, origin.headers);
-    this.#events = events;
+    const { request, events, json = this.#surface.json } = this.#surface.read(body, origin.headers);
+    this.#form = { events, json };
     context.isStream = events !== null;
     return request;
   }
@@ -113,10 +115,6 @@ class SurfaceEdge implements ChatEdge<Response | string> {
     Object.assign(headers, funded.headers);
     const answered = answer(source, this.#form, headers, policy.commitAfterMs);
     return this.#addCredit ? answered.finally(this.#addCredit) : answered;
-  }
-
-  get #form(): AnswerForm {
-    return { surface: this.#surface, events: this.#events };
   }
 }
 

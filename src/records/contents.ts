@@ -1,6 +1,7 @@
 import type { StreamPart } from '../contract/parts.ts';
 import type { Caller } from '../core/caller.ts';
 import type { ContentPolicy, Redaction } from '../core/content.ts';
+import { placesOf } from '../core/conversation.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { ContentTable, StoredContent } from '../store/records.ts';
 import type { Write } from '../store/store.ts';
@@ -103,7 +104,7 @@ class RedactedRecorder {
 
   /** The turns as the caller sent them. */
   #messages(): unknown[] {
-    return this.#request.conversation.turns.map(({ at }) => this.#request.originalAt(at));
+    return this.#request.conversation.turns.flatMap(placesOf).map((at) => this.#request.originalAt(at));
   }
 
   #choice({ choice }: { readonly choice: number }): ChoiceContent {
