@@ -115,13 +115,14 @@ const hostOf = async (): Promise<Host> => ({
 });
 
 async function serve(options: ServeOptions): Promise<void> {
-  const [server, { openaiChat }, { openaiResponses }, host] = await Promise.all([
+  const [server, { openaiChat }, { anthropicMessages }, { openaiResponses }, host] = await Promise.all([
     import('./server/serve.ts'),
     import('./surface/openai-chat/surface.ts'),
+    import('./surface/anthropic-messages/surface.ts'),
     import('./surface/openai-responses/surface.ts'),
     hostOf(),
   ]);
-  return server.serve(options, host, [openaiChat, openaiResponses]);
+  return server.serve(options, host, [openaiChat, anthropicMessages, openaiResponses]);
 }
 
 const commandHost: CommandHost = {

@@ -2,6 +2,7 @@ import { isContent, type ProviderFailure, type StreamPart } from '../contract/pa
 import type { ProviderCall } from '../contract/provider.ts';
 import { traitsOf } from '../contract/traits.ts';
 import { abortBillingOf } from '../core/abort-billing.ts';
+import { passthroughBit } from '../core/capability.ts';
 import type { AttemptRecord } from '../core/decision-record.ts';
 import { type Facts, isIntentRead } from '../core/facts.ts';
 import type { ModelRequest } from '../core/model-request.ts';
@@ -16,7 +17,7 @@ import { openCall } from '../upstream/call.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
 import type { NextParts, ReserveBytes, UpstreamCall } from '../upstream/upstream-call.ts';
 import type { PromptHistory } from './affinity.ts';
-import { shown, sortExtras } from './extras.ts';
+import { NO_EXTRAS, shown, sortExtras } from './extras.ts';
 import { failureIn } from './failure.ts';
 import { brokenUsage, completeUsage, cutUsage, type ExpectedTokens, type MeasuredUsage, Meter } from './meter.ts';
 import { callSpan } from './observe/spans.ts';
@@ -87,8 +88,10 @@ export class Attempt {
     const { ranked, at } = way;
     const model = runtime.snapshot.models[ranked.model]!;
     const endpoint = model.endpoints[at]!;
-    const { request, dropped } = readable(context, model);
-    const extras = sortExtras(request, runtime.snapshot.providers.get(endpoint.provider)!);
+    // A request that goes out as it came keeps its fields, and the state that its own service has signed.
+    const isPassed = (endpoint.capabilities & passthroughBit(context.request.original.dialect)) !== 0;
+    const { request, dropped } = isPassed ? { request: context.request, dropped: [] } : readable(context, model);
+    const extras = isPassed ? NO_EXTRAS : sortExtras(request, runtime.snapshot.providers.get(endpoint.provider)!);
     this.way = way;
     this.model = model;
     this.endpoint = endpoint;

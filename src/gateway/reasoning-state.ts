@@ -2,6 +2,7 @@ import { placesOf, type Turn } from '../core/conversation.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { isObject } from '../core/object.ts';
 import { type Edit, type Members, pathText } from '../core/original.ts';
+import { wrapState } from '../core/wrapped-state.ts';
 
 type Kind = 'whole' | 'blocks' | 'within' | 'tail';
 
@@ -30,6 +31,7 @@ const STATE: ReadonlyMap<string, Kind> = new Map([
   ['google', 'within'],
   ['vertex', 'within'],
   ['provider_specific_fields', 'within'],
+  // Blocks of it, in Anthropic's Messages, are thoughts.
   ['content', 'within'],
   ['tool_calls', 'within'],
   ['function', 'within'],
@@ -37,6 +39,8 @@ const STATE: ReadonlyMap<string, Kind> = new Map([
   ['id', 'tail'],
 ]);
 const TAIL = '__thought__';
+/** The signature of a thought that has no state. */
+const UNSIGNED = wrapState({});
 
 /** Members that mark an opaque block. */
 const MARKS = ['signature', 'data', 'encrypted_content', 'thought_signature'] as const;
@@ -159,14 +163,20 @@ function withoutEach(list: readonly unknown[], found: string[]): readonly unknow
     const item = list[at];
     if (!isObject(item)) continue;
     const inner = found.length;
-    const rest = without(item, found);
+    const isThought = isOpaqueThought(item);
+    const rest = isThought ? undefined : without(item, found);
     if (rest === item) continue;
+    if (isThought) found.push('');
     putBefore(`[${at}]`, found, inner);
     changed ??= [...list];
     changed[at] = rest;
   }
-  return changed ?? list;
+  return changed?.filter((item) => item !== undefined) ?? list;
 }
+
+/** Whether a block of content is a thought with state: an unsigned one is plain text. */
+const isOpaqueThought = ({ type, signature }: Members): boolean =>
+  type === 'redacted_thinking' || (type === 'thinking' && signature !== '' && signature !== UNSIGNED);
 
 /** Returns the entries of plain text; undefined for none. */
 function plainBlocks(value: unknown): unknown {

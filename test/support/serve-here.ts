@@ -6,6 +6,7 @@ import { steady } from '../../src/core/clock.ts';
 import type { Host } from '../../src/server/host.ts';
 import { serve } from '../../src/server/serve.ts';
 import { defaultPolicies } from '../../src/server/shipped-policies.ts';
+import { anthropicMessages } from '../../src/surface/anthropic-messages/surface.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
 import { openaiResponses } from '../../src/surface/openai-responses/surface.ts';
 import type { Surface } from '../../src/surface/surface.ts';
@@ -27,7 +28,7 @@ export async function serveHere(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
   lines: string[],
-  surfaces: readonly Surface[] = [openaiChat, openaiResponses],
+  surfaces: readonly Surface[] = [openaiChat, anthropicMessages, openaiResponses],
   now: () => number = Date.now,
 ) {
   const command = parseCommand(args, env, defaultPolicies);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { StreamPart } from '../../src/contract/parts.ts';
+import { anthropicMessages } from '../../src/surface/anthropic-messages/surface.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
 import { openaiResponses } from '../../src/surface/openai-responses/surface.ts';
 import type { AnswerWriter, Surface } from '../../src/surface/surface.ts';
@@ -44,7 +45,7 @@ const splits = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLengt
 
 type Make = () => AnswerWriter;
 
-const MESSAGES = { messages: [{ role: 'user', content: 'Hi.' }] };
+const MESSAGES = { messages: [{ role: 'user', content: 'Hi.' }], max_tokens: 100 };
 
 function formsOf(surface: Surface, conversation: object): readonly Make[] {
   const body = { model: 'auto', stream: true, ...conversation };
@@ -75,6 +76,7 @@ const sameText = (make: Make) =>
 
 describe.each([
   [openaiChat.name, openaiChat, MESSAGES],
+  [anthropicMessages.name, anthropicMessages, MESSAGES],
   [openaiResponses.name, openaiResponses, { input: 'Hi.' }],
   [ollamaChat.name, ollamaChat, MESSAGES],
 ])('%s', (_, surface, conversation) => {

@@ -9,14 +9,14 @@ import {
   pathText,
 } from 'signalbox/plugin';
 import { objectOf } from '../json.ts';
-import { Notes } from '../notes.ts';
+import { Notes, unnamedMembers } from '../notes.ts';
 import { inputOf } from './input.ts';
 import { formatOf } from './reasoning.ts';
 import type { OpenAiSettings } from './settings.ts';
 import { toolsOf } from './tools.ts';
 
 /** The API's minimum output cap, tokens. */
-const OUTPUT_MIN = 16;
+export const OUTPUT_MIN = 16;
 
 /** The settings of a request that the Responses API lacks, and whether each asks for something. */
 const unsupportedIn = (settings: ModelSettings): readonly (readonly [keyof ModelSettings, boolean])[] => [
@@ -66,6 +66,7 @@ export function buildResponses(
     include: ['reasoning.encrypted_content'],
     ...(call.stream && streamFields(request)),
   };
+  for (const path of unnamedMembers(request)) notes.drop(path);
   if (notes.refusal !== '') return { kind: 'rejected', message: notes.refusal };
   return { path: '/responses', headers: {}, body: JSON.stringify(body), dropped: notes.dropped };
 }

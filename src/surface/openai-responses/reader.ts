@@ -3,6 +3,7 @@ import { type FieldNames, type ModelRequest, modelRequest, type RequestReader } 
 import type { Members } from '../../core/original.ts';
 import { extrasOf } from '../openai-chat/extras.ts';
 import { sessionIn } from '../session.ts';
+import { unpricedIn } from './billing.ts';
 import { conversationOf } from './conversation.ts';
 import { KNOWN_FIELDS, type ResponsesRequest } from './request.ts';
 
@@ -101,6 +102,7 @@ function routingOf(body: ResponsesRequest): RoutingTerms {
     budgetCredits: body.budget_limit,
     agentWallet: body.agent_wallet,
     metadata: body.metadata,
+    unpriced: unpricedIn(body),
   };
 }
 
@@ -109,9 +111,10 @@ const SHARED: ReadonlySet<string> = new Set(['prompt_cache_key', 'safety_identif
 const OWN: ReadonlySet<string> = KNOWN_FIELDS.difference(SHARED);
 
 function otherFields(body: ResponsesRequest): Members {
-  const { text, truncation } = body;
+  const { text, truncation, service_tier: tier } = body;
   return extrasOf(body, OWN, {
     ...(text?.verbosity !== undefined && { verbosity: text.verbosity }),
+    ...(tier !== undefined && unpricedIn(body).includes('service_tier') && { service_tier: tier }),
     // Where nobody shortens the conversation, a caller should see that.
     ...(truncation !== undefined && truncation !== 'disabled' && { truncation }),
   });
