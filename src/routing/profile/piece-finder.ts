@@ -5,6 +5,8 @@ const FOREIGN_FROM = 0x250;
 /** Classes of letters: 0 for those of no piece, the last for those of pieces in other alphabets. */
 const CLASSES = 128;
 const FOREIGN = CLASSES - 1;
+/** Set on a state where a piece ends, so that most steps touch no list of owners. */
+const ENDS = 0x8000;
 
 /**
  * Finds whose pieces occur in a text, in one pass, by the automaton of Aho and Corasick
@@ -17,7 +19,7 @@ export class PieceFinder {
   readonly #classOf = new Uint8Array(0x10000);
   /** Classes in use. */
   #classes = 0;
-  /** By state and class, the next state. 0 is the start. */
+  /** By state and class, the next state, with `ENDS`. 0 is the start. */
   #next: Uint16Array;
   /** By state, the owners of the pieces that end there; undefined for none. */
   readonly #owners: (readonly number[] | undefined)[] = [];
@@ -79,6 +81,7 @@ export class PieceFinder {
         queue.push(next);
       }
     }
+    for (let edge = 0; edge < this.#next.length; edge++) if (this.#owners[this.#next[edge]!]) this.#next[edge]! |= ENDS;
   }
 
   /** Returns 1 for each owner with a piece in the text. A letter of another alphabet counts for all. */
@@ -91,8 +94,10 @@ export class PieceFinder {
       const letter = classOf[text.charCodeAt(at)]!;
       if (letter === FOREIGN) return found.fill(1);
       state = next[CLASSES * state + letter]!;
-      const owners = this.#owners[state];
-      if (owners !== undefined) for (let nth = 0; nth < owners.length; nth++) found[owners[nth]!] = 1;
+      if (state < ENDS) continue;
+      state -= ENDS;
+      const owners = this.#owners[state]!;
+      for (let nth = 0; nth < owners.length; nth++) found[owners[nth]!] = 1;
     }
     return found;
   }
