@@ -11,13 +11,18 @@ import { addUsage, malformed } from '../parts.ts';
 import { BlockReader } from './blocks.ts';
 import { failureOfError } from './failure.ts';
 
-/** Reads an unstreamed answer into the parts that a stream of it would give. */
-export function readReply(body: string): readonly StreamPart[] {
+/**
+ * Reads an unstreamed answer into the parts that a stream of it would give.
+ * @param passthrough whether the answer as it came is a part, too
+ */
+export function readReply(body: string, passthrough = false): readonly StreamPart[] {
   const reply = parseJson(body);
   if (!isObject(reply)) return [malformed('the answer is not a JSON object')];
   if (reply.error) return [{ type: 'failure', failure: failureOfError(reply.error) }];
   if (!Array.isArray(reply.content)) return [malformed('the answer has no content')];
-  const parts: StreamPart[] = [];
+  const parts: StreamPart[] = passthrough
+    ? [{ type: 'passthrough', choice: 0, event: { ...reply, type: 'message' } }]
+    : [];
   const blocks = new BlockReader();
   for (const [at, block] of reply.content.entries()) {
     blocks.start(at, block, parts);
@@ -51,9 +56,13 @@ export class EventReader implements StreamReader {
     const parts: StreamPart[] = [];
     // Intermediaries may send an error without a type.
     const type = textOf(event.type) || frame.event || (event.error ? 'error' : '');
+    this.pass(type, event, parts);
     this.#event(type, event, parts);
     return parts;
   }
+
+  /** Called with each event before it is read. */
+  protected pass(_type: string, _event: Json, _parts: StreamPart[]): void {}
 
   #event(type: string, event: Json, parts: StreamPart[]): void {
     switch (type) {
@@ -92,6 +101,26 @@ export class EventReader implements StreamReader {
     for (const figure of FIGURES) this.#usage[figure] = usage[figure] ?? this.#usage[figure];
     const total = readUsage(this.#usage);
     if (total) parts.push({ type: 'usage', usage: total });
+  }
+}
+
+/** Events that open an answer: they wait for the first content, so that another endpoint may still answer. */
+const OPENING: ReadonlySet<string> = new Set(['message_start', 'content_block_start', 'ping']);
+
+/** Reads the events of an answer that goes out as it comes: each is a part, before the parts that are read from it. */
+export class PassedEventReader extends EventReader {
+  #opening: Json[] | null = [];
+
+  protected override pass(type: string, event: Json, parts: StreamPart[]): void {
+    if (type === 'error' || type === 'message_stop') return;
+    const named = event.type === type ? event : { ...event, type };
+    if (this.#opening && OPENING.has(type)) {
+      this.#opening.push(named);
+      return;
+    }
+    for (const opening of this.#opening ?? []) parts.push({ type: 'passthrough', choice: 0, event: opening });
+    this.#opening = null;
+    parts.push({ type: 'passthrough', choice: 0, event: named });
   }
 }
 
