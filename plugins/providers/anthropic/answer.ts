@@ -56,13 +56,14 @@ export class EventReader implements StreamReader {
     const parts: StreamPart[] = [];
     // Intermediaries may send an error without a type.
     const type = textOf(event.type) || frame.event || (event.error ? 'error' : '');
-    this.pass(type, event, parts);
     this.#event(type, event, parts);
-    return parts;
+    return this.partsOf(type, event, parts);
   }
 
-  /** Called with each event before it is read. */
-  protected pass(_type: string, _event: Json, _parts: StreamPart[]): void {}
+  /** Returns the parts of an event, of which these were read. */
+  protected partsOf(_type: string, _event: Json, read: readonly StreamPart[]): readonly StreamPart[] {
+    return read;
+  }
 
   #event(type: string, event: Json, parts: StreamPart[]): void {
     switch (type) {
@@ -109,18 +110,21 @@ const OPENING: ReadonlySet<string> = new Set(['message_start', 'content_block_st
 
 /** Reads the events of an answer that goes out as it comes: each is a part, before the parts that are read from it. */
 export class PassedEventReader extends EventReader {
-  #opening: Json[] | null = [];
+  #opening: StreamPart[] | null = [];
 
-  protected override pass(type: string, event: Json, parts: StreamPart[]): void {
-    if (type === 'error' || type === 'message_stop') return;
+  protected override partsOf(type: string, event: Json, read: readonly StreamPart[]): readonly StreamPart[] {
+    // The gateway writes the last event, and its own errors.
+    if (type === 'error' || type === 'message_stop') return read;
     const named = event.type === type ? event : { ...event, type };
-    if (this.#opening && OPENING.has(type)) {
-      this.#opening.push(named);
-      return;
+    const passed: StreamPart = { type: 'passthrough', choice: 0, event: named };
+    if (this.#opening === null) return [passed, ...read];
+    if (OPENING.has(type) && read.every((part) => part.type === 'usage')) {
+      if (type !== 'ping') this.#opening.push(passed);
+      return read;
     }
-    for (const opening of this.#opening ?? []) parts.push({ type: 'passthrough', choice: 0, event: opening });
+    const opening = this.#opening;
     this.#opening = null;
-    parts.push({ type: 'passthrough', choice: 0, event: named });
+    return [...opening, passed, ...read];
   }
 }
 
