@@ -60,8 +60,9 @@ export function trancheTerms(
   if (billing === null || health[ranked.model]![at]!.hasBroken(billing)) return null;
   const { facts, readings } = decision;
   const inputMax = inputBound(model, facts);
-  // Hidden reasoning is billed and not shown.
-  if (inputMax === null || mayHide(model, endpoint, snapshot.providers.get(endpoint.provider)!, request)) return null;
+  // Hidden reasoning is billed and not shown; so is what a service's own tools read.
+  if (inputMax === null || facts.addOns !== undefined) return null;
+  if (mayHide(model, endpoint, snapshot.providers.get(endpoint.provider)!, request)) return null;
   return {
     declared: billing,
     price: endpoint.price,

@@ -65,6 +65,14 @@ export function factsBody(facts: Facts): object {
     max_funded_credits: facts.funds?.free == null ? null : toCredits(facts.funds.free),
     capping_fund: cappingFund(facts.funds),
     key_models: facts.allowedModels,
+    add_ons: facts.addOns
+      ? {
+          hour_cache: facts.addOns.hourCache,
+          tool_uses: facts.addOns.toolUses,
+          rereadings: facts.addOns.rereadings,
+          unpriced: facts.addOns.unpriced,
+        }
+      : null,
   };
 }
 

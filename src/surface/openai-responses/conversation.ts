@@ -26,8 +26,14 @@ const OF_IMAGE: ReadonlySet<string> = new Set(['type', 'image_url', 'detail', 'f
 const OF_FILE: ReadonlySet<string> = new Set(['type', 'file_data', 'file_id', 'file_url', 'filename']);
 
 /** Reads instructions, input and tools. */
-export function conversationOf({ instructions, input, tools, tool_choice }: ResponsesRequest): Conversation {
-  const table = toolTable(tools);
+export function conversationOf({
+  instructions,
+  input,
+  tools,
+  tool_choice,
+  max_tool_calls,
+}: ResponsesRequest): Conversation {
+  const table = toolTable(tools, max_tool_calls ?? null);
   const { toolChoice, native } = choiceOf(tool_choice, table);
   const nativeTools = [...table.native, ...native];
   const turns: Turn[] = [];
