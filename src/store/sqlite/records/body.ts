@@ -42,6 +42,7 @@ const FACTS = fieldsOf<Omit<Facts, 'addOns'>>()([
   'difficulty',
   'operation',
   'alias',
+  'pages',
 ]);
 const OUTCOME = fieldsOf<DecisionOutcome>()([
   'status',
@@ -121,6 +122,7 @@ const packFacts = (facts: Facts): FieldValues<Omit<Facts, 'addOns'>, typeof FACT
   facts.difficulty,
   facts.operation,
   facts.alias,
+  facts.pages,
 ];
 
 const packOutcome = (outcome: DecisionOutcome): readonly unknown[] => [
@@ -204,6 +206,7 @@ const EARLIER_FACTS: Partial<Facts> = {
   cached: [],
   difficulty: 'usual',
   operation: 'chat',
+  pages: 0,
   alias: null,
 };
 
