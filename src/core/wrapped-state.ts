@@ -27,9 +27,6 @@ export const isWrappedState = (text: string): boolean => text.startsWith(PREFIX)
 export const wrapState = (state: ReasoningState): string =>
   PREFIX + new TextEncoder().encode(JSON.stringify(state)).toBase64({ alphabet: 'base64url', omitPadding: true });
 
-/** Whether a text is a wrapped state, which no service can read. */
-export const isWrappedState = (text: string): boolean => text.startsWith(PREFIX);
-
 /** Reads what `wrapState` wrote; null for any other text, or one that was damaged on its way. */
 export function unwrapState(text: string): ReasoningState | null {
   if (!isWrappedState(text)) return null;
