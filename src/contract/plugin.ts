@@ -3,6 +3,7 @@
  */
 export { Type } from '@sinclair/typebox';
 export type { AbortBilling } from '../core/abort-billing.ts';
+export type { AddOns } from '../core/add-ons.ts';
 export { CAPABILITY_NAMES, type Capability, LACKED_CAPABILITIES } from '../core/capability.ts';
 export type {
   AnswerFormat,
@@ -27,6 +28,7 @@ export type { FieldNames, ModelRequest } from '../core/model-request.ts';
 export { type Edit, type Members, type Original, type OriginalPath, pathText } from '../core/original.ts';
 export { estimateTokens } from '../core/tokens.ts';
 export { canonicalUsage, plainUsage, type ReportedTokens, type Usage } from '../core/usage.ts';
+export { isWrappedState } from '../core/wrapped-state.ts';
 export {
   defineEstimator,
   type Estimator,

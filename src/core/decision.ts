@@ -15,6 +15,7 @@ export const REJECTIONS = {
   selector: { bit: 1 << 9, group: 'constraints' },
   constraint: { bit: 1 << 10, group: 'constraints' },
   unbounded_media: { bit: 1 << 8, group: 'constraints' },
+  unpriced: { bit: 1 << 14, group: 'constraints' },
   context: { bit: 1 << 6, group: 'context' },
   budget_limit: { bit: 1 << 7, group: 'budget' },
   funds: { bit: 1 << 11, group: 'funds' },

@@ -1,3 +1,4 @@
+import type { AskedAddOns } from './add-ons.ts';
 import type { Microcredits } from './credits.ts';
 import type { Operation } from './operation.ts';
 import type { ActiveRules } from './rules.ts';
@@ -36,6 +37,8 @@ export interface Facts {
   readonly images: number;
   /** Bytes of audio input, decoded. Its tokens are in neither of the figures above. */
   readonly audioBytes: number;
+  /** Pages of PDF files. Their tokens are in none of the figures above. */
+  readonly pages: number;
   /** Other media (files), for which no bound is known. */
   readonly unboundedMedia: number;
   /** Input tokens that the text cannot exceed, by the tokenizer that counted it; null where none had to. */
@@ -61,6 +64,8 @@ export interface Facts {
   readonly ceilings: { readonly costCredits: number | null; readonly latencyMs: number | null };
   /** `budget_limit`. */
   readonly budget: Microcredits | null;
+  /** What it lets a service bill beside tokens; absent for nothing. */
+  readonly addOns?: AskedAddOns;
   /** The amount that the policy's budgets and the key's balance leave; null where none applies. */
   readonly funds: FundFacts | null;
   /** The policy's rules that apply to the request. */

@@ -83,6 +83,10 @@ export interface GatewayPolicy {
   readonly alternatives: number;
   /** Attempts of a chat beyond the first at each endpoint. */
   readonly retriesMax: number;
+  /** Uses of a service's own tool in one answer, where the request states no figure. */
+  readonly toolUsesMax: number;
+  /** Kinds of tools that are unknown here and pass nevertheless where a fund pays. */
+  readonly passthroughTools: ReadonlySet<string>;
   /** Whether images may be given by addresses of private networks. */
   readonly allowPrivateImageUrls: boolean;
   /** Origins whose pages may read answers, as browsers send them: `https://app.example`. */
@@ -160,6 +164,8 @@ export interface Model {
   readonly reasoningByTask: Float64Array;
   /** The most tokens one image can count; null when unknown, and then no hard limit can hold with one. */
   readonly imageTokensMax: number | null;
+  /** Most tokens of a page of a PDF; null where unknown. */
+  readonly pageTokensMax: number | null;
   /** The most tokens that a second of audio can count; null when unknown, and then no hard limit can hold with audio. */
   readonly audioTokensPerSecondMax: number | null;
   readonly latency: DeclaredLatency;

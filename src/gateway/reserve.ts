@@ -3,21 +3,11 @@ import { idText } from '../core/id.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { ReservationRequest } from '../ledger/reservation-request.ts';
-import {
-  affordableCap,
-  ampleCase,
-  dearestCase,
-  expectedInput,
-  expectedReasoning,
-  expectedWriting,
-  outputCap,
-  taskOf,
-  usefulCase,
-} from '../routing/estimate.ts';
+import { expectedInput, expectedReasoning, expectedWriting } from '../routing/estimate.ts';
 import { checkServing } from './drain.ts';
 import type { FundedHold, Funding, FundingTerms } from './funding.ts';
 import type { Gateway } from './gateway.ts';
-import { firstTrancheOf, mayGrow } from './growth.ts';
+import { holdTermsOf } from './hold-terms.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** The claim of a request on its name, which is stored before a provider is called. */
@@ -79,7 +69,6 @@ export async function reserve(
 /** An exchange ends at its deadline; a hold that is open so much later was forgotten, ms. */
 const EXPIRY_SLACK_MS = 60_000;
 
-/** The amounts cover the choice and each fallback, so that the hold suffices or can be raised. */
 function reservationRequest(
   { clock, now }: Gateway,
   decision: Decision,
@@ -92,7 +81,7 @@ function reservationRequest(
 ): ReservationRequest {
   const { id, facts, ranked } = decision;
   const { models, ledger: terms } = runtime.snapshot;
-  const [choice, ...fallbacks] = ranked;
+  const [choice] = ranked;
   const leftMs = models[choice.model]!.deadlines.totalMs - (clock() - startedAt);
   return {
     id,
@@ -100,32 +89,12 @@ function reservationRequest(
     selector: facts.model,
     agentWallet,
     payer,
-    amounts: [choice.bound, ...fallbacks.map(({ bound }) => bound)],
-    ...cappedHolds(decision, runtime.snapshot),
-    growth: mayGrow(runtime.snapshot, decision)
-      ? { wholeShare: terms.wholeHoldShare, first: () => firstTrancheOf({ runtime, decision, request }) }
-      : undefined,
+    ...holdTermsOf({ runtime, decision, request }),
     limit: facts.budget,
     // After the wait there must still be time for the answer.
     waitMs: Math.min(terms.contentionWaitMs, leftMs - choice.latencyMs),
     signal,
     expiresAt: now() + leftMs + EXPIRY_SLACK_MS,
-  };
-}
-
-/** The holds of the choice where a fund caps outputs, in microcredits. */
-function cappedHolds(
-  { facts, readings, ranked: [choice] }: Decision,
-  snapshot: PolicySnapshot,
-): Pick<ReservationRequest, 'whole' | 'least' | 'ample'> {
-  if (facts.funds?.cap === undefined) return { least: null };
-  const { endpoints, outputCap: cap, cappedBy } = choice;
-  const model = snapshot.models[choice.model]!;
-  const ownCap = () => affordableCap(model, endpoints, facts, outputCap(model, facts));
-  return {
-    whole: cappedBy === null ? undefined : dearestCase(model, endpoints, facts, ownCap()),
-    least: usefulCase(model, endpoints, facts, taskOf(facts, snapshot), cap),
-    ample: ampleCase(model, endpoints, facts, snapshot, readings, cap),
   };
 }
 

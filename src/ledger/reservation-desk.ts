@@ -4,12 +4,13 @@ import { LinkedSet } from '../core/linked-set.ts';
 import type { AttachOp, HoldOp, LedgerBooks, OpResult } from '../store/books.ts';
 import type { Account } from './accounts.ts';
 import type { Contention } from './contention.ts';
-import { type DrawnFund, mayCap } from './drawn-fund.ts';
+import type { DrawnFund } from './drawn-fund.ts';
+import { amountsFor, leastFor, trancheTermsOf } from './first-hold.ts';
 import type { Funds } from './funds.ts';
 import { type Earmark, type Hold, type HoldTools, ReservationHold } from './hold.ts';
 import type { LedgerNotifier } from './notifier.ts';
 import { OpenHolds } from './open-holds.ts';
-import type { FirstTranche, ReservationRequest } from './reservation-request.ts';
+import type { ReservationRequest } from './reservation-request.ts';
 import { checkDeposit } from './rules/entry.ts';
 import { type FundBlock, fit, isBlocked } from './rules/fund.ts';
 import { type FundShortage, shortage } from './standing.ts';
@@ -61,12 +62,14 @@ export class ReservationDesk {
   }
 
   hold(request: ReservationRequest, account: Account): Promise<Hold | FundShortage> {
-    const first = request.growth ? this.#firstTranche(request, account) : null;
-    const begun = first
-      ? { ...request, whole: undefined, amounts: [first.wanted] as const, least: first.least, ample: first.wanted }
-      : request;
-    const money = { request: begun, account, expected: 0, grows: first !== null, isPatient: request.waitMs > 0 };
-    return this.#setAside(money, this.#sendHold);
+    const { books, funds } = this.#options;
+    const isPatient = request.waitMs > 0;
+    if (!request.growth)
+      return this.#setAside({ request, account, expected: 0, grows: false, isPatient }, this.#sendHold);
+    const drawn = funds.of(account, timeOfId(request.id));
+    const tranche = trancheTermsOf(request, drawn, () => books.standing(drawn));
+    const begun = tranche ? { ...request, whole: undefined, ...tranche } : request;
+    return this.#setAside({ request: begun, account, expected: 0, grows: tranche !== null, isPatient }, this.#sendHold);
   }
 
   /** @param expected microcredits that a payment in progress will add to the balance */
@@ -108,16 +111,6 @@ export class ReservationDesk {
     }
   }
 
-  /** Returns the first tranche where the request's hold is to grow; null where its whole worst case is set aside. */
-  #firstTranche({ id, growth, amounts }: ReservationRequest, account: Account): FirstTranche | null {
-    const { books, funds } = this.#options;
-    const drawn = funds.of(account, timeOfId(id));
-    if (!growth || drawn.length === 0 || !mayCap(drawn)) return null;
-    const standings = books.standing(drawn);
-    if (amounts[0] <= growth.wholeShare * Math.min(...standings.map(({ free }) => free))) return null;
-    return growth.first();
-  }
-
   /**
    * Sets the amount aside that all funds of an account have free, and waits for it if waiting helps. The figures read here only
    * decide whether to wait; the books decide whether there is money.
@@ -130,7 +123,7 @@ export class ReservationDesk {
     const line = contention.lineBefore(drawn);
     if (line < 0 && (waitMs <= 0 || drawn.length === 0)) return send(money, drawn);
     const standings = books.standing(drawn);
-    const fitting = fit(standings, amountsOf(request, drawn), expected, this.#leastOf(money, drawn));
+    const fitting = fit(standings, amountsFor(request, drawn), expected, this.#leastOf(money, drawn));
     if (isBlocked(fitting)) return fitting.why === 'contended' ? this.#wait(fitting, money, send) : send(money, drawn);
     // Requests that wait for one of the funds come first.
     if (line >= 0) return this.#wait({ fund: standings[line]!, why: 'contended' }, money, send);
@@ -150,7 +143,7 @@ export class ReservationDesk {
       const tried = { ...money, isPatient: money.isPatient && !isLast };
       // The budgets may have changed since.
       const drawn = funds.of(account, timeOfId(id));
-      const fitting = fit(books.standing(drawn), amountsOf(request, drawn), expected, this.#leastOf(tried, drawn));
+      const fitting = fit(books.standing(drawn), amountsFor(request, drawn), expected, this.#leastOf(tried, drawn));
       if (isBlocked(fitting)) return fitting;
       sent = send(tried, drawn);
       return null;
@@ -181,23 +174,15 @@ export class ReservationDesk {
   #opOf(money: MoneyRequest, funds: readonly DrawnFund[]): HoldOp {
     const { request, account } = money;
     const { id, ample, expiresAt, agentWallet: note } = request;
-    const amounts = amountsOf(request, funds);
+    const amounts = amountsFor(request, funds);
     const { dimensions } = account;
     const at = this.#options.now();
     const least = this.#leastOf(money, funds);
     return { kind: 'hold', id, at, dimensions, funds, amounts, least, ample, owner: this.#owner, expiresAt, note };
   }
 
-  /**
-   * The least that a hold on these funds must have: the whole first amount where one of them must not cap. A patient answer does
-   * not begin on less than an ample hold, or all that is left, while open reservations will still release it.
-   */
   #leastOf({ request, isPatient }: Pick<MoneyRequest, 'request' | 'isPatient'>, funds: readonly DrawnFund[]): number {
-    const { least, ample, amounts } = request;
-    if (least === null || !mayCap(funds)) return amounts[0];
-    if (!isPatient || ample === undefined) return least;
-    const unspent = Math.min(...this.#options.books.standing(funds).map((fund) => fund.unspent));
-    return Math.max(least, Math.min(amounts[0], ample, unspent));
+    return leastFor(request, funds, isPatient, () => this.#options.books.standing(funds));
   }
 
   /** Resolves with the hold once the books have granted it. */
@@ -241,13 +226,6 @@ export class ReservationDesk {
     };
   }
 }
-
-/** The amounts to ask of these funds. A capped request asks for its whole where they cap, and so gets its part of what is free. */
-const amountsOf = (
-  { amounts, whole }: ReservationRequest,
-  funds: readonly DrawnFund[],
-): ReservationRequest['amounts'] =>
-  whole !== undefined && whole > amounts[0] && mayCap(funds) ? [whole, ...amounts.slice(1)] : amounts;
 
 function refusal(result: OpResult | undefined): FundBlock {
   if (result?.kind === 'refused' && result.fund) return { fund: result.fund, why: result.why };

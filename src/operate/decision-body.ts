@@ -51,6 +51,7 @@ export function factsBody(facts: Facts): object {
     cached_input_tokens: Object.fromEntries(facts.cached.map(({ model, tokens }) => [model, tokens])),
     images: facts.images,
     audio_bytes: facts.audioBytes,
+    pages: facts.pages,
     unbounded_media: facts.unboundedMedia,
     estimated_output_tokens: facts.outputTokens,
     asked_output_tokens: facts.outputTokensAsked,
@@ -65,6 +66,14 @@ export function factsBody(facts: Facts): object {
     max_funded_credits: facts.funds?.free == null ? null : toCredits(facts.funds.free),
     capping_fund: cappingFund(facts.funds),
     key_models: facts.allowedModels,
+    add_ons: facts.addOns
+      ? {
+          hour_cache: facts.addOns.hourCache,
+          tool_uses: facts.addOns.toolUses,
+          rereadings: facts.addOns.rereadings,
+          unpriced: facts.addOns.unpriced,
+        }
+      : null,
   };
 }
 

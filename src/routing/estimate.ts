@@ -215,14 +215,19 @@ function requestedOutput(model: Model, facts: Facts): number {
 
 /** Input tokens that the request cannot exceed on this model; null when nothing bounds its media. */
 export function inputBound(model: Model, facts: Facts): number | null {
-  const { inputTokensMax, images, audioBytes, unboundedMedia } = facts;
+  const rereadings = facts.addOns?.rereadings ?? 0;
+  // What a tool of the service finds is read as well.
+  if (rereadings > 0) return (1 + rereadings) * model.contextWindow;
+  const { inputTokensMax, images, audioBytes, pages, unboundedMedia } = facts;
   if (unboundedMedia > 0) return null;
+  const pageTokens = pages === 0 ? 0 : model.pageTokensMax;
   const imageTokens = images === 0 ? 0 : model.imageTokensMax;
   const perSecond = audioBytes === 0 ? 0 : model.audioTokensPerSecondMax;
-  if (imageTokens === null || perSecond === null) return null;
+  if (imageTokens === null || pageTokens === null || perSecond === null) return null;
   return (
     Math.min(inputTokensMax, countedInput(model, facts)) +
     images * imageTokens +
+    pages * pageTokens +
     Math.ceil(audioBytes / AUDIO_BYTES_PER_SECOND_MIN) * perSecond
   );
 }
@@ -249,7 +254,7 @@ export function capWithin(
   if (input === null) return -1;
   let affordable = cap;
   for (const at of endpoints) {
-    const output = outputWithin(model.endpoints[at]!.price, input, most);
+    const output = outputWithin(model.endpoints[at]!.price, input, most, facts.addOns);
     affordable = Math.min(affordable, output < 0 ? -1 : Math.floor(output / facts.choices));
   }
   return affordable;
@@ -263,8 +268,8 @@ export function worstCase(price: Price, model: Model, facts: Facts, cap: number)
   const input =
     inputBound(model, facts) ??
     Math.max(facts.inputTokensMax, expectedInput(facts, model)) +
-      (facts.images + facts.unboundedMedia) * UNBOUNDED_MEDIA_TOKENS;
-  return costBound(price, input, cap * facts.choices);
+      (facts.images + facts.pages + facts.unboundedMedia) * UNBOUNDED_MEDIA_TOKENS;
+  return costBound(price, input, cap * facts.choices, facts.addOns);
 }
 
 /** The part of a model that funds hold down: the endpoints that they can pay, and the output cap of one choice. */

@@ -1,11 +1,13 @@
+import type { AskedAddOns } from '../core/add-ons.ts';
 import type { Caller } from '../core/caller.ts';
 import { CAPABILITIES } from '../core/capability.ts';
-import type { RoutingTerms } from '../core/conversation.ts';
+import type { Conversation, RoutingTerms } from '../core/conversation.ts';
 import { limitFromCredits, type Microcredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { type Facts, UNREAD_TASK } from '../core/facts.ts';
 import { canonicalLanguage } from '../core/languages.ts';
 import type { ModelRequest } from '../core/model-request.ts';
+import { pathText } from '../core/original.ts';
 import { NO_RULES } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { mayReason } from './estimate.ts';
@@ -13,25 +15,32 @@ import { type NamedTarget, targetOf } from './model-name.ts';
 import type { OutputHint } from './profile/expected-output.ts';
 import { type Intent, readIntent } from './profile/intent.ts';
 import { hasMedia, type Profile, profile, profileOf } from './profile/profile.ts';
-import { measure, type RequestSize } from './profile/size.ts';
+import { measure, type PageCounter, type RequestSize } from './profile/size.ts';
 
 const EMPTY: readonly never[] = [];
 
+/** How facts are read. */
+export interface FactsReading {
+  /** Microcredits that a payment leaves for a chat; null for no such limit. */
+  readonly cap?: Microcredits | null;
+  /** Whether to read the intent of a chat in any case. */
+  readonly isWhole?: boolean;
+  /** Absent: no file has a known number of pages. */
+  readonly pagesOf?: PageCounter;
+}
+
 /**
  * Reads the facts of a chat; of one that names its model, the intent only where something depends on it.
- * @param cap microcredits that a payment leaves for it; null for no such limit
- * @param isWhole whether to read the intent in any case
  * @throws SignalboxError where the request contradicts itself, or the key may not use its model.
  */
 export function chatFacts(
   request: ModelRequest,
   caller: Caller,
   snapshot: PolicySnapshot,
-  cap: Microcredits | null = null,
-  isWhole = false,
+  { cap = null, isWhole = false, pagesOf }: FactsReading = {},
 ): Facts {
   const target = targetOf(request.model, caller, snapshot);
-  const size = measure(request);
+  const size = measure(request, pagesOf);
   const budget = budgetWithin(request.routing, cap);
   const isRead =
     isWhole ||
@@ -80,7 +89,7 @@ function dependsOnIntent(
 }
 
 function factsOf(
-  { operation, settings, routing }: ModelRequest,
+  { operation, conversation, settings, routing }: ModelRequest,
   {
     target,
     budget,
@@ -90,6 +99,7 @@ function factsOf(
   snapshot: PolicySnapshot,
 ): Facts {
   const weights = routing.weights ? weightsOf(routing.weights, snapshot) : null;
+  const addOns = addOnsOf(conversation, routing, read, snapshot);
   // Spreading three objects would cost more than reading the prompt.
   return {
     operation,
@@ -106,6 +116,7 @@ function factsOf(
     inputTokensCounted: null,
     images: read.images,
     audioBytes: read.audioBytes,
+    pages: read.pages,
     unboundedMedia: read.unboundedMedia,
     outputTokens: null,
     outputTokensAsked: outputOf(read.output, read.task, snapshot),
@@ -120,7 +131,30 @@ function factsOf(
     allowedModels: allowedModels(caller),
     funds: null,
     rules: NO_RULES,
+    ...(addOns && { addOns }),
   };
+}
+
+/** What a request lets a service bill beside tokens; null for nothing, as for nearly all requests. */
+function addOnsOf(
+  { nativeTools = EMPTY }: Conversation,
+  { unpriced = EMPTY }: RoutingTerms,
+  { hourCache }: Profile,
+  { gateway: { toolUsesMax, passthroughTools } }: PolicySnapshot,
+): AskedAddOns | null {
+  const toolUses: Record<string, number> = {};
+  const unknown: string[] = [];
+  let rereadings = 0;
+  for (const { kind, billing, at } of nativeTools) {
+    if (billing === 'tokens') continue;
+    const uses = billing === 'unknown' ? toolUsesMax : (billing.most ?? toolUsesMax);
+    rereadings += uses;
+    if (passthroughTools.has(kind)) continue;
+    if (billing === 'unknown') unknown.push(pathText(at));
+    else toolUses[billing.name] = (toolUses[billing.name] ?? 0) + uses;
+  }
+  const isAny = hourCache || rereadings > 0 || unknown.length + unpriced.length > 0;
+  return isAny ? { hourCache, toolUses, rereadings, unpriced: [...unpriced, ...unknown] } : null;
 }
 
 /** Capabilities that every request of a task needs. */
@@ -140,19 +174,26 @@ const NO_CONTENT: Profile = {
   inputTokensMax: 0,
   images: 0,
   audioBytes: 0,
+  pages: 0,
   unboundedMedia: 0,
   output: { stated: null, atMost: null },
   needs: 0,
+  hourCache: false,
 };
 
 /**
  * Reads the facts of a route request. Its own figures override those of its content. Without messages a task has its usual
  * size; an unknown task counts as `general`. Throws as `chatFacts` does.
  */
-export function routeFacts(request: ModelRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
+export function routeFacts(
+  request: ModelRequest,
+  caller: Caller,
+  snapshot: PolicySnapshot,
+  { pagesOf }: FactsReading = {},
+): Facts {
   const { conversation, routing } = request;
   const hasTurns = conversation.turns.length > 0;
-  const content = hasTurns ? profile(request) : NO_CONTENT;
+  const content = hasTurns ? profile(request, pagesOf) : NO_CONTENT;
   const read = routing.task === undefined ? content : withTask(content, taskNamed(routing.task, snapshot));
   const target = targetOf(request.model, caller, snapshot);
   const facts = factsOf(request, { target, budget: budgetWithin(routing, null), read }, caller, snapshot);

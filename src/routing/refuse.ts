@@ -3,6 +3,7 @@ import { shownCredits, shownMs } from '../core/ceiling.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { REJECTIONS, type Refusal, type Rejection } from '../core/decision.ts';
 import { SignalboxError } from '../core/errors.ts';
+import type { Facts } from '../core/facts.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
 import { affordableCap, expectedInput, outputCap, taskOf, usefulOutput, worstCase } from './estimate.ts';
 import {
@@ -15,6 +16,7 @@ import {
   type RefusalNames,
   rejectionsAgainst,
   USUAL_NAMES,
+  unpricedIn,
 } from './rejections.ts';
 import { allowedEndpoints, limitsOf } from './rules.ts';
 
@@ -42,6 +44,8 @@ export function refusalError(
     });
   }
   const inputs = { ...refusal, names };
+  const unpriced = heldBackBy(refusal, snapshot, 'unpriced').map((model) => unpricedIn(model, facts));
+  if (unpriced.length > 0) return unpricedError(unpriced, facts, names);
   const rejected = refusal.rejected.map(({ model, rejections }) => ({
     model: snapshot.models[model]!.id,
     reasons: rejectionsAgainst(snapshot.models[model]!, rejections, inputs, snapshot).map(({ text }) => text),
@@ -54,6 +58,20 @@ export function refusalError(
   return new SignalboxError('no_eligible_model', relaxation ? `${summary}; ${relaxation}.` : `${summary}.`, {
     details: { rejected, ...(relaxation && { relaxation }) },
   });
+}
+
+/** @param unpriced what each of some models has no price for */
+function unpricedError(
+  unpriced: readonly (readonly string[])[],
+  { addOns }: Facts,
+  { tools }: RefusalNames,
+): SignalboxError {
+  const least = unpriced.reduce((one, other) => (other.length < one.length ? other : one));
+  return new SignalboxError(
+    'unsupported_parameter',
+    `No eligible model has a price for ${least.join(', ')}, so a budget could not be kept. Leave it out, or ask the operator for its price in the policy.`,
+    { param: addOns?.unpriced[0] ?? tools },
+  );
 }
 
 function onlyLacksChoices({ rejected, facts }: Refusal, { models }: PolicySnapshot): boolean {

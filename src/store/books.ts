@@ -1,4 +1,4 @@
-import type { LedgerState } from '../core/budget.ts';
+import type { LedgerState, StoredBudget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Deposit, Dimensions, EntryLine } from '../ledger/rules/entry.ts';
 import type { FundRef, FundStanding } from '../ledger/rules/fund.ts';
@@ -297,7 +297,7 @@ export interface LedgerBooks {
   /** The worth of a Credit in all entries, and the budgets in force. */
   state(): LedgerState;
   /** Stores both. Rejects with StoreError. */
-  putState(state: { readonly usdPerCredit: string; readonly budgets: readonly string[] }): Promise<void>;
+  putState(state: { readonly usdPerCredit: string; readonly budgets: readonly StoredBudget[] }): Promise<void>;
   /** Begins a count. One at a time. Rejects with StoreError. */
   count(): Promise<Count>;
   /** Microcredits charged over all entries, less refunds. */

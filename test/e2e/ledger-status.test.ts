@@ -43,6 +43,18 @@ const still = ({ funds, ...sums }: StatusShown) => ({
 });
 
 describe('the funds', () => {
+  test('show the limits of budgets that nothing has drawn on, which have no subject yet', async () => {
+    const shown = await byRequest();
+    expect(shown).toMatchObject({ funds_total: 2 });
+    expect(shown.funds).toMatchObject([
+      { name: 'team', subject: '', limit_credits: 5, spent_credits: 0, left_credits: 5, open_reservations: 0 },
+      { name: 'all', subject: '', limit_credits: 100, renews_at: null },
+    ]);
+    expect(still(await byCommand())).toEqual(still(shown));
+    const { out } = await purse.live.box.run('ledger', 'status', '--name', 'team');
+    expect(out).toMatch(/^team +- +5 +0 +0 +0 +- +20\d\d-/m);
+  });
+
   test('show by how many requests they are held, and since when, by request, by command and in metrics', async () => {
     const key = await purse.key({ team: 'red' });
     purse.answers.usageOf = () => tokens(10, 10);

@@ -1,4 +1,5 @@
 import {
+  type AddOns,
   canonicalUsage,
   type FinishReason,
   type Frame,
@@ -11,13 +12,18 @@ import { addUsage, malformed } from '../parts.ts';
 import { BlockReader } from './blocks.ts';
 import { failureOfError } from './failure.ts';
 
-/** Reads an unstreamed answer into the parts that a stream of it would give. */
-export function readReply(body: string): readonly StreamPart[] {
+/**
+ * Reads an unstreamed answer into the parts that a stream of it would give.
+ * @param passthrough whether the answer as it came is a part, too
+ */
+export function readReply(body: string, passthrough = false): readonly StreamPart[] {
   const reply = parseJson(body);
   if (!isObject(reply)) return [malformed('the answer is not a JSON object')];
   if (reply.error) return [{ type: 'failure', failure: failureOfError(reply.error) }];
   if (!Array.isArray(reply.content)) return [malformed('the answer has no content')];
-  const parts: StreamPart[] = [];
+  const parts: StreamPart[] = passthrough
+    ? [{ type: 'passthrough', choice: 0, event: { ...reply, type: 'message' } }]
+    : [];
   const blocks = new BlockReader();
   for (const [at, block] of reply.content.entries()) {
     blocks.start(at, block, parts);
@@ -35,6 +41,8 @@ const FIGURES = [
   'cache_creation_input_tokens',
   'output_tokens',
   'output_tokens_details',
+  'cache_creation',
+  'server_tool_use',
 ] as const;
 
 /** Reads the events of one stream. Ignores unknown events: the API may add some. */
@@ -52,7 +60,12 @@ export class EventReader implements StreamReader {
     // Intermediaries may send an error without a type.
     const type = textOf(event.type) || frame.event || (event.error ? 'error' : '');
     this.#event(type, event, parts);
-    return parts;
+    return this.partsOf(type, event, parts);
+  }
+
+  /** Returns the parts of an event, of which these were read. */
+  protected partsOf(_type: string, _event: Json, read: readonly StreamPart[]): readonly StreamPart[] {
+    return read;
   }
 
   #event(type: string, event: Json, parts: StreamPart[]): void {
@@ -95,6 +108,29 @@ export class EventReader implements StreamReader {
   }
 }
 
+/** Events that open an answer: they wait for the first content, so that another endpoint may still answer. */
+const OPENING: ReadonlySet<string> = new Set(['message_start', 'content_block_start', 'ping']);
+
+/** Reads the events of an answer that goes out as it comes: each is a part, before the parts that are read from it. */
+export class PassedEventReader extends EventReader {
+  #opening: StreamPart[] | null = [];
+
+  protected override partsOf(type: string, event: Json, read: readonly StreamPart[]): readonly StreamPart[] {
+    // The gateway writes the last event, and its own errors.
+    if (type === 'error' || type === 'message_stop') return read;
+    const named = event.type === type ? event : { ...event, type };
+    const passed: StreamPart = { type: 'passthrough', choice: 0, event: named };
+    if (this.#opening === null) return [passed, ...read];
+    if (OPENING.has(type) && read.every((part) => part.type === 'usage')) {
+      if (type !== 'ping') this.#opening.push(passed);
+      return read;
+    }
+    const opening = this.#opening;
+    this.#opening = null;
+    return [...opening, passed, ...read];
+  }
+}
+
 const REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ['end_turn', 'stop'],
   ['stop_sequence', 'stop'],
@@ -126,7 +162,20 @@ function readUsage(usage: Json): Usage | null {
       cacheWrite: numberOf(usage.cache_creation_input_tokens),
       output,
       reasoning: numberOf(objectOf(usage.output_tokens_details).thinking_tokens),
+      addOns: addOnsOf(usage),
     },
     { cached: false, cacheWrite: false, reasoning: true },
   );
+}
+
+/** What is billed beside tokens; undefined for nothing. Uses are named without their unit: `web_search_requests`. */
+function addOnsOf({ cache_creation: written, server_tool_use: tools }: Json): AddOns | undefined {
+  const hourCacheTokens = numberOf(objectOf(written).ephemeral_1h_input_tokens) ?? 0;
+  const toolUses: Record<string, number> = {};
+  for (const [name, uses] of Object.entries(objectOf(tools))) {
+    if (numberOf(uses)) toolUses[name.replace(/_requests$/, '')] = numberOf(uses)!;
+  }
+  const hasUses = Object.keys(toolUses).length > 0;
+  if (hourCacheTokens === 0 && !hasUses) return undefined;
+  return { ...(hourCacheTokens !== 0 && { hourCacheTokens }), ...(hasUses && { toolUses }) };
 }

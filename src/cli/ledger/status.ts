@@ -21,8 +21,7 @@ export function statusText(
   if (json) return jsonText(overviewBody(overview, name, now));
   const { charged, held, open, funds: wanted } = overviewNamed(overview, name);
   const sums = `${creditsText(charged)} charged, ${creditsText(held)} held by ${count(open, 'open request')}.\n`;
-  if (wanted.length === 0)
-    return name === undefined ? sums : `No fund is named ${name}, or nothing has drawn on it yet.\n`;
+  if (wanted.length === 0) return name === undefined ? sums : `No fund is named ${name}.\n`;
   const rows = wanted.slice(0, SHOWN_MAX).map((use) => rowOf(use, now));
   const rest = wanted.length > SHOWN_MAX ? `and ${count(wanted.length - SHOWN_MAX, 'fund')} more\n` : '';
   return `${grid([HEAD, ...rows], false, (column) => column >= 2 && column <= 6).join('\n')}\n${rest}\n${sums}`;

@@ -70,6 +70,7 @@ const Facts = shape('The facts that the decision was based on. They contain no t
   cached_input_tokens: cachedTokens,
   images: count('Images in the request.'),
   audio_bytes: count('Bytes of audio in the request, decoded.'),
+  pages: count('Pages of PDF files in the request.'),
   unbounded_media: count('Other media, for which no bound of tokens is known.'),
   estimated_output_tokens: orNull(
     Type.Integer(),
@@ -108,6 +109,17 @@ const Facts = shape('The facts that the decision was based on. They contain no t
     'The fund with the least money of those that cap outputs; null without one.',
   ),
   key_models: orNull(Type.Array(Type.String()), 'The models that the key may use; null for all.'),
+  add_ons: orNull(
+    Type.Object({
+      hour_cache: flag('Whether parts of the prompt are to be kept in the cache for an hour.'),
+      tool_uses: Type.Record(Type.String(), Type.Integer(), {
+        description: 'The most uses of each tool that the provider runs, by name.',
+      }),
+      rereadings: count('Times that the model may read its context anew, after each use of such a tool.'),
+      unpriced: arrayOf(Type.String(), 'Fields of the request that change the bill by no price of the catalog.', []),
+    }),
+    'What the request lets a provider bill beside tokens; null for nothing.',
+  ),
 });
 
 const firstPart = (from: string) =>

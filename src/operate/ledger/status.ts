@@ -7,6 +7,7 @@ import { isOfKeys } from '../../ledger/key-budgets.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { type FundHolds, holdAge, OpenHolds } from '../../ledger/open-holds.ts';
 import type { FundStanding } from '../../ledger/rules/fund.ts';
+import { unusedFunds } from '../../ledger/unused.ts';
 import type { StoreReader } from '../../store/driver.ts';
 
 /** The most funds that one answer lists. */
@@ -98,16 +99,19 @@ function fundBody({ title, limit, spent, held, holds }: FundUse, now: number) {
  */
 export async function storedOverview({ journal, ledger }: StoreReader, now: number): Promise<LedgerOverview> {
   const audit = await foldJournal(journal);
-  const { budgets } = await ledger.state();
+  const budgets = await ledger.budgets();
   const isInForce = ({ kind, name, definition }: FundGroup) =>
-    kind === 'budget' && (budgets.includes(name) || isOfKeys(definition));
+    kind === 'budget' &&
+    (isOfKeys(definition) || budgets.some((one) => one.name === name && one.definition === definition));
   const groups = audit.fundsAt(now);
   const open = [...audit.open.values()];
   // A group has all of a fund's title.
   const holds = new OpenHolds(
     open.map(({ reservation, draws }) => ({ id: reservation, funds: draws.map(({ group: title }) => ({ title })) })),
   );
-  const windows = groups.filter(isInForce).map((group) => ({ ...group, title: group }));
+  const drawnOn = groups
+    .filter((group) => isInForce(group) && (group.spent !== 0 || group.held !== 0))
+    .map((group) => ({ ...group, title: group }));
   const balances = [...audit.balances()].map(([holder, { granted, spent }]) => {
     const held = groups.find(({ kind, name }) => kind === 'balance' && name === holder)?.held ?? 0;
     return { title: balanceFund(holder).title, limit: granted, spent, held };
@@ -116,8 +120,12 @@ export async function storedOverview({ journal, ledger }: StoreReader, now: numb
     charged: audit.totals.charged,
     held: open.reduce((sum, { reserved, charged }) => sum + reserved - charged, 0),
     open: open.length,
-    funds: [...windows.filter(({ spent, held }) => spent !== 0 || held !== 0), ...balances].map(
-      ({ title, limit, spent, held }) => ({ title, limit, spent, held, holds: holds.of(title) }),
-    ),
+    funds: [...drawnOn, ...balances, ...unusedFunds(budgets, drawnOn, now)].map(({ title, limit, spent, held }) => ({
+      title,
+      limit,
+      spent,
+      held,
+      holds: holds.of(title),
+    })),
   };
 }

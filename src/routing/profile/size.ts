@@ -1,5 +1,5 @@
 import { CAPABILITIES, passthroughBit } from '../../core/capability.ts';
-import type { ContentPart, Conversation, Turn } from '../../core/conversation.ts';
+import type { ContentPart, Conversation, FilePart, Turn } from '../../core/conversation.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import { isObject } from '../../core/object.ts';
 import type { Members, OriginalPath } from '../../core/original.ts';
@@ -21,25 +21,44 @@ export interface RequestSize {
   bytes: number;
   images: number;
   audioBytes: number;
+  /** Of PDF files. */
+  pages: number;
   unboundedMedia: number;
   /** Bits of `CAPABILITIES`. */
   needs: number;
+  /** Whether a part is to be kept in the provider's cache for an hour. */
+  hourCache: boolean;
 }
 
+/** Returns the pages of a file; null where nobody counted them. */
+export type PageCounter = (file: FilePart) => number | null;
+const unknownPages: PageCounter = () => null;
+
 /** Measures a request. Long texts are sampled for `tokens`. */
-export function measure(request: ModelRequest): RequestSize {
-  const size: RequestSize = { tokens: 0, bytes: REPLY_MAX, images: 0, audioBytes: 0, unboundedMedia: 0, needs: 0 };
+export function measure(request: ModelRequest, pagesOf = unknownPages): RequestSize {
+  const size: RequestSize = {
+    tokens: 0,
+    bytes: REPLY_MAX,
+    images: 0,
+    audioBytes: 0,
+    pages: 0,
+    unboundedMedia: 0,
+    needs: 0,
+    hourCache: false,
+  };
   const { conversation, settings } = request;
   const { turns, tools } = conversation;
-  for (const turn of turns) addTurn(size, turn, request);
+  for (const turn of turns) addTurn(size, turn, request, pagesOf);
   const native = conversation.nativeTools?.length ?? 0;
   if (native > 0) size.needs |= passthroughBit(request.original.dialect);
   if (tools.length + native > 0) {
     if (tools.length > 0) size.needs |= CAPABILITIES.tools.bit;
+    for (const { extras } of tools) markCache(size, extras);
     size.bytes += TOOLS_MAX;
     // Tools go upstream as they came.
     addText(size, request.toolsText);
   }
+  markCache(size, request.extras);
   addFormat(size, request);
   if ((settings.choices ?? 1) > 1) size.needs |= CAPABILITIES.choices.bit;
   if (settings.logprobs) size.needs |= CAPABILITIES.logprobs.bit;
@@ -75,24 +94,35 @@ function addText(size: RequestSize, text: string): void {
   size.bytes += utf8Bytes(text);
 }
 
-function addTurn(size: RequestSize, { parts, name, toolCallId, extras }: Turn, request: ModelRequest): void {
+function addTurn(
+  size: RequestSize,
+  { parts, name, toolCallId, extras }: Turn,
+  request: ModelRequest,
+  pagesOf: PageCounter,
+): void {
   size.tokens += TURN_EXPECTED;
   size.bytes += TURN_MAX;
-  for (const part of parts) addPart(size, part, request);
+  for (const part of parts) addPart(size, part, request, pagesOf);
   if (name) addText(size, name);
   if (toolCallId) addText(size, toolCallId);
   addExtras(size, extras);
 }
 
+/** Anthropic's mark of a prefix to keep, which several gateways take in every dialect. */
+function markCache(size: RequestSize, { cache_control: mark }: Members): void {
+  if (isObject(mark) && mark.ttl === '1h') size.hourCache = true;
+}
+
 /** Extras, such as earlier reasoning, go upstream too and may be billed. */
 function addExtras(size: RequestSize, extras: Members): void {
+  markCache(size, extras);
   for (const name in extras) {
     const value = extras[name];
     if (value != null) addText(size, typeof value === 'string' ? value : JSON.stringify(value));
   }
 }
 
-function addPart(size: RequestSize, part: ContentPart, request: ModelRequest): void {
+function addPart(size: RequestSize, part: ContentPart, request: ModelRequest, pagesOf: PageCounter): void {
   addExtras(size, part.extras);
   switch (part.type) {
     case 'text':
@@ -111,7 +141,7 @@ function addPart(size: RequestSize, part: ContentPart, request: ModelRequest): v
       size.needs |= CAPABILITIES.audio_input.bit;
       return;
     case 'file':
-      size.unboundedMedia++;
+      addFile(size, part, pagesOf(part));
       size.needs |= CAPABILITIES.file_input.bit;
       if (part.id !== undefined) size.needs |= CAPABILITIES.file_ids.bit;
       return;
@@ -126,6 +156,15 @@ function addPart(size: RequestSize, part: ContentPart, request: ModelRequest): v
       addText(size, JSON.stringify(request.originalAt(part.at)));
   }
 }
+
+function addFile(size: RequestSize, { data = '' }: FilePart, pages: number | null): void {
+  if (pages !== null) size.pages += pages;
+  // Its text has fewer bytes than its base64.
+  else if (PLAIN_TEXT.test(data)) size.bytes += data.length;
+  else size.unboundedMedia++;
+}
+
+const PLAIN_TEXT = /^data:text\/plain[;,]/i;
 
 /**
  * Whether the bytes of a sound bound its duration. FLAC, Opus and AAC write an hour of silence in a few kilobytes, and

@@ -1,5 +1,6 @@
 import { SignalboxError } from '../../core/errors.ts';
 import { type OriginalPath, pathText } from '../../core/original.ts';
+import { isOfClient } from './billing.ts';
 import type { MessagesRequest } from './request.ts';
 
 /** The fields of a body that are checked beyond its schema: those of a request and of a count. */
@@ -53,13 +54,10 @@ const BILLED: readonly (readonly [field: string, isBilled: (value: unknown) => b
   ['billing_policy', always, 'The operator of the gateway decides on billing.'],
 ];
 
-/** Tools that the client runs: they cost their tokens alone. */
-const CLIENT_TOOL = /^(?:bash|text_editor|memory|computer)_\d{8}$/;
-
 function checkTools({ tools, tool_choice: choice }: CheckedFields): void {
   tools?.forEach((tool, i) => {
     checkMark(tool, ['tools', i]);
-    if (tool.type == null || tool.type === 'custom' || CLIENT_TOOL.test(tool.type)) return;
+    if (tool.type == null || tool.type === 'custom' || isOfClient(tool.type)) return;
     throw unsupported(
       `tools[${i}].type`,
       `Tools that the provider runs are billed apart, and \`${tool.type.slice(0, 64)}\` may be one. Use tools of your own.`,

@@ -1,6 +1,14 @@
-import type { ContentPart, Conversation, ToolChoice, ToolDefinition, Turn } from '../../core/conversation.ts';
+import type {
+  ContentPart,
+  Conversation,
+  NativeTool,
+  ToolChoice,
+  ToolDefinition,
+  Turn,
+} from '../../core/conversation.ts';
 import type { Members, OriginalPath } from '../../core/original.ts';
 import { extrasOf, NO_EXTRAS } from '../openai-chat/extras.ts';
+import { billingOf } from './billing.ts';
 import { blockParts, textPart } from './blocks.ts';
 import type { Message, MessageBlock, MessagesRequest, OwnTool, Tool, ToolResultBlock } from './request.ts';
 import { earlierReasoning } from './state.ts';
@@ -17,7 +25,11 @@ export function conversationOf({ messages, system, tools, tool_choice: choice }:
   if (system != null && system !== '') turns.push(systemTurn(system));
   for (let index = 0; index < messages.length; index++) addTurns(messages[index]!, index, turns);
   const all = tools ?? [];
-  const nativeTools = all.flatMap((tool, index) => (isOwn(tool) ? [] : [{ kind: tool.type, at: ['tools', index] }]));
+  const nativeTools = all.flatMap((tool, index): NativeTool[] => {
+    if (isOwn(tool)) return [];
+    const at = ['tools', index];
+    return [{ kind: tool.type, at, billing: billingOf(tool, at) }];
+  });
   return {
     turns,
     tools: all.flatMap((tool, index) => (isOwn(tool) ? [toolOf(tool, index)] : [])),

@@ -1,6 +1,7 @@
 import type { NativeTool, ToolChoice, ToolDefinition } from '../../core/conversation.ts';
 import type { Members, OriginalPath } from '../../core/original.ts';
 import { extrasOf } from '../openai-chat/extras.ts';
+import { billingOf } from './billing.ts';
 import type { CustomTool, FunctionTool, NamespaceTool, ResponsesRequest, ResponsesTool } from './request.ts';
 
 /** A tool as the caller's dialect calls it. */
@@ -36,7 +37,8 @@ const isNamespace = (tool: ResponsesTool): tool is NamespaceTool => tool.type ==
 
 const NO_TABLE: ToolTable = { tools: [], native: [], called: new Map() };
 
-export function toolTable(list: ResponsesRequest['tools']): ToolTable {
+/** @param usesMax the most uses of tools that OpenAI runs; null for any number */
+export function toolTable(list: ResponsesRequest['tools'], usesMax: number | null = null): ToolTable {
   if (!list || list.length === 0) return NO_TABLE;
   const tools: ToolDefinition[] = [];
   const native: NativeTool[] = [];
@@ -44,7 +46,7 @@ export function toolTable(list: ResponsesRequest['tools']): ToolTable {
   const taken = namesIn(list);
   const add = (tool: ResponsesTool, at: OriginalPath, namespace: string | null): void => {
     if (!isFunction(tool) && !isCustom(tool)) {
-      native.push({ kind: tool.type, at });
+      native.push({ kind: tool.type, at, billing: billingOf(tool, usesMax) });
       return;
     }
     const name = neutralName(tool.name, namespace, taken);
@@ -122,5 +124,5 @@ export function choiceOf(
     const within = typeof namespace === 'string' ? namespace : null;
     return { toolChoice: { name: nameOfCall(table, name, within) }, native: [] };
   }
-  return { toolChoice: undefined, native: [{ kind: type, at: ['tool_choice'] }] };
+  return { toolChoice: undefined, native: [{ kind: type, at: ['tool_choice'], billing: 'tokens' }] };
 }

@@ -13,7 +13,7 @@ type RecordBody = Pick<
  * Fields are stored by position, because their names would be two thirds of the text. A list may only grow at its end:
  * it also decodes stored records.
  */
-const FACTS = fieldsOf<Facts>()([
+const FACTS = fieldsOf<Omit<Facts, 'addOns'>>()([
   'model',
   'pinned',
   'task',
@@ -42,6 +42,7 @@ const FACTS = fieldsOf<Facts>()([
   'difficulty',
   'operation',
   'alias',
+  'pages',
 ]);
 const OUTCOME = fieldsOf<DecisionOutcome>()([
   'status',
@@ -66,13 +67,21 @@ const ATTEMPT = fieldsOf<AttemptRecord>()([
   'requestId',
   'finishReasons',
 ]);
-const USAGE = fieldsOf<Usage>()([
+const USAGE = fieldsOf<Omit<Usage, 'addOns'>>()([
   'inputTokens',
   'cachedInputTokens',
   'cacheWriteTokens',
   'outputTokens',
   'reasoningTokens',
 ]);
+
+/** Behind the fields of facts and of a usage; few have any. */
+const ADD_ONS = ['addOns'] as const;
+
+const withAddOns = <T>(
+  values: readonly T[],
+  { addOns }: Pick<Facts, 'addOns'> | Pick<Usage, 'addOns'>,
+): readonly unknown[] => (addOns ? [...values, addOns] : values);
 
 /** Takes a list of all fields of T; a missing one does not compile. */
 function fieldsOf<T>() {
@@ -84,7 +93,7 @@ type FieldValues<T, L extends readonly (keyof T)[]> = { readonly [I in keyof L]:
 
 // Written out, because looking up fields by name costs more than encoding them. The types check the order.
 
-const packFacts = (facts: Facts): FieldValues<Facts, typeof FACTS> => [
+const packFacts = (facts: Facts): FieldValues<Omit<Facts, 'addOns'>, typeof FACTS> => [
   facts.model,
   facts.pinned,
   facts.task,
@@ -113,13 +122,14 @@ const packFacts = (facts: Facts): FieldValues<Facts, typeof FACTS> => [
   facts.difficulty,
   facts.operation,
   facts.alias,
+  facts.pages,
 ];
 
 const packOutcome = (outcome: DecisionOutcome): readonly unknown[] => [
   outcome.status,
   outcome.error,
   outcome.attempts.map(packAttempt),
-  outcome.usage && packUsage(outcome.usage),
+  outcome.usage && withAddOns(packUsage(outcome.usage), outcome.usage),
   outcome.estimated,
   outcome.charged,
   outcome.saved,
@@ -141,7 +151,7 @@ const packAttempt = (attempt: AttemptRecord): FieldValues<AttemptRecord, typeof 
   attempt.finishReasons,
 ];
 
-const packUsage = (usage: Usage): FieldValues<Usage, typeof USAGE> => [
+const packUsage = (usage: Usage): FieldValues<Omit<Usage, 'addOns'>, typeof USAGE> => [
   usage.inputTokens,
   usage.cachedInputTokens,
   usage.cacheWriteTokens,
@@ -151,7 +161,8 @@ const packUsage = (usage: Usage): FieldValues<Usage, typeof USAGE> => [
 
 export function encodeBody(body: RecordBody): string {
   const { seed, facts, reason, choice, fallbacks, lastResorts, outcome, stream, metadata } = body;
-  const values: unknown[] = [seed, packFacts(facts), reason, choice, fallbacks, outcome && packOutcome(outcome)];
+  const known = withAddOns(packFacts(facts), facts);
+  const values: unknown[] = [seed, known, reason, choice, fallbacks, outcome && packOutcome(outcome)];
   // The last ones are omitted while empty.
   const hasMetadata = hasEntries(metadata);
   if (stream || hasMetadata || lastResorts.length > 0) values.push(lastResorts);
@@ -171,7 +182,7 @@ export function decodeBody(text: string): RecordBody {
   const [seed, facts, reason, choice, fallbacks, outcome, lastResorts = [], stream = 0, metadata = {}] = values;
   return {
     seed,
-    facts: { ...EARLIER_FACTS, ...unpack<Facts>(facts, FACTS) },
+    facts: { ...EARLIER_FACTS, ...unpack<Facts>(facts, [...FACTS, ...ADD_ONS]) },
     reason,
     choice,
     fallbacks,
@@ -195,6 +206,7 @@ const EARLIER_FACTS: Partial<Facts> = {
   cached: [],
   difficulty: 'usual',
   operation: 'chat',
+  pages: 0,
   alias: null,
 };
 
@@ -209,7 +221,7 @@ function unpackOutcome(values: readonly unknown[]): DecisionOutcome {
     ...EARLIER_OUTCOME,
     ...rest,
     attempts: attempts.map((attempt) => ({ ...EARLIER_ATTEMPT, ...unpack<AttemptRecord>(attempt, ATTEMPT) })),
-    usage: usage && unpack<Usage>(usage, USAGE),
+    usage: usage && unpack<Usage>(usage, [...USAGE, ...ADD_ONS]),
   };
 }
 
