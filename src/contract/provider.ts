@@ -20,6 +20,8 @@ export interface ProviderCall {
   /** Output tokens of one choice at most. Must reach the upstream: the reservation relies on it. */
   readonly outputCap: number;
   readonly model: ModelTraits;
+  /** A selector chose the model: its caller could not know what it takes. Absent where the caller named the model. */
+  readonly isSelected?: true;
 }
 
 /** The traits of a model by the catalog. */
