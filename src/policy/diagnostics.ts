@@ -44,6 +44,8 @@ const ERRORS = {
   'cel-too-costly': 'One expression, or all of them together, can take too many steps.',
   'nothing-to-inherit': 'A selector inherits missing options from `auto`, but `auto` runs another strategy.',
   'selector-empty': "No model of the catalog passes a selector's filter.",
+  'vector-space-differs': 'Two models of one vector space have vectors of different lengths.',
+  'vector-space-missing': 'A selector chooses only from embedding models and does not name their vector space.',
   'refuses-everything': 'No model fulfils a constraint without `when`, so every request would be refused.',
   'credits-changed': 'The ledger was counted in Credits of another worth.',
   'mainnet-not-allowed': 'A payment network is not a known test network.',

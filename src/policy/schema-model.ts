@@ -7,6 +7,7 @@ import {
   boolean,
   closed,
   day,
+  ITEM_NAME,
   integer,
   number,
   oneOf,
@@ -156,8 +157,33 @@ const DeadlinesText = closed(
 const count = (description: string, example: number) =>
   integer({ minimum: 1, maximum: 100_000_000, example }, description);
 
-export const ModelText = closed(
+/** Calls are split to fit: 96 texts are the least that a large service takes. */
+const BATCH_INPUTS = 96;
+
+const EmbeddingText = closed(
   {
+    dimensions: integer({ minimum: 1, maximum: 65_536, example: 1536 }, 'Numbers in a vector.'),
+    shortest: optional.integer(
+      { minimum: 1, maximum: 65_536, example: 256 },
+      'Fewest `dimensions` that a request may ask for. Default: its vectors cannot be shortened.',
+    ),
+    vector_space: optional.string(
+      { ...ITEM_NAME, example: 'text-embedding-3-small' },
+      'Models of one vector space give vectors that can be compared, so one may stand in for another. Default: a space of its own.',
+    ),
+    batch_inputs: integer(
+      { minimum: 1, maximum: 100_000, default: BATCH_INPUTS, example: 2048 },
+      'Most texts of one call. Longer requests are split.',
+    ),
+    batch_tokens: optional.integer(
+      { minimum: 1, maximum: 100_000_000, example: 300_000 },
+      'Most tokens of one call. Default: no limit.',
+    ),
+  },
+  { description: 'The vectors of a model with the operation `embed`.' },
+);
+
+const MODEL = {
     provider: Type.Optional(ENDPOINT.provider),
     upstream: ENDPOINT.upstream,
     regions: ENDPOINT.regions,
@@ -169,7 +195,7 @@ export const ModelText = closed(
       }),
     ),
     price: Type.Optional(PriceText),
-    context_window: count('Tokens of input and output together.', 400_000),
+    context_window: count('Tokens of input and output together; for embeddings, of one text.', 400_000),
     max_output: count('Most output tokens.', 128_000),
     default_max_output: Type.Optional(count('Output cap of a request without one. Default: at most 4096.', 4096)),
     operations: Type.Array(
@@ -198,6 +224,7 @@ export const ModelText = closed(
           'Features of its provider’s API that the model does not take. Requests that need one go to other models.',
       },
     ),
+    embedding: Type.Optional(EmbeddingText),
     languages: texts(['python', 'typescript'], 'Programming languages that it handles; aliases are known.', 64),
     lacks_languages: texts(
       ['cobol'],
@@ -234,10 +261,31 @@ export const ModelText = closed(
     quality: QualityText,
     deadlines: Type.Optional(DeadlinesText),
     released: Type.Optional(day('Day of its release.')),
-  },
-  {
-    description:
-      'A model that requests can be routed to. Short form for one endpoint: `provider`, `upstream`, `regions`.',
-  },
-);
+};
+const DESCRIPTION = {
+  description:
+    'A model that requests can be routed to. Short form for one endpoint: `provider`, `upstream`, `regions`.',
+};
+
+/** A model that answers conversations. */
+export const ModelText = closed(MODEL, DESCRIPTION);
 export type ModelText = Static<typeof ModelText>;
+
+/** A model that only embeds: it writes nothing, and models of one vector space are as good as each other. */
+export const EmbeddingModelText = closed(
+  {
+    ...MODEL,
+    max_output: Type.Integer({ ...MODEL.max_output, minimum: 0, default: 0 }),
+    quality: Type.Object(QualityText.properties, {
+      additionalProperties: share('Share of good answers in a task.'),
+      default: { default: 1, basis: 'guessed' },
+    }),
+  },
+  DESCRIPTION,
+);
+
+/** A model of either kind, for editors and the reference. */
+export const AnyModelText = closed(
+  { ...MODEL, max_output: Type.Optional(MODEL.max_output), quality: Type.Optional(MODEL.quality) },
+  DESCRIPTION,
+);

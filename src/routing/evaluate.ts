@@ -157,9 +157,12 @@ export class Evaluation {
   }
 
   /** Index of the model that savings are measured against. The shortlist must not be empty. */
-  baseline({ pinned }: Facts): number {
+  baseline({ pinned, operation }: Facts): number {
     const { model } = this.shortlist;
-    return pinned ? model[0]! : (this.#snapshot.baseline ?? model[bestOf(this.shortlist)]!);
+    if (pinned) return model[0]!;
+    // The model that the policy names answers conversations.
+    const named = operation === 'chat' ? this.#snapshot.baseline : null;
+    return named ?? model[bestOf(this.shortlist)]!;
   }
 }
 

@@ -18,7 +18,7 @@ import {
   taskOf,
   withinFunds,
 } from './estimate.ts';
-import { allowedEndpoints, limitsOf, openEndpoints } from './rules.ts';
+import { allowedEndpoints, limitsOf, openEndpoints, vectorSpaceOf } from './rules.ts';
 
 /** The facts and readings that a decision or refusal is based on. */
 export interface DecisionInputs extends Pick<Refusal, 'facts' | 'readings'> {
@@ -56,6 +56,8 @@ function textsFor(
 ): Record<Rejection, () => string> {
   const { facts, names = USUAL_NAMES } = inputs;
   return {
+    dimensions: () => dimensionsText(model, facts),
+    vector_space: () => vectorSpaceText(model, facts, snapshot),
     selector: () => `the selector \`${facts.model}\` does not choose from it`,
     constraint: () => `the policy rejects it: ${constraints.map(({ name }) => name).join(', ')}`,
     operation: () => `it does not serve the operation \`${facts.operation}\``,
@@ -69,7 +71,10 @@ function textsFor(
       `its expected latency of ${shownMs(latencyOn(model, rejections, inputs, snapshot))} ms is above max_latency_ms`,
     unbounded_media: () =>
       'nothing bounds the tokens of images, audio or files on it, so no budget or budget_limit can be kept',
-    context: () => `the prompt and a useful output exceed its window of ${model.contextWindow} tokens`,
+    context: () =>
+      facts.embedding === undefined
+        ? `the prompt and a useful output exceed its window of ${model.contextWindow} tokens`
+        : `a text exceeds its window of ${model.contextWindow} tokens`,
     budget_limit: () => 'its worst case exceeds budget_limit',
     funds: () =>
       facts.funds?.cap === undefined
@@ -77,6 +82,19 @@ function textsFor(
         : 'its prompt and a useful output cost more than budgets leave',
     health: () => `it is unavailable for now: ${healthReasons(model, inputs, snapshot)}`,
   };
+}
+
+function dimensionsText({ embedding }: Model, facts: Facts): string {
+  if (embedding === null) return 'it has no vectors';
+  const { dimensions, dimensionsMin } = embedding;
+  const has = dimensions === dimensionsMin ? `${dimensions} only` : `${dimensionsMin} to ${dimensions}`;
+  return `it has no vectors of ${facts.embedding?.dimensions} dimensions: ${has}`;
+}
+
+function vectorSpaceText({ embedding }: Model, facts: Facts, snapshot: PolicySnapshot): string {
+  const space = vectorSpaceOf(facts, snapshot);
+  if (space == null) return `the selector \`${facts.model}\` names no vector space`;
+  return `its vector space is \`${embedding?.vectorSpace}\`, and that of the selector is \`${space}\``;
 }
 
 /** The languages that a model does not qualify for. */

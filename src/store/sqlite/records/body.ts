@@ -41,6 +41,7 @@ const FACTS = fieldsOf<Facts>()([
   'cached',
   'difficulty',
   'operation',
+  'embedding',
 ]);
 const OUTCOME = fieldsOf<DecisionOutcome>()([
   'status',
@@ -81,9 +82,18 @@ function fieldsOf<T>() {
 /** The values of a list's fields, by position. */
 type FieldValues<T, L extends readonly (keyof T)[]> = { readonly [I in keyof L]: T[L[I]] };
 
+/** Those of every record. */
+type PlainFactValues = FieldValues<Facts, typeof FACTS> extends readonly [...infer Plain, unknown] ? Plain : never;
+
 // Written out, because looking up fields by name costs more than encoding them. The types check the order.
 
-const packFacts = (facts: Facts): FieldValues<Facts, typeof FACTS> => [
+const packFacts = (facts: Facts): readonly unknown[] => {
+  const packed = packPlainFacts(facts);
+  // Left out where there is none: it would be a null in every record.
+  return facts.embedding ? [...packed, facts.embedding] : packed;
+};
+
+const packPlainFacts = (facts: Facts): PlainFactValues => [
   facts.model,
   facts.pinned,
   facts.task,
