@@ -1,5 +1,6 @@
 import {
   type AbortBilling,
+  type Capability,
   defineProvider,
   type ModelSettings,
   type Pause,
@@ -28,8 +29,11 @@ export const simulated = defineProvider({
     {},
     { additionalProperties: false, description: 'Answers in this process, offline: for a first try and for tests.' },
   ),
-  prepare: () => ({ kind: 'in-process', answer: play, dropped, afterAbort: STOPS }),
+  prepare: () => ({ kind: 'in-process', answer: play, dropped, passes: () => PASSED, afterAbort: STOPS }),
 });
+
+/** What a request has of its own dialect alone is ignored. */
+const PASSED: readonly Capability[] = ['anthropic_messages', 'openai_responses'];
 
 /** Fields that a simulated answer ignores. */
 const IGNORED = [

@@ -27,6 +27,9 @@ export function bearerOf(header: string): string | null {
   return scheme && header.slice(scheme[0].length);
 }
 
+/** Whether a text begins as a key does. */
+export const looksLikeKey = (text: string): boolean => text.startsWith('sb_live_');
+
 /** Parses a key; null for another form. Does not say whether the key is valid. */
 export function parseKey(text: string): KeyParts | null {
   if (text.length > KEY_LENGTH_MAX) return null;

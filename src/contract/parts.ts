@@ -46,6 +46,12 @@ export type StreamPart =
       readonly content: readonly unknown[];
       readonly refusal: readonly unknown[];
     }
+  /**
+   * An event of an answer that goes out in the dialect it came in, as its service sent it: a surface of that dialect writes it
+   * in place of the other parts of the answer, which stay for everything else that reads it. A whole body counts as one event.
+   * It comes before the parts that were read from it. Events before the first content come with that.
+   */
+  | { readonly type: 'passthrough'; readonly choice: 0; readonly event: Members }
   | { readonly type: 'finish'; readonly choice: number; readonly reason: FinishReason; readonly raw: string }
   | { readonly type: 'usage'; readonly usage: Usage }
   | { readonly type: 'failure'; readonly failure: ProviderFailure };
@@ -89,6 +95,11 @@ export interface ProviderFailure {
   readonly status?: number;
   /** The pause that the provider asks for, ms; absent for none. */
   readonly retryAfterMs?: number;
+  /**
+   * With `rejected` and `context`, of a request that went out as its caller sent it: the error's body as the service sent it.
+   * A caller in the same dialect gets it in place of ours, with secrets masked.
+   */
+  readonly original?: Members;
   /** With `malformed`: the model wrote text that its provider could not parse. The endpoint itself is healthy. */
   readonly ofModel?: true;
 }

@@ -3,7 +3,7 @@
  */
 export { Type } from '@sinclair/typebox';
 export type { AbortBilling } from '../core/abort-billing.ts';
-export { CAPABILITY_NAMES, type Capability } from '../core/capability.ts';
+export { CAPABILITY_NAMES, type Capability, LACKED_CAPABILITIES } from '../core/capability.ts';
 export type {
   AnswerFormat,
   AudioPart,

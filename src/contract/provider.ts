@@ -62,6 +62,11 @@ export interface HttpCall {
   readonly body: string;
   /** Fields of the request that were left out, as the caller names them: `request.names.topP`, `pathText(part.at)`. */
   readonly dropped: readonly string[];
+  /**
+   * The body is that of the caller, in its dialect, but for what routing and money need. Its answer goes out in that dialect,
+   * too: `reply`, `stream` and `failure` are told so, and add what came.
+   */
+  readonly passthrough?: true;
 }
 
 /** One event of a stream, as framed by the host. */
@@ -107,11 +112,11 @@ export interface WireAdapter {
    */
   request(call: ProviderCall): HttpCall | ProviderFailure;
   /** Translates the body of an unstreamed answer with a status of 2xx. @returns a `failure` part for an invalid one */
-  reply(body: string): readonly StreamPart[];
-  /** Makes the reader of one stream. */
-  stream(): StreamReader;
-  /** Classifies an answer with a status outside 2xx. */
-  failure(status: number, headers: Headers, body: string): ProviderFailure;
+  reply(body: string, passthrough?: boolean): readonly StreamPart[];
+  /** Makes the reader of one stream. @param passthrough whether the answer has `passthrough` parts, too */
+  stream(passthrough?: boolean): StreamReader;
+  /** Classifies an answer with a status outside 2xx. @param passthrough whether a refusal bears the `original` */
+  failure(status: number, headers: Headers, body: string, passthrough?: boolean): ProviderFailure;
 }
 
 /**
@@ -146,6 +151,13 @@ export type PreparedProvider = (WireAdapter | InProcessAdapter) & {
    * @param upstream the provider's own name of the model
    */
   lacks?(model: ModelTraits, upstream: string): readonly Capability[];
+  /**
+   * The capabilities of the kind `passthrough` that a model has at this provider: the dialects whose requests go out as they
+   * came. None if left out.
+   *
+   * @param upstream as in `lacks`
+   */
+  passes?(model: ModelTraits, upstream: string): readonly Capability[];
   /**
    * What the service bills of an answer that the gateway aborts; `unknown` if left out. Declare `stops` only for a service that
    * says so: the money of an answer is then set aside as it is written, and a service that bills more is paid by the operator.

@@ -1,7 +1,8 @@
 /**
  * Features that a model has and a request needs, as bits: an endpoint of a model is fit when it has every bit that the
  * request needs. This table is the only place to add one. Those of `model` are for the catalog to state; those of
- * `dialect` every provider is taken to have unless its adapter, or the model's `lacks`, says otherwise.
+ * `dialect` every provider is taken to have unless its adapter, or the model's `lacks`, says otherwise. Those of `passthrough`
+ * a provider has where its adapter says so.
  */
 export const CAPABILITIES = {
   tools: { bit: 1 << 0, of: 'model', means: 'calls tools' },
@@ -33,6 +34,8 @@ export const CAPABILITIES = {
     means: 'goes on from the beginning of an answer that ends the messages',
   },
   file_ids: { bit: 1 << 18, of: 'dialect', means: 'reads files that were uploaded to its provider' },
+  anthropic_messages: { bit: 1 << 20, of: 'passthrough', means: 'takes what only Anthropic’s Messages can say' },
+  openai_responses: { bit: 1 << 21, of: 'passthrough', means: 'takes what only OpenAI’s Responses can say' },
 } as const;
 
 export type Capability = keyof typeof CAPABILITIES;
@@ -42,8 +45,24 @@ export const CAPABILITY_NAMES = Object.keys(CAPABILITIES) as Capability[];
 /** Those that a model of the catalog states. */
 export const MODEL_CAPABILITIES = CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].of === 'model');
 
+/** Those that a model of the catalog may lack. */
+export const LACKED_CAPABILITIES = CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].of !== 'passthrough');
+
 /** Bits of what every provider is taken to have. */
 export const OF_EVERY_DIALECT = capabilityBits(CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].of === 'dialect'));
+
+const PASSTHROUGH: ReadonlyMap<string, Capability> = new Map([
+  ['anthropic-messages', 'anthropic_messages'],
+  ['openai-responses', 'openai_responses'],
+]);
+
+/** The bit that a request in a dialect needs to go out as it came; 0 for a dialect that is always translated. */
+export function passthroughBit(dialect: string): number {
+  const name = PASSTHROUGH.get(dialect);
+  return name === undefined ? 0 : CAPABILITIES[name].bit;
+}
+
+export const PASSTHROUGH_BITS = [...PASSTHROUGH.keys()].reduce((bits, dialect) => bits | passthroughBit(dialect), 0);
 
 /** The bits of a list of capabilities, implied ones included. */
 export function capabilityBits(names: readonly Capability[]): number {

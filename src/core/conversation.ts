@@ -9,6 +9,8 @@ export interface Conversation {
   readonly turns: readonly Turn[];
   /** Empty for none. */
   readonly tools: readonly ToolDefinition[];
+  /** Absent for none. */
+  readonly nativeTools?: readonly NativeTool[];
   /** Undefined leaves it to the model. */
   readonly toolChoice: ToolChoice | undefined;
 }
@@ -88,7 +90,24 @@ export interface ToolCallPart extends PartBase {
   readonly arguments: string;
 }
 
-export type ContentPart = TextPart | RefusalPart | ImagePart | AudioPart | FilePart | ToolCallPart;
+/**
+ * A part that only the dialect of the original can say, such as the result of a search by the provider. It goes out with the
+ * original, to a provider that takes it as it is.
+ */
+export interface NativePart extends PartBase {
+  readonly type: 'native';
+  /** The dialect's own name of the kind: `web_search_tool_result`. */
+  readonly kind: string;
+}
+
+export type ContentPart = TextPart | RefusalPart | ImagePart | AudioPart | FilePart | ToolCallPart | NativePart;
+
+/** A tool that only the dialect of the original can say, such as one that the provider runs. */
+export interface NativeTool {
+  /** The dialect's own name of the kind: `web_search_20250305`. */
+  readonly kind: string;
+  readonly at: OriginalPath;
+}
 
 /** A function that the model may call. */
 export interface ToolDefinition {

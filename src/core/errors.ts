@@ -135,6 +135,14 @@ export type ErrorCode = keyof typeof ERRORS;
 /** All of them. */
 export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[];
 
+/** An error as an upstream sent it, without secrets. */
+export interface OriginalError {
+  /** The dialect of the request. */
+  readonly dialect: string;
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
 export interface ErrorInfo {
   /** Path of the field at fault, such as `messages[0].content`. */
   readonly param?: string;
@@ -146,6 +154,8 @@ export interface ErrorInfo {
   readonly retryAfterMs?: number;
   /** Headers that belong to the error. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** An upstream's own words on a request that went out as it came, for a caller in that dialect. */
+  readonly original?: OriginalError;
   /** Overrides the table: false for what was billed or will fail again. */
   readonly retry?: boolean;
   /** Kept for the log; never shown to a caller. */
@@ -165,6 +175,6 @@ export class SignalboxError extends Error {
   }
 
   get status(): number {
-    return ERRORS[this.code].status;
+    return this.info.original?.status ?? ERRORS[this.code].status;
   }
 }

@@ -8,6 +8,16 @@ export type FieldNames = Readonly<
   Record<keyof ModelSettings | 'turns' | 'tools' | 'toolChoice' | 'agentWallet' | 'budgetCredits', string>
 >;
 
+/** What the headers of a request say of it. */
+export interface RequestHeaders {
+  /** Headers that go upstream with a body that goes there as it came, such as `anthropic-beta`; by name in lower case. */
+  readonly passed: Readonly<Record<string, string>>;
+  /** The caller's name of the session that the request belongs to; null for none. */
+  readonly session: string | null;
+}
+
+const NO_HEADERS: RequestHeaders = { passed: {}, session: null };
+
 /** A request in neutral form. Its members are read from the original when first asked for, and then kept. */
 export interface ModelRequest {
   readonly operation: Operation;
@@ -23,6 +33,7 @@ export interface ModelRequest {
   /** Fields of the body that its dialect does not define, by name. */
   readonly extras: Members;
   readonly original: Original;
+  readonly headers: RequestHeaders;
   readonly names: FieldNames;
   /** The tools as they came, in JSON; '' for none. */
   readonly toolsText: string;
@@ -58,13 +69,17 @@ export interface RequestReader<Body extends Members> {
 }
 
 /** Makes the neutral form of a checked body. Reads only the model's name and `stream` at once. */
-export const modelRequest = <Body extends Members>(body: Body, reader: RequestReader<Body>): ModelRequest =>
-  new LazyRequest(body, reader);
+export const modelRequest = <Body extends Members>(
+  body: Body,
+  reader: RequestReader<Body>,
+  headers = NO_HEADERS,
+): ModelRequest => new LazyRequest(body, reader, headers);
 
 class LazyRequest<Body extends Members> implements ModelRequest {
   readonly model: string;
   readonly stream: boolean;
   readonly original: { readonly dialect: string; readonly body: Body };
+  readonly headers: RequestHeaders;
   readonly #reader: RequestReader<Body>;
   #conversation: Conversation | null = null;
   #settings: ModelSettings | null = null;
@@ -73,10 +88,11 @@ class LazyRequest<Body extends Members> implements ModelRequest {
   #embedding: EmbeddingQuery | null = null;
   #toolsText: string | null = null;
 
-  constructor(body: Body, reader: RequestReader<Body>) {
+  constructor(body: Body, reader: RequestReader<Body>, headers: RequestHeaders) {
     this.model = reader.model(body);
     this.stream = reader.isStream(body);
     this.original = { dialect: reader.dialect, body };
+    this.headers = headers;
     this.#reader = reader;
   }
 
@@ -114,9 +130,14 @@ class LazyRequest<Body extends Members> implements ModelRequest {
   }
 
   get toolsText(): string {
-    const { tools } = this.conversation;
-    this.#toolsText ??= tools.length === 0 ? '' : JSON.stringify(tools.map(({ at }) => this.originalAt(at)));
+    this.#toolsText ??= this.#writeTools();
     return this.#toolsText;
+  }
+
+  #writeTools(): string {
+    const { tools, nativeTools = [] } = this.conversation;
+    const all = nativeTools.length === 0 ? tools : [...tools, ...nativeTools];
+    return all.length === 0 ? '' : JSON.stringify(all.map(({ at }) => this.originalAt(at)));
   }
 
   originalAt(path: OriginalPath): unknown {
@@ -125,6 +146,6 @@ class LazyRequest<Body extends Members> implements ModelRequest {
 
   edit(edits: readonly Edit[]): ModelRequest {
     const body = withEdits(this.original.body, edits);
-    return body === this.original.body ? this : new LazyRequest(body, this.#reader);
+    return body === this.original.body ? this : new LazyRequest(body, this.#reader, this.headers);
   }
 }

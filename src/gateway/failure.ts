@@ -1,5 +1,5 @@
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
-import { SignalboxError } from '../core/errors.ts';
+import { type ErrorInfo, SignalboxError } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 
 /** A failed attempt, for the record, the log and the final answer. */
@@ -80,7 +80,7 @@ export function failedError(
     return new SignalboxError(
       'upstream_rejected_request',
       `The model's provider refused the request: ${withoutAddresses(last.message)}`,
-      { cause },
+      { cause, ...originalOf(last, request) },
     );
   }
   const tried = [...new Set(attempts.map(({ model }) => model))].join(', ');
@@ -89,6 +89,7 @@ export function failedError(
     return new SignalboxError('context_length_exceeded', `The prompt is too long for ${tried}.`, {
       param: request.names.turns,
       cause,
+      ...originalOf(last, request),
     });
   }
   if (failures.length > 0 && every('rate_limited')) {
@@ -104,6 +105,18 @@ export function failedError(
   const how = [...new Set(attempts.map((attempt) => `\`${attempt.model}\`: ${failureText(attempt)}`))];
   const message = `Every attempt at a provider failed. ${how.join('; ') || 'No model was tried'}.`;
   return new SignalboxError('upstream_failed', message, { cause, ...retry });
+}
+
+/** The statuses by which services refuse a request for what it says. */
+const OF_REQUEST: ReadonlySet<number> = new Set([400, 413, 422]);
+
+/** What a service said of a request that went out as it came: clients go by its words. */
+function originalOf(
+  failure: ProviderFailure | undefined,
+  { original: { dialect } }: ModelRequest,
+): Pick<ErrorInfo, 'original'> {
+  const { original: body, status = 0 } = failure ?? {};
+  return body && OF_REQUEST.has(status) ? { original: { dialect, status, body } } : {};
 }
 
 /**

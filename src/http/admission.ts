@@ -7,11 +7,11 @@ import { SignalboxError } from '../core/errors.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { FundingSource } from '../gateway/funding.ts';
 import type { Admission, RequestContext } from '../gateway/request-context.ts';
-import type { KeyHeader } from '../surface/surface.ts';
 import { callerAddress, type Peers } from './address.ts';
 import { tooLarge } from './body-reading.ts';
 import type { PreflightRefusals } from './cors.ts';
-import { AUTHORIZATION, credentialsIn, pathOf, type RouteEntry, type RouteTable } from './routes.ts';
+import { credentialsIn, formAdvice, KEY_HELP, keyHeadersOf } from './credentials.ts';
+import { pathOf, type RouteEntry, type RouteTable } from './routes.ts';
 import { nothingAt, printable } from './unknown-path.ts';
 
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
@@ -58,7 +58,7 @@ export function admit(request: Request, rules: AdmissionRules, peers: Peers | nu
   const route = rules.routes.at(context.route);
   if (!route) {
     // The answer is the same with a key and without, so that a wrong base URL is not taken for a wrong key.
-    context.caller = rules.authenticate(credentialsIn(headers, AUTHORIZATION)).caller;
+    context.caller = rules.authenticate(credentialsIn(headers)).caller;
     if (!context.caller) throttle('keyless', request, rules, peers);
     throw nothingAt(path, rules.routes);
   }
@@ -66,10 +66,10 @@ export function admit(request: Request, rules: AdmissionRules, peers: Peers | nu
   const { method } = request;
   if (method === 'OPTIONS') rules.preflights.refuse(request, route);
   const isForPay = !isOpen && isPayable(request, route, rules);
-  const credentials = isOpen ? null : credentialsIn(headers, route.keyHeader);
+  const credentials = isOpen ? null : credentialsIn(headers);
   // A bad key is refused, never paid for instead.
   const isKeyless = isForPay && credentials === null;
-  const caller = isOpen || isKeyless ? null : authenticated(request, rules, peers, route, credentials, isForPay);
+  const caller = isOpen || isKeyless ? null : authenticated(request, rules, peers, credentials, isForPay);
   context.caller = caller;
   if (isKeyless || (isOpen && !PROBES.has(path))) throttle('keyless', request, rules, peers);
   const rule = route.methods.get(method === 'HEAD' ? 'GET' : method);
@@ -150,7 +150,6 @@ function authenticated(
   request: Request,
   rules: AdmissionRules,
   peers: Peers | null,
-  { keyHeader }: RouteEntry,
   credentials: string | null,
   isForPay: boolean,
 ): Caller {
@@ -160,26 +159,20 @@ function authenticated(
     return caller;
   }
   throttle('failed-auth', request, rules, peers);
-  const message = keyAdvice(reason, credentials, keyHeader);
+  const message = keyAdvice(reason, credentials);
   throw new SignalboxError(
     'invalid_api_key',
-    isForPay ? `${message} ${rules.funding.keyless.advice(shownName(keyHeader))}` : message,
+    isForPay ? `${message} ${rules.funding.keyless.advice(keyHeadersOf(request.headers))}` : message,
   );
 }
 
 /** Says how to send a key, but to a stranger never why a key of the right form is refused. */
-function keyAdvice(reason: Authentication['reason'], credentials: string | null, keyHeader: KeyHeader): string {
-  const help = `Send an API key in the header ${shownHeader(keyHeader)} sb_live_….`;
-  if (reason === 'missing') return help;
-  if (reason !== 'malformed') return 'This API key is unknown, expired, revoked, or was cut when it was copied.';
-  return credentials?.startsWith('sb_live_')
-    ? `Write Bearer in front of the key. ${help}`
-    : `The value sent does not have the form of an API key of Signalbox. ${help}`;
+function keyAdvice(reason: Authentication['reason'], credentials: string | null): string {
+  if (reason === 'missing') return KEY_HELP;
+  return reason === 'malformed'
+    ? formAdvice(credentials)
+    : 'This API key is unknown, expired, revoked, or was cut when it was copied.';
 }
-
-const shownName = ({ name }: KeyHeader): string => (name === AUTHORIZATION.name ? 'Authorization' : name);
-const shownHeader = (header: KeyHeader): string =>
-  `${shownName(header)}:${header.scheme === null ? '' : ` ${header.scheme}`}`;
 
 /** Counts a request by its address. Throws SignalboxError `rate_limit_exceeded` when there were too many. */
 function throttle(offence: Offence, request: Request, rules: AdmissionRules, peers: Peers | null): void {

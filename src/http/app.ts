@@ -142,7 +142,7 @@ export function createApp(options: AppOptions) {
   };
   const requests = requestRoutes(services, options);
   const others = otherRoutes(services, options);
-  const pages = docsRoutes(() => openApiDocument(version, new Elysia().use(others).use(requests), surfaces));
+  const pages = docsRoutes(() => openApiDocument(version, new Elysia().use(others).use(requests)));
   const routes = new RouteTable(routeRules([...others.routes, ...requests.routes, ...pages.routes]));
   const rules = admissionRules(options, routes);
   return (

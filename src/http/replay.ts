@@ -15,8 +15,8 @@ import { orOverloaded } from '../store/unwritten.ts';
 import { openaiChat } from '../surface/openai-chat/surface.ts';
 import type { Surface } from '../surface/surface.ts';
 import { type AnswerForm, answer } from './answer.ts';
+import { credentialsIn } from './credentials.ts';
 import type { RouteServices } from './route-services.ts';
-import { credentialsIn } from './routes.ts';
 import { codeOf, writtenResponse } from './written-answer.ts';
 
 /** When to ask again for an answer that is being made. */
@@ -68,7 +68,7 @@ export function nameOf(
   const body = context.bodyHash && hashIn(surface, context.bodyHash);
   // Without a caller nothing is carried out.
   if (named === null || !body || !caller) return null;
-  const key = parseKey(bearerOf(credentialsIn(headers, surface.keyHeader) ?? '') ?? '');
+  const key = parseKey(bearerOf(credentialsIn(headers) ?? '') ?? '');
   if (!key) throw new Error('a request was admitted without an API key');
   return { keyId: caller.keyId, secret: key.secret, idempotencyKey: named, body, ...BY_KEY };
 }

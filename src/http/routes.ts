@@ -2,7 +2,6 @@ import { type Static, Type } from '@sinclair/typebox';
 import { isObject } from '../core/object.ts';
 import { OPERATION_NAMES } from '../core/operation.ts';
 import { SchemaCheck } from '../core/schema-check.ts';
-import type { KeyHeader } from '../surface/surface.ts';
 
 const Access = Type.Union([
   Type.Literal('chat'),
@@ -24,10 +23,6 @@ export const RouteAccess = Type.Object({
   pays: Type.Optional(Type.Boolean()),
   /** The operation that it asks of a model. */
   operation: Type.Optional(Type.Union(OPERATION_NAMES.map((name) => Type.Literal(name)))),
-  /** The header that carries the key; `authorization` with `Bearer` unless declared. */
-  keyHeader: Type.Optional(
-    Type.Object({ name: Type.String(), scheme: Type.Union([Type.Literal('Bearer'), Type.Null()]) }),
-  ),
 });
 export type RouteAccess = Static<typeof RouteAccess>;
 
@@ -71,13 +66,11 @@ export class RouteEntry {
   /** In the order of registration. */
   readonly methods = new Map<string, RouteRule>();
   readonly matches: (path: string) => boolean;
-  readonly keyHeader: KeyHeader;
   #isOpen = true;
 
-  constructor(path: string, { keyHeader = AUTHORIZATION }: RouteRule) {
+  constructor(path: string) {
     this.path = path;
     this.matches = matcher(path);
-    this.keyHeader = keyHeader;
   }
 
   add(rule: RouteRule): void {
@@ -96,31 +89,6 @@ export class RouteEntry {
   }
 }
 
-/** The usual header of a key. */
-export const AUTHORIZATION: KeyHeader = { name: 'authorization', scheme: 'Bearer' };
-
-/** Headers that other APIs use for their keys, taken wherever a key is: clients of those APIs send nothing else. */
-const OTHER_KEY_HEADERS: readonly KeyHeader[] = [
-  { name: 'x-api-key', scheme: null },
-  { name: 'api-key', scheme: null },
-];
-
-/**
- * Returns the credentials of a request in the form of `authorization`; null for none.
- * @param own the header of the route, which wins over the others
- */
-export function credentialsIn(headers: Headers, own: KeyHeader): string | null {
-  const text = headers.get(own.name);
-  if (text !== null) return formOf(text, own);
-  for (const other of [AUTHORIZATION, ...OTHER_KEY_HEADERS]) {
-    const found = headers.get(other.name);
-    if (found !== null) return formOf(found, other);
-  }
-  return null;
-}
-
-const formOf = (text: string, { scheme }: KeyHeader): string => (scheme === null ? `Bearer ${text}` : text);
-
 /** Whether a path is only for callers with a key, though nothing may be there. */
 export const needsKey = (path: string): boolean =>
   path.startsWith('/v1/') || path.startsWith('/admin/') || path === '/v1' || path === '/admin';
@@ -135,7 +103,7 @@ export class RouteTable {
       let path = this.#exact.get(rule.path);
       if (!path) {
         if (rules.some((other) => covers(other, rule))) continue;
-        path = new RouteEntry(rule.path, rule);
+        path = new RouteEntry(rule.path);
         this.#exact.set(rule.path, path);
       }
       path.add(rule);

@@ -125,9 +125,9 @@ function accepted(funding: Funding, context: RequestContext): Funding {
   return funding;
 }
 
-function surfaceDocs({ docs, pays, keyHeader, operation: asked, errorBody }: Surface) {
+function surfaceDocs({ docs, pays, operation: asked, errorBody }: Surface) {
   const { error, ...spec } = docs;
-  const access = { access: asked, operation: asked, counts: true, pays, keyHeader };
+  const access = { access: asked, operation: asked, counts: true, pays };
   const form = { schema: error, body: errorBody };
   return routeDocs({ ...spec, ...access, tag: 'chat', errors: SURFACE_ERRORS, errorForm: form });
 }

@@ -1,6 +1,6 @@
 import type { ModelTraits } from '../contract/provider.ts';
 import { traitsOf } from '../contract/traits.ts';
-import { lackingBits } from '../core/capability.ts';
+import { lackingBits, PASSTHROUGH_BITS } from '../core/capability.ts';
 import type { Endpoint, LeftOut, Model, PolicySnapshot, Provider } from '../core/snapshot.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { ModelDraft } from './models.ts';
@@ -101,25 +101,25 @@ export function* narrowCapabilities(
 ): Generator<undefined, readonly ModelDraft[]> {
   /** Providers whose adapter failed; each is reported once. */
   const failed = new Set<string>();
-  const missingFrom = ({ provider, upstream }: Endpoint, traits: ModelTraits): number => {
+  const narrowed = ({ provider, upstream, capabilities }: Endpoint, traits: ModelTraits): number => {
     const state = states.get(provider);
     try {
-      return lackingBits(state?.lacks?.(traits, upstream) ?? []);
+      const passed = lackingBits(state?.passes?.(traits, upstream) ?? []) & PASSTHROUGH_BITS;
+      return (capabilities & ~lackingBits(state?.lacks?.(traits, upstream) ?? [])) | passed;
     } catch (error) {
-      if (!state || failed.has(provider)) return 0;
+      if (!state || failed.has(provider)) return capabilities;
       failed.add(provider);
       const why = error instanceof Error ? error.message : String(error);
-      const message = `the adapter of \`${provider}\` fails to list the capabilities that it lacks: ${why}`;
+      const message = `the adapter of \`${provider}\` fails to list the capabilities of its models: ${why}`;
       report.add('plugin-failed', state.place, message);
-      return 0;
+      return capabilities;
     }
   };
   return yield* inSteps(drafts, (draft) => {
     const traits = traitsOf(draft.model);
     const endpoints = draft.endpoints.map((one) => {
-      const missing = missingFrom(one.endpoint, traits);
-      if (missing === 0) return one;
-      return { ...one, endpoint: { ...one.endpoint, capabilities: one.endpoint.capabilities & ~missing } };
+      const capabilities = narrowed(one.endpoint, traits);
+      return capabilities === one.endpoint.capabilities ? one : { ...one, endpoint: { ...one.endpoint, capabilities } };
     });
     const capabilities = endpoints.reduce((bits, { endpoint }) => bits | endpoint.capabilities, 0);
     return { ...draft, endpoints, model: { ...draft.model, capabilities } };

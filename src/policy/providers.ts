@@ -23,6 +23,8 @@ export interface ProviderSetup {
   readonly place: SourceSpan;
   /** Capabilities that its adapter cannot express. */
   readonly lacks?: PreparedProvider['lacks'];
+  /** Dialects whose requests its adapter sends on as they came. */
+  readonly passes?: PreparedProvider['passes'];
 }
 
 /** The environment of a policy. Only variables that the policy or a preset names are read. */
@@ -74,10 +76,10 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
     },
     afterAbort: readAbortBilling(data.after_abort) ?? adapter.afterAbort ?? UNKNOWN_BILLING,
   };
-  return { ...state, provider, unset, lacks: adapter?.lacks };
+  return { ...state, provider, unset, lacks: adapter?.lacks, passes: adapter?.passes };
 }
 
-interface AdapterSetup extends Pick<ProviderSetup, 'lacks'> {
+interface AdapterSetup extends Pick<ProviderSetup, 'lacks' | 'passes'> {
   readonly name: string;
   readonly settings: Readonly<Record<string, unknown>>;
   readonly afterAbort?: AbortBilling;
@@ -108,7 +110,13 @@ function prepareAdapter(
       hint: `adapter \`${plugin.name}\` calls a service and needs its address`,
     });
   }
-  return { name: plugin.name, settings, lacks: prepared.lacks?.bind(prepared), afterAbort: prepared.afterAbort };
+  return {
+    name: plugin.name,
+    settings,
+    lacks: prepared.lacks?.bind(prepared),
+    passes: prepared.passes?.bind(prepared),
+    afterAbort: prepared.afterAbort,
+  };
 }
 
 function prepare(plugin: ProviderPlugin, settings: Readonly<Record<string, unknown>>): PreparedProvider | Error {

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { CAPABILITY_NAMES, MODEL_CAPABILITIES } from '../core/capability.ts';
+import { LACKED_CAPABILITIES, MODEL_CAPABILITIES } from '../core/capability.ts';
 import { OPERATION_NAMES } from '../core/operation.ts';
 import { TOKENIZERS } from '../core/tokenizer.ts';
 import { AbortText } from './schema-abort.ts';
@@ -213,7 +213,7 @@ const MODEL = {
       { default: [], examples: [['tools', 'vision']], description: 'Features of the model.' },
     ),
     lacks: Type.Array(
-      oneOf(CAPABILITY_NAMES, {
+      oneOf(LACKED_CAPABILITIES, {
         examples: ['seed'],
         description: 'A feature that requests for this model cannot use.',
       }),

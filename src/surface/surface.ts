@@ -16,7 +16,6 @@ import type { Receipt } from '../gateway/receipt.ts';
  *   name: 'my-chat',
  *   operation: 'chat',
  *   path: '/my/chat',
- *   keyHeader: { name: 'x-api-key', scheme: null },
  *   pays: false,
  *   docs: MY_DOCS,
  *   read: (body) => {
@@ -34,7 +33,6 @@ export interface Surface {
   readonly operation: Operation;
   /** The path that takes its requests by POST. */
   readonly path: string;
-  readonly keyHeader: KeyHeader;
   /** Whether a request without a key may pay for itself, where the policy takes payments. */
   readonly pays: boolean;
   readonly docs: SurfaceDocs;
@@ -50,14 +48,6 @@ export interface Surface {
   json(identity: AnswerIdentity): AnswerWriter;
   /** Returns the JSON body of an error that comes before any part of an answer. */
   errorBody(error: SignalboxError): object;
-}
-
-/** The header that carries the API key. */
-export interface KeyHeader {
-  /** In lower case. */
-  readonly name: string;
-  /** The word in front of the key; null for a header with the key alone. */
-  readonly scheme: 'Bearer' | null;
 }
 
 /** A request as its surface has read it. */

@@ -1,4 +1,5 @@
 import type { ProviderFailure } from '../contract/parts.ts';
+import type { Members } from '../core/original.ts';
 import { codeOf } from '../core/thrown.ts';
 import { SECRET, scrub } from '../telemetry/secrets.ts';
 
@@ -42,7 +43,18 @@ export function sanitizeFailure(failure: ProviderFailure, apiKey: string | null)
     .replace(/[\s\p{Cc}\p{Bidi_Control}]+/gu, ' ')
     .trim();
   if (message.length > MESSAGE_MAX) message = `${message.slice(0, MESSAGE_MAX - 1)}…`;
+  const { original } = failure;
+  if (original) return { ...failure, message, original: cleanMembers(original, apiKey) };
   return message === failure.message ? failure : { ...failure, message };
+}
+
+const cleanMembers = (members: object, apiKey: string | null): Members =>
+  Object.fromEntries(Object.entries(members).map(([name, value]) => [scrub(name), cleanValue(value, apiKey)]));
+
+function cleanValue(value: unknown, apiKey: string | null): unknown {
+  if (typeof value === 'string') return scrub(apiKey ? withoutKey(value, apiKey) : value);
+  if (Array.isArray(value)) return value.map((item) => cleanValue(item, apiKey));
+  return typeof value === 'object' && value !== null ? cleanMembers(value, apiKey) : value;
 }
 
 /** The provider's own finish reason; empty where it is too long or may hold a secret. */

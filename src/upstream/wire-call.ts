@@ -69,6 +69,8 @@ export class WireCall implements UpstreamCall {
   readonly #reserveBytes: ReserveBytes;
   /** Bytes that the stream may still send. */
   #bytesLeft: number;
+  /** Whether the request went out as its caller sent it. */
+  #passthrough = false;
   #opening: Opening | null = null;
   /** Why there is no opening. */
   #refusal: UpstreamError | null = null;
@@ -133,6 +135,7 @@ export class WireCall implements UpstreamCall {
       if ('kind' in request) throw new UpstreamError(request.kind, request.message);
       const { path, body, dropped, headers: own } = request;
       this.dropped = dropped;
+      this.#passthrough = request.passthrough ?? false;
       const { dial } = target;
       if (!dial) throw new UpstreamError('connect', 'the provider has no http address');
       const headers = withTrace(callHeaders(this.#adapter, own, target, call.stream), trace);
@@ -197,7 +200,7 @@ export class WireCall implements UpstreamCall {
       reply,
       decoder: new TextDecoder('utf-8', { ignoreBOM: true }),
       frames: frameParser(framed ?? this.#adapter.frames),
-      reader: this.#adapter.stream(),
+      reader: this.#adapter.stream(this.#passthrough),
     };
   }
 
@@ -213,7 +216,7 @@ export class WireCall implements UpstreamCall {
     }
     let failure: ProviderFailure;
     try {
-      failure = this.#adapter.failure(status, headers, text);
+      failure = this.#adapter.failure(status, headers, text, this.#passthrough);
     } catch {
       failure = { kind: 'server', message: `status ${status}`, status };
     }
@@ -231,7 +234,7 @@ export class WireCall implements UpstreamCall {
     if (body.text.length > UNCHECKED_MAX) checkForm(body.text);
     let parts: readonly StreamPart[];
     try {
-      parts = this.#adapter.reply(body.text);
+      parts = this.#adapter.reply(body.text, this.#passthrough);
     } catch {
       parts = UNREADABLE;
     }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CAPABILITY_NAMES } from '../../src/core/capability.ts';
+import { LACKED_CAPABILITIES } from '../../src/core/capability.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { SERVICES, shippedContext } from '../policy/shipped.ts';
 import { snapshotOf } from '../policy/support.ts';
@@ -44,7 +44,7 @@ describe('docs/extend/providers.md', () => {
 
   test('shows of every capability how it is asked for, and refuses nothing that a capability could tell of', () => {
     const asked = new Set(PROBES.flatMap(neededBy));
-    expect(CAPABILITY_NAMES.filter((name) => !asked.has(name))).toEqual(['reasoning']);
+    expect(LACKED_CAPABILITIES.filter((name) => !asked.has(name))).toEqual(['reasoning']);
     expect(TEXT).not.toMatch(/\| refused +\|/);
   });
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { useSignalbox } from '../support/use.ts';
 
@@ -8,7 +8,7 @@ const box = useSignalbox();
 const send = (body: string, headers: Readonly<Record<string, string>>) =>
   fetch(`${box.url}/v1/chat/completions`, { method: 'POST', headers: { ...headers }, body });
 
-test('a key is taken in the headers of other APIs, wherever it is taken as a bearer token', async () => {
+test('a key is accepted in the headers of other APIs, wherever it is accepted as a bearer token', async () => {
   const bodies = { messages: [{ role: 'user', content: 'hi' }], model: 'auto' };
   for (const name of ['x-api-key', 'api-key']) {
     const answer = await send(JSON.stringify(bodies), {
@@ -17,9 +17,44 @@ test('a key is taken in the headers of other APIs, wherever it is taken as a bea
     });
     expect(answer.status, name).toBe(200);
     expect((await fetch(`${box.url}/admin/keys`, { headers: { [name]: box.key } })).status, name).toBe(200);
-    const both = { [name]: box.key, authorization: 'Bearer sb_live_nobody_0123456789' };
-    expect((await fetch(`${box.url}/v1/models`, { headers: both })).status, name).toBe(401);
   }
+});
+
+describe('a request with a key in two headers', () => {
+  const models = (headers: Record<string, string>) => fetch(`${box.url}/v1/models`, { headers });
+
+  test('is admitted if it is the same key', async () => {
+    expect((await models({ 'x-api-key': box.key, authorization: `Bearer ${box.key}` })).status).toBe(200);
+  });
+
+  test('is refused if the keys differ, whichever of them is valid', async () => {
+    const other = 'sb_live_nobody_0123456789';
+    for (const [one, two] of [
+      [box.key, other],
+      [other, box.key],
+    ]) {
+      const refused = await models({ 'x-api-key': one!, authorization: `Bearer ${two}` });
+      const { error } = (await refused.json()) as { error: { code: string; message: string } };
+      expect([refused.status, error.code]).toEqual([401, 'invalid_api_key']);
+      expect(error.message).toBe('The request has two different API keys in its headers. Send one of them.');
+    }
+  });
+
+  test('is admitted by the key of Signalbox where the other is a placeholder or a password', async () => {
+    for (const authorization of ['Bearer sk-placeholder', 'Basic dXNlcjpwYXNz']) {
+      expect((await models({ 'x-api-key': box.key, authorization })).status).toBe(200);
+    }
+    expect((await models({ 'x-api-key': 'none', authorization: `Bearer ${box.key}` })).status).toBe(200);
+  });
+
+  test('can be repeated under its Idempotency-Key by either header', async () => {
+    const body = JSON.stringify({ model: 'auto', messages: [{ role: 'user', content: 'once' }] });
+    const named = { 'content-type': 'application/json', 'idempotency-key': 'either-header' };
+    const first = await answerOf(await send(body, { ...named, authorization: `Bearer ${box.key}` }));
+    const again = await send(body, { ...named, 'x-api-key': box.key });
+    expect(again.headers.get('x-signalbox-replayed')).toBe('true');
+    expect((await answerOf(again)).id).toBe(first.id);
+  });
 });
 
 test('a browser that opens the address is led to the documentation', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { ProviderFailure } from '../../src/contract/parts.ts';
 import { type FailedAttempt, failedError, failureText } from '../../src/gateway/failure.ts';
+import { sanitizeFailure } from '../../src/upstream/failures.ts';
 import { chatRequest } from '../support/model-request.ts';
 
 const attempt = (model: string, failure: ProviderFailure, sent = true): FailedAttempt => ({
@@ -54,4 +55,27 @@ test('every failed attempt is given in words, and the upstream’s name of a mod
   );
   expect(failureText(attempts[0]!, 'a-upstream')).toBe('its provider does not know the model `a-upstream`');
   expect(failureText(unsayable)).toBe('it cannot take this request, and nothing was sent');
+});
+
+describe('what a service said of a request that went out as it came', () => {
+  const original = { type: 'error', error: { type: 'invalid_request_error', message: 'thinking: signature' } };
+  const refused = (status: number, words: ProviderFailure['original'] = original) =>
+    failedError([attempt('a', { kind: 'rejected', message: 'no', status, original: words })], false, chatRequest());
+
+  test.each([400, 413, 422])('is the answer, with its status: %d', (status) => {
+    const error = refused(status);
+    expect(error.info.original).toEqual({ dialect: 'openai-chat', status, body: original });
+    expect(error.status).toBe(status);
+  });
+
+  test('is not, where the endpoint and not the request is at fault', () => {
+    expect(refused(403).info.original).toBeUndefined();
+  });
+
+  test('bears neither the key of the endpoint nor another secret', () => {
+    const body = { error: { message: 'the key my-own-key is bad', list: ['sk-ant-api03-aaaaaaaaaaaaaaaaaaaaaaaa'] } };
+    const { original: clean } = sanitizeFailure({ kind: 'rejected', message: '', original: body }, 'my-own-key');
+    expect(JSON.stringify(clean)).not.toMatch(/my-own-key|sk-ant/);
+    expect(clean).toMatchObject({ error: { message: expect.stringContaining('the key ') } });
+  });
 });

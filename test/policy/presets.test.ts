@@ -124,7 +124,7 @@ describe('a model', () => {
     const { diagnostics, snapshot } = loadText(policy('{ preset: groq }', `    upstream: untold\n${second}`), KEY);
     expect(diagnostics.map(brief)).toEqual(['2:14 plugin-failed']);
     expect(diagnostics[0]!.message).toBe(
-      'the adapter of `it` fails to list the capabilities that it lacks: not for these tests',
+      'the adapter of `it` fails to list the capabilities of its models: not for these tests',
     );
     expect(snapshot).toBeNull();
   });

@@ -14,11 +14,12 @@ function foreign({
   settings,
   routing,
   extras,
+  headers,
   names,
 }: ModelRequest): ModelRequest {
   const original = { dialect: 'another', body: {} };
   const self: ModelRequest = {
-    ...{ operation, model, stream, conversation, settings, routing, extras, names, original },
+    ...{ operation, model, stream, conversation, settings, routing, extras, headers, names, original },
     toolsText: '',
     originalAt: () => undefined,
     edit: () => self,

@@ -48,7 +48,7 @@ describe('a scrubbed text', () => {
     const said =
       'The upstream refused: invalid authorization header; see docs (bearer tokens), task-force, eye, sketch.';
     expect(scrub(said)).toBe(said);
-    const help = 'Send an API key in the header Authorization: Bearer sb_live_….';
+    const help = 'Send an API key in the header Authorization: Bearer sb_live_… or x-api-key: sb_live_….';
     expect(scrub(help)).toBe(help);
   });
 

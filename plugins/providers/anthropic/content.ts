@@ -64,6 +64,9 @@ function partBlock(part: ContentPart, notes: Notes): Block[] {
       return [];
     case 'tool-call':
       return [];
+    case 'native':
+      notes.refuse(pathText(part.at), `is a \`${part.kind}\`, which this provider takes in its own dialect only`);
+      return [];
   }
 }
 

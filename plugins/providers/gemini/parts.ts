@@ -41,6 +41,9 @@ function partOf(part: ContentPart, notes: Notes): Json[] {
     }
     case 'tool-call':
       return [];
+    case 'native':
+      notes.refuse(pathText(part.at), `is a \`${part.kind}\`, which this provider does not take`);
+      return [];
   }
 }
 

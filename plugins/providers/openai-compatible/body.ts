@@ -65,6 +65,8 @@ function partOf(part: ContentPart): Members[] {
     case 'file':
       return [{ type: 'file', file: { file_data: part.data, file_id: part.id, filename: part.name } }];
     case 'tool-call':
+    // No model of this dialect is eligible for it.
+    case 'native':
       return [];
   }
 }

@@ -1,4 +1,4 @@
-import { CAPABILITY_NAMES, Type } from 'signalbox/plugin';
+import { LACKED_CAPABILITIES, Type } from 'signalbox/plugin';
 import { EFFORTS } from './efforts.ts';
 
 /** An enumeration whose first value is the default. */
@@ -50,8 +50,8 @@ export const DialectSettings = Type.Object(
       ['user', 'name', 'stream_options'],
       'Fields to omit because the server refuses them; the answer stays the same.',
     ),
-    lacks: someOf(CAPABILITY_NAMES, 'Features that the server lacks. Requests that need one go elsewhere.'),
-    reasoning_lacks: someOf(CAPABILITY_NAMES, 'Features that its reasoning models also lack.'),
+    lacks: someOf(LACKED_CAPABILITIES, 'Features that the server lacks. Requests that need one go elsewhere.'),
+    reasoning_lacks: someOf(LACKED_CAPABILITIES, 'Features that its reasoning models also lack.'),
   },
   {
     additionalProperties: false,

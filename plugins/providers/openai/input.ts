@@ -46,6 +46,8 @@ function partOf(part: ContentPart): Members[] {
     // Such requests go to chat completions.
     case 'audio':
     case 'tool-call':
+    // Its models are not eligible for a translation.
+    case 'native':
       return [];
   }
 }

@@ -1,9 +1,8 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import { isObject } from '../../core/object.ts';
-import type { KeyHeader, Surface } from '../../surface/surface.ts';
-import { ACCESS_DETAIL, AUTHORIZATION } from '../routes.ts';
+import { ACCESS_DETAIL } from '../routes.ts';
 import { PAYMENT_IDS, PAYMENTS_TAG } from '../x402/route-docs.ts';
-import { documentResponses, keySchemeOf } from './route-docs.ts';
+import { documentResponses } from './route-docs.ts';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 type JsonObject = { [name: string]: Json };
@@ -13,15 +12,13 @@ chooses one: \`auto\`, \`auto-fast\`, \`auto-cheap\`. Amounts of money are Credi
 Every error is \`{"error": {"message", "type", "param", "code"}}\`; the header \`x-should-retry\` says whether
 the same request can succeed later.`;
 
+const KEY = 'An API key: `sb_live_…`.';
+
 /**
  * The OpenAPI document of the routes: collected by @elysiajs/swagger, then changed to fit 3.1.
  * Schemas that have a title become components; each is written once.
  */
-export async function openApiDocument(
-  version: string,
-  routes: AnyElysia,
-  surfaces: readonly Surface[],
-): Promise<object> {
+export async function openApiDocument(version: string, routes: AnyElysia): Promise<object> {
   // Loads some hundred modules that no start needs.
   const { swagger } = await import('@elysiajs/swagger');
   documentResponses(routes.routes);
@@ -39,9 +36,10 @@ export async function openApiDocument(
           license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
         },
         components: {
-          securitySchemes: Object.fromEntries(
-            [AUTHORIZATION, ...surfaces.map(({ keyHeader }) => keyHeader)].map(keyScheme),
-          ),
+          securitySchemes: {
+            apiKey: { type: 'http', scheme: 'bearer', description: KEY },
+            apiKeyHeader: { type: 'apiKey', in: 'header', name: 'x-api-key', description: KEY },
+          },
         },
         tags: [
           { name: 'chat', description: 'Completions' },
@@ -60,15 +58,6 @@ export async function openApiDocument(
   const collected = (await (await collector.handle(new Request('http://localhost/document'))).json()) as JsonObject;
   return mend(collected);
 }
-
-const keyScheme = (header: KeyHeader) => {
-  const description = 'An API key: `sb_live_…`.';
-  const scheme =
-    header.scheme === null
-      ? { type: 'apiKey' as const, in: 'header', name: header.name, description }
-      : { type: 'http' as const, scheme: 'bearer', description };
-  return [keySchemeOf(header), scheme] as const;
-};
 
 function mend(collected: JsonObject): JsonObject {
   const components = isObject(collected.components) ? collected.components : {};

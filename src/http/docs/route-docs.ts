@@ -3,8 +3,8 @@ import type { AnyElysia } from 'elysia';
 import { ERRORS, type ErrorCode, SignalboxError } from '../../core/errors.ts';
 import { errorBody } from '../../surface/openai-chat/error.ts';
 import { ErrorBody } from '../../surface/openai-chat/error-schema.ts';
-import type { KeyHeader, SurfaceDocs } from '../../surface/surface.ts';
-import { ACCESS_DETAIL, AUTHORIZATION, type RouteAccess } from '../routes.ts';
+import type { SurfaceDocs } from '../../surface/surface.ts';
+import { ACCESS_DETAIL, type RouteAccess } from '../routes.ts';
 import { exampleOf } from './example.ts';
 
 /** The access of a route, and its documentation beyond its path and its body's schema. */
@@ -46,9 +46,8 @@ interface ErrorForm {
 }
 const OPENAI_ERRORS: ErrorForm = { schema: ErrorBody, body: errorBody };
 
-/** Returns the name of the security scheme of a key's header. */
-export const keySchemeOf = (header: KeyHeader = AUTHORIZATION): string =>
-  header.scheme === null ? `apiKey-${header.name}` : 'apiKey';
+/** The two ways to send a key, as the document names them. Every route takes both. */
+const KEY_SECURITY: Record<string, string[]>[] = [{ apiKey: [] }, { apiKeyHeader: [] }];
 
 /** Errors of every route that needs a key. */
 const KEYED: readonly ErrorCode[] = ['invalid_api_key', 'rate_limit_exceeded', 'headers_too_large', 'internal_error'];
@@ -69,10 +68,10 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
 /** Makes the `detail` of an Elysia route, which the route table and the OpenAPI document are made from. */
 export function routeDocs(spec: RouteDocs) {
   const { summary, description, tag = 'admin', answer, events, requests, errors = [], errorField } = spec;
-  const { access, body, counts, pays, keyHeader, operation: asked, errorForm = OPENAI_ERRORS, request } = spec;
+  const { access, body, counts, pays, operation: asked, errorForm = OPENAI_ERRORS, request } = spec;
   const isOpen = access === 'open';
   const refusals: readonly ErrorCode[] = access === 'admin' ? [...KEYED, 'insufficient_permissions'] : KEYED;
-  const security: Record<string, string[]>[] = isOpen ? [] : [{ [keySchemeOf(keyHeader)]: [] }, ...(pays ? [{}] : [])];
+  const security = isOpen ? [] : [...KEY_SECURITY, ...(pays ? [{}] : [])];
   const responses = () => ({
     [answer.status ?? 200]: answerResponse(answer, events),
     ...errorResponses(isOpen ? errors : [...refusals, ...errors], errorField, errorForm),
@@ -86,7 +85,7 @@ export function routeDocs(spec: RouteDocs) {
       [RESPONSES_DETAIL]: responses,
       ...(request && { requestBody: { content: { 'application/json': { schema: request } } } }),
       ...(requests && { 'x-requests': requests }),
-      [ACCESS_DETAIL]: { access, body, counts, pays, keyHeader, operation: asked } satisfies RouteAccess,
+      [ACCESS_DETAIL]: { access, body, counts, pays, operation: asked } satisfies RouteAccess,
     },
   };
 }

@@ -1,4 +1,4 @@
-import { CAPABILITIES } from '../../core/capability.ts';
+import { CAPABILITIES, passthroughBit } from '../../core/capability.ts';
 import type { ContentPart, Conversation, Turn } from '../../core/conversation.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import { isObject } from '../../core/object.ts';
@@ -31,9 +31,11 @@ export function measure(request: ModelRequest): RequestSize {
   const size: RequestSize = { tokens: 0, bytes: REPLY_MAX, images: 0, audioBytes: 0, unboundedMedia: 0, needs: 0 };
   const { conversation, settings } = request;
   const { turns, tools } = conversation;
-  for (const turn of turns) addTurn(size, turn);
-  if (tools.length > 0) {
-    size.needs |= CAPABILITIES.tools.bit;
+  for (const turn of turns) addTurn(size, turn, request);
+  const native = conversation.nativeTools?.length ?? 0;
+  if (native > 0) size.needs |= passthroughBit(request.original.dialect);
+  if (tools.length + native > 0) {
+    if (tools.length > 0) size.needs |= CAPABILITIES.tools.bit;
     size.bytes += TOOLS_MAX;
     // Tools go upstream as they came.
     addText(size, request.toolsText);
@@ -73,10 +75,10 @@ function addText(size: RequestSize, text: string): void {
   size.bytes += utf8Bytes(text);
 }
 
-function addTurn(size: RequestSize, { parts, name, toolCallId, extras }: Turn): void {
+function addTurn(size: RequestSize, { parts, name, toolCallId, extras }: Turn, request: ModelRequest): void {
   size.tokens += TURN_EXPECTED;
   size.bytes += TURN_MAX;
-  for (const part of parts) addPart(size, part);
+  for (const part of parts) addPart(size, part, request);
   if (name) addText(size, name);
   if (toolCallId) addText(size, toolCallId);
   addExtras(size, extras);
@@ -90,7 +92,7 @@ function addExtras(size: RequestSize, extras: Members): void {
   }
 }
 
-function addPart(size: RequestSize, part: ContentPart): void {
+function addPart(size: RequestSize, part: ContentPart, request: ModelRequest): void {
   addExtras(size, part.extras);
   switch (part.type) {
     case 'text':
@@ -118,6 +120,10 @@ function addPart(size: RequestSize, part: ContentPart): void {
       addText(size, part.name);
       addText(size, part.arguments);
       size.bytes += TURN_MAX;
+      return;
+    case 'native':
+      size.needs |= passthroughBit(request.original.dialect);
+      addText(size, JSON.stringify(request.originalAt(part.at)));
   }
 }
 

@@ -39,6 +39,7 @@ export class ChunkWriter implements EventWriter {
       switch (part.type) {
         case 'usage':
         case 'failure':
+        case 'passthrough':
           break;
         case 'finish':
           this.#finished.set(part.choice, part.reason);
@@ -112,7 +113,9 @@ export const CHUNKS = eventForm(false);
 export const CHUNKS_WITH_USAGE = eventForm(true);
 
 /** Returns the members that a part adds to a chunk's `delta`. */
-function memberOf(part: Exclude<StreamPart, { type: 'usage' | 'failure' | 'finish' | 'logprobs' }>): string {
+function memberOf(
+  part: Exclude<StreamPart, { type: 'usage' | 'failure' | 'finish' | 'logprobs' | 'passthrough' }>,
+): string {
   switch (part.type) {
     case 'text':
       return `"content":${JSON.stringify(part.text)}`;

@@ -49,7 +49,7 @@ export class CompletionWriter implements AnswerWriter {
 
   write(parts: readonly StreamPart[]): string {
     for (const part of parts) {
-      if (part.type === 'usage' || part.type === 'failure') continue;
+      if (part.type === 'usage' || part.type === 'failure' || part.type === 'passthrough') continue;
       while (this.#choices.length <= part.choice) this.#choices.push(emptyChoice());
       addTo(this.#choices[part.choice]!, part);
     }
@@ -75,7 +75,7 @@ export class CompletionWriter implements AnswerWriter {
   }
 }
 
-function addTo(choice: Choice, part: Exclude<StreamPart, { type: 'usage' | 'failure' }>): void {
+function addTo(choice: Choice, part: Exclude<StreamPart, { type: 'usage' | 'failure' | 'passthrough' }>): void {
   switch (part.type) {
     case 'text':
       choice.content = (choice.content ?? '') + part.text;

@@ -38,7 +38,6 @@ export const openaiChat: Surface = {
   name: 'openai-chat',
   operation: 'chat',
   path: '/v1/chat/completions',
-  keyHeader: { name: 'authorization', scheme: 'Bearer' },
   pays: true,
   docs,
   foreignFields: FOREIGN_FIELDS,

@@ -105,15 +105,16 @@ describe('with the simulated models', () => {
     expect(answered.message.content).toContain('The tool answered: "20 °C"');
   });
 
-  test('the API’s documentation has its path, its key header and its errors', async () => {
+  test('the API’s documentation has its path, both headers of a key and its errors', async () => {
     const document = (await (await fetch(`${simulated.url}/docs/json`)).json()) as {
       paths: Record<string, { post: { security: object[]; responses: Record<string, object> } }>;
       components: { securitySchemes: object };
     };
     const { security, responses } = document.paths['/api/chat']!.post;
-    expect(security).toEqual([{ 'apiKey-x-api-key': [] }]);
+    expect(security).toEqual([{ apiKey: [] }, { apiKeyHeader: [] }]);
     expect(document.components.securitySchemes).toMatchObject({
-      'apiKey-x-api-key': { in: 'header', name: 'x-api-key' },
+      apiKey: { type: 'http', scheme: 'bearer' },
+      apiKeyHeader: { in: 'header', name: 'x-api-key' },
     });
     expect(JSON.stringify(responses['401'])).toContain('{"value":{"error":"The API key');
   });
@@ -185,7 +186,7 @@ describe('a request', () => {
 describe('an error', () => {
   test.each([
     ['no key', { 'x-api-key': '' }, {}, 401],
-    ['a key in another dialect’s header', { 'x-api-key': '', authorization: 'Bearer sb_live_x' }, {}, 401],
+    ['an unknown key in the other header', { 'x-api-key': '', authorization: 'Bearer sb_live_x' }, {}, 401],
     ['a field of the wrong kind', {}, { messages: [{ role: 'user', content: 7 }] }, 400],
     ['no such model', {}, { model: 'none' }, 404],
   ] as const)('for %s is `{"error": …}`', async (_, headers, body, status) => {
@@ -194,7 +195,7 @@ describe('an error', () => {
     expect([response.status, Object.keys(reply), typeof reply.error]).toEqual([status, ['error'], 'string']);
   });
 
-  test('names the field of its own dialect, and the header that a key belongs into', async () => {
+  test('names the field of its own dialect, and the headers that a key belongs into', async () => {
     const wrong = await replyOf(await ask({ messages: [{ role: 'user', images: 'x' }] }));
     expect(wrong.error).toContain('messages[0].images');
     expect((await replyOf(await ask({}, { 'x-api-key': '' }))).error).toContain('x-api-key: sb_live_');

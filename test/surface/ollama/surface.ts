@@ -21,7 +21,6 @@ export const ollamaChat: Surface = {
   name: 'ollama-chat',
   operation: 'chat',
   path: '/api/chat',
-  keyHeader: { name: 'x-api-key', scheme: null },
   pays: false,
   docs: {
     summary: 'Chat, as Ollama has it',

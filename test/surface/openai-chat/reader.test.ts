@@ -70,7 +70,15 @@ test('every place leads to the value that was read from it', () => {
     for (const part of parts) {
       expect(request.originalAt(part.at)).toBeDefined();
       const value =
-        part.type === 'tool-call' ? part.arguments : 'text' in part ? part.text : 'url' in part ? part.url : part.data;
+        part.type === 'tool-call'
+          ? part.arguments
+          : 'text' in part
+            ? part.text
+            : 'url' in part
+              ? part.url
+              : 'data' in part
+                ? part.data
+                : undefined;
       expect<unknown>(request.originalAt(part.valueAt)).toBe(value);
     }
   }
