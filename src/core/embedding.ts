@@ -1,4 +1,5 @@
 import type { OriginalPath } from './original.ts';
+import { estimateTokens, utf8Bytes } from './tokens.ts';
 
 /** A text to embed, or the tokens of one, with its place in the original. */
 export type EmbeddingInput =
@@ -40,3 +41,45 @@ export interface EmbeddingModel {
 /** Whether a model's vectors can have the length that a request asks for. */
 export const hasDimensions = ({ dimensions, dimensionsMin }: EmbeddingModel, asked: number | null): boolean =>
   asked === null || (asked <= dimensions && asked >= dimensionsMin);
+
+/** Tokens that a tokenizer may add around a text: its beginning and end. */
+const MARKS_MAX = 4;
+
+/** Tokens that an input has at most: its bytes, for a text. */
+export const inputTokensMax = (input: EmbeddingInput): number =>
+  MARKS_MAX + (input.type === 'text' ? utf8Bytes(input.text) : input.tokens.length);
+
+/** Expected tokens of an input. */
+export const inputTokens = (input: EmbeddingInput): number =>
+  input.type === 'text' ? estimateTokens(input.text) : input.tokens.length;
+
+/** Numbers of all vectors of a call at most: a body of more would be too large to read at once. */
+const NUMBERS_MAX = 1_000_000;
+
+/**
+ * Splits inputs into batches that an endpoint takes, in their order. Only an input that is too long by itself exceeds
+ * `batchTokens`.
+ * @param dimensions the length of each vector
+ */
+export function batchesOf(
+  inputs: readonly EmbeddingInput[],
+  { batchInputs, batchTokens }: Pick<EmbeddingModel, 'batchInputs' | 'batchTokens'>,
+  dimensions: number,
+): readonly (readonly EmbeddingInput[])[] {
+  const most = Math.max(1, Math.min(batchInputs, Math.floor(NUMBERS_MAX / dimensions)));
+  const batches: EmbeddingInput[][] = [];
+  let batch: EmbeddingInput[] = [];
+  let tokens = 0;
+  for (const input of inputs) {
+    const own = inputTokensMax(input);
+    if (batch.length > 0 && (batch.length === most || tokens + own > batchTokens)) {
+      batches.push(batch);
+      batch = [];
+      tokens = 0;
+    }
+    batch.push(input);
+    tokens += own;
+  }
+  batches.push(batch);
+  return batches;
+}

@@ -4,10 +4,11 @@ import type { AnswerSource } from '../gateway/answer-source.ts';
 import type { EventForm, Surface } from '../surface/surface.ts';
 import { streamResponse } from './stream.ts';
 
-/** The form of an answer: the surface, and its stream where the caller asks for one. */
+/** The form of an answer: its stream where the caller asks for one, else JSON. */
 export interface AnswerForm {
-  readonly surface: Surface;
   readonly events: EventForm | null;
+  /** Returns the writer of its JSON body. */
+  readonly json: Surface['json'];
 }
 
 /**
@@ -18,12 +19,12 @@ export interface AnswerForm {
  */
 export function answer(
   source: AnswerSource,
-  { surface, events }: AnswerForm,
+  { events, json }: AnswerForm,
   headers: HTTPHeaders,
   commitAfterMs: number,
 ): Promise<Response | string> {
   headers['x-signalbox-decision-id'] = idText('dec_', source.decision);
-  if (!events) return jsonBody(source, surface, headers);
+  if (!events) return jsonBody(source, json, headers);
   return streamResponse(source, events, commitAfterMs).catch((error: unknown) => {
     tellPrice(source, headers);
     throw error;
@@ -34,10 +35,10 @@ export function answer(
  * Returns the answer as text: with the headers beside it the server makes one response of both.
  * @throws SignalboxError of an answer that failed. Its price is in the headers, too.
  */
-export async function jsonBody(source: AnswerSource, surface: Surface, headers: HTTPHeaders): Promise<string> {
+export async function jsonBody(source: AnswerSource, json: Surface['json'], headers: HTTPHeaders): Promise<string> {
   try {
     await source.open();
-    const writer = surface.json(source);
+    const writer = json(source);
     for (let parts = source.read(); parts !== null; parts = source.read()) {
       if (parts instanceof Promise) await parts;
       else writer.write(parts);

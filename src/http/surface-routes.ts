@@ -5,7 +5,7 @@ import type { AnswerSource, RunningAnswer } from '../gateway/answer-source.ts';
 import type { Funding } from '../gateway/funding.ts';
 import { type ChatCall, type ChatEdge, type NamedRun, type RepeatedAnswer, serveChat } from '../gateway/pipeline.ts';
 import type { RequestContext } from '../gateway/request-context.ts';
-import type { EventForm, Surface } from '../surface/surface.ts';
+import type { Surface } from '../surface/surface.ts';
 import { type AnswerForm, answer } from './answer.ts';
 import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
 import { claimName, nameOf, type ReplayableCall, type RequestName } from './replay.ts';
@@ -68,19 +68,20 @@ class SurfaceEdge implements ChatEdge<Response | string> {
   readonly #services: RouteServices;
   readonly #surface: Surface;
   readonly #http: SurfaceCall;
-  #events: EventForm | null = null;
+  #form: AnswerForm;
   #addCredit: (() => void) | null = null;
 
   constructor(services: RouteServices, surface: Surface, http: SurfaceCall) {
     this.#services = services;
     this.#surface = surface;
     this.#http = http;
+    this.#form = { events: null, json: (identity) => surface.json(identity) };
   }
 
   read(): ModelRequest {
     const { context, body, request: origin } = this.#http;
-    const { request, events } = this.#surface.read(body, origin.headers);
-    this.#events = events;
+    const { request, events, json = this.#form.json } = this.#surface.read(body, origin.headers);
+    this.#form = { events, json };
     context.isStream = events !== null;
     return request;
   }
@@ -114,10 +115,6 @@ class SurfaceEdge implements ChatEdge<Response | string> {
     const answered = answer(source, this.#form, headers, policy.commitAfterMs);
     return this.#addCredit ? answered.finally(this.#addCredit) : answered;
   }
-
-  get #form(): AnswerForm {
-    return { surface: this.#surface, events: this.#events };
-  }
 }
 
 function accepted(funding: Funding, context: RequestContext): Funding {
@@ -125,9 +122,12 @@ function accepted(funding: Funding, context: RequestContext): Funding {
   return funding;
 }
 
+/** Operation → the group of its routes in the API's documentation. */
+const TAGS = { chat: 'chat', embed: 'embeddings' } as const;
+
 function surfaceDocs({ docs, pays, operation: asked, errorBody }: Surface) {
   const { error, ...spec } = docs;
   const access = { access: asked, operation: asked, counts: true, pays };
   const form = { schema: error, body: errorBody };
-  return routeDocs({ ...spec, ...access, tag: 'chat', errors: SURFACE_ERRORS, errorForm: form });
+  return routeDocs({ ...spec, ...access, tag: TAGS[asked], errors: SURFACE_ERRORS, errorForm: form });
 }

@@ -9,7 +9,6 @@ const OTHER_APIS: readonly (readonly [path: RegExp, name: string])[] = [
   [/^\/messages(?:\/|$)/, 'Anthropic’s Messages API'],
   [/^\/responses(?:\/|$)/, 'OpenAI’s Responses API'],
   [/^\/completions$/, 'OpenAI’s older Completions API'],
-  [/^\/embeddings$/, 'embeddings'],
   [/^\/images\//, 'images'],
   [/^\/audio\//, 'audio'],
   [/^\/moderations$/, 'moderations'],

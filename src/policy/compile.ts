@@ -10,7 +10,7 @@ import {
   selectAvailable,
 } from './availability.ts';
 import { compileContent } from './contents.ts';
-import { allowedBySpace, checkSelectorSpaces } from './embeddings.ts';
+import { allowedBySpace, checkAdapters, checkSelectorSpaces } from './embeddings.ts';
 import { createChecker } from './expressions.ts';
 import { reviewFigure } from './figures.ts';
 import { deepFreeze } from './freeze.ts';
@@ -57,6 +57,7 @@ export function* compile(
   );
   const states = new Map(setups.map((setup) => [setup.name, setup]));
   const selectors = yield* compileSelectors(parsed.selectors, all.strategies, report);
+  checkAdapters(parsed.models, states, report);
   const vectors = parsed.models.flatMap(({ vectors }) => vectors ?? []);
   if (parsed.hasSoundModels) checkSelectorSpaces(parsed.selectors, vectors, null, report);
   const learning = compileLearning(parsed.learning, { report, estimators: all.estimators });

@@ -44,6 +44,7 @@ const ERRORS = {
   'cel-too-costly': 'One expression, or all of them together, can take too many steps.',
   'nothing-to-inherit': 'A selector inherits missing options from `auto`, but `auto` runs another strategy.',
   'selector-empty': "No model of the catalog passes a selector's filter.",
+  'provider-without-embeddings': 'A model with the operation `embed` is at a provider whose adapter has no embeddings.',
   'vector-space-differs': 'Two models of one vector space have vectors of different lengths.',
   'vector-space-missing': 'A selector chooses only from embedding models and does not name their vector space.',
   'refuses-everything': 'No model fulfils a constraint without `when`, so every request would be refused.',

@@ -2,6 +2,8 @@ import type { EmbeddingModel } from '../core/embedding.ts';
 import { bothBits, emptyBits, setBit } from '../core/rules.ts';
 import type { Model } from '../core/snapshot.ts';
 import type { SourceSpan } from './diagnostics.ts';
+import type { ModelDraft } from './models.ts';
+import type { ProviderSetup } from './providers.ts';
 import type { Report } from './report.ts';
 import type { SelectorText } from './schema.ts';
 import { EmbeddingModelText, ModelText } from './schema-model.ts';
@@ -98,6 +100,22 @@ export function checkSelectorSpaces(
     else if (served && !served.some(({ embedding }) => embedding?.vectorSpace === space)) {
       const message = `selector \`${name}\` has no candidates here: no provider can serve a model of its vector space`;
       report.add('selector-idle', place, message, { hint: 'set the variable of a provider that serves such a model' });
+    }
+  }
+}
+
+/** Reports embedding models at providers whose adapter cannot embed. */
+export function checkAdapters(
+  models: readonly Pick<ModelDraft, 'model' | 'endpoints'>[],
+  providers: ReadonlyMap<string, Pick<ProviderSetup, 'embeds'>>,
+  report: Report,
+): void {
+  for (const { model, endpoints } of models) {
+    if (model.embedding === null) continue;
+    for (const { endpoint, place } of endpoints) {
+      if (providers.get(endpoint.provider)?.embeds !== false) continue;
+      const message = `the adapter of \`${endpoint.provider}\` has no embeddings, which \`${model.id}\` is for`;
+      report.add('provider-without-embeddings', place, message);
     }
   }
 }

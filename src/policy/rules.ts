@@ -4,9 +4,9 @@ import { type Constraint, emptyBits, type Preference, setBit } from '../core/rul
 import type { Model } from '../core/snapshot.ts';
 import { literalOf } from './cel-ast.ts';
 import type { Program } from './cel-check.ts';
-import type { SourceSpan } from './diagnostics.ts';
 import { hintForTags } from './cel-references.ts';
 import { modelViews, viewOf } from './cel-types.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import { type ExpressionChecker, reasonOf } from './expressions.ts';
 import { readsIntent } from './intent.ts';
 import { listNames } from './nearest.ts';

@@ -42,7 +42,11 @@ export function checkNamed<Schema extends TSchema>(
       report.add('bad-name', place, `\`${key}\` cannot be a name`, { expected: ITEM_NAME.expected });
     }
     const subject: Subject = { path: `${section}.${key}`, tree: value, place };
-    return { ...subject, name: key, data: checkValue(typeof schema === 'function' ? schema(value) : schema, subject, report) };
+    return {
+      ...subject,
+      name: key,
+      data: checkValue(typeof schema === 'function' ? schema(value) : schema, subject, report),
+    };
   });
 }
 

@@ -2,6 +2,7 @@ import type { Caller } from '../core/caller.ts';
 import { CAPABILITIES } from '../core/capability.ts';
 import type { RoutingTerms } from '../core/conversation.ts';
 import { limitFromCredits, type Microcredits } from '../core/credits.ts';
+import { inputTokens, inputTokensMax } from '../core/embedding.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { type Facts, UNREAD_TASK } from '../core/facts.ts';
 import { canonicalLanguage } from '../core/languages.ts';
@@ -36,6 +37,33 @@ export function chatFacts(
   const isRead = isWhole || !pinned || budget !== null || dependsOnIntent(request, size, caller, snapshot);
   const read = profileOf(size, isRead ? readIntent(request) : UNREAD);
   return factsOf(request, { pinned, budget, read }, caller, snapshot);
+}
+
+/**
+ * Reads the facts of a request for embeddings. It has no task, and nothing is written. Throws as `chatFacts` does.
+ * @param cap as in `chatFacts`
+ */
+export function embeddingFacts(
+  request: ModelRequest,
+  caller: Caller,
+  snapshot: PolicySnapshot,
+  cap: Microcredits | null = null,
+): Facts {
+  const { inputs = [], dimensions = null } = request.embedding ?? {};
+  const size = { inputTokens: 0, inputTokensMax: 0, needs: 0 };
+  let longest = 0;
+  for (const input of inputs) {
+    const tokens = inputTokens(input);
+    size.inputTokens += tokens;
+    size.inputTokensMax += inputTokensMax(input);
+    longest = Math.max(longest, tokens);
+    if (input.type === 'tokens') size.needs = CAPABILITIES.token_input.bit;
+  }
+  const pinned = isPinned(request.model, caller, snapshot);
+  const read: Profile = { ...NO_CONTENT, ...UNREAD, ...size };
+  const facts = factsOf(request, { pinned, budget: budgetWithin(request.routing, cap), read }, caller, snapshot);
+  const embedding = { inputs: inputs.length, longest, dimensions };
+  return { ...facts, outputTokens: 0, outputTokensMax: 0, embedding };
 }
 
 /** The least of a request's own budget and a cap; null for neither. */

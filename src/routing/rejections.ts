@@ -56,7 +56,7 @@ function textsFor(
 ): Record<Rejection, () => string> {
   const { facts, names = USUAL_NAMES } = inputs;
   return {
-    dimensions: () => dimensionsText(model, facts),
+    dimensions: () => `it has no vectors of ${facts.embedding?.dimensions} dimensions, only ${dimensionsOf(model)}`,
     vector_space: () => vectorSpaceText(model, facts, snapshot),
     selector: () => `the selector \`${facts.model}\` does not choose from it`,
     constraint: () => `the policy rejects it: ${constraints.map(({ name }) => name).join(', ')}`,
@@ -84,16 +84,16 @@ function textsFor(
   };
 }
 
-function dimensionsText({ embedding }: Model, facts: Facts): string {
-  if (embedding === null) return 'it has no vectors';
+/** The lengths of vectors that a model has, in words. */
+export function dimensionsOf({ embedding }: Model): string {
+  if (embedding === null) return 'none';
   const { dimensions, dimensionsMin } = embedding;
-  const has = dimensions === dimensionsMin ? `${dimensions} only` : `${dimensionsMin} to ${dimensions}`;
-  return `it has no vectors of ${facts.embedding?.dimensions} dimensions: ${has}`;
+  return dimensions === dimensionsMin ? `${dimensions}` : `${dimensionsMin} to ${dimensions}`;
 }
 
 function vectorSpaceText({ embedding }: Model, facts: Facts, snapshot: PolicySnapshot): string {
   const space = vectorSpaceOf(facts, snapshot);
-  if (space == null) return `the selector \`${facts.model}\` names no vector space`;
+  if (space == null) return `the selector \`${facts.model}\` names no \`vector_space\`, so it serves no embeddings`;
   return `its vector space is \`${embedding?.vectorSpace}\`, and that of the selector is \`${space}\``;
 }
 

@@ -134,7 +134,8 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     this.rejected = [];
     this.rejections.fill(0);
     this.hasEjected = false;
-    const entries = facts.pinned ? [this.#entries[this.#snapshot.modelIndex.get(facts.model)!]!]
+    const entries = facts.pinned
+      ? [this.#entries[this.#snapshot.modelIndex.get(facts.model)!]!]
       : this.#serving[facts.operation];
     for (let at = 0; at < entries.length; at++) {
       if (isIncluded && !isIncluded(entries[at]!)) continue;

@@ -56,6 +56,8 @@ export interface SurfaceRequest {
   readonly request: ModelRequest;
   /** The form of the stream that the caller asks for; null for an answer in one JSON body. */
   readonly events: EventForm | null;
+  /** The writer of its JSON body, where that depends on the request. Default: the surface's. */
+  readonly json?: Surface['json'];
 }
 
 /** A form of streamed answers. */
@@ -94,8 +96,8 @@ export interface SurfaceDocs {
   /** Bodies to send, by name. */
   readonly requests: Readonly<Record<string, { readonly summary: string; readonly value: object }>>;
   readonly answer: { readonly schema: TSchema; readonly description: string; readonly example: object };
-  /** The schema of one event's data, and a whole stream as text. */
-  readonly events: {
+  /** The schema of one event's data, and a whole stream as text; absent for answers in one piece. */
+  readonly events?: {
     readonly schema: TSchema;
     readonly description: string;
     readonly example: string;

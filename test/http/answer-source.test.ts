@@ -31,23 +31,20 @@ const FORMS: readonly (readonly [string, Surface, EventForm])[] = [
 describe.each(FORMS)('%s', (_, surface, form) => {
   test('a whole answer is one JSON body, with its model and price in the headers', async () => {
     const headers: HTTPHeaders = {};
-    const body = await jsonBody(new ScriptedAnswer({ batches: BATCHES }), surface, headers);
+    const body = await jsonBody(new ScriptedAnswer({ batches: BATCHES }), surface.json, headers);
     expect(body).toContain('Hello');
     expect(headers).toMatchObject({ 'content-type': 'application/json', 'x-signalbox-model': 'm' });
   });
 
   test.each([0, 1])('an answer that fails after %d batches is an error, and nothing of it is shown', async (count) => {
     const source = new ScriptedAnswer({ batches: BATCHES.slice(0, count), error: broken() });
-    expect(await jsonBody(source, surface, {}).catch((error: unknown) => error)).toEqual(broken());
+    expect(await jsonBody(source, surface.json, {}).catch((error: unknown) => error)).toEqual(broken());
   });
 
   test('a writer that fails leaves no unread answer behind', async () => {
     const source = new ScriptedAnswer({ batches: BATCHES });
-    const failing = {
-      ...surface,
-      json: () => {
-        throw new Error('a defect');
-      },
+    const failing = () => {
+      throw new Error('a defect');
     };
     expect(jsonBody(source, failing, {})).rejects.toThrow('a defect');
     await Bun.sleep(0);

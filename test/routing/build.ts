@@ -42,6 +42,7 @@ export function model(id: string, more: ModelMore = {}): Model {
     id,
     contextWindow: 100_000,
     operations: OPERATIONS.chat.bit,
+    embedding: null,
     maxOutput: 8192,
     defaultMaxOutput: 4096,
     capabilities: 0,
@@ -115,7 +116,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
     modelIndex: new Map(sorted.map(({ id }, at) => [id, at])),
     selectors: new Map(
       ['auto', 'auto-fast', 'auto-cheap'].map(
-        (name) => [name, { name, strategy: name, options: {}, allows: null }] as const,
+        (name) => [name, { name, strategy: name, options: {}, allows: null, vectorSpace: null }] as const,
       ),
     ),
     defaultWeights: { cost: 0.3, quality: 0.7 },

@@ -157,7 +157,7 @@ export const Decision = named('Decision', 'Why a model was chosen, and the outco
   id: decisionId,
   object: always('decision'),
   created: unixTime('When it was written.'),
-  kind: word(['chat', 'route'], 'A completion, or a recommendation.'),
+  kind: word(['chat', 'embed', 'route'], 'A completion, embeddings, or a recommendation.'),
   policy_revision: policyRevision,
   seed: text('The random seed of the decision: 64 bits, hexadecimal.', '9f2c51d07be83a64'),
   route_reason: routeReason,

@@ -8,6 +8,8 @@ import type { RouteRequest } from './route-query.ts';
 /** The dialect of OpenAI's chat completions, in `original.dialect`. */
 const OPENAI_CHAT = 'openai-chat';
 
+type RoutingFields = Pick<ChatRequest, 'route_strategy' | 'constraints' | 'budget_limit' | 'agent_wallet' | 'metadata'>;
+
 /** A chat request, or a route query, which may leave out its model and messages. */
 type ChatBody = Omit<ChatRequest, 'model' | 'messages'> & Partial<Pick<ChatRequest, 'model' | 'messages'>>;
 
@@ -23,7 +25,8 @@ export const readChatRequest = (body: ChatRequest): ModelRequest => modelRequest
  */
 export const readRouteRequest = (body: RouteRequest): ModelRequest => modelRequest(body, ROUTE);
 
-const NAMES: FieldNames = {
+/** OpenAI's names of fields. */
+export const OPENAI_NAMES: FieldNames = {
   turns: 'messages',
   tools: 'tools',
   toolChoice: 'tool_choice',
@@ -47,12 +50,12 @@ const NAMES: FieldNames = {
 };
 
 /** The names for a caller who sends the newer name of `max_tokens`. */
-const NEWER_NAMES: FieldNames = { ...NAMES, outputTokensMax: 'max_completion_tokens' };
+const NEWER_NAMES: FieldNames = { ...OPENAI_NAMES, outputTokensMax: 'max_completion_tokens' };
 
 const CHAT: RequestReader<ChatBody> = {
   dialect: OPENAI_CHAT,
   operation: 'chat',
-  names: ({ max_completion_tokens: newer }) => (newer === undefined ? NAMES : NEWER_NAMES),
+  names: ({ max_completion_tokens: newer }) => (newer === undefined ? OPENAI_NAMES : NEWER_NAMES),
   model: ({ model }) => model ?? 'auto',
   isStream: ({ stream }) => stream === true,
   conversation: conversationOf,
@@ -95,7 +98,8 @@ function formatOf(format: ChatRequest['response_format']): AnswerFormat | undefi
   return { type: 'json-schema', name, description, schema, strict, at: AT, valueAt: SCHEMA_AT };
 }
 
-function routingOf(body: ChatBody): RoutingTerms {
+/** The terms that Signalbox adds to OpenAI's requests. */
+export function routingOf(body: RoutingFields): RoutingTerms {
   const { route_strategy: weights, constraints } = body;
   return {
     weights: weights && { cost: weights.cost_weight, quality: weights.quality_weight },
