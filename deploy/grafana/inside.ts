@@ -86,7 +86,7 @@ export const money = [
     title: 'Reserved',
     description: 'Credits held for open requests: their worst case.',
     unit: CREDITS,
-    width: 5,
+    width: 4,
     min: 0,
     queries: [[`sum by (instance) (signalbox_credits_reserved{${AT}})`, '{{instance}}']],
   }),
@@ -94,7 +94,7 @@ export const money = [
     title: 'Oldest reservation',
     description: 'For how long money of a budget has been held by the same request, of all subjects.',
     unit: 's',
-    width: 5,
+    width: 4,
     min: 0,
     queries: [[`max by (budget) (signalbox_budget_oldest_reservation_seconds{${AT}})`, '{{budget}}']],
   }),
@@ -103,7 +103,7 @@ export const money = [
     description:
       'Open reservations, in all and of each budget, and balances of keys and wallets with those that are used up.',
     unit: 'short',
-    width: 5,
+    width: 4,
     min: 0,
     queries: [
       [`sum(signalbox_reservations_open{${AT}})`, 'reservations open'],
@@ -113,10 +113,20 @@ export const money = [
     ],
   }),
   curves({
+    title: 'Capped outputs',
+    description: 'Chats whose output cap a fund lowered. length: the answer ran into the cap, or its money ran out.',
+    unit: 'suffix: /s',
+    width: 4,
+    min: 0,
+    queries: [
+      [`sum by (fund, end) (rate(signalbox_chats_capped_total{${AT}}[$__rate_interval]))`, '{{fund}}, {{end}}'],
+    ],
+  }),
+  curves({
     title: 'Waits for held money',
     description: 'Requests that waited for others to settle. gave_up and crowded got 429 budget_contended.',
     unit: 'suffix: /s',
-    width: 5,
+    width: 4,
     min: 0,
     queries: [[`sum by (outcome) (rate(signalbox_contention_waits_total{${AT}}[$__rate_interval]))`, '{{outcome}}']],
   }),

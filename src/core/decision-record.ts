@@ -63,7 +63,7 @@ export interface DecisionOutcome {
   readonly firstPartMs: number | null;
   /** From admission. */
   readonly totalMs: number;
-  /** The fund whose money capped the output; null for none, and in records of version 0.1. */
+  /** The fund that lowered the cap on the output, reached or not; null for none, and in records of version 0.1. */
   readonly cappedBy: string | null;
 }
 

@@ -12,8 +12,10 @@ export const isIntentRead = ({ task }: Pick<Facts, 'task'>): boolean => task !==
 /** All that a decision knows about a request. Holds no text of it. */
 export interface Facts {
   readonly operation: Operation;
-  /** The `model` of the request: a selector's name or, when `pinned`, a model's ID. */
+  /** What the `model` of the request stands for: a selector's name or, when `pinned`, a model's ID. */
   readonly model: string;
+  /** The alias that the caller sent for it; null for its own name. */
+  readonly alias: string | null;
   readonly pinned: boolean;
   /** The likeliest task; `general` where none is likelier than not, `UNREAD_TASK` where none was read. */
   readonly task: string;

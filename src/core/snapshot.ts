@@ -29,6 +29,8 @@ export interface PolicySnapshot {
   readonly models: readonly Model[];
   readonly modelIndex: ReadonlyMap<string, number>;
   readonly selectors: ReadonlyMap<string, Selector>;
+  /** Another name that callers may send as `model` → the selector or model that it stands for, served or not. */
+  readonly aliases: ReadonlyMap<string, string>;
   /** Weights for what `route_strategy` leaves out. */
   readonly defaultWeights: { readonly cost: number; readonly quality: number };
   /** Credits per 1M tokens: the yardstick of "one reference cost". */

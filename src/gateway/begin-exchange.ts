@@ -47,7 +47,7 @@ function exchangeOf(gateway: Gateway, of: FundedRequest, learning: ReturnType<ty
   const { snapshot } = runtime;
   let tokens = 0;
   const answerBytes = gateway.answers.hold(caller.keyId);
-  const content = recordContent(gateway.records.contents, snapshot.content, request, caller);
+  const content = recordContent(gateway.records.contents, snapshot.content, request, decision.facts.model, caller);
   return new Exchange({
     runtime,
     request,

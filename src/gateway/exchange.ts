@@ -366,7 +366,7 @@ export class Exchange implements AnswerSource {
     measured: MeasuredUsage | null,
     charged: Microcredits,
   ): readonly Write[] {
-    const { decision, clock, startedAt, onSettle, runtime, funded } = this.#context;
+    const { decision, clock, startedAt, onSettle, runtime, funded, requestContext } = this.#context;
     const receipt = receiptOf({
       decision,
       baseline: runtime.snapshot.models[decision.baseline]!,
@@ -380,6 +380,7 @@ export class Exchange implements AnswerSource {
       cappedBy: this.#growing?.cutBy ?? running?.way.ranked.cappedBy ?? null,
     });
     this.#receipt = receipt;
+    if (requestContext) requestContext.hasReachedCap = this.#growing?.isCut || running?.meter.isCut || false;
     const firstAt = running?.meter.firstContentAt ?? null;
     const outcome: DecisionOutcome = {
       status,

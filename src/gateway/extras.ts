@@ -14,11 +14,20 @@ const NAME_SHOWN = 64;
 
 const NO_EXTRAS: Extras = { passed: {}, dropped: [] };
 
+const passingOf =
+  (passthrough: Provider['passthrough']) =>
+  (name: string): boolean =>
+    passthrough.has('*') || passthrough.has(name);
+
+/** Whether a provider gets fields of the request that the gateway does not know. */
+export const passesExtras = ({ extras }: Pick<ModelRequest, 'extras'>, { passthrough }: Provider): boolean =>
+  passthrough.size > 0 && Object.keys(extras).some(passingOf(passthrough));
+
 /** Sorts the fields that the gateway does not know into those that a provider lets through and the rest. */
 export function sortExtras({ extras }: ModelRequest, { passthrough }: Provider): Extras {
   const unknown = Object.keys(extras);
   if (unknown.length === 0) return NO_EXTRAS;
-  const passes = (name: string) => passthrough.has('*') || passthrough.has(name);
+  const passes = passingOf(passthrough);
   return {
     passed: Object.fromEntries(unknown.filter(passes).map((name) => [name, extras[name]])),
     dropped: shown(unknown.filter((name) => !passes(name)).map((name) => name.slice(0, NAME_SHOWN))),

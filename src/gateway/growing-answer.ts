@@ -20,7 +20,7 @@ export type MeteredAttempt = Pick<Attempt, 'read' | 'completed' | 'cutShort' | '
 };
 
 export interface GrowingAnswerOptions {
-  readonly hold: Pick<Hold, 'left' | 'extend'>;
+  readonly hold: Pick<Hold, 'left' | 'extend' | 'scarcest'>;
   /** Parts that were read before. */
   readonly first: readonly StreamPart[];
   /** Takes memory for an answer that is kept to its end; null for one that is passed on. */
@@ -33,9 +33,9 @@ export interface GrowingAnswerOptions {
  * what is paid for, as if its cap had been there.
  */
 export class GrowingAnswer {
-  /** The fund whose money ended the answer; null while none did. */
+  /** Whether the answer was ended for want of money, and the fund that lacked it. */
+  isCut = false;
   cutBy: string | null = null;
-  #isCut = false;
   readonly #attempt: MeteredAttempt;
   readonly #terms: TrancheTerms;
   readonly #options: GrowingAnswerOptions;
@@ -75,7 +75,7 @@ export class GrowingAnswer {
 
   /** As of an attempt. */
   completed(): ReturnType<Attempt['completed']> {
-    return this.#isCut ? this.#attempt.cutShort(this.#billable()) : this.#attempt.completed();
+    return this.isCut ? this.#attempt.cutShort(this.#billable()) : this.#attempt.completed();
   }
 
   /** As of an attempt: what the service may have written beyond what was read is charged, too. */
@@ -165,6 +165,12 @@ export class GrowingAnswer {
     this.#refusedBy = cappingName(title);
   };
 
+  /** The fund that was too slow to be asked, or to answer. */
+  #scarcest(): string | null {
+    const { scarcest } = this.#options.hold;
+    return scarcest && cappingName(scarcest);
+  }
+
   /** Lets a slow reader catch up, with the whole worst case held: what the upstream writes meanwhile cannot be counted. */
   async #waitForReader(): Promise<boolean> {
     const terms = this.#terms;
@@ -180,9 +186,9 @@ export class GrowingAnswer {
 
   /** Ends the answer in good order at the edge of what is paid for. */
   #cut(): void {
-    this.#isCut = true;
+    this.isCut = true;
     this.#attempt.call.abort();
-    this.cutBy = this.#refusedBy;
+    this.cutBy = this.#refusedBy ?? this.#scarcest();
     for (let choice = 0; choice < this.#terms.choices; choice++) {
       if (this.#finished.has(choice)) continue;
       this.#ahead.push({ type: 'finish', choice, reason: 'length', raw: 'length' });

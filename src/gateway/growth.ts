@@ -1,6 +1,8 @@
 import type { StoppedBilling } from '../core/abort-billing.ts';
+import { CAPABILITIES } from '../core/capability.ts';
 import type { Decision } from '../core/decision.ts';
-import type { Endpoint, PolicySnapshot } from '../core/snapshot.ts';
+import type { ModelRequest } from '../core/model-request.ts';
+import type { Endpoint, Model, PolicySnapshot, Provider } from '../core/snapshot.ts';
 import type { FirstTranche } from '../ledger/reservation-request.ts';
 import {
   affordableCap,
@@ -13,6 +15,7 @@ import {
   usefulOutput,
 } from '../routing/estimate.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { passesExtras } from './extras.ts';
 import type { RankedEndpoint } from './plan.ts';
 import { firstTranche, leastTranche, marginOf, type TrancheTerms } from './tranches.ts';
 
@@ -20,6 +23,8 @@ import { firstTranche, leastTranche, marginOf, type TrancheTerms } from './tranc
 export interface DecidedWay {
   readonly runtime: Pick<Runtime, 'snapshot' | 'health'>;
   readonly decision: Pick<Decision, 'facts' | 'readings'>;
+  /** Null for one that states no more than its facts. */
+  readonly request: Pick<ModelRequest, 'settings' | 'extras'> | null;
 }
 
 /** Returns what an endpoint declares of aborted answers, if they can be paid for as they are written; null where not. */
@@ -29,10 +34,23 @@ function growingBilling({ providers }: PolicySnapshot, { afterAbort, provider }:
 }
 
 /**
+ * Whether a model may write hidden reasoning for a request: by itself, or because the request states an effort, or has a field
+ * that is passed on unread. Even the effort `none` may reach a service that has no such value.
+ */
+function mayHide(model: Model, provider: Provider, request: DecidedWay['request']): boolean {
+  if (mayReason(model)) return true;
+  if (request === null || (model.capabilities & CAPABILITIES.reasoning.bit) === 0) return false;
+  return request.settings.reasoningEffort !== undefined || passesExtras(request, provider);
+}
+
+/**
  * Returns the terms on which an answer of an endpoint may be paid for as it is written; null where its whole worst case must be
  * held: its service may bill an aborted answer whole, or writes what cannot be counted.
  */
-export function trancheTerms({ runtime, decision }: DecidedWay, { ranked, at }: RankedEndpoint): TrancheTerms | null {
+export function trancheTerms(
+  { runtime, decision, request }: DecidedWay,
+  { ranked, at }: RankedEndpoint,
+): TrancheTerms | null {
   const { snapshot, health } = runtime;
   const model = snapshot.models[ranked.model]!;
   const endpoint = model.endpoints[at]!;
@@ -41,7 +59,7 @@ export function trancheTerms({ runtime, decision }: DecidedWay, { ranked, at }: 
   const { facts, readings } = decision;
   const inputMax = inputBound(model, facts);
   // Hidden reasoning is billed and not shown.
-  if (inputMax === null || mayReason(model)) return null;
+  if (inputMax === null || mayHide(model, snapshot.providers.get(endpoint.provider)!, request)) return null;
   return {
     declared: billing,
     price: endpoint.price,

@@ -160,11 +160,11 @@ export function brokenUsage(meter: Meter, expected: BrokenAnswer): MeasuredUsage
  * Returns the usage of an answer that was ended early: the most that its service may bill, for it reports no more.
  * @param most the tokens that its parts and its prompt can be at most, with what the service may have written since
  */
-export function cutUsage({ reported }: Meter, most: ExpectedTokens): MeasuredUsage {
+export function cutUsage({ reported, impossible }: Meter, most: ExpectedTokens): MeasuredUsage {
   const usage = {
     ...(reported ?? plainUsage(0, 0)),
     inputTokens: reported?.inputTokens || most.inputTokens,
     outputTokens: most.outputMax,
   };
-  return { usage, estimated: true };
+  return { usage, estimated: true, impossible };
 }

@@ -21,7 +21,7 @@ export interface Platform {
   readonly dropped: readonly string[];
   /** The attempts made, in their order; the last one answered unless it has a `failure`. */
   readonly attempts: readonly PlatformAttempt[];
-  /** The fund whose money capped the output: a budget's name, or `balance`; absent for none. */
+  /** The fund that lowered the cap on the output, reached or not: a budget's name, or `balance`; absent for none. */
   readonly output_capped_by?: string;
   /** How a wallet paid for it; absent for a key's own funds. */
   readonly payment?: PlatformPayment;
@@ -93,7 +93,7 @@ export interface ExchangeEnd {
   readonly attempts: readonly AttemptRecord[];
   /** Null for a key's own funds. */
   readonly payment: PlatformPayment | null;
-  /** The fund that capped the output that is answered; null for none. */
+  /** The fund that lowered the cap on the output that is answered, reached or not; null for none. */
   readonly cappedBy: string | null;
 }
 

@@ -83,6 +83,8 @@ export class RequestContext implements Links<RequestContext> {
   result: ExchangeResult | null = null;
   /** Charged usage of failed attempts, as their providers reported it; null for none. */
   failedUsage: Usage[] | null = null;
+  /** Whether a choice of the answer ended at the cap on its output, or for want of money. */
+  hasReachedCap = false;
   /** Whether a kept answer was given again. */
   isReplayed = false;
   isStream = false;

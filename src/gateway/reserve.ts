@@ -55,7 +55,7 @@ export async function reserve(
     const begun = named?.claim.begin(decision.id) ?? null;
     // The funding awaits it.
     begun?.catch(() => {});
-    funded = await funding.reserve(reservationRequest(gateway, decision, terms, startedAt, signal), begun);
+    funded = await funding.reserve(reservationRequest(gateway, decision, terms, { request, startedAt, signal }), begun);
   } catch (cause) {
     context.endWork(0);
     throw cause;
@@ -75,8 +75,11 @@ function reservationRequest(
   { clock, now }: Gateway,
   decision: Decision,
   { caller, payer, agentWallet, runtime }: FundingTerms,
-  startedAt: number,
-  signal: AbortSignal | undefined,
+  {
+    request,
+    startedAt,
+    signal,
+  }: Pick<ReservableRequest, 'request' | 'startedAt'> & { readonly signal: AbortSignal | undefined },
 ): ReservationRequest {
   const { id, facts, ranked } = decision;
   const { models, ledger: terms } = runtime.snapshot;
@@ -91,7 +94,7 @@ function reservationRequest(
     amounts: [choice.bound, ...fallbacks.map(({ bound }) => bound)],
     least: leastOf(choice, facts, runtime.snapshot),
     growth: mayGrow(runtime.snapshot, decision)
-      ? { wholeShare: terms.wholeHoldShare, first: () => firstTrancheOf({ runtime, decision }) }
+      ? { wholeShare: terms.wholeHoldShare, first: () => firstTrancheOf({ runtime, decision, request }) }
       : undefined,
     limit: facts.budget,
     // After the wait there must still be time for the answer.

@@ -9,7 +9,7 @@ import type { Contention } from './contention.ts';
 import { type DrawnFund, mayCap } from './drawn-fund.ts';
 import type { LedgerNotifier } from './notifier.ts';
 import type { Deposit, EntryLine, Settlement } from './rules/entry.ts';
-import { type FundBlock, fit, isBlocked } from './rules/fund.ts';
+import { type FundBlock, type FundTitle, fit, isBlocked } from './rules/fund.ts';
 import {
   expire,
   isCost,
@@ -23,7 +23,10 @@ import {
 } from './rules/reservation.ts';
 
 /** Money set aside for one request. Ends with exactly one settlement, on every path. Amounts are microcredits. */
-export type Hold = Pick<ReservationHold, 'id' | 'grows' | 'reserved' | 'left' | 'raise' | 'extend' | 'post' | 'settle'>;
+export type Hold = Pick<
+  ReservationHold,
+  'id' | 'grows' | 'reserved' | 'left' | 'scarcest' | 'raise' | 'extend' | 'post' | 'settle'
+>;
 
 /**
  * Money set aside, only in memory, for a request that a payment in progress will pay. Budgets hold the whole worst case; the
@@ -96,7 +99,6 @@ export class ReservationHold implements Links<ReservationHold> {
   readonly #limit: Microcredits | null;
   #reservation: Reservation;
   #overrun: Microcredits = 0;
-  #isRaising = false;
   #steps = 0;
   #settlement: Settlement | null = null;
 
@@ -130,6 +132,12 @@ export class ReservationHold implements Links<ReservationHold> {
   /** The sum that may still be charged; 0 once settled. */
   get left(): Microcredits {
     return leftOf(this.#reservation);
+  }
+
+  /** The fund that has the least free money; null for none. */
+  get scarcest(): FundTitle | null {
+    const standings = this.#tools.books.standing(this.funds);
+    return standings.toSorted((a, b) => a.free - b.free)[0]?.title ?? null;
   }
 
   /**
@@ -173,21 +181,15 @@ export class ReservationHold implements Links<ReservationHold> {
   }
 
   async #reserve(amounts: ExtendOp['amounts'], least: Microcredits = amounts[0]): Promise<FundBlock | 'closed' | null> {
-    if (this.#isRaising) throw new Error('a hold is raised by one attempt at a time');
-    this.#isRaising = true;
-    try {
-      const { id } = this;
-      const op = { kind: 'extend', id, step: ++this.#steps, at: this.#tools.now(), amounts, least } as const;
-      const [result] = await this.#tools.books.apply([op]);
-      if (result?.kind === 'refused' && result.fund) return { fund: result.fund, why: result.why };
-      // The request may have ended meanwhile. A closed reservation stays closed.
-      const raised = result?.kind === 'granted' ? raise(this.#reservation, result.amount) : null;
-      if (!raised) return 'closed';
-      this.#reservation = raised;
-      return null;
-    } finally {
-      this.#isRaising = false;
-    }
+    const { id } = this;
+    const op = { kind: 'extend', id, step: ++this.#steps, at: this.#tools.now(), amounts, least } as const;
+    const [result] = await this.#tools.books.apply([op]);
+    if (result?.kind === 'refused' && result.fund) return { fund: result.fund, why: result.why };
+    // The request may have ended meanwhile. A closed reservation stays closed.
+    const raised = result?.kind === 'granted' ? raise(this.#reservation, result.amount) : null;
+    if (!raised) return 'closed';
+    this.#reservation = raised;
+    return null;
   }
 
   /** Posts a failed attempt's known cost, which leaves less for the next. Returns the part of it that is charged. */

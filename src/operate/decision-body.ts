@@ -38,6 +38,7 @@ export function factsBody(facts: Facts): object {
   return {
     operation: facts.operation,
     model: facts.model,
+    alias: facts.alias,
     pinned: facts.pinned,
     task: facts.task,
     task_shares: facts.mix,

@@ -9,7 +9,7 @@ import { type CheckContext, checkList, emptyMap, type NamedItem } from './sectio
 import { entryOf, placeAt, valueAt } from './tree.ts';
 
 /** The names that cases may refer to. */
-type CaseNames = Readonly<Record<'models' | 'providers' | 'selectors' | 'constraints' | 'tasks', Names>>;
+type CaseNames = Readonly<Record<'models' | 'providers' | 'selectors' | 'aliases' | 'constraints' | 'tasks', Names>>;
 
 interface Names {
   has(name: string): boolean;
@@ -72,7 +72,7 @@ function checkNames({ tree }: NamedItem<CaseText>, stated: CaseReferences, names
   const check = (what: string, name: string | undefined, known: Names, ...path: readonly (string | number)[]) => {
     if (name !== undefined && !known.has(name)) report.addUnknown(what, name, known.keys(), placeAt(tree, ...path));
   };
-  const answering = new Set([...names.selectors.keys(), ...names.models.keys()]);
+  const answering = new Set([...names.selectors.keys(), ...names.models.keys(), ...names.aliases.keys()]);
   check('selector or model', given.model, answering, 'given', 'model');
   for (const [at, id] of (given.key?.models ?? []).entries()) {
     check('model', id, names.models, 'given', 'key', 'models', at);

@@ -62,6 +62,13 @@ function checkName(
   names: ReferenceNames,
   report: Report,
 ): void {
+  const meant = path === 'request.model' ? names.aliases.get(text) : undefined;
+  if (meant !== undefined) {
+    report.add('unknown-reference', place(), `\`${text}\` is an alias, which rules do not see`, {
+      expected: `\`${meant}\`, the name that it stands for`,
+    });
+    return;
+  }
   const [what, known] = knownAt(path, names) ?? [];
   if (what !== undefined && known && !known.includes(text)) report.addUnknown(what, text, known, place());
   if (path !== 'request.languages' && path !== 'model.languages') return;

@@ -106,7 +106,7 @@ interface SnapshotParts extends Pick<PolicySnapshot, 'budgets' | 'rateLimits' | 
 }
 
 function assembleSnapshot(
-  { tasks, cases, payments }: ParsedPolicy,
+  { tasks, aliases, cases, payments }: ParsedPolicy,
   { baseline, admitUnstated, ...figures }: PolicySettings,
   usdPerCredit: string,
   { providers, models, leftOut }: Availability,
@@ -124,6 +124,7 @@ function assembleSnapshot(
     models,
     modelIndex,
     selectors: new Map(selectors.map((selector) => [selector.name, selector])),
+    aliases,
     languages: languageSupport(models, admitUnstated),
     baseline: baseline === null ? null : (modelIndex.get(baseline) ?? null),
     constraints,

@@ -69,11 +69,13 @@ const WARNINGS = {
   'require-fails': 'An expression fails for a model. It then counts as false.',
   'shared-window': 'Many keys share one window: `each` is constant, or reads a label that keys may lack.',
   'nothing-to-spend': 'A budget has a limit of 0.',
+  'ambiguous-name': 'A budget has a name by which answers and reports call a balance or the budgets of keys.',
   'budget-renamed':
     'A budget is new, and one that the ledger counts is gone. A renamed budget is counted again from its entries.',
   'trusts-everybody': '`trusted_proxies` covers every IPv4 address, so callers can forge theirs.',
   'learning-idle': '`explore` is set while `mode` is `off`, or all weights of outcomes are 0.',
   'facilitator-without-token': 'A facilitator for real money has no `bearer_env`.',
+  'after-abort-idle': 'A key of `after_abort` has no effect, because it does not say `bills: stops`.',
   'free-model': 'A provider with a key has a price of 0, so its use is not metered.',
   'passthrough-all': '`*` lets callers send any field to the provider, priced or not.',
   'unknown-language': 'A programming language of a model is unknown and resembles a known one.',

@@ -25,6 +25,7 @@ export function createChecker(parsed: ParsedPolicy, report: Report) {
     tasks: parsed.tasks.map(({ name }) => name),
     models: [...parsed.modelIds.keys()],
     selectors: parsed.selectors.map(({ name }) => name),
+    aliases: parsed.aliases,
     providers: parsed.providers.map(({ name }) => name),
   };
   const costs = createCostLimits(parsed, report);

@@ -18,6 +18,8 @@ export interface PolicyNames {
   readonly models: readonly string[];
   readonly providers: readonly string[];
   readonly selectors: readonly string[];
+  /** Alias → the selector or model that it stands for. */
+  readonly aliases: ReadonlyMap<string, string>;
   readonly tasks: readonly string[];
   readonly constraints: readonly string[];
 }
@@ -67,6 +69,7 @@ export function vocabularyOf(plugins: readonly Plugin[], own: PolicyNames) {
     plugins.filter((plugin) => plugin.kind === kind).map((plugin) => [plugin.name, meaningOfPlugin(plugin)]);
   const models = named(own.models, 'A model of this policy.');
   const selectors = named(own.selectors, 'A selector of this policy.');
+  const aliases = [...own.aliases].map(([alias, name]): EditorWord => [alias, `An alias of \`${name}\`.`]);
   return {
     adapter: ofKind('provider'),
     preset: plugins.flatMap((plugin) => (plugin.kind === 'provider' ? presetsOf(plugin) : [])),
@@ -74,7 +77,7 @@ export function vocabularyOf(plugins: readonly Plugin[], own: PolicyNames) {
     estimator: ofKind('estimator'),
     provider: named(own.providers, 'A provider of this policy.'),
     model: models,
-    asked: unique([...BUILT_IN, ...selectors, ...models]),
+    asked: unique([...BUILT_IN, ...selectors, ...models, ...aliases]),
     task: unique([...named(TASK_NAMES, ''), ...named(own.tasks, 'A task of this policy.')]),
     language: named(LANGUAGES, ''),
     reason: [...named(own.constraints, 'A constraint of this policy.'), ...Object.entries(REASONS)],

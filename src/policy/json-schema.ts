@@ -6,7 +6,14 @@ import { snippetsOf } from './json-schema-snippets.ts';
 import { type JsonSchema, type PolicyNames, vocabularyOf } from './json-schema-words.ts';
 import { SECTIONS } from './schema.ts';
 
-const NO_NAMES: PolicyNames = { models: [], providers: [], selectors: [], tasks: [], constraints: [] };
+const NO_NAMES: PolicyNames = {
+  models: [],
+  providers: [],
+  selectors: [],
+  aliases: new Map(),
+  tasks: [],
+  constraints: [],
+};
 
 const ABOUT =
   `A file of a Signalbox policy. All files of the folder together are one policy, and each may hold any of the

@@ -109,9 +109,11 @@ export function draftBudgets(context: CheckContext, zone: string): BudgetDraft[]
     const stated = data ?? validPartsOf(BudgetText, tree);
     const { window = 'total', time_zone: timeZone = zone, on_exhausted: onExhausted = 'cap', alert_at = [] } = stated;
     if (stated.time_zone !== undefined) checkTimeZone(timeZone, placeAt(tree, 'time_zone'), context.report);
+    const place = placeAt(tree, 'name');
+    reviewName(name, place, context.report);
     return {
       name,
-      place: placeAt(tree, 'name'),
+      place,
       match: expressionAt(named, 'match'),
       each: eachOf(named),
       limit: stated.limit_credits === undefined ? 0 : limitOf(named, context.report),
@@ -120,6 +122,17 @@ export function draftBudgets(context: CheckContext, zone: string): BudgetDraft[]
       onExhausted,
       alertAt: [...new Set(alert_at)].sort((a, b) => a - b),
     };
+  });
+}
+
+/** Names that answers and reports give to a balance, and to budgets of keys. */
+const NAMES_OF_OTHERS = /^(balance|key-(day|week|month|total)([@:].*)?)$/;
+
+function reviewName(name: string, place: SourceSpan, report: Report): void {
+  if (!NAMES_OF_OTHERS.test(name)) return;
+  const other = name === 'balance' ? 'a balance' : 'budgets of keys';
+  report.add('ambiguous-name', place, `budget \`${name}\` has the name that answers and reports give to ${other}`, {
+    hint: 'give it another name; it is then counted anew from its entries',
   });
 }
 

@@ -4,7 +4,7 @@ import { canonicalLanguage } from '../core/languages.ts';
 import { operationBits } from '../core/operation.ts';
 import type { Price } from '../core/price.ts';
 import type { Deadlines, DeclaredLatency, Endpoint, Model } from '../core/snapshot.ts';
-import { readAbortBilling } from './abort-billing.ts';
+import { readAbortBilling, reviewAbortBilling } from './abort-billing.ts';
 import { validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { checkVectorSpaces, type EmbeddingDraft, modelSchemaOf, readEmbedding } from './embeddings.ts';
@@ -53,6 +53,8 @@ export interface ModelContext extends CheckContext {
 }
 
 export interface CatalogDraft {
+  /** Every model, invalid ones included. */
+  readonly named: readonly NamedItem<ModelText>[];
   readonly drafts: readonly ModelDraft[];
   /** Every model ID, invalid models included → its place. */
   readonly ids: ReadonlyMap<string, SourceSpan>;
@@ -76,7 +78,7 @@ export function draftModels(context: ModelContext): CatalogDraft {
     drafts.flatMap(({ vectors }) => vectors ?? []),
     context,
   );
-  return { drafts, ids: new Map(named.map(({ name, place }) => [name, place])) };
+  return { named, drafts, ids: new Map(named.map(({ name, place }) => [name, place])) };
 }
 
 function draftModel(named: NamedItem<ModelText>, latencyOf: LatencyOf, context: ModelContext): ModelDraft | null {
@@ -239,6 +241,7 @@ function draftEndpoints(
       const at = valueAt(own, 'price')?.place ?? placeAt(tree, 'price');
       report.add('free-model', at, `\`${path}\` has a price of 0, but provider \`${provider}\` uses a key`);
     }
+    if (data.endpoints) reviewAbortBilling(own, `${path}.endpoints[${at}]`, text.after_abort, report);
     const afterAbort = readAbortBilling(text.after_abort);
     const endpoint = { provider, upstream, regions, price, capabilities, ...(afterAbort && { afterAbort }) };
     return [{ endpoint, place: data.endpoints ? own.place : place, usd: usdOf(text.price ?? data.price) }];

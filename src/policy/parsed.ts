@@ -2,6 +2,7 @@ import type { Static } from '@sinclair/typebox';
 import type { LedgerPolicy } from '../core/budget.ts';
 import { type Decimal, plainText, toNumber } from '../core/decimal.ts';
 import type { GatewayPolicy, PolicySnapshot } from '../core/snapshot.ts';
+import { draftAliases } from './aliases.ts';
 import { draftCases } from './cases.ts';
 import { checkValue } from './check.ts';
 import { type ContentDraft, contentMatch, draftContent } from './contents.ts';
@@ -45,7 +46,7 @@ import { placeAt, toData, valueAt } from './tree.ts';
  * A policy after the checks that need neither plugins nor expressions nor the environment. Plain data:
  * a worker can send it by structured clone.
  */
-export interface ParsedPolicy extends Pick<PolicySnapshot, 'tasks' | 'payments' | 'cases'> {
+export interface ParsedPolicy extends Pick<PolicySnapshot, 'tasks' | 'payments' | 'cases' | 'aliases'> {
   /** By path, ascending. */
   readonly files: readonly PolicyFile[];
   /** The problems so far, not sorted. `compilePolicy` returns all. */
@@ -135,16 +136,19 @@ function checkSections(context: CheckContext): Omit<ParsedPolicy, 'files' | 'dia
   const hosted = new Set(providers.filter(isHosted).map(({ name }) => name));
   const problemsBefore = context.report.found.length;
   const medianProviders = readValue('unstated_latency', context) === 'median' ? hosted : null;
-  const { drafts, ids } = draftModels({ ...context, usdPerCredit, needsKey, medianProviders, taskIndex });
+  const { named, drafts, ids } = draftModels({ ...context, usdPerCredit, needsKey, medianProviders, taskIndex });
   const hasSoundModels = context.report.found.length === problemsBefore && ids.size > 0;
   const baseline = readBaseline(ids, context);
   const selectors = draftSelectors(context, ids);
+  const places = new Map([...ids, ...selectors.map(({ name, place }) => [name, place] as const)]);
+  const aliases = draftAliases([...selectors, ...named], places, context.report);
   const constraints = draftConstraints(context);
   const preferences = draftPreferences(context);
   const names = {
     models: ids,
     providers: new Set(providers.map(({ name }) => name)),
     selectors: new Set(selectors.map(({ name }) => name)),
+    aliases,
     constraints: new Set(constraints.map(({ name }) => name)),
     tasks: taskIndex,
   };
@@ -159,6 +163,7 @@ function checkSections(context: CheckContext): Omit<ParsedPolicy, 'files' | 'dia
     modelIds: ids,
     hasSoundModels,
     selectors,
+    aliases,
     constraints,
     preferences,
     budgets: draftBudgets(context, settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default),

@@ -1,7 +1,7 @@
 import type { PreparedProvider, ProviderPlugin, ProviderPreset } from '../contract/provider.ts';
 import { type AbortBilling, UNKNOWN_BILLING } from '../core/abort-billing.ts';
 import type { Provider } from '../core/snapshot.ts';
-import { readAbortBilling } from './abort-billing.ts';
+import { readAbortBilling, reviewAbortBilling } from './abort-billing.ts';
 import { ADDRESS, normalUrl, refuseForbidden, reportNoAddress } from './addresses.ts';
 import { checkOptions, validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
@@ -51,6 +51,7 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
       hint: 'a field can raise the cost above the reservation: list the fields that you need',
     });
   }
+  reviewAbortBilling(tree, named.path, parts.after_abort, scope.report);
   const service = findService(named, parts, scope.providers, scope.report);
   const preset = service?.preset ?? {};
   const adapter = service && prepareAdapter(named, service, scope);

@@ -4,6 +4,7 @@ import { OPERATION_NAMES } from '../core/operation.ts';
 import { TOKENIZERS } from '../core/tokenizer.ts';
 import { AbortText } from './schema-abort.ts';
 import {
+  aliasList,
   boolean,
   closed,
   day,
@@ -232,6 +233,7 @@ const MODEL = {
     'Programming languages that it does not handle. One in neither list is unknown.',
     64,
   ),
+  aliases: aliasList('Other names of the model, which callers may send, too.', 'claude-local'),
   tags: texts(['local'], 'Your own marks, for rules.', 64),
   family: optional.string(
     { minLength: 1, maxLength: 64, example: 'claude' },

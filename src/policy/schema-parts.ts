@@ -97,6 +97,10 @@ export const ITEM_NAME = {
 export const itemName = (description: string, example: string) =>
   Type.String({ ...ITEM_NAME, examples: [example], description });
 
+/** Other names under which callers reach an item; none unless stated. */
+export const aliasList = (description: string, example: string) =>
+  Type.Array(Type.String({ ...ITEM_NAME }), { default: [], examples: [[example]], description });
+
 /** The form of a variable's name. Capitals only, so that a pasted key does not match. */
 export const VARIABLE_NAME = {
   pattern: '^[A-Z_][A-Z0-9_]*$',

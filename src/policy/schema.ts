@@ -6,6 +6,7 @@ import { LearningText } from './schema-learning.ts';
 import { ADMISSION_KEYS, CorsText, RateLimitText } from './schema-limits.ts';
 import { AnyModelText } from './schema-model.ts';
 import {
+  aliasList,
   boolean,
   closed,
   integer,
@@ -141,6 +142,7 @@ export const SelectorText = closed(
       { minLength: 1, maxLength: 128, example: 'text-embedding-3-small' },
       'Vector space that it chooses embedding models of. Without one it serves no embeddings.',
     ),
+    aliases: aliasList('Other names of the selector, for clients that show only some names.', 'claude-auto'),
   },
   { description: 'A name that callers send as `model` to leave the choice to the gateway.' },
 );

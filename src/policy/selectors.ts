@@ -20,7 +20,7 @@ export function draftSelectors(context: CheckContext, ids: ReadonlyMap<string, S
     path: `selectors.${name}`,
     tree: emptyMap(place),
     place,
-    data: { strategy: name, options: {} },
+    data: { strategy: name, options: {}, aliases: [] },
   }));
   for (const { name, place: at } of [...stated, ...others]) {
     if (ids.has(name)) refuseClash(name, at, ids, context.report);

@@ -10,7 +10,7 @@ import type { ModelRequest } from '../core/model-request.ts';
 import { NO_RULES } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { mayReason } from './estimate.ts';
-import { isPinned } from './model-name.ts';
+import { type NamedTarget, targetOf } from './model-name.ts';
 import type { OutputHint } from './profile/expected-output.ts';
 import { type Intent, readIntent } from './profile/intent.ts';
 import { hasMedia, type Profile, profile, profileOf } from './profile/profile.ts';
@@ -31,12 +31,16 @@ export function chatFacts(
   cap: Microcredits | null = null,
   isWhole = false,
 ): Facts {
-  const pinned = isPinned(request.model, caller, snapshot);
+  const target = targetOf(request.model, caller, snapshot);
   const size = measure(request);
   const budget = budgetWithin(request.routing, cap);
-  const isRead = isWhole || !pinned || budget !== null || dependsOnIntent(request, size, caller, snapshot);
+  const isRead =
+    isWhole ||
+    !target.pinned ||
+    budget !== null ||
+    dependsOnIntent(target.model, request.routing, size, caller, snapshot);
   const read = profileOf(size, isRead ? readIntent(request) : UNREAD);
-  return factsOf(request, { pinned, budget, read }, caller, snapshot);
+  return factsOf(request, { target, budget, read }, caller, snapshot);
 }
 
 /**
@@ -59,9 +63,9 @@ export function embeddingFacts(
     longest = Math.max(longest, tokens);
     if (input.type === 'tokens') size.needs = CAPABILITIES.token_input.bit;
   }
-  const pinned = isPinned(request.model, caller, snapshot);
+  const target = targetOf(request.model, caller, snapshot);
   const read: Profile = { ...NO_CONTENT, ...UNREAD, ...size };
-  const facts = factsOf(request, { pinned, budget: budgetWithin(request.routing, cap), read }, caller, snapshot);
+  const facts = factsOf(request, { target, budget: budgetWithin(request.routing, cap), read }, caller, snapshot);
   const embedding = { inputs: inputs.length, longest, dimensions };
   return { ...facts, outputTokens: 0, outputTokensMax: 0, embedding };
 }
@@ -89,7 +93,8 @@ const UNREAD: Intent = {
  * prompt that nearly fills the window. The time to the first token of a model that reasons is compared with that of its task.
  */
 function dependsOnIntent(
-  { model: name, routing }: ModelRequest,
+  name: string,
+  routing: RoutingTerms,
   size: RequestSize,
   { limits }: Caller,
   { namedModelsReadIntent, models, modelIndex, tasks }: PolicySnapshot,
@@ -103,8 +108,12 @@ function dependsOnIntent(
 }
 
 function factsOf(
-  { operation, model, settings, routing }: ModelRequest,
-  { pinned, budget, read }: { readonly pinned: boolean; readonly budget: Microcredits | null; readonly read: Profile },
+  { operation, settings, routing }: ModelRequest,
+  {
+    target,
+    budget,
+    read,
+  }: { readonly target: NamedTarget; readonly budget: Microcredits | null; readonly read: Profile },
   caller: Caller,
   snapshot: PolicySnapshot,
 ): Facts {
@@ -112,8 +121,9 @@ function factsOf(
   // Spreading three objects would cost more than reading the prompt.
   return {
     operation,
-    model,
-    pinned,
+    model: target.model,
+    alias: target.alias,
+    pinned: target.pinned,
     task: read.task,
     mix: read.mix,
     difficulty: read.difficulty,
@@ -172,8 +182,8 @@ export function routeFacts(request: ModelRequest, caller: Caller, snapshot: Poli
   const hasTurns = conversation.turns.length > 0;
   const content = hasTurns ? profile(request) : NO_CONTENT;
   const read = routing.task === undefined ? content : withTask(content, taskNamed(routing.task, snapshot));
-  const pinned = isPinned(request.model, caller, snapshot);
-  const facts = factsOf(request, { pinned, budget: budgetWithin(routing, null), read }, caller, snapshot);
+  const target = targetOf(request.model, caller, snapshot);
+  const facts = factsOf(request, { target, budget: budgetWithin(routing, null), read }, caller, snapshot);
   const { task, inputTokensMax } = facts;
   const usual = hasTurns ? undefined : snapshot.tasks[snapshot.taskIndex.get(task) ?? 0]!.defaultInputTokens;
   const inputTokens = routing.inputTokens ?? usual;

@@ -3,29 +3,49 @@ import { editDistance } from '../core/edit-distance.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 
-/** Whether `name` is a model, not a selector. @throws SignalboxError where it is neither, or the key may not use it. */
-export function isPinned(name: string, caller: Caller, snapshot: PolicySnapshot): boolean {
-  if (snapshot.selectors.has(name)) return false;
-  if (!snapshot.modelIndex.has(name)) throw unknownName(name, caller, snapshot);
-  if (caller.models !== null && !caller.models.has(name)) {
-    throw new SignalboxError('insufficient_permissions', `This API key may not use the model \`${name}\`.`, {
+/** The meaning of a request's `model`. */
+export interface NamedTarget {
+  /** A selector's name or, when `pinned`, a model's ID. */
+  readonly model: string;
+  readonly pinned: boolean;
+  /** The alias that was sent for it; null for its own name. */
+  readonly alias: string | null;
+}
+
+/**
+ * Returns the meaning of a request's `model`.
+ * @throws SignalboxError where it names neither a selector nor a model, or the key may not use it
+ */
+export function targetOf(name: string, caller: Caller, snapshot: PolicySnapshot): NamedTarget {
+  const meant = snapshot.aliases.get(name);
+  const model = meant ?? name;
+  const alias = meant === undefined ? null : name;
+  if (snapshot.selectors.has(model)) return { model, pinned: false, alias };
+  if (!snapshot.modelIndex.has(model)) throw unknownName(name, model, caller, snapshot);
+  if (caller.models !== null && !caller.models.has(model)) {
+    throw new SignalboxError('insufficient_permissions', `This API key may not use the model \`${model}\`.`, {
       param: 'model',
     });
   }
-  return true;
+  return { model, pinned: true, alias };
 }
 
-function unknownName(name: string, caller: Caller, snapshot: PolicySnapshot): SignalboxError {
-  const absent = snapshot.leftOut.find((item) => item.kind === 'model' && item.name === name);
+/** @param model what `name` stands for */
+function unknownName(name: string, model: string, caller: Caller, snapshot: PolicySnapshot): SignalboxError {
+  const absent = snapshot.leftOut.find((item) => item.kind === 'model' && item.name === model);
   if (absent) {
     const why = (caller.scopes.has('admin') ? absent.reason : absent.toCallers) ?? 'it is left out';
-    const message = `The model \`${name}\` is in the policy but cannot be served: ${why}.`;
+    const message = `The model \`${model}\` is in the policy but cannot be served: ${why}.`;
     return new SignalboxError('model_not_found', message, { param: 'model' });
   }
   const selectors = [...snapshot.selectors.keys()];
-  const models = [...snapshot.modelIndex.keys()].filter((id) => caller.models?.has(id) ?? true);
-  const meant = similarName(name, [...selectors, ...models]);
-  const hint = meant === null ? '' : ` Did you mean \`${meant}\`?`;
+  const mayUse = (id: string) => caller.models?.has(id) ?? true;
+  const models = [...snapshot.modelIndex.keys()].filter(mayUse);
+  const aliases = [...snapshot.aliases].flatMap(([alias, of]) =>
+    snapshot.selectors.has(of) || (snapshot.modelIndex.has(of) && mayUse(of)) ? [alias] : [],
+  );
+  const similar = similarName(name, [...selectors, ...models, ...aliases]);
+  const hint = similar === null ? '' : ` Did you mean \`${similar}\`?`;
   const message = `There is no model or selector \`${name}\`.${hint} Selectors are ${selectors.join(', ')}; GET /v1/models lists all models.`;
   return new SignalboxError('model_not_found', message, { param: 'model' });
 }

@@ -46,7 +46,7 @@ const DIFFICULTY: Readonly<Record<Difficulty, string | false>> = {
 };
 
 function requestText({ outputTokens, candidates }: Certificate, facts: Facts): string {
-  const { model, task, mix, difficulty, weights, ceilings, budget, funds, choices } = facts;
+  const { model, alias, task, mix, difficulty, weights, ceilings, budget, funds, choices } = facts;
   const shares = mix.map((one) => `${percent(one.share)} ${one.task}`).join(', ');
   // Images count differently on each model; the figures are those of the best.
   const input = candidates[0]?.inputTokens ?? facts.inputTokens;
@@ -66,7 +66,8 @@ function requestText({ outputTokens, candidates }: Certificate, facts: Facts): s
   const kind = isIntentRead(facts)
     ? `task ${task}${shares && ` (${shares})`}`
     : 'task not read, since nothing depends on it';
-  return `Asked for ${model}, ${kind}: ${[size, ...terms].join('; ')}.`;
+  const named = alias === null ? model : `${alias} (an alias of ${model})`;
+  return `Asked for ${named}, ${kind}: ${[size, ...terms].join('; ')}.`;
 }
 
 /** Groups and names that are listed; the rest is counted. */

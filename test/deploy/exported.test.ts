@@ -3,7 +3,7 @@ import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import type { Metric } from '../support/promql.ts';
-import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts';
 import { EXPORTED, VALUES } from './exported.ts';
 
 /** One line of the page that has a figure. */
@@ -88,6 +88,8 @@ describe('What the alarms and the dashboard are checked against', () => {
     two.next({ cutAfter: 2, text: ['a', 'b', 'c', 'd'] });
     await eventsOf(await box.post('/v1/chat/completions', { ...body, model: 'plain', stream: true }));
     await chat({ model: 'nobody' });
+    // Its whole output costs more.
+    await chat({ model: 'plain' }, withKey(await box.makeKey('--budget', '1/week:cap')));
     await chat({ budget_limit: 0.000001 });
     await chat({}, { headers: { authorization: 'Bearer nobody' } });
     await (await box.post('/v1/route', body)).text();

@@ -35,6 +35,7 @@ export const VALUES: Readonly<Record<string, NonNullable<Metric['values']>>> = {
   signalbox_credits_saved_total: OUTCOME,
   signalbox_credits_overspent_total: OUTCOME,
   signalbox_tokens_total: { kind: ['input', 'input_cached', 'input_cache_write', 'output', 'output_reasoning'] },
+  signalbox_chats_capped_total: { end: ['length', 'within'] },
   signalbox_failovers_total: { to: ['endpoint', 'model'] },
   signalbox_http_errors_total: { code: Object.keys(ERRORS) },
   signalbox_endpoint_state: { state: Object.keys(HEALTH) },

@@ -121,6 +121,11 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       correction: ['input: 0.0000025, output: 0.00001', 'input: 2.5, output: 10'],
     },
     'price-not-exact': { golden: 'price-too-exact', mend: 'Round it.', correction: ['0.10000000000000000001', '0.1'] },
+    'after-abort-idle': {
+      golden: 'after-abort-idle',
+      mend: 'Remove the key.',
+      correction: [', margin_tokens: 3', ''],
+    },
     'free-model': {
       golden: 'price-zero-with-key',
       mend: 'State the price.',
@@ -281,6 +286,11 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       golden: 'budget-limit-zero',
       mend: 'Raise it; to refuse requests, use a constraint.',
       correction: ['limit_credits: 0', 'limit_credits: 100'],
+    },
+    'ambiguous-name': {
+      golden: 'budget-named-balance',
+      mend: 'Rename it: it is counted anew from its entries.',
+      correction: ['name: balance', 'name: interns'],
     },
     'budget-renamed': {
       golden: 'budget-renamed',

@@ -4,6 +4,7 @@ import { adviceOf, answerOf, eventsOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { type MeteredService, type ServiceAnswer, startMeteredService } from '../support/metered-service.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { readPage, total } from '../support/prometheus.ts';
 import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts';
 
 /**
@@ -104,6 +105,26 @@ test('a decision shows the cap, and the money that it came from', async () => {
     outcome: { output_capped_by: 'purse' },
     receipt: { output_capped_by: 'purse' },
   });
+});
+
+test('the metrics count by fund whether answers ran into the cap, and the log line names the fund', async () => {
+  const capped = async () => {
+    const page = readPage(await (await fetch(`${box.url}/metrics`)).text());
+    const of = (end: string) => total(page, 'signalbox_chats_capped_total', { fund: 'purse', end });
+    return [of('within') ?? 0, of('length') ?? 0] as const;
+  };
+  const key = await box.makeKey('--label', 'purse=cap');
+  const [within, length] = await capped();
+  answer = writing(65);
+  const { platform } = await answerOf(await ask(key));
+  answer = writing(1e6);
+  await answerOf(await ask(key));
+  // A request is counted when it is over, which may be a moment after its answer.
+  await waitFor(async () => (await capped()).join() === [within + 1, length + 1].join());
+  const line = await waitFor(() =>
+    box.lines.find((one) => one.includes('"message":"chat"') && one.includes(platform.decision_id)),
+  );
+  expect(JSON.parse(line)).toMatchObject({ output_capped_by: 'purse' });
 });
 
 test('`reject` refuses it still', async () => {

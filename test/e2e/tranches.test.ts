@@ -10,6 +10,7 @@ import {
   startMeteredService,
 } from '../support/metered-service.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { readPage, total } from '../support/prometheus.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 
 /** Answers whose money is set aside as they are written. Prices are 1 and 4 thousandths of a Credit a token. */
@@ -26,6 +27,8 @@ afterEach(async () => {
   for (const stand of running.splice(0)) await stand.stop();
 });
 
+const same = (policy: string) => policy;
+
 async function start(options: {
   readonly credits: number;
   readonly answer: ServiceAnswer | ((nth: number) => ServiceAnswer);
@@ -33,8 +36,17 @@ async function start(options: {
   readonly bills?: 'stops' | 'whole';
   readonly onExhausted?: string;
   readonly waitMs?: number;
+  readonly edit?: (policy: string) => string;
 }): Promise<Stand> {
-  const { credits, answer, afterAbort = STOPS, bills = 'stops', onExhausted = 'cap', waitMs = 0 } = options;
+  const {
+    credits,
+    answer,
+    afterAbort = STOPS,
+    bills = 'stops',
+    onExhausted = 'cap',
+    waitMs = 0,
+    edit = same,
+  } = options;
   const service = startMeteredService(bills, typeof answer === 'function' ? answer : () => answer);
   const policy = testPolicy(
     { up: service.url },
@@ -45,7 +57,7 @@ ledger: { contention_wait_ms: ${waitMs} }
   )
     .replace('passthrough: [verbosity]', `passthrough: [verbosity], after_abort: ${afterAbort}`)
     .replace(/expected_output_tokens: \d+/g, 'expected_output_tokens: 100');
-  const box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+  const box = await startSignalbox({ policy: edit(policy), env: UPSTREAM_ENV });
   const stand: Stand = {
     box,
     service,
@@ -104,6 +116,10 @@ describe('a stream of a service that stops when it is aborted', () => {
     expect(ends).toEqual([['length'], ['length'], ['length']]);
     for (const { chunks } of all) expect(chunks.at(-1)!.platform).toMatchObject({ output_capped_by: 'purse' });
     expect(stand.service.bills.map(({ isAborted }) => isAborted)).toEqual([true, true, true]);
+    await waitFor(async () => {
+      const page = readPage(await (await fetch(`${stand.box.url}/metrics`)).text());
+      return total(page, 'signalbox_chats_capped_total', { fund: 'purse', end: 'length' }) === 3;
+    });
     expect(billed(stand)).toBeLessThanOrEqual(3_300);
     const books = await closedBooks(stand.box.data);
     expect(books.faults).toEqual([]);
@@ -208,6 +224,31 @@ describe('a service that breaks its declaration', () => {
     await eventsOf(await stand.ask({ max_tokens: 400 }));
     const reserves = entriesOf(stand.box.data).filter(({ kind }) => kind === 'reserve');
     expect(reserves[1]).toMatchObject({ amount: (42 + 4 * 400) * 1000 });
+  });
+});
+
+describe('a model that reasons only when it is asked to, at a service that does not show it', () => {
+  /** 3 tokens shown and 30 hidden at a time. */
+  const answer = { tokens: 60, atOnce: 3, reports: 'each', hidden: 30 } as const;
+  const reasons = (policy: string) =>
+    policy
+      .replace('capabilities: [tools, json_schema]', 'capabilities: [tools, json_schema, reasoning]')
+      .replace('passthrough: [verbosity]', 'passthrough: [verbosity, thinking]');
+
+  for (const asked of [{ reasoning_effort: 'high' }, { reasoning_effort: 'none' }, { thinking: { type: 'enabled' } }])
+    test(`gets the worst case of the cap that is sent, so its hidden output is paid for: ${JSON.stringify(asked)}`, async () => {
+      const stand = await start({ credits: 4, answer, edit: reasons });
+      const { chunks } = await eventsOf(await stand.ask({ max_tokens: 900, ...asked }));
+      const books = await closedBooks(stand.box.data);
+      expect(books.entries[0]).toMatchObject({ amount: (42 + 4 * 900) * 1000 });
+      expect(books.entries.map(({ kind }) => kind)).not.toContain('overrun');
+      expect(chunks.at(-1)!.platform.credits_consumed).toBe(billed(stand) / 1_000);
+    });
+
+  test('is held in tranches where it is not asked to', async () => {
+    const stand = await start({ credits: 4, answer: { ...answer, hidden: 0 }, edit: reasons });
+    await eventsOf(await stand.ask());
+    expect(entriesOf(stand.box.data)[0]).toMatchObject({ amount: (42 + 4 * (200 + 2 * 24)) * 1000 });
   });
 });
 

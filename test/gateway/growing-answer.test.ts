@@ -28,6 +28,7 @@ function stand(pieces: number, grants: (asked: HoldExtension) => boolean) {
   const seen = { read: 0, isAborted: false, broken: 0 };
   const hold = {
     left: 2_000_000,
+    scarcest: { kind: 'budget', name: 'purse', subject: '', definition: '', starts: 0, ends: 0 } as const,
     extend: async (asked: HoldExtension) => {
       const isGranted = grants(asked);
       if (isGranted) hold.left += asked.amounts[0];
@@ -86,6 +87,8 @@ describe('an answer whose reader is slow', () => {
     expect(seen.isAborted).toBe(true);
     expect(parts.filter(({ type }) => type === 'text')).toHaveLength(seen.read);
     expect(parts.at(-1)).toEqual({ type: 'finish', choice: 0, reason: 'length', raw: 'length' });
+    // No fund has refused an extension.
+    expect(answer).toMatchObject({ isCut: true, cutBy: 'purse' });
   });
 });
 

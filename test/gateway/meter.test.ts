@@ -2,7 +2,14 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import { isPlausible, plainUsage, type Usage } from '../../src/core/usage.ts';
-import { brokenUsage, completeUsage, failedUsage, Meter } from '../../src/gateway/meter.ts';
+import {
+  brokenUsage,
+  completeUsage,
+  cutUsage,
+  failedUsage,
+  type MeasuredUsage,
+  Meter,
+} from '../../src/gateway/meter.ts';
 import { anyCodePoint } from '../support/any-code-point.ts';
 
 const said = (text: string): StreamPart => ({ type: 'text', choice: 0, text });
@@ -112,6 +119,29 @@ const impossible = fc.oneof(
   fc.nat(300).map((n) => ({ ...plainUsage(n, 5), cachedInputTokens: n + 1 })),
   fc.nat(300).map((n) => ({ ...plainUsage(5, n), reasoningTokens: n + 1 })),
 );
+
+/** Whatever ends an answer, a report that cannot be true is handed on, so that it is alarmed. */
+const markLaw = (ofCut: typeof cutUsage) =>
+  fc.property(answer, impossible, (given, odd) => {
+    const meter = meterOf(given);
+    meter.observe([told(odd)], 0);
+    const ends: MeasuredUsage[] = [
+      completeUsage(meter, given),
+      brokenUsage(meter, { ...given, tokensPerSecond: 1, outputMs: 0 }),
+      ofCut(meter, given),
+    ];
+    for (const measured of ends) {
+      expect(measured).toMatchObject({ estimated: true, impossible: odd });
+      expect(isPlausible(measured.usage)).toBe(true);
+    }
+  });
+
+test('a report that cannot be true is remembered where the answer ended, broke off or was cut', () => {
+  fc.assert(markLaw(cutUsage), { numRuns: 500 });
+  // The mutant forgets it.
+  const forgets = markLaw((meter, most) => ({ ...cutUsage(meter, most), impossible: null }));
+  expect(() => fc.assert(forgets, { numRuns: 500 })).toThrow();
+});
 
 /** What is charged with a report that cannot be true after the others is what is charged without it. */
 const impossibleLaw = (observe: (meter: Meter, usage: Usage) => void) =>

@@ -42,4 +42,19 @@ describe('what a service bills after an abort', () => {
     const provider = ', after_abort: { bills: stops }';
     expect(billingOf(policyOf(provider, ', after_abort: { bills: unknown }'))).toEqual({ bills: 'unknown' });
   });
+
+  test.each([
+    ['whole', 'reports: each, margin_ms: 5', ['reports', 'margin_ms']],
+    ['unknown', 'margin_tokens: 3', ['margin_tokens']],
+    ['stops', 'reports: each, margin_tokens: 3, margin_ms: 5', []],
+  ])(
+    'with `bills: %s`, `check` names the keys of a provider and of an endpoint that have no effect',
+    (bills, more, idle) => {
+      const stated = `, after_abort: { bills: ${bills}, ${more} }`;
+      for (const text of [policyOf(stated), policyOf('', stated)]) {
+        const found = loadText(text).diagnostics.filter(({ code }) => code === 'after-abort-idle');
+        expect(found.map(({ message }) => /after_abort\.(\w+)/.exec(message)?.[1])).toEqual(idle);
+      }
+    },
+  );
 });

@@ -221,6 +221,7 @@ describe('the texts for editors', () => {
       models: ['my-model'],
       providers: ['my-provider'],
       selectors: ['my-selector'],
+      aliases: new Map([['my-alias', 'my-selector']]),
       tasks: ['support'],
       constraints: ['my-rule'],
     });

@@ -25,6 +25,7 @@ function record(id: number, time: number, over: Partial<DecisionRecord> = {}): D
     facts: {
       operation: 'chat',
       model: 'auto',
+      alias: null,
       pinned: false,
       task: 'coding',
       mix: [],

@@ -119,6 +119,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
         (name) => [name, { name, strategy: name, options: {}, allows: null, vectorSpace: null }] as const,
       ),
     ),
+    aliases: new Map(),
     defaultWeights: { cost: 0.3, quality: 0.7 },
     referencePrice: { input: 1000, output: 4000 },
     answerWorth: 20,
@@ -146,6 +147,7 @@ export function facts(more: Partial<Facts> = {}): Facts {
   return {
     operation: 'chat',
     model: 'auto',
+    alias: null,
     pinned: false,
     task: 'general',
     mix: [],

@@ -162,7 +162,7 @@ describe('the sink', () => {
   };
 
   test('records nothing without a policy', () => {
-    expect(recordContent(TABLE, null, chatRequest({ model: 'auto', messages: [] }), caller)).toBeNull();
+    expect(recordContent(TABLE, null, chatRequest({ model: 'auto', messages: [] }), 'auto', caller)).toBeNull();
   });
 
   test('keeps at most so much of each side, says that it cut, and cuts through nothing that it should take out', async () => {
@@ -175,7 +175,7 @@ describe('the sink', () => {
         model: 'auto',
         messages: [{ role: 'user' as const, content: `${filler} ${email} ${'y '.repeat(2_000)}` }],
       };
-      const listener = recordContent(TABLE, policy(), chatRequest(request), caller)!;
+      const listener = recordContent(TABLE, policy(), chatRequest(request), 'auto', caller)!;
       for (let sent = 0; sent < 40; sent++)
         listener.add([{ type: 'text', choice: 0, text: `${'z '.repeat(5_000)}${email} ` }]);
       await store.commit(listener.writes(at, time));
@@ -202,6 +202,7 @@ describe('the sink', () => {
       TABLE,
       policy(),
       chatRequest({ model: 'auto', messages: [{ role: 'user', content }] }),
+      'auto',
       caller,
     )!;
     await store.commit(listener.writes(1, time));
@@ -218,7 +219,9 @@ describe('the sink', () => {
     const request = { model: 'auto', messages: [{ role: 'user' as const, content: 'Hello' }] };
     for (let id = 1; id <= 100; id++) {
       const days = id % 2 === 0 ? 7 : 30;
-      await store.commit(recordContent(TABLE, policy({ days }), chatRequest(request), caller)!.writes(id, time));
+      await store.commit(
+        recordContent(TABLE, policy({ days }), chatRequest(request), 'auto', caller)!.writes(id, time),
+      );
     }
     const rows = () => store.query<{ n: number }>({ sql: 'SELECT count(*) AS n FROM contents' });
     time += 8 * 86_400_000;
@@ -238,7 +241,9 @@ describe('the sink', () => {
     const words = 'nobody must read this any more';
     const request = { model: 'auto', messages: [{ role: 'user' as const, content: `${words} `.repeat(2_000) }] };
     for (let id = 1; id <= 40; id++)
-      await store.commit(recordContent(TABLE, policy({ days: 1 }), chatRequest(request), caller)!.writes(id, time));
+      await store.commit(
+        recordContent(TABLE, policy({ days: 1 }), chatRequest(request), 'auto', caller)!.writes(id, time),
+      );
     await store.close();
     const holds = () =>
       ['gone.db', 'gone.db-wal']
@@ -258,7 +263,10 @@ describe('the sink', () => {
     const circular: { role: 'user'; content: string; self?: unknown } = { role: 'user', content: 'x' };
     circular.self = circular;
     expect(
-      recordContent(TABLE, policy(), chatRequest({ model: 'auto', messages: [circular] }), caller)!.writes(1, time),
+      recordContent(TABLE, policy(), chatRequest({ model: 'auto', messages: [circular] }), 'auto', caller)!.writes(
+        1,
+        time,
+      ),
     ).toEqual([]);
   });
 });

@@ -11,6 +11,7 @@ type NotedFact =
   | 'decisionId'
   | 'result'
   | 'failedUsage'
+  | 'hasReachedCap'
   | 'isReplayed'
   | 'isStream'
   | 'startedAt'

@@ -57,7 +57,14 @@ export async function runImport(args: readonly string[], command: ImportCommand)
   if (imported.files.length === 0) throw new UsageError(nothingIn(file, imported));
   // With the names of the new policy, so that editors complete them.
   const { providers, models, selectors } = imported.report;
-  const schema = policySchema(command.shipped, { providers, models, selectors, tasks: [], constraints: [] });
+  const schema = policySchema(command.shipped, {
+    providers,
+    models,
+    selectors,
+    aliases: new Map(),
+    tasks: [],
+    constraints: [],
+  });
   await writeAll(out, imported, schemaText(schema), values.force);
   const written = new Set(imported.files.map((one) => one.name));
   const others = (await readdir(out)).filter((one) => /\.ya?ml$/.test(one) && !written.has(one));

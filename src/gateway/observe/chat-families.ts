@@ -43,6 +43,11 @@ export function chatFamilies(seriesMax: number) {
     spent: countOf('signalbox_credits_spent_total', 'Credits charged.', 'outcome', MICROCREDITS),
     saved: countOf('signalbox_credits_saved_total', 'Credits below the baseline.', 'outcome', MICROCREDITS),
     overspent: countOf('signalbox_credits_overspent_total', 'Credits above the baseline.', 'outcome', MICROCREDITS),
+    capped: counter({
+      name: 'signalbox_chats_capped_total',
+      help: 'Chats whose output a fund capped, by how they ended.',
+      labels: ['fund', 'end'],
+    }),
     failovers: counter({
       name: 'signalbox_failovers_total',
       help: 'Failed attempts followed by another endpoint or model.',

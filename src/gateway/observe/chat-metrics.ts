@@ -43,6 +43,9 @@ export function createChatMetrics(): ChatMetrics {
     if (outcome.firstPartMs !== null && request.isStream && hasAnswered(outcome)) {
       lane.ttft.observe(outcome.firstPartMs / 1000);
     }
+    if (outcome.cappedBy !== null) {
+      families.capped.at(outcome.cappedBy, request.hasReachedCap ? 'length' : 'within').value++;
+    }
     if (routing && isExplored(result)) families.explored.at(selectorOf(routing)).value++;
     if (outcome.attempts.length > 1) countFailovers(families.failovers, outcome.attempts);
   };

@@ -35,7 +35,8 @@ import { CERTIFICATE, cachedTokens, Readings, Replay } from './certificate.ts';
 
 const Facts = shape('The facts that the decision was based on. They contain no text of the request.', {
   operation: word(OPERATION_NAMES, 'The operation of the request.'),
-  model: text('`model` of the request: a selector, or a model’s ID.', 'auto'),
+  model: text('The selector or the model’s ID that `model` of the request stands for.', 'auto'),
+  alias: orNull(Type.String(), 'The alias that the request used as `model`; null for the name itself.'),
   pinned: flag('True when the request named one model.'),
   task: text(
     'The task type that Signalbox recognized; `unread` if the request named a model and nothing depended on it.',
@@ -147,7 +148,11 @@ const Outcome = Type.Object({
   ),
   first_part_ms: firstPart('admission'),
   total_ms: milliseconds('From admission to the end.', 1_850),
-  output_capped_by: orNull(Type.String(), 'The fund whose money capped the output; null for none.', null),
+  output_capped_by: orNull(
+    Type.String(),
+    'The fund that lowered the cap on the output, whether the answer ran into it or not; null for none.',
+    null,
+  ),
 });
 
 /** A record keeps no name that a caller words. */

@@ -34,11 +34,12 @@ export function runCase(policyCase: PolicyCase, runtime: Runtime): CaseRun {
 }
 
 function unservedIn({ given, expect }: PolicyCase, snapshot: PolicySnapshot): UnservedPart[] {
-  const { modelIndex, providers, selectors } = snapshot;
+  const { modelIndex, providers, selectors, aliases } = snapshot;
+  const model = aliases.get(given.model) ?? given.model;
   const isServed = (id: string) => modelIndex.has(id);
   const keyModels = given.key.models ?? [];
   const models = new Set([
-    ...(selectors.has(given.model) ? [] : [given.model]),
+    ...(selectors.has(model) ? [] : [model]),
     ...(expect.models ?? []),
     ...Object.keys(expect.rejected),
     // A key may list models that are not served, but it needs one that is.

@@ -120,8 +120,10 @@ export function settingFor(model: string, a: Side, b: Side, preferred?: SettingK
   return [a[setting] ?? a.anywhere, b[setting] ?? b.anywhere];
 }
 
-const isKnown = (model: string, { selectors, modelIndex }: PolicySnapshot): boolean =>
-  selectors.has(model) || modelIndex.has(model);
+function isKnown(name: string, { selectors, modelIndex, aliases }: PolicySnapshot): boolean {
+  const model = aliases.get(name) ?? name;
+  return selectors.has(model) || modelIndex.has(model);
+}
 
 /** Converts a decision's outcome for comparison. */
 export function requestOutcomeOf(outcome: CaseOutcome, snapshot: PolicySnapshot): RequestOutcome {

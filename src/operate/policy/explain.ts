@@ -2,6 +2,7 @@ import { commandName } from '../../core/command-name.ts';
 import type { Microcredits } from '../../core/credits.ts';
 import type { Estimate } from '../../core/estimate.ts';
 import type { Facts } from '../../core/facts.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
 import type { PolicyCase } from '../../core/policy-case.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { firstTrancheOf } from '../../gateway/growth.ts';
@@ -60,7 +61,7 @@ export async function explainRequest(
   const facts = await exactFacts(hypothetical, runtime, (rule, error) => failedRules.set(rule.name, error));
   const { estimate, words } = await learntOf(facts, questionOf(turns), runtime, database);
   return {
-    ...explained(facts, estimate, runtime),
+    ...explained(facts, estimate, runtime, request),
     words,
     taskNote: taskNote(task, facts.task)?.trim() || null,
     taskReasons: turns.length > 0 && task === undefined ? taskReasons(request, facts) : null,
@@ -85,10 +86,10 @@ async function learntOf(facts: Facts, question: string | null, runtime: Runtime,
   };
 }
 
-function explained(facts: Facts, estimate: Estimate | null, runtime: Runtime) {
+function explained(facts: Facts, estimate: Estimate | null, runtime: Runtime, request: ModelRequest | null) {
   const context = { ...UNNAMED, ...strategyOf(facts, runtime), estimate };
   const decision = runtime.decider.decide(facts, context);
-  const firstHold = isRefusal(decision) ? null : (firstTrancheOf({ runtime, decision })?.wanted ?? null);
+  const firstHold = isRefusal(decision) ? null : (firstTrancheOf({ runtime, decision, request })?.wanted ?? null);
   return { runtime, facts, certificate: certify(runtime.snapshot, facts, context), firstHold };
 }
 
@@ -144,7 +145,7 @@ export async function explainCase(
   if (!ran) return { case: found, unserved: runs[0]!.run.missing };
   const { runtime, names } = ran.setting;
   return {
-    ...explained(factsOf(found, runtime), null, runtime),
+    ...explained(factsOf(found, runtime), null, runtime, null),
     words: () => new Map(),
     case: found,
     failures: ran.run.failures,

@@ -20,6 +20,7 @@ export async function schemaFor(folder: string, judge: JudgeTools) {
     models: [...policy.modelIds.keys()],
     providers: names(policy.providers),
     selectors: names(policy.selectors),
+    aliases: policy.aliases,
     tasks: names(policy.tasks),
     constraints: names(policy.constraints),
   });

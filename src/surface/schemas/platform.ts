@@ -68,7 +68,7 @@ export const Platform = named('Platform', 'The routing and the cost of the answe
   ),
   output_capped_by: Type.Optional(
     text(
-      'The fund whose money capped the output: a budget’s name, or `balance`. Absent if none did. An answer that ran into the cap ends with `length`.',
+      'The fund that lowered the cap on the output, whether the answer ran into it or not: a budget’s name, or `balance`. Absent if none did. An answer that ran into it ends with `length`.',
       'team-month',
     ),
   ),

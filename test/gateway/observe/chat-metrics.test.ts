@@ -85,6 +85,19 @@ describe('A chat request', () => {
     expect(total(page, 'signalbox_explored_total', { selector: 'mine' })).toBe(1);
   });
 
+  test('whose output a fund capped counts for that fund, by whether it ran into the cap', async () => {
+    const page = await pageOf([
+      carriedOut({ cappedBy: 'purse' }),
+      carriedOut({ cappedBy: 'purse' }, { hasReachedCap: true }),
+      carriedOut({ cappedBy: 'balance' }, { hasReachedCap: true }),
+      // Its own cap.
+      carriedOut({}, { hasReachedCap: true }),
+    ]);
+    const capped = (fund: string, end: string) => total(page, 'signalbox_chats_capped_total', { fund, end });
+    expect(total(page, 'signalbox_chats_capped_total')).toBe(3);
+    expect([capped('purse', 'within'), capped('purse', 'length'), capped('balance', 'length')]).toEqual([1, 1, 1]);
+  });
+
   test('is counted by its destination: by the selector and the endpoint that answered', async () => {
     const page = await pageOf([
       carriedOut(),

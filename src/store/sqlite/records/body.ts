@@ -41,6 +41,7 @@ const FACTS = fieldsOf<Facts>()([
   'cached',
   'difficulty',
   'operation',
+  'alias',
   'embedding',
 ]);
 const OUTCOME = fieldsOf<DecisionOutcome>()([
@@ -121,6 +122,7 @@ const packPlainFacts = (facts: Facts): PlainFactValues => [
   facts.cached,
   facts.difficulty,
   facts.operation,
+  facts.alias,
 ];
 
 const packOutcome = (outcome: DecisionOutcome): readonly unknown[] => [
@@ -203,6 +205,7 @@ const EARLIER_FACTS: Partial<Facts> = {
   cached: [],
   difficulty: 'usual',
   operation: 'chat',
+  alias: null,
 };
 
 /** Names values by position. Only `encodeBody` writes them, so the type is certain. */

@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { anyText } from '../../src/conformance/any-text.ts';
+import { OPERATOR } from '../../src/core/caller.ts';
+import { SignalboxError } from '../../src/core/errors.ts';
+import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import { model, snapshot } from '../routing/build.ts';
+import { chatFacts } from '../support/chat-body.ts';
+import { load, SMALL, snapshotOf } from './support.ts';
+
+const policyOf = (more: string) =>
+  load([
+    { path: 'p.yaml', text: SMALL },
+    { path: 'q.yaml', text: more },
+  ]);
+
+test('selectors and models have aliases, and those that state none have none', () => {
+  const { aliases } = snapshotOf(policyOf('selectors: { auto: { strategy: auto, aliases: [claude-auto, a/b] } }'));
+  expect([...aliases]).toEqual([
+    ['claude-auto', 'auto'],
+    ['a/b', 'auto'],
+  ]);
+  expect(snapshotOf(policyOf('')).aliases.size).toBe(0);
+});
+
+describe('a request for an alias', () => {
+  const served: PolicySnapshot = snapshot([model('small', { q: 0.5 }), model('large', { q: 0.9 })], {
+    aliases: new Map([
+      ['claude-auto', 'auto'],
+      ['claude-large', 'large'],
+      ['claude-gone', 'gone'],
+    ]),
+    leftOut: [{ kind: 'model', name: 'gone', reason: 'KEY is not set', toCallers: 'its provider has no key' }],
+  });
+  const ask = (name: string, content: string) => ({ model: name, messages: [{ role: 'user' as const, content }] });
+
+  test('is decided as one for the name that it stands for, whatever it says', () => {
+    fc.assert(
+      fc.property(
+        anyText(60),
+        fc.constantFrom(['claude-auto', 'auto'], ['claude-large', 'large']),
+        (text, [alias, name]) => {
+          const meant = chatFacts(ask(name!, text), OPERATOR, served);
+          expect(meant.alias).toBeNull();
+          expect(chatFacts(ask(alias!, text), OPERATOR, served)).toEqual({ ...meant, alias: alias! });
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+
+  const refusal = (name: string, models: ReadonlySet<string> | null = null) => {
+    try {
+      chatFacts(ask(name, 'hi'), { ...OPERATOR, models }, served);
+    } catch (error) {
+      if (error instanceof SignalboxError) return [error.code, error.message];
+    }
+    return null;
+  };
+
+  test('is refused to a key that may not use the model, which is not suggested to it either', () => {
+    const small = new Set(['small']);
+    expect(refusal('claude-large', small)?.[0]).toBe('insufficient_permissions');
+    expect(refusal('claude-larg', small)?.[1]).not.toContain('claude-large');
+    expect(refusal('claude-larg')?.[1]).toContain('Did you mean `claude-large`?');
+    expect(refusal('claude-auto', small)).toBeNull();
+  });
+
+  test('for a model that is left out says so', () => {
+    expect(refusal('claude-gone')?.[1]).toBe('The model `gone` is in the policy but cannot be served: KEY is not set.');
+  });
+});
