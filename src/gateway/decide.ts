@@ -13,7 +13,7 @@ import { chatFacts, embeddingFacts, routeFacts } from '../routing/facts.ts';
 import { leastWorstCase, refusalError } from '../routing/refuse.ts';
 import type { RefusalNames } from '../routing/rejections.ts';
 import { withRules } from '../routing/rules.ts';
-import { questionOf, textsOf } from '../routing/texts.ts';
+import { countableTexts, questionOf } from '../routing/texts.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
 import type { PromptHistory } from './affinity.ts';
 import { checkRequest } from './check-request.ts';
@@ -73,13 +73,9 @@ export function decideChat(
   isMade: boolean,
   context: RequestContext,
 ): DecidedRequest | Promise<DecidedRequest> {
-  const { names, embedding, conversation } = request;
-  if (embedding) {
-    const texts = () => embedding.inputs.flatMap((input) => (input.type === 'text' ? input.text : []));
-    return decideRequest(gateway, request, terms, context, embeddingFacts, { isMade, texts, names });
-  }
-  const texts = () => textsOf(conversation.turns);
-  return decideRequest(gateway, request, terms, context, chatFacts, { isMade, texts, names });
+  const factsOf = request.operation === 'embed' ? embeddingFacts : chatFacts;
+  const texts = () => countableTexts(request);
+  return decideRequest(gateway, request, terms, context, factsOf, { isMade, texts, names: request.names });
 }
 
 /**
@@ -95,8 +91,11 @@ export function decideRoute(
   const { turns } = request.conversation;
   return decideRequest(gateway, request, { ...terms, cap: null }, context, routeFacts, {
     isMade: false,
-    texts: () => (request.routing.inputTokens === undefined ? textsOf(turns) : []),
-    names: turns.length > 0 ? request.names : { ...request.names, turns: 'estimated_input_tokens' },
+    texts: () => (request.routing.inputTokens === undefined ? countableTexts(request) : []),
+    names:
+      turns.length > 0 || request.embedding?.inputs.length
+        ? request.names
+        : { ...request.names, turns: 'estimated_input_tokens' },
   });
 }
 

@@ -163,10 +163,10 @@ const BATCH_INPUTS = 96;
 
 const EmbeddingText = closed(
   {
-    dimensions: integer({ minimum: 1, maximum: 65_536, example: 1536 }, 'Numbers in a vector.'),
+    dimensions: integer({ minimum: 1, maximum: 65_536, example: 1536 }, 'How many numbers a vector has.'),
     shortest: optional.integer(
       { minimum: 1, maximum: 65_536, example: 256 },
-      'Fewest `dimensions` that a request may ask for. Default: its vectors cannot be shortened.',
+      'How many numbers a vector must keep when a request shortens it. Default: all.',
     ),
     vector_space: optional.string(
       { ...ITEM_NAME, example: 'text-embedding-3-small' },

@@ -178,6 +178,7 @@ const NO_CONTENT: Profile = {
  * size; an unknown task counts as `general`. Throws as `chatFacts` does.
  */
 export function routeFacts(request: ModelRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
+  if (request.operation === 'embed') return routeEmbeddingFacts(request, caller, snapshot);
   const { conversation, routing } = request;
   const hasTurns = conversation.turns.length > 0;
   const content = hasTurns ? profile(request) : NO_CONTENT;
@@ -191,6 +192,20 @@ export function routeFacts(request: ModelRequest, caller: Caller, snapshot: Poli
     ...facts,
     ...(inputTokens !== undefined && { inputTokens, inputTokensMax: Math.max(inputTokensMax, inputTokens) }),
     outputTokens: routing.outputTokens ?? null,
+  };
+}
+
+/** The same for embeddings. A stated size is that of one text. */
+function routeEmbeddingFacts(request: ModelRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
+  const facts = embeddingFacts(request, caller, snapshot);
+  const { inputTokens } = request.routing;
+  if (inputTokens === undefined || !facts.embedding) return facts;
+  const { inputs, longest, dimensions } = facts.embedding;
+  return {
+    ...facts,
+    inputTokens,
+    inputTokensMax: Math.max(facts.inputTokensMax, inputTokens),
+    embedding: { inputs: Math.max(1, inputs), longest: Math.max(longest, inputs === 0 ? inputTokens : 0), dimensions },
   };
 }
 

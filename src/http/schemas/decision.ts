@@ -108,6 +108,15 @@ const Facts = shape('The facts that the decision was based on. They contain no t
     'The fund with the least money of those that cap outputs; null without one.',
   ),
   key_models: orNull(Type.Array(Type.String()), 'The models that the key may use; null for all.'),
+  embedding: orNull(
+    Type.Object({
+      inputs: count('Number of texts.', 3),
+      longest_input_tokens: tokens('Expected tokens of the longest text.', 120),
+      dimensions: orNull(Type.Integer(), 'The length of vectors asked for; null for the model’s own.', null),
+    }),
+    'The texts to embed; null for another operation.',
+    null,
+  ),
 });
 
 const firstPart = (from: string) =>

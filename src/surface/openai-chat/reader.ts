@@ -1,9 +1,10 @@
 import type { AnswerFormat, ModelSettings, RoutingTerms } from '../../core/conversation.ts';
 import { type FieldNames, type ModelRequest, modelRequest, type RequestReader } from '../../core/model-request.ts';
+import { embeddingQuery } from '../openai-embeddings/query.ts';
 import { conversationOf } from './conversation.ts';
 import { extrasOf } from './extras.ts';
 import { type ChatRequest, KNOWN_FIELDS } from './request.ts';
-import type { RouteRequest } from './route-query.ts';
+import { isEmbeddingQuery, type RouteQuery, type RouteRequest } from './route-query.ts';
 
 /** The dialect of OpenAI's chat completions, in `original.dialect`. */
 const OPENAI_CHAT = 'openai-chat';
@@ -23,7 +24,8 @@ export const readChatRequest = (body: ChatRequest): ModelRequest => modelRequest
  * Makes the neutral form of a route query. Without messages its conversation has no turns.
  * @param body checked, without nulls
  */
-export const readRouteRequest = (body: RouteRequest): ModelRequest => modelRequest(body, ROUTE);
+export const readRouteRequest = (body: RouteRequest): ModelRequest =>
+  isEmbeddingQuery(body) ? modelRequest(body, ROUTE_EMBEDDINGS) : modelRequest(body, ROUTE);
 
 /** OpenAI's names of fields. */
 export const OPENAI_NAMES: FieldNames = {
@@ -49,6 +51,9 @@ export const OPENAI_NAMES: FieldNames = {
   user: 'user',
 };
 
+/** The names of fields in requests for embeddings. */
+export const EMBEDDING_NAMES: FieldNames = { ...OPENAI_NAMES, turns: 'input' };
+
 /** The names for a caller who sends the newer name of `max_tokens`. */
 const NEWER_NAMES: FieldNames = { ...OPENAI_NAMES, outputTokensMax: 'max_completion_tokens' };
 
@@ -65,6 +70,14 @@ const CHAT: RequestReader<ChatBody> = {
 };
 
 const ROUTE: RequestReader<RouteRequest> = { ...CHAT, routing: routeTermsOf };
+
+/** Of a route query for embeddings. */
+const ROUTE_EMBEDDINGS: RequestReader<RouteQuery> = {
+  ...ROUTE,
+  operation: 'embed',
+  names: () => EMBEDDING_NAMES,
+  embedding: ({ input, dimensions }) => embeddingQuery(input, dimensions),
+};
 
 function settingsOf(body: ChatBody): ModelSettings {
   return {
