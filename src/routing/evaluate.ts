@@ -5,6 +5,7 @@ import type { Estimate, ExplorationDraw } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
 import { addWorth } from '../core/language-support.ts';
 import type { ExplorePolicy } from '../core/learning-policy.ts';
+import { OPERATIONS } from '../core/operation.ts';
 import type { Readings } from '../core/readings.ts';
 import { hasBit } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
@@ -160,9 +161,9 @@ export class Evaluation {
   baseline({ pinned, operation }: Facts): number {
     const { model } = this.shortlist;
     if (pinned) return model[0]!;
-    // The model that the policy names answers conversations.
-    const named = operation === 'chat' ? this.#snapshot.baseline : null;
-    return named ?? model[bestOf(this.shortlist)]!;
+    const { baseline: named, models } = this.#snapshot;
+    const isServing = named !== null && (models[named]!.operations & OPERATIONS[operation].bit) !== 0;
+    return isServing ? named : model[bestOf(this.shortlist)]!;
   }
 }
 

@@ -45,8 +45,6 @@ export function refusalError(
   }
   const wide = facts.embedding && heldBackBy(refusal, snapshot, 'dimensions');
   if (wide && wide.length > 0) return dimensionsError(facts, wide);
-  if (facts.embedding && refusal.rejected.length === 0)
-    return new SignalboxError('no_eligible_model', 'The policy has no embedding model that can be served.');
   const inputs = { ...refusal, names };
   const rejected = refusal.rejected.map(({ model, rejections }) => ({
     model: snapshot.models[model]!.id,

@@ -72,7 +72,7 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
   #inputs: ShortlistInputs | null = null;
   readonly #snapshot: PolicySnapshot;
   readonly #entries: readonly CatalogEntry[];
-  /** The same by operation: a model of another one is no candidate, unless it is pinned. */
+  /** The same by operation: a model of another one is no candidate, unless it is pinned, or no model serves it. */
   readonly #serving: Readonly<Record<Operation, readonly CatalogEntry[]>>;
 
   constructor(snapshot: PolicySnapshot) {
@@ -89,8 +89,10 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
         onlyLine: price.lines.length === 1 ? price.lines[0] : null,
       };
     });
-    const serving = (operation: Operation) =>
-      this.#entries.filter(({ model }) => (model.operations & OPERATIONS[operation].bit) !== 0);
+    const serving = (operation: Operation) => {
+      const able = this.#entries.filter(({ model }) => (model.operations & OPERATIONS[operation].bit) !== 0);
+      return able.length > 0 ? able : this.#entries;
+    };
     this.#serving = { chat: serving('chat'), embed: serving('embed') };
     this.model = new Int32Array(size);
     this.quality = new Float64Array(size);

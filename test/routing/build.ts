@@ -255,3 +255,10 @@ export function usual(name: string): PreparedStrategy {
   return prepare(Value.Default(options, {}) as Record<string, unknown>);
 }
 export const weighted = registry.strategies.get('weighted')!.prepare({});
+
+/** The models that a decision considers: those that serve the operation; all where none does, and a pinned one anyway. */
+export function candidatesOf(from: PolicySnapshot, { pinned, model: name, operation }: Facts): readonly Model[] {
+  if (pinned) return from.models.filter(({ id }) => id === name);
+  const able = from.models.filter(({ operations }) => (operations & OPERATIONS[operation].bit) !== 0);
+  return able.length > 0 ? able : from.models;
+}
