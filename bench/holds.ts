@@ -6,8 +6,10 @@ import { fixed, median, table } from './stats.ts';
 /**
  * `npm run bench:holds`: how usable a budget is that is never overspent. 128 streams at once with answers of three lengths draw
  * on one budget of 25, 50 and 90 % of what they would bill without it. Money is held in three ways: (a) the budget is checked
- * before a stream, and its tokens are counted after it; (b) the worst case is held; (c) the hold grows with the answer. What the
- * service bills is compared with the budget. `--seeds N`, `--only c`.
+ * before a stream, and its tokens are counted after it; (b) the worst case is held; (c) the hold grows with the answer; (d) as (b),
+ * but no request states `max_tokens`, so that the worst case of each is beyond the budget. What the service bills is compared with
+ * the budget. `--seeds N`, `--only d`, `--wait MS` for `contention_wait_ms`, `--retries N` for clients that come again after a 429,
+ * as OpenAI's does twice.
  */
 const STREAMS = 128;
 const LENGTHS = [100, 400, 1_200] as const;
@@ -18,11 +20,14 @@ const CAP = 4_096;
 const AT_ONCE = 10;
 const EVERY_MS = 50;
 const MARGIN = { tokens: 20, ms: 50 };
-const WAIT_MS = 60_000;
+/** The output of a model whose worst case is beyond each budget. */
+const VAST = 128_000;
 
 const flag = (name: string): string | undefined => process.argv[process.argv.indexOf(`--${name}`) + 1];
 const SEEDS = process.argv.includes('--seeds') ? Number(flag('seeds')) : 3;
-const WAYS = process.argv.includes('--only') ? [flag('only')!] : ['a', 'b', 'c'];
+const WAYS = process.argv.includes('--only') ? [...flag('only')!] : ['a', 'b', 'c', 'd'];
+const WAIT_MS = process.argv.includes('--wait') ? Number(flag('wait')) : 60_000;
+const RETRIES = process.argv.includes('--retries') ? Number(flag('retries')) : 0;
 
 interface Outcome {
   /** Billed above the budget, in its shares; 0 for none. */
@@ -57,14 +62,21 @@ interface StreamEnd {
   readonly waitedS: number;
 }
 
-async function stream(url: string, headers: Readonly<Record<string, string>>): Promise<StreamEnd> {
+async function stream(url: string, headers: Readonly<Record<string, string>>, cap?: number): Promise<StreamEnd> {
   const began = performance.now();
-  const body = { model: 'm', stream: true, max_tokens: CAP, messages: [{ role: 'user', content: 'Say hello.' }] };
-  const response = await fetch(`${url}/chat/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  });
+  const body = { model: 'm', stream: true, max_tokens: cap, messages: [{ role: 'user', content: 'Wherefore?' }] };
+  const send = () =>
+    fetch(`${url}/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+  let response = await send();
+  for (let tries = 0; tries < RETRIES && response.status === 429; tries++) {
+    await response.arrayBuffer();
+    await Bun.sleep(1_000 * Number(response.headers.get('retry-after') ?? 1));
+    response = await send();
+  }
   let waitedS = Number.NaN;
   let text = '';
   for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
@@ -80,15 +92,15 @@ async function checkThenCount(service: MeteredService, limit: number): Promise<S
   const one = async (): Promise<StreamEnd> => {
     if (spent >= limit) return { status: 402, isCut: false, waitedS: 0 };
     const before = service.bills.length;
-    const end = await stream(service.url, {});
+    const end = await stream(service.url, {}, CAP);
     spent += costOf(service.bills[before]!.billed);
     return end;
   };
   return Promise.all(Array.from({ length: STREAMS }, one));
 }
 
-/** (b) and (c): by the gateway. */
-async function held(service: MeteredService, limit: number, afterAbort: string): Promise<StreamEnd[]> {
+/** (b), (c) and (d): by the gateway. */
+async function held(service: MeteredService, limit: number, afterAbort: string, cap?: number): Promise<StreamEnd[]> {
   const mean = Math.round(LENGTHS.reduce((sum, length) => sum + length, 0) / LENGTHS.length);
   const policy = testPolicy(
     { up: service.url },
@@ -98,12 +110,15 @@ ledger: { contention_wait_ms: ${WAIT_MS} }
 `,
   )
     .replace('passthrough: [verbosity]', `passthrough: [verbosity], after_abort: ${afterAbort}`)
+    .replace('default_max_output: 1024', `default_max_output: ${VAST}`)
+    .replace('max_output: 8192', `max_output: ${VAST}`)
+    .replace(/context_window: \d+/, `context_window: ${2 * VAST}`)
     .replace('expected_output_tokens: 400', `expected_output_tokens: ${mean}`)
     .replace('output_tokens_per_second: 100', `output_tokens_per_second: ${(AT_ONCE * 1_000) / EVERY_MS}`);
   const box = await startSignalbox({ policy, env: UPSTREAM_ENV, isProcess: true });
   try {
     const headers = { authorization: `Bearer ${box.key}` };
-    return await Promise.all(Array.from({ length: STREAMS }, () => stream(`${box.url}/v1`, headers)));
+    return await Promise.all(Array.from({ length: STREAMS }, () => stream(`${box.url}/v1`, headers, cap)));
   } finally {
     await box.stop();
   }
@@ -124,7 +139,7 @@ async function play(way: string, share: number, seed: number): Promise<Outcome> 
     const ends =
       way === 'a'
         ? await checkThenCount(service, limit)
-        : await held(service, limit, way === 'b' ? '{ bills: unknown }' : stops);
+        : await held(service, limit, way === 'c' ? stops : '{ bills: unknown }', way === 'd' ? undefined : CAP);
     await Bun.sleep(200);
     const billed = billedBy(service);
     const served = ends.filter(({ status }) => status === 200);
@@ -140,7 +155,12 @@ async function play(way: string, share: number, seed: number): Promise<Outcome> 
   }
 }
 
-const NAMES: Readonly<Record<string, string>> = { a: 'check, then count', b: 'worst case', c: 'grows with the answer' };
+const NAMES: Readonly<Record<string, string>> = {
+  a: 'check, then count',
+  b: 'worst case',
+  c: 'grows with the answer',
+  d: 'no max_tokens',
+};
 const rows: string[][] = [];
 for (const share of SHARES) {
   for (const way of WAYS) {

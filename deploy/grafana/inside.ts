@@ -39,14 +39,18 @@ export const money = [
     ],
   }),
   bars({
-    title: 'Budgets: share left',
-    description: 'Share of the limit left after reservations, for the subject with the least.',
+    title: 'Budgets and balances: share left',
+    description:
+      'Share left after reservations: of a budget’s subject with the least, and of the balance that is used up next.',
     unit: 'percentunit',
     width: 8,
     min: 0,
     max: 1,
     steps: LEFT,
-    queries: [[`min by (budget) (signalbox_budget_headroom_ratio{${AT}})`, '{{budget}}']],
+    queries: [
+      [`min by (budget) (signalbox_budget_headroom_ratio{${AT}})`, '{{budget}}'],
+      [`min(signalbox_balances_headroom_ratio{${AT}})`, 'balances'],
+    ],
   }),
   curves({
     title: 'Budgets: spent and limit',

@@ -40,3 +40,26 @@ export function hintsOfTool(request: ModelRequest, { at, valueAt }: ToolDefiniti
     return isObject(owner) && owner.cache_control != null ? [{ owner, path: pathText(place) }] : [];
   });
 }
+
+/** Members of a turn or a part that adapters read: the reasoning of an earlier answer. */
+const READ: ReadonlySet<string> = new Set(['reasoning_content', 'reasoning_details', 'extra_content']);
+
+/**
+ * The members of turns, parts and tools that have no neutral name, by path: a translation loses them. Empty for a request in
+ * OpenAI's chat dialect, whose clients send back what they got.
+ */
+export function unnamedMembers({ conversation, original }: ModelRequest): readonly string[] {
+  if (original.dialect === 'openai-chat') return [];
+  const paths = new Set<string>();
+  const add = ({ extras, at }: { readonly extras: Json; readonly at: OriginalPath }) => {
+    for (const name in extras) {
+      if (!READ.has(name) && extras[name] != null && extras[name] !== false) paths.add(pathText([...at, name]));
+    }
+  };
+  for (const turn of conversation.turns) {
+    add(turn);
+    for (const part of turn.parts) add(part);
+  }
+  for (const tool of conversation.tools) add(tool);
+  return [...paths];
+}

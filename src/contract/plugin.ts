@@ -3,6 +3,7 @@
  */
 export { Type } from '@sinclair/typebox';
 export type { AbortBilling } from '../core/abort-billing.ts';
+export type { AddOns } from '../core/add-ons.ts';
 export { CAPABILITY_NAMES, type Capability, LACKED_CAPABILITIES } from '../core/capability.ts';
 export type {
   AnswerFormat,

@@ -18,4 +18,10 @@ export interface StoppedBilling {
   readonly marginMs: number;
 }
 
+/** Returns what an endpoint declares: what its own entry states, else its provider. */
+export const abortBillingOf = (
+  { afterAbort, provider }: { readonly afterAbort?: AbortBilling; readonly provider: string },
+  providers: ReadonlyMap<string, { readonly afterAbort: AbortBilling }>,
+): AbortBilling => afterAbort ?? providers.get(provider)!.afterAbort;
+
 export const UNKNOWN_BILLING: AbortBilling = Object.freeze({ bills: 'unknown' });

@@ -45,6 +45,9 @@ export interface Budget {
   readonly alertAt: readonly number[];
 }
 
+/** A budget of the policy in force as the ledger keeps it, for commands that see no policy. */
+export type StoredBudget = Pick<Budget, 'name' | 'definition' | 'window' | 'timeZone' | 'limit'>;
+
 /** The section `ledger` of the policy. */
 export interface LedgerPolicy {
   /** How long a request waits for money that others hold, ms. */

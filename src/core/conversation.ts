@@ -33,7 +33,12 @@ export interface Turn {
    */
   readonly extras: Members;
   readonly at: OriginalPath;
+  /** The places of its further items, where its dialect splits one message into several. */
+  readonly alsoAt?: readonly OriginalPath[];
 }
+
+/** Every place of a turn in the original, in order. */
+export const placesOf = ({ at, alsoAt = [] }: Turn): readonly OriginalPath[] => [at, ...alsoAt];
 
 /** A part of a turn, with its place in the original. */
 interface PartBase {
@@ -107,6 +112,18 @@ export interface NativeTool {
   /** The dialect's own name of the kind: `web_search_20250305`. */
   readonly kind: string;
   readonly at: OriginalPath;
+  /** What a service bills for it: the tokens of the conversation alone, uses, or nobody knows. */
+  readonly billing: 'tokens' | BilledTool | 'unknown';
+}
+
+/** A tool that a service runs itself. */
+export interface BilledTool {
+  /** The name by which prices of the catalog know it: `web_search`. */
+  readonly name: string;
+  /** The most uses that the request allows; null for any number. */
+  readonly most: number | null;
+  /** Where the original states that figure. */
+  readonly mostAt: OriginalPath;
 }
 
 /** A function that the model may call. */
@@ -181,6 +198,8 @@ export interface RoutingTerms {
   /** The address of the wallet that pays. */
   readonly agentWallet?: string;
   readonly metadata?: Readonly<Record<string, string>>;
+  /** Paths of fields that change the bill by no price of a catalog; absent for none. */
+  readonly unpriced?: readonly string[];
   /** The task that the caller states, in place of the one that the conversation shows. */
   readonly task?: string;
   /** Stated sizes, tokens, in place of those that the conversation shows. */

@@ -1,3 +1,4 @@
+import type { AskedAddOns } from './add-ons.ts';
 import type { Microcredits } from './credits.ts';
 import type { EmbeddingFacts } from './embedding.ts';
 import type { Operation } from './operation.ts';
@@ -62,6 +63,8 @@ export interface Facts {
   readonly ceilings: { readonly costCredits: number | null; readonly latencyMs: number | null };
   /** `budget_limit`. */
   readonly budget: Microcredits | null;
+  /** What it lets a service bill beside tokens; absent for nothing. */
+  readonly addOns?: AskedAddOns;
   /** The amount that the policy's budgets and the key's balance leave; null where none applies. */
   readonly funds: FundFacts | null;
   /** The policy's rules that apply to the request. */

@@ -1,3 +1,4 @@
+import type { AddOns, AskedAddOns } from './add-ons.ts';
 import type { Microcredits } from './credits.ts';
 import type { Decimal } from './decimal.ts';
 import type { Usage } from './usage.ts';
@@ -12,6 +13,8 @@ export interface Price {
   readonly lines: readonly [PriceLine, ...PriceLine[]];
   /** A fee for each request, over the same divisor. */
   readonly perRequest: number;
+  /** Fees for each use of the service's own tools, by name, over the same divisor; absent for none. */
+  readonly toolUses?: Readonly<Record<string, number>>;
   readonly divisor: number;
 }
 
@@ -22,13 +25,16 @@ export interface PriceLine {
   readonly input: number;
   readonly cachedInput: number;
   readonly cacheWrite: number;
+  /** Of tokens that are written for an hour; absent where the policy states no price for them. */
+  readonly hourCacheWrite?: number;
   readonly output: number;
 }
 
-/** A price list as the policy states it: USD per 1M tokens, USD per request. */
+/** A price list as the policy states it: USD per 1M tokens, USD per request or use. */
 export interface ListPrice {
   readonly lines: readonly [ListPriceLine, ...ListPriceLine[]];
   readonly perRequest: Decimal | null;
+  readonly toolUses?: ReadonlyMap<string, Decimal>;
 }
 export interface ListPriceLine {
   readonly overInputTokens: number;
@@ -37,6 +43,7 @@ export interface ListPriceLine {
   readonly cachedInput: Decimal | null;
   /** Absent: writing to the cache costs as much as input. */
   readonly cacheWrite: Decimal | null;
+  readonly hourCacheWrite?: Decimal | null;
   readonly output: Decimal;
 }
 
@@ -44,42 +51,43 @@ const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 
 const gcd = (a: bigint, b: bigint): bigint => (b === 0n ? a : gcd(b, a % b));
 
+/** A fee in USD is 1M times as many microcredits as a USD price per 1M tokens. */
+const feeOf = ({ digits, scale }: Decimal): Decimal => ({ digits: digits * 1_000_000n, scale });
+
 /** Turns a list price into integers over one divisor, exactly. Throws RangeError when those leave 2^53. */
-export function compilePrice(list: ListPrice, usdPerCredit: Decimal): Price {
-  const amounts = list.lines.flatMap((line) => [
-    line.input,
-    line.cachedInput ?? line.input,
-    line.cacheWrite ?? line.input,
-    line.output,
-  ]);
-  // A fee in USD per request is 1M times as many microcredits as a USD price per 1M tokens.
-  const fee = list.perRequest
-    ? { digits: list.perRequest.digits * 1_000_000n, scale: list.perRequest.scale }
-    : { digits: 0n, scale: 0 };
-  amounts.push(fee);
+export function compilePrice({ lines, perRequest, toolUses }: ListPrice, usdPerCredit: Decimal): Price {
+  const fee = perRequest ? feeOf(perRequest) : { digits: 0n, scale: 0 };
+  const fees = [...(toolUses ?? [])].map(([name, price]) => [name, feeOf(price)] as const);
+  const amounts = [...lines.flatMap(ratesOf), fee, ...fees.map(([, amount]) => amount)];
   const scale = Math.max(usdPerCredit.scale, ...amounts.map((amount) => amount.scale));
   const over = (amount: Decimal) => amount.digits * 10n ** BigInt(scale - amount.scale);
-  const scaled = amounts.map(over);
   const divisor = over(usdPerCredit);
-  const common = scaled.reduce(gcd, divisor);
-  const integers = [...scaled, divisor].map((n) => {
-    const reduced = Number(n / common);
-    if (!Number.isSafeInteger(reduced)) throw new RangeError('the price has more digits than can be charged exactly');
-    return reduced;
-  });
-  const line = (from: ListPriceLine, at: number): PriceLine => ({
+  const common = amounts.map(over).reduce(gcd, divisor);
+  const integer = (amount: Decimal): number => exact(over(amount) / common);
+  const line = (from: ListPriceLine): PriceLine => ({
     overInputTokens: from.overInputTokens,
-    input: integers[at * 4]!,
-    cachedInput: integers[at * 4 + 1]!,
-    cacheWrite: integers[at * 4 + 2]!,
-    output: integers[at * 4 + 3]!,
+    input: integer(from.input),
+    cachedInput: integer(from.cachedInput ?? from.input),
+    cacheWrite: integer(from.cacheWrite ?? from.input),
+    ...(from.hourCacheWrite && { hourCacheWrite: integer(from.hourCacheWrite) }),
+    output: integer(from.output),
   });
-  const [first, ...rest] = list.lines;
+  const [first, ...rest] = lines;
   return {
-    lines: [line(first, 0), ...rest.map((from, at) => line(from, at + 1))],
-    perRequest: integers[amounts.length - 1]!,
-    divisor: integers[amounts.length]!,
+    lines: [line(first), ...rest.map(line)],
+    perRequest: integer(fee),
+    ...(fees.length > 0 && { toolUses: Object.fromEntries(fees.map(([name, amount]) => [name, integer(amount)])) }),
+    divisor: exact(divisor / common),
   };
+}
+
+const ratesOf = ({ input, cachedInput, cacheWrite, hourCacheWrite, output }: ListPriceLine): Decimal[] =>
+  [input, cachedInput, cacheWrite, hourCacheWrite, output].filter((rate) => rate != null);
+
+function exact(value: bigint): number {
+  const reduced = Number(value);
+  if (!Number.isSafeInteger(reduced)) throw new RangeError('the price has more digits than can be charged exactly');
+  return reduced;
 }
 
 /** The line that bills a request of so many input tokens. */
@@ -92,7 +100,7 @@ export function lineFor(price: Price, inputTokens: number): PriceLine {
 /** Returns the cost of tokens, rounded up once to the next microcredit: the only place where money is rounded. */
 export function costOf(price: Price, usage: Usage): Microcredits {
   const line = lineFor(price, usage.inputTokens);
-  const { inputTokens, cachedInputTokens: cached, cacheWriteTokens: written, outputTokens } = usage;
+  const { inputTokens, cachedInputTokens: cached, cacheWriteTokens: written, outputTokens, addOns } = usage;
   const plain = inputTokens - cached - written;
   const sum =
     price.perRequest +
@@ -100,48 +108,75 @@ export function costOf(price: Price, usage: Usage): Microcredits {
     cached * line.cachedInput +
     written * line.cacheWrite +
     outputTokens * line.output;
-  if (sum <= Number.MAX_SAFE_INTEGER) return ceilDivided(sum, price.divisor);
+  if (addOns === undefined && sum <= Number.MAX_SAFE_INTEGER) return ceilDivided(sum, price.divisor);
   const pairs = [plain, line.input, cached, line.cachedInput, written, line.cacheWrite, outputTokens, line.output];
-  return ceilDividedExactly(price, pairs);
+  return ceilDividedExactly(price, addOns ? [...pairs, ...addOnPairs(price, line, addOns)] : pairs);
+}
+
+/** What add-ons cost beyond the tokens, as amounts and rates. What has no price costs nothing: no fund pays for it. */
+export function addOnPairs(price: Price, line: PriceLine, { hourCacheTokens = 0, toolUses = {} }: AddOns): number[] {
+  const { cacheWrite, hourCacheWrite = cacheWrite } = line;
+  const pairs = [hourCacheTokens, hourCacheWrite - cacheWrite];
+  for (const name in toolUses) pairs.push(toolUses[name]!, price.toolUses?.[name] ?? 0);
+  return pairs;
+}
+
+/** Whether a price covers all that a request lets its service bill. */
+export function coversAll({ lines, toolUses: fees }: Price, { hourCache, toolUses, unpriced }: AskedAddOns): boolean {
+  if (unpriced.length > 0 || (hourCache && lines.some(({ hourCacheWrite }) => hourCacheWrite === undefined)))
+    return false;
+  return Object.keys(toolUses).every((name) => fees?.[name] !== undefined);
 }
 
 /**
  * The most that up to `inputTokens` and `outputTokens` can cost, whichever of them are cached
  * and whichever applicable line bills them.
  */
-export function costBound(price: Price, inputTokens: number, outputTokens: number): Microcredits {
-  const dearest = dearestLine(price, inputTokens);
-  const sum = price.perRequest + inputTokens * dearest.input + outputTokens * dearest.output;
+export function costBound(price: Price, inputTokens: number, outputTokens: number, addOns?: AskedAddOns): Microcredits {
+  const dearest = dearestLine(price, inputTokens, addOns?.hourCache);
+  const fees = feesFor(price, addOns);
+  const sum = fees + inputTokens * dearest.input + outputTokens * dearest.output;
   if (sum <= Number.MAX_SAFE_INTEGER) return ceilDivided(sum, price.divisor);
-  return ceilDividedExactly(price, [inputTokens, dearest.input, outputTokens, dearest.output]);
+  return ceilDividedExactly({ perRequest: fees, divisor: price.divisor }, [
+    ...[inputTokens, dearest.input],
+    ...[outputTokens, dearest.output],
+  ]);
 }
 
 /**
  * The most output tokens whose bound beside `inputTokens` is within `amount`; -1 when not even the
  * input is. Nothing is rounded on the way, so that the smallest sufficient amount suffices.
  */
-export function outputWithin(price: Price, inputTokens: number, amount: Microcredits): number {
-  const dearest = dearestLine(price, inputTokens);
+export function outputWithin(price: Price, inputTokens: number, amount: Microcredits, addOns?: AskedAddOns): number {
+  const dearest = dearestLine(price, inputTokens, addOns?.hourCache);
+  const fees = feesFor(price, addOns);
   const affords = amount * price.divisor;
-  const spent = price.perRequest + inputTokens * dearest.input;
+  const spent = fees + inputTokens * dearest.input;
   if (affords <= Number.MAX_SAFE_INTEGER && spent <= Number.MAX_SAFE_INTEGER) {
     const left = affords - spent;
     if (left < 0) return -1;
     return dearest.output === 0 ? Number.MAX_SAFE_INTEGER : (left - (left % dearest.output)) / dearest.output;
   }
-  const left =
-    BigInt(amount) * BigInt(price.divisor) - BigInt(price.perRequest) - BigInt(inputTokens) * BigInt(dearest.input);
+  const left = BigInt(amount) * BigInt(price.divisor) - BigInt(fees) - BigInt(inputTokens) * BigInt(dearest.input);
   if (left < 0n) return -1;
   return dearest.output === 0 ? Number.MAX_SAFE_INTEGER : clamped(left / BigInt(dearest.output));
 }
 
-function dearestLine(price: Price, inputTokens: number): { input: number; output: number } {
+/** The fees of a request at most. They stay far below 2^53: a use costs cents. */
+function feesFor({ perRequest, toolUses }: Price, asked: AskedAddOns | undefined): number {
+  let fees = perRequest;
+  for (const name in asked?.toolUses) fees += asked.toolUses[name]! * (toolUses?.[name] ?? 0);
+  return fees;
+}
+
+function dearestLine(price: Price, inputTokens: number, hourCache = false): { input: number; output: number } {
   let input = 0;
   let output = 0;
   for (let at = 0; at < price.lines.length; at++) {
     const line = price.lines[at]!;
     if (at > 0 && line.overInputTokens >= inputTokens) break;
     input = Math.max(input, line.input, line.cacheWrite, line.cachedInput);
+    if (hourCache) input = Math.max(input, line.hourCacheWrite ?? 0);
     output = Math.max(output, line.output);
   }
   return { input, output };
@@ -154,7 +189,7 @@ function ceilDivided(sum: number, divisor: number): Microcredits {
 }
 
 /** ceil((perRequest + Σ tokens × rate) / divisor) in big integers: for sums beyond what doubles hold. */
-function ceilDividedExactly(price: Price, pairs: readonly number[]): Microcredits {
+function ceilDividedExactly(price: Pick<Price, 'perRequest' | 'divisor'>, pairs: readonly number[]): Microcredits {
   let exact = BigInt(price.perRequest);
   for (let i = 0; i < pairs.length; i += 2) exact += BigInt(pairs[i]!) * BigInt(pairs[i + 1]!);
   const divisor = BigInt(price.divisor);

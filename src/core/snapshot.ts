@@ -84,6 +84,10 @@ export interface GatewayPolicy {
   readonly alternatives: number;
   /** Attempts of a chat beyond the first at each endpoint. */
   readonly retriesMax: number;
+  /** Uses of a service's own tool in one answer, where the request states no figure. */
+  readonly toolUsesMax: number;
+  /** Kinds of tools that are unknown here and pass nevertheless where a fund pays. */
+  readonly passthroughTools: ReadonlySet<string>;
   /** Whether images may be given by addresses of private networks. */
   readonly allowPrivateImageUrls: boolean;
   /** Origins whose pages may read answers, as browsers send them: `https://app.example`. */

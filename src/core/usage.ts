@@ -1,3 +1,5 @@
+import { type AddOns, arePlausible } from './add-ons.ts';
+
 /** Tokens of one completion, in the one form that every adapter translates to. */
 export interface Usage {
   /** All input tokens, cached ones included. */
@@ -10,6 +12,8 @@ export interface Usage {
   readonly outputTokens: number;
   /** Part of `outputTokens` spent on hidden reasoning. */
   readonly reasoningTokens: number;
+  /** What is billed beside them; absent for nothing. */
+  readonly addOns?: AddOns;
 }
 
 /** More tokens than any request can have; a figure above it is an upstream's mistake. */
@@ -26,7 +30,8 @@ export function isPlausible(usage: Usage): boolean {
     isCount(usage.cacheWriteTokens) &&
     isCount(usage.reasoningTokens) &&
     usage.cachedInputTokens + usage.cacheWriteTokens <= usage.inputTokens &&
-    usage.reasoningTokens <= usage.outputTokens
+    usage.reasoningTokens <= usage.outputTokens &&
+    (usage.addOns === undefined || arePlausible(usage.addOns, usage.cacheWriteTokens))
   );
 }
 
@@ -42,6 +47,7 @@ export interface ReportedTokens {
   readonly cacheWrite?: number;
   readonly output: number;
   readonly reasoning?: number;
+  readonly addOns?: AddOns;
 }
 
 /**
@@ -50,7 +56,7 @@ export interface ReportedTokens {
  * billed once.
  */
 export function canonicalUsage(
-  { input, cachedInput = 0, cacheWrite = 0, output, reasoning = 0 }: ReportedTokens,
+  { input, cachedInput = 0, cacheWrite = 0, output, reasoning = 0, addOns }: ReportedTokens,
   within: { readonly cached: boolean; readonly cacheWrite: boolean; readonly reasoning: boolean },
 ): Usage {
   return {
@@ -59,5 +65,6 @@ export function canonicalUsage(
     cacheWriteTokens: cacheWrite,
     outputTokens: output + (within.reasoning ? 0 : reasoning),
     reasoningTokens: reasoning,
+    ...(addOns && { addOns }),
   };
 }

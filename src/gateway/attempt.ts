@@ -1,6 +1,8 @@
 import { isContent, type ProviderFailure, type StreamPart } from '../contract/parts.ts';
 import type { ProviderCall } from '../contract/provider.ts';
 import { traitsOf } from '../contract/traits.ts';
+import { abortBillingOf } from '../core/abort-billing.ts';
+import { passthroughBit } from '../core/capability.ts';
 import type { AttemptRecord } from '../core/decision-record.ts';
 import { type Facts, isIntentRead } from '../core/facts.ts';
 import type { ModelRequest } from '../core/model-request.ts';
@@ -16,7 +18,7 @@ import { type OpenCall, openEmbeddings } from '../upstream/embeddings.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
 import type { NextParts, ReserveBytes, UpstreamCall } from '../upstream/upstream-call.ts';
 import type { PromptHistory } from './affinity.ts';
-import { shown, sortExtras } from './extras.ts';
+import { NO_EXTRAS, shown, sortExtras } from './extras.ts';
 import { failureIn } from './failure.ts';
 import { brokenUsage, completeUsage, cutUsage, type ExpectedTokens, type MeasuredUsage, Meter } from './meter.ts';
 import { callSpan } from './observe/spans.ts';
@@ -87,8 +89,10 @@ export class Attempt {
     const { ranked, at } = way;
     const model = runtime.snapshot.models[ranked.model]!;
     const endpoint = model.endpoints[at]!;
-    const { request, dropped } = readable(context, model);
-    const extras = sortExtras(request, runtime.snapshot.providers.get(endpoint.provider)!);
+    // A request that goes out as it came keeps its fields, and the state that its own service has signed.
+    const isPassed = (endpoint.capabilities & passthroughBit(context.request.original.dialect)) !== 0;
+    const { request, dropped } = isPassed ? { request: context.request, dropped: [] } : readable(context, model);
+    const extras = isPassed ? NO_EXTRAS : sortExtras(request, runtime.snapshot.providers.get(endpoint.provider)!);
     this.way = way;
     this.model = model;
     this.endpoint = endpoint;
@@ -257,10 +261,20 @@ export class Attempt {
     return cutUsage(this.meter, { inputTokens, outputMax: Math.min(outputMax, this.expected.outputMax) });
   }
 
-  /** Returns the usage to charge for an answer without its end: see `brokenUsage`. */
-  broken(): MeasuredUsage {
-    const { clock } = this.#context;
+  /**
+   * Returns the usage to charge for an answer without its end: see `brokenUsage`.
+   * Where the gateway closed the connection and the service bills the whole answer then, that is the most that it can be: nothing
+   * more is known of it.
+   * @param failure how it broke off; null where it was left
+   */
+  broken(failure: ProviderFailure | null): MeasuredUsage {
+    const { clock, runtime } = this.#context;
     const { readings, facts } = this.#context.decision;
+    const isClosedHere = failure === null || failure.kind === 'timeout';
+    if (isClosedHere && abortBillingOf(this.endpoint, runtime.snapshot.providers).bills === 'whole') {
+      const isWhole = this.meter.finished >= facts.choices;
+      return isWhole ? completeUsage(this.meter, this.expected) : cutUsage(this.meter, this.expected);
+    }
     const expectedAt = this.#openedAt + readings.ttftMs[this.#slot]! + this.#extraMs;
     return brokenUsage(this.meter, {
       ...this.expected,

@@ -1,5 +1,5 @@
 import type { Caller } from '../core/caller.ts';
-import type { Decision, Refusal } from '../core/decision.ts';
+import type { Decision } from '../core/decision.ts';
 import { type Facts, isIntentRead } from '../core/facts.ts';
 import { timeOfId } from '../core/id.ts';
 import { explorationOf } from '../core/learning-policy.ts';
@@ -7,16 +7,16 @@ import type { ModelRequest } from '../core/model-request.ts';
 import type { Constraint, Preference } from '../core/rules.ts';
 import { piecesIn, piecesOf, replaceRuns } from '../core/runs.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { AvailableFunds, FundShortage } from '../ledger/standing.ts';
 import { type DecisionContext, isRefusal } from '../routing/decide.ts';
 import { chatFacts, embeddingFacts, routeFacts } from '../routing/facts.ts';
-import { leastWorstCase, refusalError } from '../routing/refuse.ts';
+import { refusalError } from '../routing/refuse.ts';
 import type { RefusalNames } from '../routing/rejections.ts';
 import { withRules } from '../routing/rules.ts';
 import { countableTexts, questionOf } from '../routing/texts.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
 import type { PromptHistory } from './affinity.ts';
 import { checkRequest } from './check-request.ts';
+import { decideWithin, type FundedTrial } from './decide-within.ts';
 import { countInput, decisiveTokenizers } from './exact-count.ts';
 import type { FundingTerms } from './funding.ts';
 import { type Gateway, newSeed } from './gateway.ts';
@@ -149,7 +149,7 @@ export function decide(
   if (input.reread && dependsOnLength(trial, runtime.snapshot)) {
     return decide(gateway, { ...input, ...input.reread(), reread: null }, caller, runtime);
   }
-  const made = ({ outcome, shortage }: DecisionTrial): Decision => {
+  const made = ({ outcome, shortage }: FundedTrial): Decision => {
     if (shortage) throw shortageError(shortage, caller, gateway);
     if (isRefusal(outcome)) throw refusalError(outcome, runtime.snapshot, input.names, gateway.now());
     return outcome;
@@ -163,18 +163,12 @@ export function decide(
   });
 }
 
-interface DecisionTrial {
-  readonly outcome: Decision | Refusal;
-  /** A shortage that no fund of the caller can ever cover; null for none. */
-  readonly shortage: FundShortage | null;
-}
-
 function tryDecision(
   gateway: Gateway,
   { facts, fields, features, isMade, windowsOnly = false, context }: DecisionInput,
   caller: Caller,
   runtime: Runtime,
-): DecisionTrial {
+): FundedTrial {
   context?.step('shortlist');
   const { stream, user, metadata } = fields;
   const ruled = withRules(
@@ -200,7 +194,7 @@ function tryDecision(
   };
   const standing = gateway.ledger.standing(caller, facts.model, timeOfId(given.id), windowsOnly);
   const trial = standing
-    ? tryWithin(standing, ruled, given, runtime)
+    ? decideWithin(standing, ruled, given, runtime)
     : { outcome: decider.decide(ruled, given), shortage: null };
   if (context) context.routing = { facts: ruled, snapshot: runtime.snapshot, rejections: decider.rejections.slice() };
   if (decider.faults > faults) {
@@ -210,32 +204,9 @@ function tryDecision(
 }
 
 /** Whether money makes the outcome depend on the least useful or the usual length of an answer, which go by its task. */
-function dependsOnLength({ outcome, shortage }: DecisionTrial, snapshot: PolicySnapshot): boolean {
+function dependsOnLength({ outcome, shortage }: FundedTrial, snapshot: PolicySnapshot): boolean {
   if (shortage !== null || isRefusal(outcome)) return true;
   return outcome.facts.funds !== null && (outcome.ranked[0].cappedBy !== null || mayGrow(snapshot, outcome));
-}
-
-/**
- * Decides within the caller's funds. Where only open reservations are in the way, the decision waits for them. A draw
- * that does not fit is dropped: trying another model than the best must cost no caller an answer, a part of it or a wait.
- */
-function tryWithin(standing: AvailableFunds, facts: Facts, given: DecisionContext, runtime: Runtime): DecisionTrial {
-  const { decider, snapshot } = runtime;
-  const [first, ...others] = standing.terms;
-  let outcome = decider.decide({ ...facts, funds: first }, given);
-  for (const funds of others) {
-    if (!isRefusal(outcome) || outcome.group !== 'funds') break;
-    outcome = decider.decide({ ...facts, funds }, given);
-  }
-  if (!isRefusal(outcome) && outcome.draw !== null) {
-    const { bound, cappedBy } = outcome.ranked[0];
-    if (bound > standing.room || cappedBy !== null)
-      return tryWithin(standing, facts, { ...given, explore: null }, runtime);
-  }
-  const needed = isRefusal(outcome)
-    ? outcome.group === 'funds' && leastWorstCase(outcome, snapshot)
-    : outcome.ranked[0].bound;
-  return { outcome, shortage: needed === false ? null : standing.shortFor(needed) };
 }
 
 /** CEL quotes values that it cannot read, which a caller wrote. Shorter ones disclose nothing. */

@@ -200,7 +200,7 @@ export class Exchange implements AnswerSource {
     if (failure === null) return batch;
     this.#note(running, failure);
     this.#error = brokenError(running.model.id, failure);
-    this.#settle('broken', running, source.broken());
+    this.#settle('broken', running, source.broken(failure));
     return batch;
   }
 
@@ -216,7 +216,7 @@ export class Exchange implements AnswerSource {
     }
     running.call.abort();
     this.#attempts.push(running.left(this.#callerGone));
-    this.#settle('abandoned', running, running.call.sent ? (this.#growing ?? running).broken() : null);
+    this.#settle('abandoned', running, running.call.sent ? (this.#growing ?? running).broken(null) : null);
   }
 
   /** Takes room for the answer. Without room the exchange ends, at no endpoint's fault. */
@@ -308,14 +308,14 @@ export class Exchange implements AnswerSource {
 
   /** No attempt is left. One that was cut off while its upstream worked is charged as a broken answer. */
   #fail(): SignalboxError {
-    const last = this.#last;
-    const cut = last !== null && wasCut(this.#failed.at(-1)?.failure) && last.call.sent && !last.meter.hasReport;
+    const [last, failure] = [this.#last, this.#failed.at(-1)?.failure];
+    const cut = last !== null && wasCut(failure) && last.call.sent && !last.meter.hasReport;
     const noneTried = this.#failed.length === 0 && Number.isFinite(this.#shutUntil);
     const error = noneTried
       ? shutError(this.#shutUntil - this.#context.now())
       : failedError(this.#failed, cut || this.#billed, this.#context.request);
     this.#error = error;
-    this.#settle('failed', cut ? last : null, cut ? last.broken() : null);
+    this.#settle('failed', cut ? last : null, cut ? last.broken(failure!) : null);
     return error;
   }
 

@@ -12,7 +12,7 @@ export interface Extras {
 const DROPPED_SHOWN = 64;
 const NAME_SHOWN = 64;
 
-const NO_EXTRAS: Extras = { passed: {}, dropped: [] };
+export const NO_EXTRAS: Extras = { passed: {}, dropped: [] };
 
 const passingOf =
   (passthrough: Provider['passthrough']) =>

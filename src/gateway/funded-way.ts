@@ -30,7 +30,7 @@ export function fundedWay(
   const funded = { way: growth ? roomy : way, growth };
   if (missing <= 0) return funded;
   if (!growth) return raisedWay(context, way, missing).then((payable) => payable && { way: payable, growth: null });
-  return hold.raise(missing).then(
+  return hold.raise([missing]).then(
     (isRaised) => (isRaised ? funded : null),
     (cause) => {
       // A raise that cannot be stored must not be spent.

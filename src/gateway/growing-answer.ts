@@ -93,7 +93,7 @@ export class GrowingAnswer {
   settled(overrun: Microcredits): void {
     this.#over.abort();
     this.#room?.resolve();
-    if (overrun > 0) this.#attempt.health.recordBroken(this.#terms.declared);
+    if (overrun > 0) this.#attempt.health.recordBroken(this.#terms.declared, overrun);
   }
 
   async #readAhead(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { StoppedBilling } from '../core/abort-billing.ts';
+import { abortBillingOf, type StoppedBilling } from '../core/abort-billing.ts';
 import { CAPABILITIES } from '../core/capability.ts';
 import type { Decision } from '../core/decision.ts';
 import type { ModelRequest } from '../core/model-request.ts';
@@ -28,8 +28,8 @@ export interface DecidedWay {
 }
 
 /** Returns what an endpoint declares of aborted answers, if they can be paid for as they are written; null where not. */
-function growingBilling({ providers }: PolicySnapshot, { afterAbort, provider }: Endpoint): StoppedBilling | null {
-  const billing = afterAbort ?? providers.get(provider)!.afterAbort;
+function growingBilling({ providers }: PolicySnapshot, endpoint: Endpoint): StoppedBilling | null {
+  const billing = abortBillingOf(endpoint, providers);
   return billing.bills === 'stops' && billing.reports === 'each' ? billing : null;
 }
 
@@ -58,8 +58,9 @@ export function trancheTerms(
   if (billing === null || ranked.outputCap === 0 || health[ranked.model]![at]!.hasBroken(billing)) return null;
   const { facts, readings } = decision;
   const inputMax = inputBound(model, facts);
-  // Hidden reasoning is billed and not shown.
-  if (inputMax === null || mayHide(model, snapshot.providers.get(endpoint.provider)!, request)) return null;
+  // Hidden reasoning is billed and not shown; so is what a service's own tools read.
+  if (inputMax === null || facts.addOns !== undefined) return null;
+  if (mayHide(model, snapshot.providers.get(endpoint.provider)!, request)) return null;
   return {
     declared: billing,
     price: endpoint.price,

@@ -23,6 +23,8 @@ export class Meter {
   waited = 0;
   /** Why each choice ended, in the provider's own words. */
   readonly finishReasons: string[] = [];
+  /** Choices that have ended. */
+  finished = 0;
   /** Whether a choice ended at the cap. */
   isCut = false;
   /** Whether a filter ended a choice. */
@@ -51,6 +53,7 @@ export class Meter {
         if ('text' in part) this.#weight += tokenWeight(part.text);
         else if (part.type === 'tool-call') this.#weight += tokenWeight(part.arguments) + tokenWeight(part.name ?? '');
         else if (part.type === 'finish') {
+          this.finished++;
           this.finishReasons[part.choice] = WORD.test(part.raw) ? part.raw : '';
           this.isCut ||= part.reason === 'length';
           this.isFiltered ||= part.reason === 'content_filter';

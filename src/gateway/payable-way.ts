@@ -3,13 +3,13 @@ import type { Decision } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Hold } from '../ledger/hold.ts';
-import { capWithin, taskOf, usefulCase, worstCase } from '../routing/estimate.ts';
+import { ampleCase, capWithin, taskOf, usefulCase, worstCase } from '../routing/estimate.ts';
 import { StoreError } from '../store/store.ts';
 import type { RankedEndpoint } from './plan.ts';
 
 /** A decision whose money is set aside. */
 interface FundedDecision {
-  readonly decision: Pick<Decision, 'facts' | 'ranked'>;
+  readonly decision: Pick<Decision, 'facts' | 'ranked' | 'readings'>;
   readonly funded: { readonly hold: Pick<Hold, 'left' | 'reserved' | 'grows' | 'raise'> };
   readonly runtime: { readonly snapshot: PolicySnapshot };
 }
@@ -26,11 +26,12 @@ export async function raisedWay(
   const { facts, ranked } = decision;
   const { hold } = funded;
   const least = leastFor(way, facts, runtime.snapshot);
-  // The hold was granted all that is free for the choice.
+  // The hold was granted what there is for the choice.
   const isGranted = way.ranked === ranked[0] && !hold.grows && hold.left === hold.reserved && hold.left >= least;
   if (!isGranted) {
     try {
-      await hold.raise(missing, Math.max(0, least - hold.left));
+      const ample = Math.max(0, ampleFor(way, decision, runtime.snapshot) - hold.left);
+      await hold.raise([Math.min(missing, ample), missing], Math.max(0, least - hold.left));
     } catch (cause) {
       // A raise that cannot be stored must not be spent.
       if (!(cause instanceof StoreError)) throw cause;
@@ -38,6 +39,16 @@ export async function raisedWay(
     }
   }
   return payableWay(way, hold.left, facts, runtime.snapshot);
+}
+
+/** The most that is held for an attempt unless the funds have plenty: its worst case where no fund caps outputs. */
+function ampleFor(
+  { ranked, at }: RankedEndpoint,
+  { facts, readings }: Pick<Decision, 'facts' | 'readings'>,
+  snapshot: PolicySnapshot,
+): Microcredits {
+  if (facts.funds?.cap === undefined) return Number.POSITIVE_INFINITY;
+  return ampleCase(snapshot.models[ranked.model]!, [at], facts, snapshot, readings, ranked.outputCap);
 }
 
 /** The least that must be held for an attempt: its worst case, or that of its least useful output where a fund caps outputs. */

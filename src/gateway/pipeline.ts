@@ -1,6 +1,7 @@
 import type { ModelRequest } from '../core/model-request.ts';
 import type { AnswerSource, RunningAnswer } from './answer-source.ts';
 import { beginExchange } from './begin-exchange.ts';
+import { withBoundedTools } from './bounded-tools.ts';
 import { decideChat } from './decide.ts';
 import { checkServing } from './drain.ts';
 import type { Funding } from './funding.ts';
@@ -81,7 +82,7 @@ export async function serveChat<Answer>(
 /** Takes the steps between read and write. Where a payment would mend an error, the error says how to pay. */
 async function carryOut(
   gateway: Gateway,
-  { request, context }: ChatCall,
+  { request: asked, context }: ChatCall,
   funding: Funding,
   named: NamedRun | null,
 ): Promise<RunningAnswer> {
@@ -90,6 +91,7 @@ async function carryOut(
     const terms = funding.terms();
     context.step('pin');
     const startedAt = gateway.clock();
+    const request = withBoundedTools(asked, terms.runtime.snapshot.gateway);
     // (guards on the request)
     // (cache)
     const deciding = decideChat(gateway, request, terms, true, context);

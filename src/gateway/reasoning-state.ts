@@ -1,7 +1,8 @@
-import type { Turn } from '../core/conversation.ts';
+import { placesOf, type Turn } from '../core/conversation.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { isObject } from '../core/object.ts';
 import { type Edit, type Members, pathText } from '../core/original.ts';
+import { wrapState } from '../core/wrapped-state.ts';
 
 type Kind = 'whole' | 'blocks' | 'within' | 'tail';
 
@@ -30,6 +31,7 @@ const STATE: ReadonlyMap<string, Kind> = new Map([
   ['google', 'within'],
   ['vertex', 'within'],
   ['provider_specific_fields', 'within'],
+  // Blocks of it, in Anthropic's Messages, are thoughts.
   ['content', 'within'],
   ['tool_calls', 'within'],
   ['function', 'within'],
@@ -37,6 +39,8 @@ const STATE: ReadonlyMap<string, Kind> = new Map([
   ['id', 'tail'],
 ]);
 const TAIL = '__thought__';
+/** The signature of a thought that has no state. */
+const UNSIGNED = wrapState({});
 
 /** Members that mark an opaque block. */
 const MARKS = ['signature', 'data', 'encrypted_content', 'thought_signature'] as const;
@@ -52,8 +56,11 @@ interface ReadableRequest {
 /** Whether any turn of the assistant bears state that not every model can read. */
 export function bearsState(request: ModelRequest): boolean {
   return request.conversation.turns.some((turn) => {
-    const message = mayBear(turn) ? request.originalAt(turn.at) : null;
-    return isObject(message) && without(message, []) !== message;
+    if (!mayBear(turn)) return false;
+    return placesOf(turn).some((at) => {
+      const message = request.originalAt(at);
+      return isObject(message) && without(message, []) !== message;
+    });
   });
 }
 
@@ -79,20 +86,35 @@ export function withReadableState(request: ModelRequest, mayRead: (turn: number)
   /** IDs of calls that lost their state: an answer names its call. */
   const cut = new Set<string>();
   for (let index = 0; index < turns.length; index++) {
-    const { role, at, parts, toolCallId: id } = turns[index]!;
+    const turn = turns[index]!;
+    const { role, at, parts, toolCallId: id } = turn;
     if (id !== undefined && cut.has(id)) edits.push({ at: [...at, 'tool_call_id'], value: withoutTail(id) });
-    const message = role === 'assistant' ? request.originalAt(at) : null;
+    if (role !== 'assistant') continue;
+    const found = statesIn(turn, request);
+    if (found.edits.length === 0 || mayRead(index)) continue;
+    edits.push(...found.edits);
+    for (const part of parts) if (part.type === 'tool-call' && withoutTail(part.id) !== part.id) cut.add(part.id);
+    dropped.push(...found.dropped);
+  }
+  return { request: request.edit(edits), dropped };
+}
+
+/** Finds the edits that leave out the state of a turn, and the paths of what they leave out. */
+function statesIn(turn: Turn, request: ModelRequest): { readonly edits: Edit[]; readonly dropped: string[] } {
+  const edits: Edit[] = [];
+  const dropped: string[] = [];
+  for (const at of placesOf(turn)) {
+    const message = request.originalAt(at);
     if (!isObject(message)) continue;
     const found: string[] = [];
     const rest = without(message, found);
-    if (rest === message || mayRead(index)) continue;
+    if (rest === message) continue;
     for (const name in message) {
       if (rest[name] !== message[name]) edits.push({ at: [...at, name], value: rest[name] });
     }
-    for (const part of parts) if (part.type === 'tool-call' && withoutTail(part.id) !== part.id) cut.add(part.id);
     for (const path of found) dropped.push(`${pathText(at)}${path}`);
   }
-  return { request: request.edit(edits), dropped };
+  return { edits, dropped };
 }
 
 /** Returns the readable rest of a member by its kind; undefined for none. */
@@ -141,14 +163,20 @@ function withoutEach(list: readonly unknown[], found: string[]): readonly unknow
     const item = list[at];
     if (!isObject(item)) continue;
     const inner = found.length;
-    const rest = without(item, found);
+    const isThought = isOpaqueThought(item);
+    const rest = isThought ? undefined : without(item, found);
     if (rest === item) continue;
+    if (isThought) found.push('');
     putBefore(`[${at}]`, found, inner);
     changed ??= [...list];
     changed[at] = rest;
   }
-  return changed ?? list;
+  return changed?.filter((item) => item !== undefined) ?? list;
 }
+
+/** Whether a block of content is a thought with state: an unsigned one is plain text. */
+const isOpaqueThought = ({ type, signature }: Members): boolean =>
+  type === 'redacted_thinking' || (type === 'thinking' && signature !== '' && signature !== UNSIGNED);
 
 /** Returns the entries of plain text; undefined for none. */
 function plainBlocks(value: unknown): unknown {

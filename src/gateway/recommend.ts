@@ -1,4 +1,5 @@
-import { idText } from '../core/id.ts';
+import { toCredits } from '../core/credits.ts';
+import { idText, timeOfId } from '../core/id.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { type Advice, advise, taskNote } from '../routing/advise.ts';
 import { decideRoute } from './decide.ts';
@@ -6,11 +7,16 @@ import { recordDecision, recordedOf } from './decision-record.ts';
 import { checkServing } from './drain.ts';
 import type { PaymentEstimate } from './funding.ts';
 import type { Gateway } from './gateway.ts';
+import { choiceWithin, holdTermsOf } from './hold-terms.ts';
 import { exampleOf } from './learn-from-answer.ts';
 import type { RequestContext } from './request-context.ts';
 
-/** Advice with the price of a payment, where the policy takes payments. */
-export type PricedAdvice = Advice & { readonly payment_quote?: PaymentEstimate };
+/** Advice with what a chat would set aside, and with the price of a payment where the policy takes payments. */
+export type PricedAdvice = Advice & {
+  /** Present where the caller has budgets or a balance; null where a chat would wait for money. */
+  readonly first_hold_credits?: number | null;
+  readonly payment_quote?: PaymentEstimate;
+};
 
 /**
  * Recommends a model: the pipeline of a chat up to decide. A request with messages gets the decision that it would get as
@@ -40,6 +46,13 @@ export async function recommend(
   const writes = recordDecision(gateway, 'route', decision, recorded, snapshot, null);
   const example = exampleOf({ runtime, caller, decision, features });
   gateway.records.append([...writes, ...gateway.learner.exampleWrites(runtime, example)]);
-  const advice = advise(decision, snapshot, taskNote(request.routing.task, decision.facts.task));
-  return payments ? { ...advice, payment_quote: payments.quoteOf(decision) } : advice;
+  const standing = gateway.ledger.standing(caller, decision.facts.model, timeOfId(decision.id), terms.windowsOnly);
+  const hold = standing?.firstHold(holdTermsOf({ runtime, decision, request })) ?? null;
+  const [, ...others] = decision.ranked;
+  const shown = hold ? { ...decision, ranked: [choiceWithin(hold, decision, snapshot), ...others] as const } : decision;
+  return {
+    ...advise(shown, snapshot, taskNote(request.routing.task, decision.facts.task)),
+    ...(standing && { first_hold_credits: hold && toCredits(hold.amount) }),
+    ...(payments && { payment_quote: payments.quoteOf(decision) }),
+  };
 }

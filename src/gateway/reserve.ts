@@ -1,14 +1,13 @@
-import type { Decision, RankedModel } from '../core/decision.ts';
-import type { Facts } from '../core/facts.ts';
+import type { Decision } from '../core/decision.ts';
 import { idText } from '../core/id.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { ReservationRequest } from '../ledger/reservation-request.ts';
-import { expectedInput, expectedReasoning, expectedWriting, taskOf, usefulCase } from '../routing/estimate.ts';
+import { expectedInput, expectedReasoning, expectedWriting } from '../routing/estimate.ts';
 import { checkServing } from './drain.ts';
 import type { FundedHold, Funding, FundingTerms } from './funding.ts';
 import type { Gateway } from './gateway.ts';
-import { firstTrancheOf, mayGrow } from './growth.ts';
+import { holdTermsOf } from './hold-terms.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** The claim of a request on its name, which is stored before a provider is called. */
@@ -70,7 +69,6 @@ export async function reserve(
 /** An exchange ends at its deadline; a hold that is open so much later was forgotten, ms. */
 const EXPIRY_SLACK_MS = 60_000;
 
-/** The amounts cover the choice and each fallback, so that the hold suffices or can be raised. */
 function reservationRequest(
   { clock, now }: Gateway,
   decision: Decision,
@@ -83,7 +81,7 @@ function reservationRequest(
 ): ReservationRequest {
   const { id, facts, ranked } = decision;
   const { models, ledger: terms } = runtime.snapshot;
-  const [choice, ...fallbacks] = ranked;
+  const [choice] = ranked;
   const leftMs = models[choice.model]!.deadlines.totalMs - (clock() - startedAt);
   return {
     id,
@@ -91,23 +89,13 @@ function reservationRequest(
     selector: facts.model,
     agentWallet,
     payer,
-    amounts: [choice.bound, ...fallbacks.map(({ bound }) => bound)],
-    least: leastOf(choice, facts, runtime.snapshot),
-    growth: mayGrow(runtime.snapshot, decision)
-      ? { wholeShare: terms.wholeHoldShare, first: () => firstTrancheOf({ runtime, decision, request }) }
-      : undefined,
+    ...holdTermsOf({ runtime, decision, request }),
     limit: facts.budget,
     // After the wait there must still be time for the answer.
     waitMs: Math.min(terms.contentionWaitMs, leftMs - choice.latencyMs),
     signal,
     expiresAt: now() + leftMs + EXPIRY_SLACK_MS,
   };
-}
-
-/** The worst case of the choice's least useful output, in microcredits; null where no fund caps outputs. */
-function leastOf({ model: at, endpoints, outputCap }: RankedModel, facts: Facts, snapshot: PolicySnapshot) {
-  if (facts.funds?.cap === undefined) return null;
-  return usefulCase(snapshot.models[at]!, endpoints, facts, taskOf(facts, snapshot), outputCap);
 }
 
 /** Tokens that a request is expected to take on the choice: its input, and the output of all choices with hidden reasoning. */

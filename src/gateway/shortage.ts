@@ -25,6 +25,11 @@ export function shortageError(
     reserved_credits: toCredits(shortage.held),
     limit_credits: toCredits(shortage.limit),
   });
+  return shortageErrorOf(shortage);
+}
+
+/** Makes the error alone. */
+export function shortageErrorOf(shortage: FundShortage): SignalboxError {
   const { kind, why, name, subject, window, needed, limit, spent, held } = shortage;
   const details = {
     ...(kind === 'budget' ? { budget: name, subject, window } : { balance: name }),

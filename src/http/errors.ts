@@ -7,12 +7,13 @@ import { hasSecret, scrub, scrubAll } from '../telemetry/secrets.ts';
 /** The one mapping from errors to responses. An error that is not meant for callers becomes a plain 500. */
 export function errorResponse(
   error: SignalboxError,
-  { errorBody }: Pick<Surface, 'errorBody'>,
+  { errorBody, requestIdHeader }: Pick<Surface, 'errorBody' | 'requestIdHeader'>,
   headers: Record<string, string> = {},
 ): Response {
   const { retryAfterMs, retry } = error.info;
   const canRetry = retry ?? ERRORS[error.code].retry;
-  return new Response(JSON.stringify(errorBody(withoutSecrets(error))), {
+  const requestId = headers['x-request-id'];
+  return new Response(JSON.stringify(errorBody(withoutSecrets(error), requestId)), {
     status: error.status,
     headers: {
       'content-type': 'application/json',
@@ -23,6 +24,7 @@ export function errorResponse(
       }),
       ...error.info.headers,
       ...headers,
+      ...(requestIdHeader && requestId && { [requestIdHeader]: requestId }),
     },
   });
 }

@@ -1,42 +1,10 @@
-import type { Static } from '@sinclair/typebox';
-import { Elysia } from 'elysia';
-import type { Caller } from '../core/caller.ts';
+import { Elysia, type HTTPHeaders, t } from 'elysia';
 import { SignalboxError } from '../core/errors.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
 import { similarName } from '../routing/model-name.ts';
-import { always, listOf, modelId, named, text, unixTime } from '../surface/schemas/parts.ts';
 import { routeDocs } from './docs/route-docs.ts';
+import { directoryOf, Model, ModelList, type PageQuery } from './model-list.ts';
 import type { RouteServices } from './route-services.ts';
 import { unlisted } from './routes.ts';
-
-export const Model = named('Model', 'A model or a selector, in OpenAI’s shape.', {
-  id: modelId('The value to send as `model`.'),
-  object: always('model'),
-  created: unixTime('When the model came out; 0 for a selector.'),
-  owned_by: text('The provider asked first; `signalbox` for a selector.', 'openai'),
-});
-
-export const ModelList = named(
-  'ModelList',
-  'Selectors first, then the models that the key may pin.',
-  listOf(Model, 'All models and selectors; the list has no pages.'),
-);
-
-/** Selectors first, then the models that the key may pin. */
-function listModels(snapshot: PolicySnapshot, caller: Caller): Static<typeof Model>[] {
-  const selectors = [...snapshot.selectors.keys()].map((id) => body(id, 0, 'signalbox'));
-  const models = snapshot.models
-    .filter(({ id }) => caller.models?.has(id) ?? true)
-    .map(({ id, created, endpoints }) => body(id, created, endpoints[0].provider));
-  return [...selectors, ...models];
-}
-
-const body = (id: string, created: number, owner: string): Static<typeof Model> => ({
-  id,
-  object: 'model',
-  created,
-  owned_by: owner,
-});
 
 /** Clients write a slash within an ID as `%2F`. A text that cannot be decoded is not an ID. */
 function decoded(path: string): string {
@@ -47,19 +15,37 @@ function decoded(path: string): string {
   }
 }
 
-/** `/v1/models` in OpenAI's shape. */
+/** The most models of a page. */
+const LIMIT_MAX = 1000;
+
+/** Reads the page that a query asks for; null for the whole list. Other parameters are no concern of the list. */
+function pageIn(url: string): PageQuery | null {
+  const query = new URL(url).searchParams;
+  const [limit, after, before] = ['limit', 'after_id', 'before_id'].map((name) => query.get(name));
+  if (limit == null && after == null && before == null) return null;
+  const most = limit == null ? LIMIT_MAX : Number(limit);
+  if (!Number.isInteger(most) || most < 1 || most > LIMIT_MAX) {
+    const message = `\`limit\` must be a whole number from 1 to ${LIMIT_MAX}.`;
+    throw new SignalboxError('out_of_range', message, { param: 'limit' });
+  }
+  return { limit: most, after: after ?? null, before: before ?? null };
+}
+
+/** `/v1/models`: one body for the clients of OpenAI, Anthropic and Codex. */
 export function modelRoutes({ gateway, callerOf }: RouteServices) {
-  const list = (request: Request) => listModels(gateway.lease().snapshot, callerOf(request));
+  const directory = (request: Request) => directoryOf(gateway.lease().snapshot, callerOf(request));
+  const list = (request: Request, headers: HTTPHeaders) => {
+    headers['content-type'] = 'application/json';
+    const page = pageIn(request.url);
+    return page === null ? directory(request).whole : directory(request).page(page);
+  };
   const find = (request: Request, path: string) => {
     const id = decoded(path);
-    const models = list(request);
-    const found = models.find((model) => model.id === id);
+    const models = directory(request);
+    const found = models.find(id);
     if (found) return found;
     const name = id.slice(0, 100);
-    const meant = similarName(
-      name,
-      models.map((model) => model.id),
-    );
+    const meant = similarName(name, models.ids);
     const hint = meant === null ? '' : ` Did you mean \`${meant}\`?`;
     throw new SignalboxError(
       'model_not_found',
@@ -69,25 +55,39 @@ export function modelRoutes({ gateway, callerOf }: RouteServices) {
   };
   return (
     new Elysia({ name: 'models' })
-      .get('/v1/models', ({ request }) => ({ object: 'list', data: list(request) }), LIST)
+      .get('/v1/models', ({ request, set }) => list(request, set.headers), LIST)
       .get('/v1/models/:id', ({ request, params }) => find(request, params.id), GET)
       // For IDs whose slashes were not encoded.
       .get('/v1/models/*', ({ request, params }) => find(request, params['*']), unlisted({ access: 'key' }))
   );
 }
 
-const LIST = routeDocs({
-  access: 'key',
-  summary: 'List models',
-  description: 'Selectors first, then the models that the key may pin, in OpenAI’s shape.',
-  tag: 'models',
-  answer: { schema: ModelList, description: 'All models and selectors; there are no pages.' },
-});
+const LIST = {
+  query: t.Object(
+    {
+      limit: t.Optional(t.String({ description: `Models of a page, 1 to ${LIMIT_MAX}. Default: all.` })),
+      after_id: t.Optional(t.String({ description: 'Only models behind this one.' })),
+      before_id: t.Optional(t.String({ description: 'Only models in front of this one.' })),
+    },
+    // Codex adds its version.
+    { additionalProperties: true },
+  ),
+  ...routeDocs({
+    access: 'key',
+    summary: 'List models',
+    description:
+      'Selectors first, then the models that the key may use, and behind each its aliases. One body serves the clients of OpenAI, Anthropic and Codex.',
+    tag: 'models',
+    answer: { schema: ModelList, description: 'The models; all of them unless `limit` is stated.' },
+    errorField: 'limit',
+    errors: ['invalid_value', 'out_of_range'],
+  }),
+};
 
 const GET = routeDocs({
   access: 'key',
   summary: 'Get a model',
-  description: 'Returns one model or selector by its ID, which can contain slashes.',
+  description: 'Returns one model, selector or alias by its ID, which can contain slashes.',
   tag: 'models',
   answer: { schema: Model, description: 'The model.' },
   errors: ['model_not_found'],

@@ -44,6 +44,7 @@ export const surfaceRoutes = (services: RouteServices, surface: Surface) =>
     surface.path,
     async ({ request, set }) => {
       const context = services.contextOf(request);
+      if (surface.requestIdHeader) set.headers[surface.requestIdHeader] = String(set.headers['x-request-id']);
       const body = await services.bodyOf(request, context);
       const server = services.server();
       // Deadlines bound the wait; the server's own idle limit would cut off a model that thinks.

@@ -6,8 +6,8 @@ const CHAT = '/v1/chat/completions';
 
 /** Paths of other APIs that clients try, below `/v1` or not, and the name of the API. */
 const OTHER_APIS: readonly (readonly [path: RegExp, name: string])[] = [
-  [/^\/messages(?:\/|$)/, 'Anthropic’s Messages API'],
-  [/^\/responses(?:\/|$)/, 'OpenAI’s Responses API'],
+  [/^\/messages\//, 'this part of Anthropic’s API'],
+  [/^\/responses\//, 'stored responses'],
   [/^\/completions$/, 'OpenAI’s older Completions API'],
   [/^\/images\//, 'images'],
   [/^\/audio\//, 'audio'],

@@ -17,7 +17,7 @@ import { learnedQualities } from './estimates.ts';
 import type { LearningState } from './learning-state.ts';
 import type { Memories } from './memories.ts';
 import type { OnEstimatorFault } from './memory.ts';
-import { addIfNew } from './recent.ts';
+import { RecentItems } from './recent.ts';
 
 /** Keeps the features of outcomes that no checkpoint includes yet, ms. */
 const SLACK_MS = 600_000;
@@ -66,8 +66,8 @@ export class Learner {
   readonly #state: LearningState;
   readonly #faults: LearnerParts['faults'];
   readonly #timers: ReturnType<typeof setInterval>[] = [];
-  /** `decision source` of the latest observations, the oldest first. */
-  readonly #observed = new Set<string>();
+  /** `decision source` of the latest observations. */
+  readonly #observed = new RecentItems<string>(OBSERVED_MAX);
   /** By decision: settles after its last score. */
   readonly #scoring = new Map<number, Promise<unknown>>();
   /** By decision: learned scores that may not be durable yet. */
@@ -219,7 +219,7 @@ export class Learner {
     const isCheck = signals.retry === undefined;
     const name = `${example.decision} ${isCheck ? 'checks' : 'retry'}`;
     const row = this.#rowOf(policy, example);
-    if (!row || !addIfNew(this.#observed, name, OBSERVED_MAX)) return [];
+    if (!row || !this.#observed.add(name)) return [];
     if (isCheck) this.#state.influence.noteChat(example.keyId, this.#now());
     const modelAt = snapshot.modelIndex.get(example.model)!;
     const quality = learnedQualities(policy, this.memories.over(policy), example.facts, example.features)[modelAt]!;

@@ -6,7 +6,7 @@ import type { LearningPolicyInForce } from './answer.ts';
 import { countRequest } from './estimates.ts';
 import { partWrites } from './memories.ts';
 import { type BoundMemory, HostedMemory, type OnEstimatorFault } from './memory.ts';
-import { addIfNew } from './recent.ts';
+import { RecentItems } from './recent.ts';
 import { findSecret } from './secret.ts';
 
 const BATCH = 1_000;
@@ -53,14 +53,14 @@ export async function replayOutcomes(
   const secret = (await findSecret(store)) ?? [0, 0];
   const bound = new HostedMemory({ name, secret, onFault }, { parts: new Map(), steps: [] }).over(policy);
   const { reset, since } = await resetsOf(store);
-  const recent = new Set<number>();
+  const recent = new RecentItems<number>(RECENT_MAX);
   let outcomes = 0;
   let after = 0;
   for (;;) {
     const rows = await store.learning.outcomes.after(after, BATCH);
     const taught = rows.filter(({ id, weight, model }) => weight > 0 && id >= since(model));
     const questions = taught
-      .filter(({ decision, estimator }) => estimator === name && addIfNew(recent, decision, RECENT_MAX))
+      .filter(({ decision, estimator }) => estimator === name && recent.add(decision))
       .sort((one, other) => one.decision - other.decision);
     let next = 0;
     for (const row of taught) {

@@ -9,8 +9,8 @@ export const WAIT_BOUNDS: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ];
 
-/** Tries to reserve money. Returns null on success, else the fund that lacks it now. */
-type MoneyAttempt = () => FundBlock | null;
+/** Tries to reserve money. Returns null on success, else the fund that lacks it now. `isLast`: the wait is over. */
+type MoneyAttempt = (isLast: boolean) => FundBlock | null;
 
 /** A wait for money of a fund. */
 export interface MoneyWait {
@@ -69,7 +69,7 @@ export class Contention {
         },
       };
       // One last attempt: the free money may suffice for this request, though not for those before it in the line.
-      const timer = setTimeout(() => this.#dismiss(waiter, attempt), waitMs);
+      const timer = setTimeout(() => this.#dismiss(waiter, () => attempt(true)), waitMs);
       signal?.addEventListener('abort', () => this.#dismiss(waiter, () => blocked), { once: true });
       this.#join(line, waiter);
     });
@@ -105,7 +105,7 @@ export class Contention {
     for (;;) {
       const first = this.#lines.get(line)?.[0];
       if (!first) return;
-      const obstacle = first.attempt();
+      const obstacle = first.attempt(false);
       const next = obstacle?.why === 'contended' ? fundName(obstacle.fund.title) : null;
       if (next === line) return;
       this.#leave(line, first);
@@ -115,7 +115,7 @@ export class Contention {
   }
 
   /** Takes a waiter out of its line and resolves it; those behind move up. Does nothing if it was resolved already. */
-  #dismiss(waiter: Waiter, answer: MoneyAttempt): void {
+  #dismiss(waiter: Waiter, answer: () => FundBlock | null): void {
     const [line] = [...this.#lines].find(([, waiters]) => waiters.includes(waiter)) ?? [];
     if (line === undefined) return;
     this.#leave(line, waiter);

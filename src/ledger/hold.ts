@@ -141,16 +141,19 @@ export class ReservationHold implements Links<ReservationHold> {
   }
 
   /**
-   * Reserves `by` more, or what is free of it from `least` on; durable before it resolves. A raise waits for no money. One at a
-   * time.
+   * Reserves more for another attempt; durable before it resolves. A raise waits for no money. One at a time.
    *
-   * @param least microcredits; only where all funds cap outputs
+   * @param amounts microcredits: the first, or the last where the funds have that twice; where one of the funds must not cap
+   * outputs, the last or nothing
+   * @param least where the first is not free, what is free of it from this on
    * @returns false when the limit or a fund forbids it or the hold was settled
    * @throws StoreError, by rejecting, when it could not be written: then nothing more is reserved
    */
-  async raise(by: Microcredits, least: Microcredits = by): Promise<boolean> {
-    if (!raise(this.#reservation, by)) return false;
-    return by === 0 || (await this.#reserve([by], mayCap(this.funds) ? least : by)) === null;
+  async raise(amounts: ExtendOp['amounts'], least: Microcredits = amounts[0]): Promise<boolean> {
+    const whole = amounts.at(-1)!;
+    if (!raise(this.#reservation, whole)) return false;
+    if (whole === 0) return true;
+    return (await (mayCap(this.funds) ? this.#reserve(amounts, least) : this.#reserve([whole]))) === null;
   }
 
   /**

@@ -1,4 +1,4 @@
-import type { Budget, LedgerState } from '../core/budget.ts';
+import type { Budget, LedgerState, StoredBudget } from '../core/budget.ts';
 import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { createIds, timeOfId } from '../core/id.ts';
@@ -21,8 +21,9 @@ import type { ReservationRequest } from './reservation-request.ts';
 import { checkDeposit, type Deposit } from './rules/entry.ts';
 import type { FundRef, FundStanding } from './rules/fund.ts';
 import { openReservation } from './rules/reservation.ts';
-import { type LedgerSample, sampleBudgets } from './sample.ts';
+import { type LedgerSample, sampleBalances, sampleBudgets } from './sample.ts';
 import { type AvailableFunds, type FundShortage, standingOf } from './standing.ts';
+import { unusedFunds } from './unused.ts';
 
 /** The interval of checkpoints, and of the search for holds that should have ended, ms. */
 const CHECKPOINT_MS = 10_000;
@@ -46,7 +47,7 @@ export interface LedgerStatus {
   readonly held: Microcredits;
   /** Reservations that are open. */
   readonly open: number;
-  /** The budgets and balances in force that were drawn on. */
+  /** The budgets in force and balances, those that nothing has drawn on last. */
   readonly funds: readonly FundStanding[];
 }
 
@@ -204,7 +205,10 @@ export class Ledger {
       const count = await this.#books.count();
       try {
         const counted = await countAnew(terms.budgets, this.#funds.budgetWindows, count, this.#time);
-        await this.#books.putState({ usdPerCredit: terms.usdPerCredit, budgets: policyNames(terms.budgets) });
+        await this.#books.putState({
+          usdPerCredit: terms.usdPerCredit,
+          budgets: terms.budgets.filter(isOfPolicy).map(storedOf),
+        });
         return () => {
           this.#funds.use(counted(this.#time));
           count.end();
@@ -233,7 +237,8 @@ export class Ledger {
   /** Returns the worth of a Credit and the budgets that a new policy must fit. */
   state(): LedgerState {
     const { usdPerCredit } = this.#books.state();
-    return { usdPerCredit, budgets: policyNames(this.#funds.budgetWindows.map(({ budget }) => budget)) };
+    const budgets = this.#funds.budgetWindows.map(({ budget }) => budget);
+    return { usdPerCredit, budgets: budgets.filter(isOfPolicy).map(({ name }) => name) };
   }
 
   async status(): Promise<LedgerStatus> {
@@ -244,7 +249,12 @@ export class Ledger {
     });
     const drawnOn = budgets.filter((fund) => fund.spent !== 0 || fund.held !== 0);
     const { count, held } = this.#books.open();
-    return { charged, held, open: count, funds: [...drawnOn, ...this.#books.balances()] };
+    const unused = unusedFunds(
+      this.#funds.budgetWindows.map(({ budget }) => budget).filter(isOfPolicy),
+      drawnOn,
+      this.#time,
+    );
+    return { charged, held, open: count, funds: [...drawnOn, ...this.#books.balances(), ...unused] };
   }
 
   /** The open requests of this process, by the funds that they hold. */
@@ -256,16 +266,15 @@ export class Ledger {
   sample(): LedgerSample {
     const { waits, waited, waiting } = this.#contention;
     const { count, held } = this.#books.open();
-    const balances = this.#books.balances();
+    const holds = this.openHolds();
     const look = (funds: readonly FundRef[]) => this.#books.standing(funds);
-    const budgets = sampleBudgets(this.#funds.budgetWindows, this.#time, look, this.openHolds());
+    const budgets = sampleBudgets(this.#funds.budgetWindows, this.#time, look, holds);
     return {
       open: count,
       held,
       budgets,
       refusals: this.#refusals.of(budgets),
-      balances: balances.length,
-      balancesExhausted: balances.filter(({ unspent }) => unspent <= 0).length,
+      balances: sampleBalances(this.#books.balances(), this.#time, holds),
       waits,
       waited,
       waiting,
@@ -349,6 +358,9 @@ export class Ledger {
   }
 }
 
-/** The names of the policy's own budgets. A policy cannot rename the budgets of keys. */
-const policyNames = (budgets: readonly Budget[]): string[] =>
-  budgets.filter(({ limits }) => limits === undefined).map(({ name }) => name);
+/** Whether a budget is the policy's own, and not one of keys. */
+const isOfPolicy = ({ limits }: Budget): boolean => limits === undefined;
+
+const storedOf = ({ name, definition, window, timeZone, limit }: Budget): StoredBudget => ({
+  ...{ name, definition, window, timeZone, limit },
+});

@@ -3,7 +3,7 @@ import { gauge, gaugeBy, oncePerTurn, totalBy } from '../telemetry/counts.ts';
 import type { Family, PlainFamily } from '../telemetry/families.ts';
 import { WAIT_BOUNDS } from './contention.ts';
 import type { Ledger } from './ledger.ts';
-import { type BudgetSample, type LedgerSample, ratioLeft } from './sample.ts';
+import { type BalancesSample, type BudgetSample, type LedgerSample, ratioLeft } from './sample.ts';
 
 /** The figures of a budget are those of its fullest window, whose subject is refused first. */
 const TIGHTEST = ', of the subject with the least left';
@@ -11,7 +11,12 @@ const TIGHTEST = ', of the subject with the least left';
 /** Metrics on reservations, the rest of budgets and balances, and waits for money. */
 export function ledgerFamilies(ledger: Pick<Ledger, 'sample'>): readonly Family[] {
   const sample = oncePerTurn(() => ledger.sample());
-  return [...moneyFamilies(sample), ...budgetFamilies(sample), ...contentionFamilies(sample)];
+  return [
+    ...moneyFamilies(sample),
+    ...balanceFamilies(sample),
+    ...budgetFamilies(sample),
+    ...contentionFamilies(sample),
+  ];
 }
 
 type SampleReader = () => LedgerSample;
@@ -20,9 +25,27 @@ function moneyFamilies(sample: SampleReader): Family[] {
   return [
     gauge('signalbox_reservations_open', 'Open reservations.', () => sample().open),
     gauge('signalbox_credits_reserved', 'Credits held by open reservations.', () => toCredits(sample().held)),
-    gauge('signalbox_balances', 'Keys and wallets with a balance.', () => sample().balances),
-    gauge('signalbox_balances_exhausted', 'Balances that are used up.', () => sample().balancesExhausted),
     gauge('signalbox_contention_waiting', 'Requests waiting for Credits that others hold.', () => sample().waiting),
+  ];
+}
+
+/** The figures are of all balances together, but for the tightest: metrics name no caller. */
+function balanceFamilies(sample: SampleReader): Family[] {
+  const figure = (name: string, help: string, of: (balances: BalancesSample) => number) =>
+    gauge(`signalbox_${name}`, help, () => of(sample().balances));
+  return [
+    figure('balances', 'Keys and wallets with a balance.', ({ holders }) => holders),
+    figure('balances_exhausted', 'Balances that are used up.', ({ exhausted }) => exhausted),
+    figure('balances_limit_credits', 'Credits granted and paid in.', ({ total }) => toCredits(total.limit)),
+    figure('balances_spent_credits', 'Credits spent of them.', ({ total }) => toCredits(total.spent)),
+    figure('balances_reserved_credits', 'Credits of them that are held.', ({ total }) => toCredits(total.held)),
+    figure('balances_reservations_open', 'Open reservations on balances.', ({ open }) => open),
+    figure('balances_oldest_reservation_seconds', 'Age of the oldest of them.', ({ oldestMs }) => oldestMs / 1_000),
+    figure(
+      'balances_headroom_ratio',
+      'Headroom as a share, of the balance with the least left that is not used up.',
+      (of) => (of.tightest === null ? Number.NaN : ratioLeft(of.tightest)),
+    ),
   ];
 }
 

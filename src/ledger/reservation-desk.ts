@@ -4,12 +4,13 @@ import { LinkedSet } from '../core/linked-set.ts';
 import type { AttachOp, HoldOp, LedgerBooks, OpResult } from '../store/books.ts';
 import type { Account } from './accounts.ts';
 import type { Contention } from './contention.ts';
-import { type DrawnFund, mayCap } from './drawn-fund.ts';
+import type { DrawnFund } from './drawn-fund.ts';
+import { amountsFor, leastFor, trancheTermsOf } from './first-hold.ts';
 import type { Funds } from './funds.ts';
 import { type Earmark, type Hold, type HoldTools, ReservationHold } from './hold.ts';
 import type { LedgerNotifier } from './notifier.ts';
 import { OpenHolds } from './open-holds.ts';
-import type { FirstTranche, ReservationRequest } from './reservation-request.ts';
+import type { ReservationRequest } from './reservation-request.ts';
 import { checkDeposit } from './rules/entry.ts';
 import { type FundBlock, fit, isBlocked } from './rules/fund.ts';
 import { type FundShortage, shortage } from './standing.ts';
@@ -61,24 +62,19 @@ export class ReservationDesk {
   }
 
   hold(request: ReservationRequest, account: Account): Promise<Hold | FundShortage> {
-    const first = request.growth ? this.#firstTranche(request, account) : null;
-    if (!first) return this.#setAside({ request, account, expected: 0, grows: false, isPatient: true }, this.#sendHold);
-    const { wanted, least } = first;
-    return this.#setAside(
-      {
-        request: { ...request, amounts: [wanted], least },
-        account,
-        expected: 0,
-        grows: true,
-        isPatient: request.waitMs > 0,
-      },
-      this.#sendHold,
-    );
+    const { books, funds } = this.#options;
+    const isPatient = request.waitMs > 0;
+    if (!request.growth)
+      return this.#setAside({ request, account, expected: 0, grows: false, isPatient }, this.#sendHold);
+    const drawn = funds.of(account, timeOfId(request.id));
+    const tranche = trancheTermsOf(request, drawn, () => books.standing(drawn));
+    const begun = tranche ? { ...request, whole: undefined, ...tranche } : request;
+    return this.#setAside({ request: begun, account, expected: 0, grows: tranche !== null, isPatient }, this.#sendHold);
   }
 
   /** @param expected microcredits that a payment in progress will add to the balance */
   earmark(request: ReservationRequest, account: Account, expected: number): Promise<Earmark | FundShortage> {
-    return this.#setAside({ request, account, expected, grows: false, isPatient: true }, this.#sendEarmark);
+    return this.#setAside({ request, account, expected, grows: false, isPatient: false }, this.#sendEarmark);
   }
 
   /** Moves open reservations and earmarks to the funds that apply to them now. Returns the operations that do so. */
@@ -115,16 +111,6 @@ export class ReservationDesk {
     }
   }
 
-  /** Returns the first tranche where the request's hold is to grow; null where its whole worst case is set aside. */
-  #firstTranche({ id, growth, amounts }: ReservationRequest, account: Account): FirstTranche | null {
-    const { books, funds } = this.#options;
-    const drawn = funds.of(account, timeOfId(id));
-    if (!growth || drawn.length === 0 || !mayCap(drawn)) return null;
-    const standings = books.standing(drawn);
-    if (amounts[0] <= growth.wholeShare * Math.min(...standings.map(({ free }) => free))) return null;
-    return growth.first();
-  }
-
   /**
    * Sets the amount aside that all funds of an account have free, and waits for it if waiting helps. The figures read here only
    * decide whether to wait; the books decide whether there is money.
@@ -132,12 +118,12 @@ export class ReservationDesk {
   #setAside<Booked>(money: MoneyRequest, send: BookingCall<Booked>): Promise<Booked | FundShortage> {
     const { books, funds, contention } = this.#options;
     const { request, account, expected } = money;
-    const { id, amounts, waitMs } = request;
+    const { id, waitMs } = request;
     const drawn = funds.of(account, timeOfId(id));
     const line = contention.lineBefore(drawn);
     if (line < 0 && (waitMs <= 0 || drawn.length === 0)) return send(money, drawn);
     const standings = books.standing(drawn);
-    const fitting = fit(standings, amounts, expected, this.#leastOf(money, drawn));
+    const fitting = fit(standings, amountsFor(request, drawn), expected, this.#leastOf(money, drawn));
     if (isBlocked(fitting)) return fitting.why === 'contended' ? this.#wait(fitting, money, send) : send(money, drawn);
     // Requests that wait for one of the funds come first.
     if (line >= 0) return this.#wait({ fund: standings[line]!, why: 'contended' }, money, send);
@@ -151,21 +137,20 @@ export class ReservationDesk {
   ): Promise<Booked | FundShortage> {
     const { books, funds, contention } = this.#options;
     const { request, account, expected } = money;
-    const { id, amounts, waitMs, signal } = request;
+    const { id, waitMs, signal } = request;
     let sent: Promise<Booked | FundShortage> | null = null;
-    const attempt = () => {
+    const attempt = (isLast: boolean) => {
+      const tried = { ...money, isPatient: money.isPatient && !isLast };
       // The budgets may have changed since.
       const drawn = funds.of(account, timeOfId(id));
-      const fitting = fit(books.standing(drawn), amounts, expected, this.#leastOf(money, drawn));
+      const fitting = fit(books.standing(drawn), amountsFor(request, drawn), expected, this.#leastOf(tried, drawn));
       if (isBlocked(fitting)) return fitting;
-      sent = send(money, drawn);
+      sent = send(tried, drawn);
       return null;
     };
     const obstacle = await contention.wait(blocked, { waitMs, attempt, signal });
-    if (obstacle?.why === 'contended' && money.grows && !signal?.aborted) {
-      return send({ ...money, isPatient: false }, funds.of(account, timeOfId(id)));
-    }
-    if (obstacle) return shortage(obstacle, this.#leastOf(money, funds.of(account, timeOfId(id))));
+    if (obstacle)
+      return shortage(obstacle, this.#leastOf({ request, isPatient: false }, funds.of(account, timeOfId(id))));
     if (sent === null) throw new Error('an attempt that succeeded sent nothing');
     return sent;
   }
@@ -188,23 +173,16 @@ export class ReservationDesk {
 
   #opOf(money: MoneyRequest, funds: readonly DrawnFund[]): HoldOp {
     const { request, account } = money;
-    const { id, amounts, expiresAt, agentWallet: note } = request;
+    const { id, ample, expiresAt, agentWallet: note } = request;
+    const amounts = amountsFor(request, funds);
     const { dimensions } = account;
     const at = this.#options.now();
     const least = this.#leastOf(money, funds);
-    return { kind: 'hold', id, at, dimensions, funds, amounts, least, owner: this.#owner, expiresAt, note };
+    return { kind: 'hold', id, at, dimensions, funds, amounts, least, ample, owner: this.#owner, expiresAt, note };
   }
 
-  /**
-   * The least that a hold on these funds must have: the whole first amount where one of them must not cap. A patient answer does
-   * not begin on less than its first tranche, or all that is left, while open reservations will still release it.
-   */
-  #leastOf({ request, grows, isPatient }: MoneyRequest, funds: readonly DrawnFund[]): number {
-    const { least, amounts } = request;
-    if (least === null || !mayCap(funds)) return amounts[0];
-    if (!grows || !isPatient) return least;
-    const unspent = Math.min(...this.#options.books.standing(funds).map((fund) => fund.unspent));
-    return Math.max(least, Math.min(amounts[0], unspent));
+  #leastOf({ request, isPatient }: Pick<MoneyRequest, 'request' | 'isPatient'>, funds: readonly DrawnFund[]): number {
+    return leastFor(request, funds, isPatient, () => this.#options.books.standing(funds));
   }
 
   /** Resolves with the hold once the books have granted it. */

@@ -22,8 +22,16 @@ export interface ReservationRequest {
   readonly payer: string | null;
   /** The worst case of the choice, then those of its fallbacks. */
   readonly amounts: readonly [Microcredits, ...Microcredits[]];
+  /** The worst case of the choice as if no fund had capped its output. Absent: the first amount. */
+  readonly whole?: Microcredits;
   /** The worst case of the choice's least useful output: a hold of so much will do. Null if the output must not be capped. */
   readonly least: Microcredits | null;
+  /**
+   * The worst case of an answer several times as long as usual. Where the output is capped, more is held only within a share of the
+   * free money, so that others find some, too; and while others will release it, the request waits for so much. Absent: all that
+   * is free is held, from `least` on.
+   */
+  readonly ample?: Microcredits;
   /**
    * Set where the hold may grow with the answer: then only the first tranche is held, unless the whole is at most this share of
    * the free money, or a fund must not cap outputs.

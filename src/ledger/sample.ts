@@ -31,6 +31,20 @@ export interface BudgetSample extends Pick<FundStanding, 'limit' | 'spent' | 'he
   readonly ends: number;
 }
 
+/** The balances of all keys and wallets. Amounts are microcredits. */
+export interface BalancesSample {
+  /** Holders of a balance, and those of them that have nothing left. */
+  readonly holders: number;
+  readonly exhausted: number;
+  /** Open reservations on balances, and the age of the oldest, ms; 0 for none. */
+  readonly open: number;
+  readonly oldestMs: number;
+  /** Of all balances together. */
+  readonly total: Pick<FundStanding, 'limit' | 'spent' | 'held'>;
+  /** Of those with something left, the one with the smallest part left; null for none. */
+  readonly tightest: Pick<FundStanding, 'limit' | 'spent' | 'held'> | null;
+}
+
 /** The state of the ledger, from memory. */
 export interface LedgerSample {
   /** Reservations that are not settled, and what they may still charge. */
@@ -40,9 +54,7 @@ export interface LedgerSample {
   readonly budgets: readonly BudgetSample[];
   /** The number of requests that each budget refused. */
   readonly refusals: ReadonlyMap<string, number>;
-  /** Holders of a balance, and those of them that have nothing left. */
-  readonly balances: number;
-  readonly balancesExhausted: number;
+  readonly balances: BalancesSample;
   readonly waits: Readonly<Waits>;
   /** Durations of waits, of requests that were served or gave up, in seconds. */
   readonly waited: Spread;
@@ -125,4 +137,32 @@ function joined(one: BudgetSample, other: BudgetSample): BudgetSample {
   const [subjects, exhausted] = [one.subjects + other.subjects, one.exhausted + other.exhausted];
   const [open, oldestMs] = [one.open + other.open, Math.max(one.oldestMs, other.oldestMs)];
   return { ...tighter, subjects, exhausted, open, oldestMs };
+}
+
+/** Samples balances, in one pass. There may be one for each wallet that ever paid. */
+export function sampleBalances(balances: readonly FundStanding[], timeMs: number, holds: OpenHolds): BalancesSample {
+  const total = { limit: 0, spent: 0, held: 0 };
+  let tightest: FundStanding | null = null;
+  let least = Number.POSITIVE_INFINITY;
+  let exhausted = 0;
+  let open = 0;
+  let oldestMs = 0;
+  for (const balance of balances) {
+    const { limit, spent, held, unspent, title } = balance;
+    total.limit += limit;
+    total.spent += spent;
+    total.held += held;
+    if (held !== 0) {
+      const own = holds.of(title);
+      open += own.open;
+      oldestMs = Math.max(oldestMs, holdAge(own, timeMs));
+    }
+    const left = ratioLeft(balance);
+    if (unspent <= 0) exhausted++;
+    else if (left < least) {
+      least = left;
+      tightest = balance;
+    }
+  }
+  return { holders: balances.length, exhausted, open, oldestMs, total, tightest };
 }

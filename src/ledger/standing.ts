@@ -1,6 +1,7 @@
 import type { Microcredits } from '../core/credits.ts';
 import type { FundCap, FundFacts } from '../core/facts.ts';
 import type { DrawnFund } from './drawn-fund.ts';
+import { type FirstHold, firstHoldOf, type HoldTerms } from './first-hold.ts';
 import { cappingName, type FundBlock, type FundStanding, type FundTitle } from './rules/fund.ts';
 
 /** The reason why a request cannot be paid: the fund that lacks money, and its figures. Amounts are microcredits. */
@@ -20,6 +21,8 @@ export interface AvailableFunds {
   readonly terms: readonly [FundFacts, ...FundFacts[]];
   /** The free money of all funds. A request of at most this amount does not wait. */
   readonly room: Microcredits;
+  /** Returns the hold that a request would get at once; null where it would wait, or could not be paid. */
+  firstHold(terms: HoldTerms): FirstHold | null;
   /** Returns the shortage of the fund that can never pay the amount; null when all can. */
   shortFor(amount: Microcredits): FundShortage | null;
 }
@@ -36,6 +39,7 @@ export function standingOf(
   return {
     terms: termsOf(funds, standings, mayCap),
     room: Math.min(...standings.map(({ free }) => free)),
+    firstHold: (terms) => firstHoldOf(terms, funds, standings),
     shortFor: (amount) => {
       // A renewal helps with a spent fund, and never with a limit that is too low.
       const fund =

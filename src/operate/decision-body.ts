@@ -66,6 +66,14 @@ export function factsBody(facts: Facts): object {
     capping_fund: cappingFund(facts.funds),
     key_models: facts.allowedModels,
     embedding: embeddingBody(facts),
+    add_ons: facts.addOns
+      ? {
+          hour_cache: facts.addOns.hourCache,
+          tool_uses: facts.addOns.toolUses,
+          rereadings: facts.addOns.rereadings,
+          unpriced: facts.addOns.unpriced,
+        }
+      : null,
   };
 }
 

@@ -1,4 +1,5 @@
 import { iso } from '../core/clock.ts';
+import { toCredits } from '../core/credits.ts';
 import type { Health } from '../upstream/health/health.ts';
 import type { EndpointSample } from '../upstream/health/types.ts';
 import { compareNames } from './usage-sums.ts';
@@ -32,6 +33,12 @@ export function endpointsBody(endpoints: readonly EndpointSample[]) {
       retries: one.retries,
       retries_denied: one.retriesDenied,
       ejections: one.ejections,
+      broken_declaration: one.broken && {
+        since: iso(one.broken.since),
+        excess_credits: toCredits(one.broken.excess),
+        margin_tokens: one.broken.marginTokens,
+        margin_ms: one.broken.marginMs,
+      },
     })),
   };
 }

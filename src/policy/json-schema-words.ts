@@ -49,6 +49,7 @@ const REASONS: Readonly<Record<Rejection, string>> = {
   vector_space: 'The selector does not name its vector space.',
   selector: 'The selector does not choose from it.',
   constraint: 'A constraint rejects it; the name of the constraint says which.',
+  unpriced: 'Its price does not cover all that the request may be billed for.',
   unbounded_media: 'Nothing bounds the tokens of images, audio or files on it.',
   context: 'The prompt and a useful output exceed its context window.',
   budget_limit: 'Its worst case exceeds `budget_limit`.',

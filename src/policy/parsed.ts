@@ -236,6 +236,8 @@ function readGateway(context: CheckContext): GatewayPolicy | null {
     timeZone: text.time_zone,
     alternatives: text.alternatives,
     retriesMax: text.retries_max,
+    toolUsesMax: text.tool_uses_max,
+    passthroughTools: new Set(text.passthrough_tools),
     allowPrivateImageUrls: text.allow_private_image_urls,
     corsOrigins: readOrigins(text, tree, context.report),
     admission: readAdmission(text, tree, context.report),

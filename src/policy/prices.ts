@@ -13,7 +13,7 @@ const OTHER_UNITS = [
   ['per 1K tokens', 1000n],
   ['per token', 1_000_000n],
 ] as const;
-const RATES = ['input', 'cached_input', 'cache_write', 'output'] as const;
+const RATES = ['input', 'cached_input', 'cache_write', 'cache_write_1h', 'output'] as const;
 
 /** Reads an exact decimal from the source text. Null if it is absent or not in plain notation, which is reported. */
 export function decimalAt(tree: Tree, key: string, report: Report): Decimal | null {
@@ -43,8 +43,13 @@ export function readPrice(tree: Tree, data: PriceText, usdPerCredit: Decimal, re
   const lines = tiers.filter((line) => line !== null);
   if (!first || lines.length < tiers.length) return null;
   const perRequest = data.per_request === undefined ? null : decimalAt(tree, 'per_request', report);
+  const toolUses = new Map<string, Decimal>();
+  for (const name of Object.keys(data.tool_uses ?? {})) {
+    const fee = decimalAt(valueAt(tree, 'tool_uses') ?? tree, name, report);
+    if (fee) toolUses.set(name, fee);
+  }
   try {
-    return compilePrice({ lines: [first, ...lines], perRequest }, usdPerCredit);
+    return compilePrice({ lines: [first, ...lines], perRequest, toolUses }, usdPerCredit);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     report.add('price-not-exact', tree.place, error.message, { hint: 'round it to fewer digits' });
@@ -79,7 +84,8 @@ function readLine(tree: Tree, overInputTokens: number, report: Report): ListPric
   const output = rateAt(tree, 'output', report);
   const cachedInput = rateAt(tree, 'cached_input', report);
   const cacheWrite = rateAt(tree, 'cache_write', report);
-  return input && output ? { overInputTokens, input, cachedInput, cacheWrite, output } : null;
+  const hourCacheWrite = rateAt(tree, 'cache_write_1h', report);
+  return input && output ? { overInputTokens, input, cachedInput, cacheWrite, hourCacheWrite, output } : null;
 }
 
 function rateAt(tree: Tree, key: (typeof RATES)[number], report: Report): Decimal | null {

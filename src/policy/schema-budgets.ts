@@ -58,7 +58,7 @@ export type BudgetText = Static<typeof BudgetText>;
 export const LedgerText = closed(
   {
     contention_wait_ms: integer(
-      { minimum: 0, maximum: 60_000, default: 2000 },
+      { minimum: 0, maximum: 60_000, default: 20_000 },
       'Milliseconds that a request waits for money of a budget that open reservations hold.',
     ),
     whole_hold_share: number(

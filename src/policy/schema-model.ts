@@ -42,6 +42,9 @@ const LINE = {
   input: usd('USD per 1M input tokens.', 0.25),
   cached_input: Type.Optional(usd('USD per 1M input tokens read from the cache. Default: `input`.', 0.025)),
   cache_write: Type.Optional(usd('USD per 1M input tokens written to the cache. Default: `input`.', 0.3)),
+  cache_write_1h: Type.Optional(
+    usd('USD per 1M input tokens written to the cache for an hour. Default: no price, so no fund pays for them.', 0.5),
+  ),
   output: usd('USD per 1M output tokens, hidden reasoning included.', 2),
 };
 
@@ -60,6 +63,11 @@ export const PriceText = closed(
   {
     ...LINE,
     per_request: optional.number({ minimum: 0, maximum: 1000, example: 0.005 }, 'USD per request.'),
+    tool_uses: Type.Optional(
+      Type.Record(Type.String({ minLength: 1 }), number({ minimum: 0, maximum: 1000, example: 0.01 }, 'USD per use.'), {
+        description: 'Prices of the tools that the service runs itself, by name, such as `web_search`.',
+      }),
+    ),
     tiers: Type.Array(TierText, { default: [], maxItems: 16, description: 'Prices of long inputs, ascending.' }),
     as_of: Type.Optional(day('Day on which the price was seen.')),
     basis: oneOfExplained({

@@ -53,6 +53,14 @@ export const GatewayText = closed(
       { minimum: 0, maximum: 10, default: 2 },
       'Most retries in a chat, beyond the first attempt at each endpoint; retry budgets also apply.',
     ),
+    tool_uses_max: integer(
+      { minimum: 0, maximum: 100, default: 5 },
+      'Most uses in one answer of a tool that the provider runs, such as web search, where the request states no figure.',
+    ),
+    passthrough_tools: texts(
+      ['code_execution_20250825'],
+      'Kinds of tools of a provider that pass although no price is known for them and a budget pays. What they bill beyond tokens is yours.',
+    ),
     time_zone: string(
       { minLength: 1, maxLength: 64, default: 'UTC', example: 'Europe/Berlin' },
       'IANA time zone of `time` in rules.',

@@ -1,6 +1,7 @@
 import type { StreamPart } from '../contract/parts.ts';
 import type { Caller } from '../core/caller.ts';
 import type { ContentPolicy, Redaction } from '../core/content.ts';
+import { placesOf } from '../core/conversation.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { ContentTable, StoredContent } from '../store/records.ts';
 import type { Write } from '../store/store.ts';
@@ -104,7 +105,7 @@ class RedactedRecorder {
   /** The turns, or the texts to embed, as the caller sent them. */
   #messages(): unknown[] {
     const { conversation, embedding } = this.#request;
-    if (!embedding) return conversation.turns.map(({ at }) => this.#request.originalAt(at));
+    if (!embedding) return conversation.turns.flatMap(placesOf).map((at) => this.#request.originalAt(at));
     return embedding.inputs.map((input) => (input.type === 'text' ? input.text : `[${input.tokens.length} tokens]`));
   }
 

@@ -62,7 +62,7 @@ function reasoning(decision: Decision, snapshot: PolicySnapshot, note: string | 
   const figures = `expected quality ${percent(choice.quality)}, ${shownCredits(choice.costCredits)} Credits, ${shownMs(choice.latencyMs)} ms`;
   const { cappedBy, outputCap } = choice;
   const capped =
-    cappedBy === null ? '' : ` Its output is capped at ${outputCap} tokens: ${cappedBy} can pay for no more.`;
+    cappedBy === null ? '' : ` Its output is capped at ${outputCap} tokens: ${cappedBy} pays for no more now.`;
   return `${note ?? ''}For the task ${facts.task}, ${why}: ${figures}.${capped}`;
 }
 

@@ -3,6 +3,7 @@ import { REJECTIONS } from '../core/decision.ts';
 import { type EmbeddingFacts, hasDimensions } from '../core/embedding.ts';
 import type { Facts } from '../core/facts.ts';
 import { OPERATIONS } from '../core/operation.ts';
+import { coversAll } from '../core/price.ts';
 import { hasBit } from '../core/rules.ts';
 import type { Model, Task } from '../core/snapshot.ts';
 import { type ExpectedWriting, expectedInput, inputBound, usefulOutput } from './estimate.ts';
@@ -56,6 +57,7 @@ export function rejectionsOf(
   if (facts.embedding === undefined && expectedInput(facts, model) + useful > model.contextWindow)
     bits |= REJECTIONS.context.bit;
   const isHard = facts.budget !== null || facts.funds !== null;
+  if (isHard && !isPriced(model, facts)) bits |= REJECTIONS.unpriced.bit;
   if (isHard && inputBound(model, facts) === null) bits |= REJECTIONS.unbounded_media.bit;
   else if (facts.budget !== null && affordable < useful) bits |= REJECTIONS.budget_limit.bit;
   const { ceilings } = facts;
@@ -76,3 +78,7 @@ function embeddingRejections(
   if (vectorSpace !== undefined && vectorSpace !== embedding.vectorSpace) bits |= REJECTIONS.vector_space.bit;
   return bits;
 }
+
+/** Whether the prices of a model cover all that a request may be billed for. */
+const isPriced = ({ endpoints }: Model, { addOns }: Facts): boolean =>
+  addOns === undefined || endpoints.every(({ price }) => coversAll(price, addOns));

@@ -215,6 +215,9 @@ function requestedOutput(model: Model, facts: Facts): number {
 
 /** Input tokens that the request cannot exceed on this model; null when nothing bounds its media. */
 export function inputBound(model: Model, facts: Facts): number | null {
+  const rereadings = facts.addOns?.rereadings ?? 0;
+  // What a tool of the service finds is read as well.
+  if (rereadings > 0) return (1 + rereadings) * model.contextWindow;
   const { inputTokensMax, images, audioBytes, unboundedMedia } = facts;
   if (unboundedMedia > 0) return null;
   const imageTokens = images === 0 ? 0 : model.imageTokensMax;
@@ -249,7 +252,7 @@ export function capWithin(
   if (input === null) return -1;
   let affordable = cap;
   for (const at of endpoints) {
-    const output = outputWithin(model.endpoints[at]!.price, input, most);
+    const output = outputWithin(model.endpoints[at]!.price, input, most, facts.addOns);
     affordable = Math.min(affordable, output < 0 ? -1 : Math.floor(output / facts.choices));
   }
   return affordable;
@@ -264,7 +267,7 @@ export function worstCase(price: Price, model: Model, facts: Facts, cap: number)
     inputBound(model, facts) ??
     Math.max(facts.inputTokensMax, expectedInput(facts, model)) +
       (facts.images + facts.unboundedMedia) * UNBOUNDED_MEDIA_TOKENS;
-  return costBound(price, input, cap * facts.choices);
+  return costBound(price, input, cap * facts.choices, facts.addOns);
 }
 
 /** The part of a model that funds hold down: the endpoints that they can pay, and the output cap of one choice. */
@@ -306,6 +309,27 @@ export function usefulCase(
   cap: number,
 ): Microcredits {
   return dearestCase(model, endpoints, facts, Math.min(cap, usefulOutput(model, facts, task)));
+}
+
+/** Answers longer than so many times the usual length are rare, and those of tasks that were read wrongly than so many tokens. */
+const AMPLE_LENGTHS = 4;
+const AMPLE_OUTPUT_MIN = 2_048;
+
+/** The worst case of an answer several times as long as usual on the dearest of the endpoints, in microcredits. */
+export function ampleCase(
+  model: Model,
+  endpoints: readonly number[],
+  facts: Facts,
+  snapshot: Tasks,
+  readings: Readings,
+  cap: number,
+): Microcredits {
+  const writing = expectedWriting(facts, snapshot, readings);
+  // Short answers end first, so in a burst the observed length is theirs.
+  const usual = Math.max(writing.outputTokens, declaredOutput(facts, snapshot));
+  const output = Math.ceil(AMPLE_LENGTHS * (usual + expectedReasoning(model, writing)));
+  const useful = usefulOutput(model, facts, taskOf(facts, snapshot));
+  return dearestCase(model, endpoints, facts, Math.min(cap, Math.max(useful, output, AMPLE_OUTPUT_MIN)));
 }
 
 /** The endpoints whose worst case is within `most`. */

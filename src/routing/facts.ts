@@ -1,12 +1,14 @@
+import type { AskedAddOns } from '../core/add-ons.ts';
 import type { Caller } from '../core/caller.ts';
 import { CAPABILITIES } from '../core/capability.ts';
-import type { RoutingTerms } from '../core/conversation.ts';
+import type { Conversation, RoutingTerms } from '../core/conversation.ts';
 import { limitFromCredits, type Microcredits } from '../core/credits.ts';
 import { inputTokens, inputTokensMax } from '../core/embedding.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { type Facts, UNREAD_TASK } from '../core/facts.ts';
 import { canonicalLanguage } from '../core/languages.ts';
 import type { ModelRequest } from '../core/model-request.ts';
+import { pathText } from '../core/original.ts';
 import { NO_RULES } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { mayReason } from './estimate.ts';
@@ -108,7 +110,7 @@ function dependsOnIntent(
 }
 
 function factsOf(
-  { operation, settings, routing }: ModelRequest,
+  { operation, conversation, settings, routing }: ModelRequest,
   {
     target,
     budget,
@@ -118,6 +120,7 @@ function factsOf(
   snapshot: PolicySnapshot,
 ): Facts {
   const weights = routing.weights ? weightsOf(routing.weights, snapshot) : null;
+  const addOns = addOnsOf(conversation, routing, read, snapshot);
   // Spreading three objects would cost more than reading the prompt.
   return {
     operation,
@@ -148,7 +151,30 @@ function factsOf(
     allowedModels: allowedModels(caller),
     funds: null,
     rules: NO_RULES,
+    ...(addOns && { addOns }),
   };
+}
+
+/** What a request lets a service bill beside tokens; null for nothing, as for nearly all requests. */
+function addOnsOf(
+  { nativeTools = EMPTY }: Conversation,
+  { unpriced = EMPTY }: RoutingTerms,
+  { hourCache }: Profile,
+  { gateway: { toolUsesMax, passthroughTools } }: PolicySnapshot,
+): AskedAddOns | null {
+  const toolUses: Record<string, number> = {};
+  const unknown: string[] = [];
+  let rereadings = 0;
+  for (const { kind, billing, at } of nativeTools) {
+    if (billing === 'tokens') continue;
+    const uses = billing === 'unknown' ? toolUsesMax : (billing.most ?? toolUsesMax);
+    rereadings += uses;
+    if (passthroughTools.has(kind)) continue;
+    if (billing === 'unknown') unknown.push(pathText(at));
+    else toolUses[billing.name] = (toolUses[billing.name] ?? 0) + uses;
+  }
+  const isAny = hourCache || rereadings > 0 || unknown.length + unpriced.length > 0;
+  return isAny ? { hourCache, toolUses, rereadings, unpriced: [...unpriced, ...unknown] } : null;
 }
 
 /** Capabilities that every request of a task needs. */
@@ -171,6 +197,7 @@ const NO_CONTENT: Profile = {
   unboundedMedia: 0,
   output: { stated: null, atMost: null },
   needs: 0,
+  hourCache: false,
 };
 
 /**

@@ -17,6 +17,7 @@ import {
   type RefusalNames,
   rejectionsAgainst,
   USUAL_NAMES,
+  unpricedIn,
 } from './rejections.ts';
 import { allowedEndpoints, limitsOf } from './rules.ts';
 
@@ -46,6 +47,8 @@ export function refusalError(
   const wide = facts.embedding && heldBackBy(refusal, snapshot, 'dimensions');
   if (wide && wide.length > 0) return dimensionsError(facts, wide);
   const inputs = { ...refusal, names };
+  const unpriced = heldBackBy(refusal, snapshot, 'unpriced').map((model) => unpricedIn(model, facts));
+  if (unpriced.length > 0) return unpricedError(unpriced, facts, names);
   const rejected = refusal.rejected.map(({ model, rejections }) => ({
     model: snapshot.models[model]!.id,
     reasons: rejectionsAgainst(snapshot.models[model]!, rejections, inputs, snapshot).map(({ text }) => text),
@@ -58,6 +61,20 @@ export function refusalError(
   return new SignalboxError('no_eligible_model', relaxation ? `${summary}; ${relaxation}.` : `${summary}.`, {
     details: { rejected, ...(relaxation && { relaxation }) },
   });
+}
+
+/** @param unpriced what each of some models has no price for */
+function unpricedError(
+  unpriced: readonly (readonly string[])[],
+  { addOns }: Facts,
+  { tools }: RefusalNames,
+): SignalboxError {
+  const least = unpriced.reduce((one, other) => (other.length < one.length ? other : one));
+  return new SignalboxError(
+    'unsupported_parameter',
+    `No eligible model has a price for ${least.join(', ')}, so a budget could not be kept. Leave it out, or ask the operator for its price in the policy.`,
+    { param: addOns?.unpriced[0] ?? tools },
+  );
 }
 
 function onlyLacksChoices({ rejected, facts }: Refusal, { models }: PolicySnapshot): boolean {

@@ -1,3 +1,4 @@
+import type { AskedAddOns } from '../core/add-ons.ts';
 import { capabilityNames } from '../core/capability.ts';
 import { isAbove, shownCredits, shownMs } from '../core/ceiling.ts';
 import { REJECTIONS, type Refusal, type Rejection } from '../core/decision.ts';
@@ -5,6 +6,7 @@ import type { Facts } from '../core/facts.ts';
 import { type LanguageState, languageState, qualifiesFor } from '../core/language-support.ts';
 import { isKnownLanguage, nearestLanguage } from '../core/languages.ts';
 import type { FieldNames } from '../core/model-request.ts';
+import { coversAll } from '../core/price.ts';
 import { HEALTH, type HealthState, type Readings } from '../core/readings.ts';
 import { type Constraint, hasBit } from '../core/rules.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
@@ -29,9 +31,9 @@ export interface DecisionInputs extends Pick<Refusal, 'facts' | 'readings'> {
 }
 
 /** The request's names of the fields that a refusal can be about. */
-export type RefusalNames = Pick<FieldNames, 'turns' | 'outputTokensMax'>;
+export type RefusalNames = Pick<FieldNames, 'turns' | 'tools' | 'outputTokensMax'>;
 
-export const USUAL_NAMES: RefusalNames = { turns: 'messages', outputTokensMax: 'max_tokens' };
+export const USUAL_NAMES: RefusalNames = { turns: 'messages', tools: 'tools', outputTokensMax: 'max_tokens' };
 
 /** Explains the bits of a rejection, with the constraints that caused them. */
 export function rejectionsAgainst(
@@ -71,6 +73,8 @@ function textsFor(
       `its expected latency of ${shownMs(latencyOn(model, rejections, inputs, snapshot))} ms is above max_latency_ms`,
     unbounded_media: () =>
       'nothing bounds the tokens of images, audio or files on it, so no budget or budget_limit can be kept',
+    unpriced: () =>
+      `it has no price for ${unpricedIn(model, facts).join(', ')}, so no budget or budget_limit can be kept`,
     context: () =>
       facts.embedding === undefined
         ? `the prompt and a useful output exceed its window of ${model.contextWindow} tokens`
@@ -95,6 +99,23 @@ function vectorSpaceText({ embedding }: Model, facts: Facts, snapshot: PolicySna
   const space = vectorSpaceOf(facts, snapshot);
   if (space == null) return `the selector \`${facts.model}\` names no \`vector_space\`, so it serves no embeddings`;
   return `its vector space is \`${embedding?.vectorSpace}\`, and that of the selector is \`${space}\``;
+}
+
+/** What a request may be billed for by no price of a model. */
+export function unpricedIn({ endpoints }: Model, { addOns }: Facts): string[] {
+  if (addOns === undefined) return [];
+  const { hourCache, toolUses, unpriced } = addOns;
+  const isCovered = (part: Partial<AskedAddOns>) =>
+    endpoints.every(({ price }) =>
+      coversAll(price, { ...addOns, hourCache: false, toolUses: {}, unpriced: [], ...part }),
+    );
+  return [
+    ...unpriced.map((path) => `\`${path}\``),
+    ...(hourCache && !isCovered({ hourCache }) ? ['writing to the cache for an hour'] : []),
+    ...Object.keys(toolUses)
+      .filter((name) => !isCovered({ toolUses: { [name]: 1 } }))
+      .map((name) => `uses of \`${name}\``),
+  ];
 }
 
 /** The languages that a model does not qualify for. */

@@ -24,6 +24,7 @@ import type { PolicyCandidate } from '../runtime/candidate.ts';
 import type { OpenStore } from '../store/driver.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createTokenCounter } from '../tokenizer/counter.ts';
+import { keepDeclarations } from './declarations.ts';
 import { logAlert, logRecovered } from './events.ts';
 import type { Host } from './host.ts';
 import { keepReloading, type ServerPolicyTools, saveRevision, type TermsOf } from './policy.ts';
@@ -103,6 +104,7 @@ export async function openGateway(
     onAlert: (fund, fraction) => logAlert(log, fund, fraction),
   });
   logRecovered(log, ledger);
+  await keepDeclarations(tools.health.declarations, first.runtime.snapshot, store, log);
   watchClock(log, ledger.lastId, now);
   const records = openRecords({ store, tables: store.records, now });
   const nextId = createIds(now, Math.max(ledger.lastId, await records.lastId()));

@@ -96,7 +96,10 @@ export function keepReloading(
       const { snapshot, originOf } = reloader.lease();
       logReload(log, attempt, snapshot);
       // The operator may have fixed the fault at the provider.
-      if (attempt.result !== 'refused') health.reloaded(snapshot, originOf);
+      if (attempt.result !== 'refused') {
+        health.reloaded(snapshot, originOf);
+        health.declarations.review(snapshot);
+      }
       printDiagnostics(attempt.diagnostics, bundle?.files ?? [], err);
     },
   });

@@ -1,4 +1,4 @@
-import type { LedgerState } from '../core/budget.ts';
+import type { LedgerState, StoredBudget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Deposit, Dimensions, EntryLine } from '../ledger/rules/entry.ts';
 import type { FundRef, FundStanding } from '../ledger/rules/fund.ts';
@@ -23,6 +23,8 @@ export interface HoldOp {
   readonly amounts: readonly [choice: Microcredits, ...fallbacks: Microcredits[]];
   /** Where the first amount is not free, the hold gets what is, from this on, microcredits. Absent: the first amount or nothing. */
   readonly least?: Microcredits;
+  /** It then gets no more than this, or than its share of what is free if that is more, microcredits. Absent: all that is free. */
+  readonly ample?: Microcredits;
   /** The process that made it. A process that opens the books alone closes the reservations that others left open. */
   readonly owner: string;
   /** Milliseconds since 1970. An unsettled reservation is a defect from then on, and its owner expires it. */
@@ -295,7 +297,7 @@ export interface LedgerBooks {
   /** The worth of a Credit in all entries, and the budgets in force. */
   state(): LedgerState;
   /** Stores both. Rejects with StoreError. */
-  putState(state: { readonly usdPerCredit: string; readonly budgets: readonly string[] }): Promise<void>;
+  putState(state: { readonly usdPerCredit: string; readonly budgets: readonly StoredBudget[] }): Promise<void>;
   /** Begins a count. One at a time. Rejects with StoreError. */
   count(): Promise<Count>;
   /** Microcredits charged over all entries, less refunds. */

@@ -5,7 +5,15 @@ import type { Repositories } from './repositories.ts';
 import type { Deferral, Store, StoreError } from './store.ts';
 
 /** A room whose tables a store has. */
-export type StoreRoom = 'access' | 'idempotency' | 'identity' | 'learning' | 'ledger' | 'payments' | 'records';
+export type StoreRoom =
+  | 'access'
+  | 'endpoints'
+  | 'idempotency'
+  | 'identity'
+  | 'learning'
+  | 'ledger'
+  | 'payments'
+  | 'records';
 
 /** A store with its repositories. */
 export interface OpenStore extends Store, Deferral, Repositories {

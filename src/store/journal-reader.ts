@@ -140,11 +140,13 @@ export interface MoneyEntry {
   readonly estimated: boolean;
   /** JSON of the price; null where none applied. */
   readonly price: string | null;
+  /** JSON of what was billed beside tokens; null for nothing. */
+  readonly addOns: string | null;
   readonly note: string;
 }
 
 /** A row of the journal with the price that it names. */
-export interface PricedRow extends Pick<MoneyEntry, 'amount' | 'input' | 'cached' | 'written' | 'output'> {
+export interface PricedRow extends Pick<MoneyEntry, 'amount' | 'input' | 'cached' | 'written' | 'output' | 'addOns'> {
   readonly seq: number;
   readonly kind: string;
   readonly reservation: number;

@@ -1,4 +1,4 @@
-import type { LedgerState } from '../core/budget.ts';
+import type { LedgerState, StoredBudget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Window } from '../ledger/rules/window.ts';
 import type { Write } from './store.ts';
@@ -43,6 +43,8 @@ export interface LedgerTable {
   lastEntry(): Promise<number>;
   /** @returns the terms that a policy must fit, of a ledger of any version. */
   state(): Promise<LedgerState>;
+  /** @returns the budgets of the policy in force, in its order, of a ledger of this version. */
+  budgets(): Promise<readonly StoredBudget[]>;
   /** @returns microcredits that a key was charged for what it reserved in a window, less what was given back. */
   spentIn(keyId: string, window: Window): Promise<Microcredits>;
   /**

@@ -1,3 +1,4 @@
+import type { BrokenDeclarationTable } from './endpoints.ts';
 import type { IdempotencyTable } from './idempotency.ts';
 import type { JournalReader } from './journal-reader.ts';
 import type { KeyTable } from './keys.ts';
@@ -21,4 +22,5 @@ export interface Repositories {
   readonly quoteSecret: QuoteSecretTable;
   readonly records: RecordTables;
   readonly learning: LearningTables;
+  readonly brokenDeclarations: BrokenDeclarationTable;
 }

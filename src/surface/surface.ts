@@ -46,8 +46,13 @@ export interface Surface {
   read(body: unknown, headers: Headers): SurfaceRequest;
   /** Returns the writer of one answer as a JSON body. Its `write` returns ''; `end` returns the whole. */
   json(identity: AnswerIdentity): AnswerWriter;
-  /** Returns the JSON body of an error that comes before any part of an answer. */
-  errorBody(error: SignalboxError): object;
+  /**
+   * Returns the JSON body of an error that comes before any part of an answer.
+   * @param requestId as in the header `x-request-id`
+   */
+  errorBody(error: SignalboxError, requestId?: string): object;
+  /** The header that names the request in this dialect, beside `x-request-id`; in lower case. */
+  readonly requestIdHeader?: string;
 }
 
 /** A request as its surface has read it. */
@@ -56,7 +61,7 @@ export interface SurfaceRequest {
   readonly request: ModelRequest;
   /** The form of the stream that the caller asks for; null for an answer in one JSON body. */
   readonly events: EventForm | null;
-  /** The writer of its JSON body, where that depends on the request. Default: the surface's. */
+  /** In place of the surface's own, where an answer in JSON repeats members of the request. */
   readonly json?: Surface['json'];
 }
 

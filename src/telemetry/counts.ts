@@ -127,10 +127,13 @@ const unlabelled =
     help,
     labels: [],
     type,
-    samples: () => [[{}, read()]],
+    samples() {
+      const figure = read();
+      return Number.isFinite(figure) ? [[{}, figure]] : [];
+    },
   });
 
-/** A gauge without labels, read when the page is made. */
+/** A gauge without labels, read when the page is made. A figure that is not finite is left out. */
 export const gauge = unlabelled('gauge');
 
 /** A counter without labels whose value is kept elsewhere, read when the page is made. */

@@ -89,7 +89,9 @@ describe('What the alarms and the dashboard are checked against', () => {
     await eventsOf(await box.post('/v1/chat/completions', { ...body, model: 'plain', stream: true }));
     await chat({ model: 'nobody' });
     // Its whole output costs more.
-    await chat({ model: 'plain' }, withKey(await box.makeKey('--budget', '1/week:cap')));
+    const capped = await box.makeKey('--budget', '1/week:cap');
+    await box.post(`/admin/keys/${capped.split('_')[2]}/grant`, { credits: 3 });
+    await chat({ model: 'plain' }, withKey(capped));
     await chat({ budget_limit: 0.000001 });
     await chat({}, { headers: { authorization: 'Bearer nobody' } });
     await (await box.post('/v1/route', body)).text();

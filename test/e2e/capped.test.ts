@@ -27,6 +27,7 @@ beforeAll(async () => {
     { m: { endpoints: ['up'] } },
     `budgets:
   - { name: purse, each: key, match: 'key.labels.purse == "cap"', limit_credits: 5, window: total }
+  - { name: shared, each: key, match: 'key.labels.purse == "shared"', limit_credits: 60, window: total }
   - { name: strict, each: key, match: 'key.labels.purse == "reject"', limit_credits: 5, window: total, on_exhausted: reject }
 `,
   )
@@ -41,6 +42,8 @@ afterAll(async () => {
 
 const ask = (key: string, more: object = {}) => box.post('/v1/chat/completions', { ...hi, ...more }, withKey(key));
 const writing = (tokens: number): ServiceAnswer => ({ tokens, atOnce: 400, reports: 'last' });
+/** Tokens that are ample for an answer of which fewer are usual. */
+const AMPLE = 2_048;
 /** The most output that so many Credits pay beside the prompt. */
 const capFor = (credits: number) => Math.floor((Math.round(credits * 1_000) - INPUT_MAX) / 4);
 const idOf = (key: string) => key.slice('sb_live_'.length).split('_')[0]!;
@@ -78,7 +81,7 @@ describe.each(Object.entries(PAYERS))('%s with 0.33 of 5 Credits spent', (_, { b
   test('ends an answer that runs into the cap with `length`, in one piece or as a stream, at not a microcredit more', async () => {
     const advice = await adviceOf(await box.post('/v1/route', hi, withKey(key)));
     expect(advice.max_cost_credits).toBe((INPUT_MAX + 4 * capFor(4.37)) / 1_000);
-    expect(advice.reasoning).toEndWith(` Its output is capped at ${capFor(4.37)} tokens: ${by} can pay for no more.`);
+    expect(advice.reasoning).toEndWith(` Its output is capped at ${capFor(4.37)} tokens: ${by} pays for no more now.`);
     answer = writing(500);
     const whole = await answerOf(await ask(key, { max_tokens: 400 }));
     expect(whole.platform).not.toHaveProperty('output_capped_by');
@@ -139,6 +142,21 @@ test('a request whose worst case fits is sent and charged as without a fund', as
   const { platform } = await answerOf(await ask(key, { max_tokens: 1_000 }));
   expect(platform).not.toHaveProperty('output_capped_by');
   expect(service.bills.at(-1)!.cap).toBe(1_000);
+});
+
+test('of a burst without `max_tokens`, each beyond the budget alone, several run at once, and each to its end', async () => {
+  const key = await box.makeKey('--label', 'purse=shared');
+  const before = service.bills.length;
+  answer = { tokens: 300, atOnce: 100, everyMs: 40, reports: 'last' };
+  const streams = await Promise.all(Array.from({ length: 12 }, () => ask(key, { stream: true })));
+  const ends = await Promise.all(streams.map(eventsOf));
+  for (const { chunks } of ends) {
+    expect(chunks.flatMap(({ choices }) => choices).findLast((one) => one.finish_reason)?.finish_reason).toBe('stop');
+  }
+  const caps = service.bills.slice(before).map(({ cap }) => cap);
+  // The first leaves half of the money. In company, an eighth of that is less than an ample answer.
+  expect(caps.slice(0, 3)).toEqual([capFor(30), AMPLE, AMPLE]);
+  expect(Math.min(...caps)).toBe(AMPLE);
 });
 
 test('of many at once each gets what is free, or waits: the budget is used up, and never overspent', async () => {

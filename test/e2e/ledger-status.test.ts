@@ -43,6 +43,18 @@ const still = ({ funds, ...sums }: StatusShown) => ({
 });
 
 describe('the funds', () => {
+  test('show the limits of budgets that nothing has drawn on, which have no subject yet', async () => {
+    const shown = await byRequest();
+    expect(shown).toMatchObject({ funds_total: 2 });
+    expect(shown.funds).toMatchObject([
+      { name: 'team', subject: '', limit_credits: 5, spent_credits: 0, left_credits: 5, open_reservations: 0 },
+      { name: 'all', subject: '', limit_credits: 100, renews_at: null },
+    ]);
+    expect(still(await byCommand())).toEqual(still(shown));
+    const { out } = await purse.live.box.run('ledger', 'status', '--name', 'team');
+    expect(out).toMatch(/^team +- +5 +0 +0 +0 +- +20\d\d-/m);
+  });
+
   test('show by how many requests they are held, and since when, by request, by command and in metrics', async () => {
     const key = await purse.key({ team: 'red' });
     purse.answers.usageOf = () => tokens(10, 10);
@@ -58,6 +70,7 @@ describe('the funds', () => {
     for (const { oldest_reservation_seconds: age } of shown.funds) expect(age!).toBeWithin(0, 60);
     expect(still(await byCommand())).toEqual(still(shown));
     expect(still(await byCommand('--name', 'all'))).toEqual(still(await byRequest('?name=all')));
+    expect(await byRequest('?name=team')).toMatchObject({ open_reservations: 2, held_credits: 0.884, funds_total: 1 });
     const unknown = await purse.live.box.run('ledger', 'status', '--name', 'nobody');
     expect(unknown.out).toStartWith('No fund is named nobody');
     const own = await purse.live.box.get('/v1/usage', { headers: { authorization: `Bearer ${key.key}` } });
@@ -85,6 +98,8 @@ describe('the funds', () => {
     expect(out).toMatch(/^team +red +5 +0\.1 +0 +0 +- +20\d\d-/m);
     expect(out).toMatch(/^all +- +100 +0\.15 +0 +0 +- +never$/m);
     expect(out).toEndWith('0.15 Credits charged, 0 Credits held by 0 open requests.\n');
+    const { out: own } = await purse.live.box.run('ledger', 'status', '--name', 'team');
+    expect(own).toEndWith('0.1 Credits charged, 0 Credits held by 0 open requests.\n');
   });
 
   test('of a balance and of a key’s own budget are shown by the command as by the request', async () => {

@@ -210,6 +210,36 @@ describe('a service that bills aborted answers whole, or does not say', () => {
     });
 });
 
+describe('a service that bills aborted answers whole', () => {
+  /** Leaves early in an answer of 600 tokens. */
+  async function leaving(max_tokens: number) {
+    const answer = { tokens: 600, atOnce: 5, reports: 'each' } as const;
+    const stand = await start({ credits: 20, answer, afterAbort: '{ bills: whole }', bills: 'whole' });
+    const caller = new AbortController();
+    const reader = (await stand.ask({ max_tokens }, { signal: caller.signal })).body!.getReader();
+    for (let read = 0; read < 400; ) read += (await reader.read()).value!.length;
+    caller.abort();
+    await waitFor(() => stand.service.bills.every(({ isOver }) => isOver));
+    const { entries, faults } = await waitFor(async () => {
+      const books = await closedBooks(stand.box.data);
+      return books.entries.some(({ kind }) => kind === 'settle') ? books : null;
+    });
+    expect(faults).toEqual([]);
+    const [bill] = stand.service.bills;
+    return { settle: entries.find(({ kind }) => kind === 'settle')!, bill: bill! };
+  }
+
+  test('is paid the whole of its cap when the caller leaves, and never bills more than is charged', async () => {
+    const { settle, bill } = await leaving(700);
+    expect(bill).toMatchObject({ isAborted: true, billed: 600 });
+    expect(settle).toMatchObject({ output_tokens: 700, estimated: 1 });
+    expect(settle.amount).toBeGreaterThanOrEqual(costOf(bill) * 1_000);
+    // An answer that runs into its cap is charged what it bills.
+    const longer = await leaving(500);
+    expect(longer.settle.amount).toBe(costOf(longer.bill) * 1_000);
+  });
+});
+
 describe('a service that breaks its declaration', () => {
   test('is paid by the operator for the excess, and counts as billing the whole from then on', async () => {
     const answer = { tokens: 60, atOnce: 3, reports: 'last', hidden: 30 } as const;

@@ -23,6 +23,7 @@ interface Options {
   readonly reasoningTokens?: number;
   readonly cap?: number;
   readonly cost?: Price;
+  readonly bills?: 'whole' | 'unknown';
 }
 
 type Remembered = { readonly inputTokens: number; readonly expectedTokens: number; readonly at: number };
@@ -30,7 +31,7 @@ type Remembered = { readonly inputTokens: number; readonly expectedTokens: numbe
 /** An attempt on a clock of its own, whose call gives these batches, each at its time; and what its endpoint is told. */
 function attempting(more: Options = {}) {
   const { sent = true, deadlineAt = 4_000, choices = 1, stream = true, of = {}, reasoningTokens = 0, cap = 30 } = more;
-  const { cost = price(1, 4) } = more;
+  const { cost = price(1, 4), bills = 'unknown' } = more;
   const from = snapshot([model('a', { deadlines: DEADLINES, reasoningTokens, cost })]);
   const told: unknown[] = [];
   const remembered: Remembered[] = [];
@@ -43,7 +44,7 @@ function attempting(more: Options = {}) {
   let now = 0;
   const context = {
     runtime: {
-      snapshot: { ...from, providers: new Map([['p', { passthrough: new Set() }]]) },
+      snapshot: { ...from, providers: new Map([['p', { passthrough: new Set(), afterAbort: { bills } }]]) },
       health: [[{}]],
       targets: [[targetOf(null)]],
       outputs: { observe: (...seen: unknown[]) => told.push(['saw', ...seen]) },
@@ -182,9 +183,32 @@ test('of several choices each may have the cap, and each is made at the endpoint
     expect(attempt.expected.outputMax).toBe(30 * choices);
     await content(100);
     // 50 tokens a second of each choice.
-    expect(at(300).broken().usage.outputTokens).toBe(10 * choices);
-    expect(at(3_000).broken().usage.outputTokens).toBe(30 * choices);
+    expect(at(300).broken(null).usage.outputTokens).toBe(10 * choices);
+    expect(at(3_000).broken(null).usage.outputTokens).toBe(30 * choices);
   }
+});
+
+describe('an answer of a service that bills it whole once it is aborted', () => {
+  const timeout: ProviderFailure = { kind: 'timeout', message: 'too late' };
+  const cut: ProviderFailure = { kind: 'cut', message: 'gone' };
+
+  test('is charged up to its cap where the gateway closed the connection, and as estimated where the service did', async () => {
+    const { at, content } = attempting({ bills: 'whole', choices: 2 });
+    await content(100);
+    for (const failure of [null, timeout]) {
+      expect(at(200).broken(failure)).toMatchObject({ usage: { outputTokens: 60 }, estimated: true });
+    }
+    expect(at(200).broken(cut).usage.outputTokens).toBe(10);
+  });
+
+  test('is charged as reported where it had come to its end', async () => {
+    const { attempt, at, content, batches } = attempting({ bills: 'whole' });
+    await content(100);
+    const finish: StreamPart = { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' };
+    batches.push({ at: 150, parts: [finish, { type: 'usage', usage: plainUsage(5, 7) }] });
+    await nextBatch(attempt);
+    expect(at(200).broken(null)).toMatchObject({ usage: plainUsage(5, 7), estimated: false });
+  });
 });
 
 describe('a whole answer', () => {

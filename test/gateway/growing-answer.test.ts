@@ -25,7 +25,7 @@ const piece: StreamPart = { type: 'text', choice: 0, text: 'x'.repeat(100_000) }
 
 /** An answer of so many pieces, all of which have come. */
 function stand(pieces: number, grants: (asked: HoldExtension) => boolean) {
-  const seen = { read: 0, isAborted: false, broken: 0 };
+  const seen = { read: 0, isAborted: false, excess: 0 };
   const hold = {
     left: 2_000_000,
     scarcest: { kind: 'budget', name: 'purse', subject: '', definition: '', starts: 0, ends: 0 } as const,
@@ -53,7 +53,11 @@ function stand(pieces: number, grants: (asked: HoldExtension) => boolean) {
         seen.isAborted = true;
       },
     },
-    health: { recordBroken: () => void seen.broken++ },
+    health: {
+      recordBroken(_, excess) {
+        seen.excess += excess;
+      },
+    },
   };
   const answer = new GrowingAnswer(attempt, TERMS, { hold, first: [], makeRoom: null });
   return { seen, hold, answer };
@@ -95,7 +99,7 @@ describe('an answer whose reader is slow', () => {
 test('a service that billed more than was held has broken its declaration', () => {
   const { seen, answer } = stand(0, () => true);
   answer.settled(0);
-  expect(seen.broken).toBe(0);
-  answer.settled(1);
-  expect(seen.broken).toBe(1);
+  expect(seen.excess).toBe(0);
+  answer.settled(7);
+  expect(seen.excess).toBe(7);
 });

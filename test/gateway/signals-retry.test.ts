@@ -55,7 +55,6 @@ describe('the same request at once after its answer', () => {
       ask({ messages: [{ role: 'user', content: 'Say hello!' }] }),
       ask({ messages: [{ role: 'system', content: 'Say hello.' }] }),
       ask({ messages: [...HELLO, ...HELLO] }),
-      ask({ messages: parts }),
       ask({ messages: [{ role: 'user', content: 'Say hello.', name: 'x' }] }),
       ask({ temperature: 1 }),
       ask({ model: 'auto-fast' }),

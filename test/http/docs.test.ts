@@ -12,6 +12,7 @@ import { BlockRequest, CreditRequest, TopUpRequest, WalletKeyRequest } from '../
 import * as chatExamples from '../../src/surface/openai-chat/examples.ts';
 import { ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { RouteRequest } from '../../src/surface/openai-chat/route-query.ts';
+import * as responsesExamples from '../../src/surface/openai-responses/examples.ts';
 import { ANSWERS } from '../support/answer-schemas.ts';
 import { ROUTES } from '../support/routes.ts';
 import { useSignalbox } from '../support/use.ts';
@@ -113,6 +114,8 @@ describe('the OpenAPI document', () => {
       ...Object.values(payments.CREDIT_REQUESTS).map(({ value }) => [CreditRequest, value] as const),
       [ANSWERS.ChatCompletion, chatExamples.CHAT_ANSWER],
       ...chatExamples.CHAT_CHUNKS.map((chunk) => [ANSWERS.ChatCompletionChunk, chunk] as const),
+      [ANSWERS.Response, responsesExamples.RESPONSES_ANSWER],
+      ...responsesExamples.RESPONSES_EVENTS.map((event) => [ANSWERS.ResponseEvent, event] as const),
       ...answerExamples(document),
     ];
     expect(shown.length).toBeGreaterThan(50);

@@ -33,10 +33,8 @@ test('an unknown path leads to the path that was meant', () => {
 
 test('the path of another API is named as that API, with or without /v1', () => {
   const apis = {
-    '/v1/messages': 'Anthropic’s Messages API',
-    '/v1/messages/count_tokens': 'Anthropic’s Messages API',
-    '/messages': 'Anthropic’s Messages API',
-    '/v1/responses': 'OpenAI’s Responses API',
+    '/v1/messages/batches': 'this part of Anthropic’s API',
+    '/v1/responses/resp_1': 'stored responses',
     '/v1/completions': 'OpenAI’s older Completions API',
     '/v1/images/generations': 'images',
     '/api/chat': 'Ollama’s API',

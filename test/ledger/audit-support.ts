@@ -47,7 +47,7 @@ export async function makeJournal(file: string): Promise<void> {
   const first = await open(file, { terms: terms(EACH_KEY, EVERYONE) });
   const one = await held(first.ledger, order(500, { caller: ALICE }));
   one.post(line(100));
-  await one.raise(200);
+  await one.raise([200]);
   one.settle(line(900), () => []);
   const two = await held(first.ledger, order(300, { caller: BOB }));
   two.settle(line(250), () => []);

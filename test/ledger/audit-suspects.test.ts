@@ -9,7 +9,7 @@ ledgerTest('a raise after a limit was raised is within the limit that the journa
   const { ledger } = await folder.open({ terms: terms(budget(100)) });
   const hold = await held(ledger, order(90));
   (await ledger.prepare(terms(budget(200))))();
-  expect(await hold.raise(90)).toBe(true);
+  expect(await hold.raise([90])).toBe(true);
   hold.settle(line(180), () => []);
   await folder.prove();
 });

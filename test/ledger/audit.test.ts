@@ -197,7 +197,7 @@ describe('whatever runs at once, the audit finds nothing:', () => {
         if (action === 'reserve') {
           const reserved = await run.ledger.reserve(order(n, { caller }));
           if (!isShortage(reserved)) holds.push(reserved);
-        } else if (action === 'raise') await hold?.raise(n);
+        } else if (action === 'raise') await hold?.raise([n]);
         else if (action === 'post') {
           if (hold && hold.left > 0) hold.post(line(n));
         } else if (action === 'settle') hold?.settle(line(n), () => []);

@@ -183,8 +183,8 @@ ledgerTest('a raise never waits: it takes free money, or is refused at once', as
   const hold = await held(ledger, order(70));
   const { told, ask } = asking(ledger);
   ask('a', 50);
-  expect(await hold.raise(20)).toBe(true);
-  expect(await hold.raise(11)).toBe(false);
+  expect(await hold.raise([20])).toBe(true);
+  expect(await hold.raise([11])).toBe(false);
   expect(told).toEqual([]);
 });
 
@@ -192,7 +192,7 @@ ledgerTest('a raise that fails wakes those who wait', async (folder) => {
   const { ledger } = await folder.open({ terms: terms(budget(100)) });
   const hold = await held(ledger, order(40));
   const { told, ask } = asking(ledger);
-  const raise = hold.raise(30);
+  const raise = hold.raise([30]);
   ask('a', 60);
   hold.settle(line(0), () => []);
   expect(await raise).toBe(false);

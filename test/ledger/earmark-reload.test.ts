@@ -98,7 +98,7 @@ describe('while budgets change, it', () => {
     await reload(box, { ...DAY, limit: 250 });
     await ledger.deposit(OTHER, deposit(30, 0, 'pay_00000000003'), [payment(3, 'settled', 30, 0, OTHER)]);
     const hold = await earmark.capture(deposit(10, 0, 'pay_00000000004'), [payment(4, 'captured', 10, 0, OTHER)]);
-    expect(await hold!.raise(40)).toBe(true);
+    expect(await hold!.raise([40])).toBe(true);
     expect(balance(ledger, OTHER)).toEqual([40, 0, 40]);
     expect(await refused(ledger, order(1, other))).toMatchObject({ why: 'contended', held: 40 });
     await folder.prove();
@@ -125,7 +125,7 @@ ledgerTest(
       const earmark = await earmarked(subject.ledger, order(0, agent), 0);
       await subject.tick();
       const captured = await earmark.capture(deposit(40), []);
-      expect(await captured!.raise(40)).toBe(true);
+      expect(await captured!.raise([40])).toBe(true);
       expect(balance(subject.ledger)).toEqual([40, 0, 40]);
       await subject.tick();
       expect([...used.values()]).toContainEqual([1, 0]);

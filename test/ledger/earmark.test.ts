@@ -54,8 +54,8 @@ describe('money that a payment under way will pay for', () => {
     const hold = await earmark.capture(...paying(2, 100, 10));
     expect(hold).toMatchObject({ reserved: 120, left: 120 });
     expect(balance(box.ledger)).toEqual([140, 0, 120]);
-    expect(await hold!.raise(21)).toBe(false);
-    expect(await hold!.raise(20)).toBe(true);
+    expect(await hold!.raise([21])).toBe(false);
+    expect(await hold!.raise([20])).toBe(true);
     hold!.settle(line(130), () => []);
     expect(balance(box.ledger)).toEqual([140, 130, 0]);
     expect((await rows(box.store)).slice(1)).toEqual([

@@ -106,8 +106,8 @@ describe('what funds allow', () => {
       const second = await held(opened.ledger, order(40, { amounts: [40, 50] }));
       expect(second.reserved).toBe(40);
       // Nor may a raise take what is not there.
-      expect(await second.raise(11)).toBe(false);
-      expect(await second.raise(10)).toBe(true);
+      expect(await second.raise([11])).toBe(false);
+      expect(await second.raise([10])).toBe(true);
     },
   );
 
@@ -144,7 +144,7 @@ describe('a reload', () => {
     expect(await fundsOf(opened)).toEqual([['all', 'key', 50, 40, 30]]);
     // Beyond its limit by the edit: nothing more is let in, and the hold is honoured.
     expect(await refused(opened.ledger, order(1))).toMatchObject({ why: 'contended' });
-    expect(await hold.raise(1)).toBe(false);
+    expect(await hold.raise([1])).toBe(false);
     expect(hold.settle(line(30), () => []).charged).toBe(30);
     expect(await refused(opened.ledger, order(1))).toMatchObject({ why: 'exhausted', spent: 70, limit: 50 });
     await reload(opened, budget(90, { each }));

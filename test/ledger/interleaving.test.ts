@@ -32,7 +32,7 @@ async function play(file: string, plan: readonly Step[]) {
       waits.push(reserving.then((hold) => holds.push(hold)).catch(() => {}));
     } else if (!hold) continue;
     else if (action === 'post') hold.post(line(n));
-    else if (action === 'raise') waits.push(hold.raise(n).catch(() => {}));
+    else if (action === 'raise') waits.push(hold.raise([n]).catch(() => {}));
     else told.set(hold.id, hold.settle(action === 'settle' ? line(n) : null, () => []).charged);
     if (n % 3 === 0) await Promise.all(waits);
   }

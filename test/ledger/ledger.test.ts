@@ -169,12 +169,12 @@ describe('between reserve and settle', () => {
   ledgerTest('a raise is durable before it resolves, and never goes above the limit', async (folder) => {
     const { ledger, store } = await folder.open();
     const hold = await held(ledger, order(500, { limit: 800 }));
-    expect(await hold.raise(301)).toBe(false);
-    expect(await hold.raise(300)).toBe(true);
+    expect(await hold.raise([301])).toBe(false);
+    expect(await hold.raise([300])).toBe(true);
     expect(await journal(store)).toMatchObject([{ amount: 500 }, { kind: 'raise', amount: 300 }]);
     expect(hold.reserved).toBe(800);
     hold.settle(line(800), () => []);
-    expect(await hold.raise(0)).toBe(false);
+    expect(await hold.raise([0])).toBe(false);
   });
 
   ledgerTest('a raise that cannot be written changes nothing', async (folder) => {
@@ -182,7 +182,7 @@ describe('between reserve and settle', () => {
     const { ledger, store } = await folder.open({ wrap: (store) => flaky(store, () => broken) });
     const hold = await held(ledger, order(500));
     broken = true;
-    await expect(hold.raise(100)).rejects.toBeInstanceOf(StoreError);
+    await expect(hold.raise([100])).rejects.toBeInstanceOf(StoreError);
     expect(hold.reserved).toBe(500);
     hold.settle(line(600), () => []);
     const rows = await journal(store);
@@ -196,7 +196,7 @@ describe('between reserve and settle', () => {
   ledgerTest('a settlement during a raise wins: the raise gives nothing more', async (folder) => {
     const { ledger } = await folder.open();
     const hold = await held(ledger, order(500));
-    const raise = hold.raise(100);
+    const raise = hold.raise([100]);
     expect(hold.settle(line(600), () => [])).toEqual({ charged: 500, overrun: 100 });
     expect(await raise).toBe(false);
     expect((await ledger.status()).charged).toBe(500);

@@ -196,6 +196,39 @@ describe('The metrics of reservations and balances', () => {
     expect(figuresOf(ledgerFamilies(ledger))).toMatchObject({ signalbox_balances: 3, signalbox_balances_exhausted: 1 });
   });
 
+  ledgerTest('of balances are those of all together, and of the one that will be used up next', async (folder) => {
+    const opened = await folder.open();
+    const { ledger } = opened;
+    const figures = () => {
+      const all = figuresOf(ledgerFamilies(ledger));
+      const own = Object.entries(all).filter(([name]) => name.startsWith('signalbox_balances_'));
+      return Object.fromEntries(own.map(([name, figure]) => [name.slice('signalbox_balances_'.length), figure]));
+    };
+    expect(figures()).not.toHaveProperty('headroom_ratio');
+    for (const keyId of ['a', 'b', 'c']) await adjust(folder.file, { kind: 'grant', keyId, amount: credits(8) });
+    await ledger.refresh();
+    await spent(opened, credits(8), { caller: caller('a') });
+    await spent(opened, credits(2), { caller: caller('b') });
+    const hold = await held(ledger, order(credits(4), { caller: caller('b') }));
+    expect(figures()).toMatchObject({
+      exhausted: 1,
+      limit_credits: 24,
+      spent_credits: 10,
+      reserved_credits: 4,
+      reservations_open: 1,
+      headroom_ratio: 0.25,
+    });
+    await Bun.sleep(20);
+    expect(figures().oldest_reservation_seconds).toBeGreaterThanOrEqual(0);
+    hold.settle(null, () => []);
+    expect(figures()).toMatchObject({
+      reserved_credits: 0,
+      reservations_open: 0,
+      oldest_reservation_seconds: 0,
+      headroom_ratio: 0.75,
+    });
+  });
+
   ledgerTest('ask no database', async (folder) => {
     let queries = 0;
     const { ledger } = await folder.open({

@@ -59,7 +59,10 @@ describe('The requests that hold a fund', () => {
     expect((await holders(box)).map(([, , , open]) => open)).toEqual([1, 1]);
     hold!.settle(null, () => []);
     // Nothing was charged, so the window is as if it had never been drawn on.
-    expect(await holders(box)).toEqual([[WALLET, '', 0, 0]]);
+    expect(await holders(box)).toEqual([
+      [WALLET, '', 0, 0],
+      ['all', '', 0, 0],
+    ]);
   });
 
   ledgerTest(

@@ -103,7 +103,11 @@ test('a reservation above its limit, or of no amount, is a mistake of the progra
 
 type Fit = (...asked: Parameters<typeof fit<Fund>>) => ReturnType<typeof fit<Fund>>;
 
-/** A hold is within what all funds have free, of a balance beside what is expected; it is whole where that suffices, and never below its least. */
+/**
+ * A hold is within what all funds have free, of a balance beside what is expected; it is whole where that suffices, and never below
+ * its least. Where that does not suffice it leaves others as much as it takes, and in company more, unless it takes only an ample
+ * amount.
+ */
 function fitLaw(fitOf: Fit) {
   const amount = fc.integer({ min: 0, max: 60 });
   const fundOf = (kind: 'budget' | 'balance') =>
@@ -118,8 +122,9 @@ function fitLaw(fitOf: Fit) {
     fc.array(amount, { minLength: 1, maxLength: 3 }),
     amount,
     fc.option(fc.double({ min: 0, max: 1, noNaN: true })),
+    fc.option(amount),
   );
-  return fc.property(funds, asked, ([windows, purse], [amounts, expected, share]) => {
+  return fc.property(funds, asked, ([windows, purse], [amounts, expected, share, some]) => {
     const all = [...windows, purse];
     const [first = 0] = amounts;
     const least = share === null ? first : Math.floor(share * first);
@@ -130,7 +135,9 @@ function fitLaw(fitOf: Fit) {
         const free = fund.limit - fund.spent - fund.held;
         return needs(fund, n) <= free && (times === 1 || needs(fund, n) * times <= Math.max(0, free));
       });
-    const taken = share === null ? fitOf(all, amounts, expected) : fitOf(all, amounts, expected, least);
+    const ample = share === null ? null : some;
+    const taken =
+      share === null ? fitOf(all, amounts, expected) : fitOf(all, amounts, expected, least, ample ?? undefined);
     if (isBlocked(taken)) {
       expect(fits(least, 1)).toBe(false);
       const isExhausted = all.some((fund) => needs(fund, least) > fund.limit - fund.spent);
@@ -143,7 +150,15 @@ function fitLaw(fitOf: Fit) {
     expect(fits(taken, 1)).toBe(true);
     // Not a microcredit less than there is.
     if (fits(first, 1)) expect(taken).toBe(Math.max(first, ...amounts.slice(1).filter((n) => fits(n, 2))));
-    else expect(fits(taken + 1, 1)).toBe(false);
+    else if (ample === null) expect(fits(taken + 1, 1)).toBe(false);
+    else {
+      // It leaves as much as it takes, or seven times that where others hold some, unless that is ample or the least.
+      const part = all.some((fund) => fund.held > 0) ? 8 : 2;
+      if (taken > Math.max(ample, least)) expect(fits(taken * part, 1)).toBe(true);
+      // It takes that much where it is there.
+      if (taken < Math.min(ample, first)) expect(fits(taken + 1, 1)).toBe(false);
+      expect(fits((taken + 1) * part, 1)).toBe(false);
+    }
     const before = all.map((fund) => fund.held);
     hold(all, taken, expected);
     expect(all.map((fund, i) => fund.held - before[i]!)).toEqual(all.map((fund) => Math.max(0, needs(fund, taken))));
@@ -165,6 +180,25 @@ const misfits: Record<string, Fit> = {
   'a hold that is cut though the first amount is free': (funds, amounts, expected, least = amounts[0]!) => {
     const taken = fit(funds, amounts, expected, least);
     return isBlocked(taken) || least === amounts[0] ? taken : least;
+  },
+  'a hold of all that is free': (funds, amounts, expected, least) => fit(funds, amounts, expected, least),
+  'a hold that leaves no more to others where there are some': (funds, amounts, expected, least, ample) =>
+    fit(
+      funds.map((fund) => new Fund(fund.title, fund.limit - fund.held, fund.spent)),
+      amounts,
+      expected,
+      least,
+      ample,
+    ),
+  'a hold of no more than is ample, though there is much': (
+    funds,
+    amounts,
+    expected,
+    least = amounts[0]!,
+    ample = 99,
+  ) => {
+    const taken = fit(funds, amounts, expected, least, ample);
+    return isBlocked(taken) || taken >= amounts[0]! ? taken : Math.max(least, Math.min(taken, ample));
   },
   'a hold that is refused though its least is free': (funds, amounts, expected) => fit(funds, amounts, expected),
 };

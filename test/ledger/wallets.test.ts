@@ -164,7 +164,7 @@ describe('a wallet is never post-paid', () => {
     (await held(ledger, order(1, { caller: KEY }))).settle(null, () => []);
     // What costs nothing needs no balance, and nothing may be raised out of none.
     const free = await held(ledger, order(0, { caller: AGENT }));
-    expect(await free.raise(1)).toBe(false);
+    expect(await free.raise([1])).toBe(false);
     free.settle(line(0), () => []);
     await folder.prove();
   });

@@ -39,6 +39,23 @@ const INVOICES: readonly Invoice[] = [
     not: '4.610000',
   },
   {
+    name: 'Anthropic: a part of the written tokens is kept for an hour, and searches cost a fee each',
+    adapter: 'anthropic',
+    price:
+      'input: 1, cached_input: 0.1, cache_write: 1.25, cache_write_1h: 2, output: 5, tool_uses: { web_search: 0.01 }',
+    reported: {
+      input_tokens: 100,
+      cache_creation_input_tokens: 1_000,
+      cache_creation: { ephemeral_5m_input_tokens: 400, ephemeral_1h_input_tokens: 600 },
+      output_tokens: 50,
+      server_tool_use: { web_search_requests: 3, web_fetch_requests: 0 },
+    },
+    // 100 × 1000 + 400 × 1250 + 600 × 2000 + 50 × 5000 = 2,050,000; and 3 searches at 10 Credits
+    credits: '32.050000',
+    // At the price of five minutes, without the fees.
+    not: '1.600000',
+  },
+  {
     name: 'Anthropic: thoughts are part of the output',
     adapter: 'anthropic',
     price: 'input: 1, output: 5',

@@ -197,7 +197,7 @@ describe('the ledger that a policy would spend from', () => {
 
   test('may be given its settings', () => {
     expect(snapshotOf(loadText(SMALL)).ledger).toEqual({
-      contentionWaitMs: 2000,
+      contentionWaitMs: 20_000,
       wholeHoldShare: 0.05,
       onCrash: 'charge',
     });

@@ -160,7 +160,7 @@ describe('the rest', () => {
       constraints: [],
       preferences: [],
       budgets: [],
-      ledger: { contentionWaitMs: 2000, wholeHoldShare: 0.05, onCrash: 'charge' },
+      ledger: { contentionWaitMs: 20_000, wholeHoldShare: 0.05, onCrash: 'charge' },
       cases: [],
       leftOut: [],
     });

@@ -94,6 +94,8 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
       toolsMax: 1,
       commitAfterMs: 1,
       retriesMax: 0,
+      toolUsesMax: 5,
+      passthroughTools: new Set(),
       alternatives: 3,
       allowPrivateImageUrls: false,
       timeZone: 'UTC',

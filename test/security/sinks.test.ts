@@ -119,11 +119,14 @@ describe('the store', () => {
       'blocked_wallets.address',
       'blocked_wallets.note',
     );
+    // Names of the policy.
+    named.push(...['provider', 'upstream', 'model'].map((name) => `broken_declarations.${name}`));
     const words = ['contents.prompt', 'contents.answer'];
     expect(columns.sort()).toEqual([...named, ...words].sort());
     // A room whose tables were not asked about here could keep anything.
     expect(filesWith(/export const \w+Migrations: Migrations\b/)).toEqual([
       'src/store/sqlite/books/schema.ts',
+      'src/store/sqlite/endpoints.ts',
       'src/store/sqlite/idempotency.ts',
       'src/store/sqlite/identity.ts',
       'src/store/sqlite/keys.ts',
@@ -179,6 +182,7 @@ describe('the log', () => {
       'src/payments/service.ts',
       'src/payments/settlements.ts',
       'src/server/announce.ts',
+      'src/server/declarations.ts',
       'src/server/defects.ts',
       'src/server/events.ts',
       'src/server/first-key.ts',

@@ -4,6 +4,7 @@ import { openStore } from '../../src/store/open.ts';
 import type { Repositories } from '../../src/store/repositories.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
 import { memoryIdempotency, memoryKeys } from './memory/access.ts';
+import { memoryBrokenDeclarations } from './memory/endpoints.ts';
 import { memoryLearning } from './memory/learning.ts';
 import { memoryBlocklist, memoryPayments, memoryPendingSettlements, memoryQuoteSecret } from './memory/payments.ts';
 import { memoryRecords } from './memory/records.ts';
@@ -24,6 +25,7 @@ export const memoryRepositories = (store: MemoryStore): TestedRepositories => ({
   quoteSecret: memoryQuoteSecret(store),
   records: memoryRecords(store),
   learning: memoryLearning(store),
+  brokenDeclarations: memoryBrokenDeclarations(store),
 });
 
 export async function openInMemory(store = new MemoryStore()): Promise<TestedStore> {

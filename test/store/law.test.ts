@@ -6,6 +6,7 @@ import { effort } from '../deep/effort.ts';
 import { openInMemory, openInSqlite, refusalOf, type TestedStore } from './implementations.ts';
 import { MemoryStore } from './memory/store.ts';
 import { keyEvent, keyInfo } from './suites/access.ts';
+import { broken } from './suites/endpoints.ts';
 import { payment } from './suites/payments.ts';
 
 const { runs, seed, proved } = effort('repositories', 10, 500);
@@ -74,14 +75,25 @@ const writes: fc.Arbitrary<MakeWrite> = fc.oneof(
       ({ payments }) =>
         payments.remove(one),
   ),
+  fc.tuple(id, id, number).map(
+    ([provider, model, excess]): MakeWrite =>
+      ({ brokenDeclarations }) =>
+        brokenDeclarations.put(broken({ provider, model, excess })),
+  ),
+  fc.tuple(id, id).map(
+    ([provider, model]): MakeWrite =>
+      ({ brokenDeclarations }) =>
+        brokenDeclarations.delete({ ...broken(), provider, model }),
+  ),
 );
 
 const STATES: readonly (PaymentState | null)[] = [null, 'settling', 'captured', 'settled', 'unknown', 'failed'];
 
 /** Everything that can be read. */
-const contentOf = async ({ keys, trail, payments }: TestedStore) => ({
+const contentOf = async ({ keys, trail, payments, brokenDeclarations }: TestedStore) => ({
   keys: await keys.all(),
   trail: (await trail.list({ keyId: null, limit: 99 })).map(({ id: _, ...entry }) => entry),
+  broken: await brokenDeclarations.all(),
   unresolved: await payments.unresolved(),
   lists: await Promise.all(STATES.map((state) => payments.list({ state, payer: null, limit: 2, before: 3 }))),
 });

@@ -1,5 +1,6 @@
 import { overEach } from './implementations.ts';
 import { accessSuite } from './suites/access.ts';
+import { endpointSuite } from './suites/endpoints.ts';
 import { learningSuite } from './suites/learning.ts';
 import { paymentSuite } from './suites/payments.ts';
 import { recordSuite } from './suites/records.ts';
@@ -9,4 +10,5 @@ overEach((open) => {
   paymentSuite(open);
   recordSuite(open);
   learningSuite(open);
+  endpointSuite(open);
 });

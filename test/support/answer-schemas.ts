@@ -1,5 +1,5 @@
 import { Feedback } from '../../src/http/feedback.ts';
-import { Model, ModelList } from '../../src/http/models.ts';
+import { Model, ModelList } from '../../src/http/model-list.ts';
 import { RouteAdvice } from '../../src/http/schemas/advice.ts';
 import { Decision, KeptContent } from '../../src/http/schemas/decision.ts';
 import { ApiKey, ApiKeyList, ApiKeyStatus, KeyTrail, NewApiKey } from '../../src/http/schemas/keys.ts';
@@ -22,6 +22,7 @@ import {
   Usage,
 } from '../../src/surface/openai-chat/completion-schema.ts';
 import { ErrorBody } from '../../src/surface/openai-chat/error-schema.ts';
+import { ResponseBody, ResponseEvent, ResponsesUsage } from '../../src/surface/openai-responses/response-schema.ts';
 import { Platform, PlatformPayment } from '../../src/surface/schemas/platform.ts';
 
 /** The schema of every answer, by the name that it has in the API's documentation. */
@@ -52,6 +53,9 @@ export const ANSWERS = {
   PolicyReload,
   PolicyStatus,
   Readiness,
+  Response: ResponseBody,
+  ResponseEvent,
+  ResponsesUsage,
   RouteAdvice,
   StreamError,
   Usage,

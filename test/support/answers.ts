@@ -35,6 +35,7 @@ export interface AdviceAnswer extends Pick<Answer, 'error'> {
   readonly estimated_cost_credits: number;
   readonly estimated_latency_ms: number;
   readonly max_cost_credits: number;
+  readonly first_hold_credits?: number | null;
   readonly alternatives: readonly {
     readonly model: string;
     readonly estimated_cost_credits: number;

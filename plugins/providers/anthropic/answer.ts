@@ -1,4 +1,5 @@
 import {
+  type AddOns,
   canonicalUsage,
   type FinishReason,
   type Frame,
@@ -35,6 +36,8 @@ const FIGURES = [
   'cache_creation_input_tokens',
   'output_tokens',
   'output_tokens_details',
+  'cache_creation',
+  'server_tool_use',
 ] as const;
 
 /** Reads the events of one stream. Ignores unknown events: the API may add some. */
@@ -126,7 +129,20 @@ function readUsage(usage: Json): Usage | null {
       cacheWrite: numberOf(usage.cache_creation_input_tokens),
       output,
       reasoning: numberOf(objectOf(usage.output_tokens_details).thinking_tokens),
+      addOns: addOnsOf(usage),
     },
     { cached: false, cacheWrite: false, reasoning: true },
   );
+}
+
+/** What is billed beside tokens; undefined for nothing. Uses are named without their unit: `web_search_requests`. */
+function addOnsOf({ cache_creation: written, server_tool_use: tools }: Json): AddOns | undefined {
+  const hourCacheTokens = numberOf(objectOf(written).ephemeral_1h_input_tokens) ?? 0;
+  const toolUses: Record<string, number> = {};
+  for (const [name, uses] of Object.entries(objectOf(tools))) {
+    if (numberOf(uses)) toolUses[name.replace(/_requests$/, '')] = numberOf(uses)!;
+  }
+  const hasUses = Object.keys(toolUses).length > 0;
+  if (hourCacheTokens === 0 && !hasUses) return undefined;
+  return { ...(hourCacheTokens !== 0 && { hourCacheTokens }), ...(hasUses && { toolUses }) };
 }

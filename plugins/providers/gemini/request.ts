@@ -1,6 +1,6 @@
 import type { HttpCall, ModelRequest, ProviderCall, ProviderFailure } from 'signalbox/plugin';
 import type { Json } from '../json.ts';
-import { answerSchema, Notes } from '../notes.ts';
+import { answerSchema, Notes, unnamedMembers } from '../notes.ts';
 import { promptOf } from './contents.ts';
 import { bareName, hasFixedSampling, thinkingConfig } from './generation.ts';
 import { geminiSchema } from './schema.ts';
@@ -13,6 +13,7 @@ export function buildRequest(call: ProviderCall): HttpCall | ProviderFailure {
   const { system, contents } = promptOf(request, upstream, notes);
   const tools = toolsOf(request, notes);
   if (request.settings.user !== undefined) notes.drop(request.names.user);
+  for (const path of unnamedMembers(request)) notes.drop(path);
   const body = {
     ...call.extras,
     contents,

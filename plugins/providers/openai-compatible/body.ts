@@ -9,7 +9,7 @@ import type {
 } from 'signalbox/plugin';
 
 /** The dialect of a request that goes out as it came. */
-const OPENAI_CHAT = 'openai-chat';
+export const OPENAI_CHAT = 'openai-chat';
 
 /** A request in OpenAI's dialect: the original of one that came in it, else a translation of its neutral form. */
 export const chatBodyOf = (request: ModelRequest): Members =>
@@ -39,13 +39,15 @@ function translated({ conversation, settings, stream }: ModelRequest): Members {
   };
 }
 
-function messageOf({ role, parts, name, toolCallId }: Turn): Members {
+function messageOf({ role, parts, name, toolCallId, extras }: Turn): Members {
   const content = parts.flatMap(partOf);
   const calls = parts.flatMap(callOf);
   const [only] = parts;
+  const nothing = role === 'assistant' ? null : '';
   return {
     role,
-    content: parts.length === 1 && only?.type === 'text' ? only.text : content.length > 0 ? content : null,
+    content: parts.length === 1 && only?.type === 'text' ? only.text : content.length > 0 ? content : nothing,
+    ...membersIn(extras, OF_MESSAGE),
     ...(name !== undefined && { name }),
     ...(toolCallId !== undefined && { tool_call_id: toolCallId }),
     ...(calls.length > 0 && { tool_calls: calls }),
@@ -73,8 +75,25 @@ function partOf(part: ContentPart): Members[] {
 
 const callOf = (part: ContentPart): Members[] =>
   part.type === 'tool-call'
-    ? [{ id: part.id, type: 'function', function: { name: part.name, arguments: part.arguments } }]
+    ? [
+        {
+          id: part.id,
+          type: 'function',
+          function: { name: part.name, arguments: part.arguments },
+          ...membersIn(part.extras, OF_CALL),
+        },
+      ]
     : [];
+
+/** Members of a message and of a call with the reasoning of an earlier answer, which every surface reads alike. */
+const OF_MESSAGE = ['reasoning_content', 'reasoning_details', 'extra_content'] as const;
+const OF_CALL = ['extra_content'] as const;
+
+function membersIn(extras: Members, names: readonly string[]): Members {
+  const members: Record<string, unknown> = {};
+  for (const name of names) if (extras[name] != null) members[name] = extras[name];
+  return members;
+}
 
 const toolOf = ({ name, description, parameters, strict }: ToolDefinition): Members => ({
   type: 'function',

@@ -1,6 +1,7 @@
 import type { Capability, HttpCall, Members, ModelTraits, ProviderCall } from 'signalbox/plugin';
 import { isObject } from '../json.ts';
-import { chatBodyOf } from './body.ts';
+import { unnamedMembers } from '../notes.ts';
+import { chatBodyOf, OPENAI_CHAT } from './body.ts';
 import { effortsOf, nearestEffort } from './efforts.ts';
 import { messagesFor, toolsFor } from './messages.ts';
 import type { DialectSettings } from './settings.ts';
@@ -78,7 +79,20 @@ export function buildRequest(
       body.stream_options = { ...(isObject(requested) && requested), include_usage: true };
     }
   }
-  return { path: '/chat/completions', headers: {}, body: JSON.stringify(body), dropped };
+  return { path: '/chat/completions', headers: {}, body: JSON.stringify(body), dropped: namedFor(call, dropped) };
+}
+
+/** The fields that were left out, in the words of a caller who speaks another dialect. */
+function namedFor({ request }: ProviderCall, dropped: readonly string[]): readonly string[] {
+  const { names, original } = request;
+  if (original.dialect === OPENAI_CHAT) return dropped;
+  const own: Readonly<Record<string, string>> = {
+    temperature: names.temperature,
+    top_p: names.topP,
+    user: names.user,
+    reasoning_effort: names.reasoningEffort,
+  };
+  return [...dropped.map((name) => own[name] ?? name), ...unnamedMembers(request)];
 }
 
 /** Whether a value means the same as omitting it: an empty list (`stop: []`), an empty map or a default. */

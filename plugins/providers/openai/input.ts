@@ -31,6 +31,7 @@ function dropUnsupported(turn: Turn, notes: Notes): void {
 /** A bare string of the caller stays one. */
 function contentOf(parts: readonly ContentPart[]): string | readonly Members[] {
   const [only] = parts;
+  if (only === undefined) return '';
   return parts.length === 1 && only?.type === 'text' && only.at === only.valueAt ? only.text : parts.flatMap(partOf);
 }
 

@@ -9,7 +9,7 @@ import {
   pathText,
 } from 'signalbox/plugin';
 import { objectOf } from '../json.ts';
-import { Notes } from '../notes.ts';
+import { Notes, unnamedMembers } from '../notes.ts';
 import { inputOf } from './input.ts';
 import { formatOf } from './reasoning.ts';
 import type { OpenAiSettings } from './settings.ts';
@@ -66,6 +66,7 @@ export function buildResponses(
     include: ['reasoning.encrypted_content'],
     ...(call.stream && streamFields(request)),
   };
+  for (const path of unnamedMembers(request)) notes.drop(path);
   if (notes.refusal !== '') return { kind: 'rejected', message: notes.refusal };
   return { path: '/responses', headers: {}, body: JSON.stringify(body), dropped: notes.dropped };
 }

@@ -1,7 +1,7 @@
 import { type Microcredits, toCredits } from '../../core/credits.ts';
 import { creditsText } from '../../core/text.ts';
 import { holdAge } from '../../ledger/open-holds.ts';
-import { type FundUse, fullestOf, type LedgerOverview, overviewBody } from '../../operate/ledger/status.ts';
+import { type FundUse, type LedgerOverview, overviewBody, overviewNamed } from '../../operate/ledger/status.ts';
 import { parseFlags, SWITCH, TEXT } from '../arguments.ts';
 import { grid } from '../terminal.ts';
 import { count, jsonText, minute } from '../text.ts';
@@ -19,10 +19,9 @@ export function statusText(
   now: number,
 ): string {
   if (json) return jsonText(overviewBody(overview, name, now));
-  const wanted = fullestOf(overview.funds, name);
-  const sums = `${creditsText(overview.charged)} charged, ${creditsText(overview.held)} held by ${count(overview.open, 'open request')}.\n`;
-  if (wanted.length === 0)
-    return name === undefined ? sums : `No fund is named ${name}, or nothing has drawn on it yet.\n\n${sums}`;
+  const { charged, held, open, funds: wanted } = overviewNamed(overview, name);
+  const sums = `${creditsText(charged)} charged, ${creditsText(held)} held by ${count(open, 'open request')}.\n`;
+  if (wanted.length === 0) return name === undefined ? sums : `No fund is named ${name}.\n`;
   const rows = wanted.slice(0, SHOWN_MAX).map((use) => rowOf(use, now));
   const rest = wanted.length > SHOWN_MAX ? `and ${count(wanted.length - SHOWN_MAX, 'fund')} more\n` : '';
   return `${grid([HEAD, ...rows], false, (column) => column >= 2 && column <= 6).join('\n')}\n${rest}\n${sums}`;

@@ -7,6 +7,7 @@ import { visible } from '../../core/visible.ts';
 import type { TaskReasons } from '../../operate/policy/explain.ts';
 import { explainRequest } from '../../operate/policy/explain.ts';
 import { momentOf } from '../../operate/policy/hypothetical.ts';
+import { storedPayer } from '../../operate/policy/key-funds.ts';
 import { bodyOf, isFolder, runtimeOf } from '../../operate/policy/tools.ts';
 import { percent } from '../../routing/advise.ts';
 import { leftOutProviders } from '../../runtime/candidate.ts';
@@ -26,7 +27,9 @@ const FLAGS = {
 };
 
 const NOTE =
-  'The figures come from the policy, corrected by what this data folder has seen: lengths of questions and, where learning is on, outcomes. Only a running server knows measured latencies and which endpoints are healthy. Budgets and balances are not considered.';
+  'The figures come from the policy, corrected by what this data folder has seen: lengths of questions and, where learning is on, outcomes. Only a running server knows measured latencies and which endpoints are healthy.';
+const UNFUNDED = 'Budgets and balances are not considered. Name a key with --key to consider its own.';
+const FUNDED = 'Budgets and balances are those of the stored books; a budget that they do not know counts as unspent.';
 
 /** `signalbox policy explain` of a hypothetical request. Throws UsageError, or SignalboxError as the API would. */
 export async function runExplain(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
@@ -44,17 +47,18 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
     );
   const body = withFlags(bodyOf(file === undefined ? {} : await jsonOf(file, command)), flags);
   const runtime = await runtimeOf(folder, command.judge);
+  const timeMs = flags.time === undefined ? command.judge.now() : momentOf('--time', flags.time);
+  const payer = flags.key === undefined ? null : await storedPayer(command.database, flags.key, timeMs);
+  const labels = { ...payer?.info.labels, ...pairsOf(flags.label, 'A label') };
   const key = {
     id: flags.key ?? 'explain',
-    labels: pairsOf(flags.label, 'A label'),
-    models: flags['key-models'] === undefined ? null : knownModels(flags['key-models'], runtime),
+    labels,
+    models:
+      flags['key-models'] === undefined ? (payer?.info.models ?? null) : knownModels(flags['key-models'], runtime),
   };
-  const timeMs = flags.time === undefined ? command.judge.now() : momentOf('--time', flags.time);
-  const explanation = await explainRequest(
-    { request: readRouteRequest(readRoute(body)), key, timeMs },
-    runtime,
-    command.database,
-  );
+  const request = readRouteRequest(readRoute(body));
+  const funds = payer?.fundsUnder(runtime.snapshot.budgets, labels, request.model);
+  const explanation = await explainRequest({ request, key, timeMs, funds }, runtime, command.database);
   const { taskNote, taskReasons: reasons, failedRules } = explanation;
   const form = {
     json: flags.json,
@@ -62,7 +66,7 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
     after: [...failedRules].map(
       ([rule, error]) => `The condition of ${rule} failed, so it counts as true: ${reasonOf(error)}.`,
     ),
-    note: NOTE,
+    note: `${NOTE} ${payer ? FUNDED : UNFUNDED}`,
     missing: leftOutProviders(runtime.snapshot),
     head: { task_reasons: reasons && taskBody(reasons) },
   };

@@ -1,4 +1,4 @@
-import { type Microcredits, toCredits } from '../../core/credits.ts';
+import { toCredits } from '../../core/credits.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { certificateBody } from '../../operate/certificate-body.ts';
 import { factsBody } from '../../operate/decision-body.ts';
@@ -29,32 +29,50 @@ export interface ExplainForm {
 const legend = ({ usdPerCredit }: PolicySnapshot): string =>
   `Quality is the expected share of good answers; 1 Credit is ${usdPerCredit} USD; latency is the expected time to the end of the answer, and source says where its speed is from. Utility weighs the three as the selector says, and the highest wins.`;
 
-const firstHoldText = (firstHold: Microcredits | null): readonly string[] =>
-  firstHold === null
-    ? []
-    : [
-        `Where its worst case is a large part of a fund, ${toCredits(firstHold)} Credits are held first, and the hold grows with the answer: its service stops billing when it is aborted.`,
-      ];
+function holdText({ certificate: { choice }, firstHold, isFunded, shortage }: HypotheticalExplanation): string[] {
+  if (shortage) return [`It is refused with ${shortage.status} ${shortage.code}: ${shortage.message}`];
+  if (!isFunded) {
+    return firstHold === null
+      ? []
+      : [
+          `Where its worst case is a large part of a fund, ${toCredits(firstHold.amount)} Credits are held first, and the hold grows with the answer: its service stops billing when it is aborted.`,
+        ];
+  }
+  if (choice === null) return [];
+  if (firstHold === null) return ['It would wait for money that other requests of its key hold.'];
+  const { amount, grows, capped } = firstHold;
+  const more = grows
+    ? ' first, and the hold grows with the answer: its service stops billing when it is aborted'
+    : capped
+      ? `, which caps its output at ${capped.outputCap} tokens: ${capped.by} pays for no more now`
+      : '';
+  return [`Of the money of its key, ${toCredits(amount)} Credits are held${more}.`];
+}
 
 /** The result of a command that explains: text or JSON, and code 2 for a refusal. */
 export function explanationResult(
-  { facts, certificate, firstHold, words, runtime: { snapshot } }: HypotheticalExplanation,
+  explanation: HypotheticalExplanation,
   { json, before, after, note, missing, head }: ExplainForm,
   { terminal }: PolicyCommand,
 ): CommandResult {
+  const { facts, certificate, firstHold, shortage, words, runtime } = explanation;
+  const { snapshot } = runtime;
   const { choice, reason, refusal, candidates } = certificate;
-  const code = choice === null ? 2 : 0;
+  const code = choice === null || shortage ? 2 : 0;
   if (json) {
     const decision = { policy_revision: snapshot.revision, route_reason: reason, choice, refusal };
     const reasons = { facts: factsBody(facts), ...certificateBody(certificate, facts) };
-    const hold = { first_hold_credits: firstHold === null ? null : toCredits(firstHold) };
+    const hold = {
+      first_hold_credits: firstHold && toCredits(firstHold.amount),
+      shortage: shortage?.code ?? null,
+    };
     return { text: jsonText({ ...head, ...decision, ...reasons, ...hold, left_out_here: missing }), code };
   }
   const notes = missing.length > 0 ? [`${leftOutBriefly(missing)}.`] : [];
   const ranked = candidates.filter(({ rank }) => rank !== null && rank <= 2);
   const strongest = words(ranked.map(({ model }) => model));
   const columns = ranked.length > 0 ? [legend(snapshot)] : [];
-  const told = [...story(certificate, facts, strongest), ...firstHoldText(firstHold)];
+  const told = [...story(certificate, facts, strongest), ...holdText(explanation)];
   const lines = [...before, ...told, ...after, ...notes, ...columns, note];
   return { text: `${certificateText(certificate, terminal)}\n${paragraphs(lines, terminal)}`, code };
 }

@@ -86,28 +86,32 @@ const text = (body: string, type: string): Response =>
 export function docsRoutes(document: () => Promise<object>) {
   let made: Promise<object> | null = null;
   const hide = unlisted({ access: 'open' });
-  return new Elysia({ name: 'docs' })
-    .get('/', () => new Response(null, { status: 302, headers: { location: '/docs' } }), hide)
-    .get('/docs', () => text(PAGE, 'text/html'), hide)
-    .get(
-      '/docs/json',
-      () => {
-        made ??= document();
-        return made;
-      },
-      hide,
-    )
-    .get('/docs/page.js', () => text(SCRIPT, 'text/javascript'), hide)
-    .get('/docs/page.css', () => text(STYLE, 'text/css'), hide)
-    .get(
-      '/docs/:asset',
-      ({ params: { asset } }) => {
-        const found = ASSETS.get(asset);
-        if (!found) throw new SignalboxError('not_found', 'This file does not exist.');
-        return new Response(Bun.file(found.file), {
-          headers: { 'content-type': found.type, 'cache-control': 'public, max-age=86400' },
-        });
-      },
-      hide,
-    );
+  return (
+    new Elysia({ name: 'docs' })
+      .get('/', () => new Response(null, { status: 302, headers: { location: '/docs' } }), hide)
+      // Clients ask whether anything is there; they follow no redirect.
+      .head('/', () => new Response(null), hide)
+      .get('/docs', () => text(PAGE, 'text/html'), hide)
+      .get(
+        '/docs/json',
+        () => {
+          made ??= document();
+          return made;
+        },
+        hide,
+      )
+      .get('/docs/page.js', () => text(SCRIPT, 'text/javascript'), hide)
+      .get('/docs/page.css', () => text(STYLE, 'text/css'), hide)
+      .get(
+        '/docs/:asset',
+        ({ params: { asset } }) => {
+          const found = ASSETS.get(asset);
+          if (!found) throw new SignalboxError('not_found', 'This file does not exist.');
+          return new Response(Bun.file(found.file), {
+            headers: { 'content-type': found.type, 'cache-control': 'public, max-age=86400' },
+          });
+        },
+        hide,
+      )
+  );
 }

@@ -6,6 +6,7 @@ import {
   milliseconds,
   modelId,
   named,
+  orNull,
   policyRevision,
   routeReason,
   text,
@@ -39,5 +40,12 @@ export const RouteAdvice = named('RouteAdvice', 'The model that a chat request o
   route_reason: routeReason,
   decision_id: decisionId,
   policy_revision: policyRevision,
+  first_hold_credits: Type.Optional(
+    orNull(
+      Type.Number(),
+      'The Credits that a chat would set aside first, of the caller’s budgets and balance; null where it would wait for money that others hold. Absent without either.',
+      1.9,
+    ),
+  ),
   payment_quote: Type.Optional(PaymentQuote),
 });

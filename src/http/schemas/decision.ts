@@ -117,6 +117,17 @@ const Facts = shape('The facts that the decision was based on. They contain no t
     'The texts to embed; null for another operation.',
     null,
   ),
+  add_ons: orNull(
+    Type.Object({
+      hour_cache: flag('Whether parts of the prompt are to be kept in the cache for an hour.'),
+      tool_uses: Type.Record(Type.String(), Type.Integer(), {
+        description: 'The most uses of each tool that the provider runs, by name.',
+      }),
+      rereadings: count('Times that the model may read its context anew, after each use of such a tool.'),
+      unpriced: arrayOf(Type.String(), 'Fields of the request that change the bill by no price of the catalog.', []),
+    }),
+    'What the request lets a provider bill beside tokens; null for nothing.',
+  ),
 });
 
 const firstPart = (from: string) =>

@@ -32,10 +32,13 @@ export const FundStatus = named('FundStatus', 'A window of a budget, or the bala
 });
 
 export const LedgerStatus = named('LedgerStatus', 'The current state of the books.', {
-  charged_credits: credits('All charges, less refunds.', 40_210.25),
-  held_credits: credits('The reserved amount of open requests.', 12.4),
-  open_reservations: count('Requests that are running.', 7),
-  funds: arrayOf(FundStatus, 'The funds used so far, the most exhausted first; at most 1,000.'),
+  charged_credits: credits('All charges, less refunds; with `name`, those that its funds count.', 40_210.25),
+  held_credits: credits('The reserved amount of open requests; with `name`, of its funds.', 12.4),
+  open_reservations: count('Requests that are running; with `name`, those that hold its funds.', 7),
+  funds: arrayOf(
+    FundStatus,
+    'The fullest first; at most 1,000. A budget that nothing has drawn on is one of no subject.',
+  ),
   funds_total: count('The number of funds.', 3),
 });
 

@@ -4,9 +4,11 @@ import {
   always,
   arrayOf,
   count,
+  credits,
   figure,
   flag,
   listOf,
+  milliseconds,
   modelId,
   moment,
   named,
@@ -15,6 +17,7 @@ import {
   shape,
   share,
   text,
+  tokens,
   word,
 } from '../../surface/schemas/parts.ts';
 
@@ -54,6 +57,15 @@ const EndpointStatus = named('EndpointStatus', 'The health and speed of one upst
   retries: count('Attempts of requests that had tried this provider before.', 5),
   retries_denied: count('Retries that the provider’s retry budget denied.', 0),
   ejections: count('How often the circuit breaker opened.', 1),
+  broken_declaration: orNull(
+    shape('The broken declaration.', {
+      since: moment('When it was first broken.', '2026-11-20T09:30:12.000Z'),
+      excess_credits: credits('Billed beyond what was held, which nobody was charged.', 0.42),
+      margin_tokens: tokens('As declared.', 64),
+      margin_ms: milliseconds('As declared.', 250),
+    }),
+    'The `after_abort` that it has not kept: it is held whole until the policy declares another. Null for none.',
+  ),
 });
 
 export const EndpointList = named(

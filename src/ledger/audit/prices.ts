@@ -1,5 +1,6 @@
+import { addOnPairs } from '../../core/price.ts';
 import type { JournalReader, PricedRow } from '../../store/journal-reader.ts';
-import { readPrice } from '../export/price.ts';
+import { readAddOns, readPrice, sumOf } from '../export/price.ts';
 import type { AuditFinding } from './audit.ts';
 
 /**
@@ -39,16 +40,18 @@ export async function auditPrices(
 }
 
 /** Returns the cost, rounded up once, in integers throughout; null where it cannot be computed. */
-function costOf({ price: text, input, cached, written, output }: PricedRow): bigint | null {
+function costOf({ price: text, input, cached, written, output, addOns: beside }: PricedRow): bigint | null {
   const price = readPrice(text);
   if (!price || (input === 0 && output === 0)) return null;
+  const addOns = readAddOns(beside);
   const line = [...price.lines].reverse().find(({ overInputTokens }) => input > overInputTokens) ?? price.lines[0];
   const sum =
     BigInt(price.perRequest) +
     BigInt(input - cached - written) * BigInt(line.input) +
     BigInt(cached) * BigInt(line.cachedInput) +
     BigInt(written) * BigInt(line.cacheWrite) +
-    BigInt(output) * BigInt(line.output);
+    BigInt(output) * BigInt(line.output) +
+    (addOns ? sumOf(addOnPairs(price, line, addOns)) : 0n);
   const divisor = BigInt(price.divisor);
   return (sum + divisor - 1n) / divisor;
 }

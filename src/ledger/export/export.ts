@@ -4,7 +4,7 @@ import { type Decimal, parseDecimal } from '../../core/decimal.ts';
 import { idText, timeOfId } from '../../core/id.ts';
 import type { Price } from '../../core/price.ts';
 import type { BalanceKind, JournalReader, MoneyEntry, MoneyFilter } from '../../store/journal-reader.ts';
-import { readPrice, type UsdLine, usdLine } from './price.ts';
+import { readAddOns, readPrice, type UsdLine, usdLine, usdOfAddOns } from './price.ts';
 
 /** The entries to export. */
 export interface ExportFilter extends MoneyFilter {
@@ -41,7 +41,17 @@ export class Lines {
     ...['time', 'reserved_at', 'decision', 'kind', 'key_id', 'labels', 'selector', 'model', 'provider', 'upstream'],
     ...['input_tokens', 'cached_input_tokens', 'cache_write_tokens', 'output_tokens', 'reasoning_tokens', 'estimated'],
     ...['usd_per_1m_input', 'usd_per_1m_cached_input', 'usd_per_1m_cache_write', 'usd_per_1m_output'],
-    ...['usd_per_request', 'usd_per_credit', 'cost_credits', 'credits', 'overrun_credits', 'granted_credits', 'note'],
+    ...[
+      'usd_per_request',
+      'add_ons',
+      'usd_add_ons',
+      'usd_per_credit',
+      'cost_credits',
+      'credits',
+      'overrun_credits',
+      'granted_credits',
+      'note',
+    ],
   ] as const;
   readonly #unit: string | null;
   readonly #usdPerCredit: Decimal | null;
@@ -70,6 +80,7 @@ export class Lines {
       reasoning_tokens: tokens(entry.reasoning),
       estimated: isAttempt ? entry.estimated : null,
       ...priceCells(isAttempt ? this.#usdOf(entry) : null),
+      ...(isAttempt ? this.#addOnCells(entry) : NO_ADD_ONS),
       usd_per_credit: this.#unit === null ? null : { decimal: this.#unit },
       cost_credits: isAttempt ? toCredits(amount + overrun) : null,
       credits: kind === 'overrun' || isGrant ? null : toCredits(amount),
@@ -79,16 +90,31 @@ export class Lines {
     };
   }
 
+  #addOnCells({ addOns: text, input, price: list }: MoneyEntry): Line {
+    const addOns = readAddOns(text);
+    if (addOns === null) return NO_ADD_ONS;
+    const price = list === null ? null : this.#priceOf(list);
+    const usd = price && this.#usdPerCredit && usdOfAddOns(price, input, addOns, this.#usdPerCredit);
+    return { add_ons: text, usd_add_ons: usd === null ? null : { decimal: usd } };
+  }
+
   #usdOf({ price: text, input }: MoneyEntry): UsdLine | null {
     if (text === null || this.#usdPerCredit === null) return null;
+    const price = this.#priceOf(text);
+    return price && usdLine(price, input, this.#usdPerCredit);
+  }
+
+  #priceOf(text: string): Price | null {
     let price = this.#prices.get(text);
     if (price === undefined) {
       price = readPrice(text);
       this.#prices.set(text, price);
     }
-    return price && usdLine(price, input, this.#usdPerCredit);
+    return price;
   }
 }
+
+const NO_ADD_ONS: Line = { add_ons: null, usd_add_ons: null };
 
 function priceCells(line: UsdLine | null): Line {
   const cell = (decimal: string | undefined): Cell => (decimal === undefined ? null : { decimal });

@@ -1,6 +1,7 @@
+import type { AddOns } from '../../core/add-ons.ts';
 import { type Decimal, plainText } from '../../core/decimal.ts';
 import { isObject, parsedJson } from '../../core/object.ts';
-import { lineFor, type Price, type PriceLine } from '../../core/price.ts';
+import { addOnPairs, lineFor, type Price, type PriceLine } from '../../core/price.ts';
 
 /** The line of a price list that billed a request, as exact decimals: USD per 1M tokens, and USD for the request. */
 export interface UsdLine {
@@ -36,6 +37,30 @@ export function usdLine(price: Price, inputTokens: number, usdPerCredit: Decimal
   };
 }
 
+/** Reads the add-ons of a charge; null for none, and for any other text. */
+export function readAddOns(text: string | null): AddOns | null {
+  const value = text === null ? null : parsedJson(text);
+  if (!isObject(value)) return null;
+  const { hourCacheTokens = 0, toolUses = {} } = value;
+  return isCount(hourCacheTokens) && isCounts(toolUses) ? { hourCacheTokens, toolUses } : null;
+}
+
+const isCounts = (value: unknown): value is Readonly<Record<string, number>> =>
+  isObject(value) && Object.values(value).every(isCount);
+
+/** Returns what the add-ons of a request with so many input tokens cost, in USD, as an exact decimal. */
+export function usdOfAddOns(price: Price, inputTokens: number, addOns: AddOns, usdPerCredit: Decimal): string {
+  const sum = sumOf(addOnPairs(price, lineFor(price, inputTokens), addOns));
+  return quotient(sum * usdPerCredit.digits, BigInt(price.divisor) * 10n ** BigInt(usdPerCredit.scale) * MILLION);
+}
+
+/** The sum of amounts, each followed by its rate. */
+export function sumOf(pairs: readonly number[]): bigint {
+  let sum = 0n;
+  for (let at = 0; at < pairs.length; at += 2) sum += BigInt(pairs[at]!) * BigInt(pairs[at + 1]!);
+  return sum;
+}
+
 /** Writes a quotient as a decimal. An endless decimal stays a fraction: nothing is rounded here. */
 export function quotient(numerator: bigint, denominator: bigint): string {
   const common = gcd(numerator < 0n ? -numerator : numerator, denominator);
@@ -55,13 +80,13 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
 
 function isPrice(value: unknown): value is Price {
   if (!isObject(value)) return false;
-  const { lines, perRequest, divisor } = value;
+  const { lines, perRequest, toolUses = {}, divisor } = value;
   const isLines = Array.isArray(lines) && lines.length > 0 && lines.every(isLine);
-  return isLines && isCount(perRequest) && isCount(divisor) && divisor > 0;
+  return isLines && isCount(perRequest) && isCounts(toolUses) && isCount(divisor) && divisor > 0;
 }
 
 function isLine(value: unknown): value is PriceLine {
   if (!isObject(value)) return false;
-  const { overInputTokens, input, cachedInput, cacheWrite, output } = value;
-  return [overInputTokens, input, cachedInput, cacheWrite, output].every(isCount);
+  const { overInputTokens, input, cachedInput, cacheWrite, hourCacheWrite = 0, output } = value;
+  return [overInputTokens, input, cachedInput, cacheWrite, hourCacheWrite, output].every(isCount);
 }

@@ -88,20 +88,27 @@ export interface FundBlock<Of extends FundStanding = FundStanding> {
 export const isBlocked = <Of extends FundStanding>(fit: Microcredits | FundBlock<Of>): fit is FundBlock<Of> =>
   typeof fit !== 'number';
 
+/** A capped request takes half of what is free, and an eighth while others hold some: then more are likely to come. */
+const PART_ALONE = 2;
+const PART_IN_COMPANY = 8;
+
 /**
- * Returns how much to reserve: the first amount, the choice's, or all that is free, if that is less but not below `least`. The
+ * Returns how much to reserve: the first amount, the choice's, or what is free, if that is less but not below `least`. The
  * other amounts are those of the fallbacks, for which a reservation can be raised later. The greatest of them that all funds
  * have free twice is reserved: near the end of a fund, money held for a rare failover would keep other requests out.
  *
  * @param expected microcredits that a payment in progress will add to the balance. The balance need not have this part of an
  * amount, and an excess of it may cover a negative balance.
  * @param least microcredits; by default the first amount, which is then reserved whole or not at all
+ * @param ample microcredits; where the first amount is not free, more than this is reserved only within the share below, so that
+ * other requests find money, too. By default all that is free is reserved.
  */
 export function fit<Of extends FundStanding>(
   funds: readonly Of[],
   amounts: readonly Microcredits[],
   expected: Microcredits = 0,
   least: Microcredits = amounts[0] ?? 0,
+  ample: Microcredits = amounts[0] ?? 0,
 ): Microcredits | FundBlock<Of> {
   let free = Number.POSITIVE_INFINITY;
   let balance = Number.POSITIVE_INFINITY;
@@ -113,7 +120,9 @@ export function fit<Of extends FundStanding>(
   const [first = 0] = amounts;
   if (first > free || first - expected > balance) {
     const most = Math.min(free, balance + expected);
-    return most < least ? blockedBy(funds, least, expected) : most;
+    if (most < least) return blockedBy(funds, least, expected);
+    const part = funds.some(({ held }) => held > 0) ? PART_IN_COMPANY : PART_ALONE;
+    return Math.max(least, Math.min(most, ample), Math.floor(most / part));
   }
   let most = first;
   for (let i = 1; i < amounts.length; i++) {

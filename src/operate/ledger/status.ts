@@ -7,6 +7,7 @@ import { isOfKeys } from '../../ledger/key-budgets.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { type FundHolds, holdAge, OpenHolds } from '../../ledger/open-holds.ts';
 import type { FundStanding } from '../../ledger/rules/fund.ts';
+import { unusedFunds } from '../../ledger/unused.ts';
 import type { StoreReader } from '../../store/driver.ts';
 
 /** The most funds that one answer lists. */
@@ -31,6 +32,7 @@ export async function overviewOf(ledger: Pick<Ledger, 'status' | 'openHolds'>): 
 
 /** The books as operators see them. */
 export interface LedgerOverview {
+  /** All charges, less refunds; of a name, those that its funds still count. */
   readonly charged: Microcredits;
   readonly held: Microcredits;
   /** Reservations that are open. */
@@ -43,8 +45,8 @@ export interface LedgerOverview {
  * @param name only funds of this name; undefined for all
  * @param now ms since 1970
  */
-export function overviewBody({ charged, held, open, funds }: LedgerOverview, name: string | undefined, now: number) {
-  const fullest = fullestOf(funds, name);
+export function overviewBody(overview: LedgerOverview, name: string | undefined, now: number) {
+  const { charged, held, open, funds: fullest } = overviewNamed(overview, name);
   return {
     charged_credits: toCredits(charged),
     held_credits: toCredits(held),
@@ -56,9 +58,20 @@ export function overviewBody({ charged, held, open, funds }: LedgerOverview, nam
 
 const usedShare = ({ spent, held, limit }: FundUse): number => (spent + held) / Math.max(1, limit);
 
-/** Returns the funds of a name, or all, the fullest first. */
-export const fullestOf = (funds: readonly FundUse[], name: string | undefined): FundUse[] =>
-  funds.filter(({ title }) => name === undefined || title.name === name).sort((a, b) => usedShare(b) - usedShare(a));
+/** Returns the funds of a name with their own sums, or all, the fullest first. A request draws on one fund of a name. */
+export function overviewNamed(all: LedgerOverview, name: string | undefined): LedgerOverview {
+  const funds = all.funds
+    .filter(({ title }) => name === undefined || title.name === name)
+    .sort((a, b) => usedShare(b) - usedShare(a));
+  if (name === undefined) return { ...all, funds };
+  const sum = (of: (use: FundUse) => number) => funds.reduce((total, use) => total + of(use), 0);
+  return {
+    charged: sum(({ spent }) => spent),
+    held: sum(({ held }) => held),
+    open: sum(({ holds }) => holds.open),
+    funds,
+  };
+}
 
 /** The first funds of a list, up to a bound, as every answer shows them. */
 export const fundBodies = (funds: readonly FundUse[], now: number) =>
@@ -86,16 +99,19 @@ function fundBody({ title, limit, spent, held, holds }: FundUse, now: number) {
  */
 export async function storedOverview({ journal, ledger }: StoreReader, now: number): Promise<LedgerOverview> {
   const audit = await foldJournal(journal);
-  const { budgets } = await ledger.state();
+  const budgets = await ledger.budgets();
   const isInForce = ({ kind, name, definition }: FundGroup) =>
-    kind === 'budget' && (budgets.includes(name) || isOfKeys(definition));
+    kind === 'budget' &&
+    (isOfKeys(definition) || budgets.some((one) => one.name === name && one.definition === definition));
   const groups = audit.fundsAt(now);
   const open = [...audit.open.values()];
   // A group has all of a fund's title.
   const holds = new OpenHolds(
     open.map(({ reservation, draws }) => ({ id: reservation, funds: draws.map(({ group: title }) => ({ title })) })),
   );
-  const windows = groups.filter(isInForce).map((group) => ({ ...group, title: group }));
+  const drawnOn = groups
+    .filter((group) => isInForce(group) && (group.spent !== 0 || group.held !== 0))
+    .map((group) => ({ ...group, title: group }));
   const balances = [...audit.balances()].map(([holder, { granted, spent }]) => {
     const held = groups.find(({ kind, name }) => kind === 'balance' && name === holder)?.held ?? 0;
     return { title: balanceFund(holder).title, limit: granted, spent, held };
@@ -104,8 +120,12 @@ export async function storedOverview({ journal, ledger }: StoreReader, now: numb
     charged: audit.totals.charged,
     held: open.reduce((sum, { reserved, charged }) => sum + reserved - charged, 0),
     open: open.length,
-    funds: [...windows.filter(({ spent, held }) => spent !== 0 || held !== 0), ...balances].map(
-      ({ title, limit, spent, held }) => ({ title, limit, spent, held, holds: holds.of(title) }),
-    ),
+    funds: [...drawnOn, ...balances, ...unusedFunds(budgets, drawnOn, now)].map(({ title, limit, spent, held }) => ({
+      title,
+      limit,
+      spent,
+      held,
+      holds: holds.of(title),
+    })),
   };
 }

@@ -1,12 +1,15 @@
 import { commandName } from '../../core/command-name.ts';
-import type { Microcredits } from '../../core/credits.ts';
+import type { SignalboxError } from '../../core/errors.ts';
 import type { Estimate } from '../../core/estimate.ts';
 import type { Facts } from '../../core/facts.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import type { PolicyCase } from '../../core/policy-case.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { firstTrancheOf } from '../../gateway/growth.ts';
+import { choiceWithin, holdTermsOf } from '../../gateway/hold-terms.ts';
+import { shortageErrorOf } from '../../gateway/shortage.ts';
 import { emptyMemories, openLearningReader } from '../../learning/open.ts';
+import type { FirstHold } from '../../ledger/first-hold.ts';
 import { taskNote } from '../../routing/advise.ts';
 import type { Certificate } from '../../routing/certificate.ts';
 import { certify } from '../../routing/certify.ts';
@@ -18,7 +21,7 @@ import { questionOf } from '../../routing/texts.ts';
 import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
 import { readStore, storeExists } from '../../store/open.ts';
 import { type CaseRun, caseNamed, runCase, type UnservedPart } from './cases.ts';
-import { exactFacts, type HypotheticalRequest, UNNAMED } from './hypothetical.ts';
+import { exactFacts, type HypotheticalRequest, tryFor, UNNAMED } from './hypothetical.ts';
 import { factsOf } from './reasons.ts';
 import { type SettingName, settingsOf } from './settings.ts';
 import type { JudgeTools } from './tools.ts';
@@ -28,10 +31,23 @@ export interface HypotheticalExplanation {
   readonly runtime: Runtime;
   readonly facts: Facts;
   readonly certificate: Certificate;
-  /** Microcredits with which the hold of its answer may begin, and grow; null where its whole worst case is held. */
-  readonly firstHold: Microcredits | null;
+  /**
+   * The hold with which its answer begins: of the money of its key, or where that is not considered, the first tranche of one that
+   * grows. Null where the whole worst case is held, or where the request would wait or be refused.
+   */
+  readonly firstHold: ExplainedHold | null;
+  /** Whether the money of its key is considered. */
+  readonly isFunded: boolean;
+  /** The error with which it is refused because its key has too little money; null for none. */
+  readonly shortage: SignalboxError | null;
   /** Returns the words of the question that count most for these models, by their IDs. */
   words(models: readonly string[]): StrongWords;
+}
+
+/** A hold, and the output that it pays for. */
+export interface ExplainedHold extends FirstHold {
+  /** The fund that lowers the cap, and the cap in tokens; null for none. */
+  readonly capped: { readonly by: string; readonly outputCap: number } | null;
 }
 
 /** The explanation of a request's body. */
@@ -61,7 +77,7 @@ export async function explainRequest(
   const facts = await exactFacts(hypothetical, runtime, (rule, error) => failedRules.set(rule.name, error));
   const { estimate, words } = await learntOf(facts, questionOf(turns), runtime, database);
   return {
-    ...explained(facts, estimate, runtime, request),
+    ...explained(facts, estimate, runtime, hypothetical),
     words,
     taskNote: taskNote(task, facts.task)?.trim() || null,
     taskReasons: turns.length > 0 && task === undefined ? taskReasons(request, facts) : null,
@@ -86,11 +102,40 @@ async function learntOf(facts: Facts, question: string | null, runtime: Runtime,
   };
 }
 
-function explained(facts: Facts, estimate: Estimate | null, runtime: Runtime, request: ModelRequest | null) {
-  const context = { ...UNNAMED, ...strategyOf(facts, runtime), estimate };
-  const decision = runtime.decider.decide(facts, context);
-  const firstHold = isRefusal(decision) ? null : (firstTrancheOf({ runtime, decision, request })?.wanted ?? null);
-  return { runtime, facts, certificate: certify(runtime.snapshot, facts, context), firstHold };
+function explained(
+  asked: Facts,
+  estimate: Estimate | null,
+  runtime: Runtime,
+  { request = null, funds = null }: { readonly request?: ModelRequest | null } & Pick<HypotheticalRequest, 'funds'>,
+) {
+  const { snapshot } = runtime;
+  const { outcome, shortage } = tryFor(asked, runtime, funds, estimate);
+  // With the money that it was decided on.
+  const { facts } = outcome;
+  const certificate = certify(snapshot, facts, { ...UNNAMED, ...strategyOf(facts, runtime), estimate });
+  const way = isRefusal(outcome) || shortage ? null : { runtime, decision: outcome, request };
+  const firstHold = way && (funds ? heldOf(funds.firstHold(holdTermsOf(way)), way) : trancheOf(way));
+  return {
+    runtime,
+    facts,
+    certificate,
+    firstHold,
+    isFunded: funds !== null,
+    shortage: shortage && shortageErrorOf(shortage),
+  };
+}
+
+type ExplainedWay = Parameters<typeof holdTermsOf>[0] & { readonly runtime: Runtime };
+
+function trancheOf(way: ExplainedWay): ExplainedHold | null {
+  const first = firstTrancheOf(way);
+  return first && { amount: first.wanted, grows: true, capped: null };
+}
+
+function heldOf(hold: FirstHold | null, { decision, runtime }: ExplainedWay): ExplainedHold | null {
+  if (!hold) return null;
+  const { cappedBy, outputCap } = choiceWithin(hold, decision, runtime.snapshot);
+  return { ...hold, capped: cappedBy === null ? null : { by: cappedBy, outputCap } };
 }
 
 /** The evidence for a request's task, read from its text. */
@@ -145,7 +190,7 @@ export async function explainCase(
   if (!ran) return { case: found, unserved: runs[0]!.run.missing };
   const { runtime, names } = ran.setting;
   return {
-    ...explained(factsOf(found, runtime), null, runtime, null),
+    ...explained(factsOf(found, runtime), null, runtime, {}),
     words: () => new Map(),
     case: found,
     failures: ran.run.failures,

@@ -1,10 +1,13 @@
 import { OPERATOR } from '../../core/caller.ts';
 import type { Decision, Refusal } from '../../core/decision.ts';
+import type { Estimate } from '../../core/estimate.ts';
 import type { Facts } from '../../core/facts.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { checkRequest } from '../../gateway/check-request.ts';
+import { decideWithin, type FundedTrial } from '../../gateway/decide-within.ts';
 import { countInput, decisiveTokenizers } from '../../gateway/exact-count.ts';
+import type { AvailableFunds } from '../../ledger/standing.ts';
 import { routeFacts } from '../../routing/facts.ts';
 import { type OnRuleFailure, withRules } from '../../routing/rules.ts';
 import { countableTexts } from '../../routing/texts.ts';
@@ -18,6 +21,19 @@ export const UNNAMED = { id: 0, seed: '0000000000000000' } as const;
 export const decideFor = (facts: Facts, runtime: Runtime): Decision | Refusal =>
   runtime.decider.decide(facts, { ...UNNAMED, ...strategyOf(facts, runtime) });
 
+/** As `decideFor`, with an estimate, within the money of a key. */
+export function tryFor(
+  facts: Facts,
+  runtime: Runtime,
+  funds: AvailableFunds | null = null,
+  estimate: Estimate | null = null,
+): FundedTrial {
+  const given = { ...UNNAMED, ...strategyOf(facts, runtime), estimate };
+  return funds
+    ? decideWithin(funds, facts, given, runtime)
+    : { outcome: runtime.decider.decide(facts, given), shortage: null };
+}
+
 /** A request that was never sent. */
 export interface HypotheticalRequest {
   readonly request: ModelRequest;
@@ -29,6 +45,8 @@ export interface HypotheticalRequest {
   };
   /** Milliseconds since 1970. */
   readonly timeMs: number;
+  /** The money of the key; absent or null where it is not considered. */
+  readonly funds?: AvailableFunds | null;
 }
 
 /**
@@ -64,7 +82,8 @@ export async function exactFacts(
   const { request } = hypothetical;
   checkRequest(request, runtime.snapshot.gateway);
   const facts = hypotheticalFacts(hypothetical, runtime, onFailure);
-  const names = decisiveTokenizers(decideFor(facts, runtime), false, runtime.snapshot);
+  const { outcome, shortage } = tryFor(facts, runtime, hypothetical.funds);
+  const names = decisiveTokenizers(outcome, shortage !== null, runtime.snapshot);
   if (names.length === 0) return facts;
   const texts = request.routing.inputTokens === undefined ? countableTexts(request) : [];
   const counted = await countInput(counter, names, facts, texts);

@@ -6,7 +6,9 @@ import { measure, type RequestSize } from './size.ts';
 /** The facts that are read from the content of a request. */
 export interface Profile
   extends Intent,
-    Pick<Facts, 'inputTokens' | 'inputTokensMax' | 'images' | 'audioBytes' | 'unboundedMedia' | 'needs'> {}
+    Pick<Facts, 'inputTokens' | 'inputTokensMax' | 'images' | 'audioBytes' | 'unboundedMedia' | 'needs'> {
+  readonly hourCache: boolean;
+}
 
 /** Reads the size and the intent of a request. Pure. */
 export const profile = (request: ModelRequest): Profile => profileOf(measure(request), readIntent(request));
@@ -28,6 +30,7 @@ export function profileOf(size: RequestSize, intent: Intent): Profile {
     unboundedMedia: size.unboundedMedia,
     output,
     needs: size.needs,
+    hourCache: size.hourCache,
   };
 }
 

@@ -24,11 +24,21 @@ export interface RequestSize {
   unboundedMedia: number;
   /** Bits of `CAPABILITIES`. */
   needs: number;
+  /** Whether a part is to be kept in the provider's cache for an hour. */
+  hourCache: boolean;
 }
 
 /** Measures a request. Long texts are sampled for `tokens`. */
 export function measure(request: ModelRequest): RequestSize {
-  const size: RequestSize = { tokens: 0, bytes: REPLY_MAX, images: 0, audioBytes: 0, unboundedMedia: 0, needs: 0 };
+  const size: RequestSize = {
+    tokens: 0,
+    bytes: REPLY_MAX,
+    images: 0,
+    audioBytes: 0,
+    unboundedMedia: 0,
+    needs: 0,
+    hourCache: false,
+  };
   const { conversation, settings } = request;
   const { turns, tools } = conversation;
   for (const turn of turns) addTurn(size, turn, request);
@@ -36,10 +46,12 @@ export function measure(request: ModelRequest): RequestSize {
   if (native > 0) size.needs |= passthroughBit(request.original.dialect);
   if (tools.length + native > 0) {
     if (tools.length > 0) size.needs |= CAPABILITIES.tools.bit;
+    for (const { extras } of tools) markCache(size, extras);
     size.bytes += TOOLS_MAX;
     // Tools go upstream as they came.
     addText(size, request.toolsText);
   }
+  markCache(size, request.extras);
   addFormat(size, request);
   if ((settings.choices ?? 1) > 1) size.needs |= CAPABILITIES.choices.bit;
   if (settings.logprobs) size.needs |= CAPABILITIES.logprobs.bit;
@@ -84,8 +96,14 @@ function addTurn(size: RequestSize, { parts, name, toolCallId, extras }: Turn, r
   addExtras(size, extras);
 }
 
+/** Anthropic's mark of a prefix to keep, which several gateways take in every dialect. */
+function markCache(size: RequestSize, { cache_control: mark }: Members): void {
+  if (isObject(mark) && mark.ttl === '1h') size.hourCache = true;
+}
+
 /** Extras, such as earlier reasoning, go upstream too and may be billed. */
 function addExtras(size: RequestSize, extras: Members): void {
+  markCache(size, extras);
   for (const name in extras) {
     const value = extras[name];
     if (value != null) addText(size, typeof value === 'string' ? value : JSON.stringify(value));
@@ -143,7 +161,10 @@ const isData = (url: string): boolean => /^data:/i.test(url);
 function addFormat(size: RequestSize, request: ModelRequest): void {
   const { answerFormat: format } = request.settings;
   if (!format) return;
-  addBeside(size, request, format.at, format.valueAt.at(-1));
+  // A dialect that holds the schema in the format itself has nothing beside it.
+  if (format.type !== 'json-schema' || format.at !== format.valueAt) {
+    addBeside(size, request, format.at, format.valueAt.at(-1));
+  }
   if (format.type === 'json') size.needs |= CAPABILITIES.json_mode.bit;
   if (format.type !== 'json-schema') return;
   size.needs |= CAPABILITIES.json_schema.bit;

@@ -7,6 +7,7 @@ import { ledgerMigrations } from './books/schema.ts';
 import { closedBy, unbooked } from './books/spooled.ts';
 import { copyDatabase } from './copy.ts';
 import { openSqlite, type WatchedStore } from './database.ts';
+import { endpointMigrations } from './endpoints.ts';
 import { isFolderLocked, lockFolder } from './folder-lock.ts';
 import { idempotencyMigrations } from './idempotency.ts';
 import { identityMigrations } from './identity.ts';
@@ -21,6 +22,7 @@ import type { Migrations } from './statement.ts';
 /** The tables of a store, by the room that they serve. */
 const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
   access: accessMigrations,
+  endpoints: endpointMigrations,
   idempotency: idempotencyMigrations,
   identity: identityMigrations,
   learning: learningMigrations,

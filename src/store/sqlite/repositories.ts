@@ -1,6 +1,7 @@
 import type { Repositories } from '../repositories.ts';
 import { sqliteJournal } from './books/journal-reader.ts';
 import { sqliteLedger } from './books/ledger-table.ts';
+import { sqliteBrokenDeclarations } from './endpoints.ts';
 import { sqliteIdempotency } from './idempotency.ts';
 import { sqliteKeys } from './keys.ts';
 import { sqliteLearning } from './learning/tables.ts';
@@ -23,4 +24,5 @@ export const sqliteRepositories = (db: SqlTables): Repositories => ({
   quoteSecret: sqliteQuoteSecret(db),
   records: sqliteRecords(db),
   learning: sqliteLearning(db),
+  brokenDeclarations: sqliteBrokenDeclarations(db),
 });

@@ -1,8 +1,11 @@
 import type { ProviderFailure } from '../../contract/parts.ts';
 import type { StoppedBilling } from '../../core/abort-billing.ts';
+import type { Microcredits } from '../../core/credits.ts';
 import { HEALTH, type HealthState } from '../../core/readings.ts';
+import type { EndpointName } from '../../store/endpoints.ts';
 import { Breaker } from './breaker.ts';
 import { CoolDown } from './cool-down.ts';
+import type { Declarations } from './declarations.ts';
 import { EndpointAttempt } from './endpoint-attempt.ts';
 import { EndpointSpeed } from './endpoint-speed.ts';
 import { Lockout } from './lockout.ts';
@@ -20,6 +23,7 @@ export interface Hub extends HealthOptions {
   version: number;
   /** Whether a policy is in force; without one all endpoints count as named. */
   hasPolicy: boolean;
+  readonly declarations: Declarations;
 }
 
 /** State of a whole provider. */
@@ -62,8 +66,6 @@ export class TrackedEndpoint implements EndpointHealth {
   #ejections = 0;
   #hasWorked = false;
   #doubts = 0;
-  /** The declaration of what it bills after an abort that it has not kept. */
-  #broken: StoppedBilling | null = null;
   /** The last reported state. */
   #reported: HealthState = 'healthy';
   readonly #why = { ejected: '', cooling: '', misconfigured: '' };
@@ -106,12 +108,16 @@ export class TrackedEndpoint implements EndpointHealth {
     return this.retryAtUnix(this.hub.clock());
   }
 
-  hasBroken({ marginTokens, marginMs }: StoppedBilling): boolean {
-    return this.#broken?.marginTokens === marginTokens && this.#broken.marginMs === marginMs;
+  hasBroken(declared: StoppedBilling): boolean {
+    return this.hub.declarations.hasBroken(this.#name, declared);
   }
 
-  recordBroken(declared: StoppedBilling): void {
-    this.#broken = declared;
+  recordBroken(declared: StoppedBilling, excess: Microcredits): void {
+    this.hub.declarations.record(this.#name, declared, excess, this.hub.now());
+  }
+
+  get #name(): EndpointName {
+    return { provider: this.provider.name, upstream: this.upstream, model: this.model };
   }
 
   /** Returns the value of `HEALTH` at `now`. */
@@ -213,6 +219,7 @@ export class TrackedEndpoint implements EndpointHealth {
       retries: this.#retries,
       retriesDenied: this.#retriesDenied,
       ejections: this.#ejections,
+      broken: this.hub.declarations.of(this.#name),
     };
   }
 

@@ -1,5 +1,6 @@
 import type { MeasuredCatalog, Readings } from '../../core/readings.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
+import { Declarations } from './declarations.ts';
 import { type Hub, TrackedEndpoint, TrackedProvider } from './endpoint.ts';
 import { OutputLengths } from './output-lengths.ts';
 import type { EndpointHealth, EndpointSample, HealthOptions } from './types.ts';
@@ -26,6 +27,7 @@ const nowhere: OriginOf = () => '';
  */
 export class Health {
   readonly outputs: OutputLengths;
+  readonly declarations = new Declarations();
   readonly #hub: Hub;
   readonly #providers = new Map<string, TrackedProvider>();
   readonly #endpoints = new Map<string, TrackedEndpoint>();
@@ -33,7 +35,7 @@ export class Health {
   #publishedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: HealthOptions) {
-    this.#hub = { ...options, version: 0, hasPolicy: false };
+    this.#hub = { ...options, version: 0, hasPolicy: false, declarations: this.declarations };
     this.outputs = new OutputLengths(options.clock);
   }
 

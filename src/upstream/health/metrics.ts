@@ -1,3 +1,4 @@
+import { toCredits } from '../../core/credits.ts';
 import { HEALTH } from '../../core/readings.ts';
 import { oncePerTurn } from '../../telemetry/counts.ts';
 import type { Labels, PlainFamily } from '../../telemetry/families.ts';
@@ -32,6 +33,8 @@ export function endpointFamilies(samples: () => Iterable<EndpointSample>): reado
   });
   const count = (name: string, help: string, figure: (one: EndpointSample) => number) =>
     of('counter', name, help, [], (one, labels) => [[labels, figure(one)]]);
+  const now = (name: string, help: string, figure: (one: EndpointSample) => number) =>
+    of('gauge', name, help, [], (one, labels) => [[labels, figure(one)]]);
   const late = (name: string, help: string, figures: (one: EndpointSample) => Quantiles | null, per = 1) =>
     of('gauge', name, help, ['quantile'], (one, labels) => quantiles(labels, figures(one), per));
   return [
@@ -60,6 +63,12 @@ export function endpointFamilies(samples: () => Iterable<EndpointSample>): reado
     count('signalbox_retries_total', 'Repeated attempts at the same provider.', (one) => one.retries),
     count('signalbox_retries_denied_total', 'Attempts that the retry budget refused.', (one) => one.retriesDenied),
     count('signalbox_ejections_total', 'How often a circuit breaker opened.', (one) => one.ejections),
+    now('signalbox_endpoint_declaration_broken', '1 while it is held whole because it broke its after_abort.', (one) =>
+      one.broken === null ? 0 : 1,
+    ),
+    now('signalbox_endpoint_declaration_excess_credits', 'Credits that it billed beyond holds by that.', (one) =>
+      toCredits(one.broken?.excess ?? 0),
+    ),
   ];
 }
 

@@ -1,6 +1,8 @@
 import type { ProviderFailure } from '../../contract/parts.ts';
 import type { StoppedBilling } from '../../core/abort-billing.ts';
+import type { Microcredits } from '../../core/credits.ts';
 import type { HealthState } from '../../core/readings.ts';
+import type { BrokenDeclaration } from '../../store/endpoints.ts';
 
 export interface HealthOptions {
   /** Monotonic ms, from 0 up. */
@@ -45,8 +47,11 @@ export interface EndpointHealth {
   readonly retryAt: number;
   /** Whether it was found to bill more of an aborted answer than it declares. */
   hasBroken(declared: StoppedBilling): boolean;
-  /** Records that: until the policy states another declaration, it counts as billing the whole. */
-  recordBroken(declared: StoppedBilling): void;
+  /**
+   * Records that: until the policy states another declaration, it counts as billing the whole.
+   * @param excess microcredits billed beyond what was held
+   */
+  recordBroken(declared: StoppedBilling, excess: Microcredits): void;
 }
 
 /** Reports the outcome of one attempt. Only the first of `completed`, `failed` and `dropped` counts. */
@@ -96,4 +101,6 @@ export interface EndpointSample {
   /** Retries denied by the provider's budget. */
   readonly retriesDenied: number;
   readonly ejections: number;
+  /** The declaration of what it bills after an abort that it has not kept; null for none. */
+  readonly broken: BrokenDeclaration | null;
 }

@@ -100,11 +100,13 @@ function admit(play: Play): void {
 export function ask(play: Play, by: Pick<Ask, 'who' | 'payer' | 'expected'>): void {
   const { chance, subject, reference, now, counts } = play;
   const amounts = Array.from({ length: chance.int(1, 3) }, () => chance.int(0, 120));
+  const least = chance.yes(0.5) ? chance.int(0, amounts[0]!) : null;
   const ask: Ask = {
     ...by,
     id: play.nextId(),
     amounts,
-    least: chance.yes(0.5) ? chance.int(0, amounts[0]!) : null,
+    least,
+    ample: least !== null && chance.yes(0.7) ? chance.int(least, amounts[0]! + 20) : null,
     limit: chance.yes(0.5) ? Math.max(...amounts) + chance.int(0, 60) : null,
     waits: chance.yes(0.6),
     expiresAt: now + chance.int(60_000, 600_000),
@@ -128,7 +130,7 @@ async function raise(play: Play): Promise<void> {
   const least = chance.yes(0.5) ? chance.int(0, by) : by;
   note(play, { id: hold.id, by, least });
   const raise: Raised = { id: hold.id, told: null };
-  play.track(hold.raise(by, least), raise);
+  play.track(hold.raise([by], least), raise);
   const allowed = reference.raise(hold.id, by, least);
   if (allowed === null) raised.set(hold.id, raise);
   else {

@@ -34,6 +34,8 @@ export interface Ask {
   readonly amounts: readonly number[];
   /** A hold of so much will do where no pot rejects; null for the whole first amount. */
   readonly least: number | null;
+  /** More is held only of half of what there is, or of an eighth in company, and less only where waiting brings no more; null for neither. */
+  readonly ample: number | null;
   readonly limit: number | null;
   readonly waits: boolean;
   readonly expiresAt: number;
@@ -181,19 +183,29 @@ export const needOf = ({ kind }: Pick<Pot, 'kind'>, amount: number, expected: nu
 export const leastOf = (pots: readonly Pick<Pot, 'action'>[], { amounts, least }: Pick<Ask, 'amounts' | 'least'>) =>
   least === null || pots.some(({ action }) => action === 'reject') ? (amounts[0] ?? 0) : least;
 
+/** What it must have while it can wait for more: an ample hold, or all that is not spent. */
+function patientLeastOf(pots: readonly Pot[], ask: Ask): number {
+  const least = leastOf(pots, ask);
+  if (!ask.waits || ask.ample === null || ask.expected !== null) return least;
+  return Math.max(least, Math.min(ask.ample, ask.amounts[0] ?? 0, ...pots.map(({ limit, spent }) => limit - spent)));
+}
+
 /** All pots must have the first amount, or what will do; then the greatest that all have is taken. */
-export function fit(pots: readonly Pot[], ask: Ask): Answer {
+export function fit(pots: readonly Pot[], ask: Ask, isLast = false): Answer {
   const { amounts, expected } = ask;
   // What is expected beyond the amount may make good what a balance lacks.
   const need = ({ kind }: Pot, amount: number) => (kind === 'balance' ? amount - (expected ?? 0) : amount);
-  const least = leastOf(pots, ask);
+  const least = isLast ? leastOf(pots, ask) : patientLeastOf(pots, ask);
   const first = amounts[0] ?? 0;
   const exhausted = pots.find((pot) => pot.spent + need(pot, least) > pot.limit);
   const contended = pots.find((pot) => pot.spent + pot.held + need(pot, least) > pot.limit);
   if (exhausted) return { why: 'exhausted', pot: exhausted, needed: least };
   if (contended) return { why: 'contended', pot: contended, needed: least };
   const most = Math.min(...pots.map((pot) => pot.limit - pot.spent - pot.held - need(pot, 0)));
-  if (most < first) return { got: most };
+  if (most < first) {
+    const part = most < 0 ? most : most >> (pots.some(({ held }) => held > 0) ? 3 : 1);
+    return { got: ask.ample === null ? most : Math.max(least, part, Math.min(ask.ample, most)) };
+  }
   // A fallback's is only held where as much again is free.
   const fitting = amounts.filter((more) =>
     pots.every((pot) => {

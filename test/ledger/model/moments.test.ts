@@ -20,7 +20,8 @@ describe('across the end of a window', () => {
     const opened = await folder.open({ now: () => now, terms: day });
     const hold = await held(opened.ledger, order(90, { id: idAt(now) }));
     now = MIDNIGHT + SECOND;
-    expect(await fundsOf(opened)).toEqual([]);
+    // That of the new window.
+    expect(await fundsOf(opened)).toEqual([['all', '', 100, 0, 0]]);
     await spent(opened, 20, { id: idAt(now) });
     hold.settle(line(90), () => []);
     expect(await fundsOf(opened)).toEqual([['all', '', 100, 20, 0]]);
@@ -80,7 +81,7 @@ ledgerTest(
     const now = NOON + 120_000;
     const subject = await Subject.open(folder.file, { budgets: [], onCrash: 'charge' }, () => now, start);
     const ask = { who: { keyId: 'key', labels: {}, model: 'auto' }, payer: null, expected: null };
-    const plain = { ...ask, amounts: [10], least: null, limit: null, waits: false };
+    const plain = { ...ask, amounts: [10], least: null, ample: null, limit: null, waits: false };
     await subject.take({ ...plain, id: idAt(NOON), expiresAt: now + 60_000 });
     const disk = gate as GatedStore | null;
     disk!.shut();

@@ -205,7 +205,7 @@ export class Reference extends Books {
       const ask = line.find((one) => one.id === id);
       if (!ask) continue;
       this.#leave(key, ask);
-      this.#answer(ask, this.#try(ask));
+      this.#answer(ask, this.#try(ask, true));
       this.#serve(key);
       return;
     }
@@ -336,8 +336,8 @@ export class Reference extends Books {
     else this.lines.set(key, line);
   }
 
-  #try(ask: Ask): Answer {
-    return fit(this.potsOf(ask, timeOf(ask.id)), ask);
+  #try(ask: Ask, isLast = false): Answer {
+    return fit(this.potsOf(ask, timeOf(ask.id)), ask, isLast);
   }
 
   #serve(key: string): void {

@@ -101,6 +101,18 @@ export const BOOKS_CASES: Readonly<Record<string, (test: BooksUnderTest) => Prom
       await expect(applied(books, least(holdOf(nextId(), [large], 100), none))).rejects.toBeInstanceOf(RangeError);
     }
   },
+  'a hold that is less leaves others as much as it takes, unless that is ample': async ({ books }) => {
+    const fund = fundOf(1_000);
+    const ample = (op: LedgerOp, ample: number): LedgerOp => ({ ...op, least: 10, ample }) as LedgerOp;
+    const ask = (much: number) => applied(books, ample(holdOf(nextId(), [fund], 2_000), much));
+    expect(await ask(50)).toEqual(granted(500));
+    expect(await ask(50)).toEqual(granted(62));
+    expect(await ask(400)).toEqual(granted(400));
+    expect(await ask(50)).toEqual(granted(38));
+    expect(await ask(50)).toMatchObject({ kind: 'refused', why: 'contended' });
+    expect(figures(books, fund)).toEqual([[0, 1_000]]);
+    for (const none of [-1, 0.5, Number.NaN]) await expect(ask(none)).rejects.toBeInstanceOf(RangeError);
+  },
   'a hold takes from all of its funds or from none': async ({ books }) => {
     const [large, small] = [fundOf(500), fundOf(50)];
     const result = await applied(books, holdOf(nextId(), [large, small], 100));

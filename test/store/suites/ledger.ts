@@ -41,7 +41,10 @@ export const LEDGER_CASES: Readonly<Record<string, (test: LedgerUnderTest) => Pr
     expect(await ledger.exists()).toBe(true);
     expect(await ledger.identity()).toMatch(/^[0-9a-f]{32}$/);
     expect(await ledger.lastEntry()).toBe(0);
-    await books.putState({ usdPerCredit: '0.01', budgets: ['team'] });
+    const team = { name: 'team', definition: '[]', window: 'month', timeZone: 'UTC', limit: 9 } as const;
+    expect(await ledger.budgets()).toEqual([]);
+    await books.putState({ usdPerCredit: '0.01', budgets: [team] });
+    expect(await ledger.budgets()).toEqual([team]);
     expect(await ledger.state()).toEqual({ usdPerCredit: null, budgets: ['team'] });
     await applied(books, holdOf(nextId(), [fundOf(9)], 1));
     await store.flush();

@@ -22,7 +22,7 @@ import {
   type WireRequest,
 } from './dialect.ts';
 
-/** Anthropic's Messages. Forms: resources/messages/messages.d.ts and resources/shared.d.ts of @anthropic-ai/sdk 1.11.0. */
+/** Anthropic's Messages. Forms: resources/messages/messages.d.ts and resources/shared.d.ts of @anthropic-ai/sdk 1.12.0. */
 export const anthropic: Dialect = {
   basePath: '/v1',
   refusal,

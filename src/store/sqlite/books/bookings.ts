@@ -50,7 +50,7 @@ export class Bookings {
     const known = reservations.find(op.id);
     if (known) return repeated(known, batch);
     const drawn = funds.drawnBy(op.funds);
-    const amount = fit(drawn.funds, op.amounts, 0, op.least);
+    const amount = fit(drawn.funds, op.amounts, 0, op.least, op.ample);
     if (isBlocked(amount)) return refusedBy(amount);
     hold(drawn.funds, amount);
     const made = this.#make(op.id, op.dimensions, drawn.funds, amount, journal.idsOfDrawn(drawn));
@@ -80,7 +80,7 @@ export class Bookings {
     if (known) return granted(known.amount);
     const { id, dimensions, expected, note } = op;
     const { funds } = this.#parts.funds.drawnBy(op.funds);
-    const amount = fit(funds, op.amounts, expected, op.least);
+    const amount = fit(funds, op.amounts, expected, op.least, op.ample);
     if (isBlocked(amount)) return refusedBy(amount);
     hold(funds, amount, expected);
     reservations.earmarks.set(id, { id, dimensions, amount, expected, note, funds });

@@ -43,7 +43,7 @@ const SELECT_LAST = sql(`SELECT
       (SELECT coalesce(max(reservation), 0) FROM (SELECT reservation FROM journal ORDER BY seq DESC LIMIT 50000)) AS hold,
       (SELECT coalesce(max(id), 0) FROM adjustments) AS adjustment`);
 const SELECT_CHARGED = sql('SELECT coalesce(sum(microcredits), 0) AS charged FROM spend');
-/** The worth of the Credits of all entries, and the names of the budgets in force, as JSON. */
+/** The worth of the Credits of all entries, and the budgets in force, as JSON. */
 const PUT_TERMS = sql('UPDATE checkpoint SET usd_per_credit = ?, budgets = ?');
 
 interface SqliteBooksOptions {
@@ -183,9 +183,9 @@ class SqliteBooks implements LedgerBooks {
     return { usdPerCredit: this.#hasEntries ? this.#state.usdPerCredit : null, budgets: this.#state.budgets };
   }
 
-  async putState(state: { readonly usdPerCredit: string; readonly budgets: readonly string[] }): Promise<void> {
-    await this.#store.commit([write(PUT_TERMS, state.usdPerCredit, JSON.stringify(state.budgets))]);
-    this.#state = state;
+  async putState({ usdPerCredit, budgets }: Parameters<LedgerBooks['putState']>[0]): Promise<void> {
+    await this.#store.commit([write(PUT_TERMS, usdPerCredit, JSON.stringify(budgets))]);
+    this.#state = { usdPerCredit, budgets: budgets.map(({ name }) => name) };
   }
 
   async count(): Promise<Count> {
@@ -258,7 +258,8 @@ class SqliteBooks implements LedgerBooks {
     for (let i = 0; i < ops.length; i++) {
       const op = ops[i]!;
       if (op.kind === 'hold' || op.kind === 'earmark' || op.kind === 'extend') {
-        for (const amount of op.amounts)
+        const ample = op.kind === 'extend' ? undefined : op.ample;
+        for (const amount of ample === undefined ? op.amounts : [...op.amounts, ample])
           if (!isCost(amount)) throw new RangeError(`cannot reserve ${amount} microcredits`);
         const { least } = op;
         if (least !== undefined && !(isCost(least) && least <= op.amounts[0]))

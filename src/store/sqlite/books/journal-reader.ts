@@ -29,7 +29,8 @@ const SELECT_ROWS =
     WHERE j.seq > ? ORDER BY j.seq LIMIT ?`);
 const SELECT_PRICED =
   sql(`SELECT j.seq, j.kind, j.reservation, j.amount, j.input_tokens AS input, j.cached_input_tokens AS cached,
-      j.cache_write_tokens AS written, j.output_tokens AS output, t.price
+      j.cache_write_tokens AS written, j.output_tokens AS output, t.price,
+      CASE WHEN j.kind IN ('post', 'settle') THEN j.note END AS addOns
     FROM journal AS j JOIN tariffs AS t ON t.id = j.tariff WHERE j.seq > ? ORDER BY j.seq LIMIT ?`);
 const SELECT_SPEND =
   sql(`SELECT quarter, account, tariff, charges, microcredits, input_tokens AS input, output_tokens AS output
@@ -42,7 +43,8 @@ const SELECT_MONEY = sql(`SELECT j.seq, j.kind, j.reservation, j.amount, coalesc
       coalesce(t.model, '') AS model, coalesce(t.provider, '') AS provider, coalesce(t.upstream, '') AS upstream,
       coalesce(j.input_tokens, 0) AS input, coalesce(j.cached_input_tokens, 0) AS cached,
       coalesce(j.cache_write_tokens, 0) AS written, coalesce(j.output_tokens, 0) AS output,
-      coalesce(j.reasoning_tokens, 0) AS reasoning, j.estimated, t.price, coalesce(j.note, '') AS note
+      coalesce(j.reasoning_tokens, 0) AS reasoning, j.estimated, t.price, CASE WHEN j.kind IN ('post', 'settle') THEN j.note END AS addOns,
+      CASE WHEN j.kind IN ('post', 'settle') THEN '' ELSE coalesce(j.note, '') END AS note
     FROM journal AS j LEFT JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff
       LEFT JOIN journal AS o ON o.seq = j.seq + 1 AND o.kind = 'overrun' AND o.reservation = j.reservation
         AND j.kind IN ('post', 'settle')

@@ -16,6 +16,12 @@ const INSERT_CHARGE = sql(
       cache_write_tokens, output_tokens, reasoning_tokens, estimated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   { spooledAs: 'charge' },
 );
+/** A charge with what was billed beside tokens, as JSON. */
+const INSERT_CHARGE_NOTED = sql(
+  `INSERT INTO journal (seq, kind, reservation, account, amount, time, tariff, input_tokens, cached_input_tokens,
+      cache_write_tokens, output_tokens, reasoning_tokens, estimated, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  { spooledAs: 'noted charge' },
+);
 const INSERT_BARE = sql(
   'INSERT INTO journal (seq, kind, reservation, account, amount, time) VALUES (?, ?, ?, ?, ?, ?)',
   { spooledAs: 'closing' },
@@ -37,7 +43,7 @@ const INSERT_FUND = sql(`INSERT INTO funds (id, kind, name, subject, definition,
  * The statements whose rows the spool keeps. Those of the journal begin with the number, the kind, the reservation, the
  * account and the amount.
  */
-export const SPOOLED_IN_JOURNAL: readonly Statement[] = [INSERT_CHARGE, INSERT_BARE, INSERT_PAID];
+export const SPOOLED_IN_JOURNAL: readonly Statement[] = [INSERT_CHARGE, INSERT_CHARGE_NOTED, INSERT_BARE, INSERT_PAID];
 export const SPOOLED_TARIFF: Statement = INSERT_TARIFF;
 
 /** Input, cached input, cache write, output and reasoning tokens. */
@@ -121,11 +127,18 @@ export class Journal {
   ): void {
     const number = this.#tariffOf(tariff);
     // Implausible figures must not make the entry unwritable.
-    const tokens = isPlausible(usage) ? tokensOf(usage) : NO_TOKENS;
+    const isTrue = isPlausible(usage);
+    const tokens = isTrue ? tokensOf(usage) : NO_TOKENS;
     const [input, , , output] = tokens;
     this.sums.add(account, { reservation: id, tariff: number, microcredits: charged, input, output });
     const isEstimated = estimated ? 1 : 0;
-    into.push(write(INSERT_CHARGE, ++this.#seq, kind, id, account.id, charged, at, number, ...tokens, isEstimated));
+    const params = [++this.#seq, kind, id, account.id, charged, at, number, ...tokens, isEstimated] as const;
+    const { addOns } = usage;
+    into.push(
+      isTrue && addOns
+        ? write(INSERT_CHARGE_NOTED, ...params, JSON.stringify(addOns))
+        : write(INSERT_CHARGE, ...params),
+    );
     if (excess === 0) return;
     const overrun = [++this.#seq, 'overrun', id, account.id, excess, at, number] as const;
     into.push(write(INSERT_CHARGE, ...overrun, ...NO_TOKENS, isEstimated));

@@ -1,4 +1,4 @@
-import { NO_LEDGER } from '../../../core/budget.ts';
+import { NO_LEDGER, type StoredBudget } from '../../../core/budget.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { idAt } from '../../../core/id.ts';
 import { isWallet } from '../../../core/wallet.ts';
@@ -29,7 +29,18 @@ export const sqliteLedger = (db: SqlReader): LedgerTable => ({
     // A ledger of an older version states its terms likewise.
     if ((await first(db, SELECT_TABLE, 'journal')) === null) return NO_LEDGER;
     const terms = await first<{ usdPerCredit: string | null; budgets: string }>(db, SELECT_TERMS);
-    return terms ? { usdPerCredit: terms.usdPerCredit, budgets: JSON.parse(terms.budgets) } : NO_LEDGER;
+    if (!terms) return NO_LEDGER;
+    const budgets: (StoredBudget | string)[] = JSON.parse(terms.budgets);
+    // 0.1 kept their names alone.
+    return {
+      usdPerCredit: terms.usdPerCredit,
+      budgets: budgets.map((one) => (typeof one === 'string' ? one : one.name)),
+    };
+  },
+  async budgets() {
+    const terms = await first<{ budgets: string }>(db, SELECT_TERMS);
+    const budgets: (StoredBudget | string)[] = terms ? JSON.parse(terms.budgets) : [];
+    return budgets.filter((one) => typeof one !== 'string');
   },
   spentIn: (keyId, window) => spentIn(db, keyId, window),
   balance: (holder) => balanceOf(db, holder),

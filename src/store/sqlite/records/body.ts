@@ -9,11 +9,14 @@ type RecordBody = Pick<
   'seed' | 'facts' | 'stream' | 'metadata' | 'reason' | 'choice' | 'fallbacks' | 'lastResorts' | 'outcome'
 >;
 
+/** The facts of every request. */
+type UsualFacts = Omit<Facts, 'addOns' | 'embedding'>;
+
 /**
  * Fields are stored by position, because their names would be two thirds of the text. A list may only grow at its end:
  * it also decodes stored records.
  */
-const FACTS = fieldsOf<Facts>()([
+const FACTS = fieldsOf<UsualFacts>()([
   'model',
   'pinned',
   'task',
@@ -42,7 +45,6 @@ const FACTS = fieldsOf<Facts>()([
   'difficulty',
   'operation',
   'alias',
-  'embedding',
 ]);
 const OUTCOME = fieldsOf<DecisionOutcome>()([
   'status',
@@ -67,13 +69,21 @@ const ATTEMPT = fieldsOf<AttemptRecord>()([
   'requestId',
   'finishReasons',
 ]);
-const USAGE = fieldsOf<Usage>()([
+const USAGE = fieldsOf<Omit<Usage, 'addOns'>>()([
   'inputTokens',
   'cachedInputTokens',
   'cacheWriteTokens',
   'outputTokens',
   'reasoningTokens',
 ]);
+
+/** Behind the fields of facts and of a usage; few have any. */
+const ADD_ONS = ['addOns'] as const;
+
+const withAddOns = <T>(
+  values: readonly T[],
+  { addOns }: Pick<Facts, 'addOns'> | Pick<Usage, 'addOns'>,
+): readonly unknown[] => (addOns ? [...values, addOns] : values);
 
 /** Takes a list of all fields of T; a missing one does not compile. */
 function fieldsOf<T>() {
@@ -83,18 +93,9 @@ function fieldsOf<T>() {
 /** The values of a list's fields, by position. */
 type FieldValues<T, L extends readonly (keyof T)[]> = { readonly [I in keyof L]: T[L[I]] };
 
-/** Those of every record. */
-type PlainFactValues = FieldValues<Facts, typeof FACTS> extends readonly [...infer Plain, unknown] ? Plain : never;
-
 // Written out, because looking up fields by name costs more than encoding them. The types check the order.
 
-const packFacts = (facts: Facts): readonly unknown[] => {
-  const packed = packPlainFacts(facts);
-  // Left out where there is none: it would be a null in every record.
-  return facts.embedding ? [...packed, facts.embedding] : packed;
-};
-
-const packPlainFacts = (facts: Facts): PlainFactValues => [
+const packFacts = (facts: Facts): FieldValues<UsualFacts, typeof FACTS> => [
   facts.model,
   facts.pinned,
   facts.task,
@@ -125,11 +126,17 @@ const packPlainFacts = (facts: Facts): PlainFactValues => [
   facts.alias,
 ];
 
+/** With those that few requests have, left out where there are none. */
+function packAllFacts(facts: Facts): readonly unknown[] {
+  const usual = packFacts(facts);
+  return facts.embedding ? [...usual, facts.addOns ?? null, facts.embedding] : withAddOns(usual, facts);
+}
+
 const packOutcome = (outcome: DecisionOutcome): readonly unknown[] => [
   outcome.status,
   outcome.error,
   outcome.attempts.map(packAttempt),
-  outcome.usage && packUsage(outcome.usage),
+  outcome.usage && withAddOns(packUsage(outcome.usage), outcome.usage),
   outcome.estimated,
   outcome.charged,
   outcome.saved,
@@ -151,7 +158,7 @@ const packAttempt = (attempt: AttemptRecord): FieldValues<AttemptRecord, typeof 
   attempt.finishReasons,
 ];
 
-const packUsage = (usage: Usage): FieldValues<Usage, typeof USAGE> => [
+const packUsage = (usage: Usage): FieldValues<Omit<Usage, 'addOns'>, typeof USAGE> => [
   usage.inputTokens,
   usage.cachedInputTokens,
   usage.cacheWriteTokens,
@@ -161,7 +168,7 @@ const packUsage = (usage: Usage): FieldValues<Usage, typeof USAGE> => [
 
 export function encodeBody(body: RecordBody): string {
   const { seed, facts, reason, choice, fallbacks, lastResorts, outcome, stream, metadata } = body;
-  const values: unknown[] = [seed, packFacts(facts), reason, choice, fallbacks, outcome && packOutcome(outcome)];
+  const values: unknown[] = [seed, packAllFacts(facts), reason, choice, fallbacks, outcome && packOutcome(outcome)];
   // The last ones are omitted while empty.
   const hasMetadata = hasEntries(metadata);
   if (stream || hasMetadata || lastResorts.length > 0) values.push(lastResorts);
@@ -181,7 +188,7 @@ export function decodeBody(text: string): RecordBody {
   const [seed, facts, reason, choice, fallbacks, outcome, lastResorts = [], stream = 0, metadata = {}] = values;
   return {
     seed,
-    facts: { ...EARLIER_FACTS, ...unpack<Facts>(facts, FACTS) },
+    facts: unpackFacts(facts),
     reason,
     choice,
     fallbacks,
@@ -190,6 +197,11 @@ export function decodeBody(text: string): RecordBody {
     metadata,
     outcome: outcome && unpackOutcome(outcome),
   };
+}
+
+function unpackFacts(values: readonly unknown[]): Facts {
+  const { addOns, ...facts } = unpack<Facts>(values, [...FACTS, ...ADD_ONS, 'embedding']);
+  return { ...EARLIER_FACTS, ...facts, ...(addOns && { addOns }) };
 }
 
 /** Defaults for the shorter lists of earlier versions. */
@@ -219,7 +231,7 @@ function unpackOutcome(values: readonly unknown[]): DecisionOutcome {
     ...EARLIER_OUTCOME,
     ...rest,
     attempts: attempts.map((attempt) => ({ ...EARLIER_ATTEMPT, ...unpack<AttemptRecord>(attempt, ATTEMPT) })),
-    usage: usage && unpack<Usage>(usage, USAGE),
+    usage: usage && unpack<Usage>(usage, [...USAGE, ...ADD_ONS]),
   };
 }
 

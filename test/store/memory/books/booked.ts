@@ -48,7 +48,8 @@ export interface PendingStep {
 
 export function check(op: LedgerOp): void {
   if (op.kind === 'hold' || op.kind === 'earmark' || op.kind === 'extend') {
-    for (const amount of op.amounts) rules.openReservation(amount, null);
+    const ample = op.kind === 'extend' ? 0 : (op.ample ?? 0);
+    for (const amount of [...op.amounts, ample]) rules.openReservation(amount, null);
     if (op.least !== undefined) rules.openReservation(op.least, op.amounts[0]);
   }
   if (op.kind === 'deposit' || op.kind === 'capture') checkDeposit(op.deposit);

@@ -1,4 +1,4 @@
-import type { LedgerState } from '../../../../src/core/budget.ts';
+import type { LedgerState, StoredBudget } from '../../../../src/core/budget.ts';
 import { timeOfId } from '../../../../src/core/id.ts';
 import type { Dimensions, EntryLine } from '../../../../src/ledger/rules/entry.ts';
 import { type Fund, fit, hold, isBlocked, release, spend } from '../../../../src/ledger/rules/fund.ts';
@@ -40,6 +40,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
   readonly #once = new Map<string, OpResult>();
   #watcher: BooksWatcher = { freed: () => {}, opened: () => {}, adjusted: () => {}, fundsOf: () => [] };
   #state: LedgerState = { usdPerCredit: null, budgets: [] };
+  budgets: readonly StoredBudget[] = [];
   #freed: (readonly Fund[])[] = [];
   #unsure: (PendingStep | undefined)[] = [];
 
@@ -73,9 +74,10 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     return { ...this.#state, usdPerCredit: hasEntries ? this.#state.usdPerCredit : null };
   }
 
-  async putState(state: { readonly usdPerCredit: string; readonly budgets: readonly string[] }): Promise<void> {
+  async putState({ usdPerCredit, budgets }: Parameters<LedgerBooks['putState']>[0]): Promise<void> {
     await this.store.commit([]);
-    this.#state = state;
+    this.budgets = budgets;
+    this.#state = { usdPerCredit, budgets: budgets.map(({ name }) => name) };
   }
 
   async refresh(): Promise<void> {
@@ -137,7 +139,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
   #hold(op: HoldOp, sure: (step: PendingStep) => void): OpResult {
     const { id, at, dimensions, note } = op;
     const funds = op.funds.map((ref) => this.funds.named(ref));
-    const amount = fit(funds, op.amounts, 0, op.least);
+    const amount = fit(funds, op.amounts, 0, op.least, op.ample);
     if (isBlocked(amount)) return refused(amount.why, amount.fund.standing);
     hold(funds, amount);
     const made = this.#make(id, dimensions, funds, amount);
@@ -165,7 +167,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     const known = this.#earmarks.get(op.id);
     if (known) return granted(known.amount);
     const funds = op.funds.map((ref) => this.funds.named(ref));
-    const amount = fit(funds, op.amounts, op.expected, op.least);
+    const amount = fit(funds, op.amounts, op.expected, op.least, op.ample);
     if (isBlocked(amount)) return refused(amount.why, amount.fund.standing);
     hold(funds, amount, op.expected);
     this.#earmarks.set(op.id, { op, amount, funds });

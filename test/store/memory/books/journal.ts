@@ -167,6 +167,7 @@ const tokensOf = ({ usage }: EntryLine) => ({
   cached: usage.cachedInputTokens,
   written: usage.cacheWriteTokens,
   output: usage.outputTokens,
+  addOns: usage.addOns ? JSON.stringify(usage.addOns) : null,
 });
 
 function rowOf(journal: MemoryJournal, { entry, dimensions, note, ...row }: MemoryEntry): AuditRow {
@@ -191,7 +192,7 @@ function moneyOf({ entries }: MemoryJournal, { from, to, keyId, model }: MoneyFi
   return entries.filter(isWanted).map(({ seq, funds: _, dimensions, entry, note, kind, ...row }) => {
     const next = entries.find((one) => one.seq === seq + 1 && one.reservation === row.reservation);
     const { model = '', provider = '', upstream = '', price = null } = entry?.tariff ?? {};
-    const tokens = entry ? tokensOf(entry) : { input: 0, cached: 0, written: 0, output: 0 };
+    const tokens = entry ? tokensOf(entry) : { input: 0, cached: 0, written: 0, output: 0, addOns: null };
     return {
       ...{ kind: kind as MoneyEntry['kind'], ...row, keyId: dimensions.key ?? '', labels: labelsOf(dimensions) },
       overrun: next?.kind === 'overrun' && (kind === 'post' || kind === 'settle') ? next.amount : 0,

@@ -21,6 +21,7 @@ export function memoryLedger(store: MemoryStore, books: MemoryBooks): LedgerTabl
     identity: async () => 'a1'.repeat(16),
     lastEntry: async () => journal.entries.at(-1)?.seq ?? 0,
     state: async () => books.state(),
+    budgets: async () => books.budgets,
     spentIn: (keyId, window) => books.spentIn(keyId, window),
     async balance(holder) {
       if (!isWallet(holder) && grantsOf(holder).length === 0) return null;

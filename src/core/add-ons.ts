@@ -1,0 +1,28 @@
+/** What a service bills of an answer beside plain tokens. */
+export interface AddOns {
+  /** The part of `cacheWriteTokens` that is kept for an hour rather than five minutes; absent for none. */
+  readonly hourCacheTokens?: number;
+  /** Uses of the service's own tools, by name: `{ web_search: 2 }`; absent for none. */
+  readonly toolUses?: Readonly<Record<string, number>>;
+}
+
+/** The most of them that a request lets a service bill. */
+export interface AskedAddOns {
+  /** Whether parts of the prompt are to be kept in the cache for an hour. */
+  readonly hourCache: boolean;
+  /** The most uses of each of the service's tools, by name. */
+  readonly toolUses: Readonly<Record<string, number>>;
+  /** The most times that the model reads its context anew: after each use of a tool of the service. */
+  readonly rereadings: number;
+  /** Paths of fields that change the bill by no price of the catalog. A request that draws on a fund may have none. */
+  readonly unpriced: readonly string[];
+}
+
+/** More uses than any answer can have; a figure above it is an upstream's mistake. */
+const USES_MAX = 10_000;
+
+/** False for figures that cannot be true. @param written `cacheWriteTokens` */
+export function arePlausible({ hourCacheTokens = 0, toolUses = {} }: AddOns, written: number): boolean {
+  const isCount = (n: number, most: number) => Number.isInteger(n) && n >= 0 && n <= most;
+  return isCount(hourCacheTokens, written) && Object.values(toolUses).every((uses) => isCount(uses, USES_MAX));
+}

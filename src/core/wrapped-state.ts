@@ -1,0 +1,49 @@
+import { beyondLimits } from './json-limits.ts';
+import { isObject } from './object.ts';
+import type { Members } from './original.ts';
+
+/**
+ * The state of earlier reasoning of one message, as `StreamPart`s bear it. Dialects with one opaque text for such state
+ * carry it wrapped: the writer of an answer wraps it, the reader of the next request unwraps it.
+ */
+export interface ReasoningState {
+  /** Entries of `reasoning_details`. */
+  readonly details?: readonly Members[] | undefined;
+  /** `extra_content` of the message. */
+  readonly extra?: Members | undefined;
+  /** `extra_content` of its tool calls, by the ID of the call. */
+  readonly calls?: Readonly<Record<string, Members>>;
+}
+
+/** No service's own state begins like this. */
+const PREFIX = 'signalbox-state-1.';
+/** The most values in a wrapped state: a message has few. */
+const VALUES_MAX = 20_000;
+
+/** Returns the state as one text of letters, digits, `-`, `_` and `.`. */
+export const wrapState = (state: ReasoningState): string =>
+  PREFIX + new TextEncoder().encode(JSON.stringify(state)).toBase64({ alphabet: 'base64url', omitPadding: true });
+
+/** Reads what `wrapState` wrote; null for any other text, or one that was damaged on its way. */
+export function unwrapState(text: string): ReasoningState | null {
+  if (!text.startsWith(PREFIX)) return null;
+  let parsed: unknown;
+  try {
+    const bytes = Uint8Array.fromBase64(text.slice(PREFIX.length), { alphabet: 'base64url' });
+    const json = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    if (beyondLimits(json, VALUES_MAX) !== null) return null;
+    parsed = JSON.parse(json);
+  } catch {
+    return null;
+  }
+  if (!isObject(parsed)) return null;
+  const { details, extra, calls } = parsed;
+  const ofCalls = isObject(calls)
+    ? Object.entries(calls).filter((entry): entry is [string, Members] => isObject(entry[1]))
+    : [];
+  return {
+    ...(Array.isArray(details) && { details: details.filter(isObject) }),
+    ...(isObject(extra) && { extra }),
+    ...(ofCalls.length > 0 && { calls: Object.fromEntries(ofCalls) }),
+  };
+}

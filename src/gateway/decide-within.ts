@@ -1,0 +1,40 @@
+import type { Decision, Refusal } from '../core/decision.ts';
+import type { Facts } from '../core/facts.ts';
+import type { AvailableFunds, FundShortage } from '../ledger/standing.ts';
+import { type DecisionContext, isRefusal } from '../routing/decide.ts';
+import { leastWorstCase } from '../routing/refuse.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+
+/** A decision within the money of a caller. */
+export interface FundedTrial {
+  readonly outcome: Decision | Refusal;
+  /** A shortage that no fund of the caller can ever cover; null for none. */
+  readonly shortage: FundShortage | null;
+}
+
+/**
+ * Decides within the caller's funds. Where only open reservations are in the way, the decision waits for them. A draw
+ * that does not fit is dropped: trying another model than the best must cost no caller an answer, a part of it or a wait.
+ */
+export function decideWithin(
+  standing: AvailableFunds,
+  facts: Facts,
+  given: DecisionContext,
+  { decider, snapshot }: Pick<Runtime, 'decider' | 'snapshot'>,
+): FundedTrial {
+  const [first, ...others] = standing.terms;
+  let outcome = decider.decide({ ...facts, funds: first }, given);
+  for (const funds of others) {
+    if (!isRefusal(outcome) || outcome.group !== 'funds') break;
+    outcome = decider.decide({ ...facts, funds }, given);
+  }
+  if (!isRefusal(outcome) && outcome.draw !== null) {
+    const { bound, cappedBy } = outcome.ranked[0];
+    if (bound > standing.room || cappedBy !== null)
+      return decideWithin(standing, facts, { ...given, explore: null }, { decider, snapshot });
+  }
+  const needed = isRefusal(outcome)
+    ? outcome.group === 'funds' && leastWorstCase(outcome, snapshot)
+    : outcome.ranked[0].bound;
+  return { outcome, shortage: needed === false ? null : standing.shortFor(needed) };
+}

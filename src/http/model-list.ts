@@ -1,0 +1,191 @@
+import type { Static } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
+import type { Caller } from '../core/caller.ts';
+import { capabilityNames, MODEL_CAPABILITIES } from '../core/capability.ts';
+import { SignalboxError } from '../core/errors.ts';
+import { hasBit } from '../core/rules.ts';
+import type { Model as CatalogModel, PolicySnapshot, Selector } from '../core/snapshot.ts';
+import {
+  always,
+  arrayOf,
+  flag,
+  listOf,
+  modelId,
+  moment,
+  named,
+  orNull,
+  text,
+  tokens,
+  unixTime,
+} from '../surface/schemas/parts.ts';
+
+export const Model = named('Model', 'A model, a selector or an alias, for the readers of every dialect.', {
+  id: modelId('The value to send as `model`.'),
+  object: always('model'),
+  created: unixTime('When the model came out; 0 for a selector.'),
+  owned_by: text('The provider asked first; `signalbox` for a selector.', 'openai'),
+  type: always('model'),
+  display_name: text('The ID; of an alias, the name that it stands for.', 'gpt-6-luna'),
+  created_at: moment('`created`.', '2026-10-26T10:40:00Z'),
+  max_input_tokens: orNull(
+    tokens('Tokens.', 400_000),
+    'Tokens of the context window; of a selector, of the largest among its models. Null for a selector without models.',
+    400_000,
+  ),
+  max_tokens: orNull(tokens('Tokens.', 128_000), 'The most output tokens, likewise.', 128_000),
+  abilities: arrayOf(
+    Type.String(),
+    `What it can do: ${MODEL_CAPABILITIES.map((name) => `\`${name}\``).join(', ')}. A selector chooses a model that can.`,
+    ['tools', 'vision'],
+  ),
+});
+type Model = Static<typeof Model>;
+
+export const ModelList = named(
+  'ModelList',
+  'Selectors first, then the models that the key may use; aliases behind their names.',
+  {
+    ...listOf(Model, 'The models.'),
+    has_more: flag('Whether `limit` left out models behind `last_id`.', false),
+    first_id: orNull(Type.String(), 'The first ID; null for an empty list.', 'auto'),
+    last_id: orNull(Type.String(), 'The last ID; null for an empty list.', 'sim-small'),
+    models: Type.Array(Type.Object({}), {
+      description:
+        'Always empty. Codex reads its models here, and takes the instructions of its agent from them: with an empty list it keeps its own.',
+    }),
+  },
+);
+
+/** The models that some callers may use, in the order of the list. */
+class ModelDirectory {
+  readonly #models: readonly Model[];
+  readonly #byId: ReadonlyMap<string, Model>;
+  /** The whole list as JSON: clients ask for it often. */
+  readonly whole: string;
+
+  constructor(models: readonly Model[]) {
+    this.#models = models;
+    this.#byId = new Map(models.map((model) => [model.id, model]));
+    this.whole = JSON.stringify(listBody(models, false));
+  }
+
+  find(id: string): Model | undefined {
+    return this.#byId.get(id);
+  }
+
+  get ids(): Iterable<string> {
+    return this.#byId.keys();
+  }
+
+  /**
+   * Returns one page of the list as JSON.
+   * @throws SignalboxError for a model that is not in the list
+   */
+  page({ limit, after, before }: PageQuery): string {
+    const from = after === null ? 0 : this.#indexOf(after, 'after_id') + 1;
+    const to = before === null ? this.#models.length : this.#indexOf(before, 'before_id');
+    // Before a model come the last ones in front of it.
+    const start = before !== null && after === null ? Math.max(from, to - limit) : from;
+    const end = Math.min(to, start + limit);
+    return JSON.stringify(listBody(this.#models.slice(start, end), before === null ? end < to : start > from));
+  }
+
+  #indexOf(id: string, param: string): number {
+    const at = this.#models.findIndex((model) => model.id === id);
+    if (at >= 0) return at;
+    throw new SignalboxError('invalid_value', `\`${param}\` names no model of the list.`, { param });
+  }
+}
+
+/** A page of the list, as Anthropic's clients ask for it. */
+export interface PageQuery {
+  readonly limit: number;
+  /** The ID in front of the page; null for none. */
+  readonly after: string | null;
+  /** The ID behind the page; null for none. */
+  readonly before: string | null;
+}
+
+const listBody = (data: readonly Model[], hasMore: boolean): Static<typeof ModelList> => ({
+  object: 'list',
+  data: [...data],
+  has_more: hasMore,
+  first_id: data[0]?.id ?? null,
+  last_id: data.at(-1)?.id ?? null,
+  models: [],
+});
+
+/** The directories under a policy: one for all keys without a list of models, and one for each caller with such a list. */
+const directories = new WeakMap<PolicySnapshot, { all: ModelDirectory | null; own: WeakMap<Caller, ModelDirectory> }>();
+
+/** Returns the models that a caller may use. They are listed once for a policy and a caller. */
+export function directoryOf(snapshot: PolicySnapshot, caller: Caller): ModelDirectory {
+  let known = directories.get(snapshot);
+  if (!known) {
+    known = { all: null, own: new WeakMap() };
+    directories.set(snapshot, known);
+  }
+  if (caller.models === null) {
+    known.all ??= new ModelDirectory(listModels(snapshot, null));
+    return known.all;
+  }
+  let directory = known.own.get(caller);
+  if (!directory) {
+    directory = new ModelDirectory(listModels(snapshot, caller.models));
+    known.own.set(caller, directory);
+  }
+  return directory;
+}
+
+/** @param may the IDs of the models that the caller may use; null for all */
+function listModels(snapshot: PolicySnapshot, may: ReadonlySet<string> | null): Model[] {
+  const { models, selectors } = snapshot;
+  const isUsable = (model: CatalogModel) => may?.has(model.id) ?? true;
+  const named = [
+    ...[...selectors.values()].map((selector) => selectorBody(selector, models, isUsable)),
+    ...models.filter(isUsable).map(modelBody),
+  ];
+  const aliases = Map.groupBy(snapshot.aliases.keys(), (alias) => snapshot.aliases.get(alias)!);
+  return named.flatMap((model) => [
+    model,
+    ...(aliases.get(model.id) ?? []).map((alias) => ({ ...model, id: alias, display_name: model.id })),
+  ]);
+}
+
+const modelBody = ({ id, created, endpoints, contextWindow, maxOutput, capabilities }: CatalogModel): Model => ({
+  ...head(id, created, endpoints[0].provider),
+  max_input_tokens: contextWindow,
+  max_tokens: maxOutput,
+  abilities: abilitiesIn(capabilities),
+});
+
+function selectorBody(
+  { name, allows }: Selector,
+  models: readonly CatalogModel[],
+  isUsable: (model: CatalogModel) => boolean,
+): Model {
+  const chosen = models.filter((model, at) => isUsable(model) && (allows === null || hasBit(allows, at)));
+  const most = (figures: readonly number[]) => (figures.length === 0 ? null : Math.max(...figures));
+  return {
+    ...head(name, 0, 'signalbox'),
+    max_input_tokens: most(chosen.map(({ contextWindow }) => contextWindow)),
+    max_tokens: most(chosen.map(({ maxOutput }) => maxOutput)),
+    abilities: abilitiesIn(chosen.reduce((bits, { capabilities }) => bits | capabilities, 0)),
+  };
+}
+
+const head = (id: string, created: number, owner: string) =>
+  ({
+    id,
+    object: 'model',
+    created,
+    owned_by: owner,
+    type: 'model',
+    display_name: id,
+    created_at: new Date(created * 1000).toISOString().replace('.000Z', 'Z'),
+  }) as const;
+
+const abilitiesIn = (bits: number): string[] => {
+  const known: ReadonlySet<string> = new Set(MODEL_CAPABILITIES);
+  return capabilityNames(bits).filter((name) => known.has(name));
+};

@@ -1,0 +1,61 @@
+import type { Microcredits } from '../core/credits.ts';
+import { type DrawnFund, mayCap } from './drawn-fund.ts';
+import type { ReservationRequest } from './reservation-request.ts';
+import { type FundStanding, fit, isBlocked } from './rules/fund.ts';
+
+/** The amounts of a request for money. */
+export type HoldTerms = Pick<ReservationRequest, 'amounts' | 'whole' | 'least' | 'ample' | 'growth'>;
+
+/** The money that a request would set aside first. */
+export interface FirstHold {
+  readonly amount: Microcredits;
+  /** Whether it grows with the answer. */
+  readonly grows: boolean;
+}
+
+/** Returns the terms of the first tranche where the hold on these funds is to grow; null where it is not. */
+export function trancheTermsOf(
+  { growth, amounts }: HoldTerms,
+  funds: readonly DrawnFund[],
+  standings: () => readonly FundStanding[],
+): HoldTerms | null {
+  if (!growth || funds.length === 0 || !mayCap(funds)) return null;
+  if (amounts[0] <= growth.wholeShare * leastIn(standings(), 'free')) return null;
+  const first = growth.first();
+  return first && { amounts: [first.wanted], least: first.least, ample: first.wanted };
+}
+
+/** The amounts to ask of these funds. A capped request asks for its whole where they cap, and so gets its part of what is free. */
+export const amountsFor = ({ amounts, whole }: HoldTerms, funds: readonly DrawnFund[]): HoldTerms['amounts'] =>
+  whole !== undefined && whole > amounts[0] && mayCap(funds) ? [whole, ...amounts.slice(1)] : amounts;
+
+/**
+ * The least that a hold on these funds must have: the whole first amount where one of them must not cap. A patient answer does not
+ * begin on less than an ample hold, or all that is left, while open reservations will still release it.
+ */
+export function leastFor(
+  { amounts, least, ample }: HoldTerms,
+  funds: readonly DrawnFund[],
+  isPatient: boolean,
+  standings: () => readonly FundStanding[],
+): Microcredits {
+  if (least === null || !mayCap(funds)) return amounts[0];
+  if (!isPatient || ample === undefined) return least;
+  return Math.max(least, Math.min(amounts[0], ample, leastIn(standings(), 'unspent')));
+}
+
+const leastIn = (standings: readonly FundStanding[], figure: 'free' | 'unspent'): Microcredits =>
+  standings.reduce((least, standing) => Math.min(least, standing[figure]), Number.POSITIVE_INFINITY);
+
+/** Returns the hold that a request would get at once; null where it would wait, or could not be paid. */
+export function firstHoldOf(
+  asked: HoldTerms,
+  funds: readonly DrawnFund[],
+  standings: readonly FundStanding[],
+): FirstHold | null {
+  const look = () => standings;
+  const tranche = trancheTermsOf(asked, funds, look);
+  const terms = tranche ?? asked;
+  const amount = fit(standings, amountsFor(terms, funds), 0, leastFor(terms, funds, true, look), terms.ample);
+  return isBlocked(amount) ? null : { amount, grows: tranche !== null };
+}

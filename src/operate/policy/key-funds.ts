@@ -1,0 +1,70 @@
+import { holderOf } from '../../access/key-entry.ts';
+import type { Budget } from '../../core/budget.ts';
+import { scopeOf } from '../../ledger/accounts.ts';
+import { BudgetFund, balanceFund, type DrawnFund } from '../../ledger/drawn-fund.ts';
+import { subjectOf } from '../../ledger/funds.ts';
+import { isOfKeys, keyBudgets } from '../../ledger/key-budgets.ts';
+import { type FundStanding, fundName } from '../../ledger/rules/fund.ts';
+import { windowAt } from '../../ledger/rules/window.ts';
+import { type AvailableFunds, standingOf } from '../../ledger/standing.ts';
+import type { KeyInfo } from '../../store/keys.ts';
+import { readStore, storeExists } from '../../store/open.ts';
+import { type FundUse, storedOverview } from '../ledger/status.ts';
+
+/** A key of a database, with its money as the books have it. */
+export interface StoredPayer {
+  readonly info: Pick<KeyInfo, 'labels' | 'models'>;
+  /**
+   * Returns the money of its requests; null where nothing limits it. A budget that the books do not know counts as unspent.
+   * @param budgets of the policy
+   * @param labels of the key
+   * @param model the name that the request states
+   */
+  fundsUnder(
+    budgets: readonly Budget[],
+    labels: Readonly<Record<string, string>>,
+    model: string,
+  ): AvailableFunds | null;
+}
+
+/**
+ * Finds a key in a database, with its money at a moment; null without one. Reads the whole journal.
+ * @param timeMs ms since 1970
+ * @throws StoreError, by rejecting
+ */
+export async function storedPayer(database: string, keyId: string, timeMs: number): Promise<StoredPayer | null> {
+  if (!(await storeExists(database))) return null;
+  using reader = await readStore(database, ['access', 'ledger']);
+  const info = (await reader.keys.all()).find(({ key }) => key.info.id === keyId)?.key.info;
+  if (!info) return null;
+  const known = (await reader.ledger.exists()) ? (await storedOverview(reader, timeMs)).funds : [];
+  return {
+    info,
+    fundsUnder: (budgets, labels, model) => {
+      const scope = scopeOf(keyId, labels, model);
+      const own = keyBudgets([{ keyId, budgets: info.budgets }]);
+      const drawn: DrawnFund[] = [...budgets, ...own].flatMap((budget) => {
+        const subject = subjectOf(budget, scope);
+        if (subject === null) return [];
+        return [new BudgetFund(0, budget, windowAt(budget.window, budget.timeZone, timeMs), subject, 0)];
+      });
+      const balance = known.find(({ title }) => title.kind === 'balance' && title.name === holderOf(info));
+      if (balance) drawn.push(balanceFund(balance.title.name));
+      return drawn.length === 0 ? null : standingOf(drawn, drawn.map(standingBy(known)), true);
+    },
+  };
+}
+
+/** Returns the figures of a fund by the books. */
+const standingBy =
+  (known: readonly FundUse[]) =>
+  ({ title, limit: ofBudget }: DrawnFund): FundStanding => {
+    // The books name a budget of keys by all keys that have it.
+    const isSame = ({ title: one }: FundUse) =>
+      fundName({ ...one, definition: '' }) === fundName({ ...title, definition: '' }) &&
+      (one.definition === title.definition || (isOfKeys(one.definition) && isOfKeys(title.definition)));
+    const use = known.find(isSame);
+    const limit = title.kind === 'balance' ? (use?.limit ?? 0) : ofBudget;
+    const { spent, held } = use ?? { spent: 0, held: 0 };
+    return { title, limit, spent, held, free: limit - spent - held, unspent: limit - spent };
+  };

@@ -1,0 +1,156 @@
+import type { StreamPart } from '../../contract/parts.ts';
+import type { Members } from '../../core/original.ts';
+import { type ReasoningState, wrapState } from '../../core/wrapped-state.ts';
+
+/** A content block as it begins. */
+export type BlockStart =
+  | { readonly type: 'text' }
+  | { readonly type: 'thinking' }
+  | { readonly type: 'redacted_thinking'; readonly data: string }
+  | { readonly type: 'tool_use'; readonly id: string; readonly name: string };
+
+/** A step of an answer: blocks begin and end one after the other. */
+export type BlockStep =
+  | { readonly type: 'start'; readonly block: BlockStart }
+  /** The next piece of a text, a thought, or the JSON text of a call's arguments, by the block's type. */
+  | { readonly type: 'add'; readonly piece: string }
+  /** Ends a thought. */
+  | { readonly type: 'sign'; readonly signature: string }
+  | { readonly type: 'stop' };
+
+type ToolCall = Extract<StreamPart, { type: 'tool-call' }>;
+type ContentPart = Exclude<
+  StreamPart,
+  { type: 'usage' | 'failure' | 'passthrough' | 'finish' | 'logprobs' | 'embedding' }
+>;
+
+const NO_CONTENT: ReadonlySet<StreamPart['type']> = new Set([
+  'usage',
+  'failure',
+  'passthrough',
+  'finish',
+  'logprobs',
+  'embedding',
+]);
+/** Whether a part becomes content. */
+export const isBlockPart = (part: StreamPart): part is ContentPart => !NO_CONTENT.has(part.type);
+
+interface OpenCall {
+  readonly type: 'tool_use';
+  readonly index: number;
+  readonly id: string;
+  arguments: string;
+  /** State that came after its start. */
+  late: Members | null;
+}
+type OpenBlock = { readonly type: 'text' } | { readonly type: 'thinking' } | OpenCall;
+
+/**
+ * Puts the parts of an answer into blocks. The dialect has one block open at a time and no way back: whatever comes amid
+ * the arguments of a call waits until they are complete.
+ */
+export class AnswerBlocks {
+  #open: OpenBlock | null = null;
+  #waiting: ContentPart[] = [];
+  readonly #calls = new Set<number>();
+  /** Whether the model refused to answer. */
+  isRefusal = false;
+
+  get hasCalls(): boolean {
+    return this.#calls.size > 0;
+  }
+
+  add(part: ContentPart, steps: BlockStep[]): void {
+    // The dialect has one answer.
+    if (part.choice !== 0) return;
+    const open = this.#open;
+    if (open?.type !== 'tool_use') this.#put(part, steps);
+    else if (part.type === 'tool-call' && part.index === open.index) {
+      this.#feed(open, part, steps);
+      if (this.#waiting.length > 0 && isComplete(open)) this.#resume(steps);
+    } else if (this.#waiting.length > 0 || !isComplete(open)) this.#waiting.push(part);
+    else this.#put(part, steps);
+  }
+
+  /** Ends the last block, and those that waited. */
+  end(steps: BlockStep[]): void {
+    this.#close(steps);
+    while (this.#waiting.length > 0) {
+      this.#resume(steps);
+      this.#close(steps);
+    }
+  }
+
+  #resume(steps: BlockStep[]): void {
+    const parts = this.#waiting;
+    this.#waiting = [];
+    for (const part of parts) this.add(part, steps);
+  }
+
+  #put(part: ContentPart, steps: BlockStep[]): void {
+    if (part.type === 'refusal') this.isRefusal = true;
+    if (part.type === 'tool-call') this.#call(part, steps);
+    else if (part.type === 'state') this.#state({ details: part.details, extra: part.extra }, steps);
+    else this.#write(part.type === 'reasoning' ? 'thinking' : 'text', part.text, steps);
+  }
+
+  #write(type: 'text' | 'thinking', piece: string, steps: BlockStep[]): void {
+    if (this.#open?.type !== type) {
+      this.#close(steps);
+      this.#open = { type };
+      steps.push({ type: 'start', block: { type } });
+    }
+    if (piece !== '') steps.push({ type: 'add', piece });
+  }
+
+  /** Writes state: it goes into the signature of the thought that it ends, else into a block of its own. */
+  #state(state: ReasoningState, steps: BlockStep[]): void {
+    const isThought = this.#open?.type === 'thinking';
+    this.#close(steps, state);
+    if (isThought) return;
+    steps.push({ type: 'start', block: { type: 'redacted_thinking', data: wrapState(state) } }, { type: 'stop' });
+  }
+
+  #call(part: ToolCall, steps: BlockStep[]): void {
+    const { index, name = '', arguments: args, extra } = part;
+    // Behind complete arguments there is nothing but blanks.
+    if (this.#calls.has(index)) return;
+    this.#calls.add(index);
+    const id = plainId(part.id ?? `call_${index}`);
+    if (extra) this.#state({ calls: { [id]: extra } }, steps);
+    this.#close(steps);
+    this.#open = { type: 'tool_use', index, id, arguments: args, late: null };
+    steps.push({ type: 'start', block: { type: 'tool_use', id, name } });
+    if (args !== '') steps.push({ type: 'add', piece: args });
+  }
+
+  #feed(open: OpenCall, { arguments: args, extra }: ToolCall, steps: BlockStep[]): void {
+    if (extra) open.late = extra;
+    if (args === '') return;
+    open.arguments += args;
+    steps.push({ type: 'add', piece: args });
+  }
+
+  #close(steps: BlockStep[], state: ReasoningState = {}): void {
+    const open = this.#open;
+    if (open === null) return;
+    this.#open = null;
+    // Clients want every thought to end with a signature.
+    if (open.type === 'thinking') steps.push({ type: 'sign', signature: wrapState(state) });
+    steps.push({ type: 'stop' });
+    if (open.type === 'tool_use' && open.late) this.#state({ calls: { [open.id]: open.late } }, steps);
+  }
+}
+
+function isComplete({ arguments: text }: OpenCall): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The ID in letters, digits, underscores and hyphens, as Anthropic's models want it back. */
+const plainId = (id: string): string =>
+  id.replace(/[^a-zA-Z0-9_-]/gu, (char) => `_${char.codePointAt(0)?.toString(16)}_`) || 'call';

@@ -1,0 +1,124 @@
+import type { ContentPart, TextPart, ToolCallPart } from '../../core/conversation.ts';
+import { isObject } from '../../core/object.ts';
+import type { Members, OriginalPath } from '../../core/original.ts';
+import { NO_EXTRAS } from '../openai-chat/extras.ts';
+import type { MessageBlock, ResultBlock } from './request.ts';
+
+type Block = MessageBlock | ResultBlock;
+type Of<Tag extends string> = Extract<Block, { type: Tag }>;
+
+const OF_TEXT: ReadonlySet<string> = new Set(['type', 'text']);
+const OF_CALL: ReadonlySet<string> = new Set(['type', 'id', 'name', 'input']);
+const OF_IMAGE: ReadonlySet<string> = new Set(['type', 'source']);
+const OF_DOCUMENT: ReadonlySet<string> = new Set(['type', 'source', 'title']);
+
+/** The text of a content that is a bare string. */
+export const textPart = (text: string, at: OriginalPath): TextPart => ({
+  type: 'text',
+  text,
+  at,
+  valueAt: at,
+  extras: NO_EXTRAS,
+});
+
+/**
+ * Reads a block of a message or of a tool's result; none for thoughts, which are state of the turn.
+ * @param calls `extra_content` of the message's tool calls, by ID
+ */
+export function blockParts(block: Block, at: OriginalPath, calls?: Readonly<Record<string, Members>>): ContentPart[] {
+  switch (block.type) {
+    case 'text': {
+      const { text } = block;
+      return [{ type: 'text', text, at, valueAt: [...at, 'text'], extras: extrasOfBlock(block, OF_TEXT) }];
+    }
+    case 'tool_use':
+      return [callPart(block, at, calls)];
+    case 'image':
+      return [imagePart(block, at)];
+    case 'document':
+      return documentParts(block, at);
+    case 'thinking':
+    case 'redacted_thinking':
+      return [];
+    default:
+      return [native(block.type, at)];
+  }
+}
+
+const native = (kind: string, at: OriginalPath): ContentPart => ({
+  type: 'native',
+  kind,
+  at,
+  valueAt: at,
+  extras: NO_EXTRAS,
+});
+
+function callPart(block: Of<'tool_use'>, at: OriginalPath, calls?: Readonly<Record<string, Members>>): ToolCallPart {
+  const { id, name, input } = block;
+  const own = extrasOfBlock(block, OF_CALL);
+  const state = calls && Object.hasOwn(calls, id) ? calls[id] : undefined;
+  return {
+    type: 'tool-call',
+    id,
+    name,
+    arguments: JSON.stringify(input ?? {}),
+    at,
+    valueAt: [...at, 'input'],
+    extras: state ? { ...own, extra_content: state } : own,
+  };
+}
+
+function imagePart(block: Of<'image'>, at: OriginalPath): ContentPart {
+  const { source } = block;
+  const extras = extrasOfBlock(block, OF_IMAGE);
+  switch (source.type) {
+    case 'base64': {
+      const url = `data:${source.media_type};base64,${source.data}`;
+      return { type: 'image', url, at, valueAt: [...at, 'source', 'data'], extras };
+    }
+    case 'url':
+      return { type: 'image', url: source.url, at, valueAt: [...at, 'source', 'url'], extras };
+    case 'file':
+      return native('image', at);
+  }
+}
+
+function documentParts(block: Of<'document'>, at: OriginalPath): ContentPart[] {
+  const { source, title } = block;
+  const extras = extrasOfBlock(block, OF_DOCUMENT);
+  const name = title == null ? {} : { name: title };
+  const place = [...at, 'source'];
+  switch (source.type) {
+    case 'base64': {
+      const data = `data:${source.media_type};base64,${source.data}`;
+      return [{ type: 'file', data, ...name, at, valueAt: [...place, 'data'], extras }];
+    }
+    case 'text':
+      return [{ type: 'text', text: source.data, at, valueAt: [...place, 'data'], extras }];
+    case 'content': {
+      const { content } = source;
+      if (typeof content === 'string') {
+        return [{ type: 'text', text: content, at, valueAt: [...place, 'content'], extras }];
+      }
+      return content.flatMap((inner, i) => blockParts(inner, [...place, 'content', i]));
+    }
+    // The neutral form has no file by its address, and no model's price bounds one.
+    case 'url':
+    case 'file':
+      return [native('document', at), { type: 'file', ...name, at, valueAt: place, extras }];
+  }
+}
+
+/** The members without a neutral name that say something: answers come back with some that say nothing. */
+function extrasOfBlock(block: object, known: ReadonlySet<string>): Members {
+  let extras: Record<string, unknown> | null = null;
+  for (const name in block) {
+    if (known.has(name)) continue;
+    const value: unknown = Reflect.get(block, name);
+    if (value == null || (name === 'caller' && isObject(value) && value.type === 'direct')) continue;
+    extras ??= {};
+    // An assignment to `__proto__` would change the prototype.
+    Object.defineProperty(extras, name, { value, enumerable: true, configurable: true });
+  }
+  return extras ?? NO_EXTRAS;
+}

@@ -1,0 +1,128 @@
+import type {
+  ContentPart,
+  Conversation,
+  NativeTool,
+  ToolChoice,
+  ToolDefinition,
+  Turn,
+} from '../../core/conversation.ts';
+import type { Members, OriginalPath } from '../../core/original.ts';
+import { extrasOf, NO_EXTRAS } from '../openai-chat/extras.ts';
+import { billingOf } from './billing.ts';
+import { blockParts, textPart } from './blocks.ts';
+import type { Message, MessageBlock, MessagesRequest, OwnTool, Tool, ToolResultBlock } from './request.ts';
+import { earlierReasoning } from './state.ts';
+
+const OF_MESSAGE: ReadonlySet<string> = new Set(['role', 'content']);
+const OF_RESULT: ReadonlySet<string> = new Set(['type', 'tool_use_id', 'content']);
+const OF_TOOL: ReadonlySet<string> = new Set(['type', 'name', 'description', 'input_schema', 'strict']);
+
+type Dialogue = Pick<MessagesRequest, 'messages' | 'system' | 'tools' | 'tool_choice'>;
+
+/** Reads the system prompt, the messages, the tools and the choice of tools. */
+export function conversationOf({ messages, system, tools, tool_choice: choice }: Dialogue): Conversation {
+  const turns: Turn[] = [];
+  if (system != null && system !== '') turns.push(systemTurn(system));
+  for (let index = 0; index < messages.length; index++) addTurns(messages[index]!, index, turns);
+  const all = tools ?? [];
+  const nativeTools = all.flatMap((tool, index): NativeTool[] => {
+    if (isOwn(tool)) return [];
+    const at = ['tools', index];
+    return [{ kind: tool.type, at, billing: billingOf(tool, at) }];
+  });
+  return {
+    turns,
+    tools: all.flatMap((tool, index) => (isOwn(tool) ? [toolOf(tool, index)] : [])),
+    toolChoice: choiceOf(choice),
+    ...(nativeTools.length > 0 && { nativeTools }),
+  };
+}
+
+function systemTurn(system: NonNullable<MessagesRequest['system']>): Turn {
+  const at = ['system'];
+  const parts =
+    typeof system === 'string'
+      ? [textPart(system, at)]
+      : system.flatMap((block, i) => blockParts(block, ['system', i]));
+  return { role: 'system', parts, extras: NO_EXTRAS, at };
+}
+
+/** A user's message is several turns where it has results of tools: each is a turn of its own. */
+function addTurns(message: Message, index: number, turns: Turn[]): void {
+  const at = ['messages', index];
+  const place = ['messages', index, 'content'];
+  const { role, content } = message;
+  const extras = extrasOf(message, OF_MESSAGE);
+  if (typeof content === 'string') turns.push({ role, parts: [textPart(content, place)], extras, at });
+  else if (role === 'assistant') turns.push(assistantTurn(content, index, extras));
+  else addUserTurns(content, { role, extras, at }, turns);
+}
+
+function addUserTurns(content: readonly MessageBlock[], turn: Omit<Turn, 'parts'>, turns: Turn[]): void {
+  let parts: ContentPart[] = [];
+  const flush = () => {
+    if (parts.length > 0) turns.push({ ...turn, parts });
+    parts = [];
+  };
+  for (let i = 0; i < content.length; i++) {
+    const block = content[i]!;
+    const place = [...turn.at, 'content', i];
+    if (!isResult(block)) {
+      for (const part of blockParts(block, place)) parts.push(part);
+      continue;
+    }
+    const { result, media } = resultTurn(block, place);
+    // Media behind the results: few services take them within one.
+    const ofResults = parts.every((part) => part.at.length > place.length);
+    if (!ofResults) flush();
+    turns.push(result);
+    for (const part of media) parts.push(part);
+  }
+  flush();
+  if (content.length === 0) turns.push({ ...turn, parts: [] });
+}
+
+function resultTurn(block: ToolResultBlock, at: OriginalPath): { result: Turn; media: readonly ContentPart[] } {
+  const { tool_use_id: toolCallId, content } = block;
+  const all =
+    typeof content === 'string'
+      ? [textPart(content, [...at, 'content'])]
+      : (content ?? []).flatMap((part, i) => blockParts(part, [...at, 'content', i]));
+  const parts = all.filter(({ type }) => type === 'text' || type === 'native');
+  const result: Turn = { role: 'tool', toolCallId, parts, extras: extrasOf(block, OF_RESULT), at };
+  return { result, media: parts.length === all.length ? [] : all.filter((part) => !parts.includes(part)) };
+}
+
+function assistantTurn(content: readonly MessageBlock[], index: number, own: Members): Turn {
+  const at = ['messages', index];
+  const { state, extras } = earlierReasoning(content, own);
+  const parts: ContentPart[] = [];
+  for (let i = 0; i < content.length; i++) {
+    for (const part of blockParts(content[i]!, ['messages', index, 'content', i], state.calls)) parts.push(part);
+  }
+  return { role: 'assistant', parts, extras, at };
+}
+
+const isResult = (block: MessageBlock): block is ToolResultBlock => block.type === 'tool_result';
+/** A tool of the caller's; Anthropic's own have another type. */
+const isOwn = (tool: Tool): tool is OwnTool => tool.type == null || tool.type === 'custom';
+
+function toolOf(tool: OwnTool, index: number): ToolDefinition {
+  const { name, description, input_schema: parameters, strict } = tool;
+  const at = ['tools', index];
+  return {
+    name,
+    parameters,
+    ...(description != null && { description }),
+    ...(strict != null && { strict }),
+    extras: extrasOf(tool, OF_TOOL),
+    at,
+    valueAt: at,
+  };
+}
+
+function choiceOf(choice: MessagesRequest['tool_choice']): ToolChoice | undefined {
+  if (choice == null) return undefined;
+  if (choice.type === 'tool') return { name: choice.name };
+  return choice.type === 'any' ? 'required' : choice.type;
+}

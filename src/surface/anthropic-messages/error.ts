@@ -1,0 +1,76 @@
+import { ERRORS, type ErrorCode, type SignalboxError } from '../../core/errors.ts';
+
+/** An error in Anthropic's shape. */
+export interface AnthropicErrorBody {
+  readonly type: 'error';
+  readonly error: {
+    readonly type: AnthropicErrorType;
+    readonly message: string;
+    readonly details: Readonly<Record<string, unknown>>;
+  };
+  readonly request_id: string | null;
+}
+
+export const ERROR_TYPES = [
+  'invalid_request_error',
+  'authentication_error',
+  'billing_error',
+  'permission_error',
+  'not_found_error',
+  'conflict_error',
+  'request_too_large',
+  'rate_limit_error',
+  'timeout_error',
+  'api_error',
+  'overloaded_error',
+] as const;
+export type AnthropicErrorType = (typeof ERROR_TYPES)[number];
+
+/** The types of the statuses that have one; the others below 500 are the request's fault. */
+const BY_STATUS: Readonly<Record<number, AnthropicErrorType>> = {
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  408: 'timeout_error',
+  409: 'conflict_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  503: 'overloaded_error',
+  504: 'timeout_error',
+};
+/** Codes whose status would mislead. */
+const BY_CODE: Partial<Record<ErrorCode, AnthropicErrorType>> = {
+  headers_too_large: 'request_too_large',
+  payment_unavailable: 'api_error',
+  payment_unsettled: 'api_error',
+};
+
+/** Returns Anthropic's type of an error. */
+export function errorType(code: ErrorCode): AnthropicErrorType {
+  const { status } = ERRORS[code];
+  return BY_CODE[code] ?? BY_STATUS[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
+}
+
+/** Clients make a prompt shorter by themselves where the message begins like this. */
+const TOO_LONG = 'prompt is too long: ';
+
+/**
+ * Returns the body of an error. `details` has the code of Signalbox's own catalogue, the field at fault and its figures.
+ * An upstream's own body of a request that went out as it came is answered as it is.
+ */
+export function errorBody(error: SignalboxError, requestId?: string): object {
+  const { code, message, info } = error;
+  if (info.original?.dialect === 'anthropic-messages') return info.original.body;
+  const { code: wire = code }: { readonly code?: string } = ERRORS[code];
+  const body: AnthropicErrorBody = {
+    type: 'error',
+    error: {
+      type: errorType(code),
+      message: code === 'context_length_exceeded' ? TOO_LONG + message : message,
+      details: { error_code: wire, ...(info.param !== undefined && { param: info.param }), ...info.details },
+    },
+    request_id: requestId ?? null,
+  };
+  return { ...info.beside, ...body };
+}

@@ -1,0 +1,19 @@
+import type { RequestHeaders } from '../../core/model-request.ts';
+
+/** Headers of Anthropic's that travel with a body: a beta and its field are a pair. */
+const PASSED = /^anthropic-/;
+/** The browser's wish to call the API directly is none of the provider's. */
+const KEPT_HERE: ReadonlySet<string> = new Set(['anthropic-dangerous-direct-browser-access']);
+const PASSED_MAX = 32;
+
+const SESSION = 'x-claude-code-session-id';
+
+/** Reads the headers that belong to a request in this dialect. */
+export function requestHeaders(headers: Headers): RequestHeaders {
+  const passed: Record<string, string> = {};
+  let count = 0;
+  headers.forEach((value, name) => {
+    if (PASSED.test(name) && !KEPT_HERE.has(name) && ++count <= PASSED_MAX) passed[name] = value;
+  });
+  return { passed, session: headers.get(SESSION) };
+}

@@ -1,0 +1,93 @@
+import { isObject } from '../../core/object.ts';
+import type { Members } from '../../core/original.ts';
+import type { Usage } from '../../core/usage.ts';
+import { wrapState } from '../../core/wrapped-state.ts';
+import type { Receipt } from '../../gateway/receipt.ts';
+import { CUT, usageMembers } from './members.ts';
+
+const text = (type: unknown, event: object): string => `event: ${String(type)}\ndata: ${JSON.stringify(event)}\n\n`;
+
+/** Writes the events of an answer in this dialect as they came. The event with the reason of the end waits for the receipt. */
+export class PassedEvents {
+  #end: Members | null = null;
+  /** Index and type of the open block. */
+  #open: { readonly index: unknown; readonly type: unknown } | null = null;
+
+  add(event: Members): string {
+    switch (event.type) {
+      case 'message':
+        return this.#whole(event);
+      case 'message_delta': {
+        const before = this.#end;
+        this.#end = event;
+        return before ? text('message_delta', before) : '';
+      }
+      case 'message_stop':
+        return '';
+      case 'content_block_start':
+        this.#open = { index: event.index, type: isObject(event.content_block) ? event.content_block.type : null };
+        break;
+      case 'content_block_stop':
+        this.#open = null;
+    }
+    return text(event.type, event);
+  }
+
+  /** Returns the end, without `message_stop`. An answer that the gateway cut at what is paid for gets an end made here. */
+  end(usage: Usage, platform: Receipt['platform']): string {
+    if (this.#end) return text('message_delta', { ...this.#end, platform });
+    const delta = {
+      type: 'message_delta',
+      delta: { ...CUT, container: null },
+      usage: usageMembers(usage, true),
+      platform,
+    };
+    return this.#closing() + text('message_delta', delta);
+  }
+
+  #closing(): string {
+    if (this.#open === null) return '';
+    const { index, type } = this.#open;
+    const signature = { type: 'signature_delta', signature: wrapState({}) };
+    const signed =
+      type === 'thinking' ? text('content_block_delta', { type: 'content_block_delta', index, delta: signature }) : '';
+    return signed + text('content_block_stop', { type: 'content_block_stop', index });
+  }
+
+  /** The events of a message that came whole though a stream was asked for. */
+  #whole(message: Members): string {
+    const { content, stop_reason, stop_sequence = null, stop_details = null, usage, ...head } = message;
+    const begun = { ...head, content: [], stop_reason: null, stop_sequence: null, stop_details: null, usage };
+    let out = text('message_start', { type: 'message_start', message: begun });
+    for (const [index, block] of (Array.isArray(content) ? content : []).entries()) {
+      if (isObject(block)) for (const event of eventsOfBlock(block, index)) out += text(event.type, event);
+    }
+    this.#end = { type: 'message_delta', delta: { stop_reason, stop_sequence, stop_details }, usage };
+    return out;
+  }
+}
+
+function eventsOfBlock(block: Members, index: number): Members[] {
+  const delta = (members: Members): Members => ({ type: 'content_block_delta', index, delta: members });
+  const start = (members: Members): Members => ({ type: 'content_block_start', index, content_block: members });
+  const stop: Members = { type: 'content_block_stop', index };
+  switch (block.type) {
+    case 'text':
+      return [start({ ...block, text: '' }), delta({ type: 'text_delta', text: block.text }), stop];
+    case 'thinking':
+      return [
+        start({ ...block, thinking: '', signature: '' }),
+        delta({ type: 'thinking_delta', thinking: block.thinking }),
+        delta({ type: 'signature_delta', signature: block.signature }),
+        stop,
+      ];
+    case 'tool_use':
+      return [
+        start({ ...block, input: {} }),
+        delta({ type: 'input_json_delta', partial_json: JSON.stringify(block.input ?? {}) }),
+        stop,
+      ];
+    default:
+      return [start(block), stop];
+  }
+}

@@ -1,0 +1,70 @@
+import { isObject } from '../../core/object.ts';
+import type { Members } from '../../core/original.ts';
+import type { Usage } from '../../core/usage.ts';
+import { wrapState } from '../../core/wrapped-state.ts';
+import { CUT, inputOf, usageMembers } from './members.ts';
+
+type Draft = Record<string, unknown>;
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** Puts the events of an answer in this dialect together again; a whole message counts as one event. */
+export class PassedMessage {
+  #message: Draft = {};
+  readonly #content: Draft[] = [];
+  /** The JSON texts of inputs that came in pieces. */
+  readonly #inputs = new Map<Draft, string>();
+  #isWhole = false;
+
+  add(event: Members): void {
+    switch (event.type) {
+      case 'message':
+        this.#message = { ...event };
+        this.#isWhole = true;
+        return;
+      case 'message_start':
+        this.#message = isObject(event.message) ? { ...event.message } : {};
+        return;
+      case 'content_block_start':
+        if (isObject(event.content_block)) this.#content.push({ ...event.content_block });
+        return;
+      case 'content_block_delta': {
+        const block = this.#content[Number(event.index)];
+        if (block && isObject(event.delta)) this.#grow(block, event.delta);
+        return;
+      }
+      case 'message_delta':
+        this.#finish(event);
+    }
+  }
+
+  /** Returns the message. One that the gateway cut gets the usage that was charged. */
+  end(usage: Usage): Members {
+    if (this.#isWhole) return this.#message;
+    for (const [block, text] of this.#inputs) block.input = inputOf(text);
+    const message: Draft = { ...this.#message, content: this.#content };
+    if (message.stop_reason != null) return message;
+    const last = this.#content.at(-1);
+    if (last?.type === 'thinking' && textOf(last.signature) === '') last.signature = wrapState({});
+    return { ...message, ...CUT, usage: { ...usageOf(message), ...usageMembers(usage, true) } };
+  }
+
+  /** Adds a piece to a block: texts are continued, a signature is whole. */
+  #grow(block: Draft, delta: Members): void {
+    for (const [name, value] of Object.entries(delta)) {
+      if (name === 'type') continue;
+      if (name === 'partial_json') this.#inputs.set(block, (this.#inputs.get(block) ?? '') + textOf(value));
+      else if (name === 'citation') block.citations = [...listOf(block.citations), value];
+      else block[name] = name !== 'signature' && typeof value === 'string' ? textOf(block[name]) + value : value;
+    }
+  }
+
+  #finish({ type: _, delta, usage, ...others }: Members): void {
+    Object.assign(this.#message, others, isObject(delta) ? delta : {});
+    const stated = isObject(usage) ? Object.entries(usage).filter(([, value]) => value !== null) : [];
+    this.#message.usage = { ...usageOf(this.#message), ...Object.fromEntries(stated) };
+  }
+}
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const usageOf = ({ usage }: Members): Members => (isObject(usage) ? usage : {});

@@ -1,0 +1,107 @@
+import type { AnswerFormat, ModelSettings, RoutingTerms } from '../../core/conversation.ts';
+import type { FieldNames, RequestReader } from '../../core/model-request.ts';
+import { extrasOf } from '../openai-chat/extras.ts';
+import { conversationOf } from './conversation.ts';
+import { KNOWN_FIELDS, type MessagesRequest } from './request.ts';
+
+/** The dialect of Anthropic's Messages, in `original.dialect`. */
+const ANTHROPIC_MESSAGES = 'anthropic-messages';
+
+const NAMES: FieldNames = {
+  turns: 'messages',
+  tools: 'tools',
+  toolChoice: 'tool_choice',
+  agentWallet: 'agent_wallet',
+  budgetCredits: 'budget_limit',
+  outputTokensMax: 'max_tokens',
+  temperature: 'temperature',
+  topP: 'top_p',
+  stop: 'stop_sequences',
+  answerFormat: 'output_config.format',
+  reasoningEffort: 'output_config.effort',
+  parallelToolCalls: 'tool_choice.disable_parallel_tool_use',
+  user: 'metadata.user_id',
+  // The dialect has none of these.
+  frequencyPenalty: 'frequency_penalty',
+  presencePenalty: 'presence_penalty',
+  choices: 'n',
+  seed: 'seed',
+  logprobs: 'logprobs',
+  topLogprobs: 'top_logprobs',
+  logitBias: 'logit_bias',
+};
+const BY_THINKING: FieldNames = { ...NAMES, reasoningEffort: 'thinking' };
+
+/** Reads a body that was checked. */
+export const MESSAGES_READER: RequestReader<MessagesRequest> = {
+  dialect: ANTHROPIC_MESSAGES,
+  operation: 'chat',
+  names: ({ output_config: output }) => (output?.effort == null ? BY_THINKING : NAMES),
+  model: ({ model }) => model,
+  isStream: ({ stream }) => stream === true,
+  conversation: conversationOf,
+  settings: settingsOf,
+  routing: routingOf,
+  extras: (body) => extrasOf(body, KNOWN_FIELDS),
+};
+
+function settingsOf(body: MessagesRequest): ModelSettings {
+  return {
+    outputTokensMax: body.max_tokens,
+    temperature: body.temperature ?? undefined,
+    topP: body.top_p ?? undefined,
+    stop: body.stop_sequences ?? undefined,
+    answerFormat: formatOf(body),
+    reasoningEffort: effortOf(body),
+    parallelToolCalls: isSingle(body.tool_choice) ? false : undefined,
+    user: body.metadata?.user_id ?? undefined,
+  };
+}
+
+const isSingle = (choice: MessagesRequest['tool_choice']): boolean =>
+  choice != null && choice.type !== 'none' && choice.disable_parallel_tool_use === true;
+
+const AT = ['output_config', 'format'] as const;
+/** The name of the field in older betas. */
+const OLDER_AT = ['output_format'] as const;
+
+function formatOf({ output_config: output, output_format: older }: MessagesRequest): AnswerFormat | undefined {
+  const format = output?.format ?? older;
+  if (format == null) return undefined;
+  const at = output?.format == null ? OLDER_AT : AT;
+  return { type: 'json-schema', schema: format.schema, at, valueAt: at };
+}
+
+/** Shares of the output cap that a budget of thinking may take, up to which an effort stands for it. */
+const EFFORTS = [
+  [0.3, 'low'],
+  [0.65, 'medium'],
+] as const;
+
+/** The effort of a request. A budget becomes the effort that other models spend such a share with. */
+function effortOf({ output_config: output, thinking, max_tokens: cap }: MessagesRequest): string | undefined {
+  if (thinking?.type === 'disabled') return 'none';
+  if (output?.effort != null) return output.effort;
+  if (thinking?.type !== 'enabled') return undefined;
+  const share = thinking.budget_tokens / cap;
+  return EFFORTS.find(([most]) => share <= most)?.[1] ?? 'high';
+}
+
+function routingOf(body: MessagesRequest): RoutingTerms {
+  const { route_strategy: weights, constraints } = body;
+  return {
+    weights: weights ? { cost: weights.cost_weight, quality: weights.quality_weight } : undefined,
+    costCreditsMax: constraints?.max_cost_credits,
+    latencyMsMax: constraints?.max_latency_ms,
+    languages: constraints?.required_languages,
+    budgetCredits: body.budget_limit ?? undefined,
+    agentWallet: body.agent_wallet ?? undefined,
+    metadata: metadataOf(body),
+  };
+}
+
+/** The metadata without nulls: the caller's words for the policy's rules. */
+function metadataOf({ metadata }: MessagesRequest): Readonly<Record<string, string>> | undefined {
+  if (metadata == null) return undefined;
+  return Object.fromEntries(Object.entries(metadata).filter((entry): entry is [string, string] => entry[1] !== null));
+}

@@ -1,0 +1,198 @@
+import { type SchemaOptions, type Static, type TSchema, Type } from '@sinclair/typebox';
+import { RouteConstraints, RouteStrategy } from '../openai-chat/request.ts';
+
+/**
+ * The Messages request: Anthropic's, with Signalbox's additions. It is open: a field or a type of block that it does not
+ * know goes on to Anthropic's own models as it came. Nulls are kept, because the body may travel unchanged.
+ */
+const open = { additionalProperties: true } as const;
+
+/** A member that may be left out or null. */
+const optional = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]));
+
+const block = <Tag extends string, Members extends Record<string, TSchema>>(
+  tag: Tag,
+  members: Members,
+  options: SchemaOptions = {},
+) => Type.Object({ type: Type.Literal(tag), ...members }, { ...open, ...options });
+
+const CacheControl = Type.Object(
+  { type: Type.String(), ttl: optional(Type.String()) },
+  { ...open, description: 'A breakpoint of Anthropic’s prompt cache: `{"type": "ephemeral"}`.' },
+);
+const cache_control = optional(CacheControl);
+
+/** Stands for every type that the schema does not name: by a literal the compiler tells the variants of a union apart. */
+type UnnamedType = '(unnamed)';
+
+/** Matches every type but these: a block of a known type must have the members of it. */
+const otherThan = (tags: readonly string[], means: string) =>
+  Type.Object(
+    {
+      type: Type.Unsafe<UnnamedType>(
+        Type.String({ pattern: `^(?!(?:${tags.join('|')})$)`, maxLength: 128, description: means }),
+      ),
+    },
+    { ...open, description: 'What only Anthropic’s own models know.' },
+  );
+
+const TextBlock = block('text', { text: Type.String(), cache_control });
+
+const MediaSource = Type.Union([
+  block('base64', { media_type: Type.String(), data: Type.String({ description: 'base64' }) }),
+  block('url', { url: Type.String({ description: 'https address' }) }),
+  block('file', { file_id: Type.String() }),
+]);
+const ImageBlock = block('image', { source: MediaSource, cache_control });
+
+const DocumentSource = Type.Union([
+  ...MediaSource.anyOf,
+  block('text', { media_type: Type.String(), data: Type.String() }),
+  block('content', { content: Type.Union([Type.String(), Type.Array(Type.Union([TextBlock, ImageBlock]))]) }),
+]);
+const DocumentBlock = block('document', {
+  source: DocumentSource,
+  title: optional(Type.String()),
+  context: optional(Type.String()),
+  cache_control,
+});
+
+const ThinkingBlock = block('thinking', { thinking: Type.String(), signature: Type.String() });
+const RedactedBlock = block('redacted_thinking', { data: Type.String() });
+const ToolUseBlock = block('tool_use', {
+  id: Type.String({ minLength: 1 }),
+  name: Type.String({ minLength: 1 }),
+  input: Type.Unknown({ description: 'The arguments, an object.' }),
+  cache_control,
+});
+
+const ResultBlock = Type.Union([
+  TextBlock,
+  ImageBlock,
+  DocumentBlock,
+  otherThan(['text', 'image', 'document'], 'Such as `search_result`.'),
+]);
+export type ResultBlock = Static<typeof ResultBlock>;
+const ToolResultBlock = block('tool_result', {
+  tool_use_id: Type.String({ minLength: 1, description: 'The call that it answers.' }),
+  content: optional(Type.Union([Type.String(), Type.Array(ResultBlock)])),
+  is_error: optional(Type.Boolean()),
+  cache_control,
+});
+export type ToolResultBlock = Static<typeof ToolResultBlock>;
+
+const TAGS = ['text', 'image', 'document', 'tool_use', 'tool_result', 'thinking', 'redacted_thinking'];
+const MessageBlock = Type.Union([
+  TextBlock,
+  ToolUseBlock,
+  ToolResultBlock,
+  ThinkingBlock,
+  RedactedBlock,
+  ImageBlock,
+  DocumentBlock,
+  otherThan(TAGS, 'Such as `search_result` or `server_tool_use`.'),
+]);
+export type MessageBlock = Static<typeof MessageBlock>;
+
+const Message = Type.Object(
+  {
+    role: Type.Union([Type.Literal('user'), Type.Literal('assistant'), Type.Literal('system')], {
+      description: 'Who speaks.',
+    }),
+    content: Type.Union([Type.String(), Type.Array(MessageBlock)]),
+  },
+  open,
+);
+export type Message = Static<typeof Message>;
+
+const OwnTool = Type.Object(
+  {
+    type: optional(Type.Literal('custom')),
+    name: Type.String({ minLength: 1, maxLength: 128 }),
+    description: optional(Type.String()),
+    input_schema: Type.Object({}, { ...open, description: 'A JSON schema of the arguments.' }),
+    strict: optional(Type.Boolean()),
+    cache_control,
+  },
+  open,
+);
+export type OwnTool = Static<typeof OwnTool>;
+const Tool = Type.Union([OwnTool, otherThan(['custom'], 'Such as `bash_20250124`.')]);
+export type Tool = Static<typeof Tool>;
+
+const disable_parallel_tool_use = optional(Type.Boolean({ description: 'At most one call in an answer.' }));
+const ToolChoice = Type.Union(
+  [
+    block('auto', { disable_parallel_tool_use }),
+    block('any', { disable_parallel_tool_use }),
+    block('tool', { name: Type.String(), disable_parallel_tool_use }),
+    block('none', {}),
+  ],
+  { description: 'Whether, and which, tools are called.' },
+);
+
+const Thinking = Type.Union(
+  [
+    block('enabled', { budget_tokens: Type.Integer({ minimum: 1 }) }),
+    block('adaptive', {}),
+    block('disabled', {}),
+    otherThan(['enabled', 'adaptive', 'disabled'], 'Such as `between_tools`.'),
+  ],
+  { description: 'Whether the model thinks. For other models than Anthropic’s it becomes their effort.' },
+);
+
+const AnswerForm = block('json_schema', { schema: Type.Object({}, open) });
+const OutputConfig = Type.Object(
+  {
+    effort: optional(Type.String({ description: 'Such as `low`, `medium`, `high`.' })),
+    format: optional(AnswerForm),
+  },
+  open,
+);
+
+const messageFields = {
+  model: Type.String({ minLength: 1, maxLength: 256, description: 'A model ID or a selector such as `auto`.' }),
+  messages: Type.Array(Message, { minItems: 1 }),
+  system: optional(Type.Union([Type.String(), Type.Array(TextBlock)])),
+  tools: optional(Type.Array(Tool)),
+  tool_choice: optional(ToolChoice),
+  thinking: optional(Thinking),
+  output_config: optional(OutputConfig),
+  output_format: optional(AnswerForm),
+  cache_control,
+};
+
+export const MessagesRequest = Type.Object(
+  {
+    ...messageFields,
+    max_tokens: Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'Most output tokens.' }),
+    stream: optional(Type.Boolean({ default: false })),
+    temperature: optional(Type.Number({ minimum: 0, maximum: 1 })),
+    top_p: optional(Type.Number({ minimum: 0, maximum: 1 })),
+    top_k: optional(Type.Integer({ minimum: 0 })),
+    stop_sequences: optional(Type.Array(Type.String())),
+    metadata: optional(
+      Type.Record(Type.String(), Type.Union([Type.String(), Type.Null()]), {
+        description: '`user_id` goes to Anthropic’s models; the other members are for the policy’s rules.',
+      }),
+    ),
+    route_strategy: optional(RouteStrategy),
+    constraints: optional(RouteConstraints),
+    budget_limit: optional(
+      Type.Number({ exclusiveMinimum: 0, description: 'Most Credits that this request may consume. Hard.' }),
+    ),
+    agent_wallet: optional(
+      Type.String({
+        maxLength: 128,
+        description: 'Address of the wallet for x402 settlement: `0x` and 40 hex digits.',
+      }),
+    ),
+  },
+  { ...open, $id: 'MessagesRequest' },
+);
+export type MessagesRequest = Static<typeof MessagesRequest>;
+
+/** The fields with a neutral meaning. The others are extras: `top_k` too, which not every provider has. */
+export const KNOWN_FIELDS: ReadonlySet<string> = new Set(
+  Object.keys(MessagesRequest.properties).filter((name) => name !== 'top_k' && name !== 'cache_control'),
+);

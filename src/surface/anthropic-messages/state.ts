@@ -1,0 +1,45 @@
+import type { Members } from '../../core/original.ts';
+import { type ReasoningState, unwrapState } from '../../core/wrapped-state.ts';
+import type { MessageBlock } from './request.ts';
+
+/** The `format` of Anthropic's signed thoughts in `reasoning_details`. */
+const FORMAT = 'anthropic-claude-v1';
+
+/** The thoughts of an earlier answer, in the neutral form. */
+export interface EarlierReasoning {
+  readonly state: ReasoningState;
+  /** The extras of its turn. */
+  readonly extras: Members;
+}
+
+/** Reads the blocks of thoughts: other models' state in them is unwrapped, Anthropic's own becomes details. */
+export function earlierReasoning(content: readonly MessageBlock[], own: Members): EarlierReasoning {
+  let text = '';
+  let state: ReasoningState = {};
+  const details: Members[] = [];
+  for (const block of content) {
+    if (block.type !== 'thinking' && block.type !== 'redacted_thinking') continue;
+    const opaque = block.type === 'thinking' ? block.signature : block.data;
+    if (block.type === 'thinking') text += block.thinking;
+    const unwrapped = unwrapState(opaque);
+    if (unwrapped) {
+      details.push(...(unwrapped.details ?? []));
+      state = { ...state, ...unwrapped, calls: { ...state.calls, ...unwrapped.calls } };
+    } else if (opaque !== '') details.push(detailOf(block, details.length));
+  }
+  if (text === '' && details.length === 0 && state.extra === undefined) return { state, extras: own };
+  const extras = {
+    ...own,
+    ...(text !== '' && { reasoning_content: text }),
+    ...(details.length > 0 && { reasoning_details: details }),
+    ...(state.extra && { extra_content: state.extra }),
+  };
+  return { state, extras };
+}
+
+type ThoughtBlock = Extract<MessageBlock, { type: 'thinking' | 'redacted_thinking' }>;
+
+const detailOf = (block: ThoughtBlock, index: number): Members =>
+  block.type === 'thinking'
+    ? { type: 'reasoning.text', text: block.thinking, signature: block.signature, format: FORMAT, index }
+    : { type: 'reasoning.encrypted', data: block.data, format: FORMAT, index };

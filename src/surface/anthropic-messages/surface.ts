@@ -1,0 +1,59 @@
+import { modelRequest } from '../../core/model-request.ts';
+import type { Surface, SurfaceDocs } from '../surface.ts';
+import { errorBody } from './error.ts';
+import { MessagesError } from './error-schema.ts';
+import { MESSAGE_EVENTS } from './events.ts';
+import { MESSAGES_ANSWER, MESSAGES_REQUESTS, MESSAGES_STREAM } from './examples.ts';
+import { requestHeaders } from './headers.ts';
+import { MessageWriter } from './message.ts';
+import { MessagesAnswer, MessagesEvent } from './message-schema.ts';
+import { readMessages } from './read-body.ts';
+import { MESSAGES_READER } from './reader.ts';
+import { MessagesRequest } from './request.ts';
+
+const docs: SurfaceDocs = {
+  summary: 'Create a message',
+  description: `Anthropic’s Messages, for Claude Code and other clients of that API, with every model of the policy. \`model\` is
+a model’s ID, or a selector that chooses one. A request for another service’s model is translated; fields without a
+counterpart are named in \`platform.dropped\`. \`budget_limit\`, \`route_strategy\`, \`constraints\` and \`Idempotency-Key\` work as
+in chat completions. Fields that would be billed beyond tokens get 400 \`unsupported_parameter\`.`,
+  request: MessagesRequest,
+  requests: MESSAGES_REQUESTS,
+  answer: { schema: MessagesAnswer, description: 'Without `stream`, one JSON body.', example: MESSAGES_ANSWER },
+  events: {
+    schema: MessagesEvent,
+    mediaType: 'text/event-stream',
+    description:
+      'With `stream: true`, server-sent events in Anthropic’s order; `message_delta` carries `platform`. A stream that fails after its first part ends with the event `error`, and without `message_stop`.',
+    example: MESSAGES_STREAM,
+  },
+  error: MessagesError,
+  errorField: 'messages[0].content',
+};
+
+/** Fields of OpenAI's dialect → what Messages have in their place. */
+const FOREIGN_FIELDS: ReadonlyMap<string, string> = new Map([
+  ['max_completion_tokens', '`max_tokens`'],
+  ['stop', '`stop_sequences`'],
+  ['reasoning_effort', '`output_config.effort`'],
+  ['response_format', '`output_config.format`'],
+  ['parallel_tool_calls', '`tool_choice.disable_parallel_tool_use`'],
+  ['user', '`metadata.user_id`'],
+]);
+
+/** Anthropic's Messages. */
+export const anthropicMessages: Surface = {
+  name: 'anthropic-messages',
+  operation: 'chat',
+  path: '/v1/messages',
+  pays: true,
+  docs,
+  foreignFields: FOREIGN_FIELDS,
+  read(body, headers) {
+    const request = modelRequest(readMessages(body), MESSAGES_READER, requestHeaders(headers));
+    return { request, events: request.stream ? MESSAGE_EVENTS : null };
+  },
+  json: (identity) => new MessageWriter(identity),
+  errorBody,
+  requestIdHeader: 'request-id',
+};

@@ -1,0 +1,264 @@
+import type { ContentPart, Conversation, ToolCallPart, Turn } from '../../core/conversation.ts';
+import type { Members, OriginalPath } from '../../core/original.ts';
+import { extrasOf, NO_EXTRAS } from '../openai-chat/extras.ts';
+import type { InputItem, InputPart, KnownItem, MessageItem, ResponsesRequest } from './request.ts';
+import { unwrapped } from './state.ts';
+import { CUSTOM_ARGUMENT, choiceOf, nameOfCall, type ToolTable, toolTable } from './tools.ts';
+
+/** The `format` of OpenAI's encrypted reasoning in `reasoning_details`. */
+const OPENAI_FORMAT = 'openai-responses-v1';
+
+const OF_MESSAGE: ReadonlySet<string> = new Set(['type', 'role', 'content', 'id', 'status']);
+const OF_CALL: ReadonlySet<string> = new Set([
+  'type',
+  'id',
+  'status',
+  'call_id',
+  'name',
+  'namespace',
+  'arguments',
+  'input',
+]);
+const OF_OUTPUT: ReadonlySet<string> = new Set(['type', 'id', 'status', 'call_id', 'output']);
+const OF_TEXT: ReadonlySet<string> = new Set(['type', 'text', 'annotations', 'logprobs']);
+const OF_REFUSAL: ReadonlySet<string> = new Set(['type', 'refusal']);
+const OF_IMAGE: ReadonlySet<string> = new Set(['type', 'image_url', 'detail', 'file_id']);
+const OF_FILE: ReadonlySet<string> = new Set(['type', 'file_data', 'file_id', 'file_url', 'filename']);
+
+/** Reads instructions, input and tools. */
+export function conversationOf({
+  instructions,
+  input,
+  tools,
+  tool_choice,
+  max_tool_calls,
+}: ResponsesRequest): Conversation {
+  const table = toolTable(tools, max_tool_calls ?? null);
+  const { toolChoice, native } = choiceOf(tool_choice, table);
+  const nativeTools = [...table.native, ...native];
+  const turns: Turn[] = [];
+  if (instructions !== undefined) turns.push(textTurn('system', instructions, ['instructions']));
+  if (typeof input === 'string') turns.push(textTurn('user', input, ['input']));
+  else addItems(input, table, turns);
+  return { turns, tools: table.tools, ...(nativeTools.length > 0 && { nativeTools }), toolChoice };
+}
+
+function textTurn(role: 'system' | 'user', text: string, at: OriginalPath): Turn {
+  return { role, parts: [{ type: 'text', text, at, valueAt: at, extras: NO_EXTRAS }], extras: NO_EXTRAS, at };
+}
+
+/** The items of one answer, which are one turn: reasoning, messages and calls. */
+class AnswerTurn {
+  readonly #places: OriginalPath[] = [];
+  readonly #content: ContentPart[] = [];
+  readonly #calls: ContentPart[] = [];
+  readonly #details: Members[] = [];
+  readonly #ofCalls = new Map<string, Members>();
+  #extra: Members | null = null;
+  #extras: Members = NO_EXTRAS;
+
+  addMessage(message: MessageItem, at: OriginalPath): void {
+    this.#places.push(at);
+    this.#content.push(...partsOf(message.content, [...at, 'content']));
+    this.#extras = extrasOf(message, OF_MESSAGE, this.#extras);
+  }
+
+  addCall(call: ToolCallPart): void {
+    this.#places.push(call.at);
+    this.#calls.push(call);
+  }
+
+  addNative(kind: string, at: OriginalPath): void {
+    this.#places.push(at);
+    this.#content.push(nativePart(kind, at));
+  }
+
+  addReasoning(item: Extract<KnownItem, { type: 'reasoning' }>, at: OriginalPath): void {
+    const index = this.#places.length;
+    this.#places.push(at);
+    const content = item.encrypted_content ?? '';
+    const ours = unwrapped(content);
+    if (ours) {
+      this.#details.push(...ours.details);
+      this.#extra = ours.extra ?? this.#extra;
+      for (const [id, extra] of Object.entries(ours.calls)) this.#ofCalls.set(id, extra);
+    } else if (content !== '') this.#details.push(...detailsOf(item, content, index));
+  }
+
+  turn(): Turn {
+    const [at = [], ...alsoAt] = this.#places;
+    const extras = {
+      ...this.#extras,
+      ...(this.#details.length > 0 && { reasoning_details: this.#details }),
+      ...(this.#extra && { extra_content: this.#extra }),
+    };
+    return {
+      role: 'assistant',
+      parts: [...this.#content, ...this.#calls.map((call) => this.#withState(call))],
+      extras,
+      at,
+      ...(alsoAt.length > 0 && { alsoAt }),
+    };
+  }
+
+  #withState(call: ContentPart): ContentPart {
+    const extra = call.type === 'tool-call' ? this.#ofCalls.get(call.id) : undefined;
+    return extra ? { ...call, extras: { ...call.extras, extra_content: extra } } : call;
+  }
+}
+
+/** An item of OpenAI's as entries of `reasoning_details`. */
+function detailsOf(
+  { id, summary }: Extract<KnownItem, { type: 'reasoning' }>,
+  data: string,
+  index: number,
+): readonly Members[] {
+  const common = { format: OPENAI_FORMAT, index, ...(id != null && { id }) };
+  const summaries = (summary ?? []).map(({ text = '' }) => ({ type: 'reasoning.summary', summary: text, ...common }));
+  return [...summaries, { type: 'reasoning.encrypted', data, ...common }];
+}
+
+const isMessage = (item: InputItem): item is MessageItem => item.type === undefined || item.type === 'message';
+/** The schema keeps unknown types apart from known ones. */
+const isKnown = (item: InputItem): item is KnownItem => KNOWN_TYPES.has(item.type ?? '');
+const KNOWN_TYPES: ReadonlySet<string> = new Set([
+  'function_call',
+  'custom_tool_call',
+  'function_call_output',
+  'custom_tool_call_output',
+  'reasoning',
+] satisfies KnownItem['type'][]);
+
+function addItems(items: readonly InputItem[], table: ToolTable, turns: Turn[]): void {
+  let answer: AnswerTurn | null = null;
+  const close = (): void => {
+    if (answer) turns.push(answer.turn());
+    answer = null;
+  };
+  for (const [index, item] of items.entries()) {
+    const at = ['input', index];
+    const turn = otherTurn(item, at);
+    if (turn) {
+      close();
+      turns.push(turn);
+    } else {
+      answer ??= new AnswerTurn();
+      addToAnswer(answer, item, at, table);
+    }
+  }
+  close();
+}
+
+/** The turn of an item that is no part of an answer; null for one that is. */
+function otherTurn(item: InputItem, at: OriginalPath): Turn | null {
+  if (isMessage(item)) {
+    const { role, content } = item;
+    if (role === 'assistant') return null;
+    return { role: roleOf(role), parts: partsOf(content, [...at, 'content']), extras: extrasOf(item, OF_MESSAGE), at };
+  }
+  if (isKnown(item)) {
+    if (item.type !== 'function_call_output' && item.type !== 'custom_tool_call_output') return null;
+    const { call_id: toolCallId, output } = item;
+    return {
+      role: 'tool',
+      parts: partsOf(output, [...at, 'output']),
+      toolCallId,
+      extras: extrasOf(item, OF_OUTPUT),
+      at,
+    };
+  }
+  // Results of the caller's own runs: `local_shell_call_output`, `mcp_approval_response`.
+  if (!/(?:_output|_response)$/.test(item.type)) return null;
+  return { role: 'tool', parts: [nativePart(item.type, at)], extras: NO_EXTRAS, at };
+}
+
+function addToAnswer(answer: AnswerTurn, item: InputItem, at: OriginalPath, table: ToolTable): void {
+  if (isMessage(item)) answer.addMessage(item, at);
+  else if (!isKnown(item)) answer.addNative(item.type, at);
+  else if (item.type === 'reasoning') answer.addReasoning(item, at);
+  else if (item.type === 'function_call' || item.type === 'custom_tool_call') answer.addCall(callOf(item, at, table));
+}
+
+function callOf(
+  item: Extract<KnownItem, { type: 'function_call' | 'custom_tool_call' }>,
+  at: OriginalPath,
+  table: ToolTable,
+): ToolCallPart {
+  const isFunction = item.type === 'function_call';
+  return {
+    type: 'tool-call',
+    id: item.call_id,
+    name: nameOfCall(table, item.name, item.namespace ?? null),
+    arguments: isFunction ? item.arguments : JSON.stringify({ [CUSTOM_ARGUMENT]: item.input }),
+    at,
+    valueAt: [...at, isFunction ? 'arguments' : 'input'],
+    extras: extrasOf(item, OF_CALL),
+  };
+}
+
+const ROLES = { user: 'user', system: 'system', developer: 'developer' } as const;
+const roleOf = (role: string): 'user' | 'system' | 'developer' =>
+  role === 'system' || role === 'developer' ? ROLES[role] : 'user';
+
+function partsOf(content: MessageItem['content'], at: OriginalPath): readonly ContentPart[] {
+  if (typeof content === 'string') {
+    return [{ type: 'text', text: content, at, valueAt: at, extras: NO_EXTRAS }];
+  }
+  return content.map((part, index) => partOf(part, [...at, index]));
+}
+
+const isInputPart = (part: { readonly type: string }): part is InputPart => PART_TYPES.has(part.type);
+const PART_TYPES: ReadonlySet<string> = new Set([
+  'input_text',
+  'output_text',
+  'text',
+  'refusal',
+  'input_image',
+  'input_file',
+] satisfies InputPart['type'][]);
+
+function partOf(part: { readonly type: string }, at: OriginalPath): ContentPart {
+  if (!isInputPart(part)) return nativePart(part.type, at);
+  switch (part.type) {
+    case 'input_text':
+    case 'output_text':
+    case 'text':
+      return { type: 'text', text: part.text, at, valueAt: [...at, 'text'], extras: extrasOf(part, OF_TEXT) };
+    case 'refusal':
+      return {
+        type: 'refusal',
+        text: part.refusal,
+        at,
+        valueAt: [...at, 'refusal'],
+        extras: extrasOf(part, OF_REFUSAL),
+      };
+    case 'input_image': {
+      const { image_url: url, detail } = part;
+      // Without an address it names an upload at the provider.
+      if (url == null) return nativePart(part.type, at);
+      const extras = extrasOf(part, OF_IMAGE);
+      return { type: 'image', url, ...(detail != null && { detail }), at, valueAt: [...at, 'image_url'], extras };
+    }
+    case 'input_file': {
+      const { file_data: data, file_id: id, file_url: url, filename: name } = part;
+      if (url != null) return nativePart(part.type, at);
+      return {
+        type: 'file',
+        ...(data != null && { data }),
+        ...(id != null && { id }),
+        ...(name != null && { name }),
+        at,
+        valueAt: [...at, 'file_data'],
+        extras: extrasOf(part, OF_FILE),
+      };
+    }
+  }
+}
+
+const nativePart = (kind: string, at: OriginalPath): ContentPart => ({
+  type: 'native',
+  kind,
+  at,
+  valueAt: at,
+  extras: NO_EXTRAS,
+});

@@ -1,0 +1,138 @@
+import type { StreamPart } from '../../contract/parts.ts';
+import type { SignalboxError } from '../../core/errors.ts';
+import type { AnswerIdentity } from '../../gateway/answer-source.ts';
+import type { Receipt } from '../../gateway/receipt.ts';
+import { errorBody } from '../openai-chat/error.ts';
+import type { AnswerWriter, EventForm, EventWriter } from '../surface.ts';
+import { OutputItems } from './output.ts';
+import type { ResponsesRequest } from './request.ts';
+import { completedAt, IN_PROGRESS, type ResponseState, ResponseText, usageBody } from './response.ts';
+import { type CalledTool, toolTable } from './tools.ts';
+
+/** The state of a response at its end. */
+function endOf(identity: AnswerIdentity, receipt: Receipt, items: OutputItems): ResponseState {
+  const reason = INCOMPLETE.get(items.finish) ?? null;
+  return {
+    status: reason === null ? 'completed' : 'incomplete',
+    completedAt: reason === null ? completedAt(identity, receipt) : null,
+    incompleteReason: reason,
+    error: null,
+    output: items.text,
+    usage: usageBody(receipt.usage),
+    platform: receipt.platform,
+  };
+}
+
+/** Finish reasons of answers that are not whole. */
+const INCOMPLETE: ReadonlyMap<string, string> = new Map([
+  ['length', 'max_output_tokens'],
+  ['content_filter', 'content_filter'],
+]);
+
+const NONE: ReadonlyMap<string, CalledTool> = new Map();
+
+/** The tools that are not called by their own names alone. */
+function calledIn({ tools = [] }: ResponsesRequest): ReadonlyMap<string, CalledTool> {
+  return tools.every(({ type }) => type === 'function') ? NONE : toolTable(tools).called;
+}
+
+/** Gathers the parts of an answer into one `response`. */
+export class ResponseWriter implements AnswerWriter {
+  readonly #identity: AnswerIdentity;
+  readonly #response: ResponseText;
+  readonly #items: OutputItems;
+
+  constructor(identity: AnswerIdentity, request: ResponsesRequest) {
+    this.#identity = identity;
+    this.#response = new ResponseText(identity, request);
+    this.#items = new OutputItems(identity.decision, calledIn(request), () => {});
+  }
+
+  write(parts: readonly StreamPart[]): string {
+    this.#items.take(parts);
+    return '';
+  }
+
+  end(receipt: Receipt): string {
+    this.#items.end();
+    return this.#response.of(endOf(this.#identity, receipt, this.#items));
+  }
+}
+
+/** How one event is framed: its type, and the whole as JSON. */
+type Frame = (type: string, json: string) => string;
+
+const serverSentEvent: Frame = (type, json) => `event: ${type}\ndata: ${json}\n\n`;
+
+/** Parts → events. The last one bears `platform`. */
+class ResponseEventWriter implements EventWriter {
+  readonly #identity: AnswerIdentity;
+  readonly #response: ResponseText;
+  readonly #items: OutputItems;
+  readonly #frame: Frame;
+  #sequence = 0;
+  #text = '';
+
+  constructor(identity: AnswerIdentity, request: ResponsesRequest, frame = serverSentEvent) {
+    this.#identity = identity;
+    this.#response = new ResponseText(identity, request);
+    this.#frame = frame;
+    this.#items = new OutputItems(identity.decision, calledIn(request), (type, members) => this.#emit(type, members));
+  }
+
+  write(parts: readonly StreamPart[]): string {
+    if (parts.length > 0) this.#begin();
+    this.#items.take(parts);
+    return this.#taken();
+  }
+
+  end(receipt: Receipt): string {
+    this.#begin();
+    this.#items.end();
+    const state = endOf(this.#identity, receipt, this.#items);
+    this.#emit(`response.${state.status}`, `"response":${this.#response.of(state)}`);
+    return this.#taken();
+  }
+
+  /** An `error` for clients that raise one, and the end as `response.failed`. Items that are not finished are left out. */
+  error(error: SignalboxError, platform: Receipt['platform'] | null): string {
+    this.#begin();
+    const { code, message, type, param } = errorBody(error).error;
+    // OpenAI's own clients read the members of the event, those of Open Responses the object in it.
+    const flat = JSON.stringify({ code, message, param, error: { type, code, message, param } });
+    this.#emit('error', flat.slice(1, -1));
+    const state: ResponseState = {
+      ...IN_PROGRESS,
+      status: 'failed',
+      error: { code, message },
+      output: this.#items.text,
+      platform,
+    };
+    this.#emit('response.failed', `"response":${this.#response.of(state)}`);
+    return this.#taken();
+  }
+
+  #begin(): void {
+    if (this.#sequence > 0) return;
+    const response = `"response":${this.#response.of(IN_PROGRESS)}`;
+    this.#emit('response.created', response);
+    this.#emit('response.in_progress', response);
+  }
+
+  #emit(type: string, members: string): void {
+    this.#text += this.#frame(type, `{"type":"${type}","sequence_number":${this.#sequence++},${members}}`);
+  }
+
+  #taken(): string {
+    const text = this.#text;
+    this.#text = '';
+    return text;
+  }
+}
+
+/** Server-sent events. The heartbeat is a comment. */
+export const eventsFor = (request: ResponsesRequest): EventForm => ({
+  contentType: 'text/event-stream; charset=utf-8',
+  heartbeat: ': waiting\n\n',
+  writer: (identity) => new ResponseEventWriter(identity, request),
+});

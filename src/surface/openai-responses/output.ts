@@ -1,0 +1,302 @@
+import type { FinishReason, StreamPart } from '../../contract/parts.ts';
+import { idText } from '../../core/id.ts';
+import { isObject } from '../../core/object.ts';
+import type { Members } from '../../core/original.ts';
+import { NO_ARGUMENTS } from '../openai-chat/completion.ts';
+import { type OpaqueState, wrapped } from './state.ts';
+import { type CalledTool, CUSTOM_ARGUMENT } from './tools.ts';
+
+/** Takes one event: its type, and its other members as JSON without braces. */
+export type Emit = (type: string, members: string) => void;
+
+type ToolCall = Extract<StreamPart, { type: 'tool-call' }>;
+
+interface Item {
+  readonly id: string;
+  /** Its place in the output. */
+  readonly index: number;
+}
+
+interface MessageProgress extends Item {
+  readonly type: 'message';
+  readonly content: ContentProgress[];
+}
+
+interface ContentProgress {
+  readonly type: 'output_text' | 'refusal';
+  text: string;
+  readonly logprobs: unknown[];
+}
+
+interface ReasoningProgress extends Item {
+  readonly type: 'reasoning';
+  text: string;
+}
+
+interface CallProgress extends Item {
+  readonly type: 'call';
+  readonly callId: string;
+  readonly tool: CalledTool;
+  arguments: string;
+}
+
+const NO_STATE: OpaqueState = { details: [], extra: null, calls: {} };
+
+/**
+ * Parts → the output items of a response and the events that tell of them. Messages and reasoning end when another item
+ * begins. Calls end with the answer, so that no client runs a call of an answer that breaks off.
+ */
+export class OutputItems {
+  readonly #decision: number;
+  readonly #called: ReadonlyMap<string, CalledTool>;
+  readonly #emit: Emit;
+  #open: MessageProgress | ReasoningProgress | null = null;
+  /** State that no item bears yet. */
+  #state: OpaqueState | null = null;
+  readonly #calls = new Map<number, CallProgress>();
+  /** Finished items as JSON, by their place. */
+  readonly #done: string[] = [];
+  #count = 0;
+  finish: FinishReason = 'stop';
+
+  /** @param called the caller's tools by their neutral names */
+  constructor(decision: number, called: ReadonlyMap<string, CalledTool>, emit: Emit) {
+    this.#decision = decision;
+    this.#called = called;
+    this.#emit = emit;
+  }
+
+  /** The items so far, as JSON joined by commas; those that are not finished are left out. */
+  get text(): string {
+    return this.#done.filter((item) => item !== undefined).join(',');
+  }
+
+  take(parts: readonly StreamPart[]): void {
+    for (let at = 0; at < parts.length; at++) {
+      const part = parts[at]!;
+      switch (part.type) {
+        case 'text': {
+          // Probabilities go with the tokens that they are of, where the upstream sent both at once.
+          const next = parts[at + 1];
+          const its = next?.type === 'logprobs' ? next.content : [];
+          if (next?.type === 'logprobs') at++;
+          this.#say('output_text', part.text, its);
+          break;
+        }
+        case 'refusal':
+          this.#say('refusal', part.text, []);
+          break;
+        case 'logprobs':
+          this.#say('output_text', '', part.content);
+          break;
+        case 'reasoning':
+          this.#think(part.text);
+          break;
+        case 'state':
+          this.#keep({ ...NO_STATE, details: part.details ?? [], extra: part.extra ?? null });
+          break;
+        case 'tool-call':
+          this.#call(part);
+          break;
+        case 'finish':
+          this.finish = part.reason;
+      }
+    }
+  }
+
+  /** Ends all items. */
+  end(): void {
+    const isCut = this.finish === 'length';
+    if (this.#count === 0 && !isCut) this.#openMessage();
+    this.#close(isCut ? 'incomplete' : 'completed');
+    for (const call of this.#calls.values()) this.#closeCall(call, isCut);
+  }
+
+  #say(type: ContentProgress['type'], text: string, logprobs: readonly unknown[]): void {
+    const message = this.#open?.type === 'message' ? this.#open : this.#openMessage();
+    const last = message.content.at(-1);
+    const content = last?.type === type ? last : this.#openContent(message, type);
+    content.text += text;
+    // One by one: a call takes no million arguments.
+    for (const one of logprobs) content.logprobs.push(one);
+    const more = type === 'refusal' ? '' : `,"logprobs":${JSON.stringify(logprobs)}`;
+    const place = placeIn(message, 'content_index', message.content.length - 1);
+    this.#emit(`response.${type}.delta`, `${place},"delta":${JSON.stringify(text)}${more}`);
+  }
+
+  #think(text: string): void {
+    const item = this.#open?.type === 'reasoning' ? this.#open : this.#openReasoning();
+    const place = placeIn(item, 'summary_index', 0);
+    if (item.text === '') this.#emit('response.reasoning_summary_part.added', `${place},"part":${summaryText('')}`);
+    item.text += text;
+    this.#emit('response.reasoning_summary_text.delta', `${place},"delta":${JSON.stringify(text)}`);
+  }
+
+  /** Keeps state in the reasoning that it came with, or in an item of its own once the open one has ended. */
+  #keep({ details, extra, calls }: OpaqueState): void {
+    const before = this.#state ?? NO_STATE;
+    this.#state = {
+      details: [...before.details, ...details],
+      extra: extra ?? before.extra,
+      calls: { ...before.calls, ...calls },
+    };
+  }
+
+  #call(part: ToolCall): void {
+    const known = this.#calls.get(part.index);
+    const id = part.id ?? known?.callId ?? '';
+    if (part.extra) this.#keep({ ...NO_STATE, calls: { [id]: part.extra } });
+    const call = known ?? this.#openCall(part);
+    if (part.arguments === '') return;
+    call.arguments += part.arguments;
+    // The input of a custom tool is within the arguments: it is there once they are whole.
+    if (call.tool.type === 'function') {
+      const delta = JSON.stringify(part.arguments);
+      this.#emit('response.function_call_arguments.delta', `${placeOf(call)},"delta":${delta}`);
+    }
+  }
+
+  #openMessage(): MessageProgress {
+    const item: MessageProgress = { type: 'message', ...this.#next('msg_'), content: [] };
+    this.#begin(item, messageText(item, 'in_progress'));
+    this.#open = item;
+    return item;
+  }
+
+  #openContent(message: MessageProgress, type: ContentProgress['type']): ContentProgress {
+    this.#closeContent(message);
+    const content: ContentProgress = { type, text: '', logprobs: [] };
+    message.content.push(content);
+    const place = placeIn(message, 'content_index', message.content.length - 1);
+    this.#emit('response.content_part.added', `${place},"part":${contentText(content)}`);
+    return content;
+  }
+
+  #openReasoning(): ReasoningProgress {
+    const item: ReasoningProgress = { type: 'reasoning', ...this.#next('rs_'), text: '' };
+    this.#begin(item, reasoningText(item, null));
+    this.#open = item;
+    return item;
+  }
+
+  #openCall({ index, id, name = '' }: ToolCall): CallProgress {
+    const tool = this.#called.get(name) ?? { type: 'function', name, namespace: null };
+    const own = this.#next(tool.type === 'custom' ? 'ctc_' : 'fc_');
+    const call: CallProgress = { type: 'call', ...own, callId: id ?? `call_${own.id}`, tool, arguments: '' };
+    this.#begin(call, callText(call, 'in_progress'));
+    this.#calls.set(index, call);
+    return call;
+  }
+
+  /** Ends the open item, and names the next one. */
+  #next(prefix: string): Item {
+    this.#close('completed');
+    return this.#named(prefix);
+  }
+
+  #named(prefix: string): Item {
+    const index = this.#count++;
+    return { id: `${idText(prefix, this.#decision)}_${index}`, index };
+  }
+
+  #begin({ index }: Item, text: string): void {
+    this.#emit('response.output_item.added', `"output_index":${index},"item":${text}`);
+  }
+
+  #finish({ index }: Item, text: string): void {
+    this.#done[index] = text;
+    this.#emit('response.output_item.done', `"output_index":${index},"item":${text}`);
+  }
+
+  #close(status: 'completed' | 'incomplete'): void {
+    const item = this.#open;
+    this.#open = null;
+    if (item?.type === 'message') {
+      if (item.content.length === 0) this.#openContent(item, 'output_text');
+      this.#closeContent(item);
+      this.#finish(item, messageText(item, status));
+    } else if (item) this.#closeReasoning(item);
+    if (!this.#state) return;
+    const own: ReasoningProgress = { type: 'reasoning', ...this.#named('rs_'), text: '' };
+    this.#begin(own, reasoningText(own, null));
+    this.#closeReasoning(own);
+  }
+
+  #closeContent(message: MessageProgress): void {
+    const content = message.content.at(-1);
+    if (!content) return;
+    const { type, text, logprobs } = content;
+    const place = placeIn(message, 'content_index', message.content.length - 1);
+    const more = type === 'refusal' ? '' : `,"logprobs":${JSON.stringify(logprobs)}`;
+    const member = type === 'refusal' ? 'refusal' : 'text';
+    this.#emit(`response.${type}.done`, `${place},"${member}":${JSON.stringify(text)}${more}`);
+    this.#emit('response.content_part.done', `${place},"part":${contentText(content)}`);
+  }
+
+  #closeReasoning(item: ReasoningProgress): void {
+    if (item.text !== '') {
+      const place = placeIn(item, 'summary_index', 0);
+      this.#emit('response.reasoning_summary_text.done', `${place},"text":${JSON.stringify(item.text)}`);
+      this.#emit('response.reasoning_summary_part.done', `${place},"part":${summaryText(item.text)}`);
+    }
+    this.#finish(item, reasoningText(item, this.#state));
+    this.#state = null;
+  }
+
+  #closeCall(call: CallProgress, isCut: boolean): void {
+    // An empty text is no JSON. A call that was cut off stays as it is.
+    const isBare = call.arguments === '' && !isCut;
+    if (call.tool.type === 'custom') {
+      const input = JSON.stringify(inputIn(call.arguments));
+      this.#emit('response.custom_tool_call_input.delta', `${placeOf(call)},"delta":${input}`);
+      this.#emit('response.custom_tool_call_input.done', `${placeOf(call)},"input":${input}`);
+    } else {
+      if (isBare) {
+        call.arguments = NO_ARGUMENTS;
+        this.#emit('response.function_call_arguments.delta', `${placeOf(call)},"delta":"${NO_ARGUMENTS}"`);
+      }
+      const text = JSON.stringify(call.arguments);
+      const name = JSON.stringify(call.tool.name);
+      this.#emit('response.function_call_arguments.done', `${placeOf(call)},"name":${name},"arguments":${text}`);
+    }
+    this.#finish(call, callText(call, isCut ? 'incomplete' : 'completed'));
+  }
+}
+
+const placeOf = ({ id, index }: Item): string => `"item_id":"${id}","output_index":${index}`;
+const placeIn = (item: Item, name: string, index: number): string => `${placeOf(item)},"${name}":${index}`;
+
+const contentText = ({ type, text, logprobs }: ContentProgress): string =>
+  JSON.stringify(type === 'refusal' ? { type, refusal: text } : { type, text, annotations: [], logprobs });
+
+const summaryText = (text: string): string => JSON.stringify({ type: 'summary_text', text });
+
+const messageText = ({ id, content }: MessageProgress, status: string): string =>
+  `{"type":"message","id":"${id}","status":"${status}","role":"assistant","content":[${content.map(contentText).join(',')}]}`;
+
+function reasoningText({ id, text }: ReasoningProgress, state: OpaqueState | null): string {
+  const summary = text === '' ? '' : summaryText(text);
+  const encrypted = state && `,"encrypted_content":"${wrapped(state)}"`;
+  return `{"type":"reasoning","id":"${id}","summary":[${summary}]${encrypted ?? ''}}`;
+}
+
+function callText({ id, callId, tool, arguments: text }: CallProgress, status: string): string {
+  const { type, name, namespace } = tool;
+  const common: Members = { id, call_id: callId, name, ...(namespace !== null && { namespace }) };
+  return JSON.stringify(
+    type === 'custom'
+      ? { type: 'custom_tool_call', ...common, input: status === 'in_progress' ? '' : inputIn(text), status }
+      : { type: 'function_call', ...common, arguments: text, status },
+  );
+}
+
+/** The input of a custom tool; arguments of another form, such as those of a call that was cut off, as they are. */
+function inputIn(text: string): string {
+  try {
+    const args: unknown = JSON.parse(text);
+    const input = isObject(args) ? args[CUSTOM_ARGUMENT] : undefined;
+    return typeof input === 'string' ? input : text;
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,36 @@
+import { SignalboxError } from '../../core/errors.ts';
+import { isObject } from '../../core/object.ts';
+import { compileRead } from '../../core/validation.ts';
+import { checkSpelling } from '../openai-chat/check.ts';
+import { checkResponses } from './check.ts';
+import { KNOWN_FIELDS, ResponsesRequest } from './request.ts';
+
+const checked = compileRead(ResponsesRequest);
+
+/**
+ * Reads the body of a Responses request.
+ * @throws SignalboxError for the field at fault.
+ */
+export function readResponses(body: unknown): ResponsesRequest {
+  checkSpelling(body, KNOWN_FIELDS);
+  checkInput(body);
+  const request = checked(body);
+  checkResponses(request);
+  return request;
+}
+
+/** Fields in which other APIs have the conversation. */
+const TURNS = ['messages', 'prompt', 'contents'] as const;
+
+function checkInput(body: unknown): void {
+  if (!isObject(body) || body.input != null) return;
+  // Only these fields tell that a client counts on stored responses.
+  if (body.previous_response_id != null || body.conversation != null) return;
+  const field = TURNS.find((name) => body[name] != null);
+  if (field === undefined) return;
+  throw new SignalboxError(
+    'missing_field',
+    `\`input\` is required. \`${field}\` is a field of another API: send "input": "…", or use /v1/chat/completions.`,
+    { param: 'input' },
+  );
+}

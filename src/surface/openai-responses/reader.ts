@@ -1,0 +1,121 @@
+import type { AnswerFormat, ModelSettings, RoutingTerms } from '../../core/conversation.ts';
+import { type FieldNames, type ModelRequest, modelRequest, type RequestReader } from '../../core/model-request.ts';
+import type { Members } from '../../core/original.ts';
+import { extrasOf } from '../openai-chat/extras.ts';
+import { conversationOf } from './conversation.ts';
+import { KNOWN_FIELDS, type ResponsesRequest } from './request.ts';
+
+/** The dialect of OpenAI's Responses, in `original.dialect`. */
+export const OPENAI_RESPONSES = 'openai-responses';
+
+/**
+ * Makes the neutral form of a Responses request.
+ * @param body checked, without nulls
+ */
+export function readResponsesRequest(body: ResponsesRequest, headers: Headers): ModelRequest {
+  return modelRequest(body, READER, { passed: {}, session: sessionOf(body, headers) });
+}
+
+/** Codex sends a header; others name a session by the key of its cached prompt. */
+function sessionOf({ metadata, prompt_cache_key: key }: ResponsesRequest, headers: Headers): string | null {
+  return headers.get('session_id') ?? headers.get('session-id') ?? metadata?.session_id ?? key ?? null;
+}
+
+const NAMES: FieldNames = {
+  turns: 'input',
+  tools: 'tools',
+  toolChoice: 'tool_choice',
+  agentWallet: 'agent_wallet',
+  budgetCredits: 'budget_limit',
+  outputTokensMax: 'max_output_tokens',
+  temperature: 'temperature',
+  topP: 'top_p',
+  frequencyPenalty: 'frequency_penalty',
+  presencePenalty: 'presence_penalty',
+  choices: 'n',
+  stop: 'stop',
+  seed: 'seed',
+  logprobs: 'include',
+  topLogprobs: 'top_logprobs',
+  logitBias: 'logit_bias',
+  answerFormat: 'text.format',
+  reasoningEffort: 'reasoning.effort',
+  parallelToolCalls: 'parallel_tool_calls',
+  user: 'user',
+};
+
+const READER: RequestReader<ResponsesRequest> = {
+  dialect: OPENAI_RESPONSES,
+  operation: 'chat',
+  names: () => NAMES,
+  model: ({ model }) => model,
+  isStream: ({ stream }) => stream === true,
+  conversation: conversationOf,
+  settings: settingsOf,
+  routing: routingOf,
+  extras: otherFields,
+};
+
+const LOGPROBS = 'message.output_text.logprobs';
+
+function settingsOf(body: ResponsesRequest): ModelSettings {
+  const { top_logprobs: top, include = [] } = body;
+  const logprobs = include.includes(LOGPROBS) || (top ?? 0) > 0;
+  return {
+    outputTokensMax: body.max_output_tokens,
+    temperature: body.temperature,
+    topP: body.top_p,
+    frequencyPenalty: body.frequency_penalty,
+    presencePenalty: body.presence_penalty,
+    ...(logprobs && { logprobs, topLogprobs: top }),
+    answerFormat: formatOf(body.text?.format),
+    reasoningEffort: body.reasoning?.effort,
+    parallelToolCalls: body.parallel_tool_calls,
+    user: body.user,
+  };
+}
+
+const AT = ['text', 'format'] as const;
+
+function formatOf(format: NonNullable<ResponsesRequest['text']>['format']): AnswerFormat | undefined {
+  if (format === undefined) return undefined;
+  if (format.type !== 'json_schema') {
+    return { type: format.type === 'text' ? 'text' : 'json', at: AT, valueAt: AT };
+  }
+  const { name, description, schema, strict } = format;
+  return {
+    type: 'json-schema',
+    name,
+    ...(description != null && { description }),
+    schema,
+    ...(strict != null && { strict }),
+    at: AT,
+    valueAt: AT,
+  };
+}
+
+function routingOf(body: ResponsesRequest): RoutingTerms {
+  const { route_strategy: weights, constraints } = body;
+  return {
+    weights: weights && { cost: weights.cost_weight, quality: weights.quality_weight },
+    costCreditsMax: constraints?.max_cost_credits,
+    latencyMsMax: constraints?.max_latency_ms,
+    languages: constraints?.required_languages,
+    budgetCredits: body.budget_limit,
+    agentWallet: body.agent_wallet,
+    metadata: body.metadata,
+  };
+}
+
+/** Fields of the dialect that other dialects have, too: they go to providers that take them. */
+const SHARED: ReadonlySet<string> = new Set(['prompt_cache_key', 'safety_identifier']);
+const OWN: ReadonlySet<string> = KNOWN_FIELDS.difference(SHARED);
+
+function otherFields(body: ResponsesRequest): Members {
+  const { text, truncation } = body;
+  return extrasOf(body, OWN, {
+    ...(text?.verbosity !== undefined && { verbosity: text.verbosity }),
+    // Where nobody shortens the conversation, a caller should see that.
+    ...(truncation !== undefined && truncation !== 'disabled' && { truncation }),
+  });
+}

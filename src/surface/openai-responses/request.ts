@@ -1,0 +1,205 @@
+import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import { nullable, nullableMembers } from '../../core/nullable.ts';
+import { RouteConstraints, RouteStrategy } from '../openai-chat/request.ts';
+
+/**
+ * The request of OpenAI's Responses, with Signalbox's additions. One schema is the check, the static type and the
+ * documentation. Fields, items, parts and tools that it does not know are kept as they came. Members of items that may be
+ * null stay null: an item goes back to the model that wrote it unchanged.
+ */
+const open = { additionalProperties: true } as const;
+
+const orNull = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]));
+
+const tagged = <Tag extends string, Properties extends TProperties>(type: Tag, properties: Properties) =>
+  Type.Object({ type: Type.Literal(type), ...properties }, open);
+
+/** An object of any type but those of `known`, which have forms of their own. */
+const otherThan = (known: readonly { readonly properties: { readonly type: { readonly const: string } } }[]) =>
+  Type.Object(
+    { type: Type.String({ pattern: `^(?!(?:${known.map((one) => one.properties.type.const).join('|')})$)` }) },
+    open,
+  );
+
+const text = { text: Type.String() };
+const InputText = tagged('input_text', text);
+const OutputText = tagged('output_text', text);
+/** The type of the older dialect, which clients mix in. */
+const PlainText = tagged('text', text);
+const Refusal = tagged('refusal', { refusal: Type.String() });
+const InputImage = tagged('input_image', {
+  image_url: orNull(Type.String({ description: 'https address or data: URL' })),
+  file_id: orNull(Type.String()),
+  detail: orNull(Type.String()),
+});
+const InputFile = tagged('input_file', {
+  file_data: orNull(Type.String({ description: 'data: URL' })),
+  file_id: orNull(Type.String()),
+  file_url: orNull(Type.String()),
+  filename: orNull(Type.String()),
+});
+const PARTS = [InputText, OutputText, PlainText, Refusal, InputImage, InputFile] as const;
+const ContentPart = Type.Union([...PARTS, otherThan(PARTS)]);
+export type InputPart = Static<(typeof PARTS)[number]>;
+
+const Content = Type.Union([Type.String(), Type.Array(ContentPart)]);
+
+const Message = Type.Object(
+  {
+    type: Type.Optional(Type.Literal('message')),
+    role: Type.Union(
+      ['user', 'assistant', 'system', 'developer'].map((role) => Type.Literal(role)),
+      { description: 'Who speaks.' },
+    ),
+    content: Content,
+  },
+  open,
+);
+const callId = Type.String({ minLength: 1, description: 'Names the call; its output has the same.' });
+const FunctionCall = tagged('function_call', {
+  call_id: callId,
+  name: Type.String(),
+  arguments: Type.String(),
+  namespace: orNull(Type.String()),
+});
+const CustomCall = tagged('custom_tool_call', {
+  call_id: callId,
+  name: Type.String(),
+  input: Type.String(),
+  namespace: orNull(Type.String()),
+});
+const FunctionOutput = tagged('function_call_output', { call_id: callId, output: Content });
+const CustomOutput = tagged('custom_tool_call_output', { call_id: callId, output: Content });
+const Reasoning = tagged('reasoning', {
+  id: orNull(Type.String()),
+  summary: orNull(Type.Array(Type.Object({ text: Type.Optional(Type.String()) }, open))),
+  encrypted_content: orNull(Type.String()),
+});
+const ITEMS = [FunctionCall, CustomCall, FunctionOutput, CustomOutput, Reasoning] as const;
+const OtherItem = Type.Object(
+  {
+    type: Type.String({
+      pattern: `^(?!(?:message|${ITEMS.map((item) => item.properties.type.const).join('|')})$)`,
+    }),
+  },
+  open,
+);
+const InputItem = Type.Union([Message, ...ITEMS, OtherItem]);
+export type InputItem = Static<typeof InputItem>;
+export type MessageItem = Static<typeof Message>;
+export type KnownItem = Static<(typeof ITEMS)[number]>;
+
+const toolName = Type.String({ minLength: 1, maxLength: 128 });
+const FunctionTool = tagged('function', {
+  name: toolName,
+  description: orNull(Type.String()),
+  parameters: orNull(Type.Object({}, { ...open, description: 'A JSON schema.' })),
+  strict: orNull(Type.Boolean()),
+});
+const CustomTool = tagged('custom', {
+  name: toolName,
+  description: orNull(Type.String()),
+  format: orNull(Type.Object({ type: Type.String() }, open)),
+});
+const NamespaceTool = tagged('namespace', {
+  name: toolName,
+  tools: Type.Array(Type.Union([FunctionTool, CustomTool, otherThan([FunctionTool, CustomTool])])),
+});
+const TOOLS = [FunctionTool, CustomTool, NamespaceTool] as const;
+const ResponsesTool = Type.Union([...TOOLS, otherThan(TOOLS)]);
+export type ResponsesTool = Static<typeof ResponsesTool>;
+export type FunctionTool = Static<typeof FunctionTool>;
+export type CustomTool = Static<typeof CustomTool>;
+export type NamespaceTool = Static<typeof NamespaceTool>;
+
+const ToolChoice = Type.Union(
+  [
+    Type.Literal('none'),
+    Type.Literal('auto'),
+    Type.Literal('required'),
+    Type.Object({ type: Type.String() }, { ...open, description: 'Such as the one function to call.' }),
+  ],
+  { description: '`none`, `auto`, `required`, or the tool to call.' },
+);
+
+const TextFormat = Type.Union([
+  tagged('text', {}),
+  tagged('json_object', {}),
+  tagged('json_schema', {
+    name: Type.String(),
+    description: orNull(Type.String()),
+    schema: Type.Object({}, open),
+    strict: orNull(Type.Boolean()),
+  }),
+]);
+
+const penalty = { minimum: -2, maximum: 2 } as const;
+/** A field whose only accepted values change nothing: `check.ts` refuses the others by name. */
+const inert = (description: string) => Type.Optional(Type.Unknown({ description }));
+
+export const ResponsesRequest = Type.Object(
+  {
+    model: Type.String({ minLength: 1, maxLength: 256, description: 'A model ID or a selector such as `auto`.' }),
+    input: Type.Union([Type.String(), Type.Array(InputItem, { minItems: 1 })], {
+      description: 'The whole conversation: a text of the user, or items.',
+    }),
+    instructions: nullable(Type.String({ description: 'Comes before the conversation.' })),
+    stream: nullable(Type.Boolean({ default: false })),
+    stream_options: nullable(Type.Object({ include_obfuscation: nullable(Type.Boolean()) }, open)),
+    max_output_tokens: nullable(
+      Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'Most output tokens, reasoning included.' }),
+    ),
+    temperature: nullable(Type.Number({ minimum: 0, maximum: 2 })),
+    top_p: nullable(Type.Number({ minimum: 0, maximum: 1 })),
+    presence_penalty: nullable(Type.Number(penalty)),
+    frequency_penalty: nullable(Type.Number(penalty)),
+    top_logprobs: nullable(Type.Integer({ minimum: 0, maximum: 20 })),
+    tools: nullable(Type.Array(ResponsesTool)),
+    tool_choice: nullable(ToolChoice),
+    parallel_tool_calls: nullable(Type.Boolean()),
+    max_tool_calls: nullable(Type.Integer({ minimum: 0, description: 'Of tools that the provider runs.' })),
+    text: nullable(
+      Type.Object(
+        { format: nullable(TextFormat), verbosity: nullable(Type.String({ description: 'Such as `low`.' })) },
+        open,
+      ),
+    ),
+    reasoning: nullable(
+      Type.Object(
+        {
+          effort: nullable(Type.String({ description: 'Such as `low`, `medium`, `high`.' })),
+          summary: nullable(Type.String()),
+        },
+        open,
+      ),
+    ),
+    include: nullable(Type.Array(Type.String())),
+    truncation: nullable(Type.String({ description: '`disabled`, or `auto` where the provider has it.' })),
+    store: nullable(Type.Boolean({ description: 'Nothing is stored, and answers say `false`.' })),
+    service_tier: nullable(Type.String({ description: '`auto` or `default`.' })),
+    prompt_cache_key: nullable(Type.String({ description: 'Names a session, and passes to providers that know it.' })),
+    safety_identifier: nullable(Type.String()),
+    user: nullable(Type.String()),
+    metadata: nullable(nullableMembers(Type.String())),
+    background: inert('Only `false`.'),
+    previous_response_id: inert('Only null: no response is stored.'),
+    conversation: inert('Only null: no conversation is stored.'),
+    prompt: inert('Only null: templates of a provider are not supported.'),
+    route_strategy: nullable(RouteStrategy),
+    constraints: nullable(RouteConstraints),
+    budget_limit: nullable(
+      Type.Number({ exclusiveMinimum: 0, description: 'Most Credits that this request may consume. Hard.' }),
+    ),
+    agent_wallet: nullable(
+      Type.String({
+        maxLength: 128,
+        description: 'Address of the wallet for x402 settlement: `0x` and 40 hex digits.',
+      }),
+    ),
+  },
+  { ...open, $id: 'ResponsesRequest' },
+);
+export type ResponsesRequest = Static<typeof ResponsesRequest>;
+
+/** The fields that the schema names. */
+export const KNOWN_FIELDS: ReadonlySet<string> = new Set(Object.keys(ResponsesRequest.properties));

@@ -1,0 +1,100 @@
+import { idText } from '../../core/id.ts';
+import type { Members } from '../../core/original.ts';
+import type { Usage } from '../../core/usage.ts';
+import type { AnswerIdentity } from '../../gateway/answer-source.ts';
+import type { Receipt } from '../../gateway/receipt.ts';
+import type { ResponsesRequest } from './request.ts';
+
+/** The changing members of a `response` object; the others repeat the request. */
+export interface ResponseState {
+  readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
+  readonly completedAt: number | null;
+  readonly incompleteReason: string | null;
+  readonly error: { readonly code: string; readonly message: string } | null;
+  /** JSON of the output items, joined by commas. */
+  readonly output: string;
+  readonly usage: object | null;
+  readonly platform: Receipt['platform'] | null;
+}
+
+export const IN_PROGRESS: ResponseState = {
+  status: 'in_progress',
+  completedAt: null,
+  incompleteReason: null,
+  error: null,
+  output: '',
+  usage: null,
+  platform: null,
+};
+
+/** Writes the `response` object of one answer as JSON. The echo of the request, which may be long, is written once. */
+export class ResponseText {
+  readonly #head: string;
+  readonly #echo: string;
+
+  constructor({ decision, created, model }: AnswerIdentity, body: ResponsesRequest) {
+    const head = JSON.stringify({ id: idText('resp_', decision), object: 'response', created_at: created, model });
+    this.#head = head.slice(0, -1);
+    this.#echo = JSON.stringify(echoOf(body)).slice(1);
+  }
+
+  of({ status, completedAt, incompleteReason, error, output, usage, platform }: ResponseState): string {
+    const details = incompleteReason === null ? null : { reason: incompleteReason };
+    const own = JSON.stringify({ status, completed_at: completedAt, error, incomplete_details: details, usage });
+    const last = platform === null ? '' : `"platform":${JSON.stringify(platform)},`;
+    return `${this.#head},${own.slice(1, -1)},"output":[${output}],${last}${this.#echo}`;
+  }
+}
+
+/** The members that repeat the request, with the dialect's defaults for absent ones. Nothing is stored. */
+function echoOf(body: ResponsesRequest): object {
+  return {
+    instructions: body.instructions ?? null,
+    max_output_tokens: body.max_output_tokens ?? null,
+    max_tool_calls: body.max_tool_calls ?? null,
+    parallel_tool_calls: body.parallel_tool_calls ?? true,
+    temperature: body.temperature ?? 1,
+    top_p: body.top_p ?? 1,
+    presence_penalty: body.presence_penalty ?? 0,
+    frequency_penalty: body.frequency_penalty ?? 0,
+    top_logprobs: body.top_logprobs ?? 0,
+    reasoning: { effort: null, summary: null, ...body.reasoning },
+    text: { format: { type: 'text' }, ...body.text },
+    tool_choice: body.tool_choice ?? 'auto',
+    tools: (body.tools ?? []).map(echoOfTool),
+    truncation: body.truncation ?? 'disabled',
+    metadata: body.metadata ?? {},
+    prompt_cache_key: body.prompt_cache_key ?? null,
+    safety_identifier: body.safety_identifier ?? null,
+    user: body.user ?? null,
+    service_tier: 'default',
+    previous_response_id: null,
+    background: false,
+    store: false,
+  };
+}
+
+const echoOfTool = (tool: Members): object =>
+  tool.type === 'function' ? { description: null, parameters: null, strict: null, ...tool } : tool;
+
+export function usageBody(usage: Usage): object {
+  const { inputTokens, outputTokens } = usage;
+  return {
+    input_tokens: inputTokens,
+    input_tokens_details: {
+      cached_tokens: usage.cachedInputTokens,
+      ...(usage.cacheWriteTokens > 0 && { cache_write_tokens: usage.cacheWriteTokens }),
+    },
+    output_tokens: outputTokens,
+    output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+    total_tokens: inputTokens + outputTokens,
+  };
+}
+
+const MS_PER_S = 1_000;
+
+/** When the answer ended, Unix seconds: its attempts took that long. */
+export function completedAt({ created }: AnswerIdentity, { platform }: Receipt): number {
+  const ms = platform.attempts.reduce((sum, attempt) => sum + attempt.ms, 0);
+  return created + Math.ceil(ms / MS_PER_S);
+}

@@ -1,0 +1,51 @@
+import { ErrorBody } from '../openai-chat/error-schema.ts';
+import type { Surface, SurfaceDocs } from '../surface.ts';
+import { errorBody } from './error.ts';
+import { eventsFor, ResponseWriter } from './events.ts';
+import { RESPONSES_ANSWER, RESPONSES_REQUESTS, RESPONSES_STREAM } from './examples.ts';
+import { readResponses } from './read-body.ts';
+import { OPENAI_RESPONSES, readResponsesRequest } from './reader.ts';
+import { ResponsesRequest } from './request.ts';
+import { ResponseBody, ResponseEvent } from './response-schema.ts';
+
+const docs: SurfaceDocs = {
+  summary: 'Create a response',
+  description: `OpenAI’s Responses, without a store: \`input\` holds the whole conversation, \`store\` is answered \`false\`,
+and \`previous_response_id\`, \`conversation\`, \`item_reference\` and \`background\` are refused. Send \`store: false\` from
+clients that would otherwise count on stored responses. \`model\` is a model’s ID, or a selector that chooses one by the
+policy. \`route_strategy\`, \`constraints\`, \`budget_limit\`, \`agent_wallet\` and the header \`Idempotency-Key\` work as in
+chat completions. Send reasoning items back unchanged: the model that wrote them goes on from them.`,
+  request: ResponsesRequest,
+  requests: RESPONSES_REQUESTS,
+  answer: { schema: ResponseBody, description: 'With `stream: false`, one JSON body.', example: RESPONSES_ANSWER },
+  events: {
+    schema: ResponseEvent,
+    mediaType: 'text/event-stream',
+    description:
+      'With `stream: true`, server-sent events. The last one, `response.completed` or `response.incomplete`, carries the whole response with `platform`. A stream that fails after its first event ends with `error` and `response.failed`.',
+    example: RESPONSES_STREAM,
+  },
+  error: ErrorBody,
+  errorField: 'input[0].content',
+};
+
+/** OpenAI's Responses. */
+export const openaiResponses: Surface = {
+  name: OPENAI_RESPONSES,
+  operation: 'chat',
+  path: '/v1/responses',
+  pays: true,
+  docs,
+  read(body, headers) {
+    const read = readResponses(body);
+    return {
+      request: readResponsesRequest(read, headers),
+      events: read.stream ? eventsFor(read) : null,
+      json: (identity) => new ResponseWriter(identity, read),
+    };
+  },
+  json() {
+    throw new Error('an answer repeats its request: `read` makes its writer');
+  },
+  errorBody,
+};

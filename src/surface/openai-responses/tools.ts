@@ -1,0 +1,128 @@
+import type { NativeTool, ToolChoice, ToolDefinition } from '../../core/conversation.ts';
+import type { Members, OriginalPath } from '../../core/original.ts';
+import { extrasOf } from '../openai-chat/extras.ts';
+import { billingOf } from './billing.ts';
+import type { CustomTool, FunctionTool, NamespaceTool, ResponsesRequest, ResponsesTool } from './request.ts';
+
+/** A tool as the caller's dialect calls it. */
+export interface CalledTool {
+  readonly type: 'function' | 'custom';
+  readonly name: string;
+  readonly namespace: string | null;
+}
+
+/** The tools of a request: the neutral ones, and those that only this dialect can say. */
+export interface ToolTable {
+  readonly tools: readonly ToolDefinition[];
+  readonly native: readonly NativeTool[];
+  /** The caller's tool by its neutral name. */
+  readonly called: ReadonlyMap<string, CalledTool>;
+}
+
+const OF_FUNCTION: ReadonlySet<string> = new Set(['type', 'name', 'description', 'parameters', 'strict']);
+const OF_CUSTOM: ReadonlySet<string> = new Set(['type', 'name', 'description', 'format']);
+
+/** The one argument of a custom tool where it is offered as a function. */
+export const CUSTOM_ARGUMENT = 'input';
+const CUSTOM_PARAMETERS = {
+  type: 'object',
+  properties: { [CUSTOM_ARGUMENT]: { type: 'string', description: 'The whole input of the tool, as plain text.' } },
+  required: [CUSTOM_ARGUMENT],
+  additionalProperties: false,
+};
+
+const isFunction = (tool: ResponsesTool): tool is FunctionTool => tool.type === 'function';
+const isCustom = (tool: ResponsesTool): tool is CustomTool => tool.type === 'custom';
+const isNamespace = (tool: ResponsesTool): tool is NamespaceTool => tool.type === 'namespace';
+
+const NO_TABLE: ToolTable = { tools: [], native: [], called: new Map() };
+
+/** @param usesMax the most uses of tools that OpenAI runs; null for any number */
+export function toolTable(list: ResponsesRequest['tools'], usesMax: number | null = null): ToolTable {
+  if (!list || list.length === 0) return NO_TABLE;
+  const tools: ToolDefinition[] = [];
+  const native: NativeTool[] = [];
+  const called = new Map<string, CalledTool>();
+  const taken = namesIn(list);
+  const add = (tool: ResponsesTool, at: OriginalPath, namespace: string | null): void => {
+    if (!isFunction(tool) && !isCustom(tool)) {
+      native.push({ kind: tool.type, at, billing: billingOf(tool.type, usesMax) });
+      return;
+    }
+    const name = neutralName(tool.name, namespace, taken);
+    tools.push(isFunction(tool) ? functionOf(tool, name, at) : functionOfCustom(tool, name, at));
+    called.set(name, { type: tool.type, name: tool.name, namespace });
+  };
+  for (const [index, tool] of list.entries()) {
+    if (!isNamespace(tool)) add(tool, ['tools', index], null);
+    else for (const [at, one] of tool.tools.entries()) add(one, ['tools', index, 'tools', at], tool.name);
+  }
+  return { tools, native, called };
+}
+
+/** How many tools have a name, over all namespaces. */
+function namesIn(list: readonly ResponsesTool[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const tool of list.flatMap((one): readonly ResponsesTool[] => (isNamespace(one) ? one.tools : [one]))) {
+    const name = 'name' in tool && typeof tool.name === 'string' ? tool.name : '';
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** A name of its own for each tool: other dialects have no namespaces. */
+const neutralName = (name: string, namespace: string | null, taken: ReadonlyMap<string, number>): string =>
+  namespace === null || (taken.get(name) ?? 0) <= 1 ? name : `${namespace}__${name}`;
+
+/** The neutral name of a tool that an earlier call names. The tool itself may no longer be offered. */
+export function nameOfCall({ called }: ToolTable, name: string, namespace: string | null): string {
+  for (const [neutral, tool] of called) if (tool.name === name && tool.namespace === namespace) return neutral;
+  return name;
+}
+
+function functionOf(tool: FunctionTool, name: string, at: OriginalPath): ToolDefinition {
+  const { description, parameters, strict } = tool;
+  return {
+    name,
+    ...(description != null && { description }),
+    ...(parameters != null && { parameters }),
+    ...(strict != null && { strict }),
+    extras: extrasOf(tool, OF_FUNCTION),
+    at,
+    valueAt: at,
+  };
+}
+
+function functionOfCustom(tool: CustomTool, name: string, at: OriginalPath): ToolDefinition {
+  const description = [tool.description ?? '', grammarOf(tool)].filter((one) => one !== '').join('\n\n');
+  return {
+    name,
+    ...(description !== '' && { description }),
+    parameters: CUSTOM_PARAMETERS,
+    extras: extrasOf(tool, OF_CUSTOM),
+    at,
+    valueAt: at,
+  };
+}
+
+/** A model that is not held to a grammar can still follow it. */
+function grammarOf({ format }: CustomTool): string {
+  const { definition, syntax }: Members = format ?? {};
+  if (typeof definition !== 'string') return '';
+  const named = typeof syntax === 'string' ? ` (${syntax})` : '';
+  return `\`${CUSTOM_ARGUMENT}\` must follow this grammar${named}:\n${definition}`;
+}
+
+/** The choice of tools, or the kind of a choice that only this dialect can say. */
+export function choiceOf(
+  choice: ResponsesRequest['tool_choice'],
+  table: ToolTable,
+): { readonly toolChoice: ToolChoice | undefined; readonly native: readonly NativeTool[] } {
+  if (choice === undefined || typeof choice === 'string') return { toolChoice: choice, native: [] };
+  const { type, name, namespace } = { name: null, namespace: null, ...choice };
+  if ((type === 'function' || type === 'custom') && typeof name === 'string') {
+    const within = typeof namespace === 'string' ? namespace : null;
+    return { toolChoice: { name: nameOfCall(table, name, within) }, native: [] };
+  }
+  return { toolChoice: undefined, native: [{ kind: type, at: ['tool_choice'], billing: 'tokens' }] };
+}

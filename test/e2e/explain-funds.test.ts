@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { rmSync } from 'node:fs';
+import { adviceOf, answerOf, waitFor } from '../support/answers.ts';
+import { type MeteredService, type ServiceAnswer, startMeteredService } from '../support/metered-service.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { runHere } from '../support/run-here.ts';
+import { type Signalbox, startSignalbox, withKey, writePolicy } from '../support/signalbox.ts';
+
+/** The first hold, as advice and `policy explain` tell it before it is set aside: of a key's own money, and of the policy's budgets. */
+const hi = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
+/** The most that its prompt costs, in Credits. */
+const PROMPT = 0.034;
+let service: MeteredService;
+let answer: ServiceAnswer = { tokens: 65, atOnce: 400, reports: 'last' };
+let box: Signalbox;
+let folder: string;
+
+beforeAll(async () => {
+  service = startMeteredService('whole', () => answer);
+  const policy = testPolicy(
+    { up: service.url },
+    { m: { endpoints: ['up'] } },
+    `budgets:
+  - { name: shared, each: key, match: 'key.labels.purse == "cap"', limit_credits: 40, window: total }
+  - { name: strict, each: key, match: 'key.labels.purse == "reject"', limit_credits: 5, window: total, on_exhausted: reject }
+`,
+  )
+    .replace('default_max_output: 1024', 'default_max_output: 15360')
+    .replace('max_output: 8192', 'max_output: 15360');
+  folder = writePolicy(policy);
+  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+});
+afterAll(async () => {
+  await box.stop();
+  await service.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const explain = (key: string, ...more: string[]) => {
+  const id = key.slice('sb_live_'.length).split('_')[0]!;
+  const asked = ['--key', id, '--model', 'm', '--message', 'hi', '--data', box.data, ...more];
+  return runHere(['policy', 'explain', folder, ...asked], UPSTREAM_ENV);
+};
+const explained = async (key: string) => {
+  const { out, code } = await explain(key, '--json');
+  return { ...(JSON.parse(out) as { first_hold_credits: number | null; shortage: string | null }), code };
+};
+const advised = async (key: string) => adviceOf(await box.post('/v1/route', hi, withKey(key)));
+const ask = (key: string, more = {}) => box.post('/v1/chat/completions', { ...hi, ...more }, withKey(key));
+
+describe('the first hold of a request', () => {
+  test('is the same by advice, by `policy explain --key` and as it is then held', async () => {
+    const key = await box.makeKey('--label', 'purse=cap', '--budget', '30/month:cap');
+    expect((await answerOf(await ask(key))).platform.credits_consumed).toBe(0.3);
+    // Half of the 29.7 that are left of the key's own budget.
+    const advice = await advised(key);
+    expect(advice.first_hold_credits).toBe(14.85);
+    const cap = Math.floor((14_850 - 1_000 * PROMPT) / 4);
+    expect(advice.reasoning).toEndWith(` Its output is capped at ${cap} tokens: key-month:cap pays for no more now.`);
+    expect(advice.max_cost_credits).toBe((34 + 4 * cap) / 1_000);
+    expect(await explained(key)).toMatchObject({ first_hold_credits: 14.85, shortage: null, code: 0 });
+    const { out } = await explain(key);
+    expect(out.replace(/\s+/g, ' ')).toContain(
+      `Of the money of its key, 14.85 Credits are held, which caps its output at ${cap} tokens: key-month:cap pays for no more now.`,
+    );
+    await answerOf(await ask(key));
+    expect(service.bills.at(-1)!.cap).toBe(cap);
+  });
+
+  test('is null by advice while it would wait, and the whole worst case where that fits', async () => {
+    const key = await box.makeKey('--label', 'purse=cap');
+    const small = { max_tokens: 7_000 };
+    answer = { tokens: 7_000, atOnce: 7, everyMs: 50, reports: 'last' };
+    const leaving = new AbortController();
+    const before = service.bills.length;
+    const post = (path: string, body: object, init: RequestInit = {}) =>
+      box.post(path, body, { ...init, ...withKey(key) });
+    const running = post('/v1/chat/completions', { ...hi, ...small, stream: true }, { signal: leaving.signal });
+    await waitFor(() => service.bills.length > before);
+    // 11.966 are free.
+    expect((await advised(key)).first_hold_credits).toBe(PROMPT + 4 * 2.048);
+    expect(await adviceOf(await post('/v1/route', { ...hi, max_tokens: 2_000 }))).toMatchObject({
+      first_hold_credits: 8.034,
+      max_cost_credits: 8.034,
+    });
+    const other = post('/v1/chat/completions', { ...hi, ...small, stream: true }, { signal: leaving.signal });
+    await waitFor(() => service.bills.length > before + 1);
+    expect((await advised(key)).first_hold_credits).toBeNull();
+    expect((await explained(key)).first_hold_credits).toBeNull();
+    leaving.abort();
+    await Promise.allSettled([running, other]);
+  });
+
+  test('is not told where no money limits the key', async () => {
+    const key = await box.makeKey();
+    expect(await advised(key)).not.toHaveProperty('first_hold_credits');
+    expect((await explain(key)).out).not.toContain('Of the money of its key');
+  });
+});
+
+test('`policy explain --key` says with which error a key is refused that has too little money, and takes its labels', async () => {
+  const key = await box.makeKey('--label', 'purse=reject');
+  expect((await ask(key)).status).toBe(402);
+  expect(await explained(key)).toMatchObject({ first_hold_credits: null, shortage: 'request_exceeds_budget', code: 2 });
+  expect((await explain(key)).out).toContain('It is refused with 402 request_exceeds_budget: The budget `strict`');
+  // Labels of flags are put over those of the key.
+  expect((await explain(key, '--label', 'purse=none')).out).not.toContain('It is refused');
+});

@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { OPERATOR } from '../../src/core/caller.ts';
+import { directoryOf } from '../../src/http/model-list.ts';
+import { model, snapshot } from '../routing/build.ts';
+import { expectError } from '../support/error-contract.ts';
+import { testPolicy } from '../support/policies.ts';
+import { withKey } from '../support/signalbox.ts';
+import { useLivePolicy, useUpstream } from '../support/use.ts';
+
+interface List {
+  readonly data: readonly {
+    readonly id: string;
+    readonly display_name: string;
+    readonly abilities: readonly string[];
+  }[];
+  readonly has_more: boolean;
+  readonly first_id: string | null;
+  readonly last_id: string | null;
+}
+
+const upstream = useUpstream();
+const policyOf = (more = '') =>
+  testPolicy(
+    { fake: upstream.url },
+    { best: { endpoints: ['fake'], more: `    aliases: [claude-best]\n${more}` }, plain: { endpoints: ['fake'] } },
+    'selectors: { auto: { strategy: auto, aliases: [claude-auto] } }\n',
+  );
+const live = useLivePolicy(() => ({ 'p.yaml': policyOf() }));
+
+const listed = async (path = '/v1/models', init: RequestInit = withKey(live.box.key)): Promise<List> => {
+  const response = await fetch(live.box.url + path, init);
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
+  return (await response.json()) as List;
+};
+const idsOf = ({ data }: List) => data.map(({ id }) => id);
+
+describe('the list of models', () => {
+  test('has what the readers of OpenAI’s, Anthropic’s and Codex’s lists need', async () => {
+    const all = await listed();
+    expect(idsOf(all)).toEqual(['auto', 'claude-auto', 'auto-fast', 'auto-cheap', 'best', 'claude-best', 'plain']);
+    expect(all).toMatchObject({ object: 'list', has_more: false, first_id: 'auto', last_id: 'plain', models: [] });
+    expect(all.data[4]).toEqual({
+      id: 'best',
+      object: 'model',
+      created: 0,
+      owned_by: 'fake',
+      type: 'model',
+      display_name: 'best',
+      created_at: '1970-01-01T00:00:00Z',
+      max_input_tokens: 32_768,
+      max_tokens: 8192,
+      abilities: ['tools', 'json_schema', 'json_mode'],
+    } as never);
+    expect(all.data[1]).toEqual({ ...all.data[0]!, id: 'claude-auto', display_name: 'auto' });
+  });
+
+  test('is read by Claude Code and by Codex as they ask for it', async () => {
+    const asked = await listed('/v1/models?limit=1000', { headers: { 'x-api-key': live.box.key } });
+    expect(idsOf(asked).filter((id) => /^(claude|anthropic)/.test(id))).toEqual(['claude-auto', 'claude-best']);
+    expect(await listed('/v1/models?client_version=0.169.0')).toEqual(await listed());
+  });
+
+  test('shows a key only what it may use, with the abilities of that', async () => {
+    const plain = await live.box.makeKey('--model', 'plain');
+    const own = await listed('/v1/models', withKey(plain));
+    expect(idsOf(own)).toEqual(['auto', 'claude-auto', 'auto-fast', 'auto-cheap', 'plain']);
+    await expectError(await live.box.get('/v1/models/claude-best', withKey(plain)), 'model_not_found', 'model');
+    expect(((await (await live.box.get('/v1/models/claude-best')).json()) as { id: string }).id).toBe('claude-best');
+  });
+
+  test('is that of the policy in force', async () => {
+    expect((await listed()).data[4]!.abilities).not.toContain('vision');
+    const { revision } = await live.status();
+    live.replace('p.yaml', policyOf().replace('[tools, json_schema]', '[tools, json_schema, vision]'));
+    await live.changedFrom(revision);
+    expect((await listed()).data[4]!.abilities).toContain('vision');
+  });
+
+  test.each(['limit=0', 'limit=1001', 'limit=x'])('refuses ?%s', async (query) => {
+    await expectError(await live.box.get(`/v1/models?${query}`), 'out_of_range', 'limit');
+  });
+
+  test('refuses a page behind a model that is not in it', async () => {
+    await expectError(await live.box.get('/v1/models?after_id=none'), 'invalid_value', 'after_id');
+  });
+
+  test('in pages, forwards or backwards, is the whole list', () => {
+    const all = directoryOf(snapshot(Array.from({ length: 40 }, (_, at) => model(`m${at}`))), OPERATOR);
+    const pageOf = (query: Parameters<typeof all.page>[0]) => JSON.parse(all.page(query)) as List;
+    const whole = idsOf(JSON.parse(all.whole) as List);
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 60 }), (limit) => {
+        const forwards: string[] = [];
+        const backwards: string[] = [];
+        for (let page = pageOf({ limit, after: null, before: null }); ; ) {
+          forwards.push(...idsOf(page));
+          if (!page.has_more) break;
+          page = pageOf({ limit, after: page.last_id, before: null });
+        }
+        for (let page = pageOf({ limit, after: null, before: whole.at(-1)! }); ; ) {
+          backwards.unshift(...idsOf(page));
+          if (!page.has_more) break;
+          page = pageOf({ limit, after: null, before: page.first_id });
+        }
+        expect([forwards, backwards]).toEqual([whole, whole.slice(0, -1)]);
+      }),
+    );
+  });
+});
+
+test('a client that asks whether anything is there gets an answer without a key', async () => {
+  const answer = await fetch(`${live.box.url}/`, { method: 'HEAD', redirect: 'manual' });
+  expect([answer.status, await answer.text()]).toEqual([200, '']);
+});

@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { Fund, fit, hold, isBlocked, release } from '../../src/ledger/rules/fund.ts';
+import { isShortage } from '../../src/ledger/standing.ts';
+import { tries } from '../deep/effort.ts';
+import { ledgerTest } from './books-test.ts';
+import { budget, held, line, order, refused, terms } from './support.ts';
+
+/** Longer than any test takes, ms. */
+const LONG = 20_000;
+const turn = (): Promise<void> => Bun.sleep(15);
+const purse = (onExhausted: 'cap' | 'reject' = 'cap') => ({ terms: terms(budget(100, { onExhausted })) });
+/** A request whose worst case is beyond the budget, and to which 30 are ample. */
+const vast = (over: object = {}) => order(100, { whole: 500, least: 5, ample: 30, ...over });
+
+describe('a request whose worst case is beyond a budget', () => {
+  ledgerTest('that comes alone holds half of the budget, and more where that is not ample', async (folder) => {
+    const { ledger } = await folder.open(purse());
+    expect((await held(ledger, vast())).reserved).toBe(50);
+    expect((await held(ledger, vast())).reserved).toBe(30);
+    expect((await held(ledger, vast())).reserved).toBe(20);
+    expect(await refused(ledger, vast())).toMatchObject({ why: 'contended', needed: 5 });
+  });
+
+  ledgerTest('waits for an ample hold while others will release it', async (folder) => {
+    const { ledger } = await folder.open(purse());
+    const [first, second] = [await held(ledger, vast()), await held(ledger, vast())];
+    const third = ledger.reserve(vast({ waitMs: LONG }));
+    await turn();
+    second.settle(line(5), () => []);
+    const got = await third;
+    expect(isShortage(got) ? got : got.reserved).toBe(30);
+    first.settle(line(5), () => []);
+  });
+
+  ledgerTest('does not wait where no other holds money, though what is left is not ample', async (folder) => {
+    const { ledger } = await folder.open(purse());
+    (await held(ledger, order(80))).settle(line(80), () => []);
+    expect((await held(ledger, vast({ waitMs: LONG }))).reserved).toBe(20);
+  });
+
+  ledgerTest('runs on what is free after its wait, from its least on', async (folder) => {
+    const { ledger } = await folder.open(purse());
+    await held(ledger, order(80));
+    expect((await held(ledger, vast({ waitMs: 20 }))).reserved).toBe(20);
+    expect(await refused(ledger, vast({ waitMs: 20 }))).toMatchObject({ why: 'contended', needed: 5 });
+    expect(ledger.sample().waits).toEqual({ served: 1, gave_up: 1, crowded: 0 });
+  });
+
+  ledgerTest('is held whole or not at all by a fund that rejects', async (folder) => {
+    const { ledger } = await folder.open(purse('reject'));
+    expect((await held(ledger, vast())).reserved).toBe(100);
+    expect(await refused(ledger, vast())).toMatchObject({ why: 'contended', needed: 100 });
+  });
+});
+
+ledgerTest('a worst case that fits is held whole, whatever is ample', async (folder) => {
+  const { ledger } = await folder.open(purse());
+  expect((await held(ledger, order(90, { least: 5, ample: 30 }))).reserved).toBe(90);
+});
+
+/** In a burst, requests run side by side: eight beside the first, or as many as the other half of the money pays ample holds of. */
+function burstLaw(fitOf: typeof fit) {
+  const sums = fc.record({ limit: fc.integer({ min: 1, max: 10_000 }), ample: fc.integer({ min: 1, max: 500 }) });
+  return fc.property(sums, ({ limit, ample }) => {
+    const title = { kind: 'budget', name: 'all', subject: '', definition: '', starts: 0, ends: 1 } as const;
+    const fund = new Fund(title, limit, 0);
+    const holds: number[] = [];
+    for (;;) {
+      const got = fitOf([fund], [limit + 1], 0, Math.min(ample, limit), ample);
+      if (isBlocked(got)) break;
+      hold([fund], got);
+      holds.push(got);
+    }
+    // The first leaves the half. Of that, each takes an eighth until that is no more than ample.
+    const half = Math.floor(limit / 2);
+    if (half >= ample) expect(holds.length).toBeGreaterThanOrEqual(1 + Math.min(8, Math.floor(half / ample)));
+    for (const got of holds.slice(1)) expect(got).toBeLessThanOrEqual(Math.max(ample, Math.ceil(limit / 16)));
+    for (const got of holds) release([fund], got);
+    expect(fund.free).toBe(limit);
+  });
+}
+
+describe('a burst on one fund', () => {
+  test('runs side by side: eight beside the first, or as many as the other half pays ample holds of', () => {
+    fc.assert(burstLaw(fit), tries('a burst on one fund runs side by side', 1_000, 20_000));
+  });
+
+  test('the law catches a first request that holds all that is free', () => {
+    const greedy: typeof fit = (funds, amounts, expected, least) => fit(funds, amounts, expected, least);
+    expect(fc.check(burstLaw(greedy), { numRuns: 1_000 }).failed).toBe(true);
+  });
+});

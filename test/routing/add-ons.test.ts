@@ -1,0 +1,43 @@
+import { describe, expect, test } from 'bun:test';
+import type { AskedAddOns } from '../../src/core/add-ons.ts';
+import type { Facts } from '../../src/core/facts.ts';
+import { isRefusal } from '../../src/routing/decide.ts';
+import { inputBound } from '../../src/routing/estimate.ts';
+import { refusalError } from '../../src/routing/refuse.ts';
+import { facts, model, outcomeOf, price, snapshot } from './build.ts';
+
+const SEARCH: AskedAddOns = { hourCache: false, toolUses: { web_search: 2 }, rereadings: 2, unpriced: [] };
+const plain = model('plain');
+const [endpoint] = plain.endpoints;
+const searching = model('searching', {
+  endpoints: [{ ...endpoint!, price: { ...price(1, 1), toolUses: { web_search: 10 } } }],
+});
+const both = snapshot([plain, searching]);
+const asked = (addOns: AskedAddOns, rest: Partial<Facts> = {}): Facts => ({ ...facts(rest), addOns });
+
+const chosenOf = (request: Facts): string[] => {
+  const outcome = outcomeOf(both, request);
+  return isRefusal(outcome) ? [] : outcome.ranked.map((one) => both.models[one.model]!.id);
+};
+
+describe('what is billed beside tokens', () => {
+  test('is for models whose price covers it, where money is bounded; for all, where it is not', () => {
+    expect(chosenOf(asked(SEARCH)).toSorted()).toEqual(['plain', 'searching']);
+    expect(chosenOf(asked(SEARCH, { budget: 10 ** 12 }))).toEqual(['searching']);
+  });
+
+  test('is refused by the name of the field that no price covers', () => {
+    const request = asked({ ...SEARCH, unpriced: ['service_tier'] }, { budget: 10 ** 12 });
+    const outcome = outcomeOf(both, request);
+    if (!isRefusal(outcome)) throw new Error('not refused');
+    const { code, message, info } = refusalError(outcome, both);
+    expect([code, info.param]).toEqual(['unsupported_parameter', 'service_tier']);
+    expect(message).toBe(
+      'No eligible model has a price for `service_tier`, so a budget could not be kept. Leave it out, or ask the operator for its price in the policy.',
+    );
+  });
+
+  test('lets the model read its whole window anew after each use of a tool', () => {
+    expect(inputBound(searching, asked(SEARCH))).toBe(3 * searching.contextWindow);
+  });
+});

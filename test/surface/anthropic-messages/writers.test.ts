@@ -1,0 +1,100 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { StreamPart } from '../../../src/contract/parts.ts';
+import { SignalboxError } from '../../../src/core/errors.ts';
+import { SchemaCheck } from '../../../src/core/schema-check.ts';
+import { conversationOf } from '../../../src/surface/anthropic-messages/conversation.ts';
+import { MessageEvents } from '../../../src/surface/anthropic-messages/events.ts';
+import { MESSAGES_ANSWER, MESSAGES_EVENTS } from '../../../src/surface/anthropic-messages/examples.ts';
+import { MessagesAnswer, MessagesEvent } from '../../../src/surface/anthropic-messages/message-schema.ts';
+import { eventsIn, foldedMessage } from '../../support/message-events.ts';
+import { answers, eventsOf, IDENTITY, jsonOf } from './support.ts';
+
+const sameMessage = (write: (parts: readonly StreamPart[]) => string) =>
+  fc.property(answers, (parts) => {
+    const { message, platform } = foldedMessage(write(parts));
+    const { platform: told, ...whole } = JSON.parse(jsonOf(parts));
+    expect<unknown>(message).toEqual(whole);
+    expect(platform).toEqual(told);
+  });
+
+test('the events of an answer keep the rules of the dialect, and tell the same content and usage as JSON', () => {
+  fc.assert(sameMessage(eventsOf), { numRuns: 1_000 });
+});
+
+test.each<[string, (text: string) => string]>([
+  ['a thought without its signature', (text) => withoutEvents(text, 'signature_delta')],
+  ['an answer without an end', (text) => text.replace(/event: message_stop\n.*\n\n$/, '')],
+  ['a block without an end', (text) => text.replace(/event: content_block_stop.*\n.*\n\n/, '')],
+  ['other usage', (text) => text.replaceAll('"output_tokens":9', '"output_tokens":8')],
+])('and %s is found out', (_, spoil) => {
+  expect(
+    fc.check(
+      sameMessage((parts) => spoil(eventsOf(parts))),
+      { numRuns: 500 },
+    ).failed,
+  ).toBe(true);
+});
+
+const withoutEvents = (text: string, word: string): string =>
+  text
+    .split('\n\n')
+    .filter((frame) => !frame.includes(word))
+    .join('\n\n');
+
+/** What an answer bore, by what goes back to its model. */
+function borne(parts: readonly StreamPart[]) {
+  const told = { text: '', details: [] as unknown[], extra: undefined as unknown, calls: new Map<string, unknown>() };
+  for (const part of parts) {
+    if (part.type === 'text') told.text += part.text;
+    else if (part.type === 'state') {
+      told.details.push(...(part.details ?? []));
+      told.extra = part.extra ?? told.extra;
+    } else if (part.type === 'tool-call' && part.id) told.calls.set(part.id, part.extra);
+  }
+  return told;
+}
+
+test('an answer that comes back as it was sent bears the same words, calls and state', () => {
+  fc.assert(
+    fc.property(answers, (parts) => {
+      const { content } = JSON.parse(jsonOf(parts));
+      const [turn] = conversationOf({ messages: [{ role: 'assistant', content }] }).turns;
+      const { text, details, extra, calls } = borne(parts);
+      expect(turn!.parts.map((part) => (part.type === 'text' ? part.text : '')).join('')).toBe(text);
+      expect(turn!.extras.reasoning_details ?? []).toEqual(details);
+      expect(turn!.extras.extra_content).toEqual(extra);
+      const back = turn!.parts.filter((part) => part.type === 'tool-call');
+      expect(back.map(({ id, extras }) => [id, extras.extra_content]).sort()).toEqual([...calls].sort());
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test('an answer that breaks off ends with an error, and never as a whole one', () => {
+  fc.assert(
+    fc.property(answers, (parts) => {
+      const writer = new MessageEvents(IDENTITY);
+      const text = writer.write(parts) + writer.error(new SignalboxError('upstream_failed', 'It broke off.'), null);
+      const events = eventsIn(text);
+      expect(events.at(-1)).toMatchObject({ type: 'error', error: { type: 'api_error', message: 'It broke off.' } });
+      expect(events.some(({ type }) => type === 'message_delta' || type === 'message_stop')).toBe(false);
+    }),
+  );
+});
+
+test('every event and every message has the documented form, as the examples have', () => {
+  const whole = new SchemaCheck(MessagesAnswer);
+  const one = new SchemaCheck(MessagesEvent);
+  expect(whole.accepts(MESSAGES_ANSWER)).toBe(true);
+  for (const event of MESSAGES_EVENTS) expect(one.accepts(event)).toBe(true);
+  fc.assert(
+    fc.property(answers, (parts) => {
+      const platform = MESSAGES_ANSWER.platform;
+      expect(whole.accepts({ ...JSON.parse(jsonOf(parts)), platform })).toBe(true);
+      for (const event of eventsIn(eventsOf(parts))) {
+        expect(one.accepts(event.type === 'message_delta' ? { ...event, platform } : event)).toBe(true);
+      }
+    }),
+  );
+});
