@@ -1,6 +1,7 @@
 import { defineProvider } from 'signalbox/plugin';
 import { OpenAiReader, readReply } from './openai/answer.ts';
 import { reasoningModelLacks } from './openai/models.ts';
+import { withOriginal } from './openai/passthrough.ts';
 import { formatOf } from './openai/reasoning.ts';
 import { requestOf } from './openai/request.ts';
 import { OpenAiSettings } from './openai/settings.ts';
@@ -44,8 +45,11 @@ export const openai = defineProvider({
         ...(model.capabilities.includes('reasoning') ? reasoningModelLacks(upstream) : []),
       ],
       request: (call) => requestOf(call, dialect, settings),
-      reply: (body) => readReply(body, format),
-      stream: () => new OpenAiReader(format),
+      passes: () => ['openai_responses'],
+      reply: (body, passthrough) => readReply(body, format, passthrough),
+      stream: (passthrough) => new OpenAiReader(format, passthrough),
+      failure: (status, headers, body, passthrough) =>
+        withOriginal(chat.failure(status, headers, body), body, passthrough),
     };
   },
 });

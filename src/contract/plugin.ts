@@ -29,6 +29,7 @@ export type { FieldNames, ModelRequest } from '../core/model-request.ts';
 export { type Edit, type Members, type Original, type OriginalPath, pathText } from '../core/original.ts';
 export { estimateTokens } from '../core/tokens.ts';
 export { canonicalUsage, plainUsage, type ReportedTokens, type Usage } from '../core/usage.ts';
+export { isWrappedState } from '../core/wrapped-state.ts';
 export {
   defineEstimator,
   type Estimator,

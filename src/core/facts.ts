@@ -38,6 +38,8 @@ export interface Facts {
   readonly images: number;
   /** Bytes of audio input, decoded. Its tokens are in neither of the figures above. */
   readonly audioBytes: number;
+  /** Pages of PDF files. Their tokens are in none of the figures above. */
+  readonly pages: number;
   /** Other media (files), for which no bound is known. */
   readonly unboundedMedia: number;
   /** Input tokens that the text cannot exceed, by the tokenizer that counted it; null where none had to. */

@@ -167,6 +167,8 @@ export interface Model {
   readonly reasoningByTask: Float64Array;
   /** The most tokens one image can count; null when unknown, and then no hard limit can hold with one. */
   readonly imageTokensMax: number | null;
+  /** Most tokens of a page of a PDF; null where unknown. */
+  readonly pageTokensMax: number | null;
   /** The most tokens that a second of audio can count; null when unknown, and then no hard limit can hold with audio. */
   readonly audioTokensPerSecondMax: number | null;
   readonly latency: DeclaredLatency;

@@ -20,13 +20,16 @@ const PREFIX = 'signalbox-state-1.';
 /** The most values in a wrapped state: a message has few. */
 const VALUES_MAX = 20_000;
 
+/** Whether a text is state that was wrapped here: no service can read it. */
+export const isWrappedState = (text: string): boolean => text.startsWith(PREFIX);
+
 /** Returns the state as one text of letters, digits, `-`, `_` and `.`. */
 export const wrapState = (state: ReasoningState): string =>
   PREFIX + new TextEncoder().encode(JSON.stringify(state)).toBase64({ alphabet: 'base64url', omitPadding: true });
 
 /** Reads what `wrapState` wrote; null for any other text, or one that was damaged on its way. */
 export function unwrapState(text: string): ReasoningState | null {
-  if (!text.startsWith(PREFIX)) return null;
+  if (!isWrappedState(text)) return null;
   let parsed: unknown;
   try {
     const bytes = Uint8Array.fromBase64(text.slice(PREFIX.length), { alphabet: 'base64url' });

@@ -21,6 +21,7 @@ import { countInput, decisiveTokenizers } from './exact-count.ts';
 import type { FundingTerms } from './funding.ts';
 import { type Gateway, newSeed } from './gateway.ts';
 import { mayGrow } from './growth.ts';
+import { pagesOf } from './pdf-pages.ts';
 import type { RequestContext } from './request-context.ts';
 import { shortageError } from './shortage.ts';
 
@@ -114,7 +115,7 @@ function decideRequest(
   const history = gateway.affinity.history(caller.keyId, request);
   const fields = { stream: request.stream, user: request.settings.user, metadata: request.routing.metadata };
   const read = (isWhole: boolean) => {
-    const facts = history.recall(factsOf(request, caller, snapshot, cap, isWhole), snapshot);
+    const facts = history.recall(factsOf(request, caller, snapshot, { cap, isWhole, pagesOf }), snapshot);
     // An estimate only ranks models.
     const isAsked = isIntentRead(facts);
     const features = isAsked ? gateway.learner.memories.read(runtime, questionOf(request.conversation.turns)) : null;

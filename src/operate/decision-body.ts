@@ -51,6 +51,7 @@ export function factsBody(facts: Facts): object {
     cached_input_tokens: Object.fromEntries(facts.cached.map(({ model, tokens }) => [model, tokens])),
     images: facts.images,
     audio_bytes: facts.audioBytes,
+    pages: facts.pages,
     unbounded_media: facts.unboundedMedia,
     estimated_output_tokens: facts.outputTokens,
     asked_output_tokens: facts.outputTokensAsked,

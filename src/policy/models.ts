@@ -112,6 +112,7 @@ function draftModel(named: NamedItem<ModelText>, latencyOf: LatencyOf, context: 
     reasoningTokens,
     reasoningByTask,
     imageTokensMax: data.image_tokens_max ?? null,
+    pageTokensMax: data.page_tokens_max ?? null,
     audioTokensPerSecondMax: data.audio_tokens_per_second_max ?? null,
     latency,
     quality: byTask(data.quality, data.quality.default, context),

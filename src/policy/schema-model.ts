@@ -264,6 +264,7 @@ const MODEL = {
     expected: 'a whole number, or `default` and tasks with one each',
     description: `${REASONING}, part of cost and latency: one figure, or one for each task.`,
   }),
+  page_tokens_max: Type.Optional(count('Most tokens of a page of a PDF. Without it, no hard limit admits PDFs.', 7800)),
   image_tokens_max: Type.Optional(count('Most tokens of an image. Without it, no hard limit admits images.', 1600)),
   audio_tokens_per_second_max: Type.Optional(
     count('Most tokens of a second of audio. Without it, no hard limit admits audio.', 32),

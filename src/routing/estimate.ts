@@ -218,14 +218,16 @@ export function inputBound(model: Model, facts: Facts): number | null {
   const rereadings = facts.addOns?.rereadings ?? 0;
   // What a tool of the service finds is read as well.
   if (rereadings > 0) return (1 + rereadings) * model.contextWindow;
-  const { inputTokensMax, images, audioBytes, unboundedMedia } = facts;
+  const { inputTokensMax, images, audioBytes, pages, unboundedMedia } = facts;
   if (unboundedMedia > 0) return null;
+  const pageTokens = pages === 0 ? 0 : model.pageTokensMax;
   const imageTokens = images === 0 ? 0 : model.imageTokensMax;
   const perSecond = audioBytes === 0 ? 0 : model.audioTokensPerSecondMax;
-  if (imageTokens === null || perSecond === null) return null;
+  if (imageTokens === null || pageTokens === null || perSecond === null) return null;
   return (
     Math.min(inputTokensMax, countedInput(model, facts)) +
     images * imageTokens +
+    pages * pageTokens +
     Math.ceil(audioBytes / AUDIO_BYTES_PER_SECOND_MIN) * perSecond
   );
 }
@@ -266,7 +268,7 @@ export function worstCase(price: Price, model: Model, facts: Facts, cap: number)
   const input =
     inputBound(model, facts) ??
     Math.max(facts.inputTokensMax, expectedInput(facts, model)) +
-      (facts.images + facts.unboundedMedia) * UNBOUNDED_MEDIA_TOKENS;
+      (facts.images + facts.pages + facts.unboundedMedia) * UNBOUNDED_MEDIA_TOKENS;
   return costBound(price, input, cap * facts.choices, facts.addOns);
 }
 

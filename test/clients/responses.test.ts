@@ -7,13 +7,15 @@ import { waitFor } from '../support/answers.ts';
 import type { Behaviour, RecordedRequest } from '../support/fake-upstream.ts';
 import { checkedFetch, checkStreams } from '../support/open-responses/schemas.ts';
 import { rejection } from './openai-rejection.ts';
-import { asksForWeather, COMMIT_AFTER_MS, platformOf, startBench, UPSTREAM_DIALECTS } from './support.ts';
+import { asksForWeather, COMMIT_AFTER_MS, platformOf, RESPONSES_UPSTREAMS, startBench } from './support.ts';
 
 /**
  * The official OpenAI client asks by Responses, whatever the upstream speaks. Every body and every event that it gets is
  * checked by the schemas of Open Responses.
  */
-describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
+describe.each(RESPONSES_UPSTREAMS)('%s', (dialect) => {
+  /** OpenAI's own service answers such requests itself. */
+  const isPassed = dialect === 'openai-responses';
   const bench = startBench(dialect);
   let client: OpenAI;
 
@@ -34,7 +36,8 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       bench.upstream.next({ text: 'Hello!', usage: USAGE });
       const { data: answer, response, request_id } = await client.responses.create(ask).withResponse();
       expect(response.headers.get('x-signalbox-model')).toBe('best');
-      expect(answer).toMatchObject({ model: 'best', status: 'completed', output_text: 'Hello!', store: false });
+      expect(answer).toMatchObject({ status: 'completed', output_text: 'Hello!', store: false });
+      expect(answer.model).toBe(isPassed ? 'gpt-6-luna' : 'best');
       expect(answer.usage).toMatchObject(USED);
       expect(platformOf(answer)).toMatchObject({ routed_model: 'best', credits_consumed: 0.09 });
       expect(request_id).toStartWith('req_');
@@ -57,7 +60,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       const stream = await client.responses.stream(ask).finalResponse();
       for (const answer of [json, stream]) {
         expect(answer).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } });
-        expect(answer.output[0]).toMatchObject({ type: 'message', status: 'incomplete' });
+        if (!isPassed) expect(answer.output[0]).toMatchObject({ type: 'message', status: 'incomplete' });
       }
     });
 
@@ -72,7 +75,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
 
     test('shows reasoning as an item of its own', async () => {
       bench.upstream.behave({ reasoning: 'Let me think.', text: 'Yes.' });
-      const asked = { ...ask, model: 'best', reasoning: { effort: 'low' as const } };
+      const asked = { ...ask, model: 'best', reasoning: { effort: 'low' as const, summary: 'auto' as const } };
       const json = await client.responses.create(asked);
       const stream = await client.responses.stream(asked).finalResponse();
       for (const { output, output_text } of [json, stream]) {
@@ -162,11 +165,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       const { output } = await answer(input);
       const [call] = output.filter((item) => item.type === 'function_call');
       expect(call).toMatchObject({ name: 'weather', arguments: '{"city":"Bern"}' });
-      input.push(...(output as ResponseInputItem[]), {
-        type: 'function_call_output',
-        call_id: call!.call_id,
-        output: '20 °C',
-      });
+      input.push(...output.map(sendable), { type: 'function_call_output', call_id: call!.call_id, output: '20 °C' });
       expect((await answer(input)).output_text).toBe('It is 20 °C in Bern.');
     });
 
@@ -196,7 +195,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       expect(calls).toEqual([{ name: 'patch', input: { input: '*** "Begin"\n+1' } }]);
     });
 
-    test('of a namespace are called by it, and names that two share stay apart', async () => {
+    test.skipIf(isPassed)('of a namespace are called by it, and names that two share stay apart', async () => {
       const list = { type: 'function' as const, name: 'list', parameters, strict: false };
       const tools = ['crm', 'shop'].map((name) => ({
         type: 'namespace' as const,
@@ -242,14 +241,6 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       ['a stored response', { previous_response_id: 'resp_1' }, 400, 'unsupported_parameter', 'previous_response_id'],
       ['a conversation', { conversation: 'conv_1' }, 400, 'unsupported_parameter', 'conversation'],
       ['a run in the background', { background: true }, 400, 'unsupported_parameter', 'background'],
-      ['a tier', { service_tier: 'priority' as const }, 400, 'unsupported_parameter', 'service_tier'],
-      [
-        'a tool of the provider',
-        { tools: [{ type: 'web_search' as const }] },
-        400,
-        'unsupported_parameter',
-        'tools[0].type',
-      ],
       ['a template', { prompt: { id: 'pmpt_1' } }, 400, 'unsupported_parameter', 'prompt'],
       ['a misspelt field', { max_output_token: 5 }, 400, 'unknown_field', 'max_output_token'],
       [
@@ -282,6 +273,9 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
     });
   });
 });
+
+/** An item to be sent back. The helper for streams adds a member that OpenAI's own service refuses. */
+const sendable = (item: object) => ({ ...item, parsed_arguments: undefined }) as unknown as ResponseInputItem;
 
 /** What JSON and a stream of the same answer have in common: not their names, times and IDs. */
 function plain({ output, usage, status, ...answer }: Response): object {

@@ -23,8 +23,18 @@ export interface Bench {
 /** The dialects that an upstream may speak: clients must not see which. */
 export const UPSTREAM_DIALECTS = Object.keys(DIALECTS) as DialectName[];
 
+/** The same, and OpenAI's own service, which gets requests of Responses as they came. */
+export const RESPONSES_UPSTREAMS = [...UPSTREAM_DIALECTS, 'openai-responses'] as const;
+
 /** The adapter for each, the upstream's names of our models (adapters know by them what a model takes), and what opens a stream. */
 const SPOKEN = {
+  'openai-responses': {
+    adapter: 'openai',
+    best: 'gpt-6-luna',
+    hasty: 'gpt-5.4-nano',
+    plain: 'gpt-5.4-mini',
+    opening: 4,
+  },
   openai: { adapter: 'openai-compatible', best: 'gpt-best', hasty: 'gpt-hasty', plain: 'gpt-plain', opening: 1 },
   anthropic: {
     adapter: 'anthropic',
@@ -46,9 +56,10 @@ const SPOKEN = {
 export const COMMIT_AFTER_MS = 500;
 
 /** Starts both for a group of tests. What it gives is filled in before the first test runs. */
-export function startBench(dialect: DialectName = 'openai'): Bench {
+export function startBench(spoken: keyof typeof SPOKEN = 'openai'): Bench {
+  const dialect = spoken === 'openai-responses' ? 'openai' : spoken;
   const bench: { box?: Signalbox; upstream?: FakeUpstream } = {};
-  const { adapter, best, hasty, plain, opening } = SPOKEN[dialect];
+  const { adapter, best, hasty, plain, opening } = SPOKEN[spoken];
   beforeAll(async () => {
     bench.upstream = startFakeUpstream({ dialect, key: UPSTREAM_KEY });
     const policy = testPolicy(

@@ -9,6 +9,8 @@ import { makeTestKey, startSignalbox, temporaryFolder } from '../support/signalb
 const { runs, random, proved } = effort('tranches', 2, 200);
 const STREAMS = 6;
 const LIMIT = 6;
+/** Of the hold of a request whose attempts have not failed. */
+const HELD: ReadonlySet<string> = new Set(['reserve', 'raise']);
 
 /** Reads a stream as far as it comes. Returns what it was charged, in Credits; null where it was not told. */
 async function told(asked: Promise<Response>): Promise<number | null> {
@@ -23,7 +25,7 @@ async function told(asked: Promise<Response>): Promise<number | null> {
 }
 
 test(
-  'kill -9 while holds grow: the audit is clean, nothing told is lost, and nothing is held above the budget',
+  'kill -9 while holds grow: the audit is clean, nothing told is lost, nothing is held above the budget, and what was open is charged as far as it had grown',
   async () => {
     let grown = 0;
     for (let run = 0; run < runs; run++) {
@@ -67,7 +69,11 @@ test(
           expect(at).toBeGreaterThanOrEqual(0);
           settled.splice(at, 1);
         }
-        grown += entries.filter(({ kind }) => kind === 'raise').length;
+        for (const { reservation, amount } of entries.filter(({ kind }) => kind === 'expire')) {
+          const held = entries.filter((one) => one.reservation === reservation && HELD.has(one.kind));
+          expect(amount).toBe(held.reduce((sum, one) => sum + one.amount, 0));
+          if (held.length > 1) grown++;
+        }
       } finally {
         await service.stop();
         rmSync(data, { recursive: true, force: true });

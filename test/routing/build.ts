@@ -54,6 +54,7 @@ export function model(id: string, more: ModelMore = {}): Model {
     // More entries than any test has tasks.
     reasoningByTask: new Float64Array(16).fill(more.reasoningTokens ?? 0),
     imageTokensMax: null,
+    pageTokensMax: null,
     audioTokensPerSecondMax: null,
     family: id,
     tokenizer: null,
@@ -161,6 +162,7 @@ export function facts(more: Partial<Facts> = {}): Facts {
     inputTokensCounted: null,
     images: 0,
     audioBytes: 0,
+    pages: 0,
     unboundedMedia: 0,
     outputTokens: null,
     outputTokensAsked: null,

@@ -7,13 +7,13 @@ import { ItemReader } from './items.ts';
 import type { ReasoningFormat } from './reasoning.ts';
 
 /** Reads an unstreamed answer of either endpoint. */
-export function readReply(body: string, format: ReasoningFormat): readonly StreamPart[] {
+export function readReply(body: string, format: ReasoningFormat, passthrough = false): readonly StreamPart[] {
   const reply = parseJson(body);
   if (!isObject(reply) || reply.object !== 'response') return readCompletion(reply);
-  const parts: StreamPart[] = [];
+  const parts: StreamPart[] = passthrough ? [{ type: 'passthrough', choice: 0, event: reply }] : [];
   const items = new ItemReader(format);
   for (const [at, item] of listOf(reply.output).entries()) items.end(at, item, parts);
-  if (parts.some(({ type }) => type === 'failure')) addUsage(readUsage(reply.usage), parts);
+  if (parts.some(({ type }) => type === 'failure')) addUsage(readUsage(reply.usage, items.searches), parts);
   else readEnding(textOf(reply.status), reply, items, parts);
   return parts;
 }
@@ -21,13 +21,24 @@ export function readReply(body: string, format: ReasoningFormat): readonly Strea
 /** Recognizes Responses events and errors without an event name. */
 const OF_RESPONSE = /"type"\s*:\s*"(?:response\.|error")/;
 
+/** Events that show something of an answer. */
+const PIECE = /\.delta$|^response\.(?:completed|incomplete)$/;
+/** The most events before the first content. */
+const HELD_MAX = 64;
+
+const isContentPart = ({ type }: StreamPart): boolean => type !== 'usage' && type !== 'failure';
+
 /** Reads one stream of either endpoint. */
 export class OpenAiReader implements StreamReader {
   readonly #chunks = new ChunkReader();
   readonly #items: ItemReader;
+  readonly #passthrough: boolean;
+  /** Events before the first content: another model may still answer. */
+  #held: StreamPart[] | null = [];
 
-  constructor(format: ReasoningFormat) {
+  constructor(format: ReasoningFormat, passthrough = false) {
     this.#items = new ItemReader(format);
+    this.#passthrough = passthrough;
   }
 
   read(frame: Frame): readonly StreamPart[] {
@@ -39,7 +50,19 @@ export class OpenAiReader implements StreamReader {
     if (!isObject(event) || type === '') return this.#chunks.read(frame);
     const parts: StreamPart[] = [];
     this.#event(type, event, parts);
-    return parts;
+    return this.#passthrough ? this.#passed(event, type, parts) : parts;
+  }
+
+  /** Puts the event before what was read from it. */
+  #passed(event: Json, type: string, parts: readonly StreamPart[]): readonly StreamPart[] {
+    const part: StreamPart = { type: 'passthrough', choice: 0, event };
+    if (this.#held === null) return [part, ...parts];
+    this.#held.push(part);
+    const isBegun = PIECE.test(type) || parts.some(isContentPart);
+    if (!isBegun && this.#held.length < HELD_MAX) return parts;
+    const held = this.#held;
+    this.#held = null;
+    return [...held, ...parts];
   }
 
   /** Ignores unknown events: the API may add some. */
@@ -61,6 +84,9 @@ export class OpenAiReader implements StreamReader {
         break;
       case 'response.function_call_arguments.delta':
         items.feed(at, event.delta, parts);
+        break;
+      case 'response.custom_tool_call_input.delta':
+        items.feedInput(at, event.delta, parts);
         break;
       case 'response.output_item.done':
         items.end(at, event.item, parts);

@@ -14,7 +14,7 @@ const OF_CONTENT = /^invalid_prompt$|policy|image/;
 
 /** Reads the end and usage of an answer. @param status `completed`, `incomplete`, or anything else for a failure */
 export function readEnding(status: string, response: Json, items: ItemReader, parts: StreamPart[]): void {
-  const usage = readUsage(response.usage);
+  const usage = readUsage(response.usage, items.searches);
   const used: readonly StreamPart[] = usage ? [{ type: 'usage', usage }] : [];
   const finish = finishOf(status, response, items.hasCalls);
   // Usage goes before the failure, which ends reading, because it is billed anyway.
@@ -41,7 +41,8 @@ export function failureOf(error: Json): ProviderFailure {
   return failure.kind === 'server' && OF_CONTENT.test(textOf(error.code)) ? { ...failure, kind: 'rejected' } : failure;
 }
 
-export function readUsage(usage: unknown): Usage | null {
+/** @param searches of the web, which are billed beside tokens */
+export function readUsage(usage: unknown, searches: number): Usage | null {
   if (!isObject(usage)) return null;
   const input = numberOf(usage.input_tokens);
   const output = numberOf(usage.output_tokens);
@@ -54,6 +55,7 @@ export function readUsage(usage: unknown): Usage | null {
       cacheWrite: numberOf(read.cache_write_tokens),
       output,
       reasoning: numberOf(objectOf(usage.output_tokens_details).reasoning_tokens),
+      ...(searches > 0 && { addOns: { toolUses: { web_search: searches } } }),
     },
     { cached: true, cacheWrite: true, reasoning: true },
   );

@@ -1,5 +1,5 @@
 import type { Members, StreamPart } from 'signalbox/plugin';
-import { isObject, type Json, listOf, textOf } from '../json.ts';
+import { isObject, type Json, listOf, objectOf, textOf } from '../json.ts';
 import { malformed } from '../parts.ts';
 import { detailsOf, type ReasoningFormat, summariesOf } from './reasoning.ts';
 
@@ -8,6 +8,10 @@ const ITEMS_MAX = 512;
 /** The most entries and characters of `reasoning_details`, which are kept until the answer's end. */
 const DETAILS_MAX = 524_288;
 const DETAIL_CHARS_MAX = 8_388_608;
+
+/** Around the streamed input of a custom tool. */
+const INPUT_HEAD = '{"input":"';
+const INPUT_TAIL = '"}';
 
 type TextKind = 'text' | 'refusal' | 'reasoning';
 
@@ -28,6 +32,8 @@ export class ItemReader {
   readonly #details: Members[] = [];
   #detailChars = 0;
   #calls = 0;
+  /** Searches of the web by the service, which bills each; it bills no page that it opens. */
+  searches = 0;
 
   constructor(format: ReasoningFormat) {
     this.#format = format;
@@ -46,7 +52,7 @@ export class ItemReader {
   begin(at: number, item: unknown, parts: StreamPart[]): void {
     if (!isObject(item) || this.#items.has(at)) return;
     if (this.#items.size >= ITEMS_MAX) parts.push(malformed('the answer has too many items'));
-    else if (item.type === 'function_call') this.#call(at, item, parts);
+    else if (item.type === 'function_call' || item.type === 'custom_tool_call') this.#call(at, item, parts);
     else this.#items.set(at, { isStreamed: false });
   }
 
@@ -59,6 +65,14 @@ export class ItemReader {
     const last = this.#places.get(type) ?? place;
     this.#places.set(type, place);
     parts.push({ type, choice: 0, text: last === place ? text : `\n\n${text}` });
+  }
+
+  /** Adds a piece of the input of a custom tool, which is the one argument of a function in the neutral form. */
+  feedInput(at: number, piece: unknown, parts: StreamPart[]): void {
+    const text = textOf(piece);
+    if (text === '') return;
+    const isFirst = this.#items.get(at)?.isStreamed === false;
+    this.feed(at, `${isFirst ? INPUT_HEAD : ''}${JSON.stringify(text).slice(1, -1)}`, parts);
   }
 
   /** Adds a piece of a call's arguments. */
@@ -77,7 +91,11 @@ export class ItemReader {
     // A repeated end must not repeat its content.
     if (!progress || progress.hasEnded) return;
     progress.hasEnded = true;
-    if (!progress.isStreamed) this.#whole(at, item, parts);
+    if (item.type === 'web_search_call' && (textOf(objectOf(item.action).type) || 'search') === 'search')
+      this.searches++;
+    const wasStreamed = progress.isStreamed;
+    if (!wasStreamed) this.#whole(at, item, parts);
+    else if (item.type === 'custom_tool_call') this.feed(at, INPUT_TAIL, parts);
     if (item.type === 'reasoning') this.#keep(at, item, parts);
   }
 
@@ -110,6 +128,7 @@ export class ItemReader {
   /** Reads an item that was not streamed. */
   #whole(at: number, item: Json, parts: StreamPart[]): void {
     this.feed(at, item.arguments, parts);
+    if (item.type === 'custom_tool_call') this.feed(at, JSON.stringify({ input: textOf(item.input) }), parts);
     for (const [section, text] of summariesOf(item).entries()) this.say('reasoning', at, section, text, parts);
     if (item.type !== 'message') return;
     for (const part of listOf(item.content)) {

@@ -3,16 +3,18 @@ import { chatBodyOf } from '../openai-compatible/body.ts';
 import { buildRequest } from '../openai-compatible/request.ts';
 import type { DialectSettings } from '../openai-compatible/settings.ts';
 import { effortFor, reasoningModelLacks, toolsInChat } from './models.ts';
-import { buildResponses, unsupportedField } from './responses.ts';
+import { passedRequest, RESPONSES } from './passthrough.ts';
+import { buildResponses, OUTPUT_MIN, unsupportedField } from './responses.ts';
 import type { OpenAiSettings } from './settings.ts';
 
-/** Uses chat completions, except for models that do not reason with tools there: these need the Responses API. */
+/** Sends Responses as they came. For others it uses chat completions, except for models that do not reason with tools there: these need the Responses API. */
 export function requestOf(
   call: ProviderCall,
   dialect: DialectSettings,
   settings: OpenAiSettings,
 ): HttpCall | ProviderFailure {
   const { request, model, upstream } = call;
+  if (passes(call)) return passedRequest(call);
   if (!model.capabilities.includes('reasoning')) return buildRequest(call, dialect);
   const { reasoningEffort: requested } = request.settings;
   const tools = request.conversation.tools.length > 0 ? toolsInChat(upstream) : 'with_effort';
@@ -25,6 +27,10 @@ export function requestOf(
   if (tools === 'without_effort') return chatRequest(call, dialect, 'none');
   return { kind: 'rejected', message: `${unsupported} cannot be had of this model beside tools` };
 }
+
+/** A smaller cap than the API takes can be had of chat completions, for what they can say. */
+const passes = ({ request: { original }, outputCap }: ProviderCall): boolean =>
+  original.dialect === RESPONSES && outputCap >= OUTPUT_MIN;
 
 function chatRequest(
   call: ProviderCall,

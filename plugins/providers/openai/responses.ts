@@ -16,7 +16,7 @@ import type { OpenAiSettings } from './settings.ts';
 import { toolsOf } from './tools.ts';
 
 /** The API's minimum output cap, tokens. */
-const OUTPUT_MIN = 16;
+export const OUTPUT_MIN = 16;
 
 /** The settings of a request that the Responses API lacks, and whether each asks for something. */
 const unsupportedIn = (settings: ModelSettings): readonly (readonly [keyof ModelSettings, boolean])[] => [

@@ -70,6 +70,7 @@ const Facts = shape('The facts that the decision was based on. They contain no t
   cached_input_tokens: cachedTokens,
   images: count('Images in the request.'),
   audio_bytes: count('Bytes of audio in the request, decoded.'),
+  pages: count('Pages of PDF files in the request.'),
   unbounded_media: count('Other media, for which no bound of tokens is known.'),
   estimated_output_tokens: orNull(
     Type.Integer(),

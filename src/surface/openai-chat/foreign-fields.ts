@@ -4,7 +4,7 @@ import { isObject } from '../../core/object.ts';
 const SYSTEM = 'a message with the role `system`';
 
 /** The fields in which other APIs have the conversation. */
-const TURNS = ['input', 'prompt', 'contents'] as const;
+const TURNS = ['prompt', 'contents'] as const;
 
 /** Fields of other APIs → what a chat completion has in their place. */
 export const FOREIGN_FIELDS: ReadonlyMap<string, string> = new Map([

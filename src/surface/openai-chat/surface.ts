@@ -1,4 +1,6 @@
-import type { Surface, SurfaceDocs } from '../surface.ts';
+import { isResponsesBody, readResponses } from '../openai-responses/read-body.ts';
+import { readResponsesRequest } from '../openai-responses/reader.ts';
+import type { Surface, SurfaceDocs, SurfaceRequest } from '../surface.ts';
 import { CHUNKS, CHUNKS_WITH_USAGE } from './chunks.ts';
 import { CompletionWriter } from './completion.ts';
 import { ChatCompletion, ChatCompletionChunk } from './completion-schema.ts';
@@ -18,7 +20,7 @@ know are passed on where the policy says so, else named in \`platform.dropped\`;
 With the header \`Idempotency-Key\` (1 to 255 printable ASCII characters) the same request gets the same answer for
 24 hours and is charged once; the header \`x-signalbox-replayed: true\` says so.
 Where the policy takes payments by x402, a request without an API key gets 402 with a quote, and is answered when it
-comes again with the header \`PAYMENT-SIGNATURE\`.`,
+comes again with the header \`PAYMENT-SIGNATURE\`. A body with \`input\` in place of \`messages\` is read as one of Responses.`,
   request: ChatRequest,
   requests: CHAT_REQUESTS,
   answer: { schema: ChatCompletion, description: 'With `stream: false`, one JSON body.', example: CHAT_ANSWER },
@@ -33,6 +35,14 @@ comes again with the header \`PAYMENT-SIGNATURE\`.`,
   errorField: 'messages[0].content',
 };
 
+/** Cursor sends bodies of Responses here for some models, and reads chat completions. */
+function readAsResponses(body: unknown, headers: Headers): SurfaceRequest {
+  const read = readResponses(body);
+  const request = readResponsesRequest(read, headers);
+  if (!read.stream) return { request, events: null };
+  return { request, events: read.stream_options?.include_usage === true ? CHUNKS_WITH_USAGE : CHUNKS };
+}
+
 /** OpenAI's chat completions. The routes that are no surface's answer errors in its shape. */
 export const openaiChat: Surface = {
   name: 'openai-chat',
@@ -41,7 +51,8 @@ export const openaiChat: Surface = {
   pays: true,
   docs,
   foreignFields: FOREIGN_FIELDS,
-  read(body) {
+  read(body, headers) {
+    if (isResponsesBody(body)) return readAsResponses(body, headers);
     const chat = readChat(body);
     const request = readChatRequest(chat);
     if (!chat.stream) return { request, events: null };

@@ -1,8 +1,8 @@
 import type { ContentPart, Conversation, ToolCallPart, Turn } from '../../core/conversation.ts';
 import type { Members, OriginalPath } from '../../core/original.ts';
+import { unwrapState } from '../../core/wrapped-state.ts';
 import { extrasOf, NO_EXTRAS } from '../openai-chat/extras.ts';
 import type { InputItem, InputPart, KnownItem, MessageItem, ResponsesRequest } from './request.ts';
-import { unwrapped } from './state.ts';
 import { CUSTOM_ARGUMENT, choiceOf, nameOfCall, type ToolTable, toolTable } from './tools.ts';
 
 /** The `format` of OpenAI's encrypted reasoning in `reasoning_details`. */
@@ -77,11 +77,11 @@ class AnswerTurn {
     const index = this.#places.length;
     this.#places.push(at);
     const content = item.encrypted_content ?? '';
-    const ours = unwrapped(content);
+    const ours = unwrapState(content);
     if (ours) {
-      this.#details.push(...ours.details);
+      this.#details.push(...(ours.details ?? []));
       this.#extra = ours.extra ?? this.#extra;
-      for (const [id, extra] of Object.entries(ours.calls)) this.#ofCalls.set(id, extra);
+      for (const [id, extra] of Object.entries(ours.calls ?? {})) this.#ofCalls.set(id, extra);
     } else if (content !== '') this.#details.push(...detailsOf(item, content, index));
   }
 

@@ -1,10 +1,13 @@
 import type { StreamPart } from '../../contract/parts.ts';
 import type { SignalboxError } from '../../core/errors.ts';
+import { isObject } from '../../core/object.ts';
+import type { Members } from '../../core/original.ts';
 import type { AnswerIdentity } from '../../gateway/answer-source.ts';
 import type { Receipt } from '../../gateway/receipt.ts';
 import { errorBody } from '../openai-chat/error.ts';
 import type { AnswerWriter, EventForm, EventWriter } from '../surface.ts';
 import { OutputItems } from './output.ts';
+import { PassedResponse } from './passed-response.ts';
 import type { ResponsesRequest } from './request.ts';
 import { completedAt, IN_PROGRESS, type ResponseState, ResponseText, usageBody } from './response.ts';
 import { type CalledTool, toolTable } from './tools.ts';
@@ -38,6 +41,8 @@ function calledIn({ tools = [] }: ResponsesRequest): ReadonlyMap<string, CalledT
 
 /** Gathers the parts of an answer into one `response`. */
 export class ResponseWriter implements AnswerWriter {
+  /** The answer as its service sent it; null for one that was translated. */
+  #passed: Members | null = null;
   readonly #identity: AnswerIdentity;
   readonly #response: ResponseText;
   readonly #items: OutputItems;
@@ -49,14 +54,23 @@ export class ResponseWriter implements AnswerWriter {
   }
 
   write(parts: readonly StreamPart[]): string {
-    this.#items.take(parts);
+    for (const part of parts) if (part.type === 'passthrough') this.#passed = wholeIn(part.event) ?? this.#passed;
+    if (!this.#passed) this.#items.take(parts);
     return '';
   }
 
   end(receipt: Receipt): string {
+    if (this.#passed) return JSON.stringify({ ...this.#passed, platform: receipt.platform });
     this.#items.end();
     return this.#response.of(endOf(this.#identity, receipt, this.#items));
   }
+}
+
+/** The whole answer in what its service sent: a body, or the last event of a stream. */
+function wholeIn(event: Members): Members | null {
+  if (event.object === 'response') return event;
+  const isEnd = event.type === 'response.completed' || event.type === 'response.incomplete';
+  return isEnd && isObject(event.response) ? event.response : null;
 }
 
 /** How one event is framed: its type, and the whole as JSON. */
@@ -70,6 +84,8 @@ class ResponseEventWriter implements EventWriter {
   readonly #response: ResponseText;
   readonly #items: OutputItems;
   readonly #frame: Frame;
+  /** The events of an answer that goes out as it came; null for one that is translated. */
+  #passed: PassedResponse | null = null;
   #sequence = 0;
   #text = '';
 
@@ -81,12 +97,24 @@ class ResponseEventWriter implements EventWriter {
   }
 
   write(parts: readonly StreamPart[]): string {
-    if (parts.length > 0) this.#begin();
-    this.#items.take(parts);
+    for (const part of parts) {
+      // A whole body in place of a stream is written as the events of what was read from it.
+      if (part.type !== 'passthrough' || part.event.object === 'response') continue;
+      this.#passed ??= new PassedResponse((type, event) => this.#add(type, JSON.stringify(event)));
+      this.#passed.take(part.event);
+    }
+    if (!this.#passed && parts.length > 0) {
+      this.#begin();
+      this.#items.take(parts);
+    }
     return this.#taken();
   }
 
   end(receipt: Receipt): string {
+    if (this.#passed) {
+      this.#passed.end(receipt.platform);
+      return this.#taken();
+    }
     this.#begin();
     this.#items.end();
     const state = endOf(this.#identity, receipt, this.#items);
@@ -96,8 +124,12 @@ class ResponseEventWriter implements EventWriter {
 
   /** An `error` for clients that raise one, and the end as `response.failed`. Items that are not finished are left out. */
   error(error: SignalboxError, platform: Receipt['platform'] | null): string {
-    this.#begin();
     const { code, message, type, param } = errorBody(error).error;
+    if (this.#passed) {
+      this.#passed.fail({ type, code, message, param }, platform);
+      return this.#taken();
+    }
+    this.#begin();
     // OpenAI's own clients read the members of the event, those of Open Responses the object in it.
     const flat = JSON.stringify({ code, message, param, error: { type, code, message, param } });
     this.#emit('error', flat.slice(1, -1));
@@ -120,7 +152,11 @@ class ResponseEventWriter implements EventWriter {
   }
 
   #emit(type: string, members: string): void {
-    this.#text += this.#frame(type, `{"type":"${type}","sequence_number":${this.#sequence++},${members}}`);
+    this.#add(type, `{"type":"${type}","sequence_number":${this.#sequence++},${members}}`);
+  }
+
+  #add(type: string, json: string): void {
+    this.#text += this.#frame(type, json);
   }
 
   #taken(): string {

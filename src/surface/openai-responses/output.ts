@@ -2,8 +2,8 @@ import type { FinishReason, StreamPart } from '../../contract/parts.ts';
 import { idText } from '../../core/id.ts';
 import { isObject } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
+import { type ReasoningState, wrapState } from '../../core/wrapped-state.ts';
 import { NO_ARGUMENTS } from '../openai-chat/completion.ts';
-import { type OpaqueState, wrapped } from './state.ts';
 import { type CalledTool, CUSTOM_ARGUMENT } from './tools.ts';
 
 /** Takes one event: its type, and its other members as JSON without braces. */
@@ -40,8 +40,6 @@ interface CallProgress extends Item {
   arguments: string;
 }
 
-const NO_STATE: OpaqueState = { details: [], extra: null, calls: {} };
-
 /**
  * Parts → the output items of a response and the events that tell of them. Messages and reasoning end when another item
  * begins. Calls end with the answer, so that no client runs a call of an answer that breaks off.
@@ -52,7 +50,7 @@ export class OutputItems {
   readonly #emit: Emit;
   #open: MessageProgress | ReasoningProgress | null = null;
   /** State that no item bears yet. */
-  #state: OpaqueState | null = null;
+  #state: ReasoningState | null = null;
   readonly #calls = new Map<number, CallProgress>();
   /** Finished items as JSON, by their place. */
   readonly #done: string[] = [];
@@ -93,7 +91,7 @@ export class OutputItems {
           this.#think(part.text);
           break;
         case 'state':
-          this.#keep({ ...NO_STATE, details: part.details ?? [], extra: part.extra ?? null });
+          this.#keep(part);
           break;
         case 'tool-call':
           this.#call(part);
@@ -133,19 +131,20 @@ export class OutputItems {
   }
 
   /** Keeps state in the reasoning that it came with, or in an item of its own once the open one has ended. */
-  #keep({ details, extra, calls }: OpaqueState): void {
-    const before = this.#state ?? NO_STATE;
+  #keep({ details, extra, calls }: ReasoningState): void {
+    const before = this.#state ?? {};
     this.#state = {
-      details: [...before.details, ...details],
-      extra: extra ?? before.extra,
-      calls: { ...before.calls, ...calls },
+      ...before,
+      ...(details && { details: [...(before.details ?? []), ...details] }),
+      ...(extra && { extra }),
+      ...(calls && { calls: { ...before.calls, ...calls } }),
     };
   }
 
   #call(part: ToolCall): void {
     const known = this.#calls.get(part.index);
     const id = part.id ?? known?.callId ?? '';
-    if (part.extra) this.#keep({ ...NO_STATE, calls: { [id]: part.extra } });
+    if (part.extra) this.#keep({ calls: { [id]: part.extra } });
     const call = known ?? this.#openCall(part);
     if (part.arguments === '') return;
     call.arguments += part.arguments;
@@ -274,9 +273,9 @@ const summaryText = (text: string): string => JSON.stringify({ type: 'summary_te
 const messageText = ({ id, content }: MessageProgress, status: string): string =>
   `{"type":"message","id":"${id}","status":"${status}","role":"assistant","content":[${content.map(contentText).join(',')}]}`;
 
-function reasoningText({ id, text }: ReasoningProgress, state: OpaqueState | null): string {
+function reasoningText({ id, text }: ReasoningProgress, state: ReasoningState | null): string {
   const summary = text === '' ? '' : summaryText(text);
-  const encrypted = state && `,"encrypted_content":"${wrapped(state)}"`;
+  const encrypted = state && `,"encrypted_content":"${wrapState(state)}"`;
   return `{"type":"reasoning","id":"${id}","summary":[${summary}]${encrypted ?? ''}}`;
 }
 

@@ -19,6 +19,10 @@ export function readResponses(body: unknown): ResponsesRequest {
   return request;
 }
 
+/** Whether a body has the form of this dialect, wherever it was sent. */
+export const isResponsesBody = (body: unknown): boolean =>
+  isObject(body) && body.messages == null && body.input != null;
+
 /** Fields in which other APIs have the conversation. */
 const TURNS = ['messages', 'prompt', 'contents'] as const;
 

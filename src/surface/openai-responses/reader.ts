@@ -2,6 +2,7 @@ import type { AnswerFormat, ModelSettings, RoutingTerms } from '../../core/conve
 import { type FieldNames, type ModelRequest, modelRequest, type RequestReader } from '../../core/model-request.ts';
 import type { Members } from '../../core/original.ts';
 import { extrasOf } from '../openai-chat/extras.ts';
+import { unpricedIn } from './billing.ts';
 import { conversationOf } from './conversation.ts';
 import { KNOWN_FIELDS, type ResponsesRequest } from './request.ts';
 
@@ -104,6 +105,7 @@ function routingOf(body: ResponsesRequest): RoutingTerms {
     budgetCredits: body.budget_limit,
     agentWallet: body.agent_wallet,
     metadata: body.metadata,
+    unpriced: unpricedIn(body),
   };
 }
 
@@ -112,9 +114,10 @@ const SHARED: ReadonlySet<string> = new Set(['prompt_cache_key', 'safety_identif
 const OWN: ReadonlySet<string> = KNOWN_FIELDS.difference(SHARED);
 
 function otherFields(body: ResponsesRequest): Members {
-  const { text, truncation } = body;
+  const { text, truncation, service_tier: tier } = body;
   return extrasOf(body, OWN, {
     ...(text?.verbosity !== undefined && { verbosity: text.verbosity }),
+    ...(tier !== undefined && unpricedIn(body).includes('service_tier') && { service_tier: tier }),
     // Where nobody shortens the conversation, a caller should see that.
     ...(truncation !== undefined && truncation !== 'disabled' && { truncation }),
   });

@@ -145,7 +145,9 @@ export const ResponsesRequest = Type.Object(
     }),
     instructions: nullable(Type.String({ description: 'Comes before the conversation.' })),
     stream: nullable(Type.Boolean({ default: false })),
-    stream_options: nullable(Type.Object({ include_obfuscation: nullable(Type.Boolean()) }, open)),
+    stream_options: nullable(
+      Type.Object({ include_obfuscation: nullable(Type.Boolean()), include_usage: nullable(Type.Boolean()) }, open),
+    ),
     max_output_tokens: nullable(
       Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'Most output tokens, reasoning included.' }),
     ),

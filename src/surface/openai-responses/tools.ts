@@ -46,7 +46,7 @@ export function toolTable(list: ResponsesRequest['tools'], usesMax: number | nul
   const taken = namesIn(list);
   const add = (tool: ResponsesTool, at: OriginalPath, namespace: string | null): void => {
     if (!isFunction(tool) && !isCustom(tool)) {
-      native.push({ kind: tool.type, at, billing: billingOf(tool.type, usesMax) });
+      native.push({ kind: tool.type, at, billing: billingOf(tool, usesMax) });
       return;
     }
     const name = neutralName(tool.name, namespace, taken);

@@ -117,6 +117,14 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
         };
       }),
   },
+  'a capped hold takes all that is free': {
+    infect: () =>
+      patch(Bookings.prototype, 'hold', (hold) => {
+        return function (this: Bookings, op, batch) {
+          return hold.call(this, { ...op, ample: undefined }, batch);
+        };
+      }),
+  },
   'a reload forgets the holds that are open': {
     infect: () =>
       patch(Ledger.prototype, 'prepare', (prepare) => {

@@ -36,9 +36,18 @@ export const itemsOf = ({ input }: Json): readonly Json[] =>
 
 const TOOL = 'type name description parameters strict allowed_callers async defer_loading output_schema';
 
+/** Members of tools of other types than functions. */
+const OTHER_TOOLS: Readonly<Record<string, string>> = {
+  custom: 'type name description format allowed_callers async defer_loading',
+  namespace: 'type name description tools',
+  local_shell: 'type',
+};
+
 function checkTools({ tools, tool_choice: choice }: Json): void {
   const names = listOf(tools).map((tool, at) => {
     const path = `tools[${at}]`;
+    const other = isObject(tool) ? OTHER_TOOLS[textOf(tool.type)] : undefined;
+    if (other !== undefined) return membersOf(tool, path, other).name;
     const { type, parameters, strict, ...others } = membersOf(tool, path, TOOL);
     if (type !== 'function') refuse(`Invalid value: '${type}'.`, `${path}.type`, 'invalid_value');
     if (!isObject(parameters) || parameters.type !== 'object') {
@@ -60,7 +69,7 @@ function checkTools({ tools, tool_choice: choice }: Json): void {
   });
   if (isObject(choice)) {
     const { type, name } = membersOf(choice, 'tool_choice', 'type name');
-    if (type !== 'function' || !names.includes(String(name))) {
+    if ((type !== 'function' && type !== 'custom') || !names.includes(String(name))) {
       refuse(`Tool choice 'function' not found in 'tools' parameter.`, 'tool_choice');
     }
   } else if (choice != null && !['none', 'auto', 'required'].includes(String(choice))) {
@@ -89,6 +98,10 @@ const ITEMS: Readonly<Record<string, string>> = {
   message: 'type role content status phase id',
   function_call: 'type call_id name arguments id status async caller namespace',
   function_call_output: 'type call_id output id status caller name namespace',
+  custom_tool_call: 'type call_id name input id status caller namespace',
+  custom_tool_call_output: 'type call_id output id status caller namespace',
+  local_shell_call: 'type id call_id action status',
+  local_shell_call_output: 'type id output status',
   reasoning: 'type id summary content encrypted_content status',
 };
 
@@ -110,11 +123,12 @@ function checkInput(items: readonly Json[], isStored: boolean): void {
       );
     }
     if (type === 'message') checkMessage(item, path);
-    else if (type === 'function_call') {
-      for (const name of ['name', 'arguments']) textAt(item, name, path);
+    else if (type.startsWith('local_shell')) textAt(item, 'id', path);
+    else if (type === 'function_call' || type === 'custom_tool_call') {
+      for (const name of ['name', type === 'function_call' ? 'arguments' : 'input']) textAt(item, name, path);
       if (calls.has(textAt(item, 'call_id', path))) refuse(`Duplicate function call ${item.call_id}.`, 'input');
       calls.add(textAt(item, 'call_id', path));
-    } else if (type === 'function_call_output') {
+    } else if (type === 'function_call_output' || type === 'custom_tool_call_output') {
       const id = textAt(item, 'call_id', path);
       if (!calls.has(id)) refuse(`No tool call found for function call output with call_id ${id}.`, 'input');
       answered.add(id);
@@ -190,6 +204,7 @@ function checkReasoning(item: Json, rest: readonly Json[], path: string, isStore
 /** What tells one item from another, whichever way it was given. */
 function wordsOf(item: Json | undefined): unknown {
   if (item === undefined || item.type === 'function_call') return [item?.call_id, item?.name, item?.arguments];
+  if (item.type === 'custom_tool_call') return [item.call_id, item.name, item.input];
   return [item.role, listOf(item.content).map((part) => [Object(part).text, Object(part).refusal])];
 }
 

@@ -71,17 +71,26 @@ function ended({ body }: WireRequest, { finish, tokens }: Script, output: readon
     output,
     parallel_tool_calls: body.parallel_tool_calls ?? true,
     previous_response_id: null,
-    reasoning: body.reasoning ?? { effort: 'medium', summary: null },
+    reasoning: { effort: 'medium', summary: null, ...Object(body.reasoning) },
+    completed_at: 1_760_000_001,
+    presence_penalty: 0,
+    frequency_penalty: 0,
+    top_logprobs: 0,
+    max_tool_calls: null,
+    background: false,
+    service_tier: 'default',
+    safety_identifier: body.safety_identifier ?? null,
+    prompt_cache_key: body.prompt_cache_key ?? null,
     store: body.store ?? true,
     temperature: 1,
     text: body.text ?? { format: { type: 'text' } },
     tool_choice: body.tool_choice ?? 'auto',
-    tools: body.tools ?? [],
+    tools: listOf(body.tools).map((tool) => ({ description: null, strict: true, ...Object(tool) })),
     top_p: 1,
     truncation: 'disabled',
     usage: tokens && usageOf(tokens),
     user: null,
-    metadata: {},
+    metadata: body.metadata ?? {},
   };
 }
 
@@ -96,14 +105,12 @@ const usageOf = ({ prompt, cached, written, completion, reasoning }: Tokens) => 
 function outputOf({ body }: WireRequest, script: Script, { reasoning, refusal }: Behaviour): readonly Json[] {
   const said = refusal === undefined ? outputText(script.text.join('')) : { type: 'refusal', refusal };
   const message = { type: 'message', id: `msg_fake${count}`, status: 'completed', role: 'assistant', content: [said] };
-  const calls = script.calls.map(({ id, name, arguments: text }, at) => ({
-    type: 'function_call',
-    id: `fc_fake${count}_${at}`,
-    call_id: id ?? `call_fake${count}_${at}`,
-    name,
-    arguments: text,
-    status: 'completed',
-  }));
+  const calls = script.calls.map(({ id, name, arguments: text }, at): Json => {
+    const common = { call_id: id ?? `call_fake${count}_${at}`, name, status: 'completed' };
+    return customIn(body, name)
+      ? { type: 'custom_tool_call', id: `ctc_fake${count}_${at}`, ...common, input: Object(parseJson(text)).input }
+      : { type: 'function_call', id: `fc_fake${count}_${at}`, ...common, arguments: text };
+  });
   const others: readonly Json[] = calls.length > 0 ? calls : [message];
   const thoughts = reasoning ? reasoning.split('\n\n') : [];
   return others.flatMap((item, at) => {
@@ -112,6 +119,9 @@ function outputOf({ body }: WireRequest, script: Script, { reasoning, refusal }:
     return [...here.map((thought, nth) => reasoningItem(body, thought, at + nth, item)), item];
   });
 }
+
+const customIn = ({ tools }: Json, name: string): boolean =>
+  listOf(tools).some((tool) => isObject(tool) && tool.type === 'custom' && tool.name === name);
 
 const outputText = (text: string) => ({ type: 'output_text', text, annotations: [], logprobs: [] });
 
@@ -132,6 +142,7 @@ function eventsOfItem(item: Json, output_index: number, said: readonly string[])
   return [
     of('output_item.added', { item: open }),
     ...(item.type === 'function_call' ? callEvents(textOf(item.arguments), at) : []),
+    ...(item.type === 'custom_tool_call' ? inputEvents(textOf(item.input), at) : []),
     ...listOf(item.summary).flatMap((part, summary_index) => summaryEvents(part, summary_index, at)),
     ...listOf(item.content).flatMap((part) => partEvents(Object(part), said, at)),
     of('output_item.done', { item }),
@@ -141,6 +152,7 @@ function eventsOfItem(item: Json, output_index: number, said: readonly string[])
 /** What an item has not yet when it begins. */
 function emptied({ type }: Json): Json {
   if (type === 'function_call') return { arguments: '' };
+  if (type === 'custom_tool_call') return { input: '' };
   return type === 'reasoning' ? { summary: [], encrypted_content: 'gAAA' } : { content: [] };
 }
 
@@ -149,6 +161,11 @@ type At = (type: string, fields: Json) => Event;
 const callEvents = (text: string, at: At): readonly Event[] => [
   ...pieces(text).map((delta) => at('function_call_arguments.delta', { delta })),
   at('function_call_arguments.done', { arguments: text }),
+];
+
+const inputEvents = (text: string, at: At): readonly Event[] => [
+  ...pieces(text).map((delta) => at('custom_tool_call_input.delta', { delta })),
+  at('custom_tool_call_input.done', { input: text }),
 ];
 
 function summaryEvents(part: unknown, summary_index: number, at: At): readonly Event[] {
@@ -197,7 +214,10 @@ const isInstruction = ({ role }: Json): boolean => role === 'system' || role ===
 
 function turnOf(items: readonly Json[]): (item: Json) => readonly Turn[] {
   const names = new Map(
-    items.map(({ type, call_id, name }) => [type === 'function_call' ? call_id : null, textOf(name)]),
+    items.map(({ type, call_id, name }) => [
+      /tool_call$|^function_call$/.test(textOf(type)) ? call_id : null,
+      textOf(name),
+    ]),
   );
   return (item) => {
     switch (item.type) {
@@ -205,6 +225,9 @@ function turnOf(items: readonly Json[]): (item: Json) => readonly Turn[] {
         return [];
       case 'function_call':
         return [turn('assistant', { calls: [{ name: textOf(item.name), input: parseJson(textOf(item.arguments)) }] })];
+      case 'custom_tool_call':
+        return [turn('assistant', { calls: [{ name: textOf(item.name), input: { input: item.input } }] })];
+      case 'custom_tool_call_output':
       case 'function_call_output':
         return [turn('user', { results: [{ name: names.get(item.call_id) ?? '', text: textIn(item.output) }] })];
     }

@@ -45,6 +45,7 @@ const FACTS = fieldsOf<UsualFacts>()([
   'difficulty',
   'operation',
   'alias',
+  'pages',
 ]);
 const OUTCOME = fieldsOf<DecisionOutcome>()([
   'status',
@@ -124,6 +125,7 @@ const packFacts = (facts: Facts): FieldValues<UsualFacts, typeof FACTS> => [
   facts.difficulty,
   facts.operation,
   facts.alias,
+  facts.pages,
 ];
 
 /** With those that few requests have, left out where there are none. */
@@ -217,6 +219,7 @@ const EARLIER_FACTS: Partial<Facts> = {
   cached: [],
   difficulty: 'usual',
   operation: 'chat',
+  pages: 0,
   alias: null,
 };
 

@@ -1,0 +1,145 @@
+import { isObject } from '../../core/object.ts';
+import type { Members } from '../../core/original.ts';
+
+/** Takes one event: its type and the whole of it. */
+type EmitEvent = (type: string, event: Members) => void;
+
+/** A text of an item that is being written, such as one part of its content. */
+interface PassedText {
+  /** The name of its events: `output_text`. */
+  readonly kind: string;
+  /** Which item and which part of it. */
+  readonly place: Members;
+  text: string;
+  hasEnded: boolean;
+}
+
+interface PassedItem {
+  readonly item: Members;
+  readonly texts: Map<string, PassedText>;
+}
+
+const ENDS: ReadonlySet<unknown> = new Set(['response.completed', 'response.incomplete', 'response.failed', 'error']);
+
+/**
+ * The events of an answer as its service sent them. The last one is held back until its price is known. If the answer ends
+ * before its service ended it, what is open is closed here.
+ */
+export class PassedResponse {
+  readonly #emit: EmitEvent;
+  #response: Members = {};
+  #end: Members | null = null;
+  #sequence = 0;
+  readonly #open = new Map<number, PassedItem>();
+  readonly #done: unknown[] = [];
+
+  constructor(emit: EmitEvent) {
+    this.#emit = emit;
+  }
+
+  take(event: Members): void {
+    const { type, response, sequence_number: sequence, output_index: at } = event;
+    if (ENDS.has(type)) {
+      this.#end = event;
+      return;
+    }
+    if (isObject(response)) this.#response = response;
+    this.#sequence = typeof sequence === 'number' ? sequence + 1 : this.#sequence + 1;
+    if (typeof at === 'number') this.#note(String(type), at, event);
+    this.#emit(String(type), event);
+  }
+
+  /** Ends a good answer. @param platform goes into the response */
+  end(platform: object): void {
+    const { type, response } = this.#end ?? {};
+    if (isObject(response) && (type === 'response.completed' || type === 'response.incomplete')) {
+      this.#emit(type, { ...this.#end, response: { ...response, platform } });
+      return;
+    }
+    for (const [at, item] of this.#open) this.#cut(at, item);
+    const reason = { reason: 'max_output_tokens' };
+    const cut = {
+      ...this.#response,
+      status: 'incomplete',
+      incomplete_details: reason,
+      output: this.#output(),
+      platform,
+    };
+    this.#write('response.incomplete', { response: cut });
+  }
+
+  /** Ends an answer that failed. Items that are not finished are left out. */
+  fail(
+    error: { readonly code: string; readonly message: string; readonly param: unknown; readonly type: string },
+    platform: object | null,
+  ): void {
+    const { type: _, ...flat } = error;
+    this.#write('error', { ...flat, error });
+    const { code, message } = error;
+    const failed = { ...this.#response, status: 'failed', error: { code, message }, output: this.#output() };
+    this.#write('response.failed', { response: { ...failed, ...(platform && { platform }) } });
+  }
+
+  #output(): readonly unknown[] {
+    return this.#done.filter((item) => item !== undefined);
+  }
+
+  #write(type: string, members: Members): void {
+    this.#emit(type, { type, sequence_number: this.#sequence++, ...members });
+  }
+
+  #note(type: string, at: number, event: Members): void {
+    const { item, delta } = event;
+    if (type === 'response.output_item.added' && isObject(item)) this.#open.set(at, { item, texts: new Map() });
+    if (type === 'response.output_item.done') {
+      this.#open.delete(at);
+      this.#done[at] = item;
+    }
+    const texts = this.#open.get(at)?.texts;
+    const [, kind = '', step] = /^response\.(\w+)\.(delta|done)$/.exec(type) ?? [];
+    if (!texts || MEMBERS[kind] === undefined) return;
+    const place = placeOf(event);
+    const key = `${kind} ${JSON.stringify(place)}`;
+    const known = texts.get(key) ?? { kind, place, text: '', hasEnded: false };
+    texts.set(key, known);
+    if (step === 'done') known.hasEnded = true;
+    else known.text += typeof delta === 'string' ? delta : '';
+  }
+
+  /** Closes an item that its service was still writing. */
+  #cut(at: number, { item, texts }: PassedItem): void {
+    const cut: Record<string, unknown> = { ...item, status: 'incomplete' };
+    for (const { kind, place, text, hasEnded } of texts.values()) {
+      const { member, part, list } = MEMBERS[kind]!;
+      const more = kind === 'output_text' ? { logprobs: [] } : {};
+      if (!hasEnded) this.#write(`response.${kind}.done`, { ...place, [member]: text, ...more });
+      if (part === undefined) cut[member] = text;
+      else {
+        const whole = { type: part, [member]: text, ...(kind === 'output_text' && { annotations: [], logprobs: [] }) };
+        const event = list === 'summary' ? 'reasoning_summary_part' : 'content_part';
+        if (!hasEnded) this.#write(`response.${event}.done`, { ...place, part: whole });
+        const before: unknown = cut[list];
+        cut[list] = [...(Array.isArray(before) ? before : []), whole];
+      }
+    }
+    this.#done[at] = cut;
+    this.#write('response.output_item.done', { output_index: at, item: cut });
+  }
+}
+
+/** The texts of items: the member that holds one; for those in a list, the type of its entries and the list. */
+const MEMBERS: Readonly<
+  Record<string, { readonly member: string; readonly part?: string; readonly list: 'content' | 'summary' }>
+> = {
+  output_text: { member: 'text', part: 'output_text', list: 'content' },
+  refusal: { member: 'refusal', part: 'refusal', list: 'content' },
+  reasoning_text: { member: 'text', part: 'reasoning_text', list: 'content' },
+  reasoning_summary_text: { member: 'text', part: 'summary_text', list: 'summary' },
+  function_call_arguments: { member: 'arguments', list: 'content' },
+  custom_tool_call_input: { member: 'input', list: 'content' },
+};
+
+const PLACES = ['item_id', 'output_index', 'content_index', 'summary_index'] as const;
+
+const placeOf = (event: Members): Members =>
+  Object.fromEntries(PLACES.flatMap((name) => (event[name] === undefined ? [] : [[name, event[name]]])));

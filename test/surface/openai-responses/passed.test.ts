@@ -1,0 +1,57 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { Json } from '../../../plugins/providers/json.ts';
+import { openaiResponses } from '../../../src/surface/openai-responses/surface.ts';
+import { RECEIPT } from '../../support/caller-message.ts';
+import { eventsOf } from '../../support/dialects/openai-responses.ts';
+import { checkStream } from '../../support/open-responses/schemas.ts';
+
+/** A stream that goes out as it came, and that the gateway ends before its service does. */
+const request = {
+  method: 'POST',
+  path: '/v1/responses',
+  query: new URLSearchParams(),
+  headers: new Headers(),
+  text: '',
+};
+const body = { model: 'm', store: false, reasoning: { summary: 'auto' }, tools: [{ type: 'custom', name: 'c' }] };
+const ANSWERS = [
+  { text: 'Hello there, you.', reasoning: 'Let me see.' },
+  {
+    toolCalls: [
+      { name: 'f', arguments: '{"city":"Bern"}' },
+      { name: 'c', arguments: '{"input":"some text"}' },
+    ],
+  },
+  { refusal: 'I may not say.' },
+];
+
+const events = (at: number): Json[] =>
+  eventsOf({ ...request, body }, ANSWERS[at]!).map((text) => JSON.parse(text.slice(text.indexOf('data: ') + 6)));
+
+function cutAfter(all: readonly Json[]): string {
+  const { events: form } = openaiResponses.read({ ...body, input: 'Hi', stream: true }, new Headers());
+  const writer = form!.writer({ decision: 1, created: 1, model: 'm' });
+  const begun = all.map((event) => writer.write([{ type: 'passthrough', choice: 0, event }])).join('');
+  return begun + writer.end(RECEIPT);
+}
+
+test('closes what is open, in order, and ends as incomplete', () => {
+  const law = fc.property(fc.nat(ANSWERS.length - 1), fc.nat(), (answer, cut) => {
+    const all = events(answer);
+    const until = 1 + (cut % (all.length - 1));
+    const last = checkStream(cutAfter(all.slice(0, until))).at(-1)!;
+    expect(last).toMatchObject({
+      type: 'response.incomplete',
+      response: { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' }, platform: {} },
+    });
+  });
+  fc.assert(law, { numRuns: 200 });
+});
+
+test('and one whose end came is ended as its service ended it', () => {
+  for (const at of ANSWERS.keys()) {
+    const all = events(at);
+    expect(checkStream(cutAfter(all)).map(({ type }) => type)).toEqual(all.map(({ type }) => type));
+  }
+});
