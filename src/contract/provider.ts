@@ -21,6 +21,8 @@ export interface ProviderCall {
   /** Output tokens of one choice at most. Must reach the upstream: the reservation relies on it. */
   readonly outputCap: number;
   readonly model: ModelTraits;
+  /** A selector chose the model: its caller could not know what it takes. Absent where the caller named the model. */
+  readonly isSelected?: true;
 }
 
 /** One batch of texts to embed by one upstream model. */

@@ -114,6 +114,7 @@ export class Attempt {
       stream: this.#isStream,
       outputCap: ranked.outputCap,
       model: traitsOf(model),
+      ...(!context.decision.facts.pinned && { isSelected: true }),
     };
     this.#trace = requestContext?.trace?.call() ?? null;
     const target = runtime.targets[ranked.model]![at]!;
