@@ -53,7 +53,7 @@ const UNABLE = {
  * Batches of embeddings as one answer. They are asked for one after the other, so that none is billed after another has
  * failed. Usage is reported after each of them, the vectors after the last: until then another endpoint may do it all.
  */
-export class BatchedCall implements UpstreamCall {
+class BatchedCall implements UpstreamCall {
   /** After the first. */
   readonly #batches: readonly (readonly EmbeddingInput[])[];
   readonly #dimensions: number;

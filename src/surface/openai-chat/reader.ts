@@ -28,7 +28,7 @@ export const readRouteRequest = (body: RouteRequest): ModelRequest =>
   isEmbeddingQuery(body) ? modelRequest(body, ROUTE_EMBEDDINGS) : modelRequest(body, ROUTE);
 
 /** OpenAI's names of fields. */
-export const OPENAI_NAMES: FieldNames = {
+const OPENAI_NAMES: FieldNames = {
   turns: 'messages',
   tools: 'tools',
   toolChoice: 'tool_choice',

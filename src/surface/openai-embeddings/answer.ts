@@ -68,7 +68,7 @@ export class EmbeddingsWriter implements AnswerWriter {
 const FLOAT_BYTES = 4;
 
 /** Returns the numbers as 32-bit floats, little-endian, in base64. */
-export function base64Of(vector: readonly number[]): string {
+function base64Of(vector: readonly number[]): string {
   const bytes = new Uint8Array(vector.length * FLOAT_BYTES);
   const view = new DataView(bytes.buffer);
   for (let at = 0; at < vector.length; at++) view.setFloat32(at * FLOAT_BYTES, vector[at]!, true);
