@@ -26,6 +26,7 @@ import { openPayments } from '../../src/payments/service.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { openRecords } from '../../src/records/records.ts';
+import { textsOf } from '../../src/routing/texts.ts';
 import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
@@ -156,7 +157,12 @@ export class RealPath {
     const features = learner.memories.read(this.#runtime, questionOf(messages));
     const fields = { stream: false, user: null, metadata: null };
     const { turns } = chatRequest({ messages }).conversation;
-    const decision = await decide(gateway, { facts, fields, turns, features, isMade }, CALLER, this.#runtime);
+    const decision = await decide(
+      gateway,
+      { facts, fields, texts: () => textsOf(turns), features, isMade },
+      CALLER,
+      this.#runtime,
+    );
     // As a chat does after its reservation.
     if (isMade) noteRequest(gateway, { runtime: this.#runtime, decision, features });
     return { facts, features, decision };

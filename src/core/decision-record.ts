@@ -2,6 +2,7 @@ import type { Microcredits } from './credits.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Estimate, ExplorationDraw } from './estimate.ts';
 import type { Facts } from './facts.ts';
+import type { Operation } from './operation.ts';
 import type { Usage } from './usage.ts';
 
 /** A decision with its outcome, without text of the request or answer. */
@@ -11,7 +12,8 @@ export interface DecisionRecord {
   /** Milliseconds since 1970. */
   readonly time: number;
   readonly keyId: string;
-  readonly kind: 'chat' | 'route';
+  /** The operation that was carried out, or a recommendation. */
+  readonly kind: Operation | 'route';
   /** The policy it was made under; see `findRevision`. */
   readonly revision: string;
   readonly seed: string;

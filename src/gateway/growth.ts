@@ -57,7 +57,7 @@ export function trancheTerms(
   const model = snapshot.models[ranked.model]!;
   const endpoint = model.endpoints[at]!;
   const billing = growingBilling(snapshot, endpoint);
-  if (billing === null || health[ranked.model]![at]!.hasBroken(billing)) return null;
+  if (billing === null || ranked.outputCap === 0 || health[ranked.model]![at]!.hasBroken(billing)) return null;
   const { facts, readings } = decision;
   const inputMax = inputBound(model, facts);
   // Hidden reasoning is billed and not shown; so is what a service's own tools read.
@@ -99,4 +99,5 @@ export function firstTrancheOf(way: DecidedWay & { readonly decision: Decision }
 
 /** Whether an endpoint of the choice declares that its answers can be paid for as they are written, which is cheap to know. */
 export const mayGrow = (snapshot: PolicySnapshot, { ranked: [choice] }: Decision): boolean =>
+  choice.outputCap > 0 &&
   growingBilling(snapshot, snapshot.models[choice.model]!.endpoints[choice.endpoints[0]!]!) !== null;

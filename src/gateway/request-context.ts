@@ -149,9 +149,9 @@ export class RequestContext implements Links<RequestContext> {
     return this.caller;
   }
 
-  /** Whether the request asked for a chat, with or without success. */
-  get isChat(): boolean {
-    return this.operation === 'chat';
+  /** Whether the request asked something of a model, with or without success. */
+  get asksModel(): boolean {
+    return this.operation !== null;
   }
 
   /** Whether the caller left before there was an answer. */

@@ -66,6 +66,7 @@ export function factsBody(facts: Facts): object {
     max_funded_credits: facts.funds?.free == null ? null : toCredits(facts.funds.free),
     capping_fund: cappingFund(facts.funds),
     key_models: facts.allowedModels,
+    embedding: embeddingBody(facts),
     add_ons: facts.addOns
       ? {
           hour_cache: facts.addOns.hourCache,
@@ -75,6 +76,12 @@ export function factsBody(facts: Facts): object {
         }
       : null,
   };
+}
+
+function embeddingBody({ embedding }: Facts): object | null {
+  if (embedding === undefined) return null;
+  const { inputs, longest, dimensions } = embedding;
+  return { inputs, longest_input_tokens: longest, dimensions };
 }
 
 function cappingFund(funds: FundFacts | null): object | null {

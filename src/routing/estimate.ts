@@ -37,10 +37,10 @@ export const taskOf = ({ task }: Facts, { tasks, taskIndex }: Tasks): Task => ta
 export const mayReason = ({ reasoningTokens, reasoningByTask }: Model): boolean =>
   reasoningTokens > 0 || reasoningByTask.some((tokens) => tokens > 0);
 
-/** At least 1, at most the caller's cap. */
+/** At least 1 where anything may be written, at most the caller's cap. */
 function capped({ outputTokens, outputTokensAsked, outputTokensMax }: Facts, ofTask: () => number): number {
   const expected = outputTokens ?? outputTokensAsked ?? ofTask();
-  return Math.max(1, Math.min(expected, outputTokensMax ?? expected));
+  return Math.max(outputTokensMax === 0 ? 0 : 1, Math.min(expected, outputTokensMax ?? expected));
 }
 
 /** A figure of the task; the mean by shares where the task is uncertain. */

@@ -109,6 +109,15 @@ const Facts = shape('The facts that the decision was based on. They contain no t
     'The fund with the least money of those that cap outputs; null without one.',
   ),
   key_models: orNull(Type.Array(Type.String()), 'The models that the key may use; null for all.'),
+  embedding: orNull(
+    Type.Object({
+      inputs: count('Number of texts.', 3),
+      longest_input_tokens: tokens('Expected tokens of the longest text.', 120),
+      dimensions: orNull(Type.Integer(), 'The length of vectors asked for; null for the model’s own.', null),
+    }),
+    'The texts to embed; null for another operation.',
+    null,
+  ),
   add_ons: orNull(
     Type.Object({
       hour_cache: flag('Whether parts of the prompt are to be kept in the cache for an hour.'),
@@ -174,7 +183,7 @@ export const Decision = named('Decision', 'Why a model was chosen, and the outco
   id: decisionId,
   object: always('decision'),
   created: unixTime('When it was written.'),
-  kind: word(['chat', 'route'], 'A completion, or a recommendation.'),
+  kind: word(['chat', 'embed', 'route'], 'A completion, embeddings, or a recommendation.'),
   policy_revision: policyRevision,
   seed: text('The random seed of the decision: 64 bits, hexadecimal.', '9f2c51d07be83a64'),
   route_reason: routeReason,
