@@ -2,7 +2,7 @@ import { canonicalLanguage, isCodeLanguage } from '../../core/languages.ts';
 import { languageOfLine, mayBeCode } from './code.ts';
 
 /** A range of a text, in UTF-16 code units. */
-interface TextRange {
+export interface TextRange {
   readonly from: number;
   readonly to: number;
 }
