@@ -1,5 +1,6 @@
 import type { AskedAddOns } from './add-ons.ts';
 import type { Microcredits } from './credits.ts';
+import type { EmbeddingFacts } from './embedding.ts';
 import type { Operation } from './operation.ts';
 import type { ActiveRules } from './rules.ts';
 
@@ -72,6 +73,8 @@ export interface Facts {
   readonly rules: ActiveRules;
   /** The key's model list. */
   readonly allowedModels: readonly string[] | null;
+  /** Absent for other operations than `embed`. */
+  readonly embedding?: EmbeddingFacts;
 }
 
 export type Difficulty = (typeof DIFFICULTIES)[number];

@@ -17,6 +17,7 @@ export function decisionBody(explanation: Explanation): object {
     object: 'decision',
     created: Math.floor(record.time / 1000),
     kind: record.kind,
+    session: record.session,
     policy_revision: record.revision,
     seed: record.seed,
     route_reason: record.reason,
@@ -66,6 +67,7 @@ export function factsBody(facts: Facts): object {
     max_funded_credits: facts.funds?.free == null ? null : toCredits(facts.funds.free),
     capping_fund: cappingFund(facts.funds),
     key_models: facts.allowedModels,
+    embedding: embeddingBody(facts),
     add_ons: facts.addOns
       ? {
           hour_cache: facts.addOns.hourCache,
@@ -75,6 +77,12 @@ export function factsBody(facts: Facts): object {
         }
       : null,
   };
+}
+
+function embeddingBody({ embedding }: Facts): object | null {
+  if (embedding === undefined) return null;
+  const { inputs, longest, dimensions } = embedding;
+  return { inputs, longest_input_tokens: longest, dimensions };
 }
 
 function cappingFund(funds: FundFacts | null): object | null {

@@ -37,10 +37,10 @@ export const taskOf = ({ task }: Facts, { tasks, taskIndex }: Tasks): Task => ta
 export const mayReason = ({ reasoningTokens, reasoningByTask }: Model): boolean =>
   reasoningTokens > 0 || reasoningByTask.some((tokens) => tokens > 0);
 
-/** At least 1, at most the caller's cap. */
+/** At least 1 where anything may be written, at most the caller's cap. */
 function capped({ outputTokens, outputTokensAsked, outputTokensMax }: Facts, ofTask: () => number): number {
   const expected = outputTokens ?? outputTokensAsked ?? ofTask();
-  return Math.max(1, Math.min(expected, outputTokensMax ?? expected));
+  return Math.max(outputTokensMax === 0 ? 0 : 1, Math.min(expected, outputTokensMax ?? expected));
 }
 
 /** A figure of the task; the mean by shares where the task is uncertain. */
@@ -52,7 +52,10 @@ function overTasks({ task, mix }: Facts, { taskIndex }: Tasks, figure: (at: numb
 }
 
 /** Expected input tokens on a model, images and audio included. */
-export function expectedInput(facts: Facts, model: Model): number {
+export function expectedInput(
+  facts: Facts,
+  model: Pick<Model, 'tokenizer' | 'imageTokensMax' | 'audioTokensPerSecondMax'>,
+): number {
   const { images, audioBytes } = facts;
   const inputTokens = Math.min(facts.inputTokens, countedInput(model, facts));
   const text =
@@ -64,7 +67,7 @@ export function expectedInput(facts: Facts, model: Model): number {
 }
 
 /** Input tokens of the text by the model's own tokenizer; Infinity where it did not count. */
-function countedInput({ tokenizer }: Model, { inputTokensCounted }: Facts): number {
+function countedInput({ tokenizer }: Pick<Model, 'tokenizer'>, { inputTokensCounted }: Facts): number {
   if (inputTokensCounted === null || tokenizer === null) return Number.POSITIVE_INFINITY;
   return inputTokensCounted[tokenizer] ?? Number.POSITIVE_INFINITY;
 }

@@ -3,6 +3,7 @@ import type { Caller } from '../core/caller.ts';
 import { CAPABILITIES } from '../core/capability.ts';
 import type { Conversation, RoutingTerms } from '../core/conversation.ts';
 import { limitFromCredits, type Microcredits } from '../core/credits.ts';
+import { inputTokens, inputTokensMax } from '../core/embedding.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { type Facts, UNREAD_TASK } from '../core/facts.ts';
 import { canonicalLanguage } from '../core/languages.ts';
@@ -49,6 +50,32 @@ export function chatFacts(
     dependsOnIntent(target.model, request.routing, size, caller, snapshot);
   const read = profileOf(size, isRead ? readIntent(request) : UNREAD);
   return factsOf(request, { target, budget, read }, caller, snapshot);
+}
+
+/**
+ * Reads the facts of a request for embeddings. It has no task, and nothing is written. Throws as `chatFacts` does.
+ */
+export function embeddingFacts(
+  request: ModelRequest,
+  caller: Caller,
+  snapshot: PolicySnapshot,
+  { cap = null }: FactsReading = {},
+): Facts {
+  const { inputs = [], dimensions = null } = request.embedding ?? {};
+  const size = { inputTokens: 0, inputTokensMax: 0, needs: 0 };
+  let longest = 0;
+  for (const input of inputs) {
+    const tokens = inputTokens(input);
+    size.inputTokens += tokens;
+    size.inputTokensMax += inputTokensMax(input);
+    longest = Math.max(longest, tokens);
+    if (input.type === 'tokens') size.needs = CAPABILITIES.token_input.bit;
+  }
+  const target = targetOf(request.model, caller, snapshot);
+  const read: Profile = { ...NO_CONTENT, ...UNREAD, ...size };
+  const facts = factsOf(request, { target, budget: budgetWithin(request.routing, cap), read }, caller, snapshot);
+  const embedding = { inputs: inputs.length, longest, dimensions };
+  return { ...facts, outputTokens: 0, outputTokensMax: 0, embedding };
 }
 
 /** The least of a request's own budget and a cap; null for neither. */
@@ -191,6 +218,7 @@ export function routeFacts(
   snapshot: PolicySnapshot,
   { pagesOf }: FactsReading = {},
 ): Facts {
+  if (request.operation === 'embed') return routeEmbeddingFacts(request, caller, snapshot);
   const { conversation, routing } = request;
   const hasTurns = conversation.turns.length > 0;
   const content = hasTurns ? profile(request, pagesOf) : NO_CONTENT;
@@ -204,6 +232,20 @@ export function routeFacts(
     ...facts,
     ...(inputTokens !== undefined && { inputTokens, inputTokensMax: Math.max(inputTokensMax, inputTokens) }),
     outputTokens: routing.outputTokens ?? null,
+  };
+}
+
+/** The same for embeddings. A stated size is that of one text. */
+function routeEmbeddingFacts(request: ModelRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
+  const facts = embeddingFacts(request, caller, snapshot);
+  const { inputTokens } = request.routing;
+  if (inputTokens === undefined || !facts.embedding) return facts;
+  const { inputs, longest, dimensions } = facts.embedding;
+  return {
+    ...facts,
+    inputTokens,
+    inputTokensMax: Math.max(facts.inputTokensMax, inputTokens),
+    embedding: { inputs: Math.max(1, inputs), longest: Math.max(longest, inputs === 0 ? inputTokens : 0), dimensions },
   };
 }
 
