@@ -115,7 +115,7 @@ function refusal({ method, path, headers, text, body }: WireRequest, key: string
   return refused && { ...refused, body: errorBody(refused.status, refused.body as Json), headers: NEVER };
 }
 
-/** Fields of betas, by the beginning of the beta's name. A field without its header is as unknown as any other. */
+/** Fields of betas, by the beginning of the beta's name. Without its header a field is unknown. */
 const BETAS = [['context_management', 'context-management-']] as const;
 
 function withoutBetas(body: Json, betas: string): Json {
