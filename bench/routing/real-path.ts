@@ -16,6 +16,7 @@ import { recordDecision, recordedOf } from '../../src/gateway/decision-record.ts
 import { giveFeedback } from '../../src/gateway/feedback.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
 import { exampleOf, noteRequest } from '../../src/gateway/learn-from-answer.ts';
+import { Sessions } from '../../src/gateway/sessions.ts';
 import { Retries } from '../../src/gateway/signals/retry.ts';
 import { x402Funding } from '../../src/gateway/x402/funding.ts';
 import type { X402Gateway } from '../../src/gateway/x402/gateway.ts';
@@ -225,6 +226,7 @@ async function openParts(folder: string, runtime: Runtime): Promise<Parts> {
     learner,
     retries: new Retries(clock),
     affinity: new Affinity(clock),
+    sessions: new Sessions(clock),
     counter: { count: async () => null },
     log,
     nextId,

@@ -24,6 +24,8 @@ export interface DecisionRecord {
   readonly labels: Readonly<Record<string, string>> | null;
   /** The request's `metadata`, redacted, by the keys that the policy's `records.metadata` lists. */
   readonly metadata: Readonly<Record<string, string>>;
+  /** The session that the request names; null for none. */
+  readonly session: string | null;
   /** The frame of readings it was made by; 0 for those of the policy, null if none was stored. */
   readonly frame: number | null;
   /** Q by index of the model in the revision; NaN if not computed. */

@@ -110,6 +110,7 @@ function decideRequest(
   given: Pick<DecisionInput, 'isMade' | 'texts' | 'names'>,
 ): DecidedRequest | Promise<DecidedRequest> {
   context.step('profile');
+  context.session = gateway.sessions.nameOf(caller.keyId, request.headers.session);
   const { snapshot } = runtime;
   checkRequest(request, snapshot.gateway);
   const history = gateway.affinity.history(caller.keyId, request);
@@ -193,7 +194,13 @@ function tryDecision(
     ...chosen,
     onShortlist: context?.trace ? () => context.step('decide') : undefined,
   };
-  const standing = gateway.ledger.standing(caller, facts.model, timeOfId(given.id), windowsOnly);
+  const standing = gateway.ledger.standing(
+    caller,
+    facts.model,
+    timeOfId(given.id),
+    windowsOnly,
+    context?.session ?? undefined,
+  );
   const trial = standing
     ? decideWithin(standing, ruled, given, runtime)
     : { outcome: decider.decide(ruled, given), shortage: null };

@@ -17,6 +17,7 @@ export function decisionBody(explanation: Explanation): object {
     object: 'decision',
     created: Math.floor(record.time / 1000),
     kind: record.kind,
+    session: record.session,
     policy_revision: record.revision,
     seed: record.seed,
     route_reason: record.reason,

@@ -52,7 +52,10 @@ function overTasks({ task, mix }: Facts, { taskIndex }: Tasks, figure: (at: numb
 }
 
 /** Expected input tokens on a model, images and audio included. */
-export function expectedInput(facts: Facts, model: Model): number {
+export function expectedInput(
+  facts: Facts,
+  model: Pick<Model, 'tokenizer' | 'imageTokensMax' | 'audioTokensPerSecondMax'>,
+): number {
   const { images, audioBytes } = facts;
   const inputTokens = Math.min(facts.inputTokens, countedInput(model, facts));
   const text =
@@ -64,7 +67,7 @@ export function expectedInput(facts: Facts, model: Model): number {
 }
 
 /** Input tokens of the text by the model's own tokenizer; Infinity where it did not count. */
-function countedInput({ tokenizer }: Model, { inputTokensCounted }: Facts): number {
+function countedInput({ tokenizer }: Pick<Model, 'tokenizer'>, { inputTokensCounted }: Facts): number {
   if (inputTokensCounted === null || tokenizer === null) return Number.POSITIVE_INFINITY;
   return inputTokensCounted[tokenizer] ?? Number.POSITIVE_INFINITY;
 }

@@ -18,6 +18,7 @@ function record(id: number, time: number, over: Partial<DecisionRecord> = {}): D
     id,
     time,
     keyId: 'key',
+    session: null,
     kind: 'chat',
     revision: 'r1',
     frame: 7,

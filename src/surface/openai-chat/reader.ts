@@ -1,6 +1,8 @@
 import type { AnswerFormat, ModelSettings, RoutingTerms } from '../../core/conversation.ts';
 import { type FieldNames, type ModelRequest, modelRequest, type RequestReader } from '../../core/model-request.ts';
+import type { Members } from '../../core/original.ts';
 import { embeddingQuery } from '../openai-embeddings/query.ts';
+import { sessionIn } from '../session.ts';
 import { conversationOf } from './conversation.ts';
 import { extrasOf } from './extras.ts';
 import { type ChatRequest, KNOWN_FIELDS } from './request.ts';
@@ -18,7 +20,16 @@ type ChatBody = Omit<ChatRequest, 'model' | 'messages'> & Partial<Pick<ChatReque
  * Makes the neutral form of a chat request.
  * @param body checked, without nulls
  */
-export const readChatRequest = (body: ChatRequest): ModelRequest => modelRequest(body, CHAT);
+export const readChatRequest = (body: ChatRequest, headers = NO_HEADERS): ModelRequest =>
+  modelRequest(body, CHAT, { passed: {}, session: sessionOf(body, headers) });
+
+const NO_HEADERS = new Headers();
+
+/** `prompt_cache_key` goes on to its provider as an unknown field does. */
+function sessionOf(body: ChatBody & Members, headers: Headers): string | null {
+  const key = body.prompt_cache_key;
+  return sessionIn(headers, body.metadata?.session_id, typeof key === 'string' ? key : null);
+}
 
 /**
  * Makes the neutral form of a route query. Without messages its conversation has no turns.
