@@ -46,6 +46,8 @@ export interface Surface {
   read(body: unknown, headers: Headers): SurfaceRequest;
   /** Returns the writer of one answer as a JSON body. Its `write` returns ''; `end` returns the whole. */
   json(identity: AnswerIdentity): AnswerWriter;
+  /** Opens a WebSocket at the same path, whose text frames are requests and events; absent for none. */
+  dialogue?(): SocketDialogue;
   /**
    * Returns the JSON body of an error that comes before any part of an answer.
    * @param requestId as in the header `x-request-id`
@@ -63,6 +65,16 @@ export interface SurfaceRequest {
   readonly events: EventForm | null;
   /** In place of the surface's own, where an answer in JSON repeats members of the request. */
   readonly json?: Surface['json'];
+}
+
+/** One connection by WebSocket. It has one request at a time. */
+export interface SocketDialogue {
+  /** Returns the body of the request that a frame makes, as JSON for `read`. */
+  body(frame: string): string;
+  /** Notes an event that is sent, as JSON. */
+  sent(event: string): void;
+  /** Returns the frame of an error that comes before any event. */
+  error(status: number, body: object): string;
 }
 
 /** A form of streamed answers. */
