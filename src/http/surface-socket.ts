@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import { SignalboxError } from '../core/errors.ts';
-import type { SocketDialogue, Surface } from '../surface/surface.ts';
+import type { SocketDialogue, SocketTurn, Surface } from '../surface/surface.ts';
 import type { RouteServices } from './route-services.ts';
 import { unlisted } from './routes.ts';
 
@@ -105,7 +105,12 @@ class Connection implements SocketHandlers {
   }
 
   async #answer(socket: Socket, frame: string, signal: AbortSignal): Promise<void> {
-    const body = this.#dialogue.body(frame);
+    const turn = this.#turn(frame);
+    if ('frames' in turn) {
+      for (const text of turn.frames) await this.#send(socket, text);
+      return;
+    }
+    const { body } = turn;
     const request = new Request(this.#url, { method: 'POST', headers: this.#headers, body, signal });
     const response = await this.#services.handle(request, socket.remoteAddress);
     if (response.status !== 200) {
@@ -124,6 +129,15 @@ class Connection implements SocketHandlers {
         this.#dialogue.sent(data);
         await this.#send(socket, data);
       }
+    }
+  }
+
+  #turn(frame: string): SocketTurn {
+    try {
+      return this.#dialogue.read(frame, Math.floor(this.#services.gateway.now() / 1_000));
+    } catch (error) {
+      if (!(error instanceof SignalboxError)) throw error;
+      return { frames: [this.#dialogue.error(error.status, this.#errorBody(error))] };
     }
   }
 

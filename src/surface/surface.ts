@@ -69,13 +69,20 @@ export interface SurfaceRequest {
 
 /** One connection by WebSocket. It has one request at a time. */
 export interface SocketDialogue {
-  /** Returns the body of the request that a frame makes, as JSON for `read`. */
-  body(frame: string): string;
+  /**
+   * Reads a frame.
+   * @param now Unix time in seconds
+   * @throws SignalboxError
+   */
+  read(frame: string, now: number): SocketTurn;
   /** Notes an event that is sent, as JSON. */
   sent(event: string): void;
   /** Returns the frame of an error that comes before any event. */
   error(status: number, body: object): string;
 }
+
+/** The body of the request that a frame makes, as JSON for `Surface.read`; or frames that answer it at once. */
+export type SocketTurn = { readonly body: string } | { readonly frames: readonly string[] };
 
 /** A form of streamed answers. */
 export interface EventForm {

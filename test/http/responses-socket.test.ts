@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
-import { type Json, listOf } from '../../plugins/providers/json.ts';
+import type { Json } from '../../plugins/providers/json.ts';
 import { waitFor } from '../support/answers.ts';
 import { checkEvents } from '../support/open-responses/schemas.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
@@ -96,6 +96,23 @@ describe('a frame', () => {
     other.socket.close();
   });
 
+  test('that asks for no answer is told so at no cost, and the next one goes on from it', async () => {
+    const client = new Client();
+    const { length } = upstream.requests;
+    const events = await client.ask({ input: [{ role: 'developer', content: 'Be kind.' }], generate: false });
+    checkEvents(events);
+    expect(events.at(-1)).toMatchObject({
+      type: 'response.completed',
+      response: { output: [], usage: { total_tokens: 0 } },
+    });
+    expect(upstream.requests.length).toBe(length);
+    await client.ask({ previous_response_id: Object(events.at(-1)!.response).id, input: 'Hi' });
+    const { system, turns } = upstream.requests.at(-1)!.asked;
+    expect([system, turns.map(({ text }) => text)]).toEqual(['Be kind.', ['Hi']]);
+    expect(await client.ask({ input: 7, generate: false })).toMatchObject([{ type: 'error', status: 400 }]);
+    client.socket.close();
+  });
+
   test('while another one is answered is refused', async () => {
     const client = new Client();
     upstream.next({ text: ['a', 'b'], headersAfterMs: 300 });
@@ -161,5 +178,4 @@ test('a plain GET gets 426, and so does everyone where the policy turns it off',
     const { error } = (await response.json()) as Json;
     expect([response.status, Object(error).code]).toEqual([426, 'upgrade_required']);
   }
-  expect(listOf(upstream.requests)).toBeArray();
 });

@@ -1,7 +1,10 @@
 import { beyondLimits } from '../../core/json-limits.ts';
 import { isObject } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
-import type { SocketDialogue } from '../surface.ts';
+import { plainUsage } from '../../core/usage.ts';
+import type { SocketDialogue, SocketTurn } from '../surface.ts';
+import { readResponses } from './read-body.ts';
+import { IN_PROGRESS, ResponseText, usageBody } from './response.ts';
 
 /** Values of a conversation that is put together here. */
 const VALUES_MAX = 200_000;
@@ -19,10 +22,27 @@ interface PastAnswer {
 export class ResponsesDialogue implements SocketDialogue {
   #last: PastAnswer | null = null;
   #request = '';
+  #warmUps = 0;
 
-  body(frame: string): string {
+  read(frame: string, now: number): SocketTurn {
     this.#request = frame.includes('"previous_response_id"') ? this.#continued(frame) : frame;
-    return this.#request;
+    const warmUp = this.#request.includes('"generate"') ? this.#warmedUp(now) : null;
+    return warmUp === null ? { body: this.#request } : { frames: warmUp };
+  }
+
+  /** Answers a request that asks for no answer: Codex announces its instructions and tools like that. Nothing is charged. */
+  #warmedUp(now: number): readonly string[] | null {
+    const request = parsed(this.#request);
+    if (!isObject(request) || request.generate !== false) return null;
+    const identity = { decision: ++this.#warmUps, created: now, model: String(request.model) };
+    const response = new ResponseText(identity, readResponses(request));
+    const end = { ...IN_PROGRESS, status: 'completed' as const, completedAt: now, usage: usageBody(plainUsage(0, 0)) };
+    const frames = [
+      `{"type":"response.created","sequence_number":0,"response":${response.of(IN_PROGRESS)}}`,
+      `{"type":"response.completed","sequence_number":1,"response":${response.of(end)}}`,
+    ];
+    this.sent(frames[1]!);
+    return frames;
   }
 
   sent(event: string): void {
