@@ -298,6 +298,7 @@ const cases: readonly Case[] = [
     provoke: async () =>
       box.get(`/v1/decisions/${(await answerOf(await chat({}))).platform.decision_id}`, withKey(models)),
   },
+  { code: 'upgrade_required', when: 'responses are read without a WebSocket', provoke: () => box.get('/v1/responses') },
   { code: 'method_not_allowed', when: 'chat is read', provoke: () => box.get('/v1/chat/completions') },
   {
     code: 'unsupported_media_type',
