@@ -5,7 +5,6 @@ import { benchPolicy } from './policy.ts';
 import { type Program, startProgram } from './process.ts';
 
 const HERE = import.meta.dir;
-const MAIN = join(HERE, '../src/main.ts');
 
 export interface Bench {
   readonly upstream: Program;
@@ -23,9 +22,7 @@ export interface Bench {
 export async function startBench(): Promise<Bench> {
   const upstream = await startUpstream();
   const address = `http://127.0.0.1:${upstream.port}/v1`;
-  const floor = await startProgram([process.execPath, join(HERE, 'floor.ts'), address], /^(\d+)\n/, {
-    BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
-  });
+  const floor = await startFloor(address);
   const key = newKey();
   const gateways: Program[] = [];
   const start = async (policy: string) => {
@@ -52,6 +49,12 @@ export const newKey = (): string =>
 export const startUpstream = (): Promise<Program> =>
   startProgram([process.execPath, join(HERE, 'upstream.ts')], /^(\d+)\n/);
 
+/** @param address where it finds the upstream */
+export const startFloor = (address: string): Promise<Program> =>
+  startProgram([process.execPath, join(HERE, 'floor.ts'), address], /^(\d+)\n/, {
+    BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
+  });
+
 /** A folder that goes with this process. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'signalbox-bench-'));
@@ -59,13 +62,17 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** Signalbox as `npm start` runs it, at a free port; of its policy unless `args` name another. */
+/** Signalbox as `npm start` runs it, at a free port; of its policy unless `args` name another. `root`: of another checkout. */
 export const startSignalbox = (
   args: readonly string[],
   key: string,
   env: Readonly<Record<string, string>> = {},
+  root = join(HERE, '..'),
 ): Promise<Program> =>
-  startProgram([MAIN, 'serve', '--port', '0', ...args], /127\.0\.0\.1:(\d+)/, { SIGNALBOX_API_KEY: key, ...env });
+  startProgram([join(root, 'src/main.ts'), 'serve', '--port', '0', ...args], /127\.0\.0\.1:(\d+)/, {
+    SIGNALBOX_API_KEY: key,
+    ...env,
+  });
 
 /** The same with a policy of its own and a new data folder. */
 export function startWithPolicy(

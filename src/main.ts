@@ -115,14 +115,12 @@ const hostOf = async (): Promise<Host> => ({
 });
 
 async function serve(options: ServeOptions): Promise<void> {
-  const [server, { openaiChat }, { anthropicMessages }, { openaiResponses }, host] = await Promise.all([
+  const [server, { SURFACES }, host] = await Promise.all([
     import('./server/serve.ts'),
-    import('./surface/openai-chat/surface.ts'),
-    import('./surface/anthropic-messages/surface.ts'),
-    import('./surface/openai-responses/surface.ts'),
+    import('./surface/surfaces.ts'),
     hostOf(),
   ]);
-  return server.serve(options, host, [openaiChat, anthropicMessages, openaiResponses]);
+  return server.serve(options, host, SURFACES);
 }
 
 const commandHost: CommandHost = {

@@ -18,7 +18,7 @@ const APART = [
 /** A room may import itself and every room of a layer further up, but for those that are APART. A room within another one has its own place. */
 const LAYERS: readonly (readonly string[])[] = [
   ['core'],
-  ['contract', 'surface/openai-chat/request.ts'],
+  ['contract', 'surface/openai-chat/request.ts', 'surface/openai-embeddings/query.ts'],
   ['surface/openai-chat/route-query.ts', 'telemetry', 'ledger/rules'],
   ['store'],
   [

@@ -16,6 +16,7 @@ import { recordDecision, recordedOf } from '../../src/gateway/decision-record.ts
 import { giveFeedback } from '../../src/gateway/feedback.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
 import { exampleOf, noteRequest } from '../../src/gateway/learn-from-answer.ts';
+import { Sessions } from '../../src/gateway/sessions.ts';
 import { Retries } from '../../src/gateway/signals/retry.ts';
 import { x402Funding } from '../../src/gateway/x402/funding.ts';
 import type { X402Gateway } from '../../src/gateway/x402/gateway.ts';
@@ -26,6 +27,7 @@ import { openPayments } from '../../src/payments/service.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { openRecords } from '../../src/records/records.ts';
+import { textsOf } from '../../src/routing/texts.ts';
 import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
@@ -156,7 +158,12 @@ export class RealPath {
     const features = learner.memories.read(this.#runtime, questionOf(messages));
     const fields = { stream: false, user: null, metadata: null };
     const { turns } = chatRequest({ messages }).conversation;
-    const decision = await decide(gateway, { facts, fields, turns, features, isMade }, CALLER, this.#runtime);
+    const decision = await decide(
+      gateway,
+      { facts, fields, texts: () => textsOf(turns), features, isMade },
+      CALLER,
+      this.#runtime,
+    );
     // As a chat does after its reservation.
     if (isMade) noteRequest(gateway, { runtime: this.#runtime, decision, features });
     return { facts, features, decision };
@@ -219,6 +226,7 @@ async function openParts(folder: string, runtime: Runtime): Promise<Parts> {
     learner,
     retries: new Retries(clock),
     affinity: new Affinity(clock),
+    sessions: new Sessions(clock),
     counter: { count: async () => null },
     log,
     nextId,

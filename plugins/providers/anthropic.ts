@@ -1,7 +1,8 @@
 import { type Capability, defineProvider, type ModelTraits, Type } from 'signalbox/plugin';
-import { EventReader, readReply } from './anthropic/answer.ts';
+import { EventReader, PassedEventReader, readReply } from './anthropic/answer.ts';
 import { readFailure } from './anthropic/failure.ts';
 import { rulesOf } from './anthropic/models.ts';
+import { OWN_DIALECT, passRequest } from './anthropic/passthrough.ts';
 import { buildRequest } from './anthropic/request.ts';
 
 /** Anthropic's Messages API, and servers that speak it. */
@@ -34,9 +35,11 @@ export const anthropic = defineProvider({
     frames: 'sse',
     auth: { header: 'x-api-key', prefix: '' },
     lacks,
-    request: (call) => buildRequest(call, settings),
+    passes: () => ['anthropic_messages'],
+    request: (call) =>
+      call.request.original.dialect === OWN_DIALECT ? passRequest(call) : buildRequest(call, settings),
     reply: readReply,
-    stream: () => new EventReader(),
+    stream: (passthrough) => (passthrough ? new PassedEventReader() : new EventReader()),
     failure: readFailure,
   }),
 });

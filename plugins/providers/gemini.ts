@@ -1,10 +1,11 @@
 import { type Capability, defineProvider, Type } from 'signalbox/plugin';
 import { GeminiReader, readReply } from './gemini/answer.ts';
+import { embeddings } from './gemini/embeddings.ts';
 import { readFailure } from './gemini/failure.ts';
 import { hasFixedSampling, isFrom } from './gemini/generation.ts';
 import { buildRequest } from './gemini/request.ts';
 
-/** Google's Gemini API: `generateContent` and its stream. */
+/** Google's Gemini API: `generateContent` and its stream, `batchEmbedContents`. */
 export const gemini = defineProvider({
   contract: 2,
   name: 'gemini',
@@ -28,6 +29,7 @@ export const gemini = defineProvider({
     reply: readReply,
     stream: () => new GeminiReader(),
     failure: readFailure,
+    embeddings,
     lacks: (_model, upstream) => lacks(upstream),
   }),
 });

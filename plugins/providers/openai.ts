@@ -35,7 +35,7 @@ export const openai = defineProvider({
   },
   prepare(settings) {
     const auth = settings.service === 'azure' ? 'api-key' : 'authorization';
-    const dialect = { ...PLAIN, auth, max_tokens_field: 'max_completion_tokens' } as const;
+    const dialect = { ...PLAIN, auth, max_tokens_field: 'max_completion_tokens', embeddings_as: 'base64' } as const;
     const chat = chatCompletions(dialect);
     const format = formatOf(settings);
     return {

@@ -9,6 +9,7 @@ import {
   Type,
 } from 'signalbox/plugin';
 import { answerOf, type SimulatedAnswer } from './simulated/answer.ts';
+import { embed } from './simulated/embeddings.ts';
 import { estimateUsage, fitTokens } from './simulated/tokens.ts';
 
 /** Characters of a streamed piece: about a token. */
@@ -29,7 +30,7 @@ export const simulated = defineProvider({
     {},
     { additionalProperties: false, description: 'Answers in this process, offline: for a first try and for tests.' },
   ),
-  prepare: () => ({ kind: 'in-process', answer: play, dropped, passes: () => PASSED, afterAbort: STOPS }),
+  prepare: () => ({ kind: 'in-process', answer: play, embed, dropped, passes: () => PASSED, afterAbort: STOPS }),
 });
 
 /** What a request has of its own dialect alone is ignored. */

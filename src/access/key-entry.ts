@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { type Caller, SCOPES, walletCaller } from '../core/caller.ts';
+import { type Caller, permissionsOf, SCOPES, walletCaller } from '../core/caller.ts';
 import type { KeyInfo, KeyRow, StoredKey } from '../store/keys.ts';
 
 /** The reason why a key is denied. For logs only: callers learn no more than that the key is not valid. */
@@ -81,7 +81,7 @@ function authenticationOf(info: StoredKey['info'], wallets: WalletGrants): KeyEn
 function callerOf(info: StoredKey['info']): Caller {
   return {
     keyId: info.id,
-    scopes: new Set(info.scopes),
+    scopes: permissionsOf(info.scopes),
     labels: info.labels,
     models: info.models && new Set(info.models),
     limits: info.limits,
@@ -133,7 +133,8 @@ export function checkInstalled(
   if (expiresAt !== null && expiresAt <= now) {
     throw new Error(`The key ${id} has expired. Install another key.`);
   }
-  const missing = SCOPES.filter((scope) => !scopes.includes(scope));
+  const permissions = permissionsOf(scopes);
+  const missing = SCOPES.filter((scope) => !permissions.has(scope));
   if (missing.length > 0) {
     throw new Error(
       `The key ${id} lacks the scope ${missing.join(', ')}. An installed key needs every scope: install another key.`,

@@ -28,6 +28,8 @@ const FORMS: Readonly<Record<StreamPart['type'], Check>> = {
     (details === undefined || (Array.isArray(details) && details.every(isObject))) &&
     isObjectOrNone(extra),
   logprobs: ({ choice, content, refusal }) => isCount(choice) && Array.isArray(content) && Array.isArray(refusal),
+  embedding: ({ choice, index, vector }) =>
+    choice === 0 && isCount(index) && Array.isArray(vector) && vector.every((number) => typeof number === 'number'),
   passthrough: ({ choice, event }) => choice === 0 && isObject(event),
   finish: ({ choice, reason, raw }) => isCount(choice) && FINISHES.includes(reason) && isText(raw),
   usage: ({ usage }) =>

@@ -52,6 +52,14 @@ export type StreamPart =
    * It comes before the parts that were read from it. Events before the first content come with that.
    */
   | { readonly type: 'passthrough'; readonly choice: 0; readonly event: Members }
+  /** The vector of one text of a call. @see EmbeddingAdapter */
+  | {
+      readonly type: 'embedding';
+      readonly choice: 0;
+      /** Index of the text in its call, from 0. */
+      readonly index: number;
+      readonly vector: readonly number[];
+    }
   | { readonly type: 'finish'; readonly choice: number; readonly reason: FinishReason; readonly raw: string }
   | { readonly type: 'usage'; readonly usage: Usage }
   | { readonly type: 'failure'; readonly failure: ProviderFailure };

@@ -22,6 +22,7 @@ export type {
   Turn,
   TurnRole,
 } from '../core/conversation.ts';
+export type { EmbeddingInput, EmbeddingQuery } from '../core/embedding.ts';
 export { logitOf, moved, sigmoid } from '../core/estimate.ts';
 export { beyondLimits } from '../core/json-limits.ts';
 export type { FieldNames, ModelRequest } from '../core/model-request.ts';
@@ -46,6 +47,8 @@ export {
 export type { FinishReason, ProviderFailure, StreamPart } from './parts.ts';
 export {
   defineProvider,
+  type EmbeddingAdapter,
+  type EmbeddingCall,
   type Frame,
   type HttpCall,
   type InProcessAdapter,

@@ -1,6 +1,7 @@
 import type { Static, TObject } from '@sinclair/typebox';
 import type { AbortBilling } from '../core/abort-billing.ts';
 import type { Capability } from '../core/capability.ts';
+import type { EmbeddingInput } from '../core/embedding.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { ProviderFailure, StreamPart } from './parts.ts';
 import type { PluginStatus } from './status.ts';
@@ -20,6 +21,26 @@ export interface ProviderCall {
   /** Output tokens of one choice at most. Must reach the upstream: the reservation relies on it. */
   readonly outputCap: number;
   readonly model: ModelTraits;
+  /** A selector chose the model: its caller could not know what it takes. Absent where the caller named the model. */
+  readonly isSelected?: true;
+}
+
+/** One batch of texts to embed by one upstream model. */
+export interface EmbeddingCall extends ProviderCall {
+  /** A part of the request's inputs, in their order. */
+  readonly inputs: readonly EmbeddingInput[];
+  /** The length that each vector must have. */
+  readonly dimensions: number;
+  /** Whether that is less than the model's own length, so that the upstream must be told. */
+  readonly isShortened: boolean;
+}
+
+/** The part of a wire adapter that embeds. A model with the operation `embed` needs it. */
+export interface EmbeddingAdapter {
+  /** Translates a batch. Pure, as `WireAdapter.request`. */
+  request(call: EmbeddingCall): HttpCall | ProviderFailure;
+  /** Translates an answer: an `embedding` for each text, a `finish`, and a `usage` where the upstream reports one. */
+  reply(body: string): readonly StreamPart[];
 }
 
 /** The traits of a model by the catalog. */
@@ -117,6 +138,8 @@ export interface WireAdapter {
   stream(passthrough?: boolean): StreamReader;
   /** Classifies an answer with a status outside 2xx. @param passthrough whether a refusal bears the `original` */
   failure(status: number, headers: Headers, body: string, passthrough?: boolean): ProviderFailure;
+  /** Absent where the dialect has no embeddings. */
+  readonly embeddings?: EmbeddingAdapter;
 }
 
 /**
@@ -141,6 +164,8 @@ export interface InProcessAdapter {
    * `server`.
    */
   answer(call: ProviderCall): Iterable<StreamPart | Pause>;
+  /** Makes the parts of one batch of embeddings: an `embedding` for each text, then a `finish` and a `usage`. */
+  embed?(call: EmbeddingCall): Iterable<StreamPart | Pause>;
 }
 
 export type PreparedProvider = (WireAdapter | InProcessAdapter) & {

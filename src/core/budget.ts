@@ -18,7 +18,11 @@ export const EXHAUSTED_ACTIONS = ['cap', 'reject', 'downgrade'] as const;
  */
 export interface BudgetScope {
   /** The `model` of the request: a selector's name or a model's ID. */
-  readonly request: { readonly model: string };
+  readonly request: {
+    readonly model: string;
+    /** The session that the caller names, for budgets of each session alone; '' or absent for none. */
+    readonly session?: string;
+  };
   readonly key: { readonly id: string; readonly labels: ReadonlyMap<string, string> };
 }
 

@@ -2,8 +2,12 @@ import type { ExhaustedAction, WindowKind } from './budget.ts';
 import type { Microcredits } from './credits.ts';
 
 /** A permission of a key. `/v1/models` needs any of them. */
-export const SCOPES = ['chat', 'route', 'admin'] as const;
+export const SCOPES = ['chat', 'embed', 'route', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
+
+/** Returns all that a key's scopes permit: who may chat may embed, so that keys from before embeddings can. */
+export const permissionsOf = (scopes: readonly Scope[]): ReadonlySet<Scope> =>
+  new Set(scopes.includes('chat') ? [...scopes, 'embed'] : scopes);
 
 /** How fast a key may be used, whatever the policy allows; null for what only the policy limits. */
 export interface KeyLimits {
@@ -56,7 +60,7 @@ const UNLIMITED = { labels: {}, models: null, limits: null, budgets: [] } as con
 /** The operator, who may see and use everything. */
 export const OPERATOR: Caller = { keyId: '', scopes: new Set(SCOPES), ...UNLIMITED };
 
-const WALLET_SCOPES: ReadonlySet<Scope> = new Set(['chat', 'route']);
+const WALLET_SCOPES = permissionsOf(['chat', 'route']);
 
 /** A wallet that has proved itself. */
 export const walletCaller = (wallet: string): Caller => ({ keyId: wallet, scopes: WALLET_SCOPES, ...UNLIMITED });

@@ -14,6 +14,7 @@ export const CAPABILITIES = {
   file_input: { bit: 1 << 6, of: 'model', means: 'reads files such as PDF' },
   choices: { bit: 1 << 7, of: 'model', means: 'gives several choices (n > 1)' },
   logprobs: { bit: 1 << 8, of: 'model', means: 'reports token probabilities' },
+  token_input: { bit: 1 << 22, of: 'model', means: 'embeds lists of tokens' },
   seed: { bit: 1 << 9, of: 'dialect', means: 'takes a seed' },
   penalties: { bit: 1 << 10, of: 'dialect', means: 'takes frequency_penalty and presence_penalty other than 0' },
   logit_bias: { bit: 1 << 11, of: 'dialect', means: 'takes a logit_bias' },

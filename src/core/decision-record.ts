@@ -2,6 +2,7 @@ import type { Microcredits } from './credits.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Estimate, ExplorationDraw } from './estimate.ts';
 import type { Facts } from './facts.ts';
+import type { Operation } from './operation.ts';
 import type { Usage } from './usage.ts';
 
 /** A decision with its outcome, without text of the request or answer. */
@@ -11,7 +12,8 @@ export interface DecisionRecord {
   /** Milliseconds since 1970. */
   readonly time: number;
   readonly keyId: string;
-  readonly kind: 'chat' | 'route';
+  /** The operation that was carried out, or a recommendation. */
+  readonly kind: Operation | 'route';
   /** The policy it was made under; see `findRevision`. */
   readonly revision: string;
   readonly seed: string;
@@ -22,6 +24,8 @@ export interface DecisionRecord {
   readonly labels: Readonly<Record<string, string>> | null;
   /** The request's `metadata`, redacted, by the keys that the policy's `records.metadata` lists. */
   readonly metadata: Readonly<Record<string, string>>;
+  /** The session that the request names; null for none. */
+  readonly session: string | null;
   /** The frame of readings it was made by; 0 for those of the policy, null if none was stored. */
   readonly frame: number | null;
   /** Q by index of the model in the revision; NaN if not computed. */

@@ -12,6 +12,8 @@ export const REJECTIONS = {
   max_output: { bit: 1 << 3, group: 'constraints' },
   max_cost: { bit: 1 << 4, group: 'constraints' },
   max_latency: { bit: 1 << 5, group: 'constraints' },
+  dimensions: { bit: 1 << 15, group: 'constraints' },
+  vector_space: { bit: 1 << 16, group: 'constraints' },
   selector: { bit: 1 << 9, group: 'constraints' },
   constraint: { bit: 1 << 10, group: 'constraints' },
   unbounded_media: { bit: 1 << 8, group: 'constraints' },

@@ -1,5 +1,6 @@
 import type { AskedAddOns } from './add-ons.ts';
 import type { Microcredits } from './credits.ts';
+import type { EmbeddingFacts } from './embedding.ts';
 import type { Operation } from './operation.ts';
 import type { ActiveRules } from './rules.ts';
 
@@ -37,6 +38,8 @@ export interface Facts {
   readonly images: number;
   /** Bytes of audio input, decoded. Its tokens are in neither of the figures above. */
   readonly audioBytes: number;
+  /** Pages of PDF files. Their tokens are in none of the figures above. */
+  readonly pages: number;
   /** Other media (files), for which no bound is known. */
   readonly unboundedMedia: number;
   /** Input tokens that the text cannot exceed, by the tokenizer that counted it; null where none had to. */
@@ -70,6 +73,8 @@ export interface Facts {
   readonly rules: ActiveRules;
   /** The key's model list. */
   readonly allowedModels: readonly string[] | null;
+  /** Absent for other operations than `embed`. */
+  readonly embedding?: EmbeddingFacts;
 }
 
 export type Difficulty = (typeof DIFFICULTIES)[number];

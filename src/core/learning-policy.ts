@@ -1,3 +1,5 @@
+import type { Operation } from './operation.ts';
+
 /** Signs of a good or bad answer that the gateway sees by itself. */
 export const SIGNALS = ['schema', 'tool_arguments', 'refusal', 'empty', 'retry'] as const;
 export type Signal = (typeof SIGNALS)[number];
@@ -35,8 +37,8 @@ export interface ExplorePolicy {
   readonly qualityMargin: number;
 }
 
-/** How other models than the best are tried; null where none are. A named model is never replaced. */
+/** How other models than the best are tried; null where none are. A named model is never replaced; of embeddings nothing is learnt. */
 export const explorationOf = (
   { mode, explore }: LearningPolicy,
-  { pinned }: { readonly pinned: boolean },
-): ExplorePolicy | null => (mode === 'off' || pinned ? null : explore);
+  { pinned, operation }: { readonly pinned: boolean; readonly operation: Operation },
+): ExplorePolicy | null => (mode === 'off' || pinned || operation !== 'chat' ? null : explore);

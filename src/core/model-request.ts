@@ -1,4 +1,5 @@
 import type { Conversation, ModelSettings, RoutingTerms } from './conversation.ts';
+import type { EmbeddingQuery } from './embedding.ts';
 import type { Operation } from './operation.ts';
 import { type Edit, type Members, type Original, type OriginalPath, valueAt, withEdits } from './original.ts';
 
@@ -27,6 +28,8 @@ export interface ModelRequest {
   readonly conversation: Conversation;
   readonly settings: ModelSettings;
   readonly routing: RoutingTerms;
+  /** The texts to embed; null for another operation. Its conversation is then empty. */
+  readonly embedding: EmbeddingQuery | null;
   /** Fields of the body that its dialect does not define, by name. */
   readonly extras: Members;
   readonly original: Original;
@@ -61,6 +64,8 @@ export interface RequestReader<Body extends Members> {
   settings(body: Body): ModelSettings;
   routing(body: Body): RoutingTerms;
   extras(body: Body): Members;
+  /** Absent for a dialect that asks for no embeddings. */
+  embedding?(body: Body): EmbeddingQuery;
 }
 
 /** Makes the neutral form of a checked body. Reads only the model's name and `stream` at once. */
@@ -80,6 +85,7 @@ class LazyRequest<Body extends Members> implements ModelRequest {
   #settings: ModelSettings | null = null;
   #routing: RoutingTerms | null = null;
   #extras: Members | null = null;
+  #embedding: EmbeddingQuery | null = null;
   #toolsText: string | null = null;
 
   constructor(body: Body, reader: RequestReader<Body>, headers: RequestHeaders) {
@@ -111,6 +117,11 @@ class LazyRequest<Body extends Members> implements ModelRequest {
   get routing(): RoutingTerms {
     this.#routing ??= this.#reader.routing(this.original.body);
     return this.#routing;
+  }
+
+  get embedding(): EmbeddingQuery | null {
+    this.#embedding ??= this.#reader.embedding?.(this.original.body) ?? null;
+    return this.#embedding;
   }
 
   get extras(): Members {

@@ -4,6 +4,7 @@
  */
 export const OPERATIONS = {
   chat: { bit: 1 << 0, means: 'answers a conversation' },
+  embed: { bit: 1 << 1, means: 'turns texts into vectors' },
 } as const;
 
 export type Operation = keyof typeof OPERATIONS;

@@ -1,6 +1,7 @@
 import type { AbortBilling } from './abort-billing.ts';
 import type { Budget, LedgerPolicy } from './budget.ts';
 import type { ContentPolicy } from './content.ts';
+import type { EmbeddingModel } from './embedding.ts';
 import type { Languages } from './language-support.ts';
 import type { LearningPolicy } from './learning-policy.ts';
 import type { PaymentPolicy } from './payment-policy.ts';
@@ -148,6 +149,8 @@ export interface Model {
   readonly defaultMaxOutput: number;
   /** Bits of `OPERATIONS` that it serves. */
   readonly operations: number;
+  /** Null for a model without the operation `embed`. */
+  readonly embedding: EmbeddingModel | null;
   /** Bits of `CAPABILITIES`: what it can do at one of its endpoints at least. */
   readonly capabilities: number;
   /** Programming languages that it is known to handle, in their canonical names. */
@@ -166,6 +169,8 @@ export interface Model {
   readonly reasoningByTask: Float64Array;
   /** The most tokens one image can count; null when unknown, and then no hard limit can hold with one. */
   readonly imageTokensMax: number | null;
+  /** Most tokens of a page of a PDF; null where unknown. */
+  readonly pageTokensMax: number | null;
   /** The most tokens that a second of audio can count; null when unknown, and then no hard limit can hold with audio. */
   readonly audioTokensPerSecondMax: number | null;
   readonly latency: DeclaredLatency;
@@ -212,4 +217,6 @@ export interface Selector {
   readonly options: Readonly<Record<string, unknown>>;
   /** Bits by index of the model: those that the selector chooses from; null for all. */
   readonly allows: Uint32Array | null;
+  /** The one vector space that its embeddings come from; null: it serves none. */
+  readonly vectorSpace: string | null;
 }

@@ -14,6 +14,7 @@ import { expectedInput, expectedWriting, ttftFactor, WARM_SHARE } from '../routi
 import type { Runtime } from '../runtime/runtime.ts';
 import type { CallTrace } from '../telemetry/trace.ts';
 import { openCall } from '../upstream/call.ts';
+import { type OpenCall, openEmbeddings } from '../upstream/embeddings.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
 import type { NextParts, ReserveBytes, UpstreamCall } from '../upstream/upstream-call.ts';
 import type { PromptHistory } from './affinity.ts';
@@ -113,10 +114,15 @@ export class Attempt {
       stream: this.#isStream,
       outputCap: ranked.outputCap,
       model: traitsOf(model),
+      ...(!context.decision.facts.pinned && { isSelected: true }),
     };
     this.#trace = requestContext?.trace?.call() ?? null;
     const target = runtime.targets[ranked.model]![at]!;
-    this.call = openCall(target, call, model.deadlines, this.#deadlineAt, this.#trace?.headers, makeRoom);
+    const open: OpenCall = (to, one) =>
+      openCall(to, one, model.deadlines, this.#deadlineAt, this.#trace?.headers, makeRoom);
+    const { embedding: query } = request;
+    this.call =
+      query && model.embedding ? openEmbeddings(target, call, query, model.embedding, open) : open(target, call);
     // Bounds the paths that an adapter reports: a long conversation has thousands, and a caller's names may have any length.
     const own = shown(this.call.dropped.map((path) => path.slice(0, PATH_SHOWN)));
     const left = [...extras.dropped, ...dropped];
@@ -138,7 +144,8 @@ export class Attempt {
       // A batch can hold both the first content and the failure. Its content was never shown, so another endpoint may try.
       if (failure) return failure;
       if (batch.some(isContent)) {
-        this.#trial.answered(this.#isStream ? (now - this.#openedAt) / this.#ttftFactor : null);
+        const isTimed = this.#isStream || this.#calls > 0;
+        this.#trial.answered(isTimed ? (now - this.#openedAt) / Math.max(1, this.#calls) / this.#ttftFactor : null);
         return batch;
       }
     }
@@ -180,6 +187,7 @@ export class Attempt {
   #learn({ usage, estimated }: MeasuredUsage): void {
     const { runtime, history } = this.#context;
     const { facts, readings } = this.#context.decision;
+    if (facts.operation !== 'chat') return;
     const inputTokens = this.#cacheableTokens({ usage, estimated });
     const share = usage.inputTokens > 0 ? inputTokens / usage.inputTokens : 0;
     const expectedTokens = Math.round(share * this.expected.inputTokens);
@@ -285,7 +293,8 @@ export class Attempt {
     const { deadlines } = this.model;
     if (this.#isStream) return deadlines.totalMs;
     const { readings } = this.#context.decision;
-    const needed = deadlines.firstTokenMs + (2_000 * this.way.ranked.outputCap) / readings.tokensPerSecond[this.#slot]!;
+    const firstMs = deadlines.firstTokenMs * Math.max(1, this.#calls);
+    const needed = firstMs + (2_000 * this.way.ranked.outputCap) / readings.tokensPerSecond[this.#slot]!;
     // Without a cap by the caller, `needed` exceeds the whole deadline and would leave nothing for the others.
     return Math.min(needed, deadlines.totalMs / 2);
   }
@@ -304,6 +313,13 @@ export class Attempt {
   /** The expected time to the first content beyond the usual one, ms; below 0 for less. */
   get #extraMs(): number {
     return (this.#ttftFactor - 1) * this.#context.decision.readings.ttftMs[this.#slot]!;
+  }
+
+  /** The calls that its vectors take; 0 for another answer. */
+  get #calls(): number {
+    const { embedding: facts } = this.#context.decision.facts;
+    const { embedding } = this.model;
+    return facts && embedding ? Math.ceil(facts.inputs / embedding.batchInputs) : 0;
   }
 
   #tookMs(): number {

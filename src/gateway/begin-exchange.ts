@@ -30,11 +30,15 @@ export function beginExchange(gateway: Gateway, funded: FundedRequest): Exchange
   const { request, context, terms, decision, features } = funded;
   const { runtime, caller } = terms;
   const learnable = { runtime, request, caller, decision, features };
-  noteRequest(gateway, learnable);
-  observeRetry(gateway, learnable);
+  if (request.operation === 'chat') noteChat(gateway, learnable);
   const exchange = exchangeOf(gateway, funded, learnFromAnswer(gateway, learnable));
   context.attach(exchange);
   return exchange;
+}
+
+function noteChat(gateway: Gateway, learnable: Parameters<typeof observeRetry>[1]): void {
+  noteRequest(gateway, learnable);
+  observeRetry(gateway, learnable);
 }
 
 function exchangeOf(gateway: Gateway, of: FundedRequest, learning: ReturnType<typeof learnFromAnswer>): Exchange {
@@ -59,8 +63,8 @@ function exchangeOf(gateway: Gateway, of: FundedRequest, learning: ReturnType<ty
     onSettle: (outcome, platform) => {
       tokens = usedTokens(outcome.usage, platform.routed_model, decision, snapshot);
       context.result = { outcome, platform };
-      const recorded = recordedOf(request, caller, snapshot);
-      const writes = [...recordDecision(gateway, 'chat', decision, recorded, snapshot, outcome)];
+      const recorded = recordedOf(request, caller, snapshot, context.session);
+      const writes = [...recordDecision(gateway, request.operation, decision, recorded, snapshot, outcome)];
       if (learning) writes.push(...learning.settlementWrites(outcome, platform));
       if (content) writes.push(...content.writes(decision.id, gateway.now()));
       writes.push(...funded.settlementWrites(outcome.charged));
@@ -94,7 +98,7 @@ function both(one: PartsListener | undefined, other: PartsListener | undefined):
 function usedTokens(usage: Usage | null, answeredBy: string, { facts }: Decision, snapshot: PolicySnapshot): number {
   if (!usage) return 0;
   const { contextWindow } = snapshot.models[snapshot.modelIndex.get(answeredBy)!]!;
-  return Math.min(usage.inputTokens + usage.outputTokens, contextWindow * facts.choices);
+  return Math.min(usage.inputTokens + usage.outputTokens, contextWindow * (facts.embedding?.inputs ?? facts.choices));
 }
 
 /** Logs the status and message of the upstream for operators. Health reports the effect on the endpoint. */

@@ -1,5 +1,4 @@
 import type { Caller } from '../core/caller.ts';
-import type { Turn } from '../core/conversation.ts';
 import type { Decision } from '../core/decision.ts';
 import { type Facts, isIntentRead } from '../core/facts.ts';
 import { timeOfId } from '../core/id.ts';
@@ -9,11 +8,11 @@ import type { Constraint, Preference } from '../core/rules.ts';
 import { piecesIn, piecesOf, replaceRuns } from '../core/runs.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { type DecisionContext, isRefusal } from '../routing/decide.ts';
-import { chatFacts, routeFacts } from '../routing/facts.ts';
+import { chatFacts, embeddingFacts, routeFacts } from '../routing/facts.ts';
 import { refusalError } from '../routing/refuse.ts';
 import type { RefusalNames } from '../routing/rejections.ts';
 import { withRules } from '../routing/rules.ts';
-import { questionOf, textsOf } from '../routing/texts.ts';
+import { countableTexts, questionOf } from '../routing/texts.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
 import type { PromptHistory } from './affinity.ts';
 import { checkRequest } from './check-request.ts';
@@ -22,6 +21,7 @@ import { countInput, decisiveTokenizers } from './exact-count.ts';
 import type { FundingTerms } from './funding.ts';
 import { type Gateway, newSeed } from './gateway.ts';
 import { mayGrow } from './growth.ts';
+import { pagesOf } from './pdf-pages.ts';
 import type { RequestContext } from './request-context.ts';
 import { shortageError } from './shortage.ts';
 
@@ -36,8 +36,8 @@ export interface RuleFields {
 interface DecisionInput {
   readonly facts: Facts;
   readonly fields: RuleFields;
-  /** The turns whose size the facts state; empty where the caller stated a figure instead. */
-  readonly turns: readonly Turn[];
+  /** Returns the texts whose size the facts state; none where the caller stated a figure instead. */
+  readonly texts: () => readonly string[];
   /** The features of its last question; null without text. */
   readonly features: Uint8Array | null;
   /** Whether an answer will be made, so that another model than the best may be tried. */
@@ -63,7 +63,7 @@ export interface DecidedRequest {
 type DecisionTerms = Pick<FundingTerms, 'runtime' | 'caller' | 'cap' | 'windowsOnly'>;
 
 /**
- * The step decide of a chat request.
+ * The step decide of a request for a model.
  * @param isMade whether it will be carried out, not only priced
  * @throws SignalboxError
  */
@@ -74,11 +74,9 @@ export function decideChat(
   isMade: boolean,
   context: RequestContext,
 ): DecidedRequest | Promise<DecidedRequest> {
-  return decideRequest(gateway, request, terms, context, chatFacts, {
-    isMade,
-    turns: request.conversation.turns,
-    names: request.names,
-  });
+  const factsOf = request.operation === 'embed' ? embeddingFacts : chatFacts;
+  const texts = () => countableTexts(request);
+  return decideRequest(gateway, request, terms, context, factsOf, { isMade, texts, names: request.names });
 }
 
 /**
@@ -94,8 +92,11 @@ export function decideRoute(
   const { turns } = request.conversation;
   return decideRequest(gateway, request, { ...terms, cap: null }, context, routeFacts, {
     isMade: false,
-    turns: request.routing.inputTokens === undefined ? turns : [],
-    names: turns.length > 0 ? request.names : { ...request.names, turns: 'estimated_input_tokens' },
+    texts: () => (request.routing.inputTokens === undefined ? countableTexts(request) : []),
+    names:
+      turns.length > 0 || request.embedding?.inputs.length
+        ? request.names
+        : { ...request.names, turns: 'estimated_input_tokens' },
   });
 }
 
@@ -106,27 +107,29 @@ function decideRequest(
   { runtime, caller, cap, windowsOnly }: DecisionTerms,
   context: RequestContext,
   factsOf: typeof chatFacts,
-  given: Pick<DecisionInput, 'isMade' | 'turns' | 'names'>,
+  given: Pick<DecisionInput, 'isMade' | 'texts' | 'names'>,
 ): DecidedRequest | Promise<DecidedRequest> {
   context.step('profile');
+  context.session = gateway.sessions.nameOf(caller.keyId, request.headers.session);
   const { snapshot } = runtime;
   checkRequest(request, snapshot.gateway);
   const history = gateway.affinity.history(caller.keyId, request);
   const fields = { stream: request.stream, user: request.settings.user, metadata: request.routing.metadata };
   const read = (isWhole: boolean) => {
-    const facts = history.recall(factsOf(request, caller, snapshot, cap, isWhole), snapshot);
+    const facts = history.recall(factsOf(request, caller, snapshot, { cap, isWhole, pagesOf }), snapshot);
     // An estimate only ranks models.
     const isAsked = isIntentRead(facts);
     const features = isAsked ? gateway.learner.memories.read(runtime, questionOf(request.conversation.turns)) : null;
     return { facts, features };
   };
   let asRead = read(false);
-  const reread = isIntentRead(asRead.facts)
-    ? null
-    : () => {
-        asRead = read(true);
-        return asRead;
-      };
+  const reread =
+    isIntentRead(asRead.facts) || request.embedding !== null
+      ? null
+      : () => {
+          asRead = read(true);
+          return asRead;
+        };
   const input = { ...given, ...asRead, fields, reread, windowsOnly, context };
   const made = decide(gateway, input, caller, runtime);
   if (!(made instanceof Promise)) return { history, features: asRead.features, decision: made };
@@ -155,8 +158,8 @@ export function decide(
   };
   const names = decisiveTokenizers(trial.outcome, trial.shortage !== null, runtime.snapshot);
   if (names.length === 0) return made(trial);
-  const { facts, turns } = input;
-  return countInput(gateway.counter, names, facts, textsOf(turns)).then((inputTokensCounted) => {
+  const { facts, texts } = input;
+  return countInput(gateway.counter, names, facts, texts()).then((inputTokensCounted) => {
     if (!inputTokensCounted) return made(trial);
     return made(tryDecision(gateway, { ...input, facts: { ...facts, inputTokensCounted } }, caller, runtime));
   });
@@ -191,7 +194,13 @@ function tryDecision(
     ...chosen,
     onShortlist: context?.trace ? () => context.step('decide') : undefined,
   };
-  const standing = gateway.ledger.standing(caller, facts.model, timeOfId(given.id), windowsOnly);
+  const standing = gateway.ledger.standing(
+    caller,
+    facts.model,
+    timeOfId(given.id),
+    windowsOnly,
+    context?.session ?? undefined,
+  );
   const trial = standing
     ? decideWithin(standing, ruled, given, runtime)
     : { outcome: decider.decide(ruled, given), shortage: null };

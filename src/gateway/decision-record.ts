@@ -9,15 +9,16 @@ import type { Write } from '../store/store.ts';
 import type { Gateway } from './gateway.ts';
 
 /** The parts of a request that conditions see beside the facts, as far as a record keeps them. */
-type RecordedInputs = Pick<DecisionRecord, 'keyId' | 'stream' | 'labels' | 'metadata'>;
+type RecordedInputs = Pick<DecisionRecord, 'keyId' | 'stream' | 'labels' | 'metadata' | 'session'>;
 
 /** The rule inputs of a request; its `metadata` only by the keys that the policy lists, redacted. */
 export function recordedOf(
   { stream, routing }: Pick<ModelRequest, 'stream' | 'routing'>,
   { keyId, labels }: Pick<Caller, 'keyId' | 'labels'>,
   { recordedMetadata }: Pick<PolicySnapshot, 'recordedMetadata'>,
+  session: string | null = null,
 ): RecordedInputs {
-  return { keyId, stream, labels, metadata: pickMetadata(routing.metadata, recordedMetadata) };
+  return { keyId, stream, labels, session, metadata: pickMetadata(routing.metadata, recordedMetadata) };
 }
 
 /** Characters of a value; the metadata of a request has no longer ones. */
@@ -51,7 +52,7 @@ export function recordDecision(
 function decisionRecord(
   kind: DecisionRecord['kind'],
   decision: Decision,
-  { keyId, stream, labels, metadata }: RecordedInputs,
+  { keyId, stream, labels, metadata, session }: RecordedInputs,
   snapshot: PolicySnapshot,
   { time, frame, outcome }: Pick<DecisionRecord, 'time' | 'frame' | 'outcome'>,
 ): DecisionRecord {
@@ -70,6 +71,7 @@ function decisionRecord(
     stream,
     labels,
     metadata,
+    session,
     quality,
     estimate,
     draw,

@@ -10,6 +10,7 @@ import type { TokenCounter } from '../tokenizer/counter.ts';
 import type { Affinity } from './affinity.ts';
 import type { FundingSource } from './funding.ts';
 import type { RequestContext } from './request-context.ts';
+import type { Sessions } from './sessions.ts';
 import type { Retries } from './signals/retry.ts';
 
 /** The parts that the use cases work with. */
@@ -24,6 +25,7 @@ export interface Gateway {
   readonly learner: Learner;
   readonly retries: Retries;
   readonly affinity: Affinity;
+  readonly sessions: Sessions;
   readonly counter: TokenCounter;
   readonly log: Log;
   /** The next ID; see `core/id.ts`. */

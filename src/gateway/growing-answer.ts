@@ -20,7 +20,7 @@ export type MeteredAttempt = Pick<Attempt, 'read' | 'completed' | 'cutShort' | '
 };
 
 export interface GrowingAnswerOptions {
-  readonly hold: Pick<Hold, 'left' | 'extend' | 'scarcest'>;
+  readonly hold: Pick<Hold, 'left' | 'overrun' | 'extend' | 'scarcest'>;
   /** Parts that were read before. */
   readonly first: readonly StreamPart[];
   /** Takes memory for an answer that is kept to its end; null for one that is passed on. */
@@ -50,11 +50,14 @@ export class GrowingAnswer {
   #arrival: PromiseWithResolvers<void> | null = null;
   #room: PromiseWithResolvers<void> | null = null;
   #refusedBy: string | null = null;
+  /** That of attempts before this one. */
+  readonly #overrunBefore: Microcredits;
 
   constructor(attempt: MeteredAttempt, terms: TrancheTerms, options: GrowingAnswerOptions) {
     this.#attempt = attempt;
     this.#terms = terms;
     this.#options = options;
+    this.#overrunBefore = options.hold.overrun;
     this.#note(options.first);
     void this.#readAhead();
   }
@@ -89,11 +92,15 @@ export class GrowingAnswer {
     return { inputTokens: inputMax, outputMax: this.#bound.tokens + margin };
   }
 
-  /** Ends its wait for money, with the settlement. A service that billed more than was held has broken its declaration. */
+  /**
+   * Ends its wait for money, with the settlement. A service that billed more than was held has broken its declaration.
+   * @param overrun of all attempts
+   */
   settled(overrun: Microcredits): void {
     this.#over.abort();
     this.#room?.resolve();
-    if (overrun > 0) this.#attempt.health.recordBroken(this.#terms.declared, overrun);
+    const excess = overrun - this.#overrunBefore;
+    if (excess > 0) this.#attempt.health.recordBroken(this.#terms.declared, excess);
   }
 
   async #readAhead(): Promise<void> {

@@ -1,5 +1,5 @@
 import { abortBillingOf, type StoppedBilling } from '../core/abort-billing.ts';
-import { CAPABILITIES } from '../core/capability.ts';
+import { CAPABILITIES, passthroughBit } from '../core/capability.ts';
 import type { Decision } from '../core/decision.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { Endpoint, Model, PolicySnapshot, Provider } from '../core/snapshot.ts';
@@ -24,7 +24,7 @@ export interface DecidedWay {
   readonly runtime: Pick<Runtime, 'snapshot' | 'health'>;
   readonly decision: Pick<Decision, 'facts' | 'readings'>;
   /** Null for one that states no more than its facts. */
-  readonly request: Pick<ModelRequest, 'settings' | 'extras'> | null;
+  readonly request: (Pick<ModelRequest, 'settings' | 'extras'> & Partial<Pick<ModelRequest, 'original'>>) | null;
 }
 
 /** Returns what an endpoint declares of aborted answers, if they can be paid for as they are written; null where not. */
@@ -37,9 +37,11 @@ function growingBilling({ providers }: PolicySnapshot, endpoint: Endpoint): Stop
  * Whether a model may write hidden reasoning for a request: by itself, or because the request states an effort, or has a field
  * that is passed on unread. Even the effort `none` may reach a service that has no such value.
  */
-function mayHide(model: Model, provider: Provider, request: DecidedWay['request']): boolean {
+function mayHide(model: Model, endpoint: Endpoint, provider: Provider, request: DecidedWay['request']): boolean {
   if (mayReason(model)) return true;
   if (request === null || (model.capabilities & CAPABILITIES.reasoning.bit) === 0) return false;
+  // A request that goes out as it came has all of its fields.
+  if (endpoint.capabilities & passthroughBit(request.original?.dialect ?? '')) return true;
   return request.settings.reasoningEffort !== undefined || passesExtras(request, provider);
 }
 
@@ -55,12 +57,12 @@ export function trancheTerms(
   const model = snapshot.models[ranked.model]!;
   const endpoint = model.endpoints[at]!;
   const billing = growingBilling(snapshot, endpoint);
-  if (billing === null || health[ranked.model]![at]!.hasBroken(billing)) return null;
+  if (billing === null || ranked.outputCap === 0 || health[ranked.model]![at]!.hasBroken(billing)) return null;
   const { facts, readings } = decision;
   const inputMax = inputBound(model, facts);
   // Hidden reasoning is billed and not shown; so is what a service's own tools read.
   if (inputMax === null || facts.addOns !== undefined) return null;
-  if (mayHide(model, snapshot.providers.get(endpoint.provider)!, request)) return null;
+  if (mayHide(model, endpoint, snapshot.providers.get(endpoint.provider)!, request)) return null;
   return {
     declared: billing,
     price: endpoint.price,
@@ -97,4 +99,5 @@ export function firstTrancheOf(way: DecidedWay & { readonly decision: Decision }
 
 /** Whether an endpoint of the choice declares that its answers can be paid for as they are written, which is cheap to know. */
 export const mayGrow = (snapshot: PolicySnapshot, { ranked: [choice] }: Decision): boolean =>
+  choice.outputCap > 0 &&
   growingBilling(snapshot, snapshot.models[choice.model]!.endpoints[choice.endpoints[0]!]!) !== null;

@@ -12,7 +12,10 @@ import {
 } from '../routing/estimate.ts';
 import { type DecidedWay, firstTrancheOf, mayGrow } from './growth.ts';
 
-/** Returns the amounts that a decided request asks its funds for: for the choice and each fallback, so that a hold suffices or can be raised. */
+/**
+ * Returns the amounts that a decided request asks its funds for: those of the choice and of each fallback, so that a hold suffices
+ * or can be raised.
+ */
 export function holdTermsOf({ runtime, decision, request }: DecidedWay & { readonly decision: Decision }): HoldTerms {
   const { snapshot } = runtime;
   const [choice, ...fallbacks] = decision.ranked;

@@ -28,11 +28,11 @@ interface LearnableRequest {
   readonly features: Uint8Array | null;
 }
 
-/** Begins to learn from an answer; null while learning is off. */
+/** Begins to learn from an answer; null while learning is off, and for vectors, which tell nothing of their quality. */
 export function learnFromAnswer({ learner, retries }: Gateway, of: LearnableRequest): AnswerLearning | null {
   const { runtime, request, caller } = of;
   const { learning } = runtime.snapshot;
-  if (learning.mode === 'off') return null;
+  if (learning.mode === 'off' || request.operation !== 'chat') return null;
   const watch = watchAnswer(learning, request);
   return {
     ...(watch && { hear: (parts) => watch.hear(parts) }),

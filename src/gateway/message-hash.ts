@@ -23,8 +23,8 @@ export function hashOfTurn(turn: Turn, request: ModelRequest, seed: bigint): big
     return hash;
   }
   const { name, toolCallId, extras } = turn;
-  const isPlain = name === undefined && toolCallId === undefined && isEmpty(extras);
-  const head = isPlain ? role : JSON.stringify([role, name, toolCallId, extras]);
+  const isPlain = name === undefined && toolCallId === undefined && isUnmarked(extras);
+  const head = isPlain ? role : JSON.stringify([role, name, toolCallId, extras], withoutMark);
   return Bun.hash.rapidhash(only.text, Bun.hash.rapidhash(head, seed));
 }
 
@@ -34,10 +34,5 @@ const withoutMark = (name: string, value: unknown): unknown => (name === 'cache_
 /** Whether the members say nothing but where to cache. */
 function isUnmarked(members: object): boolean {
   for (const name in members) if (name !== 'cache_control') return false;
-  return true;
-}
-
-function isEmpty(members: object): boolean {
-  for (const _ in members) return false;
   return true;
 }

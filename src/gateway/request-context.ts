@@ -67,6 +67,8 @@ export class RequestContext implements Links<RequestContext> {
   operation: Operation | null = null;
   /** Null until the key is read, or a payer has proved itself. */
   caller: Caller | null = null;
+  /** Its session as books and records name it; null for none. */
+  session: string | null = null;
   /** Bytes of the body, by its `content-length`; 0 for none. */
   bodyBytes = 0;
   /** SHA-256 of the body of a request with an `Idempotency-Key`; null for others. */
@@ -149,9 +151,9 @@ export class RequestContext implements Links<RequestContext> {
     return this.caller;
   }
 
-  /** Whether the request asked for a chat, with or without success. */
-  get isChat(): boolean {
-    return this.operation === 'chat';
+  /** Whether the request asked something of a model, with or without success. */
+  get asksModel(): boolean {
+    return this.operation !== null;
   }
 
   /** Whether the caller left before there was an answer. */

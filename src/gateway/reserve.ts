@@ -54,7 +54,10 @@ export async function reserve(
     const begun = named?.claim.begin(decision.id) ?? null;
     // The funding awaits it.
     begun?.catch(() => {});
-    funded = await funding.reserve(reservationRequest(gateway, decision, terms, { request, startedAt, signal }), begun);
+    funded = await funding.reserve(
+      reservationRequest(gateway, decision, terms, { request, context, startedAt, signal }),
+      begun,
+    );
   } catch (cause) {
     context.endWork(0);
     throw cause;
@@ -75,9 +78,10 @@ function reservationRequest(
   { caller, payer, agentWallet, runtime }: FundingTerms,
   {
     request,
+    context,
     startedAt,
     signal,
-  }: Pick<ReservableRequest, 'request' | 'startedAt'> & { readonly signal: AbortSignal | undefined },
+  }: Pick<ReservableRequest, 'request' | 'context' | 'startedAt'> & { readonly signal: AbortSignal | undefined },
 ): ReservationRequest {
   const { id, facts, ranked } = decision;
   const { models, ledger: terms } = runtime.snapshot;
@@ -87,6 +91,7 @@ function reservationRequest(
     id,
     caller,
     selector: facts.model,
+    session: context.session ?? undefined,
     agentWallet,
     payer,
     ...holdTermsOf({ runtime, decision, request }),

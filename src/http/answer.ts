@@ -4,9 +4,10 @@ import type { AnswerSource } from '../gateway/answer-source.ts';
 import type { EventForm, Surface } from '../surface/surface.ts';
 import { streamResponse } from './stream.ts';
 
-/** The form of an answer: its stream where the caller asks for one, and else one body. */
+/** The form of an answer: its stream where the caller asks for one, else JSON. */
 export interface AnswerForm {
   readonly events: EventForm | null;
+  /** Returns the writer of its JSON body. */
   readonly json: Surface['json'];
 }
 

@@ -19,6 +19,7 @@ import { type AdmissionRules, admit, bodyBytesMax } from './admission.ts';
 import { type BodyLimits, readBody } from './body.ts';
 import { BodyReader } from './body-reading.ts';
 import { answerOrigin, CORS_HEADERS, PreflightRefusals } from './cors.ts';
+import { countTokensRoutes } from './count-tokens.ts';
 import { decisionRoutes } from './decisions.ts';
 import { openApiDocument } from './docs/openapi.ts';
 import { docsRoutes } from './docs/page.ts';
@@ -94,6 +95,7 @@ const requestRoutes = (services: RouteServices, { surfaces }: AppOptions, upgrad
   new Elysia({ name: 'requests' })
     .use(surfaces.map((surface) => surfaceRoutes(services, surface)))
     .use(surfaces.filter(({ dialogue }) => dialogue).map((surface) => surfaceSocket(services, surface, upgrader)))
+    .use(countTokensRoutes(services))
     .use(recommendRoutes(services));
 
 /** All other routes of the API. */
@@ -196,8 +198,9 @@ export function createApp(options: AppOptions) {
         });
         const context = contextOf(request);
         context.handled(known.status, known.code);
-        // Every other route answers as OpenAI's surface does.
-        const surface = surfaces.find(({ path }) => path === context.route) ?? openaiChat;
+        // A path below a surface's is of its dialect. Every other route answers as OpenAI's surface does.
+        const isOf = ({ path }: Surface) => context.route === path || context.route.startsWith(`${path}/`);
+        const surface = surfaces.find(isOf) ?? openaiChat;
         return errorResponse(known, surface, errorHeaders(set.headers, gateway.funding));
       })
       .use(requests)

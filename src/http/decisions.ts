@@ -29,6 +29,7 @@ const QUERY = t.Object({
   task: text('The task type of the request.'),
   status: text(`One of ${RECORD_STATUSES.join(', ')}.`),
   operation: text(`One of ${OPERATION_NAMES.join(', ')}.`),
+  session: text('The session that the request names.'),
   label: t.Optional(
     t.Union([t.String(), t.Array(t.String())], {
       description: 'A label of the key at the time, as `name=value`. It may be repeated; a decision must have all.',

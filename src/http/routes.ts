@@ -5,6 +5,7 @@ import { SchemaCheck } from '../core/schema-check.ts';
 
 const Access = Type.Union([
   Type.Literal('chat'),
+  Type.Literal('embed'),
   Type.Literal('route'),
   Type.Literal('admin'),
   Type.Literal('key'),

@@ -76,12 +76,12 @@ class SurfaceEdge implements ChatEdge<Response | string> {
     this.#services = services;
     this.#surface = surface;
     this.#http = http;
-    this.#form = { events: null, json: surface.json };
+    this.#form = { events: null, json: (identity) => surface.json(identity) };
   }
 
   read(): ModelRequest {
     const { context, body, request: origin } = this.#http;
-    const { request, events, json = this.#surface.json } = this.#surface.read(body, origin.headers);
+    const { request, events, json = this.#form.json } = this.#surface.read(body, origin.headers);
     this.#form = { events, json };
     context.isStream = events !== null;
     return request;
@@ -123,9 +123,12 @@ function accepted(funding: Funding, context: RequestContext): Funding {
   return funding;
 }
 
+/** Operation → the group of its routes in the API's documentation. */
+const TAGS = { chat: 'chat', embed: 'embeddings' } as const;
+
 function surfaceDocs({ docs, pays, operation: asked, errorBody }: Surface) {
   const { error, ...spec } = docs;
   const access = { access: asked, operation: asked, counts: true, pays };
   const form = { schema: error, body: errorBody };
-  return routeDocs({ ...spec, ...access, tag: 'chat', errors: SURFACE_ERRORS, errorForm: form });
+  return routeDocs({ ...spec, ...access, tag: TAGS[asked], errors: SURFACE_ERRORS, errorForm: form });
 }

@@ -9,7 +9,6 @@ const OTHER_APIS: readonly (readonly [path: RegExp, name: string])[] = [
   [/^\/messages\//, 'this part of Anthropic’s API'],
   [/^\/responses\//, 'stored responses'],
   [/^\/completions$/, 'OpenAI’s older Completions API'],
-  [/^\/embeddings$/, 'embeddings'],
   [/^\/images\//, 'images'],
   [/^\/audio\//, 'audio'],
   [/^\/moderations$/, 'moderations'],

@@ -37,7 +37,12 @@ const PERIOD_QUERY = {
 export const usageRoutes = ({ gateway, callerOf }: RouteServices) =>
   new Elysia({ name: 'usage' })
     .get('/v1/usage', ({ request }) => keyUsage(gateway, callerOf(request), request.url), {
-      query: t.Object(PERIOD_QUERY),
+      query: t.Object({
+        ...PERIOD_QUERY,
+        by: t.Optional(
+          t.String({ description: 'Adds `groups` by these, with commas: `session`, or others of `GET /admin/usage`.' }),
+        ),
+      }),
       ...routeDocs({
         access: 'key',
         summary: 'Your own usage',
@@ -77,7 +82,9 @@ export const usageRoutes = ({ gateway, callerOf }: RouteServices) =>
     });
 
 async function keyUsage({ ledger, lease, now }: Gateway, caller: Caller, url: string): Promise<object> {
-  const period = periodOf(new URL(url).searchParams, now());
+  const query = new URL(url).searchParams;
+  const period = periodOf(query, now());
+  const by = query.get('by');
   const { keyId } = caller;
   const report = await reported(ledger, { ...period, by: ['day', 'model'], keyId, model: null, labels: {} });
   const { by: _, groups, ...body } = usageBody(report);
@@ -87,9 +94,17 @@ async function keyUsage({ ledger, lease, now }: Gateway, caller: Caller, url: st
   return {
     ...body,
     days: groups.map(({ group: { day: date, model }, ...sums }) => ({ date, model: model || null, ...sums })),
+    ...(by !== null && { groups: await ownGroups(ledger, { ...period, by: groupingsOf(by), keyId }) }),
     funds: fundBodies(usesOf(ledger, funds), now()),
     balance_credits: balance ? toCredits(balance.free) : null,
   };
+}
+
+async function ownGroups(
+  ledger: Gateway['ledger'],
+  query: UsagePeriod & Pick<UsageQuery, 'by' | 'keyId'>,
+): Promise<object> {
+  return usageBody(await reported(ledger, { ...query, model: null, labels: {} })).groups;
 }
 
 async function adminUsage({ ledger, now }: Gateway, url: string): Promise<object> {

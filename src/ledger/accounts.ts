@@ -20,28 +20,52 @@ export interface Account {
   until: number;
 }
 
-/** The accounts of callers, each made once. */
+/** Accounts of sessions that one caller has in memory. A forgotten one is made anew, which is harmless. */
+const SESSIONS_MAX = 1_000;
+
+/** The accounts of callers, each made once; those of sessions as long as there is room. */
 export class Accounts {
-  readonly #byCaller = new WeakMap<Caller, Map<string, Account>>();
+  readonly #byCaller = new WeakMap<Caller, CallerAccounts>();
 
   /**
    * @param payer the wallet whose balance pays in place of the caller's own, which budgets do not see; null for none
+   * @param session '' for none
    * @throws RangeError for a payer that is no wallet
    */
-  of(caller: Caller, selector: string, payer: string | null): Account {
-    if (payer !== null && payer !== caller.keyId) return newAccount(caller, selector, payerOf(payer));
+  of(caller: Caller, selector: string, payer: string | null, session = ''): Account {
+    if (payer !== null && payer !== caller.keyId) return newAccount(caller, selector, payerOf(payer), session);
     let accounts = this.#byCaller.get(caller);
     if (!accounts) {
-      accounts = new Map();
+      accounts = { bySelector: new Map(), bySession: new Map() };
       this.#byCaller.set(caller, accounts);
     }
-    let account = accounts.get(selector);
-    if (!account) {
-      account = newAccount(caller, selector, null);
-      accounts.set(selector, account);
-    }
-    return account;
+    return session === '' ? accountBy(selector, accounts, caller) : accountIn(session, selector, accounts, caller);
   }
+}
+
+interface CallerAccounts {
+  readonly bySelector: Map<string, Account>;
+  /** By session and selector, the oldest first. */
+  readonly bySession: Map<string, Account>;
+}
+
+function accountBy(selector: string, { bySelector }: CallerAccounts, caller: Caller): Account {
+  let account = bySelector.get(selector);
+  if (!account) {
+    account = newAccount(caller, selector, null, '');
+    bySelector.set(selector, account);
+  }
+  return account;
+}
+
+function accountIn(session: string, selector: string, { bySession }: CallerAccounts, caller: Caller): Account {
+  const name = `${session} ${selector}`;
+  const known = bySession.get(name);
+  const account = known ?? newAccount(caller, selector, null, session);
+  if (known) bySession.delete(name);
+  else if (bySession.size >= SESSIONS_MAX) bySession.delete(bySession.keys().next().value!);
+  bySession.set(name, account);
+  return account;
 }
 
 /** Addresses are in lower case. Another spelling would name a payer without a balance, and so without a limit. */
@@ -50,8 +74,9 @@ function payerOf(wallet: string): string {
   return wallet;
 }
 
-function newAccount({ keyId, labels }: Caller, selector: string, payer: string | null): Account {
+function newAccount({ keyId, labels }: Caller, selector: string, payer: string | null, session: string): Account {
   const dimensions: Record<string, string> = { key: keyId, selector };
+  if (session !== '') dimensions.session = session;
   if (payer !== null) dimensions.payer = payer;
   for (const [name, value] of Object.entries(labels)) dimensions[LABEL + name] = value;
   return accountOf(dimensions);
@@ -65,12 +90,17 @@ export function accountOf(dimensions: Dimensions): Account {
 }
 
 /** Returns the facts of a key that requests a model by this name, for conditions of budgets. */
-export function scopeOf(keyId: string, labels: Readonly<Record<string, string>>, selector: string): BudgetScope {
-  return { request: { model: selector }, key: { id: keyId, labels: new Map(Object.entries(labels)) } };
+export function scopeOf(
+  keyId: string,
+  labels: Readonly<Record<string, string>>,
+  selector: string,
+  session = '',
+): BudgetScope {
+  return { request: { model: selector, session }, key: { id: keyId, labels: new Map(Object.entries(labels)) } };
 }
 
 /** Returns the facts of entries, for conditions of budgets. */
 export function scopeOfEntries(dimensions: Dimensions): BudgetScope {
-  const { key = '', selector = '' } = dimensions;
-  return scopeOf(key, labelsOf(dimensions), selector);
+  const { key = '', selector = '', session } = dimensions;
+  return scopeOf(key, labelsOf(dimensions), selector, session);
 }

@@ -25,7 +25,7 @@ import {
 /** Money set aside for one request. Ends with exactly one settlement, on every path. Amounts are microcredits. */
 export type Hold = Pick<
   ReservationHold,
-  'id' | 'grows' | 'reserved' | 'left' | 'scarcest' | 'raise' | 'extend' | 'post' | 'settle'
+  'id' | 'grows' | 'reserved' | 'left' | 'overrun' | 'scarcest' | 'raise' | 'extend' | 'post' | 'settle'
 >;
 
 /**
@@ -132,6 +132,11 @@ export class ReservationHold implements Links<ReservationHold> {
   /** The sum that may still be charged; 0 once settled. */
   get left(): Microcredits {
     return leftOf(this.#reservation);
+  }
+
+  /** The sum that upstreams have billed beyond the hold. */
+  get overrun(): Microcredits {
+    return this.#overrun;
   }
 
   /** The fund that has the least free money; null for none. */

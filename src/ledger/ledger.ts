@@ -132,8 +132,14 @@ export class Ledger {
    * Returns the money that a caller can still spend in the windows of `timeMs` (ms since 1970, by default now); null if no fund
    * applies. `windowsOnly` leaves out the balance, which a payment will cover: of the worst case, so that no output is capped.
    */
-  standing(caller: Caller, selector: string, timeMs: number = this.#time, windowsOnly = false): AvailableFunds | null {
-    const account = this.#accounts.of(caller, selector, null);
+  standing(
+    caller: Caller,
+    selector: string,
+    timeMs: number = this.#time,
+    windowsOnly = false,
+    session = '',
+  ): AvailableFunds | null {
+    const account = this.#accounts.of(caller, selector, null, session);
     const funds = windowsOnly ? this.#funds.windowsOf(account, timeMs) : this.#funds.of(account, timeMs);
     return funds.length === 0 ? null : standingOf(funds, this.#books.standing(funds), !windowsOnly);
   }
@@ -329,10 +335,10 @@ export class Ledger {
   }
 
   /** A mistake in the program must throw before money is held. */
-  #accountFor({ id, caller, selector, payer, amounts, limit }: ReservationRequest): Account {
+  #accountFor({ id, caller, selector, session, payer, amounts, limit }: ReservationRequest): Account {
     openReservation(Math.max(...amounts), limit);
     this.#latest = Math.max(this.#latest, timeOfId(id));
-    return this.#accounts.of(caller, selector, payer);
+    return this.#accounts.of(caller, selector, payer, session);
   }
 
   #checkUnit({ usdPerCredit }: LedgerTerms): void {

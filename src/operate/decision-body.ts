@@ -17,6 +17,7 @@ export function decisionBody(explanation: Explanation): object {
     object: 'decision',
     created: Math.floor(record.time / 1000),
     kind: record.kind,
+    session: record.session,
     policy_revision: record.revision,
     seed: record.seed,
     route_reason: record.reason,
@@ -51,6 +52,7 @@ export function factsBody(facts: Facts): object {
     cached_input_tokens: Object.fromEntries(facts.cached.map(({ model, tokens }) => [model, tokens])),
     images: facts.images,
     audio_bytes: facts.audioBytes,
+    pages: facts.pages,
     unbounded_media: facts.unboundedMedia,
     estimated_output_tokens: facts.outputTokens,
     asked_output_tokens: facts.outputTokensAsked,
@@ -65,6 +67,7 @@ export function factsBody(facts: Facts): object {
     max_funded_credits: facts.funds?.free == null ? null : toCredits(facts.funds.free),
     capping_fund: cappingFund(facts.funds),
     key_models: facts.allowedModels,
+    embedding: embeddingBody(facts),
     add_ons: facts.addOns
       ? {
           hour_cache: facts.addOns.hourCache,
@@ -74,6 +77,12 @@ export function factsBody(facts: Facts): object {
         }
       : null,
   };
+}
+
+function embeddingBody({ embedding }: Facts): object | null {
+  if (embedding === undefined) return null;
+  const { inputs, longest, dimensions } = embedding;
+  return { inputs, longest_input_tokens: longest, dimensions };
 }
 
 function cappingFund(funds: FundFacts | null): object | null {

@@ -17,6 +17,7 @@ export interface DecisionFilters {
   readonly task?: string;
   readonly status?: string;
   readonly operation?: string;
+  readonly session?: string;
   /** Each as `name=value`. */
   readonly label?: readonly string[];
   /** The ID of the last decision of the page before. */
@@ -36,7 +37,7 @@ export class DecisionFilterError extends Error {
 
 /** @throws DecisionFilterError */
 export function decisionQuery(filters: DecisionFilters): RecordQuery {
-  const { from, to, key, model, task, status, operation, label = [], after, limit } = filters;
+  const { from, to, key, model, task, status, operation, session, label = [], after, limit } = filters;
   const query: RecordQuery = {
     from: from === undefined ? undefined : timeOf('from', from),
     to: to === undefined ? undefined : timeOf('to', to),
@@ -45,6 +46,7 @@ export function decisionQuery(filters: DecisionFilters): RecordQuery {
     task,
     status: status === undefined ? undefined : wordOf<RecordStatus>('status', status, RECORD_STATUSES),
     operation: operation === undefined ? undefined : wordOf<Operation>('operation', operation, OPERATION_NAMES),
+    session,
     labels: Object.fromEntries(label.map(labelOf)),
     after: after === undefined ? undefined : cursorOf(after),
     limit: limit === undefined ? PAGE_LIMIT : limitOf(limit),
@@ -128,6 +130,7 @@ function entryBody({ id, keyId, model, task, status, operation, record }: Record
     stream: record?.stream ?? null,
     labels: record?.labels ?? null,
     metadata: record?.metadata ?? null,
+    session: record?.session ?? null,
     route_reason: record?.reason ?? null,
     policy_revision: record?.revision ?? null,
     error: outcome?.error ?? null,

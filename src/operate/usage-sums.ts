@@ -4,7 +4,7 @@ import { type Window, windowAt } from '../ledger/rules/window.ts';
 import type { MoneyEntry } from '../store/journal-reader.ts';
 
 /** The dimensions of the books that usage can be grouped by; `label:NAME`, too. */
-export const GROUPINGS = ['day', 'month', 'key', 'model', 'provider', 'selector'] as const;
+export const GROUPINGS = ['day', 'month', 'key', 'model', 'provider', 'selector', 'session'] as const;
 export type Grouping = (typeof GROUPINGS)[number] | `label:${string}`;
 
 /** Reads the name of a grouping; null for any other text. */
@@ -36,6 +36,7 @@ export interface Spending extends UsageFigures {
   readonly keyId: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly selector: string;
+  readonly session: string;
   readonly model: string;
   readonly provider: string;
 }
@@ -116,6 +117,7 @@ function namer(grouping: Grouping, timeZone: string): (spending: Spending) => st
     case 'model':
     case 'provider':
     case 'selector':
+    case 'session':
       return (spending) => spending[grouping];
     default: {
       const label = grouping.slice('label:'.length);

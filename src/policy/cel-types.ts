@@ -29,7 +29,7 @@ export type CelKind = 'when' | 'budget' | 'limit' | 'constraint' | 'model';
  */
 export const FIELDS = {
   Request: {
-    operation: ['string', 'The operation: `chat`.'],
+    operation: ['string', 'The operation: `chat` or `embed`.'],
     model: ['string', 'The requested selector or model.'],
     task: ['string', 'Its task, such as `coding`.'],
     difficulty: ['string', '`easy`, `hard` or `usual`.'],

@@ -10,6 +10,7 @@ import {
   selectAvailable,
 } from './availability.ts';
 import { compileContent } from './contents.ts';
+import { allowedBySpace, checkAdapters, checkSelectorSpaces } from './embeddings.ts';
 import { createChecker } from './expressions.ts';
 import { reviewFigure } from './figures.ts';
 import { deepFreeze } from './freeze.ts';
@@ -56,6 +57,9 @@ export function* compile(
   );
   const states = new Map(setups.map((setup) => [setup.name, setup]));
   const selectors = yield* compileSelectors(parsed.selectors, all.strategies, report);
+  checkAdapters(parsed.models, states, report);
+  const vectors = parsed.models.flatMap(({ vectors }) => vectors ?? []);
+  if (parsed.hasSoundModels) checkSelectorSpaces(parsed.selectors, vectors, null, report);
   const learning = compileLearning(parsed.learning, { report, estimators: all.estimators });
   yield;
   const check = createChecker(parsed, report);
@@ -76,6 +80,7 @@ export function* compile(
   const available = selectAvailable(states, drafts);
   const { models } = available;
   if (models.length === 0) reportNoProvider(states, parsed.providersPlace, report);
+  checkSelectorSpaces(parsed.selectors, vectors, models, report);
   yield;
   const rules = yield* compileRules({ ...parsed, models: drafts }, programs, models, report);
   if (report.failed) return null;
@@ -83,7 +88,10 @@ export function* compile(
   const snapshot = assembleSnapshot(parsed, settings, credit.usd, available, {
     rules,
     learning,
-    selectors: selectors.map(({ filterOf, ...one }) => ({ ...one, allows: rules.filters.get(filterOf) ?? null })),
+    selectors: selectors.map(({ filterOf, ...one }) => ({
+      ...one,
+      allows: allowedBySpace(one.vectorSpace, rules.filters.get(filterOf) ?? null, models),
+    })),
     budgets: budgets.map(compileBudget),
     rateLimits: rateLimits.map(compileRateLimit),
     content: compileContent(settings.content, contentMatch),

@@ -45,6 +45,8 @@ const RULES: SchemaRules = {
   'models.*': [
     alone('endpoints', ['provider', 'upstream', 'regions'], 'Beside endpoints, this stands in each endpoint.'),
     oneOf('provider', 'endpoints'),
+    when({ not: needs('embedding') }, needs('max_output', 'quality')),
+    when(needs('embedding'), needs('operations')),
     when({ not: { anyOf: [needs('price'), needs('endpoints')] } }, needs('price')),
     when(
       { ...needs('endpoints'), not: needs('price') },

@@ -38,13 +38,15 @@ const BUILT_IN: readonly EditorWord[] = [
 ];
 
 const REASONS: Readonly<Record<Rejection, string>> = {
-  operation: 'It does not serve the operation, such as `chat`.',
+  operation: 'It does not serve the operation, `chat` or `embed`.',
   key_models: 'The API key may not use the model.',
   capability: 'It lacks what the request needs, such as tools.',
   language: 'It does not declare a programming language that is asked for.',
   max_output: 'More output is asked for than it gives.',
   max_cost: 'Its expected cost is above `max_cost_credits`.',
   max_latency: 'Its expected latency is above `max_latency_ms`.',
+  dimensions: 'It cannot give vectors of the requested `dimensions`.',
+  vector_space: 'The selector does not name its vector space.',
   selector: 'The selector does not choose from it.',
   constraint: 'A constraint rejects it; the name of the constraint says which.',
   unpriced: 'Its price does not cover all that the request may be billed for.',

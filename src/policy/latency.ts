@@ -10,6 +10,8 @@ const OF_PROVIDER_MIN = 2;
 
 /** The known speed of a model, and the facts that decide which models it is like. */
 interface SpeedFacts {
+  /** Whether it answers conversations. */
+  readonly chats: boolean;
   readonly reasons: boolean;
   readonly priceClass: number;
   readonly provider: string;
@@ -60,6 +62,7 @@ function speedFactsOf(model: ModelText): SpeedFacts {
   const isVouched = basis !== 'unknown';
   const thinkingMs = rate === undefined ? 0 : (1000 * reasoning) / rate;
   return {
+    chats: model.operations.includes('chat'),
     reasons: reasoning > 0,
     priceClass: PRICE_CLASSES.filter((least) => (price?.output ?? 0) >= least).length,
     provider,
@@ -71,7 +74,7 @@ function speedFactsOf(model: ModelText): SpeedFacts {
 
 /** The median of a figure over the most similar models. */
 function typical(own: SpeedFacts, known: readonly SpeedFacts[], figure: 'startMs' | 'tokensPerSecond'): number {
-  const isKind = (one: SpeedFacts) => one.reasons === own.reasons;
+  const isKind = (one: SpeedFacts) => one.reasons === own.reasons && one.chats === own.chats;
   const isClass = (one: SpeedFacts) => isKind(one) && one.priceClass === own.priceClass;
   const isProviders = (one: SpeedFacts) => isClass(one) && one.provider === own.provider;
   const groups = [

@@ -99,7 +99,7 @@ export interface BudgetDraft
   /** The place of its name. */
   readonly place: SourceSpan;
   readonly match: ExpressionDraft | null;
-  readonly each: ExpressionDraft | null;
+  readonly each: ExpressionDraft | 'session' | null;
 }
 
 /** Checks the budgets of the policy. `zone` is the default time zone. */
@@ -111,17 +111,29 @@ export function draftBudgets(context: CheckContext, zone: string): BudgetDraft[]
     if (stated.time_zone !== undefined) checkTimeZone(timeZone, placeAt(tree, 'time_zone'), context.report);
     const place = placeAt(tree, 'name');
     reviewName(name, place, context.report);
+    const each = eachOf(named);
+    const isOfSessions = each?.text.trim() === 'session';
+    if (isOfSessions && stated.window === 'total') refuseEndless(named, context.report);
     return {
       name,
       place,
       match: expressionAt(named, 'match'),
-      each: eachOf(named),
+      // `session` is not an expression and stands alone.
+      each: isOfSessions ? 'session' : each,
       limit: stated.limit_credits === undefined ? 0 : limitOf(named, context.report),
       window,
       timeZone,
       onExhausted,
       alertAt: [...new Set(alert_at)].sort((a, b) => a - b),
     };
+  });
+}
+
+/** Callers invent sessions, so windows of theirs must end: else each would be kept for ever. */
+function refuseEndless({ path, tree }: NamedItem<BudgetText>, report: Report): void {
+  report.add('conflicting-keys', placeAt(tree, 'window'), `\`${path}\` has a window for each session without an end`, {
+    expected: '`day`, `week` or `month`',
+    hint: 'callers name as many sessions as they like, and Signalbox would keep a window for each for ever',
   });
 }
 

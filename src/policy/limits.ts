@@ -26,7 +26,7 @@ export function* checkLimits<Draft extends BudgetDraft | RateLimitDraft>(
 ): Generator<undefined, readonly CheckedLimit<Draft>[]> {
   return yield* inSteps(drafts, (draft) => {
     const match = check.match(draft.match, kind);
-    const each = draft.each === 'address' ? null : check.each(draft.each, kind);
+    const each = typeof draft.each === 'string' ? null : check.each(draft.each, kind);
     // A wrong `match` does not tell which keys `each` runs for.
     if (each && (match || !draft.match)) new EachReview(each, match, kind, report).run();
     return { draft, match, each };
@@ -34,14 +34,23 @@ export function* checkLimits<Draft extends BudgetDraft | RateLimitDraft>(
 }
 
 export function compileBudget({ draft, match, each }: CheckedLimit<BudgetDraft>): Budget {
-  const texts = [draft.match, draft.each].map((one) => one?.text.trim() ?? null);
+  const texts = [draft.match, draft.each].map((one) => (typeof one === 'string' ? one : (one?.text.trim() ?? null)));
+  const matches = match && ((scope: BudgetScope) => match.run(budgetViewOf(scope)));
   return {
     ...draft,
-    match: match && ((scope) => match.run(budgetViewOf(scope))),
-    each: each && ((scope) => each.run(budgetViewOf(scope))),
+    ...(draft.each === 'session'
+      ? ofSessions(matches)
+      : { match: matches, each: each && ((scope) => each.run(budgetViewOf(scope))) }),
     definition: JSON.stringify([...texts, draft.window, draft.timeZone]),
   };
 }
+
+/** A window for each session of each key. Requests of no session are no concern of it. */
+const ofSessions = (matches: Budget['match']): Pick<Budget, 'match' | 'each'> => ({
+  match: (scope) => !!scope.request.session && (matches === null || matches(scope)),
+  // A key's ID has no slash, so no name reaches the window of another key.
+  each: ({ request, key }) => `${key.id}/${request.session}`,
+});
 
 export const compileRateLimit = ({ draft, match, each }: CheckedLimit<RateLimitDraft>): RateLimit => ({
   ...draft,

@@ -7,6 +7,7 @@ import type { Deadlines, DeclaredLatency, Endpoint, Model } from '../core/snapsh
 import { readAbortBilling, reviewAbortBilling } from './abort-billing.ts';
 import { validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
+import { checkVectorSpaces, type EmbeddingDraft, modelSchemaOf, readEmbedding } from './embeddings.ts';
 import { type DeclaredFigure, figuresOf } from './figures.ts';
 import { type LatencyOf, latencies, usualReasoning } from './latency.ts';
 import { type MisspeltLanguage, misspeltLanguagesOf } from './misspelt-languages.ts';
@@ -28,6 +29,8 @@ export interface ModelDraft {
   readonly defaultQuality: number;
   readonly figures: readonly DeclaredFigure[];
   readonly misspeltLanguages: readonly MisspeltLanguage[];
+  /** Null for a model without embeddings. */
+  readonly vectors: EmbeddingDraft | null;
 }
 
 export interface EndpointDraft {
@@ -59,7 +62,7 @@ export interface CatalogDraft {
 
 /** Checks the catalog and drafts its models. Wrong models are reported instead. */
 export function draftModels(context: ModelContext): CatalogDraft {
-  const named = checkNamed('models', ModelText, context);
+  const named = checkNamed('models', modelSchemaOf, context);
   const section = context.sections.get('models');
   if (named.length === 0) {
     context.report.add('no-models', section?.place ?? context.start, 'the policy declares no model', {
@@ -71,6 +74,10 @@ export function draftModels(context: ModelContext): CatalogDraft {
     context.medianProviders,
   );
   const drafts = named.map((model) => draftModel(model, latencyOf, context)).filter((draft) => draft !== null);
+  checkVectorSpaces(
+    drafts.flatMap(({ vectors }) => vectors ?? []),
+    context,
+  );
   return { named, drafts, ids: new Map(named.map(({ name, place }) => [name, place])) };
 }
 
@@ -83,6 +90,7 @@ function draftModel(named: NamedItem<ModelText>, latencyOf: LatencyOf, context: 
   checkSizes(named, data, context);
   checkLanguages(named, data, context.report);
   checkTasks(tree, context);
+  const embedding = readEmbedding(named, data, context.report);
   const latency = latencyOf(data);
   checkCachedTtft(named, data, latency.ttftMs, context.report);
   const reasoningTokens = usualReasoning(data);
@@ -93,6 +101,7 @@ function draftModel(named: NamedItem<ModelText>, latencyOf: LatencyOf, context: 
     maxOutput: data.max_output,
     defaultMaxOutput: data.default_max_output ?? Math.min(DEFAULT_MAX_OUTPUT, data.max_output),
     operations: operationBits(data.operations),
+    embedding,
     capabilities: (capabilityBits(data.capabilities) | OF_EVERY_DIALECT) & ~lackingBits(data.lacks),
     languages: new Set(data.languages.map(canonicalLanguage)),
     lacksLanguages: new Set(data.lacks_languages.map(canonicalLanguage)),
@@ -103,6 +112,7 @@ function draftModel(named: NamedItem<ModelText>, latencyOf: LatencyOf, context: 
     reasoningTokens,
     reasoningByTask,
     imageTokensMax: data.image_tokens_max ?? null,
+    pageTokensMax: data.page_tokens_max ?? null,
     audioTokensPerSecondMax: data.audio_tokens_per_second_max ?? null,
     latency,
     quality: byTask(data.quality, data.quality.default, context),
@@ -120,6 +130,7 @@ function draftModel(named: NamedItem<ModelText>, latencyOf: LatencyOf, context: 
     defaultQuality: data.quality.default,
     figures: figuresOf(named, data),
     misspeltLanguages: misspeltLanguagesOf(named, data),
+    vectors: embedding && { id: name, embedding, place: placeAt(tree, 'embedding', 'dimensions') },
   };
 }
 

@@ -25,6 +25,8 @@ export interface ProviderSetup {
   readonly lacks?: PreparedProvider['lacks'];
   /** Dialects whose requests its adapter sends on as they came. */
   readonly passes?: PreparedProvider['passes'];
+  /** Whether its adapter embeds; absent where there is none. */
+  readonly embeds?: boolean;
 }
 
 /** The environment of a policy. Only variables that the policy or a preset names are read. */
@@ -77,10 +79,10 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
     },
     afterAbort: readAbortBilling(data.after_abort) ?? adapter.afterAbort ?? UNKNOWN_BILLING,
   };
-  return { ...state, provider, unset, lacks: adapter?.lacks, passes: adapter?.passes };
+  return { ...state, provider, unset, lacks: adapter?.lacks, passes: adapter?.passes, embeds: adapter?.embeds };
 }
 
-interface AdapterSetup extends Pick<ProviderSetup, 'lacks' | 'passes'> {
+interface AdapterSetup extends Pick<ProviderSetup, 'lacks' | 'passes' | 'embeds'> {
   readonly name: string;
   readonly settings: Readonly<Record<string, unknown>>;
   readonly afterAbort?: AbortBilling;
@@ -116,6 +118,7 @@ function prepareAdapter(
     settings,
     lacks: prepared.lacks?.bind(prepared),
     passes: prepared.passes?.bind(prepared),
+    embeds: prepared.kind === 'wire' ? prepared.embeddings !== undefined : prepared.embed !== undefined,
     afterAbort: prepared.afterAbort,
   };
 }

@@ -1,10 +1,12 @@
 import { capabilityNames, OF_EVERY_DIALECT } from '../core/capability.ts';
+import { OPERATIONS } from '../core/operation.ts';
 import { type Constraint, emptyBits, type Preference, setBit } from '../core/rules.ts';
 import type { Model } from '../core/snapshot.ts';
 import { literalOf } from './cel-ast.ts';
 import type { Program } from './cel-check.ts';
 import { hintForTags } from './cel-references.ts';
 import { modelViews, viewOf } from './cel-types.ts';
+import type { SourceSpan } from './diagnostics.ts';
 import { type ExpressionChecker, reasonOf } from './expressions.ts';
 import { readsIntent } from './intent.ts';
 import { listNames } from './nearest.ts';
@@ -27,6 +29,7 @@ interface CheckedPreference {
 
 interface CheckedFilter {
   readonly selector: string;
+  readonly vectorSpace: string | null;
   readonly require: Program | null;
 }
 
@@ -59,6 +62,7 @@ export function* checkRules(
     }),
     filters: yield* inSteps(parsed.selectors, (named) => ({
       selector: named.name,
+      vectorSpace: named.data?.vector_space ?? null,
       require: check.of(expressionAt(named, 'models', 'require'), 'model'),
     })),
   };
@@ -101,8 +105,8 @@ export function* compileRules(
   const preferences: Preference[] = [];
   for (const preference of rules.preferences) preferences.push(yield* compiler.preference(preference));
   const filters = new Map<string, Uint32Array>();
-  for (const { selector, require } of rules.filters) {
-    if (require) filters.set(selector, yield* compiler.filter(selector, require));
+  for (const filter of rules.filters) {
+    if (filter.require) filters.set(filter.selector, yield* compiler.filter(filter, filter.require));
   }
   const conditions = [...rules.constraints, ...rules.preferences].map(({ when }) => when);
   const readIntent = conditions.some((when) => when !== null && readsIntent(when.ast));
@@ -114,6 +118,8 @@ interface RuleMatches {
   /** How many of the catalog match, and how many of those can be served here. */
   readonly ofCatalog: number;
   readonly ofServed: number;
+  /** IDs of the models of the catalog that match. */
+  readonly matched: ReadonlySet<string>;
 }
 
 class RuleCompiler {
@@ -174,8 +180,8 @@ class RuleCompiler {
     return { name, place, when: conditionOf(when), prefers, worth: worth ?? 0 };
   }
 
-  *filter(selector: string, require: Program): Generator<undefined, Uint32Array> {
-    const { bits, ofCatalog, ofServed } = yield* this.#evaluate(require, this.#models, this.#served.length);
+  *filter({ selector, vectorSpace }: CheckedFilter, require: Program): Generator<undefined, Uint32Array> {
+    const { bits, ofCatalog, ofServed, matched } = yield* this.#evaluate(require, this.#models, this.#served.length);
     const at = require.placeOf(require.ast);
     if (ofCatalog === 0) {
       const tags = [...new Set(this.#parsed.models.flatMap(({ model }) => model.tags))];
@@ -186,12 +192,28 @@ class RuleCompiler {
       const hint = 'set the variable of a provider that serves such a model';
       this.#report.add('selector-idle', at, message, { hint });
     }
+    if (vectorSpace === null) this.#checkSpaces(selector, matched, at);
     return bits;
+  }
+
+  /** A selector of embedding models alone would serve nothing without their vector space. */
+  #checkSpaces(selector: string, matched: ReadonlySet<string>, at: SourceSpan): void {
+    const models = this.#parsed.models.filter(({ model }) => matched.has(model.id));
+    if (models.length === 0 || models.some(({ model }) => model.operations !== OPERATIONS.embed.bit)) return;
+    const spaces = [...new Set(models.flatMap(({ vectors }) => vectors?.embedding.vectorSpace ?? []))];
+    const [first] = spaces;
+    const message = `selector \`${selector}\` chooses only from embedding models and names no \`vector_space\``;
+    const hint =
+      spaces.length === 1
+        ? `write \`vector_space: ${first}\``
+        : `they are of ${listNames(spaces)}, whose vectors cannot be compared: write a selector for each`;
+    this.#report.add('vector-space-missing', at, message, { hint });
   }
 
   *#evaluate(program: Program, targets: readonly RuleTarget[], size: number): Generator<undefined, RuleMatches> {
     const bits = emptyBits(size);
     const failed = new Set<string>();
+    const matched = new Set<string>();
     let reason = '';
     let ofCatalog = 0;
     let ofServed = 0;
@@ -205,6 +227,7 @@ class RuleCompiler {
         continue;
       }
       ofCatalog++;
+      matched.add(id);
       if (slot < 0) continue;
       ofServed++;
       setBit(bits, slot);
@@ -213,7 +236,7 @@ class RuleCompiler {
       const message = `\`${program.draft.path}\` fails for ${listNames(failed)}, so it counts as false: ${reason}`;
       this.#report.add('require-fails', program.placeOf(program.ast), message);
     }
-    return { bits, ofCatalog, ofServed };
+    return { bits, ofCatalog, ofServed, matched };
   }
 }
 

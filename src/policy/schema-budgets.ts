@@ -6,9 +6,10 @@ export const BudgetText = closed(
   {
     name: itemName('Its name, in messages and figures. Under another name it is another budget.', 'team-month'),
     each: optional.expression(
-      'Groups with a window each: CEL over `key` and `request.model` that gives a text; `key` is short for `key.id`. Default: one window.',
+      'Groups with a window each: CEL over `key` and `request.model` that gives a text; `key` is short for `key.id`, and `session` means each session that a key’s requests name. Default: one window.',
       'key.labels.team',
       'key',
+      'session',
     ),
     match: optional.expression(
       'Requests that it covers: CEL over `key` and `request.model`. Default: all.',

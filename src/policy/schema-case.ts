@@ -1,9 +1,10 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { withoutNull } from '../core/nullable.ts';
-import { RouteChat } from '../surface/openai-chat/route-query.ts';
+import { RouteChat, RouteQuery } from '../surface/openai-chat/route-query.ts';
 import { closed, optional, string } from './schema-parts.ts';
 
 const query = RouteChat.properties;
+const { operation, input, dimensions } = RouteQuery.properties;
 function stated(schema: TSchema, example: unknown, description?: string) {
   const inner = withoutNull(schema);
   return Type.Optional({ ...inner, examples: [example], description: description ?? inner.description });
@@ -22,6 +23,9 @@ const ROUTE_QUERY = {
     200,
     'Expected output tokens; `max_tokens` still caps them.',
   ),
+  operation: stated(operation, 'embed'),
+  input: stated(input, ['How signals were worked.']),
+  dimensions: stated(dimensions, 256),
   messages: stated(MESSAGES, [{ role: 'user', content: 'hi' }]),
   constraints: stated(query.constraints, { max_cost_credits: 2 }),
   route_strategy: stated(query.route_strategy, { cost_weight: 0.3, quality_weight: 0.7 }),

@@ -8,6 +8,7 @@ import {
   boolean,
   closed,
   day,
+  ITEM_NAME,
   integer,
   number,
   oneOf,
@@ -165,89 +166,138 @@ const DeadlinesText = closed(
 const count = (description: string, example: number) =>
   integer({ minimum: 1, maximum: 100_000_000, example }, description);
 
-export const ModelText = closed(
+/** Calls are split to fit: 96 texts are the least that a large service takes. */
+const BATCH_INPUTS = 96;
+
+const EmbeddingText = closed(
   {
-    provider: Type.Optional(ENDPOINT.provider),
-    upstream: ENDPOINT.upstream,
-    regions: ENDPOINT.regions,
-    endpoints: Type.Optional(
-      Type.Array(EndpointText, {
-        minItems: 1,
-        maxItems: 32,
-        description: 'Places that serve the model, tried in this order.',
-      }),
+    dimensions: integer({ minimum: 1, maximum: 65_536, example: 1536 }, 'How many numbers a vector has.'),
+    shortest: optional.integer(
+      { minimum: 1, maximum: 65_536, example: 256 },
+      'How many numbers a vector must keep when a request shortens it. Default: all.',
     ),
-    price: Type.Optional(PriceText),
-    context_window: count('Tokens of input and output together.', 400_000),
-    max_output: count('Most output tokens.', 128_000),
-    default_max_output: Type.Optional(count('Output cap of a request without one. Default: at most 4096.', 4096)),
-    operations: Type.Array(
-      oneOf(OPERATION_NAMES, { examples: ['chat'], description: 'An operation that callers ask for.' }),
-      {
-        minItems: 1,
-        uniqueItems: true,
-        default: ['chat'],
-        examples: [['chat']],
-        description: 'Operations that the model serves.',
-      },
+    vector_space: optional.string(
+      { ...ITEM_NAME, example: 'text-embedding-3-small' },
+      'Models of one vector space give vectors that can be compared, so one may stand in for another. Default: a space of its own.',
     ),
-    capabilities: Type.Array(
-      oneOf(MODEL_CAPABILITIES, { examples: ['tools'], description: 'A feature of the model.' }),
-      { default: [], examples: [['tools', 'vision']], description: 'Features of the model.' },
+    batch_inputs: integer(
+      { minimum: 1, maximum: 100_000, default: BATCH_INPUTS, example: 2048 },
+      'Most texts of one call. Longer requests are split.',
     ),
-    lacks: Type.Array(
-      oneOf(LACKED_CAPABILITIES, {
-        examples: ['seed'],
-        description: 'A feature that requests for this model cannot use.',
-      }),
-      {
-        default: [],
-        examples: [['seed', 'logit_bias']],
-        description:
-          'Features of its provider’s API that the model does not take. Requests that need one go to other models.',
-      },
+    batch_tokens: optional.integer(
+      { minimum: 1, maximum: 100_000_000, example: 300_000 },
+      'Most tokens of one call. Default: no limit.',
     ),
-    languages: texts(['python', 'typescript'], 'Programming languages that it handles; aliases are known.', 64),
-    lacks_languages: texts(
-      ['cobol'],
-      'Programming languages that it does not handle. One in neither list is unknown.',
-      64,
-    ),
-    aliases: aliasList('Other names of the model, which callers may send, too.', 'claude-local'),
-    tags: texts(['local'], 'Your own marks, for rules.', 64),
-    family: optional.string(
-      { minLength: 1, maxLength: 64, example: 'claude' },
-      'Models of one family receive each other’s signed or encrypted reasoning. Default: a family of its own.',
-    ),
-    tokenizer: Type.Optional(
-      oneOf(TOKENIZERS, {
-        examples: ['o200k_base'],
-        description:
-          'Tokenizer that counts the input exactly where an estimate would refuse the request. Set it only if the vendor names it.',
-      }),
-    ),
-    temperature: boolean(
-      { default: true, example: false },
-      '`false`: the model refuses a temperature, so it is dropped.',
-    ),
-    reasoning_tokens: Type.Union([tokens(REASONING), ReasoningText], {
-      default: 0,
-      examples: [600, { default: 400, chat: 60, math: 1800 }],
-      expected: 'a whole number, or `default` and tasks with one each',
-      description: `${REASONING}, part of cost and latency: one figure, or one for each task.`,
-    }),
-    image_tokens_max: Type.Optional(count('Most tokens of an image. Without it, no hard limit admits images.', 1600)),
-    audio_tokens_per_second_max: Type.Optional(
-      count('Most tokens of a second of audio. Without it, no hard limit admits audio.', 32),
-    ),
-    latency: Type.Optional(LatencyText),
-    quality: QualityText,
-    deadlines: Type.Optional(DeadlinesText),
-    released: Type.Optional(day('Day of its release.')),
   },
-  {
-    description:
-      'A model that requests can be routed to. Short form for one endpoint: `provider`, `upstream`, `regions`.',
-  },
+  { description: 'The vectors of a model with the operation `embed`.' },
 );
+
+const MODEL = {
+  provider: Type.Optional(ENDPOINT.provider),
+  upstream: ENDPOINT.upstream,
+  regions: ENDPOINT.regions,
+  endpoints: Type.Optional(
+    Type.Array(EndpointText, {
+      minItems: 1,
+      maxItems: 32,
+      description: 'Places that serve the model, tried in this order.',
+    }),
+  ),
+  price: Type.Optional(PriceText),
+  context_window: count('Tokens of input and output together; for embeddings, of one text.', 400_000),
+  max_output: count('Most output tokens.', 128_000),
+  default_max_output: Type.Optional(count('Output cap of a request without one. Default: at most 4096.', 4096)),
+  operations: Type.Array(
+    oneOf(OPERATION_NAMES, { examples: ['chat'], description: 'An operation that callers ask for.' }),
+    {
+      minItems: 1,
+      uniqueItems: true,
+      default: ['chat'],
+      examples: [['chat']],
+      description: 'Operations that the model serves.',
+    },
+  ),
+  capabilities: Type.Array(oneOf(MODEL_CAPABILITIES, { examples: ['tools'], description: 'A feature of the model.' }), {
+    default: [],
+    examples: [['tools', 'vision']],
+    description: 'Features of the model.',
+  }),
+  lacks: Type.Array(
+    oneOf(LACKED_CAPABILITIES, {
+      examples: ['seed'],
+      description: 'A feature that requests for this model cannot use.',
+    }),
+    {
+      default: [],
+      examples: [['seed', 'logit_bias']],
+      description:
+        'Features of its provider’s API that the model does not take. Requests that need one go to other models.',
+    },
+  ),
+  embedding: Type.Optional(EmbeddingText),
+  languages: texts(['python', 'typescript'], 'Programming languages that it handles; aliases are known.', 64),
+  lacks_languages: texts(
+    ['cobol'],
+    'Programming languages that it does not handle. One in neither list is unknown.',
+    64,
+  ),
+  aliases: aliasList('Other names of the model, which callers may send, too.', 'claude-local'),
+  tags: texts(['local'], 'Your own marks, for rules.', 64),
+  family: optional.string(
+    { minLength: 1, maxLength: 64, example: 'claude' },
+    'Models of one family receive each other’s signed or encrypted reasoning. Default: a family of its own.',
+  ),
+  tokenizer: Type.Optional(
+    oneOf(TOKENIZERS, {
+      examples: ['o200k_base'],
+      description:
+        'Tokenizer that counts the input exactly where an estimate would refuse the request. Set it only if the vendor names it.',
+    }),
+  ),
+  temperature: boolean(
+    { default: true, example: false },
+    '`false`: the model refuses a temperature, so it is dropped.',
+  ),
+  reasoning_tokens: Type.Union([tokens(REASONING), ReasoningText], {
+    default: 0,
+    examples: [600, { default: 400, chat: 60, math: 1800 }],
+    expected: 'a whole number, or `default` and tasks with one each',
+    description: `${REASONING}, part of cost and latency: one figure, or one for each task.`,
+  }),
+  page_tokens_max: Type.Optional(count('Most tokens of a page of a PDF. Without it, no hard limit admits PDFs.', 7800)),
+  image_tokens_max: Type.Optional(count('Most tokens of an image. Without it, no hard limit admits images.', 1600)),
+  audio_tokens_per_second_max: Type.Optional(
+    count('Most tokens of a second of audio. Without it, no hard limit admits audio.', 32),
+  ),
+  latency: Type.Optional(LatencyText),
+  quality: QualityText,
+  deadlines: Type.Optional(DeadlinesText),
+  released: Type.Optional(day('Day of its release.')),
+};
+const DESCRIPTION = {
+  description:
+    'A model that requests can be routed to. Short form for one endpoint: `provider`, `upstream`, `regions`.',
+};
+
+/** A model that answers conversations. */
+export const ModelText = closed(MODEL, DESCRIPTION);
 export type ModelText = Static<typeof ModelText>;
+
+/** A model that only embeds: it writes nothing, and models of one vector space are as good as each other. */
+export const EmbeddingModelText = closed(
+  {
+    ...MODEL,
+    max_output: Type.Integer({ ...MODEL.max_output, minimum: 0, default: 0 }),
+    quality: Type.Object(QualityText.properties, {
+      additionalProperties: share('Share of good answers in a task.'),
+      default: { default: 1, basis: 'guessed' },
+    }),
+  },
+  DESCRIPTION,
+);
+
+/** A model of either kind, for editors and the reference. */
+export const AnyModelText = closed(
+  { ...MODEL, max_output: Type.Optional(MODEL.max_output), quality: Type.Optional(MODEL.quality) },
+  DESCRIPTION,
+);

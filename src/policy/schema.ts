@@ -4,7 +4,7 @@ import { BudgetText, LedgerText } from './schema-budgets.ts';
 import { CaseText } from './schema-case.ts';
 import { LearningText } from './schema-learning.ts';
 import { ADMISSION_KEYS, CorsText, RateLimitText } from './schema-limits.ts';
-import { ModelText } from './schema-model.ts';
+import { AnyModelText } from './schema-model.ts';
 import {
   aliasList,
   boolean,
@@ -150,6 +150,10 @@ export const SelectorText = closed(
       description: "The strategy's options, checked by its schema.",
     }),
     models: Type.Optional(SelectorModelsText),
+    vector_space: optional.string(
+      { minLength: 1, maxLength: 128, example: 'text-embedding-3-small' },
+      'Vector space that it chooses embedding models of. Without one it serves no embeddings.',
+    ),
     aliases: aliasList('Other names of the selector, for clients that show only some names.', 'claude-auto'),
   },
   { description: 'A name that callers send as `model` to leave the choice to the gateway.' },
@@ -211,7 +215,7 @@ export const SECTIONS = {
   gateway: GatewayText,
   records: RecordsText,
   providers: Type.Record(Type.String(), ProviderText, { description: 'Name → provider.' }),
-  models: Type.Record(Type.String(), ModelText, { description: 'ID → model: the catalog.' }),
+  models: Type.Record(Type.String(), AnyModelText, { description: 'ID → model: the catalog.' }),
   tasks: Type.Record(Type.String(), TaskText, {
     description:
       'Name → task. `general` and the other usual tasks always exist; without sizes they have those of `general`.',

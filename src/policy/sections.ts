@@ -22,10 +22,13 @@ export interface NamedItem<Data> extends Subject {
 
 const NAME = new RegExp(ITEM_NAME.pattern);
 
-/** Checks each entry of a section that is a map, so that a wrong one does not hide problems of the others. */
+/**
+ * Checks each entry of a section that is a map, so that a wrong one does not hide problems of the others.
+ * @param schema of every entry, or a function that returns the one of an entry
+ */
 export function checkNamed<Schema extends TSchema>(
   section: SectionName,
-  schema: Schema,
+  schema: Schema | ((entry: Tree) => Schema),
   { sections, report }: CheckContext,
 ): NamedItem<Static<Schema>>[] {
   const entry = sections.get(section);
@@ -39,7 +42,11 @@ export function checkNamed<Schema extends TSchema>(
       report.add('bad-name', place, `\`${key}\` cannot be a name`, { expected: ITEM_NAME.expected });
     }
     const subject: Subject = { path: `${section}.${key}`, tree: value, place };
-    return { ...subject, name: key, data: checkValue(schema, subject, report) };
+    return {
+      ...subject,
+      name: key,
+      data: checkValue(typeof schema === 'function' ? schema(value) : schema, subject, report),
+    };
   });
 }
 

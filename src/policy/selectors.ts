@@ -31,7 +31,7 @@ export function draftSelectors(context: CheckContext, ids: ReadonlyMap<string, S
 type SelectorItem = NamedItem<SelectorText>;
 type Options = Readonly<Record<string, unknown>>;
 
-/** A selector without its filter of models, which is that of the selector `filterOf`. */
+/** A selector without its bits of models: those of its vector space that pass the filter of the selector `filterOf`. */
 export interface SelectorDraft extends Omit<Selector, 'allows'> {
   readonly filterOf: string;
 }
@@ -83,7 +83,7 @@ class SelectorCompiler {
     if (hasBase && strategy.name === name) this.#warnOfDepartures(strategy, named, inherited, options);
     const base = strategy.inherits?.selector;
     const filterOf = data.models === undefined && base !== undefined ? base : name;
-    return { name, strategy: strategy.name, options, filterOf };
+    return { name, strategy: strategy.name, options, filterOf, vectorSpace: data.vector_space ?? null };
   }
 
   /** The strategy that still takes a former option of the selector; null if the selector has no former option. */

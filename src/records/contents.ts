@@ -102,9 +102,11 @@ class RedactedRecorder {
     };
   }
 
-  /** The turns as the caller sent them. */
+  /** The turns, or the texts to embed, as the caller sent them. */
   #messages(): unknown[] {
-    return this.#request.conversation.turns.flatMap(placesOf).map((at) => this.#request.originalAt(at));
+    const { conversation, embedding } = this.#request;
+    if (!embedding) return conversation.turns.flatMap(placesOf).map((at) => this.#request.originalAt(at));
+    return embedding.inputs.map((input) => (input.type === 'text' ? input.text : `[${input.tokens.length} tokens]`));
   }
 
   #choice({ choice }: { readonly choice: number }): ChoiceContent {

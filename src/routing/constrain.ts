@@ -1,5 +1,6 @@
 import { isAbove } from '../core/ceiling.ts';
 import { REJECTIONS } from '../core/decision.ts';
+import { type EmbeddingFacts, hasDimensions } from '../core/embedding.ts';
 import type { Facts } from '../core/facts.ts';
 import { OPERATIONS } from '../core/operation.ts';
 import { coversAll } from '../core/price.ts';
@@ -16,6 +17,8 @@ export interface Requirements {
   readonly allowed: ReadonlySet<string> | null;
   readonly writing: ExpectedWriting;
   readonly limits: RuleLimits;
+  /** The vector space of the selector, null where it names none; undefined where none is asked for. */
+  readonly vectorSpace: string | null | undefined;
   /** Bits by index: models that may serve the languages that are required; null for all. */
   readonly qualified: Uint32Array | null;
 }
@@ -39,7 +42,7 @@ export function limitRejections(
 /** All other bits of `REJECTIONS`. `affordable`: output tokens within the budget; below 0 when not even the input fits. */
 export function rejectionsOf(
   model: Model,
-  { facts, task, allowed }: Requirements,
+  { facts, task, allowed, vectorSpace }: Requirements,
   costCredits: number,
   latencyMs: number,
   affordable: number,
@@ -49,8 +52,10 @@ export function rejectionsOf(
   if (allowed !== null && !allowed.has(model.id)) bits |= REJECTIONS.key_models.bit;
   if (facts.needs !== 0 && !canServe(model, facts.needs)) bits |= REJECTIONS.capability.bit;
   if ((facts.outputTokensMax ?? facts.outputTokens ?? 0) > model.maxOutput) bits |= REJECTIONS.max_output.bit;
+  if (facts.embedding !== undefined) bits |= embeddingRejections(model, facts.embedding, vectorSpace);
   const useful = usefulOutput(model, facts, task);
-  if (expectedInput(facts, model) + useful > model.contextWindow) bits |= REJECTIONS.context.bit;
+  if (facts.embedding === undefined && expectedInput(facts, model) + useful > model.contextWindow)
+    bits |= REJECTIONS.context.bit;
   const isHard = facts.budget !== null || facts.funds !== null;
   if (isHard && !isPriced(model, facts)) bits |= REJECTIONS.unpriced.bit;
   if (isHard && inputBound(model, facts) === null) bits |= REJECTIONS.unbounded_media.bit;
@@ -58,6 +63,19 @@ export function rejectionsOf(
   const { ceilings } = facts;
   if (isAbove(costCredits, ceilings.costCredits)) bits |= REJECTIONS.max_cost.bit;
   if (isAbove(latencyMs, ceilings.latencyMs)) bits |= REJECTIONS.max_latency.bit;
+  return bits;
+}
+
+/** Each text has the window for itself. Without the one space of its selector no model may stand in for another. */
+function embeddingRejections(
+  { embedding, contextWindow }: Model,
+  { longest, dimensions }: EmbeddingFacts,
+  vectorSpace: string | null | undefined,
+): number {
+  if (embedding === null) return 0;
+  let bits = longest > contextWindow ? REJECTIONS.context.bit : 0;
+  if (!hasDimensions(embedding, dimensions)) bits |= REJECTIONS.dimensions.bit;
+  if (vectorSpace !== undefined && vectorSpace !== embedding.vectorSpace) bits |= REJECTIONS.vector_space.bit;
   return bits;
 }
 

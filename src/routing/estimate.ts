@@ -37,10 +37,10 @@ export const taskOf = ({ task }: Facts, { tasks, taskIndex }: Tasks): Task => ta
 export const mayReason = ({ reasoningTokens, reasoningByTask }: Model): boolean =>
   reasoningTokens > 0 || reasoningByTask.some((tokens) => tokens > 0);
 
-/** At least 1, at most the caller's cap. */
+/** At least 1 where anything may be written, at most the caller's cap. */
 function capped({ outputTokens, outputTokensAsked, outputTokensMax }: Facts, ofTask: () => number): number {
   const expected = outputTokens ?? outputTokensAsked ?? ofTask();
-  return Math.max(1, Math.min(expected, outputTokensMax ?? expected));
+  return Math.max(outputTokensMax === 0 ? 0 : 1, Math.min(expected, outputTokensMax ?? expected));
 }
 
 /** A figure of the task; the mean by shares where the task is uncertain. */
@@ -52,7 +52,10 @@ function overTasks({ task, mix }: Facts, { taskIndex }: Tasks, figure: (at: numb
 }
 
 /** Expected input tokens on a model, images and audio included. */
-export function expectedInput(facts: Facts, model: Model): number {
+export function expectedInput(
+  facts: Facts,
+  model: Pick<Model, 'tokenizer' | 'imageTokensMax' | 'audioTokensPerSecondMax'>,
+): number {
   const { images, audioBytes } = facts;
   const inputTokens = Math.min(facts.inputTokens, countedInput(model, facts));
   const text =
@@ -64,7 +67,7 @@ export function expectedInput(facts: Facts, model: Model): number {
 }
 
 /** Input tokens of the text by the model's own tokenizer; Infinity where it did not count. */
-function countedInput({ tokenizer }: Model, { inputTokensCounted }: Facts): number {
+function countedInput({ tokenizer }: Pick<Model, 'tokenizer'>, { inputTokensCounted }: Facts): number {
   if (inputTokensCounted === null || tokenizer === null) return Number.POSITIVE_INFINITY;
   return inputTokensCounted[tokenizer] ?? Number.POSITIVE_INFINITY;
 }
@@ -218,14 +221,16 @@ export function inputBound(model: Model, facts: Facts): number | null {
   const rereadings = facts.addOns?.rereadings ?? 0;
   // What a tool of the service finds is read as well.
   if (rereadings > 0) return (1 + rereadings) * model.contextWindow;
-  const { inputTokensMax, images, audioBytes, unboundedMedia } = facts;
+  const { inputTokensMax, images, audioBytes, pages, unboundedMedia } = facts;
   if (unboundedMedia > 0) return null;
+  const pageTokens = pages === 0 ? 0 : model.pageTokensMax;
   const imageTokens = images === 0 ? 0 : model.imageTokensMax;
   const perSecond = audioBytes === 0 ? 0 : model.audioTokensPerSecondMax;
-  if (imageTokens === null || perSecond === null) return null;
+  if (imageTokens === null || pageTokens === null || perSecond === null) return null;
   return (
     Math.min(inputTokensMax, countedInput(model, facts)) +
     images * imageTokens +
+    pages * pageTokens +
     Math.ceil(audioBytes / AUDIO_BYTES_PER_SECOND_MIN) * perSecond
   );
 }
@@ -266,7 +271,7 @@ export function worstCase(price: Price, model: Model, facts: Facts, cap: number)
   const input =
     inputBound(model, facts) ??
     Math.max(facts.inputTokensMax, expectedInput(facts, model)) +
-      (facts.images + facts.unboundedMedia) * UNBOUNDED_MEDIA_TOKENS;
+      (facts.images + facts.pages + facts.unboundedMedia) * UNBOUNDED_MEDIA_TOKENS;
   return costBound(price, input, cap * facts.choices, facts.addOns);
 }
 

@@ -5,6 +5,7 @@ import type { Estimate, ExplorationDraw } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
 import { addWorth } from '../core/language-support.ts';
 import type { ExplorePolicy } from '../core/learning-policy.ts';
+import { OPERATIONS } from '../core/operation.ts';
 import type { Readings } from '../core/readings.ts';
 import { hasBit } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
@@ -157,9 +158,12 @@ export class Evaluation {
   }
 
   /** Index of the model that savings are measured against. The shortlist must not be empty. */
-  baseline({ pinned }: Facts): number {
+  baseline({ pinned, operation }: Facts): number {
     const { model } = this.shortlist;
-    return pinned ? model[0]! : (this.#snapshot.baseline ?? model[bestOf(this.shortlist)]!);
+    if (pinned) return model[0]!;
+    const { baseline: named, models } = this.#snapshot;
+    const isServing = named !== null && (models[named]!.operations & OPERATIONS[operation].bit) !== 0;
+    return isServing ? named : model[bestOf(this.shortlist)]!;
   }
 }
 

@@ -3,6 +3,7 @@ import type { Caller } from '../core/caller.ts';
 import { CAPABILITIES } from '../core/capability.ts';
 import type { Conversation, RoutingTerms } from '../core/conversation.ts';
 import { limitFromCredits, type Microcredits } from '../core/credits.ts';
+import { inputTokens, inputTokensMax } from '../core/embedding.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { type Facts, UNREAD_TASK } from '../core/facts.ts';
 import { canonicalLanguage } from '../core/languages.ts';
@@ -15,25 +16,32 @@ import { type NamedTarget, targetOf } from './model-name.ts';
 import type { OutputHint } from './profile/expected-output.ts';
 import { type Intent, readIntent } from './profile/intent.ts';
 import { hasMedia, type Profile, profile, profileOf } from './profile/profile.ts';
-import { measure, type RequestSize } from './profile/size.ts';
+import { measure, type PageCounter, type RequestSize } from './profile/size.ts';
 
 const EMPTY: readonly never[] = [];
 
+/** How facts are read. */
+export interface FactsReading {
+  /** Microcredits that a payment leaves for a chat; null for no such limit. */
+  readonly cap?: Microcredits | null;
+  /** Whether to read the intent of a chat in any case. */
+  readonly isWhole?: boolean;
+  /** Absent: no file has a known number of pages. */
+  readonly pagesOf?: PageCounter;
+}
+
 /**
  * Reads the facts of a chat; of one that names its model, the intent only where something depends on it.
- * @param cap microcredits that a payment leaves for it; null for no such limit
- * @param isWhole whether to read the intent in any case
  * @throws SignalboxError where the request contradicts itself, or the key may not use its model.
  */
 export function chatFacts(
   request: ModelRequest,
   caller: Caller,
   snapshot: PolicySnapshot,
-  cap: Microcredits | null = null,
-  isWhole = false,
+  { cap = null, isWhole = false, pagesOf }: FactsReading = {},
 ): Facts {
   const target = targetOf(request.model, caller, snapshot);
-  const size = measure(request);
+  const size = measure(request, pagesOf);
   const budget = budgetWithin(request.routing, cap);
   const isRead =
     isWhole ||
@@ -42,6 +50,32 @@ export function chatFacts(
     dependsOnIntent(target.model, request.routing, size, caller, snapshot);
   const read = profileOf(size, isRead ? readIntent(request) : UNREAD);
   return factsOf(request, { target, budget, read }, caller, snapshot);
+}
+
+/**
+ * Reads the facts of a request for embeddings. It has no task, and nothing is written. Throws as `chatFacts` does.
+ */
+export function embeddingFacts(
+  request: ModelRequest,
+  caller: Caller,
+  snapshot: PolicySnapshot,
+  { cap = null }: FactsReading = {},
+): Facts {
+  const { inputs = [], dimensions = null } = request.embedding ?? {};
+  const size = { inputTokens: 0, inputTokensMax: 0, needs: 0 };
+  let longest = 0;
+  for (const input of inputs) {
+    const tokens = inputTokens(input);
+    size.inputTokens += tokens;
+    size.inputTokensMax += inputTokensMax(input);
+    longest = Math.max(longest, tokens);
+    if (input.type === 'tokens') size.needs = CAPABILITIES.token_input.bit;
+  }
+  const target = targetOf(request.model, caller, snapshot);
+  const read: Profile = { ...NO_CONTENT, ...UNREAD, ...size };
+  const facts = factsOf(request, { target, budget: budgetWithin(request.routing, cap), read }, caller, snapshot);
+  const embedding = { inputs: inputs.length, longest, dimensions };
+  return { ...facts, outputTokens: 0, outputTokensMax: 0, embedding };
 }
 
 /** The least of a request's own budget and a cap; null for neither. */
@@ -109,6 +143,7 @@ function factsOf(
     inputTokensCounted: null,
     images: read.images,
     audioBytes: read.audioBytes,
+    pages: read.pages,
     unboundedMedia: read.unboundedMedia,
     outputTokens: null,
     outputTokensAsked: outputOf(read.output, read.task, snapshot),
@@ -166,6 +201,7 @@ const NO_CONTENT: Profile = {
   inputTokensMax: 0,
   images: 0,
   audioBytes: 0,
+  pages: 0,
   unboundedMedia: 0,
   output: { stated: null, atMost: null },
   needs: 0,
@@ -176,10 +212,16 @@ const NO_CONTENT: Profile = {
  * Reads the facts of a route request. Its own figures override those of its content. Without messages a task has its usual
  * size; an unknown task counts as `general`. Throws as `chatFacts` does.
  */
-export function routeFacts(request: ModelRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
+export function routeFacts(
+  request: ModelRequest,
+  caller: Caller,
+  snapshot: PolicySnapshot,
+  { pagesOf }: FactsReading = {},
+): Facts {
+  if (request.operation === 'embed') return routeEmbeddingFacts(request, caller, snapshot);
   const { conversation, routing } = request;
   const hasTurns = conversation.turns.length > 0;
-  const content = hasTurns ? profile(request) : NO_CONTENT;
+  const content = hasTurns ? profile(request, pagesOf) : NO_CONTENT;
   const read = routing.task === undefined ? content : withTask(content, taskNamed(routing.task, snapshot));
   const target = targetOf(request.model, caller, snapshot);
   const facts = factsOf(request, { target, budget: budgetWithin(routing, null), read }, caller, snapshot);
@@ -190,6 +232,20 @@ export function routeFacts(request: ModelRequest, caller: Caller, snapshot: Poli
     ...facts,
     ...(inputTokens !== undefined && { inputTokens, inputTokensMax: Math.max(inputTokensMax, inputTokens) }),
     outputTokens: routing.outputTokens ?? null,
+  };
+}
+
+/** The same for embeddings. A stated size is that of one text. */
+function routeEmbeddingFacts(request: ModelRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
+  const facts = embeddingFacts(request, caller, snapshot);
+  const { inputTokens } = request.routing;
+  if (inputTokens === undefined || !facts.embedding) return facts;
+  const { inputs, longest, dimensions } = facts.embedding;
+  return {
+    ...facts,
+    inputTokens,
+    inputTokensMax: Math.max(facts.inputTokensMax, inputTokens),
+    embedding: { inputs: Math.max(1, inputs), longest: Math.max(longest, inputs === 0 ? inputTokens : 0), dimensions },
   };
 }
 

@@ -8,6 +8,7 @@ import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
 import { affordableCap, expectedInput, outputCap, taskOf, usefulOutput, worstCase } from './estimate.ts';
 import {
   costOn,
+  dimensionsOf,
   healthOf,
   isSet,
   languagesMissing,
@@ -43,6 +44,8 @@ export function refusalError(
       param: 'n',
     });
   }
+  const wide = facts.embedding && heldBackBy(refusal, snapshot, 'dimensions');
+  if (wide && wide.length > 0) return dimensionsError(facts, wide);
   const inputs = { ...refusal, names };
   const unpriced = heldBackBy(refusal, snapshot, 'unpriced').map((model) => unpricedIn(model, facts));
   if (unpriced.length > 0) return unpricedError(unpriced, facts, names);
@@ -142,9 +145,21 @@ export function leastWorstCase(refusal: Refusal, snapshot: PolicySnapshot): Micr
   return Math.min(...costs);
 }
 
+function dimensionsError(facts: Facts, models: readonly Model[]): SignalboxError {
+  const has = models.map((model) => `\`${model.id}\` has ${dimensionsOf(model)}`).join(', ');
+  const message = `No eligible model has vectors of ${facts.embedding?.dimensions} dimensions: ${has}.`;
+  return new SignalboxError('unsupported_parameter', message, { param: 'dimensions' });
+}
+
 function contextError(refusal: Refusal, snapshot: PolicySnapshot, param: string): SignalboxError {
   const models = heldBackBy(refusal, snapshot, 'context', 'budget_limit', 'funds', 'health');
   const window = Math.max(...models.map((model) => model.contextWindow));
+  const { embedding } = refusal.facts;
+  if (embedding) {
+    const message = `The longest text has about ${embedding.longest} tokens. The most that an eligible model embeds at once is ${window}.`;
+    const details = { estimated_input_tokens: embedding.longest, context_window: window };
+    return new SignalboxError('context_length_exceeded', message, { param, details });
+  }
   const tokens = Math.min(...models.map((model) => expectedInput(refusal.facts, model)));
   return new SignalboxError(
     'context_length_exceeded',

@@ -20,7 +20,7 @@ import {
   taskOf,
   withinFunds,
 } from './estimate.ts';
-import { allowedEndpoints, limitsOf, openEndpoints } from './rules.ts';
+import { allowedEndpoints, limitsOf, openEndpoints, vectorSpaceOf } from './rules.ts';
 
 /** The facts and readings that a decision or refusal is based on. */
 export interface DecisionInputs extends Pick<Refusal, 'facts' | 'readings'> {
@@ -58,6 +58,8 @@ function textsFor(
 ): Record<Rejection, () => string> {
   const { facts, names = USUAL_NAMES } = inputs;
   return {
+    dimensions: () => `it has no vectors of ${facts.embedding?.dimensions} dimensions, only ${dimensionsOf(model)}`,
+    vector_space: () => vectorSpaceText(model, facts, snapshot),
     selector: () => `the selector \`${facts.model}\` does not choose from it`,
     constraint: () => `the policy rejects it: ${constraints.map(({ name }) => name).join(', ')}`,
     operation: () => `it does not serve the operation \`${facts.operation}\``,
@@ -73,7 +75,10 @@ function textsFor(
       'nothing bounds the tokens of images, audio or files on it, so no budget or budget_limit can be kept',
     unpriced: () =>
       `it has no price for ${unpricedIn(model, facts).join(', ')}, so no budget or budget_limit can be kept`,
-    context: () => `the prompt and a useful output exceed its window of ${model.contextWindow} tokens`,
+    context: () =>
+      facts.embedding === undefined
+        ? `the prompt and a useful output exceed its window of ${model.contextWindow} tokens`
+        : `a text exceeds its window of ${model.contextWindow} tokens`,
     budget_limit: () => 'its worst case exceeds budget_limit',
     funds: () =>
       facts.funds?.cap === undefined
@@ -81,6 +86,19 @@ function textsFor(
         : 'its prompt and a useful output cost more than budgets leave',
     health: () => `it is unavailable for now: ${healthReasons(model, inputs, snapshot)}`,
   };
+}
+
+/** The lengths of vectors that a model has, in words. */
+export function dimensionsOf({ embedding }: Model): string {
+  if (embedding === null) return 'none';
+  const { dimensions, dimensionsMin } = embedding;
+  return dimensions === dimensionsMin ? `${dimensions}` : `${dimensionsMin} to ${dimensions}`;
+}
+
+function vectorSpaceText({ embedding }: Model, facts: Facts, snapshot: PolicySnapshot): string {
+  const space = vectorSpaceOf(facts, snapshot);
+  if (space == null) return `the selector \`${facts.model}\` names no \`vector_space\`, so it serves no embeddings`;
+  return `its vector space is \`${embedding?.vectorSpace}\`, and that of the selector is \`${space}\``;
 }
 
 /** What a request may be billed for by no price of a model. */

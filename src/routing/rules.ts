@@ -107,6 +107,10 @@ export function openEndpoints(
   return endpoints.every(isOpen) ? endpoints : endpoints.filter(isOpen);
 }
 
+/** The vector space that a request's models must have: that of its selector, null for none; undefined where none is asked for. */
+export const vectorSpaceOf = ({ embedding, pinned, model }: Facts, { selectors }: PolicySnapshot) =>
+  embedding === undefined || pinned ? undefined : (selectors.get(model)?.vectorSpace ?? null);
+
 /** Joins the active constraints: bits are ANDed, the lowest ceilings hold. */
 export function limitsOf({ model, pinned, rules }: Facts, { constraints, selectors }: PolicySnapshot): RuleLimits {
   let slots: Uint32Array | null = null;

@@ -2,12 +2,13 @@ import type { Candidates } from '../contract/strategy.ts';
 import { REJECTIONS, type Refusal } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import { qualifiedFor } from '../core/language-support.ts';
+import { OPERATIONS, type Operation } from '../core/operation.ts';
 import type { Price, PriceLine } from '../core/price.ts';
 import { HEALTH, type Readings } from '../core/readings.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
 import { limitRejections, type Requirements, rejectionsOf } from './constrain.ts';
 import { affordableCap, expectedCost, expectedLatency, expectedWriting, outputCap, withinFunds } from './estimate.ts';
-import { allowedEndpoints, limitsOf, openEndpoints } from './rules.ts';
+import { allowedEndpoints, limitsOf, openEndpoints, vectorSpaceOf } from './rules.ts';
 
 /** Index in `REJECTIONS` of each bit, by its exponent. */
 const INDEX_OF_BIT = new Uint8Array(32);
@@ -71,6 +72,8 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
   #inputs: ShortlistInputs | null = null;
   readonly #snapshot: PolicySnapshot;
   readonly #entries: readonly CatalogEntry[];
+  /** The same by operation: a model of another one is no candidate, unless it is pinned, or no model serves it. */
+  readonly #serving: Readonly<Record<Operation, readonly CatalogEntry[]>>;
 
   constructor(snapshot: PolicySnapshot) {
     const size = snapshot.models.length;
@@ -86,6 +89,11 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
         onlyLine: price.lines.length === 1 ? price.lines[0] : null,
       };
     });
+    const serving = (operation: Operation) => {
+      const able = this.#entries.filter(({ model }) => (model.operations & OPERATIONS[operation].bit) !== 0);
+      return able.length > 0 ? able : this.#entries;
+    };
+    this.#serving = { chat: serving('chat'), embed: serving('embed') };
     this.model = new Int32Array(size);
     this.quality = new Float64Array(size);
     this.cost = new Float64Array(size);
@@ -101,7 +109,8 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     const writing = expectedWriting(facts, this.#snapshot, readings);
     const { languages, models } = this.#snapshot;
     const qualified = qualifiedFor(facts.languages, languages, models.length);
-    const requirements: Requirements = { facts, task, allowed, writing, limits, qualified };
+    const vectorSpace = vectorSpaceOf(facts, this.#snapshot);
+    const requirements: Requirements = { facts, task, allowed, writing, limits, vectorSpace, qualified };
     this.#inputs = { requirements, quality, readings };
     this.#fill(this.#inputs, false);
     // A breaker keeps requests from an endpoint only while they have another.
@@ -127,7 +136,9 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     this.rejected = [];
     this.rejections.fill(0);
     this.hasEjected = false;
-    const entries = facts.pinned ? [this.#entries[this.#snapshot.modelIndex.get(facts.model)!]!] : this.#entries;
+    const entries = facts.pinned
+      ? [this.#entries[this.#snapshot.modelIndex.get(facts.model)!]!]
+      : this.#serving[facts.operation];
     for (let at = 0; at < entries.length; at++) {
       if (isIncluded && !isIncluded(entries[at]!)) continue;
       this.#addModel(entries[at]!, inputs, lastResort);

@@ -1,4 +1,5 @@
 import type { Turn } from '../core/conversation.ts';
+import type { ModelRequest } from '../core/model-request.ts';
 
 /**
  * The texts of a conversation that every chat template passes on unchanged, in order: turns of users, models and
@@ -12,6 +13,12 @@ export function textsOf(turns: readonly Turn[]): string[] {
     for (const part of parts) if (part.type === 'text') texts.push(part.text);
   }
   return texts;
+}
+
+/** The texts of a request whose tokens can be counted. */
+export function countableTexts({ embedding, conversation }: ModelRequest): readonly string[] {
+  if (embedding === null) return textsOf(conversation.turns);
+  return embedding.inputs.flatMap((input) => (input.type === 'text' ? input.text : []));
 }
 
 /** A turn of at most this many UTF-16 code units may be a follow-up. */

@@ -7,6 +7,7 @@ import type { PolicySnapshot } from '../core/snapshot.ts';
 import { messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { Affinity } from '../gateway/affinity.ts';
+import { Sessions } from '../gateway/sessions.ts';
 import { Retries } from '../gateway/signals/retry.ts';
 import { x402Funding } from '../gateway/x402/funding.ts';
 import type { X402Gateway } from '../gateway/x402/gateway.ts';
@@ -146,6 +147,7 @@ export async function openGateway(
     learner,
     retries: new Retries(clock),
     affinity: new Affinity(clock),
+    sessions: new Sessions(clock),
     counter: createTokenCounter((error) => log.error('tokens cannot be counted', { error })),
     log,
     nextId,

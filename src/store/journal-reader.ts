@@ -128,6 +128,8 @@ export interface MoneyEntry {
   readonly keyId: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly selector: string;
+  /** '' for none. */
+  readonly session: string;
   /** Empty, like provider and upstream, where no attempt is known. */
   readonly model: string;
   readonly provider: string;

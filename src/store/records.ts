@@ -23,6 +23,8 @@ export interface RecordQuery {
   readonly task?: string;
   readonly status?: RecordStatus;
   readonly operation?: Operation;
+  /** The session that the request names. */
+  readonly session?: string;
   /** Labels of the key; a record must have all of them. */
   readonly labels?: Readonly<Record<string, string>>;
   /** The cursor: ID of the last record of the page before. */

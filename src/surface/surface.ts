@@ -120,8 +120,8 @@ export interface SurfaceDocs {
   /** Bodies to send, by name. */
   readonly requests: Readonly<Record<string, { readonly summary: string; readonly value: object }>>;
   readonly answer: { readonly schema: TSchema; readonly description: string; readonly example: object };
-  /** The schema of one event's data, and a whole stream as text. */
-  readonly events: {
+  /** The schema of one event's data, and a whole stream as text; absent for answers in one piece. */
+  readonly events?: {
     readonly schema: TSchema;
     readonly description: string;
     readonly example: string;

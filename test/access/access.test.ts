@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { isStrong, parseKey } from '../../src/access/key.ts';
 import { openKeys } from '../../src/access/keys.ts';
+import { SCOPES } from '../../src/core/caller.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { tempFolder } from '../store/support.ts';
@@ -57,7 +58,8 @@ describe('authenticate', () => {
     const { caller } = keys.authenticate(`Bearer ${key}`);
     expect(caller).toEqual({
       keyId: info.id,
-      scopes: new Set(['chat', 'route']),
+      // Who may chat may embed.
+      scopes: new Set(['chat', 'route', 'embed']),
       labels: { team: 'a' },
       models: new Set(['m1']),
       limits: null,
@@ -184,7 +186,7 @@ describe('install', () => {
     const { keys, close } = await open(folder.file);
     const info = await keys.install(KEY);
     expect(await keys.install(KEY)).toEqual(info);
-    expect(keys.authenticate(`Bearer ${KEY}`).caller?.scopes).toEqual(new Set(['chat', 'route', 'admin']));
+    expect(keys.authenticate(`Bearer ${KEY}`).caller?.scopes).toEqual(new Set(SCOPES));
     expect(await keys.list()).toHaveLength(1);
     await close();
   });

@@ -86,7 +86,7 @@ describe('a key of a wallet', () => {
     const caller = callerOf(server, first.key);
     expect(caller).toEqual({
       keyId: WALLET,
-      scopes: new Set(['chat', 'route']),
+      scopes: new Set(['chat', 'route', 'embed']),
       labels: {},
       models: null,
       limits: null,
@@ -245,7 +245,7 @@ test('a database of the version before opens with its keys and its trail, which 
   const { keys, close } = opened;
   expect(callerOf(opened, key)).toEqual({
     keyId: 'abc123',
-    scopes: new Set(['chat']),
+    scopes: new Set(['chat', 'embed']),
     labels: { team: 'a' },
     models: new Set(['m1']),
     limits: null,

@@ -2,11 +2,11 @@ import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import Anthropic from '@anthropic-ai/sdk';
 import type { MessageParam } from '@anthropic-ai/sdk/resources';
 import type { Behaviour, RecordedRequest } from '../support/fake-upstream.ts';
-import { startBench } from './support.ts';
+import { startBench, UPSTREAM_DIALECTS } from './support.ts';
 
 /**
- * Loops of tools with a model of another dialect that thinks: its thoughts go to the client in Anthropic's blocks, come back
- * with the history, and reach the model as its own service wants them.
+ * Loops of tools with a model that thinks: its thoughts go to the client in Anthropic's blocks, come back with the history, and
+ * reach the model as its own service wants them.
  */
 const callsOf = (...cities: string[]) =>
   cities.map((city) => ({ name: 'weather', arguments: JSON.stringify({ city }) }));
@@ -33,7 +33,7 @@ const TURNS = [
   { ...said, role: 'user', text: 'Thanks!' },
 ];
 
-describe.each(['openai', 'gemini'] as const)('%s', (dialect) => {
+describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
   const bench = startBench(dialect);
   let client: Anthropic;
   beforeAll(() => {
@@ -46,7 +46,7 @@ describe.each(['openai', 'gemini'] as const)('%s', (dialect) => {
     max_tokens: 3_000,
     system: [{ type: 'text' as const, text: 'Be brief.', cache_control: { type: 'ephemeral' as const } }],
     messages,
-    thinking: { type: 'adaptive' as const },
+    thinking: { type: 'adaptive' as const, display: 'summarized' as const },
     output_config: { effort: 'low' as const },
     tools: [{ name: 'weather', input_schema: { type: 'object' as const, properties: { city: { type: 'string' } } } }],
   });

@@ -246,6 +246,21 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       mend: 'Correct the filter.',
       correction: ['"privat"', '"private"'],
     },
+    'vector-space-missing': {
+      golden: 'vector-space-missing',
+      mend: 'Name the `vector_space`. Vectors of different spaces cannot be compared: each needs a selector of its own.',
+      correction: ['strategy: auto\n', 'strategy: auto\n    vector_space: embed-a\n'],
+    },
+    'vector-space-differs': {
+      golden: 'vector-space-differs',
+      mend: 'Correct the `dimensions`, or give one of the models a space of its own.',
+      correction: ['dimensions: 768', 'dimensions: 1536'],
+    },
+    'provider-without-embeddings': {
+      golden: 'provider-without-embeddings',
+      mend: 'Name a provider whose adapter embeds: `openai`, `openai-compatible`, `gemini` or `simulated`.',
+      correction: ['provider: sim', 'provider: cloud'],
+    },
     'selector-idle': { golden: 'selector-idle', mend: 'Set the variable of a provider that serves one.' },
     'prefers-none': {
       golden: 'preference-prefers-none',

@@ -38,5 +38,6 @@ test('the example of docs/spend/budgets.md is right, without a warning', () => {
   expect(snapshotWith(pageOf('budgets.md')).budgets.map(({ name }) => name)).toEqual([
     'team-month',
     'interns-in-a-day',
+    'run',
   ]);
 });

@@ -8,6 +8,7 @@ import { SCOPES } from '../../src/core/caller.ts';
 import { createIds } from '../../src/core/id.ts';
 import { LinkedSet } from '../../src/core/linked-set.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
+import { Sessions } from '../../src/gateway/sessions.ts';
 import { Retries } from '../../src/gateway/signals/retry.ts';
 import { x402Funding } from '../../src/gateway/x402/funding.ts';
 import type { X402Gateway } from '../../src/gateway/x402/gateway.ts';
@@ -306,6 +307,7 @@ describe('when this program itself fails', () => {
       learner: await openLearner({ store, now: Date.now, nextId }),
       retries: new Retries(() => performance.now()),
       affinity: new Affinity(() => performance.now()),
+      sessions: new Sessions(() => performance.now()),
       counter: { count: async () => null },
       past: { find: async () => runtime },
       log,

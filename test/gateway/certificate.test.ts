@@ -28,7 +28,7 @@ import { facts } from '../routing/build.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { temporaryFolder } from '../support/signalbox.ts';
 
-const recorded = { keyId: 'key', stream: false, labels: {}, metadata: {} };
+const recorded = { keyId: 'key', stream: false, labels: {}, metadata: {}, session: null };
 const nextId = createIds(Date.now, 0);
 
 let folder: string;

@@ -79,7 +79,14 @@ function refusal(run: () => unknown): SignalboxError {
 }
 const codeOf = (run: () => unknown) => refusal(run).code;
 
-const PAID = ['/v1/chat/completions', '/v1/messages', '/v1/responses', '/v1/wallets/topup', '/v1/wallets/keys'];
+const PAID = [
+  '/v1/chat/completions',
+  '/v1/embeddings',
+  '/v1/messages',
+  '/v1/responses',
+  '/v1/wallets/topup',
+  '/v1/wallets/keys',
+];
 
 describe('while payments are on, a request without a key', () => {
   test('is admitted on the routes that are paid for, takes a place and has no caller yet', () => {

@@ -36,7 +36,6 @@ test('the path of another API is named as that API, with or without /v1', () => 
     '/v1/messages/batches': 'this part of Anthropic’s API',
     '/v1/responses/resp_1': 'stored responses',
     '/v1/completions': 'OpenAI’s older Completions API',
-    '/v1/embeddings': 'embeddings',
     '/v1/images/generations': 'images',
     '/api/chat': 'Ollama’s API',
     '/v1beta/models/gemini-2.5-pro:generateContent': 'Gemini’s API',

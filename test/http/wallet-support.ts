@@ -11,6 +11,7 @@ import { createIds } from '../../src/core/id.ts';
 import { LinkedSet } from '../../src/core/linked-set.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
 import type { FundingSource } from '../../src/gateway/funding.ts';
+import { Sessions } from '../../src/gateway/sessions.ts';
 import { Retries } from '../../src/gateway/signals/retry.ts';
 import { x402Funding } from '../../src/gateway/x402/funding.ts';
 import type { X402Gateway } from '../../src/gateway/x402/gateway.ts';
@@ -262,6 +263,7 @@ export async function startWalletApp({
     learner: await openLearner({ store, now, nextId }),
     retries: new Retries(() => performance.now()),
     affinity: new Affinity(() => performance.now()),
+    sessions: new Sessions(() => performance.now()),
     counter: { count: async () => null },
     past: { find: async () => lease() },
     log,

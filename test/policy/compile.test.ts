@@ -166,6 +166,7 @@ describe('the rest', () => {
     });
     expect(snapshot.selectors.get('auto')).toEqual({
       name: 'auto',
+      vectorSpace: null,
       strategy: 'auto',
       options: { quality: 0.6, cost: 0.3, latency: 0.1, patience_ms: 20_000 },
       allows: null,

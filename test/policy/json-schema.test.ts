@@ -29,6 +29,7 @@ const UNSEEN: ReadonlyMap<string, string> = new Map([
   ...['payments-figures-contradict', 'payments-uncountable', 'learning-window-beyond-records'].map(
     (name) => [name, 'two figures are compared'] as const,
   ),
+  ['budget-of-sessions-without-an-end', 'the values of two keys exclude each other'],
   ...[
     'address-not-http',
     'address-without-scheme',

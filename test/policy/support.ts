@@ -109,6 +109,7 @@ const providers: ProviderPlugin[] = [
       reply: unused,
       stream: unused,
       failure: unused,
+      embeddings: { request: unused, reply: unused },
     }),
   }),
 ];

@@ -19,7 +19,7 @@ function foreign({
 }: ModelRequest): ModelRequest {
   const original = { dialect: 'another', body: {} };
   const self: ModelRequest = {
-    ...{ operation, model, stream, conversation, settings, routing, extras, headers, names, original },
+    ...{ operation, model, stream, conversation, settings, routing, extras, headers, names, original, embedding: null },
     toolsText: '',
     originalAt: () => undefined,
     edit: () => self,

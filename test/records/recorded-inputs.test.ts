@@ -10,12 +10,18 @@ test('a record keeps stream and labels, and of the metadata only the keys that t
   expect(recordedOf(chatRequest({ stream: true, metadata }), caller, policy)).toEqual({
     ...caller,
     stream: true,
+    session: null,
     metadata: { team: 'red', mail: 'write to [email]' },
   });
 });
 
 test('a record keeps no metadata unless the policy lists a key', () => {
   const request = chatRequest({ metadata: { team: 'red' } });
-  expect(recordedOf(request, caller, { recordedMetadata: [] })).toEqual({ ...caller, stream: false, metadata: {} });
+  expect(recordedOf(request, caller, { recordedMetadata: [] })).toEqual({
+    ...caller,
+    stream: false,
+    session: null,
+    metadata: {},
+  });
   expect(recordedOf(chatRequest(), caller, { recordedMetadata: ['team'] }).metadata).toEqual({});
 });

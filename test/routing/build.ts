@@ -42,6 +42,7 @@ export function model(id: string, more: ModelMore = {}): Model {
     id,
     contextWindow: 100_000,
     operations: OPERATIONS.chat.bit,
+    embedding: null,
     maxOutput: 8192,
     defaultMaxOutput: 4096,
     capabilities: 0,
@@ -53,6 +54,7 @@ export function model(id: string, more: ModelMore = {}): Model {
     // More entries than any test has tasks.
     reasoningByTask: new Float64Array(16).fill(more.reasoningTokens ?? 0),
     imageTokensMax: null,
+    pageTokensMax: null,
     audioTokensPerSecondMax: null,
     family: id,
     tokenizer: null,
@@ -118,7 +120,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
     modelIndex: new Map(sorted.map(({ id }, at) => [id, at])),
     selectors: new Map(
       ['auto', 'auto-fast', 'auto-cheap'].map(
-        (name) => [name, { name, strategy: name, options: {}, allows: null }] as const,
+        (name) => [name, { name, strategy: name, options: {}, allows: null, vectorSpace: null }] as const,
       ),
     ),
     aliases: new Map(),
@@ -161,6 +163,7 @@ export function facts(more: Partial<Facts> = {}): Facts {
     inputTokensCounted: null,
     images: 0,
     audioBytes: 0,
+    pages: 0,
     unboundedMedia: 0,
     outputTokens: null,
     outputTokensAsked: null,
@@ -257,3 +260,10 @@ export function usual(name: string): PreparedStrategy {
   return prepare(Value.Default(options, {}) as Record<string, unknown>);
 }
 export const weighted = registry.strategies.get('weighted')!.prepare({});
+
+/** The models that a decision considers: those that serve the operation; all where none does, and a pinned one anyway. */
+export function candidatesOf(from: PolicySnapshot, { pinned, model: name, operation }: Facts): readonly Model[] {
+  if (pinned) return from.models.filter(({ id }) => id === name);
+  const able = from.models.filter(({ operations }) => (operations & OPERATIONS[operation].bit) !== 0);
+  return able.length > 0 ? able : from.models;
+}

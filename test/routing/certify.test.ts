@@ -9,7 +9,7 @@ import { certify } from '../../src/routing/certify.ts';
 import { createDecider, type DecisionContext, isRefusal } from '../../src/routing/decide.ts';
 import { refusalError } from '../../src/routing/refuse.ts';
 import { tries } from '../deep/effort.ts';
-import { byQuality, facts, model, price, snapshot } from './build.ts';
+import { byQuality, candidatesOf, facts, model, price, snapshot } from './build.ts';
 import { bitsOf, cases, PICKY, place } from './certify-cases.ts';
 
 /** Whether a certificate has the figures of the decider's decision. */
@@ -61,7 +61,7 @@ const agrees = (of: typeof certify) =>
       ) &&
       certificate.baseline?.model === baseline &&
       certificate.faulty === decider.faults > 0 &&
-      certificate.candidates.length === (request.pinned ? 1 : from.models.length)
+      certificate.candidates.length === candidatesOf(from, request).length
     );
   });
 

@@ -177,11 +177,11 @@ describe('the ceilings of constraints', () => {
   });
 });
 
-test('some output is always expected, even where the request states 0', () => {
+test('some output is expected even where the request states 0, unless none may be written', () => {
   const from = snapshot([model('a')]);
   const expected = (more: Partial<Facts>) => expectedOutput(facts(more), from, priorReadings(from));
   expect(expected({ outputTokens: 0 })).toBe(1);
-  expect(expected({ outputTokensMax: 0 })).toBe(1);
+  expect(expected({ outputTokensMax: 0 })).toBe(0);
 });
 
 test('each image or file without a bound reserves 10,000 tokens', () => {

@@ -11,7 +11,19 @@ import type { Model, PolicySnapshot } from '../../src/core/snapshot.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { leastWorstCase, refusalError } from '../../src/routing/refuse.ts';
 import { tries } from '../deep/effort.ts';
-import { decisionOf, facts, funds, GENERAL, idsOf, model, outcomeOf, price, refusalOf, snapshot } from './build.ts';
+import {
+  candidatesOf,
+  decisionOf,
+  facts,
+  funds,
+  GENERAL,
+  idsOf,
+  model,
+  outcomeOf,
+  price,
+  refusalOf,
+  snapshot,
+} from './build.ts';
 import { type World, worlds } from './worlds.ts';
 
 const errorOf = (from: PolicySnapshot, request: Facts): SignalboxError => refusalError(refusalOf(from, request), from);
@@ -170,11 +182,12 @@ describe('for any catalog and request', () => {
   test('eligible models and rejections are those of the rules, and the status follows their precedence', () => {
     fc.assert(
       fc.property(funded, ({ snapshot: from, facts: request }) => {
-        const expected = from.models.map((one) => reasons(one, request, from.models));
+        const candidates = candidatesOf(from, request);
+        const expected = candidates.map((one) => reasons(one, request, from.models));
         const outcome = outcomeOf(from, request);
         if (!isRefusal(outcome)) {
           outcomes.decided++;
-          const eligible = from.models.filter((_, at) => expected[at]!.length === 0).map(({ id }) => id);
+          const eligible = candidates.filter((_, at) => expected[at]!.length === 0).map(({ id }) => id);
           expect(outcome.eligible).toBe(eligible.length);
           expect(eligible).toEqual(expect.arrayContaining(idsOf(outcome, from)));
           return;

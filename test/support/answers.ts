@@ -55,6 +55,16 @@ export async function adviceOf(response: Response): Promise<AdviceAnswer> {
   return (await response.json()) as AdviceAnswer;
 }
 
+/** The vectors that the gateway answers with. */
+export interface VectorsAnswer<Vector = readonly number[]> extends Pick<Answer, 'model' | 'platform' | 'error'> {
+  readonly data: readonly { readonly index: number; readonly embedding: Vector }[];
+  readonly usage: { readonly prompt_tokens: number; readonly total_tokens: number };
+}
+
+export async function vectorsOf<Vector = readonly number[]>(response: Response): Promise<VectorsAnswer<Vector>> {
+  return (await response.json()) as VectorsAnswer<Vector>;
+}
+
 /** The events of a stream: its chunks, an error event if it broke, and whether `[DONE]` came last. */
 export async function eventsOf(response: Response): Promise<{ chunks: Answer[]; done: boolean }> {
   const events = (await response.text()).split('\n\n').filter((event) => event.startsWith('data: '));

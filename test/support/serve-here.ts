@@ -6,10 +6,8 @@ import { steady } from '../../src/core/clock.ts';
 import type { Host } from '../../src/server/host.ts';
 import { serve } from '../../src/server/serve.ts';
 import { defaultPolicies } from '../../src/server/shipped-policies.ts';
-import { anthropicMessages } from '../../src/surface/anthropic-messages/surface.ts';
-import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
-import { openaiResponses } from '../../src/surface/openai-responses/surface.ts';
 import type { Surface } from '../../src/surface/surface.ts';
+import { SURFACES } from '../../src/surface/surfaces.ts';
 import type { Sink } from '../../src/telemetry/sink.ts';
 
 const HOUR_MS = 3_600_000;
@@ -28,7 +26,7 @@ export async function serveHere(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
   lines: string[],
-  surfaces: readonly Surface[] = [openaiChat, anthropicMessages, openaiResponses],
+  surfaces: readonly Surface[] = SURFACES,
   now: () => number = Date.now,
 ) {
   const command = parseCommand(args, env, defaultPolicies);

@@ -12,13 +12,18 @@ import { addUsage, malformed } from '../parts.ts';
 import { BlockReader } from './blocks.ts';
 import { failureOfError } from './failure.ts';
 
-/** Reads an unstreamed answer into the parts that a stream of it would give. */
-export function readReply(body: string): readonly StreamPart[] {
+/**
+ * Reads an unstreamed answer into the parts that a stream of it would give.
+ * @param passthrough whether the answer as it came is a part, too
+ */
+export function readReply(body: string, passthrough = false): readonly StreamPart[] {
   const reply = parseJson(body);
   if (!isObject(reply)) return [malformed('the answer is not a JSON object')];
   if (reply.error) return [{ type: 'failure', failure: failureOfError(reply.error) }];
   if (!Array.isArray(reply.content)) return [malformed('the answer has no content')];
-  const parts: StreamPart[] = [];
+  const parts: StreamPart[] = passthrough
+    ? [{ type: 'passthrough', choice: 0, event: { ...reply, type: 'message' } }]
+    : [];
   const blocks = new BlockReader();
   for (const [at, block] of reply.content.entries()) {
     blocks.start(at, block, parts);
@@ -55,7 +60,12 @@ export class EventReader implements StreamReader {
     // Intermediaries may send an error without a type.
     const type = textOf(event.type) || frame.event || (event.error ? 'error' : '');
     this.#event(type, event, parts);
-    return parts;
+    return this.partsOf(type, event, parts);
+  }
+
+  /** Returns the parts of an event, of which these were read. */
+  protected partsOf(_type: string, _event: Json, read: readonly StreamPart[]): readonly StreamPart[] {
+    return read;
   }
 
   #event(type: string, event: Json, parts: StreamPart[]): void {
@@ -95,6 +105,29 @@ export class EventReader implements StreamReader {
     for (const figure of FIGURES) this.#usage[figure] = usage[figure] ?? this.#usage[figure];
     const total = readUsage(this.#usage);
     if (total) parts.push({ type: 'usage', usage: total });
+  }
+}
+
+/** Events that open an answer: they wait for the first content, so that another endpoint may still answer. */
+const OPENING: ReadonlySet<string> = new Set(['message_start', 'content_block_start', 'ping']);
+
+/** Reads the events of an answer that goes out as it comes: each is a part, before the parts that are read from it. */
+export class PassedEventReader extends EventReader {
+  #opening: StreamPart[] | null = [];
+
+  protected override partsOf(type: string, event: Json, read: readonly StreamPart[]): readonly StreamPart[] {
+    // The gateway writes the last event, and its own errors.
+    if (type === 'error' || type === 'message_stop') return read;
+    const named = event.type === type ? event : { ...event, type };
+    const passed: StreamPart = { type: 'passthrough', choice: 0, event: named };
+    if (this.#opening === null) return [passed, ...read];
+    if (OPENING.has(type) && read.every((part) => part.type === 'usage')) {
+      if (type !== 'ping') this.#opening.push(passed);
+      return read;
+    }
+    const opening = this.#opening;
+    this.#opening = null;
+    return [...opening, passed, ...read];
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ProviderFailure } from 'signalbox/plugin';
 import { type FailureKind, kindOfStatus, oneLine, plainText, READ_MAX } from '../failures.ts';
-import { type Json, objectOf, parseJson, textOf } from '../json.ts';
+import { isObject, type Json, objectOf, parseJson, textOf } from '../json.ts';
 
 const TYPES: ReadonlyMap<string, FailureKind> = new Map([
   ['invalid_request_error', 'rejected'],
@@ -30,11 +30,15 @@ const ABOUT_ACCOUNT =
   /^(?:your credit balance is too low|you have reached your specified (?:workspace )?api usage limits)/i;
 const CONTEXT = /^(?:prompt is too long|input length and `?max_tokens`? exceed context limit|input is too long)/i;
 
-/** Reads an answer outside 2xx. */
-export function readFailure(status: number, _headers: Headers, body: string): ProviderFailure {
-  const error = objectOf(objectOf(parseJson(body)).error);
+/** Reads an answer outside 2xx. @param passthrough whether a refusal bears the error as it came */
+export function readFailure(status: number, _headers: Headers, body: string, passthrough = false): ProviderFailure {
+  const original = objectOf(parseJson(body));
+  const error = objectOf(original.error);
   const words = textOf(error.message) || textOf(error.type) || plainText(body);
-  return { kind: kindOf(error, status), message: oneLine(words) || `status ${status}`, status };
+  const kind = kindOf(error, status);
+  const failure: ProviderFailure = { kind, message: oneLine(words) || `status ${status}`, status };
+  const isRefusal = kind === 'rejected' || kind === 'context';
+  return passthrough && isRefusal && isObject(original.error) ? { ...failure, original } : failure;
 }
 
 /** Reads an `error` in place of an answer: in a 200 or within a stream. */

@@ -25,10 +25,15 @@ export function buildRequest(call: ProviderCall): HttpCall | ProviderFailure {
   return { path: pathOf(call), headers: {}, body: JSON.stringify(body), dropped: notes.dropped };
 }
 
-function pathOf({ upstream, stream }: ProviderCall): string {
+/** The path of a model, such as `models/gemini-3-flash`. */
+export function modelPath(upstream: string): string {
   const name = bareName(upstream);
   const tuned = name.startsWith('tunedModels/');
-  const model = `${tuned ? 'tunedModels' : 'models'}/${encodeURIComponent(tuned ? name.slice(12) : name)}`;
+  return `${tuned ? 'tunedModels' : 'models'}/${encodeURIComponent(tuned ? name.slice(12) : name)}`;
+}
+
+function pathOf({ upstream, stream }: ProviderCall): string {
+  const model = modelPath(upstream);
   return stream ? `/${model}:streamGenerateContent?alt=sse` : `/${model}:generateContent`;
 }
 

@@ -1,5 +1,6 @@
 import type { PreparedProvider, WireAdapter } from 'signalbox/plugin';
 import { ChunkReader, readReply } from './answer.ts';
+import { embeddingsOf } from './embeddings.ts';
 import { readFailure } from './failure.ts';
 import { buildRequest, lacksOf } from './request.ts';
 import type { DialectSettings } from './settings.ts';
@@ -17,5 +18,6 @@ export function chatCompletions(settings: DialectSettings): WireAdapter & Requir
     reply: readReply,
     stream: () => new ChunkReader(),
     failure: readFailure,
+    embeddings: embeddingsOf(settings),
   };
 }

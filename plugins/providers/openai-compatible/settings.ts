@@ -46,6 +46,7 @@ export const DialectSettings = Type.Object(
       EFFORTS,
       'Accepted values of `reasoning_effort`, ascending; others are rounded up or down. Empty for all.',
     ),
+    embeddings_as: oneOf(['float', 'base64'], 'Form of vectors to ask for; `base64` is half as large. Both are read.'),
     leave_out: someOf(
       ['user', 'name', 'stream_options'],
       'Fields to omit because the server refuses them; the answer stays the same.',
@@ -72,6 +73,7 @@ export const PLAIN: DialectSettings = {
   named_tool_choice: 'sent',
   tool_call_ids: 'as_they_are',
   efforts: [],
+  embeddings_as: 'float',
   leave_out: [],
   lacks: [],
   reasoning_lacks: [],

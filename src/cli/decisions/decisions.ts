@@ -17,7 +17,7 @@ import { unknownCommand } from '../unknown-command.ts';
 
 const OPTIONS = {
   ...{ from: TEXT, to: TEXT, key: TEXT, model: TEXT, task: TEXT, status: TEXT, operation: TEXT, label: LIST },
-  ...{ after: TEXT, limit: TEXT, json: SWITCH },
+  ...{ session: TEXT, after: TEXT, limit: TEXT, json: SWITCH },
 };
 
 /**

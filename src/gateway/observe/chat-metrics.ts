@@ -22,7 +22,7 @@ export interface ChatMetrics {
   readonly families: readonly Family[];
 }
 
-/** Metrics on outcomes, costs and rejections of chat requests. The number of series is bounded for any policy. */
+/** Metrics on outcomes, costs and rejections of requests for a model. The number of series is bounded for any policy. */
 export function createChatMetrics(): ChatMetrics {
   const families = chatFamilies(OPERATION_NAMES.length * (LANES_MAX + 1) * SERIES_A_LANE);
   const rejections = createRejectionMetrics();
@@ -33,8 +33,8 @@ export function createChatMetrics(): ChatMetrics {
   const count = (request: RequestContext): void => {
     const { routing, result, startedAt, dispatchedAt } = request;
     if (routing) rejections.count(routing);
-    if (!request.isChat) return;
-    const lane = laneOf(lanes.get(routing?.facts.operation ?? 'chat')!, request);
+    if (request.operation === null) return;
+    const lane = laneOf(lanes.get(request.operation)!, request);
     lane.outcome(outcomeOf(request)).value++;
     dispatch.observe((dispatchedAt - startedAt) / 1000);
     if (!result) return;

@@ -1,5 +1,6 @@
 import type { DecisionOutcome } from '../../core/decision-record.ts';
 import { idText } from '../../core/id.ts';
+import type { Operation } from '../../core/operation.ts';
 import type { Log, LogFields } from '../../telemetry/log.ts';
 import { type ExchangeResult, type RequestContext, selectorOf } from '../request-context.ts';
 import type { RequestReporter } from './observer.ts';
@@ -7,7 +8,7 @@ import { isStranger, strangersLimit } from './strangers.ts';
 
 interface RequestLine {
   readonly level: 'info' | 'warn';
-  readonly message: 'chat' | 'request';
+  readonly message: Operation | 'request';
   readonly fields: LogFields;
 }
 
@@ -17,12 +18,12 @@ interface RequestLine {
  * @param suppressed number of similar requests without a line before this one
  */
 export function requestLine(request: RequestContext, now: number, suppressed?: number): RequestLine {
-  const message = request.isChat ? 'chat' : 'request';
+  const message = request.operation ?? 'request';
   return { level: levelOf(request), message, fields: fieldsOf(request, now, suppressed) };
 }
 
 function fieldsOf(request: RequestContext, now: number, suppressed: number | undefined): LogFields {
-  const { trace, routing, result, status, isChat } = request;
+  const { trace, routing, result, status, asksModel } = request;
   const facts = routing?.facts;
   const outcome = result?.outcome;
   const platform = result?.platform;
@@ -31,8 +32,8 @@ function fieldsOf(request: RequestContext, now: number, suppressed: number | und
     request: idText('req_', request.id),
     trace: trace?.isSampled ? trace.traceId : undefined,
     key: request.keyId ?? undefined,
-    method: isChat ? undefined : request.method,
-    route: isChat ? undefined : request.route,
+    method: asksModel ? undefined : request.method,
+    route: asksModel ? undefined : request.route,
     status: status === 0 ? undefined : status,
     error: request.code ?? outcome?.error ?? undefined,
     decision: request.decisionId ?? undefined,
@@ -55,7 +56,7 @@ function fieldsOf(request: RequestContext, now: number, suppressed: number | und
     payment: platform?.payment?.id ?? undefined,
     ttft_ms: outcome?.firstPartMs ?? undefined,
     total_ms: outcome?.totalMs ?? Math.round(now - request.at),
-    outcome: outcome?.status ?? (isChat ? outcomeOf(request) : undefined),
+    outcome: outcome?.status ?? (asksModel ? outcomeOf(request) : undefined),
     revision: platform?.policy_revision ?? routing?.snapshot.revision,
     suppressed,
   };
@@ -74,8 +75,8 @@ function levelOf({ status, result }: RequestContext): 'info' | 'warn' {
 }
 
 /** Whether a request gets no line: one on an open route, such as a probe, that worked. */
-const isSilent = ({ route, status, isChat }: RequestContext): boolean =>
-  status < 500 && !isChat && route !== 'other' && !route.startsWith('/v1/') && !route.startsWith('/admin/');
+const isSilent = ({ route, status, asksModel }: RequestContext): boolean =>
+  status < 500 && !asksModel && route !== 'other' && !route.startsWith('/v1/') && !route.startsWith('/admin/');
 
 /** `provider/upstream` of the last attempt. */
 function endpointOf({ outcome: { attempts } }: ExchangeResult): string | undefined {

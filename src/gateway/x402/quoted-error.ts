@@ -21,6 +21,9 @@ const BY_THE_QUOTE: ReadonlySet<ErrorCode> = new Set([
   'no_eligible_model',
 ]);
 
+/** What a payment is for, for people. */
+const PAID_FOR = { chat: 'A chat completion.', embed: 'Embeddings.' } as const;
+
 /** The error of a request whose payment was refused or whose quote does not fit, with a new quote where one helps. */
 export async function paymentErrorOf(
   gateway: X402Gateway,
@@ -75,7 +78,7 @@ export async function quotedError(
     revision,
     models: decision.ranked.map(({ model }) => models[model]!.id),
     url: given.url,
-    description: 'A chat completion. The unused part of the payment becomes the balance of the wallet.',
+    description: `${PAID_FOR[given.request.operation]} The unused part of the payment becomes the balance of the wallet.`,
     isFeeDue: true,
   });
   const parts = { bound_credits: toCredits(bound), balance_credits: toCredits(credit) };

@@ -43,6 +43,7 @@ export async function openApiDocument(version: string, routes: AnyElysia): Promi
         },
         tags: [
           { name: 'chat', description: 'Completions' },
+          { name: 'embeddings', description: 'Vectors of texts' },
           { name: 'route', description: 'Recommendations, at no cost' },
           { name: 'models', description: 'Models and selectors that requests can name' },
           { name: 'decisions', description: 'Why a model was chosen, and the outcome' },

@@ -13,7 +13,7 @@ export interface RouteDocs extends RouteAccess {
   /** Markdown. */
   readonly description: string;
   /** `admin` unless stated. */
-  readonly tag?: 'chat' | 'route' | 'models' | 'decisions' | 'usage' | 'payments' | 'admin' | 'health';
+  readonly tag?: 'chat' | 'embeddings' | 'route' | 'models' | 'decisions' | 'usage' | 'payments' | 'admin' | 'health';
   /** The answer, with status 200 unless stated. */
   readonly answer: {
     readonly status?: 201;

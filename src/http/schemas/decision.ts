@@ -70,6 +70,7 @@ const Facts = shape('The facts that the decision was based on. They contain no t
   cached_input_tokens: cachedTokens,
   images: count('Images in the request.'),
   audio_bytes: count('Bytes of audio in the request, decoded.'),
+  pages: count('Pages of PDF files in the request.'),
   unbounded_media: count('Other media, for which no bound of tokens is known.'),
   estimated_output_tokens: orNull(
     Type.Integer(),
@@ -108,6 +109,15 @@ const Facts = shape('The facts that the decision was based on. They contain no t
     'The fund with the least money of those that cap outputs; null without one.',
   ),
   key_models: orNull(Type.Array(Type.String()), 'The models that the key may use; null for all.'),
+  embedding: orNull(
+    Type.Object({
+      inputs: count('Number of texts.', 3),
+      longest_input_tokens: tokens('Expected tokens of the longest text.', 120),
+      dimensions: orNull(Type.Integer(), 'The length of vectors asked for; null for the model’s own.', null),
+    }),
+    'The texts to embed; null for another operation.',
+    null,
+  ),
   add_ons: orNull(
     Type.Object({
       hour_cache: flag('Whether parts of the prompt are to be kept in the cache for an hour.'),
@@ -173,7 +183,8 @@ export const Decision = named('Decision', 'Why a model was chosen, and the outco
   id: decisionId,
   object: always('decision'),
   created: unixTime('When it was written.'),
-  kind: word(['chat', 'route'], 'A completion, or a recommendation.'),
+  kind: word(['chat', 'embed', 'route'], 'A completion, embeddings, or a recommendation.'),
+  session: orNull(Type.String(), 'The session that the request names; null for none.'),
   policy_revision: policyRevision,
   seed: text('The random seed of the decision: 64 bits, hexadecimal.', '9f2c51d07be83a64'),
   route_reason: routeReason,
@@ -220,6 +231,7 @@ const DecisionSummary = named(
     stream: orNull(Type.Boolean(), 'Whether the request asked for a stream; null in records of version 0.1.', true),
     labels: texts('The labels of the key at the time; null in records of version 0.1.', { team: 'search' }),
     metadata: texts('The `metadata` that the policy’s `records.metadata` lists, redacted.', {}),
+    session: orNull(Type.String(), 'The session that the request names; null for none.'),
     route_reason: orNull(Type.String({ examples: ['auto:balanced'] }), 'Why this model was chosen.'),
     policy_revision: orNull(Type.String(), 'The policy in force when the decision was made.', '95f1a7d5f908027b'),
     error: orNull(word(ERROR_CODES, 'A code.'), 'The error that the caller received; null without one.'),

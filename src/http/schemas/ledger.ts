@@ -68,10 +68,20 @@ const period = {
   time_zone: text('IANA name of the zone in which days begin.', 'UTC'),
 };
 
+const UsageGroup = named('UsageGroup', 'The charges of one group.', {
+  group: Type.Record(Type.String(), Type.String(), {
+    description:
+      'The name of the group in each grouping: `day`, `month`, `key_id`, `model`, `provider`, `selector`, `session`, `label:NAME`. Empty where the charge has none: a refund names no model.',
+    examples: [{ key_id: 'k7mw2pq9x4ta', model: 'gpt-6-luna' }],
+  }),
+  ...figures,
+});
+
 export const UsageReport = named('UsageReport', 'The spend of the calling key, and what it can still spend.', {
   ...period,
   total_credits: credits('The sum of all days.', 1_204.5),
   days: arrayOf(UsageDay, 'By day, then by model; days without charges are left out.'),
+  groups: Type.Optional(arrayOf(UsageGroup, 'With `by`: the same charges by its groupings, at most 10,000.')),
   funds: arrayOf(
     FundStatus,
     'The funds that requests of this key spend: windows of budgets, including shared ones, and its balance; at most 1,000.',
@@ -80,15 +90,6 @@ export const UsageReport = named('UsageReport', 'The spend of the calling key, a
     Type.Number({ examples: [21.8] }),
     'The rest of the key’s balance, in Credits. Null for a key without a balance, which only budgets limit.',
   ),
-});
-
-const UsageGroup = named('UsageGroup', 'The charges of one group.', {
-  group: Type.Record(Type.String(), Type.String(), {
-    description:
-      'The name of the group in each grouping: `day`, `month`, `key_id`, `model`, `provider`, `selector`, `label:NAME`. Empty where the charge has none: a refund names no model.',
-    examples: [{ key_id: 'k7mw2pq9x4ta', model: 'gpt-6-luna' }],
-  }),
-  ...figures,
 });
 
 export const AdminUsage = named('AdminUsage', 'The charges of all keys in a period, by groups.', {

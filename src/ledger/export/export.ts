@@ -51,6 +51,7 @@ export class Lines {
       'overrun_credits',
       'granted_credits',
       'note',
+      'session',
     ],
   ] as const;
   readonly #unit: string | null;
@@ -64,7 +65,8 @@ export class Lines {
   }
 
   of(entry: MoneyEntry): Line {
-    const { kind, reservation, amount, overrun, keyId, labels, selector, model, provider, upstream, note } = entry;
+    const { kind, reservation, amount, overrun, keyId, labels, selector, session, model, provider, upstream, note } =
+      entry;
     const isGrant = isBalanceOnly(entry);
     const isAttempt = kind === 'post' || kind === 'settle';
     const tokens = (count: number) => (isAttempt ? count : null);
@@ -87,6 +89,7 @@ export class Lines {
       overrun_credits: kind === 'overrun' ? toCredits(amount) : null,
       granted_credits: isGrant ? toCredits(amount) : null,
       note,
+      session,
     };
   }
 

@@ -10,7 +10,7 @@ import { countInput, decisiveTokenizers } from '../../gateway/exact-count.ts';
 import type { AvailableFunds } from '../../ledger/standing.ts';
 import { routeFacts } from '../../routing/facts.ts';
 import { type OnRuleFailure, withRules } from '../../routing/rules.ts';
-import { textsOf } from '../../routing/texts.ts';
+import { countableTexts } from '../../routing/texts.ts';
 import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
 import { createTokenCounter, PATIENT_COUNT_MS, type TokenCounter } from '../../tokenizer/counter.ts';
 
@@ -79,14 +79,14 @@ export async function exactFacts(
   onFailure: OnRuleFailure = () => {},
   counter: TokenCounter = createTokenCounter(() => {}, PATIENT_COUNT_MS),
 ): Promise<Facts> {
-  const { conversation, routing } = hypothetical.request;
-  checkRequest(hypothetical.request, runtime.snapshot.gateway);
+  const { request } = hypothetical;
+  checkRequest(request, runtime.snapshot.gateway);
   const facts = hypotheticalFacts(hypothetical, runtime, onFailure);
   const { outcome, shortage } = tryFor(facts, runtime, hypothetical.funds);
   const names = decisiveTokenizers(outcome, shortage !== null, runtime.snapshot);
   if (names.length === 0) return facts;
-  const turns = routing.inputTokens === undefined ? conversation.turns : [];
-  const counted = await countInput(counter, names, facts, textsOf(turns));
+  const texts = request.routing.inputTokens === undefined ? countableTexts(request) : [];
+  const counted = await countInput(counter, names, facts, texts);
   return hypotheticalFacts(hypothetical, runtime, onFailure, counted);
 }
 

@@ -6,6 +6,7 @@ import type { PolicyCase } from '../../core/policy-case.ts';
 import { hasBit } from '../../core/rules.ts';
 import { isRefusal } from '../../routing/decide.ts';
 import { violatedConstraints } from '../../routing/rejections.ts';
+import { vectorSpaceOf } from '../../routing/rules.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { readRouteRequest } from '../../surface/openai-chat/reader.ts';
 import { RouteRequest } from '../../surface/openai-chat/route-query.ts';
@@ -58,5 +59,12 @@ export function reasonsAgainst(id: string, facts: Facts, runtime: Runtime): stri
       : violatedConstraints(model, bits, { facts: asked, readings: outcome.readings }, snapshot).map(
           ({ name }) => name,
         );
-  return [...rules, ...kinds.map(([kind]) => kind), ...(allows !== null && !hasBit(allows, index) ? ['selector'] : [])];
+  const space = vectorSpaceOf(facts, snapshot);
+  const isElsewhere = space !== undefined && model.embedding !== null && model.embedding.vectorSpace !== space;
+  return [
+    ...rules,
+    ...kinds.map(([kind]) => kind),
+    ...(allows !== null && !hasBit(allows, index) ? ['selector'] : []),
+    ...(isElsewhere ? ['vector_space'] : []),
+  ];
 }

@@ -2,9 +2,10 @@
 const PIECE_MAX = 5;
 /** Letters from here on are of other alphabets than the Latin one. */
 const FOREIGN_FROM = 0x250;
-/** Classes of letters: 0 for those of no piece, the last for those of pieces in other alphabets. */
-const CLASSES = 128;
-const FOREIGN = CLASSES - 1;
+/** The class of letters of pieces in other alphabets. */
+const FOREIGN = 0xff;
+/** Set on a state where a piece ends, so that most steps touch no list of owners. */
+const ENDS = 0x8000;
 
 /**
  * Finds whose pieces occur in a text, in one pass, by the automaton of Aho and Corasick
@@ -13,11 +14,12 @@ const FOREIGN = CLASSES - 1;
 export class PieceFinder {
   /** By owner, 1 for one that needs no piece. */
   readonly #always: Uint8Array;
-  /** By UTF-16 code unit, its class. */
+  /** By UTF-16 code unit, its class: 0 for those of no piece. */
   readonly #classOf = new Uint8Array(0x10000);
-  /** Classes in use. */
+  /** Classes in use, and with class 0 the length of a state's row: short rows, since every request would load them anew. */
   #classes = 0;
-  /** By state and class, the next state. 0 is the start. */
+  readonly #width: number;
+  /** By state and class, the next state, with `ENDS`. 0 is the start. */
   #next: Uint16Array;
   /** By state, the owners of the pieces that end there; undefined for none. */
   readonly #owners: (readonly number[] | undefined)[] = [];
@@ -29,8 +31,9 @@ export class PieceFinder {
       (own, owner) => own?.map((piece) => [piece.slice(0, PIECE_MAX), owner] as const) ?? [],
     );
     const latin = needed.filter(([piece]) => this.#classify(piece));
-    this.#next = new Uint16Array(CLASSES * (1 + latin.reduce((sum, [piece]) => sum + piece.length, 0)));
-    this.#next = this.#next.slice(0, CLASSES * this.#grow(latin));
+    this.#width = this.#classes + 1;
+    this.#next = new Uint16Array(this.#width * (1 + latin.reduce((sum, [piece]) => sum + piece.length, 0)));
+    this.#next = this.#next.slice(0, this.#width * this.#grow(latin));
     this.#join();
   }
 
@@ -50,7 +53,7 @@ export class PieceFinder {
     for (const [piece, owner] of pieces) {
       let state = 0;
       for (let at = 0; at < piece.length; at++) {
-        const edge = CLASSES * state + this.#classOf[piece.charCodeAt(at)]!;
+        const edge = this.#width * state + this.#classOf[piece.charCodeAt(at)]!;
         this.#next[edge] ||= states++;
         state = this.#next[edge]!;
       }
@@ -61,15 +64,15 @@ export class PieceFinder {
 
   /** Leads each state on by letters that do not continue its piece, breadth first: to the longest end of it that begins one. */
   #join(): void {
-    const behind = new Uint16Array(this.#next.length / CLASSES);
+    const behind = new Uint16Array(this.#next.length / this.#width);
     const queue = [0];
     for (const state of queue) {
       const before = behind[state]!;
       const inherited = state === 0 ? undefined : this.#owners[before];
       if (inherited) this.#owners[state] = [...(this.#owners[state] ?? []), ...inherited];
       for (let letter = 1; letter <= this.#classes; letter++) {
-        const edge = CLASSES * state + letter;
-        const other = state === 0 ? 0 : this.#next[CLASSES * before + letter]!;
+        const edge = this.#width * state + letter;
+        const other = state === 0 ? 0 : this.#next[this.#width * before + letter]!;
         const next = this.#next[edge]!;
         if (next === 0) {
           this.#next[edge] = other;
@@ -79,20 +82,24 @@ export class PieceFinder {
         queue.push(next);
       }
     }
+    for (let edge = 0; edge < this.#next.length; edge++) if (this.#owners[this.#next[edge]!]) this.#next[edge]! |= ENDS;
   }
 
   /** Returns 1 for each owner with a piece in the text. A letter of another alphabet counts for all. */
   find(text: string): Uint8Array {
     const found = this.#always.slice();
     const next = this.#next;
+    const width = this.#width;
     const classOf = this.#classOf;
     let state = 0;
     for (let at = 0; at < text.length; at++) {
       const letter = classOf[text.charCodeAt(at)]!;
       if (letter === FOREIGN) return found.fill(1);
-      state = next[CLASSES * state + letter]!;
-      const owners = this.#owners[state];
-      if (owners !== undefined) for (let nth = 0; nth < owners.length; nth++) found[owners[nth]!] = 1;
+      state = next[width * state + letter]!;
+      if (state < ENDS) continue;
+      state -= ENDS;
+      const owners = this.#owners[state]!;
+      for (let nth = 0; nth < owners.length; nth++) found[owners[nth]!] = 1;
     }
     return found;
   }

@@ -1,17 +1,18 @@
 import type { Facts } from '../../core/facts.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import { type Intent, readIntent } from './intent.ts';
-import { measure, type RequestSize } from './size.ts';
+import { measure, type PageCounter, type RequestSize } from './size.ts';
 
 /** The facts that are read from the content of a request. */
 export interface Profile
   extends Intent,
-    Pick<Facts, 'inputTokens' | 'inputTokensMax' | 'images' | 'audioBytes' | 'unboundedMedia' | 'needs'> {
+    Pick<Facts, 'inputTokens' | 'inputTokensMax' | 'images' | 'audioBytes' | 'pages' | 'unboundedMedia' | 'needs'> {
   readonly hourCache: boolean;
 }
 
 /** Reads the size and the intent of a request. Pure. */
-export const profile = (request: ModelRequest): Profile => profileOf(measure(request), readIntent(request));
+export const profile = (request: ModelRequest, pagesOf?: PageCounter): Profile =>
+  profileOf(measure(request, pagesOf), readIntent(request));
 
 /** The profile of a request of this size and intent. */
 export function profileOf(size: RequestSize, intent: Intent): Profile {
@@ -27,6 +28,7 @@ export function profileOf(size: RequestSize, intent: Intent): Profile {
     inputTokensMax: size.bytes,
     images: size.images,
     audioBytes: size.audioBytes,
+    pages: size.pages,
     unboundedMedia: size.unboundedMedia,
     output,
     needs: size.needs,
@@ -34,5 +36,5 @@ export function profileOf(size: RequestSize, intent: Intent): Profile {
   };
 }
 
-export const hasMedia = ({ images, audioBytes, unboundedMedia }: RequestSize): boolean =>
-  images + audioBytes + unboundedMedia > 0;
+export const hasMedia = ({ images, audioBytes, pages, unboundedMedia }: RequestSize): boolean =>
+  images + audioBytes + pages + unboundedMedia > 0;

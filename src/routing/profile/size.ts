@@ -1,5 +1,5 @@
 import { CAPABILITIES, passthroughBit } from '../../core/capability.ts';
-import type { ContentPart, Conversation, Turn } from '../../core/conversation.ts';
+import type { ContentPart, Conversation, FilePart, Turn } from '../../core/conversation.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import { isObject } from '../../core/object.ts';
 import type { Members, OriginalPath } from '../../core/original.ts';
@@ -21,6 +21,8 @@ export interface RequestSize {
   bytes: number;
   images: number;
   audioBytes: number;
+  /** Of PDF files. */
+  pages: number;
   unboundedMedia: number;
   /** Bits of `CAPABILITIES`. */
   needs: number;
@@ -28,20 +30,25 @@ export interface RequestSize {
   hourCache: boolean;
 }
 
+/** Returns the pages of a file; null where nobody counted them. */
+export type PageCounter = (file: FilePart) => number | null;
+const unknownPages: PageCounter = () => null;
+
 /** Measures a request. Long texts are sampled for `tokens`. */
-export function measure(request: ModelRequest): RequestSize {
+export function measure(request: ModelRequest, pagesOf = unknownPages): RequestSize {
   const size: RequestSize = {
     tokens: 0,
     bytes: REPLY_MAX,
     images: 0,
     audioBytes: 0,
+    pages: 0,
     unboundedMedia: 0,
     needs: 0,
     hourCache: false,
   };
   const { conversation, settings } = request;
   const { turns, tools } = conversation;
-  for (const turn of turns) addTurn(size, turn, request);
+  for (const turn of turns) addTurn(size, turn, request, pagesOf);
   const native = conversation.nativeTools?.length ?? 0;
   if (native > 0) size.needs |= passthroughBit(request.original.dialect);
   if (tools.length + native > 0) {
@@ -87,10 +94,15 @@ function addText(size: RequestSize, text: string): void {
   size.bytes += utf8Bytes(text);
 }
 
-function addTurn(size: RequestSize, { parts, name, toolCallId, extras }: Turn, request: ModelRequest): void {
+function addTurn(
+  size: RequestSize,
+  { parts, name, toolCallId, extras }: Turn,
+  request: ModelRequest,
+  pagesOf: PageCounter,
+): void {
   size.tokens += TURN_EXPECTED;
   size.bytes += TURN_MAX;
-  for (const part of parts) addPart(size, part, request);
+  for (const part of parts) addPart(size, part, request, pagesOf);
   if (name) addText(size, name);
   if (toolCallId) addText(size, toolCallId);
   addExtras(size, extras);
@@ -110,7 +122,7 @@ function addExtras(size: RequestSize, extras: Members): void {
   }
 }
 
-function addPart(size: RequestSize, part: ContentPart, request: ModelRequest): void {
+function addPart(size: RequestSize, part: ContentPart, request: ModelRequest, pagesOf: PageCounter): void {
   addExtras(size, part.extras);
   switch (part.type) {
     case 'text':
@@ -129,7 +141,7 @@ function addPart(size: RequestSize, part: ContentPart, request: ModelRequest): v
       size.needs |= CAPABILITIES.audio_input.bit;
       return;
     case 'file':
-      size.unboundedMedia++;
+      addFile(size, part, pagesOf(part));
       size.needs |= CAPABILITIES.file_input.bit;
       if (part.id !== undefined) size.needs |= CAPABILITIES.file_ids.bit;
       return;
@@ -144,6 +156,15 @@ function addPart(size: RequestSize, part: ContentPart, request: ModelRequest): v
       addText(size, JSON.stringify(request.originalAt(part.at)));
   }
 }
+
+function addFile(size: RequestSize, { data = '' }: FilePart, pages: number | null): void {
+  if (pages !== null) size.pages += pages;
+  // Its text has fewer bytes than its base64.
+  else if (PLAIN_TEXT.test(data)) size.bytes += data.length;
+  else size.unboundedMedia++;
+}
+
+const PLAIN_TEXT = /^data:text\/plain[;,]/i;
 
 /**
  * Whether the bytes of a sound bound its duration. FLAC, Opus and AAC write an hour of silence in a few kilobytes, and

@@ -14,7 +14,7 @@ export type TaskLogits = Float64Array;
 /** Weights of features and stems. */
 export interface TaskWeights {
   /** By feature, then by task; stems follow the named features. */
-  readonly weights: Float64Array;
+  readonly weights: Float32Array | Float64Array;
   /** Stem → its row. */
   readonly rows: StemIndex;
 }
@@ -44,7 +44,7 @@ export function taskLogits(view: QuestionView, { weights, rows }: TaskWeights = 
 /** Logits by which the order of a system prompt exceeds every other task. */
 const ORDER_LEAD = 3;
 
-function add(logits: TaskLogits, weights: Float64Array, at: number, value: number): void {
+function add(logits: TaskLogits, weights: TaskWeights['weights'], at: number, value: number): void {
   const row = at * TASKS.length;
   for (let task = 0; task < TASKS.length; task++) logits[task]! += value * weights[row + task]!;
 }
@@ -87,6 +87,7 @@ function shippedWeights(): TaskWeights {
   const entries = STEMS.trim().split(/[:\s]/);
   const names = entries.filter((_, at) => at % 2 === 0);
   const hundredths: readonly number[] = JSON.parse(`[${entries.filter((_, at) => at % 2 === 1).join(',')}]`);
-  const weights = new Float64Array([...named, ...hundredths.map((figure) => figure / 100)]);
+  // In single precision, since every request loads some hundred rows anew.
+  const weights = new Float32Array([...named, ...hundredths.map((figure) => figure / 100)]);
   return { weights, rows: new StemRows(names.map((name, at) => [stemNamed(name), FEATURE_NAMES.length + at])) };
 }

@@ -13,7 +13,7 @@ export interface Trie<T> {
   readonly patterns: (readonly [pattern: string, value: T])[][];
 }
 
-/** Nodes by index. The children of a node are adjacent and ascending, so that a binary search finds one. */
+/** Nodes by index. The children of a node are adjacent and ascending: the blank, `a` to `z`, then all other letters. */
 interface Tree<T> {
   /** The last letter of each node. */
   readonly letters: Uint16Array;
@@ -22,6 +22,8 @@ interface Tree<T> {
    * patterns end, so that most steps touch no list of values.
    */
   readonly children: Uint32Array;
+  /** By node, a bit for each child that is the blank or one of `a` to `z`: the last five bits of its code. */
+  readonly latin: Uint32Array;
   /** Values of words that end at a node. */
   readonly whole: readonly (readonly T[] | undefined)[];
   /** Values of open-ended patterns that end at a node. */
@@ -29,6 +31,7 @@ interface Tree<T> {
 }
 
 const BLANK = 0x20;
+const BEHIND_Z = 0x7b;
 const ENDS_WHOLE = 1 << 30;
 const ENDS_BEGUN = 1 << 29;
 const CHILD = ENDS_BEGUN - 1;
@@ -62,6 +65,7 @@ function buildTree<T>(patterns: readonly (readonly [pattern: string, value: T])[
   const depths = [1];
   const letters = [0];
   const children: number[] = [];
+  const latin: number[] = [];
   const whole: (T[] | undefined)[] = [];
   const begun: (T[] | undefined)[] = [];
   for (let node = 0; node < froms.length; node++) {
@@ -73,8 +77,10 @@ function buildTree<T>(patterns: readonly (readonly [pattern: string, value: T])[
     whole.push(valuesOf(all, froms[node]!, at, false));
     begun.push(valuesOf(all, froms[node]!, at, true));
     children.push(child | (whole[node] ? ENDS_WHOLE : 0) | (begun[node] ? ENDS_BEGUN : 0));
+    latin.push(0);
     while (at < to) {
       const letter = all[at]!.text.charCodeAt(depth);
+      if (letter < BEHIND_Z) latin[node]! |= 1 << (letter & 31);
       froms.push(at);
       while (at < to && all[at]!.text.charCodeAt(depth) === letter) at++;
       tos.push(at);
@@ -83,7 +89,8 @@ function buildTree<T>(patterns: readonly (readonly [pattern: string, value: T])[
     }
   }
   children.push(froms.length);
-  return { letters: Uint16Array.from(letters), children: Uint32Array.from(children), whole, begun };
+  const nodes = { letters: Uint16Array.from(letters), children: Uint32Array.from(children) };
+  return { ...nodes, latin: Uint32Array.from(latin), whole, begun };
 }
 
 /** Values of the open or closed patterns in a range; undefined for none. */
@@ -137,16 +144,29 @@ export function matchAt<T>(trie: Trie<T>, text: string, from: number, to: number
 }
 
 /** Returns 0, which is never a child, for none. */
-function childOf<T>({ letters, children }: Tree<T>, node: number, letter: number): number {
-  let low = children[node]! & CHILD;
-  let high = children[node + 1]! & CHILD;
-  const end = high;
+function childOf<T>({ letters, children, latin }: Tree<T>, node: number, letter: number): number {
+  const first = children[node]! & CHILD;
+  const mask = latin[node]!;
+  if (letter < BEHIND_Z) {
+    const bit = 1 << (letter & 31);
+    return (mask & bit) === 0 ? 0 : first + bitsIn(mask & (bit - 1));
+  }
+  const end = children[node + 1]! & CHILD;
+  let low = first + bitsIn(mask);
+  let high = end;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (letters[middle]! < letter) low = middle + 1;
     else high = middle;
   }
   return low < end && letters[low] === letter ? low : 0;
+}
+
+/** Number of bits set, in pairs, fours and bytes at once. */
+function bitsIn(mask: number): number {
+  const pairs = mask - ((mask >>> 1) & 0x55555555);
+  const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
+  return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
 /** The start of the next word of a phrase, behind a blank, apostrophe or hyphen; -1 behind a line end, comma or quote. */

@@ -19,9 +19,19 @@ export type BlockStep =
   | { readonly type: 'stop' };
 
 type ToolCall = Extract<StreamPart, { type: 'tool-call' }>;
-type ContentPart = Exclude<StreamPart, { type: 'usage' | 'failure' | 'passthrough' | 'finish' | 'logprobs' }>;
+type ContentPart = Exclude<
+  StreamPart,
+  { type: 'usage' | 'failure' | 'passthrough' | 'finish' | 'logprobs' | 'embedding' }
+>;
 
-const NO_CONTENT: ReadonlySet<StreamPart['type']> = new Set(['usage', 'failure', 'passthrough', 'finish', 'logprobs']);
+const NO_CONTENT: ReadonlySet<StreamPart['type']> = new Set([
+  'usage',
+  'failure',
+  'passthrough',
+  'finish',
+  'logprobs',
+  'embedding',
+]);
 /** Whether a part becomes content. */
 export const isBlockPart = (part: StreamPart): part is ContentPart => !NO_CONTENT.has(part.type);
 

@@ -10,8 +10,8 @@ const text = (type: unknown, event: object): string => `event: ${String(type)}\n
 /** Writes the events of an answer in this dialect as they came. The event with the reason of the end waits for the receipt. */
 export class PassedEvents {
   #end: Members | null = null;
-  /** Index and type of the open block. */
-  #open: { readonly index: unknown; readonly type: unknown } | null = null;
+  /** The open block, and whether it waits for its signature. */
+  #open: { readonly index: unknown; isUnsigned: boolean } | null = null;
 
   add(event: Members): string {
     switch (event.type) {
@@ -25,7 +25,10 @@ export class PassedEvents {
       case 'message_stop':
         return '';
       case 'content_block_start':
-        this.#open = { index: event.index, type: isObject(event.content_block) ? event.content_block.type : null };
+        this.#open = { index: event.index, isUnsigned: Object(event.content_block).type === 'thinking' };
+        break;
+      case 'content_block_delta':
+        if (this.#open && Object(event.delta).type === 'signature_delta') this.#open.isUnsigned = false;
         break;
       case 'content_block_stop':
         this.#open = null;
@@ -47,22 +50,30 @@ export class PassedEvents {
 
   #closing(): string {
     if (this.#open === null) return '';
-    const { index, type } = this.#open;
+    const { index, isUnsigned } = this.#open;
     const signature = { type: 'signature_delta', signature: wrapState({}) };
-    const signed =
-      type === 'thinking' ? text('content_block_delta', { type: 'content_block_delta', index, delta: signature }) : '';
+    const signed = isUnsigned
+      ? text('content_block_delta', { type: 'content_block_delta', index, delta: signature })
+      : '';
     return signed + text('content_block_stop', { type: 'content_block_stop', index });
   }
 
   /** The events of a message that came whole though a stream was asked for. */
   #whole(message: Members): string {
-    const { content, stop_reason, stop_sequence = null, stop_details = null, usage, ...head } = message;
-    const begun = { ...head, content: [], stop_reason: null, stop_sequence: null, stop_details: null, usage };
+    const { content, stop_reason, stop_sequence, stop_details, usage } = message;
+    const delta = { stop_reason, stop_sequence, stop_details };
+    const begun = {
+      ...message,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      stop_details: stop_details === undefined ? undefined : null,
+    };
     let out = text('message_start', { type: 'message_start', message: begun });
     for (const [index, block] of (Array.isArray(content) ? content : []).entries()) {
       if (isObject(block)) for (const event of eventsOfBlock(block, index)) out += text(event.type, event);
     }
-    this.#end = { type: 'message_delta', delta: { stop_reason, stop_sequence, stop_details }, usage };
+    this.#end = { type: 'message_delta', delta, usage };
     return out;
   }
 }

@@ -150,7 +150,7 @@ const OutputConfig = Type.Object(
   open,
 );
 
-const messageFields = {
+export const messageFields = {
   model: Type.String({ minLength: 1, maxLength: 256, description: 'A model ID or a selector such as `auto`.' }),
   messages: Type.Array(Message, { minItems: 1 }),
   system: optional(Type.Union([Type.String(), Type.Array(TextBlock)])),

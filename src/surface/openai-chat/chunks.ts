@@ -40,6 +40,7 @@ export class ChunkWriter implements EventWriter {
         case 'usage':
         case 'failure':
         case 'passthrough':
+        case 'embedding':
           break;
         case 'finish':
           this.#finished.set(part.choice, part.reason);
@@ -114,7 +115,7 @@ export const CHUNKS_WITH_USAGE = eventForm(true);
 
 /** Returns the members that a part adds to a chunk's `delta`. */
 function memberOf(
-  part: Exclude<StreamPart, { type: 'usage' | 'failure' | 'finish' | 'logprobs' | 'passthrough' }>,
+  part: Exclude<StreamPart, { type: 'usage' | 'failure' | 'finish' | 'logprobs' | 'passthrough' | 'embedding' }>,
 ): string {
   switch (part.type) {
     case 'text':

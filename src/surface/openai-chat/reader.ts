@@ -1,12 +1,17 @@
 import type { AnswerFormat, ModelSettings, RoutingTerms } from '../../core/conversation.ts';
 import { type FieldNames, type ModelRequest, modelRequest, type RequestReader } from '../../core/model-request.ts';
+import type { Members } from '../../core/original.ts';
+import { embeddingQuery } from '../openai-embeddings/query.ts';
+import { sessionIn } from '../session.ts';
 import { conversationOf } from './conversation.ts';
 import { extrasOf } from './extras.ts';
 import { type ChatRequest, KNOWN_FIELDS } from './request.ts';
-import type { RouteRequest } from './route-query.ts';
+import { isEmbeddingQuery, type RouteQuery, type RouteRequest } from './route-query.ts';
 
 /** The dialect of OpenAI's chat completions, in `original.dialect`. */
 const OPENAI_CHAT = 'openai-chat';
+
+type RoutingFields = Pick<ChatRequest, 'route_strategy' | 'constraints' | 'budget_limit' | 'agent_wallet' | 'metadata'>;
 
 /** A chat request, or a route query, which may leave out its model and messages. */
 type ChatBody = Omit<ChatRequest, 'model' | 'messages'> & Partial<Pick<ChatRequest, 'model' | 'messages'>>;
@@ -15,15 +20,26 @@ type ChatBody = Omit<ChatRequest, 'model' | 'messages'> & Partial<Pick<ChatReque
  * Makes the neutral form of a chat request.
  * @param body checked, without nulls
  */
-export const readChatRequest = (body: ChatRequest): ModelRequest => modelRequest(body, CHAT);
+export const readChatRequest = (body: ChatRequest, headers = NO_HEADERS): ModelRequest =>
+  modelRequest(body, CHAT, { passed: {}, session: sessionOf(body, headers) });
+
+const NO_HEADERS = new Headers();
+
+/** `prompt_cache_key` goes on to its provider as an unknown field does. */
+function sessionOf(body: ChatBody & Members, headers: Headers): string | null {
+  const key = body.prompt_cache_key;
+  return sessionIn(headers, body.metadata?.session_id, typeof key === 'string' ? key : null);
+}
 
 /**
  * Makes the neutral form of a route query. Without messages its conversation has no turns.
  * @param body checked, without nulls
  */
-export const readRouteRequest = (body: RouteRequest): ModelRequest => modelRequest(body, ROUTE);
+export const readRouteRequest = (body: RouteRequest): ModelRequest =>
+  isEmbeddingQuery(body) ? modelRequest(body, ROUTE_EMBEDDINGS) : modelRequest(body, ROUTE);
 
-const NAMES: FieldNames = {
+/** OpenAI's names of fields. */
+const OPENAI_NAMES: FieldNames = {
   turns: 'messages',
   tools: 'tools',
   toolChoice: 'tool_choice',
@@ -46,13 +62,16 @@ const NAMES: FieldNames = {
   user: 'user',
 };
 
+/** The names of fields in requests for embeddings. */
+export const EMBEDDING_NAMES: FieldNames = { ...OPENAI_NAMES, turns: 'input' };
+
 /** The names for a caller who sends the newer name of `max_tokens`. */
-const NEWER_NAMES: FieldNames = { ...NAMES, outputTokensMax: 'max_completion_tokens' };
+const NEWER_NAMES: FieldNames = { ...OPENAI_NAMES, outputTokensMax: 'max_completion_tokens' };
 
 const CHAT: RequestReader<ChatBody> = {
   dialect: OPENAI_CHAT,
   operation: 'chat',
-  names: ({ max_completion_tokens: newer }) => (newer === undefined ? NAMES : NEWER_NAMES),
+  names: ({ max_completion_tokens: newer }) => (newer === undefined ? OPENAI_NAMES : NEWER_NAMES),
   model: ({ model }) => model ?? 'auto',
   isStream: ({ stream }) => stream === true,
   conversation: conversationOf,
@@ -62,6 +81,14 @@ const CHAT: RequestReader<ChatBody> = {
 };
 
 const ROUTE: RequestReader<RouteRequest> = { ...CHAT, routing: routeTermsOf };
+
+/** Of a route query for embeddings. */
+const ROUTE_EMBEDDINGS: RequestReader<RouteQuery> = {
+  ...ROUTE,
+  operation: 'embed',
+  names: () => EMBEDDING_NAMES,
+  embedding: ({ input, dimensions }) => embeddingQuery(input, dimensions),
+};
 
 function settingsOf(body: ChatBody): ModelSettings {
   return {
@@ -95,7 +122,8 @@ function formatOf(format: ChatRequest['response_format']): AnswerFormat | undefi
   return { type: 'json-schema', name, description, schema, strict, at: AT, valueAt: SCHEMA_AT };
 }
 
-function routingOf(body: ChatBody): RoutingTerms {
+/** The terms that Signalbox adds to OpenAI's requests. */
+export function routingOf(body: RoutingFields): RoutingTerms {
   const { route_strategy: weights, constraints } = body;
   return {
     weights: weights && { cost: weights.cost_weight, quality: weights.quality_weight },

@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { nullable, nullableMembers, onlyNull } from '../../core/nullable.ts';
 import { isObject } from '../../core/object.ts';
+import { Dimensions, Input } from '../openai-embeddings/query.ts';
 import { ChatRequest, RouteConstraints, RouteStrategy } from './request.ts';
 
 const model = nullable(
@@ -42,6 +43,14 @@ const HINTS = {
 export const RouteQuery = Type.Object(
   {
     model,
+    operation: nullable(
+      Type.Union([Type.Literal('chat'), Type.Literal('embed')], {
+        default: 'chat',
+        description: 'What the model is to do: answer, or embed `input`.',
+      }),
+    ),
+    input: nullable({ ...Input, description: 'With `operation: embed`: the texts to embed.' }),
+    dimensions: nullable({ ...Dimensions, description: 'With `operation: embed`: how many numbers each vector has.' }),
     ...HINTS,
     messages: onlyNull('With messages, the body is a whole chat request.'),
     user: nullable(Type.String({ description: 'As in a chat request; for the policy’s rules.' })),
@@ -68,3 +77,7 @@ export type RouteRequest = Static<typeof RouteRequest>;
 
 /** Which of its two forms a body of `POST /v1/route` is meant to have. */
 export const isRouteChat = (body: unknown): boolean => isObject(body) && body.messages != null;
+
+/** Whether a checked body asks about embeddings. */
+export const isEmbeddingQuery = (body: RouteRequest): body is RouteQuery =>
+  'operation' in body && body.operation === 'embed';

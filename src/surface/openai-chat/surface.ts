@@ -54,7 +54,7 @@ export const openaiChat: Surface = {
   read(body, headers) {
     if (isResponsesBody(body)) return readAsResponses(body, headers);
     const chat = readChat(body);
-    const request = readChatRequest(chat);
+    const request = readChatRequest(chat, headers);
     if (!chat.stream) return { request, events: null };
     return { request, events: chat.stream_options?.include_usage === true ? CHUNKS_WITH_USAGE : CHUNKS };
   },

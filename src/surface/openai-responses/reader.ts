@@ -2,6 +2,7 @@ import type { AnswerFormat, ModelSettings, RoutingTerms } from '../../core/conve
 import { type FieldNames, type ModelRequest, modelRequest, type RequestReader } from '../../core/model-request.ts';
 import type { Members } from '../../core/original.ts';
 import { extrasOf } from '../openai-chat/extras.ts';
+import { sessionIn } from '../session.ts';
 import { unpricedIn } from './billing.ts';
 import { conversationOf } from './conversation.ts';
 import { KNOWN_FIELDS, type ResponsesRequest } from './request.ts';
@@ -14,12 +15,8 @@ export const OPENAI_RESPONSES = 'openai-responses';
  * @param body checked, without nulls
  */
 export function readResponsesRequest(body: ResponsesRequest, headers: Headers): ModelRequest {
-  return modelRequest(body, READER, { passed: {}, session: sessionOf(body, headers) });
-}
-
-/** Codex sends a header; others name a session by the key of its cached prompt. */
-function sessionOf({ metadata, prompt_cache_key: key }: ResponsesRequest, headers: Headers): string | null {
-  return headers.get('session_id') ?? headers.get('session-id') ?? metadata?.session_id ?? key ?? null;
+  const session = sessionIn(headers, body.metadata?.session_id, body.prompt_cache_key);
+  return modelRequest(body, READER, { passed: {}, session });
 }
 
 const NAMES: FieldNames = {

@@ -63,7 +63,9 @@ const CustomCallItem = shape('A call of a custom tool.', {
   input: text('The input as plain text.'),
 });
 const OtherItem = shape('An item that only the provider knows, as it came.', { type: text('The kind of item.') });
-const OutputItem = Type.Union([MessageItem, ReasoningItem, FunctionCallItem, CustomCallItem, OtherItem]);
+const OutputItem = Type.Union([MessageItem, ReasoningItem, FunctionCallItem, CustomCallItem, OtherItem], {
+  description: 'One item of the answer.',
+});
 
 export const ResponsesUsage = named('ResponsesUsage', 'Tokens of one answer.', {
   input_tokens: tokens('Input tokens, cached ones included.', 12),

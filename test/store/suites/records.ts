@@ -16,10 +16,11 @@ interface Made {
   readonly task?: string;
   readonly status?: RecordStatus;
   readonly labels?: Readonly<Record<string, string>>;
+  readonly session?: string | null;
 }
 
 function recordOf({ id, time = NOW, keyId = 'k', model = 'm', task = 'general', ...more }: Made): DecisionRecord {
-  const { status = 'completed', labels = {} } = more;
+  const { status = 'completed', labels = {}, session = null } = more;
   const attempt = { model, provider: 'p', upstream: 'u', ms: 1, firstPartMs: 1, failure: null, endpoint: 0 };
   const ended = {
     error: null,
@@ -34,7 +35,7 @@ function recordOf({ id, time = NOW, keyId = 'k', model = 'm', task = 'general', 
   return {
     ...{ id, time, keyId, kind: status === 'recommended' ? 'route' : 'chat', revision: 'r', frame: 0, seed: '0f' },
     facts: facts({ task }),
-    ...{ stream: true, labels, metadata: { team: 'red' } },
+    ...{ stream: true, labels, session, metadata: { team: 'red' } },
     ...{ quality: new Float64Array([0.5, 1 / 3]), estimate: null, draw: null, reason: 'auto:balanced' },
     ...{ choice: model, fallbacks: ['other'], lastResorts: [] },
     outcome:
@@ -67,6 +68,7 @@ const made = fc.record({
   task: few(['coding', 'math', 'general']),
   status: few(RECORD_STATUSES),
   labels: few(LABELS),
+  session: few([null, null, 's1', "s'2"]),
   /** How much later than the record before its decision was made; records of long answers come late. */
   step: fc.integer({ min: -3, max: 5 }),
 });
@@ -77,6 +79,7 @@ const queries: fc.Arbitrary<RecordQuery> = fc.record({
   keyId: maybe(['k1', 'k2', "k'3", 'unknown']),
   model: maybe(['m1', 'm2', 'unknown']),
   task: maybe(['coding', 'math']),
+  session: maybe(['s1', "s'2", 'unknown']),
   status: maybe(RECORD_STATUSES),
   operation: maybe(['chat']),
   labels: fc.option(few(LABELS), { nil: undefined }),

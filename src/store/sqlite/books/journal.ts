@@ -32,7 +32,9 @@ const INSERT_PAID = sql(
   'INSERT INTO journal (seq, kind, reservation, account, amount, time, note) VALUES (?, ?, ?, ?, ?, ?, ?)',
   { spooledAs: 'paid' },
 );
-const INSERT_ACCOUNT = sql('INSERT INTO accounts (id, key_id, labels, selector, payer) VALUES (?, ?, ?, ?, ?)');
+const INSERT_ACCOUNT = sql(
+  'INSERT INTO accounts (id, key_id, labels, selector, payer, session) VALUES (?, ?, ?, ?, ?, ?)',
+);
 const INSERT_TARIFF = sql('INSERT INTO tariffs (id, model, provider, upstream, price) VALUES (?, ?, ?, ?, ?)', {
   spooledAs: 'tariff',
 });
@@ -71,8 +73,8 @@ export class Journal {
     this.#seq = last.seq;
     this.#fundId = last.fund;
     this.#tariffs = new Numbers(last.tariff);
-    this.accounts = new AccountNumbers(last.account, ({ id, keyId, labels, selector, payer }) =>
-      store.append([write(INSERT_ACCOUNT, id, keyId, labels, selector, payer)]),
+    this.accounts = new AccountNumbers(last.account, ({ id, keyId, labels, selector, payer, session }) =>
+      store.append([write(INSERT_ACCOUNT, id, keyId, labels, selector, payer, session)]),
     );
   }
 

@@ -8,6 +8,8 @@ export interface AccountRow {
   /** Of the key, as JSON. */
   readonly labels: string;
   readonly selector: string;
+  /** Null for requests of no session. */
+  readonly session: string | null;
   /** The wallet that pays in its place; null where its own balance does. */
   readonly payer: string | null;
 }

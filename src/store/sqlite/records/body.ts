@@ -9,11 +9,14 @@ type RecordBody = Pick<
   'seed' | 'facts' | 'stream' | 'metadata' | 'reason' | 'choice' | 'fallbacks' | 'lastResorts' | 'outcome'
 >;
 
+/** The facts of every request. */
+type UsualFacts = Omit<Facts, 'addOns' | 'embedding'>;
+
 /**
  * Fields are stored by position, because their names would be two thirds of the text. A list may only grow at its end:
  * it also decodes stored records.
  */
-const FACTS = fieldsOf<Omit<Facts, 'addOns'>>()([
+const FACTS = fieldsOf<UsualFacts>()([
   'model',
   'pinned',
   'task',
@@ -42,6 +45,7 @@ const FACTS = fieldsOf<Omit<Facts, 'addOns'>>()([
   'difficulty',
   'operation',
   'alias',
+  'pages',
 ]);
 const OUTCOME = fieldsOf<DecisionOutcome>()([
   'status',
@@ -92,7 +96,7 @@ type FieldValues<T, L extends readonly (keyof T)[]> = { readonly [I in keyof L]:
 
 // Written out, because looking up fields by name costs more than encoding them. The types check the order.
 
-const packFacts = (facts: Facts): FieldValues<Omit<Facts, 'addOns'>, typeof FACTS> => [
+const packFacts = (facts: Facts): FieldValues<UsualFacts, typeof FACTS> => [
   facts.model,
   facts.pinned,
   facts.task,
@@ -121,7 +125,14 @@ const packFacts = (facts: Facts): FieldValues<Omit<Facts, 'addOns'>, typeof FACT
   facts.difficulty,
   facts.operation,
   facts.alias,
+  facts.pages,
 ];
+
+/** With those that few requests have, left out where there are none. */
+function packAllFacts(facts: Facts): readonly unknown[] {
+  const usual = packFacts(facts);
+  return facts.embedding ? [...usual, facts.addOns ?? null, facts.embedding] : withAddOns(usual, facts);
+}
 
 const packOutcome = (outcome: DecisionOutcome): readonly unknown[] => [
   outcome.status,
@@ -159,8 +170,7 @@ const packUsage = (usage: Usage): FieldValues<Omit<Usage, 'addOns'>, typeof USAG
 
 export function encodeBody(body: RecordBody): string {
   const { seed, facts, reason, choice, fallbacks, lastResorts, outcome, stream, metadata } = body;
-  const known = withAddOns(packFacts(facts), facts);
-  const values: unknown[] = [seed, known, reason, choice, fallbacks, outcome && packOutcome(outcome)];
+  const values: unknown[] = [seed, packAllFacts(facts), reason, choice, fallbacks, outcome && packOutcome(outcome)];
   // The last ones are omitted while empty.
   const hasMetadata = hasEntries(metadata);
   if (stream || hasMetadata || lastResorts.length > 0) values.push(lastResorts);
@@ -180,7 +190,7 @@ export function decodeBody(text: string): RecordBody {
   const [seed, facts, reason, choice, fallbacks, outcome, lastResorts = [], stream = 0, metadata = {}] = values;
   return {
     seed,
-    facts: { ...EARLIER_FACTS, ...unpack<Facts>(facts, [...FACTS, ...ADD_ONS]) },
+    facts: unpackFacts(facts),
     reason,
     choice,
     fallbacks,
@@ -189,6 +199,11 @@ export function decodeBody(text: string): RecordBody {
     metadata,
     outcome: outcome && unpackOutcome(outcome),
   };
+}
+
+function unpackFacts(values: readonly unknown[]): Facts {
+  const { addOns, ...facts } = unpack<Facts>(values, [...FACTS, ...ADD_ONS, 'embedding']);
+  return { ...EARLIER_FACTS, ...facts, ...(addOns && { addOns }) };
 }
 
 /** Defaults for the shorter lists of earlier versions. */
@@ -204,6 +219,7 @@ const EARLIER_FACTS: Partial<Facts> = {
   cached: [],
   difficulty: 'usual',
   operation: 'chat',
+  pages: 0,
   alias: null,
 };
 

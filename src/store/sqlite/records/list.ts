@@ -13,6 +13,7 @@ type IndexRow = Omit<RecordEntry, 'record'> & {
  * of the last two leaves out their usual value, which a scan finds at once.
  */
 const FILTERS = [
+  { name: 'session', column: 'session', usual: null },
   { name: 'keyId', column: 'key_id', usual: null },
   { name: 'model', column: 'model', usual: null },
   { name: 'task', column: 'task', usual: null },
@@ -121,6 +122,6 @@ function indexedSelection(query: RecordQuery): Selection {
 
 /** Failures are rare, and so lead. */
 function inOrder({ status }: RecordQuery): readonly (typeof FILTERS)[number][] {
-  const [keyId, model, task, ofStatus, operation] = FILTERS;
-  return status === undefined || status === 'completed' ? FILTERS : [ofStatus, keyId, model, task, operation];
+  const [session, keyId, model, task, ofStatus, operation] = FILTERS;
+  return status === undefined || status === 'completed' ? FILTERS : [session, ofStatus, keyId, model, task, operation];
 }

@@ -9,17 +9,17 @@ import { listRecords } from './list.ts';
 
 const INSERT =
   sql(`INSERT INTO records (id, time, key_id, kind, operation, status, model, task, labels, revision, frame, quality,
-    estimate, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    estimate, body, session) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
 const HEAD = 'id, time, key_id AS keyId, kind, revision, frame, quality, estimate, body';
-const FIND = sql(`SELECT ${HEAD}, labels FROM records WHERE seq = (SELECT seq FROM record_index WHERE id = ?1)
-    UNION ALL SELECT ${HEAD}, labels FROM records WHERE seq > (SELECT through FROM record_indexing) AND id = ?1
-    UNION ALL SELECT ${HEAD}, NULL FROM decisions WHERE id = ?1 LIMIT 1`);
-const READ = sql(`SELECT ${HEAD}, labels FROM records WHERE seq = ?`);
-const READ_OLD = sql(`SELECT ${HEAD}, NULL AS labels FROM decisions WHERE id = ?`);
+const FIND = sql(`SELECT ${HEAD}, labels, session FROM records WHERE seq = (SELECT seq FROM record_index WHERE id = ?1)
+    UNION ALL SELECT ${HEAD}, labels, session FROM records WHERE seq > (SELECT through FROM record_indexing) AND id = ?1
+    UNION ALL SELECT ${HEAD}, NULL, NULL FROM decisions WHERE id = ?1 LIMIT 1`);
+const READ = sql(`SELECT ${HEAD}, labels, session FROM records WHERE seq = ?`);
+const READ_OLD = sql(`SELECT ${HEAD}, NULL AS labels, NULL AS session FROM decisions WHERE id = ?`);
 const LAST = sql(`SELECT max((SELECT ifnull(max(id), 0) FROM record_index), (SELECT ifnull(max(id), 0) FROM decisions),
     (SELECT ifnull(max(id), 0) FROM records WHERE seq > (SELECT through FROM record_indexing))) AS id`);
 
-type RecordRow = Pick<DecisionRecord, 'id' | 'time' | 'keyId' | 'kind' | 'revision' | 'frame'> & {
+type RecordRow = Pick<DecisionRecord, 'id' | 'time' | 'keyId' | 'kind' | 'revision' | 'frame' | 'session'> & {
   readonly quality: Uint8Array;
   readonly estimate: Uint8Array | null;
   readonly body: string;
@@ -61,7 +61,7 @@ class RecordWrite implements SqlWrite {
     const record = this.#record;
     const { id, time, keyId, kind, revision, frame, facts, labels } = record;
     const head: SqlValue[] = [id, time, keyId, kind, facts.operation, statusOf(record), modelOf(record), facts.task];
-    head.push(labelsText(labels), revision, frame, this.#quality, this.#estimate, bodyOf(record));
+    head.push(labelsText(labels), revision, frame, this.#quality, this.#estimate, bodyOf(record), record.session);
     return head;
   }
 }

@@ -83,5 +83,8 @@ export const recordsMigrations: Migrations = {
       older INTEGER NOT NULL
     ) STRICT;
     INSERT INTO record_indexing (id, through, older) VALUES (1, 0, ${Number.MAX_SAFE_INTEGER});`,
+    `ALTER TABLE records ADD COLUMN session TEXT;
+    ALTER TABLE record_index ADD COLUMN session TEXT;
+    CREATE INDEX record_index_session ON record_index (session) WHERE session IS NOT NULL;`,
   ],
 };

@@ -196,7 +196,15 @@ function moneyOf({ entries }: MemoryJournal, { from, to, keyId, model }: MoneyFi
     return {
       ...{ kind: kind as MoneyEntry['kind'], ...row, keyId: dimensions.key ?? '', labels: labelsOf(dimensions) },
       overrun: next?.kind === 'overrun' && (kind === 'post' || kind === 'settle') ? next.amount : 0,
-      ...{ selector: dimensions.selector ?? '', model, provider, upstream, price, ...tokens },
+      ...{
+        selector: dimensions.selector ?? '',
+        session: dimensions.session ?? '',
+        model,
+        provider,
+        upstream,
+        price,
+        ...tokens,
+      },
       ...{ reasoning: entry?.usage.reasoningTokens ?? 0, estimated: entry?.estimated ?? false, note: note ?? '' },
     };
   });

@@ -1,0 +1,105 @@
+import { type HttpCall, isWrappedState, type Members, type ProviderCall } from 'signalbox/plugin';
+import { isObject, textOf } from '../json.ts';
+import { type ModelRules, rulesOf } from './models.ts';
+
+/** The dialect of a request that goes out as it came. */
+export const OWN_DIALECT = 'anthropic-messages';
+
+/** The version that a caller without the header means. */
+const VERSION = { 'anthropic-version': '2023-06-01' } as const;
+
+/** Fields that are Signalbox's own. */
+const OWN_FIELDS = ['route_strategy', 'constraints', 'budget_limit', 'agent_wallet'] as const;
+/** The API's minimum budget of thinking, tokens. */
+const BUDGET_MIN = 1_024;
+
+type Body = Record<string, unknown>;
+
+/**
+ * Builds `POST /messages` from a request in Anthropic's own dialect. Changed are the model, the cap and `stream`; Signalbox's
+ * own fields are taken out, and the state of other services' models, which Anthropic would refuse. Fields that a model does not
+ * take are fitted only where a selector chose the model: a caller who names it wants its answer.
+ */
+export function passRequest(call: ProviderCall): HttpCall {
+  const { request, upstream, outputCap, stream, isSelected } = call;
+  const body: Body = { ...request.original.body };
+  for (const field of OWN_FIELDS) delete body[field];
+  body.model = upstream;
+  body.max_tokens = outputCap;
+  if (stream) body.stream = true;
+  else delete body.stream;
+  keepUserId(body);
+  body.messages = withoutForeignState(body.messages);
+  const dropped: string[] = [];
+  if (isSelected) fit(body, rulesOf(upstream), dropped);
+  limitThinking(body, outputCap, dropped);
+  const headers = { ...VERSION, ...request.headers.passed };
+  return { path: '/messages', headers, body: JSON.stringify(body), dropped, passthrough: true };
+}
+
+/** Of the metadata, Anthropic takes this member; the others are for the policy's rules. */
+function keepUserId(body: Body): void {
+  const { metadata } = body;
+  if (!isObject(metadata) || Object.keys(metadata).every((name) => name === 'user_id')) return;
+  if (metadata.user_id === undefined) delete body.metadata;
+  else body.metadata = { user_id: metadata.user_id };
+}
+
+/** The messages without thoughts of other services' models. The same list where there are none. */
+function withoutForeignState(messages: unknown): unknown {
+  if (!Array.isArray(messages) || !messages.some(hasForeignState)) return messages;
+  return messages.flatMap((message: unknown) => {
+    if (!hasForeignState(message)) return [message];
+    const content = message.content.filter((block) => !isForeign(block));
+    // A message must not be empty.
+    return content.length === 0 ? [] : [{ ...message, content }];
+  });
+}
+
+interface ListMessage extends Members {
+  readonly content: readonly unknown[];
+}
+
+const hasForeignState = (message: unknown): message is ListMessage =>
+  isObject(message) &&
+  message.role === 'assistant' &&
+  Array.isArray(message.content) &&
+  message.content.some(isForeign);
+
+function isForeign(block: unknown): boolean {
+  if (!isObject(block)) return false;
+  if (block.type === 'thinking') return isWrappedState(textOf(block.signature));
+  return block.type === 'redacted_thinking' && isWrappedState(textOf(block.data));
+}
+
+/** Fits fields that the chosen model refuses: its caller could not know which model it would be. */
+function fit(body: Body, rules: ModelRules, dropped: string[]): void {
+  const { thinking, output_config: output } = body;
+  const type = isObject(thinking) ? thinking.type : undefined;
+  if (type === 'adaptive' && !rules.adaptive) drop(body, 'thinking', dropped);
+  else if (type === 'enabled' && rules.fixedSampling) body.thinking = { type: 'adaptive' };
+  else if (type === 'disabled' && rules.alwaysThinks) drop(body, 'thinking', dropped);
+  if (isObject(output) && output.effort != null) {
+    const { effort, ...others } = output;
+    if (!rules.adaptive) {
+      dropped.push('output_config.effort');
+      if (Object.keys(others).length > 0) body.output_config = others;
+      else delete body.output_config;
+    } else if (effort === 'xhigh' && !rules.xhigh) body.output_config = { ...output, effort: 'high' };
+  }
+  if (!rules.fixedSampling) return;
+  for (const field of ['temperature', 'top_p', 'top_k']) if (body[field] != null) drop(body, field, dropped);
+}
+
+function drop(body: Body, field: string, dropped: string[]): void {
+  delete body[field];
+  dropped.push(field);
+}
+
+/** Keeps a budget of thinking below a cap that money has lowered. */
+function limitThinking(body: Body, cap: number, dropped: string[]): void {
+  const { thinking } = body;
+  if (!isObject(thinking) || typeof thinking.budget_tokens !== 'number' || thinking.budget_tokens < cap) return;
+  if (cap > BUDGET_MIN) body.thinking = { ...thinking, budget_tokens: Math.max(BUDGET_MIN, Math.floor(cap / 2)) };
+  else drop(body, 'thinking', dropped);
+}

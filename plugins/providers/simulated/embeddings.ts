@@ -1,0 +1,50 @@
+import {
+  type EmbeddingCall,
+  type EmbeddingInput,
+  estimateTokens,
+  type Pause,
+  plainUsage,
+  type StreamPart,
+} from 'signalbox/plugin';
+
+/** Embeds texts in this process: those that share words and parts of words are close. Deterministic. */
+export function* embed({ inputs, dimensions, model }: EmbeddingCall): Generator<StreamPart | Pause> {
+  yield { type: 'pause', ms: model.ttftMs };
+  let tokens = 0;
+  for (const [index, input] of inputs.entries()) {
+    tokens += input.type === 'text' ? estimateTokens(input.text) : input.tokens.length;
+    yield { type: 'embedding', choice: 0, index, vector: vectorOf(featuresOf(input), dimensions) };
+  }
+  yield { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' };
+  yield { type: 'usage', usage: plainUsage(tokens, 0) };
+}
+
+/** Letters of the parts of words. */
+const PART = 3;
+
+function featuresOf(input: EmbeddingInput): readonly string[] {
+  if (input.type === 'tokens') return input.tokens.map((token) => `#${token}`);
+  const words = input.text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [input.text];
+  return words.flatMap((word) => [word, ...partsOf(word)]);
+}
+
+const partsOf = (word: string): string[] =>
+  Array.from({ length: Math.max(0, word.length - PART) }, (_, at) => word.slice(at, at + PART));
+
+/** Adds each feature at a place and with a sign of its own, then scales to the length 1. */
+function vectorOf(features: readonly string[], dimensions: number): readonly number[] {
+  const vector = new Array<number>(dimensions).fill(0);
+  for (const feature of features) {
+    const hash = hashOf(feature);
+    vector[(hash >>> 1) % dimensions]! += hash & 1 ? 1 : -1;
+  }
+  const length = Math.hypot(...vector) || 1;
+  return vector.map((number) => number / length);
+}
+
+/** FNV-1a. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return hash >>> 0;
+}

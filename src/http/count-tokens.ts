@@ -1,0 +1,36 @@
+import { Elysia } from 'elysia';
+import { countTokens } from '../gateway/count-tokens.ts';
+import { CountRequest, PromptTokens, readCount } from '../surface/anthropic-messages/count.ts';
+import { errorBody } from '../surface/anthropic-messages/error.ts';
+import { MessagesError } from '../surface/anthropic-messages/error-schema.ts';
+import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
+import type { RouteServices } from './route-services.ts';
+
+const EXAMPLE = { model: 'auto', system: 'Be brief.', messages: [{ role: 'user', content: 'Say hello.' }] };
+
+/** `POST /v1/messages/count_tokens`. */
+export const countTokensRoutes = ({ gateway, contextOf, bodyOf }: RouteServices) =>
+  new Elysia({ name: 'count-tokens' }).post(
+    '/v1/messages/count_tokens',
+    async ({ request, set }) => {
+      const context = contextOf(request);
+      const prompt = readCount(await bodyOf(request, context));
+      const { inputTokens, isCounted } = await countTokens(gateway, prompt, context.knownCaller);
+      set.headers['request-id'] = String(set.headers['x-request-id']);
+      return { input_tokens: inputTokens, basis: isCounted ? 'counted' : 'estimated' };
+    },
+    routeDocs({
+      access: 'chat',
+      counts: true,
+      summary: 'Count the tokens of a message',
+      description:
+        'The size of the prompt that these messages, tools and system prompt make. Calls no provider and costs nothing.',
+      tag: 'chat',
+      request: CountRequest,
+      requests: { simple: { summary: 'A greeting', value: EXAMPLE } },
+      answer: { schema: PromptTokens, description: 'The tokens.', example: { input_tokens: 19, basis: 'estimated' } },
+      errorField: 'messages[0].content',
+      errors: [...BODY_ERRORS, 'unsupported_parameter', 'model_not_found'],
+      errorForm: { schema: MessagesError, body: errorBody },
+    }),
+  );

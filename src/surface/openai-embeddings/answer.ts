@@ -1,0 +1,76 @@
+import { type Static, Type } from '@sinclair/typebox';
+import type { StreamPart } from '../../contract/parts.ts';
+import type { AnswerIdentity } from '../../gateway/answer-source.ts';
+import type { Receipt } from '../../gateway/receipt.ts';
+import { always, count, modelId, named, tokens } from '../schemas/parts.ts';
+import { Platform } from '../schemas/platform.ts';
+import type { AnswerWriter } from '../surface.ts';
+
+/** The answer with all vectors. */
+export const EmbeddingList = named('EmbeddingList', 'The vectors of the inputs, in OpenAI’s shape.', {
+  object: always('list'),
+  data: Type.Array(
+    Type.Object({
+      object: always('embedding'),
+      index: count('Index of the input.', 0),
+      embedding: Type.Union([Type.Array(Type.Number()), Type.String()], {
+        description: 'The vector: a list of numbers, or with `encoding_format: base64` their bytes as a text.',
+        examples: [[0.0123, -0.0456, 0.0789]],
+      }),
+    }),
+    { description: 'One for each input, in their order.' },
+  ),
+  model: modelId('The model that answered.', 'text-embedding-3-small'),
+  usage: Type.Object(
+    { prompt_tokens: tokens('Tokens of all inputs.', 8), total_tokens: tokens('The same.', 8) },
+    { description: 'The tokens that are charged.' },
+  ),
+  platform: Platform,
+});
+export type EmbeddingList = Static<typeof EmbeddingList>;
+
+/** How the numbers of a vector are written. */
+export type EncodingFormat = 'float' | 'base64';
+
+/** Gathers the vectors of an answer into one list. */
+export class EmbeddingsWriter implements AnswerWriter {
+  readonly #identity: AnswerIdentity;
+  readonly #format: EncodingFormat;
+  readonly #vectors: (readonly number[])[] = [];
+
+  constructor(identity: AnswerIdentity, format: EncodingFormat) {
+    this.#identity = identity;
+    this.#format = format;
+  }
+
+  write(parts: readonly StreamPart[]): string {
+    for (const part of parts) if (part.type === 'embedding') this.#vectors[part.index] = part.vector;
+    return '';
+  }
+
+  end({ usage, platform }: Receipt): string {
+    const data = this.#vectors.map((vector, index) => ({
+      object: 'embedding',
+      index,
+      embedding: this.#format === 'base64' ? base64Of(vector) : vector,
+    }));
+    const { inputTokens } = usage;
+    return JSON.stringify({
+      object: 'list',
+      data,
+      model: this.#identity.model,
+      usage: { prompt_tokens: inputTokens, total_tokens: inputTokens },
+      platform,
+    });
+  }
+}
+
+const FLOAT_BYTES = 4;
+
+/** Returns the numbers as 32-bit floats, little-endian, in base64. */
+function base64Of(vector: readonly number[]): string {
+  const bytes = new Uint8Array(vector.length * FLOAT_BYTES);
+  const view = new DataView(bytes.buffer);
+  for (let at = 0; at < vector.length; at++) view.setFloat32(at * FLOAT_BYTES, vector[at]!, true);
+  return bytes.toBase64();
+}

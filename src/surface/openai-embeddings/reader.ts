@@ -1,0 +1,46 @@
+import type { Conversation } from '../../core/conversation.ts';
+import { SignalboxError } from '../../core/errors.ts';
+import { type ModelRequest, modelRequest, type RequestReader } from '../../core/model-request.ts';
+import { compileRead } from '../../core/validation.ts';
+import { checkSpelling } from '../openai-chat/check.ts';
+import { extrasOf } from '../openai-chat/extras.ts';
+import { EMBEDDING_NAMES, routingOf } from '../openai-chat/reader.ts';
+import { embeddingQuery } from './query.ts';
+import { EmbeddingsRequest, KNOWN_FIELDS } from './request.ts';
+
+/** The dialect of OpenAI's embeddings, in `original.dialect`. */
+const OPENAI_EMBEDDINGS = 'openai-embeddings';
+
+const checked = compileRead(EmbeddingsRequest);
+
+/**
+ * Reads the body of a request for embeddings.
+ * @throws SignalboxError for the field at fault.
+ */
+export function readEmbeddings(body: unknown): EmbeddingsRequest {
+  checkSpelling(body, KNOWN_FIELDS);
+  const request = checked(body);
+  if (request.constraints?.required_languages !== undefined) {
+    const param = 'constraints.required_languages';
+    throw new SignalboxError('unsupported_parameter', `\`${param}\` has no meaning for embeddings.`, { param });
+  }
+  return request;
+}
+
+/** Makes its neutral form. @param body checked, without nulls */
+export const readEmbeddingsRequest = (body: EmbeddingsRequest): ModelRequest => modelRequest(body, EMBEDDINGS);
+
+const NO_CONVERSATION: Conversation = { turns: [], tools: [], toolChoice: undefined };
+
+const EMBEDDINGS: RequestReader<EmbeddingsRequest> = {
+  dialect: OPENAI_EMBEDDINGS,
+  operation: 'embed',
+  names: () => EMBEDDING_NAMES,
+  model: ({ model }) => model,
+  isStream: () => false,
+  conversation: () => NO_CONVERSATION,
+  settings: ({ user }) => ({ user }),
+  routing: routingOf,
+  extras: (body) => extrasOf(body, KNOWN_FIELDS),
+  embedding: ({ input, dimensions }) => embeddingQuery(input, dimensions),
+};

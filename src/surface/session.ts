@@ -1,0 +1,15 @@
+/** Headers by which agents name their session, in the order in which they count: Claude Code's, then Codex's old and new. */
+const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id'] as const;
+
+/**
+ * Returns the caller's name of the session that a request belongs to; null for none. It is a claim, which
+ * `gateway/sessions.ts` bounds.
+ * @param stated the fields of the body that may name it, the first one first: `metadata.session_id`, `prompt_cache_key`
+ */
+export function sessionIn(headers: Headers, ...stated: readonly (string | null | undefined)[]): string | null {
+  for (const name of SESSION_HEADERS) {
+    const value = headers.get(name);
+    if (value) return value;
+  }
+  return stated.find((value) => value != null && value !== '') ?? null;
+}

@@ -1,0 +1,233 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { adviceOf, answerOf, type VectorsAnswer, vectorsOf } from '../support/answers.ts';
+import { useEmbeddings, vectorFor } from '../support/embedding-upstream.ts';
+import { useSignalbox } from '../support/use.ts';
+
+const first = useEmbeddings('openai');
+const second = useEmbeddings('openai');
+const google = useEmbeddings('gemini');
+google.dimensions = 6;
+
+const model = (id: string, endpoints: string, embedding: string, more = ''): string => `  ${id}:
+    endpoints: [${endpoints}]
+    price: { input: 1, output: 0, as_of: 2026-11-01, basis: own }
+    context_window: 100
+    operations: [embed]
+    embedding: { ${embedding} }
+    latency: { ttft_ms: 100, output_tokens_per_second: 1000, basis: guessed }
+${more}`;
+
+const POLICY = `version: 1
+credits: { usd_per_credit: 0.001 }
+providers:
+  first: { adapter: openai-compatible, base_url: "${first.url}", api_key_env: TEST_UPSTREAM_KEY }
+  second: { adapter: openai, base_url: "${second.url}", api_key_env: TEST_UPSTREAM_KEY }
+  google: { adapter: gemini, base_url: "${google.url}", api_key_env: TEST_UPSTREAM_KEY }
+tasks:
+  general: { expected_output_tokens: 400, default_input_tokens: 500, min_useful_output: 64 }
+models:
+${model('small', '{ provider: first, upstream: small-1 }', 'dimensions: 8, shortest: 2, batch_inputs: 3, vector_space: s', '    capabilities: [token_input]\n')}
+${model('small-too', '{ provider: second, upstream: small-2 }', 'dimensions: 8, shortest: 4, batch_inputs: 5, vector_space: s')}
+${model('gem', '{ provider: google, upstream: gem-1 }', 'dimensions: 6, shortest: 1, batch_inputs: 2')}
+selectors:
+  search: { strategy: auto, vector_space: s }
+gateway: { retries_max: 0 }
+budgets:
+  - { name: thin, match: 'key.labels.team == "thin"', each: key.id, window: month, limit_credits: 0.05 }
+`;
+
+const box = useSignalbox(() => ({ policy: POLICY }));
+const embed = (body: object) => box.post('/v1/embeddings', { model: 'small', ...body });
+const listOf = ({ data }: VectorsAnswer) => data.map(({ embedding }) => embedding);
+
+beforeEach(() => {
+  for (const upstream of [first, second, google]) {
+    upstream.received.length = 0;
+    upstream.next.length = 0;
+  }
+});
+
+describe('POST /v1/embeddings', () => {
+  test('gives the vector of a text, and charges its tokens', async () => {
+    const response = await embed({ input: 'one two three' });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('x-signalbox-model')).toBe('small');
+    expect(response.headers.get('x-signalbox-credits')).toBe('0.003');
+    const body = await vectorsOf(response);
+    expect(body).toMatchObject({
+      object: 'list',
+      data: [{ object: 'embedding', index: 0, embedding: vectorFor('one two three', 8) }],
+      model: 'small',
+      usage: { prompt_tokens: 3, total_tokens: 3 },
+      platform: {
+        routed_model: 'small',
+        route_reason: 'pinned',
+        credits_consumed: 0.003,
+        estimated: false,
+        dropped: [],
+      },
+    });
+    expect(first.received).toMatchObject([
+      { path: '/v1/embeddings', body: { model: 'small-1', input: ['one two three'] } },
+    ]);
+  });
+
+  test('splits what is more than the endpoint takes, and joins it in order', async () => {
+    const input = Array.from({ length: 10 }, (_, at) => `text ${at}`);
+    const body = await vectorsOf(await embed({ input }));
+    expect(listOf(body)).toEqual(input.map((text) => vectorFor(text, 8)));
+    expect(first.received.map(({ texts }) => texts.length)).toEqual([3, 3, 3, 1]);
+    expect(body.usage).toEqual({ prompt_tokens: 20, total_tokens: 20 });
+    expect(body.platform.attempts).toHaveLength(1);
+  });
+
+  test('writes base64 as 32-bit floats, and reads it from the upstream', async () => {
+    const body = await vectorsOf<string>(await embed({ model: 'small-too', input: 'a b', encoding_format: 'base64' }));
+    expect(second.received[0]?.body.encoding_format).toBe('base64');
+    const bytes = Buffer.from(body.data[0]!.embedding, 'base64');
+    expect([...new Float32Array(bytes.buffer, bytes.byteOffset, 8)]).toEqual(vectorFor('a b', 8));
+  });
+
+  test('asks for shorter vectors, and names no length that is the model’s own', async () => {
+    const body = await vectorsOf(await embed({ input: 'a b', dimensions: 4 }));
+    expect(listOf(body)[0]).toHaveLength(4);
+    await embed({ input: 'a b', dimensions: 8 });
+    expect(first.received.map(({ body: sent }) => sent.dimensions)).toEqual([4, undefined]);
+  });
+
+  test('speaks Gemini’s batchEmbedContents, and counts tokens where it reports none', async () => {
+    const input = ['one two', 'three four', 'five six'];
+    const body = await vectorsOf(await embed({ model: 'gem', input, dimensions: 3, user: 'somebody' }));
+    expect(listOf(body)).toEqual(input.map((text) => vectorFor(text, 3)));
+    expect(google.received.map(({ texts }) => texts.length)).toEqual([2, 1]);
+    expect(body.platform).toMatchObject({ estimated: true, dropped: ['user'] });
+    expect(body.usage.prompt_tokens).toBeGreaterThan(0);
+  });
+
+  test('takes tokens for a model that states it, and for no other', async () => {
+    const body = await vectorsOf(await embed({ input: [[1, 2, 3], [4]] }));
+    expect(listOf(body)).toEqual([vectorFor('1 2 3', 8), vectorFor('4', 8)]);
+    const refused = await embed({ model: 'gem', input: [1, 2] });
+    expect(refused.status).toBe(422);
+    expect((await answerOf(refused)).error.message).toContain('token_input');
+  });
+
+  test.each([
+    [{ input: '' }, 400, 'input'],
+    [{ input: [] }, 400, 'input'],
+    [{ input: ['a', ''] }, 400, 'input[1]'],
+    [{}, 400, 'input'],
+    [{ input: 'a', dimensions: 0 }, 400, 'dimensions'],
+    [{ input: 'a', dimensions: 16 }, 400, 'dimensions'],
+    [{ input: 'a', encoding_format: 'hex' }, 400, 'encoding_format'],
+    [{ input: 'a', dimension: 4 }, 400, 'dimension'],
+    [{ input: 'word '.repeat(500) }, 400, 'input'],
+    [{ model: 'search-', input: 'a' }, 404, 'model'],
+    [{ model: 'auto', input: 'a' }, 422, null],
+    [{ model: 'gem', input: 'a', constraints: { required_languages: ['go'] } }, 400, 'constraints.required_languages'],
+  ])('refuses %j by %i about %s, before anything is called', async (body, status, param) => {
+    const response = await embed(body);
+    expect(response.status).toBe(status);
+    expect((await answerOf(response)).error.param).toBe(param);
+    expect(first.received).toEqual([]);
+  });
+
+  test('answers no chat by a model that only embeds', async () => {
+    const chat = await box.post('/v1/chat/completions', {
+      model: 'small',
+      messages: [{ role: 'user', content: 'hi' }],
+    });
+    expect(chat.status).toBe(422);
+  });
+});
+
+describe('failover', () => {
+  const input = ['a b', 'c d', 'e f', 'g h'];
+
+  test('stays within the vector space, and pays for the batches that were done', async () => {
+    first.next.push(null, Response.json({ error: { message: 'down' } }, { status: 503 }));
+    second.next.push(null);
+    const body = await vectorsOf(await embed({ model: 'search', input }));
+    expect(listOf(body)).toEqual(input.map((text) => vectorFor(text, 8)));
+    expect(google.received).toEqual([]);
+    const { attempts, credits_consumed: credits } = body.platform;
+    expect(attempts.map(({ model: id, failure }) => [id, failure])).toEqual([
+      ['small', 'overloaded'],
+      ['small-too', null],
+    ]);
+    // Three texts of the first batch, then all four.
+    expect(credits).toBe(0.014);
+  });
+
+  test('takes a vector of another length for a fault of the endpoint', async () => {
+    first.next.push(Response.json({ data: [{ index: 0, embedding: [1, 2] }], usage: { prompt_tokens: 1 } }));
+    const body = await vectorsOf(await embed({ model: 'search', input: 'a b' }));
+    expect(body.platform.attempts[0]?.failure).toBe('malformed');
+    expect(listOf(body)).toEqual([vectorFor('a b', 8)]);
+  });
+
+  test.each([
+    ['lacks one', [{ index: 0, embedding: Array(8).fill(0) }]],
+    ['has one twice', [0, 0].map((index) => ({ index, embedding: Array(8).fill(0) }))],
+    ['has one too many', [0, 1, 2].map((index) => ({ index, embedding: Array(8).fill(0) }))],
+    ['has no number', [0, 1].map((index) => ({ index, embedding: [...Array(7).fill(0), 'x'] }))],
+  ])('ends an answer that %s by an error', async (_, data) => {
+    first.next.push(Response.json({ data, usage: { prompt_tokens: 1 } }));
+    const response = await embed({ input: ['a', 'b'] });
+    expect(response.status).toBe(502);
+    expect((await answerOf(response)).error.code).toBe('upstream_failed');
+  });
+
+  test('of a named model asks no other', async () => {
+    first.next.push(Response.json({ error: { message: 'down' } }, { status: 503 }));
+    expect((await embed({ input: 'a' })).status).toBe(502);
+    expect(second.received).toEqual([]);
+  });
+});
+
+describe('money', () => {
+  test('a budget holds the input alone, and refuses what could exceed it', async () => {
+    const headers = { authorization: `Bearer ${await box.makeKey('--scope', 'embed', '--label', 'team=thin')}` };
+    const thin = (input: unknown) => box.post('/v1/embeddings', { model: 'small', input }, { headers });
+    expect((await thin('a b c')).status).toBe(200);
+    const refused = await thin(Array(20).fill('a b c d e f'));
+    expect(refused.status).toBe(402);
+    expect((await answerOf(refused)).error.code).toBe('request_exceeds_budget');
+  });
+
+  test('budget_limit bounds the bytes of the texts', async () => {
+    const refused = await embed({ input: 'a b c d', budget_limit: 0.005 });
+    expect(refused.status).toBe(400);
+    expect((await answerOf(refused)).error.code).toBe('budget_limit_too_low');
+    expect((await embed({ input: 'a b c d', budget_limit: 0.02 })).status).toBe(200);
+  });
+
+  test('a repeat by Idempotency-Key gets the same vectors in the format that it asks for, and is charged once', async () => {
+    const send = () =>
+      box.post('/v1/embeddings', { model: 'small', input: 'once' }, { headers: { 'idempotency-key': 'emb-1' } });
+    const one = await vectorsOf(await send());
+    const again = await send();
+    expect(again.headers.get('x-signalbox-replayed')).toBe('true');
+    expect(await vectorsOf(again)).toEqual(one);
+    expect(first.received).toHaveLength(1);
+  });
+});
+
+test('the decision is recorded with its operation, and explained', async () => {
+  const body = await vectorsOf(await embed({ model: 'search', input: ['a b', 'c'], dimensions: 4 }));
+  const decision = await answerOf(await box.get(`/v1/decisions/${body.platform.decision_id}`));
+  expect(decision).toMatchObject({
+    kind: 'embed',
+    choice: 'small',
+    fallbacks: ['small-too'],
+    facts: { operation: 'embed', embedding: { inputs: 2, longest_input_tokens: 1, dimensions: 4 } },
+    outcome: { status: 'completed', credits_consumed: 0.003 },
+  });
+  const metrics = await (await box.get('/metrics')).text();
+  expect(metrics).toMatch(/signalbox_chats_total\{operation="embed",selector="search",model="small"/);
+});
+
+test('POST /v1/route recommends an embedding model', async () => {
+  const advice = await adviceOf(await box.post('/v1/route', { model: 'search', operation: 'embed', input: ['a b'] }));
+  expect(advice).toMatchObject({ recommended_model: 'small', alternatives: [{ model: 'small-too' }] });
+});

@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { closedBooks } from '../money/books.ts';
+import type { MadeKey } from '../money/keys.ts';
+import { hello, type Purse, startPurse } from '../money/purse.ts';
+import { answerOf } from '../support/answers.ts';
+import { expectError } from '../support/error-contract.ts';
+
+/** What the name of a session does: spend is told by it, and a policy can cap it, but it is no way around a budget. */
+const BUDGETS = [
+  `name: run, each: session, limit_credits: 1, window: day`,
+  `name: own, each: key, match: 'key.labels.kind == "bounded"', limit_credits: 2, window: day`,
+] as const;
+let purse: Purse;
+
+beforeAll(async () => {
+  purse = await startPurse(100, ...BUDGETS);
+});
+afterAll(() => purse.stop());
+
+const ask = (key: MadeKey, session: string, body: object = {}) =>
+  purse.chat(key, { model: 'best', metadata: { session_id: session }, ...body });
+
+const usageBy = async ({ key }: MadeKey, by: string) => {
+  const answer = await purse.live.box.get(`/v1/usage?by=${by}`, { headers: { authorization: `Bearer ${key}` } });
+  const { groups } = (await answer.json()) as { groups: { group: Record<string, string>; credits: number }[] };
+  return Object.fromEntries(groups.map(({ group, credits }) => [Object.values(group).join('/'), credits]));
+};
+
+describe('a session', () => {
+  test('is named by the headers of Claude Code and Codex, by `metadata.session_id` or by `prompt_cache_key`', async () => {
+    const key = await purse.key({ kind: 'named' });
+    const ways: [headers: Record<string, string>, body: object][] = [
+      [{ 'x-claude-code-session-id': 's1' }, {}],
+      [{ 'session-id': 's2' }, {}],
+      [{ session_id: 's3' }, {}],
+      [{}, { metadata: { session_id: 's4' } }],
+      [{}, { prompt_cache_key: 's5' }],
+      // The header counts, and `user` names no session.
+      [{ 'x-claude-code-session-id': 's6' }, { metadata: { session_id: 'x' }, prompt_cache_key: 'y' }],
+      [{}, { user: 'u' }],
+    ];
+    for (const [headers, body] of ways) {
+      const answer = await fetch(`${purse.live.box.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${key.key}`, ...headers },
+        body: JSON.stringify({ model: 'best', messages: hello, max_tokens: 100, ...body }),
+      });
+      expect(answer.status).toBe(200);
+    }
+    const each = 0.442;
+    expect(await usageBy(key, 'session')).toEqual({
+      '': each,
+      s1: each,
+      s2: each,
+      s3: each,
+      s4: each,
+      s5: each,
+      s6: each,
+    });
+  });
+
+  test('stands in its decisions, in the list of them and in the export of the ledger', async () => {
+    const key = await purse.key({ kind: 'listed' });
+    const { platform } = await answerOf(await ask(key, 'listed-1'));
+    const { box } = purse.live;
+    const list = async (session: string) =>
+      (
+        (await (await box.get(`/admin/decisions?session=${session}`)).json()) as {
+          data: { id: string; session: string }[];
+        }
+      ).data;
+    expect(await list('listed-1')).toMatchObject([{ id: platform.decision_id, session: 'listed-1' }]);
+    expect(await list('listed-2')).toEqual([]);
+    const decision = (await (await box.get(`/v1/decisions/${platform.decision_id}`)).json()) as { session: string };
+    expect(decision.session).toBe('listed-1');
+    const { out } = await box.run('ledger', 'export', '--key', key.id, '--by', 'session', '--format', 'json');
+    expect(out).toContain('"session":"listed-1"');
+  });
+
+  test('that has spent its cap is refused, others and requests of no session go on', async () => {
+    const key = await purse.key({ kind: 'capped' });
+    for (const _ of [1, 2]) expect((await ask(key, 'wild')).status).toBe(200);
+    const { details } = await expectError(await ask(key, 'wild'), 'insufficient_quota');
+    expect(details).toMatchObject({ budget: 'run', subject: `${key.id}/wild`, spent_credits: 0.884 });
+    expect((await ask(key, 'tame')).status).toBe(200);
+    for (const _ of [1, 2, 3]) expect((await purse.chat(key, { model: 'best' })).status).toBe(200);
+  });
+
+  test('of one key has nothing to do with that of another', async () => {
+    const [one, two] = [await purse.key({ kind: 'one' }), await purse.key({ kind: 'two' })];
+    for (const _ of [1, 2]) await ask(one, 'shared');
+    await expectError(await ask(one, 'shared'), 'insufficient_quota');
+    expect((await ask(two, 'shared')).status).toBe(200);
+  });
+
+  test('has spent what its entries say, when the budget is counted anew', async () => {
+    const key = await purse.key({ kind: 'recounted' });
+    for (const _ of [1, 2]) await ask(key, 'long');
+    await purse.budgets(BUDGETS[0].replace('name: run', 'name: session-run'), BUDGETS[1]);
+    await expectError(await ask(key, 'long'), 'insufficient_quota');
+    expect((await ask(key, 'short')).status).toBe(200);
+    await purse.budgets(...BUDGETS);
+  });
+
+  test('under many names never spends more than the budget of its key', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.stringMatching(/^[a-c]{0,2}$/), { minLength: 8, maxLength: 16 }), async (names) => {
+        const key = await purse.key({ kind: 'bounded' });
+        const answers = await Promise.all(names.map((name) => ask(key, name === '' ? 'wïld' : name)));
+        for (const answer of answers) {
+          if (answer.status !== 200) await expectError(answer, 'insufficient_quota');
+          else await answer.text();
+        }
+        const spent = Object.values(await usageBy(key, 'session'));
+        expect(spent.reduce((sum, one) => sum + one, 0)).toBeLessThanOrEqual(2);
+        for (const one of spent) expect(one).toBeLessThanOrEqual(1);
+      }),
+      { numRuns: 5 },
+    );
+    await closedBooks(purse.live.box.data);
+  });
+});

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { passRequest } from '../../plugins/providers/anthropic/passthrough.ts';
+import type { HttpCall, ProviderCall } from '../../src/contract/provider.ts';
+import { wrapState } from '../../src/core/wrapped-state.ts';
+import { anthropicMessages } from '../../src/surface/anthropic-messages/surface.ts';
+import { providerCall } from '../support/provider-call.ts';
+
+function passed(body: object, call: Partial<ProviderCall> = {}): HttpCall {
+  const { request } = anthropicMessages.read(body, new Headers());
+  return passRequest({
+    ...providerCall(),
+    upstream: 'claude-haiku-5-5',
+    outputCap: 500,
+    stream: false,
+    ...call,
+    request,
+  });
+}
+
+const text = fc.string({ maxLength: 5, unit: 'binary' });
+const mark = fc.constantFrom({}, { cache_control: null }, { cache_control: { type: 'ephemeral', ttl: '5m' } });
+const extra = fc.dictionary(
+  text.map((name) => `x_${name}`),
+  fc.jsonValue({ maxDepth: 2 }),
+  { maxKeys: 2, noNullPrototype: true },
+);
+const withMarks = (block: fc.Arbitrary<object>) =>
+  fc.tuple(block, mark, extra).map(([members, marks, extras]) => ({ ...members, ...marks, ...extras }));
+
+const said = withMarks(text.map((words) => ({ type: 'text', text: words })));
+const thought = fc.tuple(text, text).map(([thinking, signature]) => ({ type: 'thinking', thinking, signature }));
+const redacted = text.map((data) => ({ type: 'redacted_thinking', data }));
+const call = withMarks(extra.map((input) => ({ type: 'tool_use', id: 't', name: 'f', input })));
+const result = withMarks(
+  fc.array(said, { maxLength: 2 }).map((content) => ({ type: 'tool_result', tool_use_id: 't', content })),
+);
+const native = withMarks(text.map((id) => ({ type: 'search_result', id })));
+
+const message = fc.oneof(
+  fc.tuple(text, extra).map(([content, extras]) => ({ role: 'user', content, ...extras })),
+  fc.array(fc.oneof(said, result, native), { maxLength: 3 }).map((content) => ({ role: 'user', content })),
+  fc
+    .array(fc.oneof(thought, redacted, said, call), { maxLength: 4 })
+    .map((content) => ({ role: 'assistant', content })),
+);
+const bodies = fc
+  .tuple(fc.array(message, { minLength: 1, maxLength: 4 }), fc.array(said, { maxLength: 3 }), extra, fc.boolean())
+  .map(([messages, system, extras, isNull]) => ({
+    model: 'auto',
+    ...extras,
+    max_tokens: 900,
+    system,
+    messages,
+    thinking: isNull ? null : { type: 'adaptive' },
+    context_management: { edits: [{ type: 'clear_thinking_20251015' }] },
+  }));
+
+const ours = { budget_limit: 5, constraints: { max_latency_ms: 9_000 }, route_strategy: { cost_weight: 1 } };
+
+const isKept = (send: (body: object) => HttpCall) =>
+  fc.property(bodies, (body) => {
+    expect(send({ ...body, ...ours }).body).toBe(
+      JSON.stringify({ ...body, model: 'claude-haiku-5-5', max_tokens: 500 }),
+    );
+  });
+
+describe('a request that goes out as it came', () => {
+  test('keeps every block, mark, signature, unknown member and their order', () => {
+    fc.assert(isKept(passed), { numRuns: 300 });
+  });
+
+  test.each<[string, (body: string) => string]>([
+    ['a mark', (body) => body.replace('"cache_control":{"type":"ephemeral","ttl":"5m"}', '"cache_control":null')],
+    ['a null', (body) => body.replace('"thinking":null,', '')],
+    ['a signature', (body) => body.replace(/"signature":"[^"]+/, '"signature":"')],
+  ])('and one that loses %s is found out', (_, spoil) => {
+    const spoilt = (body: object): HttpCall => {
+      const sent = passed(body);
+      return { ...sent, body: spoil(sent.body) };
+    };
+    expect(fc.check(isKept(spoilt), { numRuns: 500 }).failed).toBe(true);
+  });
+
+  const hello = { model: 'best', max_tokens: 4_000, messages: [{ role: 'user', content: 'Hi.' }] };
+  const sentOf = (body: object, more: Partial<ProviderCall> = {}) =>
+    JSON.parse(passed({ ...hello, ...body }, more).body);
+
+  test('streams where the answer is to be streamed, whatever its caller gets', () => {
+    expect(sentOf({ stream: true }).stream).toBeUndefined();
+    expect(sentOf({}, { stream: true }).stream).toBe(true);
+  });
+
+  test('has its thinking below a cap that was lowered, or none', () => {
+    const thinking = { type: 'enabled', budget_tokens: 3_000 };
+    expect(sentOf({ thinking }, { outputCap: 3_001 }).thinking).toEqual(thinking);
+    expect(sentOf({ thinking }, { outputCap: 3_000 }).thinking).toEqual({ ...thinking, budget_tokens: 1_500 });
+    expect(sentOf({ thinking }, { outputCap: 1_025 }).thinking).toEqual({ ...thinking, budget_tokens: 1_024 });
+    const { body, dropped } = passed({ ...hello, thinking }, { outputCap: 1_024 });
+    expect([JSON.parse(body).thinking, dropped]).toEqual([undefined, ['thinking']]);
+  });
+
+  test('loses the thoughts of other services’ models, and the messages that have nothing else', () => {
+    const foreign = { type: 'thinking', thinking: 'Hm.', signature: wrapState({}) };
+    const own = { type: 'thinking', thinking: 'Hm.', signature: 'sig' };
+    const kept = { role: 'assistant', content: [own, { type: 'text', text: 'Hi.' }] };
+    const messages = [
+      { role: 'assistant', content: [foreign] },
+      { role: 'assistant', content: [foreign, ...kept.content] },
+    ];
+    expect(sentOf({ messages }).messages).toEqual([kept]);
+  });
+});
