@@ -1,8 +1,8 @@
 import { Elysia } from 'elysia';
 import { SignalboxError } from '../core/errors.ts';
 import type { SocketDialogue, SocketTurn, Surface } from '../surface/surface.ts';
+import { routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
-import { unlisted } from './routes.ts';
 
 /** Headers of the upgrade that belong to the connection, or to a single request. */
 const OF_CONNECTION =
@@ -43,7 +43,14 @@ export const surfaceSocket = (services: RouteServices, surface: Surface, upgrade
       if (!upgrader()?.upgrade(request, { data: connection })) throw unavailable(surface);
       return undefined;
     },
-    unlisted({ access: 'chat' }),
+    routeDocs({
+      access: surface.operation,
+      tag: 'chat',
+      summary: 'Open a WebSocket',
+      description: `Each text frame is a request of \`POST ${surface.path}\`, and each event of its answer a frame. One request runs at a time.`,
+      answer: { ...(surface.docs.events ?? surface.docs.answer), status: 101 },
+      errors: ['insufficient_permissions', 'upgrade_required'],
+    }),
   );
 
 function unavailable({ path }: Surface): SignalboxError {
