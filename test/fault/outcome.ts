@@ -66,8 +66,8 @@ export interface Fault {
   readonly upstream: Upstream;
   /** Milliseconds; generous ones where time is not the fault. */
   readonly deadlines?: Deadlines;
-  /** Additional request fields. */
-  readonly ask?: object;
+  /** The name of a tool that the request offers. */
+  readonly tool?: string;
   /** A good request goes first, so that there is a connection to reuse. */
   readonly warm?: true;
   /** The requested wait: longer than the gateway would wait. */
