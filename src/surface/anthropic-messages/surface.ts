@@ -50,7 +50,9 @@ export const anthropicMessages: Surface = {
   docs,
   foreignFields: FOREIGN_FIELDS,
   read(body, headers) {
-    const request = modelRequest(readMessages(body), MESSAGES_READER, requestHeaders(headers));
+    const message = readMessages(body);
+    const passed = requestHeaders(headers, message.metadata?.session_id);
+    const request = modelRequest(message, MESSAGES_READER, passed);
     return { request, events: request.stream ? MESSAGE_EVENTS : null };
   },
   json: (identity) => new MessageWriter(identity),
