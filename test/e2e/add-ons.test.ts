@@ -106,7 +106,7 @@ describe('a request that its service bills beside tokens', () => {
     [
       'a compacting edit',
       { context_management: { edits: [{ type: 'clear_thinking_20251015' }, { type: 'compact_20260112' }] } },
-      'context_management.edits[1]',
+      'context_management.edits[1].type',
     ],
     ['code that the service runs', { tools: [{ type: 'code_execution_20250825', name: 'run' }] }, 'tools[0]'],
   ];

@@ -27,6 +27,7 @@ export const CONTRACT = {
   payment_unsettled: [503, 'server_error', 'payment_unsettled', false],
   model_not_found: [404, 'invalid_request_error', 'model_not_found', false],
   not_found: [404, 'invalid_request_error', 'not_found', false],
+  upgrade_required: [426, 'invalid_request_error', 'upgrade_required', false],
   method_not_allowed: [405, 'invalid_request_error', 'method_not_allowed', false],
   request_timeout: [408, 'invalid_request_error', 'request_timeout', true],
   precondition_failed: [412, 'invalid_request_error', 'precondition_failed', false],

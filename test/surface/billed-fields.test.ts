@@ -52,7 +52,7 @@ const BILLED: Readonly<
       ['container', { container: 'c_1' }],
       ['mcp_servers', { mcp_servers: [{ type: 'url', url: 'https://m.example', name: 'm' }] }],
       ['compaction', { compaction: {} }],
-      ['context_management.edits[0]', { context_management: { edits: [{ type: 'compact_20260112' }] } }],
+      ['context_management.edits[0].type', { context_management: { edits: [{ type: 'compact_20260112' }] } }],
       ['fallbacks', { fallbacks: 'default' }],
       ['fallback_credit_token', { fallback_credit_token: 'x' }],
       ['billing_policy', { billing_policy: {} }],

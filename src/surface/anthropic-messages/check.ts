@@ -3,16 +3,19 @@ import { type OriginalPath, pathText } from '../../core/original.ts';
 import type { MessagesRequest } from './request.ts';
 
 /** The fields of a body that are checked beyond its schema: those of a request and of a count. */
-export type CheckedFields = Pick<MessagesRequest, 'messages' | 'system' | 'tools' | 'tool_choice' | 'thinking'> &
+export type CheckedFields = Pick<
+  MessagesRequest,
+  'messages' | 'system' | 'tools' | 'tool_choice' | 'thinking' | 'cache_control'
+> &
   Partial<Pick<MessagesRequest, 'max_tokens'>>;
 
 /**
- * Checks what the schema cannot state: fields that contradict each other, and fields that leave the gateway's hand.
+ * Checks what the schema cannot state: fields that contradict each other, and what no gateway could price or pass on.
  * @throws SignalboxError for the field at fault.
  */
 export function checkMessages(body: CheckedFields): void {
-  for (const [field, why] of OF_ROUTING) if (Reflect.get(body, field) != null) throw unsupported(field, why);
   checkThread(Reflect.get(body, 'thread'));
+  checkMark(body, []);
   if (Array.isArray(body.system)) checkBlocks(body.system, ['system']);
   for (let i = 0; i < body.messages.length; i++) {
     const { content } = body.messages[i]!;
@@ -22,14 +25,10 @@ export function checkMessages(body: CheckedFields): void {
   checkThinking(body);
 }
 
-/** Fields that would choose the model or the payer behind the policy's back, and why they are refused. */
-const OF_ROUTING: readonly (readonly [field: string, why: string])[] = [
-  ['fallbacks', 'Fallbacks by the provider have other prices. The policy chooses the fallbacks here.'],
-  ['fallback_credit_token', 'Fallbacks by the provider have other prices.'],
-  ['billing_policy', 'The operator of the gateway decides on billing.'],
-];
-
 function checkTools({ tools, tool_choice: choice }: CheckedFields): void {
+  tools?.forEach((tool, i) => {
+    checkMark(tool, ['tools', i]);
+  });
   if (choice == null || choice.type === 'auto' || choice.type === 'none') return;
   if (!tools?.length) throw invalid('tool_choice', '`tool_choice` requires `tools`.');
   if (choice.type !== 'tool') return;
@@ -64,6 +63,7 @@ interface CheckedBlock {
 function checkBlocks(blocks: readonly CheckedBlock[], at: OriginalPath): void {
   for (let i = 0; i < blocks.length; i++) {
     const block = blocks[i]!;
+    checkMark(block, [...at, i]);
     const { type, source, content } = block;
     if (type === 'container_upload' || (source != null && Object(source).type === 'file')) {
       throw unsupported(
@@ -73,6 +73,15 @@ function checkBlocks(blocks: readonly CheckedBlock[], at: OriginalPath): void {
     }
     if (type === 'tool_result' && Array.isArray(content)) checkBlocks(content, [...at, i, 'content']);
   }
+}
+
+/** Refuses cache marks for other times than those that have prices. */
+function checkMark(owner: object, at: OriginalPath): void {
+  const mark: unknown = Reflect.get(owner, 'cache_control');
+  if (mark == null) return;
+  const ttl: unknown = Reflect.get(Object(mark), 'ttl');
+  if (ttl == null || ttl === '5m' || ttl === '1h') return;
+  throw invalid(pathText([...at, 'cache_control', 'ttl']), '`ttl` must be `5m` or `1h`.');
 }
 
 const invalid = (param: string, message: string) => new SignalboxError('invalid_value', message, { param });

@@ -98,13 +98,8 @@ function routingOf(body: MessagesRequest): RoutingTerms {
     budgetCredits: body.budget_limit ?? undefined,
     agentWallet: body.agent_wallet ?? undefined,
     metadata: metadataOf(body),
-    ...unpricedOf(body),
+    unpriced: unpricedIn(body),
   };
-}
-
-function unpricedOf(body: MessagesRequest): Pick<RoutingTerms, 'unpriced'> {
-  const unpriced = unpricedIn(body);
-  return unpriced.length > 0 ? { unpriced } : {};
 }
 
 /** The metadata without nulls: the caller's words for the policy's rules. */
