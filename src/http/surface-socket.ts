@@ -8,6 +8,9 @@ import type { RouteServices } from './route-services.ts';
 const OF_CONNECTION =
   /^(?:connection|upgrade|host|content-.*|transfer-encoding|sec-websocket-.*|idempotency-key|payment-signature)$/;
 
+/** Connections that one key may hold at once. */
+const CONNECTIONS_MAX = 64;
+
 /** The socket of a connection, as Bun has it. */
 interface Socket {
   readonly remoteAddress: string;
@@ -33,14 +36,27 @@ export interface Upgrader {
  * The WebSocket of a surface at its path: each frame is a request, which goes through the whole edge as by POST, and each
  * event of its answer is a frame.
  */
-export const surfaceSocket = (services: RouteServices, surface: Surface, upgrader: () => Upgrader | null) =>
-  new Elysia({ name: `${surface.name} socket` }).get(
+export function surfaceSocket(services: RouteServices, surface: Surface, upgrader: () => Upgrader | null) {
+  /** Connections by the ID of their key; only of keys that have some. */
+  const held = new Map<string, number>();
+  return new Elysia({ name: `${surface.name} socket` }).get(
     surface.path,
     ({ request }) => {
       const dialogue = surface.dialogue?.();
       if (!services.gateway.lease().snapshot.gateway.websockets || !dialogue) throw unavailable(surface);
-      const connection = new Connection(services, request, dialogue, surface.errorBody);
+      const { keyId } = services.callerOf(request);
+      const count = held.get(keyId) ?? 0;
+      if (count >= CONNECTIONS_MAX) {
+        throw new SignalboxError('rate_limit_exceeded', `This API key holds ${count} connections; close one first.`);
+      }
+      const onClose = () => {
+        const rest = (held.get(keyId) ?? 1) - 1;
+        if (rest > 0) held.set(keyId, rest);
+        else held.delete(keyId);
+      };
+      const connection = new Connection(services, request, dialogue, { errorBody: surface.errorBody, onClose });
       if (!upgrader()?.upgrade(request, { data: connection })) throw unavailable(surface);
+      held.set(keyId, count + 1);
       return undefined;
     },
     routeDocs({
@@ -52,6 +68,7 @@ export const surfaceSocket = (services: RouteServices, surface: Surface, upgrade
       errors: ['insufficient_permissions', 'upgrade_required'],
     }),
   );
+}
 
 function unavailable({ path }: Surface): SignalboxError {
   return new SignalboxError('upgrade_required', `Send requests to ${path} by POST.`, {
@@ -59,10 +76,14 @@ function unavailable({ path }: Surface): SignalboxError {
   });
 }
 
+interface ConnectionEnds extends Pick<Surface, 'errorBody'> {
+  onClose(): void;
+}
+
 class Connection implements SocketHandlers {
   readonly #services: RouteServices;
   readonly #dialogue: SocketDialogue;
-  readonly #errorBody: Surface['errorBody'];
+  readonly #ends: ConnectionEnds;
   readonly #url: string;
   readonly #headers: Headers;
   /** Ends the request under way; null for none. */
@@ -70,13 +91,8 @@ class Connection implements SocketHandlers {
   /** Settles once a slow reader has caught up. */
   #drained: PromiseWithResolvers<void> | null = null;
 
-  constructor(
-    services: RouteServices,
-    { url, headers }: Request,
-    dialogue: SocketDialogue,
-    errorBody: Surface['errorBody'],
-  ) {
-    this.#errorBody = errorBody;
+  constructor(services: RouteServices, { url, headers }: Request, dialogue: SocketDialogue, ends: ConnectionEnds) {
+    this.#ends = ends;
     this.#services = services;
     this.#dialogue = dialogue;
     this.#url = url;
@@ -89,7 +105,7 @@ class Connection implements SocketHandlers {
   message(socket: Socket, frame: string | Buffer): void {
     if (this.#running) {
       const busy = new SignalboxError('in_flight', 'One request at a time: wait for the end of the answer.');
-      socket.send(this.#dialogue.error(busy.status, this.#errorBody(busy)));
+      socket.send(this.#dialogue.error(busy.status, this.#ends.errorBody(busy)));
       return;
     }
     const controller = new AbortController();
@@ -109,6 +125,7 @@ class Connection implements SocketHandlers {
   close(): void {
     this.#running?.abort();
     this.drain();
+    this.#ends.onClose();
   }
 
   async #answer(socket: Socket, frame: string, signal: AbortSignal): Promise<void> {
@@ -144,7 +161,7 @@ class Connection implements SocketHandlers {
       return this.#dialogue.read(frame, Math.floor(this.#services.gateway.now() / 1_000));
     } catch (error) {
       if (!(error instanceof SignalboxError)) throw error;
-      return { frames: [this.#dialogue.error(error.status, this.#errorBody(error))] };
+      return { frames: [this.#dialogue.error(error.status, this.#ends.errorBody(error))] };
     }
   }
 

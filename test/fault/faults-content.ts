@@ -48,6 +48,7 @@ export const CONTENT_FAULTS: readonly Fault[] = [
   },
   {
     name: 'missing index or id',
+    isUnruly: true,
     does: 'leaves out the index and the ID of a tool call, and the index of a choice',
     tool: TOOL.name,
     upstream: calling('untidy'),

@@ -72,6 +72,8 @@ export interface Fault {
   readonly warm?: true;
   /** The requested wait: longer than the gateway would wait. */
   readonly pauseMs?: number;
+  /** Whether it breaks what clients of its dialect rely on. Where events go out as they came, callers see them so. */
+  readonly isUnruly?: true;
   /** The text of a complete answer, if unusual. */
   readonly text?: string;
   readonly json: Outcome;

@@ -53,7 +53,7 @@ function caseOf(
   setting: Setting,
 ): Case | null {
   const outcome = outcomeOf(fault, form, dialect);
-  if (outcome === null) return null;
+  if (outcome === null || (fault.isUnruly && surface.passes === dialect.name)) return null;
   const id = [prefix, surface.name, dialect.name, form.toLowerCase(), setting].join('-');
   const asks = setting === 'fallback' ? `pick-${id}` : id;
   const seen = Promise.withResolvers<void>();

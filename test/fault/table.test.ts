@@ -25,7 +25,9 @@ describe('the table of faults', () => {
       ),
     );
     const left = all.filter((one) => !played.has(nameOf(one)));
-    expect(left.filter(({ fault, dialect, form }) => outcomeOf(fault, form, dialect) !== null)).toEqual([]);
+    const isShown = ({ fault, surface, dialect, form }: (typeof all)[number]) =>
+      outcomeOf(fault, form, dialect) !== null && !(fault.isUnruly && surface.passes === dialect.name);
+    expect(left.filter(isShown)).toEqual([]);
     expect(left.length).toBeLessThan(all.length / 50);
   });
 

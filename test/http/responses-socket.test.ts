@@ -160,6 +160,18 @@ test('a connection needs a key', async () => {
   expect(client.events).toEqual([]);
 });
 
+test('a key holds 64 connections at most, and has room again once one is closed', async () => {
+  const clients = Array.from({ length: 64 }, () => new Client());
+  await waitFor(() => clients.every(({ socket }) => socket.readyState === WebSocket.OPEN));
+  const late = new Client();
+  await waitFor(() => late.closed !== null);
+  clients[0]!.socket.close();
+  await waitFor(() => clients[0]!.closed !== null);
+  const next = new Client();
+  expect((await next.ask({ input: 'Hi' })).at(-1)).toMatchObject({ type: 'response.completed' });
+  for (const { socket } of [next, ...clients]) socket.close();
+});
+
 test('a plain GET gets 426, and so does everyone where the policy turns it off', async () => {
   const upgrade = {
     connection: 'Upgrade',
