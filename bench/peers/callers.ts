@@ -19,7 +19,10 @@ const bodyOf = ({ id, fault }: Trial) => ({
   model: id,
   messages: [{ role: 'user' as const, content: 'Say hello.' }],
   max_tokens: 20,
-  ...fault.ask,
+  ...(fault.tool !== undefined && {
+    tools: [{ type: 'function' as const, function: { name: fault.tool } }],
+    tool_choice: 'auto' as const,
+  }),
 });
 
 /** What has come of an answer, in either form. */
@@ -63,7 +66,7 @@ const textOf = ({ fault }: Trial): string => fault.text ?? TEXT;
 /** Whether a program could go on with it: the text to its end, or a call with all that an answer to it needs. */
 function isWhole(trial: Trial, { text, id, name, call, finish }: Gathered): boolean {
   if (finish === null) return false;
-  if (trial.fault.ask === undefined) return text === textOf(trial);
+  if (trial.fault.tool === undefined) return text === textOf(trial);
   return id !== '' && name === TOOL.name && call === TOOL.arguments;
 }
 

@@ -79,6 +79,7 @@ export const ERRORS = {
     405,
     'The path does not support this method. The header `allow` lists the methods that it supports.',
   ),
+  upgrade_required: invalid(426, 'No WebSocket is served here. Send requests by POST.'),
   request_timeout: spec('invalid_request_error', true)(408, 'The body arrived too slowly.'),
   unsupported_media_type: invalid(415, 'The body must be sent as `application/json`.'),
   precondition_failed: invalid(

@@ -12,6 +12,8 @@ export interface PolicyCase {
     readonly model: string;
     /** The request's body as for `/v1/route`, without `model`. Checked with that schema. */
     readonly query: Readonly<Record<string, unknown>>;
+    /** A whole body of any dialect, in place of `query`; absent for none. */
+    readonly body?: Readonly<Record<string, unknown>>;
     readonly metadata: Readonly<Record<string, string>>;
     readonly key: {
       readonly id: string;

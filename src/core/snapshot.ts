@@ -78,6 +78,8 @@ export interface GatewayPolicy {
   readonly toolsMax: number;
   /** After this long without a content part, a stream's 200 goes out with heartbeats. */
   readonly commitAfterMs: number;
+  /** Whether surfaces that have a WebSocket open it. */
+  readonly websockets: boolean;
   /** IANA name of the zone that rules read `time` in. */
   readonly timeZone: string;
   /** How many alternatives a decision keeps: a route's `alternatives`, a chat's fallbacks. */

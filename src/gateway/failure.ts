@@ -1,6 +1,8 @@
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import { type ErrorInfo, SignalboxError } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
+import { isObject } from '../core/object.ts';
+import type { Members } from '../core/original.ts';
 
 /** A failed attempt, for the record, the log and the final answer. */
 export interface FailedAttempt {
@@ -116,7 +118,7 @@ function originalOf(
   { original: { dialect } }: ModelRequest,
 ): Pick<ErrorInfo, 'original'> {
   const { original: body, status = 0 } = failure ?? {};
-  return body && OF_REQUEST.has(status) ? { original: { dialect, status, body } } : {};
+  return body && OF_REQUEST.has(status) ? { original: { dialect, status, body: objectWithoutAddresses(body) } } : {};
 }
 
 /**
@@ -138,6 +140,18 @@ const hopeless = (failures: readonly ProviderFailure[]): boolean =>
 const ADDRESS =
   /\b[a-z]+:\/\/[^\s"'<>]+|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|\[[0-9a-f:]{3,}\](?::\d+)?|\b(?:[a-z0-9-]+\.)+[a-z]{2,}:\d+|\blocalhost:\d+/gi;
 const withoutAddresses = (message: string): string => message.replace(ADDRESS, '[address]');
+
+/** Pages of the services whose errors go out as they came. */
+const PUBLIC = /^https:\/\/(?:[a-z0-9-]+\.)*(?:anthropic|claude|openai)\.com(?![^/?#.,)])/;
+
+const objectWithoutAddresses = (body: Members): Members =>
+  Object.fromEntries(Object.entries(body).map(([name, value]) => [name, valueWithoutAddresses(value)]));
+
+function valueWithoutAddresses(value: unknown): unknown {
+  if (typeof value === 'string') return value.replace(ADDRESS, (found) => (PUBLIC.test(found) ? found : '[address]'));
+  if (Array.isArray(value)) return value.map(valueWithoutAddresses);
+  return isObject(value) ? objectWithoutAddresses(value) : value;
+}
 
 /** The error of an answer that broke off after it had begun: billed, so not to be repeated blindly. */
 export function brokenError(model: string, failure: ProviderFailure): SignalboxError {

@@ -31,10 +31,11 @@ import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
 import { recommendRoutes } from './recommend.ts';
 import { RequestContexts } from './request-contexts.ts';
-import type { RouteServices } from './route-services.ts';
+import type { EdgeServer, RouteServices } from './route-services.ts';
 import { RouteTable, routeRules } from './routes.ts';
 import { type StatusSources, statusRoutes } from './status.ts';
 import { surfaceRoutes } from './surface-routes.ts';
+import { surfaceSocket, type Upgrader } from './surface-socket.ts';
 import { usageRoutes } from './usage.ts';
 import { x402Routes } from './x402/routes.ts';
 
@@ -90,9 +91,10 @@ function bodyLimits({ lease, funding }: Gateway, { caller }: RequestContext): Bo
 }
 
 /** The routes that every request of an application takes: they read their bodies themselves. */
-const requestRoutes = (services: RouteServices, { surfaces }: AppOptions) =>
+const requestRoutes = (services: RouteServices, { surfaces }: AppOptions, upgrader: () => Upgrader | null) =>
   new Elysia({ name: 'requests' })
     .use(surfaces.map((surface) => surfaceRoutes(services, surface)))
+    .use(surfaces.filter(({ dialogue }) => dialogue).map((surface) => surfaceSocket(services, surface, upgrader)))
     .use(countTokensRoutes(services))
     .use(recommendRoutes(services));
 
@@ -134,15 +136,30 @@ export function createApp(options: AppOptions) {
   const handler = { standardHostname: false };
   const app = new Elysia({ normalize: false, name: 'signalbox', handler });
   const reader = new BodyReader(gateway.clock);
+  /** Addresses of requests that came over a connection of another request. */
+  const addresses = new WeakMap<Request, string>();
+  const server: EdgeServer = {
+    requestIP(request) {
+      const address = addresses.get(request);
+      return address === undefined ? (app.server?.requestIP(request) ?? null) : { address };
+    },
+    timeout(request, seconds) {
+      if (!addresses.has(request)) app.server?.timeout(request, seconds);
+    },
+  };
   const services: RouteServices = {
     gateway,
     idempotency,
     contextOf,
     callerOf: (request) => contextOf(request).knownCaller,
     bodyOf: (request, context) => readBody(request, reader, bodyLimits(gateway, context), context),
-    server: () => app.server,
+    async handle(request, address) {
+      addresses.set(request, address);
+      return await app.handle(request);
+    },
+    server: () => app.server && server,
   };
-  const requests = requestRoutes(services, options);
+  const requests = requestRoutes(services, options, () => app.server);
   const others = otherRoutes(services, options);
   const pages = docsRoutes(() => openApiDocument(version, new Elysia().use(others).use(requests)));
   const routes = new RouteTable(routeRules([...others.routes, ...requests.routes, ...pages.routes]));

@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox';
 import type { Caller } from '../core/caller.ts';
 import { capabilityNames, MODEL_CAPABILITIES } from '../core/capability.ts';
 import { SignalboxError } from '../core/errors.ts';
+import { OPERATION_NAMES, OPERATIONS, type Operation } from '../core/operation.ts';
 import { hasBit } from '../core/rules.ts';
 import type { Model as CatalogModel, PolicySnapshot, Selector } from '../core/snapshot.ts';
 import {
@@ -17,6 +18,7 @@ import {
   text,
   tokens,
   unixTime,
+  word,
 } from '../surface/schemas/parts.ts';
 
 export const Model = named('Model', 'A model, a selector or an alias, for the readers of every dialect.', {
@@ -32,7 +34,12 @@ export const Model = named('Model', 'A model, a selector or an alias, for the re
     'Tokens of the context window; of a selector, of the largest among its models. Null for a selector without models.',
     400_000,
   ),
-  max_tokens: orNull(tokens('Tokens.', 128_000), 'The most output tokens, likewise.', 128_000),
+  max_tokens: orNull(
+    tokens('Tokens.', 128_000),
+    'The most output tokens, likewise; null where no text is written.',
+    128_000,
+  ),
+  operations: arrayOf(word(OPERATION_NAMES, 'An operation.'), 'What it is for.', ['chat']),
   abilities: arrayOf(
     Type.String(),
     `What it can do: ${MODEL_CAPABILITIES.map((name) => `\`${name}\``).join(', ')}. A selector chooses a model that can.`,
@@ -152,24 +159,34 @@ function listModels(snapshot: PolicySnapshot, may: ReadonlySet<string> | null): 
   ]);
 }
 
-const modelBody = ({ id, created, endpoints, contextWindow, maxOutput, capabilities }: CatalogModel): Model => ({
-  ...head(id, created, endpoints[0].provider),
-  max_input_tokens: contextWindow,
-  max_tokens: maxOutput,
-  abilities: abilitiesIn(capabilities),
-});
+function modelBody(model: CatalogModel): Model {
+  const { id, created, endpoints, contextWindow, maxOutput, operations, capabilities } = model;
+  return {
+    ...head(id, created, endpoints[0].provider),
+    max_input_tokens: contextWindow,
+    max_tokens: writesText(model) ? maxOutput : null,
+    operations: operationsIn(operations),
+    abilities: abilitiesIn(capabilities),
+  };
+}
+
+const writesText = ({ operations }: CatalogModel): boolean => (operations & OPERATIONS.chat.bit) !== 0;
 
 function selectorBody(
   { name, allows }: Selector,
   models: readonly CatalogModel[],
   isUsable: (model: CatalogModel) => boolean,
 ): Model {
-  const chosen = models.filter((model, at) => isUsable(model) && (allows === null || hasBit(allows, at)));
+  const all = models.filter((model, at) => isUsable(model) && (allows === null || hasBit(allows, at)));
+  // What embeds is no ability of a selector that also answers.
+  const writing = all.filter(writesText);
+  const chosen = writing.length > 0 ? writing : all;
   const most = (figures: readonly number[]) => (figures.length === 0 ? null : Math.max(...figures));
   return {
     ...head(name, 0, 'signalbox'),
     max_input_tokens: most(chosen.map(({ contextWindow }) => contextWindow)),
-    max_tokens: most(chosen.map(({ maxOutput }) => maxOutput)),
+    max_tokens: most(writing.map(({ maxOutput }) => maxOutput)),
+    operations: operationsIn(all.reduce((bits, { operations }) => bits | operations, 0)),
     abilities: abilitiesIn(chosen.reduce((bits, { capabilities }) => bits | capabilities, 0)),
   };
 }
@@ -184,6 +201,9 @@ const head = (id: string, created: number, owner: string) =>
     display_name: id,
     created_at: new Date(created * 1000).toISOString().replace('.000Z', 'Z'),
   }) as const;
+
+const operationsIn = (bits: number): Operation[] =>
+  OPERATION_NAMES.filter((name) => (bits & OPERATIONS[name].bit) !== 0);
 
 const abilitiesIn = (bits: number): string[] => {
   const known: ReadonlySet<string> = new Set(MODEL_CAPABILITIES);

@@ -1,8 +1,10 @@
+import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { recommend } from '../gateway/recommend.ts';
-import { readRoute } from '../surface/openai-chat/read-body.ts';
-import { readRouteRequest } from '../surface/openai-chat/reader.ts';
+import { MessagesRequest } from '../surface/anthropic-messages/request.ts';
 import { RouteRequest } from '../surface/openai-chat/route-query.ts';
+import { ResponsesRequest } from '../surface/openai-responses/request.ts';
+import { readRouteBody } from '../surface/route-body.ts';
 import { ROUTE_REQUESTS } from './docs/request-examples.ts';
 import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
@@ -16,6 +18,9 @@ error, and the chat that is sent next, unchanged, is decided alike. \`model\` is
 \`estimated_input_tokens\` and \`estimated_output_tokens\` override what would be read of the messages. Without
 \`messages\`, only the fields of \`RouteQuery\` are known.
 
+A body of \`/v1/messages\` or \`/v1/responses\` is read as that, by its shape (\`system\`, \`input_schema\`, blocks such as \`tool_use\`; \`input\`) or by
+the field \`dialect\`: \`openai-chat\`, \`anthropic-messages\` or \`openai-responses\`.
+
 You can send a figure of the answer back as the ceiling \`max_cost_credits\` or \`max_latency_ms\`: it admits its own model.`;
 
 /** `POST /v1/route`. */
@@ -24,7 +29,7 @@ export const recommendRoutes = ({ gateway, contextOf, bodyOf }: RouteServices) =
     '/v1/route',
     async ({ request, set }) => {
       const context = contextOf(request);
-      const query = readRouteRequest(readRoute(await bodyOf(request, context)));
+      const query = readRouteBody(await bodyOf(request, context), request.headers);
       const advice = await recommend(gateway, query, context);
       set.headers['x-signalbox-decision-id'] = advice.decision_id;
       return advice;
@@ -35,7 +40,7 @@ export const recommendRoutes = ({ gateway, contextOf, bodyOf }: RouteServices) =
       summary: 'Recommend a model',
       description: DESCRIPTION,
       tag: 'route',
-      request: RouteRequest,
+      request: Type.Union([...RouteRequest.anyOf, MessagesRequest, ResponsesRequest]),
       answer: { schema: RouteAdvice, description: 'The recommendation.' },
       requests: ROUTE_REQUESTS,
       errorField: 'constraints.max_cost_credits',

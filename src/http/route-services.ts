@@ -22,6 +22,8 @@ export interface RouteServices {
    * @throws SignalboxError
    */
   bodyOf(request: Request, context: RequestContext): Promise<unknown>;
+  /** Answers a request that came over another connection of its caller, whose address is given. */
+  handle(request: Request, address: string): Promise<Response>;
   /** Null where none listens. Elysia's own way to it slows down every route that it is used on. */
   server(): EdgeServer | null;
 }

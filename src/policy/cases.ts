@@ -25,8 +25,10 @@ export function draftCases(context: CheckContext, names: CaseNames): PolicyCase[
       return [];
     }
     checkNames(named, data, names, context.report);
+    checkBody(named, data, context.report);
     checkExpectation(named, data, context.report);
-    const { model, metadata, key, time = null, ...query } = data.given;
+    const { metadata, key, time = null, body, model: usual, ...query } = data.given;
+    const model = typeof body?.model === 'string' ? body.model : usual;
     const { expect } = data;
     return [
       {
@@ -35,6 +37,7 @@ export function draftCases(context: CheckContext, names: CaseNames): PolicyCase[
         given: {
           model,
           query: Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)),
+          ...(body && { body }),
           metadata,
           key: { id: key.id, labels: key.labels, models: key.models ?? null },
           time,
@@ -91,6 +94,19 @@ function checkNames({ tree }: NamedItem<CaseText>, stated: CaseReferences, names
     if (entry && !names.models.has(id)) report.addUnknown('model', id, names.models.keys(), entry.place);
     check('constraint or kind of rejection', reason, reasons, 'expect', 'rejected', id);
   }
+}
+
+/** Keys that may stand beside a body, which states the rest. */
+const BESIDE_BODY: ReadonlySet<string> = new Set(['body', 'model', 'metadata', 'key', 'time']);
+
+function checkBody({ tree, path }: NamedItem<CaseText>, { given }: CaseText, report: Report): void {
+  const stated = valueAt(tree, 'given');
+  if (given.body === undefined || stated?.kind !== 'map') return;
+  const other = stated.entries.find(({ key }) => !BESIDE_BODY.has(key));
+  if (!other) return;
+  report.add('conflicting-keys', other.place, `\`${path}.given\` has both \`body\` and \`${other.key}\``, {
+    expected: 'one of them: `body` is the whole request',
+  });
 }
 
 function checkExpectation({ tree, path, place }: NamedItem<CaseText>, { expect }: CaseText, report: Report): void {

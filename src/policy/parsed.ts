@@ -233,6 +233,7 @@ function readGateway(context: CheckContext): GatewayPolicy | null {
     messagesMax: text.messages_max,
     toolsMax: text.tools_max,
     commitAfterMs: text.commit_after_ms,
+    websockets: text.websockets,
     timeZone: text.time_zone,
     alternatives: text.alternatives,
     retriesMax: text.retries_max,

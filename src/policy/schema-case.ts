@@ -53,6 +53,13 @@ export const GivenText = closed(
   {
     model: string({ minLength: 1, maxLength: 256, default: 'auto' }, 'A selector or the ID of a model.'),
     ...ROUTE_QUERY,
+    body: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        examples: [{ system: 'Be brief.', messages: [{ role: 'user', content: 'hi' }], max_tokens: 100 }],
+        description:
+          'A whole body of any dialect, in place of the fields of the query. Its shape, or `dialect`, tells which.',
+      }),
+    ),
     metadata: labels('Metadata of the request.', { interactive: 'true' }),
     key: CaseKeyText,
     time: optional.string(

@@ -45,6 +45,10 @@ export const GatewayText = closed(
       { minimum: 0, maximum: 600_000, default: 15_000 },
       'Milliseconds that a stream waits for its first content before it sends 200 and heartbeats.',
     ),
+    websockets: boolean(
+      { default: true, example: false },
+      'Whether `/v1/responses` takes requests over a WebSocket, too. If not, it answers 426.',
+    ),
     alternatives: integer(
       { minimum: 0, maximum: 16, default: 3 },
       'Most next best models that a decision keeps, as alternatives or fallbacks.',

@@ -73,7 +73,7 @@ function unpricedError(
   return new SignalboxError(
     'unsupported_parameter',
     `No eligible model has a price for ${least.join(', ')}, so a budget could not be kept. Leave it out, or ask the operator for its price in the policy.`,
-    { param: addOns?.unpriced[0] ?? tools },
+    { param: addOns?.unpriced[0] ?? (addOns?.rereadings ? tools : 'cache_control') },
   );
 }
 

@@ -46,6 +46,8 @@ export interface Surface {
   read(body: unknown, headers: Headers): SurfaceRequest;
   /** Returns the writer of one answer as a JSON body. Its `write` returns ''; `end` returns the whole. */
   json(identity: AnswerIdentity): AnswerWriter;
+  /** Opens a WebSocket at the same path, whose text frames are requests and events; absent for none. */
+  dialogue?(): SocketDialogue;
   /**
    * Returns the JSON body of an error that comes before any part of an answer.
    * @param requestId as in the header `x-request-id`
@@ -64,6 +66,23 @@ export interface SurfaceRequest {
   /** In place of the surface's own, where an answer in JSON repeats members of the request. */
   readonly json?: Surface['json'];
 }
+
+/** One connection by WebSocket. It has one request at a time. */
+export interface SocketDialogue {
+  /**
+   * Reads a frame.
+   * @param now Unix time in seconds
+   * @throws SignalboxError
+   */
+  read(frame: string, now: number): SocketTurn;
+  /** Notes an event that is sent, as JSON. */
+  sent(event: string): void;
+  /** Returns the frame of an error that comes before any event. */
+  error(status: number, body: object): string;
+}
+
+/** The body of the request that a frame makes, as JSON for `Surface.read`; or frames that answer it at once. */
+export type SocketTurn = { readonly body: string } | { readonly frames: readonly string[] };
 
 /** A form of streamed answers. */
 export interface EventForm {

@@ -29,7 +29,6 @@ async function failureOf(request: object, by = client): Promise<InstanceType<typ
 }
 
 const file = { type: 'file', file_id: 'file_1' };
-const mark = { type: 'ephemeral', ttl: '1h' };
 const saying = (...content: object[]) => ({ messages: [{ role: 'user', content }] });
 const text = { type: 'text', text: 'Hi.' };
 
@@ -40,32 +39,11 @@ describe('an error names the field at fault', () => {
     ['a text without its text', saying({ type: 'text' }), 'messages[0].content[0].text', 'missing_field'],
     ['a hot temperature', { temperature: 1.5 }, 'temperature', 'out_of_range'],
     ['a choice without tools', { tool_choice: { type: 'any' } }, 'tool_choice', 'invalid_value'],
-    ['a fast mode', { speed: 'fast' }, 'speed', 'unsupported_parameter'],
-    ['a tier', { service_tier: 'flex' }, 'service_tier', 'unsupported_parameter'],
-    ['a region', { inference_geo: 'us' }, 'inference_geo', 'unsupported_parameter'],
-    ['a container', { container: 'c' }, 'container', 'unsupported_parameter'],
-    ['MCP servers', { mcp_servers: [{ type: 'url' }] }, 'mcp_servers', 'unsupported_parameter'],
-    ['fallbacks', { fallbacks: 'default' }, 'fallbacks', 'unsupported_parameter'],
-    ['a billing policy', { billing_policy: {} }, 'billing_policy', 'unsupported_parameter'],
-    ['a credit token', { fallback_credit_token: 'x' }, 'fallback_credit_token', 'unsupported_parameter'],
-    ['a compaction', { compaction: {} }, 'compaction', 'unsupported_parameter'],
     [
-      'a compacting edit',
-      { context_management: { edits: [{ type: 'clear_thinking_20251015' }, { type: 'compact_20260112' }] } },
-      'context_management.edits[1].type',
-      'unsupported_parameter',
-    ],
-    [
-      'a server tool',
-      { tools: [{ type: 'web_search_20250305', name: 'w' }] },
-      'tools[0].type',
-      'unsupported_parameter',
-    ],
-    [
-      'a cache of an hour',
-      saying(text, { ...text, cache_control: mark }),
-      'messages[0].content[1].cache_control.ttl',
-      'unsupported_parameter',
+      'a cache of a day',
+      saying({ ...text, cache_control: { type: 'ephemeral', ttl: '1d' } }),
+      'messages[0].content[0].cache_control.ttl',
+      'invalid_value',
     ],
     [
       'an uploaded file',
@@ -123,4 +101,46 @@ test('every error has a type of Anthropic’s that fits its status', () => {
     if (status === 429) expect([code, type]).toEqual([code, 'rate_limit_error']);
     if (status >= 500) expect(['api_error', 'overloaded_error', 'timeout_error']).toContain(type);
   }
+});
+
+/** What changes the bill by no price of the catalog: only where money is set aside it has to be refused. */
+const BILLED: readonly (readonly [string, object, string])[] = [
+  ['a fast mode', { speed: 'fast' }, 'speed'],
+  ['a tier', { service_tier: 'flex' }, 'service_tier'],
+  ['a region', { inference_geo: 'us' }, 'inference_geo'],
+  ['fallbacks', { fallbacks: 'default' }, 'fallbacks'],
+  ['a billing policy', { billing_policy: {} }, 'billing_policy'],
+  ['a credit token', { fallback_credit_token: 'x' }, 'fallback_credit_token'],
+  ['a compaction', { compaction: {} }, 'compaction'],
+  [
+    'a compacting edit',
+    { context_management: { edits: [{ type: 'clear_thinking_20251015' }, { type: 'compact_20260112' }] } },
+    'context_management.edits[1].type',
+  ],
+];
+
+test.each(BILLED)('%s is refused by name where a fund applies, and only there', async (_, request, param) => {
+  const failed = await failureOf({ ...request, budget_limit: 100 });
+  expect([failed.status, failed.errorCode, failed.details]).toEqual([
+    400,
+    'unsupported_parameter',
+    expect.objectContaining({ param }),
+  ]);
+  expect(await client.messages.create({ ...body, ...request })).toMatchObject({ type: 'message' });
+});
+
+test('a cache of an hour is refused where a fund applies and it has no price', async () => {
+  const marked = saying(text, { ...text, cache_control: { type: 'ephemeral', ttl: '1h' } });
+  expect((await failureOf({ ...marked, budget_limit: 100 })).errorCode).toBe('unsupported_parameter');
+  expect(await client.messages.create({ ...body, ...(marked as object) })).toMatchObject({ type: 'message' });
+});
+
+test.each([
+  { container: 'c' },
+  { mcp_servers: [{ type: 'url' }] },
+  { tools: [{ type: 'web_search_20250305', name: 'w' }] },
+])('what only Anthropic runs leaves no model of another service: %j', async (request) => {
+  const failed = await failureOf(request);
+  expect([failed.status, failed.errorCode]).toEqual([422, 'no_eligible_model']);
+  expect(failed.apiMessage).toContain('anthropic_messages');
 });

@@ -83,6 +83,32 @@ describe('a request', () => {
   });
 });
 
+describe('what Anthropic bills beside tokens', () => {
+  const hour = { type: 'ephemeral', ttl: '1h' };
+  const search = { type: 'web_search_20250305', name: 'web_search' };
+
+  test('passes where no fund applies, with the policy’s limit on the uses of a tool', async () => {
+    const sent = { ...body, tools: [search], system: [{ ...text('Be brief.'), cache_control: hour }] };
+    expect((await bench.box.post('/v1/messages', sent)).status).toBe(200);
+    const got = bench.upstream.requests.at(-1)!.body as Record<string, unknown>;
+    expect([got.tools, got.system]).toEqual([[{ ...search, max_uses: 5 }], sent.system]);
+  });
+
+  test.each<[string, object]>([
+    ['tools', { tools: [search] }],
+    ['tools[0]', { tools: [{ type: 'code_execution_20260521', name: 'run' }] }],
+    ['container', { container: 'c' }],
+    ['mcp_servers', { mcp_servers: [{ type: 'url' }] }],
+    ['speed', { speed: 'fast' }],
+  ])('is refused where a fund applies and the catalog has no price: %s', async (param, request) => {
+    const answer = await bench.box.post('/v1/messages', { ...body, ...request, budget_limit: 100_000 });
+    expect([answer.status, await answer.json()]).toMatchObject([
+      400,
+      { error: { details: { error_code: 'unsupported_parameter', param } } },
+    ]);
+  });
+});
+
 describe('an answer', () => {
   test('comes out as its service sent it, with the price beside it', async () => {
     bench.upstream.next({ text: 'Hello!', usage: { prompt_tokens: 20, completion_tokens: 3 } });

@@ -15,7 +15,7 @@ const ROWS_MAX = 40;
 /** The work that left `npm test`. First cells differ from the sections' names, by which `pageWith` finds its rows. */
 const LEFT = `| what | in \`npm test\` | all of it |
 | --- | --- | --- |
-| faults of upstreams | every sixth, others each time | \`faults\` |
+| faults of upstreams | one in 8 as chat, one in 40 as Messages and as Responses; others each time | \`faults\`, \`faults-messages\`, \`faults-responses\` |
 | requests at once where the money is short | 200 of 500 | \`overspend\` |
 | kills of the server, and of payments | every sixth point, and one; others each time | \`crash\`, \`payments\` |
 | laws of routing, refusals, certificates, the books, policies, adapters, health and metrics | a hundredth to a half of the runs; of strategies, 300 tries of 20,000 | \`laws\` |

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { adviceOf, answerOf, type VectorsAnswer, vectorsOf } from '../support/answers.ts';
-import { useEmbeddings, vectorFor } from '../support/embedding-upstream.ts';
+import { tokensFor, useEmbeddings, vectorFor } from '../support/embedding-upstream.ts';
 import { useSignalbox } from '../support/use.ts';
 
 const first = useEmbeddings('openai');
@@ -193,6 +193,31 @@ describe('money', () => {
     const refused = await thin(Array(20).fill('a b c d e f'));
     expect(refused.status).toBe(402);
     expect((await answerOf(refused)).error.code).toBe('request_exceeds_budget');
+  });
+
+  test.each([
+    ['with its budget', ['--label', 'team=thin'], true],
+    ['(but would be without it)', [], false],
+  ] as const)('a burst with failing endpoints is never overspent %s', async (_, flags, isKept) => {
+    const key = await box.makeKey('--scope', 'embed', ...flags);
+    for (let at = 0; at < 15; at++)
+      first.next.push(null, Response.json({ error: { message: 'down' } }, { status: 503 }));
+    const sent = Array.from({ length: 30 }, (_unused, at) =>
+      box.post(
+        '/v1/embeddings',
+        { model: 'search', input: [`a b ${at}`, 'c d', 'e', 'f'] },
+        { headers: { authorization: `Bearer ${key}` } },
+      ),
+    );
+    const statuses = (await Promise.all(sent)).map(({ status }) => status);
+    const billed = [...first.received, ...second.received].flatMap(({ texts }) => texts);
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(0);
+    // A call that failed reported nothing, but an upstream could have billed it.
+    const tokens = billed.reduce((sum, text) => sum + tokensFor(text), 0);
+    const usage = await box.get('/v1/usage', { headers: { authorization: `Bearer ${key}` } });
+    const { total_credits: spent } = (await usage.json()) as { readonly total_credits: number };
+    expect(spent <= 0.05).toBe(isKept);
+    expect(spent).toBeLessThanOrEqual(tokens / 1000);
   });
 
   test('budget_limit bounds the bytes of the texts', async () => {

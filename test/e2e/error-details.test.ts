@@ -95,8 +95,8 @@ test('a foreign key and an unknown path get an error that says what would be rig
     expect(await said('/chat/completions', init)).toBe(
       'There is nothing at /chat/completions. Use /v1/chat/completions: the base URL of a client ends with /v1.',
     );
-    expect(await said('/v1/responses', init)).toBe(
-      'There is nothing at /v1/responses. Signalbox does not serve OpenAI’s Responses API yet. It serves chat at /v1/chat/completions.',
+    expect(await said('/v1/images/edits', init)).toBe(
+      'There is nothing at /v1/images/edits. Signalbox does not serve images yet. It serves chat at /v1/chat/completions.',
     );
     expect(await said('/v1/chat/completion', init)).toContain('Did you mean /v1/chat/completions?');
   }

@@ -60,6 +60,26 @@ describe('a session', () => {
     });
   });
 
+  test('is the same on the paths of all dialects', async () => {
+    const key = await purse.key({ kind: 'dialects' });
+    const bodies = {
+      '/v1/chat/completions': { messages: hello, max_tokens: 100 },
+      '/v1/messages': { messages: hello, max_tokens: 100 },
+      '/v1/responses': { input: hello, max_output_tokens: 100 },
+    };
+    const send = (path: string, body: object) =>
+      fetch(purse.live.box.url + path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-api-key': key.key, 'session-id': 'run-7' },
+        body: JSON.stringify({ model: 'best', ...body }),
+      });
+    const statuses: number[] = [];
+    for (const [path, body] of Object.entries(bodies)) statuses.push((await send(path, body)).status);
+    // Two of them have spent what a session may.
+    expect(statuses).toEqual([200, 200, 402]);
+    expect(await usageBy(key, 'session')).toEqual({ 'run-7': 0.884 });
+  });
+
   test('stands in its decisions, in the list of them and in the export of the ledger', async () => {
     const key = await purse.key({ kind: 'listed' });
     const { platform } = await answerOf(await ask(key, 'listed-1'));

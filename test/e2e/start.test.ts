@@ -121,7 +121,7 @@ describe('settings', () => {
     expect((await box.post('/v1/chat/completions', { model: 'auto', messages: hello })).status).toBe(200);
     expect(existsSync(join(box.data, 'admin.key'))).toBe(false);
     const { out } = await box.run('keys', 'list', '--json');
-    expect(JSON.parse(out)).toMatchObject([{ scopes: ['chat', 'route', 'admin'] }]);
+    expect(JSON.parse(out)).toMatchObject([{ scopes: ['chat', 'embed', 'route', 'admin'] }]);
   });
 });
 

@@ -267,7 +267,7 @@ cases:
       '5: Incorrect type. Expected "number".',
       '6: Property contxt_window is not allowed.',
       '7: Value is below the minimum of 1.',
-      '9: Value is not accepted. Valid values: "tools", "vision", "json_schema", "json_mode", "reasoning", "audio_input", "file_input", "choices", "logprobs".',
+      '9: Value is not accepted. Valid values: "tools", "vision", "json_schema", "json_mode", "reasoning", "audio_input", "file_input", "choices", "logprobs", "token_input".',
     ]);
   });
 });

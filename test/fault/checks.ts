@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
 import { parseId } from '../../src/core/id.ts';
 import { type Entry, read } from '../money/books.ts';
-import { type Answer, waitFor } from '../support/answers.ts';
+import { waitFor } from '../support/answers.ts';
 import { CONTRACT, expectError } from '../support/error-contract.ts';
 import { UPSTREAM_KEY } from '../support/policies.ts';
 import type { Signalbox } from '../support/signalbox.ts';
@@ -10,6 +10,7 @@ import { TOOL } from './faults-content.ts';
 import { type FailureKind, isRepeatable, type Outcome } from './outcome.ts';
 import { JUNK, TEXT, USAGE, WORDS } from './sample-texts.ts';
 import { type Case, HEALTHY_TEXT, HEALTHY_USAGE } from './stage.ts';
+import type { AnswerContent } from './surfaces.ts';
 
 /** A complete response at its caller. */
 export interface CallerResponse {
@@ -23,16 +24,14 @@ export interface CallerResponse {
 /** Sends the case's request and reads the whole answer. */
 export async function ask(
   box: Signalbox,
-  { asks, form, fault, seen }: Case,
+  { asks, form, fault, surface, seen }: Case,
   more: object = {},
 ): Promise<CallerResponse> {
   const since = performance.now();
-  const response = await box.post('/v1/chat/completions', {
+  const response = await box.post(surface.path, {
     model: asks,
-    messages: [{ role: 'user', content: 'Say hello.' }],
-    max_tokens: CAP,
+    ...surface.body(CAP, fault.tool ?? null),
     stream: form === 'SSE',
-    ...fault.ask,
     ...more,
   });
   let body = '';
@@ -56,14 +55,18 @@ const HEALTHY = costOf(HEALTHY_USAGE.prompt_tokens, HEALTHY_USAGE.completion_tok
 /** Failures that another attempt at the same endpoint cannot resolve, or not in time. */
 const FINAL: ReadonlySet<FailureKind> = new Set(['auth', 'rejected', 'context', 'not_found', 'timeout']);
 
+/** Whether the upstream speaks the caller's dialect, so that its own events and errors go out. */
+const isPassed = ({ surface, dialect }: Case): boolean => surface.passes === dialect.name;
+
 /** Upstream details that no caller may see. */
-const SECRETS = [JUNK, 'chatcmpl-fake', 'fp_fake', UPSTREAM_KEY, '127.0.0.1', '10.0.0.1', '.invalid'];
+const SECRETS = ['chatcmpl-fake', 'fp_fake', UPSTREAM_KEY, '127.0.0.1', '10.0.0.1', '.invalid'];
 
 /** Checks an answer to a fault: for its caller, in its record and in the books. */
 export async function judge(box: Signalbox, one: Case, response: CallerResponse): Promise<void> {
   const { fault, setting, outcome, id } = one;
   const text = `${JSON.stringify([...response.headers])} ${response.body}`;
-  expect([...SECRETS, `${id}-upstream`, '<'].filter((junk) => text.includes(junk))).toEqual([]);
+  const secrets = [...SECRETS, ...(isPassed(one) ? [] : [JUNK]), `${id}-upstream`, '<'];
+  expect(secrets.filter((junk) => text.includes(junk))).toEqual([]);
   expect(response.headers.get('x-request-id')).toStartWith('req_');
   // Never later than the deadline and a second; tested at four times that.
   expect(response.ms).toBeLessThan(4 * (deadlinesOf(fault).totalMs + 1_000));
@@ -71,73 +74,30 @@ export async function judge(box: Signalbox, one: Case, response: CallerResponse)
   if (took) expectAnswer(one, response, HEALTHY_TEXT);
   else if (outcome.ends === 'answered') expectAnswer(one, response, fault.text ?? TEXT);
   else if (outcome.ends === 'failed') await expectFailure(one, outcome, response);
-  else expectCut(outcome, response);
+  else expectCut(one, outcome, response);
   const total = await expectBooks(box, one, response);
-  expectPrice(response, total);
+  expectPrice(one, response, total);
   await expectRecord(box, one, response);
 }
 
-interface AnswerContent {
-  readonly text: string;
-  readonly tools: readonly { id?: string; name?: string; arguments: string }[];
-  readonly finishes: readonly string[];
-  readonly platform: Answer['platform'] | undefined;
-  readonly error: Answer['error'] | undefined;
-  readonly done: boolean;
-}
-
-/** Reads an answer in either form; checks invariants of every chunk. */
-function contentOf(response: CallerResponse): AnswerContent {
-  if (!response.headers.get('content-type')?.startsWith('text/event-stream'))
-    return contentOfJson(JSON.parse(response.body));
-  const events = response.body.split('\n\n').filter((event) => event !== '' && !event.startsWith(':'));
-  expect(events.filter((event) => !event.startsWith('data: '))).toEqual([]);
-  const done = events.at(-1) === 'data: [DONE]';
-  const chunks = (done ? events.slice(0, -1) : events).map((event): Answer => JSON.parse(event.slice('data: '.length)));
-  const last = chunks.at(-1);
-  const error = last?.error;
-  const good = error ? chunks.slice(0, -1) : chunks;
-  expect(new Set(good.map(({ id, created, model }) => `${id} ${created} ${model}`)).size).toBe(1);
-  expect(good[0]?.choices[0]?.delta.role).toBe('assistant');
-  const choices = good.flatMap((chunk) => chunk.choices);
-  const tools: { id?: string; name?: string; arguments: string }[] = [];
-  for (const call of choices.flatMap(({ delta }) => delta.tool_calls ?? [])) {
-    tools[call.index] ??= { id: call.id, name: call.function.name, arguments: '' };
-    tools[call.index]!.arguments += call.function.arguments;
-  }
-  return {
-    text: choices.map(({ delta }) => delta.content ?? '').join(''),
-    tools,
-    finishes: choices.flatMap(({ finish_reason }) => finish_reason ?? []),
-    platform: last?.platform,
-    error,
-    done,
-  };
-}
-
-function contentOfJson({ choices, platform, error }: Answer): AnswerContent {
-  const messages = choices.map(({ message }) => message);
-  return {
-    text: messages.map(({ content }) => content ?? '').join(''),
-    tools: messages.flatMap(({ tool_calls = [] }) => tool_calls.map((call) => ({ id: call.id, ...call.function }))),
-    finishes: choices.flatMap(({ finish_reason }) => finish_reason ?? []),
-    platform,
-    error,
-    done: true,
-  };
+/** Reads an answer in either form. */
+function contentOf({ surface }: Case, { headers, body }: CallerResponse): AnswerContent {
+  const isStream = headers.get('content-type')?.startsWith('text/event-stream');
+  return isStream ? surface.streamed(body) : surface.content(JSON.parse(body));
 }
 
 /** A complete answer that reports its model and cost. */
 function expectAnswer(one: Case, response: CallerResponse, text: string): void {
   const { fault, setting, outcome, id } = one;
   const took = text === HEALTHY_TEXT;
-  const calls = fault.ask !== undefined && !took;
-  const answer = contentOf(response);
+  const calls = fault.tool !== undefined && !took;
+  const answer = contentOf(one, response);
   expect([response.status, answer.error]).toEqual([200, undefined]);
   const model = took && setting === 'fallback' ? 'healthy' : id;
-  expect(answer).toMatchObject({ text: calls ? '' : text, finishes: [calls ? 'tool_calls' : 'stop'], done: true });
-  expect(answer.tools.map(({ name, arguments: text }) => ({ name, arguments: text }))).toEqual(calls ? [TOOL] : []);
-  expect(answer.tools.every((call) => call.id !== undefined && call.id !== '')).toBe(true);
+  expect(answer).toMatchObject({ text: calls ? '' : text, finish: calls ? 'tools' : 'stop' });
+  const wanted = { name: TOOL.name, arguments: JSON.parse(TOOL.arguments) };
+  expect(answer.tools.map(({ name, arguments: input }) => ({ name, arguments: input }))).toEqual(calls ? [wanted] : []);
+  expect(answer.tools.every(({ id }) => id !== '')).toBe(true);
   expect(answer.platform).toMatchObject({ routed_model: model });
   if (setting === 'fallback') expect(answer.platform?.route_reason.endsWith(':fallback')).toBe(took);
   expect(response.headers.get('x-signalbox-model')).toBe(model);
@@ -148,13 +108,26 @@ function expectAnswer(one: Case, response: CallerResponse, text: string): void {
 
 /** An error before the first byte, with its own status. */
 async function expectFailure(
-  { fault }: Case,
+  one: Case,
   outcome: Outcome & { ends: 'failed' },
   response: CallerResponse,
 ): Promise<void> {
   const { code } = outcome;
-  const param = code === 'context_length_exceeded' ? 'messages' : null;
-  await expectError(response, code, param, isRepeatable(outcome));
+  const { fault, surface, dialect } = one;
+  if (isPassed(one) && outcome.kind === 'rejected') {
+    expect(response.status).toBe(400);
+    expect<unknown>(JSON.parse(response.body)).toEqual(dialect.error(400, expect.any(String)));
+    return;
+  }
+  const param = code === 'context_length_exceeded' ? surface.field : null;
+  const type = surface.typeOf(code);
+  if (surface.name !== 'messages') await expectError(response, code, param, isRepeatable(outcome));
+  else {
+    const [status, , wireCode] = CONTRACT[code];
+    const error = surface.failure(JSON.parse(response.body));
+    expect<unknown>({ status: response.status, ...error }).toEqual({ status, type, code: wireCode, param });
+    expect(response.headers.get('x-should-retry')).toBe(String(isRepeatable(outcome)));
+  }
   if (code !== 'upstream_rate_limited') return;
   const pause = Number(response.headers.get('retry-after'));
   expect(pause).toBeGreaterThanOrEqual(1);
@@ -165,12 +138,11 @@ async function expectFailure(
 }
 
 /** A stream that shows where it broke, and cannot pass for a complete one. */
-function expectCut({ code }: Outcome & { ends: 'cut' }, response: CallerResponse): void {
-  const { text, finishes, platform, error, done } = contentOf(response);
-  expect([response.status, done, finishes]).toEqual([200, false, []]);
+function expectCut(one: Case, { code }: Outcome & { ends: 'cut' }, response: CallerResponse): void {
+  const { text, finish, platform, error } = contentOf(one, response);
+  expect([response.status, finish]).toEqual([200, null]);
   expect(text).toStartWith(WORDS[0]);
-  const [, type, wireCode] = CONTRACT[code];
-  expect(error).toMatchObject({ type, code: wireCode, param: null });
+  expect<unknown>(error).toMatchObject({ type: one.surface.typeOf(code), code: CONTRACT[code][2], param: null });
   expect(platform).toMatchObject({ estimated: true });
 }
 
@@ -236,10 +208,10 @@ function expectCharge(one: Case, rows: readonly Entry[], charged: number, took: 
 }
 
 /** The caller always learns the cost. */
-function expectPrice(response: CallerResponse, total: number): void {
+function expectPrice(one: Case, response: CallerResponse, total: number): void {
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream');
   if (!isStream) expect(Number(response.headers.get('x-signalbox-credits'))).toBe(total / 1e6);
-  if (response.status === 200) expect(contentOf(response).platform?.credits_consumed).toBe(total / 1e6);
+  if (response.status === 200) expect(contentOf(one, response).platform?.credits_consumed).toBe(total / 1e6);
 }
 
 interface RecordAnswer {
@@ -263,7 +235,7 @@ export async function attemptsOf(box: Signalbox, { headers }: CallerResponse): P
 async function expectRecord(box: Signalbox, one: Case, response: CallerResponse): Promise<void> {
   const { outcome } = one;
   const attempts = await attemptsOf(box, response);
-  if (response.status === 200) expect(contentOf(response).platform?.attempts).toMatchObject(attempts);
+  if (response.status === 200) expect(contentOf(one, response).platform?.attempts).toMatchObject(attempts);
   const own = attempts.filter(({ provider }) => provider === one.id).map(({ failure }) => failure);
   const others = attempts.filter(({ provider }) => provider !== one.id).map(({ failure }) => failure);
   expect(others).toEqual(isTakenOver(outcome, one.setting) ? [null] : []);

@@ -175,6 +175,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'usage that stops',
+    isUnruly: true,
     does: 'reports its usage so far, and none at its end',
     upstream: http((request) => {
       const { stream, dialect } = request;
@@ -195,6 +196,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'repeated usage',
+    isUnruly: true,
     does: 'reports running counts, and then its usage twice',
     upstream: body(({ stream, dialect }) => {
       const running = (output: number) => ({ ...USAGE, output });

@@ -28,7 +28,6 @@ function withBytes(text: string, mark: string, ...inserted: readonly number[]): 
 
 /** The arguments of the table's tool. */
 export const TOOL: ToolText = { name: 'look_up', arguments: '{"city":"Köln","days":[1,2]}' };
-const ASK_TOOLS = { tools: [{ type: 'function', function: { name: TOOL.name } }], tool_choice: 'auto' };
 
 /** A call of the tool in either form. */
 const calling = (form: CallForm) =>
@@ -43,21 +42,22 @@ export const CONTENT_FAULTS: readonly Fault[] = [
   {
     name: 'tool deltas split mid-JSON',
     does: 'streams the arguments of a tool call letter by letter',
-    ask: ASK_TOOLS,
+    tool: TOOL.name,
     upstream: calling('whole'),
     ...good,
   },
   {
     name: 'missing index or id',
+    isUnruly: true,
     does: 'leaves out the index and the ID of a tool call, and the index of a choice',
-    ask: ASK_TOOLS,
+    tool: TOOL.name,
     upstream: calling('untidy'),
     ...good,
   },
   {
     name: 'a tool call without a name',
     does: 'never names the tool that it calls',
-    ask: ASK_TOOLS,
+    tool: TOOL.name,
     upstream: calling('nameless'),
     json: failed('malformed', 'upstream_failed', 'reported'),
     stream: failed('malformed'),

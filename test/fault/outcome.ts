@@ -66,12 +66,14 @@ export interface Fault {
   readonly upstream: Upstream;
   /** Milliseconds; generous ones where time is not the fault. */
   readonly deadlines?: Deadlines;
-  /** Additional request fields. */
-  readonly ask?: object;
+  /** The name of a tool that the request offers. */
+  readonly tool?: string;
   /** A good request goes first, so that there is a connection to reuse. */
   readonly warm?: true;
   /** The requested wait: longer than the gateway would wait. */
   readonly pauseMs?: number;
+  /** Whether it breaks what clients of its dialect rely on. Where events go out as they came, callers see them so. */
+  readonly isUnruly?: true;
   /** The text of a complete answer, if unusual. */
   readonly text?: string;
   readonly json: Outcome;

@@ -5,13 +5,17 @@ import type { Dialect } from './dialect.ts';
 import { DIALECTS, deadlinesOf, FAULTS, FORMS, type Form, outcomeOf, type Setting, settingsOf } from './faults.ts';
 import { type FailureKind, type Fault, KINDS, type Outcome, type UpstreamRequest, VERDICTS } from './outcome.ts';
 import { type RawUpstream, startRawUpstream } from './raw-upstream.ts';
+import { type CallerSurface, chat } from './surfaces.ts';
 import { openai } from './wire-openai.ts';
 
-/** A fault in one dialect, form and setting. Each has its own model and provider, so that health stays separate. */
+/** A fault in one dialect of a caller and one of an upstream, in one form and setting. Each has its own model and provider, so that health stays separate. */
 export interface Case {
   /** Names its model and its provider. */
   readonly id: string;
   readonly fault: Fault;
+  /** The caller's dialect. */
+  readonly surface: CallerSurface;
+  /** The upstream's. */
   readonly dialect: Dialect;
   readonly form: Form;
   readonly setting: Setting;
@@ -40,22 +44,33 @@ const slugOf = (name: string): string =>
     .replace(/^-|-$/g, '');
 
 /** Null where the fault does not apply. */
-function caseOf(prefix: string, fault: Fault, dialect: Dialect, form: Form, setting: Setting): Case | null {
+function caseOf(
+  prefix: string,
+  fault: Fault,
+  surface: CallerSurface,
+  dialect: Dialect,
+  form: Form,
+  setting: Setting,
+): Case | null {
   const outcome = outcomeOf(fault, form, dialect);
-  if (outcome === null) return null;
-  const id = [prefix, dialect.name, form.toLowerCase(), setting].join('-');
+  if (outcome === null || (fault.isUnruly && surface.passes === dialect.name)) return null;
+  const id = [prefix, surface.name, dialect.name, form.toLowerCase(), setting].join('-');
   const asks = setting === 'fallback' ? `pick-${id}` : id;
   const seen = Promise.withResolvers<void>();
-  return { id, fault, dialect, form, setting, outcome, asks, calls: 0, reused: false, seen };
+  return { id, fault, surface, dialect, form, setting, outcome, asks, calls: 0, reused: false, seen };
 }
 
-export const CASES: readonly Case[] = FAULTS.flatMap((fault) =>
-  DIALECTS.flatMap((dialect) =>
-    FORMS.flatMap((form) =>
-      settingsOf(fault, dialect).flatMap((setting) => caseOf(slugOf(fault.name), fault, dialect, form, setting) ?? []),
+/** All cases of callers that speak this dialect. */
+export const casesOf = (surface: CallerSurface): readonly Case[] =>
+  FAULTS.flatMap((fault) =>
+    DIALECTS.flatMap((dialect) =>
+      FORMS.flatMap((form) =>
+        settingsOf(fault, dialect).flatMap(
+          (setting) => caseOf(slugOf(fault.name), fault, surface, dialect, form, setting) ?? [],
+        ),
+      ),
     ),
-  ),
-);
+  );
 
 const named = (name: string): Fault => FAULTS.find((fault) => fault.name === name)!;
 
@@ -63,14 +78,14 @@ const named = (name: string): Fault => FAULTS.find((fault) => fault.name === nam
 export const AGAIN: readonly { readonly kind: FailureKind; readonly alone: Case; readonly beside: Case }[] = KINDS.map(
   (kind) => {
     const again = (setting: Setting) =>
-      caseOf(`again-${kind.replace('_', '-')}`, named(VERDICTS[kind].shownBy), openai, 'JSON', setting)!;
+      caseOf(`again-${kind.replace('_', '-')}`, named(VERDICTS[kind].shownBy), chat, openai, 'JSON', setting)!;
     return { kind, alone: again('alone'), beside: again('endpoint') };
   },
 );
 
 /** Cases whose first attempt uses up the funds for others: its reported usage is owed, though it failed. */
 export const POOR: readonly Case[] = FORMS.map(
-  (form) => caseOf('poor', named('an answer without choices'), openai, form, 'fallback')!,
+  (form) => caseOf('poor', named('an answer without choices'), chat, openai, form, 'fallback')!,
 );
 
 export interface Stage {
@@ -80,9 +95,8 @@ export interface Stage {
   stop(): Promise<void>;
 }
 
-/** Starts an upstream for each of these cases, and of `AGAIN` and `POOR`, and the real server before them. */
-export async function setStage(cases: readonly Case[]): Promise<Stage> {
-  const all = [...cases, ...AGAIN.flatMap(({ alone, beside }) => [alone, beside]), ...POOR];
+/** Starts an upstream for each of these cases, and the real server before them. */
+export async function setStage(all: readonly Case[]): Promise<Stage> {
   const healthy = startFakeUpstream({
     key: UPSTREAM_KEY,
     behaviour: { text: HEALTHY_TEXT, usage: HEALTHY_USAGE },

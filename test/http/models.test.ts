@@ -50,6 +50,7 @@ describe('the list of models', () => {
       created_at: '1970-01-01T00:00:00Z',
       max_input_tokens: 32_768,
       max_tokens: 8192,
+      operations: ['chat'],
       abilities: ['tools', 'json_schema', 'json_mode'],
     } as never);
     expect(all.data[1]).toEqual({ ...all.data[0]!, id: 'claude-auto', display_name: 'auto' });

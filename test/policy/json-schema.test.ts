@@ -30,6 +30,7 @@ const UNSEEN: ReadonlyMap<string, string> = new Map([
     (name) => [name, 'two figures are compared'] as const,
   ),
   ['budget-of-sessions-without-an-end', 'the values of two keys exclude each other'],
+  ['case-body-beside-a-query', 'a key excludes many others'],
   ...[
     'address-not-http',
     'address-without-scheme',

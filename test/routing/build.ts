@@ -94,6 +94,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
       messagesMax: 1,
       toolsMax: 1,
       commitAfterMs: 1,
+      websockets: true,
       retriesMax: 0,
       toolUsesMax: 5,
       passthroughTools: new Set(),

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import type { ErrorCode } from '../../src/core/errors.ts';
 import type { RouteRule } from '../../src/http/routes.ts';
 import { answerOf } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
@@ -67,6 +68,12 @@ describe('the table of routes', () => {
   });
 });
 
+/** Anthropic's Messages answer errors in a form of their own. */
+async function expectRefusal(response: Response, { path }: { readonly path: string }, code: ErrorCode): Promise<void> {
+  if (!path.startsWith('/v1/messages')) await expectError(response, code);
+  else expect(await response.json()).toMatchObject({ type: 'error', error: { details: { error_code: code } } });
+}
+
 describe('without a good key', () => {
   const bad: readonly (readonly [string, () => string | null])[] = [
     ['none', () => null],
@@ -81,7 +88,7 @@ describe('without a good key', () => {
         for (const method of METHODS) {
           const response = await send(method, pathOf(route), key());
           expect(response.status, `${method} ${route.path}`).toBe(401);
-          if (method !== 'HEAD') await expectError(response, 'invalid_api_key');
+          if (method !== 'HEAD') await expectRefusal(response, route, 'invalid_api_key');
         }
       }
     });
@@ -106,9 +113,10 @@ describe('a key of an application', () => {
   });
 
   test('gets 403 where its scope does not reach', async () => {
-    for (const { path, access, method } of keyed.filter((route) => route.access === 'chat')) {
-      await expectError(await send(method, path, routeOnly), 'insufficient_permissions');
-      expect(access).toBe('chat');
+    const asking = keyed.filter(({ access }) => access === 'chat' || access === 'embed');
+    expect(new Set(asking.map(({ access }) => access))).toEqual(new Set(['chat', 'embed']));
+    for (const route of asking) {
+      await expectRefusal(await send(route.method, route.path, routeOnly), route, 'insufficient_permissions');
     }
   });
 

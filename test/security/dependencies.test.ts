@@ -71,7 +71,7 @@ const isForAnotherMachine = ({ dev, optional, os, cpu, libc }: Entry): boolean =
 /** What is wrong with a lock file, in words; nothing of one that may be installed. */
 function wrongWith(text: unknown): string[] {
   return entriesOf(text).flatMap(([name, entry]) => [
-    ...(/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(entry.version) ? [] : [`${name}: ${entry.version} is no exact version`]),
+    ...(/^\d+\.\d+\.\d+(?:-[\w.-]+)?$/.test(entry.version) ? [] : [`${name}: ${entry.version} is no exact version`]),
     ...(entry.resolved === undefined || entry.resolved.startsWith('https://registry.npmjs.org/')
       ? []
       : [`${name} comes from ${entry.resolved}`]),

@@ -27,6 +27,7 @@ export const CONTRACT = {
   payment_unsettled: [503, 'server_error', 'payment_unsettled', false],
   model_not_found: [404, 'invalid_request_error', 'model_not_found', false],
   not_found: [404, 'invalid_request_error', 'not_found', false],
+  upgrade_required: [426, 'invalid_request_error', 'upgrade_required', false],
   method_not_allowed: [405, 'invalid_request_error', 'method_not_allowed', false],
   request_timeout: [408, 'invalid_request_error', 'request_timeout', true],
   precondition_failed: [412, 'invalid_request_error', 'precondition_failed', false],
@@ -61,7 +62,10 @@ export async function expectError(
 ): Promise<Answer['error']> {
   const body = ('json' in response ? await response.json() : JSON.parse(response.body)) as Answer;
   const [status, type, wireCode] = CONTRACT[code];
-  expect({ status: response.status, ...body.error }).toMatchObject({ status, type, code: wireCode, param });
+  // Anthropic's shape has our code and the field among the details.
+  const { error_code, param: field = null } = { error_code: undefined, ...body.error.details };
+  const named = error_code === undefined ? {} : { code: error_code, param: field };
+  expect({ status: response.status, ...body.error, ...named }).toMatchObject({ status, type, code: wireCode, param });
   expect(body.error.message).toBeString();
   expect(body.error.message.length).toBeGreaterThan(10);
   expect(response.headers.get('content-type')).toStartWith('application/json');

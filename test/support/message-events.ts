@@ -13,7 +13,7 @@ export function eventsIn(text: string): Json[] {
   const frames = text.split('\n\n');
   expect(frames.pop()).toBe('');
   return frames.map((frame) => {
-    const [, name, data = ''] = /^event: (\w+)\ndata: (.*)$/.exec(frame) ?? [];
+    const [, name, data = ''] = /^event: (\w+)\ndata: ([^\n]*)$/.exec(frame) ?? [];
     const event: unknown = JSON.parse(data);
     if (!isObject(event)) throw new Error(`not an object: ${data}`);
     expect<unknown>(event.type).toBe(name);

@@ -21,15 +21,17 @@ export function readReply(body: string, passthrough = false): readonly StreamPar
   if (!isObject(reply)) return [malformed('the answer is not a JSON object')];
   if (reply.error) return [{ type: 'failure', failure: failureOfError(reply.error) }];
   if (!Array.isArray(reply.content)) return [malformed('the answer has no content')];
-  const parts: StreamPart[] = passthrough
-    ? [{ type: 'passthrough', choice: 0, event: { ...reply, type: 'message' } }]
-    : [];
+  const parts: StreamPart[] = [];
   const blocks = new BlockReader();
   for (const [at, block] of reply.content.entries()) {
     blocks.start(at, block, parts);
     blocks.stop(at, parts);
   }
   parts.push(...finishOf(reply));
+  // A message without content or end is no answer: another endpoint may give one.
+  if (passthrough && parts.length > 0) {
+    parts.unshift({ type: 'passthrough', choice: 0, event: { ...reply, type: 'message' } });
+  }
   addUsage(isObject(reply.usage) ? readUsage(reply.usage) : null, parts);
   return parts;
 }
@@ -108,8 +110,8 @@ export class EventReader implements StreamReader {
   }
 }
 
-/** Events that open an answer: they wait for the first content, so that another endpoint may still answer. */
-const OPENING: ReadonlySet<string> = new Set(['message_start', 'content_block_start', 'ping']);
+/** Events that open an answer, or only count its tokens: they wait for the first content, so that another endpoint may still answer. */
+const OPENING: ReadonlySet<string> = new Set(['message_start', 'content_block_start', 'ping', 'message_delta']);
 
 /** Reads the events of an answer that goes out as it comes: each is a part, before the parts that are read from it. */
 export class PassedEventReader extends EventReader {

@@ -12,8 +12,7 @@ import { bodyOf, isFolder, runtimeOf } from '../../operate/policy/tools.ts';
 import { percent } from '../../routing/advise.ts';
 import { leftOutProviders } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
-import { readRoute } from '../../surface/openai-chat/read-body.ts';
-import { readRouteRequest } from '../../surface/openai-chat/reader.ts';
+import { readRouteBody } from '../../surface/route-body.ts';
 import { LIST, pairsOf, parseArguments, SWITCH, TEXT } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import type { PolicyCommand } from './command.ts';
@@ -56,7 +55,7 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
     models:
       flags['key-models'] === undefined ? (payer?.info.models ?? null) : knownModels(flags['key-models'], runtime),
   };
-  const request = readRouteRequest(readRoute(body));
+  const request = readRouteBody(body);
   const funds = payer?.fundsUnder(runtime.snapshot.budgets, labels, request.model);
   const explanation = await explainRequest({ request, key, timeMs, funds }, runtime, command.database);
   const { taskNote, taskReasons: reasons, failedRules } = explanation;

@@ -16,7 +16,7 @@ export interface RouteDocs extends RouteAccess {
   readonly tag?: 'chat' | 'embeddings' | 'route' | 'models' | 'decisions' | 'usage' | 'payments' | 'admin' | 'health';
   /** The answer, with status 200 unless stated. */
   readonly answer: {
-    readonly status?: 201;
+    readonly status?: 101 | 201;
     readonly schema: TSchema;
     readonly description: string;
     /** Made of the examples in the schema unless stated. */

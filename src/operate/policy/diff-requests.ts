@@ -5,8 +5,7 @@ import { isObject, parsedJson } from '../../core/object.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { compileCheck } from '../../core/validation.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
-import { readRoute } from '../../surface/openai-chat/read-body.ts';
-import { readRouteRequest } from '../../surface/openai-chat/reader.ts';
+import { readRouteBody } from '../../surface/route-body.ts';
 import { createTokenCounter, PATIENT_COUNT_MS, type TokenCounter } from '../../tokenizer/counter.ts';
 import {
   isRefused,
@@ -133,7 +132,7 @@ function readLine(text: string): HypotheticalRequest & Pick<RequestLine, 'name' 
   const { request, key = {}, time, ...more } = isWrapped ? (value as RequestLine) : { request: value };
   const { id = 'request', labels = {}, models = null } = key;
   return {
-    request: readRouteRequest(readRoute(bodyOf(request))),
+    request: readRouteBody(bodyOf(request)),
     key: { id, labels, models },
     timeMs: momentOf('`time`', time ?? USUAL_TIME),
     ...more,

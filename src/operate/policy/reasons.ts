@@ -1,6 +1,7 @@
 import { type Decision, REJECTIONS, type Refusal } from '../../core/decision.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import type { Facts } from '../../core/facts.ts';
+import type { ModelRequest } from '../../core/model-request.ts';
 import { dropNulls } from '../../core/nullable.ts';
 import type { PolicyCase } from '../../core/policy-case.ts';
 import { hasBit } from '../../core/rules.ts';
@@ -10,6 +11,7 @@ import { vectorSpaceOf } from '../../routing/rules.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { readRouteRequest } from '../../surface/openai-chat/reader.ts';
 import { RouteRequest } from '../../surface/openai-chat/route-query.ts';
+import { readRouteBody } from '../../surface/route-body.ts';
 import { decideFor, hypotheticalFacts } from './hypothetical.ts';
 
 /** The time of cases and requests that state none, a Wednesday noon, so that results do not depend on the clock. */
@@ -22,10 +24,16 @@ const dropped = dropNulls(RouteRequest);
  * @throws SignalboxError as a request would.
  */
 export function factsOf({ given }: PolicyCase, runtime: Runtime): Facts {
-  const { query, model, metadata, key, time } = given;
-  // Checked with the query's schema when the policy was read.
-  const request = readRouteRequest(dropped({ ...query, model, metadata }));
+  const { key, time } = given;
+  const request = requestOf(given);
   return hypotheticalFacts({ request, key, timeMs: Date.parse(time ?? USUAL_TIME) }, runtime);
+}
+
+/** @throws SignalboxError for a body that could not be sent */
+function requestOf({ query, body, model, metadata }: PolicyCase['given']): ModelRequest {
+  if (body) return readRouteBody({ ...body, model, ...(Object.keys(metadata).length > 0 && { metadata }) });
+  // Checked with the query's schema when the policy was read.
+  return readRouteRequest(dropped({ ...query, model, metadata }));
 }
 
 /** A decision, or the reason why there is none. */

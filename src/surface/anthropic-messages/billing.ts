@@ -1,19 +1,59 @@
 import type { NativeTool } from '../../core/conversation.ts';
-import type { Members, OriginalPath } from '../../core/original.ts';
+import { isObject } from '../../core/object.ts';
+import { type Members, type OriginalPath, pathText } from '../../core/original.ts';
 
 /** Tools that the client runs: they cost their tokens alone. */
 const CLIENT_TOOL = /^(?:bash|text_editor|memory|computer)_\d{8}$/;
 /** Tools that Anthropic runs, and bills by the use. */
 const BILLED_TOOL = /^(web_search|web_fetch)_\d{8}$/;
 
-/** Whether a tool costs its tokens alone. */
-export const isOfClient = (kind: string): boolean => CLIENT_TOOL.test(kind);
-
 /** Returns what Anthropic bills for a tool that only its dialect can say. */
 export function billingOf(tool: Members & { readonly type: string }, at: OriginalPath): NativeTool['billing'] {
-  if (isOfClient(tool.type)) return 'tokens';
+  if (CLIENT_TOOL.test(tool.type)) return 'tokens';
   const [, name] = BILLED_TOOL.exec(tool.type) ?? [];
   if (name === undefined) return 'unknown';
   const { max_uses: most } = tool;
   return { name, most: typeof most === 'number' ? most : null, mostAt: [...at, 'max_uses'] };
+}
+
+/** Fields that let Anthropic run code or tools. No other service has them. */
+const RUNNERS = ['container', 'mcp_servers'] as const;
+
+/** Returns the fields of a request that stand for tools, though they are not among its `tools`. */
+export const runnersIn = (body: Members): readonly NativeTool[] =>
+  RUNNERS.flatMap((field) => {
+    const value = body[field];
+    const isNone = value == null || (Array.isArray(value) && value.length === 0);
+    return isNone ? [] : [{ kind: field, at: [field], billing: 'unknown' as const }];
+  });
+
+const always = (): boolean => true;
+const otherThan =
+  (...values: readonly unknown[]) =>
+  (value: unknown): boolean =>
+    !values.includes(value);
+
+/** Fields that change Anthropic's bill by no price of the catalog, and the values that do. */
+const UNPRICED: readonly (readonly [field: string, isBilled: (value: unknown) => boolean])[] = [
+  ['service_tier', otherThan('auto', 'standard_only')],
+  ['speed', otherThan('standard')],
+  ['inference_geo', otherThan('global')],
+  ['compaction', always],
+  ['fallbacks', always],
+  ['fallback_credit_token', always],
+  ['billing_policy', always],
+];
+
+/** Returns the paths of such fields as a request has them. */
+export function unpricedIn(body: Members): readonly string[] {
+  const fields = UNPRICED.flatMap(([field, isBilled]) => (body[field] != null && isBilled(body[field]) ? [field] : []));
+  const { context_management: management } = body;
+  const edits = isObject(management) && Array.isArray(management.edits) ? management.edits : [];
+  // Edits that clear something cost nothing; others have the model write.
+  const billed = edits.flatMap((edit: unknown, i) =>
+    isObject(edit) && String(edit.type).startsWith('clear_')
+      ? []
+      : [pathText(['context_management', 'edits', i, 'type'])],
+  );
+  return [...fields, ...billed];
 }

@@ -1,6 +1,5 @@
 import { SignalboxError } from '../../core/errors.ts';
 import { type OriginalPath, pathText } from '../../core/original.ts';
-import { isOfClient } from './billing.ts';
 import type { MessagesRequest } from './request.ts';
 
 /** The fields of a body that are checked beyond its schema: those of a request and of a count. */
@@ -11,16 +10,11 @@ export type CheckedFields = Pick<
   Partial<Pick<MessagesRequest, 'max_tokens'>>;
 
 /**
- * Checks what the schema cannot state: fields that contradict each other, and fields that would change the bill unseen.
+ * Checks what the schema cannot state: fields that contradict each other, and what no gateway could price or pass on.
  * @throws SignalboxError for the field at fault.
  */
 export function checkMessages(body: CheckedFields): void {
-  for (const [field, isBilled, why] of BILLED) {
-    const value: unknown = Reflect.get(body, field);
-    if (value != null && isBilled(value)) throw unsupported(field, why);
-  }
   checkThread(Reflect.get(body, 'thread'));
-  checkEdits(Reflect.get(body, 'context_management'));
   checkMark(body, []);
   if (Array.isArray(body.system)) checkBlocks(body.system, ['system']);
   for (let i = 0; i < body.messages.length; i++) {
@@ -31,37 +25,9 @@ export function checkMessages(body: CheckedFields): void {
   checkThinking(body);
 }
 
-const always = (): boolean => true;
-const otherThan =
-  (...values: readonly unknown[]) =>
-  (value: unknown): boolean =>
-    !values.includes(value);
-
-/** Fields of a request that have prices of their own, when they do, and why they are refused. No hold could cover them. */
-const BILLED: readonly (readonly [field: string, isBilled: (value: unknown) => boolean, why: string])[] = [
-  ['service_tier', otherThan('auto', 'standard_only'), 'This service tier has other prices. Omit `service_tier`.'],
-  ['speed', otherThan('standard'), 'Fast mode has other prices. Omit `speed`.'],
-  ['inference_geo', otherThan('global'), 'Inference in one region has other prices. Omit `inference_geo`.'],
-  ['container', always, 'Containers run code, which is billed by time. Omit `container`.'],
-  [
-    'mcp_servers',
-    (value) => !Array.isArray(value) || value.length > 0,
-    'Tools that the provider runs are billed apart.',
-  ],
-  ['compaction', always, 'A compaction by the provider is billed apart. Compact in the client.'],
-  ['fallbacks', always, 'Fallbacks by the provider have other prices. The policy chooses the fallbacks here.'],
-  ['fallback_credit_token', always, 'Fallbacks by the provider have other prices.'],
-  ['billing_policy', always, 'The operator of the gateway decides on billing.'],
-];
-
 function checkTools({ tools, tool_choice: choice }: CheckedFields): void {
   tools?.forEach((tool, i) => {
     checkMark(tool, ['tools', i]);
-    if (tool.type == null || tool.type === 'custom' || isOfClient(tool.type)) return;
-    throw unsupported(
-      `tools[${i}].type`,
-      `Tools that the provider runs are billed apart, and \`${tool.type.slice(0, 64)}\` may be one. Use tools of your own.`,
-    );
   });
   if (choice == null || choice.type === 'auto' || choice.type === 'none') return;
   if (!tools?.length) throw invalid('tool_choice', '`tool_choice` requires `tools`.');
@@ -87,20 +53,6 @@ function checkThread(thread: unknown): void {
   );
 }
 
-function checkEdits(management: unknown): void {
-  if (typeof management !== 'object' || management === null) return;
-  const edits: unknown = Reflect.get(management, 'edits');
-  if (!Array.isArray(edits)) return;
-  edits.forEach((edit, i) => {
-    const type = String(Object(edit).type);
-    if (type.startsWith('clear_')) return;
-    throw unsupported(
-      `context_management.edits[${i}].type`,
-      'Only edits that clear something are supported: others are billed apart.',
-    );
-  });
-}
-
 /** A block of a message or of a tool's result, by what is checked here. */
 interface CheckedBlock {
   readonly type: string;
@@ -123,16 +75,13 @@ function checkBlocks(blocks: readonly CheckedBlock[], at: OriginalPath): void {
   }
 }
 
-/** Refuses cache marks with another price than that of five minutes. */
+/** Refuses cache marks for other times than those that have prices. */
 function checkMark(owner: object, at: OriginalPath): void {
   const mark: unknown = Reflect.get(owner, 'cache_control');
   if (mark == null) return;
   const ttl: unknown = Reflect.get(Object(mark), 'ttl');
-  if (ttl == null || ttl === '5m') return;
-  throw unsupported(
-    pathText([...at, 'cache_control', 'ttl']),
-    'A cache of five minutes is supported: others have other prices. Omit `ttl`.',
-  );
+  if (ttl == null || ttl === '5m' || ttl === '1h') return;
+  throw invalid(pathText([...at, 'cache_control', 'ttl']), '`ttl` must be `5m` or `1h`.');
 }
 
 const invalid = (param: string, message: string) => new SignalboxError('invalid_value', message, { param });

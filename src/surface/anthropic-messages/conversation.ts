@@ -8,7 +8,7 @@ import type {
 } from '../../core/conversation.ts';
 import type { Members, OriginalPath } from '../../core/original.ts';
 import { extrasOf, NO_EXTRAS } from '../openai-chat/extras.ts';
-import { billingOf } from './billing.ts';
+import { billingOf, runnersIn } from './billing.ts';
 import { blockParts, textPart } from './blocks.ts';
 import type { Message, MessageBlock, MessagesRequest, OwnTool, Tool, ToolResultBlock } from './request.ts';
 import { earlierReasoning } from './state.ts';
@@ -20,22 +20,25 @@ const OF_TOOL: ReadonlySet<string> = new Set(['type', 'name', 'description', 'in
 type Dialogue = Pick<MessagesRequest, 'messages' | 'system' | 'tools' | 'tool_choice'>;
 
 /** Reads the system prompt, the messages, the tools and the choice of tools. */
-export function conversationOf({ messages, system, tools, tool_choice: choice }: Dialogue): Conversation {
+export function conversationOf(body: Dialogue): Conversation {
+  const { messages, system, tools, tool_choice: choice } = body;
   const turns: Turn[] = [];
   if (system != null && system !== '') turns.push(systemTurn(system));
   for (let index = 0; index < messages.length; index++) addTurns(messages[index]!, index, turns);
   const all = tools ?? [];
-  const nativeTools = all.flatMap((tool, index): NativeTool[] => {
-    if (isOwn(tool)) return [];
-    const at = ['tools', index];
-    return [{ kind: tool.type, at, billing: billingOf(tool, at) }];
-  });
+  const nativeTools = [...all.flatMap(nativeTool), ...runnersIn(body)];
   return {
     turns,
     tools: all.flatMap((tool, index) => (isOwn(tool) ? [toolOf(tool, index)] : [])),
     toolChoice: choiceOf(choice),
     ...(nativeTools.length > 0 && { nativeTools }),
   };
+}
+
+function nativeTool(tool: Tool, index: number): NativeTool[] {
+  if (isOwn(tool)) return [];
+  const at = ['tools', index];
+  return [{ kind: tool.type, at, billing: billingOf(tool, at) }];
 }
 
 function systemTurn(system: NonNullable<MessagesRequest['system']>): Turn {

@@ -1,4 +1,5 @@
 import type { RequestHeaders } from '../../core/model-request.ts';
+import { sessionIn } from '../session.ts';
 
 /** Headers of Anthropic's that travel with a body: a beta and its field are a pair. */
 const PASSED = /^anthropic-/;
@@ -6,14 +7,15 @@ const PASSED = /^anthropic-/;
 const KEPT_HERE: ReadonlySet<string> = new Set(['anthropic-dangerous-direct-browser-access']);
 const PASSED_MAX = 32;
 
-const SESSION = 'x-claude-code-session-id';
-
-/** Reads the headers that belong to a request in this dialect. */
-export function requestHeaders(headers: Headers): RequestHeaders {
+/**
+ * Reads the headers that belong to a request in this dialect.
+ * @param session the session that the body names
+ */
+export function requestHeaders(headers: Headers, session?: string | null): RequestHeaders {
   const passed: Record<string, string> = {};
   let count = 0;
   headers.forEach((value, name) => {
     if (PASSED.test(name) && !KEPT_HERE.has(name) && ++count <= PASSED_MAX) passed[name] = value;
   });
-  return { passed, session: headers.get(SESSION) };
+  return { passed, session: sessionIn(headers, session) };
 }

@@ -1,6 +1,7 @@
 import type { AnswerFormat, ModelSettings, RoutingTerms } from '../../core/conversation.ts';
 import type { FieldNames, RequestReader } from '../../core/model-request.ts';
 import { extrasOf } from '../openai-chat/extras.ts';
+import { unpricedIn } from './billing.ts';
 import { conversationOf } from './conversation.ts';
 import { KNOWN_FIELDS, type MessagesRequest } from './request.ts';
 
@@ -97,6 +98,7 @@ function routingOf(body: MessagesRequest): RoutingTerms {
     budgetCredits: body.budget_limit ?? undefined,
     agentWallet: body.agent_wallet ?? undefined,
     metadata: metadataOf(body),
+    unpriced: unpricedIn(body),
   };
 }
 

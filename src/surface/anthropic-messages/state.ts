@@ -1,5 +1,5 @@
 import type { Members } from '../../core/original.ts';
-import { type ReasoningState, unwrapState } from '../../core/wrapped-state.ts';
+import { isWrappedState, type ReasoningState, unwrapState } from '../../core/wrapped-state.ts';
 import type { MessageBlock } from './request.ts';
 
 /** The `format` of Anthropic's signed thoughts in `reasoning_details`. */
@@ -25,7 +25,7 @@ export function earlierReasoning(content: readonly MessageBlock[], own: Members)
     if (unwrapped) {
       details.push(...(unwrapped.details ?? []));
       state = { ...state, ...unwrapped, calls: { ...state.calls, ...unwrapped.calls } };
-    } else if (opaque !== '') details.push(detailOf(block, details.length));
+    } else if (opaque !== '' && !isWrappedState(opaque)) details.push(detailOf(block, details.length));
   }
   if (text === '' && details.length === 0 && state.extra === undefined) return { state, extras: own };
   const extras = {

@@ -16,7 +16,8 @@ const docs: SurfaceDocs = {
   description: `Anthropic’s Messages, for Claude Code and other clients of that API, with every model of the policy. \`model\` is
 a model’s ID, or a selector that chooses one. A request for another service’s model is translated; fields without a
 counterpart are named in \`platform.dropped\`. \`budget_limit\`, \`route_strategy\`, \`constraints\` and \`Idempotency-Key\` work as
-in chat completions. Fields that would be billed beyond tokens get 400 \`unsupported_parameter\`.`,
+in chat completions. Where a fund applies,
+fields that are billed beyond tokens without a price in the catalog get 400 \`unsupported_parameter\`.`,
   request: MessagesRequest,
   requests: MESSAGES_REQUESTS,
   answer: { schema: MessagesAnswer, description: 'Without `stream`, one JSON body.', example: MESSAGES_ANSWER },
@@ -50,7 +51,9 @@ export const anthropicMessages: Surface = {
   docs,
   foreignFields: FOREIGN_FIELDS,
   read(body, headers) {
-    const request = modelRequest(readMessages(body), MESSAGES_READER, requestHeaders(headers));
+    const message = readMessages(body);
+    const passed = requestHeaders(headers, message.metadata?.session_id);
+    const request = modelRequest(message, MESSAGES_READER, passed);
     return { request, events: request.stream ? MESSAGE_EVENTS : null };
   },
   json: (identity) => new MessageWriter(identity),

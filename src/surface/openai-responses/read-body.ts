@@ -1,5 +1,6 @@
 import { SignalboxError } from '../../core/errors.ts';
 import { isObject } from '../../core/object.ts';
+import type { Members } from '../../core/original.ts';
 import { compileRead } from '../../core/validation.ts';
 import { checkSpelling } from '../openai-chat/check.ts';
 import { checkResponses } from './check.ts';
@@ -14,10 +15,15 @@ const checked = compileRead(ResponsesRequest);
 export function readResponses(body: unknown): ResponsesRequest {
   checkSpelling(body, KNOWN_FIELDS);
   checkInput(body);
-  const request = checked(body);
+  const request = checked(isFrame(body) ? ofFrame(body) : body);
   checkResponses(request);
   return request;
 }
+
+/** Whether a body came as a frame of a WebSocket, which names its kind and always streams. */
+const isFrame = (body: unknown): body is Members => isObject(body) && body.type === 'response.create';
+
+const ofFrame = ({ type: _, ...body }: Members): Members => ({ ...body, stream: true });
 
 /** Whether a body has the form of this dialect, wherever it was sent. */
 export const isResponsesBody = (body: unknown): boolean =>

@@ -1,5 +1,6 @@
 import { ErrorBody } from '../openai-chat/error-schema.ts';
 import type { Surface, SurfaceDocs } from '../surface.ts';
+import { ResponsesDialogue } from './dialogue.ts';
 import { errorBody } from './error.ts';
 import { eventsFor, ResponseWriter } from './events.ts';
 import { RESPONSES_ANSWER, RESPONSES_REQUESTS, RESPONSES_STREAM } from './examples.ts';
@@ -47,5 +48,6 @@ export const openaiResponses: Surface = {
   json() {
     throw new Error('an answer repeats its request: `read` makes its writer');
   },
+  dialogue: () => new ResponsesDialogue(),
   errorBody,
 };

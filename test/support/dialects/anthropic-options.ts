@@ -49,12 +49,15 @@ export function checkOptions(body: Json, claude: Claude): void {
 
 const TOOL =
   'name input_schema description type strict cache_control allowed_callers defer_loading eager_input_streaming input_examples';
+/** `WebSearchTool20250305`. */
+const SEARCH = 'type name max_uses allowed_domains blocked_domains user_location cache_control';
 const COMBINED = ['oneOf', 'allOf', 'anyOf'];
 
 function checkTools({ tools, tool_choice: choice }: Json, claude: Claude): void {
   if (tools !== undefined && !Array.isArray(tools)) refuse('tools: Input should be a valid array');
   const names = listOf(tools).map((value, at) => {
     const path = `tools.${at}.custom`;
+    if (/^web_search_\d{8}$/.test(String(Object(value).type))) return String(membersOf(value, path, SEARCH).name);
     const { name, type = 'custom', input_schema: schema, description, strict } = membersOf(value, path, TOOL);
     if (type !== 'custom') refuse(`tools.${at}: Input tag '${type}' found using 'type' does not match any of the tags`);
     if (typeof name !== 'string') refuse(`${path}.name: Field required`);

@@ -109,10 +109,18 @@ function refusal({ method, path, headers, text, body }: WireRequest, key: string
   if (!isObject(parseJson(text))) return failed(400, 'The request body is not valid JSON', NEVER);
   const refused = refusalBy(() => {
     const claude = claudeOf(String(body.model));
-    checkOptions(body, claude);
+    checkOptions(withoutBetas(body, headers.get('anthropic-beta') ?? ''), claude);
     checkMessages(body, claude);
   });
   return refused && { ...refused, body: errorBody(refused.status, refused.body as Json), headers: NEVER };
+}
+
+/** Fields of betas, by the beginning of the beta's name. Without its header a field is unknown. */
+const BETAS = [['context_management', 'context-management-']] as const;
+
+function withoutBetas(body: Json, betas: string): Json {
+  const known = BETAS.filter(([, beta]) => betas.includes(beta)).map(([field]) => field);
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !known.some((field) => field === name)));
 }
 
 function asked({ body }: WireRequest): Asked {

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { type Effort, effort } from '../deep/effort.ts';
+import { closedBooks } from '../money/books.ts';
+import { UPSTREAM_KEY } from '../support/policies.ts';
+import { ask, judge } from './checks.ts';
+import { type Case, casesOf, type Stage, setStage } from './stage.ts';
+import type { CallerSurface } from './surfaces.ts';
+
+/** Long enough for the slowest fault on a busy machine, ms. */
+export const PATIENCE = 90_000;
+
+const titleOf = ({ fault, dialect, form, setting }: Case): string =>
+  `${fault.name}: ${dialect.name}, ${form}, ${setting}`;
+
+/**
+ * Every fault that an upstream can have × JSON and SSE × alone, with another endpoint and with a fallback, through the
+ * real server, for callers of one dialect; in the upstreams' dialects beside OpenAI's with another endpoint. The table is in
+ * `faults.ts`. `npm test` takes one case in `share`, others each time; `npm run test:deep -- SECTION` takes all.
+ * @param others cases for tests between those of the faults and those of the end
+ */
+export function faultMatrix(
+  section: string,
+  surface: CallerSurface,
+  share: number,
+  others: readonly Case[] = [],
+  between: (stage: () => Stage) => void = () => {},
+): void {
+  const all = casesOf(surface);
+  const tried = effort(section, Math.ceil(all.length / share), all.length);
+  const step = Math.floor(all.length / tried.runs);
+  const taken = all.filter((_, at) => (at + tried.seed) % step === 0);
+  let started: Stage | undefined;
+  const stage = (): Stage => started!;
+  beforeAll(async () => {
+    started = await setStage([...taken, ...others]);
+  }, PATIENCE);
+  afterAll(() => started?.stop());
+
+  describe('a fault of a connection that was kept', () => {
+    // Separately: the pool of idle connections is limited, and other cases would fill it.
+    for (const one of taken.filter(({ fault }) => fault.warm)) test(titleOf(one), () => reuse(stage(), one));
+  });
+  between(stage);
+  describe('a fault', () => {
+    const cases = taken.filter(({ fault }) => !fault.warm);
+    // The slow ones first, concurrent with the others.
+    const slow = ({ fault }: Case) => Number(fault.deadlines !== undefined);
+    for (const one of cases.toSorted((a, b) => slow(b) - slow(a))) {
+      test.concurrent(titleOf(one), async () => judge(stage().box, one, await ask(stage().box, one)), PATIENCE);
+    }
+  });
+  describe('after all of them', () => expectGoodEnd(surface, stage, taken.length, tried));
+}
+
+/** Asks until a connection is used again, and judges that answer. */
+async function reuse({ box }: Stage, one: Case): Promise<void> {
+  expect((await ask(box, one)).status).toBe(200);
+  // A connection becomes reusable shortly after its answer is read.
+  for (let tries = 0; tries < 10 && !one.reused; tries++) {
+    await Bun.sleep(20);
+    one.calls = 0;
+    const got = await ask(box, one);
+    if (one.reused) await judge(box, one, got);
+  }
+  expect(one.reused).toBe(true);
+}
+
+function expectGoodEnd(surface: CallerSurface, stage: () => Stage, count: number, { proved }: Effort): void {
+  test(
+    'every reservation is closed, and the books are right',
+    async () => {
+      const { box } = stage();
+      const { faults, reservations } = await closedBooks(box.data);
+      expect(faults).toEqual([]);
+      expect([...reservations.values()].filter(({ closings }) => closings !== 1)).toEqual([]);
+      expect(reservations.size).toBeGreaterThanOrEqual(count);
+      const { code, out } = await box.run('ledger', 'audit');
+      expect([code, out]).toEqual([0, expect.stringContaining('nothing wrong')]);
+    },
+    PATIENCE,
+  );
+
+  test('the log has no key and no defect, and no unexpected server got a request', () => {
+    const { box, trapped } = stage();
+    const pieces = [UPSTREAM_KEY, box.key].flatMap((key) => [key, key.slice(0, key.length / 2), key.slice(-16)]);
+    expect(box.lines.filter((line) => pieces.some((piece) => line.includes(piece)))).toEqual([]);
+    const errors = box.lines.filter((line) => line.includes('"level":"error"'));
+    expect(errors.filter((line) => !/refused the key|impossible usage|more than was reserved/.test(line))).toEqual([]);
+    expect(trapped).toBe(0);
+  });
+
+  test('the server is as ready as before', async () => {
+    const { box } = stage();
+    expect((await fetch(`${box.url}/readyz`)).status).toBe(200);
+    const response = await box.post(surface.path, { model: 'healthy', ...surface.body(20, null) });
+    expect(response.status).toBe(200);
+    proved(
+      `${count} faults of an upstream, asked in ${surface.name}: each judged as the table says, and the books right`,
+    );
+  });
+}

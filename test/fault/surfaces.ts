@@ -1,0 +1,164 @@
+import { expect } from 'bun:test';
+import { isObject, type Json, listOf, objectOf, parseJson, textOf } from '../../plugins/providers/json.ts';
+import type { ErrorCode } from '../../src/core/errors.ts';
+import type { Platform } from '../../src/gateway/receipt.ts';
+import { CONTRACT } from '../support/error-contract.ts';
+import { eventsIn, foldedMessage } from '../support/message-events.ts';
+import { checkResponse, checkStream } from '../support/open-responses/schemas.ts';
+import { chatContent } from './surface-chat.ts';
+
+/** The content of an answer, in any dialect of a caller. */
+export interface AnswerContent {
+  readonly text: string;
+  readonly tools: readonly { readonly id: string; readonly name: string; readonly arguments: unknown }[];
+  /** Why it ended; null where it did not. */
+  readonly finish: 'stop' | 'tools' | null;
+  readonly platform: Platform | undefined;
+  /** Of a stream that was cut. */
+  readonly error: { readonly type: string; readonly code: string; readonly param: unknown } | undefined;
+}
+
+/** A dialect of callers, as the matrix asks in it and reads its answers. */
+export interface CallerSurface {
+  readonly name: 'chat' | 'messages' | 'responses';
+  readonly path: string;
+  /** The dialect of upstreams that gets its requests as they came. */
+  readonly passes: string | null;
+  /** The field that names the conversation. */
+  readonly field: string;
+  /** A request for at most so many tokens, with a tool of this name where there is one. */
+  body(cap: number, tool: string | null): object;
+  /** Reads an answer in JSON. */
+  content(body: Json): AnswerContent;
+  /** Reads a stream, and checks what clients rely on. */
+  streamed(text: string): AnswerContent;
+  /** The error of a body, in the form of a cut stream's. */
+  failure(body: Json): NonNullable<AnswerContent['error']>;
+  /** The type of an error of this code. */
+  typeOf(code: ErrorCode): string;
+}
+
+const QUESTION = 'Say hello.';
+const platformIn = ({ platform }: Json): Platform | undefined => platform as Platform | undefined;
+const openaiFailure = (body: Json): NonNullable<AnswerContent['error']> => {
+  const { type, code, param } = objectOf(body.error);
+  return { type: textOf(type), code: textOf(code), param };
+};
+
+export const chat: CallerSurface = {
+  name: 'chat',
+  path: '/v1/chat/completions',
+  passes: null,
+  field: 'messages',
+  body: (cap, name) => ({
+    messages: [{ role: 'user', content: QUESTION }],
+    max_tokens: cap,
+    ...(name !== null && { tools: [{ type: 'function', function: { name } }], tool_choice: 'auto' }),
+  }),
+  ...chatContent,
+  failure: openaiFailure,
+  typeOf: (code) => CONTRACT[code][1],
+};
+
+/** The types of Anthropic's errors that upstreams can cause, by our code. */
+const MESSAGES_TYPES: Partial<Record<ErrorCode, string>> = {
+  upstream_failed: 'api_error',
+  upstream_timeout: 'timeout_error',
+  upstream_rate_limited: 'rate_limit_error',
+  no_healthy_model: 'overloaded_error',
+};
+
+function messageContent(message: Json): Omit<AnswerContent, 'error'> {
+  const blocks = listOf(message.content).map(objectOf);
+  const reason = message.stop_reason;
+  return {
+    text: blocks.map(({ text }) => textOf(text)).join(''),
+    tools: blocks
+      .filter(({ type }) => type === 'tool_use')
+      .map(({ id, name, input }) => ({ id: textOf(id), name: textOf(name), arguments: input })),
+    finish: reason === 'end_turn' ? 'stop' : reason === 'tool_use' ? 'tools' : null,
+    platform: platformIn(message),
+  };
+}
+
+export const messages: CallerSurface = {
+  name: 'messages',
+  path: '/v1/messages',
+  passes: 'anthropic',
+  field: 'messages',
+  body: (cap, name) => ({
+    messages: [{ role: 'user', content: QUESTION }],
+    max_tokens: cap,
+    ...(name !== null && { tools: [{ name, input_schema: { type: 'object' } }], tool_choice: { type: 'auto' } }),
+  }),
+  content: (body) => ({ ...messageContent(body), error: undefined }),
+  streamed(text) {
+    const events = eventsIn(text);
+    const last = events.at(-1)!;
+    if (last.type !== 'error') {
+      const { message, platform } = foldedMessage(text);
+      return { ...messageContent({ ...message, platform }), error: undefined };
+    }
+    const good = events.slice(0, -1);
+    expect(good.filter(({ type }) => type === 'message_delta' || type === 'message_stop')).toEqual([]);
+    const said = good.map(({ delta }) => textOf(objectOf(delta).text)).join('');
+    return { text: said, tools: [], finish: null, platform: platformIn(last), error: messages.failure(last) };
+  },
+  failure(body) {
+    expect(body.type).toBe('error');
+    const { type, details } = objectOf(body.error);
+    const { error_code: code, param = null } = objectOf(details);
+    return { type: textOf(type), code: textOf(code), param };
+  },
+  typeOf: (code) => MESSAGES_TYPES[code] ?? CONTRACT[code][1],
+};
+
+function responseContent(response: Json): AnswerContent {
+  const items = listOf(response.output).map(objectOf);
+  const calls = items.filter(({ type }) => type === 'function_call');
+  return {
+    text: items
+      .flatMap(({ content }) => listOf(content).map(objectOf))
+      .map(({ text }) => textOf(text))
+      .join(''),
+    tools: calls.map((call) => ({
+      id: textOf(call.call_id),
+      name: textOf(call.name),
+      arguments: parseJson(textOf(call.arguments)),
+    })),
+    finish: response.status !== 'completed' ? null : calls.length > 0 ? 'tools' : 'stop',
+    platform: platformIn(response),
+    error: undefined,
+  };
+}
+
+export const responses: CallerSurface = {
+  name: 'responses',
+  path: '/v1/responses',
+  passes: 'responses',
+  field: 'input',
+  body: (cap, name) => ({
+    input: QUESTION,
+    max_output_tokens: cap,
+    ...(name !== null && { tools: [{ type: 'function', name, parameters: {}, strict: false }], tool_choice: 'auto' }),
+  }),
+  content(body) {
+    checkResponse(body);
+    return responseContent(body);
+  },
+  streamed(text) {
+    const events = checkStream(text);
+    const response = events.at(-1)!.response;
+    if (!isObject(response)) throw new Error('the stream has no response');
+    if (response.status !== 'failed') return responseContent(response);
+    const error = events.at(-2)!;
+    expect(error.type).toBe('error');
+    expect(response.error).toMatchObject({ code: error.code });
+    const said = events.filter(({ type }) => type === 'response.output_text.delta').map(({ delta }) => textOf(delta));
+    return { ...responseContent(response), text: said.join(''), error: openaiFailure(error) };
+  },
+  failure: openaiFailure,
+  typeOf: chat.typeOf,
+};
+
+export const SURFACES: readonly CallerSurface[] = [chat, messages, responses];

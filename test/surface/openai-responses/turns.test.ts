@@ -1,0 +1,61 @@
+import { expect, test } from 'bun:test';
+import { placesOf } from '../../../src/core/conversation.ts';
+import { hashOfTurn } from '../../../src/gateway/message-hash.ts';
+import { bearsState, withReadableState } from '../../../src/gateway/reasoning-state.ts';
+import { openaiResponses } from '../../../src/surface/openai-responses/surface.ts';
+
+/** One answer is several items here, and one turn to all else. */
+const REASONING = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAA' };
+const call = (id: string, args = '{}') => ({ type: 'function_call', call_id: id, name: 'look', arguments: args });
+const output = (id: string) => ({ type: 'function_call_output', call_id: id, output: 'seen' });
+const ITEMS = [
+  { role: 'user', content: 'Hi' },
+  { role: 'assistant', content: 'I look twice.' },
+  REASONING,
+  call('a'),
+  call('b'),
+  output('b'),
+  output('a'),
+];
+
+const read = (input: readonly object[]) =>
+  openaiResponses.read({ model: 'auto', instructions: 'Be kind.', input }, new Headers()).request;
+
+test('the items of an answer are one turn, with the place of each', () => {
+  const { turns } = read(ITEMS).conversation;
+  expect(turns.map(({ role, toolCallId }) => [role, toolCallId])).toEqual([
+    ['system', undefined],
+    ['user', undefined],
+    ['assistant', undefined],
+    ['tool', 'b'],
+    ['tool', 'a'],
+  ]);
+  expect(placesOf(turns[2]!)).toEqual([1, 2, 3, 4].map((at) => ['input', at]));
+  expect(turns[2]!.parts.map(({ type, at }) => [type, at])).toEqual([
+    ['text', ['input', 1, 'content']],
+    ['tool-call', ['input', 3]],
+    ['tool-call', ['input', 4]],
+  ]);
+});
+
+test('each of them counts in the hash by which a conversation is recognized', () => {
+  const hash = (items: readonly object[]) => {
+    const request = read(items);
+    return hashOfTurn(request.conversation.turns[2]!, request, 1n);
+  };
+  expect(hash(ITEMS)).toBe(hash(structuredClone(ITEMS)));
+  const other = ITEMS.with(4, call('b', '{"far":true}'));
+  expect(hash(other)).not.toBe(hash(ITEMS));
+});
+
+test('state in any of them is found, and taken from a model that cannot read it', () => {
+  const request = read(ITEMS);
+  expect(bearsState(request)).toBe(true);
+  expect(withReadableState(request, () => true)).toEqual({ request, dropped: [] });
+  const { request: left, dropped } = withReadableState(request, () => false);
+  expect(dropped).toEqual(['input[2].encrypted_content']);
+  expect(left.conversation.turns[2]!.extras).toEqual({});
+  expect(left.original.body.input as object[]).toEqual(
+    ITEMS.with(2, { type: 'reasoning', id: 'rs_1', summary: [] } as never),
+  );
+});
