@@ -34,7 +34,7 @@ import {
   TRANSLATE,
   WEIGHS_CLAUSE,
 } from './lexicon/expert.ts';
-import type { TextRange } from './question.ts';
+import type { QuestionRange } from './question.ts';
 import { Expressions, type SearchText } from './search-text.ts';
 
 /** Fewer words are never hard; a Chinese or Japanese character is half a word. */
@@ -140,8 +140,8 @@ function askedText({ question: { text, lines, head, tail } }: QuestionView): Sea
   return EXPRESSIONS.read(text, ranges, () => wordingOf(text, ranges));
 }
 
-function edgesOf(lines: readonly TextRange[], head: number, tail: number): TextRange[] {
-  const edges: TextRange[] = [];
+function edgesOf(lines: readonly QuestionRange[], head: number, tail: number): QuestionRange[] {
+  const edges: QuestionRange[] = [];
   for (const { from, to } of lines) {
     if (from < head) edges.push({ from, to: Math.min(to, head) });
     if (to > tail) edges.push({ from: Math.max(from, tail, head), to });
@@ -149,7 +149,7 @@ function edgesOf(lines: readonly TextRange[], head: number, tail: number): TextR
   return edges;
 }
 
-function wordingOf(text: string, ranges: readonly TextRange[]): string {
+function wordingOf(text: string, ranges: readonly QuestionRange[]): string {
   let wording = '';
   for (const { from, to } of ranges) wording += `${text.slice(from, to)}\n`;
   const cut = wording.length > 2 * EDGE ? `${wording.slice(0, EDGE)}\n${wording.slice(-EDGE)}` : wording;

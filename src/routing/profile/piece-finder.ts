@@ -1,4 +1,4 @@
-import type { TextRange } from './question.ts';
+import type { QuestionRange } from './question.ts';
 
 /** UTF-16 code units that are looked for of a piece: the next ones make it hardly rarer. */
 const PIECE_MAX = 5;
@@ -98,7 +98,7 @@ export class PieceFinder {
   }
 
   /** Returns 1 for each owner with a piece in one of the ranges, in any case. A letter of another alphabet counts for all. */
-  find(text: string, ranges: readonly TextRange[]): Uint8Array {
+  find(text: string, ranges: readonly QuestionRange[]): Uint8Array {
     const found = this.#always.slice();
     const next = this.#next;
     const width = this.#width;

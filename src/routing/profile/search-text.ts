@@ -1,6 +1,6 @@
 import { neededPieces } from './needed-pieces.ts';
 import { PieceFinder } from './piece-finder.ts';
-import type { TextRange } from './question.ts';
+import type { QuestionRange } from './question.ts';
 
 /** Texts that are read before their pieces are looked for: a start must not wait for the finder, which takes 20 ms. */
 const READS_BEFORE = 16;
@@ -26,7 +26,7 @@ export class Expressions {
    *
    * @param wordingOf returns the text of the ranges in lower case; called only where an expression may match
    */
-  read(text: string, ranges: readonly TextRange[], wordingOf: () => string): SearchText {
+  read(text: string, ranges: readonly QuestionRange[], wordingOf: () => string): SearchText {
     if (this.#reads++ < READS_BEFORE) return new SearchText(wordingOf, this.#places, null);
     this.#finder ??= new PieceFinder(this.#all.map(this.#piecesOf));
     return new SearchText(wordingOf, this.#places, this.#finder.find(text, ranges));
