@@ -71,19 +71,17 @@ const upTo = (most: number, sign: Sign): ((view: QuestionView) => number) => {
 };
 
 /** Signs that weigh differently where `holds` is true. */
-const together = (name: string, holds: (view: QuestionView) => boolean, signs: readonly Sign[]): Feature[] =>
-  signs.map((sign) => {
-    const seen = upTo(1.5, sign);
-    return [`${sign} ${name}`, (view) => (holds(view) ? seen(view) : 0), sign];
-  });
+const together = (name: string, holds: Holds, signs: readonly Sign[]): Feature[] =>
+  signs.map((sign) => [`${sign} ${name}`, upTo(1.5, sign), sign, holds]);
 
-const flag = (name: string, holds: (view: QuestionView) => boolean, requires?: FeatureCondition): Feature => [
-  name,
-  (view) => (holds(view) ? 1 : 0),
-  requires,
-];
-const oneOf = (name: string, signs: readonly Sign[], of: (reading: QuestionReading) => number): Feature[] =>
-  signs.map((sign) => flag(`${name} ${sign}`, ({ reading }) => of(reading) === SIGN[sign]));
+const one = (): number => 1;
+const flag = (name: string, holds: Holds, requires?: FeatureCondition): Feature => [name, one, requires, holds];
+const oneOf = (
+  name: string,
+  signs: readonly Sign[],
+  of: (reading: QuestionReading) => number,
+  requires?: FeatureCondition,
+): Feature[] => signs.map((sign) => flag(`${name} ${sign}`, ({ reading }) => of(reading) === SIGN[sign], requires));
 
 export function sum({ reading }: QuestionView, ...signs: readonly Sign[]): number {
   let all = 0;
@@ -208,7 +206,7 @@ const ON_MATERIAL: readonly Sign[] = [
 
 /** All features by name; `weights.ts` and `weights-system-prompt.ts` have a row for each. */
 export const FEATURES: readonly Feature[] = [
-  ['always', () => 1],
+  ['always', one],
   ...WEIGHTED_SIGNS.map((sign): Feature => [sign, upTo(2, sign), sign]),
   ...WEIGHTED_SIGNS.map(
     (sign): Feature => [`${sign} at all`, ({ reading }) => (reading.signs[SIGN[sign]]! > 0.4 ? 1 : 0), sign],
@@ -312,9 +310,7 @@ export const FEATURES: readonly Feature[] = [
   flag('says what to do', () => true, 'system prompt itself'),
   flag('says what to do, and binds', (view) => sum(view, 'bind') > 0.4, 'system prompt itself'),
   ...SYSTEM_PROMPT_SIGNS.map((sign): Feature => [`${sign} as what to do`, upTo(1.5, sign), 'system prompt itself']),
-  ...oneOf('first, as what to do,', LEADS, ({ lead }) => lead).map(
-    ([name, of]): Feature => [name, of, 'system prompt itself'],
-  ),
+  ...oneOf('first, as what to do,', LEADS, ({ lead }) => lead, 'system prompt itself'),
   // Tools that are offered.
   flag('tools', () => true, 'tools'),
   flag('a tool that is named', ({ tools }) => tools!.named, 'tools'),

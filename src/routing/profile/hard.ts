@@ -1,4 +1,4 @@
-import type { QuestionView } from './features.ts';
+import { type QuestionView, sum } from './features.ts';
 import {
   ABOUT_CODE,
   ADVANCED_MATHS,
@@ -34,8 +34,7 @@ import {
   TRANSLATE,
   WEIGHS_CLAUSE,
 } from './lexicon/expert.ts';
-import { SIGN } from './lexicon/lexicon.ts';
-import type { Sign } from './lexicon/signs.ts';
+import type { QuestionRange } from './question.ts';
 import { Expressions, type SearchText } from './search-text.ts';
 
 /** Fewer words are never hard; a Chinese or Japanese character is half a word. */
@@ -123,31 +122,38 @@ export function isHard(view: QuestionView, task: string): boolean {
   return false;
 }
 
-function hasSign({ reading }: QuestionView, ...signs: readonly Sign[]): boolean {
-  return signs.some((sign) => reading.signs[SIGN[sign]]! > 0);
-}
-
 function isNearMaths(view: QuestionView): boolean {
   const { formulas, latex, symbols } = view.reading;
-  return formulas + latex + symbols > 0 || hasSign(view, 'solve', 'maths', 'puzzle', 'logic');
+  return formulas + latex + symbols > 0 || sum(view, 'solve', 'maths', 'puzzle', 'logic') > 0;
 }
 
 /** Coding requests, and those with code, the name of a language or a verb for making things. */
 function isNearCode({ view, task }: Omit<RuleInput, 'wording'>): boolean {
   const { codeFences, codeLines, documents } = view.question;
   if (task === 'coding' || codeFences + codeLines + documents > 0 || isOfCode(view)) return true;
-  return hasSign(view, 'make', 'write', 'mend', 'code', 'program');
+  return sum(view, 'make', 'write', 'mend', 'code', 'program') > 0;
 }
 
-/** The text of the question; of a long one its edges, where instructions stand. */
+/** The lines of the question; of a long one those of its edges, where instructions stand. */
 function askedText({ question: { text, lines, head, tail } }: QuestionView): SearchText {
-  let wording = '';
+  const ranges = head >= text.length ? lines : edgesOf(lines, head, tail);
+  return EXPRESSIONS.read(text, ranges, () => wordingOf(text, ranges));
+}
+
+function edgesOf(lines: readonly QuestionRange[], head: number, tail: number): QuestionRange[] {
+  const edges: QuestionRange[] = [];
   for (const { from, to } of lines) {
-    if (from < head) wording += `${text.slice(from, Math.min(to, head))}\n`;
-    if (to > tail) wording += `${text.slice(Math.max(from, tail, head), to)}\n`;
+    if (from < head) edges.push({ from, to: Math.min(to, head) });
+    if (to > tail) edges.push({ from: Math.max(from, tail, head), to });
   }
+  return edges;
+}
+
+function wordingOf(text: string, ranges: readonly QuestionRange[]): string {
+  let wording = '';
+  for (const { from, to } of ranges) wording += `${text.slice(from, to)}\n`;
   const cut = wording.length > 2 * EDGE ? `${wording.slice(0, EDGE)}\n${wording.slice(-EDGE)}` : wording;
-  return EXPRESSIONS.read(cut.toLowerCase().trim());
+  return cut.toLowerCase().trim();
 }
 
 /** A named open problem, in however few words. */
@@ -222,11 +228,10 @@ function isVerse({ view: { question }, wording }: RuleInput): boolean {
 
 /** The instruction stands at an end; the text between may mention arguments and flaws too. */
 function isCritique({ view: { reading }, wording }: RuleInput): boolean {
-  if (reading.words < PAPER_WORDS_MIN) return false;
+  if (reading.words < PAPER_WORDS_MIN || !wording.mayHave(CRITICAL) || !wording.mayHave(PAPER)) return false;
   const { text } = wording;
-  return [text.slice(0, ASKING_CHARS), text.slice(-ASKING_CHARS)].some(
-    (end) => wording.has(CRITICAL, end) && wording.has(PAPER, end),
-  );
+  const isCritical = (end: string): boolean => CRITICAL.test(end) && PAPER.test(end);
+  return isCritical(text.slice(0, ASKING_CHARS)) || isCritical(text.slice(-ASKING_CHARS));
 }
 
 /** Whether the end of the last result reports a failure. */

@@ -1,3 +1,5 @@
+import type { QuestionRange } from './question.ts';
+
 /** UTF-16 code units that are looked for of a piece: the next ones make it hardly rarer. */
 const PIECE_MAX = 5;
 /** Letters from here on are of other alphabets than the Latin one. */
@@ -14,7 +16,7 @@ const ENDS = 0x8000;
 export class PieceFinder {
   /** By owner, 1 for one that needs no piece. */
   readonly #always: Uint8Array;
-  /** By UTF-16 code unit, its class: 0 for those of no piece. */
+  /** By UTF-16 code unit, the class of its lower case: 0 for those of no piece. */
   readonly #classOf = new Uint8Array(0x10000);
   /** Classes in use, and with class 0 the length of a state's row: short rows, since every request would load them anew. */
   #classes = 0;
@@ -35,6 +37,7 @@ export class PieceFinder {
     this.#next = new Uint16Array(this.#width * (1 + latin.reduce((sum, [piece]) => sum + piece.length, 0)));
     this.#next = this.#next.slice(0, this.#width * this.#grow(latin));
     this.#join();
+    this.#classifyCapitals();
   }
 
   /** Gives the letters of a piece their classes. Returns false for a piece with a letter of another alphabet. */
@@ -45,6 +48,15 @@ export class PieceFinder {
     if (foreign.length > 0) return false;
     for (const code of codes) this.#classOf[code] ||= ++this.#classes;
     return true;
+  }
+
+  /** Gives capitals the classes of their lower case, so that texts need not be written anew in lower case. */
+  #classifyCapitals(): void {
+    for (let code = 0; code < this.#classOf.length; code++) {
+      const lower = String.fromCharCode(code).toLowerCase();
+      // İ becomes two units.
+      this.#classOf[code] = lower.length === 1 ? this.#classOf[lower.charCodeAt(0)]! : FOREIGN;
+    }
   }
 
   /** Makes the tree of all pieces. Returns the number of its states. */
@@ -85,21 +97,24 @@ export class PieceFinder {
     for (let edge = 0; edge < this.#next.length; edge++) if (this.#owners[this.#next[edge]!]) this.#next[edge]! |= ENDS;
   }
 
-  /** Returns 1 for each owner with a piece in the text. A letter of another alphabet counts for all. */
-  find(text: string): Uint8Array {
+  /** Returns 1 for each owner with a piece in one of the ranges, in any case. A letter of another alphabet counts for all. */
+  find(text: string, ranges: readonly QuestionRange[]): Uint8Array {
     const found = this.#always.slice();
     const next = this.#next;
     const width = this.#width;
     const classOf = this.#classOf;
-    let state = 0;
-    for (let at = 0; at < text.length; at++) {
-      const letter = classOf[text.charCodeAt(at)]!;
-      if (letter === FOREIGN) return found.fill(1);
-      state = next[width * state + letter]!;
-      if (state < ENDS) continue;
-      state -= ENDS;
-      const owners = this.#owners[state]!;
-      for (let nth = 0; nth < owners.length; nth++) found[owners[nth]!] = 1;
+    for (let nth = 0; nth < ranges.length; nth++) {
+      const { from, to } = ranges[nth]!;
+      let state = 0;
+      for (let at = from; at < to; at++) {
+        const letter = classOf[text.charCodeAt(at)]!;
+        if (letter === FOREIGN) return found.fill(1);
+        state = next[width * state + letter]!;
+        if (state < ENDS) continue;
+        state -= ENDS;
+        const owners = this.#owners[state]!;
+        for (let owner = 0; owner < owners.length; owner++) found[owners[owner]!] = 1;
+      }
     }
     return found;
   }

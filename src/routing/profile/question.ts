@@ -1,8 +1,8 @@
 import { canonicalLanguage, isCodeLanguage } from '../../core/languages.ts';
 import { languageOfLine, mayBeCode } from './code.ts';
 
-/** A range of a text, in UTF-16 code units. */
-interface TextRange {
+/** A range of a message, in UTF-16 code units. */
+export interface QuestionRange {
   readonly from: number;
   readonly to: number;
 }
@@ -12,9 +12,9 @@ export interface QuestionText {
   /** The message, or its head and tail. */
   readonly text: string;
   /** Lines that ask, in order. */
-  readonly lines: TextRange[];
+  readonly lines: QuestionRange[];
   /** Lines of code. They count as lines that ask where there are no others. */
-  readonly code: TextRange[];
+  readonly code: QuestionRange[];
   /** UTF-16 code units of the lines that ask. */
   length: number;
   /** UTF-16 code units of the whole message. */
@@ -94,7 +94,7 @@ export function readQuestion(message: string, unwrapped = false): QuestionText {
 }
 
 /** The end of the first paragraph (1) or the start of the last one (-1), at most `EDGE` characters away. */
-function edge(lines: readonly TextRange[], step: 1 | -1): number {
+function edge(lines: readonly QuestionRange[], step: 1 | -1): number {
   let at = step > 0 ? 0 : lines.length - 1;
   const first = step > 0 ? lines[at]!.from : lines[at]!.to;
   for (; lines[at + step]; at += step) {
@@ -109,10 +109,10 @@ function edge(lines: readonly TextRange[], step: 1 | -1): number {
 }
 
 /** The message without the blocks at its start and end, of any length. */
-function withoutOuterBlocks(message: string): TextRange & { readonly shown: readonly TextRange[] } {
+function withoutOuterBlocks(message: string): QuestionRange & { readonly shown: readonly QuestionRange[] } {
   let from = 0;
   let to = message.length;
-  const shown: TextRange[] = [];
+  const shown: QuestionRange[] = [];
   for (;;) {
     from = skipBlanks(message, from, to);
     const name = blockAt(message, from);
@@ -170,7 +170,7 @@ interface Window {
 }
 
 /** Reads a window line by line. */
-function addWindow(question: QuestionText, { from, to }: TextRange, window: Window): void {
+function addWindow(question: QuestionText, { from, to }: QuestionRange, window: Window): void {
   const { text } = question;
   const before = question.lines.length;
   let isCode = false;
@@ -265,7 +265,7 @@ function addFence(question: QuestionText, from: number, to: number): number {
 }
 
 /** Reads a tag at the start of a line and returns the offset behind its block, or `at` where it opens none. */
-function addBlock(question: QuestionText, at: number, { from: before, to }: TextRange, window: Window): number {
+function addBlock(question: QuestionText, at: number, { from: before, to }: QuestionRange, window: Window): number {
   const { text } = question;
   if (text.charCodeAt(at + 1) === 0x2f)
     return closeBlock(question, at, window.unwrapped ? Number.POSITIVE_INFINITY : before, to);

@@ -57,20 +57,23 @@ describe('the pieces that an expression needs', () => {
   });
 });
 
+const readBy = (expressions: Expressions, text: string) =>
+  expressions.read(text, [{ from: 0, to: text.length }], () => text.toLowerCase());
+
 describe('a text that is searched', () => {
   const used = ALL.filter((one) => mayRead(one));
-  for (let at = 0; at < 16; at++) EXPRESSIONS.read('');
+  for (let at = 0; at < 16; at++) readBy(EXPRESSIONS, '');
 
   function mayRead(one: RegExp): boolean {
     try {
-      EXPRESSIONS.read('').has(one);
+      readBy(EXPRESSIONS, '').has(one);
       return true;
     } catch {
       return false;
     }
   }
 
-  test('has what its expressions match, in any text', () => {
+  test('has what its expressions match, in any text and case', () => {
     expect(used.length).toBeGreaterThanOrEqual(28);
     const prompts = promptsOf('dev').map(({ request }) => JSON.stringify(request.messages).toLowerCase());
     const part = fc.oneof(
@@ -78,12 +81,14 @@ describe('a text that is searched', () => {
       fc.constantFrom(...prompts),
       fc.string({ unit: 'grapheme' }),
     );
-    const text = fc.array(part, { maxLength: 4 }).map((parts) => parts.join(' ').slice(0, 3_000));
+    const text = fc
+      .array(fc.tuple(part, fc.boolean()), { maxLength: 4 })
+      .map((parts) => parts.map(([one, isCapital]) => (isCapital ? one.toUpperCase() : one)).join(' '));
     fc.assert(
       fc.property(text, (one) => {
-        const wording = EXPRESSIONS.read(one);
+        const wording = readBy(EXPRESSIONS, one);
         for (const expression of used) {
-          const found = one.match(new RegExp(expression.source, 'g')) ?? [];
+          const found = one.toLowerCase().match(new RegExp(expression.source, 'g')) ?? [];
           if (expression.global) expect([...wording.matches(expression)]).toEqual(found);
           else expect([expression.source, wording.has(expression)]).toEqual([expression.source, found.length > 0]);
         }
@@ -98,16 +103,36 @@ describe('a text that is searched', () => {
     tried.test = () => ++times > 0;
     const expressions = new Expressions([tried]);
     // The first texts are read without looking for pieces.
-    for (let at = 0; at < 16; at++) expect(expressions.read('nothing of the kind').has(tried)).toBe(true);
+    for (let at = 0; at < 16; at++) expect(readBy(expressions, 'nothing of the kind').has(tried)).toBe(true);
     times = 0;
-    expect(expressions.read('nothing of the kind').has(tried)).toBe(false);
+    expect(readBy(expressions, 'nothing of the kind').has(tried)).toBe(false);
     expect(times).toBe(0);
-    expect(expressions.read('a secret').has(tried)).toBe(true);
+    expect(readBy(expressions, 'a Secret').has(tried)).toBe(true);
     expect(times).toBe(1);
   });
 
+  test('is searched in its ranges alone', () => {
+    const sea = /sea/;
+    const expressions = new Expressions([sea]);
+    for (let at = 0; at < 16; at++) readBy(expressions, '');
+    const mayHave = (from: number, to: number) =>
+      expressions
+        .read(
+          'the sea is wide',
+          [
+            { from: 0, to: 3 },
+            { from, to },
+          ],
+          () => '',
+        )
+        .mayHave(sea);
+    expect(mayHave(4, 7)).toBe(true);
+    // A piece in two ranges is none.
+    expect([mayHave(4, 6), mayHave(7, 15)]).toEqual([false, false]);
+  });
+
   test('is read for some expressions, and knows no others', () => {
-    expect(() => new Expressions([/a/]).read('a').has(/b/)).toThrow('the text was not read for b');
+    expect(() => readBy(new Expressions([/a/]), 'a').has(/b/)).toThrow('the text was not read for b');
     expect(() => new Expressions([/a/i])).toThrow('texts are in lower case: a');
   });
 });
