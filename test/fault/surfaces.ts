@@ -27,7 +27,7 @@ export interface CallerSurface {
   /** The field that names the conversation. */
   readonly field: string;
   /** A request for at most so many tokens, with a tool of this name where there is one. */
-  body(cap: number, tool: string | null): object;
+  body(cap: number, tool: string | null, question?: string): object;
   /** Reads an answer in JSON. */
   content(body: Json): AnswerContent;
   /** Reads a stream, and checks what clients rely on. */
@@ -50,8 +50,8 @@ export const chat: CallerSurface = {
   path: '/v1/chat/completions',
   passes: null,
   field: 'messages',
-  body: (cap, name) => ({
-    messages: [{ role: 'user', content: QUESTION }],
+  body: (cap, name, question = QUESTION) => ({
+    messages: [{ role: 'user', content: question }],
     max_tokens: cap,
     ...(name !== null && { tools: [{ type: 'function', function: { name } }], tool_choice: 'auto' }),
   }),
@@ -86,8 +86,8 @@ export const messages: CallerSurface = {
   path: '/v1/messages',
   passes: 'anthropic',
   field: 'messages',
-  body: (cap, name) => ({
-    messages: [{ role: 'user', content: QUESTION }],
+  body: (cap, name, question = QUESTION) => ({
+    messages: [{ role: 'user', content: question }],
     max_tokens: cap,
     ...(name !== null && { tools: [{ name, input_schema: { type: 'object' } }], tool_choice: { type: 'auto' } }),
   }),
@@ -137,8 +137,8 @@ export const responses: CallerSurface = {
   path: '/v1/responses',
   passes: 'responses',
   field: 'input',
-  body: (cap, name) => ({
-    input: QUESTION,
+  body: (cap, name, question = QUESTION) => ({
+    input: question,
     max_output_tokens: cap,
     ...(name !== null && { tools: [{ type: 'function', name, parameters: {}, strict: false }], tool_choice: 'auto' }),
   }),

@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { tries } from '../deep/effort.ts';
+import { type AnswerContent, type CallerSurface, SURFACES } from '../fault/surfaces.ts';
+import type { Behaviour } from '../support/fake-upstream.ts';
+import { testPolicy } from '../support/policies.ts';
+import { useSignalbox, useUpstream } from '../support/use.ts';
+
+/** A request says the same in every dialect: the same decision, content, usage and charge, in JSON and in events. */
+const PRICE = { input: 4, output: 16 };
+/** Tokens in the simulated cache of an upstream, once it has seen a prompt. */
+const CACHED = 1_000;
+const [first, second] = [useUpstream(), useUpstream()];
+const box = useSignalbox(() => ({
+  policy: testPolicy(
+    { first: first.url, second: second.url },
+    { best: { endpoints: ['first', 'second'], price: PRICE, quality: 0.9 }, plain: { endpoints: ['first'] } },
+  )
+    .replace('input: 4,', 'input: 4, cached_input: 0.4,')
+    .replaceAll('passthrough: [verbosity]', 'cache_ttl_s: 60, cache_min_tokens: 500'),
+}));
+
+interface Given {
+  readonly surface: CallerSurface;
+  readonly isStream: boolean;
+}
+const WAYS: readonly Given[] = SURFACES.flatMap((surface) => [
+  { surface, isStream: false },
+  { surface, isStream: true },
+]);
+
+interface Asked {
+  readonly model: string;
+  readonly cap: number;
+  readonly question: string;
+  readonly tool: string | null;
+}
+
+async function ask({ surface, isStream }: Given, { model, cap, question, tool }: Asked): Promise<AnswerContent> {
+  const body = { model, ...surface.body(cap, tool, question), stream: isStream };
+  const response = await box.post(surface.path, body);
+  const text = await response.text();
+  if (response.status !== 200) throw new Error(text);
+  return isStream ? surface.streamed(text) : surface.content(JSON.parse(text));
+}
+
+/** All that the dialects must agree on. */
+function told({ text, tools, finish, platform }: AnswerContent): object {
+  const { routed_model: model, route_reason: reason, credits_consumed: credits, estimated } = platform!;
+  const called = tools.map(({ name, arguments: input }) => ({ name, input }));
+  return { text, called, finish, model, reason, credits, estimated };
+}
+
+const words = fc.array(fc.constantFrom('a', ' tide', ' of', ' Köln', ' 潮', '\n', ' "x"'), {
+  minLength: 1,
+  maxLength: 9,
+});
+const cases = fc.record({
+  model: fc.constantFrom('auto', 'auto-cheap', 'best', 'plain'),
+  cap: fc.integer({ min: 16, max: 400 }),
+  question: words.map((all) => all.join('')),
+  answer: words,
+  calls: fc.boolean(),
+  prompt: fc.integer({ min: 1, max: 60 }),
+  output: fc.integer({ min: 1, max: 16 }),
+});
+type World = typeof cases extends fc.Arbitrary<infer T> ? T : never;
+
+/** Throws where two ways differ. */
+async function agree(world: World, read: typeof told = told): Promise<void> {
+  const { model, cap, question, answer, calls, prompt, output } = world;
+  const usage = { prompt_tokens: prompt, completion_tokens: output };
+  const behaviour: Behaviour = calls
+    ? { toolCalls: [{ name: 'look_up', arguments: '{"city":"Bern"}' }], usage }
+    : { text: answer, usage };
+  first.behave(behaviour);
+  second.behave(behaviour);
+  const answers = [];
+  for (const way of WAYS) answers.push(read(await ask(way, { model, cap, question, tool: calls ? 'look_up' : null })));
+  for (const other of answers) expect(other).toEqual(answers[0]!);
+  const credits = (PRICE.input * prompt + PRICE.output * output) / 1_000;
+  if (answers[0] && 'model' in answers[0] && answers[0].model === 'best')
+    expect(answers[0]).toMatchObject({ credits: expect.closeTo(credits, 6), estimated: false });
+}
+
+test('the same request has the same decision, content and charge in each dialect, in JSON and in events', async () => {
+  await fc.assert(
+    fc.asyncProperty(cases, async (world) => agree(world)),
+    tries('one answer in three dialects', 12, 400),
+  );
+}, 300_000);
+
+test('a dialect that loses the end of a text is noticed', async () => {
+  let nth = 0;
+  const broken = (content: AnswerContent): object =>
+    told(++nth % WAYS.length === 4 ? { ...content, text: content.text.slice(0, -1) } : content);
+  const found = await fc.check(
+    fc.asyncProperty(cases, async (world) => {
+      nth = 0;
+      await agree(world, broken);
+    }),
+    { numRuns: 30, endOnFailure: true },
+  );
+  expect(found.failed).toBe(true);
+}, 60_000);
+
+describe('three identical long requests', () => {
+  for (const way of WAYS) {
+    const form = way.isStream ? 'events' : 'JSON';
+    test(`read the cache the second and third time: ${way.surface.name}, ${form}`, async () => {
+      // Each upstream has a cache of its own: a request that went to the other would find nothing.
+      const seen = [new Set<string>(), new Set<string>()];
+      for (const [at, upstream] of [first, second].entries()) {
+        upstream.behave(({ text }) => {
+          const isCached = seen[at]!.has(text);
+          seen[at]!.add(text);
+          const cached_tokens = isCached ? CACHED : 0;
+          return {
+            text: 'Aye.',
+            usage: { prompt_tokens: CACHED + 100, completion_tokens: 2, prompt_tokens_details: { cached_tokens } },
+          };
+        });
+      }
+      const question = `${way.surface.name} ${form}. ${'You know the tides of the sea. '.repeat(170)}`;
+      const prices: number[] = [];
+      for (let nth = 0; nth < 3; nth++) {
+        const { platform } = await ask(way, { model: 'best', cap: 20, question, tool: null });
+        prices.push(platform!.credits_consumed);
+      }
+      const priceOf = (cached: number) => (4 * (CACHED + 100 - cached) + 0.4 * cached + 16 * 2) / 1_000;
+      expect(prices).toEqual([0, CACHED, CACHED].map((cached) => expect.closeTo(priceOf(cached), 6)));
+    });
+  }
+});
