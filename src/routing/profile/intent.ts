@@ -140,10 +140,12 @@ function languagesOfCode(turns: readonly UserTurn[], system: SystemPrompt | null
 function programmingLanguages(turns: readonly UserTurn[], isCoding: boolean): string[] {
   for (const { message } of turns) {
     const { question, reading } = message;
-    const seen = new Set([...reading.languages, ...question.fenced]);
+    const { languages, homographs } = reading;
+    if (languages.length + homographs.length + question.fenced.length + question.languages.size === 0) continue;
+    const seen = new Set([...languages, ...question.fenced]);
     const shown = mostSeen(question.languages);
     if (shown !== null) seen.add(shown);
-    if (isCoding || seen.size > 0) for (const name of reading.homographs) seen.add(name);
+    if (isCoding || seen.size > 0) for (const name of homographs) seen.add(name);
     if (seen.size > 0) return [...seen].sort();
   }
   return [];

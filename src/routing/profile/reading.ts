@@ -180,8 +180,9 @@ export class QuestionReading {
     let at = from;
     let stem = 0;
     let letters = 0;
-    for (let code = first; ; code = text.charCodeAt(at)) {
-      const folded = FOLDED[code]!;
+    let code = first;
+    let folded = FOLDED[code]!;
+    do {
       if (letters < STEM_LETTERS && folded !== MARK) {
         stem = stemOn(stem, folded);
         letters++;
@@ -192,9 +193,9 @@ export class QuestionReading {
         if (code >= 0x0600 && code < 0x0700 && at > from && at <= from + 3) matchAt(LEXICON, text, at, to, this);
       }
       if (++at >= to) break;
-      const letter = FOLDED[text.charCodeAt(at)]!;
-      if (letter === GAP || letter === DIGIT || isUnspaced(letter)) break;
-    }
+      code = text.charCodeAt(at);
+      folded = FOLDED[code]!;
+    } while (folded === MARK || (folded > DIGIT && !isUnspaced(folded)));
     this.#stem(stem);
     if (at - from > 6 && isErrorName(text, from, at)) this.symbols += 2;
     return at;

@@ -118,9 +118,10 @@ interface MatchListener<T> {
 
 /** Reports every pattern that begins at `from`. */
 export function matchAt<T>(trie: Trie<T>, text: string, from: number, to: number, listener: MatchListener<T>): void {
-  const isSpaced = !isUnspaced(text.charCodeAt(from));
-  const root = trie.roots[FOLDED[text.charCodeAt(from)]!]!;
+  const first = text.charCodeAt(from);
+  const root = trie.roots[FOLDED[first]!]!;
   if (root === 0) return;
+  const isSpaced = !isUnspaced(first);
   trie.trees[root] ??= buildTree(trie.patterns[root]!);
   const tree = trie.trees[root]!;
   let node = 0;
