@@ -48,13 +48,18 @@ export function sanitizeFailure(failure: ProviderFailure, apiKey: string | null)
   return message === failure.message ? failure : { ...failure, message };
 }
 
-const cleanMembers = (members: object, apiKey: string | null): Members =>
-  Object.fromEntries(Object.entries(members).map(([name, value]) => [scrub(name), cleanValue(value, apiKey)]));
+/** The most levels of an error that goes out as it came: a hostile body could nest until the stack overflows. */
+const LEVELS_MAX = 32;
 
-function cleanValue(value: unknown, apiKey: string | null): unknown {
+const cleanMembers = (members: object, apiKey: string | null, level = 0): Members =>
+  Object.fromEntries(Object.entries(members).map(([name, value]) => [scrub(name), cleanValue(value, apiKey, level)]));
+
+function cleanValue(value: unknown, apiKey: string | null, level: number): unknown {
   if (typeof value === 'string') return scrub(apiKey ? withoutKey(value, apiKey) : value);
-  if (Array.isArray(value)) return value.map((item) => cleanValue(item, apiKey));
-  return typeof value === 'object' && value !== null ? cleanMembers(value, apiKey) : value;
+  if (typeof value !== 'object' || value === null) return value;
+  if (level >= LEVELS_MAX) return null;
+  if (Array.isArray(value)) return value.map((item) => cleanValue(item, apiKey, level + 1));
+  return cleanMembers(value, apiKey, level + 1);
 }
 
 /** The provider's own finish reason; empty where it is too long or may hold a secret. */

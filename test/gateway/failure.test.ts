@@ -79,3 +79,12 @@ describe('what a service said of a request that went out as it came', () => {
     expect(clean).toMatchObject({ error: { message: expect.stringContaining('the key ') } });
   });
 });
+
+test('an error that goes out as it came is cut where it nests too deep', () => {
+  const deep = JSON.parse(`${'{"a":['.repeat(10_000)}1${']}'.repeat(10_000)}`);
+  const original = { error: { message: 'No, sk-upstream-key.' }, deep };
+  const failure = sanitizeFailure({ kind: 'rejected', message: 'No.', original }, 'sk-upstream-key');
+  const text = JSON.stringify(failure.original);
+  expect(text.length).toBeLessThan(300);
+  expect(text).not.toContain('sk-upstream-key');
+});
