@@ -156,7 +156,8 @@ GET /admin/usage answers the same.`,
   {
     command: 'ledger export',
     usage: `[--from T] [--to T] [--time-zone UTC] [--key ID] [--label K=V]... [--model ID]
-[--by day,month,key,label:team,model,provider,selector,session] [--format csv|json] [--data DIR]`,
+[--by day,month,key,label:team,model,provider,selector,session] [--format csv|json]
+[--data DIR]`,
     summary: 'Write every charge, or sums of them, as CSV or JSON.',
     details: `T is 2026-11, 2026-11-20 or 2026-11-20T08:00Z. --to is exclusive; --from 2026-11 alone is that
 month.`,
@@ -184,7 +185,8 @@ ${DATA}`,
   {
     command: 'decisions list',
     usage: `[--from T] [--to T] [--key ID] [--model ID] [--task T] [--status S]
-[--operation chat] [--session NAME] [--label K=V]... [--after ID] [--limit 50] [--json] [--data DIR]`,
+[--operation chat] [--session NAME] [--label K=V]... [--after ID] [--limit 50] [--json]
+[--data DIR]`,
     summary: 'List records of decisions, newest first.',
     details: `T is 2026-11-20 or 2026-11-20T08:00Z. S is completed, failed, broken, abandoned or recommended.
 GET /admin/decisions answers the same.`,
