@@ -40,12 +40,18 @@ const mode = (name: 'local' | 'http', other: 'local' | 'http'): JsonSchema[] => 
   ];
 };
 
+const operationsAre = (list: JsonSchema): JsonSchema => ({
+  properties: { operations: { type: 'array', ...list } },
+  ...needs('operations'),
+});
+
 const RULES: SchemaRules = {
   'providers.*': [oneOf('adapter', 'preset'), alone('base_url', ['base_url_env'], 'One of base_url and base_url_env.')],
   'models.*': [
     alone('endpoints', ['provider', 'upstream', 'regions'], 'Beside endpoints, this stands in each endpoint.'),
     oneOf('provider', 'endpoints'),
-    when({ not: needs('embedding') }, needs('max_output', 'quality')),
+    when({ not: operationsAre({ minItems: 1, items: isWord('embed') }) }, needs('max_output', 'quality')),
+    when(operationsAre({ contains: isWord('embed') }), needs('embedding')),
     when(needs('embedding'), needs('operations')),
     when({ not: { anyOf: [needs('price'), needs('endpoints')] } }, needs('price')),
     when(
