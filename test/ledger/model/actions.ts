@@ -231,7 +231,8 @@ async function restart(play: Play): Promise<void> {
 }
 
 /** What happens every ten seconds: holds that should have ended are closed, and the sums are written. */
-export function tick({ subject, reference, now }: Play): void {
+export function tick({ subject, reference, clock }: Play): void {
+  const now = clock();
   // A hold that is not written yet does not outlive its deadline.
   if (reference.living().some(({ state, expiresAt }) => state === 'writing' && expiresAt <= now)) return;
   subject.tick().catch(() => {});

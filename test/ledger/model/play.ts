@@ -52,6 +52,8 @@ export class Play {
   terms: Terms;
   now: number;
   subject!: Subject;
+  /** That of a server, which does not go back while it runs. */
+  clock!: () => number;
   nextId!: () => number;
   /** In this step a limit was changed or a window counted anew, so more may be spent than there is. */
   limitsMoved = false;
@@ -83,10 +85,9 @@ export class Play {
   }
 
   async start(file: string): Promise<void> {
-    // As in a server: its clock does not go back while it runs.
-    const clock = steady(() => this.now);
-    this.subject = await Subject.open(file, this.terms, clock, this.#wrap);
-    this.nextId = createIds(clock, this.subject.ledger.lastId);
+    this.clock = steady(() => this.now);
+    this.subject = await Subject.open(file, this.terms, this.clock, this.#wrap);
+    this.nextId = createIds(this.clock, this.subject.ledger.lastId);
     this.asked.clear();
     this.raised.clear();
     this.paid = [];
