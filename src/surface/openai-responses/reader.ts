@@ -1,7 +1,8 @@
-import type { AnswerFormat, ModelSettings, RoutingTerms } from '../../core/conversation.ts';
+import type { AnswerFormat, ModelSettings } from '../../core/conversation.ts';
 import { type FieldNames, type ModelRequest, modelRequest, type RequestReader } from '../../core/model-request.ts';
 import type { Members } from '../../core/original.ts';
 import { extrasOf } from '../openai-chat/extras.ts';
+import { routingOf } from '../openai-chat/reader.ts';
 import { sessionIn } from '../session.ts';
 import { unpricedIn } from './billing.ts';
 import { conversationOf } from './conversation.ts';
@@ -50,7 +51,7 @@ const READER: RequestReader<ResponsesRequest> = {
   isStream: ({ stream }) => stream === true,
   conversation: conversationOf,
   settings: settingsOf,
-  routing: routingOf,
+  routing: (body) => ({ ...routingOf(body), unpriced: unpricedIn(body) }),
   extras: otherFields,
 };
 
@@ -89,20 +90,6 @@ function formatOf(format: NonNullable<ResponsesRequest['text']>['format']): Answ
     ...(strict != null && { strict }),
     at: AT,
     valueAt: AT,
-  };
-}
-
-function routingOf(body: ResponsesRequest): RoutingTerms {
-  const { route_strategy: weights, constraints } = body;
-  return {
-    weights: weights && { cost: weights.cost_weight, quality: weights.quality_weight },
-    costCreditsMax: constraints?.max_cost_credits,
-    latencyMsMax: constraints?.max_latency_ms,
-    languages: constraints?.required_languages,
-    budgetCredits: body.budget_limit,
-    agentWallet: body.agent_wallet,
-    metadata: body.metadata,
-    unpriced: unpricedIn(body),
   };
 }
 

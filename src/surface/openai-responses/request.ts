@@ -1,6 +1,6 @@
 import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { nullable, nullableMembers } from '../../core/nullable.ts';
-import { RouteConstraints, RouteStrategy } from '../openai-chat/request.ts';
+import { ChatRequest } from '../openai-chat/request.ts';
 
 /**
  * The request of OpenAI's Responses, with Signalbox's additions. One schema is the check, the static type and the
@@ -137,6 +137,8 @@ const penalty = { minimum: -2, maximum: 2 } as const;
 /** A field whose only accepted values change nothing: `check.ts` refuses the others by name. */
 const inert = (description: string) => Type.Optional(Type.Unknown({ description }));
 
+const { route_strategy, constraints, budget_limit, agent_wallet } = ChatRequest.properties;
+
 export const ResponsesRequest = Type.Object(
   {
     model: Type.String({ minLength: 1, maxLength: 256, description: 'A model ID or a selector such as `auto`.' }),
@@ -187,17 +189,10 @@ export const ResponsesRequest = Type.Object(
     previous_response_id: inert('Only null: no response is stored.'),
     conversation: inert('Only null: no conversation is stored.'),
     prompt: inert('Only null: templates of a provider are not supported.'),
-    route_strategy: nullable(RouteStrategy),
-    constraints: nullable(RouteConstraints),
-    budget_limit: nullable(
-      Type.Number({ exclusiveMinimum: 0, description: 'Most Credits that this request may consume. Hard.' }),
-    ),
-    agent_wallet: nullable(
-      Type.String({
-        maxLength: 128,
-        description: 'Address of the wallet for x402 settlement: `0x` and 40 hex digits.',
-      }),
-    ),
+    route_strategy,
+    constraints,
+    budget_limit,
+    agent_wallet,
   },
   { ...open, $id: 'ResponsesRequest' },
 );
