@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { CAPABILITIES } from '../../src/core/capability.ts';
 import type { CachedTokens } from '../../src/core/facts.ts';
 import type { Model, PolicySnapshot, Provider } from '../../src/core/snapshot.ts';
-import { Affinity } from '../../src/gateway/affinity.ts';
+import type { ModelRequest } from '../../src/core/model-request.ts';
+import { Affinity, type PromptHistory } from '../../src/gateway/affinity.ts';
 import { markOfTurn } from '../../src/gateway/answer-mark.ts';
 import type { ChatMessage, ChatRequest, ChatTool } from '../../src/surface/openai-chat/request.ts';
 import { tries } from '../deep/effort.ts';
@@ -64,7 +65,6 @@ describe('the next turn of a conversation', () => {
   test('finds the tokens of the turn before, by the model that answered it', () => {
     const { cached, answer } = memory();
     answer(QUESTION, 'b', 1_500);
-    expect(cached(QUESTION)).toEqual([]);
     expect(cached(further(QUESTION))).toEqual([{ model: 'b', tokens: 1_500 }]);
     expect(cached(further(further(QUESTION)))).toEqual([{ model: 'b', tokens: 1_500 }]);
   });
@@ -140,7 +140,8 @@ describe('the next turn of a conversation', () => {
     const { affinity, answer } = memory();
     answer(QUESTION, 'a');
     expect(affinity.history('other', chatRequest(further(QUESTION))).recall(LONG, POLICY)).toBe(LONG);
-    expect(affinity.history('key', chatRequest(QUESTION)).recall(LONG, POLICY)).toBe(LONG);
+    const another = { messages: [...QUESTION.messages, said('user', 'Hm?')] };
+    expect(affinity.history('key', chatRequest(another)).recall(LONG, POLICY)).toBe(LONG);
   });
 
   test('looks 32 turns back', () => {
@@ -150,6 +151,28 @@ describe('the next turn of a conversation', () => {
     for (let i = 0; i < TURNS_MAX; i++) prompt = further(prompt);
     expect(cached(prompt)).toHaveLength(1);
     expect(cached(further(prompt))).toEqual([]);
+  });
+});
+
+describe('a repeated prompt', () => {
+  test('finds its own tokens, and those of its beginnings by other models', () => {
+    const { cached, answer } = memory();
+    answer(QUESTION, 'b', 1_500);
+    expect(cached(QUESTION)).toEqual([{ model: 'b', tokens: 1_500 }]);
+    answer(further(QUESTION), 'a', 1_900);
+    expect(cached(further(QUESTION))).toEqual([
+      { model: 'a', tokens: 1_900 },
+      { model: 'b', tokens: 1_500 },
+    ]);
+    expect(cached(QUESTION)).toEqual([{ model: 'b', tokens: 1_500 }]);
+  });
+
+  test('of another key, or once the provider has let go of it, finds nothing', () => {
+    const { cached, answer, time } = memory();
+    answer(QUESTION, 'a');
+    expect(cached(QUESTION, 'other')).toEqual([]);
+    time.now += TTL_MS;
+    expect(cached(QUESTION)).toEqual([]);
   });
 });
 
@@ -249,7 +272,8 @@ function reference(most: number) {
   };
   return (turn: Turn, now: number): readonly CachedTokens[] => {
     const cached: CachedTokens[] = [];
-    const earlier = Array.from({ length: turn.depth - 1 }, (_, at) => turn.depth - 1 - at);
+    // Its own prompt, when that was asked before, and the turns before it.
+    const earlier = Array.from({ length: turn.depth }, (_, at) => turn.depth - at);
     for (const depth of earlier) {
       for (const { by, tokens, at } of kept.find((one) => one.key === keyOf(turn, depth))?.answers ?? []) {
         if (now - at < TTL_MS && !cached.some((one) => one.model === by)) cached.push({ model: by, tokens });
@@ -319,6 +343,17 @@ describe('the memory', () => {
     'callers met': (clock, most) => {
       const inner = new Affinity(clock, most);
       return { size: 0, history: (_, request) => inner.history('all', request) };
+    },
+    'repeats were not known': (clock, most) => {
+      const inner = new Affinity(clock, most);
+      const withoutRepeats = (key: string, request: ModelRequest): PromptHistory => {
+        const history = inner.history(key, request);
+        const recall = history.recall.bind(history);
+        const { turns } = request.conversation;
+        history.recall = (given, policy) => (turns.length === 1 ? given : recall(given, policy));
+        return history;
+      };
+      return { size: 0, history: withoutRepeats };
     },
     'nothing grew old': (_, most) => new Affinity(() => 0, most),
     'nothing was forgotten': (clock) => new Affinity(clock),
