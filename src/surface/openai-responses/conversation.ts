@@ -50,8 +50,7 @@ function textTurn(role: 'system' | 'user', text: string, at: OriginalPath): Turn
 /** The items of one answer, which are one turn: reasoning, messages and calls. */
 class AnswerTurn {
   readonly #places: OriginalPath[] = [];
-  readonly #content: ContentPart[] = [];
-  readonly #calls: ContentPart[] = [];
+  readonly #parts: ContentPart[] = [];
   readonly #details: Members[] = [];
   readonly #ofCalls = new Map<string, Members>();
   #extra: Members | null = null;
@@ -59,18 +58,18 @@ class AnswerTurn {
 
   addMessage(message: MessageItem, at: OriginalPath): void {
     this.#places.push(at);
-    this.#content.push(...partsOf(message.content, [...at, 'content']));
+    this.#parts.push(...partsOf(message.content, [...at, 'content']));
     this.#extras = extrasOf(message, OF_MESSAGE, this.#extras);
   }
 
   addCall(call: ToolCallPart): void {
     this.#places.push(call.at);
-    this.#calls.push(call);
+    this.#parts.push(call);
   }
 
   addNative(kind: string, at: OriginalPath): void {
     this.#places.push(at);
-    this.#content.push(nativePart(kind, at));
+    this.#parts.push(nativePart(kind, at));
   }
 
   addReasoning(item: Extract<KnownItem, { type: 'reasoning' }>, at: OriginalPath): void {
@@ -94,16 +93,16 @@ class AnswerTurn {
     };
     return {
       role: 'assistant',
-      parts: [...this.#content, ...this.#calls.map((call) => this.#withState(call))],
+      parts: this.#parts.map((part) => this.#withState(part)),
       extras,
       at,
       ...(alsoAt.length > 0 && { alsoAt }),
     };
   }
 
-  #withState(call: ContentPart): ContentPart {
-    const extra = call.type === 'tool-call' ? this.#ofCalls.get(call.id) : undefined;
-    return extra ? { ...call, extras: { ...call.extras, extra_content: extra } } : call;
+  #withState(part: ContentPart): ContentPart {
+    const extra = part.type === 'tool-call' ? this.#ofCalls.get(part.id) : undefined;
+    return extra ? { ...part, extras: { ...part.extras, extra_content: extra } } : part;
   }
 }
 
