@@ -65,6 +65,8 @@ export const SECTIONS: readonly Section[] = [
       'test/laws/ceilings.test.ts',
       'test/laws/every-strategy.test.ts',
       'test/laws/parts.test.ts',
+      'test/laws/round-trip/across.test.ts',
+      'test/laws/round-trip/passed.test.ts',
       'test/laws/round-trip/round-trip.test.ts',
       'test/laws/selectors.test.ts',
       'test/laws/weighted.test.ts',
