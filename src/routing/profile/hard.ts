@@ -1,4 +1,3 @@
-import { type QuestionView, sum } from './features.ts';
 import {
   ABOUT_CODE,
   ADVANCED_MATHS,
@@ -35,6 +34,7 @@ import {
   WEIGHS_CLAUSE,
 } from './lexicon/expert.ts';
 import type { QuestionRange } from './question.ts';
+import { type QuestionView, sum } from './question-view.ts';
 import { Expressions, type SearchText } from './search-text.ts';
 
 /** Fewer words are never hard; a Chinese or Japanese character is half a word. */
