@@ -1,6 +1,6 @@
 import { AnswerLength } from './answer-length.ts';
 import { Ballot } from './ballot.ts';
-import { DIGIT, FOLDED, GAP, isUnspaced, MARK, STEM_LETTERS, STEM_PLACES, stemOn } from './letters.ts';
+import { DIGIT, FOLDED, isUnspaced, MARK, STEM_LETTERS, STEM_PLACES, stemOn } from './letters.ts';
 import { EXTENSION, HOMOGRAPH, LEXICON, NAME, NUMERAL, SIGN, TOPIC } from './lexicon/lexicon.ts';
 import { isLoan, languageOf, nameOf, signOf } from './lexicon/meaning.ts';
 import { SIGNS } from './lexicon/signs.ts';
@@ -16,6 +16,7 @@ import {
   quoteEnd,
 } from './punctuation.ts';
 import type { QuestionText } from './question.ts';
+import { isPreposition, wordBefore } from './word-before.ts';
 
 /** Weight of words of the material: behind a colon, in quotes. */
 const SHOWN = 0.15;
@@ -379,22 +380,4 @@ export class QuestionReading {
   #name(name: string): void {
     if (!this.languages.includes(name)) this.languages.push(name);
   }
-}
-
-const WORD_LENGTH = 24;
-
-function wordBefore(text: string, at: number): string {
-  let end = at - 1;
-  while (end >= 0 && FOLDED[text.charCodeAt(end)] === GAP) end--;
-  let from = end;
-  while (from >= 0 && end - from < WORD_LENGTH && FOLDED[text.charCodeAt(from)]! > MARK) from--;
-  return text.slice(from + 1, end + 1).toLowerCase();
-}
-
-const NO_PREPOSITIONS: ReadonlySet<string> = new Set(['the', 'from', 'word', 'which', 'what', 'any']);
-
-/** Whether a short word precedes, as "in", "auf" and "en" precede the target language of a translation. */
-function isPreposition(before: string, next: number): boolean {
-  if (next >= 0x250) return true;
-  return before.length > 0 && before.length <= 5 && !NO_PREPOSITIONS.has(before);
 }
