@@ -50,7 +50,11 @@ export class ResponseWriter implements AnswerWriter {
   constructor(identity: AnswerIdentity, request: ResponsesRequest) {
     this.#identity = identity;
     this.#response = new ResponseText(identity, request);
-    this.#items = new OutputItems(identity.decision, calledIn(request), () => {});
+    this.#items = new OutputItems(
+      identity.decision,
+      () => calledIn(request),
+      () => {},
+    );
   }
 
   write(parts: readonly StreamPart[]): string {
@@ -93,7 +97,11 @@ class ResponseEventWriter implements EventWriter {
     this.#identity = identity;
     this.#response = new ResponseText(identity, request);
     this.#frame = frame;
-    this.#items = new OutputItems(identity.decision, calledIn(request), (type, members) => this.#emit(type, members));
+    this.#items = new OutputItems(
+      identity.decision,
+      () => calledIn(request),
+      (type, members) => this.#emit(type, members),
+    );
   }
 
   write(parts: readonly StreamPart[]): string {

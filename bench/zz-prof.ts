@@ -1,0 +1,40 @@
+import { mkdtempSync, writeFileSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { newKey, startUpstream } from './gateways.ts';
+import { run } from './load.ts';
+import { benchPolicy } from './policy.ts';
+import { startProgram, cpuMicros } from './process.ts';
+import { messagesFields, responsesFields } from './surface-bodies.ts';
+import { bytesOf, httpBytes, WORKLOADS } from './workload.ts';
+const [dialect, wname, n = '20000', prof = '1', top = '45'] = process.argv.slice(2);
+const D: any = { chat: ['/v1/chat/completions', 'openai-compatible', (x: any) => x], messages: ['/v1/messages', 'anthropic', messagesFields], responses: ['/v1/responses', 'openai', responsesFields] };
+const [path, adapter, fields] = D[dialect!];
+const w = WORKLOADS.find(({ name }) => name.includes(wname!))!;
+const up = await startUpstream();
+const key = newKey();
+const dir = mkdtempSync('/tmp/cb/p-');
+writeFileSync(join(dir, 'policy.yaml'), benchPolicy(`http://127.0.0.1:${up.port}/v1`, adapter));
+const root = join(import.meta.dir, '..');
+const p = await startProgram([process.execPath, ...(prof === '1' ? ['--cpu-prof', `--cpu-prof-dir=${dir}`] : []), join(root, 'src/main.ts'), 'serve', '--port', '0', '--data', join(dir, 'data'), '--policies', dir], /127\.0\.0\.1:(\d+)/, { SIGNALBOX_API_KEY: key });
+const next = bytesOf(httpBytes(p.port, path, key, { model: 'bench-model-3', ...fields(w.fields) }), 'own');
+await run(p.port, next, 64, 8000);
+const b = cpuMicros(p.pid);
+await run(p.port, next, 64, +n!);
+console.log(dialect, wname, ((cpuMicros(p.pid) - b) / +n!).toFixed(1), 'µs');
+process.kill(p.pid, 'SIGTERM');
+await new Promise((r) => setTimeout(r, 3000));
+await up.stop();
+const f = readdirSync(dir).find((x) => x.endsWith('.cpuprofile'));
+if (f) {
+  const { nodes, samples, timeDeltas } = JSON.parse(readFileSync(join(dir, f), 'utf8'));
+  const byId = new Map<number, any>(nodes.map((x: any) => [x.id, x]));
+  const self = new Map<string, number>();
+  let total = 0;
+  samples.forEach((id: number, i: number) => {
+    const { callFrame: c } = byId.get(id);
+    const k = `${c.functionName || '(anon)'} ${c.url.replace(root, '').split('/').slice(-3).join('/')}:${c.lineNumber}`;
+    self.set(k, (self.get(k) ?? 0) + timeDeltas[i]); total += timeDeltas[i];
+  });
+  for (const [k, v] of [...self].sort((a, b) => b[1] - a[1]).slice(0, +top!)) console.log((v / (+n! + 8000)).toFixed(2), k);
+}
+process.exit(0);
