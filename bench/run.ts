@@ -49,7 +49,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
     await show(SUMMARY, 'steps', `${how}\n\n${await steps(plan)}`);
   },
   surfaces: async () => {
-    const plan = quick ? { rounds: 5, warmUp: 6_000 } : { rounds: 15, warmUp: 20_000 };
+    const plan = quick ? { rounds: 5, warmUp: 6_000 } : { rounds: 25, warmUp: 20_000 };
     await show(
       SUMMARY,
       'surfaces',

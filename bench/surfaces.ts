@@ -17,16 +17,9 @@ export interface SurfacePlan {
 }
 
 const IN_FLIGHT = 64;
-const MODELS = ['bench-model-3', 'auto'] as const;
-const HEAD = [
-  '64 in flight, own prompts',
-  'dialect',
-  'floor µs',
-  'pinned µs',
-  'beyond the floor',
-  '`auto` µs',
-  'beyond the floor',
-];
+/** Named, since a decision costs the same in every dialect. */
+const MODEL = 'bench-model-3';
+const HEAD = ['64 in flight, own prompts', 'dialect', 'floor µs', 'µs', 'ratio', 'beyond the floor', 'against chat'];
 
 interface Dialect {
   readonly name: string;
@@ -49,23 +42,18 @@ const DIALECTS: readonly Dialect[] = [
   { name: 'Responses', path: '/v1/responses', upstreamPath: '/responses', adapter: 'openai', fields: responsesFields },
 ];
 
-/** A proxy that takes requests of one dialect, and the models that it is asked for. */
+/** A proxy that takes requests of one dialect. */
 interface Server {
   readonly dialect: Dialect;
+  readonly isFloor: boolean;
   readonly program: Program;
-  readonly models: readonly string[];
 }
 
-interface Lane {
-  readonly dialect: Dialect;
-  readonly model: string;
-  readonly program: Program;
+interface Lane extends Server {
   readonly requests: Requests;
   /** µs a request, round by round. */
   readonly cpu: number[];
 }
-
-const FLOOR = 'floor';
 
 /** @returns a table, a row for each workload and dialect. */
 export async function surfaces({ rounds, warmUp }: SurfacePlan, only = ''): Promise<string> {
@@ -77,7 +65,7 @@ export async function surfaces({ rounds, warmUp }: SurfacePlan, only = ''): Prom
     for (const dialect of DIALECTS) {
       const floor = await startFloor(address, dialect.upstreamPath);
       const signalbox = await startWithPolicy(benchPolicy(address, dialect.adapter), key);
-      servers.push({ dialect, program: floor, models: [FLOOR] }, { dialect, program: signalbox, models: MODELS });
+      servers.push({ dialect, isFloor: true, program: floor }, { dialect, isFloor: false, program: signalbox });
     }
     const [first] = WORKLOADS;
     for (const { program, requests } of lanesOf(servers, first!, key)) {
@@ -96,13 +84,11 @@ export async function surfaces({ rounds, warmUp }: SurfacePlan, only = ''): Prom
 }
 
 const lanesOf = (servers: readonly Server[], { fields }: Workload, key: string): Lane[] =>
-  servers.flatMap(({ dialect, program, models }) =>
-    models.map((model) => {
-      const body = { model, ...dialect.fields(fields) };
-      const requests = bytesOf(httpBytes(program.port, dialect.path, key, body), 'own');
-      return { dialect, model, program, requests, cpu: [] };
-    }),
-  );
+  servers.map((server) => {
+    const { dialect, program } = server;
+    const body = { model: MODEL, ...dialect.fields(fields) };
+    return { ...server, requests: bytesOf(httpBytes(program.port, dialect.path, key, body), 'own'), cpu: [] };
+  });
 
 /** Rounds of each workload before those that count. */
 const UNCOUNTED = 2;
@@ -119,11 +105,15 @@ async function measure(lanes: readonly Lane[], { requests }: Workload, rounds: n
   }
 }
 
-const rowsOf = ({ name }: Workload, lanes: readonly Lane[]): string[][] =>
-  DIALECTS.map((dialect) => {
-    const micros = (model: string) =>
-      lowerQuartile(lanes.find((lane) => lane.dialect === dialect && lane.model === model)!.cpu);
-    const least = micros(FLOOR);
-    const beyond = MODELS.flatMap((model) => [fixed(micros(model)), fixed(micros(model) - least)]);
-    return [name, dialect.name, fixed(least), ...beyond];
+function rowsOf({ name }: Workload, lanes: readonly Lane[]): string[][] {
+  const figures = DIALECTS.map((dialect) => {
+    const micros = (isFloor: boolean) =>
+      lowerQuartile(lanes.find((lane) => lane.dialect === dialect && lane.isFloor === isFloor)!.cpu);
+    return { dialect: dialect.name, floor: micros(true), whole: micros(false) };
   });
+  const chat = figures[0]!.whole - figures[0]!.floor;
+  return figures.map(({ dialect, floor, whole }) => {
+    const beyond = whole - floor;
+    return [name, dialect, fixed(floor), fixed(whole), fixed(whole / floor, 2), fixed(beyond), fixed(beyond / chat, 2)];
+  });
+}
