@@ -31,8 +31,8 @@ interface PromptAnswer {
 }
 
 /**
- * Remembers which models answered which prompts of each key, so that the next turn of a conversation finds the provider
- * that has most of it in its cache, and the writers of its messages. Holds hashes, no text. Local to the process and
+ * Remembers which models answered which prompts of each key, so that a repeat and the next turn of a conversation find the
+ * provider that has most of it in its cache, and the writers of its messages. Holds hashes, no text. Local to the process and
  * bounded: the least recently used answer goes first.
  */
 export class Affinity {
@@ -85,13 +85,16 @@ export class PromptHistory {
     return this.#bearsState;
   }
 
-  /** Returns the facts with the tokens that are probably in caches: of each model's longest turn. Changes nothing here. */
+  /**
+   * Returns the facts with the tokens that are probably in caches: of each model's longest prompt, which is this whole one
+   * where it is a repeat, else what stood before one of its answers. Changes nothing here.
+   */
   recall(facts: Facts, snapshot: PolicySnapshot): Facts {
     if (this.#answers.size === 0 || isTooShort(facts, snapshot)) return facts;
-    if (!this.#request.conversation.turns.some(isAnswer)) return facts;
     const now = this.#clock();
     const cached = new Map<string, CachedTokens>();
-    for (const hash of [...this.#read().turns.values()].slice(-TURNS_MAX).reverse()) {
+    const { turns, whole } = this.#read();
+    for (const hash of [...[...turns.values()].slice(-TURNS_MAX), whole].reverse()) {
       for (const answer of this.#find(hash)) {
         const { model, expectedTokens: tokens } = answer;
         if (!cached.has(model) && isCached(answer, snapshot, now)) cached.set(model, { model, tokens });

@@ -54,7 +54,7 @@ export const SECTIONS: readonly Section[] = [
       'test/bench/catalog.test.ts',
       'test/core/json-fault.test.ts',
       'test/e2e/three-dialects.test.ts',
-      'test/gateway/affinity.test.ts',
+      'test/gateway/affinity-law.test.ts',
       'test/gateway/funding.test.ts',
       'test/gateway/kept-answer.test.ts',
       'test/gateway/observe/chat-metrics.test.ts',

@@ -140,7 +140,10 @@ export const responses: CallerSurface = {
   body: (cap, name, question = QUESTION) => ({
     input: question,
     max_output_tokens: cap,
-    ...(name !== null && { tools: [{ type: 'function', name, parameters: {}, strict: false }], tool_choice: 'auto' }),
+    ...(name !== null && {
+      tools: [{ type: 'function', name, parameters: { type: 'object' }, strict: false }],
+      tool_choice: 'auto',
+    }),
   }),
   content(body) {
     checkResponse(body);
