@@ -172,16 +172,7 @@ function tryDecision(
   runtime: Runtime,
 ): FundedTrial {
   context?.step('shortlist');
-  const { stream, user, metadata } = fields;
-  const ruled = withRules(
-    facts,
-    runtime.snapshot,
-    () => ({ stream, user: user ?? '', metadata: metadata ?? {}, caller, time: runtime.localTime(gateway.now()) }),
-    (rule, error) => {
-      const reason = () => withoutValues(String(error), fields);
-      reportOnce(gateway, rule, `the condition of rule \`${rule.name}\` failed and counts as true`, reason);
-    },
-  );
+  const ruled = ruledFacts(gateway, { facts, fields, caller, runtime });
   const { decider } = runtime;
   const { faults } = decider;
   const chosen = strategyOf(ruled, runtime);
@@ -209,6 +200,26 @@ function tryDecision(
     reportOnce(gateway, chosen.strategy, `the strategy of \`${facts.model}\` gave no usable scores`, null);
   }
   return trial;
+}
+
+/** The facts of a request and all else that the policy's rules go by. */
+interface RuledRequest extends Pick<DecisionInput, 'facts' | 'fields'> {
+  readonly caller: Caller;
+  readonly runtime: Runtime;
+}
+
+/** Adds the rules that apply to the facts of a request. */
+export function ruledFacts(gateway: Gateway, { facts, fields, caller, runtime }: RuledRequest): Facts {
+  const { stream, user, metadata } = fields;
+  return withRules(
+    facts,
+    runtime.snapshot,
+    () => ({ stream, user: user ?? '', metadata: metadata ?? {}, caller, time: runtime.localTime(gateway.now()) }),
+    (rule, error) => {
+      const reason = () => withoutValues(String(error), fields);
+      reportOnce(gateway, rule, `the condition of rule \`${rule.name}\` failed and counts as true`, reason);
+    },
+  );
 }
 
 /** Whether money makes the outcome depend on the least useful or the usual length of an answer, which go by its task. */

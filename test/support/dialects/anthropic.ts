@@ -2,7 +2,7 @@ import { isObject, type Json, listOf, parseJson, textOf } from '../../../plugins
 import type { Behaviour } from '../fake-upstream.ts';
 import { pieces } from '../openai-wire.ts';
 import { checkMessages } from './anthropic-messages.ts';
-import { checkOptions } from './anthropic-options.ts';
+import { checkOptions, membersOf } from './anthropic-options.ts';
 import { messagesOf, signatureOf } from './anthropic-thinking.ts';
 import { claudeOf } from './claude.ts';
 import {
@@ -104,16 +104,22 @@ function refusal({ method, path, headers, text, body }: WireRequest, key: string
   const given = headers.get('x-api-key') ?? headers.get('authorization')?.replace(/^Bearer /, '');
   if (given === undefined) return failed(401, 'x-api-key header is required', NEVER);
   if (key !== undefined && given !== key) return FAILURES.auth;
-  if (method !== 'POST' || path !== '/v1/messages') return failed(404, 'Not Found', NEVER);
+  if (method !== 'POST' || (path !== '/v1/messages' && path !== COUNT_PATH)) return failed(404, 'Not Found', NEVER);
   if (!headers.has('anthropic-version')) return failed(400, 'anthropic-version: header is required', NEVER);
   if (!isObject(parseJson(text))) return failed(400, 'The request body is not valid JSON', NEVER);
   const refused = refusalBy(() => {
     const claude = claudeOf(String(body.model));
-    checkOptions(withoutBetas(body, headers.get('anthropic-beta') ?? ''), claude);
+    const known = withoutBetas(body, headers.get('anthropic-beta') ?? '');
+    if (path === COUNT_PATH) membersOf(known, '', COUNTED);
+    checkOptions(path === COUNT_PATH ? { ...known, max_tokens: claude.outputMax } : known, claude);
     checkMessages(body, claude);
   });
   return refused && { ...refused, body: errorBody(refused.status, refused.body as Json), headers: NEVER };
 }
+
+const COUNT_PATH = '/v1/messages/count_tokens';
+/** `MessageCountTokensParams`. */
+const COUNTED = 'model messages system tools tool_choice thinking output_config cache_control speed';
 
 /** Fields of betas, by the beginning of the beta's name. Without its header a field is unknown. */
 const BETAS = [['context_management', 'context-management-']] as const;
@@ -253,6 +259,7 @@ function messageOf({ body }: WireRequest) {
 
 function reply(request: WireRequest, behaviour: Behaviour): object {
   const script = scriptOf(request, behaviour);
+  if (request.path === COUNT_PATH) return { input_tokens: script.tokens?.prompt };
   return {
     ...messageOf(request),
     content: blocksOf(request, script).map(({ whole }) => whole),
