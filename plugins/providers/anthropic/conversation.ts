@@ -1,5 +1,5 @@
 import { type ModelRequest, pathText, type Turn } from 'signalbox/plugin';
-import { AnswerBlocks } from './answer-blocks.ts';
+import { AnswerOrder } from './answer-order.ts';
 import type { Block } from './cache.ts';
 import { ToolUses } from './calls.ts';
 import { blocksOf, refuseOthers, type TranslationContext, textBlocksOf } from './content.ts';
@@ -62,7 +62,7 @@ function withMark(blocks: readonly Block[], { extras, at }: MarkedTurn, { marks 
 
 function assistantBlocks(turn: Turn, calls: ToolUses, context: TranslationContext): Block[] {
   refuseOthers(turn.parts, context.notes);
-  const answer = new AnswerBlocks(turn, calls, context);
+  const answer = new AnswerOrder(turn, calls, context);
   const blocks: Block[] = [];
   for (const { block, chars, calls: made } of thoughtsIn(turn)) blocks.push(...answer.until(chars, made), block);
   blocks.push(...answer.until(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY));

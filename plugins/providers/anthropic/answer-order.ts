@@ -4,20 +4,20 @@ import type { ToolUses } from './calls.ts';
 import { type TranslationContext, textBlock } from './content.ts';
 
 /** A part of an answer, with its place among all parts. */
-interface Placed<Part extends ContentPart> {
+interface PartPlace<Part extends ContentPart> {
   readonly part: Part;
   readonly place: number;
 }
-type PlacedText = Placed<Extract<ContentPart, { text: string }>>;
+type TextPlace = PartPlace<Extract<ContentPart, { text: string }>>;
 
 /**
  * Hands out the texts and calls of an answer as blocks, up to a thought that stood between them. Callers of other dialects
  * send all text first: a thought tells how much of it and how many calls stood before.
  */
-export class AnswerBlocks {
+export class AnswerOrder {
   readonly #context: TranslationContext;
-  readonly #texts: readonly PlacedText[];
-  readonly #calls: readonly Placed<ToolCallPart>[];
+  readonly #texts: readonly TextPlace[];
+  readonly #calls: readonly PartPlace<ToolCallPart>[];
   readonly #made: readonly Block[];
   #nextText = 0;
   #nextCall = 0;
