@@ -210,7 +210,7 @@ function isProof({ task, wording }: RuleInput): boolean {
 }
 
 function isCompetition({ view: { system }, wording }: RuleInput): boolean {
-  const isOfContests = system !== null && OF_CONTESTS.test(system.text) && wording.has(IS.FINDS_ALL);
+  const isOfContests = system !== null && wording.has(IS.FINDS_ALL) && OF_CONTESTS.test(system.text);
   return (isOfContests || wording.has(IS.COMPETITION)) && wording.has(IS.QUANTIFIED) && !wording.has(IS.SCHOOL);
 }
 
