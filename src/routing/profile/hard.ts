@@ -198,9 +198,8 @@ function wordingOf(text: string, ranges: readonly QuestionRange[]): string {
 
 /** A named open problem, in however few words. */
 function isOpenProblem({ wording }: RuleInput): boolean {
-  return (
-    wording.has(IS.OPEN_PROBLEM) && (wording.has(IS.PROVE) || wording.has(IS.SETTLES)) && !wording.has(IS.SOLE_QUESTION)
-  );
+  if (!wording.has(IS.PROVE) && !wording.has(IS.SETTLES)) return false;
+  return wording.has(IS.OPEN_PROBLEM) && !wording.has(IS.SOLE_QUESTION);
 }
 
 function isProof({ task, wording }: RuleInput): boolean {

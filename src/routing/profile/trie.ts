@@ -13,13 +13,18 @@ const BLANK = 0x20;
 const BEHIND_Z = 0x7b;
 
 /** The figures of a node, side by side, so that a step reads one place in memory. */
-const FIGURES = 3;
-/** The first child. Children are adjacent and ascending: the blank, `a` to `z`, then all other letters. */
+const FIGURES = 2;
+/**
+ * The first child, behind the flags. Children are adjacent and ascending: the blank, `a` to `z`, then all other letters. Where
+ * patterns end at the node, the place before its first child has their groups of values.
+ */
 const FIRST = 0;
 /** A bit for each child that is the blank or one of `a` to `z`: the last five bits of its code. */
 const LATIN = 1;
-/** Where the values of the patterns that end at the node stand; 0 for none. */
-const ENDS = 2;
+/** Flags of nodes where open-ended patterns end, or others. */
+const ENDS_BEGUN = 1;
+const ENDS_WHOLE = 2;
+const FLAG_BITS = 2;
 const NODES_AT_FIRST = 8_192;
 /** A text matches less than so many patterns at one place. */
 const MATCHES_MAX = 128;
@@ -62,22 +67,18 @@ export class Trie {
     let node = this.#roots[FOLDED[first]!]!;
     if (node === 0) return 0;
     if (node < 0) node = this.#build(FOLDED[first]!);
-    const { values } = this;
     const nodes = this.#nodes;
     const isSpaced = !isUnspaced(first);
     let found = 0;
     let at = from + 1;
     do {
-      const group = nodes[FIGURES * node + ENDS]!;
-      // Values of open-ended patterns stand before those of words that end here.
-      if (group !== 0 && values[group]! > 0) found = this.#note(found, group, at);
+      const figure = nodes[FIGURES * node + FIRST]!;
+      const groups = FIGURES * ((figure >> FLAG_BITS) - 1);
+      if ((figure & ENDS_BEGUN) !== 0) found = this.#note(found, nodes[groups]!, at);
       let letter = at < to ? FOLDED[text.charCodeAt(at)]! : GAP;
       while (letter === MARK) letter = ++at < to ? FOLDED[text.charCodeAt(at)]! : GAP;
       if (letter < BLANK || (isSpaced && isUnspaced(letter))) {
-        if (group !== 0) {
-          const whole = group + values[group]! + 1;
-          if (values[whole]! > 0) found = this.#note(found, whole, at);
-        }
+        if ((figure & ENDS_WHOLE) !== 0) found = this.#note(found, nodes[groups + 1]!, at);
         node = this.#childOf(node, BLANK);
         if (node === 0) return found;
         at = nextWord(text, at, to);
@@ -98,7 +99,7 @@ export class Trie {
 
   /** Returns 0 for none. */
   #childOf(node: number, letter: number): number {
-    const first = this.#nodes[FIGURES * node + FIRST]!;
+    const first = this.#nodes[FIGURES * node + FIRST]! >> FLAG_BITS;
     const mask = this.#nodes[FIGURES * node + LATIN]!;
     if (letter < BEHIND_Z) {
       const bit = 1 << (letter & 31);
@@ -136,16 +137,22 @@ export class Trie {
   #branch(node: number, all: readonly ParsedPattern[], depth: number): void {
     let at = 0;
     while (at < all.length && all[at]!.text.length === depth) at++;
-    const place = FIGURES * node;
-    this.#nodes[place + FIRST] = this.#size;
-    this.#nodes[place + ENDS] = this.#addValues(all.slice(0, at));
+    const begun = this.#addValues(all.slice(0, at).filter(({ isOpen }) => isOpen));
+    const whole = this.#addValues(all.slice(0, at).filter(({ isOpen }) => !isOpen));
+    if (begun + whole > 0) {
+      const groups = FIGURES * this.#grow(0);
+      this.#nodes[groups] = begun;
+      this.#nodes[groups + 1] = whole;
+    }
+    const flags = (begun > 0 ? ENDS_BEGUN : 0) | (whole > 0 ? ENDS_WHOLE : 0);
+    this.#nodes[FIGURES * node + FIRST] = (this.#size << FLAG_BITS) | flags;
     const branches: { readonly child: number; readonly from: number; readonly to: number }[] = [];
     while (at < all.length) {
       const from = at;
       const letter = all[at]!.text.charCodeAt(depth);
       while (at < all.length && all[at]!.text.charCodeAt(depth) === letter) at++;
       branches.push({ child: this.#grow(letter), from, to: at });
-      if (letter < BEHIND_Z) this.#nodes[place + LATIN]! |= 1 << (letter & 31);
+      if (letter < BEHIND_Z) this.#nodes[FIGURES * node + LATIN]! |= 1 << (letter & 31);
       else this.#others[node]!++;
     }
     for (const { child, from, to } of branches) this.#branch(child, all.slice(from, to), depth + 1);
@@ -162,15 +169,12 @@ export class Trie {
     return this.#size++;
   }
 
-  /** Adds two groups: of open-ended patterns, and of the others. Returns where they stand; 0 for no patterns. */
+  /** Adds a group of values. Returns where it stands; 0 for no patterns. */
   #addValues(patterns: readonly ParsedPattern[]): number {
     if (patterns.length === 0) return 0;
     const place = this.#valuesSize;
-    for (const isOpen of [true, false]) {
-      const own = patterns.filter((one) => one.isOpen === isOpen);
-      this.#addValue(own.length);
-      for (const { value } of own) this.#addValue(value);
-    }
+    this.#addValue(patterns.length);
+    for (const { value } of patterns) this.#addValue(value);
     return place;
   }
 
