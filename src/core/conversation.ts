@@ -29,7 +29,7 @@ export type TurnRole = 'system' | 'developer' | 'user' | 'assistant' | 'tool';
 /** One message. The result of a tool call is a turn of its own, with the role `tool`. */
 export interface Turn {
   readonly role: TurnRole;
-  /** In order: content, a refusal, then tool calls. Empty for a message without content. */
+  /** In the original's order; where its dialect has none: content, a refusal, then tool calls. Empty for a message without content. */
   readonly parts: readonly ContentPart[];
   /** The name of the speaker. */
   readonly name?: string;
