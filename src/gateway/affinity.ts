@@ -6,6 +6,7 @@ import type { Endpoint, Model, PolicySnapshot } from '../core/snapshot.ts';
 import { markOfTurn } from './answer-mark.ts';
 import { hashOfTurn } from './message-hash.ts';
 import { bearsState } from './reasoning-state.ts';
+import { Threads } from './threads.ts';
 
 /** Remembered answers; with their keys and hashes some 14 MB. */
 const ANSWERS_MAX = 50_000;
@@ -36,6 +37,8 @@ interface PromptAnswer {
  * bounded: the least recently used answer goes first.
  */
 export class Affinity {
+  /** The histories that services keep. */
+  readonly threads: Threads;
   readonly #clock: () => number;
   readonly #answers: AnswerTable;
   /** Secret, so that no caller can search for two prompts with one hash. */
@@ -44,6 +47,7 @@ export class Affinity {
   /** @param clock ms, never goes back */
   constructor(clock: () => number, answersMax = ANSWERS_MAX) {
     this.#clock = clock;
+    this.threads = new Threads(clock);
     this.#answers = new AnswerTable(answersMax);
   }
 

@@ -12,7 +12,8 @@ const PNG = 'data:image/png;base64,iVBORw0KGgo=';
 const tool = (name: string, more: object = {}) => ({ type: 'function' as const, function: { name, ...more } });
 const made = (id: string, name = 'look', args = '{"at":1}') => madeOf(id, name, args);
 
-const adapter = (prompt_cache: 'auto' | 'by_caller' = 'by_caller') => wireAdapter(anthropic.prepare({ prompt_cache }));
+const adapter = (prompt_cache: 'auto' | 'by_caller' = 'by_caller') =>
+  wireAdapter(anthropic.prepare({ prompt_cache, threads: false }));
 
 /** The body for a model that reasons. */
 function build(request: Partial<ChatRequest>, rest: Parameters<typeof providerCall>[1] = {}, cache?: 'auto') {

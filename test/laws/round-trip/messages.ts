@@ -20,7 +20,7 @@ import {
 } from './round-trip.ts';
 
 /** Anthropic's Messages. */
-const adapter = wireAdapter(anthropic.prepare({ prompt_cache: 'by_caller' }));
+const adapter = wireAdapter(anthropic.prepare({ prompt_cache: 'by_caller', threads: false }));
 
 /** Takes instructions amid a conversation, and thinks as it likes. */
 const UPSTREAM = 'claude-opus-4-8';
@@ -266,6 +266,7 @@ export const MESSAGES: RoundTrip = {
     'messages[].content[]{tool_result}.content[]{image}': 'stands behind the results: few services take it within one',
     'messages[].content[]{tool_result}.content[]{document}': 'stands behind the results, as an image does',
     'tools[].type': '`custom` is the default, and others are native',
+    thread: 'passed only: other services keep no history for it',
   },
   mutants: {
     'the time of a mark is lost': (body) => withEach(body, ({ ttl: _, ...rest }) => rest),

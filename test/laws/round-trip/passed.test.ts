@@ -32,7 +32,7 @@ const PASSED: readonly PassedDialect[] = [
   },
   {
     dialect: MESSAGES,
-    adapter: wireAdapter(anthropic.prepare({ prompt_cache: 'auto' })),
+    adapter: wireAdapter(anthropic.prepare({ prompt_cache: 'auto', threads: false })),
     changed: ['model', 'max_tokens', 'stream'],
   },
   {
