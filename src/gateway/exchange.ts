@@ -6,6 +6,7 @@ import type { AttemptRecord, DecisionOutcome } from '../core/decision-record.ts'
 import type { SignalboxError } from '../core/errors.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
 import type { Write } from '../store/store.ts';
+import { DeadlineAlarm } from '../upstream/alarm.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
 import type { NextParts } from '../upstream/upstream-call.ts';
 import type { AnswerSource } from './answer-source.ts';
@@ -89,7 +90,7 @@ export class Exchange implements AnswerSource {
   #callerGone = false;
   /** Whether it is known if the settlement survives this process. */
   #isConfirmed = false;
-  readonly #timer: ReturnType<typeof setTimeout>;
+  readonly #alarm = new DeadlineAlarm(() => this.abandon(unreadError()));
 
   constructor(context: ExchangeContext) {
     this.#context = context;
@@ -99,7 +100,7 @@ export class Exchange implements AnswerSource {
     this.#plan = new Plan(context.decision, { retriesMax, clock: context.clock, random: Math.random });
     // An attempt has the same deadline, and reports it to its reader. There may be none.
     const leftMs = this.#deadlineAt - context.clock() + UNREAD_GRACE_MS;
-    this.#timer = setTimeout(() => this.abandon(unreadError()), leftMs);
+    this.#alarm.set(performance.now() + leftMs);
   }
 
   get decision(): number {
@@ -348,7 +349,7 @@ export class Exchange implements AnswerSource {
     const { funded, requestContext, onEnd } = this.#context;
     requestContext?.step('settle');
     const line = running && measured ? entryLine(running.model, running.endpoint, measured) : null;
-    clearTimeout(this.#timer);
+    this.#alarm.clear();
     try {
       funded.hold.settle(line, ({ charged, overrun }) => {
         this.#growing?.settled(overrun);
