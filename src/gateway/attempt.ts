@@ -10,7 +10,7 @@ import { lineFor } from '../core/price.ts';
 import type { Readings } from '../core/readings.ts';
 import type { Endpoint, Model } from '../core/snapshot.ts';
 import type { Usage } from '../core/usage.ts';
-import { expectedInput, expectedWriting, ttftFactor, WARM_SHARE } from '../routing/estimate.ts';
+import { expectedInput, expectedWriting, mayReason, ttftFactor, WARM_SHARE } from '../routing/estimate.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { CallTrace } from '../telemetry/trace.ts';
 import { openCall } from '../upstream/call.ts';
@@ -48,8 +48,11 @@ export interface AttemptLimits {
   readonly outputPaid?: number;
 }
 
-/** Characters shown of the path of a field that was left out. */
+const NOTHING: readonly string[] = [];
+
+/** Characters shown of the path of a field that was left out: a caller's names may have any length. */
 const PATH_SHOWN = 128;
+const shortened = (path: string): string => path.slice(0, PATH_SHOWN);
 /** A timeout is the endpoint's fault only if at least this share of its own time was left when it began. */
 const FAIR_SHARE = 0.9;
 /** An endpoint that was silent for this share of its time is at fault even if the caller left: else impatient callers would choose it for ever. */
@@ -91,7 +94,7 @@ export class Attempt {
     const endpoint = model.endpoints[at]!;
     // A request that goes out as it came keeps its fields, and the state that its own service has signed.
     const isPassed = (endpoint.capabilities & passthroughBit(context.request.original.dialect)) !== 0;
-    const { request, dropped } = isPassed ? { request: context.request, dropped: [] } : readable(context, model);
+    const { request, dropped } = isPassed ? { request: context.request, dropped: NOTHING } : readable(context, model);
     const extras = isPassed ? NO_EXTRAS : sortExtras(request, runtime.snapshot.providers.get(endpoint.provider)!);
     this.way = way;
     this.model = model;
@@ -123,10 +126,9 @@ export class Attempt {
     const { embedding: query } = request;
     this.call =
       query && model.embedding ? openEmbeddings(target, call, query, model.embedding, open) : open(target, call);
-    // Bounds the paths that an adapter reports: a long conversation has thousands, and a caller's names may have any length.
-    const own = shown(this.call.dropped.map((path) => path.slice(0, PATH_SHOWN)));
-    const left = [...extras.dropped, ...dropped];
-    this.dropped = left.length === 0 ? own : [...left, ...own];
+    const own = this.call.dropped;
+    const isWhole = own.length + extras.dropped.length + dropped.length === 0;
+    this.dropped = isWhole ? NOTHING : [...extras.dropped, ...dropped, ...shown(own.map(shortened))];
   }
 
   /**
@@ -301,6 +303,7 @@ export class Attempt {
 
   /** The expected time to the first content, as a multiple of the usual one. */
   get #ttftFactor(): number {
+    if (!mayReason(this.model)) return 1;
     const { facts, readings } = this.#context.decision;
     return ttftFactor(
       this.model,
@@ -368,7 +371,7 @@ function readable(
   { request, history, decision: { facts } }: AttemptContext,
   { family }: Model,
 ): { readonly request: ModelRequest; readonly dropped: readonly string[] } {
-  if (!history.bearsState) return { request, dropped: [] };
+  if (!history.bearsState) return { request, dropped: NOTHING };
   const left = withReadableState(request, (turn) => {
     const writer = history.writerOf(turn);
     // A caller who names the model is responsible for reasoning of an unknown writer.

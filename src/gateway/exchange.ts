@@ -70,7 +70,7 @@ export class Exchange implements AnswerSource {
   readonly #deadlineAt: number;
   readonly #plan: Plan;
   /** Providers that were called: another attempt at one of them draws on its retry budget. */
-  readonly #asked = new Set<string>();
+  readonly #asked: string[] = [];
   /** The attempt under way, or the one that answered. */
   #running: Attempt | null = null;
   /** Its answer, where that is paid for as it is written. */
@@ -228,7 +228,9 @@ export class Exchange implements AnswerSource {
     return false;
   };
 
-  readonly #ended = (): boolean => this.#receipt !== null;
+  #ended(): boolean {
+    return this.#receipt !== null;
+  }
 
   /** Waits before the attempt. Returns false where the deadline comes first. */
   async #pause(waitMs: number): Promise<boolean> {
@@ -248,7 +250,7 @@ export class Exchange implements AnswerSource {
   #admitted(step: PlannedAttempt): AttemptReporter | null {
     const { way, again, force } = step;
     const health = this.#healthOf(way);
-    const trial = health.begin({ retry: again || this.#asked.has(this.#providerOf(way)), force });
+    const trial = health.begin({ retry: again || this.#asked.includes(this.#providerOf(way)), force });
     if (trial === 'no-budget') this.#plan.denied(step);
     else if (trial === 'shut') {
       this.#shutUntil = Math.min(this.#shutUntil, health.retryAt);
@@ -336,7 +338,7 @@ export class Exchange implements AnswerSource {
     const { requestId, sent } = running.call;
     this.#attempts.push(running.failed(failure));
     // An untranslatable request never reached its provider, and must not use up the retries of others.
-    if (!isUnsayable(failure, sent)) this.#asked.add(endpoint.provider);
+    if (!isUnsayable(failure, sent)) this.#asked.push(endpoint.provider);
     const hasBegun = meter.firstContentAt !== null;
     const { provider, upstream } = endpoint;
     const failed = { model: model.id, provider, upstream, failure, requestId, sent };
