@@ -1,8 +1,8 @@
 /**
  * The floor of every comparison: the least that a proxy in Bun can do. It reads the request, sends
- * the same bytes on and passes the answer through. Prints its port.
+ * the same bytes on and passes the answer through. Its arguments are the upstream's base URL and the path there. Prints its port.
  */
-const upstream = process.argv[2];
+const [upstream, path = '/chat/completions'] = process.argv.slice(2);
 if (!upstream) throw new Error('give the upstream’s base URL');
 
 const server = Bun.serve({
@@ -11,7 +11,7 @@ const server = Bun.serve({
   idleTimeout: 0,
   async fetch(request) {
     const body = await request.text();
-    const answer = await fetch(`${upstream}/chat/completions`, {
+    const answer = await fetch(`${upstream}${path}`, {
       method: 'POST',
       body,
       headers: { 'content-type': 'application/json' },

@@ -49,9 +49,9 @@ export const newKey = (): string =>
 export const startUpstream = (): Promise<Program> =>
   startProgram([process.execPath, join(HERE, 'upstream.ts')], /^(\d+)\n/);
 
-/** @param address where it finds the upstream */
-export const startFloor = (address: string): Promise<Program> =>
-  startProgram([process.execPath, join(HERE, 'floor.ts'), address], /^(\d+)\n/, {
+/** @param address where it finds the upstream. @param path of the upstream's dialect */
+export const startFloor = (address: string, path = '/chat/completions'): Promise<Program> =>
+  startProgram([process.execPath, join(HERE, 'floor.ts'), address, path], /^(\d+)\n/, {
     BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
   });
 

@@ -4,7 +4,7 @@ import { loadPolicy } from '../src/policy/load.ts';
 import { buildRuntime, type Runtime } from '../src/runtime/runtime.ts';
 
 /** Twelve models of different figures behind one upstream: the size of a usual catalog. */
-export function benchPolicy(upstream: string): string {
+export function benchPolicy(upstream: string, adapter = 'openai-compatible'): string {
   const models = Array.from({ length: 12 }, (_, i) => {
     const price = (i + 1) / 10;
     return `  bench-model-${i}:
@@ -21,7 +21,7 @@ export function benchPolicy(upstream: string): string {
   return `version: 1
 credits: { usd_per_credit: 0.001 }
 providers:
-  bench: { adapter: openai-compatible, base_url: "${upstream}" }
+  bench: { adapter: ${adapter}, base_url: "${upstream}" }
 reference_price: { input: 1, output: 4 }
 answer_worth: 20
 default_weights: { cost: 0.3, quality: 0.7 }

@@ -4,12 +4,13 @@ import { aloneLine, ladderTable, rungTable, workloadTable } from './ladder-table
 import { occasion, writePart } from './page.ts';
 import { startFigures } from './start.ts';
 import { steps } from './steps.ts';
+import { surfaces } from './surfaces.ts';
 import { yardstick } from './yardstick.ts';
 
 /**
- * `npm run bench`: what a request costs, rung by rung (`ladder`) and step by step (`steps`), beside published figures
- * (`yardstick`), and at the start of a server (`start`). The name of a part runs it alone. `--only TEXT`: workloads of the ladder whose name has it. `--quick` for a
- * look. `--write` puts the tables into docs/benchmarks.md and bench/results/ladder.md.
+ * `npm run bench`: what a request costs, rung by rung (`ladder`), step by step (`steps`) and in each dialect (`surfaces`), beside
+ * published figures (`yardstick`), and at the start of a server (`start`). The name of a part runs it alone. `--only TEXT`: workloads
+ * of the ladder and of the dialects whose name has it. `--quick` for a look. `--write` puts the tables into docs/benchmarks.md and bench/results/ladder.md.
  */
 const flag = (name: string): boolean => process.argv.includes(name);
 const quick = flag('--quick');
@@ -46,6 +47,14 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
     const plan = quick ? { rounds: 5, requests: 500, warmUp: 5_000 } : { rounds: 25, requests: 500, warmUp: 20_000 };
     const how = `${occasion()}, JSON of 200 B, prompts of their own, 64 in flight, ${plan.rounds} interleaved rounds.`;
     await show(SUMMARY, 'steps', `${how}\n\n${await steps(plan)}`);
+  },
+  surfaces: async () => {
+    const plan = quick ? { rounds: 5, warmUp: 6_000 } : { rounds: 25, warmUp: 20_000 };
+    await show(
+      SUMMARY,
+      'surfaces',
+      `${occasion()}, ${plan.rounds} interleaved rounds.\n\n${await surfaces(plan, only)}`,
+    );
   },
   yardstick: async () => {
     const plan = quick ? { rounds: 3, requests: 1_000, warmUp: 5_000 } : { rounds: 9, requests: 4_000, warmUp: 20_000 };

@@ -1,45 +1,23 @@
+import { ANSWERS, type DialectAnswers } from './answers.ts';
 import { AT_ONCE } from './workload.ts';
 
 /**
- * The provider of the benchmark: answers every request with bytes made beforehand, so that it is
+ * The provider of the benchmark: answers every request in the dialect of its path, with bytes made beforehand, so that it is
  * never the bottleneck. Prints its port.
  */
-const CHUNKS = 50;
+interface Prepared {
+  readonly path: string;
+  readonly body: string;
+  readonly chunks: readonly Uint8Array[];
+  readonly burst: Uint8Array;
+}
 
-const completion = JSON.stringify({
-  id: 'chatcmpl-bench',
-  object: 'chat.completion',
-  created: 1_790_000_000,
-  model: 'bench-model-upstream',
-  choices: [
-    {
-      index: 0,
-      message: { role: 'assistant', content: 'word '.repeat(100).trim(), refusal: null },
-      logprobs: null,
-      finish_reason: 'stop',
-    },
-  ],
-  usage: { prompt_tokens: 50, completion_tokens: 100, total_tokens: 150 },
-});
-
-const head = {
-  id: 'chatcmpl-bench',
-  object: 'chat.completion.chunk',
-  created: 1_790_000_000,
-  model: 'bench-model-upstream',
-};
-const event = (fields: object): string => `data: ${JSON.stringify({ ...head, ...fields })}\n\n`;
-const chunks = [
-  event({ choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }] }),
-  ...Array.from({ length: CHUNKS }, () =>
-    event({ choices: [{ index: 0, delta: { content: 'word ' }, finish_reason: null }] }),
-  ),
-  event({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }),
-  event({ choices: [], usage: { prompt_tokens: 50, completion_tokens: 50, total_tokens: 100 } }),
-  'data: [DONE]\n\n',
-].map((text) => new TextEncoder().encode(text));
-
-const burst = Buffer.concat(chunks);
+const PREPARED: readonly Prepared[] = Object.entries(ANSWERS).map(
+  ([path, { body, events }]: [string, DialectAnswers]) => {
+    const chunks = events.map((text) => new TextEncoder().encode(text));
+    return { path, body, chunks, burst: Buffer.concat(chunks) };
+  },
+);
 
 const json = { headers: { 'content-type': 'application/json' } };
 const sse = { headers: { 'content-type': 'text/event-stream' } };
@@ -50,10 +28,11 @@ const server = Bun.serve({
   idleTimeout: 0,
   async fetch(request) {
     const text = await request.text();
-    if (!text.includes('"stream":true')) return new Response(completion, json);
+    const { body, chunks, burst } = PREPARED.find(({ path }) => request.url.endsWith(path)) ?? PREPARED[0]!;
+    if (!text.includes('"stream":true')) return new Response(body, json);
     if (text.includes(AT_ONCE)) return new Response(burst, sse);
     // A write an event and a turn of the loop between them, as a model that makes token after token would.
-    const body = new ReadableStream<Uint8Array>({
+    const paced = new ReadableStream<Uint8Array>({
       async start(controller) {
         for (const chunk of chunks) {
           controller.enqueue(chunk);
@@ -62,7 +41,7 @@ const server = Bun.serve({
         controller.close();
       },
     });
-    return new Response(body, sse);
+    return new Response(paced, sse);
   },
 });
 

@@ -1,3 +1,27 @@
+/** The fields of a chat that the requests have. */
+export interface ChatFields {
+  readonly messages: readonly ChatTurn[];
+  readonly tools?: readonly { readonly type: string; readonly function: ChatFunction }[];
+  readonly stream?: true;
+}
+
+export type ChatTurn =
+  | { readonly role: 'system' | 'user'; readonly content: string }
+  | { readonly role: 'assistant'; readonly content: null; readonly tool_calls: readonly [ChatCall] }
+  | { readonly role: 'tool'; readonly tool_call_id: string; readonly content: string };
+
+interface ChatCall {
+  readonly id: string;
+  readonly type: string;
+  readonly function: { readonly name: string; readonly arguments: string };
+}
+
+interface ChatFunction {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: object;
+}
+
 /**
  * The requests of the ladder: bodies of a size, and the bytes of one HTTP request after the other. A prompt has a word in
  * each sentence that a counter makes, so that either every request has its own prompt, or all have the same.
@@ -6,7 +30,7 @@ export interface Workload {
   readonly name: string;
   readonly stream: boolean;
   /** The fields of its body beside `model`. */
-  readonly fields: Readonly<Record<string, unknown>>;
+  readonly fields: ChatFields;
   /** Requests of a round: long enough for the scheduler's count, short enough that all rungs meet the same moment. */
   readonly requests: number;
 }
@@ -22,7 +46,7 @@ export const promptText = (chars: number): string =>
 /** In a prompt, it makes `bench/upstream.ts` write all events of a stream at once. */
 export const AT_ONCE = 'Answer in one piece.';
 
-const question = (chars: number, manner = '') => ({
+const question = (chars: number, manner = ''): ChatFields => ({
   messages: [
     { role: 'system', content: `You are a helpful assistant. ${manner}`.trim() },
     { role: 'user', content: promptText(chars) },
@@ -43,7 +67,7 @@ const TOOLS = Array.from({ length: 20 }, (_, at) => ({
 }));
 
 /** Twenty calls of tools with their results: with the tools some 20 KB. */
-const STEPS = Array.from({ length: 20 }, (_, at) => {
+const STEPS = Array.from({ length: 20 }, (_, at): ChatTurn[] => {
   const call = { name: `tool_${at}`, arguments: `{"query":"${MARK}","limit":3}` };
   return [
     { role: 'assistant', content: null, tool_calls: [{ id: `call_${at}`, type: 'function', function: call }] },

@@ -1,5 +1,6 @@
-import { type Capability, defineProvider, type ModelTraits, Type } from 'signalbox/plugin';
+import { type Capability, defineProvider, type ModelTraits, type ProviderCall, Type } from 'signalbox/plugin';
 import { EventReader, PassedEventReader, readReply } from './anthropic/answer.ts';
+import { countRequest, readCount } from './anthropic/count.ts';
 import { readFailure } from './anthropic/failure.ts';
 import { rulesOf } from './anthropic/models.ts';
 import { OWN_DIALECT, passRequest } from './anthropic/passthrough.ts';
@@ -17,6 +18,11 @@ export const anthropic = defineProvider({
         description:
           '`auto` caches prompts with tools or earlier answers; `by_caller` only those with `cache_control`.',
       }),
+      threads: Type.Boolean({
+        default: false,
+        description:
+          'Whether the service keeps histories for callers (`thread`), as Anthropic’s own does. A server that skips the field would lose them in silence.',
+      }),
     },
     { additionalProperties: false, description: "Anthropic's Messages API." },
   ),
@@ -29,19 +35,23 @@ export const anthropic = defineProvider({
       cache: { ttlS: 300, tokensMin: 1_024 },
     },
   },
-  prepare: (settings) => ({
-    kind: 'wire',
-    dialect: 'anthropic',
-    frames: 'sse',
-    auth: { header: 'x-api-key', prefix: '' },
-    lacks,
-    passes: () => ['anthropic_messages'],
-    request: (call) =>
-      call.request.original.dialect === OWN_DIALECT ? passRequest(call) : buildRequest(call, settings),
-    reply: readReply,
-    stream: (passthrough) => (passthrough ? new PassedEventReader() : new EventReader()),
-    failure: readFailure,
-  }),
+  prepare: (settings) => {
+    const request = (call: ProviderCall) =>
+      call.request.original.dialect === OWN_DIALECT ? passRequest(call) : buildRequest(call, settings);
+    return {
+      kind: 'wire',
+      dialect: 'anthropic',
+      frames: 'sse',
+      auth: { header: 'x-api-key', prefix: '' },
+      lacks,
+      passes: () => (settings.threads ? ['anthropic_messages', 'threads'] : ['anthropic_messages']),
+      request,
+      reply: readReply,
+      stream: (passthrough) => (passthrough ? new PassedEventReader() : new EventReader()),
+      failure: readFailure,
+      tokenCount: { request: (call) => countRequest(request(call)), reply: readCount },
+    };
+  },
 });
 
 /** Capabilities that the Messages API lacks. */

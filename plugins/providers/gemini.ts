@@ -1,11 +1,12 @@
 import { type Capability, defineProvider, Type } from 'signalbox/plugin';
 import { GeminiReader, readReply } from './gemini/answer.ts';
+import { countRequest, readCount } from './gemini/count.ts';
 import { embeddings } from './gemini/embeddings.ts';
 import { readFailure } from './gemini/failure.ts';
 import { hasFixedSampling, isFrom } from './gemini/generation.ts';
 import { buildRequest } from './gemini/request.ts';
 
-/** Google's Gemini API: `generateContent` and its stream, `batchEmbedContents`. */
+/** Google's Gemini API: `generateContent` and its stream, `batchEmbedContents`, `countTokens`. */
 export const gemini = defineProvider({
   contract: 2,
   name: 'gemini',
@@ -30,6 +31,7 @@ export const gemini = defineProvider({
     stream: () => new GeminiReader(),
     failure: readFailure,
     embeddings,
+    tokenCount: { request: countRequest, reply: readCount },
     lacks: (_model, upstream) => lacks(upstream),
   }),
 });

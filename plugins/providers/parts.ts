@@ -1,8 +1,18 @@
 import type { StreamPart, Usage } from 'signalbox/plugin';
+import type { Json } from './json.ts';
 
 /** The failure of an answer that violates its dialect. */
 export function malformed(message: string): StreamPart {
   return { type: 'failure', failure: { kind: 'malformed', message } };
+}
+
+/**
+ * An event that goes out as it came.
+ * @param json the event as its service wrote it. Over several lines it does not fit an event of the way out, and is written anew
+ */
+export function passedEvent(event: Json, json = ''): StreamPart {
+  const isLine = json !== '' && !json.includes('\n');
+  return isLine ? { type: 'passthrough', choice: 0, event, json } : { type: 'passthrough', choice: 0, event };
 }
 
 /** Adds the usage of an unstreamed answer: before a failure, which ends reading, because usage is billed anyway. */

@@ -1,5 +1,5 @@
 import { FAILURE_KINDS, type StreamPart } from '../contract/parts.ts';
-import { isObject } from '../core/object.ts';
+import { isObject, parsedJson } from '../core/object.ts';
 import { shortJson } from './law.ts';
 
 const FINISHES: readonly unknown[] = ['stop', 'length', 'tool_calls', 'content_filter'];
@@ -9,6 +9,10 @@ const isCount = (value: unknown): boolean => typeof value === 'number' && Number
 const isText = (value: unknown): boolean => typeof value === 'string';
 const isTextOrNone = (value: unknown): boolean => value === undefined || isText(value);
 const isObjectOrNone = (value: unknown): boolean => value === undefined || isObject(value);
+
+/** Whether a text is JSON that fits one line of an event. */
+const isJsonLine = (value: unknown): boolean =>
+  typeof value === 'string' && !/[\r\n]/.test(value) && parsedJson(value) !== undefined;
 
 type Check = (part: Readonly<Record<string, unknown>>) => boolean;
 
@@ -30,7 +34,7 @@ const FORMS: Readonly<Record<StreamPart['type'], Check>> = {
   logprobs: ({ choice, content, refusal }) => isCount(choice) && Array.isArray(content) && Array.isArray(refusal),
   embedding: ({ choice, index, vector }) =>
     choice === 0 && isCount(index) && Array.isArray(vector) && vector.every((number) => typeof number === 'number'),
-  passthrough: ({ choice, event }) => choice === 0 && isObject(event),
+  passthrough: ({ choice, event, json }) => choice === 0 && isObject(event) && (json === undefined || isJsonLine(json)),
   finish: ({ choice, reason, raw }) => isCount(choice) && FINISHES.includes(reason) && isText(raw),
   usage: ({ usage }) =>
     isObject(usage) &&

@@ -1,5 +1,6 @@
 import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
+import type { ProviderFailure } from '../contract/parts.ts';
 import type { HttpCall, ProviderCall, ProviderPreset, WireAdapter } from '../contract/provider.ts';
 import { CAPABILITY_NAMES, type Capability } from '../core/capability.ts';
 import type { ModelRequest } from '../core/model-request.ts';
@@ -130,6 +131,14 @@ function httpFault(
   return isList ? null : `\`dropped\` is ${shortJson(dropped)}: a list of the names of fields, empty for none`;
 }
 
+/** The fault of what an adapter makes of a call; null if it is valid. */
+function madeFault(adapter: WireAdapter, made: HttpCall | ProviderFailure, host: ConformanceHost): string | null {
+  if (!('kind' in made)) return httpFault(adapter, made, host);
+  if (made.kind !== 'rejected')
+    return `in place of a request it gives a failure of kind ${shortJson(made.kind)}, not \`rejected\``;
+  return typeof made.message === 'string' && made.message !== '' ? null : 'it rejects, and does not say what';
+}
+
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -142,13 +151,7 @@ const request = wireLaw<ProviderCall>({
   name: 'request',
   says: 'any admitted request becomes a path, headers and JSON, or a `rejected` with a reason; nothing throws',
   cases: () => calls,
-  fault(adapter, call, { host }) {
-    const made = adapter.request(frozenCall(call));
-    if (!('kind' in made)) return httpFault(adapter, made, host);
-    if (made.kind !== 'rejected')
-      return `in place of a request it gives a failure of kind ${shortJson(made.kind)}, not \`rejected\``;
-    return typeof made.message === 'string' && made.message !== '' ? null : 'it rejects, and does not say what';
-  },
+  fault: (adapter, call, { host }) => madeFault(adapter, adapter.request(frozenCall(call)), host),
   describe: describeCall,
 });
 
@@ -199,6 +202,22 @@ const capped = wireLaw<ProviderCall>({
     const made = adapter.request(call);
     if ('kind' in made || has(parsed(made.body), call.outputCap)) return null;
     return `no figure of its body is the cap of ${call.outputCap} tokens: ${quote(made.body)}`;
+  },
+  describe: describeCall,
+});
+
+const counted = wireLaw<ProviderCall>({
+  name: 'token-count',
+  says: 'a count of tokens is asked for as an answer is: by a path, headers and JSON, the same ones for the same call',
+  cases: () => calls,
+  fault(adapter, call, { host }) {
+    const { tokenCount } = adapter;
+    if (!tokenCount) return null;
+    const { value, reached } = runSealed(() => [1, 2].map(() => tokenCount.request(frozenCall(call))));
+    const fault = reachedFault(reached) ?? madeFault(adapter, value[0]!, host);
+    return (
+      fault ?? (isEqual(value[0], value[1]) ? null : `it asks ${shortJson(value[0])}, and then ${shortJson(value[1])}`)
+    );
   },
   describe: describeCall,
 });
@@ -261,4 +280,4 @@ const heard = wireLaw<FieldCase>({
 export const PREPARED_LAWS: readonly Law<ProviderSubject>[] = [settings, presets, lacks];
 
 /** Laws of every adapter about requests. */
-export const REQUEST_LAWS: readonly Law<ProviderSubject>[] = [form, request, pure, keyless, capped, heard];
+export const REQUEST_LAWS: readonly Law<ProviderSubject>[] = [form, request, pure, keyless, capped, counted, heard];

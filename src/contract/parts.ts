@@ -51,7 +51,13 @@ export type StreamPart =
    * in place of the other parts of the answer, which stay for everything else that reads it. A whole body counts as one event.
    * It comes before the parts that were read from it. Events before the first content come with that.
    */
-  | { readonly type: 'passthrough'; readonly choice: 0; readonly event: Members }
+  | {
+      readonly type: 'passthrough';
+      readonly choice: 0;
+      readonly event: Members;
+      /** The JSON of the event as its service wrote it, in one line: what goes out where nothing of the event changes. */
+      readonly json?: string;
+    }
   /** The vector of one text of a call. @see EmbeddingAdapter */
   | {
       readonly type: 'embedding';

@@ -59,6 +59,7 @@ export {
   type ProviderPlugin,
   type ProviderPreset,
   type StreamReader,
+  type TokenCountAdapter,
   type WireAdapter,
 } from './provider.ts';
 export type { PluginStatus } from './status.ts';

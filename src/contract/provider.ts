@@ -43,6 +43,14 @@ export interface EmbeddingAdapter {
   reply(body: string): readonly StreamPart[];
 }
 
+/** The part of a wire adapter that has its service count a prompt, without an answer and without a price. */
+export interface TokenCountAdapter {
+  /** Translates a prompt. Pure, as `WireAdapter.request`; `outputCap` and `stream` of the call say nothing. */
+  request(call: ProviderCall): HttpCall | ProviderFailure;
+  /** Reads the input tokens from an answer with a status of 2xx; null where it does not state them. */
+  reply(body: string): number | null;
+}
+
 /** The traits of a model by the catalog. */
 export interface ModelTraits {
   readonly capabilities: readonly Capability[];
@@ -140,6 +148,8 @@ export interface WireAdapter {
   failure(status: number, headers: Headers, body: string, passthrough?: boolean): ProviderFailure;
   /** Absent where the dialect has no embeddings. */
   readonly embeddings?: EmbeddingAdapter;
+  /** Absent where the service counts no prompts: the gateway then estimates. */
+  readonly tokenCount?: TokenCountAdapter;
 }
 
 /**

@@ -14,6 +14,7 @@ export const REJECTIONS = {
   max_latency: { bit: 1 << 5, group: 'constraints' },
   dimensions: { bit: 1 << 15, group: 'constraints' },
   vector_space: { bit: 1 << 16, group: 'constraints' },
+  thread: { bit: 1 << 17, group: 'constraints' },
   selector: { bit: 1 << 9, group: 'constraints' },
   constraint: { bit: 1 << 10, group: 'constraints' },
   unbounded_media: { bit: 1 << 8, group: 'constraints' },

@@ -6,6 +6,7 @@ import type { Endpoint, Model, PolicySnapshot } from '../core/snapshot.ts';
 import { markOfTurn } from './answer-mark.ts';
 import { hashOfTurn } from './message-hash.ts';
 import { bearsState } from './reasoning-state.ts';
+import { Threads } from './threads.ts';
 
 /** Remembered answers; with their keys and hashes some 14 MB. */
 const ANSWERS_MAX = 50_000;
@@ -31,11 +32,13 @@ interface PromptAnswer {
 }
 
 /**
- * Remembers which models answered which prompts of each key, so that the next turn of a conversation finds the provider
- * that has most of it in its cache, and the writers of its messages. Holds hashes, no text. Local to the process and
+ * Remembers which models answered which prompts of each key, so that a repeat and the next turn of a conversation find the
+ * provider that has most of it in its cache, and the writers of its messages. Holds hashes, no text. Local to the process and
  * bounded: the least recently used answer goes first.
  */
 export class Affinity {
+  /** The histories that services keep. */
+  readonly threads: Threads;
   readonly #clock: () => number;
   readonly #answers: AnswerTable;
   /** Secret, so that no caller can search for two prompts with one hash. */
@@ -44,6 +47,7 @@ export class Affinity {
   /** @param clock ms, never goes back */
   constructor(clock: () => number, answersMax = ANSWERS_MAX) {
     this.#clock = clock;
+    this.threads = new Threads(clock);
     this.#answers = new AnswerTable(answersMax);
   }
 
@@ -85,13 +89,16 @@ export class PromptHistory {
     return this.#bearsState;
   }
 
-  /** Returns the facts with the tokens that are probably in caches: of each model's longest turn. Changes nothing here. */
+  /**
+   * Returns the facts with the tokens that are probably in caches: of each model's longest prompt, which is this whole one
+   * where it is a repeat, else what stood before one of its answers. Changes nothing here.
+   */
   recall(facts: Facts, snapshot: PolicySnapshot): Facts {
     if (this.#answers.size === 0 || isTooShort(facts, snapshot)) return facts;
-    if (!this.#request.conversation.turns.some(isAnswer)) return facts;
     const now = this.#clock();
     const cached = new Map<string, CachedTokens>();
-    for (const hash of [...this.#read().turns.values()].slice(-TURNS_MAX).reverse()) {
+    const { turns, whole } = this.#read();
+    for (const hash of [...[...turns.values()].slice(-TURNS_MAX), whole].reverse()) {
       for (const answer of this.#find(hash)) {
         const { model, expectedTokens: tokens } = answer;
         if (!cached.has(model) && isCached(answer, snapshot, now)) cached.set(model, { model, tokens });

@@ -2,7 +2,6 @@ import { isContent, type ProviderFailure, type StreamPart } from '../contract/pa
 import type { ProviderCall } from '../contract/provider.ts';
 import { traitsOf } from '../contract/traits.ts';
 import { abortBillingOf } from '../core/abort-billing.ts';
-import { passthroughBit } from '../core/capability.ts';
 import type { AttemptRecord } from '../core/decision-record.ts';
 import { type Facts, isIntentRead } from '../core/facts.ts';
 import type { ModelRequest } from '../core/model-request.ts';
@@ -18,12 +17,12 @@ import { type OpenCall, openEmbeddings } from '../upstream/embeddings.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
 import type { NextParts, ReserveBytes, UpstreamCall } from '../upstream/upstream-call.ts';
 import type { PromptHistory } from './affinity.ts';
-import { NO_EXTRAS, shown, sortExtras } from './extras.ts';
+import { requestFor } from './endpoint-request.ts';
+import { shown } from './extras.ts';
 import { failureIn } from './failure.ts';
 import { brokenUsage, completeUsage, cutUsage, type ExpectedTokens, type MeasuredUsage, Meter } from './meter.ts';
 import { callSpan } from './observe/spans.ts';
 import type { RankedEndpoint } from './plan.ts';
-import { withReadableState } from './reasoning-state.ts';
 import type { RequestContext } from './request-context.ts';
 
 export interface AttemptContext {
@@ -48,11 +47,8 @@ export interface AttemptLimits {
   readonly outputPaid?: number;
 }
 
-const NOTHING: readonly string[] = [];
-
-/** Characters shown of the path of a field that was left out: a caller's names may have any length. */
+/** Characters shown of the path of a field that was left out. */
 const PATH_SHOWN = 128;
-const shortened = (path: string): string => path.slice(0, PATH_SHOWN);
 /** A timeout is the endpoint's fault only if at least this share of its own time was left when it began. */
 const FAIR_SHARE = 0.9;
 /** An endpoint that was silent for this share of its time is at fault even if the caller left: else impatient callers would choose it for ever. */
@@ -92,10 +88,13 @@ export class Attempt {
     const { ranked, at } = way;
     const model = runtime.snapshot.models[ranked.model]!;
     const endpoint = model.endpoints[at]!;
-    // A request that goes out as it came keeps its fields, and the state that its own service has signed.
-    const isPassed = (endpoint.capabilities & passthroughBit(context.request.original.dialect)) !== 0;
-    const { request, dropped } = isPassed ? { request: context.request, dropped: NOTHING } : readable(context, model);
-    const extras = isPassed ? NO_EXTRAS : sortExtras(request, runtime.snapshot.providers.get(endpoint.provider)!);
+    const { facts } = context.decision;
+    const { snapshot } = runtime;
+    const { request, extras, dropped } = requestFor(
+      { request: context.request, history: context.history, facts, snapshot },
+      model,
+      endpoint,
+    );
     this.way = way;
     this.model = model;
     this.endpoint = endpoint;
@@ -113,11 +112,11 @@ export class Attempt {
     const call: ProviderCall = {
       upstream: endpoint.upstream,
       request,
-      extras: extras.passed,
+      extras,
       stream: this.#isStream,
       outputCap: ranked.outputCap,
       model: traitsOf(model),
-      ...(!context.decision.facts.pinned && { isSelected: true }),
+      ...(!facts.pinned && { isSelected: true }),
     };
     this.#trace = requestContext?.trace?.call() ?? null;
     const target = runtime.targets[ranked.model]![at]!;
@@ -126,9 +125,9 @@ export class Attempt {
     const { embedding: query } = request;
     this.call =
       query && model.embedding ? openEmbeddings(target, call, query, model.embedding, open) : open(target, call);
-    const own = this.call.dropped;
-    const isWhole = own.length + extras.dropped.length + dropped.length === 0;
-    this.dropped = isWhole ? NOTHING : [...extras.dropped, ...dropped, ...shown(own.map(shortened))];
+    // Bounds the paths that an adapter reports: a long conversation has thousands, and a caller's names may have any length.
+    const own = shown(this.call.dropped.map((path) => path.slice(0, PATH_SHOWN)));
+    this.dropped = dropped.length === 0 ? own : [...dropped, ...own];
   }
 
   /**
@@ -364,20 +363,6 @@ export function begun(trial: AttemptReporter, begin: () => Attempt): Attempt {
     trial.dropped();
     throw cause;
   }
-}
-
-/** Returns the request as the model may read it: signed or encrypted reasoning goes only to the family that wrote it. */
-function readable(
-  { request, history, decision: { facts } }: AttemptContext,
-  { family }: Model,
-): { readonly request: ModelRequest; readonly dropped: readonly string[] } {
-  if (!history.bearsState) return { request, dropped: NOTHING };
-  const left = withReadableState(request, (turn) => {
-    const writer = history.writerOf(turn);
-    // A caller who names the model is responsible for reasoning of an unknown writer.
-    return writer === null ? facts.pinned : writer === family;
-  });
-  return { request: left.request, dropped: shown(left.dropped) };
 }
 
 /** Whether the provider had so much of the prompt in its cache that the first token came sooner. */

@@ -1,40 +1,108 @@
+import { traitsOf } from '../contract/traits.ts';
 import type { Caller } from '../core/caller.ts';
+import type { Facts } from '../core/facts.ts';
 import type { ModelRequest } from '../core/model-request.ts';
+import type { Model } from '../core/snapshot.ts';
 import { estimateTokens } from '../core/tokens.ts';
 import { expectedInput } from '../routing/estimate.ts';
 import { chatFacts } from '../routing/facts.ts';
+import { allowedEndpoints, limitsOf } from '../routing/rules.ts';
 import { textsOf } from '../routing/texts.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { countAt } from '../upstream/token-count.ts';
 import { checkRequest } from './check-request.ts';
+import { ruledFacts } from './decide.ts';
+import { requestFor } from './endpoint-request.ts';
 import type { Gateway } from './gateway.ts';
 import { pagesOf } from './pdf-pages.ts';
 
 /** The tokens of a prompt. */
 export interface PromptCount {
   readonly inputTokens: number;
-  /** Whether its texts were counted by the model's own tokenizer; what templates add stays an estimate. */
-  readonly isCounted: boolean;
+  /**
+   * `counted`: its texts by the model's own tokenizer; what templates add stays an estimate. `provider`: by the service that
+   * serves the model. `estimated`: neither could.
+   */
+  readonly basis: 'counted' | 'provider' | 'estimated';
 }
 
 /** The model of a selector's request, which is chosen later: its figures are the usual ones. */
 const ANY_MODEL = { tokenizer: null, imageTokensMax: null, audioTokensPerSecondMax: null };
 
+/** A prompt to count, of a caller who names its model. */
+interface NamedPrompt {
+  readonly request: ModelRequest;
+  readonly caller: Caller;
+  readonly facts: Facts;
+  readonly runtime: Runtime;
+  readonly signal: AbortSignal;
+}
+
 /**
- * Counts the tokens of a prompt. Calls no provider and costs nothing.
+ * Counts the tokens of a prompt: by the model's tokenizer where it is shipped, else by an endpoint of the model that counts,
+ * else by an estimate. Costs nothing.
+ * @param signal ends a count by an endpoint when its caller leaves
  * @throws SignalboxError for a model that does not exist or that the key may not use
  */
 export async function countTokens(
-  { lease, counter }: Pick<Gateway, 'lease' | 'counter'>,
+  gateway: Gateway,
   request: ModelRequest,
   caller: Caller,
+  signal: AbortSignal,
 ): Promise<PromptCount> {
-  const { snapshot } = lease();
+  const runtime = gateway.lease();
+  const { snapshot } = runtime;
   checkRequest(request, snapshot.gateway);
   const facts = chatFacts(request, caller, snapshot, { pagesOf });
-  const model = facts.pinned ? snapshot.models[snapshot.modelIndex.get(facts.model)!]! : ANY_MODEL;
-  const expected = expectedInput(facts, model);
-  const texts = textsOf(request.conversation.turns);
-  const counted = model.tokenizer && texts.length > 0 ? await counter.count(model.tokenizer, texts) : null;
-  if (counted === null) return { inputTokens: Math.ceil(expected), isCounted: false };
+  if (!facts.pinned) return { inputTokens: Math.ceil(expectedInput(facts, ANY_MODEL)), basis: 'estimated' };
+  const model = snapshot.models[snapshot.modelIndex.get(facts.model)!]!;
+  const own = await ownCount(gateway, request, model, expectedInput(facts, model));
+  if (own !== null) return { inputTokens: own, basis: 'counted' };
+  const asked = await endpointCount(gateway, { request, caller, facts, runtime, signal }, model);
+  if (asked !== null) return { inputTokens: asked, basis: 'provider' };
+  return { inputTokens: Math.ceil(expectedInput(facts, model)), basis: 'estimated' };
+}
+
+/** Counts the texts by the model's tokenizer, and estimates the rest; null where it is not shipped or not in time. */
+async function ownCount(
+  { counter }: Pick<Gateway, 'counter'>,
+  { conversation }: ModelRequest,
+  { tokenizer }: Model,
+  expected: number,
+): Promise<number | null> {
+  const texts = textsOf(conversation.turns);
+  const counted = tokenizer && texts.length > 0 ? await counter.count(tokenizer, texts) : null;
+  if (counted === null) return null;
   const estimated = texts.reduce((sum, text) => sum + estimateTokens(text), 0);
-  return { inputTokens: Math.max(counted, Math.ceil(expected - estimated + counted)), isCounted: true };
+  return Math.max(counted, Math.ceil(expected - estimated + counted));
+}
+
+/** Has the first endpoint count that may get the prompt by the policy's rules, and can; null where none does. */
+async function endpointCount(
+  gateway: Gateway,
+  { request, caller, facts, runtime, signal }: NamedPrompt,
+  model: Model,
+): Promise<number | null> {
+  const { snapshot, targets, health } = runtime;
+  const fields = { stream: false, user: request.settings.user, metadata: request.routing.metadata };
+  const ruled = ruledFacts(gateway, { facts, fields, caller, runtime });
+  const { slots } = limitsOf(ruled, snapshot);
+  const history = gateway.affinity.history(caller.keyId, request);
+  const index = snapshot.modelIndex.get(model.id)!;
+  for (const at of allowedEndpoints(model, slots, facts.needs)) {
+    const endpoint = model.endpoints[at]!;
+    const left = requestFor({ request, history, facts, snapshot }, model, endpoint);
+    const call = {
+      upstream: endpoint.upstream,
+      request: left.request,
+      extras: left.extras,
+      stream: false,
+      outputCap: model.maxOutput,
+      model: traitsOf(model),
+    };
+    const asked = { target: targets[index]![at]!, health: health[index]![at]!, deadlines: model.deadlines };
+    const counted = await countAt(asked, call, signal);
+    if (counted !== null || signal.aborted) return counted;
+  }
+  return null;
 }

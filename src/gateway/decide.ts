@@ -14,8 +14,8 @@ import type { RefusalNames } from '../routing/rejections.ts';
 import { withRules } from '../routing/rules.ts';
 import { countableTexts, questionOf } from '../routing/texts.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
-import type { PromptHistory } from './affinity.ts';
 import { checkRequest } from './check-request.ts';
+import { type DecideAs, type DecidedRequest, decideThread } from './decide-thread.ts';
 import { decideWithin, type FundedTrial } from './decide-within.ts';
 import { countInput, decisiveTokenizers } from './exact-count.ts';
 import type { FundingTerms } from './funding.ts';
@@ -50,13 +50,6 @@ interface DecisionInput {
   readonly reread?: (() => Pick<DecisionInput, 'facts' | 'features'>) | null;
   /** Gets the routing attempt; absent for a decision of no request. */
   readonly context?: RequestContext;
-}
-
-/** A request with its decision, and the parts by which its answer is learnt from. */
-export interface DecidedRequest {
-  readonly history: PromptHistory;
-  readonly decision: Decision;
-  readonly features: Uint8Array | null;
 }
 
 /** The terms of the funding that a decision keeps to. */
@@ -115,25 +108,28 @@ function decideRequest(
   checkRequest(request, snapshot.gateway);
   const history = gateway.affinity.history(caller.keyId, request);
   const fields = { stream: request.stream, user: request.settings.user, metadata: request.routing.metadata };
-  const read = (isWhole: boolean) => {
-    const facts = history.recall(factsOf(request, caller, snapshot, { cap, isWhole, pagesOf }), snapshot);
-    // An estimate only ranks models.
-    const isAsked = isIntentRead(facts);
-    const features = isAsked ? gateway.learner.memories.read(runtime, questionOf(request.conversation.turns)) : null;
-    return { facts, features };
+  const decideAs: DecideAs = (fit, isMade = given.isMade) => {
+    const read = (isWhole: boolean) => {
+      const facts = fit(history.recall(factsOf(request, caller, snapshot, { cap, isWhole, pagesOf }), snapshot));
+      // An estimate only ranks models.
+      const isAsked = isIntentRead(facts);
+      const features = isAsked ? gateway.learner.memories.read(runtime, questionOf(request.conversation.turns)) : null;
+      return { facts, features };
+    };
+    let asRead = read(false);
+    const reread =
+      isIntentRead(asRead.facts) || request.embedding !== null
+        ? null
+        : () => {
+            asRead = read(true);
+            return asRead;
+          };
+    const input = { ...given, ...asRead, isMade, fields, reread, windowsOnly, context };
+    const made = decide(gateway, input, caller, runtime);
+    if (!(made instanceof Promise)) return { history, features: asRead.features, decision: made };
+    return made.then((decision) => ({ history, features: asRead.features, decision }));
   };
-  let asRead = read(false);
-  const reread =
-    isIntentRead(asRead.facts) || request.embedding !== null
-      ? null
-      : () => {
-          asRead = read(true);
-          return asRead;
-        };
-  const input = { ...given, ...asRead, fields, reread, windowsOnly, context };
-  const made = decide(gateway, input, caller, runtime);
-  if (!(made instanceof Promise)) return { history, features: asRead.features, decision: made };
-  return made.then((decision) => ({ history, features: asRead.features, decision }));
+  return decideThread(gateway.affinity.threads, { request, keyId: caller.keyId, runtime }, decideAs);
 }
 
 /**
@@ -172,16 +168,7 @@ function tryDecision(
   runtime: Runtime,
 ): FundedTrial {
   context?.step('shortlist');
-  const { stream, user, metadata } = fields;
-  const ruled = withRules(
-    facts,
-    runtime.snapshot,
-    () => ({ stream, user: user ?? '', metadata: metadata ?? {}, caller, time: runtime.localTime(gateway.now()) }),
-    (rule, error) => {
-      const reason = () => withoutValues(String(error), fields);
-      reportOnce(gateway, rule, `the condition of rule \`${rule.name}\` failed and counts as true`, reason);
-    },
-  );
+  const ruled = ruledFacts(gateway, { facts, fields, caller, runtime });
   const { decider } = runtime;
   const { faults } = decider;
   const chosen = strategyOf(ruled, runtime);
@@ -209,6 +196,26 @@ function tryDecision(
     reportOnce(gateway, chosen.strategy, `the strategy of \`${facts.model}\` gave no usable scores`, null);
   }
   return trial;
+}
+
+/** The facts of a request and all else that the policy's rules go by. */
+interface RuledRequest extends Pick<DecisionInput, 'facts' | 'fields'> {
+  readonly caller: Caller;
+  readonly runtime: Runtime;
+}
+
+/** Adds the rules that apply to the facts of a request. */
+export function ruledFacts(gateway: Gateway, { facts, fields, caller, runtime }: RuledRequest): Facts {
+  const { stream, user, metadata } = fields;
+  return withRules(
+    facts,
+    runtime.snapshot,
+    () => ({ stream, user: user ?? '', metadata: metadata ?? {}, caller, time: runtime.localTime(gateway.now()) }),
+    (rule, error) => {
+      const reason = () => withoutValues(String(error), fields);
+      reportOnce(gateway, rule, `the condition of rule \`${rule.name}\` failed and counts as true`, reason);
+    },
+  );
 }
 
 /** Whether money makes the outcome depend on the least useful or the usual length of an answer, which go by its task. */

@@ -8,7 +8,8 @@ import type { Receipt } from './receipt.ts';
 
 /**
  * The stored text of an answer: a line for each batch of parts, then a line with its end. The text depends on no
- * dialect. In a batch, a text of the first choice stands for itself: most parts are such texts.
+ * dialect. In a batch, a text of the first choice stands for itself: most parts are such texts. An event that goes out as it came is
+ * stored as that text alone.
  */
 const EndLine = Type.Object({
   created: Type.Integer(),
@@ -28,18 +29,29 @@ const isPart = (value: unknown): value is StreamPart => isObject(value) && typeo
 
 /** Returns the line of a batch, with its line end. */
 export function batchLine(batch: readonly StreamPart[]): string {
-  const short = batch.map((part) => (part.type === 'text' && part.choice === 0 ? part.text : part));
-  return `${JSON.stringify(short)}\n`;
+  return `${JSON.stringify(batch.map(storedPart))}\n`;
+}
+
+function storedPart(part: StreamPart): unknown {
+  if (part.type === 'text' && part.choice === 0) return part.text;
+  if (part.type !== 'passthrough' || part.json === undefined) return part;
+  const { event: _, ...others } = part;
+  return others;
+}
+
+function partOf(stored: unknown): StreamPart {
+  if (typeof stored === 'string') return { type: 'text', choice: 0, text: stored };
+  if (!isPart(stored)) throw new Error('a stored answer has something that is no part');
+  if (stored.type !== 'passthrough' || stored.json === undefined) return stored;
+  const event: unknown = JSON.parse(stored.json);
+  if (!isObject(event)) throw new Error('a stored answer has an event that is no object');
+  return { ...stored, event };
 }
 
 function batchOf(line: string): StreamPart[] {
   const parts: unknown = JSON.parse(line);
   if (!Array.isArray(parts)) throw new Error('a stored answer has a line that is no batch');
-  return parts.map((part: unknown): StreamPart => {
-    if (typeof part === 'string') return { type: 'text', choice: 0, text: part };
-    if (!isPart(part)) throw new Error('a stored answer has something that is no part');
-    return part;
-  });
+  return parts.map(partOf);
 }
 
 /** Returns the last line. The cause of the error is for the log of its first answer, and is not stored. */

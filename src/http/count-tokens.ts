@@ -14,17 +14,17 @@ export const countTokensRoutes = ({ gateway, contextOf, bodyOf }: RouteServices)
     '/v1/messages/count_tokens',
     async ({ request, set }) => {
       const context = contextOf(request);
-      const prompt = readCount(await bodyOf(request, context));
-      const { inputTokens, isCounted } = await countTokens(gateway, prompt, context.knownCaller);
+      const prompt = readCount(await bodyOf(request, context), request.headers);
+      const { inputTokens, basis } = await countTokens(gateway, prompt, context.knownCaller, context.signal);
       set.headers['request-id'] = String(set.headers['x-request-id']);
-      return { input_tokens: inputTokens, basis: isCounted ? 'counted' : 'estimated' };
+      return { input_tokens: inputTokens, basis };
     },
     routeDocs({
       access: 'chat',
       counts: true,
       summary: 'Count the tokens of a message',
       description:
-        'The size of the prompt that these messages, tools and system prompt make. Calls no provider and costs nothing.',
+        'The size of the prompt that these messages, tools and system prompt make. Costs nothing. The service of a named model counts it where it can.',
       tag: 'chat',
       request: CountRequest,
       requests: { simple: { summary: 'A greeting', value: EXAMPLE } },

@@ -223,6 +223,8 @@ function requestedOutput(model: Model, facts: Facts): number {
 /** Input tokens that the request cannot exceed on this model; null when nothing bounds its media. */
 export function inputBound(model: Model, facts: Facts): number | null {
   const rereadings = facts.addOns?.rereadings ?? 0;
+  // The service alone knows how long a history is that it keeps.
+  if (facts.thread !== undefined && rereadings === 0) return model.contextWindow;
   // What a tool of the service finds is read as well.
   if (rereadings > 0) return (1 + rereadings) * model.contextWindow;
   const { inputTokensMax, images, audioBytes, pages, unboundedMedia } = facts;

@@ -3,7 +3,16 @@ import { CAPABILITIES, capabilityNames } from '../core/capability.ts';
 import { toCredits } from '../core/credits.ts';
 import type { Facts } from '../core/facts.ts';
 import { HEALTH, type Readings } from '../core/readings.ts';
-import { type ActiveRules, bothBits, type Constraint, hasBit, type Preference, type RuleScope } from '../core/rules.ts';
+import {
+  type ActiveRules,
+  bothBits,
+  type Constraint,
+  clearBit,
+  emptyBits,
+  hasBit,
+  type Preference,
+  type RuleScope,
+} from '../core/rules.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
 import { declaredOutput } from './estimate.ts';
 
@@ -129,8 +138,10 @@ export const vectorSpaceOf = ({ embedding, pinned, model }: Facts, { selectors }
   embedding === undefined || pinned ? undefined : (selectors.get(model)?.vectorSpace ?? null);
 
 /** Joins the active constraints: bits are ANDed, the lowest ceilings hold. */
-export function limitsOf({ model, pinned, rules }: Facts, { constraints, selectors }: PolicySnapshot): RuleLimits {
-  let slots: Uint32Array | null = null;
+export function limitsOf(facts: Facts, snapshot: PolicySnapshot): RuleLimits {
+  const { model, pinned, rules } = facts;
+  const { constraints, selectors } = snapshot;
+  let slots = slotsBeside(facts, snapshot);
   let latencyMsMax = Number.POSITIVE_INFINITY;
   let costCreditsMax = Number.POSITIVE_INFINITY;
   for (const at of rules.constraints) {
@@ -141,6 +152,17 @@ export function limitsOf({ model, pinned, rules }: Facts, { constraints, selecto
   }
   const models = pinned ? null : (selectors.get(model)?.allows ?? null);
   return { slots, models, latencyMsMax, costCreditsMax };
+}
+
+/** Bits by endpoint slot: all but the endpoints of a thread's model where its history is not; null without a thread. */
+function slotsBeside({ thread }: Facts, { models, modelIndex }: PolicySnapshot): Uint32Array | null {
+  const kept = thread && models[modelIndex.get(thread.model) ?? -1];
+  if (!kept) return null;
+  const { firstSlot, endpoints } = kept;
+  const last = models.at(-1)!;
+  const slots = emptyBits(last.firstSlot + last.endpoints.length).fill(~0);
+  for (let at = 0; at < endpoints.length; at++) if (!thread.endpoints.includes(at)) clearBit(slots, firstSlot + at);
+  return slots;
 }
 
 /** The rules whose condition holds. A condition that throws counts as true, so that a failing constraint fails closed. */

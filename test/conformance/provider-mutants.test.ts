@@ -48,6 +48,18 @@ const sending = (change: (made: HttpCall, call: ProviderCall) => Partial<HttpCal
     },
   }));
 
+/** Its requests as those for a count, with a mistake. */
+const counting = (change: (made: HttpCall) => Partial<HttpCall>): ProviderSubject =>
+  wrong((real) => ({
+    tokenCount: {
+      request(call) {
+        const made = real.request(call);
+        return 'kind' in made ? made : { ...made, ...change(made) };
+      },
+      reply: () => null,
+    },
+  }));
+
 const json = (text: string) => JSON.parse(text);
 
 /** The same, with changed answers. */
@@ -131,6 +143,15 @@ describe('adapter laws:', () => {
         sending(({ body }, { request }) => ({
           body: JSON.stringify({ ...json(body), max_tokens: request.settings.outputTokensMax }),
         })),
+      ],
+    ],
+    'token-count': [
+      ['counts at a path with a blank', counting(() => ({ path: '/count tokens' }))],
+      ['sends a count that is no JSON', counting(({ body }) => ({ body: body.slice(1) }))],
+      ['stamps its counts', counting(() => ({ body: JSON.stringify({ at: Date.now() }) }))],
+      [
+        'fails in place of rejecting a count',
+        wrong(() => ({ tokenCount: { request: () => ({ kind: 'server', message: 'no' }), reply: () => null } })),
       ],
     ],
     heard: [

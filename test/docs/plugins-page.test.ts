@@ -68,7 +68,7 @@ test('the provider of docs/extend/plugins.md is made, tried, named and asked, as
   const [make, tryIt] = blocks('sh', 'provider');
   await run(make!);
   save('policies/plugins/parrot/index.ts', block('ts', 'provider'));
-  expect(await run(tryIt!, parrot.env)).toContain('all 20 laws hold');
+  expect(await run(tryIt!, parrot.env)).toContain('all 21 laws hold');
   save('policies/parrot.yaml', block('yaml', 'provider'));
   await inForce('polly');
   const { chunks, done } = await eventsOf(new Response(await run(block('sh', 'provider-request'))));

@@ -8,7 +8,7 @@ import {
   type Usage,
 } from 'signalbox/plugin';
 import { isObject, type Json, numberOf, objectOf, parseJson, textOf } from '../json.ts';
-import { addUsage, malformed } from '../parts.ts';
+import { addUsage, malformed, passedEvent } from '../parts.ts';
 import { BlockReader } from './blocks.ts';
 import { failureOfError } from './failure.ts';
 
@@ -62,11 +62,11 @@ export class EventReader implements StreamReader {
     // Intermediaries may send an error without a type.
     const type = textOf(event.type) || frame.event || (event.error ? 'error' : '');
     this.#event(type, event, parts);
-    return this.partsOf(type, event, parts);
+    return this.partsOf(type, event, frame.data, parts);
   }
 
-  /** Returns the parts of an event, of which these were read. */
-  protected partsOf(_type: string, _event: Json, read: readonly StreamPart[]): readonly StreamPart[] {
+  /** Returns the parts of an event, of which these were read. @param _text the event as it came */
+  protected partsOf(_type: string, _event: Json, _text: string, read: readonly StreamPart[]): readonly StreamPart[] {
     return read;
   }
 
@@ -117,11 +117,15 @@ const OPENING: ReadonlySet<string> = new Set(['message_start', 'content_block_st
 export class PassedEventReader extends EventReader {
   #opening: StreamPart[] | null = [];
 
-  protected override partsOf(type: string, event: Json, read: readonly StreamPart[]): readonly StreamPart[] {
+  protected override partsOf(
+    type: string,
+    event: Json,
+    text: string,
+    read: readonly StreamPart[],
+  ): readonly StreamPart[] {
     // The gateway writes the last event, and its own errors.
     if (type === 'error' || type === 'message_stop') return read;
-    const named = event.type === type ? event : { ...event, type };
-    const passed: StreamPart = { type: 'passthrough', choice: 0, event: named };
+    const passed = event.type === type ? passedEvent(event, text) : passedEvent({ ...event, type });
     if (this.#opening === null) return [passed, ...read];
     if (OPENING.has(type) && read.every((part) => part.type === 'usage')) {
       if (type !== 'ping') this.#opening.push(passed);

@@ -1,7 +1,7 @@
 import type { Frame, StreamPart, StreamReader } from 'signalbox/plugin';
 import { isObject, type Json, listOf, objectOf, parseJson, textOf } from '../json.ts';
 import { ChunkReader, readCompletion } from '../openai-compatible/answer.ts';
-import { addUsage } from '../parts.ts';
+import { addUsage, passedEvent } from '../parts.ts';
 import { failureOf, readEnding, readUsage } from './ending.ts';
 import { ItemReader } from './items.ts';
 import type { ReasoningFormat } from './reasoning.ts';
@@ -50,12 +50,13 @@ export class OpenAiReader implements StreamReader {
     if (!isObject(event) || type === '') return this.#chunks.read(frame);
     const parts: StreamPart[] = [];
     this.#event(type, event, parts);
-    return this.#passthrough ? this.#passed(event, type, parts) : parts;
+    return this.#passthrough
+      ? this.#passed(event.type === type ? passedEvent(event, data) : passedEvent({ ...event, type }), type, parts)
+      : parts;
   }
 
   /** Puts the event before what was read from it. */
-  #passed(event: Json, type: string, parts: readonly StreamPart[]): readonly StreamPart[] {
-    const part: StreamPart = { type: 'passthrough', choice: 0, event };
+  #passed(part: StreamPart, type: string, parts: readonly StreamPart[]): readonly StreamPart[] {
     if (this.#held === null) return [part, ...parts];
     this.#held.push(part);
     const isBegun = PIECE.test(type) || parts.some(isContentPart);

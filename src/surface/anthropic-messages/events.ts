@@ -38,7 +38,7 @@ export class MessageEvents implements EventWriter {
     for (const part of parts) {
       if (part.type === 'passthrough') {
         this.#passed ??= new PassedEvents();
-        out += this.#passed.add(part.event);
+        out += this.#passed.add(part.event, part.json);
       } else if (part.type === 'usage') {
         if (!this.#hasBegun) this.#usage = part.usage;
       } else if (part.type === 'finish') {

@@ -5,7 +5,9 @@ import { wrapState } from '../../core/wrapped-state.ts';
 import type { Receipt } from '../../gateway/receipt.ts';
 import { CUT, usageMembers } from './members.ts';
 
-const text = (type: unknown, event: object): string => `event: ${String(type)}\ndata: ${JSON.stringify(event)}\n\n`;
+/** @param json the event as its service wrote it */
+const text = (type: unknown, event: object, json = JSON.stringify(event)): string =>
+  `event: ${String(type)}\ndata: ${json}\n\n`;
 
 /** Writes the events of an answer in this dialect as they came. The event with the reason of the end waits for the receipt. */
 export class PassedEvents {
@@ -13,7 +15,8 @@ export class PassedEvents {
   /** The open block, and whether it waits for its signature. */
   #open: { readonly index: unknown; isUnsigned: boolean } | null = null;
 
-  add(event: Members): string {
+  /** @param json the event as its service wrote it, in one line */
+  add(event: Members, json?: string): string {
     switch (event.type) {
       case 'message':
         return this.#whole(event);
@@ -33,7 +36,7 @@ export class PassedEvents {
       case 'content_block_stop':
         this.#open = null;
     }
-    return text(event.type, event);
+    return text(event.type, event, json);
   }
 
   /** Returns the end, without `message_stop`. An answer that the gateway cut at what is paid for gets an end made here. */

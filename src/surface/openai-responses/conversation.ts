@@ -50,27 +50,27 @@ function textTurn(role: 'system' | 'user', text: string, at: OriginalPath): Turn
 /** The items of one answer, which are one turn: reasoning, messages and calls. */
 class AnswerTurn {
   readonly #places: OriginalPath[] = [];
-  readonly #content: ContentPart[] = [];
-  readonly #calls: ContentPart[] = [];
+  readonly #parts: ContentPart[] = [];
   readonly #details: Members[] = [];
-  readonly #ofCalls = new Map<string, Members>();
+  /** State of other services for calls, by their IDs. */
+  #ofCalls: Map<string, Members> | null = null;
   #extra: Members | null = null;
   #extras: Members = NO_EXTRAS;
 
   addMessage(message: MessageItem, at: OriginalPath): void {
     this.#places.push(at);
-    this.#content.push(...partsOf(message.content, [...at, 'content']));
+    this.#parts.push(...partsOf(message.content, [...at, 'content']));
     this.#extras = extrasOf(message, OF_MESSAGE, this.#extras);
   }
 
   addCall(call: ToolCallPart): void {
     this.#places.push(call.at);
-    this.#calls.push(call);
+    this.#parts.push(call);
   }
 
   addNative(kind: string, at: OriginalPath): void {
     this.#places.push(at);
-    this.#content.push(nativePart(kind, at));
+    this.#parts.push(nativePart(kind, at));
   }
 
   addReasoning(item: Extract<KnownItem, { type: 'reasoning' }>, at: OriginalPath): void {
@@ -81,29 +81,38 @@ class AnswerTurn {
     if (ours) {
       this.#details.push(...(ours.details ?? []));
       this.#extra = ours.extra ?? this.#extra;
-      for (const [id, extra] of Object.entries(ours.calls ?? {})) this.#ofCalls.set(id, extra);
+      if (ours.calls) this.#ofCalls = new Map([...(this.#ofCalls ?? []), ...Object.entries(ours.calls)]);
     } else if (content !== '') this.#details.push(...detailsOf(item, content, index));
   }
 
   turn(): Turn {
     const [at = [], ...alsoAt] = this.#places;
-    const extras = {
+    const turn: { -readonly [Key in keyof Turn]: Turn[Key] } = {
+      role: 'assistant',
+      parts: this.#partsWithState(),
+      extras: this.#extrasWithState(),
+      at,
+    };
+    if (alsoAt.length > 0) turn.alsoAt = alsoAt;
+    return turn;
+  }
+
+  #extrasWithState(): Members {
+    if (this.#details.length === 0 && this.#extra === null) return this.#extras;
+    return {
       ...this.#extras,
       ...(this.#details.length > 0 && { reasoning_details: this.#details }),
       ...(this.#extra && { extra_content: this.#extra }),
     };
-    return {
-      role: 'assistant',
-      parts: [...this.#content, ...this.#calls.map((call) => this.#withState(call))],
-      extras,
-      at,
-      ...(alsoAt.length > 0 && { alsoAt }),
-    };
   }
 
-  #withState(call: ContentPart): ContentPart {
-    const extra = call.type === 'tool-call' ? this.#ofCalls.get(call.id) : undefined;
-    return extra ? { ...call, extras: { ...call.extras, extra_content: extra } } : call;
+  #partsWithState(): readonly ContentPart[] {
+    const ofCalls = this.#ofCalls;
+    if (ofCalls === null) return this.#parts;
+    return this.#parts.map((part) => {
+      const extra = part.type === 'tool-call' ? ofCalls.get(part.id) : undefined;
+      return extra ? { ...part, extras: { ...part.extras, extra_content: extra } } : part;
+    });
   }
 }
 

@@ -50,7 +50,11 @@ export class ResponseWriter implements AnswerWriter {
   constructor(identity: AnswerIdentity, request: ResponsesRequest) {
     this.#identity = identity;
     this.#response = new ResponseText(identity, request);
-    this.#items = new OutputItems(identity.decision, calledIn(request), () => {});
+    this.#items = new OutputItems(
+      identity.decision,
+      () => calledIn(request),
+      () => {},
+    );
   }
 
   write(parts: readonly StreamPart[]): string {
@@ -93,15 +97,19 @@ class ResponseEventWriter implements EventWriter {
     this.#identity = identity;
     this.#response = new ResponseText(identity, request);
     this.#frame = frame;
-    this.#items = new OutputItems(identity.decision, calledIn(request), (type, members) => this.#emit(type, members));
+    this.#items = new OutputItems(
+      identity.decision,
+      () => calledIn(request),
+      (type, members) => this.#emit(type, members),
+    );
   }
 
   write(parts: readonly StreamPart[]): string {
     for (const part of parts) {
       // A whole body in place of a stream is written as the events of what was read from it.
       if (part.type !== 'passthrough' || part.event.object === 'response') continue;
-      this.#passed ??= new PassedResponse((type, event) => this.#add(type, JSON.stringify(event)));
-      this.#passed.take(part.event);
+      this.#passed ??= new PassedResponse((type, json) => this.#add(type, json));
+      this.#passed.take(part.event, part.json);
     }
     if (!this.#passed && parts.length > 0) {
       this.#begin();

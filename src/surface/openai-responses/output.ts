@@ -46,7 +46,8 @@ interface CallProgress extends Item {
  */
 export class OutputItems {
   readonly #decision: number;
-  readonly #called: ReadonlyMap<string, CalledTool>;
+  readonly #readTools: () => ReadonlyMap<string, CalledTool>;
+  #tools: ReadonlyMap<string, CalledTool> | null = null;
   readonly #emit: Emit;
   #open: MessageProgress | ReasoningProgress | null = null;
   /** State that no item bears yet. */
@@ -57,11 +58,16 @@ export class OutputItems {
   #count = 0;
   finish: FinishReason = 'stop';
 
-  /** @param called the caller's tools by their neutral names */
-  constructor(decision: number, called: ReadonlyMap<string, CalledTool>, emit: Emit) {
+  /** @param readTools returns the caller's tools by their neutral names; called for an answer that calls one */
+  constructor(decision: number, readTools: () => ReadonlyMap<string, CalledTool>, emit: Emit) {
     this.#decision = decision;
-    this.#called = called;
+    this.#readTools = readTools;
     this.#emit = emit;
+  }
+
+  get #called(): ReadonlyMap<string, CalledTool> {
+    this.#tools ??= this.#readTools();
+    return this.#tools;
   }
 
   /** The items so far, as JSON joined by commas; those that are not finished are left out. */

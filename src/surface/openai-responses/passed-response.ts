@@ -1,8 +1,8 @@
 import { isObject } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
 
-/** Takes one event: its type and the whole of it. */
-type EmitEvent = (type: string, event: Members) => void;
+/** Takes one event: its type and the whole of it as JSON. */
+type EmitEvent = (type: string, json: string) => void;
 
 /** A text of an item that is being written, such as one part of its content. */
 interface PassedText {
@@ -12,6 +12,13 @@ interface PassedText {
   readonly place: Members;
   text: string;
   hasEnded: boolean;
+}
+
+/** The text that an event continued last: most events continue the same. */
+interface LastText {
+  readonly type: string;
+  readonly place: Members;
+  readonly known: PassedText;
 }
 
 interface PassedItem {
@@ -32,12 +39,14 @@ export class PassedResponse {
   #sequence = 0;
   readonly #open = new Map<number, PassedItem>();
   readonly #done: unknown[] = [];
+  #last: LastText | null = null;
 
   constructor(emit: EmitEvent) {
     this.#emit = emit;
   }
 
-  take(event: Members): void {
+  /** @param json the event as its service wrote it, in one line */
+  take(event: Members, json = JSON.stringify(event)): void {
     const { type, response, sequence_number: sequence, output_index: at } = event;
     if (ENDS.has(type)) {
       this.#end = event;
@@ -46,14 +55,14 @@ export class PassedResponse {
     if (isObject(response)) this.#response = response;
     this.#sequence = typeof sequence === 'number' ? sequence + 1 : this.#sequence + 1;
     if (typeof at === 'number') this.#note(String(type), at, event);
-    this.#emit(String(type), event);
+    this.#emit(String(type), json);
   }
 
   /** Ends a good answer. @param platform goes into the response */
   end(platform: object): void {
     const { type, response } = this.#end ?? {};
     if (isObject(response) && (type === 'response.completed' || type === 'response.incomplete')) {
-      this.#emit(type, { ...this.#end, response: { ...response, platform } });
+      this.#emit(type, JSON.stringify({ ...this.#end, response: { ...response, platform } }));
       return;
     }
     for (const [at, item] of this.#open) this.#cut(at, item);
@@ -85,11 +94,15 @@ export class PassedResponse {
   }
 
   #write(type: string, members: Members): void {
-    this.#emit(type, { type, sequence_number: this.#sequence++, ...members });
+    this.#emit(type, JSON.stringify({ type, sequence_number: this.#sequence++, ...members }));
   }
 
   #note(type: string, at: number, event: Members): void {
     const { item, delta } = event;
+    if (this.#last?.type === type && isAt(this.#last.place, event)) {
+      this.#last.known.text += typeof delta === 'string' ? delta : '';
+      return;
+    }
     if (type === 'response.output_item.added' && isObject(item)) this.#open.set(at, { item, texts: new Map() });
     if (type === 'response.output_item.done') {
       this.#open.delete(at);
@@ -103,7 +116,10 @@ export class PassedResponse {
     const known = texts.get(key) ?? { kind, place, text: '', hasEnded: false };
     texts.set(key, known);
     if (step === 'done') known.hasEnded = true;
-    else known.text += typeof delta === 'string' ? delta : '';
+    else {
+      known.text += typeof delta === 'string' ? delta : '';
+      this.#last = { type, place, known };
+    }
   }
 
   /** Closes an item that its service was still writing. */
@@ -140,6 +156,12 @@ const MEMBERS: Readonly<
 };
 
 const PLACES = ['item_id', 'output_index', 'content_index', 'summary_index'] as const;
+
+/** Whether an event has the place of another one. */
+function isAt(place: Members, event: Members): boolean {
+  for (const name of PLACES) if (place[name] !== event[name]) return false;
+  return true;
+}
 
 const placeOf = (event: Members): Members =>
   Object.fromEntries(PLACES.flatMap((name) => (event[name] === undefined ? [] : [[name, event[name]]])));

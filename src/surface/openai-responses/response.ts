@@ -27,22 +27,32 @@ export const IN_PROGRESS: ResponseState = {
   platform: null,
 };
 
-/** Writes the `response` object of one answer as JSON. The echo of the request, which may be long, is written once. */
+/** Writes the `response` object of one answer as JSON. The echo of the request, which may be long, is written once, where it is needed. */
 export class ResponseText {
-  readonly #head: string;
-  readonly #echo: string;
+  readonly #identity: AnswerIdentity;
+  readonly #body: ResponsesRequest;
+  #head = '';
+  #echo = '';
 
-  constructor({ decision, created, model }: AnswerIdentity, body: ResponsesRequest) {
-    const head = JSON.stringify({ id: idText('resp_', decision), object: 'response', created_at: created, model });
-    this.#head = head.slice(0, -1);
-    this.#echo = JSON.stringify(echoOf(body)).slice(1);
+  constructor(identity: AnswerIdentity, body: ResponsesRequest) {
+    this.#identity = identity;
+    this.#body = body;
   }
 
   of({ status, completedAt, incompleteReason, error, output, usage, platform }: ResponseState): string {
+    this.#prepare();
     const details = incompleteReason === null ? null : { reason: incompleteReason };
     const own = JSON.stringify({ status, completed_at: completedAt, error, incomplete_details: details, usage });
     const last = platform === null ? '' : `"platform":${JSON.stringify(platform)},`;
     return `${this.#head},${own.slice(1, -1)},"output":[${output}],${last}${this.#echo}`;
+  }
+
+  #prepare(): void {
+    if (this.#head !== '') return;
+    const { decision, created, model } = this.#identity;
+    const head = JSON.stringify({ id: idText('resp_', decision), object: 'response', created_at: created, model });
+    this.#head = head.slice(0, -1);
+    this.#echo = JSON.stringify(echoOf(this.#body)).slice(1);
   }
 }
 

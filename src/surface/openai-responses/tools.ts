@@ -43,7 +43,7 @@ export function toolTable(list: ResponsesRequest['tools'], usesMax: number | nul
   const tools: ToolDefinition[] = [];
   const native: NativeTool[] = [];
   const called = new Map<string, CalledTool>();
-  const taken = namesIn(list);
+  const taken = list.some(isNamespace) ? namesIn(list) : NO_NAMES;
   const add = (tool: ResponsesTool, at: OriginalPath, namespace: string | null): void => {
     if (!isFunction(tool) && !isCustom(tool)) {
       native.push({ kind: tool.type, at, billing: billingOf(tool, usesMax) });
@@ -59,6 +59,8 @@ export function toolTable(list: ResponsesRequest['tools'], usesMax: number | nul
   }
   return { tools, native, called };
 }
+
+const NO_NAMES: ReadonlyMap<string, number> = new Map();
 
 /** How many tools have a name, over all namespaces. */
 function namesIn(list: readonly ResponsesTool[]): ReadonlyMap<string, number> {
@@ -76,6 +78,8 @@ const neutralName = (name: string, namespace: string | null, taken: ReadonlyMap<
 
 /** The neutral name of a tool that an earlier call names. The tool itself may no longer be offered. */
 export function nameOfCall({ called }: ToolTable, name: string, namespace: string | null): string {
+  const same = called.get(name);
+  if (same?.name === name && same.namespace === namespace) return name;
   for (const [neutral, tool] of called) if (tool.name === name && tool.namespace === namespace) return neutral;
   return name;
 }
@@ -84,9 +88,9 @@ function functionOf(tool: FunctionTool, name: string, at: OriginalPath): ToolDef
   const { description, parameters, strict } = tool;
   return {
     name,
-    ...(description != null && { description }),
-    ...(parameters != null && { parameters }),
-    ...(strict != null && { strict }),
+    description: description ?? undefined,
+    parameters: parameters ?? undefined,
+    strict: strict ?? undefined,
     extras: extrasOf(tool, OF_FUNCTION),
     at,
     valueAt: at,

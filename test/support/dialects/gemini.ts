@@ -17,7 +17,7 @@ import {
   type WireRequest,
 } from './dialect.ts';
 import { checkContents } from './gemini-contents.ts';
-import { checkConfig, checkNames } from './gemini-options.ts';
+import { checkConfig, checkNames, refuse } from './gemini-options.ts';
 import { generationOf, signatureOf } from './gemini-thoughts.ts';
 
 /** Google's generateContent. Forms: dist/genai.d.ts of @google/genai 2.32.0, and what its `…FromMldev` functions read. */
@@ -102,7 +102,7 @@ const FAILURES: Readonly<Record<FailureKind, Failure>> = {
   timeout: failed(504, 'The request timed out. Please try again.'),
 };
 
-const PATH = /^\/v1beta\/((?:models|tunedModels)\/[^/:]+):(generateContent|streamGenerateContent)$/;
+const PATH = /^\/v1beta\/((?:models|tunedModels)\/[^/:]+):(generateContent|streamGenerateContent|countTokens)$/;
 
 function modelOf({ path }: WireRequest): string {
   return decodeURIComponent(PATH.exec(path)?.[1] ?? '').replace(/^models\//, '');
@@ -122,9 +122,13 @@ function refusal(request: WireRequest, key: string | undefined): Failure | null 
   if (!isObject(parseJson(text))) return failed(400, 'Invalid JSON payload received. Expected a value.');
   const generation = generationOf(modelOf(request));
   const refused = refusalBy(() => {
-    checkNames(body);
-    checkConfig(body, generation);
-    checkContents(body, generation);
+    const { model, ...counted } = Object(body.generateContentRequest);
+    const asked = verb === 'countTokens' ? counted : body;
+    // The request within a count names its model again.
+    if (verb === 'countTokens' && model !== `models/${modelOf(request)}`) refuse('model is not specified');
+    checkNames(asked);
+    checkConfig(asked, generation);
+    checkContents(asked, generation);
   });
   return refused && { status: refused.status, body: errorBody(refused.status, refused.body as Json) };
 }
@@ -234,6 +238,7 @@ function finishOf({ finish }: Script, { refusal }: Behaviour) {
 
 function reply(request: WireRequest, behaviour: Behaviour): object {
   const script = scriptOf(request, behaviour);
+  if (request.path.endsWith(':countTokens')) return { totalTokens: script.tokens?.prompt };
   const content = { role: 'model', parts: wholeParts(partsOf(request, script)) };
   const candidates = candidatesOf(request, { content, ...finishOf(script, behaviour) });
   return chunkOf(request, candidates, script.tokens, `resp_fake${++count}`);

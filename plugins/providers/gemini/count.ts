@@ -1,0 +1,14 @@
+import type { HttpCall, ProviderCall, ProviderFailure } from 'signalbox/plugin';
+import { numberOf, objectOf, parseJson } from '../json.ts';
+import { buildRequest, modelPath } from './request.ts';
+
+/** Builds `POST /models/…:countTokens` (ai.google.dev/api/tokens): tools and the system instruction count only within a whole request. */
+export function countRequest(call: ProviderCall): HttpCall | ProviderFailure {
+  const made = buildRequest(call);
+  if ('kind' in made) return made;
+  const model = modelPath(call.upstream);
+  const body = { generateContentRequest: { model, ...objectOf(parseJson(made.body)) } };
+  return { ...made, path: `/${model}:countTokens`, body: JSON.stringify(body) };
+}
+
+export const readCount = (body: string): number | null => numberOf(objectOf(parseJson(body)).totalTokens) ?? null;

@@ -1,0 +1,45 @@
+import { passthroughBit } from '../core/capability.ts';
+import type { Facts } from '../core/facts.ts';
+import type { ModelRequest } from '../core/model-request.ts';
+import type { Endpoint, Model, PolicySnapshot } from '../core/snapshot.ts';
+import type { PromptHistory } from './affinity.ts';
+import { NO_EXTRAS, shown, sortExtras } from './extras.ts';
+import { withReadableState } from './reasoning-state.ts';
+
+/** A request before it is fitted to an endpoint. */
+export interface AskedRequest {
+  readonly request: ModelRequest;
+  readonly history: PromptHistory;
+  readonly facts: Facts;
+  readonly snapshot: PolicySnapshot;
+}
+
+/** A request as one endpoint may get it. */
+interface EndpointRequest {
+  readonly request: ModelRequest;
+  /** Fields unknown to the gateway that its provider takes. */
+  readonly extras: Readonly<Record<string, unknown>>;
+  /** The fields that were left out. */
+  readonly dropped: readonly string[];
+}
+
+/** Fits a request to an endpoint. One that goes out as it came keeps its fields, and the state that its own service has signed. */
+export function requestFor(asked: AskedRequest, model: Model, endpoint: Endpoint): EndpointRequest {
+  const { request, snapshot } = asked;
+  const isPassed = (endpoint.capabilities & passthroughBit(request.original.dialect)) !== 0;
+  if (isPassed) return { request, extras: NO_EXTRAS.passed, dropped: NO_EXTRAS.dropped };
+  const left = readable(asked, model);
+  const { passed, dropped } = sortExtras(left.request, snapshot.providers.get(endpoint.provider)!);
+  return { request: left.request, extras: passed, dropped: [...dropped, ...left.dropped] };
+}
+
+/** Returns the request as the model may read it: signed or encrypted reasoning goes only to the family that wrote it. */
+function readable({ request, history, facts }: AskedRequest, { family }: Model): Omit<EndpointRequest, 'extras'> {
+  if (!history.bearsState) return { request, dropped: [] };
+  const left = withReadableState(request, (turn) => {
+    const writer = history.writerOf(turn);
+    // A caller who names the model is responsible for reasoning of an unknown writer.
+    return writer === null ? facts.pinned : writer === family;
+  });
+  return { request: left.request, dropped: shown(left.dropped) };
+}

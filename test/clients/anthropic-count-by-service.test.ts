@@ -1,0 +1,121 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import Anthropic from '@anthropic-ai/sdk';
+import { testPolicy } from '../support/policies.ts';
+import { useSignalbox, useUpstream } from '../support/use.ts';
+import { startBench } from './support.ts';
+
+/** Counts by the service behind the model, through the official SDK. */
+const messages = [{ role: 'user' as const, content: 'Say hello.' }];
+const body = { model: 'best', messages };
+
+describe.each(['anthropic', 'gemini'] as const)('a count for a model of %s', (dialect) => {
+  const bench = startBench(dialect);
+  let client: Anthropic;
+  beforeAll(() => {
+    client = new Anthropic({ apiKey: bench.box.key, baseURL: bench.box.url, maxRetries: 0 });
+  });
+  beforeEach(() => bench.upstream.behave({}));
+  const isCount = ({ path }: { readonly path: string }) => /count_?tokens$/i.test(path);
+
+  test('is made by its service of the whole prompt, and costs nothing', async () => {
+    const spent = async () => (await (await bench.box.get('/v1/usage')).json()) as { total: unknown };
+    const before = await spent();
+    bench.upstream.next({ usage: { prompt_tokens: 1_234 } });
+    const tools = [{ name: 'look', description: 'Looks.', input_schema: { type: 'object' as const } }];
+    const counted = await client.messages.countTokens({ ...body, system: 'Be brief.', tools });
+    expect<unknown>(counted).toEqual({ input_tokens: 1_234, basis: 'provider' });
+    const asked = bench.upstream.requests.at(-1)!;
+    expect([isCount(asked), asked.text.includes('Be brief.'), asked.text.includes('look')]).toEqual([true, true, true]);
+    expect(await spent()).toEqual(before);
+  });
+
+  test('is an estimate where a selector is to choose the model: none is asked', async () => {
+    const before = bench.upstream.requests.length;
+    expect(await client.messages.countTokens({ ...body, model: 'auto' })).toMatchObject({
+      basis: 'estimated',
+    } as never);
+    expect(bench.upstream.requests.length).toBe(before);
+  });
+
+  test('that the service refuses is an estimate, and the next one is asked again', async () => {
+    bench.upstream.next({ fail: 'context' });
+    expect(await client.messages.countTokens(body)).toMatchObject({ basis: 'estimated' } as never);
+    expect(await client.messages.countTokens(body)).toMatchObject({ basis: 'provider' } as never);
+  });
+
+  test.each(['0', '-3', '1.5'])('of %s tokens is no count', async (tokens) => {
+    const before = bench.upstream.requests.length;
+    const name = dialect === 'gemini' ? 'totalTokens' : 'input_tokens';
+    bench.upstream.behave({ raw: [`{"${name}": ${tokens}}`] });
+    // Each is of a model that was not asked before: an endpoint that does not count is left alone for a while.
+    const model = { '0': 'best', '-3': 'vendor/plain', '1.5': 'hasty' }[tokens]!;
+    expect(await client.messages.countTokens({ ...body, model })).toMatchObject({ basis: 'estimated' } as never);
+    expect(bench.upstream.requests.length).toBe(before + 1);
+  });
+});
+
+describe('a count by Anthropic', () => {
+  const upstream = useUpstream({ dialect: 'anthropic' });
+  const box = useSignalbox(() => ({
+    policy: testPolicy({ one: { url: upstream.url, adapter: 'anthropic' } }, { best: { endpoints: ['one'] } }),
+  }));
+
+  test('gets the prompt as it was sent, with its headers, without what is ours', async () => {
+    const mark = { cache_control: { type: 'ephemeral' } };
+    const sent = {
+      model: 'best',
+      system: [{ type: 'text', text: 'Be brief.', ...mark }],
+      messages,
+      thinking: { type: 'enabled', budget_tokens: 2_000 },
+      context_management: { edits: [] },
+    };
+    const headers = { 'anthropic-beta': 'context-management-2025-06-27', 'x-claude-code-session-id': 's-1' };
+    const answer = await box.post('/v1/messages/count_tokens', { ...sent, budget_limit: 1 }, { headers });
+    expect(await answer.json()).toMatchObject({ basis: 'provider' });
+    const got = upstream.requests.at(-1)!;
+    expect(got.text).toBe(JSON.stringify({ ...sent, model: 'best-upstream' }));
+    expect(got.headers.get('anthropic-beta')).toBe(headers['anthropic-beta']);
+    expect(got.headers.get('x-claude-code-session-id')).toBeNull();
+  });
+
+  test('that fails is an estimate, leaves the endpoint healthy, and asks no more for a while', async () => {
+    upstream.behave(({ path }) => (path.endsWith('count_tokens') ? { fail: 'not_found' } : {}));
+    for (let again = 0; again < 3; again++) {
+      const answer = await box.post('/v1/messages/count_tokens', body);
+      expect([answer.status, await answer.json()]).toMatchObject([200, { basis: 'estimated' }]);
+    }
+    expect(upstream.requests.filter(({ path }) => path.endsWith('count_tokens'))).toHaveLength(2);
+    expect((await box.post('/v1/messages', { ...body, max_tokens: 10 })).status).toBe(200);
+  });
+});
+
+describe('a count of a prompt that may leave for one place only', () => {
+  const far = useUpstream({ dialect: 'anthropic' });
+  const near = useUpstream({ dialect: 'anthropic' });
+  const box = useSignalbox(() => ({
+    policy: testPolicy(
+      { far: { url: far.url, adapter: 'anthropic' }, near: { url: near.url, adapter: 'anthropic' } },
+      { best: { endpoints: ['far', 'near'] } },
+      `constraints:
+  - name: secrets-stay-near
+    when: 'request.metadata["secret"] != ""'
+    require: 'endpoint.provider == "near"'
+`,
+    ),
+  }));
+
+  test('goes there, by the policy’s rules', async () => {
+    const count = (more: object) => box.post('/v1/messages/count_tokens', { ...body, ...more });
+    expect(await (await count({ metadata: { secret: 'yes' } })).json()).toMatchObject({ basis: 'provider' });
+    expect([far.requests.length, near.requests.length]).toEqual([0, 1]);
+    expect(await (await count({})).json()).toMatchObject({ basis: 'provider' });
+    expect([far.requests.length, near.requests.length]).toEqual([1, 1]);
+  });
+
+  test('goes to the next endpoint where one is down', async () => {
+    far.next({ fail: 'server' });
+    const answer = await box.post('/v1/messages/count_tokens', body);
+    expect(await answer.json()).toMatchObject({ basis: 'provider' });
+    expect(near.requests.at(-1)!.path).toEndWith('count_tokens');
+  });
+});

@@ -1,0 +1,96 @@
+import { isObject, type Json, listOf, textOf } from '../../plugins/providers/json.ts';
+import type { RecordedRequest } from './fake-upstream.ts';
+
+/** Tokens of a prompt, as a fake upstream reports them. */
+export interface PromptUsage {
+  readonly prompt_tokens: number;
+  readonly prompt_tokens_details: { readonly cached_tokens: number; readonly cache_write_tokens: number };
+}
+
+/** The least tokens of a prefix that is cached. */
+const TOKENS_MIN = 1_024;
+/** OpenAI and Google cache by themselves, in steps of so many tokens. */
+const STEP = 128;
+/** Blocks before a breakpoint where Anthropic looks for an older entry. */
+const LOOKBACK = 20;
+const CHARS_PER_TOKEN = 4;
+
+/** A piece of a prompt, in the order in which it is cached: tools, instructions, messages. */
+interface Segment {
+  readonly text: string;
+  /** It ends with a breakpoint of the caller's. */
+  readonly isMarked: boolean;
+}
+
+/**
+ * The prompt cache of one endpoint: it holds beginnings of prompts. OpenAI and Google cache what is long enough; Anthropic
+ * writes and reads up to the breakpoints of `cache_control` alone, and bills what it writes. Sources:
+ * developers.openai.com/api/docs/guides/prompt-caching, platform.claude.com/docs/en/build-with-claude/prompt-caching,
+ * ai.google.dev/gemini-api/docs/caching. A token is four characters here, and nothing expires.
+ */
+export class PromptCache {
+  readonly #held = new Set<string>();
+
+  /** Reads a prompt, and keeps what its service would. */
+  usageOf({ path, body }: Pick<RecordedRequest, 'path' | 'body'>): PromptUsage {
+    const segments = segmentsOf(body);
+    const prompt = segments.map(({ text }) => text).join('');
+    const byMarks = path.endsWith('/messages');
+    const { cached, written } = byMarks ? this.#readMarked(segments) : this.#readBySteps(prompt);
+    return {
+      prompt_tokens: tokensOf(prompt.length),
+      prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
+    };
+  }
+
+  #readBySteps(prompt: string): { cached: number; written: number } {
+    let cached = 0;
+    // At least one token is always read anew.
+    for (let tokens = TOKENS_MIN; tokens * CHARS_PER_TOKEN < prompt.length; tokens += STEP) {
+      const beginning = prompt.slice(0, tokens * CHARS_PER_TOKEN);
+      if (this.#held.has(beginning)) cached = tokens;
+      this.#held.add(beginning);
+    }
+    return { cached, written: 0 };
+  }
+
+  #readMarked(segments: readonly Segment[]): { cached: number; written: number } {
+    const beginnings: string[] = [];
+    for (const { text } of segments) beginnings.push((beginnings.at(-1) ?? '') + text);
+    const marked = segments.flatMap(({ isMarked }, at) => (isMarked ? [at] : []));
+    const found = marked
+      .flatMap((at) => beginnings.slice(Math.max(0, at - LOOKBACK), at + 1))
+      .filter((beginning) => this.#held.has(beginning));
+    const cached = Math.max(0, ...found.map(({ length }) => tokensOf(length)));
+    const kept = marked.map((at) => beginnings[at]!).filter(({ length }) => tokensOf(length) >= TOKENS_MIN);
+    for (const beginning of kept) this.#held.add(beginning);
+    const until = Math.max(cached, ...kept.map(({ length }) => tokensOf(length)));
+    return { cached, written: until - cached };
+  }
+}
+
+const tokensOf = (chars: number): number => Math.ceil(chars / CHARS_PER_TOKEN);
+
+/** The prompt of a request in any dialect. */
+function segmentsOf(body: Json): readonly Segment[] {
+  const { tools, system, instructions, systemInstruction, messages, input, contents } = body;
+  const conversation = [...piecesOf(messages), ...piecesOf(input), ...piecesOf(contents)];
+  const pieces = [...listOf(tools), ...piecesOf(system), instructions, systemInstruction, ...conversation];
+  const segments = pieces.filter((piece) => piece != null).map(segmentOf);
+  // A mark of the whole request stands for one at its end.
+  return body.cache_control == null ? segments : segments.with(-1, { ...segments.at(-1)!, isMarked: true });
+}
+
+/** The blocks of a list of messages, or of one text. */
+function piecesOf(value: unknown): readonly unknown[] {
+  if (typeof value === 'string') return [value];
+  return listOf(value).flatMap((one) => {
+    if (!isObject(one) || !Array.isArray(one.content)) return [one];
+    return one.content.map((block: unknown) => ({ role: textOf(one.role), ...Object(block) }));
+  });
+}
+
+function segmentOf(piece: unknown): Segment {
+  const text = JSON.stringify(piece, (name, value: unknown) => (name === 'cache_control' ? undefined : value));
+  return { text, isMarked: isObject(piece) && piece.cache_control != null };
+}
