@@ -193,7 +193,8 @@ export class Attempt {
     const share = usage.inputTokens > 0 ? inputTokens / usage.inputTokens : 0;
     const expectedTokens = Math.round(share * this.expected.inputTokens);
     const read = { inputTokens, expectedTokens, at: this.#openedAt, mark: this.meter.mark.value };
-    history.noteAnswer(this.model, this.endpoint, read, runtime.snapshot);
+    // The turns of a thread are not what its service has read.
+    if (facts.thread === undefined) history.noteAnswer(this.model, this.endpoint, read, runtime.snapshot);
     // Some providers report reasoning as ordinary output.
     const isMixed = this.model.reasoningTokens > 0 && usage.reasoningTokens === 0;
     if (estimated || isMixed || this.meter.isFiltered) return;
