@@ -94,13 +94,12 @@ export class Exchange implements AnswerSource {
 
   constructor(context: ExchangeContext) {
     this.#context = context;
-    const { snapshot } = context.runtime;
-    this.#deadlineAt = context.startedAt + snapshot.models[context.decision.ranked[0].model]!.deadlines.totalMs;
-    const { retriesMax } = snapshot.gateway;
-    this.#plan = new Plan(context.decision, { retriesMax, clock: context.clock, random: Math.random });
+    const { models, gateway } = context.runtime.snapshot;
+    const { decision, clock } = context;
+    this.#deadlineAt = context.startedAt + models[decision.ranked[0].model]!.deadlines.totalMs;
+    this.#plan = new Plan(decision, { retriesMax: gateway.retriesMax, clock, random: Math.random });
     // An attempt has the same deadline, and reports it to its reader. There may be none.
-    const leftMs = this.#deadlineAt - context.clock() + UNREAD_GRACE_MS;
-    this.#alarm.set(performance.now() + leftMs);
+    this.#alarm.set(performance.now() + this.#deadlineAt - clock() + UNREAD_GRACE_MS);
   }
 
   get decision(): number {
@@ -211,10 +210,7 @@ export class Exchange implements AnswerSource {
     this.#error = reason === 'caller-gone' ? callerGone() : reason;
     this.#wake?.();
     const running = this.#running;
-    if (!running) {
-      this.#settle('abandoned', null, null);
-      return;
-    }
+    if (!running) return this.#settle('abandoned', null, null);
     running.call.abort();
     this.#attempts.push(running.left(this.#callerGone));
     this.#settle('abandoned', running, running.call.sent ? (this.#growing ?? running).broken(null) : null);
