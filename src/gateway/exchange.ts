@@ -210,10 +210,11 @@ export class Exchange implements AnswerSource {
     this.#error = reason === 'caller-gone' ? callerGone() : reason;
     this.#wake?.();
     const running = this.#running;
-    if (!running) return this.#settle('abandoned', null, null);
-    running.call.abort();
-    this.#attempts.push(running.left(this.#callerGone));
-    this.#settle('abandoned', running, running.call.sent ? (this.#growing ?? running).broken(null) : null);
+    if (running) {
+      running.call.abort();
+      this.#attempts.push(running.left(this.#callerGone));
+    }
+    this.#settle('abandoned', running, running?.call.sent ? (this.#growing ?? running).broken(null) : null);
   }
 
   /** Takes room for the answer. Without room the exchange ends, at no endpoint's fault. */
