@@ -67,7 +67,7 @@ function exchangeOf(gateway: Gateway, of: FundedRequest, learning: ReturnType<ty
       if (answerId) noteThread(gateway, of, answerId.value, outcome);
       tokens = usedTokens(outcome.usage, platform.routed_model, decision, snapshot);
       context.result = { outcome, platform };
-      const recorded = recordedOf(request, caller, snapshot, context.session);
+      const recorded = recordedOf(request, caller, snapshot, context.run);
       const writes = [...recordDecision(gateway, request.operation, decision, recorded, snapshot, outcome)];
       if (learning) writes.push(...learning.settlementWrites(outcome, platform));
       if (content) writes.push(...content.writes(decision.id, gateway.now()));
