@@ -75,6 +75,8 @@ export interface Facts {
   readonly allowedModels: readonly string[] | null;
   /** The history that a service keeps of the conversation: its next turn goes there. Absent for none. */
   readonly thread?: ThreadFacts;
+  /** IDs of the models that can read the thoughts of the tool calls under way; absent where all can, or none. */
+  readonly readers?: readonly string[];
   /** Absent for other operations than `embed`. */
   readonly embedding?: EmbeddingFacts;
 }

@@ -21,6 +21,7 @@ import { countInput, decisiveTokenizers } from './exact-count.ts';
 import type { FundingTerms } from './funding.ts';
 import { type Gateway, newSeed } from './gateway.ts';
 import { mayGrow } from './growth.ts';
+import { withLoopReaders } from './loop-readers.ts';
 import { pagesOf } from './pdf-pages.ts';
 import type { RequestContext } from './request-context.ts';
 import { shortageError } from './shortage.ts';
@@ -110,7 +111,8 @@ function decideRequest(
   const fields = { stream: request.stream, user: request.settings.user, metadata: request.routing.metadata };
   const decideAs: DecideAs = (fit, isMade = given.isMade) => {
     const read = (isWhole: boolean) => {
-      const facts = fit(history.recall(factsOf(request, caller, snapshot, { cap, isWhole, pagesOf }), snapshot));
+      const recalled = history.recall(factsOf(request, caller, snapshot, { cap, isWhole, pagesOf }), snapshot);
+      const facts = fit(withLoopReaders(recalled, request, history, snapshot));
       // An estimate only ranks models.
       const isAsked = isIntentRead(facts);
       const features = isAsked ? gateway.learner.memories.read(runtime, questionOf(request.conversation.turns)) : null;

@@ -71,6 +71,7 @@ export function factsBody(facts: Facts): object {
     thread: facts.thread
       ? { model: facts.thread.model, endpoints: facts.thread.endpoints, tokens: facts.thread.tokens }
       : null,
+    thought_readers: facts.readers ?? null,
     add_ons: facts.addOns
       ? {
           hour_cache: facts.addOns.hourCache,

@@ -127,6 +127,11 @@ const Facts = shape('The facts that the decision was based on. They contain no t
     'The history that a service keeps of the conversation; null for none.',
     null,
   ),
+  thought_readers: orNull(
+    Type.Array(Type.String()),
+    'The models that can read the thoughts of the tool calls under way; null where all can, or none.',
+    null,
+  ),
   add_ons: orNull(
     Type.Object({
       hour_cache: flag('Whether parts of the prompt are to be kept in the cache for an hour.'),

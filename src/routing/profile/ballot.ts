@@ -35,7 +35,7 @@ export class Ballot {
    * Counts the meanings of a word: those of `meanings` from `begin` to `end`. One that English shares is no sign of another language:
    * "class", "solve".
    */
-  word(meanings: readonly number[], begin: number, end: number, from: number, weight: number): void {
+  word(meanings: Int32Array, begin: number, end: number, from: number, weight: number): void {
     if (from !== this.#at) {
       this.#at = from;
       this.#english = 0;

@@ -184,5 +184,13 @@ function addForm({ reading, shape }: QuestionView): void {
   figures[FIGURE.paragraphs] = shape.paragraphs;
   figures[FIGURE.items] = shape.items;
   figures[FIGURE.ats] = shape.ats;
-  figures[FIGURE.length] = Math.log2(shape.length + 1) / 10;
+  figures[FIGURE.length] = lengthOf(shape.length);
+}
+
+/** The figure of each usual length: a logarithm takes longer than a look. */
+const LENGTHS = Float64Array.from({ length: 2_048 }, (_, chars) => logarithmOf(chars));
+const lengthOf = (chars: number): number => LENGTHS[chars] ?? logarithmOf(chars);
+
+function logarithmOf(chars: number): number {
+  return Math.log2(chars + 1) / 10;
 }

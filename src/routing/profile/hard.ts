@@ -198,9 +198,8 @@ function wordingOf(text: string, ranges: readonly QuestionRange[]): string {
 
 /** A named open problem, in however few words. */
 function isOpenProblem({ wording }: RuleInput): boolean {
-  return (
-    wording.has(IS.OPEN_PROBLEM) && (wording.has(IS.PROVE) || wording.has(IS.SETTLES)) && !wording.has(IS.SOLE_QUESTION)
-  );
+  if (!wording.has(IS.PROVE) && !wording.has(IS.SETTLES)) return false;
+  return wording.has(IS.OPEN_PROBLEM) && !wording.has(IS.SOLE_QUESTION);
 }
 
 function isProof({ task, wording }: RuleInput): boolean {
@@ -210,7 +209,7 @@ function isProof({ task, wording }: RuleInput): boolean {
 }
 
 function isCompetition({ view: { system }, wording }: RuleInput): boolean {
-  const isOfContests = system !== null && OF_CONTESTS.test(system.text) && wording.has(IS.FINDS_ALL);
+  const isOfContests = system !== null && wording.has(IS.FINDS_ALL) && OF_CONTESTS.test(system.text);
   return (isOfContests || wording.has(IS.COMPETITION)) && wording.has(IS.QUANTIFIED) && !wording.has(IS.SCHOOL);
 }
 

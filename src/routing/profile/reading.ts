@@ -49,6 +49,9 @@ const ALSO_WITHIN = 6;
 /** Characters from either end within which thanks count. */
 const THANKS_WITHIN = 14;
 
+/** The stems of the question that is being read, which has fewer words. */
+const stemsRead = new Int32Array(4_096);
+
 /** The signs in the words of a question, read once. A word that asks has weight 1. */
 export class QuestionReading {
   /** Weights in the order of `SIGNS`. */
@@ -88,7 +91,7 @@ export class QuestionReading {
   /** Sign of the noun that is to be made; -1 for none. */
   object = -1;
   /** Hashed stems of the words; the first two words have a second entry for their position. */
-  readonly stems: number[] = [];
+  readonly stems: Int32Array;
   readonly length = new AnswerLength();
 
   readonly #text: string;
@@ -98,6 +101,7 @@ export class QuestionReading {
   #weight = 1;
   #made = -1;
   #opened = 0;
+  #stems = 0;
   #noun = -1;
   #nounAt = -1;
   #number = 0;
@@ -128,6 +132,7 @@ export class QuestionReading {
       }
       this.#line(Math.max(from, tail), to, weight);
     }
+    this.stems = stemsRead.slice(0, this.#stems);
   }
 
   /** A long text whose start does not ask asks at its end. */
@@ -207,10 +212,10 @@ export class QuestionReading {
   #stem(stem: number): void {
     const place = STEM_PLACES[this.#opened];
     if (place !== undefined) {
-      this.stems.push(stem ^ place);
+      stemsRead[this.#stems++] = stem ^ place;
       this.#opened++;
     }
-    this.stems.push(stem);
+    stemsRead[this.#stems++] = stem;
   }
 
   #vote(code: number): void {

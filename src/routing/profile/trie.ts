@@ -13,43 +13,47 @@ const BLANK = 0x20;
 const BEHIND_Z = 0x7b;
 
 /** The figures of a node, side by side, so that a step reads one place in memory. */
-const FIGURES = 4;
-/** The first child. Children are adjacent and ascending: the blank, `a` to `z`, then all other letters. */
+const FIGURES = 2;
+/**
+ * The first child, behind the flags. Children are adjacent and ascending: the blank, `a` to `z`, then all other letters. Where
+ * patterns end at the node, the place before its first child has their groups of values.
+ */
 const FIRST = 0;
 /** A bit for each child that is the blank or one of `a` to `z`: the last five bits of its code. */
 const LATIN = 1;
-/** How many other children there are. */
-const OTHERS = 2;
-/** Where the values of the patterns that end at the node stand; 0 for none. */
-const ENDS = 3;
+/** Flags of nodes where open-ended patterns end, or others. */
+const ENDS_BEGUN = 1;
+const ENDS_WHOLE = 2;
+const FLAG_BITS = 2;
 const NODES_AT_FIRST = 8_192;
 /** A text matches less than so many patterns at one place. */
 const MATCHES_MAX = 128;
 
 /**
  * Patterns as one tree per first letter, built at the first use: most letters of most scripts never occur, and a server
- * starts sooner. All trees stand in one array of numbers. In scripts without blanks every pattern is open-ended.
+ * starts sooner. All trees stand in one array of numbers, a branch at a time, so that the letters of a word are neighbours. In
+ * scripts without blanks every pattern is open-ended.
  */
 export class Trie {
   /** Groups of values, one after the other: their number, then they. */
-  values: readonly number[];
+  values = new Int32Array(NODES_AT_FIRST);
   /** The group in `values` of each match of the last `matchAt`. */
   readonly groups = new Uint32Array(MATCHES_MAX);
   /** The offset behind each match of the last `matchAt`. */
   readonly ends = new Uint32Array(MATCHES_MAX);
 
-  readonly #values: number[] = [0];
+  #valuesSize = 1;
   /** By first letter: its node; below 0 while its tree is not built, then the place of its patterns; 0 for none. */
   readonly #roots = new Int32Array(0x10000);
   readonly #patterns: Pattern[][] = [[]];
   #nodes = new Int32Array(FIGURES * NODES_AT_FIRST);
-  /** The last letter of each node. */
+  /** By node, its last letter, and how many children it has beside those of `LATIN`. */
   #letters = new Uint16Array(NODES_AT_FIRST);
+  #others = new Uint16Array(NODES_AT_FIRST);
   /** Node 0 stands for none. */
   #size = 1;
 
   constructor(patterns: Iterable<Pattern>) {
-    this.values = this.#values;
     for (const pattern of patterns) {
       const first = FOLDED[pattern[0].charCodeAt(0)]!;
       if (this.#roots[first] === 0) this.#roots[first] = 1 - this.#patterns.push([]);
@@ -68,16 +72,13 @@ export class Trie {
     let found = 0;
     let at = from + 1;
     do {
-      const group = nodes[FIGURES * node + ENDS]!;
-      // Values of open-ended patterns stand before those of words that end here.
-      if (group !== 0 && this.#values[group]! > 0) found = this.#note(found, group, at);
+      const figure = nodes[FIGURES * node + FIRST]!;
+      const groups = FIGURES * ((figure >> FLAG_BITS) - 1);
+      if ((figure & ENDS_BEGUN) !== 0) found = this.#note(found, nodes[groups]!, at);
       let letter = at < to ? FOLDED[text.charCodeAt(at)]! : GAP;
       while (letter === MARK) letter = ++at < to ? FOLDED[text.charCodeAt(at)]! : GAP;
       if (letter < BLANK || (isSpaced && isUnspaced(letter))) {
-        if (group !== 0) {
-          const whole = group + this.#values[group]! + 1;
-          if (this.#values[whole]! > 0) found = this.#note(found, whole, at);
-        }
+        if ((figure & ENDS_WHOLE) !== 0) found = this.#note(found, nodes[groups + 1]!, at);
         node = this.#childOf(node, BLANK);
         if (node === 0) return found;
         at = nextWord(text, at, to);
@@ -98,17 +99,18 @@ export class Trie {
 
   /** Returns 0 for none. */
   #childOf(node: number, letter: number): number {
-    const nodes = this.#nodes;
-    const at = FIGURES * node;
-    const mask = nodes[at + LATIN]!;
+    const first = this.#nodes[FIGURES * node + FIRST]! >> FLAG_BITS;
+    const mask = this.#nodes[FIGURES * node + LATIN]!;
     if (letter < BEHIND_Z) {
       const bit = 1 << (letter & 31);
-      return (mask & bit) === 0 ? 0 : nodes[at + FIRST]! + bitsIn(mask & (bit - 1));
+      if ((mask & bit) === 0) return 0;
+      const before = mask & (bit - 1);
+      return before === 0 ? first : first + bitsIn(before);
     }
-    let left = nodes[at + OTHERS]!;
+    let left = this.#others[node]!;
     if (left === 0) return 0;
     const letters = this.#letters;
-    let low = nodes[at + FIRST]! + bitsIn(mask);
+    let low = first + bitsIn(mask);
     const end = low + left;
     while (left > 0) {
       const half = left >> 1;
@@ -126,56 +128,67 @@ export class Trie {
     const all = Array.from(this.#patterns[-this.#roots[first]!]!, parsePattern);
     all.sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0));
     const root = this.#grow(first);
-    // By node from the root on: its range and its depth.
-    const froms = [0];
-    const tos = [all.length];
-    const depths = [1];
-    for (let nth = 0; nth < froms.length; nth++) {
-      const to = tos[nth]!;
-      const depth = depths[nth]!;
-      let at = froms[nth]!;
-      while (at < to && all[at]!.text.length === depth) at++;
-      const node = FIGURES * (root + nth);
-      this.#nodes[node + FIRST] = this.#size;
-      this.#nodes[node + ENDS] = this.#addValues(all.slice(froms[nth]!, at));
-      while (at < to) {
-        const letter = all[at]!.text.charCodeAt(depth);
-        froms.push(at);
-        while (at < to && all[at]!.text.charCodeAt(depth) === letter) at++;
-        tos.push(at);
-        depths.push(depth + 1);
-        this.#grow(letter);
-        if (letter < BEHIND_Z) this.#nodes[node + LATIN]! |= 1 << (letter & 31);
-        else this.#nodes[node + OTHERS]!++;
-      }
-    }
+    this.#branch(root, all, 1);
     this.#roots[first] = root;
     return root;
+  }
+
+  /** Adds what is below a node. @param all the patterns through it, in order; @param depth its letters */
+  #branch(node: number, all: readonly ParsedPattern[], depth: number): void {
+    let at = 0;
+    while (at < all.length && all[at]!.text.length === depth) at++;
+    const begun = this.#addValues(all.slice(0, at).filter(({ isOpen }) => isOpen));
+    const whole = this.#addValues(all.slice(0, at).filter(({ isOpen }) => !isOpen));
+    if (begun + whole > 0) {
+      const groups = FIGURES * this.#grow(0);
+      this.#nodes[groups] = begun;
+      this.#nodes[groups + 1] = whole;
+    }
+    const flags = (begun > 0 ? ENDS_BEGUN : 0) | (whole > 0 ? ENDS_WHOLE : 0);
+    this.#nodes[FIGURES * node + FIRST] = (this.#size << FLAG_BITS) | flags;
+    const branches: { readonly child: number; readonly from: number; readonly to: number }[] = [];
+    while (at < all.length) {
+      const from = at;
+      const letter = all[at]!.text.charCodeAt(depth);
+      while (at < all.length && all[at]!.text.charCodeAt(depth) === letter) at++;
+      branches.push({ child: this.#grow(letter), from, to: at });
+      if (letter < BEHIND_Z) this.#nodes[FIGURES * node + LATIN]! |= 1 << (letter & 31);
+      else this.#others[node]!++;
+    }
+    for (const { child, from, to } of branches) this.#branch(child, all.slice(from, to), depth + 1);
   }
 
   /** Adds a node and returns it. */
   #grow(letter: number): number {
     if (this.#size === this.#letters.length) {
-      const [nodes, letters] = [this.#nodes, this.#letters];
-      this.#nodes = new Int32Array(2 * nodes.length);
-      this.#nodes.set(nodes);
-      this.#letters = new Uint16Array(2 * letters.length);
-      this.#letters.set(letters);
+      this.#nodes = doubled(this.#nodes);
+      this.#letters = doubled(this.#letters);
+      this.#others = doubled(this.#others);
     }
     this.#letters[this.#size] = letter;
     return this.#size++;
   }
 
-  /** Adds two groups: of open-ended patterns, and of the others. Returns where they stand; 0 for no patterns. */
+  /** Adds a group of values. Returns where it stands; 0 for no patterns. */
   #addValues(patterns: readonly ParsedPattern[]): number {
     if (patterns.length === 0) return 0;
-    const place = this.#values.length;
-    for (const isOpen of [true, false]) {
-      const own = patterns.filter((one) => one.isOpen === isOpen);
-      this.#values.push(own.length, ...own.map(({ value }) => value));
-    }
+    const place = this.#valuesSize;
+    this.#addValue(patterns.length);
+    for (const { value } of patterns) this.#addValue(value);
     return place;
   }
+
+  #addValue(value: number): void {
+    if (this.#valuesSize === this.values.length) this.values = doubled(this.values);
+    this.values[this.#valuesSize++] = value;
+  }
+}
+
+/** The same figures with room for as many more. */
+function doubled<Figures extends Int32Array | Uint16Array>(figures: Figures): Figures {
+  const larger = new (figures.constructor as new (length: number) => Figures)(2 * figures.length);
+  larger.set(figures);
+  return larger;
 }
 
 function parsePattern([pattern, value]: Pattern): ParsedPattern {
