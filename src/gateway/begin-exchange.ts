@@ -87,13 +87,13 @@ function exchangeOf(gateway: Gateway, of: FundedRequest, learning: ReturnType<ty
 /** Remembers a whole answer, from which its thread may go on. */
 function noteThread(
   { affinity }: Gateway,
-  { terms: { caller, runtime } }: FundedRequest,
-  answerId: string | null,
+  { terms: { caller, runtime }, decision: { facts } }: FundedRequest,
+  id: string | null,
   { status, attempts, usage }: DecisionOutcome,
 ): void {
-  const answered = attempts.at(-1);
-  if (status !== 'completed' || answerId === null || !answered || !usage) return;
-  affinity.threads.note(caller.keyId, answerId, answered, usage, runtime);
+  const attempt = attempts.at(-1);
+  if (status !== 'completed' || id === null || !attempt || !usage) return;
+  affinity.threads.note(caller.keyId, { id, attempt, usage, facts }, runtime);
 }
 
 type PartsListener = (parts: readonly StreamPart[]) => void;
