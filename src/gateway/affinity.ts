@@ -72,8 +72,8 @@ export class PromptHistory {
   readonly #seed: bigint;
   #hashes: PromptHashes | null = null;
   #bearsState: boolean | null = null;
-  /** Keys of the earlier turns that were looked up and found. */
-  readonly #used = new Set<string>();
+  /** Keys of the earlier turns that were looked up and found; null for none. */
+  #used: Set<string> | null = null;
 
   constructor(keyId: string, request: ModelRequest, answers: AnswerTable, clock: () => number, seed: bigint) {
     this.keyId = keyId;
@@ -129,7 +129,7 @@ export class PromptHistory {
     read: Pick<PromptAnswer, 'inputTokens' | 'expectedTokens' | 'at' | 'mark'>,
     { providers }: PolicySnapshot,
   ): void {
-    for (const key of this.#used) this.#answers.touch(key);
+    if (this.#used) for (const key of this.#used) this.#answers.touch(key);
     const cache = providers.get(provider)?.cache;
     const isCacheable = cache !== undefined && cache.ttlMs > 0 && read.inputTokens >= cache.tokensMin;
     const mayReason = (model.capabilities & CAPABILITIES.reasoning.bit) !== 0;
@@ -141,7 +141,10 @@ export class PromptHistory {
   #find(hash: bigint): readonly PromptAnswer[] {
     const key = this.#key(hash);
     const found = this.#answers.of(key);
-    if (found.length > 0) this.#used.add(key);
+    if (found.length > 0) {
+      this.#used ??= new Set();
+      this.#used.add(key);
+    }
     return found;
   }
 

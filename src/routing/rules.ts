@@ -43,16 +43,33 @@ function ruleScope(
       tools: (facts.needs & CAPABILITIES.tools.bit) !== 0,
       images: facts.images,
       output_tokens: declaredOutput(facts, snapshot),
-      needs: capabilityNames(facts.needs),
-      languages: [...new Set([...facts.languagesSeen, ...facts.languages])],
+      needs: facts.needs === 0 ? NO_NAMES : capabilityNames(facts.needs),
+      languages: languagesOf(facts),
       natural_language: facts.naturalLanguage,
       budget_limit: facts.budget === null ? 0 : toCredits(facts.budget),
       user,
       metadata: new Map(Object.entries(metadata)),
     },
-    key: { id: caller.keyId, labels: new Map(Object.entries(caller.labels)) },
+    key: keyOf(caller),
     time,
   };
+}
+
+const NO_NAMES: readonly never[] = [];
+
+const languagesOf = ({ languagesSeen: seen, languages }: Facts): readonly string[] =>
+  languages.length === 0 ? seen : [...new Set([...seen, ...languages])];
+
+/** A caller's key as conditions see it; a caller stays the same from request to request. */
+const keys = new WeakMap<Caller, RuleScope['key']>();
+
+function keyOf(caller: Caller): RuleScope['key'] {
+  let key = keys.get(caller);
+  if (!key) {
+    key = { id: caller.keyId, labels: new Map(Object.entries(caller.labels)) };
+    keys.set(caller, key);
+  }
+  return key;
 }
 
 export type OnRuleFailure = (rule: Constraint | Preference, error: unknown) => void;
