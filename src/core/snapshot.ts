@@ -90,6 +90,8 @@ export interface GatewayPolicy {
   readonly toolUsesMax: number;
   /** Kinds of tools that are unknown here and pass nevertheless where a fund pays. */
   readonly passthroughTools: ReadonlySet<string>;
+  /** Kinds of a service's own tools that are taken out of requests which offer others, too. */
+  readonly dropTools: ReadonlySet<string>;
   /** Whether images may be given by addresses of private networks. */
   readonly allowPrivateImageUrls: boolean;
   /** Origins whose pages may read answers, as browsers send them: `https://app.example`. */

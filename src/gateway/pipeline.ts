@@ -1,4 +1,5 @@
 import type { ModelRequest } from '../core/model-request.ts';
+import { withoutDroppedTools } from '../routing/dropped-tools.ts';
 import type { AnswerSource, RunningAnswer } from './answer-source.ts';
 import { beginExchange } from './begin-exchange.ts';
 import { withBoundedTools } from './bounded-tools.ts';
@@ -91,12 +92,14 @@ async function carryOut(
     const terms = funding.terms();
     context.step('pin');
     const startedAt = gateway.clock();
-    const request = withBoundedTools(asked, terms.runtime.snapshot.gateway);
+    const { gateway: policy } = terms.runtime.snapshot;
+    const { request: kept, dropped } = withoutDroppedTools(asked, policy);
+    const request = withBoundedTools(kept, policy);
     // (guards on the request)
     // (cache)
     const deciding = decideChat(gateway, request, terms, true, context);
     const decided = deciding instanceof Promise ? await deciding : deciding;
-    const given = { request, context, terms, startedAt };
+    const given = { request, dropped, context, terms, startedAt };
     const funded = await reserve(gateway, decided.decision, funding, { ...given, named });
     return beginExchange(gateway, { ...given, ...decided, funded });
   } catch (cause) {

@@ -1,5 +1,5 @@
 import type { AskedAddOns } from '../core/add-ons.ts';
-import { capabilityNames } from '../core/capability.ts';
+import { CAPABILITIES, capabilityNames } from '../core/capability.ts';
 import { isAbove, shownCredits, shownMs } from '../core/ceiling.ts';
 import { REJECTIONS, type Refusal, type Rejection } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
@@ -154,7 +154,10 @@ function unknownLanguageText(name: string): string {
 
 function capabilityText({ capabilities }: Model, needs: number): string {
   const missing = capabilityNames(needs & ~capabilities);
-  if (missing.length > 0) return `it lacks ${missing.join(', ')}`;
+  const shown = missing.map((name) =>
+    CAPABILITIES[name].of === 'passthrough' ? `${name} (${CAPABILITIES[name].means})` : name,
+  );
+  if (shown.length > 0) return `it lacks ${shown.join(', ')}`;
   return `none of its endpoints has all of ${capabilityNames(needs).join(', ')}`;
 }
 
