@@ -1,10 +1,11 @@
 import { startBench } from './gateways.ts';
-import { climb } from './ladder.ts';
+import { climb, type LadderCell } from './ladder.ts';
 import { aloneLine, ladderTable, rungTable, workloadTable } from './ladder-tables.ts';
 import { occasion, writePart } from './page.ts';
 import { startFigures } from './start.ts';
 import { steps } from './steps.ts';
 import { surfaces } from './surfaces.ts';
+import { JSON_200 } from './workload.ts';
 import { yardstick } from './yardstick.ts';
 
 /**
@@ -24,6 +25,9 @@ async function show(page: string, part: string, text: string): Promise<void> {
   if (flag('--write')) await writePart(page, part, text);
 }
 
+/** A repeated prompt is told of the smallest workload; the page of all figures has it of the others, too. */
+const isSummarized = ({ prompts, workload }: LadderCell): boolean => prompts === 'own' || workload.name === JSON_200;
+
 async function ladder(): Promise<void> {
   const rounds = quick ? 5 : 13;
   const plan = { rounds, warmUp: quick ? 12_000 : 30_000, isQuick: quick, only };
@@ -34,7 +38,9 @@ async function ladder(): Promise<void> {
     });
     const how = `${occasion()}, ${rounds} interleaved rounds.`;
     await show(FULL, 'ladder', `${how}\n\n${ladderTable(cells)}`);
-    const summary = [how, rungTable(cells), workloadTable(cells), aloneLine(cells)].filter(Boolean);
+    const summary = [how, rungTable(cells), workloadTable(cells.filter(isSummarized)), aloneLine(cells)].filter(
+      Boolean,
+    );
     await show(SUMMARY, 'ladder', summary.join('\n\n'));
   } finally {
     await bench.stop();
