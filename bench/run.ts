@@ -1,6 +1,7 @@
 import { startBench } from './gateways.ts';
 import { climb, type LadderCell } from './ladder.ts';
 import { aloneLine, ladderTable, rungTable, workloadTable } from './ladder-tables.ts';
+import { modelLists } from './models.ts';
 import { occasion, writePart } from './page.ts';
 import { startFigures } from './start.ts';
 import { steps } from './steps.ts';
@@ -9,7 +10,7 @@ import { JSON_200 } from './workload.ts';
 import { yardstick } from './yardstick.ts';
 
 /**
- * `npm run bench`: what a request costs, rung by rung (`ladder`), step by step (`steps`) and in each dialect (`surfaces`), beside
+ * `npm run bench`: what a request costs, rung by rung (`ladder`), step by step (`steps`) in each dialect (`surfaces`) and for the list of models (`models`), beside
  * published figures (`yardstick`), and at the start of a server (`start`). The name of a part runs it alone. `--only TEXT`: workloads
  * of the ladder and of the dialects whose name has it. `--quick` for a look. `--write` puts the tables into docs/benchmarks.md and bench/results/ladder.md.
  */
@@ -61,6 +62,10 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
       'surfaces',
       `${occasion()}, ${plan.rounds} interleaved rounds.\n\n${await surfaces(plan, only)}`,
     );
+  },
+  models: async () => {
+    const plan = quick ? { rounds: 5, requests: 1_000 } : { rounds: 15, requests: 2_000 };
+    await show(SUMMARY, 'models', `${occasion()}, ${plan.rounds} rounds in turns.\n\n${await modelLists(plan)}`);
   },
   yardstick: async () => {
     const plan = quick ? { rounds: 3, requests: 1_000, warmUp: 5_000 } : { rounds: 9, requests: 4_000, warmUp: 20_000 };

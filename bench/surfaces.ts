@@ -7,7 +7,7 @@ import { messagesFields, responsesFields } from './surface-bodies.ts';
 import { bytesOf, type ChatFields, httpBytes, WORKLOADS, type Workload } from './workload.ts';
 
 /**
- * What a request costs in each dialect, on models of a service that speaks the same one: Messages and Responses go out as they
+ * The cost of a request in each dialect, on models of a service that speaks the same one: Messages and Responses go out as they
  * came, chat completions are written anew. Each dialect has a floor of its own, since their answers differ in length.
  */
 export interface SurfacePlan {

@@ -123,7 +123,7 @@ export interface Provider {
   readonly passthrough: ReadonlySet<string>;
   /** Its prompt cache: how long an entry lives after its last use, ms, and the least tokens of one. */
   readonly cache: { readonly ttlMs: number; readonly tokensMin: number };
-  /** What it bills of an answer that is aborted. */
+  /** Its bill for an answer that is aborted. */
   readonly afterAbort: AbortBilling;
 }
 
@@ -135,7 +135,7 @@ export interface Endpoint {
   readonly price: Price;
   /** Bits of `CAPABILITIES`: what the model can do there. */
   readonly capabilities: number;
-  /** What is billed there of an answer that is aborted; absent where that is as its provider bills. */
+  /** The bill there for an answer that is aborted; absent where it is as its provider's. */
   readonly afterAbort?: AbortBilling;
 }
 

@@ -63,7 +63,7 @@ export const GatewayText = closed(
     ),
     passthrough_tools: texts(
       ['code_execution_20250825'],
-      'Kinds of tools of a provider that pass although no price is known for them and a budget pays. What they bill beyond tokens is yours.',
+      'Kinds of tools of a provider that pass although no price is known for them and a budget pays. Their bill beyond tokens is yours.',
     ),
     drop_tools: texts(
       ['web_search'],

@@ -219,7 +219,7 @@ function requestedOutput(model: Model, facts: Facts): number {
 /** Input tokens that the request cannot exceed on this model; null when nothing bounds its media. */
 export function inputBound(model: Model, facts: Facts): number | null {
   const rereadings = facts.addOns?.rereadings ?? 0;
-  // What a tool of the service finds is read as well.
+  // The model reads the findings of a service's tool, too.
   if (rereadings > 0) return (1 + rereadings) * model.contextWindow;
   const { inputTokensMax, images, audioBytes, pages, unboundedMedia } = facts;
   if (unboundedMedia > 0) return null;

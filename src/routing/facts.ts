@@ -164,7 +164,7 @@ function factsOf(
   };
 }
 
-/** What a request lets a service bill beside tokens; null for nothing, as for nearly all requests. */
+/** The bill beside tokens that a request allows; null for nothing, as for nearly all requests. */
 function addOnsOf(
   { nativeTools = EMPTY }: Conversation,
   { unpriced = EMPTY }: RoutingTerms,

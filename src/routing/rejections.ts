@@ -101,7 +101,7 @@ function vectorSpaceText({ embedding }: Model, facts: Facts, snapshot: PolicySna
   return `its vector space is \`${embedding?.vectorSpace}\`, and that of the selector is \`${space}\``;
 }
 
-/** What a request may be billed for by no price of a model. */
+/** The parts of a request's bill that a model has no price for. */
 export function unpricedIn({ endpoints }: Model, { addOns }: Facts): string[] {
   if (addOns === undefined) return [];
   const { hourCache, toolUses, unpriced } = addOns;

@@ -117,7 +117,7 @@ export class MessageEvents implements EventWriter {
   }
 }
 
-/** What a delta begins with, by the type of its block. */
+/** The beginning of a delta, by the type of its block. */
 const DELTAS: Readonly<Record<BlockStart['type'], string>> = {
   text: '{"type":"text_delta","text":',
   thinking: '{"type":"thinking_delta","thinking":',
