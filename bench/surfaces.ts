@@ -21,7 +21,7 @@ const IN_FLIGHT = 64;
 const MODEL = 'bench-model-3';
 /** Larger prompts cost each dialect the same again. */
 const MEASURED: readonly Workload[] = WORKLOADS.filter(({ name }) => !['JSON, 2 KB', 'JSON, 100 KB'].includes(name));
-const HEAD = ['64 in flight, own prompts', 'dialect', 'floor µs', 'µs', 'ratio', 'beyond the floor', 'against chat'];
+const HEAD = ['64 in flight, own prompts', 'dialect', 'floor µs', 'beyond the floor', 'against chat'];
 
 interface Dialect {
   readonly name: string;
@@ -116,6 +116,6 @@ function rowsOf({ name }: Workload, lanes: readonly Lane[]): string[][] {
   const chat = figures[0]!.whole - figures[0]!.floor;
   return figures.map(({ dialect, floor, whole }) => {
     const beyond = whole - floor;
-    return [name, dialect, fixed(floor), fixed(whole), fixed(whole / floor, 2), fixed(beyond), fixed(beyond / chat, 2)];
+    return [name, dialect, fixed(floor), fixed(beyond), fixed(beyond / chat, 2)];
   });
 }
