@@ -1,11 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { FEATURE_NAMES, type QuestionView } from '../src/routing/profile/features.ts';
+import { addFeatures } from '../src/routing/profile/add-features.ts';
+import { FEATURE_NAMES } from '../src/routing/profile/features.ts';
 import { FOLDED, fold, isUnspaced, MARK, STEM_LETTERS } from '../src/routing/profile/letters.ts';
+import type { QuestionView } from '../src/routing/profile/question-view.ts';
 import { likelihoods } from '../src/routing/profile/shares.ts';
-import { mayCall, stemNamed, type TaskWeights, visitStems } from '../src/routing/profile/task-logits.ts';
+import { addStems, mayCall, stemNamed, type TaskWeights } from '../src/routing/profile/task-logits.ts';
 import { TASKS } from '../src/routing/profile/tasks.ts';
-import { visitFeatures } from '../src/routing/profile/visit-features.ts';
+import { WeightedSum, WeightRows } from '../src/routing/profile/weighted-sum.ts';
 import type { ChatBody as ProfileInput } from '../test/support/chat-body.ts';
 import { lastView, systemPromptView } from '../test/support/chat-body.ts';
 import { fixed } from './stats.ts';
@@ -149,9 +151,10 @@ function exampleOf(
 ): Example[] {
   const at = TASKS.indexOf(task);
   if (at < 0 || view === null) return [];
-  const features: (readonly [number, number])[] = [];
-  visitFeatures(view, (place, value) => features.push([place, value]));
-  visitStems(view, fitted.rows, (place, value) => features.push([place, value]));
+  const terms = new WeightedSum();
+  addFeatures(view, terms);
+  addStems(view, fitted.rows, terms);
+  const features = Array.from({ length: terms.size }, (_, nth) => [terms.rows[nth]!, terms.values[nth]!] as const);
   return [{ features, task: at, offers: mayCall(view), teaches, isOwn: false }];
 }
 
@@ -165,7 +168,10 @@ function lottery(): () => number {
 }
 
 /** All weights 0, without stems. */
-const NOTHING: TaskWeights = { weights: new Float64Array(FEATURE_NAMES.length * TASKS.length), rows: new Map() };
+const NOTHING: TaskWeights = {
+  weights: new WeightRows(new Float64Array(FEATURE_NAMES.length * TASKS.length), true),
+  rows: new Map(),
+};
 const stems = usualStems(SETS.flatMap(promptsOf));
 const isOfSystem = stems.map((name) => name.startsWith('='));
 const rows = new Map(stems.map((name, at) => [stemNamed(name), FEATURE_NAMES.length + at]));
@@ -235,7 +241,10 @@ function accuracy(examples: readonly Example[], weights: Float64Array): number {
   return right.length / questions.length;
 }
 
-const setsBy = (weights: Float64Array) => new Map(SETS.map((name) => [name, examplesOf(name, { weights, rows })]));
+const setsBy = (figures: Float64Array) => {
+  const weights = new WeightRows(figures, true);
+  return new Map(SETS.map((name) => [name, examplesOf(name, { weights, rows })]));
+};
 // Twice: the second fit uses the first one's tasks of earlier questions.
 const sets = setsBy(
   fit([...setsBy(new Float64Array((FEATURE_NAMES.length + stems.length) * TASKS.length)).values()].flat()),
@@ -268,7 +277,7 @@ writeWeights(
 );
 writeWeights(
   'weights-system-prompt.ts',
-  'STANDING_WEIGHTS',
+  'SYSTEM_PROMPT_WEIGHTS',
   ` * The addition of a system prompt to the log-odds of each of \`TASKS\`, where a question is weighed under it (\`under …\`) and where it
  * is itself weighed (\`… what to do\`). Written by \`bun bench/fit-profile.ts\` beside \`weights.ts\`; not to be edited by hand.`,
   isSystemPrompt,

@@ -12,7 +12,7 @@ import { yardstick } from './yardstick.ts';
 /**
  * `npm run bench`: what a request costs, rung by rung (`ladder`), step by step (`steps`) in each dialect (`surfaces`) and for the list of models (`models`), beside
  * published figures (`yardstick`), and at the start of a server (`start`). The name of a part runs it alone. `--only TEXT`: workloads
- * of the ladder and of the dialects whose name has it. `--quick` for a look. `--write` puts the tables into docs/benchmarks.md and bench/results/ladder.md.
+ * of the ladder and of the dialects whose name has it. `--quick` for a look. `--write` puts the tables into docs/benchmarks.md and bench/results/.
  */
 const flag = (name: string): boolean => process.argv.includes(name);
 const quick = flag('--quick');
@@ -20,6 +20,7 @@ const onlyAt = process.argv.indexOf('--only');
 const only = onlyAt < 0 ? '' : (process.argv[onlyAt + 1] ?? '');
 const SUMMARY = 'docs/benchmarks.md';
 const FULL = 'bench/results/ladder.md';
+const SURFACES = 'bench/results/surfaces.md';
 
 async function show(page: string, part: string, text: string): Promise<void> {
   process.stdout.write(`${text}\n\n`);
@@ -66,7 +67,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   },
   models: async () => {
     const plan = quick ? { rounds: 5, requests: 1_000 } : { rounds: 15, requests: 2_000 };
-    await show(SUMMARY, 'models', `${occasion()}, ${plan.rounds} rounds in turns.\n\n${await modelLists(plan)}`);
+    await show(SURFACES, 'models', `${occasion()}, ${plan.rounds} rounds in turns.\n\n${await modelLists(plan)}`);
   },
   yardstick: async () => {
     const plan = quick ? { rounds: 3, requests: 1_000, warmUp: 5_000 } : { rounds: 9, requests: 4_000, warmUp: 20_000 };

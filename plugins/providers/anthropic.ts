@@ -18,6 +18,11 @@ export const anthropic = defineProvider({
         description:
           '`auto` caches prompts with tools or earlier answers; `by_caller` only those with `cache_control`.',
       }),
+      threads: Type.Boolean({
+        default: false,
+        description:
+          'Whether the service keeps histories for callers (`thread`), as Anthropic’s own does. A server that skips the field would lose them in silence.',
+      }),
     },
     { additionalProperties: false, description: "Anthropic's Messages API." },
   ),
@@ -39,7 +44,7 @@ export const anthropic = defineProvider({
       frames: 'sse',
       auth: { header: 'x-api-key', prefix: '' },
       lacks,
-      passes: () => ['anthropic_messages'],
+      passes: () => (settings.threads ? ['anthropic_messages', 'threads'] : ['anthropic_messages']),
       request,
       reply: readReply,
       stream: (passthrough) => (passthrough ? new PassedEventReader() : new EventReader()),

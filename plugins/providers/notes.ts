@@ -47,13 +47,18 @@ const READ: ReadonlySet<string> = new Set(['reasoning_content', 'reasoning_detai
 /**
  * The members of turns, parts and tools that have no neutral name, by path: a translation loses them. Empty for a request in
  * OpenAI's chat dialect, whose clients send back what they got.
+ * @param alsoRead further members that the translation reads
  */
-export function unnamedMembers({ conversation, original }: ModelRequest): readonly string[] {
+export function unnamedMembers(
+  { conversation, original }: ModelRequest,
+  alsoRead: readonly string[] = [],
+): readonly string[] {
   if (original.dialect === 'openai-chat') return [];
   const paths = new Set<string>();
   const add = ({ extras, at }: { readonly extras: Json; readonly at: OriginalPath }) => {
     for (const name in extras) {
-      if (!READ.has(name) && extras[name] != null && extras[name] !== false) paths.add(pathText([...at, name]));
+      if (!READ.has(name) && !alsoRead.includes(name) && extras[name] != null && extras[name] !== false)
+        paths.add(pathText([...at, name]));
     }
   };
   for (const turn of conversation.turns) {

@@ -34,10 +34,11 @@ export class ByteRoom {
 
   /** An empty hold of a caller. */
   hold(caller: string): ByteHold {
-    return new ByteHold((more, bytesMax, own) => this.#take(caller, more, bytesMax, own));
+    return new ByteHold(this, caller);
   }
 
-  #take(caller: string, more: number, bytesMax: number, own: number): boolean {
+  /** Takes `more` bytes for a hold of the caller that has its `own` already, or gives them back. Called by holds alone. */
+  take(caller: string, more: number, bytesMax: number, own: number): boolean {
     if (!this.fits(caller, more, bytesMax, own)) return false;
     const share = this.of(caller) + more;
     this.#bytes += more;
@@ -49,12 +50,14 @@ export class ByteRoom {
 
 /** The bytes that one holder has of a room. Call `leave` in any case. */
 export class ByteHold {
-  readonly #take: (more: number, bytesMax: number, own: number) => boolean;
+  readonly #room: ByteRoom;
+  readonly #caller: string;
   #bytes = 0;
 
   /** Made by `ByteRoom.hold`. */
-  constructor(take: (more: number, bytesMax: number, own: number) => boolean) {
-    this.#take = take;
+  constructor(room: ByteRoom, caller: string) {
+    this.#room = room;
+    this.#caller = caller;
   }
 
   get bytes(): number {
@@ -67,14 +70,14 @@ export class ByteHold {
    * @returns false where there is no room for them; nothing changes then.
    */
   take(more: number, bytesMax: number): boolean {
-    if (!this.#take(more, bytesMax, this.#bytes)) return false;
+    if (!this.#room.take(this.#caller, more, bytesMax, this.#bytes)) return false;
     this.#bytes += more;
     return true;
   }
 
   /** Gives all back. Harmless when that was done; the hold may be used again. */
   leave(): void {
-    if (this.#bytes > 0) this.#take(-this.#bytes, 0, this.#bytes);
+    if (this.#bytes > 0) this.#room.take(this.#caller, -this.#bytes, 0, this.#bytes);
     this.#bytes = 0;
   }
 }

@@ -36,6 +36,7 @@ export const CAPABILITIES = {
   file_ids: { bit: 1 << 18, of: 'dialect', means: 'reads files that were uploaded to its provider' },
   anthropic_messages: { bit: 1 << 20, of: 'passthrough', means: 'takes what only Anthropic’s Messages can say' },
   openai_responses: { bit: 1 << 21, of: 'passthrough', means: 'takes what only OpenAI’s Responses can say' },
+  threads: { bit: 1 << 23, of: 'passthrough', means: 'goes on with a history that its service keeps (thread)' },
 } as const;
 
 export type Capability = keyof typeof CAPABILITIES;
@@ -62,7 +63,10 @@ export function passthroughBit(dialect: string): number {
   return name === undefined ? 0 : CAPABILITIES[name].bit;
 }
 
-export const PASSTHROUGH_BITS = [...PASSTHROUGH.keys()].reduce((bits, dialect) => bits | passthroughBit(dialect), 0);
+/** Bits of all that a provider has only where its adapter says so. */
+export const PASSTHROUGH_BITS = capabilityBits(
+  CAPABILITY_NAMES.filter((name) => CAPABILITIES[name].of === 'passthrough'),
+);
 
 /** The bits of a list of capabilities, implied ones included. */
 export function capabilityBits(names: readonly Capability[]): number {

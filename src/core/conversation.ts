@@ -13,6 +13,14 @@ export interface Conversation {
   readonly nativeTools?: readonly NativeTool[];
   /** Undefined leaves it to the model. */
   readonly toolChoice: ToolChoice | undefined;
+  /** The history that the service keeps for its caller; absent for none. */
+  readonly thread?: Thread;
+}
+
+/** A conversation whose history stands at the service: a request that goes on with it has its new turns alone. */
+export interface Thread {
+  /** The service's ID of the answer that the request goes on from; null where it begins a thread. */
+  readonly continues: string | null;
 }
 
 /** `developer` is a newer name of `system` in OpenAI's dialect. */
@@ -21,7 +29,7 @@ export type TurnRole = 'system' | 'developer' | 'user' | 'assistant' | 'tool';
 /** One message. The result of a tool call is a turn of its own, with the role `tool`. */
 export interface Turn {
   readonly role: TurnRole;
-  /** In order: content, a refusal, then tool calls. Empty for a message without content. */
+  /** In the original's order; where its dialect has none: content, a refusal, then tool calls. Empty for a message without content. */
   readonly parts: readonly ContentPart[];
   /** The name of the speaker. */
   readonly name?: string;

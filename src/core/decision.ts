@@ -14,6 +14,8 @@ export const REJECTIONS = {
   max_latency: { bit: 1 << 5, group: 'constraints' },
   dimensions: { bit: 1 << 15, group: 'constraints' },
   vector_space: { bit: 1 << 16, group: 'constraints' },
+  thread: { bit: 1 << 17, group: 'constraints' },
+  thoughts: { bit: 1 << 18, group: 'constraints' },
   selector: { bit: 1 << 9, group: 'constraints' },
   constraint: { bit: 1 << 10, group: 'constraints' },
   unbounded_media: { bit: 1 << 8, group: 'constraints' },
@@ -63,7 +65,10 @@ export interface Decision {
   readonly reason: string;
   /** The choice first, then the fallbacks. Never empty. */
   readonly ranked: readonly [RankedModel, ...RankedModel[]];
-  /** Endpoints that a breaker has ejected, of models that could serve else, best first: for when all others fail. */
+  /**
+   * For when all others fail, best first: endpoints that a breaker has ejected, of models that could serve else, then models
+   * that would lose the thoughts of the tool calls under way.
+   */
   readonly lastResorts: readonly RankedModel[];
   /** How many models were eligible. */
   readonly eligible: number;

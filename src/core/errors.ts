@@ -44,6 +44,10 @@ export const ERRORS = {
   ),
   context_length_exceeded: invalid(400, 'The prompt is longer than the largest eligible context window.'),
   upstream_rejected_request: invalid(400, 'The provider refuses the content of the request.'),
+  thread_not_found: invalid(
+    404,
+    'The history that the request goes on with is not known. Send the whole conversation.',
+  ),
   model_not_found: invalid(404, 'No model or selector has this name.'),
   insufficient_quota: spec('insufficient_quota', false)(
     402,

@@ -73,8 +73,21 @@ export interface Facts {
   readonly rules: ActiveRules;
   /** The key's model list. */
   readonly allowedModels: readonly string[] | null;
+  /** The history that a service keeps of the conversation: its next turn goes there. Absent for none. */
+  readonly thread?: ThreadFacts;
+  /** IDs of the models that can read the thoughts of the tool calls under way; absent where all can, or none. */
+  readonly readers?: readonly string[];
   /** Absent for other operations than `embed`. */
   readonly embedding?: EmbeddingFacts;
+}
+
+export interface ThreadFacts {
+  /** ID of the model that goes on with it. */
+  readonly model: string;
+  /** The model's endpoints at the service that has it, by index. */
+  readonly endpoints: readonly number[];
+  /** Expected tokens of the history. They are in `inputTokens` too; the model's window is their bound. */
+  readonly tokens: number;
 }
 
 export type Difficulty = (typeof DIFFICULTIES)[number];

@@ -93,6 +93,10 @@ export function setBit(bits: Uint32Array, at: number): void {
   bits[at >>> 5]! |= 1 << (at & 31);
 }
 
+export function clearBit(bits: Uint32Array, at: number): void {
+  bits[at >>> 5]! &= ~(1 << (at & 31));
+}
+
 /** The bits that are set in both, as new bits; null stands for all. */
 export function bothBits(a: Uint32Array | null, b: Uint32Array | null): Uint32Array | null {
   if (a === null || b === null) return a ?? b;

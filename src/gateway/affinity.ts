@@ -6,6 +6,7 @@ import type { Endpoint, Model, PolicySnapshot } from '../core/snapshot.ts';
 import { markOfTurn } from './answer-mark.ts';
 import { hashOfTurn } from './message-hash.ts';
 import { bearsState } from './reasoning-state.ts';
+import { Threads } from './threads.ts';
 
 /** Remembered answers; with their keys and hashes some 14 MB. */
 const ANSWERS_MAX = 50_000;
@@ -36,6 +37,8 @@ interface PromptAnswer {
  * bounded: the least recently used answer goes first.
  */
 export class Affinity {
+  /** The histories that services keep. */
+  readonly threads: Threads;
   readonly #clock: () => number;
   readonly #answers: AnswerTable;
   /** Secret, so that no caller can search for two prompts with one hash. */
@@ -44,6 +47,7 @@ export class Affinity {
   /** @param clock ms, never goes back */
   constructor(clock: () => number, answersMax = ANSWERS_MAX) {
     this.#clock = clock;
+    this.threads = new Threads(clock);
     this.#answers = new AnswerTable(answersMax);
   }
 
@@ -68,8 +72,8 @@ export class PromptHistory {
   readonly #seed: bigint;
   #hashes: PromptHashes | null = null;
   #bearsState: boolean | null = null;
-  /** Keys of the earlier turns that were looked up and found. */
-  readonly #used = new Set<string>();
+  /** Keys of the earlier turns that were looked up and found; null for none. */
+  #used: Set<string> | null = null;
 
   constructor(keyId: string, request: ModelRequest, answers: AnswerTable, clock: () => number, seed: bigint) {
     this.keyId = keyId;
@@ -125,7 +129,7 @@ export class PromptHistory {
     read: Pick<PromptAnswer, 'inputTokens' | 'expectedTokens' | 'at' | 'mark'>,
     { providers }: PolicySnapshot,
   ): void {
-    for (const key of this.#used) this.#answers.touch(key);
+    if (this.#used) for (const key of this.#used) this.#answers.touch(key);
     const cache = providers.get(provider)?.cache;
     const isCacheable = cache !== undefined && cache.ttlMs > 0 && read.inputTokens >= cache.tokensMin;
     const mayReason = (model.capabilities & CAPABILITIES.reasoning.bit) !== 0;
@@ -137,7 +141,10 @@ export class PromptHistory {
   #find(hash: bigint): readonly PromptAnswer[] {
     const key = this.#key(hash);
     const found = this.#answers.of(key);
-    if (found.length > 0) this.#used.add(key);
+    if (found.length > 0) {
+      this.#used ??= new Set();
+      this.#used.add(key);
+    }
     return found;
   }
 

@@ -9,7 +9,7 @@ import { lineFor } from '../core/price.ts';
 import type { Readings } from '../core/readings.ts';
 import type { Endpoint, Model } from '../core/snapshot.ts';
 import type { Usage } from '../core/usage.ts';
-import { expectedInput, expectedWriting, ttftFactor, WARM_SHARE } from '../routing/estimate.ts';
+import { expectedInput, expectedWriting, mayReason, ttftFactor, WARM_SHARE } from '../routing/estimate.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { CallTrace } from '../telemetry/trace.ts';
 import { openCall } from '../upstream/call.ts';
@@ -196,7 +196,8 @@ export class Attempt {
     const share = usage.inputTokens > 0 ? inputTokens / usage.inputTokens : 0;
     const expectedTokens = Math.round(share * this.expected.inputTokens);
     const read = { inputTokens, expectedTokens, at: this.#openedAt, mark: this.meter.mark.value };
-    history.noteAnswer(this.model, this.endpoint, read, runtime.snapshot);
+    // The turns of a thread are not what its service has read.
+    if (facts.thread === undefined) history.noteAnswer(this.model, this.endpoint, read, runtime.snapshot);
     // Some providers report reasoning as ordinary output.
     const isMixed = this.model.reasoningTokens > 0 && usage.reasoningTokens === 0;
     if (estimated || isMixed || this.meter.isFiltered) return;
@@ -305,6 +306,7 @@ export class Attempt {
 
   /** The expected time to the first content, as a multiple of the usual one. */
   get #ttftFactor(): number {
+    if (!mayReason(this.model)) return 1;
     const { facts, readings } = this.#context.decision;
     return ttftFactor(
       this.model,

@@ -1,11 +1,12 @@
 import type { StreamPart } from '../contract/parts.ts';
 import type { Decision } from '../core/decision.ts';
+import type { DecisionOutcome } from '../core/decision-record.ts';
 import { idText } from '../core/id.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Usage } from '../core/usage.ts';
 import { recordContent } from '../records/contents.ts';
-import type { DecidedRequest } from './decide.ts';
+import type { DecidedRequest } from './decide-thread.ts';
 import { recordDecision, recordedOf } from './decision-record.ts';
 import { Exchange } from './exchange.ts';
 import { type FailedAttempt, failureText } from './failure.ts';
@@ -13,6 +14,7 @@ import type { FundedHold, FundingTerms } from './funding.ts';
 import type { Gateway } from './gateway.ts';
 import { learnFromAnswer, noteRequest, observeRetry } from './learn-from-answer.ts';
 import type { RequestContext } from './request-context.ts';
+import { AnswerId } from './threads.ts';
 import { loggableMessage } from './upstream-message.ts';
 
 /** A decided request with its money set aside. */
@@ -49,6 +51,7 @@ function exchangeOf(gateway: Gateway, of: FundedRequest, learning: ReturnType<ty
   const { snapshot } = runtime;
   let tokens = 0;
   const answerBytes = gateway.answers.hold(caller.keyId);
+  const answerId = request.conversation.thread ? new AnswerId() : null;
   const content = recordContent(gateway.records.contents, snapshot.content, request, decision.facts.model, caller);
   return new Exchange({
     runtime,
@@ -64,6 +67,7 @@ function exchangeOf(gateway: Gateway, of: FundedRequest, learning: ReturnType<ty
     startedAt,
     created: Math.floor(gateway.now() / 1000),
     onSettle: (outcome, platform) => {
+      if (answerId) noteThread(gateway, of, answerId.value, outcome);
       tokens = usedTokens(outcome.usage, platform.routed_model, decision, snapshot);
       context.result = { outcome, platform };
       const recorded = recordedOf(request, caller, snapshot, context.session);
@@ -73,7 +77,7 @@ function exchangeOf(gateway: Gateway, of: FundedRequest, learning: ReturnType<ty
       writes.push(...funded.settlementWrites(outcome.charged));
       return writes;
     },
-    onParts: both(content?.add.bind(content), learning?.hear),
+    onParts: both(both(content?.add.bind(content), learning?.hear), answerId?.hear),
     onFailure: (attempt) => logFailure(gateway, decision, attempt, request),
     written: () => gateway.ledger.written(),
     onEnd: () => {
@@ -81,6 +85,18 @@ function exchangeOf(gateway: Gateway, of: FundedRequest, learning: ReturnType<ty
       context.endWork(tokens);
     },
   });
+}
+
+/** Remembers a whole answer, from which its thread may go on. */
+function noteThread(
+  { affinity }: Gateway,
+  { terms: { caller, runtime } }: FundedRequest,
+  answerId: string | null,
+  { status, attempts, usage }: DecisionOutcome,
+): void {
+  const answered = attempts.at(-1);
+  if (status !== 'completed' || answerId === null || !answered || !usage) return;
+  affinity.threads.note(caller.keyId, answerId, answered, usage, runtime);
 }
 
 type PartsListener = (parts: readonly StreamPart[]) => void;

@@ -14,13 +14,14 @@ import type { RefusalNames } from '../routing/rejections.ts';
 import { withRules } from '../routing/rules.ts';
 import { countableTexts, questionOf } from '../routing/texts.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
-import type { PromptHistory } from './affinity.ts';
 import { checkRequest } from './check-request.ts';
+import { type DecideAs, type DecidedRequest, decideThread } from './decide-thread.ts';
 import { decideWithin, type FundedTrial } from './decide-within.ts';
 import { countInput, decisiveTokenizers } from './exact-count.ts';
 import type { FundingTerms } from './funding.ts';
 import { type Gateway, newSeed } from './gateway.ts';
 import { mayGrow } from './growth.ts';
+import { withLoopReaders } from './loop-readers.ts';
 import { pagesOf } from './pdf-pages.ts';
 import type { RequestContext } from './request-context.ts';
 import { shortageError } from './shortage.ts';
@@ -50,13 +51,6 @@ interface DecisionInput {
   readonly reread?: (() => Pick<DecisionInput, 'facts' | 'features'>) | null;
   /** Gets the routing attempt; absent for a decision of no request. */
   readonly context?: RequestContext;
-}
-
-/** A request with its decision, and the parts by which its answer is learnt from. */
-export interface DecidedRequest {
-  readonly history: PromptHistory;
-  readonly decision: Decision;
-  readonly features: Uint8Array | null;
 }
 
 /** The terms of the funding that a decision keeps to. */
@@ -115,25 +109,29 @@ function decideByFacts(
   checkRequest(request, snapshot.gateway);
   const history = gateway.affinity.history(caller.keyId, request);
   const fields = { stream: request.stream, user: request.settings.user, metadata: request.routing.metadata };
-  const read = (isWhole: boolean) => {
-    const facts = history.recall(factsOf(request, caller, snapshot, { cap, isWhole, pagesOf }), snapshot);
-    // An estimate only ranks models.
-    const isAsked = isIntentRead(facts);
-    const features = isAsked ? gateway.learner.memories.read(runtime, questionOf(request.conversation.turns)) : null;
-    return { facts, features };
+  const decideAs: DecideAs = (fit, isMade = given.isMade) => {
+    const read = (isWhole: boolean) => {
+      const recalled = history.recall(factsOf(request, caller, snapshot, { cap, isWhole, pagesOf }), snapshot);
+      const facts = fit(withLoopReaders(recalled, request, history, snapshot));
+      // An estimate only ranks models.
+      const isAsked = isIntentRead(facts);
+      const features = isAsked ? gateway.learner.memories.read(runtime, questionOf(request.conversation.turns)) : null;
+      return { facts, features };
+    };
+    let asRead = read(false);
+    const reread =
+      isIntentRead(asRead.facts) || request.embedding !== null
+        ? null
+        : () => {
+            asRead = read(true);
+            return asRead;
+          };
+    const input = { ...given, ...asRead, isMade, fields, reread, windowsOnly, context };
+    const made = decide(gateway, input, caller, runtime);
+    if (!(made instanceof Promise)) return { history, features: asRead.features, decision: made };
+    return made.then((decision) => ({ history, features: asRead.features, decision }));
   };
-  let asRead = read(false);
-  const reread =
-    isIntentRead(asRead.facts) || request.embedding !== null
-      ? null
-      : () => {
-          asRead = read(true);
-          return asRead;
-        };
-  const input = { ...given, ...asRead, fields, reread, windowsOnly, context };
-  const made = decide(gateway, input, caller, runtime);
-  if (!(made instanceof Promise)) return { history, features: asRead.features, decision: made };
-  return made.then((decision) => ({ history, features: asRead.features, decision }));
+  return decideThread(gateway.affinity.threads, { request, keyId: caller.keyId, runtime }, decideAs);
 }
 
 /**

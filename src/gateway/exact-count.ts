@@ -14,17 +14,21 @@ const BY_INPUT = REJECTIONS.context.bit | REJECTIONS.budget_limit.bit | REJECTIO
  * Returns the tokenizers whose exact count may change an outcome: those of models that only the size of the input
  * rejects, and that of a choice that no fund can pay. Mostly none.
  */
-export function decisiveTokenizers(outcome: Decision | Refusal, isShort: boolean, { models }: PolicySnapshot) {
-  const names = new Set<Tokenizer>();
-  const consider = (model: number) => {
-    const { tokenizer } = models[model]!;
-    if (tokenizer !== null) names.add(tokenizer);
-  };
-  if (isRefusal(outcome)) {
-    for (const { model, rejections } of outcome.rejected) if ((rejections & ~BY_INPUT) === 0) consider(model);
-  } else if (isShort) consider(outcome.ranked[0].model);
-  return [...names];
+export function decisiveTokenizers(
+  outcome: Decision | Refusal,
+  isShort: boolean,
+  { models }: PolicySnapshot,
+): readonly Tokenizer[] {
+  const hasModel = !isRefusal(outcome);
+  if (hasModel && !isShort) return NO_TOKENIZERS;
+  const decisive = hasModel ? [outcome.ranked[0]] : outcome.rejected.filter(isRejectedByInput);
+  const names = new Set(decisive.map(({ model }) => models[model]!.tokenizer));
+  return [...names].filter((name) => name !== null);
 }
+
+const NO_TOKENIZERS: readonly Tokenizer[] = [];
+
+const isRejectedByInput = ({ rejections }: Refusal['rejected'][number]): boolean => (rejections & ~BY_INPUT) === 0;
 
 /**
  * Tokens that a template may write before a conversation. A bound by bytes has room for them, an exact count has none. The

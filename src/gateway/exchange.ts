@@ -6,6 +6,7 @@ import type { AttemptRecord, DecisionOutcome } from '../core/decision-record.ts'
 import type { SignalboxError } from '../core/errors.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
 import type { Write } from '../store/store.ts';
+import { DeadlineAlarm } from '../upstream/alarm.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
 import type { NextParts } from '../upstream/upstream-call.ts';
 import type { AnswerSource } from './answer-source.ts';
@@ -69,7 +70,7 @@ export class Exchange implements AnswerSource {
   readonly #deadlineAt: number;
   readonly #plan: Plan;
   /** Providers that were called: another attempt at one of them draws on its retry budget. */
-  readonly #asked = new Set<string>();
+  readonly #asked: string[] = [];
   /** The attempt under way, or the one that answered. */
   #running: Attempt | null = null;
   /** Its answer, where that is paid for as it is written. */
@@ -89,17 +90,16 @@ export class Exchange implements AnswerSource {
   #callerGone = false;
   /** Whether it is known if the settlement survives this process. */
   #isConfirmed = false;
-  readonly #timer: ReturnType<typeof setTimeout>;
+  readonly #alarm = new DeadlineAlarm(() => this.abandon(unreadError()));
 
   constructor(context: ExchangeContext) {
     this.#context = context;
-    const { snapshot } = context.runtime;
-    this.#deadlineAt = context.startedAt + snapshot.models[context.decision.ranked[0].model]!.deadlines.totalMs;
-    const { retriesMax } = snapshot.gateway;
-    this.#plan = new Plan(context.decision, { retriesMax, clock: context.clock, random: Math.random });
+    const { models, gateway } = context.runtime.snapshot;
+    const { decision, clock } = context;
+    this.#deadlineAt = context.startedAt + models[decision.ranked[0].model]!.deadlines.totalMs;
+    this.#plan = new Plan(decision, { retriesMax: gateway.retriesMax, clock, random: Math.random });
     // An attempt has the same deadline, and reports it to its reader. There may be none.
-    const leftMs = this.#deadlineAt - context.clock() + UNREAD_GRACE_MS;
-    this.#timer = setTimeout(() => this.abandon(unreadError()), leftMs);
+    this.#alarm.set(performance.now() + this.#deadlineAt - clock() + UNREAD_GRACE_MS);
   }
 
   get decision(): number {
@@ -211,13 +211,11 @@ export class Exchange implements AnswerSource {
     this.#error = reason === 'caller-gone' ? callerGone() : reason;
     this.#wake?.();
     const running = this.#running;
-    if (!running) {
-      this.#settle('abandoned', null, null);
-      return;
+    if (running) {
+      running.call.abort();
+      this.#attempts.push(running.left(this.#callerGone));
     }
-    running.call.abort();
-    this.#attempts.push(running.left(this.#callerGone));
-    this.#settle('abandoned', running, running.call.sent ? (this.#growing ?? running).broken(null) : null);
+    this.#settle('abandoned', running, running?.call.sent ? (this.#growing ?? running).broken(null) : null);
   }
 
   /** Takes room for the answer. Without room the exchange ends, at no endpoint's fault. */
@@ -228,7 +226,9 @@ export class Exchange implements AnswerSource {
     return false;
   };
 
-  readonly #ended = (): boolean => this.#receipt !== null;
+  #ended(): boolean {
+    return this.#receipt !== null;
+  }
 
   /** Waits before the attempt. Returns false where the deadline comes first. */
   async #pause(waitMs: number): Promise<boolean> {
@@ -248,7 +248,7 @@ export class Exchange implements AnswerSource {
   #admitted(step: PlannedAttempt): AttemptReporter | null {
     const { way, again, force } = step;
     const health = this.#healthOf(way);
-    const trial = health.begin({ retry: again || this.#asked.has(this.#providerOf(way)), force });
+    const trial = health.begin({ retry: again || this.#asked.includes(this.#providerOf(way)), force });
     if (trial === 'no-budget') this.#plan.denied(step);
     else if (trial === 'shut') {
       this.#shutUntil = Math.min(this.#shutUntil, health.retryAt);
@@ -336,7 +336,7 @@ export class Exchange implements AnswerSource {
     const { requestId, sent } = running.call;
     this.#attempts.push(running.failed(failure));
     // An untranslatable request never reached its provider, and must not use up the retries of others.
-    if (!isUnsayable(failure, sent)) this.#asked.add(endpoint.provider);
+    if (!isUnsayable(failure, sent)) this.#asked.push(endpoint.provider);
     const { provider, upstream } = endpoint;
     const failed = { model: model.id, provider, upstream, failure, requestId, sent };
     this.#context.onFailure({ ...failed, hasBegun: meter.firstContentAt !== null });
@@ -348,7 +348,7 @@ export class Exchange implements AnswerSource {
     const { funded, requestContext, onEnd } = this.#context;
     requestContext?.step('settle');
     const line = running && measured ? entryLine(running.model, running.endpoint, measured) : null;
-    clearTimeout(this.#timer);
+    this.#alarm.clear();
     try {
       funded.hold.settle(line, ({ charged, overrun }) => {
         this.#growing?.settled(overrun);

@@ -110,7 +110,7 @@ export function failedError(
 }
 
 /** The statuses by which services refuse a request for what it says. */
-const OF_REQUEST: ReadonlySet<number> = new Set([400, 413, 422]);
+const OF_REQUEST: ReadonlySet<number> = new Set([400, 404, 413, 422]);
 
 /** The words of a service about a request that went out as it came: clients go by them. */
 function originalOf(

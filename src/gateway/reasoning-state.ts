@@ -2,7 +2,7 @@ import { placesOf, type Turn } from '../core/conversation.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { isObject } from '../core/object.ts';
 import { type Edit, type Members, pathText } from '../core/original.ts';
-import { wrapState } from '../core/wrapped-state.ts';
+import { isWrappedState, wrapState } from '../core/wrapped-state.ts';
 
 type Kind = 'whole' | 'blocks' | 'within' | 'tail';
 
@@ -54,15 +54,26 @@ interface ReadableRequest {
 }
 
 /** Whether any turn of the assistant bears state that not every model can read. */
-export function bearsState(request: ModelRequest): boolean {
-  return request.conversation.turns.some((turn) => {
-    if (!mayBear(turn)) return false;
-    return placesOf(turn).some((at) => {
-      const message = request.originalAt(at);
-      return isObject(message) && without(message, []) !== message;
-    });
-  });
+export const bearsState = (request: ModelRequest): boolean =>
+  request.conversation.turns.some((_, index) => bearsStateAt(request, index));
+
+/** Whether the turn of this index bears such state. */
+export function bearsStateAt(request: ModelRequest, index: number): boolean {
+  const turn = request.conversation.turns[index]!;
+  return mayBear(turn) && messagesOf(turn, request).some((message) => without(message, []) !== message);
 }
+
+/** Whether the state of a turn was wrapped here, because its service speaks another dialect than the request. */
+export function bearsWrappedState(request: ModelRequest, index: number): boolean {
+  const messages = messagesOf(request.conversation.turns[index]!, request);
+  const owners = messages.flatMap((message) => [message, ...(Array.isArray(message.content) ? message.content : [])]);
+  return owners.some((owner) => isObject(owner) && MARKS.some((mark) => isWrappedState(String(owner[mark]))));
+}
+
+const messagesOf = (turn: Turn, request: ModelRequest): readonly Members[] =>
+  placesOf(turn)
+    .map((at) => request.originalAt(at))
+    .filter(isObject);
 
 /** Whether a turn has members that the neutral form does not name, or marked IDs of calls: state is nowhere else. */
 const mayBear = ({ role, parts, extras }: Turn): boolean =>

@@ -68,6 +68,10 @@ export function factsBody(facts: Facts): object {
     capping_fund: cappingFund(facts.funds),
     key_models: facts.allowedModels,
     embedding: embeddingBody(facts),
+    thread: facts.thread
+      ? { model: facts.thread.model, endpoints: facts.thread.endpoints, tokens: facts.thread.tokens }
+      : null,
+    thought_readers: facts.readers ?? null,
     add_ons: facts.addOns
       ? {
           hour_cache: facts.addOns.hourCache,

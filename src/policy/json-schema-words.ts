@@ -47,6 +47,8 @@ const REASONS: Readonly<Record<Rejection, string>> = {
   max_latency: 'Its expected latency is above `max_latency_ms`.',
   dimensions: 'It cannot give vectors of the requested `dimensions`.',
   vector_space: 'The selector does not name its vector space.',
+  thread: 'The history of the conversation is kept at another model’s service.',
+  thoughts: 'It cannot read the thoughts of the tool calls under way.',
   selector: 'The selector does not choose from it.',
   constraint: 'A constraint rejects it; the name of the constraint says which.',
   unpriced: 'Its price does not cover all that the request may be billed for.',

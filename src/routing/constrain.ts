@@ -50,6 +50,8 @@ export function rejectionsOf(
   let bits = 0;
   if ((model.operations & OPERATIONS[facts.operation].bit) === 0) bits |= REJECTIONS.operation.bit;
   if (allowed !== null && !allowed.has(model.id)) bits |= REJECTIONS.key_models.bit;
+  if (facts.thread !== undefined && facts.thread.model !== model.id) bits |= REJECTIONS.thread.bit;
+  if (facts.readers !== undefined && !facts.readers.includes(model.id)) bits |= REJECTIONS.thoughts.bit;
   if (facts.needs !== 0 && !canServe(model, facts.needs)) bits |= REJECTIONS.capability.bit;
   if ((facts.outputTokensMax ?? facts.outputTokens ?? 0) > model.maxOutput) bits |= REJECTIONS.max_output.bit;
   if (facts.embedding !== undefined) bits |= embeddingRejections(model, facts.embedding, vectorSpace);

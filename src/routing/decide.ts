@@ -41,6 +41,8 @@ export class Decider {
   readonly #snapshot: PolicySnapshot;
   readonly #evaluation: Evaluation;
   readonly #prior: Readings;
+  /** Whether the last decision had none but ejected endpoints. */
+  #isLastResort = false;
 
   constructor(snapshot: PolicySnapshot) {
     this.#snapshot = snapshot;
@@ -48,13 +50,25 @@ export class Decider {
     this.#prior = priorReadings(snapshot);
   }
 
-  /** Pure: the same facts and context give the same result, bit for bit. */
+  /**
+   * Pure: the same facts and context give the same result, bit for bit. Where no healthy model can read the thoughts of the
+   * tool calls under way, the decision is that without them, and so are its facts.
+   */
   decide(facts: Facts, context: DecisionContext): Decision | Refusal {
+    const { readers, ...others } = facts;
+    if (readers === undefined) return this.#decide(facts, context);
+    const read = this.#decide(facts, context);
+    if (isRefusal(read) || this.#isLastResort) return this.#decide(others, context);
+    return { ...read, lastResorts: [...read.lastResorts, ...this.#unreading(others, context, readers)] };
+  }
+
+  #decide(facts: Facts, context: DecisionContext): Decision | Refusal {
     const { id, seed, readings = this.#prior, estimate = null, onShortlist } = context;
     const { shortlist } = this.#evaluation;
     const quality = this.#evaluation.fill(facts, readings, estimate);
     // Before the last resorts overwrite it.
     this.rejections.set(shortlist.rejections);
+    this.#isLastResort = shortlist.isLastResort;
     onShortlist?.();
     if (shortlist.n === 0) return refusalOf(facts, readings, shortlist.rejected);
     const { faulty, reason, draw } = this.#evaluation.choose(facts, context, 1 + this.#snapshot.gateway.alternatives);
@@ -95,6 +109,16 @@ export class Decider {
       if (endpoints.length > 0) resorts.push({ ...ranked, endpoints });
     }
     return resorts;
+  }
+
+  /** Ranks the models that would lose thoughts; as many as there may be fallbacks. */
+  #unreading(facts: Facts, context: DecisionContext, readers: readonly string[]): RankedModel[] {
+    const { models, gateway } = this.#snapshot;
+    if (gateway.alternatives === 0) return [];
+    this.#evaluation.fill(facts, context.readings ?? this.#prior, context.estimate ?? null);
+    this.#evaluation.rank(facts, context, gateway.alternatives + readers.length);
+    const others = this.#ranked(facts).filter(({ model }) => !readers.includes(models[model]!.id));
+    return others.slice(0, gateway.alternatives);
   }
 
   #ranked(facts: Facts): RankedModel[] {

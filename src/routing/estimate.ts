@@ -19,14 +19,11 @@ const REASONING_OUTPUT_MIN = 1_024;
 export const WARM_SHARE = 0.5;
 
 /** Visible output tokens of one choice: the request's own figure, else the length observed for its task. */
-export function expectedOutput(facts: Facts, snapshot: Tasks, { outputTokens }: Readings): number {
-  return capped(facts, () => overTasks(facts, snapshot, (at) => outputTokens[at]!));
-}
+export const expectedOutput = (facts: Facts, snapshot: Tasks, { outputTokens }: Readings): number =>
+  capped(facts, snapshot, outputTokens);
 
 /** The same by the policy alone. Reference costs use it, because nothing learnt may move them. */
-export function declaredOutput(facts: Facts, snapshot: Tasks): number {
-  return capped(facts, () => overTasks(facts, snapshot, (at) => snapshot.tasks[at]!.expectedOutputTokens));
-}
+export const declaredOutput = (facts: Facts, snapshot: Tasks): number => capped(facts, snapshot, null);
 
 type Tasks = Pick<PolicySnapshot, 'tasks' | 'taskIndex'>;
 
@@ -37,19 +34,26 @@ export const taskOf = ({ task }: Facts, { tasks, taskIndex }: Tasks): Task => ta
 export const mayReason = ({ reasoningTokens, reasoningByTask }: Model): boolean =>
   reasoningTokens > 0 || reasoningByTask.some((tokens) => tokens > 0);
 
+/** By task, output tokens of a usual answer; null for those that the policy declares. */
+type TaskLengths = Readings['outputTokens'] | null;
+
 /** At least 1 where anything may be written, at most the caller's cap. */
-function capped({ outputTokens, outputTokensAsked, outputTokensMax }: Facts, ofTask: () => number): number {
-  const expected = outputTokens ?? outputTokensAsked ?? ofTask();
+function capped(facts: Facts, snapshot: Tasks, lengths: TaskLengths): number {
+  const { outputTokens, outputTokensAsked, outputTokensMax } = facts;
+  const expected = outputTokens ?? outputTokensAsked ?? lengthOfTask(facts, snapshot, lengths);
   return Math.max(outputTokensMax === 0 ? 0 : 1, Math.min(expected, outputTokensMax ?? expected));
 }
 
-/** A figure of the task; the mean by shares where the task is uncertain. */
-function overTasks({ task, mix }: Facts, { taskIndex }: Tasks, figure: (at: number) => number): number {
-  if (mix.length === 0) return figure(taskIndex.get(task) ?? 0);
+/** The length of the task's answers; the mean by shares where the task is uncertain. */
+function lengthOfTask({ task, mix }: Facts, snapshot: Tasks, lengths: TaskLengths): number {
+  if (mix.length === 0) return lengthAt(snapshot.taskIndex.get(task) ?? 0, snapshot, lengths);
   let sum = 0;
-  for (const { task: name, share } of mix) sum += share * figure(taskIndex.get(name) ?? 0);
+  for (const one of mix) sum += one.share * lengthAt(snapshot.taskIndex.get(one.task) ?? 0, snapshot, lengths);
   return sum;
 }
+
+const lengthAt = (at: number, { tasks }: Tasks, lengths: TaskLengths): number =>
+  lengths === null ? tasks[at]!.expectedOutputTokens : lengths[at]!;
 
 /** Expected input tokens on a model, images and audio included. */
 export function expectedInput(
@@ -219,6 +223,8 @@ function requestedOutput(model: Model, facts: Facts): number {
 /** Input tokens that the request cannot exceed on this model; null when nothing bounds its media. */
 export function inputBound(model: Model, facts: Facts): number | null {
   const rereadings = facts.addOns?.rereadings ?? 0;
+  // The service alone knows how long a history is that it keeps.
+  if (facts.thread !== undefined && rereadings === 0) return model.contextWindow;
   // The model reads the findings of a service's tool, too.
   if (rereadings > 0) return (1 + rereadings) * model.contextWindow;
   const { inputTokensMax, images, audioBytes, pages, unboundedMedia } = facts;

@@ -60,6 +60,8 @@ function textsFor(
   return {
     dimensions: () => `it has no vectors of ${facts.embedding?.dimensions} dimensions, only ${dimensionsOf(model)}`,
     vector_space: () => vectorSpaceText(model, facts, snapshot),
+    thread: () => `the history of the thread is kept for \`${facts.thread?.model}\``,
+    thoughts: () => 'it cannot read the thoughts of the tool calls under way',
     selector: () => `the selector \`${facts.model}\` does not choose from it`,
     constraint: () => `the policy rejects it: ${constraints.map(({ name }) => name).join(', ')}`,
     operation: () => `it does not serve the operation \`${facts.operation}\``,

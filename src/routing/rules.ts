@@ -3,7 +3,16 @@ import { CAPABILITIES, capabilityNames } from '../core/capability.ts';
 import { toCredits } from '../core/credits.ts';
 import type { Facts } from '../core/facts.ts';
 import { HEALTH, type Readings } from '../core/readings.ts';
-import { type ActiveRules, bothBits, type Constraint, hasBit, type Preference, type RuleScope } from '../core/rules.ts';
+import {
+  type ActiveRules,
+  bothBits,
+  type Constraint,
+  clearBit,
+  emptyBits,
+  hasBit,
+  type Preference,
+  type RuleScope,
+} from '../core/rules.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
 import { declaredOutput } from './estimate.ts';
 
@@ -34,16 +43,33 @@ function ruleScope(
       tools: (facts.needs & CAPABILITIES.tools.bit) !== 0,
       images: facts.images,
       output_tokens: declaredOutput(facts, snapshot),
-      needs: capabilityNames(facts.needs),
-      languages: [...new Set([...facts.languagesSeen, ...facts.languages])],
+      needs: facts.needs === 0 ? NO_NAMES : capabilityNames(facts.needs),
+      languages: languagesOf(facts),
       natural_language: facts.naturalLanguage,
       budget_limit: facts.budget === null ? 0 : toCredits(facts.budget),
       user,
       metadata: new Map(Object.entries(metadata)),
     },
-    key: { id: caller.keyId, labels: new Map(Object.entries(caller.labels)) },
+    key: keyOf(caller),
     time,
   };
+}
+
+const NO_NAMES: readonly never[] = [];
+
+const languagesOf = ({ languagesSeen: seen, languages }: Facts): readonly string[] =>
+  languages.length === 0 ? seen : [...new Set([...seen, ...languages])];
+
+/** A caller's key as conditions see it; a caller stays the same from request to request. */
+const keys = new WeakMap<Caller, RuleScope['key']>();
+
+function keyOf(caller: Caller): RuleScope['key'] {
+  let key = keys.get(caller);
+  if (!key) {
+    key = { id: caller.keyId, labels: new Map(Object.entries(caller.labels)) };
+    keys.set(caller, key);
+  }
+  return key;
 }
 
 export type OnRuleFailure = (rule: Constraint | Preference, error: unknown) => void;
@@ -112,8 +138,10 @@ export const vectorSpaceOf = ({ embedding, pinned, model }: Facts, { selectors }
   embedding === undefined || pinned ? undefined : (selectors.get(model)?.vectorSpace ?? null);
 
 /** Joins the active constraints: bits are ANDed, the lowest ceilings hold. */
-export function limitsOf({ model, pinned, rules }: Facts, { constraints, selectors }: PolicySnapshot): RuleLimits {
-  let slots: Uint32Array | null = null;
+export function limitsOf(facts: Facts, snapshot: PolicySnapshot): RuleLimits {
+  const { model, pinned, rules } = facts;
+  const { constraints, selectors } = snapshot;
+  let slots = slotsBeside(facts, snapshot);
   let latencyMsMax = Number.POSITIVE_INFINITY;
   let costCreditsMax = Number.POSITIVE_INFINITY;
   for (const at of rules.constraints) {
@@ -124,6 +152,17 @@ export function limitsOf({ model, pinned, rules }: Facts, { constraints, selecto
   }
   const models = pinned ? null : (selectors.get(model)?.allows ?? null);
   return { slots, models, latencyMsMax, costCreditsMax };
+}
+
+/** Bits by endpoint slot: all but the endpoints of a thread's model where its history is not; null without a thread. */
+function slotsBeside({ thread }: Facts, { models, modelIndex }: PolicySnapshot): Uint32Array | null {
+  const kept = thread && models[modelIndex.get(thread.model) ?? -1];
+  if (!kept) return null;
+  const { firstSlot, endpoints } = kept;
+  const last = models.at(-1)!;
+  const slots = emptyBits(last.firstSlot + last.endpoints.length).fill(~0);
+  for (let at = 0; at < endpoints.length; at++) if (!thread.endpoints.includes(at)) clearBit(slots, firstSlot + at);
+  return slots;
 }
 
 /** The rules whose condition holds. A condition that throws counts as true, so that a failing constraint fails closed. */

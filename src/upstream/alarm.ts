@@ -1,15 +1,25 @@
+import { LinkedSet, type Links } from '../core/linked-set.ts';
+
 /** The longest delay that setTimeout accepts, in ms. */
 const TIMEOUT_MAX = 2_147_483_647;
 
+/** The alarms that are set, of the whole process. */
+const alarms = new LinkedSet<DeadlineAlarm>();
+/** When the one timer of all alarms fires, ms on performance.now's clock; Infinity while it is not set. */
+let firesAt = Number.POSITIVE_INFINITY;
+let timer: ReturnType<typeof setTimeout> | null = null;
+
 /**
- * One alarm for all the deadlines of a call, set again before each wait. Moving it later costs nothing: a timer that
- * fires too early checks the time and sleeps again.
+ * An alarm for the deadlines of a call or an exchange, set again before each wait. All alarms share one timer: most are cleared
+ * long before they ring, so that setting one costs hardly more than noting its time.
  */
-export class DeadlineAlarm {
+export class DeadlineAlarm implements Links<DeadlineAlarm> {
+  before: DeadlineAlarm | null = null;
+  after: DeadlineAlarm | null = null;
+  /** When it rings, ms on performance.now's clock; Infinity while it is not set. */
+  at = Number.POSITIVE_INFINITY;
   readonly #ring: () => void;
-  #at = Number.POSITIVE_INFINITY;
-  #due = Number.POSITIVE_INFINITY;
-  #timer: ReturnType<typeof setTimeout> | null = null;
+  #isSet = false;
 
   constructor(ring: () => void) {
     this.#ring = ring;
@@ -17,26 +27,48 @@ export class DeadlineAlarm {
 
   /** Rings at `at` (ms on performance.now's clock) instead of the time set before. */
   set(at: number): void {
-    this.#at = at;
-    if (this.#timer === null || at < this.#due) this.#sleep(performance.now());
+    if (!this.#isSet) alarms.add(this);
+    this.#isSet = true;
+    this.at = at;
+    if (at < firesAt) sleep(at);
   }
 
   clear(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    if (!this.#isSet) return;
+    this.#isSet = false;
+    this.at = Number.POSITIVE_INFINITY;
+    alarms.remove(this);
   }
 
-  #sleep(now: number): void {
+  /** Called when its time has come. */
+  ring(): void {
     this.clear();
-    const ms = Math.min(Math.max(0, Math.ceil(this.#at - now)), TIMEOUT_MAX);
-    this.#due = now + ms;
-    this.#timer = setTimeout(() => this.#wake(), ms);
+    this.#ring();
   }
+}
 
-  #wake(): void {
-    this.#timer = null;
-    const now = performance.now();
-    if (now < this.#at) this.#sleep(now);
-    else this.#ring();
+function sleep(until: number): void {
+  if (timer !== null) clearTimeout(timer);
+  const now = performance.now();
+  const ms = Math.min(Math.max(0, Math.ceil(until - now)), TIMEOUT_MAX);
+  firesAt = now + ms;
+  timer = setTimeout(wake, ms);
+  // It may outlive the last alarm, and must not keep the process.
+  timer.unref();
+}
+
+/** Rings all that are due, and sleeps until the next. The timer often fires in vain: clearing an alarm leaves it as it is. */
+function wake(): void {
+  timer = null;
+  firesAt = Number.POSITIVE_INFINITY;
+  const now = performance.now();
+  const due: DeadlineAlarm[] = [];
+  let next = Number.POSITIVE_INFINITY;
+  for (const alarm of alarms.all()) {
+    if (alarm.at <= now) due.push(alarm);
+    else next = Math.min(next, alarm.at);
   }
+  if (next < Number.POSITIVE_INFINITY) sleep(next);
+  // One that rings may clear another.
+  for (const alarm of due) if (alarm.at <= now) alarm.ring();
 }

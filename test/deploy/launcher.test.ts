@@ -56,6 +56,16 @@ test('what is installed is not installed again, until the lock file changes', as
   expect(calls()).toHaveLength(2);
 });
 
+test('a clone and the standalone program start with the same settings', () => {
+  const source = readFileSync(join(ROOT, 'src/main.ts'), 'utf8');
+  const [first = ''] = source.split('\n', 1);
+  const ofClone = [...first.matchAll(/ ([A-Z]\w*)=(\S+)/g)].map(([, name, value]) => [name, value]);
+  const block = /const SETTINGS = \{([^}]*)\}/.exec(source)?.[1] ?? '';
+  const ofProgram = [...block.matchAll(/(\w+): '([^']*)'/g)].map(([, name, value]) => [name, value]);
+  expect(ofClone).toEqual(ofProgram);
+  expect(ofClone.map(([name]) => name)).toContain('BUN_JSC_heapGrowthFunctionThresholdInMB');
+});
+
 test('it runs by a link on the PATH', async () => {
   const link = join(bin, 'signalbox');
   symlinkSync(join(clone, 'signalbox'), link);

@@ -1,5 +1,6 @@
 import { expect } from 'bun:test';
 import { parseId } from '../../src/core/id.ts';
+import { profile } from '../../src/routing/profile/profile.ts';
 import { type Entry, read } from '../money/books.ts';
 import { waitFor } from '../support/answers.ts';
 import { CONTRACT, expectError } from '../support/error-contract.ts';
@@ -22,15 +23,12 @@ export interface CallerResponse {
 }
 
 /** Sends the case's request and reads the whole answer. */
-export async function ask(
-  box: Signalbox,
-  { asks, form, fault, surface, seen }: Case,
-  more: object = {},
-): Promise<CallerResponse> {
+export async function ask(box: Signalbox, one: Case, more: object = {}): Promise<CallerResponse> {
+  const { asks, form, surface, seen } = one;
   const since = performance.now();
   const response = await box.post(surface.path, {
     model: asks,
-    ...surface.body(CAP, fault.tool ?? null),
+    ...requestOf(one),
     stream: form === 'SSE',
     ...more,
   });
@@ -43,10 +41,20 @@ export async function ask(
   return { status: response.status, headers: response.headers, body, ms: performance.now() - since };
 }
 
-/** Expected tokens of the prompt: 3 of its 10 letters, 4 of its frame. */
-const PROMPT = 8;
 /** The requested output cap, tokens. */
 const CAP = 20;
+const requestOf = ({ surface, fault, dialect }: Case): object =>
+  surface.body(CAP, fault.tool ?? dialect.model?.tool ?? null);
+/** Expected tokens of a prompt without a tool: 3 of its 10 letters, 4 of its frame. */
+const PROMPT = 8;
+
+/** Expected tokens of the prompt of a case. */
+function promptOf(one: Case): number {
+  if (!one.dialect.model) return PROMPT;
+  const { reads, path } = one.surface;
+  const { request } = reads.read({ model: path, ...requestOf(one) }, new Headers());
+  return Math.ceil(profile(request).inputTokens);
+}
 /** Microcredits, by the prices of the test policy. */
 const costOf = (input: number, output: number): number => 1_000 * input + 4_000 * output;
 export const REPORTED = costOf(USAGE.prompt, USAGE.output);
@@ -172,7 +180,8 @@ async function expectBooks(box: Signalbox, one: Case, { headers }: CallerRespons
 function expectCharge(one: Case, rows: readonly Entry[], charged: number, took: boolean): void {
   const { outcome, dialect } = one;
   const last = rows.filter(isCharge).at(-1)!;
-  const prompt = outcome.ends === 'cut' && dialect.counts !== 'at its end' ? USAGE.prompt : PROMPT;
+  const expected = promptOf(one);
+  const prompt = outcome.ends === 'cut' && dialect.counts !== 'at its end' ? USAGE.prompt : expected;
   const reserved = rows.reduce((sum, { kind, amount }) => sum + (/^(reserve|raise)$/.test(kind) ? amount : 0), 0);
   switch (outcome.charged) {
     case 'nothing':
@@ -189,7 +198,7 @@ function expectCharge(one: Case, rows: readonly Entry[], charged: number, took: 
       expect([charged, last.estimated]).toEqual([costOf(USAGE.prompt, WORDS.length), 1]);
       return;
     case 'counted':
-      expect([charged, last.estimated]).toEqual([costOf(PROMPT, WORDS.length), 1]);
+      expect([charged, last.estimated]).toEqual([costOf(expected, WORDS.length), 1]);
       return;
     case 'reserved':
       expect(charged).toBe(reserved);

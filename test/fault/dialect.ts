@@ -18,15 +18,27 @@ export type CallForm = 'whole' | 'untidy' | 'nameless';
 
 /** One dialect's building blocks of faults. A null usage is not reported. */
 export interface Dialect {
-  readonly name: 'openai' | 'anthropic' | 'gemini';
+  readonly name: 'openai' | 'anthropic' | 'gemini' | 'responses';
   /** The adapter that speaks it. */
   readonly adapter: string;
+  /** What its adapter speaks it for, where it has another dialect, too: such models, and requests with a tool. */
+  readonly model?: {
+    /** The begin of the provider's name of the model. */
+    readonly upstream: string;
+    readonly capabilities: readonly string[];
+    /** The name of the tool. */
+    readonly tool: string;
+  };
   /** The path of its base URL. */
   readonly base: string;
   /** The path of a request, below the base. */
   path(upstream: string, stream: boolean): string;
   readonly auth: { readonly header: string; readonly prefix: string };
 
+  /** An event as it stands in a stream, where that differs. */
+  readonly inStream?: (event: Event) => Event;
+  /** The same dialect for one stream, whose events it counts. */
+  ofOneStream?(): Dialect;
   /** The `event:` of an event; empty for none. */
   nameOf(event: Event): string;
   /** The events before the text of an answer; may be empty. */
@@ -35,8 +47,8 @@ export interface Dialect {
   word(text: string, running: Tokens | null): readonly Event[];
   /** When a stream reports usage: at its end, also its prompt at the start, or running counts with every piece. */
   readonly counts: 'at its end' | 'from its start' | 'all along';
-  /** The end of the text, with reason and usage. */
-  finish(reason: 'stop' | 'length', usage: Tokens | null): readonly Event[];
+  /** The end of the text, with reason and usage. Some repeat the text, which is the usual one if left out. */
+  finish(reason: 'stop' | 'length', usage: Tokens | null, text?: string): readonly Event[];
   /** The usage once more. */
   report(usage: Tokens): readonly Event[];
   /** The end mark of a stream; empty for none. */

@@ -130,6 +130,13 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     }),
     json: failed('malformed', 'upstream_failed', 'reported'),
     stream: failed('malformed', 'upstream_failed', 'reported'),
+    except: {
+      responses: {
+        because: 'it says how an answer ended: as failed',
+        json: failed('cut', 'upstream_failed', 'reported'),
+        stream: failed('cut', 'upstream_failed', 'reported'),
+      },
+    },
   },
   {
     name: 'giant chunk',
@@ -186,6 +193,7 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     }),
     json: answered('counted'),
     stream: answered('completed'),
+    except: { responses: { because: 'it reports usage at its end alone', stream: answered('counted') } },
   },
   {
     name: 'usage of zero',
@@ -240,8 +248,8 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     upstream: body(({ stream, dialect }) => {
       if (!stream) return [`${reply(dialect)}{"x":1}`];
       const finish = dialect.finish('stop', null);
-      const again = eventsText(dialect, dialect.word(JUNK, null), finish);
-      return [spoken(dialect, 4, null) + eventsText(dialect, finish) + dialect.end + again];
+      const whole = spoken(dialect, 4, null) + eventsText(dialect, finish) + dialect.end;
+      return [whole + eventsText(dialect, dialect.word(JUNK, null), finish)];
     }),
     json: failed('malformed'),
     stream: answered('counted'),
@@ -251,12 +259,16 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     does: 'says `[DONE]` amid its answer; with JSON, ends before its last brace',
     upstream: body(({ stream, dialect }) => {
       if (!stream) return [reply(dialect).slice(0, -1)];
+      const begun = spoken(dialect);
       const rest = eventsText(dialect, dialect.word(JUNK, null), dialect.finish('stop', USAGE));
-      return [spoken(dialect), dialect.end, rest];
+      return [begun, dialect.end, rest];
     }),
     json: failed('malformed'),
     stream: cut('cut'),
-    except: { gemini: { because: 'it has no mark of its end', stream: null } },
+    except: {
+      gemini: { because: 'it has no mark of its end', stream: null },
+      responses: { because: 'its last event is its end', stream: null },
+    },
   },
   {
     name: 'no [DONE]',
@@ -323,5 +335,8 @@ export const ANSWER_FAULTS: readonly Fault[] = [
     upstream: errorAmid(({ dialect }) => dialect.error(500, `Incorrect API key: ${UPSTREAM_KEY}`)),
     json: failed('server'),
     stream: cut('server'),
+    except: {
+      responses: { because: 'its errors have no status: their words count', json: failed('auth'), stream: cut('auth') },
+    },
   },
 ];

@@ -12,7 +12,7 @@ const saying =
   (text: string) =>
   ({ stream, dialect }: UpstreamRequest): string =>
     stream
-      ? eventsText(dialect, dialect.opening(USAGE), dialect.word(text, null), dialect.finish('stop', USAGE)) +
+      ? eventsText(dialect, dialect.opening(USAGE), dialect.word(text, null), dialect.finish('stop', USAGE, text)) +
         dialect.end
       : dialect.reply(text, USAGE);
 
@@ -22,8 +22,8 @@ const FOREIGN = 'Größe: 完全な 💡';
 
 /** Replaces a mark with bytes. */
 function withBytes(text: string, mark: string, ...inserted: readonly number[]): Uint8Array {
-  const [before, after] = text.split(mark);
-  return Buffer.concat([Buffer.from(before ?? ''), Uint8Array.from(inserted), Buffer.from(after ?? '')]);
+  const pieces = text.split(mark).map((piece) => Buffer.from(piece));
+  return Buffer.concat(pieces.flatMap((piece, at) => (at === 0 ? [piece] : [Uint8Array.from(inserted), piece])));
 }
 
 /** The arguments of the table's tool. */

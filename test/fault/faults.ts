@@ -8,6 +8,7 @@ import { type Deadlines, type Fault, isFinal, type Outcome, PATIENT } from './ou
 import { anthropic } from './wire-anthropic.ts';
 import { gemini } from './wire-gemini.ts';
 import { openai } from './wire-openai.ts';
+import { responsesWire } from './wire-responses.ts';
 
 /** All faults of upstreams and their outcomes: the source of the matrix and `docs/operate/incidents.md`. */
 export const GROUPS: readonly { readonly title: string; readonly faults: readonly Fault[] }[] = [
@@ -27,7 +28,7 @@ export type Form = (typeof FORMS)[number];
 export const SETTINGS = ['alone', 'endpoint', 'fallback'] as const;
 export type Setting = (typeof SETTINGS)[number];
 
-export const DIALECTS: readonly Dialect[] = [openai, anthropic, gemini];
+export const DIALECTS: readonly Dialect[] = [openai, anthropic, gemini, responsesWire];
 
 /** The outcome of a fault in this dialect; null where it does not apply. */
 export function outcomeOf(fault: Fault, form: Form, { name }: Dialect): Outcome | null {

@@ -135,10 +135,13 @@ export async function setStage(all: readonly Case[]): Promise<Stage> {
 function policyOf(all: readonly Case[], healthy: string, urlOf: (one: Case) => string): string {
   const upstreams = Object.fromEntries(all.map((one) => [one.id, { url: urlOf(one), adapter: one.dialect.adapter }]));
   const models = Object.fromEntries(
-    all.map(({ id, fault, setting }) => {
+    all.map(({ id, fault, setting, dialect: { model } }) => {
       const { firstTokenMs, idleMs, totalMs } = deadlinesOf(fault);
-      const more = `    deadlines: { first_token_ms: ${firstTokenMs}, idle_ms: ${idleMs}, total_ms: ${totalMs} }\n`;
-      return [id, { endpoints: setting === 'endpoint' ? [id, 'healthy'] : [id], quality: 0.9, more }];
+      const deadlines = `    deadlines: { first_token_ms: ${firstTokenMs}, idle_ms: ${idleMs}, total_ms: ${totalMs} }\n`;
+      const endpoints = setting === 'endpoint' ? [id, 'healthy'] : [id];
+      // Its hidden reasoning would be a part of what is expected.
+      const more = model ? `${deadlines}    reasoning_tokens: 0\n` : deadlines;
+      return [id, { endpoints, quality: 0.9, more, ...model }];
     }),
   );
   const selectors = all
@@ -175,7 +178,7 @@ function startHttpUpstream(all: readonly Case[]): ReturnType<typeof Bun.serve> {
 }
 
 const requestOf = ({ dialect, form, seen }: Case, nth: number): UpstreamRequest => ({
-  dialect,
+  dialect: dialect.ofOneStream?.() ?? dialect,
   stream: form === 'SSE',
   nth,
   seen: seen.promise,

@@ -2,6 +2,10 @@ import { expect } from 'bun:test';
 import { isObject, type Json, listOf, objectOf, parseJson, textOf } from '../../plugins/providers/json.ts';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import type { Platform } from '../../src/gateway/receipt.ts';
+import { anthropicMessages } from '../../src/surface/anthropic-messages/surface.ts';
+import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
+import { openaiResponses } from '../../src/surface/openai-responses/surface.ts';
+import type { Surface } from '../../src/surface/surface.ts';
 import { CONTRACT } from '../support/error-contract.ts';
 import { eventsIn, foldedMessage } from '../support/message-events.ts';
 import { checkResponse, checkStream } from '../support/open-responses/schemas.ts';
@@ -22,6 +26,8 @@ export interface AnswerContent {
 export interface CallerSurface {
   readonly name: 'chat' | 'messages' | 'responses';
   readonly path: string;
+  /** Reads its requests. */
+  readonly reads: Surface;
   /** The dialect of upstreams that gets its requests as they came. */
   readonly passes: string | null;
   /** The field that names the conversation. */
@@ -48,6 +54,7 @@ const openaiFailure = (body: Json): NonNullable<AnswerContent['error']> => {
 export const chat: CallerSurface = {
   name: 'chat',
   path: '/v1/chat/completions',
+  reads: openaiChat,
   passes: null,
   field: 'messages',
   body: (cap, name, question = QUESTION) => ({
@@ -84,6 +91,7 @@ function messageContent(message: Json): Omit<AnswerContent, 'error'> {
 export const messages: CallerSurface = {
   name: 'messages',
   path: '/v1/messages',
+  reads: anthropicMessages,
   passes: 'anthropic',
   field: 'messages',
   body: (cap, name, question = QUESTION) => ({
@@ -135,6 +143,7 @@ function responseContent(response: Json): AnswerContent {
 export const responses: CallerSurface = {
   name: 'responses',
   path: '/v1/responses',
+  reads: openaiResponses,
   passes: 'responses',
   field: 'input',
   body: (cap, name, question = QUESTION) => ({

@@ -7,9 +7,13 @@ import { TEXT, USAGE, WORDS } from './sample-texts.ts';
 export const eventText = (name: string, json: string): string =>
   `${name === '' ? '' : `event: ${name}\n`}data: ${json}\n\n`;
 /** The text of a stream's events. */
-export const eventsText = ({ nameOf }: Dialect, ...events: readonly (readonly Event[])[]): string =>
+export const eventsText = (
+  { nameOf, inStream = (event) => event }: Dialect,
+  ...events: readonly (readonly Event[])[]
+): string =>
   events
     .flat()
+    .map(inStream)
     .map((event) => eventText(nameOf(event), JSON.stringify(event)))
     .join('');
 

@@ -16,7 +16,7 @@ function readerOf(adapter: PreparedProvider) {
   const reader = wireAdapter(adapter).stream();
   return (event: object): readonly StreamPart[] => reader.read({ event: '', data: JSON.stringify(event) });
 }
-const claude = () => readerOf(anthropic.prepare({ prompt_cache: 'auto' }));
+const claude = () => readerOf(anthropic.prepare({ prompt_cache: 'auto', threads: false }));
 
 const TOO_MANY = { type: 'failure', failure: { kind: 'malformed', message: 'the answer has too many tool calls' } };
 
@@ -81,7 +81,7 @@ test('a repeated end of an item repeats nothing', () => {
 });
 
 const ADAPTERS = [
-  ['anthropic', anthropic.prepare({ prompt_cache: 'auto' }), 'claude-opus-5-5'],
+  ['anthropic', anthropic.prepare({ prompt_cache: 'auto', threads: false }), 'claude-opus-5-5'],
   ['gemini', gemini.prepare({}), 'gemini-3.8-flash'],
 ] as const;
 

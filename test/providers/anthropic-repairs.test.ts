@@ -6,7 +6,7 @@ import { calls, made, result as told } from '../support/tool-messages.ts';
 import { wireAdapter, wireRequest } from '../support/wire-request.ts';
 
 /** Histories and tools that the API would refuse: repaired where possible, otherwise refused by field name. */
-const adapter = wireAdapter(anthropic.prepare({ prompt_cache: 'by_caller' }));
+const adapter = wireAdapter(anthropic.prepare({ prompt_cache: 'by_caller', threads: false }));
 
 const user: ChatMessage = { role: 'user', content: 'a' };
 const use = (id: string) => ({ type: 'tool_use', id, name: 'look', input: {} });

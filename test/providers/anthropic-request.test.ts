@@ -12,7 +12,8 @@ const PNG = 'data:image/png;base64,iVBORw0KGgo=';
 const tool = (name: string, more: object = {}) => ({ type: 'function' as const, function: { name, ...more } });
 const made = (id: string, name = 'look', args = '{"at":1}') => madeOf(id, name, args);
 
-const adapter = (prompt_cache: 'auto' | 'by_caller' = 'by_caller') => wireAdapter(anthropic.prepare({ prompt_cache }));
+const adapter = (prompt_cache: 'auto' | 'by_caller' = 'by_caller') =>
+  wireAdapter(anthropic.prepare({ prompt_cache, threads: false }));
 
 /** The body for a model that reasons. */
 function build(request: Partial<ChatRequest>, rest: Parameters<typeof providerCall>[1] = {}, cache?: 'auto') {
@@ -355,7 +356,7 @@ describe('the cache', () => {
     expect(JSON.stringify(build({ messages, tools }).body)).not.toContain('cache_control');
   });
 
-  test('follows the caller’s marks on parts, messages and tools: four, for five minutes', () => {
+  test('follows the caller’s marks on parts, messages and tools, with their time: four', () => {
     const hour = { cache_control: { ...MARK, ttl: '1h' } };
     const part = { type: 'text' as const, text: 'x', cache_control: MARK };
     const { body, dropped } = build(
@@ -369,10 +370,10 @@ describe('the cache', () => {
       {},
       'auto',
     );
-    expect(dropped).toEqual(['messages[0].cache_control.ttl', 'messages[1].content[2].cache_control']);
+    expect(dropped).toEqual(['messages[1].content[2].cache_control']);
     expect(body).toMatchObject({
       tools: [{ cache_control: MARK }],
-      system: [{ text: 'S', cache_control: MARK }],
+      system: [{ text: 'S', ...hour }],
       messages: [{ content: [{ cache_control: MARK }, { cache_control: MARK }, { text: 'z' }] }],
     });
     expect(body).not.toContainKey('cache_control');
@@ -381,7 +382,7 @@ describe('the cache', () => {
 
   test('may cover the whole request', () => {
     const { body, dropped } = build({ messages }, { extras: { cache_control: { ...MARK, ttl: '1h' } } });
-    expect(body.cache_control).toEqual(MARK);
-    expect(dropped).toEqual(['cache_control.ttl']);
+    expect(body.cache_control).toEqual({ ...MARK, ttl: '1h' });
+    expect(dropped).toEqual([]);
   });
 });

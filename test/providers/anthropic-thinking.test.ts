@@ -7,7 +7,7 @@ import type { ChatMessage, ChatRequest } from '../../src/surface/openai-chat/req
 import { providerCall } from '../support/provider-call.ts';
 import { wireAdapter, wireRequest } from '../support/wire-request.ts';
 
-const adapter = wireAdapter(anthropic.prepare({ prompt_cache: 'by_caller' }));
+const adapter = wireAdapter(anthropic.prepare({ prompt_cache: 'by_caller', threads: false }));
 
 const SHOWN = { type: 'adaptive', display: 'summarized' };
 

@@ -59,8 +59,8 @@ test('a request of another dialect is translated, and one of this dialect goes o
     ...{ frequency_penalty: 0.1, presence_penalty: 0.2, logit_bias: { '7': 1 }, reasoning_effort: 'low' },
     parallel_tool_calls: false,
   });
-  expect(chatBodyOf(request)).toBe(request.original.body);
-  const body = chatBodyOf(foreign(request));
+  expect(chatBodyOf(request, false)).toBe(request.original.body);
+  const body = chatBodyOf(foreign(request), false);
   const { messages, ...rest } = JSON.parse(JSON.stringify(body));
   const back = readChatRequest({ model: 'auto', messages, ...rest });
   expect(withoutPlaces(back.conversation)).toEqual(withoutPlaces(request.conversation));

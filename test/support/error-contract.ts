@@ -25,6 +25,7 @@ export const CONTRACT = {
   unsupported_x402_version: [400, 'invalid_request_error', 'unsupported_x402_version', false],
   payment_unavailable: [503, 'server_error', 'payment_unavailable', true],
   payment_unsettled: [503, 'server_error', 'payment_unsettled', false],
+  thread_not_found: [404, 'invalid_request_error', 'thread_not_found', false],
   model_not_found: [404, 'invalid_request_error', 'model_not_found', false],
   not_found: [404, 'invalid_request_error', 'not_found', false],
   upgrade_required: [426, 'invalid_request_error', 'upgrade_required', false],

@@ -61,6 +61,8 @@ export class MessageFold {
       expect(this.#end).not.toBeNull();
       this.#isOver = true;
     } else if (event.type === 'message_delta') {
+      // Some services report usage as they write.
+      if (objectOf(event.delta).stop_reason === null) return;
       expect(this.#open).toBeNull();
       expect(this.#end).toBeNull();
       this.#end = event;

@@ -1,4 +1,5 @@
 import type { AbortBilling } from '../../src/core/abort-billing.ts';
+import { CHAT_WIRE, type MeteredWire } from './metered-wires.ts';
 
 /** What a service writes for one request, and bills of it. */
 export interface ServiceAnswer {
@@ -37,10 +38,14 @@ export const PROMPT_TOKENS = 40;
 const TICK_MS = 10;
 const TEXT = ' tok';
 
-/** A service in OpenAI's dialect that knows what it bills: `bills` tells what it does with an answer that is aborted. */
+/**
+ * A service that knows what it bills, in OpenAI's chat dialect if no other is given.
+ * @param bills what it does with an answer that is aborted
+ */
 export function startMeteredService(
   bills: AbortBilling['bills'],
   answerTo: (nth: number) => ServiceAnswer,
+  wire: MeteredWire = CHAT_WIRE,
 ): MeteredService {
   const all: ServiceBill[] = [];
   const encoder = new TextEncoder();
@@ -50,10 +55,10 @@ export function startMeteredService(
     idleTimeout: 0,
     development: false,
     async fetch(request) {
-      const body = (await request.json()) as { model: string; stream?: boolean; max_tokens: number };
+      const body = (await request.json()) as Readonly<Record<string, unknown>> & { readonly model: string };
       const answer = answerTo(all.length);
       const isStream = body.stream === true;
-      const cap = body.max_tokens;
+      const cap = Number(body[wire.cap]);
       const bill: ServiceBill = {
         model: body.model,
         isStream,
@@ -65,11 +70,8 @@ export function startMeteredService(
       };
       all.push(bill);
       const total = Math.min(answer.tokens, bill.cap);
-      const usage = () => ({
-        prompt_tokens: PROMPT_TOKENS,
-        completion_tokens: bill.billed,
-        total_tokens: PROMPT_TOKENS + bill.billed,
-      });
+      const usage = () => ({ prompt: PROMPT_TOKENS, output: bill.billed });
+      const events = wire.answer(body.model);
       const isCut = answer.tokens > bill.cap;
       const write = (tokens: number) => {
         bill.written += tokens;
@@ -78,9 +80,7 @@ export function startMeteredService(
       if (!isStream) {
         write(total);
         bill.isOver = true;
-        const message = { role: 'assistant', content: TEXT.repeat(total) };
-        const choices = [{ index: 0, message, finish_reason: isCut ? 'length' : 'stop' }];
-        return Response.json({ id: 'x', object: 'chat.completion', model: body.model, choices, usage: usage() });
+        return Response.json(events.whole(TEXT.repeat(total), isCut, usage()));
       }
       let timer: ReturnType<typeof setInterval> | undefined;
       const leave = () => {
@@ -94,20 +94,17 @@ export function startMeteredService(
       request.signal.addEventListener('abort', leave);
       const stream = new ReadableStream({
         start(out) {
-          const send = (event: object) =>
-            out.enqueue(encoder.encode(`data: ${JSON.stringify({ id: 'x', model: body.model, ...event })}\n\n`));
+          const send = (text: string) => out.enqueue(encoder.encode(text));
+          send(events.begin(usage()));
           timer = setInterval(() => {
             const tokens = Math.min(answer.atOnce, total - bill.written);
             if (tokens > 0) {
               write(tokens);
-              const choices = [{ index: 0, delta: { content: TEXT.repeat(tokens) }, finish_reason: null }];
-              return send({ choices, ...(answer.reports === 'each' && { usage: usage() }) });
+              return send(events.piece(TEXT.repeat(tokens), answer.reports === 'each' ? usage() : null));
             }
             clearInterval(timer);
             bill.isOver = true;
-            send({ choices: [{ index: 0, delta: {}, finish_reason: isCut ? 'length' : 'stop' }] });
-            send({ choices: [], usage: usage() });
-            out.enqueue(encoder.encode('data: [DONE]\n\n'));
+            send(events.end(isCut, usage()));
             out.close();
           }, answer.everyMs ?? TICK_MS);
         },

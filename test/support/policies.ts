@@ -6,6 +6,9 @@ export interface ModelOptions {
   readonly price?: { readonly input: number; readonly output: number };
   readonly quality?: number;
   readonly more?: string;
+  /** The begin of the first provider's name of it; its ID follows. */
+  readonly upstream?: string;
+  readonly capabilities?: readonly string[];
 }
 
 /**
@@ -40,15 +43,18 @@ export const allOrNothing = (policy: string): string =>
 
 function modelYaml(
   id: string,
-  { endpoints, price = { input: 1, output: 4 }, quality = 0.8, more = '' }: ModelOptions,
+  { endpoints, price = { input: 1, output: 4 }, quality = 0.8, more = '', upstream = '', ...rest }: ModelOptions,
 ): string {
+  const { capabilities = ['tools', 'json_schema'] } = rest;
+  const nameAt = (at: number): string => `${at > 0 || upstream === '' ? '' : `${upstream}-`}${id}-upstream`;
+  const served = endpoints.map((provider, at) => `{ provider: ${provider}, upstream: ${nameAt(at)} }`);
   return `  ${id}:
-    endpoints: [${endpoints.map((provider) => `{ provider: ${provider}, upstream: ${id}-upstream }`).join(', ')}]
+    endpoints: [${served.join(', ')}]
     price: { input: ${price.input}, output: ${price.output}, as_of: 2026-11-01, basis: own }
     context_window: 32768
     max_output: 8192
     default_max_output: 1024
-    capabilities: [tools, json_schema]
+    capabilities: [${capabilities.join(', ')}]
     languages: [python, typescript]
     latency: { ttft_ms: 100, output_tokens_per_second: 100, basis: guessed }
     quality: { default: ${quality}, basis: guessed }

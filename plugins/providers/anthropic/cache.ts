@@ -6,6 +6,7 @@ export type Block = Json;
 
 /** A cache breakpoint, for five minutes. */
 const MARK = { type: 'ephemeral' } as const;
+const HOUR_MARK = { type: 'ephemeral', ttl: '1h' } as const;
 /** The most breakpoints of one request. */
 const MARKS_MAX = 4;
 
@@ -33,9 +34,8 @@ export class CacheMarks {
       return block;
     }
     this.#count++;
-    // The catalog has no price for a write of an hour.
-    if (requested.ttl === '1h') this.#notes.drop(`${field}.ttl`);
-    return addMark(block);
+    // The hold covers a write of an hour, whatever dialect asks for it.
+    return { ...block, cache_control: requested.ttl === '1h' ? HOUR_MARK : MARK };
   }
 }
 

@@ -32,18 +32,13 @@ export function textBlocksOf(parts: readonly ContentPart[], context: Translation
   return blocksOf(parts, context);
 }
 
-/** Text-only content, as one string. */
-export function plainTextOf(parts: readonly ContentPart[], { notes }: TranslationContext): string {
-  refuseOthers(parts, notes);
-  return parts.map((part) => ('text' in part ? part.text : '')).join('');
-}
-
 /** A text block; none for blank text, which the API refuses. */
 export function textBlock(text: string): Block[] {
   return text.trim() === '' ? [] : [{ type: 'text', text }];
 }
 
-function refuseOthers(parts: readonly ContentPart[], notes: Notes): void {
+/** Refuses parts other than texts and calls. */
+export function refuseOthers(parts: readonly ContentPart[], notes: Notes): void {
   for (const { type, at } of parts) {
     if (type === 'text' || type === 'refusal' || type === 'tool-call') continue;
     notes.refuse(pathText(at), 'is not text: this provider takes other parts from users and tools only');

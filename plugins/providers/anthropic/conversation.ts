@@ -1,9 +1,10 @@
 import { type ModelRequest, pathText, type Turn } from 'signalbox/plugin';
+import { AnswerOrder } from './answer-order.ts';
 import type { Block } from './cache.ts';
 import { ToolUses } from './calls.ts';
-import { blocksOf, plainTextOf, type TranslationContext, textBlock, textBlocksOf } from './content.ts';
+import { blocksOf, refuseOthers, type TranslationContext, textBlocksOf } from './content.ts';
 import { MessagesBuilder, type MessageTurn } from './messages-builder.ts';
-import { isThought, type Thought, thoughtsIn } from './state.ts';
+import { isThought, thoughtsIn } from './state.ts';
 import { isToolName } from './tools.ts';
 
 export interface AnthropicPrompt {
@@ -39,7 +40,12 @@ function addTurn(turn: Turn, builder: MessagesBuilder, calls: ToolUses, context:
   } else {
     const id = calls.answeredBy(turn);
     const blocks = blocksOf(parts, context);
-    const result = { type: 'tool_result', tool_use_id: id, ...(blocks.length > 0 && { content: blocks }) };
+    const result = {
+      type: 'tool_result',
+      tool_use_id: id,
+      ...(blocks.length > 0 && { content: blocks }),
+      ...(turn.extras.is_error === true && { is_error: true }),
+    };
     // A result without a call becomes user content.
     if (builder.awaits(id)) builder.result(context.marks.keep(result, turn.extras, pathText(turn.at)));
     else builder.say(withMark(blocks, turn, context));
@@ -55,25 +61,12 @@ function withMark(blocks: readonly Block[], { extras, at }: MarkedTurn, { marks 
 }
 
 function assistantBlocks(turn: Turn, calls: ToolUses, context: TranslationContext): Block[] {
-  const made = calls.madeBy(turn);
-  const thoughts = thoughtsIn(turn);
-  const { parts } = turn;
-  if (thoughts.length === 0) return withMark([...textBlocksOf(parts, context), ...made], turn, context);
-  const marked = [turn, ...parts].find(({ extras }) => extras.cache_control != null);
-  const owner = { extras: marked?.extras ?? turn.extras, at: turn.at };
-  return withMark(inPlace(thoughts, plainTextOf(parts, context), made), owner, context);
-}
-
-/** Restores the order of thoughts, text and calls. Omits a trailing thought, which the API refuses. */
-function inPlace(thoughts: readonly Thought[], text: string, calls: readonly Block[]): Block[] {
+  refuseOthers(turn.parts, context.notes);
+  const answer = new AnswerOrder(turn, calls, context);
   const blocks: Block[] = [];
-  let chars = 0;
-  let made = 0;
-  for (const thought of thoughts) {
-    blocks.push(...textBlock(text.slice(chars, thought.chars)), ...calls.slice(made, thought.calls), thought.block);
-    chars = Math.max(chars, thought.chars);
-    made = Math.max(made, thought.calls);
-  }
-  blocks.push(...textBlock(text.slice(chars)), ...calls.slice(made));
-  return blocks.slice(0, blocks.findLastIndex((block) => !isThought(block)) + 1);
+  for (const { block, chars, calls: made } of thoughtsIn(turn)) blocks.push(...answer.until(chars, made), block);
+  blocks.push(...answer.until(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY));
+  // The API refuses a trailing thought.
+  const end = blocks.findLastIndex((block) => !isThought(block)) + 1;
+  return withMark(blocks.slice(0, end), turn, context);
 }

@@ -28,6 +28,8 @@ const OF_ACCOUNT: ReadonlySet<string> = new Set([
 /** The same by message, at its start only: a refusal may quote a prompt. */
 const ABOUT_ACCOUNT =
   /^(?:your credit balance is too low|you have reached your specified (?:workspace )?api usage limits)/i;
+/** Codes of a thread that cannot go on, or not with this request: a 404 among them, which says nothing of the model. */
+const OF_THREAD = /^thread_/;
 const CONTEXT = /^(?:prompt is too long|input length and `?max_tokens`? exceed context limit|input is too long)/i;
 
 /** Reads an answer outside 2xx. @param passthrough whether a refusal bears the error as it came */
@@ -50,10 +52,11 @@ export function failureOfError(error: unknown): ProviderFailure {
 
 /** @param status null if the answer had begun */
 function kindOf(error: Json, status: number | null): FailureKind {
+  const code = textOf(objectOf(error.details).error_code);
+  if (OF_THREAD.test(code)) return 'rejected';
   const kind = kindOfStatus(status ?? 500, TYPES.get(textOf(error.type)));
   if (kind !== 'rejected') return kind;
   const words = textOf(error.message).slice(0, READ_MAX);
   if (CONTEXT.test(words)) return 'context';
-  const code = textOf(objectOf(error.details).error_code);
   return OF_ACCOUNT.has(code) || ABOUT_ACCOUNT.test(words) ? 'auth' : 'rejected';
 }

@@ -35,6 +35,9 @@ export class MessagesBuilder {
   }
 
   say(blocks: readonly Block[]): void {
+    const isAfterUser = this.#userBlocks.length + this.#results.length > 0;
+    // What a user says after instructions stays behind them.
+    if (this.#inline && isAfterUser && this.#instructions.length > 0) this.#endUser();
     this.#userBlocks.push(...blocks);
   }
 

@@ -1,5 +1,5 @@
 import { type HttpCall, type ModelRequest, type ProviderCall, type ProviderFailure, pathText } from 'signalbox/plugin';
-import { answerSchema, Notes } from '../notes.ts';
+import { answerSchema, Notes, unnamedMembers } from '../notes.ts';
 import { addMark, type Block, CacheMarks, markLast } from './cache.ts';
 import { promptOf } from './conversation.ts';
 import type { MessageTurn } from './messages-builder.ts';
@@ -14,6 +14,9 @@ export interface RequestSettings {
 }
 
 const HEADERS = { 'anthropic-version': '2023-06-01' } as const;
+
+/** Members of turns and parts that are read here. */
+const READ = ['cache_control', 'is_error'] as const;
 
 /** The lowest top_p that the API accepts with thinking. */
 const THOUGHTFUL_TOP_P = 0.95;
@@ -51,6 +54,7 @@ export function buildRequest(call: ProviderCall, settings: RequestSettings): Htt
     ...(request.settings.user && { metadata: { user_id: request.settings.user } }),
     ...(call.stream && { stream: true }),
   };
+  for (const path of unnamedMembers(request, READ)) notes.drop(path);
   if (notes.refusal !== '') return { kind: 'rejected', message: notes.refusal };
   return { path: '/messages', headers: HEADERS, body: JSON.stringify(body), dropped: notes.dropped };
 }

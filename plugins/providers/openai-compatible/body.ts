@@ -11,15 +11,19 @@ import type {
 /** The dialect of a request that goes out as it came. */
 export const OPENAI_CHAT = 'openai-chat';
 
-/** A request in OpenAI's dialect: the original of one that came in it, else a translation of its neutral form. */
-export const chatBodyOf = (request: ModelRequest): Members =>
-  request.original.dialect === OPENAI_CHAT ? request.original.body : translated(request);
+/**
+ * A request in OpenAI's dialect: the original of one that came in it, else a translation of its neutral form.
+ * @param isMarked whether the server takes `cache_control`
+ */
+export const chatBodyOf = (request: ModelRequest, isMarked: boolean): Members =>
+  request.original.dialect === OPENAI_CHAT ? request.original.body : translated(request, isMarked);
 
-function translated({ conversation, settings, stream }: ModelRequest): Members {
+function translated({ conversation, settings, stream }: ModelRequest, isMarked: boolean): Members {
   const { turns, tools, toolChoice } = conversation;
+  const marksOf = isMarked ? markIn : noMark;
   return {
-    messages: turns.map(messageOf),
-    ...(tools.length > 0 && { tools: tools.map(toolOf) }),
+    messages: turns.map((turn) => messageOf(turn, marksOf)),
+    ...(tools.length > 0 && { tools: tools.map((tool) => ({ ...toolOf(tool), ...marksOf(tool) })) }),
     tool_choice: choiceOf(toolChoice),
     temperature: settings.temperature,
     top_p: settings.topP,
@@ -39,19 +43,35 @@ function translated({ conversation, settings, stream }: ModelRequest): Members {
   };
 }
 
-function messageOf({ role, parts, name, toolCallId, extras }: Turn): Members {
-  const content = parts.flatMap(partOf);
-  const calls = parts.flatMap(callOf);
-  const [only] = parts;
-  const nothing = role === 'assistant' ? null : '';
+/** Returns the mark for a cache that a turn, part or tool bears, as a member. */
+type MarkReader = (owner: Pick<Turn, 'extras'>) => Members;
+const markIn: MarkReader = ({ extras }) => membersIn(extras, ['cache_control']);
+const noMark: MarkReader = () => ({});
+
+function messageOf(turn: Turn, marksOf: MarkReader): Members {
+  const { role, parts, name, toolCallId, extras } = turn;
+  const calls = parts.flatMap((part) => callOf(part, marksOf));
   return {
     role,
-    content: parts.length === 1 && only?.type === 'text' ? only.text : content.length > 0 ? content : nothing,
+    ...contentOf(turn, marksOf),
     ...membersIn(extras, OF_MESSAGE),
     ...(name !== undefined && { name }),
     ...(toolCallId !== undefined && { tool_call_id: toolCallId }),
     ...(calls.length > 0 && { tool_calls: calls }),
   };
+}
+
+/** The content of a message. Servers read marks on parts: that of a message goes to its last one. */
+function contentOf(turn: Turn, marksOf: MarkReader): Members {
+  const { role, parts } = turn;
+  const mark = marksOf(turn);
+  const content = parts.flatMap((part) => partOf(part).map((one) => ({ ...one, ...marksOf(part) })));
+  const last = content.length - 1;
+  if (last < 0) return { content: role === 'assistant' ? null : '', ...mark };
+  const marked = content.map((part, at) => (at === last ? { ...mark, ...part } : part));
+  const [only] = parts;
+  const isBare = parts.length === 1 && only?.type === 'text' && !('cache_control' in marked[0]!);
+  return { content: isBare ? only.text : marked };
 }
 
 function partOf(part: ContentPart): Members[] {
@@ -73,7 +93,7 @@ function partOf(part: ContentPart): Members[] {
   }
 }
 
-const callOf = (part: ContentPart): Members[] =>
+const callOf = (part: ContentPart, marksOf: MarkReader): Members[] =>
   part.type === 'tool-call'
     ? [
         {
@@ -81,6 +101,7 @@ const callOf = (part: ContentPart): Members[] =>
           type: 'function',
           function: { name: part.name, arguments: part.arguments },
           ...membersIn(part.extras, OF_CALL),
+          ...marksOf(part),
         },
       ]
     : [];

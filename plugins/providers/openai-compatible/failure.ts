@@ -16,6 +16,10 @@ const NAMES: ReadonlyMap<string, FailureKind> = new Map([
   ['rate_limited', 'rate_limited'],
   ['insufficient_quota', 'rate_limited'],
   ['overloaded_error', 'overloaded'],
+  // OpenAI's, which come within streams of Responses, too.
+  ['service_unavailable_error', 'overloaded'],
+  ['server_is_overloaded', 'overloaded'],
+  ['slow_down', 'overloaded'],
   ['engine_overloaded_error', 'overloaded'],
   ['unavailable_error', 'overloaded'],
   // Groq: the model's text is not a valid tool call, or not the requested JSON.

@@ -47,7 +47,7 @@ export function lacksOf(settings: DialectSettings, model: ModelTraits): readonly
 export function buildRequest(
   call: ProviderCall,
   settings: DialectSettings,
-  request: Members = chatBodyOf(call.request),
+  request: Members = chatBodyOf(call.request, settings.cache_hints === 'sent'),
 ): HttpCall {
   const { model } = call;
   const reasons = model.capabilities.includes('reasoning');
@@ -79,11 +79,20 @@ export function buildRequest(
       body.stream_options = { ...(isObject(requested) && requested), include_usage: true };
     }
   }
-  return { path: '/chat/completions', headers: {}, body: JSON.stringify(body), dropped: namedFor(call, dropped) };
+  return {
+    path: '/chat/completions',
+    headers: {},
+    body: JSON.stringify(body),
+    dropped: namedFor(call, dropped, settings),
+  };
 }
 
 /** The fields that were left out, in the words of a caller who speaks another dialect. */
-function namedFor({ request }: ProviderCall, dropped: readonly string[]): readonly string[] {
+function namedFor(
+  { request }: ProviderCall,
+  dropped: readonly string[],
+  { cache_hints }: DialectSettings,
+): readonly string[] {
   const { names, original } = request;
   if (original.dialect === OPENAI_CHAT) return dropped;
   const own: Readonly<Record<string, string>> = {
@@ -92,7 +101,10 @@ function namedFor({ request }: ProviderCall, dropped: readonly string[]): readon
     user: names.user,
     reasoning_effort: names.reasoningEffort,
   };
-  return [...dropped.map((name) => own[name] ?? name), ...unnamedMembers(request)];
+  return [
+    ...dropped.map((name) => own[name] ?? name),
+    ...unnamedMembers(request, cache_hints === 'sent' ? ['cache_control'] : []),
+  ];
 }
 
 /** Whether a value means the same as omitting it: an empty list (`stop: []`), an empty map or a default. */

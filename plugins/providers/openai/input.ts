@@ -53,21 +53,38 @@ function partOf(part: ContentPart): Members[] {
   }
 }
 
+/** The items of an answer, in their order. Texts of one message of the original stay one. */
 function answerItems(turn: Turn, ids: FunctionCalls, notes: Notes): readonly Members[] {
   const calls = ids.madeBy(turn, pathText(turn.at));
-  const content = outputParts(turn, notes);
   // Text before calls is not the final answer, which some models distinguish.
   const phase = calls.length > 0 && { phase: 'commentary' };
-  return content.length > 0 ? [{ type: 'message', role: 'assistant', content, ...phase }, ...calls] : calls;
+  const items: Members[] = [];
+  /** The message that is open, and its place in the original. */
+  let open: Members[] = [];
+  let place = '';
+  let made = 0;
+  for (const part of turn.parts) {
+    if (part.type === 'tool-call') {
+      items.push(calls[made++]!);
+      place = '';
+      continue;
+    }
+    const content = outputParts(part, notes);
+    if (content.length === 0) continue;
+    const own = pathText(part.at.slice(0, 2));
+    if (own !== place) {
+      open = [];
+      place = own;
+      items.push({ type: 'message', role: 'assistant', content: open, ...phase });
+    }
+    open.push(...content);
+  }
+  return items;
 }
 
-function outputParts({ parts }: Turn, notes: Notes): readonly Members[] {
-  return parts.flatMap((part): Members[] => {
-    if (part.type === 'text') return part.text === '' ? [] : [{ type: 'output_text', text: part.text }];
-    if (part.type === 'refusal') return [{ type: 'refusal', refusal: part.text }];
-    if (part.type !== 'tool-call') {
-      notes.refuse(pathText(part.at), 'is not text: this provider takes other parts from users and tools only');
-    }
-    return [];
-  });
+function outputParts(part: Exclude<ContentPart, { type: 'tool-call' }>, notes: Notes): Members[] {
+  if (part.type === 'text') return part.text === '' ? [] : [{ type: 'output_text', text: part.text }];
+  if (part.type === 'refusal') return [{ type: 'refusal', refusal: part.text }];
+  notes.refuse(pathText(part.at), 'is not text: this provider takes other parts from users and tools only');
+  return [];
 }

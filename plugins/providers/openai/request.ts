@@ -37,7 +37,7 @@ function chatRequest(
   dialect: DialectSettings,
   effort: string | undefined,
 ): HttpCall | ProviderFailure {
-  const body = chatBodyOf(call.request);
+  const body = chatBodyOf(call.request, dialect.cache_hints === 'sent');
   const takesParallel = !reasoningModelLacks(call.upstream).includes('single_tool_calls');
   const parallel = takesParallel ? body.parallel_tool_calls : undefined;
   const own = { ...body, reasoning_effort: effort, parallel_tool_calls: parallel };

@@ -118,6 +118,20 @@ const Facts = shape('The facts that the decision was based on. They contain no t
     'The texts to embed; null for another operation.',
     null,
   ),
+  thread: orNull(
+    Type.Object({
+      model: modelId('The model that goes on with it.'),
+      endpoints: arrayOf(Type.Integer(), 'The endpoints of that model at the service, from 0.', [0]),
+      tokens: tokens('Expected tokens of the history.', 4_200),
+    }),
+    'The history that a service keeps of the conversation; null for none.',
+    null,
+  ),
+  thought_readers: orNull(
+    Type.Array(Type.String()),
+    'The models that can read the thoughts of the tool calls under way; null where all can, or none.',
+    null,
+  ),
   add_ons: orNull(
     Type.Object({
       hour_cache: flag('Whether parts of the prompt are to be kept in the cache for an hour.'),

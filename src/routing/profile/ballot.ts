@@ -1,4 +1,4 @@
-import type { Meaning } from './lexicon/lexicon.ts';
+import { languageOf, voteOf } from './lexicon/meaning.ts';
 import { NATURAL, VOTER, VOTES } from './natural.ts';
 
 /** Weight that recent votes keep in the next line. */
@@ -31,16 +31,20 @@ export class Ballot {
     this.recent[voter - 1]! += vote;
   }
 
-  /** Counts the meanings of a word. One that English shares is no sign of another language: "class", "solve". */
-  word(values: readonly Meaning[], from: number, weight: number): void {
+  /**
+   * Counts the meanings of a word: those of `meanings` from `begin` to `end`. One that English shares is no sign of another language:
+   * "class", "solve".
+   */
+  word(meanings: Int32Array, begin: number, end: number, from: number, weight: number): void {
     if (from !== this.#at) {
       this.#at = from;
       this.#english = 0;
       this.#foreign = 0;
     }
-    for (let at = 0; at < values.length; at++) {
-      const { language, vote } = values[at]!;
+    for (let at = begin; at < end; at++) {
+      const language = languageOf(meanings[at]!);
       if (language < 0) continue;
+      const vote = voteOf(meanings[at]!);
       this.#add(language, vote * weight);
       if (language === 0) this.#english += vote;
       else this.#foreign = Math.max(this.#foreign, vote);

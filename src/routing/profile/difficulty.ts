@@ -1,7 +1,7 @@
 import type { Difficulty, Facts } from '../../core/facts.ts';
-import { type QuestionView, sum } from './features.ts';
 import { isHard } from './hard.ts';
 import { SIGN } from './lexicon/lexicon.ts';
+import { type QuestionView, sum } from './question-view.ts';
 import { TASKS } from './tasks.ts';
 
 /**

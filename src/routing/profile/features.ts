@@ -1,190 +1,132 @@
+import { BEFORE, FIGURE, OPENING, sumOf, UNDER } from './figures.ts';
 import { SIGN } from './lexicon/lexicon.ts';
 import { SIGNS, type Sign } from './lexicon/signs.ts';
-import type { QuestionText } from './question.ts';
-import type { QuestionShape } from './question-shape.ts';
-import type { QuestionReading } from './reading.ts';
 import { TASKS } from './tasks.ts';
-
-/** A question with its context: the input of the task's features. */
-export interface QuestionView {
-  readonly question: QuestionText;
-  readonly reading: QuestionReading;
-  readonly shape: QuestionShape;
-  readonly tools: ToolContext | null;
-  /** Task probabilities of the question before, where this one may follow it up. */
-  readonly before: Float64Array | null;
-  readonly system: SystemInstruction | null;
-  /** Whether the question is itself the system prompt. */
-  readonly isSystemPrompt: boolean;
-}
-
-/** The instruction of a system prompt for all messages of the user. */
-export interface SystemInstruction {
-  /** Probability of each task. */
-  readonly tasks: Float64Array;
-  /** Whether it binds every answer: "translate everything", "the label only". */
-  readonly binds: boolean;
-  /** Index in `TASKS` of the one task that it orders, where it says little else; else -1. */
-  readonly order: number;
-  readonly text: string;
-}
-
-/** The relation of a question to the tools that are offered. */
-export interface ToolContext {
-  /** Whether the question has a word of a tool's name. */
-  readonly named: boolean;
-  /** Whether the conversation ends in calls or results of tools. */
-  readonly amid: boolean;
-  /** Results since the last user message, and the end of the last one; 0 and '' where `amid` is false. */
-  readonly calls: number;
-  readonly result: string;
-}
 
 /** A condition that most questions do not meet. A feature that requires it is 0 without it. */
 export type FeatureCondition = Sign | 'before' | 'tools' | 'system prompt' | 'system prompt itself';
 
-export type Holds = (view: QuestionView) => boolean;
+/** Whether a figure is above `low`, and at most `high`. */
+export interface FigureTest {
+  /** Place among the figures. */
+  readonly figure: number;
+  readonly low: number;
+  readonly high: number;
+}
 
-/**
- * `of` is called only where the condition holds, and `holds` is true, which is asked once for neighbours with the same one;
- * else the feature is 0.
- */
-export type Feature = readonly [
+/** A figure of a question, up to `most`; 0 unless all of `tests` hold. */
+export interface Feature {
+  readonly name: string;
+  /** Place among the figures. */
+  readonly figure: number;
+  readonly most: number;
+  readonly requires: FeatureCondition | undefined;
+  readonly tests: readonly FigureTest[];
+}
+
+const above = (figure: number, low: number): FigureTest => ({ figure, low, high: Number.POSITIVE_INFINITY });
+const atLeast = (figure: number, least: number): FigureTest => above(figure, below(least));
+const atMost = (figure: number, high: number): FigureTest => ({ figure, low: Number.NEGATIVE_INFINITY, high });
+const lessThan = (figure: number, most: number): FigureTest => atMost(figure, below(most));
+/** For whole figures. */
+const is = (figure: number, value: number): FigureTest => ({ figure, low: value - 0.5, high: value });
+const no = (figure: number): FigureTest => is(figure, 0);
+
+/** The next number below a positive one. */
+function below(value: number): number {
+  const bits = new BigInt64Array(new Float64Array([value]).buffer);
+  bits[0]! -= 1n;
+  return new Float64Array(bits.buffer)[0]!;
+}
+
+const ALWAYS: readonly FigureTest[] = [];
+const { words, numbers, lead, asksMark } = FIGURE;
+
+/** A figure, up to `most`. */
+const figure = (
   name: string,
-  of: (view: QuestionView) => number,
+  place: number,
+  most = Number.POSITIVE_INFINITY,
   requires?: FeatureCondition,
-  holds?: Holds | undefined,
-];
+  tests = ALWAYS,
+): Feature => ({ name, figure: place, most, requires, tests });
+
+/** 1 where all tests hold. */
+const flag = (name: string, tests: readonly FigureTest[], requires?: FeatureCondition): Feature =>
+  figure(name, FIGURE.one, 1, requires, tests);
+
+/** 1 where a figure is above 0. */
+const any = (name: string, place: number, requires?: FeatureCondition): Feature =>
+  flag(name, [above(place, 0)], requires);
+
+/** Signs that weigh differently where all tests hold. */
+const together = (name: string, tests: readonly FigureTest[], signs: readonly Sign[]): Feature[] =>
+  signs.map((sign) => figure(`${sign} ${name}`, SIGN[sign], 1.5, sign, tests));
+
+const oneOf = (name: string, signs: readonly Sign[], place: number, requires?: FeatureCondition): Feature[] =>
+  signs.map((sign) => flag(`${name} ${sign}`, [is(place, SIGN[sign])], requires));
+
+/** Task probabilities of the question before, where all tests hold. */
+const after = (name: string, tests = ALWAYS): Feature[] =>
+  TASKS.map((task, at) => figure(`after ${task}${name}`, BEFORE + at, 1, 'before', tests));
+
+/** Task probabilities of the system prompt, where all tests hold. */
+const under = (name: string, tests = ALWAYS): Feature[] =>
+  TASKS.map((task, at) => figure(`under ${task}${name}`, UNDER + at, 1, 'system prompt', tests));
 
 /** Signs with a weight of their own; the others tell only a language or a length. */
 const WEIGHTED_SIGNS = SIGNS.slice(SIGNS.indexOf('words') + 1, SIGNS.indexOf('word_unit'));
 
-const isShown = ({ question, reading }: QuestionView): boolean =>
-  question.documents > 0 || reading.hasText || question.length > 600;
-/** Whether the question brings the material for its task: shown, quoted or behind a colon. */
-const hasMaterial = (view: QuestionView): boolean => isShown(view) || view.reading.quotes > 0 || view.reading.colon;
-
-/** The weight of a sign, capped at `most`. */
-const upTo = (most: number, sign: Sign): ((view: QuestionView) => number) => {
-  const at = SIGN[sign];
-  return ({ reading }) => Math.min(most, reading.signs[at]!);
-};
-
-/** Signs that weigh differently where `holds` is true. */
-const together = (name: string, holds: Holds, signs: readonly Sign[]): Feature[] =>
-  signs.map((sign) => [`${sign} ${name}`, upTo(1.5, sign), sign, holds]);
-
-const one = (): number => 1;
-const flag = (name: string, holds: Holds, requires?: FeatureCondition): Feature => [name, one, requires, holds];
-const oneOf = (
-  name: string,
-  signs: readonly Sign[],
-  of: (reading: QuestionReading) => number,
-  requires?: FeatureCondition,
-): Feature[] => signs.map((sign) => flag(`${name} ${sign}`, ({ reading }) => of(reading) === SIGN[sign], requires));
-
-export function sum({ reading }: QuestionView, ...signs: readonly Sign[]): number {
-  let all = 0;
-  for (let i = 0; i < signs.length; i++) all += reading.signs[SIGN[signs[i]!]]!;
-  return all;
-}
-const hasCode = ({ question }: QuestionView): boolean => question.codeFences > 0 || question.codeLines > 1;
-const hasFigures = ({ reading }: QuestionView): boolean => reading.numbers + reading.formulas + reading.latex > 0;
-
-/** Whether it is a multiple-choice question. */
-const isExam = ({ shape }: QuestionView): boolean => shape.choices > 2;
-/** Whether a single word is the only sign of code. */
-const isLoneOfCode = (view: QuestionView): boolean => {
-  const { named, symbols, ticks, homographs } = view.reading;
-  const others = named + symbols + ticks + homographs.length + view.question.codeFences + view.question.codeLines;
-  return others === 0 && sum(view, 'code', 'program', 'mend') < 1.5;
-};
-
-/** Task probabilities of the question before, where `holds` is true of this one. */
-const after = (name: string, holds?: Holds): Feature[] =>
-  TASKS.map((task, at) => [`after ${task}${name}`, ({ before }) => before![at]!, 'before', holds]);
-
-/** Task probabilities of the system prompt, where `holds` is true of the question. */
-const under = (name: string, holds?: Holds): Feature[] =>
-  TASKS.map((task, at) => [`under ${task}${name}`, ({ system }) => system!.tasks[at]!, 'system prompt', holds]);
-
 /** Combinations that tell more than their parts. */
 const COMBINATIONS: readonly Feature[] = [
-  flag(
-    'a word that may be a programming language among others of code',
-    (view) => view.reading.homographs.length > 0 && (hasCode(view) || sum(view, 'code', 'program', 'mend') > 0.4),
+  any('a word that may be a programming language among others of code', FIGURE.homographAmidCode),
+  any('something of code to be mended', FIGURE.ofCode, 'mend'),
+  any('code alone', FIGURE.loneOfCode, 'code'),
+  any('program alone', FIGURE.loneOfCode, 'program'),
+  flag('program alone, of a fact', [above(FIGURE.loneOfCode, 0), above(sumOf('fact', 'self'), 0.4)], 'program'),
+  any('a fact about one word of code', FIGURE.factOfCode, 'fact'),
+  flag('two programming languages', [above(FIGURE.programmingNames, 1)]),
+  ...together(
+    'of a programming language',
+    [above(FIGURE.named, 0.5)],
+    ['translate', 'edit', 'extract', 'make', 'given', 'prose'],
   ),
-  flag(
-    'something of code to be mended',
-    (view) => hasCode(view) || sum(view, 'code', 'program') + view.reading.named > 0,
-    'mend',
-  ),
-  flag('code alone', isLoneOfCode, 'code'),
-  flag('program alone', isLoneOfCode, 'program'),
-  flag('program alone, of a fact', (view) => isLoneOfCode(view) && sum(view, 'fact', 'self') > 0.4, 'program'),
-  flag(
-    'a fact about one word of code',
-    (view) => {
-      const { reading } = view;
-      const others = reading.words - reading.functionWords;
-      const isOfCode = reading.named + reading.homographs.length + sum(view, 'code', 'program') > 0;
-      return isOfCode && others <= 1 && reading.openings[SIGN.fact] === 1 && view.question.codeLines === 0;
-    },
-    'fact',
-  ),
-  flag('two programming languages', ({ reading }) => reading.languages.length + reading.homographs.length > 1),
-  ...together('of a programming language', ({ reading }) => reading.named > 0.5, [
-    ...(['translate', 'edit', 'extract', 'make', 'given', 'prose'] as const),
-  ]),
-  flag('code and program', (view) => sum(view, 'code') > 0.4, 'program'),
-  flag('maths alone', (view) => !hasFigures(view) && sum(view, 'maths', 'solve', 'count') < 1.5, 'maths'),
+  flag('code and program', [above(SIGN.code, 0.4)], 'program'),
+  flag('maths alone', [no(FIGURE.figures), lessThan(sumOf('maths', 'solve', 'count'), 1.5)], 'maths'),
   ...(['translate', 'summarize', 'extract', 'classify', 'edit', 'labels'] as const).map((sign) =>
-    flag(`${sign} without material`, (view) => !hasMaterial(view) && sum(view, 'tongue', 'given') < 0.4, sign),
+    flag(`${sign} without material`, [no(FIGURE.material), lessThan(sumOf('tongue', 'given'), 0.4)], sign),
   ),
   ...(['translate', 'summarize', 'extract', 'classify', 'prose', 'piece'] as const).map((sign) =>
-    flag(
-      `${sign} behind a fact`,
-      ({ reading }) => reading.openings[SIGN.fact] === 1 && reading.openings[SIGN[sign]] === 0,
-      sign,
-    ),
+    flag(`${sign} behind a fact`, [is(OPENING + SIGN.fact, 1), no(OPENING + SIGN[sign])], sign),
   ),
-  flag('a word of code twice', (view) => sum(view, 'code') > 1.5, 'code'),
-  flag('maths with figures', (view) => hasFigures(view) && sum(view, 'maths', 'solve') > 0.4),
-  flag('a count of what is numbered', (view) => view.reading.numbers >= 2 && sum(view, 'count') > 0.4, 'count'),
-  flag(
-    'a story with numbers',
-    ({ reading }) => reading.numbers >= 3 && reading.asksMark && !reading.hasText && reading.words > 12,
-  ),
-  flag('prose of several names', (view) => view.reading.lead < 0 && sum(view, 'prose') >= 2, 'prose'),
-  flag('a fact about prose', (view) => sum(view, 'prose', 'piece') > 0.4, 'fact'),
+  flag('a word of code twice', [above(SIGN.code, 1.5)], 'code'),
+  flag('maths with figures', [above(FIGURE.figures, 0), above(sumOf('maths', 'solve'), 0.4)]),
+  flag('a count of what is numbered', [atLeast(numbers, 2), above(SIGN.count, 0.4)], 'count'),
+  flag('a story with numbers', [atLeast(numbers, 3), above(asksMark, 0), no(FIGURE.hasText), above(words, 12)]),
+  flag('prose of several names', [atMost(lead, -1), atLeast(SIGN.prose, 2)], 'prose'),
+  flag('a fact about prose', [above(sumOf('prose', 'piece'), 0.4)], 'fact'),
   flag(
     'something rendered as prose',
-    (view) => sum(view, 'translate') > 0.4 && sum(view, 'tongue') === 0 && sum(view, 'prose', 'piece') > 0.4,
+    [above(SIGN.translate, 0.4), no(SIGN.tongue), above(sumOf('prose', 'piece'), 0.4)],
     'translate',
   ),
-  flag('a saying in a tongue', (view) => sum(view, 'say') > 0.4 && sum(view, 'tongue') > 0.4, 'say'),
+  flag('a saying in a tongue', [above(SIGN.say, 0.4), above(SIGN.tongue, 0.4)], 'say'),
   flag(
     'a quotation and a tongue',
-    (view) => {
-      const { quotes, colon, words } = view.reading;
-      return (quotes > 0 || colon) && sum(view, 'tongue') > 0.2 && words <= 14;
-    },
+    [above(FIGURE.quotesOrColon, 0), above(SIGN.tongue, 0.2), atMost(words, 14)],
     'tongue',
   ),
-  flag('fields of what is given', (view) => sum(view, 'fields') > 0.4 && sum(view, 'given', 'extract') > 0.4, 'fields'),
-  flag('labels for what is given', (view) => sum(view, 'labels') > 0.4 && sum(view, 'given') > 0.4, 'labels'),
-  flag('three labels', (view) => sum(view, 'labels') >= 2.5, 'labels'),
-  flag('either, of what is given', (view) => sum(view, 'given') > 0.4, 'either'),
-  flag('either, to be weighed', (view) => sum(view, 'weigh', 'puzzle') > 0.4, 'either'),
-  flag('words of a puzzle twice', (view) => sum(view, 'puzzle') > 1.5, 'puzzle'),
-  flag('words of a puzzle three times', (view) => sum(view, 'puzzle') > 2.5, 'puzzle'),
-  flag('words of weighing twice', (view) => sum(view, 'weigh') > 1.5, 'weigh'),
+  flag('fields of what is given', [above(SIGN.fields, 0.4), above(sumOf('given', 'extract'), 0.4)], 'fields'),
+  flag('labels for what is given', [above(SIGN.labels, 0.4), above(SIGN.given, 0.4)], 'labels'),
+  flag('three labels', [atLeast(SIGN.labels, 2.5)], 'labels'),
+  flag('either, of what is given', [above(SIGN.given, 0.4)], 'either'),
+  flag('either, to be weighed', [above(sumOf('weigh', 'puzzle'), 0.4)], 'either'),
+  flag('words of a puzzle twice', [above(SIGN.puzzle, 1.5)], 'puzzle'),
+  flag('words of a puzzle three times', [above(SIGN.puzzle, 2.5)], 'puzzle'),
+  flag('words of weighing twice', [above(SIGN.weigh, 1.5)], 'weigh'),
   flag(
     'nothing but thanks',
-    (view) => {
-      const { words, asksMark } = view.reading;
-      return sum(view, 'thanks') > 0.4 && words <= 12 && !asksMark && sum(view, 'make', 'mend') === 0;
-    },
+    [above(SIGN.thanks, 0.4), atMost(words, 12), no(asksMark), no(sumOf('make', 'mend'))],
     'thanks',
   ),
 ];
@@ -206,133 +148,114 @@ const ON_MATERIAL: readonly Sign[] = [
 
 /** All features by name; `weights.ts` and `weights-system-prompt.ts` have a row for each. */
 export const FEATURES: readonly Feature[] = [
-  ['always', one],
-  ...WEIGHTED_SIGNS.map((sign): Feature => [sign, upTo(2, sign), sign]),
-  ...WEIGHTED_SIGNS.map(
-    (sign): Feature => [`${sign} at all`, ({ reading }) => (reading.signs[SIGN[sign]]! > 0.4 ? 1 : 0), sign],
+  figure('always', FIGURE.one),
+  ...WEIGHTED_SIGNS.map((sign) => figure(sign, SIGN[sign], 2, sign)),
+  ...WEIGHTED_SIGNS.map((sign) => flag(`${sign} at all`, [above(SIGN[sign], 0.4)], sign)),
+  ...WEIGHTED_SIGNS.map((sign) => any(`${sign} opens`, OPENING + SIGN[sign], sign)),
+  ...oneOf('first', LEADS, lead),
+  ...oneOf('makes', ['prose', 'piece', 'code', 'program'], FIGURE.object),
+  ...together('of material', [above(FIGURE.material, 0)], ON_MATERIAL),
+  ...together('of a text', [above(FIGURE.shown, 0)], ON_MATERIAL),
+  ...together(
+    'asked',
+    [above(asksMark, 0)],
+    ['weigh', 'puzzle', 'count', 'tongue', 'either', 'amount', 'feel', 'labels', 'make', 'prose', 'code'],
   ),
-  ...WEIGHTED_SIGNS.map((sign) => flag(`${sign} opens`, ({ reading }) => reading.openings[SIGN[sign]] === 1, sign)),
-  ...oneOf('first', LEADS, ({ lead }) => lead),
-  ...oneOf('makes', ['prose', 'piece', 'code', 'program'], ({ object }) => object),
-  ...together('of material', hasMaterial, ON_MATERIAL),
-  ...together('of a text', isShown, ON_MATERIAL),
-  ...together('asked', ({ reading }) => reading.asksMark, [
-    ...(['weigh', 'puzzle', 'count', 'tongue', 'either', 'amount', 'feel', 'labels', 'make', 'prose', 'code'] as const),
-  ]),
-  ...together('in few words', ({ reading }) => reading.words <= 8, [
-    ...(['greet', 'thanks', 'more', 'tongue', 'say', 'feel', 'also'] as const),
-  ]),
-  ...together('of numbers', ({ reading }) => reading.numbers >= 2, ['amount', 'count', 'solve', 'maths']),
+  ...together('in few words', [atMost(words, 8)], ['greet', 'thanks', 'more', 'tongue', 'say', 'feel', 'also']),
+  ...together('of numbers', [atLeast(numbers, 2)], ['amount', 'count', 'solve', 'maths']),
   ...COMBINATIONS,
   // Material.
-  flag('a text', isShown),
-  flag('material', hasMaterial),
-  ['quotes', ({ reading }) => Math.min(2, reading.quotes)],
-  flag('a colon', ({ reading }) => reading.colon),
-  flag('a text behind a verb', ({ reading }) => reading.hasText),
-  ['documents', ({ question }) => Math.min(2, question.documents)],
+  any('a text', FIGURE.shown),
+  any('material', FIGURE.material),
+  figure('quotes', FIGURE.quotes, 2),
+  any('a colon', FIGURE.colon),
+  any('a text behind a verb', FIGURE.hasText),
+  figure('documents', FIGURE.documents, 2),
   // Code.
-  flag('a document of code', ({ question }) => question.codeDocuments > 0),
-  ...together('of a document of code', ({ question }) => question.codeDocuments > 0, [
-    'mend',
-    'fact',
-    'program',
-    'prose',
-  ]),
-  flag('nothing but code', ({ question }) => question.codeLines > 0 && question.length === 0),
-  flag('code in a fence', ({ question }) => question.codeFences > 0),
-  flag('a line of code', ({ question }) => question.codeLines > 0),
-  flag('lines of code', ({ question }) => question.codeLines > 1),
-  ['a programming language', ({ reading }) => reading.named],
-  flag('a word that may be one', ({ reading }) => reading.homographs.length > 0),
-  ['signs of code', ({ reading }) => Math.min(2, reading.symbols)],
-  flag('backticks', ({ reading }) => reading.ticks >= 2),
-  flag('options of commands', ({ reading }) => reading.flags >= 2),
+  any('a document of code', FIGURE.codeDocuments),
+  ...together('of a document of code', [above(FIGURE.codeDocuments, 0)], ['mend', 'fact', 'program', 'prose']),
+  any('nothing but code', FIGURE.onlyCode),
+  any('code in a fence', FIGURE.codeFences),
+  any('a line of code', FIGURE.codeLines),
+  flag('lines of code', [above(FIGURE.codeLines, 1)]),
+  figure('a programming language', FIGURE.named),
+  any('a word that may be one', FIGURE.homographs),
+  figure('signs of code', FIGURE.symbols, 2),
+  flag('backticks', [atLeast(FIGURE.ticks, 2)]),
+  flag('options of commands', [atLeast(FIGURE.flags, 2)]),
   // Figures.
-  flag('a number', ({ reading }) => reading.numbers >= 1),
-  flag('two numbers', ({ reading }) => reading.numbers >= 2),
-  flag('three numbers', ({ reading }) => reading.numbers >= 3),
-  ['formulas', ({ reading }) => Math.min(2, reading.formulas)],
-  ['LaTeX', ({ reading }) => Math.min(2, reading.latex)],
+  flag('a number', [atLeast(numbers, 1)]),
+  flag('two numbers', [atLeast(numbers, 2)]),
+  flag('three numbers', [atLeast(numbers, 3)]),
+  figure('formulas', FIGURE.formulas, 2),
+  figure('LaTeX', FIGURE.latex, 2),
   // Length and form.
-  flag('a question mark', ({ reading }) => reading.asksMark),
-  ...[3, 6, 12].map((most) => flag(`at most ${most} words`, ({ reading }) => reading.words <= most)),
-  flag('no verb for a task', ({ reading }) => reading.lead < 0),
-  flag(
-    'a long question',
-    ({ reading, shape }) => reading.asksMark && reading.lead < 0 && reading.words > 12 && shape.sentences <= 1,
+  any('a question mark', asksMark),
+  ...[3, 6, 12].map((most) => flag(`at most ${most} words`, [atMost(words, most)])),
+  flag('no verb for a task', [atMost(lead, -1)]),
+  flag('a long question', [above(asksMark, 0), atMost(lead, -1), above(words, 12), atMost(FIGURE.sentences, 1)]),
+  ...[25, 60].map((least) => flag(`more than ${least} words`, [above(words, least)])),
+  figure('small words', FIGURE.smallWords),
+  flag('hardly another word', [atMost(FIGURE.otherWords, 3)]),
+  any('slashes', FIGURE.slashes),
+  any('a list of choices', FIGURE.listed),
+  flag('a long list of choices', [above(FIGURE.listed, 2)]),
+  any('choices', FIGURE.exam),
+  flag('choices, and figures', [above(FIGURE.exam, 0), above(FIGURE.figures, 0)]),
+  ...together(
+    'with choices',
+    [above(FIGURE.exam, 0)],
+    ['maths', 'solve', 'count', 'amount', 'puzzle', 'logic', 'given', 'fact', 'program', 'code'],
   ),
-  ...[25, 60].map((least) => flag(`more than ${least} words`, ({ reading }) => reading.words > least)),
-  ['small words', ({ reading }) => (reading.words > 0 ? reading.functionWords / reading.words : 0)],
-  flag('hardly another word', ({ reading }) => reading.words - reading.functionWords <= 3),
-  flag('slashes', ({ shape }) => shape.slashes > 0),
-  flag('a list of choices', ({ shape }) => shape.listed > 0),
-  flag('a long list of choices', ({ shape }) => shape.listed > 2),
-  flag('choices', isExam),
-  flag('choices, and figures', (view) => isExam(view) && hasFigures(view)),
-  ...together('with choices', isExam, [
-    'maths',
-    'solve',
-    'count',
-    'amount',
-    'puzzle',
-    'logic',
-    'given',
-    'fact',
-    'program',
-    'code',
-  ]),
-  flag('commas', ({ shape }) => shape.commas >= 3),
-  ...[2, 3, 5].map((least) => flag(`${least} sentences`, ({ shape }) => shape.sentences >= least)),
-  ['capitals', ({ shape }) => Math.min(1, shape.capitals / 6)],
-  flag('lines', ({ shape }) => shape.lines > 0),
-  flag('paragraphs', ({ shape }) => shape.paragraphs > 0),
-  flag('items', ({ shape }) => shape.items > 0),
-  flag('an at sign', ({ shape }) => shape.ats > 0),
-  ['length', ({ shape }) => Math.log2(shape.length + 1) / 10],
+  flag('commas', [atLeast(FIGURE.commas, 3)]),
+  ...[2, 3, 5].map((least) => flag(`${least} sentences`, [atLeast(FIGURE.sentences, least)])),
+  figure('capitals', FIGURE.capitals, 1),
+  any('lines', FIGURE.lines),
+  any('paragraphs', FIGURE.paragraphs),
+  any('items', FIGURE.items),
+  any('an at sign', FIGURE.ats),
+  figure('length', FIGURE.length),
   // The question before.
-  flag('a question before', () => true, 'before'),
+  figure('a question before', FIGURE.one, 1, 'before'),
   ...after(''),
-  ...after(', in few words', ({ reading }) => reading.words <= 8),
-  ...after(', referring to it', (view) => sum(view, 'more', 'also', 'edit') > 0),
+  ...after(', in few words', [atMost(words, 8)]),
+  ...after(', referring to it', [above(sumOf('more', 'also', 'edit'), 0)]),
   // The instruction of the system prompt, and signs that the user departs from it.
-  flag('a system prompt', () => true, 'system prompt'),
+  figure('a system prompt', FIGURE.one, 1, 'system prompt'),
   ...under(''),
-  ...under(', which binds', ({ system }) => system!.binds),
-  ...under(', which binds, with a verb for a task', ({ reading, system }) => system!.binds && reading.lead >= 0),
-  ...under(', turned away from', (view) => sum(view, 'away') > 0.4),
-  ...under(', in few words', ({ reading }) => reading.words <= 4),
-  ...under(', with a verb for a task', ({ reading }) => reading.lead >= 0),
-  ...under(', with a question mark', ({ reading }) => reading.asksMark),
-  ...under(', with thanks or a greeting', (view) => sum(view, 'thanks', 'greet') > 0.4),
-  ...under(', after another question', ({ before }) => before !== null),
+  ...under(', which binds', [above(FIGURE.binds, 0)]),
+  ...under(', which binds, with a verb for a task', [above(FIGURE.binds, 0), above(lead, -1)]),
+  ...under(', turned away from', [above(SIGN.away, 0.4)]),
+  ...under(', in few words', [atMost(words, 4)]),
+  ...under(', with a verb for a task', [above(lead, -1)]),
+  ...under(', with a question mark', [above(asksMark, 0)]),
+  ...under(', with thanks or a greeting', [above(sumOf('thanks', 'greet'), 0.4)]),
+  ...under(', after another question', [above(FIGURE.follows, 0)]),
   // The system prompt itself.
-  flag('says what to do', () => true, 'system prompt itself'),
-  flag('says what to do, and binds', (view) => sum(view, 'bind') > 0.4, 'system prompt itself'),
-  ...SYSTEM_PROMPT_SIGNS.map((sign): Feature => [`${sign} as what to do`, upTo(1.5, sign), 'system prompt itself']),
-  ...oneOf('first, as what to do,', LEADS, ({ lead }) => lead, 'system prompt itself'),
+  figure('says what to do', FIGURE.one, 1, 'system prompt itself'),
+  flag('says what to do, and binds', [above(SIGN.bind, 0.4)], 'system prompt itself'),
+  ...SYSTEM_PROMPT_SIGNS.map((sign) => figure(`${sign} as what to do`, SIGN[sign], 1.5, 'system prompt itself')),
+  ...oneOf('first, as what to do,', LEADS, lead, 'system prompt itself'),
   // Tools that are offered.
-  flag('tools', () => true, 'tools'),
-  flag('a tool that is named', ({ tools }) => tools!.named, 'tools'),
-  flag('tools at work', ({ tools }) => tools!.amid, 'tools'),
-  flag('tools, and a question mark', ({ reading }) => reading.asksMark, 'tools'),
-  flag('tools, and few words', ({ reading }) => reading.words <= 14, 'tools'),
-  flag('tools, and a number', ({ reading }) => reading.numbers >= 1, 'tools'),
-  flag('tools, and no verb for a task', ({ reading }) => reading.lead < 0, 'tools'),
-  ...together('with tools', ({ tools }) => tools !== null, [
-    ...(['fact', 'code', 'program', 'mend', 'maths', 'count', 'weigh', 'puzzle', 'greet', 'prose', 'feel'] as const),
-    'act',
-  ]),
-  flag('tools, none of them named', ({ tools }) => !tools!.named, 'tools'),
-  flag('tools, and signs of code', ({ reading: { symbols, ticks, flags } }) => symbols + ticks + flags > 0, 'tools'),
-  ...together('with tools, none of them named', ({ tools }) => tools?.named === false, [
-    'fact',
-    'count',
-    'act',
-    'self',
-    'make',
-    'mend',
-  ]),
+  figure('tools', FIGURE.one, 1, 'tools'),
+  any('a tool that is named', FIGURE.toolNamed, 'tools'),
+  any('tools at work', FIGURE.amidTools, 'tools'),
+  any('tools, and a question mark', asksMark, 'tools'),
+  flag('tools, and few words', [atMost(words, 14)], 'tools'),
+  flag('tools, and a number', [atLeast(numbers, 1)], 'tools'),
+  flag('tools, and no verb for a task', [atMost(lead, -1)], 'tools'),
+  ...together(
+    'with tools',
+    [above(FIGURE.hasTools, 0)],
+    ['fact', 'code', 'program', 'mend', 'maths', 'count', 'weigh', 'puzzle', 'greet', 'prose', 'feel', 'act'],
+  ),
+  any('tools, none of them named', FIGURE.toolUnnamed, 'tools'),
+  any('tools, and signs of code', FIGURE.codeSigns, 'tools'),
+  ...together(
+    'with tools, none of them named',
+    [above(FIGURE.toolUnnamed, 0)],
+    ['fact', 'count', 'act', 'self', 'make', 'mend'],
+  ),
 ];
 
-export const FEATURE_NAMES: readonly string[] = FEATURES.map(([name]) => name);
+export const FEATURE_NAMES: readonly string[] = FEATURES.map(({ name }) => name);

@@ -1,4 +1,3 @@
-import { type QuestionView, sum } from './features.ts';
 import {
   ABOUT_CODE,
   ADVANCED_MATHS,
@@ -35,7 +34,9 @@ import {
   WEIGHS_CLAUSE,
 } from './lexicon/expert.ts';
 import type { QuestionRange } from './question.ts';
+import { type QuestionView, sum } from './question-view.ts';
 import { Expressions, type SearchText } from './search-text.ts';
+import { TASKS } from './tasks.ts';
 
 /** Fewer words are never hard; a Chinese or Japanese character is half a word. */
 const WORDS_MIN = 5;
@@ -73,34 +74,71 @@ interface RuleInput {
 const QUERIES = /quer|print|output|comput|answer|count|minim|maxim|time limit|code|solve|find/;
 
 /** The expressions that the rules look for in a question. */
-export const EXPRESSIONS = new Expressions([
-  ...[ABOUT_CODE, ADVANCED_MATHS, CLAUSE, CLUES, CODE_BASE, COMPETITION, CONCURRENCY, CONTRACT, CRITICAL, DEEP_CODE],
-  ...[DRAFT, EXPERT_CODE, FAILS, FINDS_ALL, FORMAL, LIMITS, MAKES, MOVES, OPEN_PROBLEM, PAPER, POEM, PROVE],
-  ...[QUANTIFIED, QUERIES, SCHOOL, SETTLES, SMALL_PIECE, SOLE_QUESTION, TRANSLATE, WEIGHS_CLAUSE],
-]);
+const LOOKED_FOR = {
+  ABOUT_CODE,
+  ADVANCED_MATHS,
+  CLAUSE,
+  CLUES,
+  CODE_BASE,
+  COMPETITION,
+  CONCURRENCY,
+  CONTRACT,
+  CRITICAL,
+  DEEP_CODE,
+  DRAFT,
+  EXPERT_CODE,
+  FAILS,
+  FINDS_ALL,
+  FORMAL,
+  LIMITS,
+  MAKES,
+  MOVES,
+  OPEN_PROBLEM,
+  PAPER,
+  POEM,
+  PROVE,
+  QUANTIFIED,
+  QUERIES,
+  SCHOOL,
+  SETTLES,
+  SMALL_PIECE,
+  SOLE_QUESTION,
+  TRANSLATE,
+  WEIGHS_CLAUSE,
+};
+export const EXPRESSIONS = new Expressions(Object.values(LOOKED_FOR), wordingOf);
+/** The places of the expressions. */
+const IS = Object.fromEntries(Object.keys(LOOKED_FOR).map((name, at) => [name, at])) as Record<
+  keyof typeof LOOKED_FOR,
+  number
+>;
 
 const OF_MATHS = ['math', 'reasoning', 'general', 'coding', 'extraction'];
 const OF_CODE = ['coding', 'reasoning', 'math', 'general', 'tool_use', 'writing'];
 const OF_LAW = ['writing', 'translation', 'reasoning', 'general', 'extraction'];
 
 /** A rule for some tasks; `isNear` is a cheap precondition. */
-type Rule = readonly [
-  tasks: readonly string[],
-  holds: (input: RuleInput) => boolean,
-  isNear?: (input: Omit<RuleInput, 'wording'>) => boolean,
-];
+interface Rule {
+  readonly tasks: readonly string[];
+  readonly holds: (input: RuleInput) => boolean;
+  readonly isNear?: (view: QuestionView, task: string) => boolean;
+}
 
 const RULES: readonly Rule[] = [
-  [OF_MATHS, isProof, ({ view, task }) => task !== 'coding' || isNearMaths(view)],
-  [OF_MATHS, isCompetition, ({ view, task }) => task === 'math' || isNearMaths(view)],
-  [OF_CODE, isExpertCode, isNearCode],
-  [OF_CODE, isLargeChange, isNearCode],
-  [OF_CODE, isHunt, isNearCode],
-  [['reasoning', 'math', 'general'], isPuzzle],
-  [OF_LAW, isLaw],
-  [['translation', 'writing'], isVerse],
-  [['writing', 'reasoning', 'general', 'extraction'], isCritique],
+  { tasks: OF_MATHS, holds: isProof, isNear: (view, task) => task !== 'coding' || isNearMaths(view) },
+  { tasks: OF_MATHS, holds: isCompetition, isNear: (view, task) => task === 'math' || isNearMaths(view) },
+  { tasks: OF_CODE, holds: isExpertCode, isNear: isNearCode },
+  { tasks: OF_CODE, holds: isLargeChange, isNear: isNearCode },
+  { tasks: OF_CODE, holds: isHunt, isNear: isNearCode },
+  { tasks: ['reasoning', 'math', 'general'], holds: isPuzzle },
+  { tasks: OF_LAW, holds: isLaw },
+  { tasks: ['translation', 'writing'], holds: isVerse },
+  { tasks: ['writing', 'reasoning', 'general', 'extraction'], holds: isCritique },
 ];
+const RULES_OF: ReadonlyMap<string, readonly Rule[]> = new Map(
+  TASKS.map((task) => [task, RULES.filter(({ tasks }) => tasks.includes(task))]),
+);
+const NO_RULES: readonly Rule[] = [];
 
 /** Whether a request is plainly hard, as defined in `difficulty.ts`. */
 export function isHard(view: QuestionView, task: string): boolean {
@@ -114,8 +152,10 @@ export function isHard(view: QuestionView, task: string): boolean {
     if (isOpenProblem(input)) return true;
   }
   if (reading.words < WORDS_MIN && question.codeFences + question.codeLines + question.documents === 0) return false;
-  for (const [tasks, holds, isNear] of RULES) {
-    if (!tasks.includes(task) || isNear?.({ view, task }) === false) continue;
+  const rules = RULES_OF.get(task) ?? NO_RULES;
+  for (let at = 0; at < rules.length; at++) {
+    const { holds, isNear } = rules[at]!;
+    if (isNear?.(view, task) === false) continue;
     input ??= { view, task, wording: askedText(view) };
     if (holds(input)) return true;
   }
@@ -128,7 +168,7 @@ function isNearMaths(view: QuestionView): boolean {
 }
 
 /** Coding requests, and those with code, the name of a language or a verb for making things. */
-function isNearCode({ view, task }: Omit<RuleInput, 'wording'>): boolean {
+function isNearCode(view: QuestionView, task: string): boolean {
   const { codeFences, codeLines, documents } = view.question;
   if (task === 'coding' || codeFences + codeLines + documents > 0 || isOfCode(view)) return true;
   return sum(view, 'make', 'write', 'mend', 'code', 'program') > 0;
@@ -137,7 +177,7 @@ function isNearCode({ view, task }: Omit<RuleInput, 'wording'>): boolean {
 /** The lines of the question; of a long one those of its edges, where instructions stand. */
 function askedText({ question: { text, lines, head, tail } }: QuestionView): SearchText {
   const ranges = head >= text.length ? lines : edgesOf(lines, head, tail);
-  return EXPRESSIONS.read(text, ranges, () => wordingOf(text, ranges));
+  return EXPRESSIONS.read(text, ranges);
 }
 
 function edgesOf(lines: readonly QuestionRange[], head: number, tail: number): QuestionRange[] {
@@ -158,29 +198,30 @@ function wordingOf(text: string, ranges: readonly QuestionRange[]): string {
 
 /** A named open problem, in however few words. */
 function isOpenProblem({ wording }: RuleInput): boolean {
-  return wording.has(OPEN_PROBLEM) && (wording.has(PROVE) || wording.has(SETTLES)) && !wording.has(SOLE_QUESTION);
+  if (!wording.has(IS.PROVE) && !wording.has(IS.SETTLES)) return false;
+  return wording.has(IS.OPEN_PROBLEM) && !wording.has(IS.SOLE_QUESTION);
 }
 
 function isProof({ task, wording }: RuleInput): boolean {
-  if (!wording.has(PROVE) || wording.has(SCHOOL) || wording.has(SOLE_QUESTION)) return false;
-  if (task !== 'coding' && wording.has(ADVANCED_MATHS)) return true;
-  return wording.text.length >= FORMAL_CHARS_MIN && wording.matches(FORMAL).length >= FORMAL_MIN;
+  if (!wording.has(IS.PROVE) || wording.has(IS.SCHOOL) || wording.has(IS.SOLE_QUESTION)) return false;
+  if (task !== 'coding' && wording.has(IS.ADVANCED_MATHS)) return true;
+  return wording.text.length >= FORMAL_CHARS_MIN && wording.matches(IS.FORMAL).length >= FORMAL_MIN;
 }
 
 function isCompetition({ view: { system }, wording }: RuleInput): boolean {
-  const isOfContests = system !== null && OF_CONTESTS.test(system.text) && wording.has(FINDS_ALL);
-  return (isOfContests || wording.has(COMPETITION)) && wording.has(QUANTIFIED) && !wording.has(SCHOOL);
+  const isOfContests = system !== null && wording.has(IS.FINDS_ALL) && OF_CONTESTS.test(system.text);
+  return (isOfContests || wording.has(IS.COMPETITION)) && wording.has(IS.QUANTIFIED) && !wording.has(IS.SCHOOL);
 }
 
 /** Expert code to be written, a contest's problem, or a fault of threads in the code that is shown. */
 function isExpertCode({ view, task, wording }: RuleInput): boolean {
-  if (view.reading.words >= CONTEST_WORDS_MIN && wording.has(LIMITS) && wording.has(QUERIES)) return true;
+  if (view.reading.words >= CONTEST_WORDS_MIN && wording.has(IS.LIMITS) && wording.has(IS.QUERIES)) return true;
   const { text } = view.question;
-  if (isShown(view) && wording.has(FAILS)) return wording.has(CONCURRENCY) || LOCKS.test(text);
-  if (wording.has(SOLE_QUESTION) || wording.has(ABOUT_CODE)) return false;
-  if (!wording.has(MAKES)) return false;
-  if (wording.has(EXPERT_CODE)) return true;
-  return view.reading.words >= DEEP_WORDS_MIN && (task === 'coding' || isOfCode(view)) && wording.has(DEEP_CODE);
+  if (isShown(view) && wording.has(IS.FAILS)) return wording.has(IS.CONCURRENCY) || LOCKS.test(text);
+  if (!wording.mayHave(IS.MAKES)) return false;
+  const mayBeDeep = view.reading.words >= DEEP_WORDS_MIN && (task === 'coding' || isOfCode(view));
+  if (!wording.has(IS.EXPERT_CODE) && !(mayBeDeep && wording.has(IS.DEEP_CODE))) return false;
+  return wording.has(IS.MAKES) && !wording.has(IS.ABOUT_CODE) && !wording.has(IS.SOLE_QUESTION);
 }
 function isOfCode({ reading }: QuestionView): boolean {
   return reading.languages.length + reading.homographs.length > 0;
@@ -197,7 +238,7 @@ function isShown({ question: { text, codeFences, codeLines } }: QuestionView): b
 const BLANK = 6;
 
 function isLargeChange({ wording }: RuleInput): boolean {
-  return wording.has(MOVES) && wording.has(CODE_BASE) && !wording.has(SOLE_QUESTION);
+  return wording.has(IS.MOVES) && wording.has(IS.CODE_BASE) && !wording.has(IS.SOLE_QUESTION);
 }
 
 /** A failure in a long file, log or trace. */
@@ -205,30 +246,31 @@ function isHunt({ view: { question }, wording }: RuleInput): boolean {
   return (
     question.size >= LONG_CHARS_MIN &&
     question.codeFences + question.codeLines + question.documents > 0 &&
-    wording.has(FAILS)
+    wording.has(IS.FAILS)
   );
 }
 
 function isPuzzle({ view: { shape, reading }, wording }: RuleInput): boolean {
   if (Math.max(shape.sentences, shape.items, shape.lines) < SENTENCES_MIN) return false;
-  const clues = wording.matches(CLUES);
+  const clues = wording.matches(IS.CLUES);
   if (clues.length < CLUES_MIN || reading.words > clues.length * CLUE_WORDS_MAX) return false;
   return new Set(clues).size >= CLUE_KINDS_MIN;
 }
 
 function isLaw({ wording }: RuleInput): boolean {
-  if (wording.has(SMALL_PIECE) || wording.has(SOLE_QUESTION)) return false;
-  if (wording.has(DRAFT) && wording.has(CONTRACT)) return true;
-  return (wording.has(WEIGHS_CLAUSE) || wording.has(TRANSLATE)) && wording.has(CLAUSE);
+  const isDraft = wording.has(IS.CONTRACT) && wording.has(IS.DRAFT);
+  if (!isDraft && !(wording.has(IS.CLAUSE) && (wording.has(IS.WEIGHS_CLAUSE) || wording.has(IS.TRANSLATE))))
+    return false;
+  return !wording.has(IS.SMALL_PIECE) && !wording.has(IS.SOLE_QUESTION);
 }
 
 function isVerse({ view: { question }, wording }: RuleInput): boolean {
-  return wording.has(TRANSLATE) && wording.has(POEM) && question.lines.length + question.documents > VERSES_MIN;
+  return wording.has(IS.TRANSLATE) && wording.has(IS.POEM) && question.lines.length + question.documents > VERSES_MIN;
 }
 
 /** The instruction stands at an end; the text between may mention arguments and flaws too. */
 function isCritique({ view: { reading }, wording }: RuleInput): boolean {
-  if (reading.words < PAPER_WORDS_MIN || !wording.mayHave(CRITICAL) || !wording.mayHave(PAPER)) return false;
+  if (reading.words < PAPER_WORDS_MIN || !wording.mayHave(IS.CRITICAL) || !wording.mayHave(IS.PAPER)) return false;
   const { text } = wording;
   const isCritical = (end: string): boolean => CRITICAL.test(end) && PAPER.test(end);
   return isCritical(text.slice(0, ASKING_CHARS)) || isCritical(text.slice(-ASKING_CHARS));

@@ -1,7 +1,7 @@
 import type { Turn } from '../../core/conversation.ts';
-import type { QuestionView } from './features.ts';
 import type { ProfileInput } from './input.ts';
 import { lastView, systemPromptView } from './intent.ts';
+import type { QuestionView } from './question-view.ts';
 import { taskLogits } from './task-logits.ts';
 import { TASKS } from './tasks.ts';
 

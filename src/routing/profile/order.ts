@@ -1,7 +1,7 @@
-import type { QuestionView } from './features.ts';
 import { SIGN } from './lexicon/lexicon.ts';
 import type { Sign } from './lexicon/signs.ts';
 import { readQuestion } from './question.ts';
+import type { QuestionView } from './question-view.ts';
 import { QuestionReading } from './reading.ts';
 import { TASKS } from './tasks.ts';
 

@@ -161,7 +161,9 @@ export function isErrorName(text: string, from: number, to: number): boolean {
   for (let at = from; at < to && capitals >= 0; at++)
     if (isCapital(text, at)) capitals = isCapital(text, at + 1) ? -1 : capitals + 1;
   if (capitals > 2) return true;
-  return text.endsWith('Error', to) ? to - from > 6 : to - from > 10 && text.endsWith('Exception', to);
+  const last = text.charCodeAt(to - 1);
+  if (last === 0x72) return to - from > 6 && text.endsWith('Error', to);
+  return last === 0x6e && to - from > 10 && text.endsWith('Exception', to);
 }
 
 const isCapital = (text: string, at: number): boolean => {

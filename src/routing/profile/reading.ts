@@ -1,7 +1,8 @@
 import { AnswerLength } from './answer-length.ts';
 import { Ballot } from './ballot.ts';
-import { DIGIT, FOLDED, GAP, isUnspaced, MARK, STEM_LETTERS, STEM_PLACES, stemOn } from './letters.ts';
-import { EXTENSION, HOMOGRAPH, LEXICON, type Meaning, NAME, NUMERAL, SIGN, TOPIC } from './lexicon/lexicon.ts';
+import { DIGIT, FOLDED, isUnspaced, MARK, STEM_LETTERS, STEM_PLACES, stemOn } from './letters.ts';
+import { EXTENSION, HOMOGRAPH, LEXICON, NAME, NUMERAL, SIGN, TOPIC } from './lexicon/lexicon.ts';
+import { isLoan, languageOf, nameOf, signOf } from './lexicon/meaning.ts';
 import { SIGNS } from './lexicon/signs.ts';
 import {
   isDefinition,
@@ -15,7 +16,7 @@ import {
   quoteEnd,
 } from './punctuation.ts';
 import type { QuestionText } from './question.ts';
-import { matchAt } from './trie.ts';
+import { isPreposition, wordBefore } from './word-before.ts';
 
 /** Weight of words of the material: behind a colon, in quotes. */
 const SHOWN = 0.15;
@@ -25,19 +26,20 @@ const AFTER_TEXT = 0.3;
 const ASKED = 0.4;
 
 /** Verbs that name a task. The first one leads; later ones mostly describe its object. */
-const LEADS: ReadonlySet<number> = new Set([
-  SIGN.translate,
-  SIGN.summarize,
-  SIGN.extract,
-  SIGN.classify,
-  SIGN.edit,
-  SIGN.solve,
-]);
+const LEAD = 1;
 /** Verbs with a text as their object. */
-const ON_TEXT: ReadonlySet<number> = new Set([SIGN.translate, SIGN.summarize, SIGN.extract, SIGN.classify, SIGN.edit]);
-const OBJECTS: ReadonlySet<number> = new Set([SIGN.prose, SIGN.piece, SIGN.code, SIGN.program]);
+const ON_TEXT = 2;
+const OBJECT = 4;
 /** Nouns that documents mention too. */
-const THINGS: ReadonlySet<number> = new Set([...OBJECTS, SIGN.tongue, SIGN.fields, SIGN.labels, SIGN.given]);
+const THING = 8;
+/** The roles of a sign in a sentence, by its index. */
+const ROLES = new Uint8Array(SIGNS.length);
+for (const verb of ['translate', 'summarize', 'extract', 'classify', 'edit'] as const)
+  ROLES[SIGN[verb]] = LEAD | ON_TEXT;
+ROLES[SIGN.solve] = LEAD;
+for (const noun of ['prose', 'piece', 'code', 'program'] as const) ROLES[SIGN[noun]] = OBJECT | THING;
+for (const noun of ['tongue', 'fields', 'labels', 'given'] as const) ROLES[SIGN[noun]] = THING;
+const hasRole = (sign: number, role: number): boolean => sign >= 0 && (ROLES[sign]! & role) !== 0;
 /** Characters from a verb to its object behind it; half as many before it. */
 const REACH = 80;
 /** Signs among the first words of a sentence open it. */
@@ -46,6 +48,9 @@ const OPENING_WORDS = 4;
 const ALSO_WITHIN = 6;
 /** Characters from either end within which thanks count. */
 const THANKS_WITHIN = 14;
+
+/** The stems of the question that is being read, which has fewer words. */
+const stemsRead = new Int32Array(4_096);
 
 /** The signs in the words of a question, read once. A word that asks has weight 1. */
 export class QuestionReading {
@@ -86,7 +91,7 @@ export class QuestionReading {
   /** Sign of the noun that is to be made; -1 for none. */
   object = -1;
   /** Hashed stems of the words; the first two words have a second entry for their position. */
-  readonly stems: number[] = [];
+  readonly stems: Int32Array;
   readonly length = new AnswerLength();
 
   readonly #text: string;
@@ -96,6 +101,7 @@ export class QuestionReading {
   #weight = 1;
   #made = -1;
   #opened = 0;
+  #stems = 0;
   #noun = -1;
   #nounAt = -1;
   #number = 0;
@@ -117,7 +123,7 @@ export class QuestionReading {
     for (const { from, to } of lines) {
       if (from < head) this.#line(from, Math.min(to, head), this.hasText ? SHOWN : weight);
       passed += to - from;
-      if (length - passed > 30 && ON_TEXT.has(this.lead)) this.hasText = true;
+      if (length - passed > 30 && hasRole(this.lead, ON_TEXT)) this.hasText = true;
       if (to <= tail) continue;
       if (!isTail) {
         isTail = true;
@@ -126,11 +132,13 @@ export class QuestionReading {
       }
       this.#line(Math.max(from, tail), to, weight);
     }
+    this.stems = stemsRead.slice(0, this.#stems);
   }
 
   /** A long text whose start does not ask asks at its end. */
   #forget(): void {
-    if (this.lead < 0) for (const sign of THINGS) this.signs[sign]! *= 0.4;
+    if (this.lead < 0)
+      for (let sign = 0; sign < ROLES.length; sign++) if (hasRole(sign, THING)) this.signs[sign]! *= 0.4;
     this.lead = -1;
   }
 
@@ -168,7 +176,7 @@ export class QuestionReading {
   /** Reads a word and returns the offset behind it. */
   #word(from: number, to: number, first: number): number {
     const text = this.#text;
-    matchAt(LEXICON, text, from, to, this);
+    this.#find(from, to);
     if (isUnspaced(first)) {
       this.words += 0.5;
       this.#position += 0.5;
@@ -190,7 +198,7 @@ export class QuestionReading {
       if (code >= 0x80) {
         this.#vote(code);
         // Arabic joins articles and prepositions to a word.
-        if (code >= 0x0600 && code < 0x0700 && at > from && at <= from + 3) matchAt(LEXICON, text, at, to, this);
+        if (code >= 0x0600 && code < 0x0700 && at > from && at <= from + 3) this.#find(at, to);
       }
       if (++at >= to) break;
       code = text.charCodeAt(at);
@@ -204,10 +212,10 @@ export class QuestionReading {
   #stem(stem: number): void {
     const place = STEM_PLACES[this.#opened];
     if (place !== undefined) {
-      this.stems.push(stem ^ place);
+      stemsRead[this.#stems++] = stem ^ place;
       this.#opened++;
     }
-    this.stems.push(stem);
+    stemsRead[this.#stems++] = stem;
   }
 
   #vote(code: number): void {
@@ -253,28 +261,37 @@ export class QuestionReading {
     // "Quiz:", "Q:" and "A:" are labels.
     if (this.#weight < 1 || (this.#position <= 1 && this.lead < 0)) return;
     if (at - this.#start < 120) this.colon = true;
-    if (at + 8 > to || !ON_TEXT.has(this.lead)) return;
+    if (at + 8 > to || !hasRole(this.lead, ON_TEXT)) return;
     this.hasText = true;
     this.#weight = SHOWN;
   }
 
+  /** Takes the meanings of all words and phrases that begin at `from`. */
+  #find(from: number, to: number): void {
+    const found = LEXICON.matchAt(this.#text, from, to);
+    for (let nth = 0; nth < found; nth++) this.#match(LEXICON.groups[nth]!, from, LEXICON.ends[nth]!);
+  }
+
   /** Takes the meanings of a word in the recent language, and in English, whose nouns other languages borrow. */
-  onMatch(values: readonly Meaning[], from: number, to: number): void {
-    if (!isOfFormula(this.#text, from, to)) this.#ballot.word(values, from, this.#weight);
+  #match(group: number, from: number, to: number): void {
+    const { values } = LEXICON;
+    const begin = group + 1;
+    const end = begin + values[group]!;
+    if (!isOfFormula(this.#text, from, to)) this.#ballot.word(values, begin, end, from, this.#weight);
     const { leader, recent } = this.#ballot;
     let isOwn = false;
-    for (let at = 0; at < values.length; at++) if (values[at]!.language === leader) isOwn = true;
-    for (let at = 0; at < values.length; at++) {
-      const value = values[at]!;
-      const { language } = value;
-      if (language < 0) this.#programming(value, from, to);
-      else if (language === leader || (!isOwn && (value.isLoan || recent[language]! >= 0.75 * recent[leader]!))) {
-        this.#meaning(value, from);
+    for (let at = begin; at < end; at++) if (languageOf(values[at]!) === leader) isOwn = true;
+    for (let at = begin; at < end; at++) {
+      const meaning = values[at]!;
+      const language = languageOf(meaning);
+      if (language < 0) this.#programming(signOf(meaning), nameOf(meaning), from, to);
+      else if (language === leader || (!isOwn && (isLoan(meaning) || recent[language]! >= 0.75 * recent[leader]!))) {
+        this.#meaning(signOf(meaning), from);
       }
     }
   }
 
-  #meaning({ sign }: Meaning, from: number): void {
+  #meaning(sign: number, from: number): void {
     if (sign === SIGN.words) this.functionWords++;
     else if (sign === SIGN.also) {
       if (from - this.#start < ALSO_WITHIN) this.signs[sign] = 1;
@@ -292,7 +309,7 @@ export class QuestionReading {
     let weight = this.#weight;
     if (weight >= ASKED) {
       if (this.#position < OPENING_WORDS) this.openings[sign] = 1;
-      if (OBJECTS.has(sign)) {
+      if (hasRole(sign, OBJECT)) {
         if (this.#made >= 0 && at - this.#made <= REACH) this.#make(sign);
         this.#noun = sign;
         this.#nounAt = at;
@@ -300,7 +317,7 @@ export class QuestionReading {
         this.#made = at;
         // In languages with the verb last, its object stands before it.
         if (this.#noun >= 0 && at - this.#nounAt <= REACH / 2) this.#make(this.#noun);
-      } else if (LEADS.has(sign)) {
+      } else if (hasRole(sign, LEAD)) {
         if (this.lead < 0) this.lead = sign;
         else if (this.lead !== sign) weight *= 0.4;
       }
@@ -322,7 +339,7 @@ export class QuestionReading {
     this.object = noun;
   }
 
-  #programming({ sign, name }: Meaning, from: number, to: number): void {
+  #programming(sign: number, name: string, from: number, to: number): void {
     if (this.#weight < ASKED) return;
     const text = this.#text;
     const code = text.charCodeAt(from);
@@ -368,22 +385,4 @@ export class QuestionReading {
   #name(name: string): void {
     if (!this.languages.includes(name)) this.languages.push(name);
   }
-}
-
-const WORD_LENGTH = 24;
-
-function wordBefore(text: string, at: number): string {
-  let end = at - 1;
-  while (end >= 0 && FOLDED[text.charCodeAt(end)] === GAP) end--;
-  let from = end;
-  while (from >= 0 && end - from < WORD_LENGTH && FOLDED[text.charCodeAt(from)]! > MARK) from--;
-  return text.slice(from + 1, end + 1).toLowerCase();
-}
-
-const NO_PREPOSITIONS: ReadonlySet<string> = new Set(['the', 'from', 'word', 'which', 'what', 'any']);
-
-/** Whether a short word precedes, as "in", "auf" and "en" precede the target language of a translation. */
-function isPreposition(before: string, next: number): boolean {
-  if (next >= 0x250) return true;
-  return before.length > 0 && before.length <= 5 && !NO_PREPOSITIONS.has(before);
 }

@@ -13,6 +13,9 @@ const TURN_EXPECTED = 4;
 const REPLY_MAX = 16;
 const TOOLS_MAX = 1_024;
 
+/** What a request needs that goes on with a thread. */
+export const THREAD_NEEDS = CAPABILITIES.threads.bit | CAPABILITIES.anthropic_messages.bit;
+
 /** The size of a request and the capabilities that it needs. */
 export interface RequestSize {
   /** Expected. */
@@ -51,6 +54,7 @@ export function measure(request: ModelRequest, pagesOf = unknownPages): RequestS
   for (const turn of turns) addTurn(size, turn, request, pagesOf);
   const native = conversation.nativeTools?.length ?? 0;
   if (native > 0) size.needs |= passthroughBit(request.original.dialect);
+  if (conversation.thread?.continues) size.needs |= THREAD_NEEDS;
   if (tools.length + native > 0) {
     if (tools.length > 0) size.needs |= CAPABILITIES.tools.bit;
     for (const { extras } of tools) markCache(size, extras);

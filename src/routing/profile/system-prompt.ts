@@ -1,9 +1,9 @@
 import type { Turn } from '../../core/conversation.ts';
-import type { QuestionView, SystemInstruction } from './features.ts';
 import { SIGN } from './lexicon/lexicon.ts';
 import { orderOf } from './order.ts';
 import { readQuestion } from './question.ts';
 import { shapeOf } from './question-shape.ts';
+import type { QuestionView, SystemInstruction } from './question-view.ts';
 import { QuestionReading } from './reading.ts';
 import { likelihoods } from './shares.ts';
 import { type TaskWeights, taskLogits } from './task-logits.ts';

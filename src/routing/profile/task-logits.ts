@@ -1,10 +1,12 @@
-import { FEATURE_NAMES, type QuestionView } from './features.ts';
+import { addFeatures } from './add-features.ts';
+import { FEATURE_NAMES } from './features.ts';
 import { fold, STEM_LETTERS, STEM_OF_SYSTEM_PROMPT, STEM_PLACES, stemOn } from './letters.ts';
 import { orderedTask } from './order.ts';
+import type { QuestionView } from './question-view.ts';
 import { type StemIndex, StemRows } from './stem-rows.ts';
 import { STEMS } from './stems.ts';
 import { TASKS } from './tasks.ts';
-import { visitFeatures } from './visit-features.ts';
+import { WeightedSum, WeightRows } from './weighted-sum.ts';
 import { WEIGHTS } from './weights.ts';
 import { SYSTEM_PROMPT_WEIGHTS } from './weights-system-prompt.ts';
 
@@ -13,8 +15,8 @@ export type TaskLogits = Float64Array;
 
 /** Weights of features and stems. */
 export interface TaskWeights {
-  /** By feature, then by task; stems follow the named features. */
-  readonly weights: Float32Array | Float64Array;
+  /** By feature; stems follow the named features. */
+  readonly weights: WeightRows;
   /** Stem → its row. */
   readonly rows: StemIndex;
 }
@@ -30,11 +32,15 @@ export function mayCall({ tools, before }: QuestionView): boolean {
   return !before.some((share, at) => share >= 0.5 && !LOOSE.has(TASKS[at]!));
 }
 
+/** Used again by every question. */
+const terms = new WeightedSum();
+
 /** Sums the weights of a question's features and stems. `weights` default to the shipped ones. */
 export function taskLogits(view: QuestionView, { weights, rows }: TaskWeights = SHIPPED_WEIGHTS): TaskLogits {
-  const logits = new Float64Array(TASKS.length);
-  visitFeatures(view, (at, value) => add(logits, weights, at, value));
-  visitStems(view, rows, (at, value) => add(logits, weights, at, value));
+  terms.size = 0;
+  addFeatures(view, terms);
+  addStems(view, rows, terms);
+  const logits = terms.over(weights);
   if (!mayCall(view)) logits[TOOL_USE] = Number.NEGATIVE_INFINITY;
   const ordered = orderedTask(view);
   if (ordered >= 0) logits[ordered] = Math.max(logits[ordered]!, Math.max(...logits) + ORDER_LEAD);
@@ -44,28 +50,23 @@ export function taskLogits(view: QuestionView, { weights, rows }: TaskWeights = 
 /** Logits by which the order of a system prompt exceeds every other task. */
 const ORDER_LEAD = 3;
 
-function add(logits: TaskLogits, weights: TaskWeights['weights'], at: number, value: number): void {
-  const row = at * TASKS.length;
-  for (let task = 0; task < TASKS.length; task++) logits[task]! += value * weights[row + task]!;
-}
-
 /** The more words, the less each weighs. */
 const WORTH = 3.5;
 const FEW = 8;
 const MANY = 80;
 
-/** Visits the rows of known stems. In a system prompt a stem has a second row of its own. */
-export function visitStems(
+/** Adds the rows of known stems. In a system prompt a stem has a second row of its own. */
+export function addStems(
   { reading: { stems }, isSystemPrompt }: QuestionView,
   rows: StemIndex,
-  visit: (at: number, value: number) => void,
+  sum: WeightedSum,
 ): void {
   const value = WORTH / Math.sqrt(FEW + Math.min(MANY, stems.length));
   for (let i = 0; i < stems.length; i++) {
     const at = rows.get(stems[i]!);
-    if (at !== undefined) visit(at, value);
+    if (at !== undefined) sum.add(at, value);
     const own = isSystemPrompt ? rows.get(stems[i]! ^ STEM_OF_SYSTEM_PROMPT) : undefined;
-    if (own !== undefined) visit(own, value);
+    if (own !== undefined) sum.add(own, value);
   }
 }
 
@@ -87,7 +88,6 @@ function shippedWeights(): TaskWeights {
   const entries = STEMS.trim().split(/[:\s]/);
   const names = entries.filter((_, at) => at % 2 === 0);
   const hundredths: readonly number[] = JSON.parse(`[${entries.filter((_, at) => at % 2 === 1).join(',')}]`);
-  // In single precision, since every request loads some hundred rows anew.
-  const weights = new Float32Array([...named, ...hundredths.map((figure) => figure / 100)]);
+  const weights = new WeightRows([...named, ...hundredths.map((figure) => figure / 100)]);
   return { weights, rows: new StemRows(names.map((name, at) => [stemNamed(name), FEATURE_NAMES.length + at])) };
 }

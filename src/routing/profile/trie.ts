@@ -1,166 +1,200 @@
 import { DIGIT, FOLDED, fold, GAP, isUnspaced, MARK } from './letters.ts';
 
-/**
- * Patterns as one tree per first letter, built at the first use: most letters of most scripts never occur, and a server
- * starts sooner. Patterns are folded words; `_` stands for a gap between words, and a last `*` for any ending. In scripts
- * without blanks every pattern is open-ended.
- */
-export interface Trie<T> {
-  /** Index in `trees` by first letter; 0 for none. */
-  readonly roots: Uint16Array;
-  readonly trees: (Tree<T> | null)[];
-  /** By tree. */
-  readonly patterns: (readonly [pattern: string, value: T])[][];
-}
+/** A pattern is folded words; `_` stands for a gap between words, and a last `*` for any ending. */
+type Pattern = readonly [pattern: string, value: number];
 
-/** Nodes by index. The children of a node are adjacent and ascending: the blank, `a` to `z`, then all other letters. */
-interface Tree<T> {
-  /** The last letter of each node. */
-  readonly letters: Uint16Array;
-  /**
-   * Index of the first child of each node; the next node's first child ends them. `ENDS_WHOLE` and `ENDS_BEGUN` are set where
-   * patterns end, so that most steps touch no list of values.
-   */
-  readonly children: Uint32Array;
-  /** By node, a bit for each child that is the blank or one of `a` to `z`: the last five bits of its code. */
-  readonly latin: Uint32Array;
-  /** Values of words that end at a node. */
-  readonly whole: readonly (readonly T[] | undefined)[];
-  /** Values of open-ended patterns that end at a node. */
-  readonly begun: readonly (readonly T[] | undefined)[];
+interface ParsedPattern {
+  readonly text: string;
+  readonly isOpen: boolean;
+  readonly value: number;
 }
 
 const BLANK = 0x20;
 const BEHIND_Z = 0x7b;
-const ENDS_WHOLE = 1 << 30;
-const ENDS_BEGUN = 1 << 29;
-const CHILD = ENDS_BEGUN - 1;
 
-interface TriePattern<T> {
-  readonly text: string;
-  readonly isOpen: boolean;
-  readonly value: T;
-}
+/** The figures of a node, side by side, so that a step reads one place in memory. */
+const FIGURES = 2;
+/**
+ * The first child, behind the flags. Children are adjacent and ascending: the blank, `a` to `z`, then all other letters. Where
+ * patterns end at the node, the place before its first child has their groups of values.
+ */
+const FIRST = 0;
+/** A bit for each child that is the blank or one of `a` to `z`: the last five bits of its code. */
+const LATIN = 1;
+/** Flags of nodes where open-ended patterns end, or others. */
+const ENDS_BEGUN = 1;
+const ENDS_WHOLE = 2;
+const FLAG_BITS = 2;
+const NODES_AT_FIRST = 8_192;
+/** A text matches less than so many patterns at one place. */
+const MATCHES_MAX = 128;
 
-export function trieOf<T>(patterns: Iterable<readonly [pattern: string, value: T]>): Trie<T> {
-  const trie: Trie<T> = { roots: new Uint16Array(0x10000), trees: [null], patterns: [[]] };
-  for (const seed of patterns) {
-    const first = FOLDED[seed[0].charCodeAt(0)]!;
-    if (trie.roots[first] === 0) {
-      trie.roots[first] = trie.trees.push(null) - 1;
-      trie.patterns.push([]);
+/**
+ * Patterns as one tree per first letter, built at the first use: most letters of most scripts never occur, and a server
+ * starts sooner. All trees stand in one array of numbers, a branch at a time, so that the letters of a word are neighbours. In
+ * scripts without blanks every pattern is open-ended.
+ */
+export class Trie {
+  /** Groups of values, one after the other: their number, then they. */
+  values = new Int32Array(NODES_AT_FIRST);
+  /** The group in `values` of each match of the last `matchAt`. */
+  readonly groups = new Uint32Array(MATCHES_MAX);
+  /** The offset behind each match of the last `matchAt`. */
+  readonly ends = new Uint32Array(MATCHES_MAX);
+
+  #valuesSize = 1;
+  /** By first letter: its node; below 0 while its tree is not built, then the place of its patterns; 0 for none. */
+  readonly #roots = new Int32Array(0x10000);
+  readonly #patterns: Pattern[][] = [[]];
+  #nodes = new Int32Array(FIGURES * NODES_AT_FIRST);
+  /** By node, its last letter, and how many children it has beside those of `LATIN`. */
+  #letters = new Uint16Array(NODES_AT_FIRST);
+  #others = new Uint16Array(NODES_AT_FIRST);
+  /** Node 0 stands for none. */
+  #size = 1;
+
+  constructor(patterns: Iterable<Pattern>) {
+    for (const pattern of patterns) {
+      const first = FOLDED[pattern[0].charCodeAt(0)]!;
+      if (this.#roots[first] === 0) this.#roots[first] = 1 - this.#patterns.push([]);
+      this.#patterns[-this.#roots[first]!]!.push(pattern);
     }
-    trie.patterns[trie.roots[first]!]!.push(seed);
   }
-  return trie;
-}
 
-/** Builds the tree of patterns with the same first letter, which is its root. */
-function buildTree<T>(patterns: readonly (readonly [pattern: string, value: T])[]): Tree<T> {
-  // Sorted, so that each node covers a range of the list, and its children parts of that range.
-  const all = Array.from(patterns, parsePattern).sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0));
-  // By node: its range and its depth.
-  const froms = [0];
-  const tos = [all.length];
-  const depths = [1];
-  const letters = [0];
-  const children: number[] = [];
-  const latin: number[] = [];
-  const whole: (T[] | undefined)[] = [];
-  const begun: (T[] | undefined)[] = [];
-  for (let node = 0; node < froms.length; node++) {
-    const to = tos[node]!;
-    const depth = depths[node]!;
-    const child = froms.length;
-    let at = froms[node]!;
-    while (at < to && all[at]!.text.length === depth) at++;
-    whole.push(valuesOf(all, froms[node]!, at, false));
-    begun.push(valuesOf(all, froms[node]!, at, true));
-    children.push(child | (whole[node] ? ENDS_WHOLE : 0) | (begun[node] ? ENDS_BEGUN : 0));
-    latin.push(0);
-    while (at < to) {
+  /** Finds every pattern that begins at `from`, the shortest first, and returns their number; see `groups` and `ends`. */
+  matchAt(text: string, from: number, to: number): number {
+    const first = text.charCodeAt(from);
+    let node = this.#roots[FOLDED[first]!]!;
+    if (node === 0) return 0;
+    if (node < 0) node = this.#build(FOLDED[first]!);
+    const nodes = this.#nodes;
+    const isSpaced = !isUnspaced(first);
+    let found = 0;
+    let at = from + 1;
+    do {
+      const figure = nodes[FIGURES * node + FIRST]!;
+      const groups = FIGURES * ((figure >> FLAG_BITS) - 1);
+      if ((figure & ENDS_BEGUN) !== 0) found = this.#note(found, nodes[groups]!, at);
+      let letter = at < to ? FOLDED[text.charCodeAt(at)]! : GAP;
+      while (letter === MARK) letter = ++at < to ? FOLDED[text.charCodeAt(at)]! : GAP;
+      if (letter < BLANK || (isSpaced && isUnspaced(letter))) {
+        if ((figure & ENDS_WHOLE) !== 0) found = this.#note(found, nodes[groups + 1]!, at);
+        node = this.#childOf(node, BLANK);
+        if (node === 0) return found;
+        at = nextWord(text, at, to);
+        if (at < 0) return found;
+      } else {
+        node = this.#childOf(node, letter);
+        at++;
+      }
+    } while (node !== 0);
+    return found;
+  }
+
+  #note(found: number, group: number, end: number): number {
+    this.groups[found] = group;
+    this.ends[found] = end;
+    return found + 1;
+  }
+
+  /** Returns 0 for none. */
+  #childOf(node: number, letter: number): number {
+    const first = this.#nodes[FIGURES * node + FIRST]! >> FLAG_BITS;
+    const mask = this.#nodes[FIGURES * node + LATIN]!;
+    if (letter < BEHIND_Z) {
+      const bit = 1 << (letter & 31);
+      if ((mask & bit) === 0) return 0;
+      const before = mask & (bit - 1);
+      return before === 0 ? first : first + bitsIn(before);
+    }
+    let left = this.#others[node]!;
+    if (left === 0) return 0;
+    const letters = this.#letters;
+    let low = first + bitsIn(mask);
+    const end = low + left;
+    while (left > 0) {
+      const half = left >> 1;
+      if (letters[low + half]! < letter) {
+        low += half + 1;
+        left -= half + 1;
+      } else left = half;
+    }
+    return low < end && letters[low] === letter ? low : 0;
+  }
+
+  /** Builds the tree of the patterns with a first letter, and returns its root. */
+  #build(first: number): number {
+    // Sorted, so that each node covers a range of the list, and its children parts of that range.
+    const all = Array.from(this.#patterns[-this.#roots[first]!]!, parsePattern);
+    all.sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0));
+    const root = this.#grow(first);
+    this.#branch(root, all, 1);
+    this.#roots[first] = root;
+    return root;
+  }
+
+  /** Adds what is below a node. @param all the patterns through it, in order; @param depth its letters */
+  #branch(node: number, all: readonly ParsedPattern[], depth: number): void {
+    let at = 0;
+    while (at < all.length && all[at]!.text.length === depth) at++;
+    const begun = this.#addValues(all.slice(0, at).filter(({ isOpen }) => isOpen));
+    const whole = this.#addValues(all.slice(0, at).filter(({ isOpen }) => !isOpen));
+    if (begun + whole > 0) {
+      const groups = FIGURES * this.#grow(0);
+      this.#nodes[groups] = begun;
+      this.#nodes[groups + 1] = whole;
+    }
+    const flags = (begun > 0 ? ENDS_BEGUN : 0) | (whole > 0 ? ENDS_WHOLE : 0);
+    this.#nodes[FIGURES * node + FIRST] = (this.#size << FLAG_BITS) | flags;
+    const branches: { readonly child: number; readonly from: number; readonly to: number }[] = [];
+    while (at < all.length) {
+      const from = at;
       const letter = all[at]!.text.charCodeAt(depth);
-      if (letter < BEHIND_Z) latin[node]! |= 1 << (letter & 31);
-      froms.push(at);
-      while (at < to && all[at]!.text.charCodeAt(depth) === letter) at++;
-      tos.push(at);
-      depths.push(depth + 1);
-      letters.push(letter);
+      while (at < all.length && all[at]!.text.charCodeAt(depth) === letter) at++;
+      branches.push({ child: this.#grow(letter), from, to: at });
+      if (letter < BEHIND_Z) this.#nodes[FIGURES * node + LATIN]! |= 1 << (letter & 31);
+      else this.#others[node]!++;
     }
+    for (const { child, from, to } of branches) this.#branch(child, all.slice(from, to), depth + 1);
   }
-  children.push(froms.length);
-  const nodes = { letters: Uint16Array.from(letters), children: Uint32Array.from(children) };
-  return { ...nodes, latin: Uint32Array.from(latin), whole, begun };
+
+  /** Adds a node and returns it. */
+  #grow(letter: number): number {
+    if (this.#size === this.#letters.length) {
+      this.#nodes = doubled(this.#nodes);
+      this.#letters = doubled(this.#letters);
+      this.#others = doubled(this.#others);
+    }
+    this.#letters[this.#size] = letter;
+    return this.#size++;
+  }
+
+  /** Adds a group of values. Returns where it stands; 0 for no patterns. */
+  #addValues(patterns: readonly ParsedPattern[]): number {
+    if (patterns.length === 0) return 0;
+    const place = this.#valuesSize;
+    this.#addValue(patterns.length);
+    for (const { value } of patterns) this.#addValue(value);
+    return place;
+  }
+
+  #addValue(value: number): void {
+    if (this.#valuesSize === this.values.length) this.values = doubled(this.values);
+    this.values[this.#valuesSize++] = value;
+  }
 }
 
-/** Values of the open or closed patterns in a range; undefined for none. */
-function valuesOf<T>(all: readonly TriePattern<T>[], from: number, to: number, isOpen: boolean): T[] | undefined {
-  let values: T[] | undefined;
-  for (let at = from; at < to; at++) {
-    const one = all[at]!;
-    if (one.isOpen !== isOpen) continue;
-    if (values) values.push(one.value);
-    else values = [one.value];
-  }
-  return values;
+/** The same figures with room for as many more. */
+function doubled<Figures extends Int32Array | Uint16Array>(figures: Figures): Figures {
+  const larger = new (figures.constructor as new (length: number) => Figures)(2 * figures.length);
+  larger.set(figures);
+  return larger;
 }
 
-function parsePattern<T>([pattern, value]: readonly [string, T]): TriePattern<T> {
+function parsePattern([pattern, value]: Pattern): ParsedPattern {
   const hasStar = pattern.endsWith('*');
   const isOpen = hasStar || isUnspaced(pattern.charCodeAt(pattern.length - 1));
   return { text: fold(hasStar ? pattern.slice(0, -1) : pattern), isOpen, value };
-}
-
-/** Receives the values of each pattern found, and its range. */
-interface MatchListener<T> {
-  onMatch(values: readonly T[], from: number, to: number): void;
-}
-
-/** Reports every pattern that begins at `from`. */
-export function matchAt<T>(trie: Trie<T>, text: string, from: number, to: number, listener: MatchListener<T>): void {
-  const first = text.charCodeAt(from);
-  const root = trie.roots[FOLDED[first]!]!;
-  if (root === 0) return;
-  const isSpaced = !isUnspaced(first);
-  trie.trees[root] ??= buildTree(trie.patterns[root]!);
-  const tree = trie.trees[root]!;
-  let node = 0;
-  let at = from + 1;
-  do {
-    const ends = tree.children[node]!;
-    if ((ends & ENDS_BEGUN) !== 0) listener.onMatch(tree.begun[node]!, from, at);
-    let letter = at < to ? FOLDED[text.charCodeAt(at)]! : GAP;
-    while (letter === MARK) letter = ++at < to ? FOLDED[text.charCodeAt(at)]! : GAP;
-    if (letter < BLANK || (isSpaced && isUnspaced(letter))) {
-      if ((ends & ENDS_WHOLE) !== 0) listener.onMatch(tree.whole[node]!, from, at);
-      node = childOf(tree, node, BLANK);
-      if (node === 0) return;
-      at = nextWord(text, at, to);
-      if (at < 0) return;
-    } else {
-      node = childOf(tree, node, letter);
-      at++;
-    }
-  } while (node !== 0);
-}
-
-/** Returns 0, which is never a child, for none. */
-function childOf<T>({ letters, children, latin }: Tree<T>, node: number, letter: number): number {
-  const first = children[node]! & CHILD;
-  const mask = latin[node]!;
-  if (letter < BEHIND_Z) {
-    const bit = 1 << (letter & 31);
-    return (mask & bit) === 0 ? 0 : first + bitsIn(mask & (bit - 1));
-  }
-  const end = children[node + 1]! & CHILD;
-  let low = first + bitsIn(mask);
-  let high = end;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (letters[middle]! < letter) low = middle + 1;
-    else high = middle;
-  }
-  return low < end && letters[low] === letter ? low : 0;
 }
 
 /** Number of bits set, in pairs, fours and bytes at once. */

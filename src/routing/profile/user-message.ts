@@ -1,10 +1,10 @@
 import type { ToolDefinition } from '../../core/conversation.ts';
 import type { Facts } from '../../core/facts.ts';
 import { difficultyOf } from './difficulty.ts';
-import type { QuestionView } from './features.ts';
 import { likeliest } from './natural.ts';
 import { type QuestionText, readQuestion } from './question.ts';
 import { type QuestionShape, shapeOf } from './question-shape.ts';
+import type { QuestionView } from './question-view.ts';
 import { QuestionReading } from './reading.ts';
 import { likelihoods, sharesOf } from './shares.ts';
 import { taskLogits } from './task-logits.ts';

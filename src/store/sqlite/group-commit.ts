@@ -68,8 +68,8 @@ export class GroupCommit implements StoreActivity {
   #oldestAppend = Number.POSITIVE_INFINITY;
   #deferred: SqlWrite[] = [];
   #deferTimer: ReturnType<typeof setTimeout> | null = null;
-  /** Called once earlier appends are written or refused. */
-  #waiters: ((isKept: boolean) => void)[] = [];
+  /** Settled by the next run, once earlier appends are written or refused: all who wait for them share it. */
+  #awaited: PromiseWithResolvers<boolean> | null = null;
   /** Takes settlements that the disk refuses; without it they wait in memory alone. */
   spool: Pick<Spool, 'add' | 'clear'> | null = null;
   #spoolFailing = false;
@@ -127,7 +127,8 @@ export class GroupCommit implements StoreActivity {
   written(): Promise<boolean> {
     if (this.#units.length === 0 || this.#closed) return Promise.resolve(this.unkept === 0);
     if (!this.#scheduled) this.#schedule(0);
-    return new Promise((resolve) => this.#waiters.push(resolve));
+    this.#awaited ??= Promise.withResolvers();
+    return this.#awaited.promise;
   }
 
   async flush(): Promise<void> {
@@ -184,9 +185,9 @@ export class GroupCommit implements StoreActivity {
   #run(due: boolean): void {
     if (this.#closed) return;
     const units = this.#units;
-    const waiters = this.#waiters;
+    const awaited = this.#awaited;
     this.#units = [];
-    this.#waiters = [];
+    this.#awaited = null;
     this.#scheduled = false;
     const synced = due || units.some(({ reject }) => reject !== null);
     const isTried = units.length > 0 || synced;
@@ -194,7 +195,7 @@ export class GroupCommit implements StoreActivity {
     this.#lastRun = performance.now();
     if (refused) this.#keep(refused.units, refused.error);
     else if (isTried) this.#succeeded(synced);
-    for (const tell of waiters) tell(this.unkept === 0);
+    awaited?.resolve(this.unkept === 0);
   }
 
   #succeeded(synced: boolean): void {

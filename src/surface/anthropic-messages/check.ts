@@ -7,14 +7,15 @@ export type CheckedFields = Pick<
   MessagesRequest,
   'messages' | 'system' | 'tools' | 'tool_choice' | 'thinking' | 'cache_control'
 > &
-  Partial<Pick<MessagesRequest, 'max_tokens'>>;
+  Partial<Pick<MessagesRequest, 'max_tokens' | 'thread'>>;
 
 /**
  * Checks what the schema cannot state: fields that contradict each other, and what no gateway could price or pass on.
  * @throws SignalboxError for the field at fault.
  */
 export function checkMessages(body: CheckedFields): void {
-  checkThread(Reflect.get(body, 'thread'));
+  if (body.messages.length === 0 && body.thread?.type !== 'continue')
+    throw invalid('messages', '`messages` must have at least 1 item.');
   checkMark(body, []);
   if (Array.isArray(body.system)) checkBlocks(body.system, ['system']);
   for (let i = 0; i < body.messages.length; i++) {
@@ -25,11 +26,12 @@ export function checkMessages(body: CheckedFields): void {
   checkThinking(body);
 }
 
-function checkTools({ tools, tool_choice: choice }: CheckedFields): void {
+function checkTools({ tools, tool_choice: choice, thread }: CheckedFields): void {
   tools?.forEach((tool, i) => {
     checkMark(tool, ['tools', i]);
   });
-  if (choice == null || choice.type === 'auto' || choice.type === 'none') return;
+  // The tools of a thread are where its history is.
+  if (choice == null || choice.type === 'auto' || choice.type === 'none' || thread?.type === 'continue') return;
   if (!tools?.length) throw invalid('tool_choice', '`tool_choice` requires `tools`.');
   if (choice.type !== 'tool') return;
   const { name } = choice;
@@ -41,16 +43,6 @@ function checkTools({ tools, tool_choice: choice }: CheckedFields): void {
 function checkThinking({ thinking, max_tokens: cap }: CheckedFields): void {
   if (thinking?.type !== 'enabled' || cap === undefined || thinking.budget_tokens < cap) return;
   throw invalid('thinking.budget_tokens', '`max_tokens` must be greater than `thinking.budget_tokens`.');
-}
-
-/** Refuses histories at the provider: what they add to the prompt is unknown here. The SDK then sends the whole history. */
-function checkThread(thread: unknown): void {
-  if (thread == null) return;
-  throw unsupported(
-    'thread',
-    'Conversations that the provider keeps are not supported: their prompt cannot be priced. Send all messages (in the SDK’s tool runner: `thread: false`).',
-    { error_code: 'thread_unsupported_request', unsupported: ['thread'] },
-  );
 }
 
 /** A block of a message or of a tool's result, by what is checked here. */
@@ -85,5 +77,4 @@ function checkMark(owner: object, at: OriginalPath): void {
 }
 
 const invalid = (param: string, message: string) => new SignalboxError('invalid_value', message, { param });
-const unsupported = (param: string, message: string, details?: Readonly<Record<string, unknown>>) =>
-  new SignalboxError('unsupported_parameter', message, { param, ...(details && { details }) });
+const unsupported = (param: string, message: string) => new SignalboxError('unsupported_parameter', message, { param });

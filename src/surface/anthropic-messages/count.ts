@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { type ModelRequest, modelRequest } from '../../core/model-request.ts';
 import { compileRead } from '../../core/validation.ts';
+import { unsupportedThread } from '../../gateway/threads.ts';
 import { named, tokens, word } from '../schemas/parts.ts';
 import { checkMessages } from './check.ts';
 import { requestHeaders } from './headers.ts';
@@ -31,5 +32,7 @@ const checked = compileRead(CountRequest);
 export function readCount(body: unknown, headers: Headers): ModelRequest {
   const count: Static<typeof CountRequest> = checked(body);
   checkMessages(count);
+  if (Reflect.get(count, 'thread') != null)
+    throw unsupportedThread('The tokens of a history elsewhere cannot be counted.');
   return modelRequest({ ...count, max_tokens: 1 }, MESSAGES_READER, requestHeaders(headers));
 }

@@ -21,6 +21,8 @@ export class PassedEvents {
       case 'message':
         return this.#whole(event);
       case 'message_delta': {
+        // Usage so far: the answer goes on.
+        if (Object(event.delta).stop_reason == null) break;
         const before = this.#end;
         this.#end = event;
         return before ? text('message_delta', before) : '';

@@ -141,6 +141,11 @@ const Thinking = Type.Union(
   { description: 'Whether the model thinks. For other models than Anthropic’s it becomes their effort.' },
 );
 
+const Thread = Type.Union(
+  [block('create', {}), block('continue', { previous_message_id: Type.String({ minLength: 1, maxLength: 256 }) })],
+  { description: 'A history that Anthropic keeps. It needs a model of Anthropic’s.' },
+);
+
 const AnswerForm = block('json_schema', { schema: Type.Object({}, open) });
 const OutputConfig = Type.Object(
   {
@@ -152,7 +157,7 @@ const OutputConfig = Type.Object(
 
 export const messageFields = {
   model: Type.String({ minLength: 1, maxLength: 256, description: 'A model ID or a selector such as `auto`.' }),
-  messages: Type.Array(Message, { minItems: 1 }),
+  messages: Type.Array(Message, { description: 'At least one, unless `thread` goes on.' }),
   system: optional(Type.Union([Type.String(), Type.Array(TextBlock)])),
   tools: optional(Type.Array(Tool)),
   tool_choice: optional(ToolChoice),
@@ -165,6 +170,7 @@ export const messageFields = {
 export const MessagesRequest = Type.Object(
   {
     ...messageFields,
+    thread: optional(Thread),
     max_tokens: Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'Most output tokens.' }),
     stream: optional(Type.Boolean({ default: false })),
     temperature: optional(Type.Number({ minimum: 0, maximum: 1 })),

@@ -17,7 +17,11 @@ export function earlierReasoning(content: readonly MessageBlock[], own: Members)
   let text = '';
   let state: ReasoningState = {};
   const details: Members[] = [];
+  let chars = 0;
+  let calls = 0;
   for (const block of content) {
+    if (block.type === 'text') chars += block.text.length;
+    else if (block.type === 'tool_use') calls++;
     if (block.type !== 'thinking' && block.type !== 'redacted_thinking') continue;
     const opaque = block.type === 'thinking' ? block.signature : block.data;
     if (block.type === 'thinking') text += block.thinking;
@@ -25,7 +29,11 @@ export function earlierReasoning(content: readonly MessageBlock[], own: Members)
     if (unwrapped) {
       details.push(...(unwrapped.details ?? []));
       state = { ...state, ...unwrapped, calls: { ...state.calls, ...unwrapped.calls } };
-    } else if (opaque !== '' && !isWrappedState(opaque)) details.push(detailOf(block, details.length));
+    } else if (opaque !== '' && !isWrappedState(opaque)) {
+      const index = details.length;
+      // The adapters' mark of its place: Anthropic refuses a thought that was moved.
+      details.push(detailOf(block, { format: FORMAT, index, id: `thought-${index}-${chars}-${calls}` }));
+    }
   }
   if (text === '' && details.length === 0 && state.extra === undefined) return { state, extras: own };
   const extras = {
@@ -39,7 +47,7 @@ export function earlierReasoning(content: readonly MessageBlock[], own: Members)
 
 type ThoughtBlock = Extract<MessageBlock, { type: 'thinking' | 'redacted_thinking' }>;
 
-const detailOf = (block: ThoughtBlock, index: number): Members =>
+const detailOf = (block: ThoughtBlock, common: Members): Members =>
   block.type === 'thinking'
-    ? { type: 'reasoning.text', text: block.thinking, signature: block.signature, format: FORMAT, index }
-    : { type: 'reasoning.encrypted', data: block.data, format: FORMAT, index };
+    ? { type: 'reasoning.text', text: block.thinking, signature: block.signature, ...common }
+    : { type: 'reasoning.encrypted', data: block.data, ...common };

@@ -50,8 +50,7 @@ function textTurn(role: 'system' | 'user', text: string, at: OriginalPath): Turn
 /** The items of one answer, which are one turn: reasoning, messages and calls. */
 class AnswerTurn {
   readonly #places: OriginalPath[] = [];
-  readonly #content: ContentPart[] = [];
-  readonly #calls: ContentPart[] = [];
+  readonly #parts: ContentPart[] = [];
   readonly #details: Members[] = [];
   /** State of other services for calls, by their IDs. */
   #ofCalls: Map<string, Members> | null = null;
@@ -60,18 +59,18 @@ class AnswerTurn {
 
   addMessage(message: MessageItem, at: OriginalPath): void {
     this.#places.push(at);
-    this.#content.push(...partsOf(message.content, [...at, 'content']));
+    this.#parts.push(...partsOf(message.content, [...at, 'content']));
     this.#extras = extrasOf(message, OF_MESSAGE, this.#extras);
   }
 
   addCall(call: ToolCallPart): void {
     this.#places.push(call.at);
-    this.#calls.push(call);
+    this.#parts.push(call);
   }
 
   addNative(kind: string, at: OriginalPath): void {
     this.#places.push(at);
-    this.#content.push(nativePart(kind, at));
+    this.#parts.push(nativePart(kind, at));
   }
 
   addReasoning(item: Extract<KnownItem, { type: 'reasoning' }>, at: OriginalPath): void {
@@ -90,7 +89,7 @@ class AnswerTurn {
     const [at = [], ...alsoAt] = this.#places;
     const turn: { -readonly [Key in keyof Turn]: Turn[Key] } = {
       role: 'assistant',
-      parts: [...this.#content, ...this.#callsWithState()],
+      parts: this.#partsWithState(),
       extras: this.#extrasWithState(),
       at,
     };
@@ -107,12 +106,12 @@ class AnswerTurn {
     };
   }
 
-  #callsWithState(): readonly ContentPart[] {
+  #partsWithState(): readonly ContentPart[] {
     const ofCalls = this.#ofCalls;
-    if (ofCalls === null) return this.#calls;
-    return this.#calls.map((call) => {
-      const extra = call.type === 'tool-call' ? ofCalls.get(call.id) : undefined;
-      return extra ? { ...call, extras: { ...call.extras, extra_content: extra } } : call;
+    if (ofCalls === null) return this.#parts;
+    return this.#parts.map((part) => {
+      const extra = part.type === 'tool-call' ? ofCalls.get(part.id) : undefined;
+      return extra ? { ...part, extras: { ...part.extras, extra_content: extra } } : part;
     });
   }
 }

@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { FEATURES, type QuestionView } from '../../../src/routing/profile/features.ts';
+import { addFeatures } from '../../../src/routing/profile/add-features.ts';
+import { FEATURES } from '../../../src/routing/profile/features.ts';
+import { figuresOf } from '../../../src/routing/profile/figures.ts';
 import { SIGN } from '../../../src/routing/profile/lexicon/lexicon.ts';
 import { SIGNS } from '../../../src/routing/profile/lexicon/signs.ts';
+import type { QuestionView } from '../../../src/routing/profile/question-view.ts';
 import { sharesOf } from '../../../src/routing/profile/shares.ts';
 import { TASKS } from '../../../src/routing/profile/tasks.ts';
-import { visitFeatures } from '../../../src/routing/profile/visit-features.ts';
+import { WeightedSum, WeightRows } from '../../../src/routing/profile/weighted-sum.ts';
 import { tries } from '../../deep/effort.ts';
 import { lastView, systemPromptView } from '../../support/chat-body.ts';
 import { promptsOf } from './prompts.ts';
@@ -13,15 +16,17 @@ import { promptsOf } from './prompts.ts';
 type Visits = ReadonlyMap<number, number>;
 
 function visitsOf(view: QuestionView): Visits {
+  const sum = new WeightedSum();
+  addFeatures(view, sum);
   const visits = new Map<number, number>();
-  visitFeatures(view, (at, value) => {
-    expect(visits.has(at)).toBe(false);
-    visits.set(at, value);
-  });
+  for (let nth = 0; nth < sum.size; nth++) {
+    expect(visits.has(sum.rows[nth]!)).toBe(false);
+    visits.set(sum.rows[nth]!, sum.values[nth]!);
+  }
   return visits;
 }
 
-/** Every feature by itself: what its condition requires is asked each time. */
+/** Every feature by itself: what it requires is asked each time. */
 function oneByOne(view: QuestionView): Visits {
   const { reading, before, tools, system, isSystemPrompt } = view;
   const states: Readonly<Record<string, boolean>> = {
@@ -32,10 +37,11 @@ function oneByOne(view: QuestionView): Visits {
     ...Object.fromEntries(SIGNS.map((sign) => [sign, reading.signs[SIGN[sign]]! > 0])),
   };
   const visits = new Map<number, number>();
-  for (const [at, [, of, requires, holds]] of FEATURES.entries()) {
+  const figures = figuresOf(view);
+  for (const [at, { figure, most, requires, tests }] of FEATURES.entries()) {
     if (requires !== undefined && !states[requires]) continue;
-    const value = holds?.(view) === false ? 0 : of(view);
-    if (value !== 0) visits.set(at, value);
+    if (!tests.every(({ figure: tested, low, high }) => figures[tested]! > low && figures[tested]! <= high)) continue;
+    if (figures[figure] !== 0) visits.set(at, Math.min(most, figures[figure]!));
   }
   return visits;
 }
@@ -50,6 +56,24 @@ test('the features of a question are those that are not 0, each visited once', (
     for (const at of expected.keys()) seen.add(at);
   }
   expect(seen.size).toBeGreaterThan(FEATURES.length / 2);
+});
+
+test('a sum of weighted rows adds them up in their order, by task', () => {
+  const rows = 5;
+  const weight = fc.double({ noNaN: true, min: -9, max: 9 });
+  const weights = fc.array(weight, { minLength: rows * TASKS.length, maxLength: rows * TASKS.length });
+  const terms = fc.array(fc.tuple(fc.nat(rows - 1), weight), { maxLength: 20 });
+  fc.assert(
+    fc.property(weights, terms, (figures, all) => {
+      const sum = new WeightedSum();
+      for (const [row, value] of all) sum.add(row, value);
+      const expected = TASKS.map((_, task) =>
+        all.reduce((total, [row, value]) => total + value * figures[row * TASKS.length + task]!, 0),
+      );
+      expect([...sum.over(new WeightRows(figures, true))]).toEqual(expected);
+    }),
+    tries('a sum of weighted rows adds them up', 100, 5_000),
+  );
 });
 
 describe('the shares of tasks', () => {

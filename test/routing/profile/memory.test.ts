@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { difficultyOf } from '../../../src/routing/profile/difficulty.ts';
-import type { QuestionView } from '../../../src/routing/profile/features.ts';
+import type { QuestionView } from '../../../src/routing/profile/question-view.ts';
 import { sharesOf } from '../../../src/routing/profile/shares.ts';
 import { SHIPPED_WEIGHTS, taskLogits } from '../../../src/routing/profile/task-logits.ts';
 import { TextMemory } from '../../../src/routing/profile/text-memory.ts';

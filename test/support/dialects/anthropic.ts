@@ -4,6 +4,7 @@ import { pieces } from '../openai-wire.ts';
 import { checkMessages } from './anthropic-messages.ts';
 import { checkOptions, membersOf } from './anthropic-options.ts';
 import { messagesOf, signatureOf } from './anthropic-thinking.ts';
+import { checkThread, keepThread, wholeRequest } from './anthropic-threads.ts';
 import { claudeOf } from './claude.ts';
 import {
   type Asked,
@@ -99,7 +100,8 @@ const FAILURES: Readonly<Record<FailureKind, Failure>> = {
   timeout: failed(504, 'Request timed out', AGAIN),
 };
 
-function refusal({ method, path, headers, text, body }: WireRequest, key: string | undefined): Failure | null {
+function refusal(request: WireRequest, key: string | undefined): Failure | null {
+  const { method, path, headers, text } = request;
   // The documents name the first, the SDK sends the second (`apiKeyAuth` in its client.mjs).
   const given = headers.get('x-api-key') ?? headers.get('authorization')?.replace(/^Bearer /, '');
   if (given === undefined) return failed(401, 'x-api-key header is required', NEVER);
@@ -108,11 +110,14 @@ function refusal({ method, path, headers, text, body }: WireRequest, key: string
   if (!headers.has('anthropic-version')) return failed(400, 'anthropic-version: header is required', NEVER);
   if (!isObject(parseJson(text))) return failed(400, 'The request body is not valid JSON', NEVER);
   const refused = refusalBy(() => {
+    checkThread(request);
+    const { body } = wholeRequest(request);
     const claude = claudeOf(String(body.model));
     const known = withoutBetas(body, headers.get('anthropic-beta') ?? '');
     if (path === COUNT_PATH) membersOf(known, '', COUNTED);
     checkOptions(path === COUNT_PATH ? { ...known, max_tokens: claude.outputMax } : known, claude);
-    checkMessages(body, claude);
+    // A turn without messages goes on from the answer that was left unfinished.
+    if (request.body.thread == null || listOf(request.body.messages).length > 0) checkMessages(body, claude);
   });
   return refused && { ...refused, body: errorBody(refused.status, refused.body as Json), headers: NEVER };
 }
@@ -122,14 +127,18 @@ const COUNT_PATH = '/v1/messages/count_tokens';
 const COUNTED = 'model messages system tools tool_choice thinking output_config cache_control speed';
 
 /** Fields of betas, by the beginning of the beta's name. Without its header a field is unknown. */
-const BETAS = [['context_management', 'context-management-']] as const;
+const BETAS = [
+  ['context_management', 'context-management-'],
+  ['thread', 'message-threads-'],
+] as const;
 
 function withoutBetas(body: Json, betas: string): Json {
   const known = BETAS.filter(([, beta]) => betas.includes(beta)).map(([field]) => field);
   return Object.fromEntries(Object.entries(body).filter(([name]) => !known.some((field) => field === name)));
 }
 
-function asked({ body }: WireRequest): Asked {
+function asked(request: WireRequest): Asked {
+  const { body } = wholeRequest(request);
   const messages = messagesOf(body);
   const names = new Map(messages.flatMap(({ blocks }) => blocks.map(({ id, name }) => [id, textOf(name)])));
   const instructions = messages.filter(({ role }) => role === 'system').flatMap(({ blocks }) => blocks);
@@ -252,17 +261,25 @@ function wholeUsage(tokens: Tokens) {
   };
 }
 
-function messageOf({ body }: WireRequest) {
+function messageOf(request: WireRequest, blocks: readonly Block[]) {
   const id = `msg_fake${++count}`;
+  const { body } = request;
+  keepThread(
+    request,
+    id,
+    blocks.map(({ whole }) => whole),
+  );
   return { id, type: 'message', role: 'assistant', model: body.model, container: null, diagnostics: null };
 }
 
 function reply(request: WireRequest, behaviour: Behaviour): object {
-  const script = scriptOf(request, behaviour);
+  const full = wholeRequest(request);
+  const script = scriptOf(full, behaviour);
   if (request.path === COUNT_PATH) return { input_tokens: script.tokens?.prompt };
+  const blocks = blocksOf(full, script);
   return {
-    ...messageOf(request),
-    content: blocksOf(request, script).map(({ whole }) => whole),
+    ...messageOf(request, blocks),
+    content: blocks.map(({ whole }) => whole),
     ...stopOf(request, script, behaviour),
     ...(script.tokens && { usage: wholeUsage(script.tokens) }),
   };
@@ -270,10 +287,12 @@ function reply(request: WireRequest, behaviour: Behaviour): object {
 
 /** The order of build-with-claude/streaming: counts so far at the start, the whole ones at the end, a ping between. */
 function events(request: WireRequest, behaviour: Behaviour): readonly string[] {
-  const script = scriptOf(request, behaviour);
+  const full = wholeRequest(request);
+  const script = scriptOf(full, behaviour);
   const { tokens } = script;
+  const blocks = blocksOf(full, script);
   const message = {
-    ...messageOf(request),
+    ...messageOf(request, blocks),
     content: [],
     stop_reason: null,
     stop_sequence: null,
@@ -281,7 +300,7 @@ function events(request: WireRequest, behaviour: Behaviour): readonly string[] {
     ...(tokens && { usage: wholeUsage({ ...tokens, completion: Math.min(1, tokens.completion), reasoning: 0 }) }),
   };
   const sent = [event({ type: 'message_start', message })];
-  for (const [index, { start, deltas }] of blocksOf(request, script).entries()) {
+  for (const [index, { start, deltas }] of blocks.entries()) {
     sent.push(event({ type: 'content_block_start', index, content_block: start }));
     if (index === 0) sent.push(event({ type: 'ping' }));
     for (const delta of deltas) sent.push(event({ type: 'content_block_delta', index, delta }));

@@ -88,7 +88,10 @@ describe('a conversation', () => {
       reasoning_content: 'Hm.Own.',
       reasoning_details: [
         ...state.details,
-        { type: 'reasoning.text', text: 'Own.', signature: 'signed', format: 'anthropic-claude-v1', index: 1 },
+        {
+          ...{ type: 'reasoning.text', text: 'Own.', signature: 'signed' },
+          ...{ format: 'anthropic-claude-v1', index: 1, id: 'thought-1-0-0' },
+        },
       ],
     });
     expect(turn.parts[1]!.extras).toEqual({ extra_content: { google: 1 } });

@@ -1,8 +1,9 @@
 import { EXTENSIONS, HOMOGRAPHS, NAMES } from '../programming.ts';
-import { type Trie, trieOf } from '../trie.ts';
+import { Trie } from '../trie.ts';
 import { ar, hi, id, tr, vi } from './asian.ts';
 import { ja, ko, zh } from './east-asian.ts';
 import { de, en, nl } from './germanic.ts';
+import { packMeaning } from './meaning.ts';
 import { NUMERALS } from './numerals.ts';
 import { es, fr, it, pt } from './romance.ts';
 import { SIGNS, type Sign, type SignWords } from './signs.ts';
@@ -34,17 +35,6 @@ const BLOCKS: Readonly<Record<string, SignWords>> = {
 /** Languages of the lexicon, in the order of their votes. */
 export const LANGUAGES: readonly string[] = Object.keys(BLOCKS);
 
-/** The meaning of a pattern: a sign in a language, or the name of a programming language or of a topic of tools. */
-export interface Meaning {
-  readonly sign: number;
-  /** Index in `LANGUAGES`; -1 for names. */
-  readonly language: number;
-  readonly vote: number;
-  /** Whether other languages borrow the word. */
-  readonly isLoan: boolean;
-  readonly name: string;
-}
-
 export const SIGN = Object.fromEntries(SIGNS.map((sign, at) => [sign, at])) as Record<Sign, number>;
 export const NAME = SIGNS.length;
 export const HOMOGRAPH = SIGNS.length + 1;
@@ -69,14 +59,15 @@ const NOUNS: ReadonlySet<Sign> = new Set([
 
 const split = (text: string): readonly string[] => text.match(/\S+/g) ?? [];
 
-function* patterns(): Generator<readonly [string, Meaning]> {
+/** The patterns of all languages, each with a packed meaning. */
+function* patterns(): Generator<readonly [string, number]> {
   for (const [language, words] of Object.values(BLOCKS).entries()) {
     const voted = new Set<string>();
     for (const sign of SIGNS) {
       const isLoan = language === 0 && NOUNS.has(sign);
       for (const pattern of split(words[sign] ?? '')) {
         const vote = voteOf(language, sign, pattern, voted);
-        yield [pattern, { sign: SIGN[sign], language, vote, isLoan, name: '' }];
+        yield [pattern, packMeaning({ sign: SIGN[sign], language, vote, isLoan, name: '' })];
       }
     }
   }
@@ -89,7 +80,7 @@ function* patterns(): Generator<readonly [string, Meaning]> {
   })) {
     for (const [name, text] of Object.entries(names)) {
       for (const pattern of split(text))
-        yield [pattern, { sign: Number(sign), language: -1, vote: 0, isLoan: true, name }];
+        yield [pattern, packMeaning({ sign: Number(sign), language: -1, vote: 0, isLoan: true, name })];
     }
   }
 }
@@ -102,4 +93,5 @@ function voteOf(language: number, sign: Sign, pattern: string, voted: Set<string
   return pattern.length === 1 && pattern < '\u0300' ? vote / 3 : vote;
 }
 
-export const LEXICON: Trie<Meaning> = trieOf(patterns());
+/** Finds the meanings of words and phrases. */
+export const LEXICON = new Trie(patterns());

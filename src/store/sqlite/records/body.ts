@@ -10,7 +10,7 @@ type RecordBody = Pick<
 >;
 
 /** The facts of every request. */
-type UsualFacts = Omit<Facts, 'addOns' | 'embedding'>;
+type UsualFacts = Omit<Facts, 'addOns' | 'embedding' | 'thread' | 'readers'>;
 
 /**
  * Fields are stored by position, because their names would be two thirds of the text. A list may only grow at its end:
@@ -131,7 +131,10 @@ const packFacts = (facts: Facts): FieldValues<UsualFacts, typeof FACTS> => [
 /** With those that few requests have, left out where there are none. */
 function packAllFacts(facts: Facts): readonly unknown[] {
   const usual = packFacts(facts);
-  return facts.embedding ? [...usual, facts.addOns ?? null, facts.embedding] : withAddOns(usual, facts);
+  const { addOns = null, embedding = null, thread = null, readers } = facts;
+  if (readers) return [...usual, addOns, embedding, thread, readers];
+  if (thread) return [...usual, addOns, embedding, thread];
+  return embedding ? [...usual, addOns, embedding] : withAddOns(usual, facts);
 }
 
 const packOutcome = (outcome: DecisionOutcome): readonly unknown[] => [
@@ -202,8 +205,15 @@ export function decodeBody(text: string): RecordBody {
 }
 
 function unpackFacts(values: readonly unknown[]): Facts {
-  const { addOns, ...facts } = unpack<Facts>(values, [...FACTS, ...ADD_ONS, 'embedding']);
-  return { ...EARLIER_FACTS, ...facts, ...(addOns && { addOns }) };
+  const names = [...FACTS, ...ADD_ONS, 'embedding', 'thread', 'readers'] as const;
+  const { addOns, embedding, thread, ...facts } = unpack<Facts>(values, names);
+  return {
+    ...EARLIER_FACTS,
+    ...facts,
+    ...(addOns && { addOns }),
+    ...(embedding && { embedding }),
+    ...(thread && { thread }),
+  };
 }
 
 /** Defaults for the shorter lists of earlier versions. */

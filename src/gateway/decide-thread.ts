@@ -1,0 +1,91 @@
+import type { Decision } from '../core/decision.ts';
+import { type ErrorCode, SignalboxError } from '../core/errors.ts';
+import type { Facts } from '../core/facts.ts';
+import type { ModelRequest } from '../core/model-request.ts';
+import { THREAD_NEEDS } from '../routing/profile/size.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import type { PromptHistory } from './affinity.ts';
+import { notFound, type Threads, unsupportedThread } from './threads.ts';
+
+/** A request with its decision, and the parts by which its answer is learnt from. */
+export interface DecidedRequest {
+  readonly history: PromptHistory;
+  readonly decision: Decision;
+  readonly features: Uint8Array | null;
+}
+
+type DecisionResult = DecidedRequest | Promise<DecidedRequest>;
+
+/**
+ * Decides a request.
+ * @param fit adds to its facts, as often as they are read
+ * @param isMade whether it will be carried out; by default what its caller says
+ * @throws SignalboxError when no model is left, or no money for it
+ */
+export type DecideAs = (fit: (facts: Facts) => Facts, isMade?: boolean) => DecisionResult;
+
+/** A request that may belong to a thread. */
+interface ThreadRequest {
+  readonly request: ModelRequest;
+  readonly keyId: string;
+  readonly runtime: Runtime;
+}
+
+const AS_READ = (facts: Facts): Facts => facts;
+
+/**
+ * Decides a request as `decideAs` does, where its thread stands: one that begins needs a model whose service keeps histories,
+ * and one that goes on goes to the service that has its history.
+ */
+export function decideThread(threads: Threads, asked: ThreadRequest, decideAs: DecideAs): DecisionResult {
+  const { thread } = asked.request.conversation;
+  if (!thread) return decideAs(AS_READ);
+  return thread.continues === null ? begin(asked, decideAs) : goOn(threads, asked, thread.continues, decideAs);
+}
+
+/**
+ * Begins a thread only where the choice is of a service that keeps it: clients ask for threads by themselves, and a choice
+ * among fewer models would be worse or dearer.
+ */
+function begin({ runtime }: ThreadRequest, decideAs: DecideAs): DecisionResult {
+  const choose = ({ decision }: DecidedRequest): DecisionResult => {
+    const { id, endpoints } = runtime.snapshot.models[decision.ranked[0].model]!;
+    const isKept = decision.ranked[0].endpoints.some((at) => (THREAD_NEEDS & ~endpoints[at]!.capabilities) === 0);
+    if (!isKept) throw unsupportedThread(`The service of \`${id}\` keeps no history of a conversation.`);
+    return decideAs((facts) => ({ ...facts, needs: facts.needs | THREAD_NEEDS }));
+  };
+  const open = decideAs(AS_READ, false);
+  return open instanceof Promise ? open.then(choose) : choose(open);
+}
+
+/** Errors of a history whose worst case cannot be paid: it may fill the model's window. */
+const UNPAID: ReadonlySet<ErrorCode> = new Set([
+  'budget_limit_too_low',
+  'insufficient_quota',
+  'request_exceeds_budget',
+]);
+
+function goOn(
+  threads: Threads,
+  { keyId, runtime }: ThreadRequest,
+  answerId: string,
+  decideAs: DecideAs,
+): DecisionResult {
+  const fit = (facts: Facts) => threads.place(keyId, answerId, facts, runtime);
+  try {
+    const made = decideAs(fit);
+    return made instanceof Promise ? made.catch(refuse) : made;
+  } catch (cause) {
+    return refuse(cause);
+  }
+}
+
+/** Turns the refusal of a turn into one on which clients that have the conversation send it whole, where that may help. */
+function refuse(cause: unknown): never {
+  if (!(cause instanceof SignalboxError)) throw cause;
+  if (cause.code === 'no_eligible_model') throw notFound(`Its model cannot take this turn. ${cause.message}`);
+  if (!UNPAID.has(cause.code)) throw cause;
+  throw unsupportedThread(
+    `A budget must cover a history that is kept elsewhere as if it filled the model’s window. ${cause.message}`,
+  );
+}

@@ -1,0 +1,196 @@
+import { SIGN } from './lexicon/lexicon.ts';
+import { SIGNS, type Sign } from './lexicon/signs.ts';
+import type { QuestionView } from './question-view.ts';
+import { TASKS } from './tasks.ts';
+
+/** Figures of a question that features use, beside its signs; 1 and 0 stand for yes and no. */
+const OWN = [
+  'one',
+  // Its context.
+  'follows',
+  'hasTools',
+  'toolNamed',
+  'toolUnnamed',
+  'amidTools',
+  'binds',
+  // Material.
+  'shown',
+  'material',
+  'quotes',
+  'colon',
+  'quotesOrColon',
+  'hasText',
+  'documents',
+  // Code.
+  'codeDocuments',
+  'onlyCode',
+  'codeFences',
+  'codeLines',
+  'named',
+  'homographs',
+  'programmingNames',
+  'homographAmidCode',
+  'ofCode',
+  'loneOfCode',
+  'factOfCode',
+  'symbols',
+  'ticks',
+  'flags',
+  'codeSigns',
+  // Figures.
+  'numbers',
+  'formulas',
+  'latex',
+  'figures',
+  // Length and form.
+  'asksMark',
+  'words',
+  'otherWords',
+  'smallWords',
+  'lead',
+  'object',
+  'slashes',
+  'listed',
+  'exam',
+  'commas',
+  'sentences',
+  'capitals',
+  'lines',
+  'paragraphs',
+  'items',
+  'ats',
+  'length',
+] as const;
+type OwnFigure = (typeof OWN)[number];
+
+/** Places in the array of figures: the weights of the signs stand first, then `OPENING`, `BEFORE`, `UNDER`, `FIGURE` and the sums. */
+export const OPENING = SIGNS.length;
+/** The task probabilities of the question before. */
+export const BEFORE = OPENING + SIGNS.length;
+/** The task probabilities of the system prompt. */
+export const UNDER = BEFORE + TASKS.length;
+const FIRST_OWN = UNDER + TASKS.length;
+const FIRST_SUM = FIRST_OWN + OWN.length;
+const SUMS_MAX = 32;
+export const FIGURE = Object.fromEntries(OWN.map((name, at) => [name, FIRST_OWN + at])) as Record<OwnFigure, number>;
+
+/** The signs of each sum. */
+const SUMS: (readonly number[])[] = [];
+
+/** The place of the sum of some signs' weights, which is computed for every question from then on. */
+export function sumOf(...signs: readonly Sign[]): number {
+  const all = signs.map((sign) => SIGN[sign]);
+  const known = SUMS.findIndex((one) => one.join() === all.join());
+  const nth = known < 0 ? SUMS.push(all) - 1 : known;
+  if (nth >= SUMS_MAX) throw new RangeError(`more than ${SUMS_MAX} sums`);
+  return FIRST_SUM + nth;
+}
+
+/** Used again by every question, since its figures are read at once. */
+const figures = new Float64Array(FIRST_SUM + SUMS_MAX);
+
+/** Returns the figures of a question, which hold until the next call. Probabilities are those of the last question that had some. */
+export function figuresOf(view: QuestionView): Float64Array {
+  const { signs, openings } = view.reading;
+  for (let sign = 0; sign < SIGNS.length; sign++) {
+    figures[sign] = signs[sign]!;
+    figures[OPENING + sign] = openings[sign]!;
+  }
+  for (let nth = 0; nth < SUMS.length; nth++) {
+    const all = SUMS[nth]!;
+    let sum = 0;
+    for (let at = 0; at < all.length; at++) sum += signs[all[at]!]!;
+    figures[FIRST_SUM + nth] = sum;
+  }
+  addContext(view);
+  addText(view);
+  addCode(view);
+  addForm(view);
+  return figures;
+}
+
+function addContext({ before, system, tools }: QuestionView): void {
+  if (before !== null) for (let task = 0; task < TASKS.length; task++) figures[BEFORE + task] = before[task]!;
+  if (system !== null) for (let task = 0; task < TASKS.length; task++) figures[UNDER + task] = system.tasks[task]!;
+  figures[FIGURE.one] = 1;
+  figures[FIGURE.follows] = before !== null ? 1 : 0;
+  figures[FIGURE.binds] = system?.binds ? 1 : 0;
+  figures[FIGURE.hasTools] = tools !== null ? 1 : 0;
+  figures[FIGURE.toolNamed] = tools?.named ? 1 : 0;
+  figures[FIGURE.toolUnnamed] = tools?.named === false ? 1 : 0;
+  figures[FIGURE.amidTools] = tools?.amid ? 1 : 0;
+}
+
+function addText({ question, reading }: QuestionView): void {
+  const { quotes, colon, hasText, numbers, formulas, latex } = reading;
+  const isShown = question.documents > 0 || hasText || question.length > 600;
+  const isQuoted = quotes > 0 || colon;
+  figures[FIGURE.shown] = isShown ? 1 : 0;
+  // The question brings the material for its task: shown, quoted or behind a colon.
+  figures[FIGURE.material] = isShown || isQuoted ? 1 : 0;
+  figures[FIGURE.quotes] = quotes;
+  figures[FIGURE.colon] = colon ? 1 : 0;
+  figures[FIGURE.quotesOrColon] = isQuoted ? 1 : 0;
+  figures[FIGURE.hasText] = hasText ? 1 : 0;
+  figures[FIGURE.documents] = question.documents;
+  figures[FIGURE.numbers] = numbers;
+  figures[FIGURE.formulas] = formulas;
+  figures[FIGURE.latex] = latex;
+  figures[FIGURE.figures] = numbers + formulas + latex > 0 ? 1 : 0;
+}
+
+function addCode({ question, reading }: QuestionView): void {
+  const { signs, openings, named, symbols, ticks, flags, words, functionWords } = reading;
+  const { codeFences, codeLines } = question;
+  const homographs = reading.homographs.length;
+  const isCode = codeFences > 0 || codeLines > 1;
+  const ofPrograms = signs[SIGN.code]! + signs[SIGN.program]!;
+  const ofCode = ofPrograms + signs[SIGN.mend]!;
+  // A single word is the only sign of code.
+  const isLone = named + symbols + ticks + homographs + codeFences + codeLines === 0 && ofCode < 1.5;
+  const isFact = openings[SIGN.fact] === 1 && codeLines === 0 && words - functionWords <= 1;
+  figures[FIGURE.codeDocuments] = question.codeDocuments;
+  figures[FIGURE.onlyCode] = codeLines > 0 && question.length === 0 ? 1 : 0;
+  figures[FIGURE.codeFences] = codeFences;
+  figures[FIGURE.codeLines] = codeLines;
+  figures[FIGURE.named] = named;
+  figures[FIGURE.homographs] = homographs;
+  figures[FIGURE.programmingNames] = reading.languages.length + homographs;
+  figures[FIGURE.homographAmidCode] = homographs > 0 && (isCode || ofCode > 0.4) ? 1 : 0;
+  figures[FIGURE.ofCode] = isCode || ofPrograms + named > 0 ? 1 : 0;
+  figures[FIGURE.loneOfCode] = isLone ? 1 : 0;
+  figures[FIGURE.factOfCode] = isFact && named + homographs + ofPrograms > 0 ? 1 : 0;
+  figures[FIGURE.symbols] = symbols;
+  figures[FIGURE.ticks] = ticks;
+  figures[FIGURE.flags] = flags;
+  figures[FIGURE.codeSigns] = symbols + ticks + flags;
+}
+
+function addForm({ reading, shape }: QuestionView): void {
+  const { words, functionWords } = reading;
+  figures[FIGURE.asksMark] = reading.asksMark ? 1 : 0;
+  figures[FIGURE.words] = words;
+  figures[FIGURE.otherWords] = words - functionWords;
+  figures[FIGURE.smallWords] = words > 0 ? functionWords / words : 0;
+  figures[FIGURE.lead] = reading.lead;
+  figures[FIGURE.object] = reading.object;
+  figures[FIGURE.slashes] = shape.slashes;
+  figures[FIGURE.listed] = shape.listed;
+  figures[FIGURE.exam] = shape.choices > 2 ? 1 : 0;
+  figures[FIGURE.commas] = shape.commas;
+  figures[FIGURE.sentences] = shape.sentences;
+  figures[FIGURE.capitals] = shape.capitals / 6;
+  figures[FIGURE.lines] = shape.lines;
+  figures[FIGURE.paragraphs] = shape.paragraphs;
+  figures[FIGURE.items] = shape.items;
+  figures[FIGURE.ats] = shape.ats;
+  figures[FIGURE.length] = lengthOf(shape.length);
+}
+
+/** The figure of each usual length: a logarithm takes longer than a look. */
+const LENGTHS = Float64Array.from({ length: 2_048 }, (_, chars) => logarithmOf(chars));
+const lengthOf = (chars: number): number => LENGTHS[chars] ?? logarithmOf(chars);
+
+function logarithmOf(chars: number): number {
+  return Math.log2(chars + 1) / 10;
+}

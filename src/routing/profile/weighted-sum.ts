@@ -1,0 +1,60 @@
+import { TASKS } from './tasks.ts';
+
+/** Figures of a row of weights: one for each task, and enough zeros that a row fills a line of the processor's cache. */
+const ROW = 16;
+/** Tasks that are summed up at once. */
+const AT_ONCE = 4;
+/** A question has fewer features and stems. */
+const TERMS_MAX = 8_192;
+
+/** Rows of weights, a row of `TASKS.length` figures after the other, in the form in which they are summed up. */
+export class WeightRows {
+  /** In single precision, since every request loads some hundred rows anew. */
+  readonly figures: Float32Array | Float64Array;
+
+  constructor(weights: readonly number[] | Float64Array, isExact = false) {
+    const length = (weights.length / TASKS.length) * ROW;
+    this.figures = isExact ? new Float64Array(length) : new Float32Array(length);
+    for (let at = 0; at < weights.length; at++) {
+      this.figures[Math.floor(at / TASKS.length) * ROW + (at % TASKS.length)] = weights[at]!;
+    }
+  }
+}
+
+/** The terms of a sum of weighted rows: which rows, and how often. It is used again, so that a question makes no arrays. */
+export class WeightedSum {
+  readonly rows = new Uint16Array(TERMS_MAX);
+  readonly values = new Float64Array(TERMS_MAX);
+  size = 0;
+
+  add(row: number, value: number): void {
+    this.rows[this.size] = row;
+    this.values[this.size++] = value;
+  }
+
+  /** Returns the sum by task, added up in the order of the terms. */
+  over({ figures }: WeightRows): Float64Array {
+    const { rows, values, size } = this;
+    const sums = new Float64Array(TASKS.length);
+    for (let task = 0; task < TASKS.length; task += AT_ONCE) {
+      let first = 0;
+      let second = 0;
+      let third = 0;
+      let fourth = 0;
+      for (let at = 0; at < size; at++) {
+        const place = ROW * rows[at]! + task;
+        const value = values[at]!;
+        first += value * figures[place]!;
+        second += value * figures[place + 1]!;
+        third += value * figures[place + 2]!;
+        fourth += value * figures[place + 3]!;
+      }
+      // Beyond the last task nothing is stored.
+      sums[task] = first;
+      sums[task + 1] = second;
+      sums[task + 2] = third;
+      sums[task + 3] = fourth;
+    }
+    return sums;
+  }
+}

@@ -1,0 +1,21 @@
+import { FOLDED, GAP, MARK } from './letters.ts';
+
+/** Characters read of it. */
+const WORD_LENGTH = 24;
+
+/** The word before a place, in lower case; '' for none. */
+export function wordBefore(text: string, at: number): string {
+  let end = at - 1;
+  while (end >= 0 && FOLDED[text.charCodeAt(end)] === GAP) end--;
+  let from = end;
+  while (from >= 0 && end - from < WORD_LENGTH && FOLDED[text.charCodeAt(from)]! > MARK) from--;
+  return text.slice(from + 1, end + 1).toLowerCase();
+}
+
+const NO_PREPOSITIONS: ReadonlySet<string> = new Set(['the', 'from', 'word', 'which', 'what', 'any']);
+
+/** Whether a short word precedes, as "in", "auf" and "en" precede the target language of a translation. */
+export function isPreposition(before: string, next: number): boolean {
+  if (next >= 0x250) return true;
+  return before.length > 0 && before.length <= 5 && !NO_PREPOSITIONS.has(before);
+}

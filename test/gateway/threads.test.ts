@@ -1,0 +1,89 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { RecentByKey, type RecentLimits } from '../../src/gateway/recent-by-key.ts';
+import { AnswerId } from '../../src/gateway/threads.ts';
+
+const HOUR_MS = 3_600_000;
+const LIMITS = { most: 4, mostOfAll: 9, idleMs: 24 * HOUR_MS };
+type Made = (clock: () => number, limits: RecentLimits) => Pick<RecentByKey<string>, 'get' | 'set' | 'size'>;
+
+const steps = fc.array(
+  fc.record({
+    key: fc.constantFrom('k', 'l', 'm'),
+    name: fc.nat(7).map((at) => `n${at}`),
+    hours: fc.constantFrom(0, 1, 25),
+    sets: fc.boolean(),
+  }),
+  { minLength: 20, maxLength: 80 },
+);
+
+/** A value is found by the key that set it alone, as it was last set; there are never more than the limits. */
+const lawOf = (make: Made) =>
+  fc.assert(
+    fc.property(steps, (all) => {
+      let now = 0;
+      const recent = make(() => now, LIMITS);
+      const last = new Map<string, string>();
+      let count = 0;
+      for (const { key, name, hours, sets } of all) {
+        now += hours * HOUR_MS;
+        const at = `${key}/${name}`;
+        if (sets) {
+          const value = `${at} ${count++}`;
+          recent.set(key, name, value);
+          last.set(at, value);
+          // What was just set is there.
+          expect(recent.get(key, name)).toBe(value);
+        } else expect([undefined, last.get(at)]).toContain(recent.get(key, name));
+        expect(recent.size).toBeLessThanOrEqual(LIMITS.mostOfAll);
+        const own = Array.from({ length: 8 }, (_, i) => recent.get(key, `n${i}`)).filter((one) => one !== undefined);
+        expect(own.length).toBeLessThanOrEqual(LIMITS.most);
+      }
+    }),
+    { numRuns: 200 },
+  );
+
+test('values within keys are bounded, and out of reach of other keys', () => {
+  lawOf((clock, limits) => new RecentByKey(clock, limits));
+});
+
+test('a mutant that has no bound of a key or of all, or shares its keys, would be caught', () => {
+  expect(() => lawOf((clock, limits) => new RecentByKey(clock, { ...limits, most: 100 }))).toThrow();
+  expect(() => lawOf((clock, limits) => new RecentByKey(clock, { ...limits, mostOfAll: 100 }))).toThrow();
+  const shared: Made = (clock, limits) => {
+    const recent = new RecentByKey<string>(clock, limits);
+    return {
+      get: (_, name) => recent.get('', name),
+      set: (_, name, value) => recent.set('', name, value),
+      get size() {
+        return recent.size;
+      },
+    };
+  };
+  expect(() => lawOf(shared)).toThrow();
+});
+
+test('an idle value makes room before one in use does', () => {
+  let now = 0;
+  const recent = new RecentByKey<string>(() => now, LIMITS);
+  for (const name of ['a', 'b', 'c', 'd']) recent.set('k', name, name);
+  now = 23 * HOUR_MS;
+  recent.get('k', 'a');
+  now = 25 * HOUR_MS;
+  expect(recent.isFull('k')).toBe(false);
+  expect([recent.get('k', 'a'), recent.get('k', 'b'), recent.size]).toEqual(['a', undefined, 1]);
+});
+
+test.each<[string, object, string | null]>([
+  ['a whole answer', { type: 'message', id: 'msg_1' }, 'msg_1'],
+  ['the event that begins one', { type: 'message_start', message: { id: 'msg_1' } }, 'msg_1'],
+  ['an event without one', { type: 'ping' }, null],
+  ['one that is too long to come back', { id: 'm'.repeat(300) }, null],
+])('the ID of an answer is heard from %s', (_, event, id) => {
+  const heard = new AnswerId();
+  heard.hear([
+    { type: 'text', choice: 0, text: 'x' },
+    { type: 'passthrough', choice: 0, event: event as never },
+  ]);
+  expect(heard.value).toBe(id);
+});

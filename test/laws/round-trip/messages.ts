@@ -1,0 +1,303 @@
+import fc from 'fast-check';
+import { anthropic } from '../../../plugins/providers/anthropic.ts';
+import { isObject, type Json, listOf, objectOf, textOf } from '../../../plugins/providers/json.ts';
+import { MessagesRequest } from '../../../src/surface/anthropic-messages/request.ts';
+import { anthropicMessages } from '../../../src/surface/anthropic-messages/surface.ts';
+import { wireAdapter, wireRequest } from '../../support/wire-request.ts';
+import {
+  base64,
+  callFor,
+  EXEMPT_FIELDS,
+  jsonObject,
+  maybe,
+  opaque,
+  type RoundTrip,
+  stated,
+  toolName,
+  toolSchema,
+  withEach,
+  words,
+} from './round-trip.ts';
+
+/** Anthropic's Messages. */
+const adapter = wireAdapter(anthropic.prepare({ prompt_cache: 'by_caller', threads: false }));
+
+/** Takes instructions amid a conversation, and thinks as it likes. */
+const UPSTREAM = 'claude-opus-4-8';
+/** Takes sampling controls, and the begin of an answer. */
+const OLDER = 'claude-opus-4-5';
+
+/** Seldom, as the API takes four in all. */
+const cache_control = fc.oneof(
+  { weight: 9, arbitrary: fc.constant(undefined) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      { type: 'ephemeral' },
+      { type: 'ephemeral', ttl: '5m' },
+      { type: 'ephemeral', ttl: '1h' },
+    ),
+  },
+);
+const text = fc.record({ type: fc.constant('text'), text: words, cache_control });
+const image = fc.record({
+  type: fc.constant('image'),
+  source: fc.oneof(
+    fc.record({
+      type: fc.constant('base64'),
+      media_type: fc.constantFrom('image/png', 'image/jpeg', 'image/gif', 'image/webp'),
+      data: base64,
+    }),
+    fc.record({ type: fc.constant('url'), url: fc.webUrl({ validSchemes: ['https'] }) }),
+  ),
+  cache_control,
+});
+const document = fc.record({
+  type: fc.constant('document'),
+  source: fc.record({ type: fc.constant('base64'), media_type: fc.constant('application/pdf'), data: base64 }),
+  title: maybe(words),
+  cache_control,
+});
+const said = fc.oneof(text, image, document);
+
+interface Call {
+  /** The place of its tool. */
+  readonly of: number;
+  readonly input: Json;
+  readonly cache_control?: Json | undefined;
+}
+const call: fc.Arbitrary<Call> = fc.record({ of: fc.nat(2), input: jsonObject, cache_control });
+const thought = fc.oneof(
+  fc.record({ type: fc.constant('thinking'), thinking: words, signature: opaque }),
+  fc.record({ type: fc.constant('redacted_thinking'), data: opaque }),
+);
+const result = fc.record({
+  content: maybe(fc.oneof(words, fc.array(text, { minLength: 1, maxLength: 2 }))),
+  is_error: maybe(fc.constant(true)),
+  cache_control,
+});
+
+/** One round of a conversation: a question, an answer with its calls, and their results. */
+const round = fc.record({
+  question: fc.oneof(words, fc.array(said, { minLength: 1, maxLength: 3 })),
+  instruction: maybe(fc.oneof(words, fc.array(text, { minLength: 1, maxLength: 2 }))),
+  furtherQuestion: maybe(fc.array(said, { minLength: 1, maxLength: 2 })),
+  answer: fc.array(fc.oneof(text, thought, call), { minLength: 1, maxLength: 6 }),
+  results: fc.array(result, { minLength: 6, maxLength: 6 }),
+});
+type Round = typeof round extends fc.Arbitrary<infer T> ? T : never;
+
+const isCall = (one: object): one is Call => 'input' in one;
+const isThought = (one: object): boolean => 'thinking' in one || 'data' in one;
+
+/** The messages of some rounds. Each call has an ID and a result, and its tool is declared, as the API demands. */
+function messagesOf(rounds: readonly Round[], last: unknown, tools: readonly Json[]): readonly Json[] {
+  let calls = 0;
+  return rounds
+    .flatMap(({ question, instruction, furtherQuestion, answer, results }): Json[] => {
+      const ids: string[] = [];
+      // A thought is followed by something that it led to.
+      const sayable = answer.filter((one) => tools.length > 0 || !isCall(one));
+      const whole = sayable.slice(0, sayable.findLastIndex((one) => !isThought(one)) + 1);
+      const content = whole.map((one) => {
+        if (!isCall(one)) return one;
+        ids.push(`toolu_${calls++}`);
+        const { of, ...rest } = one;
+        return { type: 'tool_use', id: ids.at(-1), name: tools[of % tools.length]!.name, ...rest };
+      });
+      const answered = ids.map((id, at) => ({ type: 'tool_result', tool_use_id: id, ...results[at] }));
+      return [
+        { role: 'user', content: question },
+        ...(instruction ? [{ role: 'system', content: instruction }] : []),
+        ...(furtherQuestion ? [{ role: 'user', content: furtherQuestion }] : []),
+        ...(content.length > 0 ? [{ role: 'assistant', content }] : []),
+        ...(answered.length > 0 ? [{ role: 'user', content: answered }] : []),
+      ];
+    })
+    .concat({ role: 'user', content: last });
+}
+
+const disable_parallel_tool_use = maybe(fc.boolean());
+const tool = fc.record({
+  name: toolName,
+  description: maybe(words),
+  input_schema: toolSchema,
+  strict: maybe(fc.boolean()),
+  cache_control,
+});
+
+const bodies: fc.Arbitrary<Json> = fc
+  .record({
+    model: fc.constant('m'),
+    max_tokens: fc.integer({ min: 1, max: 10_000 }),
+    rounds: fc.array(round, { maxLength: 3 }),
+    last: fc.oneof(words, fc.array(said, { minLength: 1, maxLength: 3 })),
+    system: maybe(fc.oneof(words, fc.array(text, { minLength: 1, maxLength: 2 }))),
+    tools: maybe(fc.uniqueArray(tool, { minLength: 1, maxLength: 3, selector: ({ name }) => name })),
+    choice: maybe(
+      fc.oneof(
+        fc.record({ type: fc.constantFrom('auto', 'any', 'tool'), disable_parallel_tool_use }),
+        fc.constant({ type: 'none' }),
+      ),
+    ),
+    sampling: maybe(
+      fc.oneof(
+        fc.record({ temperature: fc.double({ min: 0, max: 1, noNaN: true }) }),
+        fc.record({ top_p: fc.double({ min: 0, max: 1, noNaN: true }) }),
+      ),
+    ),
+    top_k: maybe(fc.nat(500)),
+    stream: maybe(fc.boolean()),
+    stop_sequences: maybe(fc.array(words, { maxLength: 3 })),
+    metadata: maybe(fc.record({ user_id: words })),
+    effort: maybe(fc.constantFrom('low', 'medium', 'high', 'xhigh', 'max')),
+    format: maybe(toolSchema.map((schema) => ({ type: 'json_schema', schema }))),
+    isOlderFormat: fc.boolean(),
+    cache_control,
+  })
+  .map(({ rounds, last, choice, sampling, effort, format, isOlderFormat, ...body }) => {
+    const [first] = body.tools ?? [];
+    const named = choice?.type === 'tool' ? { ...choice, name: first?.name } : choice;
+    const output = { ...(effort && { effort }), ...(format && !isOlderFormat && { format }) };
+    return limitMarks(
+      stated({
+        ...body,
+        messages: messagesOf(rounds, last, body.tools ?? []),
+        ...(first && { tool_choice: named }),
+        // Models that take an effort, or instructions amid a conversation, take no sampling controls.
+        ...(effort || rounds.some(({ instruction }) => instruction) ? { top_k: undefined } : sampling),
+        ...(Object.keys(output).length > 0 && { output_config: output }),
+        ...(format && isOlderFormat && { output_format: format }),
+      }),
+    );
+  });
+
+/** Takes away all marks of the cache but four, the most that the API takes. */
+function limitMarks(body: Json): Json {
+  let marks = 0;
+  return JSON.parse(
+    JSON.stringify(body, (name, value) => (name === 'cache_control' && ++marks > 4 ? undefined : value)),
+  );
+}
+
+/** A mark with the time that it has by default. */
+const plainMark = (mark: unknown): Json => ({ type: 'ephemeral', ttl: '5m', ...objectOf(mark) });
+
+function plainBlock(block: unknown): Json {
+  const { cache_control: mark, content, ...rest } = objectOf(block);
+  return {
+    ...rest,
+    ...(content != null && { content: plainContent(content) }),
+    ...(isObject(mark) && { cache_control: plainMark(mark) }),
+  };
+}
+
+/** A text is a list of one block. */
+const plainContent = (content: unknown): readonly Json[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content).map(plainBlock);
+
+/** Neighbours of one role are one message: the API reads them so. */
+function plainMessages(messages: unknown): readonly Json[] {
+  const merged: { role: string; content: readonly Json[] }[] = [];
+  for (const message of listOf(messages).map(objectOf)) {
+    const content = plainContent(message.content);
+    const last = merged.at(-1);
+    if (last && last.role === message.role) last.content = [...last.content, ...content];
+    else merged.push({ role: textOf(message.role), content });
+  }
+  return merged;
+}
+
+/** `auto` is the default, and calls side by side are. */
+function plainChoice(choice: unknown): Json | undefined {
+  if (!isObject(choice)) return undefined;
+  const { disable_parallel_tool_use: single, ...rest } = choice;
+  return rest.type === 'auto' && single !== true ? undefined : { ...rest, ...(single === true && { single }) };
+}
+
+function plain(body: Json): unknown {
+  const { system, messages, tools, tool_choice, stream, stop_sequences, cache_control: mark, ...rest } = body;
+  const { output_config, output_format, thinking: _, model: __, ...fields } = rest;
+  const { effort, format = output_format } = objectOf(output_config);
+  return stated({
+    ...fields,
+    system: system == null ? [] : plainContent(system),
+    messages: plainMessages(messages),
+    tools: listOf(tools).map((one) => {
+      const { strict, ...own } = plainBlock(one);
+      return strict === true ? { ...own, strict } : own;
+    }),
+    tool_choice: plainChoice(tool_choice),
+    stream: stream === true,
+    stop_sequences: listOf(stop_sequences),
+    effort,
+    format,
+    cache_control: isObject(mark) ? plainMark(mark) : undefined,
+  });
+}
+
+export const MESSAGES: RoundTrip = {
+  surface: anthropicMessages,
+  schema: MessagesRequest,
+  bodies,
+  translate(request) {
+    const { reasoningEffort: effort } = request.settings;
+    const upstream =
+      effort === undefined && !request.conversation.turns.slice(1).some(isInstruction) ? OLDER : UPSTREAM;
+    const model = callFor(request, {}).model;
+    return wireRequest(
+      adapter,
+      callFor(request, {
+        upstream,
+        model: { ...model, capabilities: effort === undefined ? [] : ['reasoning'] },
+      }),
+    ).body;
+  },
+  plain,
+  exempt: {
+    ...EXEMPT_FIELDS,
+    thinking: 'becomes an effort, and an effort the thinking that the chosen model takes',
+    'messages[].content[]{image}.source{file}': 'native: passed only',
+    'messages[].content[]{document}.source{url}': 'native: passed only',
+    'messages[].content[]{document}.source{file}': 'native: passed only',
+    'messages[].content[]{document}.source{text}': 'read as its text, which every model takes',
+    'messages[].content[]{document}.source{content}': 'read as the texts and images in it',
+    'messages[].content[]{document}.context': 'has no neutral name; named in `platform.dropped`',
+    'messages[].content[]{tool_result}.content[]{image}': 'stands behind the results: few services take it within one',
+    'messages[].content[]{tool_result}.content[]{document}': 'stands behind the results, as an image does',
+    'tools[].type': '`custom` is the default, and others are native',
+    thread: 'passed only: other services keep no history for it',
+  },
+  mutants: {
+    'the time of a mark is lost': (body) => withEach(body, ({ ttl: _, ...rest }) => rest),
+    'marks on calls are lost': (body) =>
+      withEach(body, ({ cache_control: mark, ...rest }) =>
+        mark === undefined || rest.type === 'tool_use' ? rest : { ...rest, cache_control: mark },
+      ),
+    'results forget that they are errors': (body) => withEach(body, ({ is_error: _, ...rest }) => rest),
+    'thoughts come first': (body) =>
+      withEach(body, (one) =>
+        one.role === 'assistant' ? { ...one, content: listOf(one.content).toSorted(thoughtsFirst) } : one,
+      ),
+    'texts come before calls': (body) =>
+      withEach(body, (one) =>
+        one.role === 'assistant' ? { ...one, content: listOf(one.content).toSorted(textsFirst) } : one,
+      ),
+    'instructions go to the begin': (body) => ({
+      ...body,
+      messages: listOf(body.messages).filter((message) => objectOf(message).role !== 'system'),
+    }),
+    'signatures are made well-formed': (body) =>
+      withEach(body, (one) =>
+        typeof one.signature === 'string' ? { ...one, signature: one.signature.toWellFormed() } : one,
+      ),
+    'a long signature is cut': (body) =>
+      withEach(body, (one) => (typeof one.data === 'string' ? { ...one, data: one.data.slice(0, 4_096) } : one)),
+  },
+};
+
+const byRank = (rank: (block: Json) => number) => (a: unknown, b: unknown) => rank(objectOf(a)) - rank(objectOf(b));
+const thoughtsFirst = byRank(({ type }) => Number(type === 'text' || type === 'tool_use'));
+const textsFirst = byRank(({ type }) => Number(type === 'tool_use'));
+
+const isInstruction = ({ role }: { readonly role: string }): boolean => role === 'system';

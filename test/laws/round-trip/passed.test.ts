@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { anthropic } from '../../../plugins/providers/anthropic.ts';
+import { isObject, type Json } from '../../../plugins/providers/json.ts';
+import { openai } from '../../../plugins/providers/openai.ts';
+import type { WireAdapter } from '../../../src/contract/provider.ts';
+import { tries } from '../../deep/effort.ts';
+import { openaiAdapter } from '../../support/provider-call.ts';
+import { wireAdapter } from '../../support/wire-request.ts';
+import { CHAT } from './chat.ts';
+import { MESSAGES } from './messages.ts';
+import { RESPONSES } from './responses.ts';
+import { callFor, jsonObject, type RoundTrip, withEach, words } from './round-trip.ts';
+
+/** A request in its endpoint's own dialect goes out as it came, with all that its schema names and what nobody knows yet. */
+interface PassedDialect {
+  readonly dialect: RoundTrip;
+  readonly adapter: WireAdapter;
+  /** The fields that routing, money and the missing store change. */
+  readonly changed: readonly string[];
+}
+
+const PASSED: readonly PassedDialect[] = [
+  {
+    dialect: CHAT,
+    adapter: openaiAdapter({ cache_hints: 'sent', reasoning_history: 'reasoning_details' }),
+    // Of the settings, defaults are left out; the law of what comes back has them.
+    changed: [
+      ...['model', 'max_tokens', 'max_completion_tokens', 'stream', 'stream_options', 'stop', 'n', 'response_format'],
+      ...['frequency_penalty', 'presence_penalty', 'logit_bias', 'messages[]'],
+    ],
+  },
+  {
+    dialect: MESSAGES,
+    adapter: wireAdapter(anthropic.prepare({ prompt_cache: 'auto', threads: false })),
+    changed: ['model', 'max_tokens', 'stream'],
+  },
+  {
+    dialect: RESPONSES,
+    adapter: wireAdapter(openai.prepare({ service: 'openai', reasoning_summaries: 'auto' })),
+    changed: ['model', 'max_output_tokens', 'store', 'include', 'stream'],
+  },
+];
+
+/** Gives a member that nobody knows to every so manieth object. Of the metadata, Anthropic takes one member. */
+function withUnknown(body: Json, every: number, value: unknown): Json {
+  let objects = 0;
+  return withEach(body, (one) => (++objects % every === 0 && !('user_id' in one) ? { ...one, x_future: value } : one));
+}
+
+const textOf = ({ changed }: PassedDialect, body: Json): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    Object.entries(body)
+      .filter(([name]) => !changed.includes(name))
+      // Members of a chat's messages may change their order.
+      .map(([name, value]) => [name, changed.includes(`${name}[]`) ? value : JSON.stringify(value)]),
+  );
+
+function sentOf({ dialect, adapter }: PassedDialect, body: Json): Json {
+  const { request } = dialect.surface.read(structuredClone(body), new Headers());
+  const model = { ...callFor(request, {}).model, capabilities: ['reasoning'] as const };
+  const made = adapter.request(callFor(request, { model, upstream: 'gpt-6-terra' }));
+  if (!('body' in made)) throw new Error(made.message);
+  const sent: unknown = JSON.parse(made.body);
+  if (!isObject(sent)) throw new Error('the body is no object');
+  return sent;
+}
+
+const goesOut = (one: PassedDialect, spoil: (sent: Json) => Json = (sent) => sent) =>
+  fc.property(
+    one.dialect.bodies,
+    fc.integer({ min: 2, max: 9 }),
+    fc.oneof(words, jsonObject),
+    (given, every, value) => {
+      const body = withUnknown(given, every, value);
+      expect(textOf(one, spoil(sentOf(one, body)))).toEqual(textOf(one, body));
+    },
+  );
+
+describe.each(PASSED.map((one) => [one.dialect.surface.name, one] as const))('a request of %s', (name, one) => {
+  test('goes out as it came: marks, signatures, unknown members, odd letters and the order of members', () => {
+    fc.assert(goesOut(one), tries(`requests of ${name} go out as they came`, 60, 5_000));
+  }, 300_000);
+
+  test.each<[string, (sent: Json) => Json]>([
+    ['an unknown member is lost', (sent) => withEach(sent, ({ x_future: _, ...rest }) => rest)],
+    ['a surrogate is replaced', (sent) => JSON.parse(JSON.stringify(sent).replaceAll(/\\ud[89a-f]../g, '\\ufffd'))],
+    ['letters are normalized', (sent) => JSON.parse(JSON.stringify(sent).normalize('NFC'))],
+  ])('(and it is found out if %s)', (_, spoil) => {
+    expect(fc.check(goesOut(one, spoil), { numRuns: 2_000, endOnFailure: true }).failed).toBe(true);
+  });
+});

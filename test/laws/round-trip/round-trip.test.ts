@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { Json } from '../../../plugins/providers/json.ts';
+import { tries } from '../../deep/effort.ts';
+import { CHAT } from './chat.ts';
+import { MESSAGES } from './messages.ts';
+import { RESPONSES } from './responses.ts';
+import { type RoundTrip, thereAndBack } from './round-trip.ts';
+import { membersIn, membersNamed } from './schema-members.ts';
+
+/**
+ * What a dialect's schema says survives the neutral form. Requests in their endpoint's own dialect go out as they came; here
+ * each is read and written anew, as one for another dialect is. `exempt` of each dialect lists what does not come back.
+ */
+const comesBack = (dialect: RoundTrip, spoil: (translated: Json) => Json = (body) => body) =>
+  fc.property(dialect.bodies, (body) => {
+    expect(dialect.plain(spoil(thereAndBack(dialect, body)))).toEqual(dialect.plain(body));
+  });
+
+const isBelow = (path: string, owner: string): boolean =>
+  path === owner || (path.startsWith(owner) && /^[.[{]/.test(path.slice(owner.length)));
+
+describe.each([CHAT, MESSAGES, RESPONSES].map((dialect) => [dialect.surface.name, dialect] as const))(
+  'a request of %s, read into the neutral form and written in its own dialect,',
+  (name, dialect) => {
+    test('is the same', () => {
+      fc.assert(comesBack(dialect), tries(`requests of ${name} come back from the neutral form`, 60, 5_000));
+    }, 300_000);
+
+    test('has every member that the schema names, but those that the list of exemptions names', () => {
+      const found = new Set<string>();
+      for (const body of fc.sample(dialect.bodies, { numRuns: 700, seed: 7 })) membersIn(dialect.schema, body, found);
+      const named = membersNamed(dialect.schema);
+      const exempt = Object.keys(dialect.exempt);
+      const isExempt = (path: string) => exempt.some((owner) => isBelow(path, owner));
+      expect(named.filter((path) => !found.has(path) && !isExempt(path))).toEqual([]);
+      expect(exempt.filter((owner) => !named.includes(owner) && !named.some((path) => isBelow(path, owner)))).toEqual(
+        [],
+      );
+    });
+
+    test.each(Object.entries(dialect.mutants))('(and it is found out if %s)', (_, spoil) => {
+      expect(fc.check(comesBack(dialect, spoil), { numRuns: 2_000, endOnFailure: true }).failed).toBe(true);
+    });
+  },
+);

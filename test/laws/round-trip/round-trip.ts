@@ -1,0 +1,113 @@
+import type { TSchema } from '@sinclair/typebox';
+import fc from 'fast-check';
+import { isObject, type Json } from '../../../plugins/providers/json.ts';
+import type { ProviderCall } from '../../../src/contract/provider.ts';
+import type { ModelRequest } from '../../../src/core/model-request.ts';
+import type { Surface } from '../../../src/surface/surface.ts';
+import { anyCodePoint } from '../../support/any-code-point.ts';
+
+/** One dialect, there and back: a body is read into the neutral form, and an adapter writes that in the same dialect. */
+export interface RoundTrip {
+  readonly surface: Surface;
+  readonly schema: TSchema;
+  /** Bodies of the dialect that its own service takes. */
+  readonly bodies: fc.Arbitrary<Json>;
+  /** Members that do not come back, by their path in the schema, and why. Those below them are exempt, too. */
+  readonly exempt: Readonly<Record<string, string>>;
+  /** Losses that the law must notice. */
+  readonly mutants: Readonly<Record<string, (translated: Json) => Json>>;
+  /** Writes a request that is not passed through. */
+  translate(request: ModelRequest): Json;
+  /** A body in the one form of all that say the same to the service. */
+  plain(body: Json): unknown;
+}
+
+/** Fields of every dialect that are no part of what a model is asked. */
+export const EXEMPT_FIELDS: Readonly<Record<string, string>> = {
+  model: 'routing chooses it',
+  route_strategy: 'Signalbox’s own',
+  constraints: 'Signalbox’s own',
+  budget_limit: 'Signalbox’s own',
+  agent_wallet: 'Signalbox’s own',
+};
+
+/** Returns a copy of a body with each object in it changed. */
+export const withEach = (body: Json, change: (object: Json) => Json): Json =>
+  JSON.parse(JSON.stringify(body), (_, value) => (isObject(value) ? change(value) : value));
+
+/** The same request, of a dialect that no adapter passes through. */
+export const ofAnotherDialect = (request: ModelRequest): ModelRequest =>
+  new Proxy(request, {
+    get: (target, name) => {
+      if (name === 'original') return { ...target.original, dialect: 'another' };
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+
+/** Reads a body, and returns its translation. */
+export const thereAndBack = ({ surface, translate }: RoundTrip, body: Json): Json =>
+  translate(ofAnotherDialect(surface.read(structuredClone(body), new Headers()).request));
+
+/** A call with all that the request's own service can do. */
+export const callFor = (request: ModelRequest, rest: Partial<ProviderCall>): ProviderCall => ({
+  upstream: 'model',
+  request,
+  extras: request.extras,
+  stream: request.stream,
+  outputCap: request.settings.outputTokensMax ?? 1_000,
+  model: { capabilities: [], lacks: [], acceptsTemperature: true, ttftMs: 1, outputTokensPerSecond: 100 },
+  ...rest,
+});
+
+/** A text with something to read in it, of any letters: with lone surrogates and all that JSON escapes. */
+export const words = fc
+  .array(fc.oneof(anyCodePoint, fc.constantFrom('\u2028', '\ud800', '\udfff', '"', '\\', '\u0000', '</s>', '\ufeff')), {
+    minLength: 1,
+    maxLength: 8,
+  })
+  .map((letters) => `x${letters.join('')}x`);
+
+/** Opaque texts of services: long, and of every letter that they use. */
+export const opaque = fc.oneof(
+  fc.string({ minLength: 1, maxLength: 40, unit: fc.constantFrom(...'aZ09+/=-_.') }),
+  fc.nat(255).map((fill) => Buffer.alloc(6_000, fill).toString('base64')),
+  words,
+);
+
+export const base64 = fc
+  .uint8Array({ minLength: 1, maxLength: 12 })
+  .map((bytes) => Buffer.from(bytes).toString('base64'));
+
+/** Arguments of a call. */
+export const jsonObject: fc.Arbitrary<Json> = fc.dictionary(
+  fc.oneof(words, fc.constantFrom('', '__proto__', 'toJSON', '1', 'constructor')),
+  fc.oneof(
+    fc.constantFrom(null, true, 0, 1.5, -1e-7, 9_007_199_254_740_991),
+    words,
+    fc.array(words, { maxLength: 2 }),
+    fc.record({ a: words }),
+  ),
+  { maxKeys: 3, noNullPrototype: true },
+);
+
+/** A member that may be left out. */
+export const maybe = <T>(one: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(one, { nil: undefined });
+
+export const toolName = fc.string({ minLength: 1, maxLength: 12, unit: fc.constantFrom(...'aZ09_-') });
+
+/** Schemas that every service takes as they are. */
+export const toolSchema: fc.Arbitrary<Json> = fc
+  .dictionary(toolName, fc.constantFrom<Json>({ type: 'string' }, { type: 'integer', description: 'How many.' }), {
+    maxKeys: 2,
+    noNullPrototype: true,
+  })
+  .map((properties) => ({
+    type: 'object',
+    properties,
+    required: Object.keys(properties),
+    additionalProperties: false,
+  }));
+
+/** Without members that are undefined. */
+export const stated = (value: Json): Json => JSON.parse(JSON.stringify(value));
