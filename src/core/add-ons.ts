@@ -19,10 +19,30 @@ export interface AskedAddOns {
 }
 
 /** More uses than any answer can have; a figure above it is an upstream's mistake. */
-const USES_MAX = 10_000;
+export const USES_MAX = 10_000;
+
+/** Whether a figure can limit the uses of a tool. */
+export const isUseLimit = (most: unknown): most is number =>
+  typeof most === 'number' && Number.isInteger(most) && most > 0 && most <= USES_MAX;
 
 /** False for figures that cannot be true. @param written `cacheWriteTokens` */
 export function arePlausible({ hourCacheTokens = 0, toolUses = {} }: AddOns, written: number): boolean {
   const isCount = (n: number, most: number) => Number.isInteger(n) && n >= 0 && n <= most;
   return isCount(hourCacheTokens, written) && Object.values(toolUses).every((uses) => isCount(uses, USES_MAX));
+}
+
+const sum = (uses: Readonly<Record<string, number>>): number => Object.values(uses).reduce((all, one) => all + one, 0);
+
+/** What either of two lists of tools and marks lets a service bill, where those with one name are the same. */
+export function joinedAddOns(one: AskedAddOns | undefined, other: AskedAddOns | undefined): AskedAddOns | undefined {
+  if (!one || !other) return one ?? other;
+  const toolUses = { ...one.toolUses };
+  for (const name in other.toolUses) toolUses[name] = Math.max(toolUses[name] ?? 0, other.toolUses[name]!);
+  const unnamed = [one, other].map(({ rereadings, toolUses: uses }) => rereadings - sum(uses));
+  return {
+    hourCache: one.hourCache || other.hourCache,
+    toolUses,
+    rereadings: sum(toolUses) + Math.max(...unnamed),
+    unpriced: [...new Set([...one.unpriced, ...other.unpriced])],
+  };
 }

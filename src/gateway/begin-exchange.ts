@@ -70,7 +70,7 @@ function exchangeOf(gateway: Gateway, of: FundedRequest, learning: ReturnType<ty
       if (answerId) noteThread(gateway, of, answerId.value, outcome);
       tokens = usedTokens(outcome.usage, platform.routed_model, decision, snapshot);
       context.result = { outcome, platform };
-      const recorded = recordedOf(request, caller, snapshot, context.session);
+      const recorded = recordedOf(request, caller, snapshot, context.run);
       const writes = [...recordDecision(gateway, request.operation, decision, recorded, snapshot, outcome)];
       if (learning) writes.push(...learning.settlementWrites(outcome, platform));
       if (content) writes.push(...content.writes(decision.id, gateway.now()));
@@ -90,13 +90,13 @@ function exchangeOf(gateway: Gateway, of: FundedRequest, learning: ReturnType<ty
 /** Remembers a whole answer, from which its thread may go on. */
 function noteThread(
   { affinity }: Gateway,
-  { terms: { caller, runtime } }: FundedRequest,
-  answerId: string | null,
+  { terms: { caller, runtime }, decision: { facts } }: FundedRequest,
+  id: string | null,
   { status, attempts, usage }: DecisionOutcome,
 ): void {
-  const answered = attempts.at(-1);
-  if (status !== 'completed' || answerId === null || !answered || !usage) return;
-  affinity.threads.note(caller.keyId, answerId, answered, usage, runtime);
+  const attempt = attempts.at(-1);
+  if (status !== 'completed' || id === null || !attempt || !usage) return;
+  affinity.threads.note(caller.keyId, { id, attempt, usage, facts }, runtime);
 }
 
 type PartsListener = (parts: readonly StreamPart[]) => void;

@@ -104,7 +104,7 @@ function decideByFacts(
   given: Pick<DecisionInput, 'isMade' | 'texts' | 'names'>,
 ): DecidedRequest | Promise<DecidedRequest> {
   context.step('profile');
-  context.session = gateway.sessions.nameOf(caller.keyId, request.headers.session);
+  context.run = gateway.sessions.run(caller.keyId, request.headers.run);
   const { snapshot } = runtime;
   checkRequest(request, snapshot.gateway);
   const history = gateway.affinity.history(caller.keyId, request);
@@ -188,7 +188,7 @@ function tryDecision(
     facts.model,
     timeOfId(given.id),
     windowsOnly,
-    context?.session ?? undefined,
+    context?.run.session ?? undefined,
   );
   const trial = standing
     ? decideWithin(standing, ruled, given, runtime)

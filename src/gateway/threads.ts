@@ -1,4 +1,5 @@
 import type { StreamPart } from '../contract/parts.ts';
+import { type AskedAddOns, joinedAddOns } from '../core/add-ons.ts';
 import type { AttemptRecord } from '../core/decision-record.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
@@ -22,6 +23,18 @@ interface KeptHistory {
   readonly origin: string;
   /** Tokens up to the end of that answer. */
   readonly tokens: number;
+  /** What its turns let the service bill beside tokens: its tools and cache marks stay in force. */
+  readonly addOns?: AskedAddOns;
+}
+
+/** An answer that a thread may go on from. */
+interface ThreadAnswer {
+  readonly id: string;
+  /** The attempt that gave it. */
+  readonly attempt: AttemptRecord;
+  readonly usage: Usage;
+  /** The facts of its request. */
+  readonly facts: Facts;
 }
 
 /**
@@ -38,9 +51,10 @@ export class Threads {
   }
 
   /** Remembers an answer that a thread may go on from. */
-  note(keyId: string, answerId: string, { model, provider }: AttemptRecord, usage: Usage, { originOf }: Runtime): void {
+  note(keyId: string, { id, attempt, usage, facts: { addOns } }: ThreadAnswer, { originOf }: Runtime): void {
+    const { model, provider } = attempt;
     const tokens = usage.inputTokens + usage.outputTokens;
-    this.#histories.set(keyId, answerId, { model, provider, origin: originOf(provider), tokens });
+    this.#histories.set(keyId, id, { model, provider, origin: originOf(provider), tokens, addOns });
   }
 
   /**
@@ -59,14 +73,20 @@ export class Threads {
     );
     if (own.length === 0)
       throw notFound(`The service that has it does not serve \`${model}\`, or is no longer in the policy.`);
+    const addOns = joinedAddOns(keptAddOns(kept), facts.addOns);
     return {
       ...facts,
+      ...(addOns && { addOns }),
       inputTokens: facts.inputTokens + kept.tokens,
       inputTokensMax: facts.inputTokensMax + kept.tokens,
       thread: { model, endpoints: own, tokens: kept.tokens },
     };
   }
 }
+
+/** The add-ons of a history. Their fields are not of the turn that goes on with it. */
+const keptAddOns = ({ addOns }: KeptHistory): AskedAddOns | undefined =>
+  addOns && { ...addOns, unpriced: addOns.unpriced.length > 0 ? ['thread'] : [] };
 
 /** Hears the ID of an answer that goes out as its service sent it. */
 export class AnswerId {

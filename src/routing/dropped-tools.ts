@@ -21,7 +21,9 @@ export function withoutDroppedTools(
   const isForced =
     nativeTools.some(({ at }) => at[0] === 'tool_choice') ||
     (typeof toolChoice === 'object' && !tools.some(({ name }) => name === toolChoice.name));
-  const places = nativeTools.flatMap(({ kind, at }) => (dropTools.has(kind) && at.length === 2 ? [at] : []));
+  const places = nativeTools.flatMap(({ kind, at }) =>
+    dropTools.has(kind) && at[0] === 'tools' && at.length === 2 ? [at] : [],
+  );
   const list = request.originalAt(['tools']);
   if (isForced || places.length === 0 || !Array.isArray(list)) return { request, dropped: [] };
   const indexes = new Set(places.map(([, index]) => index));

@@ -66,9 +66,9 @@ const goneOn = { type: 'continue', previous_message_id: expect.stringMatching(/^
 const WITH_BETA = { 'anthropic-beta': 'message-threads-2026-08-12' };
 
 /** The first turn of a thread. */
-async function begun(model: string, key = live.box.key): Promise<string> {
+async function begun(model: string, key = live.box.key, more: object = {}): Promise<string> {
   one.next({ text: 'Hello!' });
-  const request = { ...body, model, thread: { type: 'create' } };
+  const request = { ...body, ...more, model, thread: { type: 'create' } };
   const headers = { authorization: `Bearer ${key}`, ...WITH_BETA };
   const answer = await live.box.post('/v1/messages', request, { headers });
   const { id } = (await answer.json()) as { id: string };
@@ -217,6 +217,21 @@ describe('a turn that goes on', () => {
     one.next({ text: 'Hm.', usage: { prompt_tokens: 900, completion_tokens: 10 } });
     const answer = await goOn(id, {}, key);
     expect(platformOf((await answer.json()) as object)).toMatchObject({ credits_consumed: 0.94 });
+  });
+
+  test.each([
+    ['tools', { tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 2 }] }],
+    ['cache marks', { system: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral', ttl: '1h' } }] }],
+  ])('pays for the %s of the turns before it, which are still in force', async (_, more) => {
+    const unpriced = [400, 'invalid_request_error', 'unsupported_parameter'];
+    const limit = { budget_limit: 1_000 };
+    const id = await begun('best', live.box.key, more);
+    expect(await codeOf(await goOn(id, limit))).toEqual(unpriced);
+    one.next({ text: 'Again!' });
+    const next = Object(await (await goOn(id)).json()).id;
+    expect(await codeOf(await goOn(next, limit))).toEqual(unpriced);
+    one.next({ text: 'Again!' });
+    expect((await goOn(await begun('best'), limit)).status).toBe(200);
   });
 });
 

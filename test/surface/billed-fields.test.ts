@@ -2,6 +2,14 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { withKey } from '../support/signalbox.ts';
 import { useSignalbox } from '../support/use.ts';
 
+const SAYS_HI = { role: 'user', content: 'Hi' };
+const NAMESPACE = { type: 'namespace', name: 'n', description: 'd' };
+const HOUR = { cache_control: { type: 'ephemeral', ttl: '1h' } };
+/** A message of one block. */
+const saying = (block: object) => ({ messages: [{ role: 'user', content: [block] }] });
+const adds = (definition: object) => ({ type: 'tool_addition', tool: { type: 'tool_definition', definition } });
+const page = { type: 'text', text: 'A page.' };
+
 /**
  * Every field of the three dialects that can add to the bill beyond the tokens of the conversation, as the references of OpenAI and
  * Anthropic have them in November 2026, with a value that does. Where a fund pays and no price covers it, each is refused by its
@@ -41,6 +49,13 @@ const BILLED: Readonly<
       ['tools[0]', { tools: [{ type: 'mcp', server_label: 's', server_url: 'https://m.example' }] }],
       ['tools[0]', { tools: [{ type: 'shell', environment: { type: 'container_auto' } }] }],
       ['tools[0]', { tools: [{ type: 'of_tomorrow' }] }],
+      ['input[1].tools[0]', { input: [SAYS_HI, { type: 'additional_tools', tools: [{ type: 'image_generation' }] }] }],
+      [
+        'input[1].tools[0].tools[0]',
+        { input: [SAYS_HI, { type: 'tool_search_output', tools: [{ ...NAMESPACE, tools: [{ type: 'mcp' }] }] }] },
+      ],
+      ['tools', { input: [SAYS_HI, { type: 'additional_tools', tools: [{ type: 'web_search' }] }] }],
+      ['input[1]', { input: [SAYS_HI, { type: 'compaction_trigger' }] }],
     ],
   },
   '/v1/messages': {
@@ -61,9 +76,39 @@ const BILLED: Readonly<
       ['tools', { tools: [{ type: 'web_fetch_20250910', name: 'web_fetch' }] }],
       ['tools[0]', { tools: [{ type: 'code_execution_20250825', name: 'code_execution' }] }],
       ['tools[0]', { tools: [{ type: 'of_tomorrow_20270101', name: 'new' }] }],
+      ['messages[0].content[0].tool.definition', saying(adds({ type: 'code_execution_20250825' }))],
+      ['tools', saying(adds({ type: 'web_search_20250305', max_uses: -9 }))],
+      [
+        'messages[0].content[0].tool_changes[0].tool.definition',
+        saying({ type: 'compaction', content: 'Short.', tool_changes: [adds({ type: 'advisor_20260301' })] }),
+      ],
+      ['cache_control', saying({ type: 'search_result', source: 's', title: 't', content: [page], ...HOUR })],
+      ['cache_control', saying({ type: 'search_result', source: 's', title: 't', content: [{ ...page, ...HOUR }] })],
+      ['cache_control', saying({ type: 'document', source: { type: 'content', content: [page] }, ...HOUR })],
+      ['cache_control', { tools: [{ type: 'bash_20250124', name: 'bash', ...HOUR }] }],
     ],
   },
 };
+
+/** Media whose tokens the bytes of their names do not bound, where only their own dialect can say them. */
+const UNBOUNDED: readonly (readonly [what: string, path: string, body: object])[] = [
+  ...[
+    { type: 'message', role: 'user', content: [{ type: 'input_file', file_url: 'https://a.example/long.pdf' }] },
+    { type: 'message', role: 'user', content: [{ type: 'input_image', file_id: 'file_1' }] },
+    { type: 'computer_call_output', call_id: 'c', output: { type: 'computer_screenshot', file_id: 'file_1' } },
+  ].map((item) => [JSON.stringify(item), '/v1/responses', { input: [SAYS_HI, item] }] as const),
+  ...[
+    { type: 'document', source: { type: 'url', url: 'https://a.example/long.pdf' } },
+    {
+      type: 'web_fetch_tool_result',
+      tool_use_id: 'srvtoolu_1',
+      content: {
+        type: 'web_fetch_result',
+        content: { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' } },
+      },
+    },
+  ].map((block) => [JSON.stringify(block), '/v1/messages', { max_tokens: 100, ...saying(block) }] as const),
+];
 
 const box = useSignalbox();
 let key: string;
@@ -92,3 +137,21 @@ describe.each(Object.entries(BILLED))(
     });
   },
 );
+
+test.each(UNBOUNDED)('nothing bounds %s, so no fund pays for it', async (_, path, body) => {
+  const answer = await box.post(path, { model: 'sim-small', ...body }, withKey(key));
+  expect([answer.status, await answer.text()]).toEqual([422, expect.stringContaining('nothing bounds the tokens')]);
+});
+
+test.each([
+  ['/v1/messages', 'tools[0].max_uses', (most: number) => ({ max_tokens: 9, ...saying(page), tools: [limited(most)] })],
+  ['/v1/responses', 'max_tool_calls', (most: number) => ({ input: 'Hi', max_tool_calls: most })],
+] as const)('%s: a limit of uses that is no count is refused', async (path, field, bodyOf) => {
+  for (const most of [-1, 0.5, 1e300]) {
+    const answer = await box.post(path, { model: 'sim-small', ...bodyOf(most) }, withKey(key));
+    const { error } = Object(await answer.json());
+    expect([answer.status, error.param ?? error.details.param]).toEqual([400, field]);
+  }
+});
+
+const limited = (max_uses: number) => ({ type: 'web_search_20250305', name: 'web_search', max_uses });

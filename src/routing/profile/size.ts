@@ -58,6 +58,7 @@ export function measure(request: ModelRequest, pagesOf = unknownPages): RequestS
   if (tools.length + native > 0) {
     if (tools.length > 0) size.needs |= CAPABILITIES.tools.bit;
     for (const { extras } of tools) markCache(size, extras);
+    for (const { at } of conversation.nativeTools ?? []) addWithin(size, request.originalAt(at), false);
     size.bytes += TOOLS_MAX;
     // Tools go upstream as they came.
     addText(size, request.toolsText);
@@ -145,6 +146,7 @@ function addPart(size: RequestSize, part: ContentPart, request: ModelRequest, pa
       size.needs |= CAPABILITIES.audio_input.bit;
       return;
     case 'file':
+      if (part.name) addText(size, part.name);
       addFile(size, part, pagesOf(part));
       size.needs |= CAPABILITIES.file_input.bit;
       if (part.id !== undefined) size.needs |= CAPABILITIES.file_ids.bit;
@@ -155,11 +157,33 @@ function addPart(size: RequestSize, part: ContentPart, request: ModelRequest, pa
       addText(size, part.arguments);
       size.bytes += TURN_MAX;
       return;
-    case 'native':
+    case 'native': {
       size.needs |= passthroughBit(request.original.dialect);
-      addText(size, JSON.stringify(request.originalAt(part.at)));
+      const original = request.originalAt(part.at);
+      addText(size, JSON.stringify(original));
+      // A document by its address has a part of a file beside it.
+      if (part.kind !== 'document') addWithin(size, original, true);
+    }
   }
 }
+
+/** Types of objects that stand for media, by their dialects' names: the bytes that name them bound no tokens. */
+const IMAGES: ReadonlySet<unknown> = new Set(['image', 'input_image', 'computer_screenshot']);
+const FILES: ReadonlySet<unknown> = new Set(['document', 'input_file', 'input_audio', 'input_video']);
+
+/** Adds what stands within a value that only its dialect can say and that its bytes do not bound: cache marks, and media. */
+function addWithin(size: RequestSize, value: unknown, hasMedia: boolean): void {
+  if (Array.isArray(value)) for (const one of value) addWithin(size, one, hasMedia);
+  if (!isObject(value)) return;
+  markCache(size, value);
+  if (hasMedia && IMAGES.has(value.type)) size.images++;
+  if (hasMedia && FILES.has(value.type) && !isPlainSource(value.source)) size.unboundedMedia++;
+  for (const name in value) addWithin(size, value[name], hasMedia);
+}
+
+/** Whether the text of a document, or its blocks, stand in it. */
+const isPlainSource = (source: unknown): boolean =>
+  isObject(source) && (source.type === 'text' || source.type === 'content');
 
 function addFile(size: RequestSize, { data = '' }: FilePart, pages: number | null): void {
   if (pages !== null) size.pages += pages;

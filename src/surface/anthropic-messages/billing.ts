@@ -1,3 +1,4 @@
+import { isUseLimit } from '../../core/add-ons.ts';
 import type { NativeTool } from '../../core/conversation.ts';
 import { isObject } from '../../core/object.ts';
 import { type Members, type OriginalPath, pathText } from '../../core/original.ts';
@@ -13,7 +14,21 @@ export function billingOf(tool: Members & { readonly type: string }, at: Origina
   const [, name] = BILLED_TOOL.exec(tool.type) ?? [];
   if (name === undefined) return 'unknown';
   const { max_uses: most } = tool;
-  return { name, most: typeof most === 'number' ? most : null, mostAt: [...at, 'max_uses'] };
+  return { name, most: isUseLimit(most) ? most : null, mostAt: [...at, 'max_uses'] };
+}
+
+/** Returns the tools that a block adds to those of the request, but for the caller's own. */
+export function toolsAddedBy(block: unknown, at: OriginalPath): readonly NativeTool[] {
+  if (!isObject(block)) return [];
+  // A summary of earlier turns repeats the changes of tools in them.
+  if (block.type === 'compaction' && Array.isArray(block.tool_changes))
+    return block.tool_changes.flatMap((change, i) => toolsAddedBy(change, [...at, 'tool_changes', i]));
+  const { definition }: Members = isObject(block.tool) ? block.tool : {};
+  if (block.type !== 'tool_addition' || !isObject(definition)) return [];
+  const { type } = definition;
+  if (typeof type !== 'string' || type === 'custom') return [];
+  const place = [...at, 'tool', 'definition'];
+  return [{ kind: type, at: place, billing: billingOf({ ...definition, type }, place) }];
 }
 
 /** Fields that let Anthropic run code or tools. No other service has them. */

@@ -11,6 +11,8 @@ const OF_TEXT: ReadonlySet<string> = new Set(['type', 'text']);
 const OF_CALL: ReadonlySet<string> = new Set(['type', 'id', 'name', 'input']);
 const OF_IMAGE: ReadonlySet<string> = new Set(['type', 'source']);
 const OF_DOCUMENT: ReadonlySet<string> = new Set(['type', 'source', 'title']);
+/** Of a document whose text becomes a part without a title. */
+const OF_TEXTS: ReadonlySet<string> = new Set(['type', 'source']);
 
 /** The text of a content that is a bare string. */
 export const textPart = (text: string, at: OriginalPath): TextPart => ({
@@ -85,7 +87,8 @@ function imagePart(block: Of<'image'>, at: OriginalPath): ContentPart {
 
 function documentParts(block: Of<'document'>, at: OriginalPath): ContentPart[] {
   const { source, title } = block;
-  const extras = extrasOfBlock(block, OF_DOCUMENT);
+  const isText = source.type === 'text' || source.type === 'content';
+  const extras = extrasOfBlock(block, isText ? OF_TEXTS : OF_DOCUMENT);
   const name = title == null ? {} : { name: title };
   const place = [...at, 'source'];
   switch (source.type) {
@@ -100,13 +103,21 @@ function documentParts(block: Of<'document'>, at: OriginalPath): ContentPart[] {
       if (typeof content === 'string') {
         return [{ type: 'text', text: content, at, valueAt: [...place, 'content'], extras }];
       }
-      return content.flatMap((inner, i) => blockParts(inner, [...place, 'content', i]));
+      const parts = content.flatMap((inner, i) => blockParts(inner, [...place, 'content', i]));
+      return extras === NO_EXTRAS ? parts : withExtras(parts, extras, at);
     }
     // The neutral form has no file by its address, and no model's price bounds one.
     case 'url':
     case 'file':
       return [native('document', at), { type: 'file', ...name, at, valueAt: place, extras }];
   }
+}
+
+/** Gives the first of the parts what stands beside them in their document. */
+function withExtras([first, ...rest]: readonly ContentPart[], extras: Members, at: OriginalPath): ContentPart[] {
+  return first === undefined
+    ? [native('document', at)]
+    : [{ ...first, at, extras: { ...first.extras, ...extras } }, ...rest];
 }
 
 /** The members without a neutral name that say something: answers come back with some that say nothing. */

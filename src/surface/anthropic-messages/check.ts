@@ -1,3 +1,4 @@
+import { isUseLimit, USES_MAX } from '../../core/add-ons.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { type OriginalPath, pathText } from '../../core/original.ts';
 import type { MessagesRequest } from './request.ts';
@@ -29,6 +30,7 @@ export function checkMessages(body: CheckedFields): void {
 function checkTools({ tools, tool_choice: choice, thread }: CheckedFields): void {
   tools?.forEach((tool, i) => {
     checkMark(tool, ['tools', i]);
+    checkUses(tool, i);
   });
   // The tools of a thread are where its history is.
   if (choice == null || choice.type === 'auto' || choice.type === 'none' || thread?.type === 'continue') return;
@@ -38,6 +40,13 @@ function checkTools({ tools, tool_choice: choice, thread }: CheckedFields): void
   if (!tools.some((tool) => Reflect.get(tool, 'name') === name)) {
     throw invalid('tool_choice.name', `\`tools\` has no tool \`${name.slice(0, 64)}\`.`);
   }
+}
+
+function checkUses(tool: object, index: number): void {
+  const most: unknown = Reflect.get(tool, 'max_uses');
+  if (most == null || isUseLimit(most)) return;
+  const param = `tools[${index}].max_uses`;
+  throw new SignalboxError('out_of_range', `\`${param}\` must be a whole number from 1 to ${USES_MAX}.`, { param });
 }
 
 function checkThinking({ thinking, max_tokens: cap }: CheckedFields): void {

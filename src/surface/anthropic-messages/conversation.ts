@@ -6,9 +6,9 @@ import type {
   ToolDefinition,
   Turn,
 } from '../../core/conversation.ts';
-import type { Members, OriginalPath } from '../../core/original.ts';
+import { type Members, type OriginalPath, valueAt } from '../../core/original.ts';
 import { extrasOf, NO_EXTRAS } from '../openai-chat/extras.ts';
-import { billingOf, runnersIn } from './billing.ts';
+import { billingOf, runnersIn, toolsAddedBy } from './billing.ts';
 import { blockParts, textPart } from './blocks.ts';
 import type { Message, MessageBlock, MessagesRequest, OwnTool, Tool, ToolResultBlock } from './request.ts';
 import { earlierReasoning } from './state.ts';
@@ -26,7 +26,7 @@ export function conversationOf(body: Dialogue): Conversation {
   if (system != null && system !== '') turns.push(systemTurn(system));
   for (let index = 0; index < messages.length; index++) addTurns(messages[index]!, index, turns);
   const all = tools ?? [];
-  const nativeTools = [...all.flatMap(nativeTool), ...runnersIn(body)];
+  const nativeTools = [...all.flatMap(nativeTool), ...addedTools(turns, body), ...runnersIn(body)];
   return {
     turns,
     tools: all.flatMap((tool, index) => (isOwn(tool) ? [toolOf(tool, index)] : [])),
@@ -40,6 +40,15 @@ function nativeTool(tool: Tool, index: number): NativeTool[] {
   if (isOwn(tool)) return [];
   const at = ['tools', index];
   return [{ kind: tool.type, at, billing: billingOf(tool, at) }];
+}
+
+/** Tools that blocks of the conversation add. */
+function addedTools(turns: readonly Turn[], body: Dialogue): readonly NativeTool[] {
+  const added: NativeTool[] = [];
+  for (const { parts } of turns) {
+    for (const { type, at } of parts) if (type === 'native') added.push(...toolsAddedBy(valueAt(body, at), at));
+  }
+  return added;
 }
 
 function systemTurn(system: NonNullable<MessagesRequest['system']>): Turn {

@@ -27,7 +27,13 @@ export const isDefaultTier = (tier: unknown): boolean => tier == null || tier ==
 
 /** Fields that change OpenAI's bill by no price of the catalog, as the request has them. */
 export function unpricedIn(request: Members): readonly string[] {
-  return ['context_management', 'prompt_cache_options', 'service_tier'].filter((field) =>
+  const fields = ['context_management', 'prompt_cache_options', 'service_tier'].filter((field) =>
     field === 'service_tier' ? !isDefaultTier(request[field]) : request[field] != null,
   );
+  const { input } = request;
+  // The summary that it has written is as long as the service likes.
+  const at = Array.isArray(input)
+    ? input.findIndex((item) => isObject(item) && item.type === 'compaction_trigger')
+    : -1;
+  return at < 0 ? fields : [...fields, `input[${at}]`];
 }

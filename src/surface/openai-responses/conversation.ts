@@ -3,7 +3,7 @@ import type { Members, OriginalPath } from '../../core/original.ts';
 import { unwrapState } from '../../core/wrapped-state.ts';
 import { extrasOf, NO_EXTRAS } from '../openai-chat/extras.ts';
 import type { InputItem, InputPart, KnownItem, MessageItem, ResponsesRequest } from './request.ts';
-import { CUSTOM_ARGUMENT, choiceOf, nameOfCall, type ToolTable, toolTable } from './tools.ts';
+import { CUSTOM_ARGUMENT, choiceOf, nameOfCall, type ToolTable, toolsOfInput, toolTable } from './tools.ts';
 
 /** The `format` of OpenAI's encrypted reasoning in `reasoning_details`. */
 const OPENAI_FORMAT = 'openai-responses-v1';
@@ -35,7 +35,7 @@ export function conversationOf({
 }: ResponsesRequest): Conversation {
   const table = toolTable(tools, max_tool_calls ?? null);
   const { toolChoice, native } = choiceOf(tool_choice, table);
-  const nativeTools = [...table.native, ...native];
+  const nativeTools = [...table.native, ...toolsOfInput(input, max_tool_calls ?? null), ...native];
   const turns: Turn[] = [];
   if (instructions !== undefined) turns.push(textTurn('system', instructions, ['instructions']));
   if (typeof input === 'string') turns.push(textTurn('user', input, ['input']));

@@ -3,7 +3,7 @@ import { type FieldNames, type ModelRequest, modelRequest, type RequestReader } 
 import type { Members } from '../../core/original.ts';
 import { extrasOf } from '../openai-chat/extras.ts';
 import { routingOf } from '../openai-chat/reader.ts';
-import { sessionIn } from '../session.ts';
+import { runIn } from '../session.ts';
 import { isDefaultTier, unpricedIn } from './billing.ts';
 import { conversationOf } from './conversation.ts';
 import { KNOWN_FIELDS, type ResponsesRequest } from './request.ts';
@@ -16,8 +16,8 @@ export const OPENAI_RESPONSES = 'openai-responses';
  * @param body checked, without nulls
  */
 export function readResponsesRequest(body: ResponsesRequest, headers: Headers): ModelRequest {
-  const session = sessionIn(headers, body.metadata?.session_id, body.prompt_cache_key);
-  return modelRequest(body, READER, { passed: {}, session });
+  const run = runIn(headers, body.metadata?.session_id, body.prompt_cache_key);
+  return modelRequest(body, READER, { passed: {}, run });
 }
 
 const NAMES: FieldNames = {

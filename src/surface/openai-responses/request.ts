@@ -1,4 +1,5 @@
 import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import { USES_MAX } from '../../core/add-ons.ts';
 import { nullable, nullableMembers } from '../../core/nullable.ts';
 import { ChatRequest } from '../openai-chat/request.ts';
 
@@ -161,7 +162,9 @@ export const ResponsesRequest = Type.Object(
     tools: nullable(Type.Array(ResponsesTool)),
     tool_choice: nullable(ToolChoice),
     parallel_tool_calls: nullable(Type.Boolean()),
-    max_tool_calls: nullable(Type.Integer({ minimum: 0, description: 'Of tools that the provider runs.' })),
+    max_tool_calls: nullable(
+      Type.Integer({ minimum: 0, maximum: USES_MAX, description: 'Of tools that the provider runs.' }),
+    ),
     text: nullable(
       Type.Object(
         { format: nullable(TextFormat), verbosity: nullable(Type.String({ description: 'Such as `low`.' })) },

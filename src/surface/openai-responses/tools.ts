@@ -1,4 +1,5 @@
 import type { NativeTool, ToolChoice, ToolDefinition } from '../../core/conversation.ts';
+import { isObject } from '../../core/object.ts';
 import type { Members, OriginalPath } from '../../core/original.ts';
 import { extrasOf } from '../openai-chat/extras.ts';
 import { billingOf } from './billing.ts';
@@ -58,6 +59,28 @@ export function toolTable(list: ResponsesRequest['tools'], usesMax: number | nul
     else for (const [at, one] of tool.tools.entries()) add(one, ['tools', index, 'tools', at], tool.name);
   }
   return { tools, native, called };
+}
+
+/** Kinds of tools whose calls come back to the caller. */
+const OWN_KINDS: ReadonlySet<unknown> = new Set(['function', 'custom']);
+
+/** Returns the tools that items of the input add to those of the request, but for the caller's own: `additional_tools` does. */
+export function toolsOfInput(input: ResponsesRequest['input'], usesMax: number | null): readonly NativeTool[] {
+  if (typeof input === 'string') return [];
+  const native: NativeTool[] = [];
+  const addAll = (list: readonly unknown[], at: OriginalPath): void => {
+    for (const [index, tool] of list.entries()) {
+      if (!isObject(tool) || typeof tool.type !== 'string' || OWN_KINDS.has(tool.type)) continue;
+      const place = [...at, index];
+      if (tool.type !== 'namespace') native.push({ kind: tool.type, at: place, billing: billingOf(tool, usesMax) });
+      else if (Array.isArray(tool.tools)) addAll(tool.tools, [...place, 'tools']);
+    }
+  };
+  for (let i = 0; i < input.length; i++) {
+    const item = input[i]!;
+    if ('tools' in item && Array.isArray(item.tools)) addAll(item.tools, ['input', i, 'tools']);
+  }
+  return native;
 }
 
 const NO_NAMES: ReadonlyMap<string, number> = new Map();
