@@ -3,7 +3,13 @@ import type { ErrorCode } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { AnswerSource, RunningAnswer } from '../gateway/answer-source.ts';
 import type { Funding } from '../gateway/funding.ts';
-import { type PipelineCall, type PipelineEdge, type NamedRun, type RepeatedAnswer, serveRequest } from '../gateway/pipeline.ts';
+import {
+  type NamedRun,
+  type PipelineCall,
+  type PipelineEdge,
+  type RepeatedAnswer,
+  serveRequest,
+} from '../gateway/pipeline.ts';
 import type { RequestContext } from '../gateway/request-context.ts';
 import type { Surface } from '../surface/surface.ts';
 import { type AnswerForm, answer } from './answer.ts';
