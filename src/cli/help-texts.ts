@@ -149,14 +149,14 @@ GET /admin/ledger answers the same.`,
     command: 'ledger usage',
     usage: `[--from DAY] [--to DAY] [--time-zone UTC] [--key ID] [--label K=V]... [--model ID]
 [--by day,model] [--json] [--data DIR]`,
-    summary: 'Sum charges by day, month, key, label:NAME, model, provider, selector or session.',
+    summary: 'Sum charges by day, month, key, label:NAME, model, provider, selector, session or agent.',
     details: `The last 30 days unless --from and --to say otherwise; --to is exclusive.
 GET /admin/usage answers the same.`,
   },
   {
     command: 'ledger export',
     usage: `[--from T] [--to T] [--time-zone UTC] [--key ID] [--label K=V]... [--model ID]
-[--by day,month,key,label:team,model,provider,selector,session] [--format csv|json]
+[--by day,month,key,label:team,model,provider,selector,session,agent] [--format csv|json]
 [--data DIR]`,
     summary: 'Write every charge, or sums of them, as CSV or JSON.',
     details: `T is 2026-11, 2026-11-20 or 2026-11-20T08:00Z. --to is exclusive; --from 2026-11 alone is that

@@ -36,6 +36,8 @@ export interface Budget {
   /** Groups requests: each value has its own windows. Null: one window for all. A throw counts as ''. */
   readonly each: ((scope: BudgetScope) => string) | null;
   readonly window: WindowKind;
+  /** Whether each session of a key has windows of its own; absent for false. */
+  readonly isOfSessions?: true;
   /** IANA name. */
   readonly timeZone: string;
   /** `match`, `each`, window and zone as one text: budgets of the same name and definition count the same. */

@@ -26,6 +26,9 @@ export interface DecisionRecord {
   readonly metadata: Readonly<Record<string, string>>;
   /** The session that the request names; null for none. */
   readonly session: string | null;
+  /** The agent of that session that the request names, and the one that started it; null for none. */
+  readonly agent: string | null;
+  readonly parentAgent: string | null;
   /** The frame of readings it was made by; 0 for those of the policy, null if none was stored. */
   readonly frame: number | null;
   /** Q by index of the model in the revision; NaN if not computed. */

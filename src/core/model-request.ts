@@ -2,21 +2,22 @@ import type { Conversation, ModelSettings, RoutingTerms } from './conversation.t
 import type { EmbeddingQuery } from './embedding.ts';
 import type { Operation } from './operation.ts';
 import { type Edit, type Members, type Original, type OriginalPath, valueAt, withEdits } from './original.ts';
+import { NO_RUN, type RunNames } from './run-names.ts';
 
 /** The caller's names of fields, for messages that must speak the caller's dialect. */
 export type FieldNames = Readonly<
   Record<keyof ModelSettings | 'turns' | 'tools' | 'toolChoice' | 'agentWallet' | 'budgetCredits', string>
 >;
 
-/** What the headers of a request say of it. */
+/** The part of a request that its headers state. */
 export interface RequestHeaders {
   /** Headers that go upstream with a body that goes there as it came, such as `anthropic-beta`; by name in lower case. */
   readonly passed: Readonly<Record<string, string>>;
-  /** The caller's name of the session that the request belongs to; null for none. */
-  readonly session: string | null;
+  /** The caller's names of the run that the request belongs to. */
+  readonly run: RunNames;
 }
 
-const NO_HEADERS: RequestHeaders = { passed: {}, session: null };
+const NO_HEADERS: RequestHeaders = { passed: {}, run: NO_RUN };
 
 /** A request in neutral form. Its members are read from the original when first asked for, and then kept. */
 export interface ModelRequest {

@@ -3,22 +3,26 @@ import { REDACTIONS } from '../core/content.ts';
 import type { Decision } from '../core/decision.ts';
 import type { DecisionOutcome, DecisionRecord } from '../core/decision-record.ts';
 import type { ModelRequest } from '../core/model-request.ts';
+import { NO_RUN, type RunNames } from '../core/run-names.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { redact } from '../records/redact.ts';
 import type { Write } from '../store/store.ts';
 import type { Gateway } from './gateway.ts';
 
 /** The parts of a request that conditions see beside the facts, as far as a record keeps them. */
-type RecordedInputs = Pick<DecisionRecord, 'keyId' | 'stream' | 'labels' | 'metadata' | 'session'>;
+type RecordedInputs = Pick<
+  DecisionRecord,
+  'keyId' | 'stream' | 'labels' | 'metadata' | 'session' | 'agent' | 'parentAgent'
+>;
 
 /** The rule inputs of a request; its `metadata` only by the keys that the policy lists, redacted. */
 export function recordedOf(
   { stream, routing }: Pick<ModelRequest, 'stream' | 'routing'>,
   { keyId, labels }: Pick<Caller, 'keyId' | 'labels'>,
   { recordedMetadata }: Pick<PolicySnapshot, 'recordedMetadata'>,
-  session: string | null = null,
+  run: RunNames = NO_RUN,
 ): RecordedInputs {
-  return { keyId, stream, labels, session, metadata: pickMetadata(routing.metadata, recordedMetadata) };
+  return { keyId, stream, labels, ...run, metadata: pickMetadata(routing.metadata, recordedMetadata) };
 }
 
 /** Characters of a value; the metadata of a request has no longer ones. */
@@ -52,7 +56,7 @@ export function recordDecision(
 function decisionRecord(
   kind: DecisionRecord['kind'],
   decision: Decision,
-  { keyId, stream, labels, metadata, session }: RecordedInputs,
+  { keyId, stream, labels, metadata, session, agent, parentAgent }: RecordedInputs,
   snapshot: PolicySnapshot,
   { time, frame, outcome }: Pick<DecisionRecord, 'time' | 'frame' | 'outcome'>,
 ): DecisionRecord {
@@ -72,6 +76,8 @@ function decisionRecord(
     labels,
     metadata,
     session,
+    agent,
+    parentAgent,
     quality,
     estimate,
     draw,

@@ -42,7 +42,7 @@ export async function recommend(
   // Deciding may have taken a while, and after the shutdown nothing can be written.
   checkServing(gateway);
   context.decisionId = idText('dec_', decision.id);
-  const recorded = recordedOf(request, caller, snapshot, context.session);
+  const recorded = recordedOf(request, caller, snapshot, context.run);
   const writes = recordDecision(gateway, 'route', decision, recorded, snapshot, null);
   const example = exampleOf({ runtime, caller, decision, features });
   gateway.records.append([...writes, ...gateway.learner.exampleWrites(runtime, example)]);

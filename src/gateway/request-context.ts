@@ -6,6 +6,7 @@ import type { ErrorCode, SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
 import type { LinkedSet, Links } from '../core/linked-set.ts';
 import type { Operation } from '../core/operation.ts';
+import { NO_RUN, type RunNames } from '../core/run-names.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Usage } from '../core/usage.ts';
 import type { Trace, TraceStep } from '../telemetry/trace.ts';
@@ -67,8 +68,8 @@ export class RequestContext implements Links<RequestContext> {
   operation: Operation | null = null;
   /** Null until the key is read, or a payer has proved itself. */
   caller: Caller | null = null;
-  /** Its session as books and records name it; null for none. */
-  session: string | null = null;
+  /** The names of its run as books and records have them. */
+  run: RunNames = NO_RUN;
   /** Bytes of the body, by its `content-length`; 0 for none. */
   bodyBytes = 0;
   /** SHA-256 of the body of a request with an `Idempotency-Key`; null for others. */

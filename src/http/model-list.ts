@@ -178,7 +178,7 @@ function selectorBody(
   isUsable: (model: CatalogModel) => boolean,
 ): Model {
   const all = models.filter((model, at) => isUsable(model) && (allows === null || hasBit(allows, at)));
-  // What embeds is no ability of a selector that also answers.
+  // Embedding is no ability of a selector that also answers.
   const writing = all.filter(writesText);
   const chosen = writing.length > 0 ? writing : all;
   // Vectors of different models cannot be compared.

@@ -40,14 +40,16 @@ export const usageRoutes = ({ gateway, callerOf }: RouteServices) =>
       query: t.Object({
         ...PERIOD_QUERY,
         by: t.Optional(
-          t.String({ description: 'Adds `groups` by these, with commas: `session`, or others of `GET /admin/usage`.' }),
+          t.String({
+            description: 'Adds `groups` by these, with commas: `session`, `agent`, or others of `GET /admin/usage`.',
+          }),
         ),
       }),
       ...routeDocs({
         access: 'key',
         summary: 'Your own usage',
         description:
-          'Returns the charges of this key by day and model, and every budget and balance that its requests spend, with what is left and when it renews. A request counts on the day on which it began. `./signalbox ledger export --key … --by day,model` gives the same figures.',
+          'Returns the charges of this key by day and model, and every budget and balance that its requests spend, with what is left and when it renews; of budgets of each session, the 100 windows that have spent most. A request counts on the day on which it began. `./signalbox ledger export --key … --by day,model` gives the same figures.',
         tag: 'usage',
         answer: { schema: schemas.UsageReport, description: 'The report.' },
         errorField: 'from',

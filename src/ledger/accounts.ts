@@ -20,7 +20,7 @@ export interface Account {
   until: number;
 }
 
-/** Accounts of sessions that one caller has in memory. A forgotten one is made anew, which is harmless. */
+/** Accounts of sessions and their agents that one caller has in memory. A forgotten one is made anew, which is harmless. */
 const SESSIONS_MAX = 1_000;
 
 /** The accounts of callers, each made once; those of sessions as long as there is room. */
@@ -30,38 +30,44 @@ export class Accounts {
   /**
    * @param payer the wallet whose balance pays in place of the caller's own, which budgets do not see; null for none
    * @param session '' for none
+   * @param agent '' for none
    * @throws RangeError for a payer that is no wallet
    */
-  of(caller: Caller, selector: string, payer: string | null, session = ''): Account {
-    if (payer !== null && payer !== caller.keyId) return newAccount(caller, selector, payerOf(payer), session);
+  of(caller: Caller, selector: string, payer: string | null, session = '', agent = ''): Account {
+    const run = { session, agent };
+    if (payer !== null && payer !== caller.keyId) return newAccount(caller, selector, payerOf(payer), run);
     let accounts = this.#byCaller.get(caller);
     if (!accounts) {
       accounts = { bySelector: new Map(), bySession: new Map() };
       this.#byCaller.set(caller, accounts);
     }
-    return session === '' ? accountBy(selector, accounts, caller) : accountIn(session, selector, accounts, caller);
+    const isOfRun = session !== '' || agent !== '';
+    return isOfRun ? accountIn(run, selector, accounts, caller) : accountBy(selector, accounts, caller);
   }
 }
 
 interface CallerAccounts {
   readonly bySelector: Map<string, Account>;
-  /** By session and selector, the oldest first. */
+  /** By session, agent and selector, the oldest first. */
   readonly bySession: Map<string, Account>;
 }
 
 function accountBy(selector: string, { bySelector }: CallerAccounts, caller: Caller): Account {
   let account = bySelector.get(selector);
   if (!account) {
-    account = newAccount(caller, selector, null, '');
+    account = newAccount(caller, selector, null, { session: '', agent: '' });
     bySelector.set(selector, account);
   }
   return account;
 }
 
-function accountIn(session: string, selector: string, { bySession }: CallerAccounts, caller: Caller): Account {
-  const name = `${session} ${selector}`;
+/** The session and the agent of a request; '' for none. */
+type Run = Readonly<Record<'session' | 'agent', string>>;
+
+function accountIn(run: Run, selector: string, { bySession }: CallerAccounts, caller: Caller): Account {
+  const name = `${run.session} ${run.agent} ${selector}`;
   const known = bySession.get(name);
-  const account = known ?? newAccount(caller, selector, null, session);
+  const account = known ?? newAccount(caller, selector, null, run);
   if (known) bySession.delete(name);
   else if (bySession.size >= SESSIONS_MAX) bySession.delete(bySession.keys().next().value!);
   bySession.set(name, account);
@@ -74,9 +80,15 @@ function payerOf(wallet: string): string {
   return wallet;
 }
 
-function newAccount({ keyId, labels }: Caller, selector: string, payer: string | null, session: string): Account {
+function newAccount(
+  { keyId, labels }: Caller,
+  selector: string,
+  payer: string | null,
+  { session, agent }: Run,
+): Account {
   const dimensions: Record<string, string> = { key: keyId, selector };
   if (session !== '') dimensions.session = session;
+  if (agent !== '') dimensions.agent = agent;
   if (payer !== null) dimensions.payer = payer;
   for (const [name, value] of Object.entries(labels)) dimensions[LABEL + name] = value;
   return accountOf(dimensions);

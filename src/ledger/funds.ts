@@ -151,6 +151,15 @@ export class Funds {
     return funds;
   }
 
+  /** Returns the windows at a time that sessions of a key have begun to draw on. */
+  ofSessions(keyId: string, timeMs: number): DrawnFund[] {
+    return this.#budgetWindows.flatMap((windows) => {
+      if (!windows.budget.isOfSessions) return [];
+      windows.windowAt(timeMs);
+      return [...windows.funds].filter(({ title }) => title.subject.startsWith(`${keyId}/`));
+    });
+  }
+
   /** Returns every fund that requests of a key can draw on in the windows of `timeMs`, for any of these model names. */
   ofNames(scopes: readonly BudgetScope[], keyId: string, timeMs: number): DrawnFund[] {
     const found = new Set<DrawnFund>();

@@ -27,6 +27,8 @@ import { unusedFunds } from './unused.ts';
 
 /** The interval of checkpoints, and of the search for holds that should have ended, ms. */
 const CHECKPOINT_MS = 10_000;
+/** Windows of sessions that a caller is shown. */
+const SESSIONS_SHOWN = 100;
 
 /** The part of a policy that concerns money. */
 export type LedgerTerms = Pick<PolicySnapshot, 'budgets' | 'ledger' | 'usdPerCredit'>;
@@ -292,10 +294,18 @@ export class Ledger {
     return this.#books.usage(filter);
   }
 
-  /** Returns every fund that requests of a caller draw on now, for any of these model names. */
+  /**
+   * Returns every fund that requests of a caller draw on now, for any of these model names; of the windows of its sessions, those
+   * that have spent most.
+   */
   fundsOf({ keyId, labels }: Pick<Caller, 'keyId' | 'labels'>, names: readonly string[]): readonly FundStanding[] {
     const scopes = names.map((name) => scopeOf(keyId, labels, name));
-    return this.#books.standing(this.#funds.ofNames(scopes, keyId, this.#time));
+    const ofSessions = this.#books.standing(this.#funds.ofSessions(keyId, this.#time));
+    const drawnOn = ofSessions.filter(({ spent, held }) => spent + held !== 0).sort((a, b) => b.spent - a.spent);
+    return [
+      ...this.#books.standing(this.#funds.ofNames(scopes, keyId, this.#time)),
+      ...drawnOn.slice(0, SESSIONS_SHOWN),
+    ];
   }
 
   /** Returns how much of each of a key's own budgets is spent now. */
@@ -335,10 +345,10 @@ export class Ledger {
   }
 
   /** A mistake in the program must throw before money is held. */
-  #accountFor({ id, caller, selector, session, payer, amounts, limit }: ReservationRequest): Account {
+  #accountFor({ id, caller, selector, session, agent, payer, amounts, limit }: ReservationRequest): Account {
     openReservation(Math.max(...amounts), limit);
     this.#latest = Math.max(this.#latest, timeOfId(id));
-    return this.#accounts.of(caller, selector, payer, session);
+    return this.#accounts.of(caller, selector, payer, session, agent);
   }
 
   #checkUnit({ usdPerCredit }: LedgerTerms): void {

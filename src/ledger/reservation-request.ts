@@ -18,6 +18,8 @@ export interface ReservationRequest {
   readonly selector: string;
   /** Its session, as `gateway/sessions.ts` names it; absent for none. */
   readonly session?: string;
+  /** The agent of that session; absent for none. */
+  readonly agent?: string;
   /** The request's `agent_wallet` beside a key: stored with the reservation, and moves no money. */
   readonly agentWallet: string | null;
   /** The wallet whose balance pays in place of the caller's own; null for the caller's own. */

@@ -18,6 +18,8 @@ export function decisionBody(explanation: Explanation): object {
     created: Math.floor(record.time / 1000),
     kind: record.kind,
     session: record.session,
+    agent: record.agent,
+    parent_agent: record.parentAgent,
     policy_revision: record.revision,
     seed: record.seed,
     route_reason: record.reason,

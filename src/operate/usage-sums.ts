@@ -4,7 +4,7 @@ import { type Window, windowAt } from '../ledger/rules/window.ts';
 import type { MoneyEntry } from '../store/journal-reader.ts';
 
 /** The dimensions of the books that usage can be grouped by; `label:NAME`, too. */
-export const GROUPINGS = ['day', 'month', 'key', 'model', 'provider', 'selector', 'session'] as const;
+export const GROUPINGS = ['day', 'month', 'key', 'model', 'provider', 'selector', 'session', 'agent'] as const;
 export type Grouping = (typeof GROUPINGS)[number] | `label:${string}`;
 
 /** Reads the name of a grouping; null for any other text. */
@@ -37,6 +37,7 @@ export interface Spending extends UsageFigures {
   readonly labels: Readonly<Record<string, string>>;
   readonly selector: string;
   readonly session: string;
+  readonly agent: string;
   readonly model: string;
   readonly provider: string;
 }
@@ -118,6 +119,7 @@ function namer(grouping: Grouping, timeZone: string): (spending: Spending) => st
     case 'provider':
     case 'selector':
     case 'session':
+    case 'agent':
       return (spending) => spending[grouping];
     default: {
       const label = grouping.slice('label:'.length);

@@ -76,7 +76,7 @@ export async function usageOf(ledger: Pick<Ledger, 'usage'>, query: UsageQuery):
   for (const window of windowsOf(query)) {
     for (const charges of await ledger.usage({ keyId, ...window })) {
       if (model !== null && charges.model !== model) continue;
-      const { key = '', selector = '', session = '' } = charges.dimensions;
+      const { key = '', selector = '', session = '', agent = '' } = charges.dimensions;
       const found = labelsOf(charges.dimensions);
       if (wanted.some(([name, value]) => (found[name] ?? '') !== value)) continue;
       sums.add({
@@ -85,6 +85,7 @@ export async function usageOf(ledger: Pick<Ledger, 'usage'>, query: UsageQuery):
         labels: found,
         selector,
         session,
+        agent,
         moment: window.from,
         model: charges.model ?? '',
         provider: charges.provider ?? '',

@@ -46,7 +46,8 @@ export function compileBudget({ draft, match, each }: CheckedLimit<BudgetDraft>)
 }
 
 /** A window for each session of each key. Requests of no session are no concern of it. */
-const ofSessions = (matches: Budget['match']): Pick<Budget, 'match' | 'each'> => ({
+const ofSessions = (matches: Budget['match']): Pick<Budget, 'match' | 'each' | 'isOfSessions'> => ({
+  isOfSessions: true,
   match: (scope) => !!scope.request.session && (matches === null || matches(scope)),
   // A key's ID has no slash, so no name reaches the window of another key.
   each: ({ request, key }) => `${key.id}/${request.session}`,

@@ -130,6 +130,8 @@ export interface MoneyEntry {
   readonly selector: string;
   /** '' for none. */
   readonly session: string;
+  /** '' for none. */
+  readonly agent: string;
   /** Empty, like provider and upstream, where no attempt is known. */
   readonly model: string;
   readonly provider: string;

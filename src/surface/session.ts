@@ -1,12 +1,19 @@
+import type { RunNames } from '../core/run-names.ts';
+
 /** Headers by which agents name their session, in the order in which they count: Claude Code's, then Codex's old and new. */
 const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id'] as const;
 
 /**
- * Returns the caller's name of the session that a request belongs to; null for none. It is a claim, which
- * `gateway/sessions.ts` bounds.
- * @param stated the fields of the body that may name it, the first one first: `metadata.session_id`, `prompt_cache_key`
+ * Returns the caller's names of the run that a request belongs to. They are claims, which `gateway/sessions.ts` bounds.
+ * @param stated the fields of the body that may name the session, the first one first: `metadata.session_id`, `prompt_cache_key`
  */
-export function sessionIn(headers: Headers, ...stated: readonly (string | null | undefined)[]): string | null {
+export const runIn = (headers: Headers, ...stated: readonly (string | null | undefined)[]): RunNames => ({
+  session: sessionIn(headers, stated),
+  agent: headers.get('x-claude-code-agent-id') || null,
+  parentAgent: headers.get('x-claude-code-parent-agent-id') || null,
+});
+
+function sessionIn(headers: Headers, stated: readonly (string | null | undefined)[]): string | null {
   for (const name of SESSION_HEADERS) {
     const value = headers.get(name);
     if (value) return value;

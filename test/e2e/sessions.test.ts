@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { closedBooks } from '../money/books.ts';
 import type { MadeKey } from '../money/keys.ts';
 import { hello, type Purse, startPurse } from '../money/purse.ts';
-import { answerOf } from '../support/answers.ts';
+import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 
 /** What the name of a session does: spend is told by it, and a policy can cap it, but it is no way around a budget. */
@@ -107,6 +107,25 @@ describe('a session', () => {
     for (const _ of [1, 2, 3]) expect((await purse.chat(key, { model: 'best' })).status).toBe(200);
   });
 
+  test('shows its windows and its log lines', async () => {
+    const key = await purse.key({ kind: 'shown' });
+    const { platform } = await answerOf(await ask(key, 'shown-1'));
+    await ask(key, 'shown-2');
+    await ask(await purse.key({ kind: 'neighbour' }), 'shown-3');
+    const answer = await purse.live.box.get('/v1/usage', { headers: { authorization: `Bearer ${key.key}` } });
+    const { funds } = (await answer.json()) as { funds: { name: string; subject: string; spent_credits: number }[] };
+    const ofRuns = funds.filter(({ name }) => name === 'run');
+    expect(ofRuns.map(({ subject, spent_credits: spent }) => [subject, spent]).sort()).toEqual([
+      [`${key.id}/shown-1`, 0.442],
+      [`${key.id}/shown-2`, 0.442],
+    ]);
+    const line = await waitFor(
+      () => purse.live.box.lines.find((one) => one.includes(platform.decision_id)) ?? null,
+      5_000,
+    );
+    expect(JSON.parse(line)).toMatchObject({ session: 'shown-1' });
+  });
+
   test('of one key has nothing to do with that of another', async () => {
     const [one, two] = [await purse.key({ kind: 'one' }), await purse.key({ kind: 'two' })];
     for (const _ of [1, 2]) await ask(one, 'shared');
@@ -139,5 +158,52 @@ describe('a session', () => {
       { numRuns: 5 },
     );
     await closedBooks(purse.live.box.data);
+  });
+});
+
+describe('an agent within a session', () => {
+  const send = (key: MadeKey, names: Readonly<Record<string, string>>) =>
+    purse.live.box.post(
+      '/v1/messages',
+      { model: 'best', messages: hello, max_tokens: 100 },
+      { headers: { authorization: `Bearer ${key.key}`, ...names } },
+    );
+  const named = (session: string, agent?: string, parent?: string) => ({
+    'x-claude-code-session-id': session,
+    ...(agent && { 'x-claude-code-agent-id': agent }),
+    ...(parent && { 'x-claude-code-parent-agent-id': parent }),
+  });
+
+  test('has its spend told apart, within the cap of its session, also by commands', async () => {
+    const key = await purse.key({ kind: 'agents' });
+    const statuses: number[] = [];
+    for (const agent of [undefined, 'explore', 'explore'])
+      statuses.push((await send(key, named('run-1', agent))).status);
+    // The session has spent what it may, whichever of its agents did.
+    expect(statuses).toEqual([200, 200, 402]);
+    await send(key, named('run-2', 'explore'));
+    expect(await usageBy(key, 'agent')).toEqual({ '': 0.442, explore: 0.884 });
+    expect(await usageBy(key, 'session,agent')).toEqual({
+      'run-1/': 0.442,
+      'run-1/explore': 0.442,
+      'run-2/explore': 0.442,
+    });
+    const { out } = await purse.live.box.run('ledger', 'usage', '--key', key.id, '--by', 'agent', '--json');
+    expect(JSON.parse(out).groups).toMatchObject([
+      { group: { agent: '' } },
+      { group: { agent: 'explore' }, credits: 0.884 },
+    ]);
+  });
+
+  test('stands in its decision with the agent that started it; neither goes to a provider', async () => {
+    const key = await purse.key({ kind: 'started' });
+    const answer = await send(key, named('run-3', 'inner', 'outer'));
+    const decision = await purse.live.box.get(`/v1/decisions/${answer.headers.get('x-signalbox-decision-id')}`);
+    expect(await decision.json()).toMatchObject({ session: 'run-3', agent: 'inner', parent_agent: 'outer' });
+    expect(await (await send(key, { 'x-claude-code-agent-id': 'ada@example.com' })).json()).toBeDefined();
+    expect(Object.keys(await usageBy(key, 'agent')).sort()).toEqual([
+      expect.stringMatching(/^hash_[0-9a-f]{24}$/),
+      'inner',
+    ]);
   });
 });

@@ -28,7 +28,15 @@ import { facts } from '../routing/build.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { temporaryFolder } from '../support/signalbox.ts';
 
-const recorded = { keyId: 'key', stream: false, labels: {}, metadata: {}, session: null };
+const recorded = {
+  keyId: 'key',
+  stream: false,
+  labels: {},
+  metadata: {},
+  session: null,
+  agent: null,
+  parentAgent: null,
+};
 const nextId = createIds(Date.now, 0);
 
 let folder: string;

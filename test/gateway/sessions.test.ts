@@ -30,6 +30,34 @@ describe('the name of a session', () => {
   );
 });
 
+describe('the names of a run', () => {
+  const run = (session: string | null, agent: string | null, parentAgent: string | null = null) => ({
+    session,
+    agent,
+    parentAgent,
+  });
+
+  test('are those that the caller sent', () => {
+    const sessions = new Sessions(() => 0);
+    expect(sessions.run('k', run('s', 'a', 'p'))).toEqual(run('s', 'a', 'p'));
+    expect(sessions.run('k', run(null, 'a'))).toEqual(run(null, 'a'));
+    expect(sessions.run('k', run(null, null, 'p'))).toEqual(run(null, null));
+    expect(sessions.run('k', run('s', 'ä'))).toEqual(run('s', OTHER_SESSIONS));
+  });
+
+  test('are bounded by pairs of session and agent: many sessions name no more agents than one', () => {
+    const sessions = new Sessions(() => 0, 4);
+    const pairs = new Set<string>();
+    for (let session = 0; session < 6; session++) {
+      for (let agent = 0; agent < 6; agent++) {
+        const named = sessions.run('k', run(`s${session}`, `a${agent}`));
+        if (named.agent !== OTHER_SESSIONS) pairs.add(`${named.session} ${named.agent}`);
+      }
+    }
+    expect(pairs.size).toBe(4);
+  });
+});
+
 const requests = fc.array(fc.tuple(fc.constantFrom('k', 'l', 'm'), fc.nat(12), fc.constantFrom(0, 1, 25)), {
   minLength: 20,
   maxLength: 80,

@@ -11,6 +11,8 @@ test('a record keeps stream and labels, and of the metadata only the keys that t
     ...caller,
     stream: true,
     session: null,
+    agent: null,
+    parentAgent: null,
     metadata: { team: 'red', mail: 'write to [email]' },
   });
 });
@@ -21,6 +23,8 @@ test('a record keeps no metadata unless the policy lists a key', () => {
     ...caller,
     stream: false,
     session: null,
+    agent: null,
+    parentAgent: null,
     metadata: {},
   });
   expect(recordedOf(chatRequest(), caller, { recordedMetadata: ['team'] }).metadata).toEqual({});

@@ -19,6 +19,8 @@ function record(id: number, time: number, over: Partial<DecisionRecord> = {}): D
     time,
     keyId: 'key',
     session: null,
+    agent: null,
+    parentAgent: null,
     kind: 'chat',
     revision: 'r1',
     frame: 7,

@@ -110,8 +110,8 @@ describe('the store', () => {
       ...['state', 'purpose', 'network', 'asset', 'pay_to', 'payer', 'nonce', 'amount', 'key_id', 'request_mark'],
       ...['quote', 'tx', 'error'],
     ].map((name) => `payments.${name}`);
-    // The caller's name of a session: plain and short, a hash where it has an address or a secret in it.
-    named.push('accounts.session', 'records.session', 'record_index.session');
+    // The caller's names of a session and its agent: plain and short, hashes where they have an address or a secret in them.
+    named.push('accounts.session', 'accounts.agent', 'records.session', 'record_index.session');
     // A random name.
     named.push('identity.ledger');
     named.push(...payments, 'accounts.payer', 'payment_secret.secret');

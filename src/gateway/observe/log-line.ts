@@ -13,7 +13,7 @@ interface RequestLine {
 }
 
 /**
- * Makes the log line of a request that is over. It has names and figures only, none of the caller's own words.
+ * Makes the log line of a request that is over. It has names and figures only; of the caller's own words none but the names of its session and agent, which are bounded.
  * @param now ms on the gateway's clock
  * @param suppressed number of similar requests without a line before this one
  */
@@ -39,6 +39,8 @@ function fieldsOf(request: RequestContext, now: number, suppressed: number | und
     decision: request.decisionId ?? undefined,
     operation: facts?.operation,
     selector: routing ? selectorOf(routing) : undefined,
+    session: request.run.session ?? undefined,
+    agent: request.run.agent ?? undefined,
     stream: request.isStream || undefined,
     task: facts?.task,
     model: platform?.routed_model ?? (facts?.pinned ? facts.model : undefined),

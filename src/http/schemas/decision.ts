@@ -199,6 +199,8 @@ export const Decision = named('Decision', 'Why a model was chosen, and the outco
   created: unixTime('When it was written.'),
   kind: word(['chat', 'embed', 'route'], 'A completion, embeddings, or a recommendation.'),
   session: orNull(Type.String(), 'The session that the request names; null for none.'),
+  agent: orNull(Type.String(), 'The agent of that session; null for none, or the first one.'),
+  parent_agent: orNull(Type.String(), 'The agent that started it; null for none.'),
   policy_revision: policyRevision,
   seed: text('The random seed of the decision: 64 bits, hexadecimal.', '9f2c51d07be83a64'),
   route_reason: routeReason,

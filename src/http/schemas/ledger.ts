@@ -71,7 +71,7 @@ const period = {
 const UsageGroup = named('UsageGroup', 'The charges of one group.', {
   group: Type.Record(Type.String(), Type.String(), {
     description:
-      'The name of the group in each grouping: `day`, `month`, `key_id`, `model`, `provider`, `selector`, `session`, `label:NAME`. Empty where the charge has none: a refund names no model.',
+      'The name of the group in each grouping: `day`, `month`, `key_id`, `model`, `provider`, `selector`, `session`, `agent`, `label:NAME`. Empty where the charge has none: a refund names no model.',
     examples: [{ key_id: 'k7mw2pq9x4ta', model: 'gpt-6-luna' }],
   }),
   ...figures,

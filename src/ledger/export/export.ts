@@ -52,6 +52,7 @@ export class Lines {
       'granted_credits',
       'note',
       'session',
+      'agent',
     ],
   ] as const;
   readonly #unit: string | null;
@@ -65,8 +66,21 @@ export class Lines {
   }
 
   of(entry: MoneyEntry): Line {
-    const { kind, reservation, amount, overrun, keyId, labels, selector, session, model, provider, upstream, note } =
-      entry;
+    const {
+      kind,
+      reservation,
+      amount,
+      overrun,
+      keyId,
+      labels,
+      selector,
+      session,
+      agent,
+      model,
+      provider,
+      upstream,
+      note,
+    } = entry;
     const isGrant = isBalanceOnly(entry);
     const isAttempt = kind === 'post' || kind === 'settle';
     const tokens = (count: number) => (isAttempt ? count : null);
@@ -90,6 +104,7 @@ export class Lines {
       granted_credits: isGrant ? toCredits(amount) : null,
       note,
       session,
+      agent,
     };
   }
 

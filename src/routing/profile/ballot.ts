@@ -4,7 +4,7 @@ import { NATURAL, VOTER, VOTES } from './natural.ts';
 /** Weight that recent votes keep in the next line. */
 const FADING = 0.04;
 
-/** Counts votes of words and letters for natural languages. */
+/** Counts votes of words and letters for natural languages. It is used again, so that a question makes no arrays. */
 export class Ballot {
   /** In the order of `NATURAL`. */
   readonly votes = new Float64Array(NATURAL.length);
@@ -17,6 +17,14 @@ export class Ballot {
   #at = -1;
   #english = 0;
   #foreign = 0;
+
+  /** Begins another text. */
+  clear(): void {
+    this.votes.fill(0);
+    this.recent.fill(0);
+    this.leader = 0;
+    this.#at = -1;
+  }
 
   /** Ends a line. */
   fade(): void {
@@ -47,7 +55,7 @@ export class Ballot {
       const vote = voteOf(meanings[at]!);
       this.#add(language, vote * weight);
       if (language === 0) this.#english += vote;
-      else this.#foreign = Math.max(this.#foreign, vote);
+      else if (vote > this.#foreign) this.#foreign = vote;
     }
     const lacks = this.#foreign - this.#english;
     if (this.#english === 0 || lacks <= 0) return;

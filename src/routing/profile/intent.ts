@@ -28,7 +28,8 @@ export function readIntent(request: ProfileInput): Intent {
   const turns = userTurns(request.conversation.turns);
   const [last] = turns;
   const system = last === undefined ? null : systemPromptOf(request);
-  const language = turns.find(({ message }) => message.language !== null)?.message.language;
+  const language = turns.find(({ message }) => message.reading.naturalLanguage !== null)?.message.reading
+    .naturalLanguage;
   const guess = guessTask(request, turns, system);
   const isCoding = guess.task === 'coding';
   return {

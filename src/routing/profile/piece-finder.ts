@@ -32,7 +32,7 @@ export class PieceFinder {
   readonly #always: number;
   /** By UTF-16 code unit, its class. Letters have one without case and accents, and the rarest signs share the last one. */
   readonly #classOf = new Uint8Array(0x10000);
-  readonly #filter = new Uint32Array(1 << (FILTER_BITS - 5));
+  readonly #filter = new Int32Array(1 << (FILTER_BITS - 5));
   readonly #entries = new Int32Array(ENTRY << ENTRY_BITS);
   #size = 0;
   /** Short pieces: the classes that they need, as bits, and their owners. */
@@ -147,5 +147,7 @@ const isForeign = (code: number): boolean => code >= FOREIGN_FROM;
 /** A letter without case and accents, any digit as one, and signs as they are. */
 const foldedOf = (code: number): number => (FOLDED[code]! >= DIGIT ? FOLDED[code]! : code);
 const withBefore = (before: number, short: number): number => (before << (PIECE_MIN * CLASS_BITS)) | short;
+/** 2 to the power of 32, over the golden ratio, as a signed number. */
+const SPREAD = 0x9e3779b1 | 0;
 /** The place of a window in a table of 2 to the power of `bits` places. */
-const placeOf = (window: number, bits: number): number => Math.imul(window, 0x9e3779b1) >>> (32 - bits);
+const placeOf = (window: number, bits: number): number => Math.imul(window, SPREAD) >>> (32 - bits);

@@ -4,6 +4,7 @@ import { DIGIT, FOLDED, isUnspaced, MARK, STEM_LETTERS, STEM_PLACES, stemOn } fr
 import { EXTENSION, HOMOGRAPH, LEXICON, NAME, NUMERAL, SIGN, TOPIC } from './lexicon/lexicon.ts';
 import { isLoan, languageOf, nameOf, signOf } from './lexicon/meaning.ts';
 import { SIGNS } from './lexicon/signs.ts';
+import { likeliest } from './natural.ts';
 import {
   isDefinition,
   isErrorName,
@@ -49,7 +50,8 @@ const ALSO_WITHIN = 6;
 /** Characters from either end within which thanks count. */
 const THANKS_WITHIN = 14;
 
-/** The stems of the question that is being read, which has fewer words. */
+/** The votes and the stems of the question that is being read; it has fewer words. */
+const ballot = new Ballot();
 const stemsRead = new Int32Array(4_096);
 
 /** The signs in the words of a question, read once. A word that asks has weight 1. */
@@ -58,8 +60,8 @@ export class QuestionReading {
   readonly signs = new Float64Array(SIGNS.length);
   /** 1 for each sign that opens a sentence. */
   readonly openings = new Uint8Array(SIGNS.length);
-  /** Votes for natural languages, in the order of `NATURAL`. */
-  readonly votes: Float64Array;
+  /** The natural language; null where no word tells. */
+  readonly naturalLanguage: string | null;
   /** Programming languages by canonical name. */
   readonly languages: string[] = [];
   /** Programming languages whose names are everyday words too. */
@@ -97,7 +99,6 @@ export class QuestionReading {
   readonly #text: string;
   readonly #start: number;
   readonly #end: number;
-  readonly #ballot = new Ballot();
   #weight = 1;
   #made = -1;
   #opened = 0;
@@ -113,7 +114,7 @@ export class QuestionReading {
 
   constructor({ text, lines, length, head, tail }: QuestionText) {
     this.#text = text;
-    this.votes = this.#ballot.votes;
+    ballot.clear();
     this.#start = lines[0]?.from ?? 0;
     this.#end = lines.at(-1)?.to ?? 0;
     // In nothing but code, names and comments still tell the natural language.
@@ -133,6 +134,7 @@ export class QuestionReading {
       this.#line(Math.max(from, tail), to, weight);
     }
     this.stems = stemsRead.slice(0, this.#stems);
+    this.naturalLanguage = likeliest(ballot.votes);
   }
 
   /** A long text whose start does not ask asks at its end. */
@@ -145,7 +147,7 @@ export class QuestionReading {
   #line(from: number, to: number, weight: number): void {
     const text = this.#text;
     const { lead } = this;
-    this.#ballot.fade();
+    ballot.fade();
     this.#weight = weight;
     this.#position = 0;
     let quoted = 0;
@@ -170,7 +172,7 @@ export class QuestionReading {
       }
     }
     // The user's language is that of the line that names the task, not that of the text.
-    if (this.lead >= 0 && lead < 0) this.votes[this.#ballot.leader]! += 3;
+    if (this.lead >= 0 && lead < 0) ballot.votes[ballot.leader]! += 3;
   }
 
   /** Reads a word and returns the offset behind it. */
@@ -188,6 +190,7 @@ export class QuestionReading {
     let at = from;
     let stem = 0;
     let letters = 0;
+    let capitals = 0;
     let code = first;
     let folded = FOLDED[code]!;
     do {
@@ -195,7 +198,8 @@ export class QuestionReading {
         stem = stemOn(stem, folded);
         letters++;
       }
-      if (code >= 0x80) {
+      if (code < 0x5b) capitals++;
+      else if (code >= 0x80) {
         this.#vote(code);
         // Arabic joins articles and prepositions to a word.
         if (code >= 0x0600 && code < 0x0700 && at > from && at <= from + 3) this.#find(at, to);
@@ -205,7 +209,9 @@ export class QuestionReading {
       folded = FOLDED[code]!;
     } while (folded === MARK || (folded > DIGIT && !isUnspaced(folded)));
     this.#stem(stem);
-    if (at - from > 6 && isErrorName(text, from, at)) this.symbols += 2;
+    // The name of an error has a capital within.
+    if (at - from > 6 && (capitals > 1 || (capitals === 1 && first >= 0x5b)) && isErrorName(text, from, at))
+      this.symbols += 2;
     return at;
   }
 
@@ -219,7 +225,7 @@ export class QuestionReading {
   }
 
   #vote(code: number): void {
-    this.#ballot.letter(code, this.#weight);
+    ballot.letter(code, this.#weight);
   }
 
   #digits(from: number, to: number): number {
@@ -277,8 +283,8 @@ export class QuestionReading {
     const { values } = LEXICON;
     const begin = group + 1;
     const end = begin + values[group]!;
-    if (!isOfFormula(this.#text, from, to)) this.#ballot.word(values, begin, end, from, this.#weight);
-    const { leader, recent } = this.#ballot;
+    if (!isOfFormula(this.#text, from, to)) ballot.word(values, begin, end, from, this.#weight);
+    const { leader, recent } = ballot;
     let isOwn = false;
     for (let at = begin; at < end; at++) if (languageOf(values[at]!) === leader) isOwn = true;
     for (let at = begin; at < end; at++) {

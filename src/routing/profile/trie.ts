@@ -77,14 +77,17 @@ export class Trie {
       if ((figure & ENDS_BEGUN) !== 0) found = this.#note(found, nodes[groups]!, at);
       let letter = at < to ? FOLDED[text.charCodeAt(at)]! : GAP;
       while (letter === MARK) letter = ++at < to ? FOLDED[text.charCodeAt(at)]! : GAP;
-      if (letter < BLANK || (isSpaced && isUnspaced(letter))) {
+      if (letter > BLANK && letter < BEHIND_Z) {
+        node = this.#latinChild(node, letter);
+        at++;
+      } else if (letter < BLANK || (isSpaced && isUnspaced(letter))) {
         if ((figure & ENDS_WHOLE) !== 0) found = this.#note(found, nodes[groups + 1]!, at);
-        node = this.#childOf(node, BLANK);
+        node = this.#latinChild(node, BLANK);
         if (node === 0) return found;
         at = nextWord(text, at, to);
         if (at < 0) return found;
       } else {
-        node = this.#childOf(node, letter);
+        node = this.#otherChild(node, letter);
         at++;
       }
     } while (node !== 0);
@@ -97,20 +100,23 @@ export class Trie {
     return found + 1;
   }
 
-  /** Returns 0 for none. */
-  #childOf(node: number, letter: number): number {
-    const first = this.#nodes[FIGURES * node + FIRST]! >> FLAG_BITS;
+  /** The child of a node by the blank or one of `a` to `z`; 0 for none. */
+  #latinChild(node: number, letter: number): number {
     const mask = this.#nodes[FIGURES * node + LATIN]!;
-    if (letter < BEHIND_Z) {
-      const bit = 1 << (letter & 31);
-      if ((mask & bit) === 0) return 0;
-      const before = mask & (bit - 1);
-      return before === 0 ? first : first + bitsIn(before);
-    }
+    const bit = 1 << (letter & 31);
+    if ((mask & bit) === 0) return 0;
+    const before = mask & (bit - 1);
+    const first = this.#nodes[FIGURES * node + FIRST]! >> FLAG_BITS;
+    return before === 0 ? first : first + bitsIn(before);
+  }
+
+  /** The same by any other letter. */
+  #otherChild(node: number, letter: number): number {
     let left = this.#others[node]!;
     if (left === 0) return 0;
     const letters = this.#letters;
-    let low = first + bitsIn(mask);
+    const first = this.#nodes[FIGURES * node + FIRST]! >> FLAG_BITS;
+    let low = first + bitsIn(this.#nodes[FIGURES * node + LATIN]!);
     const end = low + left;
     while (left > 0) {
       const half = left >> 1;

@@ -1,7 +1,6 @@
 import type { ToolDefinition } from '../../core/conversation.ts';
 import type { Facts } from '../../core/facts.ts';
 import { difficultyOf } from './difficulty.ts';
-import { likeliest } from './natural.ts';
 import { type QuestionText, readQuestion } from './question.ts';
 import { type QuestionShape, shapeOf } from './question-shape.ts';
 import type { QuestionView } from './question-view.ts';
@@ -25,8 +24,6 @@ export class UserMessage {
   readonly question: QuestionText;
   readonly reading: QuestionReading;
   readonly shape: QuestionShape;
-  /** Its natural language; null where no word tells. */
-  readonly language: string | null;
   #task: KeptGuess<Pick<TaskGuess, 'task' | 'mix'>> | null = null;
   #difficulty: KeptGuess<TaskGuess['difficulty']> | null = null;
   #likelihoods: KeptGuess<Float64Array> | null = null;
@@ -37,7 +34,6 @@ export class UserMessage {
     this.question = readQuestion(text, isUnwrapped);
     this.reading = new QuestionReading(this.question);
     this.shape = shapeOf(this.question);
-    this.language = likeliest(this.reading.votes);
   }
 
   /** Whether the message has a word of a tool's name. */

@@ -1,5 +1,5 @@
 import type { RequestHeaders } from '../../core/model-request.ts';
-import { sessionIn } from '../session.ts';
+import { runIn } from '../session.ts';
 
 /** Headers of Anthropic's that travel with a body: a beta and its field are a pair. */
 const PASSED = /^anthropic-/;
@@ -17,5 +17,5 @@ export function requestHeaders(headers: Headers, session?: string | null): Reque
   headers.forEach((value, name) => {
     if (PASSED.test(name) && !KEPT_HERE.has(name) && ++count <= PASSED_MAX) passed[name] = value;
   });
-  return { passed, session: sessionIn(headers, session) };
+  return { passed, run: runIn(headers, session) };
 }

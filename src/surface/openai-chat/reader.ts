@@ -1,8 +1,9 @@
 import type { AnswerFormat, ModelSettings, RoutingTerms } from '../../core/conversation.ts';
 import { type FieldNames, type ModelRequest, modelRequest, type RequestReader } from '../../core/model-request.ts';
 import type { Members } from '../../core/original.ts';
+import type { RunNames } from '../../core/run-names.ts';
 import { embeddingQuery } from '../openai-embeddings/query.ts';
-import { sessionIn } from '../session.ts';
+import { runIn } from '../session.ts';
 import { conversationOf } from './conversation.ts';
 import { extrasOf } from './extras.ts';
 import { type ChatRequest, KNOWN_FIELDS } from './request.ts';
@@ -21,14 +22,14 @@ type ChatBody = Omit<ChatRequest, 'model' | 'messages'> & Partial<Pick<ChatReque
  * @param body checked, without nulls
  */
 export const readChatRequest = (body: ChatRequest, headers = NO_HEADERS): ModelRequest =>
-  modelRequest(body, CHAT, { passed: {}, session: sessionOf(body, headers) });
+  modelRequest(body, CHAT, { passed: {}, run: runOf(body, headers) });
 
 const NO_HEADERS = new Headers();
 
 /** `prompt_cache_key` goes on to its provider as an unknown field does. */
-function sessionOf(body: ChatBody & Members, headers: Headers): string | null {
+function runOf(body: ChatBody & Members, headers: Headers): RunNames {
   const key = body.prompt_cache_key;
-  return sessionIn(headers, body.metadata?.session_id, typeof key === 'string' ? key : null);
+  return runIn(headers, body.metadata?.session_id, typeof key === 'string' ? key : null);
 }
 
 /**

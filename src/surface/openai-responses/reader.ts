@@ -3,8 +3,8 @@ import { type FieldNames, type ModelRequest, modelRequest, type RequestReader } 
 import type { Members } from '../../core/original.ts';
 import { extrasOf } from '../openai-chat/extras.ts';
 import { routingOf } from '../openai-chat/reader.ts';
-import { sessionIn } from '../session.ts';
-import { unpricedIn } from './billing.ts';
+import { runIn } from '../session.ts';
+import { isDefaultTier, unpricedIn } from './billing.ts';
 import { conversationOf } from './conversation.ts';
 import { KNOWN_FIELDS, type ResponsesRequest } from './request.ts';
 
@@ -16,8 +16,8 @@ export const OPENAI_RESPONSES = 'openai-responses';
  * @param body checked, without nulls
  */
 export function readResponsesRequest(body: ResponsesRequest, headers: Headers): ModelRequest {
-  const session = sessionIn(headers, body.metadata?.session_id, body.prompt_cache_key);
-  return modelRequest(body, READER, { passed: {}, session });
+  const run = runIn(headers, body.metadata?.session_id, body.prompt_cache_key);
+  return modelRequest(body, READER, { passed: {}, run });
 }
 
 const NAMES: FieldNames = {
@@ -101,7 +101,7 @@ function otherFields(body: ResponsesRequest): Members {
   const { text, truncation, service_tier: tier } = body;
   return extrasOf(body, OWN, {
     ...(text?.verbosity !== undefined && { verbosity: text.verbosity }),
-    ...(tier !== undefined && unpricedIn(body).includes('service_tier') && { service_tier: tier }),
+    ...(!isDefaultTier(tier) && { service_tier: tier }),
     // Where nobody shortens the conversation, a caller should see that.
     ...(truncation !== undefined && truncation !== 'disabled' && { truncation }),
   });

@@ -36,6 +36,7 @@ function recordOf({ id, time = NOW, keyId = 'k', model = 'm', task = 'general', 
     ...{ id, time, keyId, kind: status === 'recommended' ? 'route' : 'chat', revision: 'r', frame: 0, seed: '0f' },
     facts: facts({ task }),
     ...{ stream: true, labels, session, metadata: { team: 'red' } },
+    ...{ agent: session && 'a1', parentAgent: null },
     ...{ quality: new Float64Array([0.5, 1 / 3]), estimate: null, draw: null, reason: 'auto:balanced' },
     ...{ choice: model, fallbacks: ['other'], lastResorts: [] },
     outcome:

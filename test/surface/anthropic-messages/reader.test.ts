@@ -123,10 +123,11 @@ test('headers of Anthropic’s and the session of Claude Code are read, and noth
     'anthropic-beta': 'a,b',
     'anthropic-dangerous-direct-browser-access': 'true',
     'x-claude-code-session-id': 's-1',
+    'x-claude-code-agent-id': 'a-1',
     cookie: 'c',
   });
   expect(anthropicMessages.read(RICH, headers).request.headers).toMatchObject({
     passed: { 'anthropic-beta': 'a,b' },
-    session: 's-1',
+    run: { session: 's-1', agent: 'a-1', parentAgent: null },
   });
 });

@@ -50,12 +50,12 @@ export class AccountNumbers {
 
   /** The number that grants to a key, and deposits of a wallet, are booked under. */
   numberOfHolder(keyId: string): number {
-    return this.#numberOf({ keyId, labels: '{}', selector: '', payer: null, session: null });
+    return this.#numberOf({ keyId, labels: '{}', selector: '', payer: null, session: null, agent: null });
   }
 
   #numberOf(row: Omit<AccountRow, 'id'>): number {
-    const { keyId, labels, selector, payer, session } = row;
-    return this.#numbers.of(JSON.stringify([keyId, labels, selector, payer, session]), (id) =>
+    const { keyId, labels, selector, payer, session, agent } = row;
+    return this.#numbers.of(JSON.stringify([keyId, labels, selector, payer, session, agent]), (id) =>
       this.#onNew({ id, ...row }),
     );
   }
@@ -63,13 +63,13 @@ export class AccountNumbers {
 
 /** Throws RangeError for a dimension that the tables have no column for. */
 function rowOf(dimensions: Dimensions): Omit<AccountRow, 'id'> {
-  const { key = '', selector = '', payer = null, session = null, ...others } = dimensions;
+  const { key = '', selector = '', payer = null, session = null, agent = null, ...others } = dimensions;
   const labels: Record<string, string> = {};
   for (const [name, value] of Object.entries(others)) {
     if (!name.startsWith(LABEL)) throw new RangeError(`entries have no dimension ${name}`);
     labels[name.slice(LABEL.length)] = value;
   }
-  return { keyId: key, labels: JSON.stringify(labels), selector, payer, session };
+  return { keyId: key, labels: JSON.stringify(labels), selector, payer, session, agent };
 }
 
 /** The dimensions of a row; its labels were written by `AccountNumbers` alone. */
@@ -78,10 +78,12 @@ export function dimensionsOf({
   labels,
   selector,
   session,
+  agent,
   payer = null,
 }: Omit<AccountRow, 'id' | 'payer'> & { payer?: string | null }): Dimensions {
   const dimensions: Record<string, string> = { key: keyId, selector };
   if (session !== null) dimensions.session = session;
+  if (agent !== null) dimensions.agent = agent;
   if (payer !== null) dimensions.payer = payer;
   for (const [name, value] of Object.entries(JSON.parse(labels) as Record<string, string>)) {
     dimensions[LABEL + name] = value;

@@ -16,7 +16,9 @@ const SELECT_ADJUSTMENTS =
   sql(`SELECT id, kind, key_id AS keyId, reservation, account, amount, note, time FROM adjustments
     WHERE adopted = 0 ORDER BY id`);
 /** The holder of the account of a number. */
-const SELECT_ACCOUNT = sql('SELECT id, key_id AS keyId, labels, selector, payer, session FROM accounts WHERE id = ?');
+const SELECT_ACCOUNT = sql(
+  'SELECT id, key_id AS keyId, labels, selector, payer, session, agent FROM accounts WHERE id = ?',
+);
 
 /** An adjustment by its number, taken over or not. */
 const SELECT_ADJUSTMENT = sql('SELECT amount FROM adjustments WHERE id = ?');

@@ -37,7 +37,7 @@ import { readUsage } from './usage.ts';
 
 /** The sums spent from a quarter of an hour on, by account. */
 const SELECT_SPEND_BY_ACCOUNT =
-  sql(`SELECT a.key_id AS keyId, a.labels, a.selector, a.session, sum(s.microcredits) AS microcredits
+  sql(`SELECT a.key_id AS keyId, a.labels, a.selector, a.session, a.agent, sum(s.microcredits) AS microcredits
     FROM spend AS s JOIN accounts AS a ON a.id = s.account WHERE s.quarter >= ? GROUP BY s.account`);
 /** The greatest ID of a reservation, which grow with time, but for those that waited for money; and that of an adjustment. */
 const SELECT_LAST = sql(`SELECT

@@ -33,7 +33,7 @@ const INSERT_PAID = sql(
   { spooledAs: 'paid' },
 );
 const INSERT_ACCOUNT = sql(
-  'INSERT INTO accounts (id, key_id, labels, selector, payer, session) VALUES (?, ?, ?, ?, ?, ?)',
+  'INSERT INTO accounts (id, key_id, labels, selector, payer, session, agent) VALUES (?, ?, ?, ?, ?, ?, ?)',
 );
 const INSERT_TARIFF = sql('INSERT INTO tariffs (id, model, provider, upstream, price) VALUES (?, ?, ?, ?, ?)', {
   spooledAs: 'tariff',
@@ -73,8 +73,8 @@ export class Journal {
     this.#seq = last.seq;
     this.#fundId = last.fund;
     this.#tariffs = new Numbers(last.tariff);
-    this.accounts = new AccountNumbers(last.account, ({ id, keyId, labels, selector, payer, session }) =>
-      store.append([write(INSERT_ACCOUNT, id, keyId, labels, selector, payer, session)]),
+    this.accounts = new AccountNumbers(last.account, ({ id, keyId, labels, selector, payer, session, agent }) =>
+      store.append([write(INSERT_ACCOUNT, id, keyId, labels, selector, payer, session, agent)]),
     );
   }
 

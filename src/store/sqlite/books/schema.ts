@@ -177,5 +177,14 @@ export const ledgerMigrations: Migrations = {
           t.upstream, t.price, j.input_tokens, j.cached_input_tokens, j.cache_write_tokens, j.output_tokens,
           j.reasoning_tokens, j.estimated, j.funds, CASE WHEN j.kind <> 'reserve' THEN j.note END AS note
         FROM journal AS j JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff;`,
+    `-- The agent of a session, as its caller names it.
+    ALTER TABLE accounts ADD COLUMN agent TEXT;
+    DROP VIEW entries;
+    CREATE VIEW entries AS
+      SELECT j.seq, j.kind, j.reservation, j.amount, j.time, a.key_id, a.payer, a.labels, a.selector, a.session, a.agent,
+          coalesce(a.agent_wallet, CASE j.kind WHEN 'reserve' THEN j.note END) AS agent_wallet, t.model, t.provider,
+          t.upstream, t.price, j.input_tokens, j.cached_input_tokens, j.cache_write_tokens, j.output_tokens,
+          j.reasoning_tokens, j.estimated, j.funds, CASE WHEN j.kind <> 'reserve' THEN j.note END AS note
+        FROM journal AS j JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff;`,
   ],
 };

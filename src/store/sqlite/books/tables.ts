@@ -10,6 +10,8 @@ export interface AccountRow {
   readonly selector: string;
   /** Null for requests of no session. */
   readonly session: string | null;
+  /** Null for requests of no agent within one. */
+  readonly agent: string | null;
   /** The wallet that pays in its place; null where its own balance does. */
   readonly payer: string | null;
 }

@@ -6,9 +6,9 @@ import type { Checkpoints } from './checkpoint.ts';
 import type { Journal } from './journal.ts';
 import type { AccountRow } from './tables.ts';
 
-const COLUMNS = `a.key_id AS keyId, a.labels, a.selector, a.session, t.model, t.provider, sum(s.charges) AS charges,
+const COLUMNS = `a.key_id AS keyId, a.labels, a.selector, a.session, a.agent, t.model, t.provider, sum(s.charges) AS charges,
       sum(s.microcredits) AS microcredits, sum(s.input_tokens) AS input, sum(s.output_tokens) AS output`;
-const GROUPS = 'GROUP BY a.key_id, a.labels, a.selector, a.session, t.model, t.provider';
+const GROUPS = 'GROUP BY a.key_id, a.labels, a.selector, a.session, a.agent, t.model, t.provider';
 
 /** Begins with the accounts of the key, so that it costs what this key used and not what all did. */
 const SELECT_OF_KEY = sql(`SELECT ${COLUMNS}
@@ -18,7 +18,8 @@ const SELECT_OF_ALL = sql(`SELECT ${COLUMNS}
     FROM spend AS s CROSS JOIN accounts AS a ON a.id = s.account LEFT JOIN tariffs AS t ON t.id = s.tariff
     WHERE s.quarter >= ?1 AND s.quarter < ?2 ${GROUPS}`);
 
-type UsageRow = Omit<EndpointCharges, 'dimensions'> & Pick<AccountRow, 'keyId' | 'labels' | 'selector' | 'session'>;
+type UsageRow = Omit<EndpointCharges, 'dimensions'> &
+  Pick<AccountRow, 'keyId' | 'labels' | 'selector' | 'session' | 'agent'>;
 
 /** Reads the charges of a period: those in the store, and those that are not written yet. Groups may repeat. */
 export async function readUsage(
@@ -40,8 +41,8 @@ export async function readUsage(
   }
 }
 
-const usageOf = ({ keyId, labels, selector, session, ...row }: UsageRow): EndpointCharges => ({
-  dimensions: dimensionsOf({ keyId, labels, selector, session }),
+const usageOf = ({ keyId, labels, selector, session, agent, ...row }: UsageRow): EndpointCharges => ({
+  dimensions: dimensionsOf({ keyId, labels, selector, session, agent }),
   ...row,
 });
 

@@ -6,7 +6,17 @@ import type { Usage } from '../../../core/usage.ts';
 /** The fields of a record in its one text column. */
 type RecordBody = Pick<
   DecisionRecord,
-  'seed' | 'facts' | 'stream' | 'metadata' | 'reason' | 'choice' | 'fallbacks' | 'lastResorts' | 'outcome'
+  | 'seed'
+  | 'facts'
+  | 'stream'
+  | 'metadata'
+  | 'reason'
+  | 'choice'
+  | 'fallbacks'
+  | 'lastResorts'
+  | 'outcome'
+  | 'agent'
+  | 'parentAgent'
 >;
 
 /** The facts of every request. */
@@ -172,13 +182,15 @@ const packUsage = (usage: Usage): FieldValues<Omit<Usage, 'addOns'>, typeof USAG
 ];
 
 export function encodeBody(body: RecordBody): string {
-  const { seed, facts, reason, choice, fallbacks, lastResorts, outcome, stream, metadata } = body;
+  const { seed, facts, reason, choice, fallbacks, lastResorts, outcome, stream, metadata, agent, parentAgent } = body;
   const values: unknown[] = [seed, packAllFacts(facts), reason, choice, fallbacks, outcome && packOutcome(outcome)];
   // The last ones are omitted while empty.
-  const hasMetadata = hasEntries(metadata);
+  const hasAgent = agent !== null || parentAgent !== null;
+  const hasMetadata = hasEntries(metadata) || hasAgent;
   if (stream || hasMetadata || lastResorts.length > 0) values.push(lastResorts);
   if (stream || hasMetadata) values.push(stream ? 1 : 0);
   if (hasMetadata) values.push(metadata);
+  if (hasAgent) values.push([agent, parentAgent]);
   return JSON.stringify(values);
 }
 
@@ -190,7 +202,8 @@ function hasEntries(values: Readonly<Record<string, string>>): boolean {
 /** Decodes the text of `encodeBody`, of earlier versions too. */
 export function decodeBody(text: string): RecordBody {
   const values = JSON.parse(text);
-  const [seed, facts, reason, choice, fallbacks, outcome, lastResorts = [], stream = 0, metadata = {}] = values;
+  const [seed, facts, reason, choice, fallbacks, outcome, ...last] = values;
+  const [lastResorts = [], stream = 0, metadata = {}, [agent, parentAgent] = [null, null]] = last;
   return {
     seed,
     facts: unpackFacts(facts),
@@ -200,6 +213,8 @@ export function decodeBody(text: string): RecordBody {
     lastResorts,
     stream: stream === 1,
     metadata,
+    agent,
+    parentAgent,
     outcome: outcome && unpackOutcome(outcome),
   };
 }

@@ -199,6 +199,7 @@ function moneyOf({ entries }: MemoryJournal, { from, to, keyId, model }: MoneyFi
       ...{
         selector: dimensions.selector ?? '',
         session: dimensions.session ?? '',
+        agent: dimensions.agent ?? '',
         model,
         provider,
         upstream,
