@@ -12,7 +12,7 @@ import { bytesOf, httpBytes, JSON_200, type Prompts, WORKLOADS, type Workload } 
 export const RUNGS = ['floor', 'healthz', 'key', 'route', 'pinned', 'auto', 'full'] as const;
 export type Rung = (typeof RUNGS)[number];
 
-/** What a request costs at one rung, in one round. */
+/** The cost of a request at one rung, in one round. */
 export interface LadderRound {
   /** µs a request. */
   readonly cpu: ThreadCpu;

@@ -31,7 +31,7 @@ export function requestBytes({ stream, promptChars }: Shape, port: number, key: 
   return httpBytes(port, '/v1/chat/completions', key, { model: 'auto', ...(stream && { stream: true }), messages });
 }
 
-/** What is sent: the same bytes each time, or those of one request after the other. */
+/** The bytes to send: the same each time, or those of one request after the other. */
 export type Requests = Uint8Array | (() => Uint8Array);
 
 /** So long without an answer ends a run. */

@@ -1,16 +1,18 @@
 import { startBench } from './gateways.ts';
-import { climb } from './ladder.ts';
+import { climb, type LadderCell } from './ladder.ts';
 import { aloneLine, ladderTable, rungTable, workloadTable } from './ladder-tables.ts';
+import { modelLists } from './models.ts';
 import { occasion, writePart } from './page.ts';
 import { startFigures } from './start.ts';
 import { steps } from './steps.ts';
 import { surfaces } from './surfaces.ts';
+import { JSON_200 } from './workload.ts';
 import { yardstick } from './yardstick.ts';
 
 /**
- * `npm run bench`: what a request costs, rung by rung (`ladder`), step by step (`steps`) and in each dialect (`surfaces`), beside
+ * `npm run bench`: what a request costs, rung by rung (`ladder`), step by step (`steps`) in each dialect (`surfaces`) and for the list of models (`models`), beside
  * published figures (`yardstick`), and at the start of a server (`start`). The name of a part runs it alone. `--only TEXT`: workloads
- * of the ladder and of the dialects whose name has it. `--quick` for a look. `--write` puts the tables into docs/benchmarks.md and bench/results/ladder.md.
+ * of the ladder and of the dialects whose name has it. `--quick` for a look. `--write` puts the tables into docs/benchmarks.md and bench/results/.
  */
 const flag = (name: string): boolean => process.argv.includes(name);
 const quick = flag('--quick');
@@ -18,11 +20,16 @@ const onlyAt = process.argv.indexOf('--only');
 const only = onlyAt < 0 ? '' : (process.argv[onlyAt + 1] ?? '');
 const SUMMARY = 'docs/benchmarks.md';
 const FULL = 'bench/results/ladder.md';
+const SURFACES = 'bench/results/surfaces.md';
 
 async function show(page: string, part: string, text: string): Promise<void> {
   process.stdout.write(`${text}\n\n`);
   if (flag('--write')) await writePart(page, part, text);
 }
+
+/** The summary has every cell of the smallest workload, and one of each other; the page of all figures has the rest. */
+const isSummarized = ({ prompts, inFlight, workload }: LadderCell): boolean =>
+  workload.name === JSON_200 || (prompts === 'own' && inFlight === 64);
 
 async function ladder(): Promise<void> {
   const rounds = quick ? 5 : 13;
@@ -34,7 +41,9 @@ async function ladder(): Promise<void> {
     });
     const how = `${occasion()}, ${rounds} interleaved rounds.`;
     await show(FULL, 'ladder', `${how}\n\n${ladderTable(cells)}`);
-    const summary = [how, rungTable(cells), workloadTable(cells), aloneLine(cells)].filter(Boolean);
+    const summary = [how, rungTable(cells), workloadTable(cells.filter(isSummarized)), aloneLine(cells)].filter(
+      Boolean,
+    );
     await show(SUMMARY, 'ladder', summary.join('\n\n'));
   } finally {
     await bench.stop();
@@ -55,6 +64,10 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
       'surfaces',
       `${occasion()}, ${plan.rounds} interleaved rounds.\n\n${await surfaces(plan, only)}`,
     );
+  },
+  models: async () => {
+    const plan = quick ? { rounds: 5, requests: 1_000 } : { rounds: 15, requests: 2_000 };
+    await show(SURFACES, 'models', `${occasion()}, ${plan.rounds} rounds in turns.\n\n${await modelLists(plan)}`);
   },
   yardstick: async () => {
     const plan = quick ? { rounds: 3, requests: 1_000, warmUp: 5_000 } : { rounds: 9, requests: 4_000, warmUp: 20_000 };

@@ -22,13 +22,13 @@ const insteadOf = (file: string, find: string, replace: string): Patch => ({ fil
 
 const CONSTANT = "return new Response('{}', { headers: { 'content-type': 'application/json' } });";
 /** Where a request has been decided. */
-const GIVEN = '    const given = { request, context, terms, startedAt };';
+const GIVEN = '    const given = { request, dropped, context, terms, startedAt };';
 /** The request ends in the middle of the pipeline: what it stopped with is handed out to where the answer would be written. */
 const stopAt = (patch: Patch): readonly Patch[] => [
   patch,
   before(
     PIPELINE,
-    '    const given = { request, context, terms, startedAt };',
+    '    const given = { request, dropped, context, terms, startedAt };',
     '    if (decided.isStopped) return decided;',
   ),
   before(PIPELINE, '  // (guards on the answer: each wraps `running`)', "  if (running.isStopped) return '{}';"),

@@ -55,7 +55,7 @@ async function build(outfile: string, target: Target | null): Promise<void> {
         outfile,
         assets: FOLDERS,
         execArgv: FLAGS,
-        // What lies in the folder that it is started in is no setting of it, and no code to run.
+        // Files of the folder that it is started in are no settings of it, and no code to run.
         autoloadDotenv: false,
         autoloadBunfig: false,
         // Plugins may have names for their own files in tsconfig.json, and packages say in package.json where they begin.

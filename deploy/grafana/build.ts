@@ -54,7 +54,7 @@ export function buildDashboard(): Dashboard {
   return numbered(builder.build());
 }
 
-/** What can be chosen at the top. `All` matches an empty label, too. */
+/** The choices at the top. `All` matches an empty label, too. */
 function variables() {
   const choice = (name: string, label: string, query: string): QueryVariableBuilder =>
     new QueryVariableBuilder(name)

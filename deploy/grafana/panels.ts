@@ -28,7 +28,7 @@ import { PanelBuilder as Stat } from '@grafana/grafana-foundation-sdk/stat';
 import { PanelBuilder as StateTimeline } from '@grafana/grafana-foundation-sdk/statetimeline';
 import { PanelBuilder as TimeSeries } from '@grafana/grafana-foundation-sdk/timeseries';
 
-/** What a panel shows: a query with the words of its legend, such as `{{model}}`. */
+/** A series of a panel: a query with the words of its legend, such as `{{model}}`. */
 export type Query = readonly [expression: string, legend: string];
 
 /** A bound with the colour from there on. */
@@ -123,7 +123,7 @@ const legend = () =>
     .showLegend(true)
     .calcs([]);
 
-/** What state each series was in, over time. */
+/** The state of each series over time. */
 export function timeline({ states, ...panel }: States): StateTimeline {
   return common(new StateTimeline(), panel)
     .height(HEIGHT.panel)

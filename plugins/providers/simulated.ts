@@ -33,7 +33,7 @@ export const simulated = defineProvider({
   prepare: () => ({ kind: 'in-process', answer: play, embed, dropped, passes: () => PASSED, afterAbort: STOPS }),
 });
 
-/** What a request has of its own dialect alone is ignored. */
+/** Fields of a dialect alone are ignored. */
 const PASSED: readonly Capability[] = ['anthropic_messages', 'openai_responses'];
 
 /** Fields that a simulated answer ignores. */

@@ -194,7 +194,7 @@ export type PreparedProvider = (WireAdapter | InProcessAdapter) & {
    */
   passes?(model: ModelTraits, upstream: string): readonly Capability[];
   /**
-   * What the service bills of an answer that the gateway aborts; `unknown` if left out. Declare `stops` only for a service that
+   * The service's bill for an answer that the gateway aborts; `unknown` if left out. Declare `stops` only for a service that
    * says so: the money of an answer is then set aside as it is written, and a service that bills more is paid by the operator.
    */
   readonly afterAbort?: AbortBilling;

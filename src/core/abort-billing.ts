@@ -1,5 +1,5 @@
 /**
- * What a service bills of an answer whose connection is closed before its end. `stops`: only what it wrote, and at most the
+ * A service's bill for an answer whose connection is closed before its end. `stops`: only what it wrote, and at most the
  * margin beyond what had been read by then. `whole`: the answer that it would have written. `unknown`: any of that.
  */
 export type AbortBilling = StoppedBilling | { readonly bills: 'whole' | 'unknown' };

@@ -1,4 +1,4 @@
-/** What a service bills of an answer beside plain tokens. */
+/** A service's bill for an answer beside plain tokens. */
 export interface AddOns {
   /** The part of `cacheWriteTokens` that is kept for an hour rather than five minutes; absent for none. */
   readonly hourCacheTokens?: number;

@@ -120,7 +120,7 @@ export interface NativeTool {
   /** The dialect's own name of the kind: `web_search_20250305`. */
   readonly kind: string;
   readonly at: OriginalPath;
-  /** What a service bills for it: the tokens of the conversation alone, uses, or nobody knows. */
+  /** The bill for it: the tokens of the conversation alone, its uses, or unknown. */
   readonly billing: 'tokens' | BilledTool | 'unknown';
 }
 

@@ -24,7 +24,7 @@ export interface EmbeddingFacts {
   readonly dimensions: number | null;
 }
 
-/** What the catalog says of a model's embeddings. */
+/** A model's embeddings, as the catalog states them. */
 export interface EmbeddingModel {
   /** The name of its vector space: only vectors of one space can be compared. */
   readonly vectorSpace: string;

@@ -13,7 +13,7 @@ export const isIntentRead = ({ task }: Pick<Facts, 'task'>): boolean => task !==
 /** All that a decision knows about a request. Holds no text of it. */
 export interface Facts {
   readonly operation: Operation;
-  /** What the `model` of the request stands for: a selector's name or, when `pinned`, a model's ID. */
+  /** The target of the request's `model`: a selector's name or, when `pinned`, a model's ID. */
   readonly model: string;
   /** The alias that the caller sent for it; null for its own name. */
   readonly alias: string | null;
@@ -65,7 +65,7 @@ export interface Facts {
   readonly ceilings: { readonly costCredits: number | null; readonly latencyMs: number | null };
   /** `budget_limit`. */
   readonly budget: Microcredits | null;
-  /** What it lets a service bill beside tokens; absent for nothing. */
+  /** The bill beside tokens that it allows; absent for nothing. */
   readonly addOns?: AskedAddOns;
   /** The amount that the policy's budgets and the key's balance leave; null where none applies. */
   readonly funds: FundFacts | null;

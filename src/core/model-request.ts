@@ -9,7 +9,7 @@ export type FieldNames = Readonly<
   Record<keyof ModelSettings | 'turns' | 'tools' | 'toolChoice' | 'agentWallet' | 'budgetCredits', string>
 >;
 
-/** What the headers of a request say of it. */
+/** The part of a request that its headers state. */
 export interface RequestHeaders {
   /** Headers that go upstream with a body that goes there as it came, such as `anthropic-beta`; by name in lower case. */
   readonly passed: Readonly<Record<string, string>>;

@@ -113,7 +113,7 @@ export function costOf(price: Price, usage: Usage): Microcredits {
   return ceilDividedExactly(price, addOns ? [...pairs, ...addOnPairs(price, line, addOns)] : pairs);
 }
 
-/** What add-ons cost beyond the tokens, as amounts and rates. A part without a price costs nothing: no fund pays for it. */
+/** The cost of add-ons beyond the tokens, as amounts and rates. A part without a price costs nothing: no fund pays for it. */
 export function addOnPairs(price: Price, line: PriceLine, { hourCacheTokens = 0, toolUses = {} }: AddOns): number[] {
   const { cacheWrite, hourCacheWrite = cacheWrite } = line;
   const pairs = [hourCacheTokens, hourCacheWrite - cacheWrite];

@@ -90,6 +90,8 @@ export interface GatewayPolicy {
   readonly toolUsesMax: number;
   /** Kinds of tools that are unknown here and pass nevertheless where a fund pays. */
   readonly passthroughTools: ReadonlySet<string>;
+  /** Kinds of a service's own tools that are taken out of requests which offer others, too. */
+  readonly dropTools: ReadonlySet<string>;
   /** Whether images may be given by addresses of private networks. */
   readonly allowPrivateImageUrls: boolean;
   /** Origins whose pages may read answers, as browsers send them: `https://app.example`. */
@@ -121,7 +123,7 @@ export interface Provider {
   readonly passthrough: ReadonlySet<string>;
   /** Its prompt cache: how long an entry lives after its last use, ms, and the least tokens of one. */
   readonly cache: { readonly ttlMs: number; readonly tokensMin: number };
-  /** What it bills of an answer that is aborted. */
+  /** Its bill for an answer that is aborted. */
   readonly afterAbort: AbortBilling;
 }
 
@@ -133,7 +135,7 @@ export interface Endpoint {
   readonly price: Price;
   /** Bits of `CAPABILITIES`: what the model can do there. */
   readonly capabilities: number;
-  /** What is billed there of an answer that is aborted; absent where that is as its provider bills. */
+  /** The bill there for an answer that is aborted; absent where it is as its provider's. */
   readonly afterAbort?: AbortBilling;
 }
 

@@ -12,7 +12,7 @@ export interface Usage {
   readonly outputTokens: number;
   /** Part of `outputTokens` spent on hidden reasoning. */
   readonly reasoningTokens: number;
-  /** What is billed beside them; absent for nothing. */
+  /** The bill beside them; absent for nothing. */
   readonly addOns?: AddOns;
 }
 

@@ -12,6 +12,8 @@ export interface AnswerIdentity {
   readonly created: number;
   /** ID of the model that answers; before the first content part, of the choice. */
   readonly model: string;
+  /** The input that is expected, tokens: for dialects that tell it before the first content. Absent where none is known. */
+  readonly inputTokens?: number;
 }
 
 /**

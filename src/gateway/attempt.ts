@@ -28,6 +28,8 @@ import type { RequestContext } from './request-context.ts';
 export interface AttemptContext {
   readonly runtime: Runtime;
   readonly request: ModelRequest;
+  /** Paths of fields that were taken out of it for every endpoint; absent for none. */
+  readonly dropped?: readonly string[];
   readonly history: PromptHistory;
   readonly decision: { readonly facts: Facts; readonly readings: Readings };
   /** Milliseconds on a clock that never goes back. */
@@ -127,7 +129,8 @@ export class Attempt {
       query && model.embedding ? openEmbeddings(target, call, query, model.embedding, open) : open(target, call);
     // Bounds the paths that an adapter reports: a long conversation has thousands, and a caller's names may have any length.
     const own = shown(this.call.dropped.map((path) => path.slice(0, PATH_SHOWN)));
-    this.dropped = dropped.length === 0 ? own : [...dropped, ...own];
+    const before = [...(context.dropped ?? []), ...dropped];
+    this.dropped = before.length === 0 ? own : [...before, ...own];
   }
 
   /**

@@ -20,6 +20,8 @@ import { loggableMessage } from './upstream-message.ts';
 /** A decided request with its money set aside. */
 export interface FundedRequest extends DecidedRequest {
   readonly request: ModelRequest;
+  /** Paths of fields that the policy took out of it. */
+  readonly dropped: readonly string[];
   readonly context: RequestContext;
   readonly terms: FundingTerms;
   readonly funded: FundedHold;
@@ -44,7 +46,7 @@ function noteChat(gateway: Gateway, learnable: Parameters<typeof observeRetry>[1
 }
 
 function exchangeOf(gateway: Gateway, of: FundedRequest, learning: ReturnType<typeof learnFromAnswer>): Exchange {
-  const { request, context, terms, history, decision, funded, startedAt } = of;
+  const { request, dropped, context, terms, history, decision, funded, startedAt } = of;
   const { runtime, caller } = terms;
   const { snapshot } = runtime;
   let tokens = 0;
@@ -54,6 +56,7 @@ function exchangeOf(gateway: Gateway, of: FundedRequest, learning: ReturnType<ty
   return new Exchange({
     runtime,
     request,
+    dropped,
     history,
     decision,
     funded,

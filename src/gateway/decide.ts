@@ -61,7 +61,7 @@ type DecisionTerms = Pick<FundingTerms, 'runtime' | 'caller' | 'cap' | 'windowsO
  * @param isMade whether it will be carried out, not only priced
  * @throws SignalboxError
  */
-export function decideChat(
+export function decideRequest(
   gateway: Gateway,
   request: ModelRequest,
   terms: DecisionTerms,
@@ -70,7 +70,7 @@ export function decideChat(
 ): DecidedRequest | Promise<DecidedRequest> {
   const factsOf = request.operation === 'embed' ? embeddingFacts : chatFacts;
   const texts = () => countableTexts(request);
-  return decideRequest(gateway, request, terms, context, factsOf, { isMade, texts, names: request.names });
+  return decideByFacts(gateway, request, terms, context, factsOf, { isMade, texts, names: request.names });
 }
 
 /**
@@ -84,7 +84,7 @@ export function decideRoute(
   context: RequestContext,
 ): DecidedRequest | Promise<DecidedRequest> {
   const { turns } = request.conversation;
-  return decideRequest(gateway, request, { ...terms, cap: null }, context, routeFacts, {
+  return decideByFacts(gateway, request, { ...terms, cap: null }, context, routeFacts, {
     isMade: false,
     texts: () => (request.routing.inputTokens === undefined ? countableTexts(request) : []),
     names:
@@ -95,7 +95,7 @@ export function decideRoute(
 }
 
 /** Checks a request, reads its facts and decides. */
-function decideRequest(
+function decideByFacts(
   gateway: Gateway,
   request: ModelRequest,
   { runtime, caller, cap, windowsOnly }: DecisionTerms,

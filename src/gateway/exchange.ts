@@ -108,13 +108,14 @@ export class Exchange implements AnswerSource {
   get created(): number {
     return this.#context.created;
   }
-  /** The limits of the policy that this exchange runs under. */
+  get inputTokens(): number {
+    return Math.ceil(this.#running?.expected.inputTokens ?? 0);
+  }
   get policy(): GatewayPolicy {
     return this.#context.runtime.snapshot.gateway;
   }
   get model(): string {
-    const { decision, runtime } = this.#context;
-    return (this.#running?.model ?? runtime.snapshot.models[decision.ranked[0].model]!).id;
+    return (this.#running?.model ?? this.#context.runtime.snapshot.models[this.#context.decision.ranked[0].model]!).id;
   }
   get funded(): FundedHold {
     return this.#context.funded;
@@ -336,10 +337,9 @@ export class Exchange implements AnswerSource {
     this.#attempts.push(running.failed(failure));
     // An untranslatable request never reached its provider, and must not use up the retries of others.
     if (!isUnsayable(failure, sent)) this.#asked.push(endpoint.provider);
-    const hasBegun = meter.firstContentAt !== null;
     const { provider, upstream } = endpoint;
     const failed = { model: model.id, provider, upstream, failure, requestId, sent };
-    this.#context.onFailure({ ...failed, hasBegun });
+    this.#context.onFailure({ ...failed, hasBegun: meter.firstContentAt !== null });
     return failed;
   }
 

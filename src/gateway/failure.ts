@@ -35,7 +35,7 @@ const FAILURE_WORDS: Readonly<Record<ProviderFailure['kind'], string>> = {
 };
 
 /**
- * What failed, in words.
+ * The failure, in words.
  * @param upstream the name that the provider should know the model by; callers do not see it
  */
 export function failureText({ failure, sent = true }: FailedAttempt, upstream?: string): string {
@@ -112,7 +112,7 @@ export function failedError(
 /** The statuses by which services refuse a request for what it says. */
 const OF_REQUEST: ReadonlySet<number> = new Set([400, 404, 413, 422]);
 
-/** What a service said of a request that went out as it came: clients go by its words. */
+/** The words of a service about a request that went out as it came: clients go by them. */
 function originalOf(
   failure: ProviderFailure | undefined,
   { original: { dialect } }: ModelRequest,

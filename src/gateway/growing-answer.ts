@@ -159,11 +159,11 @@ export class GrowingAnswer {
     try {
       const signal = this.#over.signal;
       const isGranted = await hold.extend(next, { waitMs: EXTENSION_WAIT_MS, signal, onBlocked: this.#blocked });
-      // What was refused for good is not asked for again.
+      // An extension that was refused for good is not asked for again.
       this.#isExtending = !isGranted;
       return isGranted;
     } catch {
-      // What cannot be stored must not be spent.
+      // Money that cannot be stored must not be spent.
       return false;
     }
   }

@@ -53,6 +53,9 @@ export class KeptAnswer implements AnswerSource {
   get model(): string {
     return this.#source.model;
   }
+  get inputTokens(): number {
+    return this.#source.inputTokens ?? 0;
+  }
   get receipt(): Receipt | null {
     return this.#source.receipt;
   }

@@ -1,32 +1,33 @@
 import type { ModelRequest } from '../core/model-request.ts';
+import { withoutDroppedTools } from '../routing/dropped-tools.ts';
 import type { AnswerSource, RunningAnswer } from './answer-source.ts';
 import { beginExchange } from './begin-exchange.ts';
 import { withBoundedTools } from './bounded-tools.ts';
-import { decideChat } from './decide.ts';
+import { decideRequest } from './decide.ts';
 import { checkServing } from './drain.ts';
 import type { Funding } from './funding.ts';
 import type { Gateway } from './gateway.ts';
 import type { RequestContext } from './request-context.ts';
 import { type RequestClaim, reserve } from './reserve.ts';
 
-/** A chat request as its surface has read it. */
-export interface ChatCall {
+/** A request as its surface has read it. */
+export interface PipelineCall {
   readonly request: ModelRequest;
   readonly context: RequestContext;
 }
 
 /** The ends of the pipeline: a surface, and the transport of its requests and answers. */
-export interface ChatEdge<Answer> {
+export interface PipelineEdge<Answer> {
   /** @throws SignalboxError for the field at fault */
   read(): ModelRequest;
   /** Finds who pays: at once where no signature is to be checked. @throws SignalboxError */
-  fund(call: ChatCall): Funding | Promise<Funding>;
+  fund(call: PipelineCall): Funding | Promise<Funding>;
   /**
    * Claims the name by which repeats of the request are recognized.
    * @returns null for a request without a name
    * @throws SignalboxError while a request of that name runs, or where its answer cannot be given again
    */
-  claim(call: ChatCall, funding: Funding): Promise<NamedRun | RepeatedAnswer<Answer>> | null;
+  claim(call: PipelineCall, funding: Funding): Promise<NamedRun | RepeatedAnswer<Answer>> | null;
   /** Writes an answer in the dialect of the surface. @throws SignalboxError of an answer that failed before its headers */
   write(source: AnswerSource, answer: RunningAnswer): Promise<Answer>;
 }
@@ -54,13 +55,13 @@ export interface NamedRun {
  * `recommend` takes the same steps up to decide.
  * @throws SignalboxError, and then nothing is held
  */
-export async function serveChat<Answer>(
+export async function serveRequest<Answer>(
   gateway: Gateway,
   context: RequestContext,
-  edge: ChatEdge<Answer>,
+  edge: PipelineEdge<Answer>,
 ): Promise<Answer> {
   const call = { context, request: edge.read() };
-  // What need not wait goes on in the same turn of the event loop.
+  // Steps that need not wait go on in the same turn of the event loop.
   const found = edge.fund(call);
   const funding = found instanceof Promise ? await found : found;
   const claim = edge.claim(call, funding);
@@ -82,7 +83,7 @@ export async function serveChat<Answer>(
 /** Takes the steps between read and write. Where a payment would mend an error, the error says how to pay. */
 async function carryOut(
   gateway: Gateway,
-  { request: asked, context }: ChatCall,
+  { request: asked, context }: PipelineCall,
   funding: Funding,
   named: NamedRun | null,
 ): Promise<RunningAnswer> {
@@ -91,12 +92,14 @@ async function carryOut(
     const terms = funding.terms();
     context.step('pin');
     const startedAt = gateway.clock();
-    const request = withBoundedTools(asked, terms.runtime.snapshot.gateway);
+    const { gateway: policy } = terms.runtime.snapshot;
+    const { request: kept, dropped } = withoutDroppedTools(asked, policy);
+    const request = withBoundedTools(kept, policy);
     // (guards on the request)
     // (cache)
-    const deciding = decideChat(gateway, request, terms, true, context);
+    const deciding = decideRequest(gateway, request, terms, true, context);
     const decided = deciding instanceof Promise ? await deciding : deciding;
-    const given = { request, context, terms, startedAt };
+    const given = { request, dropped, context, terms, startedAt };
     const funded = await reserve(gateway, decided.decision, funding, { ...given, named });
     return beginExchange(gateway, { ...given, ...decided, funded });
   } catch (cause) {

@@ -14,6 +14,7 @@ import type { Receipt } from './receipt.ts';
 const EndLine = Type.Object({
   created: Type.Integer(),
   model: Type.String(),
+  inputTokens: Type.Optional(Type.Integer()),
   receipt: Type.Object({ usage: Type.Object({}), platform: Type.Object({}), saved: Type.Integer() }),
   error: Type.Union([
     Type.Null(),
@@ -55,11 +56,12 @@ function batchOf(line: string): StreamPart[] {
 }
 
 /** Returns the last line. The cause of the error is for the log of its first answer, and is not stored. */
-export function endLine({ created, model, receipt }: AnswerSource, error: SignalboxError | null): string {
+export function endLine({ created, model, inputTokens, receipt }: AnswerSource, error: SignalboxError | null): string {
   const { cause: _, ...info } = error?.info ?? {};
   return JSON.stringify({
     created,
     model,
+    inputTokens,
     receipt,
     error: error && { code: error.code, message: error.message, info },
   });
@@ -74,17 +76,18 @@ export function replayedAnswer(decision: number, text: string): ReplayedAnswer |
   const lastAt = text.lastIndexOf('\n') + 1;
   const end: unknown = JSON.parse(text.slice(lastAt));
   if (!endLineForm.accepts(end) || !isReceipt(end.receipt)) return null;
-  const { created, model, receipt, error: stored } = end;
+  const { created, model, inputTokens, receipt, error: stored } = end;
   const code = stored && ERROR_CODES.find((one) => one === stored.code);
   if (code === undefined) return null;
   const error = stored && code && new SignalboxError(code, stored.message, stored.info);
-  return new ReplayedAnswer({ decision, created, model, receipt, error }, text.slice(0, lastAt));
+  return new ReplayedAnswer({ decision, created, model, inputTokens, receipt, error }, text.slice(0, lastAt));
 }
 
 interface ReplayedEnd {
   readonly decision: number;
   readonly created: number;
   readonly model: string;
+  readonly inputTokens: number | undefined;
   readonly receipt: Receipt;
   readonly error: SignalboxError | null;
 }
@@ -94,16 +97,18 @@ class ReplayedAnswer implements AnswerSource {
   readonly decision: number;
   readonly created: number;
   readonly model: string;
+  readonly inputTokens: number | undefined;
   /** Of the first answer. */
   readonly receipt: Receipt;
   readonly error: SignalboxError | null;
   readonly #batches: string;
   #at = 0;
 
-  constructor({ decision, created, model, receipt, error }: ReplayedEnd, batches: string) {
+  constructor({ decision, created, model, inputTokens, receipt, error }: ReplayedEnd, batches: string) {
     this.decision = decision;
     this.created = created;
     this.model = model;
+    this.inputTokens = inputTokens;
     this.receipt = receipt;
     this.error = error;
     this.#batches = batches;

@@ -10,7 +10,7 @@ import type { HoldExtension } from '../ledger/hold.ts';
  * service never bills more than `outputMax`, nor, once aborted, more than `margin` beyond what had been read.
  */
 export interface TrancheTerms {
-  /** What the service declares. */
+  /** The declaration of the service. */
   readonly declared: StoppedBilling;
   readonly price: Price;
   /** Input tokens that the request cannot exceed. */

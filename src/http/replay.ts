@@ -8,7 +8,7 @@ import { SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
 import type { Funding } from '../gateway/funding.ts';
 import { KeptAnswer } from '../gateway/kept-answer.ts';
-import type { ChatCall, NamedRun, RepeatedAnswer } from '../gateway/pipeline.ts';
+import type { NamedRun, PipelineCall, RepeatedAnswer } from '../gateway/pipeline.ts';
 import { replayedAnswer } from '../gateway/replayed-answer.ts';
 import type { RequestContext } from '../gateway/request-context.ts';
 import { orOverloaded } from '../store/unwritten.ts';
@@ -37,7 +37,7 @@ export interface RequestName extends KeyedRequest {
 }
 
 /** A chat request with the headers of its response. */
-export interface ReplayableCall extends ChatCall {
+export interface ReplayableCall extends PipelineCall {
   readonly headers: HTTPHeaders;
 }
 

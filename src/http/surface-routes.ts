@@ -3,7 +3,13 @@ import type { ErrorCode } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { AnswerSource, RunningAnswer } from '../gateway/answer-source.ts';
 import type { Funding } from '../gateway/funding.ts';
-import { type ChatCall, type ChatEdge, type NamedRun, type RepeatedAnswer, serveChat } from '../gateway/pipeline.ts';
+import {
+  type NamedRun,
+  type PipelineCall,
+  type PipelineEdge,
+  type RepeatedAnswer,
+  serveRequest,
+} from '../gateway/pipeline.ts';
 import type { RequestContext } from '../gateway/request-context.ts';
 import type { Surface } from '../surface/surface.ts';
 import { type AnswerForm, answer } from './answer.ts';
@@ -51,7 +57,7 @@ export const surfaceRoutes = (services: RouteServices, surface: Surface) =>
       server?.timeout(request, 0);
       context.whenOver(() => server?.timeout(request, UNREAD_S));
       const edge = new SurfaceEdge(services, surface, { context, body, request, headers: set.headers });
-      return await serveChat(services.gateway, context, edge);
+      return await serveRequest(services.gateway, context, edge);
     },
     surfaceDocs(surface),
   );
@@ -65,7 +71,7 @@ interface SurfaceCall {
 }
 
 /** The ends of the pipeline for one request: its surface reads and writes, HTTP carries. */
-class SurfaceEdge implements ChatEdge<Response | string> {
+class SurfaceEdge implements PipelineEdge<Response | string> {
   readonly #services: RouteServices;
   readonly #surface: Surface;
   readonly #http: SurfaceCall;
@@ -88,7 +94,7 @@ class SurfaceEdge implements ChatEdge<Response | string> {
   }
 
   /** A payer that has just proved itself counts against the rate limits from here on. */
-  fund(call: ChatCall): Funding | Promise<Funding> {
+  fund(call: PipelineCall): Funding | Promise<Funding> {
     const { context } = call;
     const { url, headers } = this.#http.request;
     const idempotencyKey = headers.get('idempotency-key');
@@ -97,7 +103,7 @@ class SurfaceEdge implements ChatEdge<Response | string> {
     return funding instanceof Promise ? funding.then((found) => accepted(found, context)) : accepted(funding, context);
   }
 
-  claim(call: ChatCall, funding: Funding): Promise<NamedRun | RepeatedAnswer<Response | string>> | null {
+  claim(call: PipelineCall, funding: Funding): Promise<NamedRun | RepeatedAnswer<Response | string>> | null {
     const { request, headers } = this.#http;
     const name = nameOf(call.context, request.headers, funding, this.#surface);
     return name && this.#claimed(name, { ...call, headers });

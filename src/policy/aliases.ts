@@ -3,7 +3,7 @@ import type { Report } from './report.ts';
 import type { NamedItem } from './sections.ts';
 import { placeAt, valueAt } from './tree.ts';
 
-/** What an alias stands for. */
+/** The target of an alias. */
 type Target = Pick<NamedItem<unknown>, 'name' | 'path' | 'tree'>;
 
 /**

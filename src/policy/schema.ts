@@ -63,7 +63,11 @@ export const GatewayText = closed(
     ),
     passthrough_tools: texts(
       ['code_execution_20250825'],
-      'Kinds of tools of a provider that pass although no price is known for them and a budget pays. What they bill beyond tokens is yours.',
+      'Kinds of tools of a provider that pass although no price is known for them and a budget pays. Their bill beyond tokens is yours.',
+    ),
+    drop_tools: texts(
+      ['web_search'],
+      'Kinds of tools of a provider that are taken out of requests which offer other tools, too, so that models without them stay eligible. `platform.dropped` names them. A tool that a request forces or offers alone stays.',
     ),
     time_zone: string(
       { minLength: 1, maxLength: 64, default: 'UTC', example: 'Europe/Berlin' },

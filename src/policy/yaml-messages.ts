@@ -77,7 +77,7 @@ const WORDINGS: readonly FaultWording[] = [
   { of: /call stack|too deep|nest/i, message: 'maps and lists nest too deeply' },
 ];
 
-/** What is wrong by the library's code alone, where no wording matches. */
+/** The fault by the library's code alone, where no wording matches. */
 const BY_CODE: Partial<Record<YAMLError['code'], YamlFault>> = {
   BLOCK_AS_IMPLICIT_KEY: {
     message: 'the value holds `: `, so YAML reads a second key',

@@ -225,7 +225,7 @@ export function inputBound(model: Model, facts: Facts): number | null {
   const rereadings = facts.addOns?.rereadings ?? 0;
   // The service alone knows how long a history is that it keeps.
   if (facts.thread !== undefined && rereadings === 0) return model.contextWindow;
-  // What a tool of the service finds is read as well.
+  // The model reads the findings of a service's tool, too.
   if (rereadings > 0) return (1 + rereadings) * model.contextWindow;
   const { inputTokensMax, images, audioBytes, pages, unboundedMedia } = facts;
   if (unboundedMedia > 0) return null;

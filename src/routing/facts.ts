@@ -11,6 +11,7 @@ import type { ModelRequest } from '../core/model-request.ts';
 import { pathText } from '../core/original.ts';
 import { NO_RULES } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import { withoutDroppedTools } from './dropped-tools.ts';
 import { mayReason } from './estimate.ts';
 import { type NamedTarget, targetOf } from './model-name.ts';
 import type { OutputHint } from './profile/expected-output.ts';
@@ -35,11 +36,12 @@ export interface FactsReading {
  * @throws SignalboxError where the request contradicts itself, or the key may not use its model.
  */
 export function chatFacts(
-  request: ModelRequest,
+  asked: ModelRequest,
   caller: Caller,
   snapshot: PolicySnapshot,
   { cap = null, isWhole = false, pagesOf }: FactsReading = {},
 ): Facts {
+  const { request } = withoutDroppedTools(asked, snapshot.gateway);
   const target = targetOf(request.model, caller, snapshot);
   const size = measure(request, pagesOf);
   const budget = budgetWithin(request.routing, cap);
@@ -162,7 +164,7 @@ function factsOf(
   };
 }
 
-/** What a request lets a service bill beside tokens; null for nothing, as for nearly all requests. */
+/** The bill beside tokens that a request allows; null for nothing, as for nearly all requests. */
 function addOnsOf(
   { nativeTools = EMPTY }: Conversation,
   { unpriced = EMPTY }: RoutingTerms,
@@ -213,11 +215,12 @@ const NO_CONTENT: Profile = {
  * size; an unknown task counts as `general`. Throws as `chatFacts` does.
  */
 export function routeFacts(
-  request: ModelRequest,
+  asked: ModelRequest,
   caller: Caller,
   snapshot: PolicySnapshot,
   { pagesOf }: FactsReading = {},
 ): Facts {
+  const { request } = withoutDroppedTools(asked, snapshot.gateway);
   if (request.operation === 'embed') return routeEmbeddingFacts(request, caller, snapshot);
   const { conversation, routing } = request;
   const hasTurns = conversation.turns.length > 0;

@@ -1,5 +1,5 @@
 import type { AskedAddOns } from '../core/add-ons.ts';
-import { capabilityNames } from '../core/capability.ts';
+import { CAPABILITIES, capabilityNames } from '../core/capability.ts';
 import { isAbove, shownCredits, shownMs } from '../core/ceiling.ts';
 import { REJECTIONS, type Refusal, type Rejection } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
@@ -103,7 +103,7 @@ function vectorSpaceText({ embedding }: Model, facts: Facts, snapshot: PolicySna
   return `its vector space is \`${embedding?.vectorSpace}\`, and that of the selector is \`${space}\``;
 }
 
-/** What a request may be billed for by no price of a model. */
+/** The parts of a request's bill that a model has no price for. */
 export function unpricedIn({ endpoints }: Model, { addOns }: Facts): string[] {
   if (addOns === undefined) return [];
   const { hourCache, toolUses, unpriced } = addOns;
@@ -156,7 +156,10 @@ function unknownLanguageText(name: string): string {
 
 function capabilityText({ capabilities }: Model, needs: number): string {
   const missing = capabilityNames(needs & ~capabilities);
-  if (missing.length > 0) return `it lacks ${missing.join(', ')}`;
+  const shown = missing.map((name) =>
+    CAPABILITIES[name].of === 'passthrough' ? `${name} (${CAPABILITIES[name].means})` : name,
+  );
+  if (shown.length > 0) return `it lacks ${shown.join(', ')}`;
   return `none of its endpoints has all of ${capabilityNames(needs).join(', ')}`;
 }
 

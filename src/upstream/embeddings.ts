@@ -49,25 +49,31 @@ const UNABLE = {
   failure: { kind: 'server', message: 'the adapter has no embeddings' },
 } as const satisfies StreamPart;
 
+/** Batches under way at once. */
+const BATCHES_MAX = 4;
+
 /**
- * Batches of embeddings as one answer. They are asked for one after the other, so that none is billed after another has
- * failed. Usage is reported after each of them, the vectors after the last: until then another endpoint may do it all.
+ * Batches of embeddings as one answer. The first goes alone: an endpoint that refuses all is asked once. After a failure no
+ * further one is begun, and those under way are read to their end, as they are billed. Usage is reported as batches end, with
+ * what those under way are expected to cost; the vectors come after the last: until then another endpoint may do it all.
  */
 class BatchedCall implements UpstreamCall {
-  /** After the first. */
   readonly #batches: readonly (readonly EmbeddingInput[])[];
   readonly #dimensions: number;
   readonly #open: (batch: readonly EmbeddingInput[]) => UpstreamCall;
-  readonly #vectors: (readonly number[])[] = [];
-  #call: UpstreamCall;
-  #batch: EmbeddingBatch;
-  /** Index of the next of the other batches. */
+  readonly #running = new Set<BatchCall>();
+  readonly #vectors: (readonly (readonly number[])[])[] = [];
+  /** Index of the next batch. */
   #at = 0;
+  /** The call that a record names: the last one that ended, before that the first. */
+  #named: UpstreamCall;
   #isSent = false;
   #isOver = false;
+  #failure: ProviderFailure | null = null;
   /** Tokens of the batches that are done: as reported, else as counted here. */
   #tokens = 0;
   #isReported = false;
+  readonly dropped: readonly string[];
 
   /**
    * @param batches never empty
@@ -79,71 +85,117 @@ class BatchedCall implements UpstreamCall {
     dimensions: number,
     open: (batch: readonly EmbeddingInput[]) => UpstreamCall,
   ) {
-    const [first, ...others] = batches;
-    this.#batches = others;
+    this.#batches = batches;
     this.#dimensions = dimensions;
     this.#open = open;
-    this.#batch = new EmbeddingBatch(first!, dimensions);
-    this.#call = open(first!);
-  }
-
-  get dropped(): readonly string[] {
-    return this.#call.dropped;
+    this.#named = this.#begin().call;
+    this.dropped = this.#named.dropped;
   }
 
   get sent(): boolean {
-    return this.#isSent || this.#call.sent;
+    return this.#isSent || [...this.#running].some(({ call }) => call.sent);
   }
 
   get requestId(): string | null {
-    return this.#call.requestId;
+    return this.#named.requestId;
   }
 
   read(): NextParts {
     while (!this.#isOver) {
-      const parts = this.#call.read();
-      if (parts instanceof Promise) return parts;
-      const failure = parts === null ? this.#batch.fault() : this.#batch.add(parts);
-      if (failure) return this.#fail(failure);
-      const done = parts === null ? this.#finishBatch() : [];
-      if (done.length > 0) return done;
+      const waits: Promise<void>[] = [];
+      let parts: readonly StreamPart[] = [];
+      for (const one of this.#running) {
+        const end = one.read();
+        if (end instanceof Promise) waits.push(end);
+        else {
+          parts = this.#end(one, end);
+          waits.length = 0;
+          break;
+        }
+      }
+      if (parts.length > 0) return parts;
+      if (waits.length > 0) return waits.length === 1 ? waits[0]! : Promise.race(waits);
     }
     return null;
   }
 
   abort(): void {
     this.#isOver = true;
-    this.#call.abort();
+    for (const { call } of this.#running) call.abort();
   }
 
-  /** Opens the next batch. Returns the usage until now; after the last batch, the whole answer. */
-  #finishBatch(): readonly StreamPart[] {
-    for (const vector of this.#batch.vectors) this.#vectors.push(vector);
-    const usage = this.#addUsage();
-    const next = this.#batches[this.#at++];
-    if (next) {
-      this.#isSent ||= this.#call.sent;
-      this.#batch = new EmbeddingBatch(next, this.#dimensions);
-      this.#call = this.#open(next);
-      return usage;
+  #begin(): BatchCall {
+    const inputs = this.#batches[this.#at]!;
+    const batch = new EmbeddingBatch(inputs, this.#dimensions);
+    const one = new BatchCall(this.#at++, batch, this.#open(inputs));
+    this.#running.add(one);
+    return one;
+  }
+
+  /** Ends a batch. Returns the usage until now; after the last one, the whole answer or its failure. */
+  #end(one: BatchCall, failure: ProviderFailure | null): readonly StreamPart[] {
+    const { call, batch } = one;
+    this.#running.delete(one);
+    this.#named = this.#failure ? this.#named : call;
+    this.#isSent ||= call.sent;
+    this.#failure ??= failure;
+    // A batch that failed may have been billed.
+    if (failure === null || batch.tokens !== null) {
+      this.#isReported ||= batch.tokens !== null;
+      this.#tokens += batch.tokens ?? batch.expected;
     }
+    if (failure) call.abort();
+    else this.#vectors[one.index] = batch.vectors;
+    if (this.#failure === null) {
+      while (this.#running.size < BATCHES_MAX && this.#at < this.#batches.length) this.#begin();
+    }
+    const isLast = this.#running.size === 0;
+    const usage = failure !== null && batch.tokens === null && !isLast ? [] : this.#usage();
+    if (!isLast) return usage;
     this.#isOver = true;
-    const embeddings = this.#vectors.map((vector, index) => ({ type: 'embedding', choice: 0, index, vector }) as const);
+    if (this.#failure) return [...usage, { type: 'failure', failure: this.#failure }];
+    const embeddings = this.#vectors
+      .flat()
+      .map((vector, index) => ({ type: 'embedding', choice: 0, index, vector }) as const);
     return [...embeddings, { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' }, ...usage];
   }
 
-  /** Ends the call. A batch that failed may have been billed. */
-  #fail(failure: ProviderFailure): readonly StreamPart[] {
-    const usage = this.#batch.tokens === null ? [] : this.#addUsage();
-    this.abort();
-    return [...usage, { type: 'failure', failure }];
+  #usage(): readonly StreamPart[] {
+    if (!this.#isReported) return [];
+    let tokens = this.#tokens;
+    for (const { batch } of this.#running) tokens += batch.expected;
+    return [{ type: 'usage', usage: plainUsage(tokens, 0) }];
+  }
+}
+
+/** The call of one batch. */
+class BatchCall {
+  readonly index: number;
+  readonly batch: EmbeddingBatch;
+  readonly call: UpstreamCall;
+  /** While nothing has come. */
+  #wait: Promise<void> | null = null;
+
+  constructor(index: number, batch: EmbeddingBatch, call: UpstreamCall) {
+    this.index = index;
+    this.batch = batch;
+    this.call = call;
   }
 
-  #addUsage(): readonly StreamPart[] {
-    const { tokens, expected } = this.#batch;
-    this.#isReported ||= tokens !== null;
-    this.#tokens += tokens ?? expected;
-    return this.#isReported ? [{ type: 'usage', usage: plainUsage(this.#tokens, 0) }] : [];
+  /** Reads what has come. Returns the failure that ended the batch, null for a good end, or a promise while it goes on. */
+  read(): ProviderFailure | null | Promise<void> {
+    while (this.#wait === null) {
+      const parts = this.call.read();
+      if (parts instanceof Promise) {
+        this.#wait = parts.then(() => {
+          this.#wait = null;
+        });
+      } else {
+        const failure = parts === null ? this.batch.fault() : this.batch.add(parts);
+        if (parts === null || failure) return failure;
+      }
+    }
+    return this.#wait;
   }
 }
 

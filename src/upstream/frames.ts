@@ -109,6 +109,10 @@ class SseParser extends LineParser {
       this.#add(line.slice(6));
       return;
     }
+    if (line.startsWith('event: ')) {
+      this.#event = line.slice(7);
+      return;
+    }
     const colon = line.indexOf(':');
     if (colon === 0) return;
     const field = colon < 0 ? line : line.slice(0, colon);

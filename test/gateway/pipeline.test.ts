@@ -2,14 +2,14 @@ import { describe, expect, test } from 'bun:test';
 import { SignalboxError } from '../../src/core/errors.ts';
 import type { Funding } from '../../src/gateway/funding.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
-import { type ChatEdge, type NamedRun, serveChat } from '../../src/gateway/pipeline.ts';
+import { type NamedRun, type PipelineEdge, serveRequest } from '../../src/gateway/pipeline.ts';
 import { chatRequest } from '../support/model-request.ts';
 import { contextWith } from '../support/request-context.ts';
 
 const refused = new SignalboxError('payment_required', 'Pay first.');
 
 /** A request whose steps are noted, with ends that answer as given. */
-function way({ isDraining = false, ends = {} }: { isDraining?: boolean; ends?: Partial<ChatEdge<string>> }) {
+function way({ isDraining = false, ends = {} }: { isDraining?: boolean; ends?: Partial<PipelineEdge<string>> }) {
   const steps: string[] = [];
   const funding = {
     terms() {
@@ -30,7 +30,7 @@ function way({ isDraining = false, ends = {} }: { isDraining?: boolean; ends?: P
     },
     keep: (exchange) => exchange,
   };
-  const edge: ChatEdge<string> = {
+  const edge: PipelineEdge<string> = {
     read() {
       steps.push('read');
       return chatRequest();
@@ -50,7 +50,7 @@ function way({ isDraining = false, ends = {} }: { isDraining?: boolean; ends?: P
     ...ends,
   };
   const gateway = { draining: () => isDraining, clock: () => 0 } as unknown as Gateway;
-  const serve = () => serveChat(gateway, contextWith(), edge).catch((error: unknown) => error);
+  const serve = () => serveRequest(gateway, contextWith(), edge).catch((error: unknown) => error);
   return { serve, steps };
 }
 

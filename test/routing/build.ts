@@ -98,6 +98,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
       retriesMax: 0,
       toolUsesMax: 5,
       passthroughTools: new Set(),
+      dropTools: new Set(),
       alternatives: 3,
       allowPrivateImageUrls: false,
       timeZone: 'UTC',

@@ -20,6 +20,10 @@ export interface EmbeddingUpstream {
   batchMax: number;
   /** Whether answers report their tokens. */
   reportsUsage: boolean;
+  /** Tokens that it counts of a text: its words if left out. */
+  tokensOf: (text: string) => number;
+  /** How long it takes for a call, ms. */
+  delayMs: (nth: number) => number;
 }
 
 /** The vector that every upstream here gives of a text: 32-bit floats that no other text has. */
@@ -45,6 +49,8 @@ export function useEmbeddings(wire: 'openai' | 'gemini'): EmbeddingUpstream {
     dimensions: 8,
     batchMax: wire === 'openai' ? 2048 : 100,
     reportsUsage: wire === 'openai',
+    tokensOf: tokensFor,
+    delayMs: () => 0,
   };
   const { read, reply } = wire === 'openai' ? OPENAI : GEMINI;
 
@@ -58,6 +64,8 @@ export function useEmbeddings(wire: 'openai' | 'gemini'): EmbeddingUpstream {
     if (typeof asked === 'string') return refused(400, asked);
     upstream.received.push({ path, body, texts: asked.texts });
     const scripted = upstream.next.shift();
+    const delayMs = upstream.delayMs(upstream.received.length);
+    if (delayMs > 0) await Bun.sleep(delayMs);
     return scripted ?? Response.json(reply(asked, upstream));
   }
   return upstream;
@@ -95,8 +103,8 @@ const OPENAI: Wire = {
     if (format !== 'float' && format !== 'base64') return 'Invalid encoding_format';
     return { texts, dimensions, isBase64: format === 'base64' };
   },
-  reply({ texts, dimensions, isBase64 }, { reportsUsage }) {
-    const tokens = texts.reduce((sum, text) => sum + tokensFor(text), 0);
+  reply({ texts, dimensions, isBase64 }, { reportsUsage, tokensOf }) {
+    const tokens = texts.reduce((sum, text) => sum + tokensOf(text), 0);
     const data = texts.map((text, index) => {
       const vector = vectorFor(text, dimensions);
       const embedding = isBase64 ? Buffer.from(Float32Array.from(vector).buffer).toString('base64') : vector;
@@ -135,8 +143,8 @@ const GEMINI: Wire = {
     }
     return { texts, dimensions: length, isBase64: false };
   },
-  reply({ texts, dimensions }, { reportsUsage }) {
-    const promptTokenCount = texts.reduce((sum, text) => sum + tokensFor(text), 0);
+  reply({ texts, dimensions }, { reportsUsage, tokensOf }) {
+    const promptTokenCount = texts.reduce((sum, text) => sum + tokensOf(text), 0);
     const embeddings = texts.map((text) => ({ values: vectorFor(text, dimensions) }));
     return { embeddings, ...(reportsUsage && { usageMetadata: { promptTokenCount } }) };
   },

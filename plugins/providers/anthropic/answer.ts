@@ -174,7 +174,7 @@ function readUsage(usage: Json): Usage | null {
   );
 }
 
-/** What is billed beside tokens; undefined for nothing. Uses are named without their unit: `web_search_requests`. */
+/** The bill beside tokens; undefined for nothing. Uses are named without their unit: `web_search_requests`. */
 function addOnsOf({ cache_creation: written, server_tool_use: tools }: Json): AddOns | undefined {
   const hourCacheTokens = numberOf(objectOf(written).ephemeral_1h_input_tokens) ?? 0;
   const toolUses: Record<string, number> = {};

@@ -57,7 +57,7 @@ export class OpenAiReader implements StreamReader {
 
   /** Puts the event before what was read from it. */
   #passed(part: StreamPart, type: string, parts: readonly StreamPart[]): readonly StreamPart[] {
-    if (this.#held === null) return [part, ...parts];
+    if (this.#held === null) return parts.length === 1 ? [part, parts[0]!] : [part, ...parts];
     this.#held.push(part);
     const isBegun = PIECE.test(type) || parts.some(isContentPart);
     if (!isBegun && this.#held.length < HELD_MAX) return parts;

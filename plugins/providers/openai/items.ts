@@ -29,6 +29,8 @@ export class ItemReader {
   readonly #items = new Map<number, ItemProgress>();
   /** The position of the last text of each kind. */
   readonly #places = new Map<TextKind, string>();
+  /** Where the last piece of text stood: most pieces go on there. */
+  #last: { readonly type: TextKind; readonly at: number; readonly section: unknown } | null = null;
   readonly #details: Members[] = [];
   #detailChars = 0;
   #calls = 0;
@@ -60,6 +62,11 @@ export class ItemReader {
   say(type: TextKind, at: number, section: unknown, piece: unknown, parts: StreamPart[]): void {
     const text = textOf(piece);
     if (text === '') return;
+    if (this.#last?.type === type && this.#last.at === at && this.#last.section === section) {
+      parts.push({ type, choice: 0, text });
+      return;
+    }
+    this.#last = { type, at, section };
     this.#markStreamed(at);
     const place = `${at}.${String(section)}`;
     const last = this.#places.get(type) ?? place;

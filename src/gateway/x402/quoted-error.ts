@@ -4,7 +4,7 @@ import { isWallet } from '../../core/wallet.ts';
 import { requestHashOf } from '../../payments/canonical.ts';
 import { PaymentRefused } from '../../payments/payments.ts';
 import { unsettledError } from '../../payments/refusals.ts';
-import { decideChat } from '../decide.ts';
+import { decideRequest } from '../decide.ts';
 import type { FundingRequest } from '../funding.ts';
 import { isShortageCode } from '../shortage.ts';
 import type { X402Gateway } from './gateway.ts';
@@ -21,7 +21,7 @@ const BY_THE_QUOTE: ReadonlySet<ErrorCode> = new Set([
   'no_eligible_model',
 ]);
 
-/** What a payment is for, for people. */
+/** The purpose of a payment, for people. */
 const PAID_FOR = { chat: 'A chat completion.', embed: 'Embeddings.' } as const;
 
 /** The error of a request whose payment was refused or whose quote does not fit, with a new quote where one helps. */
@@ -101,7 +101,7 @@ async function affordable(
   const cap = Math.max(0, quoteMax - settleFee + free);
   try {
     const terms = { runtime, caller, cap, windowsOnly: true };
-    return { runtime, ...(await decideChat(gateway, request, terms, false, context)) };
+    return { runtime, ...(await decideRequest(gateway, request, terms, false, context)) };
   } catch (cause) {
     if (!(cause instanceof SignalboxError)) throw cause;
     const { code, info } = cause;

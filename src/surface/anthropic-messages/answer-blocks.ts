@@ -47,12 +47,16 @@ type OpenBlock = { readonly type: 'text' } | { readonly type: 'thinking' } | Ope
 
 /**
  * Puts the parts of an answer into blocks. The dialect has one block open at a time and no way back: whatever comes amid
- * the arguments of a call waits until they are complete.
+ * the arguments of a call waits until they are complete. State behind words waits for a further block: an answer that ends in words
+ * ends with their block, which agents take for its result.
  */
 export class AnswerBlocks {
   #open: OpenBlock | null = null;
   #waiting: ContentPart[] = [];
   readonly #calls = new Set<number>();
+  /** State behind words. */
+  #waitingState: ReasoningState[] = [];
+  #hasText = false;
   /** Whether the model refused to answer. */
   isRefusal = false;
 
@@ -97,18 +101,28 @@ export class AnswerBlocks {
   #write(type: 'text' | 'thinking', piece: string, steps: BlockStep[]): void {
     if (this.#open?.type !== type) {
       this.#close(steps);
+      this.#writeWaitingState(steps);
       this.#open = { type };
       steps.push({ type: 'start', block: { type } });
     }
+    if (type === 'text') this.#hasText = true;
     if (piece !== '') steps.push({ type: 'add', piece });
   }
 
   /** Writes state: it goes into the signature of the thought that it ends, else into a block of its own. */
   #state(state: ReasoningState, steps: BlockStep[]): void {
     const isThought = this.#open?.type === 'thinking';
+    if (!isThought && this.#hasText && !this.hasCalls) {
+      this.#waitingState.push(state);
+      return;
+    }
     this.#close(steps, state);
-    if (isThought) return;
-    steps.push({ type: 'start', block: { type: 'redacted_thinking', data: wrapState(state) } }, { type: 'stop' });
+    if (!isThought) steps.push(...ofState(state));
+  }
+
+  #writeWaitingState(steps: BlockStep[]): void {
+    for (const state of this.#waitingState) steps.push(...ofState(state));
+    this.#waitingState = [];
   }
 
   #call(part: ToolCall, steps: BlockStep[]): void {
@@ -117,6 +131,10 @@ export class AnswerBlocks {
     if (this.#calls.has(index)) return;
     this.#calls.add(index);
     const id = plainId(part.id ?? `call_${index}`);
+    if (this.#waitingState.length > 0) {
+      this.#close(steps);
+      this.#writeWaitingState(steps);
+    }
     if (extra) this.#state({ calls: { [id]: extra } }, steps);
     this.#close(steps);
     this.#open = { type: 'tool_use', index, id, arguments: args, late: null };
@@ -141,6 +159,11 @@ export class AnswerBlocks {
     if (open.type === 'tool_use' && open.late) this.#state({ calls: { [open.id]: open.late } }, steps);
   }
 }
+
+const ofState = (state: ReasoningState): BlockStep[] => [
+  { type: 'start', block: { type: 'redacted_thinking', data: wrapState(state) } },
+  { type: 'stop' },
+];
 
 function isComplete({ arguments: text }: OpenCall): boolean {
   try {

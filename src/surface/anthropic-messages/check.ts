@@ -50,7 +50,7 @@ function checkUses(tool: object, index: number): void {
 }
 
 function checkThinking({ thinking, max_tokens: cap }: CheckedFields): void {
-  if (thinking?.type !== 'enabled' || cap === undefined || thinking.budget_tokens < cap) return;
+  if (thinking?.type !== 'enabled' || typeof cap !== 'number' || thinking.budget_tokens < cap) return;
   throw invalid('thinking.budget_tokens', '`max_tokens` must be greater than `thinking.budget_tokens`.');
 }
 

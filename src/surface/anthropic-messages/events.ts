@@ -19,8 +19,8 @@ export class MessageEvents implements EventWriter {
   readonly #identity: AnswerIdentity;
   readonly #blocks = new AnswerBlocks();
   #finish: FinishReason = 'stop';
-  /** Usage as it was last reported before the first content. */
-  #usage: Usage = plainUsage(0, 0);
+  /** Input as it was last reported before the first content; until then, as it is expected. The end tells the whole usage. */
+  #usage: Usage;
   #hasBegun = false;
   /** Index of the block that began last. */
   #index = -1;
@@ -30,6 +30,7 @@ export class MessageEvents implements EventWriter {
 
   constructor(identity: AnswerIdentity) {
     this.#identity = identity;
+    this.#usage = plainUsage(identity.inputTokens ?? 0, 0);
   }
 
   write(parts: readonly StreamPart[]): string {
@@ -40,7 +41,8 @@ export class MessageEvents implements EventWriter {
         this.#passed ??= new PassedEvents();
         out += this.#passed.add(part.event, part.json);
       } else if (part.type === 'usage') {
-        if (!this.#hasBegun) this.#usage = part.usage;
+        // Some clients add the output of the end to that of the start.
+        if (!this.#hasBegun) this.#usage = { ...part.usage, outputTokens: 0, reasoningTokens: 0 };
       } else if (part.type === 'finish') {
         if (part.choice === 0) this.#finish = part.reason;
       } else if (this.#passed === null && isBlockPart(part)) {
@@ -115,7 +117,7 @@ export class MessageEvents implements EventWriter {
   }
 }
 
-/** What a delta begins with, by the type of its block. */
+/** The beginning of a delta, by the type of its block. */
 const DELTAS: Readonly<Record<BlockStart['type'], string>> = {
   text: '{"type":"text_delta","text":',
   thinking: '{"type":"thinking_delta","thinking":',

@@ -36,7 +36,7 @@ export function embeddingQuery(
   return { inputs: list.map((one, index) => inputOf(one, isOne ? ['input'] : ['input', index])), dimensions };
 }
 
-/** What is no text is a list of tokens. */
+/** Every value but a text is a list of tokens. */
 const inputOf = (value: unknown, at: EmbeddingInput['at']): EmbeddingInput =>
   typeof value === 'string'
     ? { type: 'text', text: value, at }

@@ -22,7 +22,8 @@ export function billingOf(tool: Members, most: number | null): NativeTool['billi
   return WEB_SEARCH.test(kind) ? { name: 'web_search', most, mostAt: ['max_tool_calls'] } : 'unknown';
 }
 
-const isDefaultTier = (tier: unknown): boolean => tier == null || tier === 'auto' || tier === 'default';
+/** Whether a tier of service is billed by the usual prices. */
+export const isDefaultTier = (tier: unknown): boolean => tier == null || tier === 'auto' || tier === 'default';
 
 /** Fields that change OpenAI's bill by no price of the catalog, as the request has them. */
 export function unpricedIn(request: Members): readonly string[] {

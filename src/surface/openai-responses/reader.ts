@@ -4,7 +4,7 @@ import type { Members } from '../../core/original.ts';
 import { extrasOf } from '../openai-chat/extras.ts';
 import { routingOf } from '../openai-chat/reader.ts';
 import { runIn } from '../session.ts';
-import { unpricedIn } from './billing.ts';
+import { isDefaultTier, unpricedIn } from './billing.ts';
 import { conversationOf } from './conversation.ts';
 import { KNOWN_FIELDS, type ResponsesRequest } from './request.ts';
 
@@ -101,7 +101,7 @@ function otherFields(body: ResponsesRequest): Members {
   const { text, truncation, service_tier: tier } = body;
   return extrasOf(body, OWN, {
     ...(text?.verbosity !== undefined && { verbosity: text.verbosity }),
-    ...(tier !== undefined && unpricedIn(body).includes('service_tier') && { service_tier: tier }),
+    ...(!isDefaultTier(tier) && { service_tier: tier }),
     // Where nobody shortens the conversation, a caller should see that.
     ...(truncation !== undefined && truncation !== 'disabled' && { truncation }),
   });

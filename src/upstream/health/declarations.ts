@@ -24,7 +24,7 @@ const isSame = (one: Pick<StoppedBilling, 'marginTokens' | 'marginMs'>, other: t
 export class Declarations {
   readonly #broken = new Map<string, BrokenDeclaration>();
   #listener = SILENT;
-  /** What endpoints declare under the policy in force, if holds may grow by it; null where they may not. */
+  /** The declarations of endpoints under the policy in force, if holds may grow by it; null where they may not. */
   #declared = new Map<string, StoppedBilling | null>();
 
   /** Takes over what an earlier process knew. Called once, before the first request. */

@@ -203,7 +203,7 @@ class HttpExchange implements PendingReply, UpstreamReply {
   /** Whether the head has arrived and is one to read. */
   #hasBegun = false;
   #error: Error | null = null;
-  /** Whoever waits for the head, more of the body or the end. */
+  /** The reader that waits for the head, more of the body or the end. */
   #waiting: PromiseWithResolvers<void> | null = null;
 
   constructor(connection: HttpConnection) {
@@ -258,7 +258,7 @@ class HttpExchange implements PendingReply, UpstreamReply {
       this.#end();
       return;
     }
-    // Nobody waits while the caller does not read: one more read would be several times as much.
+    // No read while the caller does not read: one more would be several times as much.
     if (!this.#isPaused && (!isAwaited || (this.#unread?.length ?? 0) > UNREAD_MAX)) {
       this.#isPaused = true;
       this.#connection.pause();

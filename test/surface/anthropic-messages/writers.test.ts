@@ -71,6 +71,23 @@ test('an answer that comes back as it was sent bears the same words, calls and s
   );
 });
 
+test('an answer without calls that ends in words ends with their block, and its state goes out before further blocks', () => {
+  const law = fc.property(answers, fc.string({ minLength: 1 }), (parts, text) => {
+    const before = parts.filter(({ type }) => type !== 'tool-call' && type !== 'finish');
+    const last: StreamPart[] = [
+      { type: 'text', choice: 0, text },
+      { type: 'state', choice: 0, details: [{ type: 'reasoning.encrypted', data: 'x' }] },
+    ];
+    // Claude Code takes the last block of an answer for its result.
+    const words = JSON.parse(jsonOf([...before, ...last])).content;
+    expect(words.at(-1)).toMatchObject({ type: 'text', text: expect.stringContaining(text) });
+    const call: StreamPart = { type: 'tool-call', choice: 0, index: 0, id: 'c', name: 'f', arguments: '{}' };
+    const called = JSON.parse(jsonOf([...before, ...last, call])).content;
+    expect(called.slice(-2).map(({ type }: { type: string }) => type)).toEqual(['redacted_thinking', 'tool_use']);
+  });
+  fc.assert(law, { numRuns: 200 });
+});
+
 test('an answer that breaks off ends with an error, and never as a whole one', () => {
   fc.assert(
     fc.property(answers, (parts) => {

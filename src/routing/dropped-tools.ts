@@ -1,0 +1,32 @@
+import type { ModelRequest } from '../core/model-request.ts';
+import { pathText } from '../core/original.ts';
+import type { GatewayPolicy } from '../core/snapshot.ts';
+
+/** A request without the tools that the policy drops, and the paths of these. */
+interface ReducedRequest {
+  readonly request: ModelRequest;
+  readonly dropped: readonly string[];
+}
+
+/**
+ * Takes tools that a provider runs out of a request, by their kinds. One that a request forces, or offers alone, stays: an answer
+ * without it would not be what was asked for.
+ */
+export function withoutDroppedTools(
+  request: ModelRequest,
+  { dropTools }: Pick<GatewayPolicy, 'dropTools'>,
+): ReducedRequest {
+  const { nativeTools, tools, toolChoice } = request.conversation;
+  if (nativeTools === undefined || dropTools.size === 0 || tools.length === 0) return { request, dropped: [] };
+  const isForced =
+    nativeTools.some(({ at }) => at[0] === 'tool_choice') ||
+    (typeof toolChoice === 'object' && !tools.some(({ name }) => name === toolChoice.name));
+  const places = nativeTools.flatMap(({ kind, at }) =>
+    dropTools.has(kind) && at[0] === 'tools' && at.length === 2 ? [at] : [],
+  );
+  const list = request.originalAt(['tools']);
+  if (isForced || places.length === 0 || !Array.isArray(list)) return { request, dropped: [] };
+  const indexes = new Set(places.map(([, index]) => index));
+  const left: readonly unknown[] = list.filter((_, index) => !indexes.has(index));
+  return { request: request.edit([{ at: ['tools'], value: left }]), dropped: places.map(pathText) };
+}
