@@ -58,7 +58,7 @@ Exit code: 0 when all cases hold, 2 when one fails or coverage is below --min, 1
 [--data DIR]`,
     summary: 'Show which model a request gets, and why.',
     details: `Lists every model with its estimates and utility, or the rule that rejects it.
-REQUEST.json is a body for /v1/chat/completions or /v1/route; put flags before it.
+REQUEST.json is a body for /v1/chat/completions, /v1/messages, /v1/responses or /v1/route; put flags before it.
 --key takes the labels, models and money of a key in --data.
 --case explains the request of a case. --decision decides a recorded decision again.
 Exit code: 0 for a decision, 2 for a refusal or a decision that differs, 1 when nothing was decided.`,

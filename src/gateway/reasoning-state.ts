@@ -67,8 +67,10 @@ export function bearsStateAt(request: ModelRequest, index: number): boolean {
 export function bearsWrappedState(request: ModelRequest, index: number): boolean {
   const messages = messagesOf(request.conversation.turns[index]!, request);
   const owners = messages.flatMap((message) => [message, ...(Array.isArray(message.content) ? message.content : [])]);
-  return owners.some((owner) => isObject(owner) && MARKS.some((mark) => isWrappedState(String(owner[mark]))));
+  return owners.some((owner) => isObject(owner) && MARKS.some((mark) => isWrapped(owner[mark])));
 }
+
+const isWrapped = (mark: unknown): boolean => typeof mark === 'string' && isWrappedState(mark);
 
 const messagesOf = (turn: Turn, request: ModelRequest): readonly Members[] =>
   placesOf(turn)

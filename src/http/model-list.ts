@@ -173,7 +173,7 @@ function modelBody(model: CatalogModel): Model {
 const writesText = ({ operations }: CatalogModel): boolean => (operations & OPERATIONS.chat.bit) !== 0;
 
 function selectorBody(
-  { name, allows }: Selector,
+  { name, allows, vectorSpace }: Selector,
   models: readonly CatalogModel[],
   isUsable: (model: CatalogModel) => boolean,
 ): Model {
@@ -181,12 +181,14 @@ function selectorBody(
   // Embedding is no ability of a selector that also answers.
   const writing = all.filter(writesText);
   const chosen = writing.length > 0 ? writing : all;
+  // Vectors of different models cannot be compared.
+  const unserved = vectorSpace === null ? OPERATIONS.embed.bit : 0;
   const most = (figures: readonly number[]) => (figures.length === 0 ? null : Math.max(...figures));
   return {
     ...head(name, 0, 'signalbox'),
     max_input_tokens: most(chosen.map(({ contextWindow }) => contextWindow)),
     max_tokens: most(writing.map(({ maxOutput }) => maxOutput)),
-    operations: operationsIn(all.reduce((bits, { operations }) => bits | operations, 0)),
+    operations: operationsIn(all.reduce((bits, { operations }) => bits | operations, 0) & ~unserved),
     abilities: abilitiesIn(chosen.reduce((bits, { capabilities }) => bits | capabilities, 0)),
   };
 }

@@ -7,7 +7,7 @@ const CHAT = '/v1/chat/completions';
 /** Paths of other APIs that clients try, below `/v1` or not, and the name of the API. */
 const OTHER_APIS: readonly (readonly [path: RegExp, name: string])[] = [
   [/^\/messages\//, 'this part of Anthropic’s API'],
-  [/^\/responses\//, 'stored responses'],
+  [/^\/responses\//, 'this part of OpenAI’s Responses'],
   [/^\/completions$/, 'OpenAI’s older Completions API'],
   [/^\/images\//, 'images'],
   [/^\/audio\//, 'audio'],

@@ -1,6 +1,7 @@
 import { shownCredits, shownMs } from '../core/ceiling.ts';
 import { toCredits } from '../core/credits.ts';
 import type { Decision, RankedModel } from '../core/decision.ts';
+import { isIntentRead } from '../core/facts.ts';
 import { idText } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 
@@ -63,7 +64,8 @@ function reasoning(decision: Decision, snapshot: PolicySnapshot, note: string | 
   const { cappedBy, outputCap } = choice;
   const capped =
     cappedBy === null ? '' : ` Its output is capped at ${outputCap} tokens: ${cappedBy} pays for no more now.`;
-  return `${note ?? ''}For the task ${facts.task}, ${why}: ${figures}.${capped}`;
+  const task = isIntentRead(facts) ? `For the task ${facts.task}, ` : '';
+  return `${note ?? ''}${task}${why}: ${figures}.${capped}`;
 }
 
 type CandidateFigures = Pick<RankedModel, 'quality' | 'costCredits' | 'latencyMs'>;

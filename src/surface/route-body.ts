@@ -36,7 +36,7 @@ export function readRouteBody(body: unknown, headers: Headers = NO_HEADERS): Mod
   }
   const hint = HINTS.find((name) => fields[name] != null);
   if (hint !== undefined) {
-    const message = `\`${hint}\` stands beside a body of OpenAI’s chat completions, or without one, and not in one of ${surface.docs.summary}.`;
+    const message = `\`${hint}\` stands beside a body of OpenAI’s chat completions, or without one, and not in one of ${surface.path}.`;
     throw new SignalboxError('unknown_field', message, { param: hint });
   }
   return surface.read({ ...fields, model: fields.model ?? 'auto' }, headers).request;

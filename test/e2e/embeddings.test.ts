@@ -47,6 +47,16 @@ beforeEach(() => {
   }
 });
 
+test('the list of models shows embeddings of a selector only where it has a vector space', async () => {
+  const { data } = Object(await (await box.get('/v1/models')).json());
+  const operations = new Map(Array.from(data, ({ id, operations }) => [id, operations]));
+  expect([operations.get('auto'), operations.get('search'), operations.get('small')]).toEqual([
+    [],
+    ['embed'],
+    ['embed'],
+  ]);
+});
+
 describe('POST /v1/embeddings', () => {
   test('gives the vector of a text, and charges its tokens', async () => {
     const response = await embed({ input: 'one two three' });

@@ -9,10 +9,23 @@ import { useSignalbox, useUpstream } from '../support/use.ts';
 /** A request says the same in every dialect: the same decision, content, usage and charge, in JSON and in events. */
 const PRICE = { input: 4, output: 16 };
 const [first, second] = [useUpstream(), useUpstream()];
+/** Their own callers' requests go out as they came, and so do the answers. */
+const [claude, responds] = [useUpstream({ dialect: 'anthropic' }), useUpstream()];
+const UPSTREAMS = [first, second, claude, responds];
 const box = useSignalbox(() => ({
   policy: testPolicy(
-    { first: first.url, second: second.url },
-    { best: { endpoints: ['first', 'second'], price: PRICE, quality: 0.9 }, plain: { endpoints: ['first'] } },
+    {
+      first: first.url,
+      second: second.url,
+      claude: { url: claude.url, adapter: 'anthropic' },
+      responds: { url: responds.url, adapter: 'openai' },
+    },
+    {
+      best: { endpoints: ['first', 'second'], price: PRICE, quality: 0.9 },
+      plain: { endpoints: ['first'] },
+      claude: { endpoints: ['claude'], price: PRICE },
+      responds: { endpoints: ['responds'], price: PRICE },
+    },
   ),
 }));
 
@@ -52,7 +65,7 @@ const words = fc.array(fc.constantFrom('a', ' tide', ' of', ' Köln', ' 潮', '\
   maxLength: 9,
 });
 const cases = fc.record({
-  model: fc.constantFrom('auto', 'auto-cheap', 'best', 'plain'),
+  model: fc.constantFrom('auto', 'auto-cheap', 'best', 'plain', 'claude', 'responds'),
   cap: fc.integer({ min: 16, max: 400 }),
   question: words.map((all) => all.join('')),
   answer: words,
@@ -70,13 +83,12 @@ async function agree(world: World, read: typeof told = told): Promise<void> {
   const behaviour: Behaviour = calls
     ? { toolCalls: [{ name: 'look_up', arguments: '{"city":"Bern"}' }], usage }
     : { text: answer, usage };
-  first.behave(behaviour);
-  second.behave(behaviour);
+  for (const upstream of UPSTREAMS) upstream.behave(behaviour);
   const answers = [];
   for (const way of WAYS) answers.push(read(await ask(way, { model, cap, question, tool: calls ? 'look_up' : null })));
   for (const other of answers) expect(other).toEqual(answers[0]!);
   const credits = (PRICE.input * prompt + PRICE.output * output) / 1_000;
-  if (answers[0] && 'model' in answers[0] && answers[0].model === 'best')
+  if (answers[0] && 'model' in answers[0] && answers[0].model !== 'plain')
     expect(answers[0]).toMatchObject({ credits: expect.closeTo(credits, 6), estimated: false });
 }
 

@@ -109,7 +109,8 @@ describe('a frame', () => {
     await client.ask({ previous_response_id: Object(events.at(-1)!.response).id, input: 'Hi' });
     const { system, turns } = upstream.requests.at(-1)!.asked;
     expect([system, turns.map(({ text }) => text)]).toEqual(['Be kind.', ['Hi']]);
-    expect(await client.ask({ input: 7, generate: false })).toMatchObject([{ type: 'error', status: 400 }]);
+    for (const nonsense of [{ input: 7 }, { input: 'Hi', model: { toString: 1 } }])
+      expect(await client.ask({ ...nonsense, generate: false })).toMatchObject([{ type: 'error', status: 400 }]);
     client.socket.close();
   });
 

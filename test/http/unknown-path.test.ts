@@ -34,7 +34,7 @@ test('an unknown path leads to the path that was meant', () => {
 test('the path of another API is named as that API, with or without /v1', () => {
   const apis = {
     '/v1/messages/batches': 'this part of Anthropic’s API',
-    '/v1/responses/resp_1': 'stored responses',
+    '/v1/responses/resp_1': 'this part of OpenAI’s Responses',
     '/v1/completions': 'OpenAI’s older Completions API',
     '/v1/images/generations': 'images',
     '/api/chat': 'Ollama’s API',

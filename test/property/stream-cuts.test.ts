@@ -7,6 +7,7 @@ import { effort, isDeep } from '../deep/effort.ts';
 import type { Tokens } from '../fault/dialect.ts';
 import { DIALECTS } from '../fault/faults.ts';
 import { type RawRequest, type RawUpstream, type ServerConnection, startRawUpstream } from '../fault/raw-upstream.ts';
+import { type CallerSurface, messages, responses } from '../fault/surfaces.ts';
 import { eventsText, eventText, LAST_PIECE, piece, SSE, wordAt } from '../fault/wire.ts';
 import { type Answer, eventsOf } from '../support/answers.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
@@ -47,11 +48,12 @@ const creditsOf = ({ prompt, output }: Tokens): number => (prompt + 4 * output) 
 const sizeOf = (events: readonly string[]) => new TextEncoder().encode(events.join('')).length;
 
 /** The stream of each dialect as it would be, whole: what opens it, four words, the finish with its usage, its end. */
-const STREAMS = DIALECTS.map((dialect) => {
+const STREAMS = DIALECTS.map((known) => {
+  const dialect = known.ofOneStream?.() ?? known;
   const { name, adapter, base } = dialect;
   const opening = dialect.opening(USAGE);
   const words = TEXT.flatMap((text, at) => wordAt(dialect, text, at, USAGE));
-  const all = [...opening, ...words, ...dialect.finish('stop', USAGE)];
+  const all = [...opening, ...words, ...dialect.finish('stop', USAGE, WHOLE)];
   const finishedAt = all.length - dialect.finish('stop', USAGE).length + dialect.finish('stop', null).length;
   const events = all.map((event) => eventsText(dialect, [event]));
   return {
@@ -105,6 +107,21 @@ interface Heard {
 }
 type Reader = (model: string, messages: { role: 'user'; content: string }[]) => Promise<Heard>;
 
+/** A careful reader of another dialect, whose rules it holds each stream to. */
+const readerOf =
+  (surface: CallerSurface): Reader =>
+  async (model, [message]) => {
+    const body = { model, ...surface.body(1_000, null, message!.content), stream: true };
+    const response = await box.post(surface.path, body);
+    if (!response.ok) {
+      expect([502, 504]).toContain(response.status);
+      return { text: '', finished: false };
+    }
+    const { text, finish, error } = surface.streamed(await response.text());
+    expect(finish === null).toBe(error !== undefined);
+    return { text, finished: finish !== null };
+  };
+
 const readers: Readonly<Record<string, Reader>> = {
   async openai(model, messages) {
     const client = new OpenAI({ apiKey: box.key, baseURL: `${box.url}/v1`, maxRetries: 0 });
@@ -154,6 +171,8 @@ const readers: Readonly<Record<string, Reader>> = {
     const text = chunks.map(({ choices }) => choices?.[0]?.delta.content ?? '').join('');
     return { text, finished: done, platform: last.platform };
   },
+  'a reader of Messages': readerOf(messages),
+  'a reader of Responses': readerOf(responses),
 };
 
 /** That every reader sees what came, and takes it for the end only if it was. */

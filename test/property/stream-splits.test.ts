@@ -21,6 +21,7 @@ const ADAPTERS: Readonly<Record<DialectName, WireAdapter>> = {
   openai: wireAdapter('openai-compatible'),
   anthropic: wireAdapter('anthropic'),
   gemini: wireAdapter('gemini'),
+  responses: wireAdapter('openai'),
 };
 
 function wireAdapter(name: string): WireAdapter {
@@ -58,6 +59,54 @@ const anySplit = (dialect: DialectName, reading: Read) =>
     expect(reading(split(encoder.encode(stream.text), places), adapter)).toEqual(meant(stream, adapter));
   });
 
+/** Each makes a mistake that a reader could really make; the law must see it. */
+const decoded = (pieces: readonly Uint8Array[]) => {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  return [...pieces.map((piece) => decoder.decode(piece, { stream: true })), decoder.decode()];
+};
+const mutants: Readonly<Record<string, Read>> = {
+  'decodes each piece for itself': (pieces, adapter) =>
+    readTexts(
+      pieces.map((piece) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(piece)),
+      adapter,
+    ),
+  'loses a CR at the end of a piece': (pieces, adapter) =>
+    readTexts(
+      decoded(pieces).map((text) => text.replace(/\r$/, '')),
+      adapter,
+    ),
+  'takes CR and LF in two pieces for two ends': (pieces, adapter) =>
+    readTexts(
+      decoded(pieces).map((text) => text.replace(/\r$/, '\n')),
+      adapter,
+    ),
+  'knows no CR': (pieces, adapter) =>
+    readTexts(
+      decoded(pieces).map((text) => text.replaceAll('\r', '')),
+      adapter,
+    ),
+  'takes a comment for data': (pieces, adapter) =>
+    readTexts(
+      [
+        decoded(pieces)
+          .join('')
+          .replaceAll(/(^|[\r\n]):/g, '$1data:'),
+      ],
+      adapter,
+    ),
+  'keeps the byte order mark': (pieces, adapter) => readTexts(['\uFEFF', ...decoded(pieces)], adapter),
+  'takes every data line for an event': (pieces, adapter) =>
+    readTexts(
+      [
+        decoded(pieces)
+          .join('')
+          .replaceAll(/(data:[^\r\n]*)(\r\n|\r|\n)/g, '$1\n\n'),
+      ],
+      adapter,
+    ),
+  'reads only whole pieces': (pieces, adapter) => decoded(pieces).flatMap((text) => readTexts([text], adapter)),
+};
+
 describe('a stream says the same', () => {
   test(`however it is cut, its lines end and comments stand between (seed ${seed})`, () => {
     for (const dialect of DIALECT_NAMES) fc.assert(anySplit(dialect, read), { seed, numRuns: runs });
@@ -66,54 +115,6 @@ describe('a stream says the same', () => {
       `any split of a stream (${dialects}), any line ends, comments, keep-alives and byte order mark: the same parts`,
     );
   });
-
-  /** Each makes a mistake that a reader could really make; the law must see it. */
-  const decoded = (pieces: readonly Uint8Array[]) => {
-    const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-    return [...pieces.map((piece) => decoder.decode(piece, { stream: true })), decoder.decode()];
-  };
-  const mutants: Readonly<Record<string, Read>> = {
-    'decodes each piece for itself': (pieces, adapter) =>
-      readTexts(
-        pieces.map((piece) => new TextDecoder('utf-8', { ignoreBOM: true }).decode(piece)),
-        adapter,
-      ),
-    'loses a CR at the end of a piece': (pieces, adapter) =>
-      readTexts(
-        decoded(pieces).map((text) => text.replace(/\r$/, '')),
-        adapter,
-      ),
-    'takes CR and LF in two pieces for two ends': (pieces, adapter) =>
-      readTexts(
-        decoded(pieces).map((text) => text.replace(/\r$/, '\n')),
-        adapter,
-      ),
-    'knows no CR': (pieces, adapter) =>
-      readTexts(
-        decoded(pieces).map((text) => text.replaceAll('\r', '')),
-        adapter,
-      ),
-    'takes a comment for data': (pieces, adapter) =>
-      readTexts(
-        [
-          decoded(pieces)
-            .join('')
-            .replaceAll(/(^|[\r\n]):/g, '$1data:'),
-        ],
-        adapter,
-      ),
-    'keeps the byte order mark': (pieces, adapter) => readTexts(['\uFEFF', ...decoded(pieces)], adapter),
-    'takes every data line for an event': (pieces, adapter) =>
-      readTexts(
-        [
-          decoded(pieces)
-            .join('')
-            .replaceAll(/(data:[^\r\n]*)(\r\n|\r|\n)/g, '$1\n\n'),
-        ],
-        adapter,
-      ),
-    'reads only whole pieces': (pieces, adapter) => decoded(pieces).flatMap((text) => readTexts([text], adapter)),
-  };
 
   test.each(Object.entries(mutants))('and a reader that %s is found out', (_, mutant) => {
     for (const dialect of DIALECT_NAMES) {
@@ -163,6 +164,26 @@ function upToWhole(parts: readonly StreamPart[]): StreamPart[] {
   const usage = parts.findIndex(({ type }, at) => type === 'usage' && at > finish);
   return parts.slice(0, usage + 1);
 }
+
+describe('a stream that goes out as it came', () => {
+  /** Its events too, whatever lines they came in. */
+  const passed = (parts: readonly StreamPart[]) =>
+    parts.map((part) => (part.type === 'passthrough' ? { type: part.type, event: part.event } : part));
+  const anyPassed = (dialect: DialectName, reading: Read) =>
+    fc.property(streamTexts(dialect), cuts, (stream, places) => {
+      const own = ADAPTERS[dialect];
+      const adapter: WireAdapter = { ...own, stream: () => own.stream(true) };
+      expect(passed(reading(split(encoder.encode(stream.text), places), adapter))).toEqual(
+        passed(meant(stream, adapter)),
+      );
+    });
+
+  test.each<DialectName>(['anthropic', 'responses'])('says the same, however it is cut: %s', (dialect) => {
+    fc.assert(anyPassed(dialect, read), { seed, numRuns: runs });
+    expect(fc.check(anyPassed(dialect, mutants['knows no CR']!), { seed, numRuns: 2_000 }).failed).toBe(true);
+    proved(`any split of a stream of ${dialect} that goes out as it came: the same events and parts`);
+  });
+});
 
 describe('over a socket', () => {
   const server = startPieceServer();

@@ -40,7 +40,12 @@ const pieces = fc.array(words, { minLength: 1, maxLength: 4 });
 const tokens = { prompt: 7, output: 5 };
 
 /** The events of whole answers, by their dialect. */
-const ANSWERS = { openai: openaiAnswers(), anthropic: anthropicAnswers(), gemini: geminiAnswers() } as const;
+const ANSWERS = {
+  openai: openaiAnswers(),
+  anthropic: anthropicAnswers(),
+  gemini: geminiAnswers(),
+  responses: responsesAnswers(),
+} as const;
 export type DialectName = keyof typeof ANSWERS;
 export const DIALECT_NAMES = Object.keys(ANSWERS) as DialectName[];
 
@@ -110,6 +115,48 @@ function geminiAnswers(): fc.Arbitrary<readonly Frame[]> {
     return [...told, response([{ text: '' }], 'STOP', tokens)].map((event) => frameOf(event, ''));
   });
 }
+
+/** Items one after the other, each in pieces: texts, refusals, reasoning, and calls of both kinds. */
+function responsesAnswers(): fc.Arbitrary<readonly Frame[]> {
+  const item = fc
+    .tuple(fc.constantFrom('output_text', 'refusal', 'reasoning', 'function_call', 'custom_tool_call'), pieces)
+    .map(([kind, texts]) => ({ kind, texts, whole: texts.join('') }));
+  return fc.array(item, { maxLength: 5 }).map((all) => {
+    const told = all.flatMap(({ kind, texts, whole }, output_index): Event[] => {
+      const call = { call_id: `call_${output_index}`, name: 'look' };
+      const made: Event =
+        kind === 'function_call'
+          ? { type: kind, ...call, arguments: whole }
+          : kind === 'custom_tool_call'
+            ? { type: kind, ...call, input: whole }
+            : kind === 'reasoning'
+              ? { type: kind, id: 'rs', summary: [{ type: 'summary_text', text: whole }], encrypted_content: 'gAAA' }
+              : { type: 'message', content: [{ type: kind, [kind === 'refusal' ? kind : 'text']: whole }] };
+      const delta = (RESPONSE_DELTAS as Readonly<Record<string, string>>)[kind];
+      return [
+        {
+          type: 'response.output_item.added',
+          output_index,
+          item: { ...made, arguments: '', content: [], summary: [] },
+        },
+        ...texts.map((one) => ({ type: `response.${delta}.delta`, output_index, summary_index: 0, delta: one })),
+        { type: 'response.output_item.done', output_index, item: made },
+      ];
+    });
+    const usage = { input_tokens: tokens.prompt, output_tokens: tokens.output };
+    const end = { type: 'response.completed', response: { status: 'completed', usage } };
+    const begun = { type: 'response.created', response: { status: 'in_progress' } };
+    return [begun, ...told, end].map((event) => frameOf(event, String(event.type)));
+  });
+}
+
+const RESPONSE_DELTAS = {
+  output_text: 'output_text',
+  refusal: 'refusal',
+  reasoning: 'reasoning_summary_text',
+  function_call: 'function_call_arguments',
+  custom_tool_call: 'custom_tool_call_input',
+} as const;
 
 const frameOf = (said: Event, event: string): Frame => ({ event, data: JSON.stringify(said) });
 

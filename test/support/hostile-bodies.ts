@@ -71,6 +71,7 @@ const ODD = [
   '[]',
   '{}',
   '[[[[{}]]]]',
+  '{"toString":1,"valueOf":1}',
   '{"__proto__":{"model":"auto","role":"user"},"constructor":{"prototype":{"polluted":1}}}',
   `${'['.repeat(10_000)}${']'.repeat(10_000)}`,
   `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`,

@@ -7,20 +7,22 @@ const PARTS = 64;
 /** Less likely tasks are left out. */
 const LEAST = 0.05;
 
-/** Probability of each task, in the order of `TASKS`. */
-export function likelihoods(logits: TaskLogits): Float64Array {
+/** Probability of each task, in the order of `TASKS`. @param odds is filled with it */
+export function likelihoods(logits: TaskLogits, odds = new Float64Array(logits.length)): Float64Array {
   let most = Number.NEGATIVE_INFINITY;
   for (let at = 0; at < logits.length; at++) most = Math.max(most, logits[at]!);
-  const odds = new Float64Array(logits.length);
   let sum = 0;
   for (let at = 0; at < logits.length; at++) sum += odds[at] = Math.exp(logits[at]! - most);
   for (let at = 0; at < odds.length; at++) odds[at]! /= sum;
   return odds;
 }
 
+/** Used again by every question. */
+const likely = new Float64Array(TASKS.length);
+
 /** The likely tasks with their shares, and the task that is likelier than not; `general` where none is. */
 export function sharesOf(logits: TaskLogits): { readonly task: string; readonly mix: readonly TaskShare[] } {
-  const likely = likelihoods(logits);
+  likelihoods(logits, likely);
   const mix: { readonly task: string; share: number }[] = [];
   let sum = 0;
   for (let at = 0; at < likely.length; at++) {

@@ -34,11 +34,12 @@ export class TextMemory<Reading> {
 
   /** Returns the reading of a text. @param read reads it, if it is not remembered; must depend on the text alone */
   of(text: string, read: (text: string) => Reading): Reading {
+    if (text.length > TEXT_CHARS_MAX) return read(text);
     const young = this.#young.get(text);
     if (young) return young;
     const old = this.#old.get(text);
     const reading = old ?? read(text);
-    if (text.length <= TEXT_CHARS_MAX && (old || this.#cameBefore(text))) this.#add(text, reading);
+    if (old || this.#cameBefore(text)) this.#add(text, reading);
     return reading;
   }
 

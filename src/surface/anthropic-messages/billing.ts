@@ -66,7 +66,7 @@ export function unpricedIn(body: Members): readonly string[] {
   const edits = isObject(management) && Array.isArray(management.edits) ? management.edits : [];
   // Edits that clear something cost nothing; others have the model write.
   const billed = edits.flatMap((edit: unknown, i) =>
-    isObject(edit) && String(edit.type).startsWith('clear_')
+    isObject(edit) && typeof edit.type === 'string' && edit.type.startsWith('clear_')
       ? []
       : [pathText(['context_management', 'edits', i, 'type'])],
   );

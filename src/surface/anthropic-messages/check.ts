@@ -4,11 +4,8 @@ import { type OriginalPath, pathText } from '../../core/original.ts';
 import type { MessagesRequest } from './request.ts';
 
 /** The fields of a body that are checked beyond its schema: those of a request and of a count. */
-export type CheckedFields = Pick<
-  MessagesRequest,
-  'messages' | 'system' | 'tools' | 'tool_choice' | 'thinking' | 'cache_control'
-> &
-  Partial<Pick<MessagesRequest, 'max_tokens' | 'thread'>>;
+export type CheckedFields = Pick<MessagesRequest, 'messages' | 'system' | 'tools' | 'tool_choice' | 'cache_control'> &
+  Partial<Pick<MessagesRequest, 'thread'>>;
 
 /**
  * Checks what the schema cannot state: fields that contradict each other, and what no gateway could price or pass on.
@@ -24,7 +21,6 @@ export function checkMessages(body: CheckedFields): void {
     if (typeof content !== 'string') checkBlocks(content, ['messages', i, 'content']);
   }
   checkTools(body);
-  checkThinking(body);
 }
 
 function checkTools({ tools, tool_choice: choice, thread }: CheckedFields): void {
@@ -47,11 +43,6 @@ function checkUses(tool: object, index: number): void {
   if (most == null || isUseLimit(most)) return;
   const param = `tools[${index}].max_uses`;
   throw new SignalboxError('out_of_range', `\`${param}\` must be a whole number from 1 to ${USES_MAX}.`, { param });
-}
-
-function checkThinking({ thinking, max_tokens: cap }: CheckedFields): void {
-  if (thinking?.type !== 'enabled' || cap === undefined || thinking.budget_tokens < cap) return;
-  throw invalid('thinking.budget_tokens', '`max_tokens` must be greater than `thinking.budget_tokens`.');
 }
 
 /** A block of a message or of a tool's result, by what is checked here. */

@@ -34,8 +34,9 @@ export class ResponsesDialogue implements SocketDialogue {
   #warmedUp(now: number): readonly string[] | null {
     const request = parsed(this.#request);
     if (!isObject(request) || request.generate !== false) return null;
-    const identity = { decision: ++this.#warmUps, created: now, model: String(request.model) };
-    const response = new ResponseText(identity, readResponses(request));
+    const read = readResponses(request);
+    const identity = { decision: ++this.#warmUps, created: now, model: read.model };
+    const response = new ResponseText(identity, read);
     const end = { ...IN_PROGRESS, status: 'completed' as const, completedAt: now, usage: usageBody(plainUsage(0, 0)) };
     const frames = [
       `{"type":"response.created","sequence_number":0,"response":${response.of(IN_PROGRESS)}}`,
