@@ -65,22 +65,19 @@ function look(shape: QuestionShape, text: string, from: number, to: number): voi
   let comma = Number.NEGATIVE_INFINITY;
   /** The last character that is no blank. */
   let before = 0x0a;
-  let inWord = false;
   for (let at = from; at < to; at++) {
     const code = text.charCodeAt(at);
-    const isWord = FOLDED[code]! > MARK;
-    // Only the first letter of a word counts.
-    if (code === 0x20 || (isWord && inWord)) {
-      inWord = isWord;
-      if (isWord) before = code;
-      continue;
-    }
-    const isFirst = before === 0x0a;
-    inWord = isWord;
-    if (isWord) {
-      if (!isFirst && isCapital(code) && !ENDS.has(before)) shape.capitals++;
+    if (code === 0x20) continue;
+    const last = before;
+    const isFirst = last === 0x0a;
+    before = code;
+    if (FOLDED[code]! > MARK) {
+      if (!isFirst && isCapital(code) && !ENDS.has(last)) shape.capitals++;
       if (isFirst && isItem(text, at, to)) shape.items++;
       if (isChoice(text, at, to, shape.choices)) shape.choices++;
+      // Only the first letter of a word counts.
+      while (at + 1 < to && FOLDED[text.charCodeAt(at + 1)]! > MARK) at++;
+      before = text.charCodeAt(at);
     } else if (COMMAS.has(code)) {
       shape.commas++;
       if (at - comma <= ITEM) shape.listed++;
@@ -88,10 +85,9 @@ function look(shape: QuestionShape, text: string, from: number, to: number): voi
     } else if (ENDS.has(code)) {
       if (isEnd(text, at, to)) shape.sentences++;
     } else if (code === 0x2f || code === 0x7c) {
-      if (FOLDED[before]! > MARK) shape.slashes++;
+      if (FOLDED[last]! > MARK) shape.slashes++;
     } else if (code === 0x40) shape.ats++;
     else if (isFirst && BULLETS.has(code)) shape.items++;
-    before = code;
   }
 }
 
