@@ -89,17 +89,26 @@ function memberFor(
   settings: DialectSettings,
   dropped: string[],
 ): unknown {
-  if (name === 'content' && Array.isArray(value)) {
-    return mapObjects(value, (part, index) => {
-      if (part.type === 'refusal' && settings.unknown_members === 'left_out')
-        return { type: 'text', text: part.refusal };
-      return withoutHint(part, () => `messages[${message}].content[${index}]`, settings, dropped);
-    });
-  }
+  if (name === 'content') return Array.isArray(value) ? partsFor(value, message, settings, dropped) : value;
   if (name === 'tool_call_id') return callIdFor(textOf(value), settings);
-  if (name === 'tool_calls') return mapObjects(listOf(value), (call) => callFor(call, settings));
+  if (name === 'tool_calls') return callsFor(listOf(value), settings);
   return value;
 }
+
+function partsFor(
+  parts: readonly unknown[],
+  message: number,
+  settings: DialectSettings,
+  dropped: string[],
+): readonly Members[] {
+  return mapObjects(parts, (part, index) => {
+    if (part.type === 'refusal' && settings.unknown_members === 'left_out') return { type: 'text', text: part.refusal };
+    return withoutHint(part, () => `messages[${message}].content[${index}]`, settings, dropped);
+  });
+}
+
+const callsFor = (calls: readonly unknown[], settings: DialectSettings): readonly Members[] =>
+  mapObjects(calls, (call) => callFor(call, settings));
 
 function callFor(call: Members, settings: DialectSettings): Members {
   const id = callIdFor(textOf(call.id), settings);
