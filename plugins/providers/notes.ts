@@ -4,6 +4,7 @@ import {
   type OriginalPath,
   pathText,
   type ToolDefinition,
+  type Turn,
 } from 'signalbox/plugin';
 import { isObject, type Json } from './json.ts';
 
@@ -49,16 +50,17 @@ const READ: ReadonlySet<string> = new Set(['reasoning_content', 'reasoning_detai
  * OpenAI's chat dialect, whose clients send back what they got.
  * @param alsoRead further members that the translation reads
  */
-export function unnamedMembers(
-  { conversation, original }: ModelRequest,
-  alsoRead: readonly string[] = [],
-): readonly string[] {
+export function unnamedMembers(request: ModelRequest, alsoRead: readonly string[] = []): readonly string[] {
+  const { conversation, original } = request;
   if (original.dialect === 'openai-chat') return [];
   const paths = new Set<string>();
-  const add = ({ extras, at }: { readonly extras: Json; readonly at: OriginalPath }) => {
+  const add = ({ extras, at, alsoAt = [] }: { readonly extras: Json } & Pick<Turn, 'at' | 'alsoAt'>) => {
     for (const name in extras) {
-      if (!READ.has(name) && !alsoRead.includes(name) && extras[name] != null && extras[name] !== false)
-        paths.add(pathText([...at, name]));
+      if (READ.has(name) || alsoRead.includes(name) || extras[name] == null || extras[name] === false) continue;
+      const places = [at, ...alsoAt].map((place) => [...place, name]);
+      // One turn of several items has the members of all.
+      const own = alsoAt.length === 0 ? places : places.filter((place) => request.originalAt(place) != null);
+      for (const place of own) paths.add(pathText(place));
     }
   };
   for (const turn of conversation.turns) {

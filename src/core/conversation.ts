@@ -208,6 +208,8 @@ export interface RoutingTerms {
   readonly metadata?: Readonly<Record<string, string>>;
   /** Paths of fields that change the bill by no price of a catalog; absent for none. */
   readonly unpriced?: readonly string[];
+  /** Paths of members of settings that have no neutral name: a translation loses them. Absent for none. */
+  readonly unnamed?: readonly string[];
   /** The task that the caller states, in place of the one that the conversation shows. */
   readonly task?: string;
   /** Stated sizes, tokens, in place of those that the conversation shows. */

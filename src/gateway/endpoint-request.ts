@@ -30,7 +30,11 @@ export function requestFor(asked: AskedRequest, model: Model, endpoint: Endpoint
   if (isPassed) return { request, extras: NO_EXTRAS.passed, dropped: NO_EXTRAS.dropped };
   const left = readable(asked, model);
   const { passed, dropped } = sortExtras(left.request, snapshot.providers.get(endpoint.provider)!);
-  return { request: left.request, extras: passed, dropped: [...dropped, ...left.dropped] };
+  return {
+    request: left.request,
+    extras: passed,
+    dropped: [...dropped, ...left.dropped, ...(request.routing.unnamed ?? [])],
+  };
 }
 
 /** Returns the request as the model may read it: signed or encrypted reasoning goes only to the family that wrote it. */

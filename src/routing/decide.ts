@@ -111,14 +111,15 @@ export class Decider {
     return resorts;
   }
 
-  /** Ranks the models that would lose thoughts; as many as there may be fallbacks. */
+  /** The models that would lose thoughts, as the decision without them has them: its ranked ones, then its last resorts. */
   #unreading(facts: Facts, context: DecisionContext, readers: readonly string[]): RankedModel[] {
     const { models, gateway } = this.#snapshot;
     if (gateway.alternatives === 0) return [];
-    this.#evaluation.fill(facts, context.readings ?? this.#prior, context.estimate ?? null);
-    this.#evaluation.rank(facts, context, gateway.alternatives + readers.length);
-    const others = this.#ranked(facts).filter(({ model }) => !readers.includes(models[model]!.id));
-    return others.slice(0, gateway.alternatives);
+    const rejections = this.rejections.slice();
+    const open = this.#decide(facts, { ...context, explore: null, onShortlist: undefined });
+    this.rejections.set(rejections);
+    const all = isRefusal(open) ? [] : [...open.ranked, ...open.lastResorts];
+    return all.filter(({ model }) => !readers.includes(models[model]!.id));
   }
 
   #ranked(facts: Facts): RankedModel[] {

@@ -67,6 +67,7 @@ export const SECTIONS: readonly Section[] = [
       'test/laws/every-strategy.test.ts',
       'test/laws/parts.test.ts',
       'test/laws/round-trip/across.test.ts',
+      'test/laws/round-trip/dropped.test.ts',
       'test/laws/round-trip/passed.test.ts',
       'test/laws/round-trip/round-trip.test.ts',
       'test/laws/selectors.test.ts',

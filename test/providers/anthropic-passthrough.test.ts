@@ -91,6 +91,11 @@ describe('a request that goes out as it came', () => {
     expect(sentOf({}, { stream: true }).stream).toBe(true);
   });
 
+  test('keeps a budget of thinking above its own cap, which is its service’s to judge', () => {
+    const thinking = { type: 'enabled', budget_tokens: 9_000 };
+    expect(sentOf({ thinking }, { outputCap: 4_000 }).thinking).toEqual(thinking);
+  });
+
   test('has its thinking below a cap that was lowered, or none', () => {
     const thinking = { type: 'enabled', budget_tokens: 3_000 };
     expect(sentOf({ thinking }, { outputCap: 3_001 }).thinking).toEqual(thinking);

@@ -32,7 +32,8 @@ export function passRequest(call: ProviderCall): HttpCall {
   body.messages = withoutForeignState(body.messages);
   const dropped: string[] = [];
   if (isSelected) fit(body, rulesOf(upstream), dropped);
-  limitThinking(body, outputCap, dropped);
+  // A caller's own budget may exceed the caller's own cap: thoughts between calls of tools count over several requests.
+  if (outputCap !== request.original.body.max_tokens) limitThinking(body, outputCap, dropped);
   const headers = { ...VERSION, ...request.headers.passed };
   return { path: '/messages', headers, body: JSON.stringify(body), dropped, passthrough: true };
 }

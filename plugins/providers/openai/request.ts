@@ -1,4 +1,4 @@
-import type { HttpCall, ProviderCall, ProviderFailure } from 'signalbox/plugin';
+import type { HttpCall, ModelRequest, ProviderCall, ProviderFailure } from 'signalbox/plugin';
 import { chatBodyOf } from '../openai-compatible/body.ts';
 import { buildRequest } from '../openai-compatible/request.ts';
 import type { DialectSettings } from '../openai-compatible/settings.ts';
@@ -13,8 +13,30 @@ export function requestOf(
   dialect: DialectSettings,
   settings: OpenAiSettings,
 ): HttpCall | ProviderFailure {
-  const { request, model, upstream } = call;
   if (passes(call)) return passedRequest(call);
+  const { original, conversation, extras, routing, names } = call.request;
+  if (original.dialect !== RESPONSES) return translatedRequest(call, dialect, settings);
+  if (isNative(conversation)) {
+    return {
+      kind: 'rejected',
+      message: `${names.outputTokensMax} must be at least ${OUTPUT_MIN} beside such tools and items`,
+    };
+  }
+  const result = translatedRequest(call, dialect, settings);
+  const lost = [...Object.keys(extras), ...(routing.unnamed ?? [])];
+  return 'dropped' in result ? { ...result, dropped: [...result.dropped, ...lost] } : result;
+}
+
+/** Whether a conversation has what only its own dialect can say. */
+const isNative = ({ nativeTools, turns }: ModelRequest['conversation']): boolean =>
+  nativeTools !== undefined || turns.some(({ parts }) => parts.some(({ type }) => type === 'native'));
+
+function translatedRequest(
+  call: ProviderCall,
+  dialect: DialectSettings,
+  settings: OpenAiSettings,
+): HttpCall | ProviderFailure {
+  const { request, model, upstream } = call;
   if (!model.capabilities.includes('reasoning')) return buildRequest(call, dialect);
   const { reasoningEffort: requested } = request.settings;
   const tools = request.conversation.tools.length > 0 ? toolsInChat(upstream) : 'with_effort';

@@ -4,11 +4,8 @@ import { type OriginalPath, pathText } from '../../core/original.ts';
 import type { MessagesRequest } from './request.ts';
 
 /** The fields of a body that are checked beyond its schema: those of a request and of a count. */
-export type CheckedFields = Pick<
-  MessagesRequest,
-  'messages' | 'system' | 'tools' | 'tool_choice' | 'thinking' | 'cache_control'
-> &
-  Partial<Pick<MessagesRequest, 'max_tokens' | 'thread'>>;
+export type CheckedFields = Pick<MessagesRequest, 'messages' | 'system' | 'tools' | 'tool_choice' | 'cache_control'> &
+  Partial<Pick<MessagesRequest, 'thread'>>;
 
 /**
  * Checks what the schema cannot state: fields that contradict each other, and what no gateway could price or pass on.
@@ -24,7 +21,6 @@ export function checkMessages(body: CheckedFields): void {
     if (typeof content !== 'string') checkBlocks(content, ['messages', i, 'content']);
   }
   checkTools(body);
-  checkThinking(body);
 }
 
 function checkTools({ tools, tool_choice: choice, thread }: CheckedFields): void {
@@ -49,11 +45,6 @@ function checkUses(tool: object, index: number): void {
   throw new SignalboxError('out_of_range', `\`${param}\` must be a whole number from 1 to ${USES_MAX}.`, { param });
 }
 
-function checkThinking({ thinking, max_tokens: cap }: CheckedFields): void {
-  if (thinking?.type !== 'enabled' || typeof cap !== 'number' || thinking.budget_tokens < cap) return;
-  throw invalid('thinking.budget_tokens', '`max_tokens` must be greater than `thinking.budget_tokens`.');
-}
-
 /** A block of a message or of a tool's result, by what is checked here. */
 interface CheckedBlock {
   readonly type: string;
@@ -64,7 +55,7 @@ interface CheckedBlock {
 function checkBlocks(blocks: readonly CheckedBlock[], at: OriginalPath): void {
   for (let i = 0; i < blocks.length; i++) {
     const block = blocks[i]!;
-    checkMark(block, [...at, i]);
+    if (hasMark(block)) checkMark(block, [...at, i]);
     const { type, source, content } = block;
     if (type === 'container_upload' || (source != null && Object(source).type === 'file')) {
       throw unsupported(
@@ -75,6 +66,9 @@ function checkBlocks(blocks: readonly CheckedBlock[], at: OriginalPath): void {
     if (type === 'tool_result' && Array.isArray(content)) checkBlocks(content, [...at, i, 'content']);
   }
 }
+
+/** A path is made only for a block that has one. */
+const hasMark = (owner: object): boolean => Reflect.get(owner, 'cache_control') != null;
 
 /** Refuses cache marks for other times than those that have prices. */
 function checkMark(owner: object, at: OriginalPath): void {

@@ -1,6 +1,6 @@
 import type { AnswerFormat, ModelSettings, RoutingTerms } from '../../core/conversation.ts';
 import type { FieldNames, RequestReader } from '../../core/model-request.ts';
-import { extrasOf } from '../openai-chat/extras.ts';
+import { extrasOf, unnamedMembers } from '../openai-chat/extras.ts';
 import { unpricedIn } from './billing.ts';
 import { conversationOf } from './conversation.ts';
 import { KNOWN_FIELDS, type MessagesRequest } from './request.ts';
@@ -99,7 +99,21 @@ function routingOf(body: MessagesRequest): RoutingTerms {
     agentWallet: body.agent_wallet ?? undefined,
     metadata: metadataOf(body),
     unpriced: unpricedIn(body),
+    unnamed: unnamedIn(body),
   };
+}
+
+const OF_OUTPUT: ReadonlySet<string> = new Set(['effort', 'format']);
+const OF_THINKING: ReadonlySet<string> = new Set(['type', 'budget_tokens']);
+const KINDS_OF_THINKING: ReadonlySet<string> = new Set(['enabled', 'adaptive', 'disabled']);
+
+function unnamedIn({ output_config: output, thinking }: MessagesRequest): readonly string[] {
+  if (!output && !thinking) return [];
+  return [
+    ...unnamedMembers('output_config', output, OF_OUTPUT),
+    ...unnamedMembers('thinking', thinking, OF_THINKING),
+    ...(thinking && !KINDS_OF_THINKING.has(thinking.type) ? ['thinking.type'] : []),
+  ];
 }
 
 /** The metadata without nulls: the caller's words for the policy's rules. */

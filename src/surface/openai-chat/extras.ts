@@ -1,4 +1,4 @@
-import type { Members } from '../../core/original.ts';
+import { type Members, pathText } from '../../core/original.ts';
 
 export const NO_EXTRAS: Members = Object.freeze({});
 
@@ -12,4 +12,14 @@ export function extrasOf(owner: object, known: ReadonlySet<string>, before = NO_
     Object.defineProperty(extras, name, { value: Reflect.get(owner, name), enumerable: true, configurable: true });
   }
   return extras ?? before;
+}
+
+/** The paths of an object's members that are none of `named` and say something. */
+export function unnamedMembers(
+  at: string,
+  owner: Members | null | undefined,
+  named: ReadonlySet<string>,
+): readonly string[] {
+  if (owner == null) return [];
+  return Object.keys(owner).flatMap((name) => (named.has(name) || owner[name] == null ? [] : [pathText([at, name])]));
 }

@@ -1,7 +1,7 @@
 import type { AnswerFormat, ModelSettings } from '../../core/conversation.ts';
 import { type FieldNames, type ModelRequest, modelRequest, type RequestReader } from '../../core/model-request.ts';
 import type { Members } from '../../core/original.ts';
-import { extrasOf } from '../openai-chat/extras.ts';
+import { extrasOf, unnamedMembers } from '../openai-chat/extras.ts';
 import { routingOf } from '../openai-chat/reader.ts';
 import { runIn } from '../session.ts';
 import { isDefaultTier, unpricedIn } from './billing.ts';
@@ -51,7 +51,7 @@ const READER: RequestReader<ResponsesRequest> = {
   isStream: ({ stream }) => stream === true,
   conversation: conversationOf,
   settings: settingsOf,
-  routing: (body) => ({ ...routingOf(body), unpriced: unpricedIn(body) }),
+  routing: (body) => ({ ...routingOf(body), unpriced: unpricedIn(body), unnamed: unnamedIn(body) }),
   extras: otherFields,
 };
 
@@ -92,6 +92,14 @@ function formatOf(format: NonNullable<ResponsesRequest['text']>['format']): Answ
     valueAt: AT,
   };
 }
+
+const OF_TEXT: ReadonlySet<string> = new Set(['format', 'verbosity']);
+const OF_REASONING: ReadonlySet<string> = new Set(['effort', 'summary']);
+
+const unnamedIn = ({ text, reasoning }: ResponsesRequest): readonly string[] => [
+  ...unnamedMembers('text', text, OF_TEXT),
+  ...unnamedMembers('reasoning', reasoning, OF_REASONING),
+];
 
 /** Fields of the dialect that other dialects have, too: they go to providers that take them. */
 const SHARED: ReadonlySet<string> = new Set(['prompt_cache_key', 'safety_identifier']);
