@@ -60,7 +60,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   surfaces: async () => {
     const plan = quick ? { rounds: 5, warmUp: 6_000 } : { rounds: 25, warmUp: 20_000 };
     await show(
-      SUMMARY,
+      SURFACES,
       'surfaces',
       `${occasion()}, ${plan.rounds} interleaved rounds.\n\n${await surfaces(plan, only)}`,
     );

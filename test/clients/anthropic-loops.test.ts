@@ -1,38 +1,13 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import Anthropic from '@anthropic-ai/sdk';
 import type { MessageParam } from '@anthropic-ai/sdk/resources';
-import type { Behaviour, RecordedRequest } from '../support/fake-upstream.ts';
 import { startBench, UPSTREAM_DIALECTS } from './support.ts';
+import { QUESTION, TURNS_THANKED, thinker } from './weather-loop.ts';
 
 /**
  * Loops of tools with a model that thinks: its thoughts go to the client in Anthropic's blocks, come back with the history, and
  * reach the model as its own service wants them.
  */
-const callsOf = (...cities: string[]) =>
-  cities.map((city) => ({ name: 'weather', arguments: JSON.stringify({ city }) }));
-
-function thinker({ asked }: RecordedRequest): Behaviour {
-  const results = asked.turns.reduce((count, turn) => count + turn.results.length, 0);
-  if (asked.turns.at(-1)?.text === 'Thanks!') return { reasoning: 'Kind.', text: 'You are welcome.' };
-  if (results === 0) return { reasoning: 'Two to begin with.', toolCalls: callsOf('Bern', 'Oslo') };
-  return results === 2
-    ? { reasoning: 'And one more.', toolCalls: callsOf('Rome') }
-    : { reasoning: 'So.', text: 'In Rome.' };
-}
-
-const said = { text: '', media: [], calls: [], results: [] };
-const called = (...cities: string[]) => cities.map((city) => ({ name: 'weather', input: { city } }));
-const told = (...cities: string[]) => cities.map((city) => ({ name: 'weather', text: `20 °C in ${city}` }));
-const TURNS = [
-  { ...said, role: 'user', text: 'Where is it warmest?' },
-  { ...said, role: 'assistant', calls: called('Bern', 'Oslo') },
-  { ...said, role: 'user', results: told('Bern', 'Oslo') },
-  { ...said, role: 'assistant', calls: called('Rome') },
-  { ...said, role: 'user', results: told('Rome') },
-  { ...said, role: 'assistant', text: 'In Rome.' },
-  { ...said, role: 'user', text: 'Thanks!' },
-];
-
 describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
   const bench = startBench(dialect);
   let client: Anthropic;
@@ -57,7 +32,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
   };
 
   test.each(Object.keys(WAYS))('a loop of tools comes through with its thoughts, %s', async (way) => {
-    const messages: MessageParam[] = [{ role: 'user', content: 'Where is it warmest?' }];
+    const messages: MessageParam[] = [{ role: 'user', content: QUESTION }];
     const thoughts: string[] = [];
     for (let step = 0; step < 3; step++) {
       const { content } = await WAYS[way]!(bodyOf(messages));
@@ -84,7 +59,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
     expect(thoughts).toEqual(['Two to begin with.', 'And one more.', 'So.']);
     const { asked, text } = bench.upstream.requests.at(-1)!;
     expect(asked.system).toBe('Be brief.');
-    expect<unknown[]>([...asked.turns]).toEqual(TURNS);
+    expect<unknown[]>([...asked.turns]).toEqual(TURNS_THANKED);
     expect(text).not.toContain('signalbox-state');
     if (dialect === 'gemini') expect(text).not.toContain('skip_thought_signature_validator');
   });

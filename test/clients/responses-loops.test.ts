@@ -5,41 +5,15 @@ import { generateText, isStepCount, streamText, tool } from 'ai';
 import OpenAI from 'openai';
 import type { ResponseInputItem } from 'openai/resources/responses/responses';
 import { z } from 'zod';
-import type { Behaviour, RecordedRequest } from '../support/fake-upstream.ts';
 import { checkedFetch, checkStreams } from '../support/open-responses/schemas.ts';
 import { RESPONSES_UPSTREAMS, startBench } from './support.ts';
+import { PARAMETERS, QUESTION, TURNS_BEFORE, thinker } from './weather-loop.ts';
 
 /**
  * Loops of tools by Responses with a model that thinks: two calls at once, then one more, then an answer. The state of its
  * thoughts travels in reasoning items, and comes back to the model as it was.
  */
-const QUESTION = 'Where is it warmest?';
-const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
-const TOOLS = [{ type: 'function' as const, name: 'weather', parameters, strict: false }];
-
-const callsOf = (...cities: string[]) =>
-  cities.map((city) => ({ name: 'weather', arguments: JSON.stringify({ city }) }));
-
-/** Thinks, and asks for two cities, then for a third. */
-function thinker({ asked }: RecordedRequest): Behaviour {
-  const results = asked.turns.reduce((count, turn) => count + turn.results.length, 0);
-  if (results === 0) return { reasoning: 'Two to begin with.', toolCalls: callsOf('Bern', 'Oslo') };
-  return results === 2
-    ? { reasoning: 'And one more.', toolCalls: callsOf('Rome') }
-    : { reasoning: 'So.', text: 'In Rome.' };
-}
-
-const said = { text: '', media: [], calls: [], results: [] };
-const called = (...cities: string[]) => cities.map((city) => ({ name: 'weather', input: { city } }));
-const told = (...cities: string[]) => cities.map((city) => ({ name: 'weather', text: `20 °C in ${city}` }));
-/** The conversation as the upstream was told it in the end. */
-const TURNS = [
-  { ...said, role: 'user', text: QUESTION },
-  { ...said, role: 'assistant', calls: called('Bern', 'Oslo') },
-  { ...said, role: 'user', results: told('Bern', 'Oslo') },
-  { ...said, role: 'assistant', calls: called('Rome') },
-  { ...said, role: 'user', results: told('Rome') },
-];
+const TOOLS = [{ type: 'function' as const, name: 'weather', parameters: PARAMETERS, strict: false }];
 
 const checked = Object.assign(checkedFetch, { preconnect: fetch.preconnect });
 
@@ -57,7 +31,7 @@ describe.each(RESPONSES_UPSTREAMS)('%s', (dialect) => {
   /** The upstream got the whole conversation, and with it each thought that it had signed. */
   function expectWhole(keepsState: boolean): void {
     const { asked, text } = bench.upstream.requests.at(-1)!;
-    expect(asked.turns as unknown[]).toEqual(TURNS);
+    expect(asked.turns as unknown[]).toEqual(TURNS_BEFORE);
     if (dialect === 'anthropic') expect(text.split('"type":"thinking"')).toHaveLength(keepsState ? 3 : 1);
     if (dialect === 'gemini') expect(text.includes('skip_thought_signature_validator')).toBe(!keepsState);
   }
@@ -111,7 +85,7 @@ describe.each(RESPONSES_UPSTREAMS)('%s', (dialect) => {
     const open = createOpenResponses({ name: 'signalbox', apiKey: bench.box.key, url, fetch: checked });
     const { text, steps } = await generateText({ model: open('best'), ...common });
     expect([text, steps.length]).toEqual(['In Rome.', 3]);
-    expect(bench.upstream.requests.at(-1)!.asked.turns as unknown[]).toEqual(TURNS);
+    expect(bench.upstream.requests.at(-1)!.asked.turns as unknown[]).toEqual(TURNS_BEFORE);
     const streamed = streamText({ model: open('best'), ...common });
     expect((await Array.fromAsync(streamed.textStream)).join('')).toBe('In Rome.');
   });

@@ -5,44 +5,15 @@ import OpenAI from 'openai';
 import type { ChatCompletionChunk, ChatCompletionMessage, ChatCompletionMessageParam } from 'openai/resources';
 import { z } from 'zod';
 import { listOf, textOf } from '../../plugins/providers/json.ts';
-import type { Behaviour, RecordedRequest } from '../support/fake-upstream.ts';
 import { startBench, UPSTREAM_DIALECTS } from './support.ts';
+import { PARAMETERS, QUESTION, TURNS_ANSWERED, TURNS_THANKED, thinker } from './weather-loop.ts';
 
 /**
  * Loops of tools with a model that thinks: two calls at once, then one more, then an answer, and on it goes. Whatever
  * clients keep of the thoughts, nobody is refused; what they keep comes back to the model as it was.
  */
-const PARAMETERS = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
 const TOOLS = [{ type: 'function' as const, function: { name: 'weather', parameters: PARAMETERS } }];
 const SYSTEM = 'Be brief.';
-const QUESTION = 'Where is it warmest?';
-
-const callsOf = (...cities: string[]) =>
-  cities.map((city) => ({ name: 'weather', arguments: JSON.stringify({ city }) }));
-
-/** Thinks, and asks for two cities, then for a third. */
-function thinker({ asked }: RecordedRequest): Behaviour {
-  const results = asked.turns.reduce((count, turn) => count + turn.results.length, 0);
-  const isThanked = asked.turns.at(-1)?.text === 'Thanks!';
-  if (isThanked) return { reasoning: 'Kind.', text: 'You are welcome.' };
-  if (results === 0) return { reasoning: 'Two to begin with.', toolCalls: callsOf('Bern', 'Oslo') };
-  return results === 2
-    ? { reasoning: 'And one more.', toolCalls: callsOf('Rome') }
-    : { reasoning: 'So.', text: 'In Rome.' };
-}
-
-const said = { text: '', media: [], calls: [], results: [] };
-const called = (...cities: string[]) => cities.map((city) => ({ name: 'weather', input: { city } }));
-const told = (...cities: string[]) => cities.map((city) => ({ name: 'weather', text: `20 °C in ${city}` }));
-/** The conversation as the upstream was told it in the end. */
-const TURNS = [
-  { ...said, role: 'user', text: QUESTION },
-  { ...said, role: 'assistant', calls: called('Bern', 'Oslo') },
-  { ...said, role: 'user', results: told('Bern', 'Oslo') },
-  { ...said, role: 'assistant', calls: called('Rome') },
-  { ...said, role: 'user', results: told('Rome') },
-  { ...said, role: 'assistant', text: 'In Rome.' },
-];
 
 type Fields = Readonly<Record<string, unknown>>;
 type Message = ChatCompletionMessage & Fields;
@@ -117,7 +88,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       expect(last.content).toBe('You are welcome.');
       const { asked, text } = bench.upstream.requests.at(-1)!;
       expect(asked.system).toBe(SYSTEM);
-      expect(asked.turns as unknown[]).toEqual([...TURNS, { ...said, role: 'user', text: 'Thanks!' }]);
+      expect(asked.turns as unknown[]).toEqual(TURNS_THANKED);
       const isKept = !way.includes('nothing but');
       if (dialect === 'anthropic') expect(text.split('"type":"thinking"')).toHaveLength(isKept ? 4 : 1);
       if (dialect === 'gemini' && model === 'best')
@@ -148,7 +119,7 @@ describe.each(UPSTREAM_DIALECTS)('%s', (dialect) => {
       const streamed = streamText(call(model));
       expect((await Array.fromAsync(streamed.textStream)).join('')).toBe('In Rome.');
       const { asked, text: sent } = bench.upstream.requests.at(-1)!;
-      expect(asked.turns as unknown[]).toEqual(TURNS.slice(0, -1));
+      expect(asked.turns as unknown[]).toEqual(TURNS_ANSWERED.slice(0, -1));
       // It keeps what calls bear, and not the thoughts of Claude, which then goes on without them.
       expect(sent).not.toContain('skip_thought_signature_validator');
       expect(sent).not.toContain('"type":"thinking"');

@@ -55,7 +55,7 @@ interface CheckedBlock {
 function checkBlocks(blocks: readonly CheckedBlock[], at: OriginalPath): void {
   for (let i = 0; i < blocks.length; i++) {
     const block = blocks[i]!;
-    checkMark(block, [...at, i]);
+    if (hasMark(block)) checkMark(block, [...at, i]);
     const { type, source, content } = block;
     if (type === 'container_upload' || (source != null && Object(source).type === 'file')) {
       throw unsupported(
@@ -66,6 +66,9 @@ function checkBlocks(blocks: readonly CheckedBlock[], at: OriginalPath): void {
     if (type === 'tool_result' && Array.isArray(content)) checkBlocks(content, [...at, i, 'content']);
   }
 }
+
+/** A path is made only for a block that has one. */
+const hasMark = (owner: object): boolean => Reflect.get(owner, 'cache_control') != null;
 
 /** Refuses cache marks for other times than those that have prices. */
 function checkMark(owner: object, at: OriginalPath): void {

@@ -97,13 +97,15 @@ function addUserTurns(content: readonly MessageBlock[], turn: Omit<Turn, 'parts'
 
 function resultTurn(block: ToolResultBlock, at: OriginalPath): { result: Turn; media: readonly ContentPart[] } {
   const { tool_use_id: toolCallId, content } = block;
-  const all =
-    typeof content === 'string'
-      ? [textPart(content, [...at, 'content'])]
-      : (content ?? []).flatMap((part, i) => blockParts(part, [...at, 'content', i]));
+  const extras = extrasOf(block, OF_RESULT);
+  if (typeof content === 'string') {
+    const parts = [textPart(content, [...at, 'content'])];
+    return { result: { role: 'tool', toolCallId, parts, extras, at }, media: [] };
+  }
+  const all = (content ?? []).flatMap((part, i) => blockParts(part, [...at, 'content', i]));
   const parts = all.filter(({ type }) => type === 'text' || type === 'native');
-  const result: Turn = { role: 'tool', toolCallId, parts, extras: extrasOf(block, OF_RESULT), at };
-  return { result, media: parts.length === all.length ? [] : all.filter((part) => !parts.includes(part)) };
+  const media = parts.length === all.length ? [] : all.filter((part) => !parts.includes(part));
+  return { result: { role: 'tool', toolCallId, parts, extras, at }, media };
 }
 
 function assistantTurn(content: readonly MessageBlock[], index: number, own: Members): Turn {
@@ -125,9 +127,9 @@ function toolOf(tool: OwnTool, index: number): ToolDefinition {
   const at = ['tools', index];
   return {
     name,
+    description: description ?? undefined,
     parameters,
-    ...(description != null && { description }),
-    ...(strict != null && { strict }),
+    strict: strict ?? undefined,
     extras: extrasOf(tool, OF_TOOL),
     at,
     valueAt: at,
