@@ -119,13 +119,19 @@ export function canServe({ endpoints, capabilities }: Model, needs: number): boo
 }
 
 /** The endpoints whose health lets them be tried; as a last resort also ejected ones, which a breaker must not all take. */
-export function openEndpoints(
+export const openEndpoints = (
+  model: Model,
+  endpoints: readonly number[],
+  readings: Readings,
+  lastResort: boolean,
+): readonly number[] => (readings.allHealthy ? endpoints : openOf(model, endpoints, readings, lastResort));
+
+function openOf(
   { firstSlot }: Model,
   endpoints: readonly number[],
-  { health, allHealthy }: Readings,
+  { health }: Readings,
   lastResort: boolean,
 ): readonly number[] {
-  if (allHealthy) return endpoints;
   const isOpen = (at: number): boolean => {
     const state = health[firstSlot + at]!;
     return state === HEALTH.healthy || (lastResort && state === HEALTH.ejected);

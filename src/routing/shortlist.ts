@@ -37,6 +37,9 @@ interface ShortlistInputs {
 const isEjected = ({ firstSlot }: Model, at: number, { health }: Readings): boolean =>
   health[firstSlot + at] === HEALTH.ejected;
 
+const hasEjected = (model: Model, endpoints: readonly number[], readings: Readings): boolean =>
+  endpoints.some((at) => isEjected(model, at, readings));
+
 function costAt({ model, price, onlyLine }: CatalogEntry, endpoint: number, { facts, writing }: Requirements): number {
   return endpoint === 0
     ? expectedCost(model, 0, facts, writing, price, onlyLine)
@@ -152,8 +155,7 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     const isPlain = slots === null && (needs & ~commonCapabilities) === 0;
     const allowed = isPlain ? all : allowedEndpoints(model, slots, needs);
     const open = openEndpoints(model, allowed, readings, lastResort);
-    if (!lastResort && open.length < allowed.length)
-      this.hasEjected ||= allowed.some((at) => isEjected(model, at, readings));
+    if (!lastResort && open.length < allowed.length) this.hasEjected ||= hasEjected(model, allowed, readings);
     let rejections = this.#estimate(entry, open.length > 0 ? open : allowed, requirements, readings);
     if (open.length < allowed.length && (open.length === 0 || rejections !== 0)) {
       // A limit that only an unavailable endpoint meets is a rejection for health.
@@ -189,17 +191,18 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     this.cap[n] = cap;
     this.isCapped[n] = cap < affordable ? 1 : 0;
     this.endpoints[n] = endpoints;
-    const against = (cost: number, latency: number) =>
-      limitRejections(requirements, index, allowed.length, cost, latency) |
-      rejectionsOf(model, requirements, cost, latency, affordable);
-    const rejections = against(costCredits, latencyMs);
+    const within = limitRejections(requirements, index, allowed.length, costCredits, latencyMs);
+    const rejections = within | rejectionsOf(model, requirements, costCredits, latencyMs, affordable);
     if (endpoints.length === allowed.length || (endpoints.length > 0 && rejections === 0)) return rejections;
     // A ceiling that only an endpoint beyond the funds meets is a rejection for funds.
     const dear = allowed[0]!;
-    const anyway =
-      first === dear
-        ? rejections
-        : against(costAt(entry, dear, requirements), expectedLatency(model, dear, facts, readings, writing));
+    let anyway = rejections;
+    if (first !== dear) {
+      const cost = costAt(entry, dear, requirements);
+      const latency = expectedLatency(model, dear, facts, readings, writing);
+      anyway = limitRejections(requirements, index, allowed.length, cost, latency);
+      anyway |= rejectionsOf(model, requirements, cost, latency, affordable);
+    }
     return endpoints.length === 0 || anyway !== rejections ? anyway | REJECTIONS.funds.bit : rejections;
   }
 }
