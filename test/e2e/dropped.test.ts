@@ -34,7 +34,7 @@ describe('a translation', () => {
     expect(
       await droppedOf('/v1/messages', { model: 'best', max_tokens: 99, messages, thinking, output_config }),
     ).toEqual(['output_config.task_budget', 'thinking.display', 'thinking.type']);
-    const reasoning = { effort: 'low', summary: 'auto', context: 'all_turns' };
+    const reasoning = { summary: 'auto', context: 'all_turns' };
     expect(await droppedOf('/v1/responses', { model: 'best', input: 'Hi', reasoning, text: { stop: 'x' } })).toEqual([
       'text.stop',
       'reasoning.context',

@@ -62,7 +62,7 @@ export function shapeOf({ text, lines, length }: Pick<QuestionText, 'text' | 'li
 
 /** Reads a line, or a part of one. */
 function look(shape: QuestionShape, text: string, from: number, to: number): void {
-  let comma = Number.NEGATIVE_INFINITY;
+  let comma = from - ITEM - 1;
   /** The last character that is no blank. */
   let before = 0x0a;
   for (let at = from; at < to; at++) {
