@@ -15,6 +15,8 @@ export interface Conversation {
   readonly toolChoice: ToolChoice | undefined;
   /** The history that the service keeps for its caller; absent for none. */
   readonly thread?: Thread;
+  /** The service only reads the prompt into its cache. Only a request that goes out as it came can say so. */
+  readonly isWarmUp?: true;
 }
 
 /** A conversation whose history stands at the service: a request that goes on with it has its new turns alone. */

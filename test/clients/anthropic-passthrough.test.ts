@@ -77,6 +77,29 @@ describe('a request', () => {
     ]);
   });
 
+  test('for no answer has its prompt cached, and is charged for that', async () => {
+    const usage = {
+      input_tokens: 12,
+      cache_creation_input_tokens: 3_000,
+      cache_read_input_tokens: 0,
+      output_tokens: 0,
+    };
+    const answer = {
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model: 'x',
+      content: [],
+      stop_sequence: null,
+      usage,
+    };
+    bench.upstream.next({ raw: [JSON.stringify({ ...answer, stop_reason: 'max_tokens' })] });
+    const message = await client.messages.create({ ...body, max_tokens: 0 });
+    expect(message).toMatchObject({ content: [], stop_reason: 'max_tokens', usage });
+    expect(platformOf(message)!.credits_consumed).toBeGreaterThan(0);
+    expect(bench.upstream.requests.at(-1)!.body).toMatchObject({ max_tokens: 0 });
+  });
+
   test('drops nothing, and says so', async () => {
     const message = await client.messages.create({ ...body, thinking: { type: 'adaptive' } });
     expect(platformOf(message)!.dropped).toEqual([]);

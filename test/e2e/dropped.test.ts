@@ -41,6 +41,13 @@ describe('a translation', () => {
     ]);
   });
 
+  test('of a request that wants no answer is refused: only its own service has such', async () => {
+    const before = upstream.requests.length;
+    const answer = await box.post('/v1/messages', { model: 'best', max_tokens: 0, messages });
+    expect([answer.status, await answer.text()]).toEqual([422, expect.stringContaining('anthropic_messages')]);
+    expect(upstream.requests.length).toBe(before);
+  });
+
   test('names the title and the context of a document', async () => {
     const texts = { type: 'content', content: [{ type: 'text', text: 'A page.' }] };
     const document = { type: 'document', title: 'Page', context: 'A book.' };

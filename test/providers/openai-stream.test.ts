@@ -203,6 +203,11 @@ describe('tool calls', () => {
     expect(read(early, delta({}, 'tool_calls'))).toMatchObject([{ type: 'failure', failure: { kind: 'malformed' } }]);
   });
 
+  test('without an ID get one of their answer, so that no later turn repeats it', () => {
+    const first = { ...calls({ function: { name: 'f', arguments: '{}' } }), id: 'chatcmpl-1' };
+    expect(read(first)).toEqual([callPart(0, 'call_chatcmpl-1_0_0', 'f', '{}')]);
+  });
+
   test('of the older form, and with arguments as an object, are read alike', () => {
     expect(
       read(delta({ function_call: { name: 'f', arguments: '{' } }), delta({ function_call: { arguments: '}' } })),

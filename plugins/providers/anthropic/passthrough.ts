@@ -25,7 +25,8 @@ export function passRequest(call: ProviderCall): HttpCall {
   const body: Body = { ...request.original.body };
   for (const field of OWN_FIELDS) delete body[field];
   body.model = upstream;
-  body.max_tokens = outputCap;
+  const cap = request.conversation.isWarmUp ? 0 : outputCap;
+  body.max_tokens = cap;
   if (stream) body.stream = true;
   else delete body.stream;
   keepUserId(body);
@@ -33,7 +34,7 @@ export function passRequest(call: ProviderCall): HttpCall {
   const dropped: string[] = [];
   if (isSelected) fit(body, rulesOf(upstream), dropped);
   // A caller's own budget may exceed the caller's own cap: thoughts between calls of tools count over several requests.
-  if (outputCap !== request.original.body.max_tokens) limitThinking(body, outputCap, dropped);
+  if (cap !== request.original.body.max_tokens) limitThinking(body, cap, dropped);
   const headers = { ...VERSION, ...request.headers.passed };
   return { path: '/messages', headers, body: JSON.stringify(body), dropped, passthrough: true };
 }

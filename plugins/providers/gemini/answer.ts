@@ -8,7 +8,7 @@ import {
   type Usage,
 } from 'signalbox/plugin';
 import { indexOf, isObject, type Json, listOf, numberOf, objectOf, parseJson, textOf } from '../json.ts';
-import { malformed } from '../parts.ts';
+import { madeCallId, malformed } from '../parts.ts';
 import { failureOfError } from './failure.ts';
 import { signatureMembers } from './signature.ts';
 
@@ -75,15 +75,14 @@ export class GeminiReader implements StreamReader {
     return null;
   }
 
-  /** Calls arrive complete. Before Gemini 3 they have no ID: the response's ID distinguishes them across turns. */
+  /** Calls arrive complete. Before Gemini 3 they have no ID. */
   #call(choice: number, call: Json, extra: Json | undefined, parts: StreamPart[]): ProviderFailure | null {
     const name = textOf(call.name);
     if (name === '') return { kind: 'malformed', message: 'a function call has no name' };
     const index = this.#calls.get(choice) ?? 0;
     if (index >= CALLS_MAX) return { kind: 'malformed', message: 'the answer has too many tool calls' };
     this.#calls.set(choice, index + 1);
-    const id =
-      textOf(call.id) || ['call', this.#responseId.slice(0, 28), choice, index].filter((of) => of !== '').join('_');
+    const id = textOf(call.id) || madeCallId(this.#responseId, choice, index);
     const text = JSON.stringify(objectOf(call.args));
     parts.push({ type: 'tool-call', choice, index, id, name, arguments: text, ...(extra && { extra }) });
     return null;

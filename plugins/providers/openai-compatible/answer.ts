@@ -17,7 +17,7 @@ export function readCompletion(reply: unknown): readonly StreamPart[] {
   const parts: StreamPart[] = [];
   const reader = new ChoiceReader();
   const choices = listOf(reply.choices);
-  for (const choice of choices) reader.read(choice, parts);
+  for (const choice of choices) reader.read(choice, reply.id, parts);
   addUsage(readUsage(reply.usage), parts);
   if (choices.length === 0) parts.push(malformed('the answer has no choices'));
   return parts;
@@ -54,7 +54,7 @@ function readChunk(data: string, isError: boolean, reader: ChoiceReader): readon
   if (error) return [{ type: 'failure', failure: failureOfError(error) }];
   const parts: StreamPart[] = [];
   const choices = listOf(chunk.choices);
-  for (const choice of choices) reader.read(choice, parts);
+  for (const choice of choices) reader.read(choice, chunk.id, parts);
   // Usage last: after the finish it completes the answer.
   const usage = usageOf(chunk, choices);
   if (usage) parts.push({ type: 'usage', usage });

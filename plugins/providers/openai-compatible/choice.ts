@@ -15,12 +15,12 @@ export class ChoiceReader {
     return this.#calls.size > 0;
   }
 
-  /** Adds the parts of one element of `choices`. */
-  read(choice: unknown, parts: StreamPart[]): void {
+  /** Adds the parts of one element of `choices`. @param answerId the ID of the answer, if it has one */
+  read(choice: unknown, answerId: unknown, parts: StreamPart[]): void {
     if (!isObject(choice)) return;
     const index = indexOf(choice.index);
     const message = isObject(choice.delta) ? choice.delta : isObject(choice.message) ? choice.message : null;
-    if (message) this.#message(index, message, parts);
+    if (message) this.#message(index, message, textOf(answerId), parts);
     logprobs(index, choice.logprobs, parts);
     const raw = textOf(choice.finish_reason);
     // xAI leaves the reason of unstreamed tool calls empty.
@@ -28,7 +28,7 @@ export class ChoiceReader {
     if (raw !== '' || isCall) parts.push(this.#finish(index, raw));
   }
 
-  #message(choice: number, message: Json, parts: StreamPart[]): void {
+  #message(choice: number, message: Json, answerId: string, parts: StreamPart[]): void {
     const details = listOf(message.reasoning_details).filter(isObject);
     const reasoning = textOf(message.reasoning_content) || textOf(message.reasoning) || detailsText(details);
     if (reasoning !== '') parts.push({ type: 'reasoning', choice, text: reasoning });
@@ -38,11 +38,11 @@ export class ChoiceReader {
     if (refusal !== '') parts.push({ type: 'refusal', choice, text: refusal });
     if (isObject(message.extra_content)) parts.push({ type: 'state', choice, extra: message.extra_content });
     for (const call of listOf(message.tool_calls)) {
-      add(this.#callsOf(choice).read(call), parts);
+      add(this.#callsOf(choice, answerId).read(call), parts);
       // Too many calls: a failure ends reading.
       if (parts.at(-1)?.type === 'failure') return;
     }
-    if (message.function_call) add(this.#callsOf(choice).readFunctionCall(message.function_call), parts);
+    if (message.function_call) add(this.#callsOf(choice, answerId).readFunctionCall(message.function_call), parts);
   }
 
   #finish(choice: number, raw: string): StreamPart {
@@ -53,10 +53,10 @@ export class ChoiceReader {
     return { type: 'finish', choice, reason: finishReason(raw, calls !== undefined), raw };
   }
 
-  #callsOf(choice: number): ToolCalls {
+  #callsOf(choice: number, answerId: string): ToolCalls {
     let calls = this.#calls.get(choice);
     if (!calls) {
-      calls = new ToolCalls(choice);
+      calls = new ToolCalls(choice, answerId);
       // Only bounds memory: the host refuses choices beyond the requested number.
       if (this.#calls.size < CHOICES_MAX) this.#calls.set(choice, calls);
     }

@@ -1,6 +1,6 @@
 import type { Members, StreamPart } from 'signalbox/plugin';
 import { isObject, objectOf, textOf } from '../json.ts';
-import { malformed } from '../parts.ts';
+import { madeCallId, malformed } from '../parts.ts';
 
 /** The most calls of one choice. */
 const CALLS_MAX = 512;
@@ -32,10 +32,13 @@ interface CallDelta {
  */
 export class ToolCalls {
   readonly #choice: number;
+  readonly #answerId: string;
   readonly #calls: CallState[] = [];
 
-  constructor(choice: number) {
+  /** @param answerId makes IDs for calls without one; may be empty */
+  constructor(choice: number, answerId: string) {
     this.#choice = choice;
+    this.#answerId = answerId;
   }
 
   /** Reads one element of `tool_calls`. Returns null without a new part. */
@@ -71,7 +74,12 @@ export class ToolCalls {
         : { type: 'tool-call', choice, index, arguments: text, ...(extra && { extra }) };
     }
     if (!known && index >= CALLS_MAX) return malformed('the answer has too many tool calls');
-    const call: CallState = known ?? { upstreamIndex, id: id || `call_${choice}_${index}`, name: '', early: '' };
+    const call: CallState = known ?? {
+      upstreamIndex,
+      id: id || madeCallId(this.#answerId, choice, index),
+      name: '',
+      early: '',
+    };
     this.#calls[index] = call;
     call.name = name;
     call.early += text;

@@ -1,5 +1,5 @@
 import type { Frame, StreamPart, StreamReader } from 'signalbox/plugin';
-import { isObject, type Json, listOf, objectOf, parseJson, textOf } from '../json.ts';
+import { indexOf, isObject, type Json, listOf, objectOf, parseJson, textOf } from '../json.ts';
 import { ChunkReader, readCompletion } from '../openai-compatible/answer.ts';
 import { addUsage, passedEvent } from '../parts.ts';
 import { failureOf, readEnding, readUsage } from './ending.ts';
@@ -75,13 +75,13 @@ export class OpenAiReader implements StreamReader {
         items.begin(at, event.item, parts);
         break;
       case 'response.output_text.delta':
-        items.say('text', at, '', event.delta, parts);
+        items.say('text', at, 0, event.delta, parts);
         break;
       case 'response.refusal.delta':
-        items.say('refusal', at, '', event.delta, parts);
+        items.say('refusal', at, 0, event.delta, parts);
         break;
       case 'response.reasoning_summary_text.delta':
-        items.say('reasoning', at, event.summary_index, event.delta, parts);
+        items.say('reasoning', at, indexOf(event.summary_index), event.delta, parts);
         break;
       case 'response.function_call_arguments.delta':
         items.feed(at, event.delta, parts);

@@ -30,7 +30,7 @@ export class ItemReader {
   /** The position of the last text of each kind. */
   readonly #places = new Map<TextKind, string>();
   /** Where the last piece of text stood: most pieces go on there. */
-  #last: { readonly type: TextKind; readonly at: number; readonly section: unknown } | null = null;
+  #last: { readonly type: TextKind; readonly at: number; readonly section: number } | null = null;
   readonly #details: Members[] = [];
   #detailChars = 0;
   #calls = 0;
@@ -59,7 +59,7 @@ export class ItemReader {
   }
 
   /** Adds a piece of text. @param section a new one starts a new paragraph */
-  say(type: TextKind, at: number, section: unknown, piece: unknown, parts: StreamPart[]): void {
+  say(type: TextKind, at: number, section: number, piece: unknown, parts: StreamPart[]): void {
     const text = textOf(piece);
     if (text === '') return;
     if (this.#last?.type === type && this.#last.at === at && this.#last.section === section) {
@@ -68,7 +68,7 @@ export class ItemReader {
     }
     this.#last = { type, at, section };
     this.#markStreamed(at);
-    const place = `${at}.${String(section)}`;
+    const place = `${at}.${section}`;
     const last = this.#places.get(type) ?? place;
     this.#places.set(type, place);
     parts.push({ type, choice: 0, text: last === place ? text : `\n\n${text}` });
@@ -140,8 +140,8 @@ export class ItemReader {
     if (item.type !== 'message') return;
     for (const part of listOf(item.content)) {
       if (!isObject(part)) continue;
-      this.say('text', at, '', part.text, parts);
-      this.say('refusal', at, '', part.refusal, parts);
+      this.say('text', at, 0, part.text, parts);
+      this.say('refusal', at, 0, part.refusal, parts);
     }
   }
 }

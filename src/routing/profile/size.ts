@@ -54,6 +54,7 @@ export function measure(request: ModelRequest, pagesOf = unknownPages): RequestS
   for (const turn of turns) addTurn(size, turn, request, pagesOf);
   const native = conversation.nativeTools?.length ?? 0;
   if (native > 0) size.needs |= passthroughBit(request.original.dialect);
+  if (conversation.isWarmUp) size.needs |= passthroughBit(request.original.dialect);
   if (conversation.thread?.continues) size.needs |= THREAD_NEEDS;
   if (tools.length + native > 0) {
     if (tools.length > 0) size.needs |= CAPABILITIES.tools.bit;

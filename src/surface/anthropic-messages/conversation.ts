@@ -17,7 +17,7 @@ const OF_MESSAGE: ReadonlySet<string> = new Set(['role', 'content']);
 const OF_RESULT: ReadonlySet<string> = new Set(['type', 'tool_use_id', 'content']);
 const OF_TOOL: ReadonlySet<string> = new Set(['type', 'name', 'description', 'input_schema', 'strict']);
 
-type Dialogue = Pick<MessagesRequest, 'messages' | 'system' | 'tools' | 'tool_choice' | 'thread'>;
+type Dialogue = Pick<MessagesRequest, 'messages' | 'system' | 'tools' | 'tool_choice' | 'thread' | 'max_tokens'>;
 
 /** Reads the system prompt, the messages, the tools and the choice of tools. */
 export function conversationOf(body: Dialogue): Conversation {
@@ -32,6 +32,7 @@ export function conversationOf(body: Dialogue): Conversation {
     tools: all.flatMap((tool, index) => (isOwn(tool) ? [toolOf(tool, index)] : [])),
     toolChoice: choiceOf(choice),
     ...(nativeTools.length > 0 && { nativeTools }),
+    ...(body.max_tokens === 0 && { isWarmUp: true }),
     ...(thread && { thread: { continues: thread.type === 'continue' ? thread.previous_message_id : null } }),
   };
 }

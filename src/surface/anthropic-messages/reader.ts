@@ -48,7 +48,8 @@ export const MESSAGES_READER: RequestReader<MessagesRequest> = {
 
 function settingsOf(body: MessagesRequest): ModelSettings {
   return {
-    outputTokensMax: body.max_tokens,
+    // A warm-up is decided and held as the shortest answer.
+    outputTokensMax: Math.max(1, body.max_tokens),
     temperature: body.temperature ?? undefined,
     topP: body.top_p ?? undefined,
     stop: body.stop_sequences ?? undefined,

@@ -171,7 +171,11 @@ export const MessagesRequest = Type.Object(
   {
     ...messageFields,
     thread: optional(Thread),
-    max_tokens: Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'Most output tokens.' }),
+    max_tokens: Type.Integer({
+      minimum: 0,
+      maximum: 1_000_000_000,
+      description: 'Most output tokens. 0, for models of Anthropic’s alone, has the prompt cached without an answer.',
+    }),
     stream: optional(Type.Boolean({ default: false })),
     temperature: optional(Type.Number({ minimum: 0, maximum: 1 })),
     top_p: optional(Type.Number({ minimum: 0, maximum: 1 })),

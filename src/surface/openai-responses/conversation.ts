@@ -55,7 +55,13 @@ class AnswerTurn {
   /** State of other services for calls, by their IDs. */
   #ofCalls: Map<string, Members> | null = null;
   #extra: Members | null = null;
+  /** Reasoning that any model can read. */
+  #reasoning = '';
   #extras: Members = NO_EXTRAS;
+
+  get isEmpty(): boolean {
+    return this.#parts.length === 0 && this.#details.length === 0 && this.#extra === null;
+  }
 
   addMessage(message: MessageItem, at: OriginalPath): void {
     this.#places.push(at);
@@ -83,6 +89,7 @@ class AnswerTurn {
       this.#extra = ours.extra ?? this.#extra;
       if (ours.calls) this.#ofCalls = new Map([...(this.#ofCalls ?? []), ...Object.entries(ours.calls)]);
     } else if (content !== '') this.#details.push(...detailsOf(item, content, index));
+    else this.#reasoning += textOf(item.content ?? item.summary ?? []);
   }
 
   turn(): Turn {
@@ -98,9 +105,10 @@ class AnswerTurn {
   }
 
   #extrasWithState(): Members {
-    if (this.#details.length === 0 && this.#extra === null) return this.#extras;
+    if (this.#details.length === 0 && this.#extra === null && this.#reasoning === '') return this.#extras;
     return {
       ...this.#extras,
+      ...(this.#reasoning !== '' && { reasoning_content: this.#reasoning }),
       ...(this.#details.length > 0 && { reasoning_details: this.#details }),
       ...(this.#extra && { extra_content: this.#extra }),
     };
@@ -115,6 +123,8 @@ class AnswerTurn {
     });
   }
 }
+
+const textOf = (parts: readonly { readonly text?: string }[]): string => parts.map(({ text = '' }) => text).join('');
 
 /** An item of OpenAI's as entries of `reasoning_details`. */
 function detailsOf(
@@ -141,7 +151,8 @@ const KNOWN_TYPES: ReadonlySet<string> = new Set([
 function addItems(items: readonly InputItem[], table: ToolTable, turns: Turn[]): void {
   let answer: AnswerTurn | null = null;
   const close = (): void => {
-    if (answer) turns.push(answer.turn());
+    // Readable reasoning that led to no word and no call is of no use to a service, and most refuse an empty message.
+    if (answer && !answer.isEmpty) turns.push(answer.turn());
     answer = null;
   };
   for (const [index, item] of items.entries()) {

@@ -9,6 +9,9 @@ import { IN_PROGRESS, ResponseText, usageBody } from './response.ts';
 /** Values of a conversation that is put together here. */
 const VALUES_MAX = 200_000;
 
+/** Events with the whole answer. */
+const ENDS = ['response.completed', 'response.incomplete'];
+
 /** One answer of a connection, as texts: most are never looked at again. */
 interface PastAnswer {
   readonly request: string;
@@ -47,9 +50,10 @@ export class ResponsesDialogue implements SocketDialogue {
   }
 
   sent(event: string): void {
-    if (/^\{"type":"response\.(?:completed|incomplete)"/.test(event)) {
-      this.#last = { request: this.#request, end: event };
-    }
+    // A service may write its type anywhere in an event; a text may hold the same words.
+    if (!ENDS.some((type) => event.includes(`"${type}"`))) return;
+    const { type }: Members = Object(parsed(event));
+    if (ENDS.some((end) => end === type)) this.#last = { request: this.#request, end: event };
   }
 
   error(status: number, body: object): string {

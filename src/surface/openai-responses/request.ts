@@ -71,9 +71,11 @@ const CustomCall = tagged('custom_tool_call', {
 });
 const FunctionOutput = tagged('function_call_output', { call_id: callId, output: Content });
 const CustomOutput = tagged('custom_tool_call_output', { call_id: callId, output: Content });
+const ReasoningTexts = Type.Array(Type.Object({ text: Type.Optional(Type.String()) }, open));
 const Reasoning = tagged('reasoning', {
   id: orNull(Type.String()),
-  summary: orNull(Type.Array(Type.Object({ text: Type.Optional(Type.String()) }, open))),
+  summary: orNull(ReasoningTexts),
+  content: orNull(ReasoningTexts),
   encrypted_content: orNull(Type.String()),
 });
 const ITEMS = [FunctionCall, CustomCall, FunctionOutput, CustomOutput, Reasoning] as const;

@@ -235,6 +235,7 @@ export const RESPONSES: RoundTrip = {
     'input[]{function_call_output}.output[]{refusal}': 'comes back as `input_text`',
     'input[]{function_call_output}.output[]{input_image}.file_id': 'native: passed only',
     'input[]{function_call_output}.output[]{input_file}.file_url': 'native: passed only',
+    'input[]{reasoning}.content': 'readable reasoning goes to services that take it; this one takes its own alone',
     'tools[]{custom}': 'becomes a function with one text',
     'tools[]{namespace}': 'its tools become tools of the request',
     'stream_options.include_usage': 'of chat completions; Responses always report usage',

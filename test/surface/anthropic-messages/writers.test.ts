@@ -59,7 +59,7 @@ test('an answer that comes back as it was sent bears the same words, calls and s
   fc.assert(
     fc.property(answers, (parts) => {
       const { content } = JSON.parse(jsonOf(parts));
-      const [turn] = conversationOf({ messages: [{ role: 'assistant', content }] }).turns;
+      const [turn] = conversationOf({ max_tokens: 100, messages: [{ role: 'assistant', content }] }).turns;
       const { text, details, extra, calls } = borne(parts);
       expect(turn!.parts.map((part) => (part.type === 'text' ? part.text : '')).join('')).toBe(text);
       expect(turn!.extras.reasoning_details ?? []).toEqual(details);
