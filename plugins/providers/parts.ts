@@ -15,11 +15,6 @@ export function passedEvent(event: Json, json = ''): StreamPart {
   return isLine ? { type: 'passthrough', choice: 0, event, json } : { type: 'passthrough', choice: 0, event };
 }
 
-/** An ID for a tool call whose service gave none. The answer's ID distinguishes calls of several turns: clients match results by it. */
-export function madeCallId(answerId: string, choice: number, index: number): string {
-  return ['call', answerId.slice(0, 28), choice, index].filter((of) => of !== '').join('_');
-}
-
 /** Adds the usage of an unstreamed answer: before a failure, which ends reading, because usage is billed anyway. */
 export function addUsage(usage: Usage | null, parts: StreamPart[]): void {
   if (!usage) return;

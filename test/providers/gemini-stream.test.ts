@@ -45,7 +45,7 @@ describe('an answer', () => {
       'unnumbered-call',
       [
         text('Let me look.'),
-        call(0, 'call_zXkfab3pKsuW1MkP2v3Y0AQ_0_0', 'list_files', '{}'),
+        call(0, 'call_gvx7ibkub_0_0', 'list_files', '{}'),
         finish('tool_calls', 'STOP'),
         usage(40, 7),
       ],
@@ -151,8 +151,8 @@ describe('a stream', () => {
         responseId,
         ...candidate([{ functionCall: { name: 'f' } }, { functionCall: { name: 'f' } }], { index }),
       }).map((part) => (part.type === 'tool-call' ? part.id : ''));
-    expect(idsOf('abc')).toEqual(['call_abc_0_0', 'call_abc_0_1']);
-    expect(idsOf('abc', 1)).toEqual(['call_abc_1_0', 'call_abc_1_1']);
+    expect(idsOf('abc')).toEqual(['call_3rqq83yd8_0_0', 'call_3rqq83yd8_0_1']);
+    expect(idsOf('abc', 1)).toEqual(['call_3rqq83yd8_1_0', 'call_3rqq83yd8_1_1']);
     expect(idsOf(undefined)).toEqual(['call_0_0', 'call_0_1']);
     // OpenAI accepts 40 characters, if the conversation continues there.
     expect(Math.max(...idsOf('x'.repeat(99)).map((id = '') => id.length))).toBeLessThanOrEqual(40);

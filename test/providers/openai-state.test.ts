@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { nineLetters } from '../../plugins/providers/openai-compatible/call-ids.ts';
+import { nineLetters } from '../../plugins/providers/call-ids.ts';
 import { presets } from '../../plugins/providers/openai-compatible/presets.ts';
 import type { ChatMessage } from '../../src/surface/openai-chat/request.ts';
 import { callerMessage } from '../support/caller-message.ts';

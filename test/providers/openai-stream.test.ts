@@ -205,7 +205,7 @@ describe('tool calls', () => {
 
   test('without an ID get one of their answer, so that no later turn repeats it', () => {
     const first = { ...calls({ function: { name: 'f', arguments: '{}' } }), id: 'chatcmpl-1' };
-    expect(read(first)).toEqual([callPart(0, 'call_chatcmpl-1_0_0', 'f', '{}')]);
+    expect(read(first)).toEqual([callPart(0, 'call_2tnbiizjq_0_0', 'f', '{}')]);
   });
 
   test('of the older form, and with arguments as an object, are read alike', () => {

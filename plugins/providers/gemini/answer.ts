@@ -7,8 +7,9 @@ import {
   type StreamReader,
   type Usage,
 } from 'signalbox/plugin';
+import { madeCallId } from '../call-ids.ts';
 import { indexOf, isObject, type Json, listOf, numberOf, objectOf, parseJson, textOf } from '../json.ts';
-import { madeCallId, malformed } from '../parts.ts';
+import { malformed } from '../parts.ts';
 import { failureOfError } from './failure.ts';
 import { signatureMembers } from './signature.ts';
 

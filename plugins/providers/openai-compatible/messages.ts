@@ -1,7 +1,7 @@
 import type { Members } from 'signalbox/plugin';
+import { nineLetters } from '../call-ids.ts';
 import { withToolCalls } from '../calls.ts';
 import { isObject, listOf, mapObjects, textOf } from '../json.ts';
-import { nineLetters } from './call-ids.ts';
 import type { DialectSettings } from './settings.ts';
 
 /** Servers' members for the reasoning of an answer. */

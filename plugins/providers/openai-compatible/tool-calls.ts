@@ -1,6 +1,7 @@
 import type { Members, StreamPart } from 'signalbox/plugin';
+import { madeCallId } from '../call-ids.ts';
 import { isObject, objectOf, textOf } from '../json.ts';
-import { madeCallId, malformed } from '../parts.ts';
+import { malformed } from '../parts.ts';
 
 /** The most calls of one choice. */
 const CALLS_MAX = 512;

@@ -1,7 +1,7 @@
 import type { Members, Turn } from 'signalbox/plugin';
+import { nineLetters } from '../call-ids.ts';
 import { callsIn, UniqueIds } from '../calls.ts';
 import type { Notes } from '../notes.ts';
-import { nineLetters } from '../openai-compatible/call-ids.ts';
 
 /** The API accepts 64 characters (openclaw/openclaw#137489, decolua/9router#393); the rest is for a suffix. */
 const ID_MAX = 56;

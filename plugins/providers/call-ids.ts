@@ -16,3 +16,13 @@ export function nineLetters(id: string): string {
   const mixed = (first >>> 0) * 2 ** 21 + (second >>> 11);
   return (mixed % 36 ** 9).toString(36).padStart(9, '0');
 }
+
+/**
+ * An ID for a tool call whose service gave none. Clients match results by it, so calls of several answers must differ; the
+ * answer's own ID is not shown to callers.
+ * @param answerId may be empty
+ */
+export function madeCallId(answerId: string, choice: number, index: number): string {
+  const place = `${choice}_${index}`;
+  return answerId === '' ? `call_${place}` : `call_${nineLetters(answerId)}_${place}`;
+}
