@@ -4,14 +4,15 @@ import { RecentByKey, type RecentLimits } from '../../src/gateway/recent-by-key.
 import { AnswerId } from '../../src/gateway/threads.ts';
 
 const HOUR_MS = 3_600_000;
-const LIMITS = { most: 4, mostOfAll: 9, idleMs: 24 * HOUR_MS };
+const LIMITS = { most: 4, mostOfAll: 7, idleMs: 24 * HOUR_MS };
 type Made = (clock: () => number, limits: RecentLimits) => Pick<RecentByKey<string>, 'get' | 'set' | 'size'>;
 
 const steps = fc.array(
   fc.record({
     key: fc.constantFrom('k', 'l', 'm'),
     name: fc.nat(7).map((at) => `n${at}`),
-    hours: fc.constantFrom(0, 1, 25),
+    // Idle values make room: the limits are met only where few are.
+    hours: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 0, 1, 25),
     sets: fc.boolean(),
   }),
   { minLength: 20, maxLength: 80 },
