@@ -6,7 +6,7 @@ import type { AttemptRecord, DecisionOutcome } from '../core/decision-record.ts'
 import type { SignalboxError } from '../core/errors.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
 import type { Write } from '../store/store.ts';
-import { type AlarmOwner, DeadlineAlarm } from '../upstream/alarm.ts';
+import { DeadlineAlarm } from '../upstream/alarm.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
 import type { NextParts } from '../upstream/upstream-call.ts';
 import type { AnswerSource } from './answer-source.ts';
@@ -63,7 +63,7 @@ const UNREAD_GRACE_MS = 1_000;
  * Steps 7 and 8 of one request: carries the decision out and pays for it. The answer's end, a failure, the caller's
  * leaving and a shutdown all end it by `#settle`, which runs exactly once.
  */
-export class Exchange implements AnswerSource, AlarmOwner {
+export class Exchange implements AnswerSource {
   readonly #context: ExchangeContext;
   readonly #attempts: AttemptRecord[] = [];
   readonly #failed: FailedAttempt[] = [];
@@ -90,7 +90,7 @@ export class Exchange implements AnswerSource, AlarmOwner {
   #callerGone = false;
   /** Whether it is known if the settlement survives this process. */
   #isConfirmed = false;
-  readonly #alarm = new DeadlineAlarm(this);
+  readonly #alarm = new DeadlineAlarm({ onDeadline: () => this.abandon(unreadError()) });
 
   constructor(context: ExchangeContext) {
     this.#context = context;
@@ -203,10 +203,6 @@ export class Exchange implements AnswerSource, AlarmOwner {
     this.#error = brokenError(running.model.id, failure);
     this.#settle('broken', running, source.broken(failure));
     return batch;
-  }
-
-  onDeadline(): void {
-    this.abandon(unreadError());
   }
 
   abandon(reason: SignalboxError | 'caller-gone'): void {
