@@ -4,6 +4,7 @@ import type { Facts } from '../core/facts.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { Model } from '../core/snapshot.ts';
 import { estimateTokens } from '../core/tokens.ts';
+import { withoutDroppedTools } from '../routing/dropped-tools.ts';
 import { expectedInput } from '../routing/estimate.ts';
 import { chatFacts } from '../routing/facts.ts';
 import { allowedEndpoints, limitsOf } from '../routing/rules.ts';
@@ -53,7 +54,7 @@ export async function countTokens(
   const runtime = gateway.lease();
   const { snapshot } = runtime;
   checkRequest(request, snapshot.gateway);
-  const facts = chatFacts(request, caller, snapshot, { pagesOf });
+  const facts = chatFacts(withoutDroppedTools(request, snapshot.gateway).request, caller, snapshot, { pagesOf });
   if (!facts.pinned) return { inputTokens: Math.ceil(expectedInput(facts, ANY_MODEL)), basis: 'estimated' };
   const model = snapshot.models[snapshot.modelIndex.get(facts.model)!]!;
   const own = await ownCount(gateway, request, model, expectedInput(facts, model));

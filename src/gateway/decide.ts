@@ -193,7 +193,7 @@ function tryDecision(
   const trial = standing
     ? decideWithin(standing, ruled, given, runtime)
     : { outcome: decider.decide(ruled, given), shortage: null };
-  if (context) context.routing = { facts: ruled, snapshot: runtime.snapshot, rejections: decider.rejections.slice() };
+  if (context) context.routing = { facts: ruled, snapshot: runtime.snapshot, rejections: decider.rejections };
   if (decider.faults > faults) {
     reportOnce(gateway, chosen.strategy, `the strategy of \`${facts.model}\` gave no usable scores`, null);
   }

@@ -142,7 +142,7 @@ describe('a request that names its model', () => {
     'its budget were overlooked': overlooking((world) => without(world, 'budget_limit')),
     'the window were overlooked': overlooking(({ snapshot }) => withModels(snapshot, { contextWindow: 1e9 })),
     'reasoning were overlooked': overlooking(({ snapshot }) =>
-      withModels(snapshot, { reasoningTokens: 0, reasoningByTask: new Float64Array(16) }),
+      withModels(snapshot, { reasoningTokens: 0, reasoningByTask: new Float64Array(16), mayReason: false }),
     ),
   };
   test.each(Object.entries(MUTANTS))('would be decided otherwise if %s', (_, mutant) => {
