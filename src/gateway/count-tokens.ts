@@ -85,8 +85,8 @@ async function endpointCount(
   model: Model,
 ): Promise<number | null> {
   const { snapshot, targets, health } = runtime;
-  const fields = { stream: false, user: request.settings.user, metadata: request.routing.metadata };
-  const ruled = ruledFacts(gateway, { facts, fields, caller, runtime });
+  const { settings, routing } = request;
+  const ruled = ruledFacts(gateway, facts, { stream: false, settings, routing }, caller, runtime);
   const { slots } = limitsOf(ruled, snapshot);
   const history = gateway.affinity.history(caller.keyId, request);
   const index = snapshot.modelIndex.get(model.id)!;

@@ -87,12 +87,7 @@ const asNeeded: Reader = ({ snapshot, body }) => chatFacts(body, OPERATOR, snaps
 function noticed(facts: Facts, snapshot: PolicySnapshot): unknown {
   const time = { year: 2026, month: 1, day: 7, weekday: 3, hour: 12, minute: 0 };
   const inputs = { stream: false, user: '', metadata: {}, caller: OPERATOR, time };
-  const ruled = withRules(
-    facts,
-    snapshot,
-    () => inputs,
-    () => {},
-  );
+  const ruled = withRules(facts, snapshot, inputs, () => {});
   const outcome = outcomeOf(snapshot, ruled);
   if (isRefusal(outcome)) return [outcome.group, outcome.rejected, ruled.rules.constraints];
   const { ranked, reason, eligible, baseline, readings } = outcome;
