@@ -1,4 +1,4 @@
-import { isContent, type ProviderFailure, type StreamPart } from '../contract/parts.ts';
+import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { ProviderCall } from '../contract/provider.ts';
 import { traitsOf } from '../contract/traits.ts';
 import { abortBillingOf } from '../core/abort-billing.ts';
@@ -147,7 +147,7 @@ export class Attempt {
       const failure = failureIn(batch);
       // A batch can hold both the first content and the failure. Its content was never shown, so another endpoint may try.
       if (failure) return failure;
-      if (batch.some(isContent)) {
+      if (this.meter.firstContentAt !== null) {
         const isTimed = this.#isStream || this.#calls > 0;
         this.#trial.answered(isTimed ? (now - this.#openedAt) / Math.max(1, this.#calls) / this.#ttftFactor : null);
         return batch;
@@ -195,9 +195,9 @@ export class Attempt {
     const inputTokens = this.#cacheableTokens({ usage, estimated });
     const share = usage.inputTokens > 0 ? inputTokens / usage.inputTokens : 0;
     const expectedTokens = Math.round(share * this.expected.inputTokens);
-    const read = { inputTokens, expectedTokens, at: this.#openedAt, mark: this.meter.mark.value };
+    const read = { inputTokens, expectedTokens, at: this.#openedAt };
     // The turns of a thread are not what its service has read.
-    if (facts.thread === undefined) history.noteAnswer(this.model, this.endpoint, read, runtime.snapshot);
+    if (facts.thread === undefined) history.noteAnswer(this.model, this.endpoint, read, this.meter, runtime.snapshot);
     // Some providers report reasoning as ordinary output.
     const isMixed = this.model.reasoningTokens > 0 && usage.reasoningTokens === 0;
     if (estimated || isMixed || this.meter.isFiltered) return;

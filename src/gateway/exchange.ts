@@ -90,7 +90,7 @@ export class Exchange implements AnswerSource {
   #callerGone = false;
   /** Whether it is known if the settlement survives this process. */
   #isConfirmed = false;
-  readonly #alarm = new DeadlineAlarm(() => this.abandon(unreadError()));
+  readonly #alarm = new DeadlineAlarm({ onDeadline: () => this.abandon(unreadError()) });
 
   constructor(context: ExchangeContext) {
     this.#context = context;

@@ -26,7 +26,7 @@ interface Options {
   readonly bills?: 'whole' | 'unknown';
 }
 
-type Remembered = { readonly inputTokens: number; readonly expectedTokens: number; readonly at: number };
+type Remembered = Record<'inputTokens' | 'expectedTokens' | 'at', number>;
 
 /** An attempt on a clock of its own, whose call gives these batches, each at its time; and what its endpoint is told. */
 function attempting(more: Options = {}) {
@@ -34,7 +34,7 @@ function attempting(more: Options = {}) {
   const { cost = price(1, 4), bills = 'unknown' } = more;
   const from = snapshot([model('a', { deadlines: DEADLINES, reasoningTokens, cost })]);
   const told: unknown[] = [];
-  const remembered: Remembered[] = [];
+  const remembered: (Remembered & { readonly mark: number })[] = [];
   const trial = {
     answered: () => {},
     completed: (...figures: unknown[]) => told.push(['completed', ...figures]),
@@ -50,7 +50,10 @@ function attempting(more: Options = {}) {
       outputs: { observe: (...seen: unknown[]) => told.push(['saw', ...seen]) },
     },
     request: chatRequest({ model: 'a', messages: [], stream }),
-    history: { noteAnswer: (_: Model, __: Endpoint, read: Remembered) => remembered.push(read) },
+    history: {
+      noteAnswer: (_: Model, __: Endpoint, read: Remembered, { mark }: { readonly mark: number }) =>
+        remembered.push({ ...read, mark }),
+    },
     decision: {
       facts: facts({ choices, ...of }),
       readings: { ttftMs: [100], tokensPerSecond: [50], outputTokens: [400] },
