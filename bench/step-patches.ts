@@ -142,11 +142,15 @@ export const CUTS: readonly Cut[] = [
     kind: 'without',
     name: 'the provider’s connection',
     patches: [
-      before('src/upstream/http1/connection-pool.ts', '/** Sends requests to one path. */', IN_PROCESS),
+      before(
+        'src/upstream/http1/connection-pool.ts',
+        '/** Sends requests to one path. Follows no redirects. */',
+        IN_PROCESS,
+      ),
       after(
         'src/upstream/http1/connection-pool.ts',
-        '      post: ({ headers, body, onConnected }) => {',
-        '        onConnected(); return replyAtOnce();',
+        '  post(request: Post): PendingReply {',
+        '    request.onConnected(); return replyAtOnce();',
       ),
     ],
   },

@@ -76,7 +76,7 @@ export class Exchange implements RunningAnswer {
   #bytes: ByteHold | null = null;
   /** Whether it is known if the settlement survives this process. */
   #isConfirmed = false;
-  readonly #alarm = new DeadlineAlarm(() => this.abandon(unreadError()));
+  readonly #alarm = new DeadlineAlarm({ onDeadline: () => this.abandon(unreadError()) });
 
   /** @param funded the money set aside for it */
   constructor(gateway: Gateway, asked: RunnableRequest, funded: FundedHold) {
