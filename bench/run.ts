@@ -6,13 +6,14 @@ import { occasion, writePart } from './page.ts';
 import { startFigures } from './start.ts';
 import { steps } from './steps.ts';
 import { surfaces } from './surfaces.ts';
-import { JSON_200 } from './workload.ts';
+import { way } from './way.ts';
+import { JSON_200, WORKLOADS } from './workload.ts';
 import { yardstick } from './yardstick.ts';
 
 /**
- * `npm run bench`: what a request costs, rung by rung (`ladder`), step by step (`steps`) in each dialect (`surfaces`) and for the list of models (`models`), beside
+ * `npm run bench`: what a request costs, rung by rung (`ladder`), step by step (`steps`), in lines and objects (`way`), in each dialect (`surfaces`) and for the list of models (`models`), beside
  * published figures (`yardstick`), and at the start of a server (`start`). The name of a part runs it alone. `--only TEXT`: workloads
- * of the ladder and of the dialects whose name has it. `--quick` for a look. `--write` puts the tables into docs/benchmarks.md and bench/results/.
+ * of the ladder and of the dialects, and rungs of the way, whose name has it. `--quick` for a look. `--write` puts the tables into docs/benchmarks.md and bench/results/.
  */
 const flag = (name: string): boolean => process.argv.includes(name);
 const quick = flag('--quick');
@@ -56,6 +57,9 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
     const plan = quick ? { rounds: 5, requests: 500, warmUp: 5_000 } : { rounds: 25, requests: 500, warmUp: 20_000 };
     const how = `${occasion()}, JSON of 200 B, prompts of their own, 64 in flight, ${plan.rounds} interleaved rounds.`;
     await show(SUMMARY, 'steps', `${how}\n\n${await steps(plan)}`);
+  },
+  way: async () => {
+    await show(SUMMARY, 'way', `${occasion()}.\n\n${await way(WORKLOADS[0]!, only)}`);
   },
   surfaces: async () => {
     const plan = quick ? { rounds: 5, warmUp: 6_000 } : { rounds: 25, warmUp: 20_000 };

@@ -22,15 +22,11 @@ const insteadOf = (file: string, find: string, replace: string): Patch => ({ fil
 
 const CONSTANT = "return new Response('{}', { headers: { 'content-type': 'application/json' } });";
 /** Where a request has been decided. */
-const GIVEN = '    const given = { request, dropped, context, terms, startedAt };';
+const GIVEN = '    const { clock } = gateway;';
 /** The request ends in the middle of the pipeline: what it stopped with is handed out to where the answer would be written. */
 const stopAt = (patch: Patch): readonly Patch[] => [
   patch,
-  before(
-    PIPELINE,
-    '    const given = { request, dropped, context, terms, startedAt };',
-    '    if (decided.isStopped) return decided;',
-  ),
+  before(PIPELINE, GIVEN, '    if (deciding.isStopped) return deciding;'),
   before(PIPELINE, '  // (guards on the answer: each wraps `running`)', "  if (running.isStopped) return '{}';"),
 ];
 
@@ -93,7 +89,7 @@ export const CUTS: readonly Cut[] = [
     patches: stopAt(
       before(
         PIPELINE,
-        '    return beginExchange(gateway, { ...given, ...decided, funded });',
+        '    const exchange = new Exchange(gateway, decided, funded);',
         '    funded.hold.settle(null, () => []); context.endWork(0); return { isStopped: true };',
       ),
     ),
@@ -146,11 +142,15 @@ export const CUTS: readonly Cut[] = [
     kind: 'without',
     name: 'the provider’s connection',
     patches: [
-      before('src/upstream/http1/connection-pool.ts', '/** Sends requests to one path. */', IN_PROCESS),
+      before(
+        'src/upstream/http1/connection-pool.ts',
+        '/** Sends requests to one path. Follows no redirects. */',
+        IN_PROCESS,
+      ),
       after(
         'src/upstream/http1/connection-pool.ts',
-        '      post: ({ headers, body, onConnected }) => {',
-        '        onConnected(); return replyAtOnce();',
+        '  post(request: Post): PendingReply {',
+        '    request.onConnected(); return replyAtOnce();',
       ),
     ],
   },

@@ -122,11 +122,13 @@ export class PromptHistory {
   /**
    * Notes a complete answer. A prompt that is too short for a cache is kept only where its reasoning may come back.
    * @param read the prompt as the endpoint read it
+   * @param answer its mark is asked for only where the answer is kept
    */
   noteAnswer(
     model: Model,
     { provider, upstream }: Endpoint,
-    read: Pick<PromptAnswer, 'inputTokens' | 'expectedTokens' | 'at' | 'mark'>,
+    read: Pick<PromptAnswer, 'inputTokens' | 'expectedTokens' | 'at'>,
+    answer: Pick<PromptAnswer, 'mark'>,
     { providers }: PolicySnapshot,
   ): void {
     if (this.#used) for (const key of this.#used) this.#answers.touch(key);
@@ -135,7 +137,14 @@ export class PromptHistory {
     const mayReason = (model.capabilities & CAPABILITIES.reasoning.bit) !== 0;
     if (!isCacheable && !mayReason && !this.bearsState) return;
     const { id, family } = model;
-    this.#answers.add(this.#key(this.#read().whole), { model: id, family, provider, upstream, ...read });
+    this.#answers.add(this.#key(this.#read().whole), {
+      model: id,
+      family,
+      provider,
+      upstream,
+      ...read,
+      mark: answer.mark,
+    });
   }
 
   #find(hash: bigint): readonly PromptAnswer[] {

@@ -91,7 +91,7 @@ async function endpointCount(
   const index = snapshot.modelIndex.get(model.id)!;
   for (const at of allowedEndpoints(model, slots, facts.needs)) {
     const endpoint = model.endpoints[at]!;
-    const left = requestFor({ request, history, facts, snapshot }, model, endpoint);
+    const left = requestFor({ request, history, decision: { facts }, runtime }, model, endpoint);
     const call = {
       upstream: endpoint.upstream,
       request: left.request,

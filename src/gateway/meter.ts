@@ -1,4 +1,6 @@
 import { isContent, type StreamPart } from '../contract/parts.ts';
+import type { Facts } from '../core/facts.ts';
+import type { Model } from '../core/snapshot.ts';
 import { tokenWeight } from '../core/tokens.ts';
 import { isPlausible, plainUsage, type Usage } from '../core/usage.ts';
 import { AnswerMark } from './answer-mark.ts';
@@ -8,6 +10,8 @@ const OWN_PACE_SHARE = 0.9;
 
 /** The form of a raw finish reason. Other texts of an upstream are not shown. */
 const WORD = /^[A-Za-z_ -]{1,40}$/;
+
+const NO_PARTS: readonly StreamPart[] = [];
 
 /** Measures one attempt's parts as they pass: usage, times, ends. */
 export class Meter {
@@ -29,30 +33,32 @@ export class Meter {
   isCut = false;
   /** Whether a filter ended a choice. */
   isFiltered = false;
-  /** The answer's content as a figure. */
-  readonly mark = new AnswerMark();
   #lastContentAt = 0;
+  /** The last batch, until it is weighed and marked: of most answers in one piece nobody asks for either. */
+  #unweighed: readonly StreamPart[] = NO_PARTS;
+  #unmarked: readonly StreamPart[] = NO_PARTS;
   #weight = 0;
   /** The weight when usage was last reported. */
   #reportedWeight = 0;
+  readonly #mark = new AnswerMark();
 
   observe(parts: readonly StreamPart[], now: number): void {
+    this.#weigh();
+    this.#addToMark();
+    this.#unweighed = parts;
+    this.#unmarked = parts;
     for (const part of parts) {
       if (part.type === 'usage') {
         if (isPlausible(part.usage)) {
           this.reported = part.usage;
           this.impossible = null;
           this.isOutdated = false;
-          this.#reportedWeight = this.#weight;
         } else this.impossible = part.usage;
       } else if (isContent(part)) {
         this.isOutdated = true;
         this.firstContentAt ??= now;
         this.#lastContentAt = now;
-        this.mark.add(part);
-        if ('text' in part) this.#weight += tokenWeight(part.text);
-        else if (part.type === 'tool-call') this.#weight += tokenWeight(part.arguments) + tokenWeight(part.name ?? '');
-        else if (part.type === 'finish') {
+        if (part.type === 'finish') {
           this.finished++;
           this.finishReasons[part.choice] = WORD.test(part.raw) ? part.raw : '';
           this.isCut ||= part.reason === 'length';
@@ -60,6 +66,28 @@ export class Meter {
         }
       }
     }
+  }
+
+  #weigh(): void {
+    const parts = this.#unweighed;
+    this.#unweighed = NO_PARTS;
+    for (const part of parts) {
+      if ('text' in part) this.#weight += tokenWeight(part.text);
+      else if (part.type === 'tool-call') this.#weight += tokenWeight(part.arguments) + tokenWeight(part.name ?? '');
+      else if (part.type === 'usage' && isPlausible(part.usage)) this.#reportedWeight = this.#weight;
+    }
+  }
+
+  #addToMark(): void {
+    const parts = this.#unmarked;
+    this.#unmarked = NO_PARTS;
+    for (const part of parts) this.#mark.add(part);
+  }
+
+  /** The answer's content as a figure. */
+  get mark(): number {
+    this.#addToMark();
+    return this.#mark.value;
   }
 
   /** Whether the upstream has reported anything, true or not. */
@@ -79,13 +107,23 @@ export class Meter {
 
   /** Output tokens so far, counted here. */
   get counted(): number {
+    this.#weigh();
     return Math.ceil(this.#weight);
   }
 
   /** Output tokens after the last report, which cannot include them. */
   get unreported(): number {
+    this.#weigh();
     return Math.ceil(this.#weight - this.#reportedWeight);
   }
+}
+
+/**
+ * The tokens of the usage that is charged. An upstream's absurd figure is cut at what its model can
+ * take, so that it does not shut the caller out for years.
+ */
+export function chargedTokens({ usage }: MeasuredUsage, { contextWindow }: Model, facts: Facts): number {
+  return Math.min(usage.inputTokens + usage.outputTokens, contextWindow * (facts.embedding?.inputs ?? facts.choices));
 }
 
 /** The usage that an attempt is charged for. */
@@ -103,11 +141,13 @@ export interface MeasuredUsage {
  */
 export function completeUsage(meter: Meter, { inputTokens, outputMax }: ExpectedTokens): MeasuredUsage {
   const { reported, impossible } = meter;
+  if (reported && reported.inputTokens !== 0 && !meter.isOutdated) {
+    const isWhole = reported.outputTokens !== 0 || meter.counted === 0 || outputMax === 0;
+    if (isWhole) return { usage: reported, estimated: impossible !== null, impossible };
+  }
   // The count here can exceed a cap that the upstream has kept.
   const counted = Math.min(meter.counted, outputMax);
   if (!reported) return { usage: plainUsage(inputTokens, counted), estimated: true, impossible };
-  const isWhole = reported.inputTokens !== 0 && (reported.outputTokens !== 0 || counted === 0);
-  if (isWhole && !meter.isOutdated) return { usage: reported, estimated: impossible !== null, impossible };
   const sinceReport = Math.min(reported.outputTokens + meter.unreported, outputMax);
   const usage = {
     ...reported,

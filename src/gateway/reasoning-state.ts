@@ -54,8 +54,11 @@ interface ReadableRequest {
 }
 
 /** Whether any turn of the assistant bears state that not every model can read. */
-export const bearsState = (request: ModelRequest): boolean =>
-  request.conversation.turns.some((_, index) => bearsStateAt(request, index));
+export function bearsState(request: ModelRequest): boolean {
+  const { turns } = request.conversation;
+  for (let index = 0; index < turns.length; index++) if (bearsStateAt(request, index)) return true;
+  return false;
+}
 
 /** Whether the turn of this index bears such state. */
 export function bearsStateAt(request: ModelRequest, index: number): boolean {
@@ -78,10 +81,14 @@ const messagesOf = (turn: Turn, request: ModelRequest): readonly Members[] =>
     .filter(isObject);
 
 /** Whether a turn has members that the neutral form does not name, or marked IDs of calls: state is nowhere else. */
-const mayBear = ({ role, parts, extras }: Turn): boolean =>
-  role === 'assistant' &&
-  (!isEmpty(extras) ||
-    parts.some((part) => !isEmpty(part.extras) || (part.type === 'tool-call' && part.id.includes(TAIL))));
+function mayBear({ role, parts, extras }: Turn): boolean {
+  if (role !== 'assistant') return false;
+  if (!isEmpty(extras)) return true;
+  for (const part of parts) {
+    if (!isEmpty(part.extras) || (part.type === 'tool-call' && part.id.includes(TAIL))) return true;
+  }
+  return false;
+}
 
 function isEmpty(members: Members): boolean {
   for (const _ in members) return false;

@@ -9,6 +9,12 @@ const alarms = new LinkedSet<DeadlineAlarm>();
 let firesAt = Number.POSITIVE_INFINITY;
 let timer: ReturnType<typeof setTimeout> | null = null;
 
+/** A call or an exchange with a deadline. */
+export interface AlarmOwner {
+  /** Called when the time of its alarm has come. */
+  onDeadline(): void;
+}
+
 /**
  * An alarm for the deadlines of a call or an exchange, set again before each wait. All alarms share one timer: most are cleared
  * long before they ring, so that setting one costs hardly more than noting its time.
@@ -18,11 +24,11 @@ export class DeadlineAlarm implements Links<DeadlineAlarm> {
   after: DeadlineAlarm | null = null;
   /** When it rings, ms on performance.now's clock; Infinity while it is not set. */
   at = Number.POSITIVE_INFINITY;
-  readonly #ring: () => void;
+  readonly #owner: AlarmOwner;
   #isSet = false;
 
-  constructor(ring: () => void) {
-    this.#ring = ring;
+  constructor(owner: AlarmOwner) {
+    this.#owner = owner;
   }
 
   /** Rings at `at` (ms on performance.now's clock) instead of the time set before. */
@@ -40,10 +46,10 @@ export class DeadlineAlarm implements Links<DeadlineAlarm> {
     alarms.remove(this);
   }
 
-  /** Called when its time has come. */
+  /** Ends the alarm: its time has come. */
   ring(): void {
     this.clear();
-    this.#ring();
+    this.#owner.onDeadline();
   }
 }
 

@@ -6,7 +6,10 @@ import { isContent, type ProviderFailure, type StreamPart } from '../contract/pa
  */
 export class AnswerCompletion {
   readonly #choices: number;
-  readonly #finishes = new Set<number>();
+  /** By the number of the choice. */
+  readonly #hasFinished: boolean[] = [];
+  /** Choices that have not finished. */
+  #open: number;
   #usageAfterFinish = false;
   /** True after the first content part. */
   started = false;
@@ -16,11 +19,12 @@ export class AnswerCompletion {
   /** @param choices the number requested */
   constructor(choices: number) {
     this.#choices = choices;
+    this.#open = choices;
   }
 
   /** Every choice has finished: only usage may be missing. */
   get finished(): boolean {
-    return this.#finishes.size === this.#choices;
+    return this.#open === 0;
   }
 
   /** No part is missing. A usage before the last finish may be a running count, so only a later one ends the answer. */
@@ -45,8 +49,11 @@ export class AnswerCompletion {
       this.failure = { kind: 'malformed', message: 'the answer has a choice that was not requested' };
       return false;
     }
-    if (this.#finishes.has(part.choice)) return true;
-    if (part.type === 'finish') this.#finishes.add(part.choice);
+    if (this.#hasFinished[part.choice]) return true;
+    if (part.type === 'finish') {
+      this.#hasFinished[part.choice] = true;
+      this.#open--;
+    }
     this.started ||= isContent(part);
     batch.push(part);
     return true;

@@ -1,4 +1,4 @@
-import type { ProviderFailure } from '../contract/parts.ts';
+import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { Members } from '../core/original.ts';
 import { codeOf } from '../core/thrown.ts';
 import { SECRET, scrub } from '../telemetry/secrets.ts';
@@ -62,9 +62,11 @@ function cleanValue(value: unknown, apiKey: string | null, level: number): unkno
   return cleanMembers(value, apiKey, level + 1);
 }
 
-/** The provider's own finish reason; empty where it is too long or may hold a secret. */
-export function sanitizeReason(raw: string, apiKey: string | null): string {
-  return raw.length <= REASON_MAX && isFreeOfSecrets(raw, apiKey) ? raw : '';
+/** A part with the provider's own finish reason; without it where it is too long or may hold a secret. */
+export function sanitizePart(part: StreamPart, apiKey: string | null): StreamPart {
+  // Most services use the neutral words.
+  if (part.type !== 'finish' || part.raw === part.reason) return part;
+  return part.raw.length <= REASON_MAX && isFreeOfSecrets(part.raw, apiKey) ? part : { ...part, raw: '' };
 }
 
 /** Whether an upstream's text holds neither its key nor anything that looks like a secret. */

@@ -2,23 +2,19 @@ import { arrived } from './arrival.ts';
 import type { UpstreamReply } from './reply.ts';
 import type { ReserveBytes } from './upstream-call.ts';
 
-/** A body's text; `cut` where it exceeded the limit. */
-export interface BodyText {
-  readonly text: string;
-  readonly cut: boolean;
-}
-
 /** Decodes bodies that came in one piece. */
 const wholeDecoder = new TextDecoder();
 
 /** Reads at most `bytesMax` of a body as text and cancels the rest. */
-export function readText(reply: UpstreamReply, bytesMax: number): Promise<BodyText> {
+export function readText(reply: UpstreamReply, bytesMax: number): Promise<string> {
   const reading = new TextReading(reply, bytesMax);
   return arrived(() => reading.read());
 }
 
 /** A body on its way to be text. Does not decompress. Invalid UTF-8 becomes U+FFFD. */
 export class TextReading {
+  /** The body exceeded its limit: the text is its start. */
+  isCut = false;
   readonly #reply: UpstreamReply;
   readonly #reserveBytes: ReserveBytes;
   #left: number;
@@ -38,15 +34,16 @@ export class TextReading {
   }
 
   /** Returns the whole text; a promise while some of it has not arrived: read again then. Throws as the network does. */
-  read(): BodyText | Promise<void> {
+  read(): string | Promise<void> {
     for (;;) {
       const piece = this.#reply.read();
       if (piece instanceof Promise) return piece;
-      if (piece === null) return { text: this.#end(), cut: false };
+      if (piece === null) return this.#end();
       if (piece.length > this.#left || !this.#reserveBytes(piece.length)) {
         this.#add(piece.subarray(0, this.#left));
         this.#reply.cancel();
-        return { text: this.#end(), cut: true };
+        this.isCut = true;
+        return this.#end();
       }
       this.#left -= piece.length;
       this.#add(piece);

@@ -32,9 +32,10 @@ export interface PendingReply {
 /** A POST request except its path. */
 export interface Post {
   readonly headers: Headers;
+  /** Read before `onConnected`. */
   readonly body: string;
   /** Called when the connection is established and its certificate verified, before the first byte is written. */
-  readonly onConnected: () => void;
+  onConnected(): void;
 }
 
 /** A request that fetch sends. */

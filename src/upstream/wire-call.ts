@@ -2,10 +2,10 @@ import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { ProviderCall, StreamReader, WireAdapter } from '../contract/provider.ts';
 import { beyondLimits } from '../core/json-limits.ts';
 import type { Deadlines } from '../core/snapshot.ts';
-import { DeadlineAlarm } from './alarm.ts';
+import { type AlarmOwner, DeadlineAlarm } from './alarm.ts';
 import { AnswerCompletion } from './completion.ts';
 import { Opening } from './connection/opening.ts';
-import { bodyFailure, openFailure, sanitizeFailure, sanitizeReason, UpstreamError } from './failures.ts';
+import { bodyFailure, openFailure, sanitizeFailure, sanitizePart, UpstreamError } from './failures.ts';
 import { type FrameParser, frameParser } from './frames.ts';
 import { callHeaders, withTrace } from './http-request.ts';
 import { TextReading } from './read-text.ts';
@@ -55,7 +55,7 @@ function checkForm(text: string): void {
 }
 
 /** One HTTP call. The wire adapter translates; this class does the rest. */
-export class WireCall implements UpstreamCall {
+export class WireCall implements UpstreamCall, AlarmOwner {
   dropped: readonly string[] = [];
   requestId: string | null = null;
   readonly #adapter: WireAdapter;
@@ -63,7 +63,7 @@ export class WireCall implements UpstreamCall {
   readonly #deadlines: Deadlines;
   readonly #totalBy: number;
   readonly #firstContentBy: number;
-  readonly #alarm = new DeadlineAlarm(() => this.#onDeadline());
+  readonly #alarm = new DeadlineAlarm(this);
   readonly #completion: AnswerCompletion;
   readonly #stream: boolean;
   readonly #reserveBytes: ReserveBytes;
@@ -79,6 +79,8 @@ export class WireCall implements UpstreamCall {
   #text: TextReading | null = null;
   /** The reply with a status outside 2xx. */
   #failed: UpstreamReply | null = null;
+  /** The parts that are to be returned by the present `read`. */
+  #batch: StreamPart[] = [];
   #finishedAt = 0;
   #expired = false;
   #over = false;
@@ -110,21 +112,29 @@ export class WireCall implements UpstreamCall {
   }
 
   read(): NextParts {
-    const batch: StreamPart[] = [];
     try {
-      while (!this.#over && batch.length === 0) {
-        const waiting = this.#step(batch);
+      while (!this.#over && this.#batch.length === 0) {
+        const waiting = this.#step();
         if (waiting) return waiting;
       }
     } catch (error) {
-      this.#fail(this.#expired ? this.#timeout() : bodyFailure(error), batch);
+      this.#fail(this.#expired ? this.#timeout() : bodyFailure(error));
     }
-    return batch.length > 0 ? batch : null;
+    const batch = this.#batch;
+    if (batch.length === 0) return null;
+    this.#batch = [];
+    return batch;
   }
 
   abort(): void {
     this.#over = true;
     this.#close();
+  }
+
+  onDeadline(): void {
+    if (this.#opening?.ring()) return;
+    this.#expired = true;
+    this.#opening?.abort();
   }
 
   /** Never throws: the first `read` reports the error. */
@@ -153,27 +163,27 @@ export class WireCall implements UpstreamCall {
   }
 
   /** Goes on as far as bytes have arrived. Returns what to wait for; nothing where it went on. */
-  #step(batch: StreamPart[]): Promise<void> | undefined {
-    if (this.#source) return this.#advance(this.#source, batch);
-    if (this.#failed) return this.#readError(this.#failed, batch);
-    if (this.#text) return this.#readReply(this.#text, batch);
-    return this.#open(batch);
+  #step(): Promise<void> | undefined {
+    if (this.#source) return this.#advance(this.#source);
+    if (this.#failed) return this.#readError(this.#failed);
+    if (this.#text) return this.#readReply(this.#text);
+    return this.#open();
   }
 
-  #open(batch: StreamPart[]): Promise<void> | undefined {
+  #open(): Promise<void> | undefined {
     let reply: UpstreamReply | Promise<void>;
     try {
       if (!this.#opening) throw this.#refusal;
       reply = this.#opening.reply();
     } catch (error) {
-      this.#fail(this.#expired ? this.#timeout() : openFailure(error, this.sent), batch);
+      this.#fail(this.#expired ? this.#timeout() : openFailure(error, this.sent));
       return;
     }
     if (reply instanceof Promise) return reply;
     const { status } = reply;
     this.requestId = requestIdOf(reply, this.#apiKey);
     if (status >= 300 && status < 400) {
-      this.#fail({ kind: 'not_found', message: 'redirects are not followed', status }, batch);
+      this.#fail({ kind: 'not_found', message: 'redirects are not followed', status });
     } else if (status < 200 || status > 299) {
       this.#alarm.set(Math.min(performance.now() + ERROR_WAIT, this.#totalBy));
       this.#failed = reply;
@@ -205,12 +215,12 @@ export class WireCall implements UpstreamCall {
   }
 
   /** Reads a status outside 2xx. Its body only explains: a slow or broken one does not hide the status. */
-  #readError({ status, headers }: UpstreamReply, batch: StreamPart[]): Promise<void> | undefined {
+  #readError({ status, headers }: UpstreamReply): Promise<void> | undefined {
     let text = '';
     try {
       const body = this.#text?.read();
       if (body instanceof Promise) return body;
-      text = body?.text ?? '';
+      text = body ?? '';
     } catch {
       // The status stands.
     }
@@ -221,29 +231,29 @@ export class WireCall implements UpstreamCall {
       failure = { kind: 'server', message: `status ${status}`, status };
     }
     const wait = failure.retryAfterMs ?? retryAfterMs(headers, Date.now(), status);
-    this.#fail(wait === undefined ? failure : { ...failure, retryAfterMs: wait }, batch);
+    this.#fail(wait === undefined ? failure : { ...failure, retryAfterMs: wait });
     return;
   }
 
-  #readReply(reading: TextReading, batch: StreamPart[]): Promise<void> | undefined {
+  #readReply(reading: TextReading): Promise<void> | undefined {
     const body = reading.read();
     if (body instanceof Promise) return body;
     // Without memory for it, the call has been aborted.
     if (this.#over) return;
-    if (body.cut) throw new UpstreamError('malformed', 'the answer was too large');
-    if (body.text.length > UNCHECKED_MAX) checkForm(body.text);
+    if (reading.isCut) throw new UpstreamError('malformed', 'the answer was too large');
+    if (body.length > UNCHECKED_MAX) checkForm(body);
     let parts: readonly StreamPart[];
     try {
-      parts = this.#adapter.reply(body.text, this.#passthrough);
+      parts = this.#adapter.reply(body, this.#passthrough);
     } catch {
       parts = UNREADABLE;
     }
-    if (this.#addParts(parts, batch)) this.#endOfBytes();
+    if (this.#addParts(parts)) this.#endOfBytes();
     return;
   }
 
   /** One read from the network. */
-  #advance(source: StreamSource, batch: StreamPart[]): Promise<void> | undefined {
+  #advance(source: StreamSource): Promise<void> | undefined {
     const piece = source.reply.read();
     if (piece instanceof Promise) {
       this.#alarm.set(this.#readDeadline());
@@ -256,14 +266,14 @@ export class WireCall implements UpstreamCall {
     // The idle time does not run while the caller handles these parts.
     this.#alarm.set(this.#totalBy);
     const text = piece ? source.decoder.decode(piece, { stream: true }) : source.decoder.decode();
-    if (!this.#frames(source, source.frames.push(text), batch)) return;
+    if (!this.#frames(source, source.frames.push(text))) return;
     if (source.frames.overflowed) throw new UpstreamError('malformed', 'an event of the answer was too large');
-    if (!piece && this.#frames(source, source.frames.end(), batch)) this.#endOfBytes();
+    if (!piece && this.#frames(source, source.frames.end())) this.#endOfBytes();
     return;
   }
 
   /** Returns false once the call is over. */
-  #frames(source: StreamSource, frames: ReturnType<FrameParser['push']>, batch: StreamPart[]): boolean {
+  #frames(source: StreamSource, frames: ReturnType<FrameParser['push']>): boolean {
     for (const frame of frames) {
       if (frame.data.length > UNCHECKED_MAX) checkForm(frame.data);
       let parts: readonly StreamPart[];
@@ -272,17 +282,16 @@ export class WireCall implements UpstreamCall {
       } catch {
         parts = UNREADABLE;
       }
-      if (!this.#addParts(parts, batch)) return false;
+      if (!this.#addParts(parts)) return false;
     }
     return true;
   }
 
   /** Adds the adapter's parts to the batch. Returns false once the call is over. */
-  #addParts(parts: readonly StreamPart[], batch: StreamPart[]): boolean {
+  #addParts(parts: readonly StreamPart[]): boolean {
     for (const part of parts) {
-      const clean = part.type === 'finish' ? { ...part, raw: sanitizeReason(part.raw, this.#apiKey) } : part;
-      if (this.#completion.add(clean, batch)) continue;
-      if (this.#completion.failure) this.#fail(this.#completion.failure, batch);
+      if (this.#completion.add(sanitizePart(part, this.#apiKey), this.#batch)) continue;
+      if (this.#completion.failure) this.#fail(this.#completion.failure);
       else this.#finish();
       return false;
     }
@@ -330,23 +339,17 @@ export class WireCall implements UpstreamCall {
     this.#close();
   }
 
-  #onDeadline(): void {
-    if (this.#opening?.ring()) return;
-    this.#expired = true;
-    this.#opening?.abort();
-  }
-
   #timeout(): ProviderFailure {
     const message = this.#completion.started ? 'the answer stalled or took too long' : 'no answer in time';
     return { kind: 'timeout', message };
   }
 
   /** Ends the call. Reports the failure unless only usage was missing or the call was over. */
-  #fail(failure: ProviderFailure, batch: StreamPart[]): void {
+  #fail(failure: ProviderFailure): void {
     if (!this.#over && !this.#completion.finished) {
       const { retryAfterMs: wait } = failure;
       const limited = wait === undefined ? failure : { ...failure, retryAfterMs: clampWait(wait) };
-      batch.push({ type: 'failure', failure: sanitizeFailure(limited, this.#apiKey) });
+      this.#batch.push({ type: 'failure', failure: sanitizeFailure(limited, this.#apiKey) });
     }
     this.#over = true;
     this.#close();

@@ -84,7 +84,8 @@ const law = (subject: (clock: () => number, most: number) => Subject) =>
       conversation.noteAnswer(
         by,
         by.endpoints[0],
-        { inputTokens: turn.tokens, expectedTokens: turn.tokens, at: now, mark: 0 },
+        { inputTokens: turn.tokens, expectedTokens: turn.tokens, at: now },
+        { mark: 0 },
         POLICY,
       );
       expect(found).toEqual(expected(turn, now) as CachedTokens[]);

@@ -44,7 +44,8 @@ export function memory(most?: number) {
     conversation.noteAnswer(
       one,
       one.endpoints[0],
-      { inputTokens: tokens, expectedTokens: tokens, at: time.now, mark },
+      { inputTokens: tokens, expectedTokens: tokens, at: time.now },
+      { mark },
       policy,
     );
   };

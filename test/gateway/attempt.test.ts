@@ -10,6 +10,7 @@ import type { UpstreamCall } from '../../src/upstream/upstream-call.ts';
 import { facts, model, price, snapshot } from '../routing/build.ts';
 import { chatRequest } from '../support/model-request.ts';
 import { nextBatch, targetOf } from '../support/provider-call.ts';
+import { contextWith } from '../support/request-context.ts';
 
 const said: StreamPart = { type: 'text', choice: 0, text: 'x' };
 const DEADLINES = { connectMs: 1_000, firstTokenMs: 1_000, idleMs: 1_000, totalMs: 4_000 };
@@ -26,7 +27,7 @@ interface Options {
   readonly bills?: 'whole' | 'unknown';
 }
 
-type Remembered = { readonly inputTokens: number; readonly expectedTokens: number; readonly at: number };
+type Remembered = Record<'inputTokens' | 'expectedTokens' | 'at', number>;
 
 /** An attempt on a clock of its own, whose call gives these batches, each at its time; and what its endpoint is told. */
 function attempting(more: Options = {}) {
@@ -34,7 +35,7 @@ function attempting(more: Options = {}) {
   const { cost = price(1, 4), bills = 'unknown' } = more;
   const from = snapshot([model('a', { deadlines: DEADLINES, reasoningTokens, cost })]);
   const told: unknown[] = [];
-  const remembered: Remembered[] = [];
+  const remembered: (Remembered & { readonly mark: number })[] = [];
   const trial = {
     answered: () => {},
     completed: (...figures: unknown[]) => told.push(['completed', ...figures]),
@@ -50,12 +51,17 @@ function attempting(more: Options = {}) {
       outputs: { observe: (...seen: unknown[]) => told.push(['saw', ...seen]) },
     },
     request: chatRequest({ model: 'a', messages: [], stream }),
-    history: { noteAnswer: (_: Model, __: Endpoint, read: Remembered) => remembered.push(read) },
+    history: {
+      noteAnswer: (_: Model, __: Endpoint, read: Remembered, { mark }: { readonly mark: number }) =>
+        remembered.push({ ...read, mark }),
+    },
     decision: {
       facts: facts({ choices, ...of }),
       readings: { ttftMs: [100], tokensPerSecond: [50], outputTokens: [400] },
     },
     clock: () => now,
+    dropped: [],
+    context: contextWith(),
   } as unknown as AttemptContext;
   const way = { ranked: { model: 0, outputCap: cap }, at: 0 } as never;
   const attempt = new Attempt(way, trial as never, context, { deadlineAt, hasOthers: false } as never);

@@ -52,6 +52,29 @@ describe('what a meter has seen', () => {
   });
 });
 
+test('the count, that since the last report, and the mark are the same whenever they are asked for', () => {
+  const part = fc.oneof(
+    fc.string().map(said),
+    fc.string().map((id): StreamPart => ({ type: 'tool-call', choice: 0, index: 0, id, name: id, arguments: id })),
+    tokens.map((input) => told(plainUsage(input - 100, 1))),
+  );
+  const figures = ({ counted, unreported, mark }: Meter) => ({ counted, unreported, mark });
+  fc.assert(
+    fc.property(fc.array(fc.array(part)), fc.array(fc.boolean()), (batches, isAsked) => {
+      const often = new Meter();
+      const once = new Meter();
+      batches.forEach((batch, at) => {
+        once.observe(batch, at);
+        for (const each of batch) {
+          often.observe([each], at);
+          if (isAsked[at]) figures(often);
+        }
+      });
+      expect(figures(once)).toEqual(figures(often));
+    }),
+  );
+});
+
 test('a whole answer is charged as reported; of what a report leaves at 0, the prompt as expected and the output as seen, within the cap', () => {
   const law = fc.property(answer, (given) => {
     const meter = meterOf(given);

@@ -106,8 +106,8 @@ test('an attempt is asked for no more than its hold pays, and for no less than i
     const hold = { left: amount, reserved: amount, grows: false, raise };
     const readings = priorReadings(snapshot);
     const decision = { facts, readings, ranked: [ranked] as const };
-    const context = { decision, funded: { hold }, runtime: { snapshot } };
-    const way = await raisedWay(context, { ranked, at: 0 }, whole - amount);
+    const decided = { decision, runtime: { snapshot } };
+    const way = await raisedWay(decided, hold, { ranked, at: 0 }, whole - amount);
     const useful = usefulOf(model, facts, snapshot, cap);
     const pays = caps && costOf(model, 0, facts, useful) <= amount;
     counts[pays ? 'capped' : 'none']++;
@@ -192,12 +192,11 @@ test('a fallback beyond the hold is capped at what a raise gets, and dropped whe
       },
     };
     const choice = { ...fallback, bound: 1_000 };
-    const context = {
+    const decided = {
       decision: { facts: request, readings: priorReadings(from), ranked: [choice] as const },
-      funded: { hold },
       runtime: { snapshot: from },
     };
-    return raisedWay(context, { ranked: fallback, at: 0 }, whole! - hold.left);
+    return raisedWay(decided, hold, { ranked: fallback, at: 0 }, whole! - hold.left);
   };
   expect((await after((by) => by))?.ranked).toBe(fallback);
   expect((await after((_, from) => from))?.ranked).toMatchObject({

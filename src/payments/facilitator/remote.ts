@@ -169,7 +169,7 @@ export class RemoteFacilitator implements Facilitator {
       decompress: false,
       signal: AbortSignal.timeout(timeoutMs),
     });
-    const { text } = await readText(fetchedReply(response), ANSWER_MAX);
+    const text = await readText(fetchedReply(response), ANSWER_MAX);
     const content = parsedJson(text);
     return { status: response.status, content: Value.Check(form, content) ? content : null };
   }

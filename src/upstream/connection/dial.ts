@@ -2,7 +2,7 @@ import { addressText, parseAddress } from '../../core/address.ts';
 import { addressClass, literalAddress } from '../../core/address-class.ts';
 import { codeOf } from '../../core/thrown.ts';
 import { UpstreamError } from '../failures.ts';
-import { ConnectionPool, type PostSender } from '../http1/connection-pool.ts';
+import { ConnectionPool, PostSender } from '../http1/connection-pool.ts';
 import { type PendingReply, type Post, pendingFetch } from '../reply.ts';
 import { proxyFor, type ReadVariable } from './proxy.ts';
 import type { Resolver } from './resolver.ts';
@@ -71,7 +71,7 @@ class PeerLine {
       stream: this.#stream,
     });
     this.#path = path;
-    this.#sender = this.#pool.sender(pathname + search, host);
+    this.#sender = new PostSender(this.#pool, pathname + search, host);
     return this.#sender;
   }
 }
@@ -147,7 +147,8 @@ export class Dial {
    * Sends through a proxy, or to an address where connections hang. fetch does not report when it has connected, but it
    * pulls a streamed body only then.
    */
-  #postByFetch(url: string, { headers, body, onConnected }: Post): PendingReply {
+  #postByFetch(url: string, request: Post): PendingReply {
+    const { headers, body } = request;
     const controller = new AbortController();
     const { signal } = controller;
     const bytes = encoder.encode(body);
@@ -156,7 +157,7 @@ export class Dial {
     sized.set('content-length', String(bytes.length));
     const pull = (sink: ReadableStreamDirectController) => {
       if (signal.aborted) return sink.close();
-      onConnected();
+      request.onConnected();
       sink.write(bytes);
       sink.close();
     };

@@ -1,7 +1,7 @@
 import type { DeadlineAlarm } from '../alarm.ts';
 import { Arrival } from '../arrival.ts';
 import { UpstreamError } from '../failures.ts';
-import type { PendingReply, UpstreamReply } from '../reply.ts';
+import type { PendingReply, Post, UpstreamReply } from '../reply.ts';
 import type { Dial, PeerList } from './dial.ts';
 
 /** A request except its body, and its deadlines: ms on performance.now's clock. */
@@ -19,13 +19,14 @@ export interface OpeningOptions {
 }
 
 /** Sends one request to the addresses of its host in turn, until one accepts the connection. */
-export class Opening {
+export class Opening implements Post {
   /** False while it is certain that no byte of the request was sent. */
   sent = false;
+  readonly headers: Headers;
+  /** Empty once no other address will get it: it may be large. */
+  body: string;
   readonly #options: OpeningOptions;
   readonly #alarm: DeadlineAlarm;
-  /** Null once the last address has it: it may be large. */
-  #body: string | null;
   /** Addresses that are being looked up. */
   #lookup: Arrival<PeerList> | null = null;
   #peers: PeerList = [];
@@ -42,7 +43,8 @@ export class Opening {
   constructor(options: OpeningOptions, body: string, alarm: DeadlineAlarm) {
     this.#options = options;
     this.#alarm = alarm;
-    this.#body = body;
+    this.headers = options.headers;
+    this.body = body;
     const peers = options.dial.peers(options.startedAt);
     if (peers instanceof Promise) this.#lookup = new Arrival(this.#withinDeadline(peers));
     else this.#tryFirst(peers);
@@ -54,6 +56,7 @@ export class Opening {
    * @throws the error of the last address
    */
   reply(): UpstreamReply | Promise<void> {
+    if (this.#over) throw new UpstreamError('connect', 'given up');
     if (this.#lookup) {
       const peers = this.#lookup.get();
       if (peers instanceof Promise) return peers;
@@ -65,7 +68,7 @@ export class Opening {
         return this.#replyHere();
       } catch (error) {
         const isLast = this.#at + 1 === this.#peers.length || performance.now() >= this.#options.connectBy;
-        if (this.sent || this.#over || isLast) throw error;
+        if (this.sent || isLast) throw error;
         this.#at++;
         this.#try();
       }
@@ -85,6 +88,7 @@ export class Opening {
   /** Ends the request and its connection, in any state. */
   abort(): void {
     this.#over = true;
+    this.body = '';
     this.#stopWaiting?.(new UpstreamError('connect', 'given up'));
     this.#pending?.abort();
   }
@@ -106,23 +110,15 @@ export class Opening {
 
   /** Sends the request to the present address. Those that are left share the time to connect. */
   #try(): void {
-    const { dial, path, headers, stream, connectBy } = this.#options;
-    const left = this.#peers.length - this.#at;
-    const body = this.#body!;
-    if (left === 1) this.#body = null;
-    const now = performance.now();
-    this.#alarm.set(now + Math.max(0, connectBy - now) / left);
+    const { dial, path, stream, connectBy } = this.#options;
     this.#isConnecting = true;
-    this.#pending = dial.post(
-      this.#peers[this.#at]!,
-      path,
-      { headers, body, onConnected: () => this.#connected() },
-      stream,
-    );
+    this.#pending = dial.post(this.#peers[this.#at]!, path, this, stream);
+    if (this.sent) return;
+    const now = performance.now();
+    this.#alarm.set(now + Math.max(0, connectBy - now) / (this.#peers.length - this.#at));
   }
 
   #replyHere(): UpstreamReply | Promise<void> {
-    if (this.#over) throw new UpstreamError('connect', 'given up');
     try {
       const reply = this.#pending!.reply();
       if (reply instanceof Promise) return reply;
@@ -138,9 +134,10 @@ export class Opening {
   }
 
   /** From now on the request counts as sent. */
-  #connected(): void {
+  onConnected(): void {
     this.#isConnecting = false;
     this.sent = true;
+    this.body = '';
     this.#alarm.set(this.#options.headBy);
   }
 

@@ -6,24 +6,11 @@ const IDLE_MAX = 64;
 /** The most abandoned connections that still try to connect, which a system does for two minutes. */
 const STRAYS_MAX = 64;
 
-/** Sends requests to one path. */
-export interface PostSender {
-  post(request: Post): PendingReply;
-}
-
 /** The connections to one destination. Reuses idle ones. */
-export class ConnectionPool {
+export class ConnectionPool implements ConnectionOwner {
   readonly #target: ConnectionTarget;
   readonly #idle: HttpConnection[] = [];
-  readonly #heads = new WeakMap<Headers, string>();
   #strays = 0;
-  readonly #owner: ConnectionOwner = {
-    free: (connection) => this.#free(connection),
-    gone: (connection) => this.#gone(connection),
-    stray: (change) => {
-      this.#strays += change;
-    },
-  };
 
   constructor(target: ConnectionTarget) {
     this.#target = target;
@@ -39,50 +26,58 @@ export class ConnectionPool {
     return this.#idle.length;
   }
 
-  /**
-   * Returns a sender for one path. It follows no redirects.
-   *
-   * @param target path and query
-   * @param host the `host` header of requests that have none
-   */
-  sender(target: string, host: string): PostSender {
-    return {
-      post: ({ headers, body, onConnected }) => {
-        const length = Buffer.byteLength(body);
-        const head = `POST ${target} HTTP/1.1\r\n${this.#headOf(headers, host)}content-length: ${length}\r\n\r\n`;
-        return this.#connection().send({ head, body, bytes: head.length + length, onConnected });
-      },
-    };
-  }
-
-  /** The idle connection used last, the least likely to have been closed; else a new one. */
-  #connection(): HttpConnection {
+  /** Returns the idle connection used last, the least likely to have been closed; else a new one. */
+  connection(): HttpConnection {
     for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) {
       if (idle.isUsable) return idle;
       idle.drop();
     }
-    return new HttpConnection(this.#target, this.#owner);
+    return new HttpConnection(this.#target, this);
   }
 
-  #free(connection: HttpConnection): void {
+  free(connection: HttpConnection): void {
     this.#idle.push(connection);
     if (this.#idle.length > IDLE_MAX) this.#idle[0]!.drop();
   }
 
-  #gone(connection: HttpConnection): void {
+  gone(connection: HttpConnection): void {
     const at = this.#idle.indexOf(connection);
     if (at >= 0) this.#idle.splice(at, 1);
   }
 
-  /** Serializes headers once: many requests share one object. */
-  #headOf(headers: Headers, host: string): string {
-    let text = this.#heads.get(headers);
-    if (text === undefined) {
-      const lines = [...headers].map(([name, value]) => `${name}: ${value}\r\n`);
-      if (!headers.has('host')) lines.unshift(`host: ${host}\r\n`);
-      text = lines.join('');
-      this.#heads.set(headers, text);
-    }
-    return text;
+  stray(change: 1 | -1): void {
+    this.#strays += change;
+  }
+}
+
+/** Sends requests to one path. Follows no redirects. */
+export class PostSender {
+  readonly #pool: ConnectionPool;
+  readonly #target: string;
+  readonly #host: string;
+  /** The headers sent last, and the start of a request with them: most requests share one object. */
+  #headers: Headers | null = null;
+  #start = '';
+
+  /**
+   * @param target path and query
+   * @param host the `host` header of requests that have none
+   */
+  constructor(pool: ConnectionPool, target: string, host: string) {
+    this.#pool = pool;
+    this.#target = target;
+    this.#host = host;
+  }
+
+  post(request: Post): PendingReply {
+    if (request.headers !== this.#headers) this.#serialize(request.headers);
+    return this.#pool.connection().send(request, this.#start);
+  }
+
+  #serialize(headers: Headers): void {
+    const lines = [...headers].map(([name, value]) => `${name}: ${value}\r\n`);
+    if (!headers.has('host')) lines.unshift(`host: ${this.#host}\r\n`);
+    this.#start = `POST ${this.#target} HTTP/1.1\r\n${lines.join('')}`;
+    this.#headers = headers;
   }
 }

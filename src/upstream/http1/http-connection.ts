@@ -1,7 +1,7 @@
 import type { Socket } from 'bun';
 import type { PendingReply, Post, UpstreamReply } from '../reply.ts';
-import { type ReplyHead, ReplyParser } from './reply-parser.ts';
-import { type RawRequest, sendBytes, sendRequest } from './request-bytes.ts';
+import { ReplyParser } from './reply-parser.ts';
+import { sendBytes, sendRequest } from './request-bytes.ts';
 import { boundReceiveWindow, hasArrived } from './socket-calls.ts';
 
 /** The most bytes handed on at once: processing them takes several times their size. */
@@ -21,9 +21,6 @@ export interface ConnectionTarget {
   /** Whether its answers are streams, which wait in the kernel, in little memory, until their caller reads. */
   readonly stream: boolean;
 }
-
-/** A request on its way to the socket. */
-interface ConnectionRequest extends RawRequest, Pick<Post, 'onConnected'> {}
 
 /** The owner of a connection, notified of its state. */
 export interface ConnectionOwner {
@@ -48,10 +45,12 @@ export class HttpConnection {
   #socket: Socket<HttpConnection> | null = null;
   #isConnecting = false;
   #isReady = false;
+  #isPaused = false;
   #gone: Error | null = null;
   #exchange: HttpExchange | null = null;
   /** The request until it is written: it may be large. */
-  #request: ConnectionRequest | null = null;
+  #request: Post | null = null;
+  #requestStart = '';
   /** The unwritten rest of a request. */
   #unsent: Uint8Array | null = null;
 
@@ -65,11 +64,12 @@ export class HttpConnection {
     return this.#gone === null && !hasArrived(fdOf(this.#socket));
   }
 
-  /** Sends a request. Takes one at a time. */
-  send(request: ConnectionRequest): PendingReply {
+  /** Sends a request. Takes one at a time. @param start as in `sendRequest` */
+  send(request: Post, start: string): PendingReply {
     const exchange = new HttpExchange(this);
     this.#exchange = exchange;
     this.#request = request;
+    this.#requestStart = start;
     if (this.#isReady) this.#begin();
     else void this.#connect();
     return exchange;
@@ -131,8 +131,9 @@ export class HttpConnection {
     this.#request = null;
     // Abandoned while it connected.
     if (!request) return;
+    const { body } = request;
     request.onConnected();
-    this.#unsent = this.#socket && sendRequest(request, this.#socket);
+    this.#unsent = this.#socket && sendRequest(this.#requestStart, body, this.#socket);
   }
 
   /** Writes as much of the rest as the kernel takes. */
@@ -154,11 +155,13 @@ export class HttpConnection {
   }
 
   pause(): void {
-    this.#socket?.pause();
+    if (!this.#isPaused) this.#socket?.pause();
+    this.#isPaused = true;
   }
 
   resume(): void {
-    this.#socket?.resume();
+    if (this.#isPaused) this.#socket?.resume();
+    this.#isPaused = false;
   }
 
   /** The answer is complete. */
@@ -169,7 +172,7 @@ export class HttpConnection {
       this.drop();
       return;
     }
-    this.#socket?.resume();
+    this.resume();
     this.#socket?.timeout(IDLE_S);
     // Idle connections must not keep the process alive.
     this.#socket?.unref();
@@ -198,10 +201,7 @@ class HttpExchange implements PendingReply, UpstreamReply {
   readonly #connection: HttpConnection;
   readonly #parser = new ReplyParser();
   #unread: Buffer | null = null;
-  #isPaused = false;
   #isOver = false;
-  /** Whether the head has arrived and is one to read. */
-  #hasBegun = false;
   #error: Error | null = null;
   /** The reader that waits for the head, more of the body or the end. */
   #waiting: PromiseWithResolvers<void> | null = null;
@@ -215,11 +215,11 @@ class HttpExchange implements PendingReply, UpstreamReply {
   }
 
   get headers(): Headers {
-    return this.#parser.head!.fields.all();
+    return this.#parser.head!.headers();
   }
 
   header(name: string): string | null {
-    return this.#parser.head!.fields.get(name);
+    return this.#parser.head!.header(name);
   }
 
   get keepAlive(): boolean {
@@ -227,7 +227,8 @@ class HttpExchange implements PendingReply, UpstreamReply {
   }
 
   reply(): UpstreamReply | Promise<void> {
-    if (this.#hasBegun) return this;
+    // A body may be malformed behind a sound head: then the answer has begun.
+    if (this.#parser.head) return this;
     if (this.#error) throw this.#error;
     return this.#arrival();
   }
@@ -242,27 +243,22 @@ class HttpExchange implements PendingReply, UpstreamReply {
 
   take(data: Buffer): void {
     const isAwaited = this.#waiting !== null;
-    let fault: Error | null = null;
+    const hadHead = this.#parser.head !== null;
     try {
-      this.#keep(this.#parser.push(data));
+      const bytes = this.#parser.push(data);
+      if (bytes) this.#unread = this.#unread ? Buffer.concat([this.#unread, bytes]) : bytes;
     } catch (error) {
-      fault = error instanceof Error ? error : connectionError('BadReply');
-    }
-    // A body may be malformed behind a sound head: then the answer has begun.
-    if (!this.#hasBegun && this.#parser.head && !this.#begin(this.#parser.head)) return;
-    if (fault) {
-      this.#connection.drop(fault);
+      this.#connection.drop(error instanceof Error ? error : connectionError('BadReply'));
       return;
     }
     if (this.#parser.ended) {
-      this.#end();
+      this.#over();
+      this.#connection.free();
       return;
     }
+    if (this.#unread || !hadHead) this.#wake();
     // No read while the caller does not read: one more would be several times as much.
-    if (!this.#isPaused && (!isAwaited || (this.#unread?.length ?? 0) > UNREAD_MAX)) {
-      this.#isPaused = true;
-      this.#connection.pause();
-    }
+    if (!isAwaited || (this.#unread?.length ?? 0) > UNREAD_MAX) this.#connection.pause();
   }
 
   /** Handles the end of the connection. Returns whether the answer was complete. */
@@ -278,36 +274,14 @@ class HttpExchange implements PendingReply, UpstreamReply {
     this.#over();
   }
 
-  #end(): void {
-    this.#over();
-    this.#connection.free();
-  }
-
   #over(): void {
     this.#isOver = true;
-    this.#wake();
-  }
-
-  #keep(bytes: Buffer | null): void {
-    if (bytes === null) return;
-    this.#unread = this.#unread ? Buffer.concat([this.#unread, bytes]) : bytes;
     this.#wake();
   }
 
   #wake(): void {
     this.#waiting?.resolve();
     this.#waiting = null;
-  }
-
-  /** Returns false for a head that ends the exchange. */
-  #begin({ status }: ReplyHead): boolean {
-    if (status > 599) {
-      this.#connection.drop(connectionError('BadReply'));
-      return false;
-    }
-    this.#hasBegun = true;
-    this.#wake();
-    return true;
   }
 
   read(): Uint8Array | null | Promise<void> {
@@ -327,10 +301,7 @@ class HttpExchange implements PendingReply, UpstreamReply {
   }
 
   #arrival(): Promise<void> {
-    if (this.#isPaused) {
-      this.#isPaused = false;
-      this.#connection.resume();
-    }
+    this.#connection.resume();
     this.#waiting ??= Promise.withResolvers();
     return this.#waiting.promise;
   }

@@ -1,4 +1,4 @@
-import { ReplyFields } from './reply-fields.ts';
+import { ReplyHead } from './reply-head.ts';
 
 /** The most bytes of a head, including the 1xx heads before it. */
 const HEAD_MAX = 65_536;
@@ -6,7 +6,7 @@ const HEAD_MAX = 65_536;
 const WHOLE_HEAD_MAX = 4_096;
 /** The most bytes of a chunk's size line. */
 const SIZE_MAX = 1_024;
-const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: |$)/;
 const CHUNK_SIZE = /^([0-9a-f]{1,12})[ \t]*(?:;.*)?$/i;
 const LENGTH = /^\d{1,15}$/;
 const CR = 0x0d;
@@ -25,11 +25,6 @@ export class BadReply extends Error {
   readonly code = 'BadReply';
 }
 
-export interface ReplyHead {
-  readonly status: number;
-  readonly fields: ReplyFields;
-}
-
 type State = 'status' | 'headers' | 'size' | 'chunk' | 'chunk-end' | 'trailers' | 'length' | 'close' | 'done';
 
 /**
@@ -45,8 +40,8 @@ export class ReplyParser {
   /** The start of an unfinished line. */
   #line = '';
   #headBytes = 0;
-  #status = 0;
-  #fields = new ReplyFields();
+  /** The head until it is complete. */
+  #unfinished = new ReplyHead();
   /** Bytes of the body or chunk still to come. */
   #left = 0;
 
@@ -61,46 +56,76 @@ export class ReplyParser {
    * @throws BadReply, after which the parser is unusable
    */
   push(bytes: Buffer): Buffer | null {
-    const body = new BodyBytes(bytes);
+    const at = this.head ? 0 : this.#pushHead(bytes);
+    if (at === bytes.length) return null;
+    if (this.#state === 'close') return bytes.subarray(at);
+    if (this.#state === 'length') return this.#pushBody(bytes, at);
+    if (this.#state !== 'done') return this.#pushChunks(bytes, at);
+    // With unsolicited bytes, the next answer on this connection could not be trusted.
+    this.keepAlive = false;
+    return null;
+  }
+
+  /** Reads the head, as far as it is there. Returns where it ends. */
+  #pushHead(bytes: Buffer): number {
     let at = 0;
+    while (at < bytes.length && !this.head) {
+      const next = this.#skipHead(bytes, at);
+      at = next > at ? next : this.#pushLine(bytes, at);
+    }
+    return at;
+  }
+
+  #pushBody(bytes: Buffer, at: number): Buffer {
+    const end = Math.min(bytes.length, at + this.#left);
+    this.#left -= end - at;
+    if (this.#left === 0) this.#state = 'done';
+    if (end < bytes.length) this.keepAlive = false;
+    return bytes.subarray(at, end);
+  }
+
+  #pushChunks(bytes: Buffer, start: number): Buffer | null {
+    const body = new BodyBytes(bytes);
+    let at = start;
     while (at < bytes.length) {
       if (this.#state === 'done') {
-        // With unsolicited bytes, the next answer on this connection could not be trusted.
         this.keepAlive = false;
         break;
       }
-      if (this.#state === 'chunk' || this.#state === 'length' || this.#state === 'close') {
-        const end = this.#state === 'close' ? bytes.length : Math.min(bytes.length, at + this.#left);
+      if (this.#state === 'chunk') {
+        const end = Math.min(bytes.length, at + this.#left);
         body.add(at, end);
         this.#left -= end - at;
         at = end;
-        if (this.#left === 0 && this.#state !== 'close') this.#state = this.#state === 'chunk' ? 'chunk-end' : 'done';
+        if (this.#left === 0) this.#state = 'chunk-end';
         continue;
       }
-      const next = this.#state === 'status' ? this.#skipHead(bytes, at) : this.#skipFrame(bytes, at);
-      if (next > at) {
-        at = next;
-        continue;
-      }
-      const end = bytes.indexOf(LF, at);
-      this.#line += bytes.toString('latin1', at, end < 0 ? bytes.length : end);
-      this.#limit((end < 0 ? bytes.length : end) - at);
-      if (end < 0) break;
-      at = end + 1;
-      const line = this.#line.endsWith('\r') ? this.#line.slice(0, -1) : this.#line;
-      this.#line = '';
-      this.#read(line);
+      const next = this.#skipFrame(bytes, at);
+      at = next > at ? next : this.#pushLine(bytes, at);
     }
     return body.taken();
   }
 
+  /** Reads the next line, or what is there of it. Returns where it ends. */
+  #pushLine(bytes: Buffer, at: number): number {
+    const lf = bytes.indexOf(LF, at);
+    const end = lf < 0 ? bytes.length : lf;
+    this.#line += bytes.toString('latin1', at, end);
+    this.#limit(end - at);
+    if (lf < 0) return end;
+    const line = this.#line.endsWith('\r') ? this.#line.slice(0, -1) : this.#line;
+    this.#line = '';
+    this.#read(line);
+    return end + 1;
+  }
+
   /** Reads a usual head that is all there; returns where it ends, or `at` for any other, which is read line by line. */
   #skipHead(bytes: Buffer, at: number): number {
-    if (this.#line !== '') return at;
+    if (this.#state !== 'status' || this.#line !== '') return at;
     const text = bytes.toString('latin1', at, Math.min(bytes.length, at + WHOLE_HEAD_MAX));
     const end = text.indexOf('\r\n\r\n');
     const statusEnd = text.indexOf('\n') - 1;
-    if (end < 0 || !this.#fields.add(text.slice(statusEnd, end))) return at;
+    if (end < 0 || !this.#unfinished.add(text.slice(statusEnd, end))) return at;
     this.#limit(end);
     this.#readStatus(text.slice(0, statusEnd));
     this.#endHead();
@@ -167,29 +192,29 @@ export class ReplyParser {
   #readStatus(line: string): void {
     const found = STATUS_LINE.exec(line);
     if (!found) throw new BadReply('no HTTP');
-    this.#status = Number(found[2]);
+    this.#unfinished.status = Number(found[2]);
     if (found[1] === '0') this.keepAlive = false;
     this.#state = 'headers';
   }
 
   #readHeader(line: string): void {
-    if (!this.#fields.add(`\r\n${line}`)) throw new BadReply('a header is malformed');
+    if (!this.#unfinished.add(`\r\n${line}`)) throw new BadReply('a header is malformed');
   }
 
   #endHead(): void {
-    if (this.#status < 200) {
-      if (this.#status === 101) throw new BadReply('another protocol');
-      this.#fields = new ReplyFields();
+    const head = this.#unfinished;
+    if (head.status < 200) {
+      if (head.status === 101) throw new BadReply('another protocol');
+      this.#unfinished = new ReplyHead();
       this.#state = 'status';
       return;
     }
-    const fields = this.#fields;
-    this.head = { status: this.#status, fields };
-    const connection = fields.get('connection');
+    this.head = head;
+    const connection = head.header('connection');
     if (connection !== null && /\bclose\b/i.test(connection)) this.keepAlive = false;
-    const coding = fields.get('transfer-encoding');
-    const length = fields.get('content-length');
-    if (this.#status === 204 || this.#status === 304) this.#state = 'done';
+    const coding = head.header('transfer-encoding');
+    const length = head.header('content-length');
+    if (head.status === 204 || head.status === 304) this.#state = 'done';
     else if (coding !== null) {
       if (coding.trim().toLowerCase() !== 'chunked') throw new BadReply('the transfer coding is unknown');
       // An intermediary may have used the other of the two lengths.
@@ -202,7 +227,7 @@ export class ReplyParser {
   }
 }
 
-/** The bytes of a body within those of a read, gathered without a view for each chunk. */
+/** The bytes of chunks within those of a read, gathered without a view for each chunk. */
 class BodyBytes {
   readonly #bytes: Buffer;
   #from = 0;

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { arrived } from '../../../src/upstream/arrival.ts';
-import { ConnectionPool } from '../../../src/upstream/http1/connection-pool.ts';
+import { ConnectionPool, PostSender } from '../../../src/upstream/http1/connection-pool.ts';
 import type { PendingReply, UpstreamReply } from '../../../src/upstream/reply.ts';
 import { waitFor } from '../../support/answers.ts';
 import { startFlood } from '../../support/flood.ts';
@@ -59,7 +59,7 @@ afterEach(() => {
 const HELLO = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello';
 
 const send = (pool: ConnectionPool, body = '{}', onConnected = () => {}): PendingReply =>
-  pool.sender('/v1/chat?x=1', 'api.example:99').post({
+  new PostSender(pool, '/v1/chat?x=1', 'api.example:99').post({
     headers: new Headers({ 'content-type': 'application/json', authorization: 'Bearer key' }),
     body,
     onConnected,

@@ -22,7 +22,7 @@ function read(pieces: readonly Uint8Array[], { closes = false } = {}): Read {
   if (closes) parser.close();
   return {
     status: parser.head?.status,
-    headers: Object.fromEntries(parser.head?.fields.all() ?? []),
+    headers: Object.fromEntries(parser.head?.headers() ?? []),
     body: Buffer.concat(body).toString(),
     ended: parser.ended,
     keepAlive: parser.keepAlive,
@@ -80,6 +80,7 @@ describe('an answer', () => {
 
   test.each<[name: string, bytes: Uint8Array]>([
     ['is no HTTP', bytes('SSH-2.0-OpenSSH_9.6\r\n')],
+    ['has a status that is none', answer(['HTTP/1.1 600 x', 'content-length: 0'])],
     ['is HTTP/2', bytes('HTTP/2 200\r\n\r\n')],
     ['changes the protocol', answer(['HTTP/1.1 101 Switching Protocols', 'upgrade: x'])],
     ['has two lengths', answer([OK, 'content-length: 1', 'content-length: 2'])],

@@ -1,8 +1,9 @@
 /** Header lines, each behind a CR LF: a token, a colon and text without a control character that could end it. */
 const LINES = /^(?:\r\n[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[^\0\r\n]*)*$/;
 
-/** The header fields of an answer, kept as text: of many, few are read. Accepts the same lines as `Headers`. */
-export class ReplyFields {
+/** The head of an answer. Its fields are kept as text: of many, few are read. Accepts the same lines as `Headers`. */
+export class ReplyHead {
+  status = 0;
   #text = '';
   /** The same in lower case; null until a field is read. */
   #lower: string | null = null;
@@ -16,7 +17,7 @@ export class ReplyFields {
   }
 
   /** Returns the value of a header, several joined by commas; null for none. @param name in lower case */
-  get(name: string): string | null {
+  header(name: string): string | null {
     this.#lower ??= this.#text.toLowerCase();
     const lower = this.#lower;
     let value: string | null = null;
@@ -30,7 +31,7 @@ export class ReplyFields {
     return value;
   }
 
-  all(): Headers {
+  headers(): Headers {
     const headers = new Headers();
     for (const line of this.#text.split('\r\n').slice(1)) {
       const colon = line.indexOf(':');
