@@ -54,6 +54,8 @@ function messageFor(
   let changed: Record<string, unknown> | null = null;
   for (const name in message) {
     const value = message[name];
+    // Nearly every message has these two, and they go as they came.
+    if (name === 'role' || (name === 'content' && typeof value === 'string')) continue;
     if (isOmitted(name, value, settings)) {
       if (value !== null && isReported(name)) dropped.push(`messages[${index}].${name}`);
       changed ??= { ...message };
