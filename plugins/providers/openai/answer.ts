@@ -12,7 +12,8 @@ export function readReply(body: string, format: ReasoningFormat, passthrough = f
   if (!isObject(reply) || reply.object !== 'response') return readCompletion(reply);
   const parts: StreamPart[] = passthrough ? [{ type: 'passthrough', choice: 0, event: reply }] : [];
   const items = new ItemReader(format);
-  for (const [at, item] of listOf(reply.output).entries()) items.end(at, item, parts);
+  const output = listOf(reply.output);
+  for (let at = 0; at < output.length; at++) items.end(at, output[at], parts);
   if (parts.some(({ type }) => type === 'failure')) addUsage(readUsage(reply.usage, items.searches), parts);
   else readEnding(textOf(reply.status), reply, items, parts);
   return parts;
