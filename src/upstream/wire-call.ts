@@ -36,6 +36,9 @@ const UNREADABLE: readonly StreamPart[] = [
   { type: 'failure', failure: { kind: 'malformed', message: 'the adapter could not read the answer' } },
 ];
 
+/** More bytes may follow. */
+const UNFINISHED = { stream: true };
+
 interface StreamSource {
   readonly reply: UpstreamReply;
   readonly decoder: TextDecoder;
@@ -265,7 +268,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     if (piece && !this.#stream && !this.#reserveBytes(piece.length)) return;
     // The idle time does not run while the caller handles these parts.
     this.#alarm.set(this.#totalBy);
-    const text = piece ? source.decoder.decode(piece, { stream: true }) : source.decoder.decode();
+    const text = piece ? source.decoder.decode(piece, UNFINISHED) : source.decoder.decode();
     if (!this.#frames(source, source.frames.push(text))) return;
     if (source.frames.overflowed) throw new UpstreamError('malformed', 'an event of the answer was too large');
     if (!piece && this.#frames(source, source.frames.end())) this.#endOfBytes();
