@@ -40,6 +40,7 @@ abstract class LineParser implements FrameParser {
     if (this.#afterCr && text.charCodeAt(from) === 0x0a) from++;
     this.#afterCr = false;
     if (this.#rest === '') from = this.usual(text, from, frames);
+    if (from === text.length) return frames;
     from = this.#lines(text, from, frames);
     // Only new text is searched for line ends, so that a long line in small pieces takes linear time.
     if (from < text.length && !this.overflowed) this.#rest = joined(this.#rest, text.slice(from));

@@ -36,6 +36,7 @@ const UNREADABLE: readonly StreamPart[] = [
   { type: 'failure', failure: { kind: 'malformed', message: 'the adapter could not read the answer' } },
 ];
 
+const NONE: readonly string[] = [];
 /** More bytes may follow. */
 const UNFINISHED = { stream: true };
 
@@ -59,7 +60,7 @@ function checkForm(text: string): void {
 
 /** One HTTP call. The wire adapter translates; this class does the rest. */
 export class WireCall implements UpstreamCall, AlarmOwner {
-  dropped: readonly string[] = [];
+  dropped: readonly string[] = NONE;
   requestId: string | null = null;
   readonly #adapter: WireAdapter;
   readonly #apiKey: string | null;
