@@ -4,6 +4,7 @@ import type { Caller } from '../core/caller.ts';
 import type { DecisionOutcome } from '../core/decision-record.ts';
 import type { ErrorCode, SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
+import { idText } from '../core/id.ts';
 import type { LinkedSet, Links } from '../core/linked-set.ts';
 import type { Operation } from '../core/operation.ts';
 import { NO_RUN, type RunNames } from '../core/run-names.ts';
@@ -55,8 +56,8 @@ interface Abandonable {
  * `beginWork` was called.
  */
 export class RequestContext implements Links<RequestContext> {
-  /** Written outside as `req_…`. */
-  readonly id: number;
+  /** `req_…` */
+  readonly requestId: string;
   /** Time of arrival, ms on the gateway's clock. */
   readonly at: number;
   readonly method: string;
@@ -68,10 +69,14 @@ export class RequestContext implements Links<RequestContext> {
   operation: Operation | null = null;
   /** Null until the key is read, or a payer has proved itself. */
   caller: Caller | null = null;
+  /** The place in the gate; null on routes that do not count, and before admission. */
+  place: GatePlace | null = null;
   /** The names of its run as books and records have them. */
   run: RunNames = NO_RUN;
   /** Bytes of the body, by its `content-length`; 0 for none. */
   bodyBytes = 0;
+  /** Its `Idempotency-Key`; null for none. */
+  idempotencyKey: string | null = null;
   /** SHA-256 of the body of a request with an `Idempotency-Key`; null for others. */
   bodyHash: Uint8Array | null = null;
   /** HTTP status; 0 without an answer. */
@@ -107,7 +112,7 @@ export class RequestContext implements Links<RequestContext> {
   #isHandled = false;
   #isWorking = false;
   #isOver = false;
-  #whenOver: (() => void)[] | null = null;
+  #whenOver: (() => void) | null = null;
   /** The requests that a shutdown waits for, while this is one of them. */
   #inFlight: LinkedSet<RequestContext> | null = null;
   /** Null before the exchange exists and after it has ended. */
@@ -128,7 +133,7 @@ export class RequestContext implements Links<RequestContext> {
     onEnd: (context: RequestContext) => void = () => {},
   ) {
     this.#origin = origin;
-    this.id = id;
+    this.requestId = idText('req_', id);
     this.at = at;
     this.method = origin.method;
     this.route = route;
@@ -162,11 +167,6 @@ export class RequestContext implements Links<RequestContext> {
     return this.status === 0 && this.code === null;
   }
 
-  /** The place in the gate; null on routes that do not count, and before admission. */
-  get place(): GatePlace | null {
-    return this.#admission?.place ?? null;
-  }
-
   get isAdmitted(): boolean {
     return this.#admission !== null;
   }
@@ -184,6 +184,7 @@ export class RequestContext implements Links<RequestContext> {
   /** Takes over the place, rate limits and other holdings of the request's admission. */
   admit(admission: Admission): void {
     this.#admission = admission;
+    this.place = admission.place;
     this.#quota = admission.quota;
     this.caller = admission.caller;
   }
@@ -284,10 +285,9 @@ export class RequestContext implements Links<RequestContext> {
     this.#close();
   }
 
-  /** Calls `end` once the request is over. */
+  /** Calls `end` once the request is over. The last call counts. */
   whenOver(end: () => void): void {
-    this.#whenOver ??= [];
-    this.#whenOver.push(end);
+    this.#whenOver = end;
   }
 
   /** Adds the `x-ratelimit-…` headers to those of the answer. */
@@ -313,8 +313,7 @@ export class RequestContext implements Links<RequestContext> {
     this.#isOver = true;
     this.#quota?.close();
     this.place?.leave();
-    for (const end of this.#whenOver ?? []) end();
-    this.#whenOver = null;
+    this.#whenOver?.();
     this.#onEnd(this);
   }
 }

@@ -1,6 +1,7 @@
 import type { Authentication } from '../access/key-entry.ts';
-import type { Gate } from '../access/limits/gate.ts';
+import type { Gate, GatePlace } from '../access/limits/gate.ts';
 import type { Limiter, Offence } from '../access/limits/limiter.ts';
+import type { Quota } from '../access/limits/quota.ts';
 import { durationText } from '../access/limits/refusal.ts';
 import type { Caller } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
@@ -11,7 +12,7 @@ import { callerAddress, type Peers } from './address.ts';
 import { tooLarge } from './body-reading.ts';
 import type { PreflightRefusals } from './cors.ts';
 import { credentialsIn, formAdvice, KEY_HELP, keyHeadersOf } from './credentials.ts';
-import { pathOf, type RouteEntry, type RouteTable } from './routes.ts';
+import { pathOf, type RouteTable } from './routes.ts';
 import { nothingAt, printable } from './unknown-path.ts';
 
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
@@ -50,7 +51,6 @@ export function admit(request: Request, rules: AdmissionRules, peers: Peers | nu
       param: 'Host',
     });
   }
-  const path = pathOf(request.url);
   const { headers } = request;
   if (headerBytes(headers) > HEADER_BYTES_MAX) {
     throw new SignalboxError('headers_too_large', `All headers together may have at most ${HEADER_BYTES_MAX} bytes.`);
@@ -60,22 +60,24 @@ export function admit(request: Request, rules: AdmissionRules, peers: Peers | nu
     // The answer is the same with a key and without, so that a wrong base URL is not taken for a wrong key.
     context.caller = rules.authenticate(credentialsIn(headers)).caller;
     if (!context.caller) throttle('keyless', request, rules, peers);
-    throw nothingAt(path, rules.routes);
+    throw nothingAt(pathOf(request.url), rules.routes);
   }
-  const { isOpen } = route;
-  const { method } = request;
+  const { isOpen, path } = route;
+  const { method } = context;
   if (method === 'OPTIONS') rules.preflights.refuse(request, route);
-  const isForPay = !isOpen && isPayable(request, route, rules);
+  const policy = rules.policy();
+  const rule = route.methods.get(method === 'HEAD' ? 'GET' : method);
+  // Whether a caller without a key may pay for it.
+  const isForPay = !isOpen && rule?.pays === true && rules.funding.keyless.isOpen(policy);
   const credentials = isOpen ? null : credentialsIn(headers);
   // A bad key is refused, never paid for instead.
   const isKeyless = isForPay && credentials === null;
   const caller = isOpen || isKeyless ? null : authenticated(request, rules, peers, credentials, isForPay);
   context.caller = caller;
   if (isKeyless || (isOpen && !PROBES.has(path))) throttle('keyless', request, rules, peers);
-  const rule = route.methods.get(method === 'HEAD' ? 'GET' : method);
   if (!rule) {
     const { allow } = route;
-    throw new SignalboxError('method_not_allowed', `${printable(path)} takes ${allow}, not ${method}.`, {
+    throw new SignalboxError('method_not_allowed', `${printable(pathOf(request.url))} takes ${allow}, not ${method}.`, {
       headers: { allow },
     });
   }
@@ -84,7 +86,7 @@ export function admit(request: Request, rules: AdmissionRules, peers: Peers | nu
     throw new SignalboxError('insufficient_permissions', `This API key lacks the scope \`${access}\`.`);
   }
   if (isKeyless) rules.funding.keyless.checkHeaders(headers);
-  const bytesMax = bodyBytesMax(rules.policy(), rules.funding, isKeyless);
+  const bytesMax = bodyBytesMax(policy, rules.funding, isKeyless);
   context.bodyBytes = Number(headers.get('content-length') ?? 0);
   if (method === 'POST' && rule.body !== 'none') checkBodyHeaders(headers, context.bodyBytes, bytesMax);
   if (isOpen) return;
@@ -92,10 +94,6 @@ export function admit(request: Request, rules: AdmissionRules, peers: Peers | nu
 }
 
 const UNCOUNTED = { place: null, quota: null, acceptPayer: () => null };
-
-/** Whether a caller without a key may pay for the route. */
-const isPayable = ({ method }: Request, route: RouteEntry, rules: AdmissionRules): boolean =>
-  route.methods.get(method)?.pays === true && rules.funding.keyless.isOpen(rules.policy());
 
 /** Bytes of the largest body that is read, of a request with a key or without. */
 export function bodyBytesMax(
@@ -114,32 +112,43 @@ export function bodyBytesMax(
 function counted(
   request: Request,
   { caller, bodyBytes }: RequestContext,
-  { policy, limiter, gate, funding }: AdmissionRules,
+  rules: AdmissionRules,
   peers: Peers | null,
 ): Admission {
-  const { admission } = policy().gateway;
-  // Looked up now where it is needed later: by then the connection can be gone.
-  const address = caller ? null : callerAddress(request, peers, admission.trustedProxies);
-  const who = caller?.keyId ?? address ?? '';
+  const { limiter, gate } = rules;
+  const { gateway, rateLimits } = rules.policy();
+  const { admission } = gateway;
+  // Looked up now where a payer is counted later: by then the connection can be gone.
+  const isAddressed = !caller || limiter.countsAddresses(rateLimits);
+  const address = isAddressed ? callerAddress(request, peers, admission.trustedProxies) : '';
+  const who = caller?.keyId ?? address;
   const bytes = gate.bytesAtOnce(admission, bodyBytes);
   gate.check(admission, who, bytes);
-  const count = (counted: Caller) =>
-    limiter.admit(
-      policy().rateLimits,
-      counted,
-      () => address ?? callerAddress(request, peers, admission.trustedProxies),
-    );
-  const quota = caller && count(caller);
+  const quota = caller && limiter.admit(rateLimits, caller, address);
   const place = gate.enter(admission, who, bytes);
-  return {
-    caller,
-    place,
-    quota,
-    acceptPayer(payer) {
-      funding.checkBlocked(payer);
-      return caller ? null : count(payer);
-    },
-  };
+  return new CountedAdmission(caller, place, quota, address, rules);
+}
+
+class CountedAdmission implements Admission {
+  readonly caller: Caller | null;
+  readonly place: GatePlace;
+  readonly quota: Quota | null;
+  readonly #address: string;
+  readonly #rules: AdmissionRules;
+
+  constructor(caller: Caller | null, place: GatePlace, quota: Quota | null, address: string, rules: AdmissionRules) {
+    this.caller = caller;
+    this.place = place;
+    this.quota = quota;
+    this.#address = address;
+    this.#rules = rules;
+  }
+
+  acceptPayer(payer: Caller): Quota | null {
+    const { funding, limiter, policy } = this.#rules;
+    funding.checkBlocked(payer);
+    return this.caller ? null : limiter.admit(policy().rateLimits, payer, this.#address);
+  }
 }
 
 /**

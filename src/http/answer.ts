@@ -24,11 +24,21 @@ export function answer(
   commitAfterMs: number,
 ): Promise<Response | string> {
   headers['x-signalbox-decision-id'] = idText('dec_', source.decision);
-  if (!events) return jsonBody(source, json, headers);
-  return streamResponse(source, events, commitAfterMs).catch((error: unknown) => {
+  return events ? eventStream(source, events, headers, commitAfterMs) : jsonBody(source, json, headers);
+}
+
+async function eventStream(
+  source: AnswerSource,
+  events: EventForm,
+  headers: HTTPHeaders,
+  commitAfterMs: number,
+): Promise<Response> {
+  try {
+    return await streamResponse(source, events, commitAfterMs);
+  } catch (cause) {
     tellPrice(source, headers);
-    throw error;
-  });
+    throw cause;
+  }
 }
 
 /**

@@ -4,7 +4,6 @@ import type { Authentication } from '../access/key-entry.ts';
 import type { Gate } from '../access/limits/gate.ts';
 import { Limiter } from '../access/limits/limiter.ts';
 import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
-import { idText } from '../core/id.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Observer } from '../gateway/observe/observer.ts';
 import type { RequestContext } from '../gateway/request-context.ts';
@@ -32,7 +31,7 @@ import { modelRoutes } from './models.ts';
 import { recommendRoutes } from './recommend.ts';
 import { RequestContexts } from './request-contexts.ts';
 import type { EdgeServer, RouteServices } from './route-services.ts';
-import { RouteTable, routeRules } from './routes.ts';
+import { pathOf, RouteTable, routeRules } from './routes.ts';
 import { type StatusSources, statusRoutes } from './status.ts';
 import { surfaceRoutes } from './surface-routes.ts';
 import { surfaceSocket, type Upgrader } from './surface-socket.ts';
@@ -167,10 +166,11 @@ export function createApp(options: AppOptions) {
   return (
     app
       .onRequest(({ request, set }) => {
-        const context = contexts.open(request, routes);
-        set.headers['x-request-id'] = idText('req_', context.id);
+        const route = routes.find(pathOf(request.url));
+        const context = contexts.open(request, route);
+        set.headers['x-request-id'] = context.requestId;
         set.headers['x-signalbox-version'] = version;
-        const answer = answerOrigin(request, routes.at(context.route), rules.policy().gateway, set.headers);
+        const answer = answerOrigin(request, route, gateway.lease().snapshot.gateway, set.headers);
         if (answer) {
           context.handled(answer.status, null);
           return answer;

@@ -26,7 +26,7 @@ export async function readBody(
   if (turn) await turn;
   const { place } = context;
   const text = await reader.text(request, place?.bytesAtOnce ?? 0, bytesMax, place);
-  if (request.headers.has('idempotency-key')) context.bodyHash = hash('sha256', text, 'buffer');
+  if (context.idempotencyKey !== null) context.bodyHash = hash('sha256', text, 'buffer');
   checkJsonLimits(text, valuesMax);
   try {
     return JSON.parse(text);

@@ -15,6 +15,7 @@ const TWO_KEYS = 'two keys';
  * a guess would charge the wrong one.
  */
 export function credentialsIn(headers: Headers): string | null {
+  if (!headers.has('x-api-key') && !headers.has('api-key')) return headers.get('authorization');
   let found: string | null = null;
   let key: string | null = null;
   for (const name of KEY_HEADERS) {

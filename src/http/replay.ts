@@ -53,7 +53,7 @@ export function nameOf(
   { identity, caller }: Funding,
   surface: Surface,
 ): RequestName | null {
-  const named = headers.get('idempotency-key');
+  const { idempotencyKey: named } = context;
   if (named !== null && !IDEMPOTENCY_KEY.test(named)) {
     throw new SignalboxError('invalid_value', '`Idempotency-Key` must have 1 to 255 printable ASCII characters.', {
       param: 'Idempotency-Key',

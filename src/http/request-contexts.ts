@@ -1,6 +1,6 @@
 import type { Observer } from '../gateway/observe/observer.ts';
 import type { RequestContext } from '../gateway/request-context.ts';
-import { needsKey, pathOf, type RouteTable } from './routes.ts';
+import { needsKey, pathOf, type RouteEntry } from './routes.ts';
 
 /** The context of each HTTP request. Elysia's hooks share only the `Request`: nothing else may be tied to one. */
 export class RequestContexts {
@@ -11,13 +11,12 @@ export class RequestContexts {
     this.#observer = observer;
   }
 
-  /** Makes the context of a request that has just arrived. */
-  open(request: Request, routes: RouteTable): RequestContext {
-    const path = pathOf(request.url);
-    const route = routes.find(path);
-    const isKeyed = route ? !route.isOpen : needsKey(path);
+  /** Makes the context of a request that has just arrived. @param route undefined for a path that leads nowhere */
+  open(request: Request, route: RouteEntry | undefined): RequestContext {
+    const isKeyed = route ? !route.isOpen : needsKey(pathOf(request.url));
     const context = this.#observer.open(request, route?.path ?? 'other', isKeyed);
     context.operation = route?.methods.get(request.method)?.operation ?? null;
+    context.idempotencyKey = request.headers.get('idempotency-key');
     this.#contexts.set(request, context);
     return context;
   }

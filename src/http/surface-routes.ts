@@ -15,7 +15,7 @@ import type { Surface } from '../surface/surface.ts';
 import { type AnswerForm, answer } from './answer.ts';
 import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
 import { claimName, nameOf, type ReplayableCall, type RequestName } from './replay.ts';
-import type { RouteServices } from './route-services.ts';
+import type { EdgeServer, RouteServices } from './route-services.ts';
 import { FUNDING_ERRORS } from './x402/route-docs.ts';
 
 /** The errors of every surface. */
@@ -50,17 +50,21 @@ export const surfaceRoutes = (services: RouteServices, surface: Surface) =>
     surface.path,
     async ({ request, set }) => {
       const context = services.contextOf(request);
-      if (surface.requestIdHeader) set.headers[surface.requestIdHeader] = String(set.headers['x-request-id']);
+      if (surface.requestIdHeader) set.headers[surface.requestIdHeader] = context.requestId;
       const body = await services.bodyOf(request, context);
-      const server = services.server();
-      // Deadlines bound the wait; the server's own idle limit would cut off a model that thinks.
-      server?.timeout(request, 0);
-      context.whenOver(() => server?.timeout(request, UNREAD_S));
+      keepOpen(services.server(), request, context);
       const edge = new SurfaceEdge(services, surface, { context, body, request, headers: set.headers });
       return await serveRequest(services.gateway, context, edge);
     },
     surfaceDocs(surface),
   );
+
+/** Deadlines bound the wait for the answer; the server's own idle limit would cut off a model that thinks. */
+function keepOpen(server: EdgeServer | null, request: Request, context: RequestContext): void {
+  if (!server) return;
+  server.timeout(request, 0);
+  context.whenOver(() => server.timeout(request, UNREAD_S));
+}
 
 /** An HTTP request on the route of a surface, with the headers of its response. */
 interface SurfaceCall {
@@ -70,37 +74,42 @@ interface SurfaceCall {
   readonly headers: HTTPHeaders;
 }
 
+/** Stands for the form of an answer until the request is read. */
+const UNREAD: AnswerForm = {
+  events: null,
+  json() {
+    throw new Error('a request was answered before it was read');
+  },
+};
+
 /** The ends of the pipeline for one request: its surface reads and writes, HTTP carries. */
 class SurfaceEdge implements PipelineEdge<Response | string> {
   readonly #services: RouteServices;
   readonly #surface: Surface;
   readonly #http: SurfaceCall;
-  #form: AnswerForm;
+  #form: AnswerForm = UNREAD;
   #addCredit: (() => void) | null = null;
 
   constructor(services: RouteServices, surface: Surface, http: SurfaceCall) {
     this.#services = services;
     this.#surface = surface;
     this.#http = http;
-    this.#form = { events: null, json: (identity) => surface.json(identity) };
   }
 
   read(): ModelRequest {
     const { context, body, request: origin } = this.#http;
-    const { request, events, json = this.#form.json } = this.#surface.read(body, origin.headers);
+    const { request, events, json = this.#surface.json } = this.#surface.read(body, origin.headers);
     this.#form = { events, json };
     context.isStream = events !== null;
     return request;
   }
 
   /** A payer that has just proved itself counts against the rate limits from here on. */
-  fund(call: PipelineCall): Funding | Promise<Funding> {
-    const { context } = call;
+  fund({ request, context }: PipelineCall): Funding | Promise<Funding> {
     const { url, headers } = this.#http.request;
-    const idempotencyKey = headers.get('idempotency-key');
-    const { funding: source } = this.#services.gateway;
-    const funding = source.of({ ...call, key: context.caller, idempotencyKey, url, headers });
-    return funding instanceof Promise ? funding.then((found) => accepted(found, context)) : accepted(funding, context);
+    const { caller: key, idempotencyKey } = context;
+    const funding = this.#services.gateway.funding.of({ request, context, key, idempotencyKey, url, headers });
+    return funding instanceof Promise ? acceptedLater(funding, context) : accepted(funding, context);
   }
 
   claim(call: PipelineCall, funding: Funding): Promise<NamedRun | RepeatedAnswer<Response | string>> | null {
@@ -128,6 +137,9 @@ function accepted(funding: Funding, context: RequestContext): Funding {
   if (funding.provedCaller) context.acceptPayer(funding.provedCaller);
   return funding;
 }
+
+const acceptedLater = async (funding: Promise<Funding>, context: RequestContext): Promise<Funding> =>
+  accepted(await funding, context);
 
 /** Operation → the group of its routes in the API's documentation. */
 const TAGS = { chat: 'chat', embed: 'embeddings' } as const;

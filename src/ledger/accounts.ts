@@ -34,15 +34,15 @@ export class Accounts {
    * @throws RangeError for a payer that is no wallet
    */
   of(caller: Caller, selector: string, payer: string | null, session = '', agent = ''): Account {
-    const run = { session, agent };
-    if (payer !== null && payer !== caller.keyId) return newAccount(caller, selector, payerOf(payer), run);
+    if (payer !== null && payer !== caller.keyId)
+      return newAccount(caller, selector, payerOf(payer), { session, agent });
     let accounts = this.#byCaller.get(caller);
     if (!accounts) {
       accounts = { bySelector: new Map(), bySession: new Map() };
       this.#byCaller.set(caller, accounts);
     }
-    const isOfRun = session !== '' || agent !== '';
-    return isOfRun ? accountIn(run, selector, accounts, caller) : accountBy(selector, accounts, caller);
+    if (session === '' && agent === '') return accountBy(selector, accounts, caller);
+    return accountIn({ session, agent }, selector, accounts, caller);
   }
 }
 

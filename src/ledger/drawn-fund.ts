@@ -11,8 +11,10 @@ export interface DrawnFund extends FundRef {
 }
 
 /** Whether a hold may be less than the worst case where these funds have no more. */
-export const mayCap = (funds: readonly DrawnFund[]): boolean =>
-  funds.every(({ onExhausted }) => onExhausted !== 'reject');
+export function mayCap(funds: readonly DrawnFund[]): boolean {
+  for (const { onExhausted } of funds) if (onExhausted === 'reject') return false;
+  return true;
+}
 
 /** The window of a budget for one subject. */
 export class BudgetFund implements DrawnFund {

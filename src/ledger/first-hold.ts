@@ -13,14 +13,17 @@ export interface FirstHold {
   readonly grows: boolean;
 }
 
+/** Reads the figures of funds, where they are needed. */
+export type FundLook = (funds: readonly DrawnFund[]) => readonly FundStanding[];
+
 /** Returns the terms of the first tranche where the hold on these funds is to grow; null where it is not. */
 export function trancheTermsOf(
   { growth, amounts }: HoldTerms,
   funds: readonly DrawnFund[],
-  standings: () => readonly FundStanding[],
+  look: FundLook,
 ): HoldTerms | null {
   if (!growth || funds.length === 0 || !mayCap(funds)) return null;
-  if (amounts[0] <= growth.wholeShare * leastIn(standings(), 'free')) return null;
+  if (amounts[0] <= growth.wholeShare * leastIn(look(funds), 'free')) return null;
   const first = growth.first();
   return first && { amounts: [first.wanted], least: first.least, ample: first.wanted };
 }
@@ -37,11 +40,11 @@ export function leastFor(
   { amounts, least, ample }: HoldTerms,
   funds: readonly DrawnFund[],
   isPatient: boolean,
-  standings: () => readonly FundStanding[],
+  look: FundLook,
 ): Microcredits {
   if (least === null || !mayCap(funds)) return amounts[0];
   if (!isPatient || ample === undefined) return least;
-  return Math.max(least, Math.min(amounts[0], ample, leastIn(standings(), 'unspent')));
+  return Math.max(least, Math.min(amounts[0], ample, leastIn(look(funds), 'unspent')));
 }
 
 const leastIn = (standings: readonly FundStanding[], figure: 'free' | 'unspent'): Microcredits =>

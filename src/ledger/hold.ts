@@ -8,6 +8,7 @@ import type { Account } from './accounts.ts';
 import type { Contention } from './contention.ts';
 import { type DrawnFund, mayCap } from './drawn-fund.ts';
 import type { LedgerNotifier } from './notifier.ts';
+import type { ReservationRequest } from './reservation-request.ts';
 import type { Deposit, EntryLine, Settlement } from './rules/entry.ts';
 import { type FundBlock, type FundTitle, fit, isBlocked } from './rules/fund.ts';
 import {
@@ -79,6 +80,14 @@ export interface HoldTools {
   readonly closed: (hold: ReservationHold) => void;
 }
 
+/** A request for a hold, and the account that it draws on. */
+export interface HeldRequest {
+  readonly request: Pick<ReservationRequest, 'id' | 'expiresAt' | 'limit'>;
+  readonly account: Account;
+  /** Whether only the first tranche is set aside. */
+  readonly grows: boolean;
+}
+
 const NOT_BOOKED = openReservation(0, null);
 
 /** A hold on the books. It computes each step by the rules itself, so that a charge is known at once. */
@@ -97,25 +106,19 @@ export class ReservationHold implements Links<ReservationHold> {
   after: ReservationHold | null = null;
   readonly #tools: HoldTools;
   readonly #limit: Microcredits | null;
-  #reservation: Reservation;
+  #reservation: Reservation = NOT_BOOKED;
   #overrun: Microcredits = 0;
   #steps = 0;
   #settlement: Settlement | null = null;
 
-  constructor(
-    tools: HoldTools,
-    drawing: Pick<ReservationHold, 'id' | 'account' | 'expiresAt' | 'grows' | 'funds'> & {
-      readonly limit: Microcredits | null;
-    },
-  ) {
-    this.id = drawing.id;
-    this.account = drawing.account;
-    this.expiresAt = drawing.expiresAt;
-    this.grows = drawing.grows;
-    this.funds = drawing.funds;
+  constructor(tools: HoldTools, { request, account, grows }: HeldRequest, funds: readonly DrawnFund[]) {
+    this.id = request.id;
+    this.account = account;
+    this.expiresAt = request.expiresAt;
+    this.grows = grows;
+    this.funds = funds;
     this.#tools = tools;
-    this.#limit = drawing.limit;
-    this.#reservation = NOT_BOOKED;
+    this.#limit = request.limit;
   }
 
   /** Marks it as granted by the books. Returns itself. */

@@ -20,7 +20,7 @@ import { ReservationDesk } from './reservation-desk.ts';
 import type { ReservationRequest } from './reservation-request.ts';
 import { checkDeposit, type Deposit } from './rules/entry.ts';
 import type { FundRef, FundStanding } from './rules/fund.ts';
-import { openReservation } from './rules/reservation.ts';
+import { checkReservation } from './rules/reservation.ts';
 import { type LedgerSample, sampleBalances, sampleBudgets } from './sample.ts';
 import { type AvailableFunds, type FundShortage, standingOf } from './standing.ts';
 import { unusedFunds } from './unused.ts';
@@ -346,7 +346,7 @@ export class Ledger {
 
   /** A mistake in the program must throw before money is held. */
   #accountFor({ id, caller, selector, session, agent, payer, amounts, limit }: ReservationRequest): Account {
-    openReservation(Math.max(...amounts), limit);
+    for (const amount of amounts) checkReservation(amount, limit);
     this.#latest = Math.max(this.#latest, timeOfId(id));
     return this.#accounts.of(caller, selector, payer, session, agent);
   }

@@ -5,9 +5,9 @@ import type { AttachOp, HoldOp, LedgerBooks, OpResult } from '../store/books.ts'
 import type { Account } from './accounts.ts';
 import type { Contention } from './contention.ts';
 import type { DrawnFund } from './drawn-fund.ts';
-import { amountsFor, leastFor, trancheTermsOf } from './first-hold.ts';
+import { amountsFor, type FundLook, leastFor, trancheTermsOf } from './first-hold.ts';
 import type { Funds } from './funds.ts';
-import { type Earmark, type Hold, type HoldTools, ReservationHold } from './hold.ts';
+import { type Earmark, type HeldRequest, type Hold, type HoldTools, ReservationHold } from './hold.ts';
 import type { LedgerNotifier } from './notifier.ts';
 import { OpenHolds } from './open-holds.ts';
 import type { ReservationRequest } from './reservation-request.ts';
@@ -25,13 +25,10 @@ export interface ReservationDeskOptions {
 }
 
 /** A request for money, and the account that it draws on. */
-interface MoneyRequest {
+interface MoneyRequest extends HeldRequest {
   readonly request: ReservationRequest;
-  readonly account: Account;
   /** Microcredits that a payment in progress will add to the balance. */
   readonly expected: number;
-  /** Whether only the first tranche is set aside. */
-  readonly grows: boolean;
   /** Whether it may still wait for more. */
   readonly isPatient: boolean;
 }
@@ -45,6 +42,9 @@ interface OpenEarmark {
 
 /** Asks the books for money of these funds. Resolves with the hold or earmark, or with the shortage. */
 type BookingCall<Booked> = (money: MoneyRequest, funds: readonly DrawnFund[]) => Promise<Booked | FundShortage>;
+
+/** Makes the answer to a request for money that the books refused. */
+type Refusal<Refused> = (money: MoneyRequest, funds: readonly DrawnFund[], result: OpResult | undefined) => Refused;
 
 /** Sets money aside for requests, and tracks the open holds and earmarks of this process. */
 export class ReservationDesk {
@@ -62,12 +62,11 @@ export class ReservationDesk {
   }
 
   hold(request: ReservationRequest, account: Account): Promise<Hold | FundShortage> {
-    const { books, funds } = this.#options;
     const isPatient = request.waitMs > 0;
     if (!request.growth)
       return this.#setAside({ request, account, expected: 0, grows: false, isPatient }, this.#sendHold);
-    const drawn = funds.of(account, timeOfId(request.id));
-    const tranche = trancheTermsOf(request, drawn, () => books.standing(drawn));
+    const drawn = this.#options.funds.of(account, timeOfId(request.id));
+    const tranche = trancheTermsOf(request, drawn, this.#look);
     const begun = tranche ? { ...request, whole: undefined, ...tranche } : request;
     return this.#setAside({ request: begun, account, expected: 0, grows: tranche !== null, isPatient }, this.#sendHold);
   }
@@ -157,7 +156,7 @@ export class ReservationDesk {
 
   readonly #sendHold: BookingCall<Hold> = (money, funds) => {
     const booking = this.#options.books.apply([this.#opOf(money, funds)]);
-    return this.#held(money, funds, booking, (result) => shortage(refusal(result), this.#leastOf(money, funds)));
+    return this.#held(money, funds, booking, this.#shortageOf);
   };
 
   readonly #sendEarmark: BookingCall<Earmark> = async (money, funds) => {
@@ -168,8 +167,14 @@ export class ReservationDesk {
     const [result] = await this.#options.books.apply([op]);
     if (result?.kind === 'granted') return this.#earmarkOf(money, earmark, result.amount);
     this.#earmarks.delete(earmark);
-    return shortage(refusal(result), this.#leastOf(money, funds));
+    return this.#shortageOf(money, funds, result);
   };
+
+  /** The shortage of a hold or an earmark that the books refused. */
+  readonly #shortageOf: Refusal<FundShortage> = (money, funds, result) =>
+    shortage(refusal(result), this.#leastOf(money, funds));
+
+  readonly #look: FundLook = (funds) => this.#options.books.standing(funds);
 
   #opOf(money: MoneyRequest, funds: readonly DrawnFund[]): HoldOp {
     const { request, account } = money;
@@ -182,25 +187,25 @@ export class ReservationDesk {
   }
 
   #leastOf({ request, isPatient }: Pick<MoneyRequest, 'request' | 'isPatient'>, funds: readonly DrawnFund[]): number {
-    return leastFor(request, funds, isPatient, () => this.#options.books.standing(funds));
+    return leastFor(request, funds, isPatient, this.#look);
   }
 
   /** Resolves with the hold once the books have granted it. */
   #held<Refused>(
-    { request, account, grows }: MoneyRequest,
+    money: MoneyRequest,
     funds: readonly DrawnFund[],
     booking: Promise<readonly OpResult[]>,
-    refused: (result: OpResult | undefined) => Refused,
+    refused: Refusal<Refused>,
   ): Promise<Hold | Refused> {
-    const { id, expiresAt, limit } = request;
-    const hold = new ReservationHold(this.#tools, { id, account, expiresAt, limit, grows, funds });
+    const hold = new ReservationHold(this.#tools, money, funds);
     // Added before the books answer, so that a reload moves it too.
     this.#holds.add(hold);
     return booking.then(
-      ([result]) => {
+      (results) => {
+        const result = results[0];
         if (result?.kind === 'granted') return hold.granted(result.amount);
         this.#holds.remove(hold);
-        return refused(result);
+        return refused(money, funds, result);
       },
       (cause) => {
         this.#holds.remove(hold);

@@ -48,7 +48,7 @@ export function openRecords({ store, tables, now }: RecordsOptions) {
     contents,
     find: (id: number) => flushed(() => log.find(id)),
     /** Writes a record, soon: a crash may lose the last ones, which a reader has nevertheless. */
-    add: (record: DecisionRecord) => store.defer([log.add(record)]),
+    add: (record: DecisionRecord) => store.defer(log.add(record)),
     /** Writes what belongs to a record without a settlement; durable within milliseconds. */
     append(writes: readonly Write[]) {
       if (writes.length > 0) store.append(writes, true);

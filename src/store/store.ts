@@ -36,10 +36,10 @@ export interface Store {
 /** The part of a store that takes writes which may be lost with the process. */
 export interface Deferral {
   /**
-   * Appends writes, each for itself, many together and some milliseconds later, behind what is given meanwhile; `flush` writes
-   * them at once. Never throws. They are dropped, and reported, when too much waits for a broken disk.
+   * Appends a write some milliseconds later, together with others and behind what is given meanwhile; `flush` appends it at once.
+   * Never throws. The write is dropped, and reported, when too much waits for a broken disk.
    */
-  defer(writes: readonly Write[]): void;
+  defer(write: Write): void;
 }
 
 /**

@@ -45,7 +45,7 @@ export interface Surface {
    */
   read(body: unknown, headers: Headers): SurfaceRequest;
   /** Returns the writer of one answer as a JSON body. Its `write` returns ''; `end` returns the whole. */
-  json(identity: AnswerIdentity): AnswerWriter;
+  readonly json: (identity: AnswerIdentity) => AnswerWriter;
   /** Opens a WebSocket at the same path, whose text frames are requests and events; absent for none. */
   dialogue?(): SocketDialogue;
   /**

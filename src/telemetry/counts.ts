@@ -94,7 +94,7 @@ export function counter({ per = 1, ...spec }: CounterSpec, seriesMax = 1_000): L
     type: 'counter',
     samples: () => cells.all().map(({ labels, cell }) => [labels, cell.value / per]),
   };
-  return { at: (...values) => cells.at(...values), family };
+  return { at: cells.at.bind(cells), family };
 }
 
 interface HistogramSpec extends FamilySpec {
@@ -117,7 +117,7 @@ export function histogram(spec: HistogramSpec, seriesMax = 500): Histogram {
     type: 'histogram',
     spreads: () => cells.all().map(({ labels, cell: { counts, sum } }) => ({ labels, counts, sum })),
   };
-  return { at: (...values) => cells.at(...values), family };
+  return { at: cells.at.bind(cells), family };
 }
 
 const unlabelled =

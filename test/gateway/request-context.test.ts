@@ -14,7 +14,7 @@ function admitted(facts: ContextFacts = {}, gate = new Gate()) {
   const ended: RequestContext[] = [];
   const caller = { ...callerNamed('k'), limits: ONE_STREAM };
   const limiter = new Limiter(() => 0);
-  const count = () => limiter.admit([], caller, () => '192.0.2.7');
+  const count = () => limiter.admit([], caller, '192.0.2.7');
   const context = contextWith({ ...facts, onEnd: (one) => ended.push(one) });
   const place = gate.enter({ concurrencyMax: 1, bodiesBytesMax: 1_000, queueMax: 1, queueMs: 10_000 }, 'k', 0);
   context.admit({ caller, place, quota: count(), acceptPayer: () => null });

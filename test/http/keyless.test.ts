@@ -61,7 +61,7 @@ function door({ isOn = true, blocked = [] as string[], more = LIMITS } = {}) {
       headers: { 'content-type': 'application/json', ...headers },
       ...(method === 'POST' && { body: '{}' }),
     });
-    const context = contextWith({ route: ROUTE_TABLE.find(path)?.path });
+    const context = contextWith({ method, route: ROUTE_TABLE.find(path)?.path });
     admit(request, rules, { requestIP: () => ({ address: '192.0.2.7' }) }, context);
     return context;
   };

@@ -102,13 +102,13 @@ test('a waiter for appends learns, too, that the disk refused them; they are wri
 
 test('deferred writes wait for each other, and not for long', async () => {
   const { group, state } = harness();
-  for (let i = 0; i < 63; i++) group.defer([note(i)]);
+  for (let i = 0; i < 63; i++) group.defer(note(i));
   await group.commit([note(1_000)]);
   expect(state.written).toEqual([1_000]);
-  group.defer([note(63)]);
+  group.defer(note(63));
   await group.written();
   expect(state.written.slice(1)).toEqual(Array.from({ length: 64 }, (_, i) => i));
-  group.defer([note(64)]);
+  group.defer(note(64));
   const start = performance.now();
   while (state.written.length === 65 && performance.now() - start < 10_000) await Bun.sleep(1);
   expect(state.written.at(-1)).toBe(64);
@@ -116,14 +116,14 @@ test('deferred writes wait for each other, and not for long', async () => {
 
 test('a flush and the end of the store write what is deferred, each write for itself', async () => {
   const { group, state } = harness();
-  group.defer([note(1), note(2, 'bad'), note(3)]);
+  for (const write of [note(1), note(2, 'bad'), note(3)]) group.defer(write);
   await group.flush();
   expect(state.written).toEqual([1, 3]);
   expect(state.errors).toHaveLength(1);
-  group.defer([note(4)]);
+  group.defer(note(4));
   await group.close();
   expect(state.written).toEqual([1, 3, 4]);
-  group.defer([note(5)]);
+  group.defer(note(5));
   expect(state.errors.at(-1)).toContain('closed');
 });
 
@@ -131,7 +131,7 @@ test('deferred writes are dropped and reported when too much waits for a broken 
   const { group, state } = harness();
   state.fail = true;
   for (let i = 0; i < 10_000; i++) group.append([note(i)], false);
-  group.defer(Array.from({ length: 64 }, (_, i) => note(10_000 + i)));
+  for (let i = 0; i < 64; i++) group.defer(note(10_000 + i));
   expect(group.waiting).toBe(10_000);
   expect(state.errors.filter((error) => error.includes('waiting for the disk'))).toHaveLength(64);
   state.fail = false;

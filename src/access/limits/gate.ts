@@ -74,8 +74,8 @@ export class Gate {
     this.#bounds = bounds;
     // Under a new policy there may be places for those who wait.
     this.#serve();
-    while (!this.#isFree(bounds, caller) && this.#cut(this.#slowest()));
-    const isFree = this.#isFree(bounds, caller);
+    let isFree = this.#isFree(bounds, caller);
+    while (!isFree && this.#cut(this.#slowest())) isFree = this.#isFree(bounds, caller);
     if (!isFree && this.#line.size >= bounds.queueMax) throw overloaded();
     const room = this.#room.hold(caller);
     if (!this.#takeRoom(room, caller, bytes, bounds)) throw overloaded();
@@ -106,7 +106,7 @@ export class Gate {
   left(place: GatePlace): void {
     place.room.leave();
     this.#reading.delete(place);
-    if (this.#line.delete(place)) return;
+    if (this.#line.size > 0 && this.#line.delete(place)) return;
     const left = this.#insideOf.get(place.caller)! - 1;
     if (left > 0) this.#insideOf.set(place.caller, left);
     else this.#insideOf.delete(place.caller);
@@ -117,7 +117,6 @@ export class Gate {
   #admit(place: GatePlace): void {
     this.#inside++;
     this.#insideOf.set(place.caller, (this.#insideOf.get(place.caller) ?? 0) + 1);
-    place.take();
   }
 
   /**
@@ -126,7 +125,7 @@ export class Gate {
    */
   #isFree(bounds: Bounds, caller: string): boolean {
     const isReserve = bounds.concurrencyMax - this.#inside <= reserveOf(bounds);
-    return (this.#line.size === 0 || isReserve) && this.#mayEnter(bounds, caller);
+    return isReserve ? this.#mayEnter(bounds, caller) : this.#line.size === 0;
   }
 
   /** Returns whether there is a place for a caller. Without this share, streams of one caller could keep all others out. */
@@ -171,12 +170,14 @@ export class Gate {
   }
 
   #serve(): void {
+    if (this.#line.size === 0) return;
     const bounds = this.#bounds;
     for (const place of this.#line) {
       if (!bounds || this.#inside >= bounds.concurrencyMax) return;
       if (!this.#mayEnter(bounds, place.caller)) continue;
       this.#line.delete(place);
       this.#admit(place);
+      place.take();
     }
   }
 }

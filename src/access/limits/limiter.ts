@@ -37,16 +37,16 @@ export class Limiter {
 
   /**
    * Counts a request in all limits that apply, or in none. Returns null when none applies.
-   * @param addressOf called only if a limit needs it.
+   * @param address of the caller; any text where no limit counts addresses
    * @throws SignalboxError `rate_limit_exceeded`.
    */
-  admit(limits: readonly RateLimit[], caller: Caller, addressOf: () => string): Quota | null {
+  admit(limits: readonly RateLimit[], caller: Caller, address: string): Quota | null {
     if (limits.length === 0 && caller.limits === null) return null;
     const applied = this.#appliedTo(limits, caller);
     if (applied.length === 0) return null;
     const now = this.#now();
     const charged = applied.map(({ name, figures, table, subject }): RequestLimit => {
-      const account = this.#accounts.of(table, subject ?? addressOf(), now);
+      const account = this.#accounts.of(table, subject ?? address, now);
       if (figures.requestsPerMinute !== null) bucketOf(account, 'requests', figures.requestsPerMinute, now);
       if (figures.tokensPerMinute !== null) bucketOf(account, 'tokens', figures.tokensPerMinute, now);
       // Keeps the account from here on: the next one may cause a sweep.
@@ -62,6 +62,11 @@ export class Limiter {
       if (figures.requestsPerMinute !== null && account.requests) take(account.requests, 1);
     }
     return new Quota(charged, this.#now);
+  }
+
+  /** Whether one of a policy's limits counts callers by their addresses. */
+  countsAddresses(limits: readonly RateLimit[]): boolean {
+    return limits.some(countsAddress);
   }
 
   /** Counts an event by address. Returns 0 if there was room for it, else the milliseconds until there is. */
@@ -96,6 +101,8 @@ export class Limiter {
     return applied;
   }
 }
+
+const countsAddress = ({ each }: RateLimit): boolean => each === 'address';
 
 function shortageOf(charged: readonly RequestLimit[]): LimitShortage | null {
   let worst: LimitShortage | null = null;

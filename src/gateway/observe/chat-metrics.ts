@@ -97,6 +97,15 @@ interface OutcomeFigures {
   readonly overspent: CounterCell;
 }
 
+/** Tokens by kind: figures of a usage contain each other, and no token is counted twice. */
+interface TokenCounts {
+  readonly input: CounterCell;
+  readonly cached: CounterCell;
+  readonly cacheWrite: CounterCell;
+  readonly output: CounterCell;
+  readonly reasoning: CounterCell;
+}
+
 /** The figures of the chats that one endpoint answered for one selector. Each series is looked up once. */
 class Lane {
   readonly #families: ChatFamilies;
@@ -104,8 +113,7 @@ class Lane {
   readonly #outcomes: Partial<Record<ChatOutcome, CounterCell>> = {};
   readonly #figures: Partial<Record<DecisionOutcome['status'], OutcomeFigures>> = {};
   #ttft: Spread | null = null;
-  /** In the order of `TOKEN_KINDS`. */
-  #tokens: readonly CounterCell[] | null = null;
+  #tokens: TokenCounts | null = null;
 
   constructor(families: ChatFamilies, names: readonly string[]) {
     this.#families = families;
@@ -138,9 +146,24 @@ class Lane {
   }
 
   #countTokens(usage: Usage): void {
-    this.#tokens ??= TOKEN_KINDS.map((kind) => this.#families.tokens.at(...this.#names, kind));
-    const counts = tokensByKind(usage);
-    for (let i = 0; i < counts.length; i++) this.#tokens[i]!.value += counts[i]!;
+    this.#tokens ??= this.#tokenCounts();
+    const { input, cached, cacheWrite, output, reasoning } = this.#tokens;
+    input.value += usage.inputTokens - usage.cachedInputTokens - usage.cacheWriteTokens;
+    cached.value += usage.cachedInputTokens;
+    cacheWrite.value += usage.cacheWriteTokens;
+    output.value += usage.outputTokens - usage.reasoningTokens;
+    reasoning.value += usage.reasoningTokens;
+  }
+
+  #tokenCounts(): TokenCounts {
+    const of = (kind: string) => this.#families.tokens.at(...this.#names, kind);
+    return {
+      input: of('input'),
+      cached: of('input_cached'),
+      cacheWrite: of('input_cache_write'),
+      output: of('output'),
+      reasoning: of('output_reasoning'),
+    };
   }
 
   #figuresOf(status: DecisionOutcome['status']): OutcomeFigures {
@@ -154,15 +177,3 @@ class Lane {
     };
   }
 }
-
-/** The kinds that tokens are counted by. */
-const TOKEN_KINDS = ['input', 'input_cached', 'input_cache_write', 'output', 'output_reasoning'] as const;
-
-/** Splits figures that contain each other, so that no token is counted twice. In the order of `TOKEN_KINDS`. */
-const tokensByKind = (usage: Usage): readonly number[] => [
-  usage.inputTokens - usage.cachedInputTokens - usage.cacheWriteTokens,
-  usage.cachedInputTokens,
-  usage.cacheWriteTokens,
-  usage.outputTokens - usage.reasoningTokens,
-  usage.reasoningTokens,
-];

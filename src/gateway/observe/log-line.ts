@@ -1,5 +1,4 @@
 import type { DecisionOutcome } from '../../core/decision-record.ts';
-import { idText } from '../../core/id.ts';
 import type { Operation } from '../../core/operation.ts';
 import type { Log, LogFields } from '../../telemetry/log.ts';
 import { type ExchangeResult, type RequestContext, selectorOf } from '../request-context.ts';
@@ -29,7 +28,7 @@ function fieldsOf(request: RequestContext, now: number, suppressed: number | und
   const platform = result?.platform;
   const usage = outcome?.usage;
   return {
-    request: idText('req_', request.id),
+    request: request.requestId,
     trace: trace?.isSampled ? trace.traceId : undefined,
     key: request.keyId ?? undefined,
     method: asksModel ? undefined : request.method,

@@ -1,6 +1,5 @@
 import type { ModelSettings } from '../../core/conversation.ts';
 import type { AttemptRecord } from '../../core/decision-record.ts';
-import { idText } from '../../core/id.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import type { Endpoint, Provider } from '../../core/snapshot.ts';
 import { isPlausible, type Usage } from '../../core/usage.ts';
@@ -50,7 +49,7 @@ export function requestSpan(request: RequestContext): SpanResult {
       'http.response.status_code': status === 0 ? undefined : status,
       'url.scheme': 'http',
       'error.type': error ?? undefined,
-      'signalbox.request_id': idText('req_', request.id),
+      'signalbox.request_id': request.requestId,
       'signalbox.key_id': request.keyId ?? undefined,
       'signalbox.error_code': request.code ?? undefined,
       'signalbox.decision_id': request.decisionId ?? undefined,

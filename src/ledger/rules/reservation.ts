@@ -34,10 +34,15 @@ export interface Step {
 /** Whether an amount can be set aside or charged. */
 export const isCost = (amount: Microcredits): boolean => Number.isSafeInteger(amount) && amount >= 0;
 
-/** Makes a reservation. Throws RangeError for an invalid amount or one above the limit, a mistake in the program. */
-export function openReservation(amount: Microcredits, limit: Microcredits | null): Reservation {
+/** Throws RangeError for an invalid amount or one above the limit, a mistake in the program. */
+export function checkReservation(amount: Microcredits, limit: Microcredits | null): void {
   if (!isCost(amount)) throw new RangeError(`cannot reserve ${amount} microcredits`);
   if (limit !== null && !(amount <= limit)) throw new RangeError(`cannot reserve ${amount} with a limit of ${limit}`);
+}
+
+/** Makes a reservation. Throws RangeError as `checkReservation`. */
+export function openReservation(amount: Microcredits, limit: Microcredits | null): Reservation {
+  checkReservation(amount, limit);
   return { state: 'pending', amount, charged: 0, limit };
 }
 

@@ -104,8 +104,8 @@ class SqliteStore implements SqlStore {
     this.#group.append(writes, droppable);
   }
 
-  defer(writes: readonly SqlWrite[]): void {
-    this.#group.defer(writes);
+  defer(write: SqlWrite): void {
+    this.#group.defer(write);
   }
 
   written(): Promise<boolean> {

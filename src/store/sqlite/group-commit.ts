@@ -113,9 +113,9 @@ export class GroupCommit implements StoreActivity {
     if (!this.#scheduled) this.#armAppend(APPEND_DELAY_MS);
   }
 
-  /** Appends them together with those that follow: a page that many rows share is then written once. */
-  defer(writes: readonly SqlWrite[]): void {
-    for (let i = 0; i < writes.length; i++) this.#deferred.push(writes[i]!);
+  /** Appends a write together with those that follow: a page that many rows share is then written once. */
+  defer(write: SqlWrite): void {
+    this.#deferred.push(write);
     if (this.#closed || this.#deferred.length >= DEFERRED_MAX) this.#appendDeferred();
     else this.#deferTimer ??= setTimeout(() => this.#appendDeferred(), DEFER_MS);
   }

@@ -69,8 +69,8 @@ export class MemoryStore implements Store, Deferral {
     this.#apply(writes);
   }
 
-  defer(writes: readonly Write[]): void {
-    for (const write of writes) this.append([write]);
+  defer(write: Write): void {
+    this.append([write]);
   }
 
   append(writes: readonly Write[]): void {

@@ -45,6 +45,7 @@ export class Batch {
   }
 
   free(funds: readonly BookedFund[]): void {
+    if (funds.length === 0) return;
     this.freed ??= [];
     this.freed.push(funds);
   }

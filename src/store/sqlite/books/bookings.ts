@@ -47,16 +47,17 @@ export class Bookings {
 
   hold(op: HoldOp, batch: Batch): OpResult {
     const { funds, journal, reservations } = this.#parts;
-    const known = reservations.find(op.id);
+    const { id, at } = op;
+    const known = reservations.find(id);
     if (known) return repeated(known, batch);
     const drawn = funds.drawnBy(op.funds);
     const amount = fit(drawn.funds, op.amounts, 0, op.least, op.ample);
     if (isBlocked(amount)) return refusedBy(amount);
     hold(drawn.funds, amount);
-    const made = this.#make(op.id, op.dimensions, drawn.funds, amount, journal.idsOfDrawn(drawn));
-    const { fundIds } = made;
-    batch.writes.push(journal.reserve(op.id, made.account.id, amount, op.at, fundIds, op.note));
-    batch.await(new HoldStep(this, made, fundIds, op.at));
+    const fundIds = journal.idsOfDrawn(drawn);
+    const made = this.#make(id, op.dimensions, drawn.funds, amount, fundIds);
+    batch.writes.push(journal.reserve(id, made.account.id, amount, at, fundIds, op.note));
+    batch.await(new HoldStep(this, made, fundIds, at));
     return granted(amount);
   }
 
@@ -172,14 +173,14 @@ export class Bookings {
 
   post(made: BookedReservation, { at, entry, most }: PostOp, batch: Batch): OpResult {
     if (made.closing) return { kind: 'charged', charged: 0, overrun: 0 };
-    const step = capped(made.state, most, (state) => post(state, entry.cost));
+    const step = capped(made.state, most, post, entry.cost);
     this.#take(made, 'post', step, entry, at, batch);
     return { kind: 'charged', charged: step.charged, overrun: step.excess };
   }
 
   settle(made: BookedReservation, { at, entry, most }: SettleOp, batch: Batch): OpResult {
     const left = leftOf(made.state);
-    const step = capped(made.state, most, (state) => settle(state, entry ? entry.cost : null));
+    const step = capped(made.state, most, settle, entry ? entry.cost : null);
     if (entry) this.#take(made, 'settle', step, entry, at, batch);
     else batch.writes.push(this.#close(made, 'settle', step, at));
     return this.#end(made, left - step.charged, batch);
@@ -355,9 +356,14 @@ function repeated(made: BookedReservation, batch: Batch): OpResult {
 }
 
 /** Charges at most `most`: its maker may know of less than the reservation has. */
-function capped(state: Reservation, most: Microcredits, charge: (state: Reservation) => Step): Step {
-  if (!(most < leftOf(state))) return charge(state);
-  const step = charge({ ...state, amount: state.charged + most });
+function capped<Cost>(
+  state: Reservation,
+  most: Microcredits,
+  charge: (state: Reservation, cost: Cost) => Step,
+  cost: Cost,
+): Step {
+  if (!(most < leftOf(state))) return charge(state, cost);
+  const step = charge({ ...state, amount: state.charged + most }, cost);
   return { ...step, next: { ...step.next, amount: state.amount } };
 }
 

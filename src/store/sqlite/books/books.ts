@@ -1,7 +1,7 @@
 import { type LedgerState, NO_LEDGER } from '../../../core/budget.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import type { FundRef, FundStanding } from '../../../ledger/rules/fund.ts';
-import { isCost } from '../../../ledger/rules/reservation.ts';
+import { checkReservation, isCost } from '../../../ledger/rules/reservation.ts';
 import { quarterOf, type Window } from '../../../ledger/rules/window.ts';
 import type {
   BooksWatcher,
@@ -9,6 +9,7 @@ import type {
   EndpointCharges,
   ExpireOp,
   ExtendOp,
+  HoldOp,
   LedgerBooks,
   LedgerOp,
   OpResult,
@@ -141,7 +142,7 @@ class SqliteBooks implements LedgerBooks {
 
   apply(ops: readonly LedgerOp[], also: readonly Write[] = NOTHING): Promise<readonly OpResult[]> {
     try {
-      const [first] = ops;
+      const first = ops[0];
       if (first?.kind === 'grant' || first?.kind === 'correct') return this.#adoption.ask(ops, first, also);
       const batch = this.#batch(ops, also);
       return batch.pending ? this.#commit(batch, batch.pending) : this.#kept(batch);
@@ -258,14 +259,7 @@ class SqliteBooks implements LedgerBooks {
     let holds = 0;
     for (let i = 0; i < ops.length; i++) {
       const op = ops[i]!;
-      if (op.kind === 'hold' || op.kind === 'earmark' || op.kind === 'extend') {
-        const ample = op.kind === 'extend' ? undefined : op.ample;
-        for (const amount of ample === undefined ? op.amounts : [...op.amounts, ample])
-          if (!isCost(amount)) throw new RangeError(`cannot reserve ${amount} microcredits`);
-        const { least } = op;
-        if (least !== undefined && !(isCost(least) && least <= op.amounts[0]))
-          throw new RangeError(`cannot reserve from ${least} up to ${op.amounts[0]} microcredits`);
-      }
+      if (op.kind === 'hold' || op.kind === 'earmark' || op.kind === 'extend') checkAmounts(op);
       if (op.kind === 'hold' || op.kind === 'capture') holds++;
       if (i > 0 && (op.kind === 'grant' || op.kind === 'correct')) throw new RangeError(`a ${op.kind} comes alone`);
     }
@@ -378,6 +372,14 @@ class SqliteBooks implements LedgerBooks {
   #freed(funds: readonly BookedFund[]): void {
     if (funds.length > 0) this.#watcher.freed(funds);
   }
+}
+
+/** Throws RangeError for amounts that no reservation can have. */
+function checkAmounts({ amounts, least, ample }: Pick<HoldOp, 'amounts' | 'least' | 'ample'>): void {
+  for (const amount of amounts) checkReservation(amount, null);
+  if (ample !== undefined) checkReservation(ample, null);
+  if (least !== undefined && !(isCost(least) && least <= amounts[0]))
+    throw new RangeError(`cannot reserve from ${least} up to ${amounts[0]} microcredits`);
 }
 
 function resultsOf({ results, late }: Batch): readonly OpResult[] | Promise<readonly OpResult[]> {

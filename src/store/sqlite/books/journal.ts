@@ -2,7 +2,7 @@ import type { Microcredits } from '../../../core/credits.ts';
 import { isPlausible, type Usage } from '../../../core/usage.ts';
 import type { EntryLine, Tariff } from '../../../ledger/rules/entry.ts';
 import type { Write } from '../../store.ts';
-import { type SqlStore, type SqlWrite, type Statement, sql, write } from '../statement.ts';
+import { type SqlStore, type SqlValue, type SqlWrite, type Statement, sql, write } from '../statement.ts';
 import { AccountNumbers, Numbers } from './accounts.ts';
 import type { BookedFund, FundDraw } from './fund-states.ts';
 import { type Spender, Sums } from './sums.ts';
@@ -48,9 +48,14 @@ const INSERT_FUND = sql(`INSERT INTO funds (id, kind, name, subject, definition,
 export const SPOOLED_IN_JOURNAL: readonly Statement[] = [INSERT_CHARGE, INSERT_CHARGE_NOTED, INSERT_BARE, INSERT_PAID];
 export const SPOOLED_TARIFF: Statement = INSERT_TARIFF;
 
-/** Input, cached input, cache write, output and reasoning tokens. */
-type TokenCounts = readonly [number, number, number, number, number];
-const NO_TOKENS: TokenCounts = [0, 0, 0, 0, 0];
+/** Booked in place of figures that cannot be true, which might make an entry unwritable. */
+const NO_USAGE: Usage = {
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  cacheWriteTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+};
 
 /**
  * Makes the rows of the journal: gives each its number, in the order in which things happen in memory, and keeps the
@@ -97,9 +102,10 @@ export class Journal {
     funds: string | null,
     note: string | null,
   ): SqlWrite {
-    const params = [++this.#seq, 'reserve', id, account, amount, at, funds] as const;
+    const seq = ++this.#seq;
     // Most requests have no note, and bind one value less.
-    return note === null ? write(INSERT_HOLDING, ...params) : write(INSERT_NOTED, ...params, note);
+    if (note === null) return write(INSERT_HOLDING, seq, 'reserve', id, account, amount, at, funds);
+    return write(INSERT_NOTED, seq, 'reserve', id, account, amount, at, funds, note);
   }
 
   raise(id: number, account: number, by: Microcredits, at: number): SqlWrite {
@@ -128,22 +134,19 @@ export class Journal {
     into: Write[],
   ): void {
     const number = this.#tariffOf(tariff);
-    // Implausible figures must not make the entry unwritable.
-    const isTrue = isPlausible(usage);
-    const tokens = isTrue ? tokensOf(usage) : NO_TOKENS;
-    const [input, , , output] = tokens;
-    this.sums.add(account, { reservation: id, tariff: number, microcredits: charged, input, output });
+    const figures = isPlausible(usage) ? usage : NO_USAGE;
+    const { inputTokens: input, cachedInputTokens, cacheWriteTokens, outputTokens: output, reasoningTokens } = figures;
     const isEstimated = estimated ? 1 : 0;
-    const params = [++this.#seq, kind, id, account.id, charged, at, number, ...tokens, isEstimated] as const;
-    const { addOns } = usage;
-    into.push(
-      isTrue && addOns
-        ? write(INSERT_CHARGE_NOTED, ...params, JSON.stringify(addOns))
-        : write(INSERT_CHARGE, ...params),
-    );
-    if (excess === 0) return;
-    const overrun = [++this.#seq, 'overrun', id, account.id, excess, at, number] as const;
-    into.push(write(INSERT_CHARGE, ...overrun, ...NO_TOKENS, isEstimated));
+    this.sums.add(account, { reservation: id, tariff: number, microcredits: charged, input, output });
+    const params: SqlValue[] = [++this.#seq, kind, id, account.id, charged, at, number];
+    params.push(input, cachedInputTokens, cacheWriteTokens, output, reasoningTokens, isEstimated);
+    if (figures.addOns) params.push(JSON.stringify(figures.addOns));
+    const row: SqlWrite = { statement: figures.addOns ? INSERT_CHARGE_NOTED : INSERT_CHARGE, params };
+    into.push(row);
+    if (excess > 0)
+      into.push(
+        write(INSERT_CHARGE, ++this.#seq, 'overrun', id, account.id, excess, at, number, 0, 0, 0, 0, 0, isEstimated),
+      );
   }
 
   /** A grant or a correction. */
@@ -191,9 +194,4 @@ export class Journal {
     }
     return number;
   }
-}
-
-function tokensOf(usage: Usage): TokenCounts {
-  const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens } = usage;
-  return [inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens];
 }

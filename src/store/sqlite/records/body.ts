@@ -91,11 +91,6 @@ const USAGE = fieldsOf<Omit<Usage, 'addOns'>>()([
 /** Behind the fields of facts and of a usage; few have any. */
 const ADD_ONS = ['addOns'] as const;
 
-const withAddOns = <T>(
-  values: readonly T[],
-  { addOns }: Pick<Facts, 'addOns'> | Pick<Usage, 'addOns'>,
-): readonly unknown[] => (addOns ? [...values, addOns] : values);
-
 /** Takes a list of all fields of T; a missing one does not compile. */
 function fieldsOf<T>() {
   return <const L extends readonly (keyof T)[]>(list: keyof T extends L[number] ? L : never): L => list;
@@ -144,22 +139,19 @@ function packAllFacts(facts: Facts): readonly unknown[] {
   const { addOns = null, embedding = null, thread = null, readers } = facts;
   if (readers) return [...usual, addOns, embedding, thread, readers];
   if (thread) return [...usual, addOns, embedding, thread];
-  return embedding ? [...usual, addOns, embedding] : withAddOns(usual, facts);
+  if (embedding) return [...usual, addOns, embedding];
+  return addOns ? [...usual, addOns] : usual;
 }
 
-const packOutcome = (outcome: DecisionOutcome): readonly unknown[] => [
-  outcome.status,
-  outcome.error,
-  outcome.attempts.map(packAttempt),
-  outcome.usage && withAddOns(packUsage(outcome.usage), outcome.usage),
-  outcome.estimated,
-  outcome.charged,
-  outcome.saved,
-  outcome.firstPartMs,
-  outcome.totalMs,
+function packOutcome(outcome: DecisionOutcome): readonly unknown[] {
+  const { status, error, estimated, charged, saved, firstPartMs, totalMs, cappedBy } = outcome;
+  const attempts = outcome.attempts.map(packAttempt);
+  const usage = outcome.usage && packUsage(outcome.usage);
+  const values: unknown[] = [status, error, attempts, usage, estimated, charged, saved, firstPartMs, totalMs];
   // Left out where there is none: JSON.stringify would write a null into every record.
-  ...(outcome.cappedBy === null ? [] : [outcome.cappedBy]),
-];
+  if (cappedBy !== null) values.push(cappedBy);
+  return values;
+}
 
 const packAttempt = (attempt: AttemptRecord): FieldValues<AttemptRecord, typeof ATTEMPT> => [
   attempt.model,
@@ -173,13 +165,17 @@ const packAttempt = (attempt: AttemptRecord): FieldValues<AttemptRecord, typeof 
   attempt.finishReasons,
 ];
 
-const packUsage = (usage: Usage): FieldValues<Omit<Usage, 'addOns'>, typeof USAGE> => [
-  usage.inputTokens,
-  usage.cachedInputTokens,
-  usage.cacheWriteTokens,
-  usage.outputTokens,
-  usage.reasoningTokens,
-];
+function packUsage(usage: Usage): readonly unknown[] {
+  const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens, reasoningTokens, addOns } = usage;
+  const values: FieldValues<Omit<Usage, 'addOns'>, typeof USAGE> = [
+    inputTokens,
+    cachedInputTokens,
+    cacheWriteTokens,
+    outputTokens,
+    reasoningTokens,
+  ];
+  return addOns ? [...values, addOns] : values;
+}
 
 export function encodeBody(body: RecordBody): string {
   const { seed, facts, reason, choice, fallbacks, lastResorts, outcome, stream, metadata, agent, parentAgent } = body;
