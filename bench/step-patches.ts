@@ -76,7 +76,13 @@ export const CUTS: readonly Cut[] = [
   {
     kind: 'up to',
     name: 'profiled',
-    patches: stopAt(after('src/gateway/decide.ts', '  let asRead = read(false);', '  return { isStopped: true };')),
+    patches: stopAt(
+      after(
+        'src/gateway/decide.ts',
+        '  let reading = readRequest(gateway, undecided, fit, false);',
+        '  return { isStopped: true };',
+      ),
+    ),
   },
   {
     kind: 'up to',

@@ -9,7 +9,7 @@ import { lineFor } from '../core/price.ts';
 import type { Readings } from '../core/readings.ts';
 import type { Endpoint, Model } from '../core/snapshot.ts';
 import type { Usage } from '../core/usage.ts';
-import { expectedInput, expectedWriting, mayReason, ttftFactor, WARM_SHARE } from '../routing/estimate.ts';
+import { expectedInput, expectedWriting, ttftFactor, WARM_SHARE } from '../routing/estimate.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { CallTrace } from '../telemetry/trace.ts';
 import { openCall } from '../upstream/call.ts';
@@ -305,7 +305,7 @@ export class Attempt {
 
   /** The expected time to the first content, as a multiple of the usual one. */
   get #ttftFactor(): number {
-    if (!mayReason(this.model)) return 1;
+    if (!this.model.mayReason) return 1;
     const { facts, readings } = this.#asked.decision;
     return ttftFactor(
       this.model,

@@ -1,8 +1,5 @@
-import type { Decision } from '../core/decision.ts';
 import { idText } from '../core/id.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { ReservationRequest } from '../ledger/reservation-request.ts';
-import { expectedInput, expectedReasoning, expectedWriting } from '../routing/estimate.ts';
 import { checkServing } from './drain.ts';
 import type { FundedHold, Funding } from './funding.ts';
 import type { Gateway } from './gateway.ts';
@@ -36,12 +33,12 @@ export async function reserve(
   funding: Funding,
   named: NamedRequest | null,
 ): Promise<FundedHold> {
-  const { request, decision, context, terms, startedAt } = decided;
+  const { request, decision, context, startedAt } = decided;
   context.startedAt = startedAt;
   context.step('reserve');
   // Deciding may have taken a while.
   checkServing(gateway);
-  context.beginWork(request.stream, expectedTokens(decision, terms.runtime.snapshot));
+  context.beginWork(request.stream, Math.ceil(decision.ranked[0].tokens));
   context.enterFlight(gateway.inFlight);
   const signal = named?.toTheEnd ? undefined : context.signal;
   const reservedAt = gateway.clock();
@@ -89,12 +86,4 @@ function reservationRequest(
     signal,
     expiresAt: now() + leftMs + EXPIRY_SLACK_MS,
   };
-}
-
-/** Tokens that a request is expected to take on the choice: its input, and the output of all choices with hidden reasoning. */
-function expectedTokens({ facts, readings, ranked: [choice] }: Decision, snapshot: PolicySnapshot): number {
-  const model = snapshot.models[choice.model]!;
-  const writing = expectedWriting(facts, snapshot, readings);
-  const output = Math.min(writing.outputTokens + expectedReasoning(model, writing), choice.outputCap);
-  return Math.ceil(expectedInput(facts, model) + output * facts.choices);
 }

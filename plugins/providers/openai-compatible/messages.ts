@@ -54,6 +54,8 @@ function messageFor(
   let changed: Record<string, unknown> | null = null;
   for (const name in message) {
     const value = message[name];
+    // Nearly every message has these two, and they go as they came.
+    if (name === 'role' || (name === 'content' && typeof value === 'string')) continue;
     if (isOmitted(name, value, settings)) {
       if (value !== null && isReported(name)) dropped.push(`messages[${index}].${name}`);
       changed ??= { ...message };
@@ -162,7 +164,7 @@ function reasoningFor(message: Members, { reasoning_history: form }: DialectSett
 
 /** The readable text in a list of `reasoning_details`. */
 export function detailsText(details: unknown): string {
-  return listOf(details)
-    .map((detail) => (isObject(detail) ? textOf(detail.text) || textOf(detail.summary) : ''))
-    .join('');
+  let text = '';
+  for (const detail of listOf(details)) if (isObject(detail)) text += textOf(detail.text) || textOf(detail.summary);
+  return text;
 }
