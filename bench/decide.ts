@@ -8,7 +8,7 @@ import { createRegistry } from '../src/plugin-host/registry.ts';
 import { loadPolicy } from '../src/policy/load.ts';
 import { isRefusal } from '../src/routing/decide.ts';
 import { chatFacts } from '../src/routing/facts.ts';
-import { withRules } from '../src/routing/rules.ts';
+import { hasRules, withRules } from '../src/routing/rules.ts';
 import { questionOf } from '../src/routing/texts.ts';
 import { buildRuntime, type Runtime, strategyOf } from '../src/runtime/runtime.ts';
 import { readChatRequest } from '../src/surface/openai-chat/reader.ts';
@@ -69,18 +69,20 @@ function runtimeOf(models: number, rules: number): Runtime {
 const nextId = createIds(Date.now, 0);
 const memory = emptyMemories();
 
+const inputsAt = (runtime: Runtime) => ({
+  stream: false,
+  user: '',
+  metadata: {},
+  caller: CALLER,
+  time: runtime.localTime(Date.now()),
+});
+
 /** What the gateway does between the parsed body and the reservation, rules included. */
 function decideOn(runtime: Runtime, request: ChatRequest): void {
   const { snapshot, decider } = runtime;
-  const inputs = () => ({
-    stream: false,
-    user: '',
-    metadata: {},
-    caller: CALLER,
-    time: runtime.localTime(Date.now()),
-  });
   const read = readChatRequest(request);
-  const facts = withRules(chatFacts(read, CALLER, snapshot), snapshot, inputs, () => {});
+  const own = chatFacts(read, CALLER, snapshot);
+  const facts = hasRules(snapshot) ? withRules(own, snapshot, inputsAt(runtime), () => {}) : own;
   // Learning is off, as it is by default: the length of the question counts.
   const features = memory.read(runtime, questionOf(read.conversation.turns));
   const estimate = memory.estimate(runtime, facts, features);

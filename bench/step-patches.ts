@@ -22,15 +22,11 @@ const insteadOf = (file: string, find: string, replace: string): Patch => ({ fil
 
 const CONSTANT = "return new Response('{}', { headers: { 'content-type': 'application/json' } });";
 /** Where a request has been decided. */
-const GIVEN = '    const given = { request, dropped, context, terms, startedAt };';
+const GIVEN = '    const { clock } = gateway;';
 /** The request ends in the middle of the pipeline: what it stopped with is handed out to where the answer would be written. */
 const stopAt = (patch: Patch): readonly Patch[] => [
   patch,
-  before(
-    PIPELINE,
-    '    const given = { request, dropped, context, terms, startedAt };',
-    '    if (decided.isStopped) return decided;',
-  ),
+  before(PIPELINE, GIVEN, '    if (deciding.isStopped) return deciding;'),
   before(PIPELINE, '  // (guards on the answer: each wraps `running`)', "  if (running.isStopped) return '{}';"),
 ];
 
@@ -80,7 +76,13 @@ export const CUTS: readonly Cut[] = [
   {
     kind: 'up to',
     name: 'profiled',
-    patches: stopAt(after('src/gateway/decide.ts', '  let asRead = read(false);', '  return { isStopped: true };')),
+    patches: stopAt(
+      after(
+        'src/gateway/decide.ts',
+        '  let reading = readRequest(gateway, undecided, fit, false);',
+        '  return { isStopped: true };',
+      ),
+    ),
   },
   {
     kind: 'up to',
@@ -93,7 +95,7 @@ export const CUTS: readonly Cut[] = [
     patches: stopAt(
       before(
         PIPELINE,
-        '    return beginExchange(gateway, { ...given, ...decided, funded });',
+        '    const exchange = new Exchange(gateway, decided, funded);',
         '    funded.hold.settle(null, () => []); context.endWork(0); return { isStopped: true };',
       ),
     ),

@@ -11,7 +11,7 @@ import type { Facts } from '../../src/core/facts.ts';
 import { createIds, idText } from '../../src/core/id.ts';
 import { LinkedSet } from '../../src/core/linked-set.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
-import { decide } from '../../src/gateway/decide.ts';
+import { tryDecision } from '../../src/gateway/decide.ts';
 import { recordDecision, recordedOf } from '../../src/gateway/decision-record.ts';
 import { giveFeedback } from '../../src/gateway/feedback.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
@@ -27,7 +27,7 @@ import { openPayments } from '../../src/payments/service.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { openRecords } from '../../src/records/records.ts';
-import { textsOf } from '../../src/routing/texts.ts';
+import { isRefusal } from '../../src/routing/decide.ts';
 import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
@@ -156,14 +156,9 @@ export class RealPath {
     const messages: ChatRequest['messages'] = [{ role: 'user', content: input.prompt }];
     const facts = this.#factsOf(input, model);
     const features = learner.memories.read(this.#runtime, questionOf(messages));
-    const fields = { stream: false, user: null, metadata: null };
-    const { turns } = chatRequest({ messages }).conversation;
-    const decision = await decide(
-      gateway,
-      { facts, fields, texts: () => textsOf(turns), features, isMade },
-      CALLER,
-      this.#runtime,
-    );
+    const terms = { runtime: this.#runtime, caller: CALLER, windowsOnly: false };
+    const { outcome: decision } = tryDecision(gateway, { facts, features }, chatRequest({ messages }), terms, isMade);
+    if (isRefusal(decision)) throw new Error('the request was refused');
     // As a chat does after its reservation.
     if (isMade) noteRequest(gateway, { runtime: this.#runtime, decision, features });
     return { facts, features, decision };

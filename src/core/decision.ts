@@ -42,6 +42,8 @@ export interface RankedModel {
   /** L: expected milliseconds to the end. */
   readonly latencyMs: number;
   readonly utility: number;
+  /** Expected tokens of input and of the output of all choices, hidden reasoning included. */
+  readonly tokens: number;
   /** Output tokens of one choice that are allowed at most; sent upstream as the cap. */
   readonly outputCap: number;
   /** The fund whose money lowered that cap; null for none. */

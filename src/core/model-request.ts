@@ -19,7 +19,7 @@ export interface RequestHeaders {
 
 const NO_HEADERS: RequestHeaders = { passed: {}, run: NO_RUN };
 
-/** A request in neutral form. Its members are read from the original when first asked for, and then kept. */
+/** A request in neutral form. */
 export interface ModelRequest {
   readonly operation: Operation;
   /** A model ID or a selector. */
@@ -53,7 +53,7 @@ export interface ModelRequest {
   edit(edits: readonly Edit[]): ModelRequest;
 }
 
-/** Reads the bodies of one dialect. All methods are pure, and called at most once for a request. */
+/** Reads the bodies of one dialect. All methods are pure. */
 export interface RequestReader<Body extends Members> {
   readonly dialect: string;
   readonly operation: Operation;
@@ -69,65 +69,43 @@ export interface RequestReader<Body extends Members> {
   embedding?(body: Body): EmbeddingQuery;
 }
 
-/** Makes the neutral form of a checked body. Reads only the model's name and `stream` at once. */
+/** Makes the neutral form of a checked body. */
 export const modelRequest = <Body extends Members>(
   body: Body,
   reader: RequestReader<Body>,
   headers = NO_HEADERS,
-): ModelRequest => new LazyRequest(body, reader, headers);
+): ModelRequest => new BodyRequest(body, reader, headers);
 
-class LazyRequest<Body extends Members> implements ModelRequest {
+class BodyRequest<Body extends Members> implements ModelRequest {
+  readonly operation: Operation;
   readonly model: string;
   readonly stream: boolean;
+  readonly conversation: Conversation;
+  readonly settings: ModelSettings;
+  readonly routing: RoutingTerms;
+  readonly embedding: EmbeddingQuery | null;
+  readonly extras: Members;
   readonly original: { readonly dialect: string; readonly body: Body };
   readonly headers: RequestHeaders;
   readonly #reader: RequestReader<Body>;
-  #conversation: Conversation | null = null;
-  #settings: ModelSettings | null = null;
-  #routing: RoutingTerms | null = null;
-  #extras: Members | null = null;
-  #embedding: EmbeddingQuery | null = null;
   #toolsText: string | null = null;
 
   constructor(body: Body, reader: RequestReader<Body>, headers: RequestHeaders) {
+    this.operation = reader.operation;
     this.model = reader.model(body);
     this.stream = reader.isStream(body);
+    this.conversation = reader.conversation(body);
+    this.settings = reader.settings(body);
+    this.routing = reader.routing(body);
+    this.embedding = reader.embedding?.(body) ?? null;
+    this.extras = reader.extras(body);
     this.original = { dialect: reader.dialect, body };
     this.headers = headers;
     this.#reader = reader;
   }
 
-  get operation(): Operation {
-    return this.#reader.operation;
-  }
-
   get names(): FieldNames {
     return this.#reader.names(this.original.body);
-  }
-
-  get conversation(): Conversation {
-    this.#conversation ??= this.#reader.conversation(this.original.body);
-    return this.#conversation;
-  }
-
-  get settings(): ModelSettings {
-    this.#settings ??= this.#reader.settings(this.original.body);
-    return this.#settings;
-  }
-
-  get routing(): RoutingTerms {
-    this.#routing ??= this.#reader.routing(this.original.body);
-    return this.#routing;
-  }
-
-  get embedding(): EmbeddingQuery | null {
-    this.#embedding ??= this.#reader.embedding?.(this.original.body) ?? null;
-    return this.#embedding;
-  }
-
-  get extras(): Members {
-    this.#extras ??= this.#reader.extras(this.original.body);
-    return this.#extras;
   }
 
   get toolsText(): string {
@@ -147,6 +125,6 @@ class LazyRequest<Body extends Members> implements ModelRequest {
 
   edit(edits: readonly Edit[]): ModelRequest {
     const body = withEdits(this.original.body, edits);
-    return body === this.original.body ? this : new LazyRequest(body, this.#reader, this.headers);
+    return body === this.original.body ? this : new BodyRequest(body, this.#reader, this.headers);
   }
 }

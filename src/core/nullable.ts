@@ -32,10 +32,10 @@ export function withoutNull(schema: TSchema): TSchema {
 
 /** Where nulls are to be dropped in a value. */
 interface Plan {
-  readonly nullable: readonly string[];
+  readonly nullable: ReadonlySet<string>;
   /** Whether any member may be null: those of a map have no names here. */
   readonly isMap: boolean;
-  readonly members: readonly (readonly [name: string, Plan])[];
+  readonly members: ReadonlyMap<string, Plan>;
   /** Of each item of a list. */
   readonly items: Plan | null;
 }
@@ -53,15 +53,16 @@ function planOf(schema: TSchema): Plan | null {
   const variants: readonly TSchema[] | undefined = schema.anyOf;
   if (variants) return variants.map(planOf).reduce(both, null);
   const items = isSchema(schema.items) ? planOf(schema.items) : null;
-  const properties: Readonly<Record<string, TSchema>> = schema.properties ?? {};
-  const names = Object.keys(properties).filter((name) => Reflect.has(properties[name]!, DROPS_NULL));
   const isMap = Object.values<TSchema>(schema.patternProperties ?? {}).some((one) => Reflect.has(one, DROPS_NULL));
-  const members = Object.entries(properties).flatMap(([name, property]) => {
+  const nullable = new Set<string>();
+  const members = new Map<string, Plan>();
+  for (const [name, property] of Object.entries<TSchema>(schema.properties ?? {})) {
+    if (Reflect.has(property, DROPS_NULL)) nullable.add(name);
     const plan = planOf(property);
-    return plan === null ? [] : [[name, plan] as const];
-  });
-  const isNone = names.length + members.length === 0 && items === null && !isMap;
-  return isNone ? null : { nullable: names, isMap, members, items };
+    if (plan !== null) members.set(name, plan);
+  }
+  const isNone = nullable.size + members.size === 0 && items === null && !isMap;
+  return isNone ? null : { nullable, isMap, members, items };
 }
 
 const isSchema = (value: unknown): value is TSchema => isObject(value);
@@ -72,9 +73,9 @@ function both(a: Plan | null, b: Plan | null): Plan | null {
   const members = new Map(a.members);
   for (const [name, plan] of b.members) members.set(name, both(members.get(name) ?? null, plan)!);
   return {
-    nullable: [...new Set([...a.nullable, ...b.nullable])],
+    nullable: new Set([...a.nullable, ...b.nullable]),
     isMap: a.isMap || b.isMap,
-    members: [...members],
+    members,
     items: both(a.items, b.items),
   };
 }
@@ -83,18 +84,21 @@ function without(value: unknown, plan: Plan): unknown {
   if (Array.isArray(value)) return plan.items === null ? value : withoutEach(value, plan.items);
   if (!isObject(value)) return value;
   let kept: Record<string, unknown> | null = null;
-  for (const name of plan.isMap ? Object.keys(value) : plan.nullable) {
-    if (value[name] !== null) continue;
-    kept ??= { ...value };
-    delete kept[name];
-  }
-  for (const [name, inner] of plan.members) {
+  // A body has few of the members that its schema knows.
+  for (const name in value) {
     const before = value[name];
-    if (before === null || typeof before !== 'object') continue;
-    const after = without(before, inner);
-    if (after === before) continue;
-    kept ??= { ...value };
-    kept[name] = after;
+    if (before === null) {
+      if (!plan.isMap && !plan.nullable.has(name)) continue;
+      kept ??= { ...value };
+      delete kept[name];
+    } else if (typeof before === 'object') {
+      const inner = plan.members.get(name);
+      if (inner === undefined) continue;
+      const after = without(before, inner);
+      if (after === before) continue;
+      kept ??= { ...value };
+      kept[name] = after;
+    }
   }
   return kept ?? value;
 }

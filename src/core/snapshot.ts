@@ -24,7 +24,11 @@ export interface PolicySnapshot {
   readonly tasks: readonly Task[];
   /** Task name → index in `tasks`. `general` always exists and is the index 0. */
   readonly taskIndex: ReadonlyMap<string, number>;
+  /** The largest `minUsefulOutput` of a task. */
+  readonly usefulOutputMax: number;
   readonly providers: ReadonlyMap<string, Provider>;
+  /** The least tokens of a prompt that some provider caches; Infinity where none does. */
+  readonly cachedTokensMin: number;
   /** The models that can be served, by ID in ascending order. */
   readonly models: readonly Model[];
   readonly modelIndex: ReadonlyMap<string, number>;
@@ -169,6 +173,8 @@ export interface Model {
   readonly reasoningTokens: number;
   /** The same by index of the task. */
   readonly reasoningByTask: Float64Array;
+  /** Whether the policy states hidden reasoning of it, for any task. */
+  readonly mayReason: boolean;
   /** The most tokens one image can count; null when unknown, and then no hard limit can hold with one. */
   readonly imageTokensMax: number | null;
   /** Most tokens of a page of a PDF; null where unknown. */

@@ -25,6 +25,13 @@ export function tokenWeight(text: string): number {
   return (weight * length) / SAMPLE;
 }
 
+/** Adds the expected tokens of a text, and its bytes in UTF-8, to those of others. */
+export function addTextSize(size: { tokens: number; bytes: number }, text: string): void {
+  size.tokens += estimateTokens(text);
+  const isAscii = text.length <= SAMPLE && lastCodes < 0x80;
+  size.bytes += isAscii ? text.length : utf8Bytes(text);
+}
+
 /**
  * Classes of characters, and what one adds in thousandths of a token: `first`, after a character of another class;
  * `next`, after one of the same. Then their codes, in hexadecimal, from and to. Fitted to the texts of
@@ -106,13 +113,23 @@ NAMES.forEach((name, at) => {
 });
 for (const [before, name, weight] of AFTER) weights[(NAMES.indexOf(before) << ROW) | NAMES.indexOf(name)] = weight;
 
+const encoder = new TextEncoder();
+/** Bytes go here to be counted and are never read. */
+const scratch = new Uint8Array(65_535);
+
+/** The bits of all codes that `weigh` met last: the bytes of a text in ASCII need not be counted. */
+let lastCodes = 0;
+
 /** Counts text before `from` as the rest of a word, so that the pieces of a text add up to the whole. */
 function weigh(text: string, from: number, to: number): number {
   let weight = 0;
   let before = LOWER;
   let digits = 0;
+  let codes = 0;
   for (let i = from; i < to; i++) {
-    const at = classOf[text.charCodeAt(i)]!;
+    const code = text.charCodeAt(i);
+    codes |= code;
+    const at = classOf[code]!;
     if (at === DIGIT) {
       digits = before === DIGIT ? digits + 1 : 0;
       // A group of three is one token, and a blank before it another.
@@ -121,12 +138,10 @@ function weigh(text: string, from: number, to: number): number {
     } else weight = (weight + weights[(before << ROW) | at]!) | 0;
     before = at;
   }
+  lastCodes = codes;
   return weight / TOKEN;
 }
 
-const encoder = new TextEncoder();
-/** Bytes go here to be counted and are never read. */
-const scratch = new Uint8Array(65_535);
 /** A character is 3 bytes at most: pieces that might not fit would be encoded many times as slowly. */
 const FITS = scratch.length / 3;
 

@@ -243,11 +243,8 @@ function hashesOf(request: ModelRequest, seed: bigint): PromptHashes {
 }
 
 /** Whether no provider caches so short a prompt. */
-function isTooShort({ inputTokens, images, audioBytes }: Facts, { providers }: PolicySnapshot): boolean {
-  if (images > 0 || audioBytes > 0) return false;
-  for (const { cache } of providers.values()) if (cache.ttlMs > 0 && inputTokens >= cache.tokensMin) return false;
-  return true;
-}
+const isTooShort = ({ inputTokens, images, audioBytes }: Facts, { cachedTokensMin }: PolicySnapshot): boolean =>
+  inputTokens < cachedTokensMin && images === 0 && audioBytes === 0;
 
 /** Whether the model's first endpoint is the one that answered, and probably still has the prompt in its cache. */
 function isCached(answer: PromptAnswer, { models, modelIndex, providers }: PolicySnapshot, now: number): boolean {

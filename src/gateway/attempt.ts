@@ -9,13 +9,13 @@ import { lineFor } from '../core/price.ts';
 import type { Readings } from '../core/readings.ts';
 import type { Endpoint, Model } from '../core/snapshot.ts';
 import type { Usage } from '../core/usage.ts';
-import { expectedInput, expectedWriting, mayReason, ttftFactor, WARM_SHARE } from '../routing/estimate.ts';
+import { expectedInput, expectedWriting, ttftFactor, WARM_SHARE } from '../routing/estimate.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { CallTrace } from '../telemetry/trace.ts';
 import { openCall } from '../upstream/call.ts';
-import { type OpenCall, openEmbeddings } from '../upstream/embeddings.ts';
+import { openEmbeddings } from '../upstream/embeddings.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
-import type { NextParts, ReserveBytes, UpstreamCall } from '../upstream/upstream-call.ts';
+import type { NextParts, ReserveBytes, UpstreamCall, UpstreamTarget } from '../upstream/upstream-call.ts';
 import type { PromptHistory } from './affinity.ts';
 import { requestFor } from './endpoint-request.ts';
 import { shown } from './extras.ts';
@@ -28,14 +28,14 @@ import type { RequestContext } from './request-context.ts';
 export interface AttemptContext {
   readonly runtime: Runtime;
   readonly request: ModelRequest;
-  /** Paths of fields that were taken out of it for every endpoint; absent for none. */
-  readonly dropped?: readonly string[];
+  /** Paths of fields that were taken out of it for every endpoint. */
+  readonly dropped: readonly string[];
   readonly history: PromptHistory;
   readonly decision: { readonly facts: Facts; readonly readings: Readings };
   /** Milliseconds on a clock that never goes back. */
   readonly clock: () => number;
-  /** Receives the attempt's events and spans; null for no observer. */
-  readonly requestContext: RequestContext | null;
+  /** Receives the attempt's events and spans. */
+  readonly context: RequestContext;
 }
 
 export interface AttemptLimits {
@@ -67,7 +67,7 @@ export class Attempt {
   readonly dropped: readonly string[];
   /** Output tokens that are paid for, of all choices. */
   outputPaid: number;
-  readonly #context: AttemptContext;
+  readonly #asked: AttemptContext;
   readonly #trial: AttemptReporter;
   readonly #trace: CallTrace | null;
   readonly #slot: number;
@@ -83,34 +83,29 @@ export class Attempt {
   constructor(
     way: RankedEndpoint,
     trial: AttemptReporter,
-    context: AttemptContext,
+    asked: AttemptContext,
     { deadlineAt, hasOthers, makeRoom, outputPaid }: AttemptLimits,
   ) {
-    const { runtime, clock, requestContext } = context;
+    const { runtime, clock, context, decision } = asked;
     const { ranked, at } = way;
     const model = runtime.snapshot.models[ranked.model]!;
     const endpoint = model.endpoints[at]!;
-    const { facts } = context.decision;
-    const { snapshot } = runtime;
-    const { request, extras, dropped } = requestFor(
-      { request: context.request, history: context.history, facts, snapshot },
-      model,
-      endpoint,
-    );
+    const { request, extras, dropped } = requestFor(asked, model, endpoint);
     this.way = way;
     this.model = model;
     this.endpoint = endpoint;
     this.health = runtime.health[ranked.model]![at]!;
-    this.#context = context;
+    this.#asked = asked;
     this.#trial = trial;
     this.#slot = model.firstSlot + at;
     this.#isStream = request.stream || outputPaid !== undefined;
     this.outputPaid = outputPaid ?? Number.POSITIVE_INFINITY;
     this.#openedAt = clock();
-    if (requestContext && Number.isNaN(requestContext.dispatchedAt)) requestContext.dispatchedAt = this.#openedAt;
+    if (Number.isNaN(context.dispatchedAt)) context.dispatchedAt = this.#openedAt;
     const patience = this.#patienceMs();
     this.#deadlineAt = hasOthers ? Math.min(deadlineAt, this.#openedAt + patience) : deadlineAt;
     this.#ownMs = Math.min(this.#isStream ? model.deadlines.firstTokenMs : patience, model.deadlines.totalMs);
+    this.#trace = context.trace?.call() ?? null;
     const call: ProviderCall = {
       upstream: endpoint.upstream,
       request,
@@ -118,19 +113,22 @@ export class Attempt {
       stream: this.#isStream,
       outputCap: ranked.outputCap,
       model: traitsOf(model),
-      ...(!facts.pinned && { isSelected: true }),
+      isSelected: decision.facts.pinned ? undefined : true,
     };
-    this.#trace = requestContext?.trace?.call() ?? null;
     const target = runtime.targets[ranked.model]![at]!;
-    const open: OpenCall = (to, one) =>
-      openCall(to, one, model.deadlines, this.#deadlineAt, this.#trace?.headers, makeRoom);
-    const { embedding: query } = request;
-    this.call =
-      query && model.embedding ? openEmbeddings(target, call, query, model.embedding, open) : open(target, call);
-    // Bounds the paths that an adapter reports: a long conversation has thousands, and a caller's names may have any length.
-    const own = shown(this.call.dropped.map((path) => path.slice(0, PATH_SHOWN)));
-    const before = [...(context.dropped ?? []), ...dropped];
-    this.dropped = before.length === 0 ? own : [...before, ...own];
+    this.call = request.embedding ? this.#embed(target, call, makeRoom) : this.#open(target, call, makeRoom);
+    this.dropped = droppedPaths(asked.dropped, dropped, this.call.dropped);
+  }
+
+  #open(target: UpstreamTarget, call: ProviderCall, makeRoom: ReserveBytes): UpstreamCall {
+    return openCall(target, call, this.model.deadlines, this.#deadlineAt, this.#trace?.headers, makeRoom);
+  }
+
+  #embed(target: UpstreamTarget, call: ProviderCall, makeRoom: ReserveBytes): UpstreamCall {
+    const { embedding: query } = call.request;
+    const { embedding } = this.model;
+    if (!query || !embedding) return this.#open(target, call, makeRoom);
+    return openEmbeddings(target, call, query, embedding, (to, one) => this.#open(to, one, makeRoom));
   }
 
   /**
@@ -142,7 +140,7 @@ export class Attempt {
       const batch = this.call.read();
       if (batch instanceof Promise) return batch;
       if (batch === null) return { kind: 'malformed', message: 'the answer ended without content' };
-      const now = this.#context.clock();
+      const now = this.#asked.clock();
       this.meter.observe(batch, now);
       const failure = failureIn(batch);
       // A batch can hold both the first content and the failure. Its content was never shown, so another endpoint may try.
@@ -158,7 +156,7 @@ export class Attempt {
   /** Returns the next parts of an answer that has begun. */
   read(): NextParts {
     const next = this.call.read();
-    const now = this.#context.clock();
+    const now = this.#asked.clock();
     if (next instanceof Promise) {
       if (Number.isNaN(this.#waitsSince)) this.#waitsSince = now;
       return next;
@@ -172,8 +170,9 @@ export class Attempt {
   /** Ends the attempt with a whole answer. Returns its record and its usage. */
   completed(): { readonly record: AttemptRecord; readonly measured: MeasuredUsage } {
     const { meter } = this;
-    const now = this.#context.clock();
-    const measured = completeUsage(meter, this.expected);
+    const now = this.#asked.clock();
+    const { expected } = this;
+    const measured = completeUsage(meter, expected);
     const { usage } = measured;
     // A slow reader would make the endpoint look slow.
     const visible = meter.isOwnPace ? usage.outputTokens - usage.reasoningTokens : 0;
@@ -183,18 +182,18 @@ export class Attempt {
       this.#isStream ? null : now - this.#openedAt - this.#extraMs,
       isWarm(usage),
     );
-    this.#learn(measured);
+    if (this.#asked.decision.facts.operation === 'chat') this.#learn(measured, expected);
     return { record: this.#record(null, usage), measured };
   }
 
   /** Learns from a whole answer: the prompt cache, and the usual length of answers. */
-  #learn({ usage, estimated }: MeasuredUsage): void {
-    const { runtime, history } = this.#context;
-    const { facts, readings } = this.#context.decision;
-    if (facts.operation !== 'chat') return;
-    const inputTokens = this.#cacheableTokens({ usage, estimated });
+  #learn(measured: MeasuredUsage, expected: ExpectedTokens): void {
+    const { runtime, history } = this.#asked;
+    const { facts, readings } = this.#asked.decision;
+    const { usage, estimated } = measured;
+    const inputTokens = this.#cacheableTokens(measured);
     const share = usage.inputTokens > 0 ? inputTokens / usage.inputTokens : 0;
-    const expectedTokens = Math.round(share * this.expected.inputTokens);
+    const expectedTokens = Math.round(share * expected.inputTokens);
     const read = { inputTokens, expectedTokens, at: this.#openedAt };
     // The turns of a thread are not what its service has read.
     if (facts.thread === undefined) history.noteAnswer(this.model, this.endpoint, read, this.meter, runtime.snapshot);
@@ -225,7 +224,7 @@ export class Attempt {
     const hasBegun = this.meter.firstContentAt !== null;
     // The deadline of the whole request may cut a long answer that was never late.
     const isFair = this.#deadlineAt - this.#openedAt >= FAIR_SHARE * this.#ownMs;
-    const isOwnFault = hasBegun ? this.#context.clock() < this.#deadlineAt : isFair;
+    const isOwnFault = hasBegun ? this.#asked.clock() < this.#deadlineAt : isFair;
     // An upstream whose stream is not read for long may hang up.
     const isOwnCut = !hasBegun || this.meter.isOwnPace;
     const isBlamed = failure.kind === 'timeout' ? isOwnFault : failure.kind !== 'cut' || isOwnCut;
@@ -247,7 +246,7 @@ export class Attempt {
   }
 
   get expected(): ExpectedTokens {
-    const { facts } = this.#context.decision;
+    const { facts } = this.#asked.decision;
     return {
       inputTokens: expectedInput(facts, this.model),
       outputMax: Math.min(this.way.ranked.outputCap * facts.choices, this.outputPaid),
@@ -274,8 +273,8 @@ export class Attempt {
    * @param failure how it broke off; null where it was left
    */
   broken(failure: ProviderFailure | null): MeasuredUsage {
-    const { clock, runtime } = this.#context;
-    const { readings, facts } = this.#context.decision;
+    const { clock, runtime } = this.#asked;
+    const { readings, facts } = this.#asked.decision;
     const isClosedHere = failure === null || failure.kind === 'timeout';
     if (isClosedHere && abortBillingOf(this.endpoint, runtime.snapshot.providers).bills === 'whole') {
       const isWhole = this.meter.finished >= facts.choices;
@@ -297,7 +296,7 @@ export class Attempt {
   #patienceMs(): number {
     const { deadlines } = this.model;
     if (this.#isStream) return deadlines.totalMs;
-    const { readings } = this.#context.decision;
+    const { readings } = this.#asked.decision;
     const firstMs = deadlines.firstTokenMs * Math.max(1, this.#calls);
     const needed = firstMs + (2_000 * this.way.ranked.outputCap) / readings.tokensPerSecond[this.#slot]!;
     // Without a cap by the caller, `needed` exceeds the whole deadline and would leave nothing for the others.
@@ -306,30 +305,30 @@ export class Attempt {
 
   /** The expected time to the first content, as a multiple of the usual one. */
   get #ttftFactor(): number {
-    if (!mayReason(this.model)) return 1;
-    const { facts, readings } = this.#context.decision;
+    if (!this.model.mayReason) return 1;
+    const { facts, readings } = this.#asked.decision;
     return ttftFactor(
       this.model,
       this.way.at,
       readings,
-      expectedWriting(facts, this.#context.runtime.snapshot, readings),
+      expectedWriting(facts, this.#asked.runtime.snapshot, readings),
     );
   }
 
   /** The expected time to the first content beyond the usual one, ms; below 0 for less. */
   get #extraMs(): number {
-    return (this.#ttftFactor - 1) * this.#context.decision.readings.ttftMs[this.#slot]!;
+    return (this.#ttftFactor - 1) * this.#asked.decision.readings.ttftMs[this.#slot]!;
   }
 
   /** The calls that its vectors take; 0 for another answer. */
   get #calls(): number {
-    const { embedding: facts } = this.#context.decision.facts;
+    const { embedding: facts } = this.#asked.decision.facts;
     const { embedding } = this.model;
     return facts && embedding ? Math.ceil(facts.inputs / embedding.batchInputs) : 0;
   }
 
   #tookMs(): number {
-    return this.#context.clock() - this.#openedAt;
+    return this.#asked.clock() - this.#openedAt;
   }
 
   /** Makes the record of the attempt, which is over, and ends its trace with the known `usage`. */
@@ -346,12 +345,12 @@ export class Attempt {
       requestId: this.call.requestId,
       finishReasons: this.meter.finishReasons,
     };
-    if (this.#trace && this.#context.requestContext?.trace?.isSampled) this.#endTrace(this.#trace, record, usage);
+    if (this.#trace && this.#asked.context.trace?.isSampled) this.#endTrace(this.#trace, record, usage);
     return record;
   }
 
   #endTrace(trace: CallTrace, attempt: AttemptRecord, usage: Usage | null): void {
-    const { request, runtime } = this.#context;
+    const { request, runtime } = this.#asked;
     const { endpoint } = this;
     const provider = runtime.snapshot.providers.get(endpoint.provider)!;
     const { outputCap } = this.way.ranked;
@@ -359,14 +358,15 @@ export class Attempt {
   }
 }
 
-/** Begins an attempt, and drops the trial if that throws: a trial without an end would block its endpoint for others. */
-export function begun(trial: AttemptReporter, begin: () => Attempt): Attempt {
-  try {
-    return begin();
-  } catch (cause) {
-    trial.dropped();
-    throw cause;
-  }
+const NO_PATHS: readonly string[] = [];
+
+/**
+ * Joins the paths that were left out before an endpoint, for it and by its adapter. The last are bounded: a long conversation
+ * has thousands, and a caller's names may have any length.
+ */
+function droppedPaths(before: readonly string[], fitted: readonly string[], own: readonly string[]): readonly string[] {
+  if (before.length + fitted.length + own.length === 0) return NO_PATHS;
+  return [...before, ...fitted, ...shown(own.map((path) => path.slice(0, PATH_SHOWN)))];
 }
 
 /** Whether the provider had so much of the prompt in its cache that the first token came sooner. */

@@ -11,16 +11,14 @@ import { whyNotPublic } from './public-address.ts';
  */
 export function checkRequest(request: ModelRequest, limits: GatewayPolicy): void {
   const { turns, tools } = request.conversation;
-  checkCount(turns.length, limits.messagesMax, request.names.turns);
-  checkCount(tools.length, limits.toolsMax, request.names.tools);
+  if (turns.length > limits.messagesMax) throw tooMany(request.names.turns, limits.messagesMax);
+  if (tools.length > limits.toolsMax) throw tooMany(request.names.tools, limits.toolsMax);
   if (limits.allowPrivateImageUrls) return;
   for (const { parts } of turns) for (const part of parts) if (part.type !== 'tool-call') checkPart(part, request);
 }
 
-function checkCount(count: number, most: number, param: string): void {
-  if (count <= most) return;
-  throw new SignalboxError('out_of_range', `\`${param}\` may have at most ${most} items.`, { param });
-}
+const tooMany = (param: string, most: number): SignalboxError =>
+  new SignalboxError('out_of_range', `\`${param}\` may have at most ${most} items.`, { param });
 
 /** Characters of a field's name that an error shows. */
 const NAME_SHOWN = 64;

@@ -4,6 +4,7 @@ import type { Facts } from '../core/facts.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { Model } from '../core/snapshot.ts';
 import { estimateTokens } from '../core/tokens.ts';
+import { withoutDroppedTools } from '../routing/dropped-tools.ts';
 import { expectedInput } from '../routing/estimate.ts';
 import { chatFacts } from '../routing/facts.ts';
 import { allowedEndpoints, limitsOf } from '../routing/rules.ts';
@@ -53,7 +54,7 @@ export async function countTokens(
   const runtime = gateway.lease();
   const { snapshot } = runtime;
   checkRequest(request, snapshot.gateway);
-  const facts = chatFacts(request, caller, snapshot, { pagesOf });
+  const facts = chatFacts(withoutDroppedTools(request, snapshot.gateway).request, caller, snapshot, { pagesOf });
   if (!facts.pinned) return { inputTokens: Math.ceil(expectedInput(facts, ANY_MODEL)), basis: 'estimated' };
   const model = snapshot.models[snapshot.modelIndex.get(facts.model)!]!;
   const own = await ownCount(gateway, request, model, expectedInput(facts, model));
@@ -84,14 +85,14 @@ async function endpointCount(
   model: Model,
 ): Promise<number | null> {
   const { snapshot, targets, health } = runtime;
-  const fields = { stream: false, user: request.settings.user, metadata: request.routing.metadata };
-  const ruled = ruledFacts(gateway, { facts, fields, caller, runtime });
+  const { settings, routing } = request;
+  const ruled = ruledFacts(gateway, facts, { stream: false, settings, routing }, caller, runtime);
   const { slots } = limitsOf(ruled, snapshot);
   const history = gateway.affinity.history(caller.keyId, request);
   const index = snapshot.modelIndex.get(model.id)!;
   for (const at of allowedEndpoints(model, slots, facts.needs)) {
     const endpoint = model.endpoints[at]!;
-    const left = requestFor({ request, history, facts, snapshot }, model, endpoint);
+    const left = requestFor({ request, history, decision: { facts }, runtime }, model, endpoint);
     const call = {
       upstream: endpoint.upstream,
       request: left.request,

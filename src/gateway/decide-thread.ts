@@ -1,7 +1,7 @@
+import type { Thread } from '../core/conversation.ts';
 import type { Decision } from '../core/decision.ts';
 import { type ErrorCode, SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
-import type { ModelRequest } from '../core/model-request.ts';
 import { THREAD_NEEDS } from '../routing/profile/size.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { PromptHistory } from './affinity.ts';
@@ -24,37 +24,34 @@ type DecisionResult = DecidedRequest | Promise<DecidedRequest>;
  */
 export type DecideAs = (fit: (facts: Facts) => Facts, isMade?: boolean) => DecisionResult;
 
-/** A request that may belong to a thread. */
-interface ThreadRequest {
-  readonly request: ModelRequest;
+/** The thread of a request. */
+interface ThreadPlace {
+  readonly thread: Thread;
   readonly keyId: string;
   readonly runtime: Runtime;
 }
-
-const AS_READ = (facts: Facts): Facts => facts;
 
 /**
  * Decides a request as `decideAs` does, where its thread stands: one that begins needs a model whose service keeps histories,
  * and one that goes on goes to the service that has its history.
  */
-export function decideThread(threads: Threads, asked: ThreadRequest, decideAs: DecideAs): DecisionResult {
-  const { thread } = asked.request.conversation;
-  if (!thread) return decideAs(AS_READ);
-  return thread.continues === null ? begin(asked, decideAs) : goOn(threads, asked, thread.continues, decideAs);
+export function decideThread(threads: Threads, place: ThreadPlace, decideAs: DecideAs): DecisionResult {
+  const { continues } = place.thread;
+  return continues === null ? begin(place, decideAs) : goOn(threads, place, continues, decideAs);
 }
 
 /**
  * Begins a thread only where the choice is of a service that keeps it: clients ask for threads by themselves, and a choice
  * among fewer models would be worse or dearer.
  */
-function begin({ runtime }: ThreadRequest, decideAs: DecideAs): DecisionResult {
+function begin({ runtime }: ThreadPlace, decideAs: DecideAs): DecisionResult {
   const choose = ({ decision }: DecidedRequest): DecisionResult => {
     const { id, endpoints } = runtime.snapshot.models[decision.ranked[0].model]!;
     const isKept = decision.ranked[0].endpoints.some((at) => (THREAD_NEEDS & ~endpoints[at]!.capabilities) === 0);
     if (!isKept) throw unsupportedThread(`The service of \`${id}\` keeps no history of a conversation.`);
     return decideAs((facts) => ({ ...facts, needs: facts.needs | THREAD_NEEDS }));
   };
-  const open = decideAs(AS_READ, false);
+  const open = decideAs((facts) => facts, false);
   return open instanceof Promise ? open.then(choose) : choose(open);
 }
 
@@ -65,12 +62,7 @@ const UNPAID: ReadonlySet<ErrorCode> = new Set([
   'request_exceeds_budget',
 ]);
 
-function goOn(
-  threads: Threads,
-  { keyId, runtime }: ThreadRequest,
-  answerId: string,
-  decideAs: DecideAs,
-): DecisionResult {
+function goOn(threads: Threads, { keyId, runtime }: ThreadPlace, answerId: string, decideAs: DecideAs): DecisionResult {
   const fit = (facts: Facts) => threads.place(keyId, answerId, facts, runtime);
   try {
     const made = decideAs(fit);

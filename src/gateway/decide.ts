@@ -11,11 +11,12 @@ import { type DecisionContext, isRefusal } from '../routing/decide.ts';
 import { chatFacts, embeddingFacts, routeFacts } from '../routing/facts.ts';
 import { refusalError } from '../routing/refuse.ts';
 import type { RefusalNames } from '../routing/rejections.ts';
-import { withRules } from '../routing/rules.ts';
+import { hasRules, type RuleInputs, withRules } from '../routing/rules.ts';
 import { countableTexts, questionOf } from '../routing/texts.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
+import type { PromptHistory } from './affinity.ts';
 import { checkRequest } from './check-request.ts';
-import { type DecideAs, type DecidedRequest, decideThread } from './decide-thread.ts';
+import { type DecidedRequest, decideThread } from './decide-thread.ts';
 import { decideWithin, type FundedTrial } from './decide-within.ts';
 import { countInput, decisiveTokenizers } from './exact-count.ts';
 import type { FundingTerms } from './funding.ts';
@@ -26,35 +27,25 @@ import { pagesOf } from './pdf-pages.ts';
 import type { RequestContext } from './request-context.ts';
 import { shortageError } from './shortage.ts';
 
-/** The fields of a request that rules see beside the facts. */
-export interface RuleFields {
-  readonly stream: boolean;
-  readonly user: string | null | undefined;
-  readonly metadata: Readonly<Record<string, string>> | null | undefined;
-}
-
-/** The input of a decision. */
-interface DecisionInput {
-  readonly facts: Facts;
-  readonly fields: RuleFields;
-  /** Returns the texts whose size the facts state; none where the caller stated a figure instead. */
-  readonly texts: () => readonly string[];
-  /** The features of its last question; null without text. */
-  readonly features: Uint8Array | null;
-  /** Whether an answer will be made, so that another model than the best may be tried. */
-  readonly isMade: boolean;
-  /** Whether the caller's balance is left out, because it is yet to be paid in. */
-  readonly windowsOnly?: boolean;
-  /** The fields that a refusal names; absent for a decision of no request. */
-  readonly names?: RefusalNames;
-  /** Reads the request for its intent, too; null where it is read. */
-  readonly reread?: (() => Pick<DecisionInput, 'facts' | 'features'>) | null;
-  /** Gets the routing attempt; absent for a decision of no request. */
-  readonly context?: RequestContext;
-}
-
 /** The terms of the funding that a decision keeps to. */
 type DecisionTerms = Pick<FundingTerms, 'runtime' | 'caller' | 'cap' | 'windowsOnly'>;
+
+/** A request that is to be decided. */
+interface UndecidedRequest {
+  readonly request: ModelRequest;
+  readonly terms: DecisionTerms;
+  readonly context: RequestContext;
+  readonly history: PromptHistory;
+  /** Reads its facts. */
+  readonly factsOf: typeof chatFacts;
+}
+
+/** A request as a decision goes by it. */
+interface RequestReading {
+  readonly facts: Facts;
+  /** The features of its last question; null without text, or where its intent was not read. */
+  readonly features: Uint8Array | null;
+}
 
 /**
  * The step decide of a request for a model.
@@ -69,8 +60,7 @@ export function decideRequest(
   context: RequestContext,
 ): DecidedRequest | Promise<DecidedRequest> {
   const factsOf = request.operation === 'embed' ? embeddingFacts : chatFacts;
-  const texts = () => countableTexts(request);
-  return decideByFacts(gateway, request, terms, context, factsOf, { isMade, texts, names: request.names });
+  return decideByFacts(gateway, request, terms, context, factsOf, isMade);
 }
 
 /**
@@ -83,141 +73,156 @@ export function decideRoute(
   terms: Omit<DecisionTerms, 'cap'>,
   context: RequestContext,
 ): DecidedRequest | Promise<DecidedRequest> {
-  const { turns } = request.conversation;
-  return decideByFacts(gateway, request, { ...terms, cap: null }, context, routeFacts, {
-    isMade: false,
-    texts: () => (request.routing.inputTokens === undefined ? countableTexts(request) : []),
-    names:
-      turns.length > 0 || request.embedding?.inputs.length
-        ? request.names
-        : { ...request.names, turns: 'estimated_input_tokens' },
-  });
+  return decideByFacts(gateway, request, { ...terms, cap: null }, context, routeFacts, false);
 }
 
 /** Checks a request, reads its facts and decides. */
 function decideByFacts(
   gateway: Gateway,
   request: ModelRequest,
-  { runtime, caller, cap, windowsOnly }: DecisionTerms,
+  terms: DecisionTerms,
   context: RequestContext,
   factsOf: typeof chatFacts,
-  given: Pick<DecisionInput, 'isMade' | 'texts' | 'names'>,
+  isMade: boolean,
 ): DecidedRequest | Promise<DecidedRequest> {
+  const { runtime, caller } = terms;
   context.step('profile');
   context.run = gateway.sessions.run(caller.keyId, request.headers.run);
-  const { snapshot } = runtime;
-  checkRequest(request, snapshot.gateway);
+  checkRequest(request, runtime.snapshot.gateway);
   const history = gateway.affinity.history(caller.keyId, request);
-  const fields = { stream: request.stream, user: request.settings.user, metadata: request.routing.metadata };
-  const decideAs: DecideAs = (fit, isMade = given.isMade) => {
-    const read = (isWhole: boolean) => {
-      const recalled = history.recall(factsOf(request, caller, snapshot, { cap, isWhole, pagesOf }), snapshot);
-      const facts = fit(withLoopReaders(recalled, request, history, snapshot));
-      // An estimate only ranks models.
-      const isAsked = isIntentRead(facts);
-      const features = isAsked ? gateway.learner.memories.read(runtime, questionOf(request.conversation.turns)) : null;
-      return { facts, features };
-    };
-    let asRead = read(false);
-    const reread =
-      isIntentRead(asRead.facts) || request.embedding !== null
-        ? null
-        : () => {
-            asRead = read(true);
-            return asRead;
-          };
-    const input = { ...given, ...asRead, isMade, fields, reread, windowsOnly, context };
-    const made = decide(gateway, input, caller, runtime);
-    if (!(made instanceof Promise)) return { history, features: asRead.features, decision: made };
-    return made.then((decision) => ({ history, features: asRead.features, decision }));
-  };
-  return decideThread(gateway.affinity.threads, { request, keyId: caller.keyId, runtime }, decideAs);
+  const undecided: UndecidedRequest = { request, terms, context, history, factsOf };
+  const { thread } = request.conversation;
+  if (!thread) return decide(gateway, undecided, AS_READ, isMade);
+  return decideThread(gateway.affinity.threads, { thread, keyId: caller.keyId, runtime }, (fit, mayDraw = isMade) =>
+    decide(gateway, undecided, fit, mayDraw),
+  );
 }
 
+const AS_READ = (facts: Facts): Facts => facts;
+
 /**
- * Finds the rules that apply, and decides under them. Where only the bound of the prompt leaves no model, the prompt is
- * counted exactly, if it can be, and all is decided anew.
+ * Decides a request. Where money makes it depend on the intent, the intent is read and all is decided anew. Where only the
+ * bound of the prompt leaves no model, the prompt is counted exactly, if it can be, and all is decided anew.
+ * @param fit adds to its facts
  * @throws SignalboxError when no model is left, or no money for it
  */
-export function decide(
+function decide(
   gateway: Gateway,
-  input: DecisionInput,
-  caller: Caller,
-  runtime: Runtime,
-): Decision | Promise<Decision> {
-  const trial = tryDecision(gateway, input, caller, runtime);
-  if (input.reread && dependsOnLength(trial, runtime.snapshot)) {
-    return decide(gateway, { ...input, ...input.reread(), reread: null }, caller, runtime);
+  undecided: UndecidedRequest,
+  fit: (facts: Facts) => Facts,
+  isMade: boolean,
+): DecidedRequest | Promise<DecidedRequest> {
+  const { request, terms, context, history } = undecided;
+  const { snapshot } = terms.runtime;
+  let reading = readRequest(gateway, undecided, fit, false);
+  let trial = tryDecision(gateway, reading, request, terms, isMade, context);
+  const isUnread = !isIntentRead(reading.facts) && request.embedding === null;
+  if (isUnread && dependsOnLength(trial, snapshot)) {
+    reading = readRequest(gateway, undecided, fit, true);
+    trial = tryDecision(gateway, reading, request, terms, isMade, context);
   }
-  const made = ({ outcome, shortage }: FundedTrial): Decision => {
-    if (shortage) throw shortageError(shortage, caller, gateway);
-    if (isRefusal(outcome)) throw refusalError(outcome, runtime.snapshot, input.names, gateway.now());
-    return outcome;
-  };
-  const names = decisiveTokenizers(trial.outcome, trial.shortage !== null, runtime.snapshot);
-  if (names.length === 0) return made(trial);
-  const { facts, texts } = input;
-  return countInput(gateway.counter, names, facts, texts()).then((inputTokensCounted) => {
-    if (!inputTokensCounted) return made(trial);
-    return made(tryDecision(gateway, { ...input, facts: { ...facts, inputTokensCounted } }, caller, runtime));
+  const { facts, features } = reading;
+  const tokenizers = decisiveTokenizers(trial.outcome, trial.shortage !== null, snapshot);
+  if (tokenizers.length === 0) return { history, features, decision: decisionOf(gateway, trial, request, terms) };
+  return countInput(gateway.counter, tokenizers, facts, countableTexts(request)).then((inputTokensCounted) => {
+    const counted = { facts: { ...facts, inputTokensCounted }, features };
+    const last = inputTokensCounted ? tryDecision(gateway, counted, request, terms, isMade, context) : trial;
+    return { history, features, decision: decisionOf(gateway, last, request, terms) };
   });
 }
 
-function tryDecision(
+/** Reads the facts of a request, and its question where an estimate goes by it. @param isWhole whether to read its intent in any case */
+function readRequest(
   gateway: Gateway,
-  { facts, fields, features, isMade, windowsOnly = false, context }: DecisionInput,
-  caller: Caller,
-  runtime: Runtime,
+  { request, terms, history, factsOf }: UndecidedRequest,
+  fit: (facts: Facts) => Facts,
+  isWhole: boolean,
+): RequestReading {
+  const { runtime, caller, cap } = terms;
+  const { snapshot } = runtime;
+  const recalled = history.recall(factsOf(request, caller, snapshot, { cap, isWhole, pagesOf }), snapshot);
+  const facts = fit(withLoopReaders(recalled, request, history, snapshot));
+  if (!isIntentRead(facts)) return { facts, features: null };
+  // An estimate only ranks models.
+  return { facts, features: gateway.learner.memories.read(runtime, questionOf(request.conversation.turns)) };
+}
+
+/**
+ * Finds the rules that apply, and decides under them within the caller's money.
+ * @param context gets the routing attempt; absent for a decision of no request
+ */
+export function tryDecision(
+  gateway: Gateway,
+  { facts, features }: RequestReading,
+  request: ModelRequest,
+  { runtime, caller, windowsOnly }: Omit<DecisionTerms, 'cap'>,
+  isMade: boolean,
+  context?: RequestContext,
 ): FundedTrial {
   context?.step('shortlist');
-  const ruled = ruledFacts(gateway, { facts, fields, caller, runtime });
-  const { decider } = runtime;
+  const { snapshot, decider } = runtime;
   const { faults } = decider;
-  const chosen = strategyOf(ruled, runtime);
+  const ruled = ruledFacts(gateway, facts, request, caller, runtime);
+  const { strategy, qualityFloor, reason } = strategyOf(ruled, runtime);
   const given: DecisionContext = {
     id: gateway.nextId(),
     seed: newSeed(),
     readings: runtime.readings(),
     estimate: isIntentRead(ruled) ? gateway.learner.memories.estimate(runtime, ruled, features) : null,
-    explore: isMade ? explorationOf(runtime.snapshot.learning, ruled) : null,
-    ...chosen,
+    explore: isMade ? explorationOf(snapshot.learning, ruled) : null,
+    strategy,
+    qualityFloor,
+    reason,
     onShortlist: context?.trace ? () => context.step('decide') : undefined,
   };
-  const standing = gateway.ledger.standing(
-    caller,
-    facts.model,
-    timeOfId(given.id),
-    windowsOnly,
-    context?.run.session ?? undefined,
-  );
+  const session = context?.run.session ?? undefined;
+  const standing = gateway.ledger.standing(caller, facts.model, timeOfId(given.id), windowsOnly, session);
   const trial = standing
     ? decideWithin(standing, ruled, given, runtime)
     : { outcome: decider.decide(ruled, given), shortage: null };
-  if (context) context.routing = { facts: ruled, snapshot: runtime.snapshot, rejections: decider.rejections.slice() };
+  if (context) context.routing = { facts: ruled, snapshot, rejections: decider.rejections };
   if (decider.faults > faults) {
-    reportOnce(gateway, chosen.strategy, `the strategy of \`${facts.model}\` gave no usable scores`, null);
+    reportOnce(gateway, strategy, `the strategy of \`${facts.model}\` gave no usable scores`, null);
   }
   return trial;
 }
 
-/** The facts of a request and all else that the policy's rules go by. */
-interface RuledRequest extends Pick<DecisionInput, 'facts' | 'fields'> {
-  readonly caller: Caller;
-  readonly runtime: Runtime;
+/** @throws SignalboxError for a trial that found no model, or no money for it */
+function decisionOf(
+  gateway: Gateway,
+  { outcome, shortage }: FundedTrial,
+  request: ModelRequest,
+  { runtime, caller }: DecisionTerms,
+): Decision {
+  if (shortage) throw shortageError(shortage, caller, gateway);
+  if (isRefusal(outcome)) throw refusalError(outcome, runtime.snapshot, refusalNames(request), gateway.now());
+  return outcome;
+}
+
+/** The fields that a refusal names: a route query without a prompt states the size of one. */
+function refusalNames({ names, conversation, embedding }: ModelRequest): RefusalNames {
+  const hasPrompt = conversation.turns.length > 0 || (embedding !== null && embedding.inputs.length > 0);
+  return hasPrompt ? names : { ...names, turns: 'estimated_input_tokens' };
 }
 
 /** Adds the rules that apply to the facts of a request. */
-export function ruledFacts(gateway: Gateway, { facts, fields, caller, runtime }: RuledRequest): Facts {
-  const { stream, user, metadata } = fields;
-  return withRules(
-    facts,
-    runtime.snapshot,
-    () => ({ stream, user: user ?? '', metadata: metadata ?? {}, caller, time: runtime.localTime(gateway.now()) }),
-    (rule, error) => {
-      const reason = () => withoutValues(String(error), fields);
-      reportOnce(gateway, rule, `the condition of rule \`${rule.name}\` failed and counts as true`, reason);
-    },
-  );
+export function ruledFacts(
+  gateway: Gateway,
+  facts: Facts,
+  {
+    stream,
+    settings: { user = '' },
+    routing: { metadata = {} },
+  }: Pick<ModelRequest, 'stream' | 'settings' | 'routing'>,
+  caller: Caller,
+  runtime: Runtime,
+): Facts {
+  if (!hasRules(runtime.snapshot)) return facts;
+  const inputs = { stream, user, metadata, caller, time: runtime.localTime(gateway.now()) };
+  return withRules(facts, runtime.snapshot, inputs, (rule, error) => {
+    const reason = () => withoutValues(String(error), inputs);
+    reportOnce(gateway, rule, `the condition of rule \`${rule.name}\` failed and counts as true`, reason);
+  });
 }
 
 /** Whether money makes the outcome depend on the least useful or the usual length of an answer, which go by its task. */
@@ -229,8 +234,8 @@ function dependsOnLength({ outcome, shortage }: FundedTrial, snapshot: PolicySna
 /** CEL quotes values that it cannot read, which a caller wrote. Shorter ones disclose nothing. */
 const VALUE_MIN = 4;
 
-function withoutValues(text: string, { user, metadata }: RuleFields): string {
-  const values = [user ?? '', ...Object.values(metadata ?? {})].filter(({ length }) => length >= VALUE_MIN);
+function withoutValues(text: string, { user, metadata }: Pick<RuleInputs, 'user' | 'metadata'>): string {
+  const values = [user, ...Object.values(metadata)].filter(({ length }) => length >= VALUE_MIN);
   const left = values.reduce((rest, value) => rest.replaceAll(value, '[value]'), text);
   // An error may repeat a part of a value.
   const pieces = piecesOf([left]);

@@ -6,12 +6,12 @@ import type { PromptHistory } from './affinity.ts';
 import { NO_EXTRAS, shown, sortExtras } from './extras.ts';
 import { withReadableState } from './reasoning-state.ts';
 
-/** A request before it is fitted to an endpoint. */
-export interface AskedRequest {
+/** A decided request before it is fitted to an endpoint. */
+interface AskedRequest {
   readonly request: ModelRequest;
   readonly history: PromptHistory;
-  readonly facts: Facts;
-  readonly snapshot: PolicySnapshot;
+  readonly decision: { readonly facts: Facts };
+  readonly runtime: { readonly snapshot: PolicySnapshot };
 }
 
 /** A request as one endpoint may get it. */
@@ -25,25 +25,27 @@ interface EndpointRequest {
 
 /** Fits a request to an endpoint. One that goes out as it came keeps its fields, and the state that its own service has signed. */
 export function requestFor(asked: AskedRequest, model: Model, endpoint: Endpoint): EndpointRequest {
-  const { request, snapshot } = asked;
+  const { request, history, runtime } = asked;
   const isPassed = (endpoint.capabilities & passthroughBit(request.original.dialect)) !== 0;
   if (isPassed) return { request, extras: NO_EXTRAS.passed, dropped: NO_EXTRAS.dropped };
-  const left = readable(asked, model);
-  const { passed, dropped } = sortExtras(left.request, snapshot.providers.get(endpoint.provider)!);
+  const provider = runtime.snapshot.providers.get(endpoint.provider)!;
+  const { unnamed = NO_EXTRAS.dropped } = request.routing;
+  const left = history.bearsState ? readable(asked, model) : { request, dropped: NO_EXTRAS.dropped };
+  const { passed, dropped } = sortExtras(left.request, provider);
+  const isMore = left.dropped.length > 0 || unnamed.length > 0;
   return {
     request: left.request,
     extras: passed,
-    dropped: [...dropped, ...left.dropped, ...(request.routing.unnamed ?? [])],
+    dropped: isMore ? [...dropped, ...left.dropped, ...unnamed] : dropped,
   };
 }
 
 /** Returns the request as the model may read it: signed or encrypted reasoning goes only to the family that wrote it. */
-function readable({ request, history, facts }: AskedRequest, { family }: Model): Omit<EndpointRequest, 'extras'> {
-  if (!history.bearsState) return { request, dropped: [] };
+function readable({ request, history, decision }: AskedRequest, { family }: Model): Omit<EndpointRequest, 'extras'> {
   const left = withReadableState(request, (turn) => {
     const writer = history.writerOf(turn);
     // A caller who names the model is responsible for reasoning of an unknown writer.
-    return writer === null ? facts.pinned : writer === family;
+    return writer === null ? decision.facts.pinned : writer === family;
   });
   return { request: left.request, dropped: shown(left.dropped) };
 }

@@ -1,16 +1,16 @@
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { ByteHold } from '../core/byte-room.ts';
-import type { Microcredits } from '../core/credits.ts';
-import type { Decision } from '../core/decision.ts';
 import type { AttemptRecord, DecisionOutcome } from '../core/decision-record.ts';
 import type { SignalboxError } from '../core/errors.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
+import type { Settlement } from '../ledger/rules/entry.ts';
 import type { Write } from '../store/store.ts';
-import { DeadlineAlarm } from '../upstream/alarm.ts';
+import { type AlarmOwner, DeadlineAlarm } from '../upstream/alarm.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
 import type { NextParts } from '../upstream/upstream-call.ts';
-import type { AnswerSource } from './answer-source.ts';
-import { Attempt, type AttemptContext, begun } from './attempt.ts';
+import { AnswerRecorder } from './answer-recorder.ts';
+import type { RunningAnswer } from './answer-source.ts';
+import { Attempt } from './attempt.ts';
 import { entryLine } from './charge.ts';
 import {
   brokenError,
@@ -27,34 +27,13 @@ import {
 } from './failure.ts';
 import { type FundedWay, fundedWay } from './funded-way.ts';
 import type { FundedHold } from './funding.ts';
+import type { Gateway } from './gateway.ts';
 import { GrowingAnswer } from './growing-answer.ts';
-import { failedUsage, type MeasuredUsage } from './meter.ts';
+import { chargedTokens, failedUsage, type MeasuredUsage } from './meter.ts';
 import { Plan, type PlannedAttempt, type RankedEndpoint } from './plan.ts';
-import { type Platform, type Receipt, receiptOf, withoutPrice } from './receipt.ts';
-import { paidOutput } from './tranches.ts';
-
-export interface ExchangeContext extends AttemptContext {
-  readonly decision: Decision;
-  readonly answerBytes: ByteHold;
-  /** The money set aside for it. */
-  readonly funded: FundedHold;
-  /** Unix time, ms. */
-  readonly now: () => number;
-  /** When the request was admitted, on that clock. */
-  readonly startedAt: number;
-  /** Unix time of admission, seconds. */
-  readonly created: number;
-  /** Records the end; returns what is written with the settlement. */
-  readonly onSettle: (outcome: DecisionOutcome, platform: Platform) => readonly Write[];
-  /** Called with all parts before the caller gets them; absent for no listener. */
-  readonly onParts?: (parts: readonly StreamPart[]) => void;
-  /** Called for each attempt that failed or broke off. */
-  readonly onFailure: (attempt: FailedAttempt) => void;
-  /** Resolves with whether the settlement survives this process: a price that could be forgotten is not sent. */
-  readonly written: () => Promise<boolean>;
-  /** Called once, after settlement. */
-  readonly onEnd: () => void;
-}
+import { type Receipt, receiptOf, withoutPrice } from './receipt.ts';
+import type { RunnableRequest } from './runnable-request.ts';
+import { paidOutput, type TrancheTerms } from './tranches.ts';
 
 /** A reader gets the error of the deadline within this time after it. */
 const UNREAD_GRACE_MS = 1_000;
@@ -63,14 +42,17 @@ const UNREAD_GRACE_MS = 1_000;
  * Steps 7 and 8 of one request: carries the decision out and pays for it. The answer's end, a failure, the caller's
  * leaving and a shutdown all end it by `#settle`, which runs exactly once.
  */
-export class Exchange implements AnswerSource {
-  readonly #context: ExchangeContext;
+export class Exchange implements RunningAnswer, AlarmOwner {
+  /** Unix time of admission, seconds. */
+  readonly created: number;
+  readonly funded: FundedHold;
+  readonly #gateway: Gateway;
+  readonly #asked: RunnableRequest;
+  readonly #recorder: AnswerRecorder;
   readonly #attempts: AttemptRecord[] = [];
   readonly #failed: FailedAttempt[] = [];
   readonly #deadlineAt: number;
   readonly #plan: Plan;
-  /** Providers that were called: another attempt at one of them draws on its retry budget. */
-  readonly #asked: string[] = [];
   /** The attempt under way, or the one that answered. */
   #running: Attempt | null = null;
   /** Its answer, where that is paid for as it is written. */
@@ -84,41 +66,44 @@ export class Exchange implements AnswerSource {
   /** The batch with the first content part, until it is read. */
   #first: readonly StreamPart[] | null = null;
   #receipt: Receipt | null = null;
+  /** Tokens of the usage that is charged; 0 before the end. */
+  #tokens = 0;
   #error: SignalboxError | null = null;
   /** A failed attempt has cost something. */
   #billed = false;
   #callerGone = false;
+  /** Memory of an answer in one piece; null before its first bytes. */
+  #bytes: ByteHold | null = null;
   /** Whether it is known if the settlement survives this process. */
   #isConfirmed = false;
-  readonly #alarm = new DeadlineAlarm({ onDeadline: () => this.abandon(unreadError()) });
+  readonly #alarm = new DeadlineAlarm(this);
 
-  constructor(context: ExchangeContext) {
-    this.#context = context;
-    const { models, gateway } = context.runtime.snapshot;
-    const { decision, clock } = context;
-    this.#deadlineAt = context.startedAt + models[decision.ranked[0].model]!.deadlines.totalMs;
-    this.#plan = new Plan(decision, { retriesMax: gateway.retriesMax, clock, random: Math.random });
+  /** @param funded the money set aside for it */
+  constructor(gateway: Gateway, asked: RunnableRequest, funded: FundedHold) {
+    const { decision, clock, startedAt } = asked;
+    const { models, gateway: policy } = asked.runtime.snapshot;
+    this.created = Math.floor(gateway.now() / 1000);
+    this.funded = funded;
+    this.#gateway = gateway;
+    this.#asked = asked;
+    this.#recorder = new AnswerRecorder(gateway, asked);
+    this.#deadlineAt = startedAt + models[decision.ranked[0].model]!.deadlines.totalMs;
+    this.#plan = new Plan(decision, { retriesMax: policy.retriesMax, clock, random: Math.random });
     // An attempt has the same deadline, and reports it to its reader. There may be none.
     this.#alarm.set(performance.now() + this.#deadlineAt - clock() + UNREAD_GRACE_MS);
   }
 
   get decision(): number {
-    return this.#context.decision.id;
-  }
-  get created(): number {
-    return this.#context.created;
+    return this.#asked.decision.id;
   }
   get inputTokens(): number {
     return Math.ceil(this.#running?.expected.inputTokens ?? 0);
   }
   get policy(): GatewayPolicy {
-    return this.#context.runtime.snapshot.gateway;
+    return this.#asked.runtime.snapshot.gateway;
   }
   get model(): string {
-    return (this.#running?.model ?? this.#context.runtime.snapshot.models[this.#context.decision.ranked[0].model]!).id;
-  }
-  get funded(): FundedHold {
-    return this.#context.funded;
+    return (this.#running?.model ?? this.#asked.runtime.snapshot.models[this.#asked.decision.ranked[0].model]!).id;
   }
   get receipt(): Receipt | null {
     return this.#receipt;
@@ -135,9 +120,33 @@ export class Exchange implements AnswerSource {
    * @throws SignalboxError of the last attempt.
    */
   async open(): Promise<void> {
-    this.#context.requestContext?.step('dispatch');
+    this.#asked.context.step('dispatch');
     try {
-      await this.#open();
+      for (let step = this.#plan.next(); step !== null; step = this.#plan.next()) {
+        if (step.waitMs > 0 && !(await this.#pause(step.waitMs))) break;
+        if (this.#ended()) throw this.#error;
+        const trial = this.#admitted(step);
+        if (!trial) continue;
+        const funding = fundedWay(this.#asked, this.funded.hold, step.way);
+        const way = funding instanceof Promise ? await this.#awaited(funding, trial) : funding;
+        if (way === null) {
+          if (this.#ended()) throw this.#error;
+          this.#plan.drop();
+          continue;
+        }
+        const running = this.#begin(way, trial);
+        let opened = running.content();
+        for (; opened instanceof Promise; opened = running.content()) await opened;
+        if (!('kind' in opened)) {
+          this.#show(running, opened, way.growth);
+          return;
+        }
+        if (this.#ended()) throw this.#error;
+        this.#giveUp(running, opened);
+        this.#plan.failed(opened, this.#waitFor(running.health, opened), this.#attempts.at(-1)!.ms);
+        if (isFinal(opened, running.call.sent) || this.#asked.clock() >= this.#deadlineAt) break;
+      }
+      throw this.#fail();
     } catch (cause) {
       // A defect. Without a reader, money and a place would be held until the deadline.
       if (!this.#ended()) this.abandon('caller-gone');
@@ -146,42 +155,19 @@ export class Exchange implements AnswerSource {
     }
   }
 
-  async #open(): Promise<void> {
-    for (let step = this.#plan.next(); step !== null; step = this.#plan.next()) {
-      if (step.waitMs > 0 && !(await this.#pause(step.waitMs))) break;
-      if (this.#ended()) throw this.#error;
-      const trial = this.#admitted(step);
-      if (!trial) continue;
-      const funding = fundedWay(this.#context, step.way);
-      const funded = funding instanceof Promise ? await this.#awaited(funding, trial) : funding;
-      if (funded === null) {
-        if (this.#ended()) throw this.#error;
-        this.#plan.drop();
-        continue;
-      }
-      const running = this.#begin(funded, trial);
-      let opened = running.content();
-      for (; opened instanceof Promise; opened = running.content()) await opened;
-      if (!('kind' in opened)) {
-        this.#first = opened;
-        const { hold } = this.funded;
-        const makeRoom = this.#context.request.stream ? null : this.#makeRoom;
-        this.#growing = funded.growth && new GrowingAnswer(running, funded.growth, { first: opened, hold, makeRoom });
-        return;
-      }
-      if (this.#ended()) throw this.#error;
-      this.#giveUp(running, opened);
-      this.#plan.failed(opened, this.#waitFor(running.health, opened), this.#attempts.at(-1)!.ms);
-      if (isFinal(opened, running.call.sent) || this.#context.clock() >= this.#deadlineAt) break;
-    }
-    throw this.#fail();
+  /** Takes the first content, which the reader gets next. */
+  #show(running: Attempt, first: readonly StreamPart[], growth: TrancheTerms | undefined): void {
+    this.#first = first;
+    if (!growth) return;
+    const makeRoom = this.#asked.request.stream ? null : this.#makeRoom;
+    this.#growing = new GrowingAnswer(running, growth, { first, hold: this.funded.hold, makeRoom });
   }
 
   read(): NextParts {
     const first = this.#first;
     if (first) {
       this.#first = null;
-      this.#context.onParts?.(first);
+      this.#recorder.hear(first);
       return first;
     }
     const running = this.#running;
@@ -196,7 +182,7 @@ export class Exchange implements AnswerSource {
       this.#settle('completed', running, measured);
       return this.#confirmed();
     }
-    this.#context.onParts?.(batch);
+    this.#recorder.hear(batch);
     const failure = failureIn(batch);
     if (failure === null) return batch;
     this.#note(running, failure);
@@ -218,11 +204,17 @@ export class Exchange implements AnswerSource {
     this.#settle('abandoned', running, running?.call.sent ? (this.#growing ?? running).broken(null) : null);
   }
 
+  /** The reader had its time. */
+  onDeadline(): void {
+    this.abandon(unreadError());
+  }
+
   /** Takes room for the answer. Without room the exchange ends, at no endpoint's fault. */
   readonly #makeRoom = (bytes: number): boolean => {
     if (this.#ended()) return false;
-    if (this.#context.answerBytes.take(bytes, this.policy.admission.answersBytesMax)) return true;
-    this.abandon(crowdedError(this.#context.request.names.outputTokensMax));
+    this.#bytes ??= this.#gateway.answers.hold(this.#asked.caller.keyId);
+    if (this.#bytes.take(bytes, this.policy.admission.answersBytesMax)) return true;
+    this.abandon(crowdedError(this.#asked.request.names.outputTokensMax));
     return false;
   };
 
@@ -232,7 +224,7 @@ export class Exchange implements AnswerSource {
 
   /** Waits before the attempt. Returns false where the deadline comes first. */
   async #pause(waitMs: number): Promise<boolean> {
-    if (this.#context.clock() + waitMs >= this.#deadlineAt) return false;
+    if (this.#asked.clock() + waitMs >= this.#deadlineAt) return false;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, waitMs);
       this.#wake = () => {
@@ -247,8 +239,8 @@ export class Exchange implements AnswerSource {
   /** Begins an attempt with the endpoint's health; null where its health refuses one. */
   #admitted(step: PlannedAttempt): AttemptReporter | null {
     const { way, again, force } = step;
-    const health = this.#healthOf(way);
-    const trial = health.begin({ retry: again || this.#asked.includes(this.#providerOf(way)), force });
+    const health = this.#asked.runtime.health[way.ranked.model]![way.at]!;
+    const trial = health.begin({ retry: again || (this.#failed.length > 0 && this.#hasCalled(way)), force });
     if (trial === 'no-budget') this.#plan.denied(step);
     else if (trial === 'shut') {
       this.#shutUntil = Math.min(this.#shutUntil, health.retryAt);
@@ -261,15 +253,14 @@ export class Exchange implements AnswerSource {
   #waitFor({ state, retryAt }: EndpointHealth, { retryAfterMs = 0 }: ProviderFailure): number | null {
     // A pause that came with a 5xx is not part of the endpoint's health, but is respected too.
     if (state === 'healthy') return retryAfterMs;
-    return state === 'cooling' ? Math.max(retryAfterMs, retryAt - this.#context.now()) : null;
+    return state === 'cooling' ? Math.max(retryAfterMs, retryAt - this.#gateway.now()) : null;
   }
 
-  #healthOf({ ranked, at }: RankedEndpoint): EndpointHealth {
-    return this.#context.runtime.health[ranked.model]![at]!;
-  }
-
-  #providerOf({ ranked, at }: RankedEndpoint): string {
-    return this.#context.runtime.snapshot.models[ranked.model]!.endpoints[at]!.provider;
+  /** Whether the provider of an endpoint was called before: another attempt at it draws on its retry budget. */
+  #hasCalled({ ranked, at }: RankedEndpoint): boolean {
+    const { provider } = this.#asked.runtime.snapshot.models[ranked.model]!.endpoints[at]!;
+    // An untranslatable request never reached its provider, and must not use up the retries of others.
+    return this.#failed.some((one) => one.provider === provider && !isUnsayable(one.failure, one.sent));
   }
 
   /** Awaits the money of an attempt, whose trial is over without it. */
@@ -284,11 +275,17 @@ export class Exchange implements AnswerSource {
   }
 
   /** Begins an attempt: its request is on its way when this returns. */
-  #begin({ way, growth }: FundedWay, trial: AttemptReporter): Attempt {
-    const outputPaid = growth ? paidOutput(growth, this.funded.hold.left) : undefined;
+  #begin(way: FundedWay, trial: AttemptReporter): Attempt {
+    const outputPaid = way.growth ? paidOutput(way.growth, this.funded.hold.left) : undefined;
     const { hasOthers } = this.#plan;
     const limits = { deadlineAt: this.#deadlineAt, hasOthers, makeRoom: this.#makeRoom, outputPaid };
-    this.#running = begun(trial, () => new Attempt(way, trial, this.#context, limits));
+    try {
+      this.#running = new Attempt(way, trial, this.#asked, limits);
+    } catch (cause) {
+      // A trial without an end would block its endpoint for others.
+      trial.dropped();
+      throw cause;
+    }
     return this.#running;
   }
 
@@ -298,11 +295,11 @@ export class Exchange implements AnswerSource {
     this.#failed.push(this.#note(running, failure));
     const measured = failedUsage(meter, running.expected);
     if (measured) {
-      this.#context.requestContext?.addFailedUsage(measured.usage);
-      if (this.#context.funded.hold.post(entryLine(model, endpoint, measured)) > 0) this.#billed = true;
+      this.#asked.context.addFailedUsage(measured.usage);
+      if (this.funded.hold.post(entryLine(model, endpoint, measured)) > 0) this.#billed = true;
     }
     call.abort();
-    this.#context.answerBytes.leave();
+    this.#bytes?.leave();
     this.#running = null;
     this.#last = running;
   }
@@ -313,8 +310,8 @@ export class Exchange implements AnswerSource {
     const cut = last !== null && wasCut(failure) && last.call.sent && !last.meter.hasReport;
     const noneTried = this.#failed.length === 0 && Number.isFinite(this.#shutUntil);
     const error = noneTried
-      ? shutError(this.#shutUntil - this.#context.now())
-      : failedError(this.#failed, cut || this.#billed, this.#context.request);
+      ? shutError(this.#shutUntil - this.#gateway.now())
+      : failedError(this.#failed, cut || this.#billed, this.#asked.request);
     this.#error = error;
     this.#settle('failed', cut ? last : null, cut ? last.broken(failure!) : null);
     return error;
@@ -327,7 +324,7 @@ export class Exchange implements AnswerSource {
 
   /** Removes a price that could be forgotten from the receipt. */
   async #confirm(): Promise<void> {
-    if (!(await this.#context.written())) this.#receipt &&= withoutPrice(this.#receipt);
+    if (!(await this.#gateway.ledger.written())) this.#receipt &&= withoutPrice(this.#receipt);
     this.#isConfirmed = true;
   }
 
@@ -335,38 +332,35 @@ export class Exchange implements AnswerSource {
     const { model, endpoint, meter } = running;
     const { requestId, sent } = running.call;
     this.#attempts.push(running.failed(failure));
-    // An untranslatable request never reached its provider, and must not use up the retries of others.
-    if (!isUnsayable(failure, sent)) this.#asked.push(endpoint.provider);
     const { provider, upstream } = endpoint;
     const failed = { model: model.id, provider, upstream, failure, requestId, sent };
-    this.#context.onFailure({ ...failed, hasBegun: meter.firstContentAt !== null });
+    this.#recorder.logFailure({ ...failed, hasBegun: meter.firstContentAt !== null });
     return failed;
   }
 
   /** The one end: posts the last attempt, releases the rest, and writes the record with it. */
   #settle(status: DecisionOutcome['status'], running: Attempt | null, measured: MeasuredUsage | null): void {
-    const { funded, requestContext, onEnd } = this.#context;
-    requestContext?.step('settle');
+    const { context } = this.#asked;
+    context.step('settle');
     const line = running && measured ? entryLine(running.model, running.endpoint, measured) : null;
     this.#alarm.clear();
     try {
-      funded.hold.settle(line, ({ charged, overrun }) => {
-        this.#growing?.settled(overrun);
-        return this.#close(status, running, measured, charged);
-      });
+      this.funded.hold.settle(line, (settlement) => this.#close(status, running, measured, settlement));
     } finally {
-      onEnd();
+      this.#bytes?.leave();
+      context.endWork(this.#tokens);
     }
   }
 
-  /** Makes the receipt of what was charged, in microcredits, and the record of how it came to it. */
+  /** Makes the receipt of what was charged, and the record of how it came to it. */
   #close(
     status: DecisionOutcome['status'],
     running: Attempt | null,
     measured: MeasuredUsage | null,
-    charged: Microcredits,
+    { charged, overrun }: Settlement,
   ): readonly Write[] {
-    const { decision, clock, startedAt, onSettle, runtime, funded, requestContext } = this.#context;
+    const { decision, clock, startedAt, runtime, context } = this.#asked;
+    this.#growing?.settled(overrun);
     const receipt = receiptOf({
       decision,
       baseline: runtime.snapshot.models[decision.baseline]!,
@@ -376,11 +370,12 @@ export class Exchange implements AnswerSource {
       charged,
       dropped: running?.dropped ?? [],
       attempts: this.#attempts,
-      payment: funded.shown(charged),
+      payment: this.funded.shown(charged),
       cappedBy: this.#growing?.cutBy ?? running?.way.ranked.cappedBy ?? null,
     });
     this.#receipt = receipt;
-    if (requestContext) requestContext.hasReachedCap = this.#growing?.isCut || running?.meter.isCut || false;
+    if (running && measured) this.#tokens = chargedTokens(measured, running.model, decision.facts);
+    context.hasReachedCap = this.#growing?.isCut || running?.meter.isCut || false;
     const firstAt = running?.meter.firstContentAt ?? null;
     const outcome: DecisionOutcome = {
       status,
@@ -394,6 +389,8 @@ export class Exchange implements AnswerSource {
       firstPartMs: firstAt === null ? null : Math.round(firstAt - startedAt),
       totalMs: Math.round(clock() - startedAt),
     };
-    return onSettle(outcome, receipt.platform);
+    const writes = this.#recorder.settlementWrites(outcome, receipt.platform);
+    writes.push(...this.funded.settlementWrites(charged));
+    return writes;
   }
 }

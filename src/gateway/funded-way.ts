@@ -1,37 +1,41 @@
+import type { Hold } from '../ledger/hold.ts';
 import { worstCase } from '../routing/estimate.ts';
 import { StoreError } from '../store/store.ts';
-import type { FundedHold } from './funding.ts';
 import { type DecidedWay, roomyWay, trancheTerms } from './growth.ts';
 import { raisedWay } from './payable-way.ts';
 import type { RankedEndpoint } from './plan.ts';
 import { leastTranche, type TrancheTerms } from './tranches.ts';
 
 /** An endpoint whose attempt is paid for. */
-export interface FundedWay {
-  readonly way: RankedEndpoint;
-  /** The terms on which its answer is paid for as it is written; null where its worst case is held. */
-  readonly growth: TrancheTerms | null;
+export interface FundedWay extends RankedEndpoint {
+  /** The terms on which its answer is paid for as it is written; absent where its worst case is held. */
+  readonly growth?: TrancheTerms;
 }
 
 /** Returns an endpoint with its money, after raising the hold where it lacks some; null where that is not possible. */
 export function fundedWay(
-  context: DecidedWay & Parameters<typeof raisedWay>[0] & { readonly funded: FundedHold },
+  decided: DecidedWay & Parameters<typeof raisedWay>[0],
+  hold: Pick<Hold, 'left' | 'reserved' | 'grows' | 'raise'>,
   way: RankedEndpoint,
 ): FundedWay | Promise<FundedWay | null> {
-  const { hold } = context.funded;
+  const roomy = hold.grows ? roomyWay(decided, way) : way;
+  const growth = hold.grows ? trancheTerms(decided, roomy) : null;
+  if (growth) return growingWay(hold, { ranked: roomy.ranked, at: roomy.at, growth });
   const { ranked, at } = way;
-  const roomy = hold.grows ? roomyWay(context, way) : way;
-  const growth = hold.grows ? trancheTerms(context, roomy) : null;
-  const model = context.runtime.snapshot.models[ranked.model]!;
-  const needed = growth
-    ? leastTranche(growth)
-    : worstCase(model.endpoints[at]!.price, model, context.decision.facts, ranked.outputCap);
-  const missing = needed - hold.left;
-  const funded = { way: growth ? roomy : way, growth };
-  if (missing <= 0) return funded;
-  if (!growth) return raisedWay(context, way, missing).then((payable) => payable && { way: payable, growth: null });
+  const model = decided.runtime.snapshot.models[ranked.model]!;
+  const missing = worstCase(model.endpoints[at]!.price, model, decided.decision.facts, ranked.outputCap) - hold.left;
+  return missing <= 0 ? way : raisedWay(decided, hold, way, missing);
+}
+
+/** Returns the endpoint once the least that its answer may begin on is held; null where that is not possible. */
+function growingWay(
+  hold: Pick<Hold, 'left' | 'raise'>,
+  way: FundedWay & { readonly growth: TrancheTerms },
+): FundedWay | Promise<FundedWay | null> {
+  const missing = leastTranche(way.growth) - hold.left;
+  if (missing <= 0) return way;
   return hold.raise([missing]).then(
-    (isRaised) => (isRaised ? funded : null),
+    (isRaised) => (isRaised ? way : null),
     (cause) => {
       // A raise that cannot be stored must not be spent.
       if (cause instanceof StoreError) return null;

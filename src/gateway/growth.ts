@@ -9,7 +9,6 @@ import {
   capWithin,
   expectedOutput,
   inputBound,
-  mayReason,
   outputCap,
   taskOf,
   usefulOutput,
@@ -38,7 +37,7 @@ function growingBilling({ providers }: PolicySnapshot, endpoint: Endpoint): Stop
  * that is passed on unread. Even the effort `none` may reach a service that has no such value.
  */
 function mayHide(model: Model, endpoint: Endpoint, provider: Provider, request: DecidedWay['request']): boolean {
-  if (mayReason(model)) return true;
+  if (model.mayReason) return true;
   if (request === null || (model.capabilities & CAPABILITIES.reasoning.bit) === 0) return false;
   // A request that goes out as it came has all of its fields.
   if (endpoint.capabilities & passthroughBit(request.original?.dialect ?? '')) return true;

@@ -28,11 +28,18 @@ interface LearnableRequest {
   readonly features: Uint8Array | null;
 }
 
-/** Begins to learn from an answer; null while learning is off, and for vectors, which tell nothing of their quality. */
-export function learnFromAnswer({ learner, retries }: Gateway, of: LearnableRequest): AnswerLearning | null {
+/**
+ * Counts a request that is paid for, and begins to learn from its answer; null while learning is off, and for vectors, which
+ * tell nothing of their quality.
+ */
+export function learnFromAnswer(gateway: Gateway, of: LearnableRequest): AnswerLearning | null {
   const { runtime, request, caller } = of;
   const { learning } = runtime.snapshot;
-  if (learning.mode === 'off' || request.operation !== 'chat') return null;
+  if (request.operation !== 'chat') return null;
+  noteRequest(gateway, of);
+  if (learning.mode === 'off') return null;
+  const { learner, retries } = gateway;
+  if (learning.signals.retry > 0) observeRetry(gateway, of);
   const watch = watchAnswer(learning, request);
   return {
     ...(watch && { hear: (parts) => watch.hear(parts) }),
@@ -59,12 +66,7 @@ export function noteRequest(
 }
 
 /** Notes a retry against the earlier answer: its caller was not content. */
-export function observeRetry(
-  { learner, retries, records }: Gateway,
-  { runtime, request, caller }: LearnableRequest,
-): void {
-  const { mode, signals } = runtime.snapshot.learning;
-  if (mode === 'off' || signals.retry === 0) return;
+function observeRetry({ learner, retries, records }: Gateway, { runtime, request, caller }: LearnableRequest): void {
   const earlier = retries.begun(caller.keyId, request);
   if (earlier) records.append(learner.observeAnswer(runtime, earlier, { retry: true }));
 }

@@ -7,7 +7,7 @@ import { isObject } from '../core/object.ts';
  * clients move them on with every turn, and write a text with a mark as a list of one.
  */
 export function hashOfTurn(turn: Turn, request: ModelRequest, seed: bigint): bigint {
-  const { role, parts } = turn;
+  const { parts } = turn;
   const [only] = parts;
   const isText = parts.length === 1 && only?.type === 'text' && (only.at === only.valueAt || isUnmarked(only.extras));
   // All lone surrogates would hash alike; JSON escapes them.
@@ -22,10 +22,16 @@ export function hashOfTurn(turn: Turn, request: ModelRequest, seed: bigint): big
     }
     return hash;
   }
-  const { name, toolCallId, extras } = turn;
-  const isPlain = name === undefined && toolCallId === undefined && isUnmarked(extras);
-  const head = isPlain ? role : JSON.stringify([role, name, toolCallId, extras], withoutMark);
-  return Bun.hash.rapidhash(only.text, Bun.hash.rapidhash(head, seed));
+  return Bun.hash.rapidhash(only.text, Bun.hash.rapidhash(headOf(turn), seed));
+}
+
+/** The members of a turn beside its text. No two heads of different turns are the same. */
+function headOf({ role, name, toolCallId, extras }: Turn): string {
+  if (name === undefined && isUnmarked(extras)) {
+    if (toolCallId === undefined) return role;
+    if (toolCallId.isWellFormed()) return `${role}:${toolCallId}`;
+  }
+  return JSON.stringify([role, name, toolCallId, extras], withoutMark);
 }
 
 const MARK = '"cache_control"';

@@ -1,4 +1,6 @@
 import { isContent, type StreamPart } from '../contract/parts.ts';
+import type { Facts } from '../core/facts.ts';
+import type { Model } from '../core/snapshot.ts';
 import { tokenWeight } from '../core/tokens.ts';
 import { isPlausible, plainUsage, type Usage } from '../core/usage.ts';
 import { AnswerMark } from './answer-mark.ts';
@@ -114,6 +116,14 @@ export class Meter {
     this.#weigh();
     return Math.ceil(this.#weight - this.#reportedWeight);
   }
+}
+
+/**
+ * The tokens of the usage that is charged. An upstream's absurd figure is cut at what its model can
+ * take, so that it does not shut the caller out for years.
+ */
+export function chargedTokens({ usage }: MeasuredUsage, { contextWindow }: Model, facts: Facts): number {
+  return Math.min(usage.inputTokens + usage.outputTokens, contextWindow * (facts.embedding?.inputs ?? facts.choices));
 }
 
 /** The usage that an attempt is charged for. */

@@ -7,10 +7,9 @@ import { ampleCase, capWithin, taskOf, usefulCase, worstCase } from '../routing/
 import { StoreError } from '../store/store.ts';
 import type { RankedEndpoint } from './plan.ts';
 
-/** A decision whose money is set aside. */
-interface FundedDecision {
+/** A decision and what it was made under. */
+interface RuntimeDecision {
   readonly decision: Pick<Decision, 'facts' | 'ranked' | 'readings'>;
-  readonly funded: { readonly hold: Pick<Hold, 'left' | 'reserved' | 'grows' | 'raise'> };
   readonly runtime: { readonly snapshot: PolicySnapshot };
 }
 
@@ -19,12 +18,12 @@ interface FundedDecision {
  * where that pays less than its least.
  */
 export async function raisedWay(
-  { decision, funded, runtime }: FundedDecision,
+  { decision, runtime }: RuntimeDecision,
+  hold: Pick<Hold, 'left' | 'reserved' | 'grows' | 'raise'>,
   way: RankedEndpoint,
   missing: Microcredits,
 ): Promise<RankedEndpoint | null> {
   const { facts, ranked } = decision;
-  const { hold } = funded;
   const least = leastFor(way, facts, runtime.snapshot);
   // The hold was granted what there is for the choice.
   const isGranted = way.ranked === ranked[0] && !hold.grows && hold.left === hold.reserved && hold.left >= least;

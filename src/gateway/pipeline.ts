@@ -1,10 +1,10 @@
 import type { ModelRequest } from '../core/model-request.ts';
 import { withoutDroppedTools } from '../routing/dropped-tools.ts';
 import type { AnswerSource, RunningAnswer } from './answer-source.ts';
-import { beginExchange } from './begin-exchange.ts';
 import { withBoundedTools } from './bounded-tools.ts';
 import { decideRequest } from './decide.ts';
 import { checkServing } from './drain.ts';
+import { Exchange } from './exchange.ts';
 import type { Funding } from './funding.ts';
 import type { Gateway } from './gateway.ts';
 import type { RequestContext } from './request-context.ts';
@@ -92,16 +92,32 @@ async function carryOut(
     const terms = funding.terms();
     context.step('pin');
     const startedAt = gateway.clock();
-    const { gateway: policy } = terms.runtime.snapshot;
+    const { runtime, caller } = terms;
+    const { gateway: policy } = runtime.snapshot;
     const { request: kept, dropped } = withoutDroppedTools(asked, policy);
     const request = withBoundedTools(kept, policy);
     // (guards on the request)
     // (cache)
     const deciding = decideRequest(gateway, request, terms, true, context);
-    const decided = deciding instanceof Promise ? await deciding : deciding;
-    const given = { request, dropped, context, terms, startedAt };
-    const funded = await reserve(gateway, decided.decision, funding, { ...given, named });
-    return beginExchange(gateway, { ...given, ...decided, funded });
+    const { decision, history, features } = deciding instanceof Promise ? await deciding : deciding;
+    const { clock } = gateway;
+    const decided = {
+      request,
+      dropped,
+      context,
+      terms,
+      runtime,
+      caller,
+      clock,
+      startedAt,
+      decision,
+      history,
+      features,
+    };
+    const funded = await reserve(gateway, decided, funding, named);
+    const exchange = new Exchange(gateway, decided, funded);
+    context.attach(exchange);
+    return exchange;
   } catch (cause) {
     throw await funding.mend(cause);
   }

@@ -1,14 +1,10 @@
-import type { Decision } from '../core/decision.ts';
 import { idText } from '../core/id.ts';
-import type { ModelRequest } from '../core/model-request.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { ReservationRequest } from '../ledger/reservation-request.ts';
-import { expectedInput, expectedReasoning, expectedWriting } from '../routing/estimate.ts';
 import { checkServing } from './drain.ts';
-import type { FundedHold, Funding, FundingTerms } from './funding.ts';
+import type { FundedHold, Funding } from './funding.ts';
 import type { Gateway } from './gateway.ts';
 import { holdTermsOf } from './hold-terms.ts';
-import type { RequestContext } from './request-context.ts';
+import type { RunnableRequest } from './runnable-request.ts';
 
 /** The claim of a request on its name, which is stored before a provider is called. */
 export interface RequestClaim {
@@ -20,32 +16,29 @@ export interface RequestClaim {
   begin(decision: number): Promise<void>;
 }
 
-/** A decided request whose money is to be set aside. */
-interface ReservableRequest {
-  readonly request: ModelRequest;
-  readonly context: RequestContext;
-  readonly terms: FundingTerms;
-  /** When its decision began, ms on the gateway's clock. */
-  readonly startedAt: number;
-  /** Null for a request without a name. `toTheEnd`: it waits for money though its caller leaves. */
-  readonly named: { readonly claim: RequestClaim; readonly toTheEnd: boolean } | null;
+/** A request that repeats are recognized by. `toTheEnd`: it waits for money though its caller leaves. */
+interface NamedRequest {
+  readonly claim: RequestClaim;
+  readonly toTheEnd: boolean;
 }
 
 /**
  * Sets the worst case of a decision aside. From here on a shutdown waits for the request.
+ * @param named null for a request without a name
  * @throws SignalboxError or an error that the funding mends, and then nothing is held
  */
 export async function reserve(
   gateway: Gateway,
-  decision: Decision,
+  decided: RunnableRequest,
   funding: Funding,
-  { request, context, terms, startedAt, named }: ReservableRequest,
+  named: NamedRequest | null,
 ): Promise<FundedHold> {
+  const { request, decision, context, startedAt } = decided;
   context.startedAt = startedAt;
   context.step('reserve');
   // Deciding may have taken a while.
   checkServing(gateway);
-  context.beginWork(request.stream, expectedTokens(decision, terms.runtime.snapshot));
+  context.beginWork(request.stream, Math.ceil(decision.ranked[0].tokens));
   context.enterFlight(gateway.inFlight);
   const signal = named?.toTheEnd ? undefined : context.signal;
   const reservedAt = gateway.clock();
@@ -54,10 +47,7 @@ export async function reserve(
     const begun = named?.claim.begin(decision.id) ?? null;
     // The funding awaits it.
     begun?.catch(() => {});
-    funded = await funding.reserve(
-      reservationRequest(gateway, decision, terms, { request, context, startedAt, signal }),
-      begun,
-    );
+    funded = await funding.reserve(reservationRequest(gateway, decided, signal), begun);
   } catch (cause) {
     context.endWork(0);
     throw cause;
@@ -74,17 +64,11 @@ const EXPIRY_SLACK_MS = 60_000;
 
 function reservationRequest(
   { clock, now }: Gateway,
-  decision: Decision,
-  { caller, payer, agentWallet, runtime }: FundingTerms,
-  {
-    request,
-    context,
-    startedAt,
-    signal,
-  }: Pick<ReservableRequest, 'request' | 'context' | 'startedAt'> & { readonly signal: AbortSignal | undefined },
+  { request, decision, context, terms: { caller, payer, agentWallet, runtime }, startedAt }: RunnableRequest,
+  signal: AbortSignal | undefined,
 ): ReservationRequest {
   const { id, facts, ranked } = decision;
-  const { models, ledger: terms } = runtime.snapshot;
+  const { models, ledger } = runtime.snapshot;
   const [choice] = ranked;
   const leftMs = models[choice.model]!.deadlines.totalMs - (clock() - startedAt);
   return {
@@ -98,16 +82,8 @@ function reservationRequest(
     ...holdTermsOf({ runtime, decision, request }),
     limit: facts.budget,
     // After the wait there must still be time for the answer.
-    waitMs: Math.min(terms.contentionWaitMs, leftMs - choice.latencyMs),
+    waitMs: Math.min(ledger.contentionWaitMs, leftMs - choice.latencyMs),
     signal,
     expiresAt: now() + leftMs + EXPIRY_SLACK_MS,
   };
-}
-
-/** Tokens that a request is expected to take on the choice: its input, and the output of all choices with hidden reasoning. */
-function expectedTokens({ facts, readings, ranked: [choice] }: Decision, snapshot: PolicySnapshot): number {
-  const model = snapshot.models[choice.model]!;
-  const writing = expectedWriting(facts, snapshot, readings);
-  const output = Math.min(writing.outputTokens + expectedReasoning(model, writing), choice.outputCap);
-  return Math.ceil(expectedInput(facts, model) + output * facts.choices);
 }

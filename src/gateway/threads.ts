@@ -93,7 +93,7 @@ export class AnswerId {
   /** Null before it is heard. */
   value: string | null = null;
 
-  readonly hear = (parts: readonly StreamPart[]): void => {
+  hear(parts: readonly StreamPart[]): void {
     for (const part of parts) {
       if (this.value !== null) return;
       if (part.type !== 'passthrough') continue;
@@ -102,7 +102,7 @@ export class AnswerId {
       const own = isObject(message) ? message.id : id;
       if (typeof own === 'string' && own !== '' && own.length <= ID_MAX) this.value = own;
     }
-  };
+  }
 }
 
 /** The error of a history that is not to be found. Clients that have the conversation then send it whole, in a new thread. */

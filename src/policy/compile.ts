@@ -20,7 +20,7 @@ import { checkLedgerState } from './ledger-state.ts';
 import { checkLimits, compileBudget, compileRateLimit } from './limits.ts';
 import type { ParsedPolicy, PolicySettings } from './parsed.ts';
 import { type LoadedPlugin, withOwnPlugins } from './plugins.ts';
-import { compileProvider, type Environment } from './providers.ts';
+import { cachedTokensMin, compileProvider, type Environment } from './providers.ts';
 import type { Report } from './report.ts';
 import { type CheckedRules, type CompiledRules, checkRules, compileRules } from './rules.ts';
 import { compileSelectors } from './selectors.ts';
@@ -120,7 +120,9 @@ function assembleSnapshot(
     usdPerCredit,
     tasks,
     taskIndex,
+    usefulOutputMax: Math.max(...tasks.map(({ minUsefulOutput }) => minUsefulOutput)),
     providers,
+    cachedTokensMin: cachedTokensMin(providers.values()),
     models,
     modelIndex,
     selectors: new Map(selectors.map((selector) => [selector.name, selector])),

@@ -111,6 +111,7 @@ function draftModel(named: NamedItem<ModelText>, latencyOf: LatencyOf, context: 
     acceptsTemperature: data.temperature,
     reasoningTokens,
     reasoningByTask,
+    mayReason: reasoningTokens > 0 || reasoningByTask.some((tokens) => tokens > 0),
     imageTokensMax: data.image_tokens_max ?? null,
     pageTokensMax: data.page_tokens_max ?? null,
     audioTokensPerSecondMax: data.audio_tokens_per_second_max ?? null,

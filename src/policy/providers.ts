@@ -192,3 +192,10 @@ function behind(url: string | null, path: string | undefined): string | null {
 function isSet(variable: string, scope: ProviderContext): boolean {
   return (scope.env.get(variable) ?? '').trim() !== '';
 }
+
+/** The least tokens of a prompt that one of these providers caches; Infinity where none does. */
+export function cachedTokensMin(providers: Iterable<Pick<Provider, 'cache'>>): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (const { cache } of providers) if (cache.ttlMs > 0) least = Math.min(least, cache.tokensMin);
+  return least;
+}

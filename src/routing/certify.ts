@@ -179,7 +179,7 @@ function partsOf(utility: number, ask: () => unknown): Readonly<Record<string, n
   }
 }
 
-type CandidateEstimate = Omit<RankedModel, 'utility'>;
+type CandidateEstimate = Omit<RankedModel, 'utility' | 'tokens'>;
 
 /** Estimates for a rejected model, on the endpoints that constraints allow; on all of them where they allow none. */
 function estimateRejected(

@@ -6,7 +6,7 @@ import { OPERATIONS } from '../core/operation.ts';
 import { coversAll } from '../core/price.ts';
 import { hasBit } from '../core/rules.ts';
 import type { Model, Task } from '../core/snapshot.ts';
-import { type ExpectedWriting, expectedInput, inputBound, usefulOutput } from './estimate.ts';
+import { type ExpectedWriting, inputBound, usefulOutput } from './estimate.ts';
 import { canServe, type RuleLimits } from './rules.ts';
 
 /** The requirements of one request that every model is checked against. */
@@ -23,48 +23,51 @@ export interface Requirements {
   readonly qualified: Uint32Array | null;
 }
 
-/** Bits of `REJECTIONS` by constraints, required languages and the selector. `endpoints`: how many constraints allow. */
-export function limitRejections(
-  { limits: { models, latencyMsMax, costCreditsMax }, qualified }: Requirements,
-  index: number,
-  endpoints: number,
-  costCredits: number,
-  latencyMs: number,
-): number {
-  let bits = 0;
-  if (models !== null && !hasBit(models, index)) bits |= REJECTIONS.selector.bit;
-  if (qualified !== null && !hasBit(qualified, index)) bits |= REJECTIONS.language.bit;
-  if (endpoints === 0 || isAbove(latencyMs, latencyMsMax) || isAbove(costCredits, costCreditsMax))
-    bits |= REJECTIONS.constraint.bit;
-  return bits;
-}
-
-/** All other bits of `REJECTIONS`. `affordable`: output tokens within the budget; below 0 when not even the input fits. */
+/**
+ * Bits of `REJECTIONS` for all but ceilings.
+ * @param index of the model
+ * @param input expected tokens
+ * @param affordable output tokens within the budget; below 0 when not even the input fits
+ */
 export function rejectionsOf(
   model: Model,
-  { facts, task, allowed, vectorSpace }: Requirements,
-  costCredits: number,
-  latencyMs: number,
+  index: number,
+  { facts, task, allowed, vectorSpace, limits, qualified }: Requirements,
+  input: number,
   affordable: number,
 ): number {
+  const { needs, budget, embedding, thread, readers } = facts;
   let bits = 0;
   if ((model.operations & OPERATIONS[facts.operation].bit) === 0) bits |= REJECTIONS.operation.bit;
   if (allowed !== null && !allowed.has(model.id)) bits |= REJECTIONS.key_models.bit;
-  if (facts.thread !== undefined && facts.thread.model !== model.id) bits |= REJECTIONS.thread.bit;
-  if (facts.readers !== undefined && !facts.readers.includes(model.id)) bits |= REJECTIONS.thoughts.bit;
-  if (facts.needs !== 0 && !canServe(model, facts.needs)) bits |= REJECTIONS.capability.bit;
+  if (limits.models !== null && !hasBit(limits.models, index)) bits |= REJECTIONS.selector.bit;
+  if (qualified !== null && !hasBit(qualified, index)) bits |= REJECTIONS.language.bit;
+  if (thread !== undefined && thread.model !== model.id) bits |= REJECTIONS.thread.bit;
+  if (readers !== undefined && !readers.includes(model.id)) bits |= REJECTIONS.thoughts.bit;
+  if (needs !== 0 && !canServe(model, needs)) bits |= REJECTIONS.capability.bit;
   if ((facts.outputTokensMax ?? facts.outputTokens ?? 0) > model.maxOutput) bits |= REJECTIONS.max_output.bit;
-  if (facts.embedding !== undefined) bits |= embeddingRejections(model, facts.embedding, vectorSpace);
   const useful = usefulOutput(model, facts, task);
-  if (facts.embedding === undefined && expectedInput(facts, model) + useful > model.contextWindow)
-    bits |= REJECTIONS.context.bit;
-  const isHard = facts.budget !== null || facts.funds !== null;
-  if (isHard && !isPriced(model, facts)) bits |= REJECTIONS.unpriced.bit;
-  if (isHard && inputBound(model, facts) === null) bits |= REJECTIONS.unbounded_media.bit;
-  else if (facts.budget !== null && affordable < useful) bits |= REJECTIONS.budget_limit.bit;
-  const { ceilings } = facts;
+  if (embedding !== undefined) bits |= embeddingRejections(model, embedding, vectorSpace);
+  else if (input + useful > model.contextWindow) bits |= REJECTIONS.context.bit;
+  if (budget !== null || facts.funds !== null) {
+    if (!isPriced(model, facts)) bits |= REJECTIONS.unpriced.bit;
+    if (inputBound(model, facts) === null) bits |= REJECTIONS.unbounded_media.bit;
+    else if (budget !== null && affordable < useful) bits |= REJECTIONS.budget_limit.bit;
+  }
+  return bits;
+}
+
+/** Bits of `REJECTIONS` for the ceilings of the request and of constraints. */
+export function ceilingRejections(
+  { facts: { ceilings }, limits }: Requirements,
+  costCredits: number,
+  latencyMs: number,
+): number {
+  let bits = 0;
   if (isAbove(costCredits, ceilings.costCredits)) bits |= REJECTIONS.max_cost.bit;
   if (isAbove(latencyMs, ceilings.latencyMs)) bits |= REJECTIONS.max_latency.bit;
+  if (isAbove(latencyMs, limits.latencyMsMax) || isAbove(costCredits, limits.costCreditsMax))
+    bits |= REJECTIONS.constraint.bit;
   return bits;
 }
 

@@ -37,7 +37,7 @@ export class Decider {
   /** Times that a strategy threw or gave no usable score, so that Q, C, L and ID decided. */
   faults = 0;
   /** Models rejected in the last decision, by kind, in the order of `REJECTIONS`. */
-  readonly rejections = new Uint32Array(Object.keys(REJECTIONS).length);
+  rejections: ArrayLike<number> = [];
   readonly #snapshot: PolicySnapshot;
   readonly #evaluation: Evaluation;
   readonly #prior: Readings;
@@ -55,8 +55,8 @@ export class Decider {
    * tool calls under way, the decision is that without them, and so are its facts.
    */
   decide(facts: Facts, context: DecisionContext): Decision | Refusal {
+    if (facts.readers === undefined) return this.#decide(facts, context);
     const { readers, ...others } = facts;
-    if (readers === undefined) return this.#decide(facts, context);
     const read = this.#decide(facts, context);
     if (isRefusal(read) || this.#isLastResort) return this.#decide(others, context);
     return { ...read, lastResorts: [...read.lastResorts, ...this.#unreading(others, context, readers)] };
@@ -66,15 +66,14 @@ export class Decider {
     const { id, seed, readings = this.#prior, estimate = null, onShortlist } = context;
     const { shortlist } = this.#evaluation;
     const quality = this.#evaluation.fill(facts, readings, estimate);
-    // Before the last resorts overwrite it.
-    this.rejections.set(shortlist.rejections);
+    this.rejections = shortlist.rejections;
     this.#isLastResort = shortlist.isLastResort;
     onShortlist?.();
     if (shortlist.n === 0) return refusalOf(facts, readings, shortlist.rejected);
     const { faulty, reason, draw } = this.#evaluation.choose(facts, context, 1 + this.#snapshot.gateway.alternatives);
     if (faulty) this.faults++;
-    const [choice, ...fallbacks] = this.#ranked(facts);
-    if (!choice) throw new Error('ranking lost every candidate');
+    const ranked = this.#ranked(facts);
+    if (!hasChoice(ranked)) throw new Error('ranking lost every candidate');
     return {
       id,
       seed,
@@ -82,14 +81,14 @@ export class Decider {
       facts,
       readings,
       reason,
-      ranked: [choice, ...fallbacks],
+      ranked,
       eligible: shortlist.n,
       quality,
       estimate,
       draw,
       baseline: this.#evaluation.baseline(facts),
       // Called last: it overwrites the shortlist.
-      lastResorts: shortlist.hasEjected ? this.#lastResorts(facts, context, choice.model) : [],
+      lastResorts: shortlist.hasEjected ? this.#lastResorts(facts, context, ranked[0].model) : NO_RESORTS,
     };
   }
 
@@ -115,9 +114,9 @@ export class Decider {
   #unreading(facts: Facts, context: DecisionContext, readers: readonly string[]): RankedModel[] {
     const { models, gateway } = this.#snapshot;
     if (gateway.alternatives === 0) return [];
-    const rejections = this.rejections.slice();
+    const { rejections } = this;
     const open = this.#decide(facts, { ...context, explore: null, onShortlist: undefined });
-    this.rejections.set(rejections);
+    this.rejections = rejections;
     const all = isRefusal(open) ? [] : [...open.ranked, ...open.lastResorts];
     return all.filter(({ model }) => !readers.includes(models[model]!.id));
   }
@@ -126,6 +125,10 @@ export class Decider {
     return this.#evaluation.order.map((at) => this.#evaluation.rankedAt(at, facts));
   }
 }
+
+const NO_RESORTS: readonly RankedModel[] = [];
+
+const hasChoice = (ranked: readonly RankedModel[]): ranked is Decision['ranked'] => ranked.length > 0;
 
 /** The group that decides the status: rejections are lifted group by group, and this one leaves a model. */
 function decisiveGroup(rejected: Refusal['rejected']): RejectionGroup {

@@ -8,6 +8,8 @@ interface ReducedRequest {
   readonly dropped: readonly string[];
 }
 
+const NONE: readonly string[] = [];
+
 /**
  * Takes tools that a provider runs out of a request, by their kinds. One that a request forces, or offers alone, stays: an answer
  * without it would not be what was asked for.
@@ -17,7 +19,7 @@ export function withoutDroppedTools(
   { dropTools }: Pick<GatewayPolicy, 'dropTools'>,
 ): ReducedRequest {
   const { nativeTools, tools, toolChoice } = request.conversation;
-  if (nativeTools === undefined || dropTools.size === 0 || tools.length === 0) return { request, dropped: [] };
+  if (nativeTools === undefined || dropTools.size === 0 || tools.length === 0) return { request, dropped: NONE };
   const isForced =
     nativeTools.some(({ at }) => at[0] === 'tool_choice') ||
     (typeof toolChoice === 'object' && !tools.some(({ name }) => name === toolChoice.name));
@@ -25,7 +27,7 @@ export function withoutDroppedTools(
     dropTools.has(kind) && at[0] === 'tools' && at.length === 2 ? [at] : [],
   );
   const list = request.originalAt(['tools']);
-  if (isForced || places.length === 0 || !Array.isArray(list)) return { request, dropped: [] };
+  if (isForced || places.length === 0 || !Array.isArray(list)) return { request, dropped: NONE };
   const indexes = new Set(places.map(([, index]) => index));
   const left: readonly unknown[] = list.filter((_, index) => !indexes.has(index));
   return { request: request.edit([{ at: ['tools'], value: left }]), dropped: places.map(pathText) };

@@ -1,6 +1,6 @@
 import { MICROCREDITS, type Microcredits } from '../core/credits.ts';
 import type { Facts } from '../core/facts.ts';
-import { costBound, lineFor, outputWithin, type Price, type PriceLine } from '../core/price.ts';
+import { costBound, lineFor, outputWithin, type Price } from '../core/price.ts';
 import type { Readings } from '../core/readings.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
 import { reasoningFactor, worthFactor } from './difficulty.ts';
@@ -30,10 +30,6 @@ type Tasks = Pick<PolicySnapshot, 'tasks' | 'taskIndex'>;
 /** The policy's figures of a request's task. */
 export const taskOf = ({ task }: Facts, { tasks, taskIndex }: Tasks): Task => tasks[taskIndex.get(task) ?? 0]!;
 
-/** Whether the policy states hidden reasoning of a model, for any task. */
-export const mayReason = ({ reasoningTokens, reasoningByTask }: Model): boolean =>
-  reasoningTokens > 0 || reasoningByTask.some((tokens) => tokens > 0);
-
 /** By task, output tokens of a usual answer; null for those that the policy declares. */
 type TaskLengths = Readings['outputTokens'] | null;
 
@@ -61,12 +57,12 @@ export function expectedInput(
   model: Pick<Model, 'tokenizer' | 'imageTokensMax' | 'audioTokensPerSecondMax'>,
 ): number {
   const { images, audioBytes } = facts;
-  const inputTokens = Math.min(facts.inputTokens, countedInput(model, facts));
-  const text =
-    images === 0 ? inputTokens : inputTokens + images * Math.min(IMAGE_TOKENS, model.imageTokensMax ?? IMAGE_TOKENS);
-  if (audioBytes === 0) return text;
+  const text = Math.min(facts.inputTokens, countedInput(model, facts));
+  if (images === 0 && audioBytes === 0) return text;
   return (
-    text + Math.ceil(audioBytes / AUDIO_BYTES_PER_SECOND) * (model.audioTokensPerSecondMax ?? AUDIO_TOKENS_PER_SECOND)
+    text +
+    images * Math.min(IMAGE_TOKENS, model.imageTokensMax ?? IMAGE_TOKENS) +
+    Math.ceil(audioBytes / AUDIO_BYTES_PER_SECOND) * (model.audioTokensPerSecondMax ?? AUDIO_TOKENS_PER_SECOND)
   );
 }
 
@@ -87,67 +83,76 @@ export function cachedInput({ cached }: Facts, { id }: Model, endpoint: number, 
 export interface ExpectedWriting {
   /** Visible output. */
   readonly outputTokens: number;
-  /** Possible tasks by index; the shares sum to 1. */
-  readonly tasks: readonly { readonly index: number; readonly share: number }[];
+  /** Index of the likeliest task. */
+  readonly task: number;
+  /** Possible tasks by index, with shares that sum to 1; empty where the task is certain. */
+  readonly mix: readonly { readonly index: number; readonly share: number }[];
   /** Factor of the usual hidden reasoning of these tasks. */
   readonly reasoningFactor: number;
 }
 
-type ExpectedReasoning = Pick<ExpectedWriting, 'tasks' | 'reasoningFactor'>;
+type ExpectedReasoning = Omit<ExpectedWriting, 'outputTokens'>;
+
+const NO_MIX: ExpectedWriting['mix'] = [];
 
 export function expectedWriting(facts: Facts, snapshot: Tasks, readings: Readings): ExpectedWriting {
   const { task, mix, difficulty } = facts;
-  const indexOf = (name: string): number => snapshot.taskIndex.get(name) ?? 0;
+  const { taskIndex } = snapshot;
   return {
     outputTokens: expectedOutput(facts, snapshot, readings),
+    task: taskIndex.get(task) ?? 0,
+    mix: mix.length === 0 ? NO_MIX : mix.map((one) => ({ index: taskIndex.get(one.task) ?? 0, share: one.share })),
     reasoningFactor: reasoningFactor(difficulty),
-    tasks:
-      mix.length === 0
-        ? [{ index: indexOf(task), share: 1 }]
-        : mix.map((one) => ({ index: indexOf(one.task), share: one.share })),
   };
 }
 
 /** Hidden reasoning tokens of one choice on a model. */
 export function expectedReasoning(
-  { reasoningByTask }: Model,
-  { tasks, reasoningFactor: factor }: ExpectedReasoning,
+  { mayReason, reasoningByTask }: Model,
+  { task, mix, reasoningFactor: factor }: ExpectedReasoning,
 ): number {
+  if (!mayReason) return 0;
+  if (mix.length === 0) return reasoningByTask[task]! * factor;
   let sum = 0;
-  for (let i = 0; i < tasks.length; i++) sum += tasks[i]!.share * reasoningByTask[tasks[i]!.index]!;
+  for (let i = 0; i < mix.length; i++) sum += mix[i]!.share * reasoningByTask[mix[i]!.index]!;
   return sum * factor;
 }
 
-/** C: expected Credits at an endpoint. `onlyLine` is the line of a price without tiers; passing it saves the lookup. */
+/**
+ * C: expected Credits at an endpoint.
+ * @param input expected tokens of input
+ * @param reasoning hidden ones of one choice
+ */
 export function expectedCost(
   model: Model,
   endpoint: number,
   facts: Facts,
   writing: ExpectedWriting,
-  price: Price = model.endpoints[endpoint]!.price,
-  onlyLine: PriceLine | null = null,
+  input = expectedInput(facts, model),
+  reasoning = expectedReasoning(model, writing),
 ): number {
-  const input = expectedInput(facts, model);
-  const line = onlyLine ?? lineFor(price, input);
-  const output = (writing.outputTokens + expectedReasoning(model, writing)) * facts.choices;
+  const { price } = model.endpoints[endpoint]!;
+  const line = lineFor(price, input);
+  const output = (writing.outputTokens + reasoning) * facts.choices;
   const saved =
     facts.cached.length === 0 ? 0 : cachedInput(facts, model, endpoint, input) * (line.input - line.cachedInput);
   return (price.perRequest + input * line.input - saved + output * line.output) / price.divisor / MICROCREDITS;
 }
 
-/** L: expected milliseconds to the end at an endpoint. Choices are made side by side. */
+/**
+ * L: expected milliseconds to the end at an endpoint. Choices are made side by side.
+ * @param reasoning hidden tokens of one choice
+ */
 export function expectedLatency(
   model: Model,
   endpoint: number,
   facts: Facts,
   readings: Readings,
   writing: ExpectedWriting,
+  reasoning = expectedReasoning(model, writing),
 ): number {
-  const slot = model.firstSlot + endpoint;
-  return (
-    expectedTtft(model, endpoint, facts, readings, writing) +
-    (writing.outputTokens * 1000) / readings.tokensPerSecond[slot]!
-  );
+  const rate = readings.tokensPerSecond[model.firstSlot + endpoint]!;
+  return expectedTtft(model, endpoint, facts, readings, reasoning) + (writing.outputTokens * 1000) / rate;
 }
 
 /** Expected milliseconds to the first content at an endpoint, hidden reasoning included. */
@@ -156,11 +161,10 @@ export function expectedTtft(
   endpoint: number,
   facts: Facts,
   readings: Readings,
-  writing: ExpectedReasoning,
+  reasoning: number,
 ): number {
   const slot = model.firstSlot + endpoint;
   const usualMs = isWarm(facts, model, endpoint) ? readings.warmTtftMs[slot]! : readings.ttftMs[slot]!;
-  const reasoning = expectedReasoning(model, writing);
   return ttftWith(reasoning, model.reasoningTokens, usualMs, readings.tokensPerSecond[slot]!);
 }
 
@@ -222,30 +226,28 @@ function requestedOutput(model: Model, facts: Facts): number {
 
 /** Input tokens that the request cannot exceed on this model; null when nothing bounds its media. */
 export function inputBound(model: Model, facts: Facts): number | null {
-  const rereadings = facts.addOns?.rereadings ?? 0;
-  // The service alone knows how long a history is that it keeps.
-  if (facts.thread !== undefined && rereadings === 0) return model.contextWindow;
+  const { addOns, images, audioBytes, pages, unboundedMedia } = facts;
   // The model reads the findings of a service's tool, too.
-  if (rereadings > 0) return (1 + rereadings) * model.contextWindow;
-  const { inputTokensMax, images, audioBytes, pages, unboundedMedia } = facts;
+  if (addOns !== undefined && addOns.rereadings > 0) return (1 + addOns.rereadings) * model.contextWindow;
+  // The service alone knows how long a history is that it keeps.
+  if (facts.thread !== undefined) return model.contextWindow;
   if (unboundedMedia > 0) return null;
+  const text = Math.min(facts.inputTokensMax, countedInput(model, facts));
+  if (images + audioBytes + pages === 0) return text;
   const pageTokens = pages === 0 ? 0 : model.pageTokensMax;
   const imageTokens = images === 0 ? 0 : model.imageTokensMax;
   const perSecond = audioBytes === 0 ? 0 : model.audioTokensPerSecondMax;
   if (imageTokens === null || pageTokens === null || perSecond === null) return null;
-  return (
-    Math.min(inputTokensMax, countedInput(model, facts)) +
-    images * imageTokens +
-    pages * pageTokens +
-    Math.ceil(audioBytes / AUDIO_BYTES_PER_SECOND_MIN) * perSecond
-  );
+  const seconds = Math.ceil(audioBytes / AUDIO_BYTES_PER_SECOND_MIN);
+  return text + images * imageTokens + pages * pageTokens + seconds * perSecond;
 }
 
-/** The output cap of one choice, in tokens, before budgets: the least of the request's, the model's and its window's. */
-export function outputCap(model: Model, facts: Facts): number {
-  const room = model.contextWindow - expectedInput(facts, model);
-  return Math.max(0, Math.min(requestedOutput(model, facts), model.maxOutput, room));
-}
+/**
+ * The output cap of one choice, in tokens, before budgets: the least of the request's, the model's and its window's.
+ * @param input expected tokens of input
+ */
+export const outputCap = (model: Model, facts: Facts, input = expectedInput(facts, model)): number =>
+  Math.max(0, Math.min(requestedOutput(model, facts), model.maxOutput, model.contextWindow - input));
 
 /** Lowers the cap until the worst case on the dearest endpoint fits `budget_limit`; -1 when not even the input does. */
 export const affordableCap = (model: Model, endpoints: readonly number[], facts: Facts, cap: number): number =>
@@ -272,14 +274,15 @@ export function capWithin(
 /** Tokens of media that nothing bounds, where no hard limit applies: the reservation is then an estimate. */
 const UNBOUNDED_MEDIA_TOKENS = 10_000;
 
+/** The input tokens that money is held for. */
+const heldInput = (model: Model, facts: Facts): number =>
+  inputBound(model, facts) ??
+  Math.max(facts.inputTokensMax, expectedInput(facts, model)) +
+    (facts.images + facts.pages + facts.unboundedMedia) * UNBOUNDED_MEDIA_TOKENS;
+
 /** The worst case of a request at a price, in microcredits. `cap`: output tokens of one choice. */
-export function worstCase(price: Price, model: Model, facts: Facts, cap: number): number {
-  const input =
-    inputBound(model, facts) ??
-    Math.max(facts.inputTokensMax, expectedInput(facts, model)) +
-      (facts.images + facts.pages + facts.unboundedMedia) * UNBOUNDED_MEDIA_TOKENS;
-  return costBound(price, input, cap * facts.choices, facts.addOns);
-}
+export const worstCase = (price: Price, model: Model, facts: Facts, cap: number): Microcredits =>
+  costBound(price, heldInput(model, facts), cap * facts.choices, facts.addOns);
 
 /** The part of a model that funds hold down: the endpoints that they can pay, and the output cap of one choice. */
 interface FundedOutput {
@@ -302,13 +305,14 @@ export function withinFunds(
 ): FundedOutput | null {
   const { funds } = facts;
   if (funds === null) return null;
-  const whole = funds.free === null ? endpoints : endpointsWithin(funds.free, model, endpoints, facts, cap);
-  const most = funds.cap?.unspent;
-  if (most === undefined || dearestCase(model, whole, facts, cap) <= most)
-    return whole === endpoints ? null : { endpoints: whole, cap };
+  const free = funds.free ?? Number.POSITIVE_INFINITY;
+  const unspent = funds.cap?.unspent ?? Number.POSITIVE_INFINITY;
+  if (dearestCase(model, endpoints, facts, cap) <= Math.min(free, unspent)) return null;
+  const whole = endpointsWithin(free, model, endpoints, facts, cap);
+  if (dearestCase(model, whole, facts, cap) <= unspent) return { endpoints: whole, cap };
   const useful = Math.min(cap, usefulOutput(model, facts, task));
-  const payable = endpointsWithin(most, model, whole, facts, useful);
-  return { endpoints: payable, cap: capWithin(most, model, payable, facts, cap) };
+  const payable = endpointsWithin(unspent, model, whole, facts, useful);
+  return { endpoints: payable, cap: capWithin(unspent, model, payable, facts, cap) };
 }
 
 /** The worst case of the least useful output on the dearest of the endpoints, in microcredits. */
@@ -356,10 +360,12 @@ function endpointsWithin(
 }
 
 /** The worst case on the dearest of the endpoints, in microcredits. */
-export function dearestCase(model: Model, endpoints: readonly number[], facts: Facts, cap: number): number {
+export function dearestCase(model: Model, endpoints: readonly number[], facts: Facts, cap: number): Microcredits {
+  const input = heldInput(model, facts);
   let dearest = 0;
   for (let i = 0; i < endpoints.length; i++) {
-    dearest = Math.max(dearest, worstCase(model.endpoints[endpoints[i]!]!.price, model, facts, cap));
+    const { price } = model.endpoints[endpoints[i]!]!;
+    dearest = Math.max(dearest, costBound(price, input, cap * facts.choices, facts.addOns));
   }
   return dearest;
 }

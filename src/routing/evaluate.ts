@@ -140,20 +140,20 @@ export class Evaluation {
 
   /** The candidate at a position of the shortlist. */
   rankedAt(at: number, facts: Facts): RankedModel {
-    const { model: indexes, quality, cost, latency, cap, isCapped, endpoints: allowed } = this.shortlist;
+    const { model: indexes, quality, cost, latency, tokens, cap, isCapped, endpoints } = this.shortlist;
     const model = indexes[at]!;
     const outputCap = cap[at]!;
-    const endpoints = allowed[at]!;
     return {
       model,
       quality: quality[at]!,
       costCredits: cost[at]!,
       latencyMs: latency[at]!,
       utility: this.utility[at]!,
+      tokens: tokens[at]!,
       outputCap,
       cappedBy: isCapped[at] === 0 ? null : (facts.funds?.cap?.by ?? null),
-      endpoints,
-      bound: dearestCase(this.#snapshot.models[model]!, endpoints, facts, outputCap),
+      endpoints: endpoints[at]!,
+      bound: dearestCase(this.#snapshot.models[model]!, endpoints[at]!, facts, outputCap),
     };
   }
 

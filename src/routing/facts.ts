@@ -12,7 +12,6 @@ import { pathText } from '../core/original.ts';
 import { NO_RULES } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { withoutDroppedTools } from './dropped-tools.ts';
-import { mayReason } from './estimate.ts';
 import { type NamedTarget, targetOf } from './model-name.ts';
 import type { OutputHint } from './profile/expected-output.ts';
 import { type Intent, readIntent } from './profile/intent.ts';
@@ -36,12 +35,11 @@ export interface FactsReading {
  * @throws SignalboxError where the request contradicts itself, or the key may not use its model.
  */
 export function chatFacts(
-  asked: ModelRequest,
+  request: ModelRequest,
   caller: Caller,
   snapshot: PolicySnapshot,
   { cap = null, isWhole = false, pagesOf }: FactsReading = {},
 ): Facts {
-  const { request } = withoutDroppedTools(asked, snapshot.gateway);
   const target = targetOf(request.model, caller, snapshot);
   const size = measure(request, pagesOf);
   const budget = budgetWithin(request.routing, cap);
@@ -107,14 +105,12 @@ function dependsOnIntent(
   routing: RoutingTerms,
   size: RequestSize,
   { limits }: Caller,
-  { namedModelsReadIntent, models, modelIndex, tasks }: PolicySnapshot,
+  { namedModelsReadIntent, models, modelIndex, usefulOutputMax }: PolicySnapshot,
 ): boolean {
   if (namedModelsReadIntent || hasMedia(size) || limits?.tokensPerMinute != null) return true;
   if (routing.costCreditsMax !== undefined || routing.latencyMsMax !== undefined) return true;
   const model = models[modelIndex.get(name)!]!;
-  if (mayReason(model)) return true;
-  const room = model.contextWindow - size.bytes;
-  return tasks.some(({ minUsefulOutput }) => minUsefulOutput > room);
+  return model.mayReason || size.bytes + usefulOutputMax > model.contextWindow;
 }
 
 function factsOf(
@@ -153,7 +149,7 @@ function factsOf(
     choices: settings.choices ?? 1,
     needs: read.needs,
     cached: EMPTY,
-    languages: routing.languages?.map(canonicalLanguage) ?? [],
+    languages: routing.languages?.map(canonicalLanguage) ?? EMPTY,
     weights,
     ceilings: { costCredits: routing.costCreditsMax ?? null, latencyMs: routing.latencyMsMax ?? null },
     budget,
@@ -171,6 +167,7 @@ function addOnsOf(
   { hourCache }: Profile,
   { gateway: { toolUsesMax, passthroughTools } }: PolicySnapshot,
 ): AskedAddOns | null {
+  if (!hourCache && nativeTools.length + unpriced.length === 0) return null;
   const toolUses: Record<string, number> = {};
   const unknown: string[] = [];
   let rereadings = 0;

@@ -74,16 +74,17 @@ function keyOf(caller: Caller): RuleScope['key'] {
 
 export type OnRuleFailure = (rule: Constraint | Preference, error: unknown) => void;
 
-/** Adds the rules that apply to the facts. `inputs` is called only where the policy has rules. */
-export function withRules(
+/** Whether a policy has any rules. */
+export const hasRules = ({ constraints, preferences }: PolicySnapshot): boolean =>
+  constraints.length + preferences.length > 0;
+
+/** Adds the rules that apply to the facts. */
+export const withRules = (
   facts: Facts,
   snapshot: PolicySnapshot,
-  inputs: () => RuleInputs,
+  inputs: RuleInputs,
   onFailure: OnRuleFailure,
-): Facts {
-  if (snapshot.constraints.length === 0 && snapshot.preferences.length === 0) return facts;
-  return { ...facts, rules: activeRules(snapshot, ruleScope(facts, snapshot, inputs()), onFailure) };
-}
+): Facts => ({ ...facts, rules: activeRules(snapshot, ruleScope(facts, snapshot, inputs), onFailure) });
 
 /** The limits that active rules and the selector put on the catalog. */
 export interface RuleLimits {

@@ -3,16 +3,28 @@ import { REJECTIONS, type Refusal } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import { qualifiedFor } from '../core/language-support.ts';
 import { OPERATIONS, type Operation } from '../core/operation.ts';
-import type { Price, PriceLine } from '../core/price.ts';
 import { HEALTH, type Readings } from '../core/readings.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
-import { limitRejections, type Requirements, rejectionsOf } from './constrain.ts';
-import { affordableCap, expectedCost, expectedLatency, expectedWriting, outputCap, withinFunds } from './estimate.ts';
+import { ceilingRejections, type Requirements, rejectionsOf } from './constrain.ts';
+import {
+  affordableCap,
+  expectedCost,
+  expectedInput,
+  expectedLatency,
+  expectedReasoning,
+  expectedWriting,
+  outputCap,
+  withinFunds,
+} from './estimate.ts';
 import { allowedEndpoints, limitsOf, openEndpoints, vectorSpaceOf } from './rules.ts';
 
 /** Index in `REJECTIONS` of each bit, by its exponent. */
 const INDEX_OF_BIT = new Uint8Array(32);
 for (const [at, { bit }] of Object.values(REJECTIONS).entries()) INDEX_OF_BIT[Math.log2(bit)] = at;
+const KINDS = Object.keys(REJECTIONS).length;
+
+const NONE_REJECTED: Refusal['rejected'][number][] = [];
+const NO_REJECTIONS = new Uint32Array(KINDS);
 
 /** A model with the values that the loop over the catalog reads most, lifted out of the frozen arrays once. */
 interface CatalogEntry {
@@ -22,14 +34,9 @@ interface CatalogEntry {
   readonly all: readonly number[];
   /** Capabilities of every endpoint. */
   readonly commonCapabilities: number;
-  /** Of the first endpoint. */
-  readonly price: Price;
-  /** Its line, when it has no tiers. */
-  readonly onlyLine: PriceLine | null;
 }
 
-interface ShortlistInputs {
-  readonly requirements: Requirements;
+interface ShortlistInputs extends Requirements {
   readonly quality: Float64Array;
   readonly readings: Readings;
 }
@@ -39,12 +46,6 @@ const isEjected = ({ firstSlot }: Model, at: number, { health }: Readings): bool
 
 const hasEjected = (model: Model, endpoints: readonly number[], readings: Readings): boolean =>
   endpoints.some((at) => isEjected(model, at, readings));
-
-function costAt({ model, price, onlyLine }: CatalogEntry, endpoint: number, { facts, writing }: Requirements): number {
-  return endpoint === 0
-    ? expectedCost(model, 0, facts, writing, price, onlyLine)
-    : expectedCost(model, endpoint, facts, writing);
-}
 
 /**
  * The models that may serve a request, with their estimates, as arrays that are allocated once per snapshot and filled for
@@ -60,13 +61,16 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
   readonly latency: Float64Array;
   /** Output cap of one choice, tokens, within `budget_limit` and the money of funds that cap it. */
   readonly cap: Float64Array;
+  /** Expected tokens of input and of the output of all choices, hidden reasoning included. */
+  readonly tokens: Float64Array;
   /** 1 where such a fund lowered the cap. */
   readonly isCapped: Uint8Array;
   /** Indexes of the endpoints that may be tried, by model. */
   readonly endpoints: (readonly number[])[] = [];
-  rejected: Refusal['rejected'][number][] = [];
-  /** Models rejected by each kind, in the order of `REJECTIONS`. */
-  readonly rejections = new Uint32Array(Object.keys(REJECTIONS).length);
+  /** Each fill that rejects models makes a new list. */
+  rejected = NONE_REJECTED;
+  /** Models rejected by each kind, in the order of `REJECTIONS`; likewise. */
+  rejections = NO_REJECTIONS;
   /** Whether ejected endpoints were left out. */
   hasEjected = false;
   /** Whether no model was eligible without ejected endpoints, so that they count as open. */
@@ -81,17 +85,12 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
   constructor(snapshot: PolicySnapshot) {
     const size = snapshot.models.length;
     this.#snapshot = snapshot;
-    this.#entries = snapshot.models.map((model, index) => {
-      const { price } = model.endpoints[0];
-      return {
-        index,
-        model,
-        all: model.endpoints.map((_, at) => at),
-        commonCapabilities: model.endpoints.reduce((bits, { capabilities }) => bits & capabilities, -1),
-        price,
-        onlyLine: price.lines.length === 1 ? price.lines[0] : null,
-      };
-    });
+    this.#entries = snapshot.models.map((model, index) => ({
+      index,
+      model,
+      all: model.endpoints.map((_, at) => at),
+      commonCapabilities: model.endpoints.reduce((bits, { capabilities }) => bits & capabilities, -1),
+    }));
     const serving = (operation: Operation) => {
       const able = this.#entries.filter(({ model }) => (model.operations & OPERATIONS[operation].bit) !== 0);
       return able.length > 0 ? able : this.#entries;
@@ -102,19 +101,24 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     this.cost = new Float64Array(size);
     this.latency = new Float64Array(size);
     this.cap = new Float64Array(size);
+    this.tokens = new Float64Array(size);
     this.isCapped = new Uint8Array(size);
   }
 
   /** Checks every model, or only the pinned one. `quality` is by index of the model in the snapshot. */
   fill(facts: Facts, task: Task, quality: Float64Array, readings: Readings): void {
-    const limits = limitsOf(facts, this.#snapshot);
-    const allowed = facts.allowedModels === null ? null : new Set(facts.allowedModels);
-    const writing = expectedWriting(facts, this.#snapshot, readings);
     const { languages, models } = this.#snapshot;
-    const qualified = qualifiedFor(facts.languages, languages, models.length);
-    const vectorSpace = vectorSpaceOf(facts, this.#snapshot);
-    const requirements: Requirements = { facts, task, allowed, writing, limits, vectorSpace, qualified };
-    this.#inputs = { requirements, quality, readings };
+    this.#inputs = {
+      facts,
+      task,
+      quality,
+      readings,
+      allowed: facts.allowedModels === null ? null : new Set(facts.allowedModels),
+      writing: expectedWriting(facts, this.#snapshot, readings),
+      limits: limitsOf(facts, this.#snapshot),
+      vectorSpace: vectorSpaceOf(facts, this.#snapshot),
+      qualified: qualifiedFor(facts.languages, languages, models.length),
+    };
     this.#fill(this.#inputs, false);
     // A breaker keeps requests from an endpoint only while they have another.
     this.isLastResort = this.n === 0 && this.hasEjected;
@@ -134,38 +138,33 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
   }
 
   #fill(inputs: ShortlistInputs, lastResort: boolean, isIncluded?: (entry: CatalogEntry) => boolean): void {
-    const { facts } = inputs.requirements;
+    const { pinned, model, operation } = inputs.facts;
     this.n = 0;
-    this.rejected = [];
-    this.rejections.fill(0);
+    this.rejected = NONE_REJECTED;
+    this.rejections = NO_REJECTIONS;
     this.hasEjected = false;
-    const entries = facts.pinned
-      ? [this.#entries[this.#snapshot.modelIndex.get(facts.model)!]!]
-      : this.#serving[facts.operation];
+    const entries = pinned ? [this.#entries[this.#snapshot.modelIndex.get(model)!]!] : this.#serving[operation];
     for (let at = 0; at < entries.length; at++) {
       if (isIncluded && !isIncluded(entries[at]!)) continue;
       this.#addModel(entries[at]!, inputs, lastResort);
     }
   }
 
-  #addModel(entry: CatalogEntry, { requirements, quality, readings }: ShortlistInputs, lastResort: boolean): void {
+  #addModel(entry: CatalogEntry, inputs: ShortlistInputs, lastResort: boolean): void {
     const { index, model, all, commonCapabilities } = entry;
-    const { needs } = requirements.facts;
-    const { slots } = requirements.limits;
-    const isPlain = slots === null && (needs & ~commonCapabilities) === 0;
-    const allowed = isPlain ? all : allowedEndpoints(model, slots, needs);
+    const { facts, limits, quality, readings } = inputs;
+    const isPlain = limits.slots === null && (facts.needs & ~commonCapabilities) === 0;
+    const allowed = isPlain ? all : allowedEndpoints(model, limits.slots, facts.needs);
     const open = openEndpoints(model, allowed, readings, lastResort);
     if (!lastResort && open.length < allowed.length) this.hasEjected ||= hasEjected(model, allowed, readings);
-    let rejections = this.#estimate(entry, open.length > 0 ? open : allowed, requirements, readings);
+    let rejections = this.#estimate(entry, open.length > 0 ? open : allowed, inputs);
     if (open.length < allowed.length && (open.length === 0 || rejections !== 0)) {
       // A limit that only an unavailable endpoint meets is a rejection for health.
-      const anyway = open.length === 0 ? rejections : this.#estimate(entry, allowed, requirements, readings);
+      const anyway = open.length === 0 ? rejections : this.#estimate(entry, allowed, inputs);
       if (open.length === 0 || anyway !== rejections) rejections = anyway | REJECTIONS.health.bit;
     }
     if (rejections !== 0) {
-      this.rejected.push({ model: index, rejections });
-      for (let bits = rejections; bits !== 0; bits &= bits - 1)
-        this.rejections[INDEX_OF_BIT[31 - Math.clz32(bits & -bits)]!]!++;
+      this.#reject(index, rejections);
       return;
     }
     const { n } = this;
@@ -174,34 +173,46 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
     this.n++;
   }
 
+  #reject(model: number, rejections: number): void {
+    if (this.rejected === NONE_REJECTED) {
+      this.rejected = [];
+      this.rejections = new Uint32Array(KINDS);
+    }
+    this.rejected.push({ model, rejections });
+    for (let bits = rejections; bits !== 0; bits &= bits - 1)
+      this.rejections[INDEX_OF_BIT[31 - Math.clz32(bits & -bits)]!]!++;
+  }
+
   /** Writes a model's estimates on these endpoints behind the last candidate, and returns its rejections. */
-  #estimate(entry: CatalogEntry, allowed: readonly number[], requirements: Requirements, readings: Readings): number {
-    const { index, model } = entry;
-    const { facts, task, writing } = requirements;
-    const affordable = affordableCap(model, allowed, facts, outputCap(model, facts));
+  #estimate({ index, model }: CatalogEntry, allowed: readonly number[], inputs: ShortlistInputs): number {
+    const { facts, task, writing, readings } = inputs;
+    const input = expectedInput(facts, model);
+    const reasoning = expectedReasoning(model, writing);
+    const affordable = affordableCap(model, allowed, facts, outputCap(model, facts, input));
     const funded = withinFunds(model, allowed, facts, task, affordable);
     const endpoints = funded?.endpoints ?? allowed;
     const cap = funded?.cap ?? affordable;
     const first = endpoints[0] ?? allowed[0] ?? 0;
-    const costCredits = costAt(entry, first, requirements);
-    const latencyMs = expectedLatency(model, first, facts, readings, writing);
+    const costCredits = expectedCost(model, first, facts, writing, input, reasoning);
+    const latencyMs = expectedLatency(model, first, facts, readings, writing, reasoning);
     const { n } = this;
     this.cost[n] = costCredits;
     this.latency[n] = latencyMs;
+    this.tokens[n] = input + Math.min(writing.outputTokens + reasoning, cap) * facts.choices;
     this.cap[n] = cap;
     this.isCapped[n] = cap < affordable ? 1 : 0;
     this.endpoints[n] = endpoints;
-    const within = limitRejections(requirements, index, allowed.length, costCredits, latencyMs);
-    const rejections = within | rejectionsOf(model, requirements, costCredits, latencyMs, affordable);
+    const anywhere =
+      rejectionsOf(model, index, inputs, input, affordable) | (allowed.length === 0 ? REJECTIONS.constraint.bit : 0);
+    const rejections = anywhere | ceilingRejections(inputs, costCredits, latencyMs);
     if (endpoints.length === allowed.length || (endpoints.length > 0 && rejections === 0)) return rejections;
     // A ceiling that only an endpoint beyond the funds meets is a rejection for funds.
     const dear = allowed[0]!;
     let anyway = rejections;
     if (first !== dear) {
-      const cost = costAt(entry, dear, requirements);
-      const latency = expectedLatency(model, dear, facts, readings, writing);
-      anyway = limitRejections(requirements, index, allowed.length, cost, latency);
-      anyway |= rejectionsOf(model, requirements, cost, latency, affordable);
+      const cost = expectedCost(model, dear, facts, writing, input, reasoning);
+      const latency = expectedLatency(model, dear, facts, readings, writing, reasoning);
+      anyway = anywhere | ceilingRejections(inputs, cost, latency);
     }
     return endpoints.length === 0 || anyway !== rejections ? anyway | REJECTIONS.funds.bit : rejections;
   }

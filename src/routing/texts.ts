@@ -15,8 +15,9 @@ export function textsOf(turns: readonly Turn[]): string[] {
   return texts;
 }
 
-/** The texts of a request whose tokens can be counted. */
-export function countableTexts({ embedding, conversation }: ModelRequest): readonly string[] {
+/** The texts of a request whose tokens can be counted; none where it states a figure in their place. */
+export function countableTexts({ embedding, conversation, routing }: ModelRequest): readonly string[] {
+  if (routing.inputTokens !== undefined) return [];
   if (embedding === null) return textsOf(conversation.turns);
   return embedding.inputs.flatMap((input) => (input.type === 'text' ? input.text : []));
 }

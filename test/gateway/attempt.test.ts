@@ -10,6 +10,7 @@ import type { UpstreamCall } from '../../src/upstream/upstream-call.ts';
 import { facts, model, price, snapshot } from '../routing/build.ts';
 import { chatRequest } from '../support/model-request.ts';
 import { nextBatch, targetOf } from '../support/provider-call.ts';
+import { contextWith } from '../support/request-context.ts';
 
 const said: StreamPart = { type: 'text', choice: 0, text: 'x' };
 const DEADLINES = { connectMs: 1_000, firstTokenMs: 1_000, idleMs: 1_000, totalMs: 4_000 };
@@ -59,6 +60,8 @@ function attempting(more: Options = {}) {
       readings: { ttftMs: [100], tokensPerSecond: [50], outputTokens: [400] },
     },
     clock: () => now,
+    dropped: [],
+    context: contextWith(),
   } as unknown as AttemptContext;
   const way = { ranked: { model: 0, outputCap: cap }, at: 0 } as never;
   const attempt = new Attempt(way, trial as never, context, { deadlineAt, hasOthers: false } as never);

@@ -24,3 +24,9 @@ test('and another one for other words, roles or members', () => {
   const hashes = [hashOf('Hi.'), hashOf('Hi'), hashOf('Hi.', 'assistant'), hashOf([text, text])];
   expect(new Set([...hashes, hashOf([{ ...text, citations: [1] }])]).size).toBe(5);
 });
+
+test('and another one for the result of another call', () => {
+  const resultOf = (id: string) => hashOf([{ type: 'tool_result', tool_use_id: id, content: 'Found.' }]);
+  expect(resultOf('a')).toBe(resultOf('a'));
+  expect(resultOf('a')).not.toBe(resultOf('b'));
+});

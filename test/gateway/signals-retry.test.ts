@@ -77,6 +77,10 @@ describe('the same request at once after its answer', () => {
     const retries = make();
     retries.ended('k', ask({ messages: [{ role: 'user', content: '\ud800' }] }), example(1));
     expect(retries.begun('k', ask({ messages: [{ role: 'user', content: '\ud801' }] }))).toBeNull();
+    const resultOf = (id: string) => ask({ messages: [{ role: 'tool', tool_call_id: id, content: 'Found.' }] });
+    retries.ended('k', resultOf('\ud800'), example(2));
+    expect(retries.begun('k', resultOf('\ud801'))).toBeNull();
+    expect(retries.begun('k', resultOf('\ud800'))?.decision).toBe(2);
   });
 });
 

@@ -87,12 +87,7 @@ const asNeeded: Reader = ({ snapshot, body }) => chatFacts(body, OPERATOR, snaps
 function noticed(facts: Facts, snapshot: PolicySnapshot): unknown {
   const time = { year: 2026, month: 1, day: 7, weekday: 3, hour: 12, minute: 0 };
   const inputs = { stream: false, user: '', metadata: {}, caller: OPERATOR, time };
-  const ruled = withRules(
-    facts,
-    snapshot,
-    () => inputs,
-    () => {},
-  );
+  const ruled = withRules(facts, snapshot, inputs, () => {});
   const outcome = outcomeOf(snapshot, ruled);
   if (isRefusal(outcome)) return [outcome.group, outcome.rejected, ruled.rules.constraints];
   const { ranked, reason, eligible, baseline, readings } = outcome;
@@ -142,7 +137,7 @@ describe('a request that names its model', () => {
     'its budget were overlooked': overlooking((world) => without(world, 'budget_limit')),
     'the window were overlooked': overlooking(({ snapshot }) => withModels(snapshot, { contextWindow: 1e9 })),
     'reasoning were overlooked': overlooking(({ snapshot }) =>
-      withModels(snapshot, { reasoningTokens: 0, reasoningByTask: new Float64Array(16) }),
+      withModels(snapshot, { reasoningTokens: 0, reasoningByTask: new Float64Array(16), mayReason: false }),
     ),
   };
   test.each(Object.entries(MUTANTS))('would be decided otherwise if %s', (_, mutant) => {

@@ -5,6 +5,7 @@ import type { PolicySnapshot } from '../../src/core/snapshot.ts';
 import {
   expectedCost,
   expectedLatency,
+  expectedReasoning,
   expectedTtft,
   expectedWriting,
   ttftFactor,
@@ -101,7 +102,7 @@ function estimatesOf(from: PolicySnapshot, id: string, request: ReturnType<typeo
   const one = from.models[from.modelIndex.get(id)!]!;
   const writing = expectedWriting(request, from, readings);
   return {
-    ttft: expectedTtft(one, 0, request, readings, writing),
+    ttft: expectedTtft(one, 0, request, readings, expectedReasoning(one, writing)),
     cost: expectedCost(one, 0, request, writing),
     latency: expectedLatency(one, 0, request, readings, writing),
     factor: ttftFactor(one, 0, readings, writing),

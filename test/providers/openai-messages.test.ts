@@ -79,3 +79,19 @@ test('a translation changes nothing of the original, and a translation of its re
     tries(law, 200, 20_000),
   );
 });
+
+test('an answer of which nothing is left is left out: servers refuse one without content', () => {
+  const asked = { role: 'user', content: 'Go on.', cache_control: { type: 'ephemeral' } };
+  const thought = { role: 'assistant', content: null, refusal: null, reasoning_details: [{ text: 'Hm.' }] };
+  const called = { ...plainMessages[2], reasoning_content: 'Hm.' };
+  const dropped: string[] = [];
+  expect(messagesFor([thought, called, asked], PLAIN, true, dropped)).toEqual([
+    plainMessages[2]!,
+    { role: 'user', content: 'Go on.' },
+  ]);
+  // Paths are those of the caller's messages.
+  expect(dropped).toEqual(['messages[2].cache_control']);
+  const reader: DialectSettings = { ...PLAIN, reasoning_history: 'reasoning_details' };
+  const { refusal: _, ...kept } = thought;
+  expect(messagesFor([thought], reader, true, [])).toEqual([kept]);
+});

@@ -10,6 +10,7 @@ const ranked = (quality: number, costCredits: number, latencyMs = 100): RankedMo
   costCredits,
   latencyMs,
   utility: 0,
+  tokens: 1,
   outputCap: 1,
   endpoints: [0],
   cappedBy: null,

@@ -12,6 +12,7 @@ import type { Endpoint, Model, PolicySnapshot, Provider, Task } from '../../src/
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { LEARNING_OFF } from '../../src/policy/learning.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
+import { cachedTokensMin } from '../../src/policy/providers.ts';
 import { createDecider, isRefusal } from '../../src/routing/decide.ts';
 
 export const registry = createRegistry(shipped);
@@ -53,6 +54,7 @@ export function model(id: string, more: ModelMore = {}): Model {
     reasoningTokens: 0,
     // More entries than any test has tasks.
     reasoningByTask: new Float64Array(16).fill(more.reasoningTokens ?? 0),
+    mayReason: (more.reasoningTokens ?? 0) > 0,
     imageTokensMax: null,
     pageTokensMax: null,
     audioTokensPerSecondMax: null,
@@ -115,8 +117,10 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
       },
     },
     tasks: [GENERAL],
+    usefulOutputMax: Math.max(...(more.tasks ?? [GENERAL]).map(({ minUsefulOutput }) => minUsefulOutput)),
     taskIndex: new Map([['general', 0]]),
     providers: new Map(),
+    cachedTokensMin: cachedTokensMin(more.providers?.values() ?? []),
     models: sorted,
     modelIndex: new Map(sorted.map(({ id }, at) => [id, at])),
     selectors: new Map(

@@ -25,7 +25,7 @@ const twice = model('twice', {
 const from = snapshot([twice]);
 const readings = priorReadings(from);
 /** For a model that does not reason. */
-const WRITING = { outputTokens: 100, tasks: [{ index: 0, share: 1 }], reasoningFactor: 1 };
+const WRITING = { outputTokens: 100, task: 0, mix: [], reasoningFactor: 1 };
 const request = (tokens: number) => facts({ inputTokens: 2_000, cached: [{ model: 'twice', tokens }] });
 
 describe('likely cached input', () => {

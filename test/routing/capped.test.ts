@@ -99,15 +99,15 @@ test('an attempt is asked for no more than its hold pays, and for no less than i
     const whole = costOf(model, 0, facts, cap);
     if (whole <= amount) return;
     const index = snapshot.models.indexOf(model);
-    const rest = { quality: 1, costCredits: 1, latencyMs: 1, utility: 1, cappedBy: null };
+    const rest = { quality: 1, costCredits: 1, latencyMs: 1, utility: 1, tokens: 1, cappedBy: null };
     const ranked = { model: index, ...rest, outputCap: cap, endpoints: [0], bound: whole };
     const asks: (readonly [number[], number?])[] = [];
     const raise = async (amounts: readonly number[], least?: number) => asks.push([[...amounts], least]) > 9;
     const hold = { left: amount, reserved: amount, grows: false, raise };
     const readings = priorReadings(snapshot);
     const decision = { facts, readings, ranked: [ranked] as const };
-    const context = { decision, funded: { hold }, runtime: { snapshot } };
-    const way = await raisedWay(context, { ranked, at: 0 }, whole - amount);
+    const decided = { decision, runtime: { snapshot } };
+    const way = await raisedWay(decided, hold, { ranked, at: 0 }, whole - amount);
     const useful = usefulOf(model, facts, snapshot, cap);
     const pays = caps && costOf(model, 0, facts, useful) <= amount;
     counts[pays ? 'capped' : 'none']++;
@@ -180,7 +180,7 @@ test('a fallback beyond the hold is capped at what a raise gets, and dropped whe
   const [x] = from.models;
   const cap = outputCap(x!, request);
   const [least, whole] = [usefulOf(x!, request, from, cap), cap].map((output) => costOf(x!, 0, request, output));
-  const rest = { quality: 1, costCredits: 1, latencyMs: 1, utility: 1, cappedBy: null, endpoints: [0] };
+  const rest = { quality: 1, costCredits: 1, latencyMs: 1, utility: 1, tokens: 1, cappedBy: null, endpoints: [0] };
   const fallback = { model: 0, ...rest, outputCap: cap, bound: whole! };
   const after = async (gets: (by: number, from: number) => number) => {
     const hold = {
@@ -192,12 +192,11 @@ test('a fallback beyond the hold is capped at what a raise gets, and dropped whe
       },
     };
     const choice = { ...fallback, bound: 1_000 };
-    const context = {
+    const decided = {
       decision: { facts: request, readings: priorReadings(from), ranked: [choice] as const },
-      funded: { hold },
       runtime: { snapshot: from },
     };
-    return raisedWay(context, { ranked: fallback, at: 0 }, whole! - hold.left);
+    return raisedWay(decided, hold, { ranked: fallback, at: 0 }, whole! - hold.left);
   };
   expect((await after((by) => by))?.ranked).toBe(fallback);
   expect((await after((_, from) => from))?.ranked).toMatchObject({

@@ -252,7 +252,7 @@ test('a rule whose condition throws applies, and is reported', () => {
   const time = { year: 2026, month: 11, day: 20, weekday: 5, hour: 12, minute: 0 };
   const caller = { keyId: 'key', scopes: new Set<never>(), labels: {}, models: null, limits: null, budgets: [] };
   const reported: unknown[] = [];
-  const inputs = () => ({ stream: false, user: '', metadata: {}, caller, time });
+  const inputs = { stream: false, user: '', metadata: {}, caller, time };
   const { rules } = withRules(facts(), from, inputs, (rule, thrown) => reported.push([rule, thrown]));
   expect(rules).toEqual({ constraints: [1, 2], preferences: [0] });
   expect(reported).toEqual([

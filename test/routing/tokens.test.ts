@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { countTokens as cl100k } from 'gpt-tokenizer/encoding/cl100k_base';
 import { decode, encode, countTokens as o200k } from 'gpt-tokenizer/encoding/o200k_base';
 import { canonicalLanguage } from '../../src/core/languages.ts';
-import { estimateTokens, tokenWeight, utf8Bytes } from '../../src/core/tokens.ts';
+import { addTextSize, estimateTokens, tokenWeight, utf8Bytes } from '../../src/core/tokens.ts';
 import { tries } from '../deep/effort.ts';
 import { inTime } from '../support/in-time.ts';
 
@@ -39,6 +39,25 @@ const texts = new Map(
   readdirSync(TEXTS).map((file) => [file.replace('.txt', ''), readFileSync(join(TEXTS, file), 'utf8')]),
 );
 const textOf = (kind: string) => texts.get(kind)!;
+
+describe('the size of a text', () => {
+  const isSum = (add: typeof addTextSize) =>
+    fc.property(anyText, fc.constantFrom('', 'plain', 'plain '.repeat(400)), (text, before) => {
+      const size = { tokens: 0, bytes: 0 };
+      for (const one of [before, text, before]) add(size, one);
+      const tokens = estimateTokens(text) + 2 * estimateTokens(before);
+      expect(size).toEqual({ tokens, bytes: utf8Bytes(text) + 2 * utf8Bytes(before) });
+    });
+
+  test('is its tokens and bytes, whatever was weighed before', () => {
+    fc.assert(isSum(addTextSize), tries('the size of a text is its tokens and bytes', 500, 20_000));
+    const ofCharacters: typeof addTextSize = (size, text) => {
+      size.tokens += estimateTokens(text);
+      size.bytes += text.length;
+    };
+    expect(fc.check(isSum(ofCharacters)).failed).toBeTrue();
+  });
+});
 
 describe('the estimated tokens of a text', () => {
   test('are one for a short word, three digits or a mark, and more in scripts without blanks', () => {

@@ -164,7 +164,7 @@ describe('the log', () => {
 
   test('is written to by these files', () => {
     expect(files).toEqual([
-      'src/gateway/begin-exchange.ts',
+      'src/gateway/answer-recorder.ts',
       'src/gateway/decide.ts',
       'src/gateway/drain.ts',
       'src/gateway/gateway.ts',

@@ -23,7 +23,8 @@ const KNOWN: ReadonlySet<string> = new Set([
 
 /**
  * Translates the messages for a server. Adds the paths of dropped members to `dropped`. Copies only the messages
- * that it changes: in a long conversation nearly none.
+ * that it changes: in a long conversation nearly none. An answer of which only reasoning was left out has nothing to
+ * say, and servers refuse it: it is left out, too.
  */
 export function messagesFor(
   messages: unknown,
@@ -31,7 +32,15 @@ export function messagesFor(
   reasons: boolean,
   dropped: string[],
 ): readonly Members[] {
-  return mapObjects(listOf(messages), (message, index) => messageFor(message, index, settings, reasons, dropped));
+  const sent = mapObjects(listOf(messages), (message, index) => messageFor(message, index, settings, reasons, dropped));
+  return sent.some(isBare) ? sent.filter((message) => !isBare(message)) : sent;
+}
+
+/** Whether a message is an answer without a word, a call or anything else. */
+function isBare(message: Members): boolean {
+  if (message.role !== 'assistant' || message.content != null) return false;
+  for (const name in message) if (name !== 'role' && name !== 'content') return false;
+  return true;
 }
 
 function messageFor(
@@ -45,6 +54,8 @@ function messageFor(
   let changed: Record<string, unknown> | null = null;
   for (const name in message) {
     const value = message[name];
+    // Nearly every message has these two, and they go as they came.
+    if (name === 'role' || (name === 'content' && typeof value === 'string')) continue;
     if (isOmitted(name, value, settings)) {
       if (value !== null && isReported(name)) dropped.push(`messages[${index}].${name}`);
       changed ??= { ...message };
@@ -153,7 +164,7 @@ function reasoningFor(message: Members, { reasoning_history: form }: DialectSett
 
 /** The readable text in a list of `reasoning_details`. */
 export function detailsText(details: unknown): string {
-  return listOf(details)
-    .map((detail) => (isObject(detail) ? textOf(detail.text) || textOf(detail.summary) : ''))
-    .join('');
+  let text = '';
+  for (const detail of listOf(details)) if (isObject(detail)) text += textOf(detail.text) || textOf(detail.summary);
+  return text;
 }

@@ -56,11 +56,12 @@ export class Retries {
 
 /** Hashes a request without the form in which its answer is sent. */
 function hashOf(request: ModelRequest, seed: bigint): bigint {
-  const { model, conversation, settings, routing, extras } = request;
-  const { turns, tools, toolChoice } = conversation;
-  const offered = tools.map(({ at }) => request.originalAt(at));
-  const rest = JSON.stringify([model, settings, routing, extras, offered, toolChoice]);
-  return turns.reduce((hash, turn) => hashOfTurn(turn, request, hash), Bun.hash.rapidhash(rest, seed));
+  const { model, conversation, settings, routing, extras, toolsText } = request;
+  const { turns, toolChoice } = conversation;
+  const rest = JSON.stringify([model, settings, routing, extras, toolChoice]);
+  let hash = Bun.hash.rapidhash(rest, Bun.hash.rapidhash(toolsText, seed));
+  for (const turn of turns) hash = hashOfTurn(turn, request, hash);
+  return hash;
 }
 
 /** Entries of the last while, bounded in number. */

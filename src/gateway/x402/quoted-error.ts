@@ -4,6 +4,7 @@ import { isWallet } from '../../core/wallet.ts';
 import { requestHashOf } from '../../payments/canonical.ts';
 import { PaymentRefused } from '../../payments/payments.ts';
 import { unsettledError } from '../../payments/refusals.ts';
+import { withoutDroppedTools } from '../../routing/dropped-tools.ts';
 import { decideRequest } from '../decide.ts';
 import type { FundingRequest } from '../funding.ts';
 import { isShortageCode } from '../shortage.ts';
@@ -101,7 +102,8 @@ async function affordable(
   const cap = Math.max(0, quoteMax - settleFee + free);
   try {
     const terms = { runtime, caller, cap, windowsOnly: true };
-    return { runtime, ...(await decideRequest(gateway, request, terms, false, context)) };
+    const { request: reduced } = withoutDroppedTools(request, runtime.snapshot.gateway);
+    return { runtime, ...(await decideRequest(gateway, reduced, terms, false, context)) };
   } catch (cause) {
     if (!(cause instanceof SignalboxError)) throw cause;
     const { code, info } = cause;

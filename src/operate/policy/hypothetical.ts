@@ -9,7 +9,7 @@ import { decideWithin, type FundedTrial } from '../../gateway/decide-within.ts';
 import { countInput, decisiveTokenizers } from '../../gateway/exact-count.ts';
 import type { AvailableFunds } from '../../ledger/standing.ts';
 import { routeFacts } from '../../routing/facts.ts';
-import { type OnRuleFailure, withRules } from '../../routing/rules.ts';
+import { hasRules, type OnRuleFailure, withRules } from '../../routing/rules.ts';
 import { countableTexts } from '../../routing/texts.ts';
 import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
 import { createTokenCounter, PATIENT_COUNT_MS, type TokenCounter } from '../../tokenizer/counter.ts';
@@ -64,9 +64,14 @@ export function hypotheticalFacts(
   const { stream, settings, routing } = request;
   const { user = '' } = settings;
   const { metadata = {} } = routing;
-  const rules = () => ({ stream, user, metadata, caller, time: runtime.localTime(timeMs) });
   const facts = { ...routeFacts(request, caller, runtime.snapshot), inputTokensCounted };
-  return withRules(facts, runtime.snapshot, rules, onFailure);
+  if (!hasRules(runtime.snapshot)) return facts;
+  return withRules(
+    facts,
+    runtime.snapshot,
+    { stream, user, metadata, caller, time: runtime.localTime(timeMs) },
+    onFailure,
+  );
 }
 
 /**
@@ -85,8 +90,7 @@ export async function exactFacts(
   const { outcome, shortage } = tryFor(facts, runtime, hypothetical.funds);
   const names = decisiveTokenizers(outcome, shortage !== null, runtime.snapshot);
   if (names.length === 0) return facts;
-  const texts = request.routing.inputTokens === undefined ? countableTexts(request) : [];
-  const counted = await countInput(counter, names, facts, texts);
+  const counted = await countInput(counter, names, facts, countableTexts(request));
   return hypotheticalFacts(hypothetical, runtime, onFailure, counted);
 }
 

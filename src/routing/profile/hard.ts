@@ -1,38 +1,4 @@
-import {
-  ABOUT_CODE,
-  ADVANCED_MATHS,
-  CLAUSE,
-  CLUES,
-  CODE_BASE,
-  COMPETITION,
-  CONCURRENCY,
-  CONTRACT,
-  CRITICAL,
-  DEEP_CODE,
-  DRAFT,
-  ERRORS,
-  EXPERT_CODE,
-  FAILS,
-  FINDS_ALL,
-  FORMAL,
-  LIMITS,
-  LOCKS,
-  MAKES,
-  MOVES,
-  NO_ERRORS,
-  OF_CONTESTS,
-  OPEN_PROBLEM,
-  PAPER,
-  POEM,
-  PROVE,
-  QUANTIFIED,
-  SCHOOL,
-  SETTLES,
-  SMALL_PIECE,
-  SOLE_QUESTION,
-  TRANSLATE,
-  WEIGHS_CLAUSE,
-} from './lexicon/expert.ts';
+import * as lexicon from './lexicon/expert.ts';
 import type { QuestionRange } from './question.ts';
 import { type QuestionView, sum } from './question-view.ts';
 import { Expressions, type SearchText } from './search-text.ts';
@@ -73,39 +39,10 @@ interface RuleInput {
 
 const QUERIES = /quer|print|output|comput|answer|count|minim|maxim|time limit|code|solve|find/;
 
+/** Looked for in other texts than a question. */
+const { ERRORS, LOCKS, NO_ERRORS, OF_CONTESTS, ...OF_QUESTIONS } = lexicon;
 /** The expressions that the rules look for in a question. */
-const LOOKED_FOR = {
-  ABOUT_CODE,
-  ADVANCED_MATHS,
-  CLAUSE,
-  CLUES,
-  CODE_BASE,
-  COMPETITION,
-  CONCURRENCY,
-  CONTRACT,
-  CRITICAL,
-  DEEP_CODE,
-  DRAFT,
-  EXPERT_CODE,
-  FAILS,
-  FINDS_ALL,
-  FORMAL,
-  LIMITS,
-  MAKES,
-  MOVES,
-  OPEN_PROBLEM,
-  PAPER,
-  POEM,
-  PROVE,
-  QUANTIFIED,
-  QUERIES,
-  SCHOOL,
-  SETTLES,
-  SMALL_PIECE,
-  SOLE_QUESTION,
-  TRANSLATE,
-  WEIGHS_CLAUSE,
-};
+const LOOKED_FOR = { ...OF_QUESTIONS, QUERIES };
 export const EXPRESSIONS = new Expressions(Object.values(LOOKED_FOR), wordingOf);
 /** The places of the expressions. */
 const IS = Object.fromEntries(Object.keys(LOOKED_FOR).map((name, at) => [name, at])) as Record<
@@ -272,7 +209,7 @@ function isVerse({ view: { question }, wording }: RuleInput): boolean {
 function isCritique({ view: { reading }, wording }: RuleInput): boolean {
   if (reading.words < PAPER_WORDS_MIN || !wording.mayHave(IS.CRITICAL) || !wording.mayHave(IS.PAPER)) return false;
   const { text } = wording;
-  const isCritical = (end: string): boolean => CRITICAL.test(end) && PAPER.test(end);
+  const isCritical = (end: string): boolean => lexicon.CRITICAL.test(end) && lexicon.PAPER.test(end);
   return isCritical(text.slice(0, ASKING_CHARS)) || isCritical(text.slice(-ASKING_CHARS));
 }
 

@@ -3,7 +3,7 @@ import type { ContentPart, Conversation, FilePart, Turn } from '../../core/conve
 import type { ModelRequest } from '../../core/model-request.ts';
 import { isObject } from '../../core/object.ts';
 import type { Members, OriginalPath } from '../../core/original.ts';
-import { estimateTokens, utf8Bytes } from '../../core/tokens.ts';
+import { addTextSize } from '../../core/tokens.ts';
 import type { ProfileInput } from './input.ts';
 
 /** Most and expected tokens that a chat template adds to a turn: role, separators. */
@@ -62,7 +62,7 @@ export function measure(request: ModelRequest, pagesOf = unknownPages): RequestS
     for (const { at } of conversation.nativeTools ?? []) addWithin(size, request.originalAt(at), false);
     size.bytes += TOOLS_MAX;
     // Tools go upstream as they came.
-    addText(size, request.toolsText);
+    addTextSize(size, request.toolsText);
   }
   markCache(size, request.extras);
   addFormat(size, request);
@@ -95,11 +95,6 @@ function dialectNeeds({ conversation, settings }: ProfileInput): number {
 const isForced = ({ toolChoice: choice }: Conversation): boolean =>
   choice !== undefined && choice !== 'auto' && choice !== 'none';
 
-function addText(size: RequestSize, text: string): void {
-  size.tokens += estimateTokens(text);
-  size.bytes += utf8Bytes(text);
-}
-
 function addTurn(
   size: RequestSize,
   { parts, name, toolCallId, extras }: Turn,
@@ -109,8 +104,8 @@ function addTurn(
   size.tokens += TURN_EXPECTED;
   size.bytes += TURN_MAX;
   for (const part of parts) addPart(size, part, request, pagesOf);
-  if (name) addText(size, name);
-  if (toolCallId) addText(size, toolCallId);
+  if (name) addTextSize(size, name);
+  if (toolCallId) addTextSize(size, toolCallId);
   addExtras(size, extras);
 }
 
@@ -124,7 +119,7 @@ function addExtras(size: RequestSize, extras: Members): void {
   markCache(size, extras);
   for (const name in extras) {
     const value = extras[name];
-    if (value != null) addText(size, typeof value === 'string' ? value : JSON.stringify(value));
+    if (value != null) addTextSize(size, typeof value === 'string' ? value : JSON.stringify(value));
   }
 }
 
@@ -133,7 +128,7 @@ function addPart(size: RequestSize, part: ContentPart, request: ModelRequest, pa
   switch (part.type) {
     case 'text':
     case 'refusal':
-      addText(size, part.text);
+      addTextSize(size, part.text);
       return;
     case 'image':
       size.images++;
@@ -147,21 +142,21 @@ function addPart(size: RequestSize, part: ContentPart, request: ModelRequest, pa
       size.needs |= CAPABILITIES.audio_input.bit;
       return;
     case 'file':
-      if (part.name) addText(size, part.name);
+      if (part.name) addTextSize(size, part.name);
       addFile(size, part, pagesOf(part));
       size.needs |= CAPABILITIES.file_input.bit;
       if (part.id !== undefined) size.needs |= CAPABILITIES.file_ids.bit;
       return;
     case 'tool-call':
-      addText(size, part.id);
-      addText(size, part.name);
-      addText(size, part.arguments);
+      addTextSize(size, part.id);
+      addTextSize(size, part.name);
+      addTextSize(size, part.arguments);
       size.bytes += TURN_MAX;
       return;
     case 'native': {
       size.needs |= passthroughBit(request.original.dialect);
       const original = request.originalAt(part.at);
-      addText(size, JSON.stringify(original));
+      addTextSize(size, JSON.stringify(original));
       // A document by its address has a part of a file beside it.
       if (part.kind !== 'document') addWithin(size, original, true);
     }
@@ -218,7 +213,7 @@ function addFormat(size: RequestSize, request: ModelRequest): void {
   if (format.type === 'json') size.needs |= CAPABILITIES.json_mode.bit;
   if (format.type !== 'json-schema') return;
   size.needs |= CAPABILITIES.json_schema.bit;
-  addText(size, JSON.stringify(request.originalAt(format.valueAt)));
+  addTextSize(size, JSON.stringify(request.originalAt(format.valueAt)));
 }
 
 /** Adds the members of an object but its `type` and another one. */

@@ -3,6 +3,7 @@ import { fold } from './letters.ts';
 import { TOPICS } from './lexicon/tool-topics.ts';
 import type { QuestionText } from './question.ts';
 import type { QuestionReading } from './reading.ts';
+import { TextMemory } from './text-memory.ts';
 
 /** The key of `TOPICS` by each name in it. */
 const TOPIC_OF: ReadonlyMap<string, string> = new Map(
@@ -21,29 +22,49 @@ const TOOLS_MAX = 64;
 const TEXT_MAX = 400;
 const STEM = 5;
 
+/** A word of a function's name. */
+interface NameWord {
+  readonly stem: string;
+  /** '' for none. */
+  readonly topic: string;
+  /** Whether it says what the function is for. */
+  readonly isTelling: boolean;
+}
+
 /** Whether the question has a word of an offered function's name: `weather` for `get_weather`. */
 export function namesTool(
   tools: readonly ToolDefinition[],
   { text }: QuestionText,
   { topics }: QuestionReading,
 ): boolean {
-  const stems = new Set(Array.from(fold(text.slice(0, TEXT_MAX)).split(' '), stemOf));
-  const isSaid = (word: string): boolean => stems.has(stemOf(word)) || topics.includes(topicOf(word));
+  const stems = new Set<string>();
+  for (const word of fold(text.slice(0, TEXT_MAX)).split(' ')) stems.add(stemOf(word));
+  const isOfTopic = ({ topic }: NameWord): boolean => topics.includes(topic);
+  const isSaid = (word: NameWord): boolean => stems.has(word.stem) || isOfTopic(word);
   return tools.slice(0, TOOLS_MAX).some(({ name }) => {
-    const words = name
-      .replace(/([a-z])([A-Z])/g, '$1 $2')
-      .toLowerCase()
-      .split(/[^a-z]+/);
+    const words = remembered.of(name, wordsOf);
     return (
-      words.some((word) => (isTelling(word) ? isSaid(word) : topics.includes(topicOf(word)))) ||
+      words.some((word) => (word.isTelling ? isSaid(word) : isOfTopic(word))) ||
       (words.length > 1 && words.every(isSaid))
     );
   });
 }
 
-const isTelling = (word: string): boolean => word.length > 2 && !GENERIC.has(word);
-/** '' for a word without a topic. */
-const topicOf = (word: string): string => TOPIC_OF.get(word) ?? TOPIC_OF.get(word.replace(/s$/, '')) ?? '';
+/** UTF-16 code units of the names that are remembered, twice: an agent offers the same functions in every request. */
+const REMEMBERED_CHARS = 2 ** 21;
+const remembered = new TextMemory<readonly NameWord[]>(REMEMBERED_CHARS);
+
+const wordsOf = (name: string): readonly NameWord[] =>
+  name
+    .replace(/([a-z])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z]+/)
+    .map((word) => ({
+      stem: stemOf(word),
+      topic: TOPIC_OF.get(word) ?? TOPIC_OF.get(word.replace(/s$/, '')) ?? '',
+      isTelling: word.length > 2 && !GENERIC.has(word),
+    }));
+
 /** `remind` and `reminder` have one stem. */
 const stemOf = (word: string): string => word.slice(0, STEM);
 

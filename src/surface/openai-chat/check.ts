@@ -41,7 +41,8 @@ export function checkToolKinds(body: unknown): void {
   const messages = Array.isArray(body.messages) ? body.messages : [];
   for (let at = 0; at < messages.length; at++) {
     const message: unknown = messages[at];
-    if (isObject(message) && message.tool_calls != null) refuseKinds(message.tool_calls, `messages[${at}].tool_calls`);
+    const calls = isObject(message) ? message.tool_calls : null;
+    if (Array.isArray(calls) && calls.some(isOtherKind)) refuseKinds(calls, `messages[${at}].tool_calls`);
   }
 }
 

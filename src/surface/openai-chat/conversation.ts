@@ -36,6 +36,34 @@ const OF_FUNCTION: ReadonlySet<string> = new Set(['name', 'arguments']);
 const OF_IMAGE: ReadonlySet<string> = new Set(['url', 'detail']);
 const OF_AUDIO: ReadonlySet<string> = new Set(['data', 'format']);
 
+/** Messages of a body, and calls of each, whose places are kept. */
+const KEPT = 1_024;
+const KEPT_CALLS = 8;
+
+/** Keeps what `make` returns for each index below `most`: places are the same in every body. */
+function kept<Places>(most: number, make: (index: number) => Places): (index: number) => Places {
+  const made: Places[] = [];
+  return (index) => {
+    const known = made[index];
+    if (known !== undefined) return known;
+    const places = make(index);
+    if (index < most) made[index] = places;
+    return places;
+  };
+}
+
+/** Requests share places: a plugin that wrote to one would change others. */
+const place = (...path: OriginalPath): OriginalPath => Object.freeze(path);
+
+const placesOfMessage = kept(KEPT, (message) => ({
+  at: place('messages', message),
+  content: place('messages', message, 'content'),
+  ofCall: kept(KEPT_CALLS, (call) => ({
+    at: place('messages', message, 'tool_calls', call),
+    valueAt: place('messages', message, 'tool_calls', call, 'function', 'arguments'),
+  })),
+}));
+
 /** Reads messages, tools and the choice of tools. */
 export function conversationOf({
   messages = [],
@@ -48,15 +76,12 @@ export function conversationOf({
 }
 
 function turnOf(message: ChatMessage, index: number): Turn {
-  const at = ['messages', index];
-  const { role } = message;
+  const { role, name, tool_call_id: toolCallId } = message;
+  const { at } = placesOfMessage(index);
   const extras = extrasOf(message, OF_MESSAGE);
   const parts = partsOf(message, index);
-  if (role === 'function') return { role: 'tool', parts, toolCallId: olderId(message.name ?? ''), extras, at };
-  const turn: { -readonly [Key in keyof Turn]: Turn[Key] } = { role: role satisfies TurnRole, parts, extras, at };
-  if (message.name !== undefined) turn.name = message.name;
-  if (message.tool_call_id !== undefined) turn.toolCallId = message.tool_call_id;
-  return turn;
+  if (role === 'function') return { role: 'tool', parts, toolCallId: olderId(name ?? ''), extras, at };
+  return { role: role satisfies TurnRole, parts, name, toolCallId, extras, at };
 }
 
 /** @param index of the message */
@@ -64,14 +89,14 @@ function partsOf(message: ChatMessage, index: number): readonly ContentPart[] {
   const { content, refusal, tool_calls: calls } = message;
   const parts: ContentPart[] = [];
   if (typeof content === 'string') {
-    const place = ['messages', index, 'content'];
-    parts.push({ type: 'text', text: content, at: place, valueAt: place, extras: NO_EXTRAS });
+    const at = placesOfMessage(index).content;
+    parts.push({ type: 'text', text: content, at, valueAt: at, extras: NO_EXTRAS });
   } else if (content) {
     for (let i = 0; i < content.length; i++) parts.push(partOf(content[i]!, ['messages', index, 'content', i]));
   }
   if (refusal) {
-    const place = ['messages', index, 'refusal'];
-    parts.push({ type: 'refusal', text: refusal, at: place, valueAt: place, extras: NO_EXTRAS });
+    const at = ['messages', index, 'refusal'];
+    parts.push({ type: 'refusal', text: refusal, at, valueAt: at, extras: NO_EXTRAS });
   }
   if (calls) for (let i = 0; i < calls.length; i++) parts.push(callOf(calls[i]!, index, i));
   const older = olderCall(Reflect.get(message, 'function_call'), index);
@@ -82,13 +107,14 @@ function partsOf(message: ChatMessage, index: number): readonly ContentPart[] {
 function callOf(call: ToolCall, message: number, index: number): ToolCallPart {
   const { id, function: fn } = call;
   const { name, arguments: text } = fn;
+  const { at, valueAt } = placesOfMessage(message).ofCall(index);
   return {
     type: 'tool-call',
     id,
     name,
     arguments: text,
-    at: ['messages', message, 'tool_calls', index],
-    valueAt: ['messages', message, 'tool_calls', index, 'function', 'arguments'],
+    at,
+    valueAt,
     extras: extrasOf(fn, OF_FUNCTION, extrasOf(call, OF_CALL)),
   };
 }

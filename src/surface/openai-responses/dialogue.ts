@@ -5,12 +5,10 @@ import { plainUsage } from '../../core/usage.ts';
 import type { SocketDialogue, SocketTurn } from '../surface.ts';
 import { readResponses } from './read-body.ts';
 import { IN_PROGRESS, ResponseText, usageBody } from './response.ts';
+import { WHOLE_EVENTS, wholeResponse } from './whole-response.ts';
 
 /** Values of a conversation that is put together here. */
 const VALUES_MAX = 200_000;
-
-/** Events with the whole answer. */
-const ENDS = ['response.completed', 'response.incomplete'];
 
 /** One answer of a connection, as texts: most are never looked at again. */
 interface PastAnswer {
@@ -51,9 +49,8 @@ export class ResponsesDialogue implements SocketDialogue {
 
   sent(event: string): void {
     // A service may write its type anywhere in an event; a text may hold the same words.
-    if (!ENDS.some((type) => event.includes(`"${type}"`))) return;
-    const { type }: Members = Object(parsed(event));
-    if (ENDS.some((end) => end === type)) this.#last = { request: this.#request, end: event };
+    if (!WHOLE_EVENTS.some((type) => event.includes(`"${type}"`))) return;
+    if (wholeResponse(Object(parsed(event)))) this.#last = { request: this.#request, end: event };
   }
 
   error(status: number, body: object): string {
@@ -65,8 +62,8 @@ export class ResponsesDialogue implements SocketDialogue {
     const request = parsed(frame);
     const last = this.#last;
     if (!last || !isObject(request) || typeof request.previous_response_id !== 'string') return frame;
-    const { response }: Members = Object(parsed(last.end));
-    if (!isObject(response) || response.id !== request.previous_response_id) return frame;
+    const response = wholeResponse(Object(parsed(last.end)));
+    if (response?.id !== request.previous_response_id) return frame;
     const { input }: Members = Object(parsed(last.request));
     const { previous_response_id: _, ...rest } = request;
     return JSON.stringify({ ...rest, input: [...itemsOf(input), ...itemsOf(response.output), ...itemsOf(rest.input)] });

@@ -1,6 +1,5 @@
 import type { StreamPart } from '../../contract/parts.ts';
 import type { SignalboxError } from '../../core/errors.ts';
-import { isObject } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
 import type { AnswerIdentity } from '../../gateway/answer-source.ts';
 import type { Receipt } from '../../gateway/receipt.ts';
@@ -11,6 +10,7 @@ import { PassedResponse } from './passed-response.ts';
 import type { ResponsesRequest } from './request.ts';
 import { completedAt, IN_PROGRESS, type ResponseState, ResponseText, usageBody } from './response.ts';
 import { type CalledTool, toolTable } from './tools.ts';
+import { wholeResponse } from './whole-response.ts';
 
 /** The state of a response at its end. */
 function endOf(identity: AnswerIdentity, receipt: Receipt, items: OutputItems): ResponseState {
@@ -71,11 +71,7 @@ export class ResponseWriter implements AnswerWriter {
 }
 
 /** The whole answer in what its service sent: a body, or the last event of a stream. */
-function wholeIn(event: Members): Members | null {
-  if (event.object === 'response') return event;
-  const isEnd = event.type === 'response.completed' || event.type === 'response.incomplete';
-  return isEnd && isObject(event.response) ? event.response : null;
-}
+const wholeIn = (event: Members): Members | null => (event.object === 'response' ? event : wholeResponse(event));
 
 /** How one event is framed: its type, and the whole as JSON. */
 type Frame = (type: string, json: string) => string;

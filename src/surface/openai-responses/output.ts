@@ -15,6 +15,8 @@ interface Item {
   readonly id: string;
   /** Its place in the output. */
   readonly index: number;
+  /** Both as members of its events. */
+  readonly place: string;
 }
 
 interface MessageProgress extends Item {
@@ -24,6 +26,8 @@ interface MessageProgress extends Item {
 
 interface ContentProgress {
   readonly type: 'output_text' | 'refusal';
+  /** As a member of its events. */
+  readonly place: string;
   text: string;
   readonly logprobs: unknown[];
 }
@@ -123,14 +127,15 @@ export class OutputItems {
     content.text += text;
     // One by one: a call takes no million arguments.
     for (const one of logprobs) content.logprobs.push(one);
-    const more = type === 'refusal' ? '' : `,"logprobs":${JSON.stringify(logprobs)}`;
-    const place = placeIn(message, 'content_index', message.content.length - 1);
-    this.#emit(`response.${type}.delta`, `${place},"delta":${JSON.stringify(text)}${more}`);
+    this.#emit(
+      `response.${type}.delta`,
+      `${content.place},"delta":${JSON.stringify(text)}${logprobsText(type, logprobs)}`,
+    );
   }
 
   #think(text: string): void {
     const item = this.#open?.type === 'reasoning' ? this.#open : this.#openReasoning();
-    const place = placeIn(item, 'summary_index', 0);
+    const place = summaryPlace(item);
     if (item.text === '') this.#emit('response.reasoning_summary_part.added', `${place},"part":${summaryText('')}`);
     item.text += text;
     this.#emit('response.reasoning_summary_text.delta', `${place},"delta":${JSON.stringify(text)}`);
@@ -157,7 +162,7 @@ export class OutputItems {
     // The input of a custom tool is within the arguments: it is there once they are whole.
     if (call.tool.type === 'function') {
       const delta = JSON.stringify(part.arguments);
-      this.#emit('response.function_call_arguments.delta', `${placeOf(call)},"delta":${delta}`);
+      this.#emit('response.function_call_arguments.delta', `${call.place},"delta":${delta}`);
     }
   }
 
@@ -170,9 +175,9 @@ export class OutputItems {
 
   #openContent(message: MessageProgress, type: ContentProgress['type']): ContentProgress {
     this.#closeContent(message);
-    const content: ContentProgress = { type, text: '', logprobs: [] };
+    const place = `${message.place},"content_index":${message.content.length}`;
+    const content: ContentProgress = { type, place, text: '', logprobs: [] };
     message.content.push(content);
-    const place = placeIn(message, 'content_index', message.content.length - 1);
     this.#emit('response.content_part.added', `${place},"part":${contentText(content)}`);
     return content;
   }
@@ -201,7 +206,8 @@ export class OutputItems {
 
   #named(prefix: string): Item {
     const index = this.#count++;
-    return { id: `${idText(prefix, this.#decision)}_${index}`, index };
+    const id = `${idText(prefix, this.#decision)}_${index}`;
+    return { id, index, place: `"item_id":"${id}","output_index":${index}` };
   }
 
   #begin({ index }: Item, text: string): void {
@@ -230,17 +236,15 @@ export class OutputItems {
   #closeContent(message: MessageProgress): void {
     const content = message.content.at(-1);
     if (!content) return;
-    const { type, text, logprobs } = content;
-    const place = placeIn(message, 'content_index', message.content.length - 1);
-    const more = type === 'refusal' ? '' : `,"logprobs":${JSON.stringify(logprobs)}`;
+    const { type, place, text, logprobs } = content;
     const member = type === 'refusal' ? 'refusal' : 'text';
-    this.#emit(`response.${type}.done`, `${place},"${member}":${JSON.stringify(text)}${more}`);
+    this.#emit(`response.${type}.done`, `${place},"${member}":${JSON.stringify(text)}${logprobsText(type, logprobs)}`);
     this.#emit('response.content_part.done', `${place},"part":${contentText(content)}`);
   }
 
   #closeReasoning(item: ReasoningProgress): void {
     if (item.text !== '') {
-      const place = placeIn(item, 'summary_index', 0);
+      const place = summaryPlace(item);
       this.#emit('response.reasoning_summary_text.done', `${place},"text":${JSON.stringify(item.text)}`);
       this.#emit('response.reasoning_summary_part.done', `${place},"part":${summaryText(item.text)}`);
     }
@@ -253,23 +257,28 @@ export class OutputItems {
     const isBare = call.arguments === '' && !isCut;
     if (call.tool.type === 'custom') {
       const input = JSON.stringify(inputIn(call.arguments));
-      this.#emit('response.custom_tool_call_input.delta', `${placeOf(call)},"delta":${input}`);
-      this.#emit('response.custom_tool_call_input.done', `${placeOf(call)},"input":${input}`);
+      this.#emit('response.custom_tool_call_input.delta', `${call.place},"delta":${input}`);
+      this.#emit('response.custom_tool_call_input.done', `${call.place},"input":${input}`);
     } else {
       if (isBare) {
         call.arguments = NO_ARGUMENTS;
-        this.#emit('response.function_call_arguments.delta', `${placeOf(call)},"delta":"${NO_ARGUMENTS}"`);
+        this.#emit('response.function_call_arguments.delta', `${call.place},"delta":"${NO_ARGUMENTS}"`);
       }
       const text = JSON.stringify(call.arguments);
       const name = JSON.stringify(call.tool.name);
-      this.#emit('response.function_call_arguments.done', `${placeOf(call)},"name":${name},"arguments":${text}`);
+      this.#emit('response.function_call_arguments.done', `${call.place},"name":${name},"arguments":${text}`);
     }
     this.#finish(call, callText(call, isCut ? 'incomplete' : 'completed'));
   }
 }
 
-const placeOf = ({ id, index }: Item): string => `"item_id":"${id}","output_index":${index}`;
-const placeIn = (item: Item, name: string, index: number): string => `${placeOf(item)},"${name}":${index}`;
+const summaryPlace = ({ place }: Item): string => `${place},"summary_index":0`;
+
+/** Refusals have none. */
+function logprobsText(type: ContentProgress['type'], logprobs: readonly unknown[]): string {
+  if (type === 'refusal') return '';
+  return logprobs.length === 0 ? ',"logprobs":[]' : `,"logprobs":${JSON.stringify(logprobs)}`;
+}
 
 const contentText = ({ type, text, logprobs }: ContentProgress): string =>
   JSON.stringify(type === 'refusal' ? { type, refusal: text } : { type, text, annotations: [], logprobs });

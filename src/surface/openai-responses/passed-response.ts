@@ -1,5 +1,6 @@
 import { isObject } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
+import { WHOLE_EVENTS, wholeResponse } from './whole-response.ts';
 
 /** Takes one event: its type and the whole of it as JSON. */
 type EmitEvent = (type: string, json: string) => void;
@@ -26,7 +27,7 @@ interface PassedItem {
   readonly texts: Map<string, PassedText>;
 }
 
-const ENDS: ReadonlySet<unknown> = new Set(['response.completed', 'response.incomplete', 'response.failed', 'error']);
+const ENDS: ReadonlySet<unknown> = new Set([...WHOLE_EVENTS, 'response.failed', 'error']);
 
 /**
  * The events of an answer as its service sent them. The last one is held back until its price is known. If the answer ends
@@ -60,9 +61,9 @@ export class PassedResponse {
 
   /** Ends a good answer. @param platform goes into the response */
   end(platform: object): void {
-    const { type, response } = this.#end ?? {};
-    if (isObject(response) && (type === 'response.completed' || type === 'response.incomplete')) {
-      this.#emit(type, JSON.stringify({ ...this.#end, response: { ...response, platform } }));
+    const whole = this.#end && wholeResponse(this.#end);
+    if (whole) {
+      this.#emit(String(this.#end?.type), JSON.stringify({ ...this.#end, response: { ...whole, platform } }));
       return;
     }
     for (const [at, item] of this.#open) this.#cut(at, item);

@@ -88,6 +88,24 @@ test('every place leads to the value that was read from it', () => {
   );
 });
 
+test('places are those of each message and call in a long conversation, and no plugin can change them', () => {
+  const call = { id: 'c', type: 'function' as const, function: { name: 'look', arguments: '{}' } };
+  const calls = Array.from({ length: 20 }, (_, at) => ({ ...call, function: { name: 'look', arguments: `${at}` } }));
+  const messages = Array.from({ length: 1_100 }, (_, at) => ({
+    role: 'assistant' as const,
+    content: `${at}`,
+    tool_calls: calls,
+  }));
+  const long = readChatRequest({ ...BODY, messages });
+  for (const { at, parts } of long.conversation.turns) {
+    expect(at).toEqual(['messages', at[1]!]);
+    expect(long.originalAt(parts[0]!.valueAt)).toBe(`${at[1]}`);
+    expect(parts.slice(1).map((part) => long.originalAt(part.valueAt))).toEqual(calls.map((_, nth) => `${nth}`));
+  }
+  const { at } = long.conversation.turns[0]!;
+  expect(() => Array.prototype.push.call(at, 'content')).toThrow(TypeError);
+});
+
 test('settings, terms and fields beyond the dialect are told apart', () => {
   const { settings, routing, extras, model, stream, operation } = request;
   expect({ model, stream, operation }).toEqual({ model: 'auto', stream: true, operation: 'chat' });
