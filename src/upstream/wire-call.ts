@@ -36,6 +36,10 @@ const UNREADABLE: readonly StreamPart[] = [
   { type: 'failure', failure: { kind: 'malformed', message: 'the adapter could not read the answer' } },
 ];
 
+const NONE: readonly string[] = [];
+/** More bytes may follow. */
+const UNFINISHED = { stream: true };
+
 interface StreamSource {
   readonly reply: UpstreamReply;
   readonly decoder: TextDecoder;
@@ -56,7 +60,7 @@ function checkForm(text: string): void {
 
 /** One HTTP call. The wire adapter translates; this class does the rest. */
 export class WireCall implements UpstreamCall, AlarmOwner {
-  dropped: readonly string[] = [];
+  dropped: readonly string[] = NONE;
   requestId: string | null = null;
   readonly #adapter: WireAdapter;
   readonly #apiKey: string | null;
@@ -265,7 +269,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     if (piece && !this.#stream && !this.#reserveBytes(piece.length)) return;
     // The idle time does not run while the caller handles these parts.
     this.#alarm.set(this.#totalBy);
-    const text = piece ? source.decoder.decode(piece, { stream: true }) : source.decoder.decode();
+    const text = piece ? source.decoder.decode(piece, UNFINISHED) : source.decoder.decode();
     if (!this.#frames(source, source.frames.push(text))) return;
     if (source.frames.overflowed) throw new UpstreamError('malformed', 'an event of the answer was too large');
     if (!piece && this.#frames(source, source.frames.end())) this.#endOfBytes();
