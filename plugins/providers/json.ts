@@ -21,8 +21,15 @@ export function numberOf(value: unknown): number | undefined {
 
 /** The value if it is an array, otherwise an empty one. */
 export function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
+  return Array.isArray(value) ? value : NO_ITEMS;
 }
+const NO_ITEMS: readonly unknown[] = [];
+
+/** The objects in a list; empty for any other value. */
+export function objectsIn(value: unknown): readonly Json[] {
+  return Array.isArray(value) ? value.filter(isObject) : NO_OBJECTS;
+}
+const NO_OBJECTS: readonly Json[] = [];
 
 /** Translates each object of a list, and leaves other values out. Returns the same list where nothing changes. */
 export function mapObjects(list: readonly unknown[], translate: (item: Json, at: number) => Json): readonly Json[] {

@@ -18,6 +18,9 @@ export function passedEvent(event: Json, json = ''): StreamPart {
 /** Adds the usage of an unstreamed answer: before a failure, which ends reading, because usage is billed anyway. */
 export function addUsage(usage: Usage | null, parts: StreamPart[]): void {
   if (!usage) return;
-  const failed = parts.findIndex(({ type }) => type === 'failure');
-  parts.splice(failed < 0 ? parts.length : failed, 0, { type: 'usage', usage });
+  const failed = parts.findIndex(isFailure);
+  if (failed < 0) parts.push({ type: 'usage', usage });
+  else parts.splice(failed, 0, { type: 'usage', usage });
 }
+
+const isFailure = ({ type }: StreamPart): boolean => type === 'failure';

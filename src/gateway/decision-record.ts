@@ -20,9 +20,10 @@ export function recordedOf(
   { stream, routing }: Pick<ModelRequest, 'stream' | 'routing'>,
   { keyId, labels }: Pick<Caller, 'keyId' | 'labels'>,
   { recordedMetadata }: Pick<PolicySnapshot, 'recordedMetadata'>,
-  run: RunNames = NO_RUN,
+  { session, agent, parentAgent }: RunNames = NO_RUN,
 ): RecordedInputs {
-  return { keyId, stream, labels, ...run, metadata: pickMetadata(routing.metadata, recordedMetadata) };
+  const metadata = pickMetadata(routing.metadata, recordedMetadata);
+  return { keyId, stream, labels, metadata, session, agent, parentAgent };
 }
 
 /** Characters of a value; the metadata of a request has no longer ones. */
@@ -38,34 +39,25 @@ function pickMetadata(
   return Object.fromEntries(kept.map((key) => [key, redact(metadata[key]!.slice(0, METADATA_MAX), REDACTIONS)]));
 }
 
-/** Records a decision. Returns the writes of the frame of readings that it names; give them to the store at once. */
+/**
+ * Records a decision: facts without text, qualities, choice and outcome.
+ * @returns the writes of the frame of readings that it names; give them to the store at once
+ */
 export function recordDecision(
   { records, nextId, now }: Pick<Gateway, 'records' | 'nextId' | 'now'>,
   kind: DecisionRecord['kind'],
   decision: Decision,
-  recorded: RecordedInputs,
+  { keyId, stream, labels, metadata, session, agent, parentAgent }: RecordedInputs,
   snapshot: PolicySnapshot,
   outcome: DecisionOutcome | null,
 ): readonly Write[] {
   const { number: frame, writes } = records.frames.refer(decision.readings, snapshot, nextId);
-  records.add(decisionRecord(kind, decision, recorded, snapshot, { time: now(), frame, outcome }));
-  return writes;
-}
-
-/** Makes the record of a decision: facts without text, qualities, choice and outcome. */
-function decisionRecord(
-  kind: DecisionRecord['kind'],
-  decision: Decision,
-  { keyId, stream, labels, metadata, session, agent, parentAgent }: RecordedInputs,
-  snapshot: PolicySnapshot,
-  { time, frame, outcome }: Pick<DecisionRecord, 'time' | 'frame' | 'outcome'>,
-): DecisionRecord {
   const { id, revision, seed, facts, quality, estimate, draw, reason } = decision;
   const { choice, fallbacks, lastResorts } = chosen(decision, snapshot);
   // Not spread: every request makes a record, and spreading costs more than all else here.
-  return {
+  records.add({
     id,
-    time,
+    time: now(),
     keyId,
     kind,
     revision,
@@ -86,7 +78,8 @@ function decisionRecord(
     fallbacks,
     lastResorts,
     outcome,
-  };
+  });
+  return writes;
 }
 
 /** The choice, fallbacks and last resorts of a decision by the IDs of their models. */
@@ -94,10 +87,9 @@ export function chosen(
   { ranked, lastResorts }: Decision,
   { models }: PolicySnapshot,
 ): Pick<DecisionRecord, 'choice' | 'fallbacks' | 'lastResorts'> {
-  const [choice, ...fallbacks] = ranked.map(({ model }) => models[model]!.id);
   return {
-    choice: choice!,
-    fallbacks,
+    choice: models[ranked[0].model]!.id,
+    fallbacks: ranked.slice(1).map(({ model }) => models[model]!.id),
     lastResorts: lastResorts.map(({ model, endpoints }) => ({ model: models[model]!.id, endpoints })),
   };
 }

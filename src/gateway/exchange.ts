@@ -5,9 +5,9 @@ import type { SignalboxError } from '../core/errors.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
 import type { Settlement } from '../ledger/rules/entry.ts';
 import type { Write } from '../store/store.ts';
-import { DeadlineAlarm } from '../upstream/alarm.ts';
+import { type AlarmOwner, DeadlineAlarm } from '../upstream/alarm.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
-import type { NextParts } from '../upstream/upstream-call.ts';
+import type { AnswerRoom, NextParts } from '../upstream/upstream-call.ts';
 import { AnswerRecorder } from './answer-recorder.ts';
 import type { RunningAnswer } from './answer-source.ts';
 import { Attempt } from './attempt.ts';
@@ -42,7 +42,7 @@ const UNREAD_GRACE_MS = 1_000;
  * Steps 7 and 8 of one request: carries the decision out and pays for it. The answer's end, a failure, the caller's
  * leaving and a shutdown all end it by `#settle`, which runs exactly once.
  */
-export class Exchange implements RunningAnswer {
+export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   /** Unix time of admission, seconds. */
   readonly created: number;
   readonly funded: FundedHold;
@@ -76,7 +76,7 @@ export class Exchange implements RunningAnswer {
   #bytes: ByteHold | null = null;
   /** Whether it is known if the settlement survives this process. */
   #isConfirmed = false;
-  readonly #alarm = new DeadlineAlarm({ onDeadline: () => this.abandon(unreadError()) });
+  readonly #alarm = new DeadlineAlarm(this);
 
   /** @param funded the money set aside for it */
   constructor(gateway: Gateway, asked: RunnableRequest, funded: FundedHold) {
@@ -159,8 +159,8 @@ export class Exchange implements RunningAnswer {
   #show(running: Attempt, first: readonly StreamPart[], growth: TrancheTerms | undefined): void {
     this.#first = first;
     if (!growth) return;
-    const makeRoom = this.#asked.request.stream ? null : this.#makeRoom;
-    this.#growing = new GrowingAnswer(running, growth, { first, hold: this.funded.hold, makeRoom });
+    const room = this.#asked.request.stream ? null : this;
+    this.#growing = new GrowingAnswer(running, growth, { first, hold: this.funded.hold, room });
   }
 
   read(): NextParts {
@@ -204,14 +204,19 @@ export class Exchange implements RunningAnswer {
     this.#settle('abandoned', running, running?.call.sent ? (this.#growing ?? running).broken(null) : null);
   }
 
+  /** The reader had its time. */
+  onDeadline(): void {
+    this.abandon(unreadError());
+  }
+
   /** Takes room for the answer. Without room the exchange ends, at no endpoint's fault. */
-  readonly #makeRoom = (bytes: number): boolean => {
+  makeRoom(bytes: number): boolean {
     if (this.#ended()) return false;
     this.#bytes ??= this.#gateway.answers.hold(this.#asked.caller.keyId);
     if (this.#bytes.take(bytes, this.policy.admission.answersBytesMax)) return true;
     this.abandon(crowdedError(this.#asked.request.names.outputTokensMax));
     return false;
-  };
+  }
 
   #ended(): boolean {
     return this.#receipt !== null;
@@ -234,8 +239,8 @@ export class Exchange implements RunningAnswer {
   /** Begins an attempt with the endpoint's health; null where its health refuses one. */
   #admitted(step: PlannedAttempt): AttemptReporter | null {
     const { way, again, force } = step;
-    const health = this.#healthOf(way);
-    const trial = health.begin({ retry: again || this.#hasCalled(way), force });
+    const health = this.#asked.runtime.health[way.ranked.model]![way.at]!;
+    const trial = health.begin({ retry: again || (this.#failed.length > 0 && this.#hasCalled(way)), force });
     if (trial === 'no-budget') this.#plan.denied(step);
     else if (trial === 'shut') {
       this.#shutUntil = Math.min(this.#shutUntil, health.retryAt);
@@ -249,10 +254,6 @@ export class Exchange implements RunningAnswer {
     // A pause that came with a 5xx is not part of the endpoint's health, but is respected too.
     if (state === 'healthy') return retryAfterMs;
     return state === 'cooling' ? Math.max(retryAfterMs, retryAt - this.#gateway.now()) : null;
-  }
-
-  #healthOf({ ranked, at }: RankedEndpoint): EndpointHealth {
-    return this.#asked.runtime.health[ranked.model]![at]!;
   }
 
   /** Whether the provider of an endpoint was called before: another attempt at it draws on its retry budget. */
@@ -277,7 +278,7 @@ export class Exchange implements RunningAnswer {
   #begin(way: FundedWay, trial: AttemptReporter): Attempt {
     const outputPaid = way.growth ? paidOutput(way.growth, this.funded.hold.left) : undefined;
     const { hasOthers } = this.#plan;
-    const limits = { deadlineAt: this.#deadlineAt, hasOthers, makeRoom: this.#makeRoom, outputPaid };
+    const limits = { deadlineAt: this.#deadlineAt, hasOthers, room: this, outputPaid };
     try {
       this.#running = new Attempt(way, trial, this.#asked, limits);
     } catch (cause) {
@@ -322,9 +323,11 @@ export class Exchange implements RunningAnswer {
   }
 
   /** Removes a price that could be forgotten from the receipt. */
-  async #confirm(): Promise<void> {
-    if (!(await this.#gateway.ledger.written())) this.#receipt &&= withoutPrice(this.#receipt);
-    this.#isConfirmed = true;
+  #confirm(): Promise<void> {
+    return this.#gateway.ledger.written().then((isWritten) => {
+      if (!isWritten) this.#receipt &&= withoutPrice(this.#receipt);
+      this.#isConfirmed = true;
+    });
   }
 
   #note(running: Attempt, failure: ProviderFailure): FailedAttempt {

@@ -4,13 +4,15 @@ import type { ModelRequest } from '../core/model-request.ts';
 import { isWallet } from '../core/wallet.ts';
 import type { Hold } from '../ledger/hold.ts';
 import type { ReservationRequest } from '../ledger/reservation-request.ts';
-import { isShortage } from '../ledger/standing.ts';
-import { orOverloaded } from '../store/unwritten.ts';
+import { type FundShortage, isShortage } from '../ledger/standing.ts';
+import { orOverloaded, overloadedBy } from '../store/unwritten.ts';
 import { scrub } from '../telemetry/secrets.ts';
 import { FundedHold, type Funding, type FundingRequest, type FundingTerms } from './funding.ts';
 import type { Gateway } from './gateway.ts';
 import type { PlatformPayment } from './receipt.ts';
 import { shortageError } from './shortage.ts';
+
+const UNWRITTEN = 'The ledger cannot be written, so no request can be charged; try again.';
 
 /** A key pays from its own funds: its budgets, those of the policy, and its balance. */
 export class KeyFunding implements Funding {
@@ -39,7 +41,12 @@ export class KeyFunding implements Funding {
   }
 
   async reserve(request: ReservationRequest, begun: Promise<void> | null): Promise<FundedHold> {
-    const hold = await orUnwritten(() => this.#gateway.ledger.reserve(request));
+    let hold: Hold | FundShortage;
+    try {
+      hold = await this.#gateway.ledger.reserve(request);
+    } catch (cause) {
+      throw overloadedBy(cause, UNWRITTEN);
+    }
     if (isShortage(hold)) throw shortageError(hold, request.caller, this.#gateway);
     if (begun) await confirmed(hold, begun);
     return holdOf(hold, request);
@@ -98,5 +105,4 @@ class BalanceHold extends FundedHold {
 }
 
 /** Maps a StoreError to `overloaded`: money that cannot be written down may not be spent. */
-export const orUnwritten = <T>(write: () => Promise<T>): Promise<T> =>
-  orOverloaded('The ledger cannot be written, so no request can be charged; try again.', write);
+export const orUnwritten = <T>(write: () => Promise<T>): Promise<T> => orOverloaded(UNWRITTEN, write);

@@ -120,8 +120,8 @@ export function receiptOf(end: ExchangeEnd): Receipt & { readonly platform: Plat
     estimated: measured?.estimated ?? true,
     dropped,
     attempts: attempts.map(platformAttempt),
-    ...(cappedBy !== null && { output_capped_by: cappedBy }),
-    ...(payment && { payment }),
+    output_capped_by: cappedBy ?? undefined,
+    payment: payment ?? undefined,
   };
   return { usage, platform, saved };
 }

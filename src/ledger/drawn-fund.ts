@@ -45,10 +45,9 @@ export class BudgetFund implements DrawnFund {
   }
 
   reached(spent: Microcredits): number | null {
-    const { alertAt } = this.#budget;
-    if (alertAt.length === 0) return null;
-    const fraction = alertAt.findLast((one) => spent >= one * this.limit) ?? 0;
-    if (fraction <= this.#reported) return null;
+    let fraction = this.#reported;
+    for (const one of this.#budget.alertAt) if (one > fraction && spent >= one * this.limit) fraction = one;
+    if (fraction === this.#reported) return null;
     this.#reported = fraction;
     return fraction;
   }

@@ -47,8 +47,12 @@ export function leastFor(
   return Math.max(least, Math.min(amounts[0], ample, leastIn(look(funds), 'unspent')));
 }
 
-const leastIn = (standings: readonly FundStanding[], figure: 'free' | 'unspent'): Microcredits =>
-  standings.reduce((least, standing) => Math.min(least, standing[figure]), Number.POSITIVE_INFINITY);
+/** The least figure of these funds; Infinity for none. */
+export function leastIn(standings: readonly FundStanding[], figure: 'free' | 'unspent'): Microcredits {
+  let least = Number.POSITIVE_INFINITY;
+  for (const standing of standings) least = Math.min(least, standing[figure]);
+  return least;
+}
 
 /** Returns the hold that a request would get at once; null where it would wait, or could not be paid. */
 export function firstHoldOf(

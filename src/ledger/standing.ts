@@ -1,7 +1,8 @@
+import type { ExhaustedAction } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { FundCap, FundFacts } from '../core/facts.ts';
 import type { DrawnFund } from './drawn-fund.ts';
-import { type FirstHold, firstHoldOf, type HoldTerms } from './first-hold.ts';
+import { type FirstHold, firstHoldOf, type HoldTerms, leastIn } from './first-hold.ts';
 import { cappingName, type FundBlock, type FundStanding, type FundTitle } from './rules/fund.ts';
 
 /** The reason why a request cannot be paid: the fund that lacks money, and its figures. Amounts are microcredits. */
@@ -31,24 +32,40 @@ export interface AvailableFunds {
  * @param standings the figures of `funds`, in their order
  * @param mayCap whether outputs may be capped at all
  */
-export function standingOf(
+export const standingOf = (
   funds: readonly DrawnFund[],
   standings: readonly FundStanding[],
   mayCap: boolean,
-): AvailableFunds {
-  return {
-    terms: termsOf(funds, standings, mayCap),
-    room: Math.min(...standings.map(({ free }) => free)),
-    firstHold: (terms) => firstHoldOf(terms, funds, standings),
-    shortFor: (amount) => {
-      // A renewal helps with a spent fund, and never with a limit that is too low.
-      const fund =
-        standings.find(({ limit, title }) => title.kind === 'budget' && amount > limit) ??
-        standings.find(({ unspent }) => amount > unspent);
-      return fund ? shortage({ fund, why: 'exhausted' }, amount) : null;
-    },
-  };
+): AvailableFunds => new FundFigures(funds, standings, mayCap);
+
+class FundFigures implements AvailableFunds {
+  readonly terms: AvailableFunds['terms'];
+  readonly room: Microcredits;
+  readonly #funds: readonly DrawnFund[];
+  readonly #standings: readonly FundStanding[];
+
+  constructor(funds: readonly DrawnFund[], standings: readonly FundStanding[], mayCap: boolean) {
+    this.terms = termsOf(funds, standings, mayCap);
+    this.room = leastIn(standings, 'free');
+    this.#funds = funds;
+    this.#standings = standings;
+  }
+
+  firstHold(terms: HoldTerms): FirstHold | null {
+    return firstHoldOf(terms, this.#funds, this.#standings);
+  }
+
+  shortFor(amount: Microcredits): FundShortage | null {
+    // A renewal helps with a spent fund, and never with a limit that is too low.
+    const fund =
+      this.#standings.find(({ limit, title }) => title.kind === 'budget' && amount > limit) ??
+      this.#standings.find(({ unspent }) => amount > unspent);
+    return fund ? shortage({ fund, why: 'exhausted' }, amount) : null;
+  }
 }
+
+const CAPPING: readonly ExhaustedAction[] = ['cap'];
+const YIELDING: readonly ExhaustedAction[] = ['cap', 'downgrade'];
 
 /** Funds that downgrade choose among what fits now, then among what will fit; where nothing does, they cap as the others do. */
 function termsOf(
@@ -56,26 +73,33 @@ function termsOf(
   standings: readonly FundStanding[],
   mayCap: boolean,
 ): AvailableFunds['terms'] {
-  const downgrading = standings.filter((_, at) => funds[at]!.onExhausted === 'downgrade');
-  const capping = mayCap ? standings.filter((_, at) => funds[at]!.onExhausted === 'cap') : [];
-  const cap = capOf(capping);
-  if (downgrading.length === 0) return [within(null, cap)];
-  const free = leastOf(downgrading, 'free');
-  const unspent = leastOf(downgrading, 'unspent');
-  const later = free === unspent ? [] : [within(unspent, cap)];
-  const last = mayCap ? [within(null, capOf(standings.filter((_, at) => funds[at]!.onExhausted !== 'reject')))] : [];
-  return [within(free, cap), ...later, ...last];
+  const cap = mayCap ? capOf(funds, standings, CAPPING) : null;
+  let free: Microcredits | null = null;
+  let unspent = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < funds.length; i++) {
+    if (funds[i]!.onExhausted !== 'downgrade') continue;
+    free = Math.min(free ?? Number.POSITIVE_INFINITY, standings[i]!.free);
+    unspent = Math.min(unspent, standings[i]!.unspent);
+  }
+  if (free === null) return [within(null, cap)];
+  const last = mayCap ? [within(null, capOf(funds, standings, YIELDING))] : [];
+  return free === unspent ? [within(free, cap), ...last] : [within(free, cap), within(unspent, cap), ...last];
 }
 
 const within = (free: Microcredits | null, cap: FundCap | null): FundFacts => (cap === null ? { free } : { free, cap });
 
-const leastOf = (standings: readonly FundStanding[], figure: 'free' | 'unspent'): Microcredits =>
-  standings.reduce((least, standing) => Math.min(least, standing[figure]), Number.POSITIVE_INFINITY);
-
-function capOf(standings: readonly FundStanding[]): FundCap | null {
-  if (standings.length === 0) return null;
-  const { title, unspent } = standings.reduce((least, one) => (one.unspent < least.unspent ? one : least));
-  return { by: cappingName(title), unspent };
+/** The cap by the fund that has the least left, of those that end by one of these actions; null for none. */
+function capOf(
+  funds: readonly DrawnFund[],
+  standings: readonly FundStanding[],
+  actions: readonly ExhaustedAction[],
+): FundCap | null {
+  let least: FundStanding | null = null;
+  for (let i = 0; i < funds.length; i++) {
+    if (!actions.includes(funds[i]!.onExhausted)) continue;
+    if (least === null || standings[i]!.unspent < least.unspent) least = standings[i]!;
+  }
+  return least && { by: cappingName(least.title), unspent: least.unspent };
 }
 
 export function shortage({ fund, why }: FundBlock, needed: Microcredits): FundShortage {

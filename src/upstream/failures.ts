@@ -82,8 +82,9 @@ function withoutKey(text: string, apiKey: string): string {
   const rest = text.replaceAll(apiKey, SECRET);
   const end = rest.endsWith('…') ? -1 : undefined;
   const open = rest.slice(0, end);
-  for (let length = apiKey.length - 1; length >= PIECE_MIN; length--) {
-    if (open.endsWith(apiKey.slice(0, length))) return `${open.slice(0, -length)}${SECRET}${end ? '…' : ''}`;
+  const start = apiKey.slice(0, PIECE_MIN);
+  for (let at = open.indexOf(start); at >= 0; at = open.indexOf(start, at + 1)) {
+    if (apiKey.startsWith(open.slice(at))) return `${open.slice(0, at)}${SECRET}${end ? '…' : ''}`;
   }
   return rest;
 }

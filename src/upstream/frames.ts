@@ -22,11 +22,11 @@ abstract class LineParser implements FrameParser {
   #started = false;
   /** The last push ended with CR, so a leading LF of the next one belongs to it. */
   #afterCr = false;
-  readonly #frameMax: number;
+  protected readonly frameMax: number;
   overflowed = false;
 
   constructor(frameMax: number) {
-    this.#frameMax = frameMax;
+    this.frameMax = frameMax;
   }
 
   push(text: string): readonly Frame[] {
@@ -39,10 +39,12 @@ abstract class LineParser implements FrameParser {
     }
     if (this.#afterCr && text.charCodeAt(from) === 0x0a) from++;
     this.#afterCr = false;
+    if (this.#rest === '') from = this.usual(text, from, frames);
+    if (from === text.length) return frames;
     from = this.#lines(text, from, frames);
     // Only new text is searched for line ends, so that a long line in small pieces takes linear time.
     if (from < text.length && !this.overflowed) this.#rest = joined(this.#rest, text.slice(from));
-    if (this.#rest.length + this.pending() > this.#frameMax) this.#overflow();
+    if (this.#rest.length + this.pending() > this.frameMax) this.#overflow();
     return frames;
   }
 
@@ -53,6 +55,8 @@ abstract class LineParser implements FrameParser {
     return frames;
   }
 
+  /** Reads whole frames of the usual form. Returns where the first other one starts, which is read line by line. */
+  protected abstract usual(text: string, start: number, frames: Frame[]): number;
   /** Reads a whole line, without its line end. */
   protected abstract line(line: string, frames: Frame[]): void;
   /** Reads the text after the last line end. */
@@ -69,7 +73,7 @@ abstract class LineParser implements FrameParser {
       const at = cr >= 0 && (lf < 0 || cr < lf) ? cr : lf;
       const line = this.#rest === '' ? text.slice(from, at) : this.#rest + text.slice(from, at);
       this.#rest = '';
-      if (line.length + this.pending() > this.#frameMax) {
+      if (line.length + this.pending() > this.frameMax) {
         this.#overflow();
         return text.length;
       }
@@ -97,20 +101,26 @@ class SseParser extends LineParser {
   /** Null before the first `data` line: an event without one is not dispatched. */
   #data: string | null = null;
 
+  /** Most events are one line of data, some with their name before it. */
+  protected usual(text: string, start: number, frames: Frame[]): number {
+    let from = start;
+    if (this.#data !== null || this.#event !== '' || text.includes('\r')) return from;
+    for (;;) {
+      const isNamed = text.startsWith('event: ', from);
+      const at = isNamed ? text.indexOf('\n', from) + 1 : from;
+      if (at < from || !text.startsWith('data: ', at)) return from;
+      const end = text.indexOf('\n', at);
+      if (end < 0 || text.charCodeAt(end + 1) !== 0x0a || end - from > this.frameMax) return from;
+      frames.push({ event: isNamed ? text.slice(from + 7, at - 1) : '', data: text.slice(at + 6, end) });
+      from = end + 2;
+    }
+  }
+
   protected line(line: string, frames: Frame[]): void {
     if (line === '') {
       if (this.#data !== null) frames.push({ event: this.#event, data: this.#data });
       this.#data = null;
       this.#event = '';
-      return;
-    }
-    // Most lines of most streams.
-    if (line.startsWith('data: ')) {
-      this.#add(line.slice(6));
-      return;
-    }
-    if (line.startsWith('event: ')) {
-      this.#event = line.slice(7);
       return;
     }
     const colon = line.indexOf(':');
@@ -138,6 +148,10 @@ class SseParser extends LineParser {
 
 /** One JSON text per line; the last line end is optional. */
 class NdjsonParser extends LineParser {
+  protected usual(_: string, start: number): number {
+    return start;
+  }
+
   protected line(line: string, frames: Frame[]): void {
     if (line.trim() !== '') frames.push({ event: '', data: line });
   }

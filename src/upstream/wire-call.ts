@@ -12,7 +12,7 @@ import { TextReading } from './read-text.ts';
 import type { UpstreamReply } from './reply.ts';
 import { requestIdOf } from './request-id.ts';
 import { clampWait, retryAfterMs } from './retry-after.ts';
-import type { NextParts, ReserveBytes, TraceHeaders, UpstreamCall, UpstreamTarget } from './upstream-call.ts';
+import type { AnswerRoom, NextParts, TraceHeaders, UpstreamCall, UpstreamTarget } from './upstream-call.ts';
 
 /** The most bytes of a JSON answer, also of a stream sent in place of one: it is kept until its end. */
 const REPLY_MAX = 33_554_432;
@@ -36,6 +36,10 @@ const UNREADABLE: readonly StreamPart[] = [
   { type: 'failure', failure: { kind: 'malformed', message: 'the adapter could not read the answer' } },
 ];
 
+const NONE: readonly string[] = [];
+/** More bytes may follow. */
+const UNFINISHED = { stream: true };
+
 interface StreamSource {
   readonly reply: UpstreamReply;
   readonly decoder: TextDecoder;
@@ -56,7 +60,7 @@ function checkForm(text: string): void {
 
 /** One HTTP call. The wire adapter translates; this class does the rest. */
 export class WireCall implements UpstreamCall, AlarmOwner {
-  dropped: readonly string[] = [];
+  dropped: readonly string[] = NONE;
   requestId: string | null = null;
   readonly #adapter: WireAdapter;
   readonly #apiKey: string | null;
@@ -66,7 +70,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
   readonly #alarm = new DeadlineAlarm(this);
   readonly #completion: AnswerCompletion;
   readonly #stream: boolean;
-  readonly #reserveBytes: ReserveBytes;
+  readonly #room: AnswerRoom;
   /** Bytes that the stream may still send. */
   #bytesLeft: number;
   /** Whether the request went out as its caller sent it. */
@@ -92,13 +96,13 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     deadlines: Deadlines,
     totalDeadlineAt: number,
     trace: TraceHeaders | null,
-    reserveBytes: ReserveBytes,
+    room: AnswerRoom,
   ) {
     const now = performance.now();
     this.#adapter = adapter;
     this.#apiKey = target.apiKey;
     this.#deadlines = deadlines;
-    this.#reserveBytes = reserveBytes;
+    this.#room = room;
     this.#stream = call.stream;
     this.#bytesLeft = call.stream ? STREAM_MAX : REPLY_MAX;
     this.#totalBy = totalDeadlineAt;
@@ -203,7 +207,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     const framed = type.includes('event-stream') ? 'sse' : /ndjson|jsonl|json-seq/.test(type) ? 'ndjson' : null;
     // The upstream's content type decides; without one the answer is read in the requested form.
     if (framed === null && (type.includes('json') || !this.#stream)) {
-      this.#text = new TextReading(reply, REPLY_MAX, this.#reserveBytes);
+      this.#text = new TextReading(reply, REPLY_MAX, this.#room);
       return;
     }
     this.#source = {
@@ -262,10 +266,10 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     this.#bytesLeft -= piece?.length ?? 0;
     if (this.#bytesLeft < 0) throw new UpstreamError('malformed', 'the answer was too large');
     // A call for one whole answer holds the events, too, until the last one.
-    if (piece && !this.#stream && !this.#reserveBytes(piece.length)) return;
+    if (piece && !this.#stream && !this.#room.makeRoom(piece.length)) return;
     // The idle time does not run while the caller handles these parts.
     this.#alarm.set(this.#totalBy);
-    const text = piece ? source.decoder.decode(piece, { stream: true }) : source.decoder.decode();
+    const text = piece ? source.decoder.decode(piece, UNFINISHED) : source.decoder.decode();
     if (!this.#frames(source, source.frames.push(text))) return;
     if (source.frames.overflowed) throw new UpstreamError('malformed', 'an event of the answer was too large');
     if (!piece && this.#frames(source, source.frames.end())) this.#endOfBytes();

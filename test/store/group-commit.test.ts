@@ -114,6 +114,18 @@ test('deferred writes wait for each other, and not for long', async () => {
   expect(state.written.at(-1)).toBe(64);
 });
 
+test('a sync that is due takes deferred writes along', async () => {
+  const { group, state } = harness();
+  group.append([note(1)], false);
+  await group.written();
+  group.defer(note(2));
+  const start = performance.now();
+  while (state.synced.length === 1 && performance.now() - start < 10_000) await Bun.sleep(1);
+  expect(state).toMatchObject({ transactions: [[1], [2]], synced: [false, true] });
+  await Bun.sleep(80);
+  expect(state.synced).toHaveLength(2);
+});
+
 test('a flush and the end of the store write what is deferred, each write for itself', async () => {
   const { group, state } = harness();
   for (const write of [note(1), note(2, 'bad'), note(3)]) group.defer(write);

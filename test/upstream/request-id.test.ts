@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
 import { requestIdOf } from '../../src/upstream/request-id.ts';
 
 const KEY = 'topsecretkey42';
@@ -33,4 +34,33 @@ describe('the provider’s request ID', () => {
     expect(idIn({ 'x-request-id': id })).toBeNull();
     expect(idIn({ 'x-request-id': id, 'request-id': 'req_2' })).toBe('req_2');
   });
+});
+
+/** A key that repeats itself, so that a piece of it may begin within another. */
+const REPEATED = 'abababcababd';
+
+/** Whether a text holds the key, or ends with a piece of it that is long enough to be one. */
+function holdsKey(text: string): boolean {
+  for (let length = 4; length < REPEATED.length; length++) if (text.endsWith(REPEATED.slice(0, length))) return true;
+  return text.includes(REPEATED);
+}
+
+const anyText = (isFree: (text: string) => boolean) =>
+  fc.property(fc.string({ unit: fc.constantFrom('a', 'b', 'ab', 'abab', 'c', 'd', REPEATED), minLength: 1 }), (text) =>
+    expect(isFree(text)).toBe(!holdsKey(text)),
+  );
+
+test('a key, or a piece of it at the end, is found wherever it begins', () => {
+  fc.assert(
+    anyText((text) => requestIdOf({ header: () => text }, REPEATED) !== null),
+    { numRuns: 2_000 },
+  );
+});
+
+test('a search that only tries the first place where the key could begin fails', () => {
+  const mutant = (text: string) => {
+    const at = text.indexOf(REPEATED.slice(0, 4));
+    return !text.includes(REPEATED) && (at < 0 || !REPEATED.startsWith(text.slice(at)));
+  };
+  expect(fc.check(anyText(mutant), { numRuns: 2_000 }).failed).toBeTrue();
 });

@@ -1,6 +1,6 @@
 import type { ProviderFailure } from 'signalbox/plugin';
 import { type FailureKind, kindOfStatus, oneLine, plainText, READ_MAX } from '../failures.ts';
-import { isObject, type Json, listOf, objectOf, parseJson, textOf } from '../json.ts';
+import { isObject, type Json, listOf, objectOf, objectsIn, parseJson, textOf } from '../json.ts';
 
 /** By the name of a `google.rpc.Code`. */
 const KINDS: ReadonlyMap<string, FailureKind> = new Map([
@@ -43,7 +43,7 @@ export function failureOfError(error: unknown): ProviderFailure {
 }
 
 function failureOf(error: Json, status: number | undefined, words: string): ProviderFailure {
-  const details = listOf(error.details).filter(isObject);
+  const details = objectsIn(error.details);
   const retryAfterMs = retryAfter(details);
   return {
     kind: kindOf(error, status, details, words.slice(0, READ_MAX)),

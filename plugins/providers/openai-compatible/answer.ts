@@ -1,4 +1,4 @@
-import { canonicalUsage, type Frame, type StreamPart, type StreamReader, type Usage } from 'signalbox/plugin';
+import type { Frame, StreamPart, StreamReader, Usage } from 'signalbox/plugin';
 import { isObject, type Json, listOf, numberOf, objectOf, parseJson } from '../json.ts';
 import { addUsage, malformed } from '../parts.ts';
 import { ChoiceReader } from './choice.ts';
@@ -42,10 +42,12 @@ export class ChunkReader implements StreamReader {
       return NOTHING;
     }
     const parts = readChunk(data, isError, this.#choices);
-    this.#usual.learn(data, parts, (other) => readChunk(other, false, new ChoiceReader()));
+    this.#usual.learn(data, parts, readAlone);
     return parts;
   }
 }
+
+const readAlone = (data: string): readonly StreamPart[] => readChunk(data, false, new ChoiceReader());
 
 function readChunk(data: string, isError: boolean, reader: ChoiceReader): readonly StreamPart[] {
   const chunk = parseJson(data);
@@ -81,11 +83,14 @@ function readUsage(usage: unknown): Usage | null {
     numberOf(usage.prompt_cache_hit_tokens) ??
     numberOf(usage.cached_tokens) ??
     numberOf(usage.num_cached_tokens);
-  const cacheWrite = numberOf(prompt.cache_write_tokens);
   const reasoning = numberOf(completion.reasoning_tokens) ?? 0;
-  return canonicalUsage(
-    { input, cachedInput, cacheWrite, output, reasoning },
-    // OpenAI's counts include all of these. xAI's output excludes reasoning, as the total shows.
-    { cached: true, cacheWrite: true, reasoning: reasoning === 0 || usage.total_tokens !== input + output + reasoning },
-  );
+  // OpenAI's output includes reasoning. xAI's does not, as the total shows.
+  const isApart = reasoning !== 0 && usage.total_tokens === input + output + reasoning;
+  return {
+    inputTokens: input,
+    cachedInputTokens: cachedInput ?? 0,
+    cacheWriteTokens: numberOf(prompt.cache_write_tokens) ?? 0,
+    outputTokens: isApart ? output + reasoning : output,
+    reasoningTokens: reasoning,
+  };
 }

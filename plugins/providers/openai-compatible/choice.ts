@@ -1,5 +1,5 @@
 import type { FinishReason, ProviderFailure, StreamPart } from 'signalbox/plugin';
-import { indexOf, isObject, type Json, listOf, textOf } from '../json.ts';
+import { indexOf, isObject, type Json, listOf, objectsIn, textOf } from '../json.ts';
 import { malformed } from '../parts.ts';
 import { detailsText } from './messages.ts';
 import { ToolCalls } from './tool-calls.ts';
@@ -9,10 +9,11 @@ const CHOICES_MAX = 128;
 
 /** Reads the choices of an answer or of its chunks. A message is one large delta. */
 export class ChoiceReader {
-  readonly #calls = new Map<number, ToolCalls>();
+  /** By choice; null before the first call. */
+  #calls: Map<number, ToolCalls> | null = null;
 
   get hasCalls(): boolean {
-    return this.#calls.size > 0;
+    return this.#calls !== null;
   }
 
   /** Adds the parts of one element of `choices`. @param answerId the ID of the answer, if it has one */
@@ -20,16 +21,16 @@ export class ChoiceReader {
     if (!isObject(choice)) return;
     const index = indexOf(choice.index);
     const message = isObject(choice.delta) ? choice.delta : isObject(choice.message) ? choice.message : null;
-    if (message) this.#message(index, message, textOf(answerId), parts);
+    if (message) this.#message(index, message, answerId, parts);
     logprobs(index, choice.logprobs, parts);
     const raw = textOf(choice.finish_reason);
     // xAI leaves the reason of unstreamed tool calls empty.
-    const isCall = choice.finish_reason === '' && message === choice.message && this.#calls.has(index);
+    const isCall = choice.finish_reason === '' && message === choice.message && this.#calls?.has(index) === true;
     if (raw !== '' || isCall) parts.push(this.#finish(index, raw));
   }
 
-  #message(choice: number, message: Json, answerId: string, parts: StreamPart[]): void {
-    const details = listOf(message.reasoning_details).filter(isObject);
+  #message(choice: number, message: Json, answerId: unknown, parts: StreamPart[]): void {
+    const details = objectsIn(message.reasoning_details);
     const reasoning = textOf(message.reasoning_content) || textOf(message.reasoning) || detailsText(details);
     if (reasoning !== '') parts.push({ type: 'reasoning', choice, text: reasoning });
     if (details.length > 0) parts.push({ type: 'state', choice, details });
@@ -48,15 +49,16 @@ export class ChoiceReader {
   #finish(choice: number, raw: string): StreamPart {
     const failure = failureOfFinish(raw);
     if (failure) return { type: 'failure', failure };
-    const calls = this.#calls.get(choice);
+    const calls = this.#calls?.get(choice);
     if (calls?.nameless) return malformed('a tool call has no name');
     return { type: 'finish', choice, reason: finishReason(raw, calls !== undefined), raw };
   }
 
-  #callsOf(choice: number, answerId: string): ToolCalls {
+  #callsOf(choice: number, answerId: unknown): ToolCalls {
+    this.#calls ??= new Map();
     let calls = this.#calls.get(choice);
     if (!calls) {
-      calls = new ToolCalls(choice, answerId);
+      calls = new ToolCalls(choice, textOf(answerId));
       // Only bounds memory: the host refuses choices beyond the requested number.
       if (this.#calls.size < CHOICES_MAX) this.#calls.set(choice, calls);
     }

@@ -164,7 +164,7 @@ function reasoningFor(message: Members, { reasoning_history: form }: DialectSett
 
 /** The readable text in a list of `reasoning_details`. */
 export function detailsText(details: unknown): string {
-  return listOf(details)
-    .map((detail) => (isObject(detail) ? textOf(detail.text) || textOf(detail.summary) : ''))
-    .join('');
+  let text = '';
+  for (const detail of listOf(details)) if (isObject(detail)) text += textOf(detail.text) || textOf(detail.summary);
+  return text;
 }

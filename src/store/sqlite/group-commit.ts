@@ -184,6 +184,11 @@ export class GroupCommit implements StoreActivity {
   /** `due`: appends have waited long enough for a sync. */
   #run(due: boolean): void {
     if (this.#closed) return;
+    if (due) {
+      // What is deferred rides along: soon it would need a sync of its own.
+      this.#scheduled = true;
+      this.#appendDeferred();
+    }
     const units = this.#units;
     const awaited = this.#awaited;
     this.#units = [];

@@ -18,6 +18,8 @@ export interface OpeningOptions {
   readonly headBy: number;
 }
 
+const NONE: PeerList = [];
+
 /** Sends one request to the addresses of its host in turn, until one accepts the connection. */
 export class Opening implements Post {
   /** False while it is certain that no byte of the request was sent. */
@@ -29,13 +31,14 @@ export class Opening implements Post {
   readonly #alarm: DeadlineAlarm;
   /** Addresses that are being looked up. */
   #lookup: Arrival<PeerList> | null = null;
-  #peers: PeerList = [];
+  #peers: PeerList = NONE;
   /** Index of the address that is tried. */
   #at = 0;
   #pending: PendingReply | null = null;
   /** Ends the wait for an address; null when there is none. */
   #stopWaiting: ((error: UpstreamError) => void) | null = null;
   #isConnecting = false;
+  /** The deadline has ended the connection attempt. */
   #isLate = false;
   #over = false;
 
@@ -65,10 +68,16 @@ export class Opening implements Post {
     }
     for (;;) {
       try {
-        return this.#replyHere();
+        const reply = this.#pending!.reply();
+        if (reply instanceof Promise) return reply;
+        this.#isConnecting = false;
+        this.#options.dial.answered(this.#peers[this.#at]!);
+        return reply;
       } catch (error) {
         const isLast = this.#at + 1 === this.#peers.length || performance.now() >= this.#options.connectBy;
-        if (this.sent || isLast) throw error;
+        this.#isConnecting = false;
+        if (this.sent || isLast) throw this.#isLate ? this.#lateFailure('no connection') : error;
+        this.#isLate = false;
         this.#at++;
         this.#try();
       }
@@ -116,21 +125,6 @@ export class Opening implements Post {
     if (this.sent) return;
     const now = performance.now();
     this.#alarm.set(now + Math.max(0, connectBy - now) / (this.#peers.length - this.#at));
-  }
-
-  #replyHere(): UpstreamReply | Promise<void> {
-    try {
-      const reply = this.#pending!.reply();
-      if (reply instanceof Promise) return reply;
-      this.#isConnecting = false;
-      this.#options.dial.answered(this.#peers[this.#at]!);
-      return reply;
-    } catch (error) {
-      this.#isConnecting = false;
-      if (!this.#isLate) throw error;
-      this.#isLate = false;
-      throw this.#lateFailure('no connection');
-    }
   }
 
   /** From now on the request counts as sent. */

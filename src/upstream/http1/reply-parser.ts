@@ -87,11 +87,7 @@ export class ReplyParser {
   #pushChunks(bytes: Buffer, start: number): Buffer | null {
     const body = new BodyBytes(bytes);
     let at = start;
-    while (at < bytes.length) {
-      if (this.#state === 'done') {
-        this.keepAlive = false;
-        break;
-      }
+    while (at < bytes.length && this.#state !== 'done') {
       if (this.#state === 'chunk') {
         const end = Math.min(bytes.length, at + this.#left);
         body.add(at, end);
@@ -103,6 +99,7 @@ export class ReplyParser {
       const next = this.#skipFrame(bytes, at);
       at = next > at ? next : this.#pushLine(bytes, at);
     }
+    if (at < bytes.length) this.keepAlive = false;
     return body.taken();
   }
 
@@ -132,19 +129,20 @@ export class ReplyParser {
     return at + end + 4;
   }
 
-  /** Reads a usual line between chunks that is all there; returns where it ends, or `at` for any other line. */
+  /** Reads what is usual between chunks and is all there; returns where it ends, or `at` for anything else, which is read line by line. */
   #skipFrame(bytes: Buffer, at: number): number {
     if (this.#line !== '') return at;
+    let start = at;
     if (this.#state === 'chunk-end' && bytes[at] === CR && bytes[at + 1] === LF) {
       this.#state = 'size';
-      return at + 2;
+      start += 2;
     }
     if (this.#state !== 'size') return at;
     let size = 0;
-    let end = at;
-    for (let digit = HEX[bytes[end]!]!; digit >= 0 && end < at + SIZE_DIGITS; digit = HEX[bytes[++end]!] ?? -1)
+    let end = start;
+    for (let digit = HEX[bytes[end]!]!; digit >= 0 && end < start + SIZE_DIGITS; digit = HEX[bytes[++end]!] ?? -1)
       size = size * 16 + digit;
-    if (size === 0 || bytes[end] !== CR || bytes[end + 1] !== LF) return at;
+    if (size === 0 || bytes[end] !== CR || bytes[end + 1] !== LF) return start;
     this.#left = size;
     this.#state = 'chunk';
     return end + 2;

@@ -10,6 +10,8 @@ type EstimateFields = Pick<DecisionRecord, 'estimate' | 'draw' | 'quality'>;
  */
 const VERSION = 1;
 const HEAD = 8;
+/** In the order of writing. */
+const FLOATS = ['outcomes', 'text', 'counts'] as const;
 const PARTS = { estimate: 1, draw: 2, quality: 4, shadow: 8, outcomes: 16, text: 32, counts: 64 };
 
 /** Encodes an estimate and a draw; null if there is neither. Copies the arrays. */
@@ -33,7 +35,7 @@ export function encodeEstimate({ estimate, draw, quality }: EstimateFields): Uin
       parts |= PARTS.shadow;
       doubles.push(estimate.shadow);
     }
-    for (const part of ['outcomes', 'text', 'counts'] as const) {
+    for (const part of FLOATS) {
       if (isZero(estimate[part])) continue;
       parts |= PARTS[part];
       floats.push(estimate[part]);
@@ -48,8 +50,10 @@ function writeBlob(
   doubles: readonly ArrayLike<number>[],
   floats: readonly Float32Array[],
 ): Uint8Array {
-  const size = (lists: readonly ArrayLike<number>[]) => lists.reduce((all, { length }) => all + length, 0);
-  const view = new DataView(new ArrayBuffer(HEAD + 8 * size(doubles) + 4 * size(floats)));
+  let size = HEAD;
+  for (const { length } of doubles) size += 8 * length;
+  for (const { length } of floats) size += 4 * length;
+  const view = new DataView(new ArrayBuffer(size));
   view.setUint8(0, VERSION);
   view.setUint8(1, parts);
   view.setUint32(4, models, true);

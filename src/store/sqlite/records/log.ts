@@ -59,10 +59,23 @@ class RecordWrite implements SqlWrite {
 
   get params(): readonly SqlValue[] {
     const record = this.#record;
-    const { id, time, keyId, kind, revision, frame, facts, labels } = record;
-    const head: SqlValue[] = [id, time, keyId, kind, facts.operation, statusOf(record), modelOf(record), facts.task];
-    head.push(labelsText(labels), revision, frame, this.#quality, this.#estimate, bodyOf(record), record.session);
-    return head;
+    return [
+      record.id,
+      record.time,
+      record.keyId,
+      record.kind,
+      record.facts.operation,
+      statusOf(record),
+      modelOf(record),
+      record.facts.task,
+      labelsText(record.labels),
+      record.revision,
+      record.frame,
+      this.#quality,
+      this.#estimate,
+      bodyOf(record),
+      record.session,
+    ];
   }
 }
 
