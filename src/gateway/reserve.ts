@@ -64,13 +64,16 @@ const EXPIRY_SLACK_MS = 60_000;
 
 function reservationRequest(
   { clock, now }: Gateway,
-  { request, decision, context, terms: { caller, payer, agentWallet, runtime }, startedAt }: RunnableRequest,
+  decided: RunnableRequest,
   signal: AbortSignal | undefined,
 ): ReservationRequest {
+  const { decision, context, terms, startedAt } = decided;
+  const { caller, payer, agentWallet, runtime } = terms;
   const { id, facts, ranked } = decision;
   const { models, ledger } = runtime.snapshot;
   const [choice] = ranked;
   const leftMs = models[choice.model]!.deadlines.totalMs - (clock() - startedAt);
+  const { amounts, whole, least, ample, growth } = holdTermsOf(decided);
   return {
     id,
     caller,
@@ -79,7 +82,11 @@ function reservationRequest(
     agent: context.run.agent ?? undefined,
     agentWallet,
     payer,
-    ...holdTermsOf({ runtime, decision, request }),
+    amounts,
+    whole,
+    least,
+    ample,
+    growth,
     limit: facts.budget,
     // After the wait there must still be time for the answer.
     waitMs: Math.min(ledger.contentionWaitMs, leftMs - choice.latencyMs),

@@ -12,7 +12,7 @@ import { TextReading } from './read-text.ts';
 import type { UpstreamReply } from './reply.ts';
 import { requestIdOf } from './request-id.ts';
 import { clampWait, retryAfterMs } from './retry-after.ts';
-import type { NextParts, ReserveBytes, TraceHeaders, UpstreamCall, UpstreamTarget } from './upstream-call.ts';
+import type { AnswerRoom, NextParts, TraceHeaders, UpstreamCall, UpstreamTarget } from './upstream-call.ts';
 
 /** The most bytes of a JSON answer, also of a stream sent in place of one: it is kept until its end. */
 const REPLY_MAX = 33_554_432;
@@ -70,7 +70,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
   readonly #alarm = new DeadlineAlarm(this);
   readonly #completion: AnswerCompletion;
   readonly #stream: boolean;
-  readonly #reserveBytes: ReserveBytes;
+  readonly #room: AnswerRoom;
   /** Bytes that the stream may still send. */
   #bytesLeft: number;
   /** Whether the request went out as its caller sent it. */
@@ -96,13 +96,13 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     deadlines: Deadlines,
     totalDeadlineAt: number,
     trace: TraceHeaders | null,
-    reserveBytes: ReserveBytes,
+    room: AnswerRoom,
   ) {
     const now = performance.now();
     this.#adapter = adapter;
     this.#apiKey = target.apiKey;
     this.#deadlines = deadlines;
-    this.#reserveBytes = reserveBytes;
+    this.#room = room;
     this.#stream = call.stream;
     this.#bytesLeft = call.stream ? STREAM_MAX : REPLY_MAX;
     this.#totalBy = totalDeadlineAt;
@@ -207,7 +207,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     const framed = type.includes('event-stream') ? 'sse' : /ndjson|jsonl|json-seq/.test(type) ? 'ndjson' : null;
     // The upstream's content type decides; without one the answer is read in the requested form.
     if (framed === null && (type.includes('json') || !this.#stream)) {
-      this.#text = new TextReading(reply, REPLY_MAX, this.#reserveBytes);
+      this.#text = new TextReading(reply, REPLY_MAX, this.#room);
       return;
     }
     this.#source = {
@@ -266,7 +266,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     this.#bytesLeft -= piece?.length ?? 0;
     if (this.#bytesLeft < 0) throw new UpstreamError('malformed', 'the answer was too large');
     // A call for one whole answer holds the events, too, until the last one.
-    if (piece && !this.#stream && !this.#reserveBytes(piece.length)) return;
+    if (piece && !this.#stream && !this.#room.makeRoom(piece.length)) return;
     // The idle time does not run while the caller handles these parts.
     this.#alarm.set(this.#totalBy);
     const text = piece ? source.decoder.decode(piece, UNFINISHED) : source.decoder.decode();
