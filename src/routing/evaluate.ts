@@ -221,14 +221,12 @@ function withWorths(quality: Float64Array, facts: Facts, snapshot: PolicySnapsho
   if (ofLanguages > 0) {
     for (const name of languagesSeen) addWorth(counted, name, ofLanguages / languagesSeen.length, languages);
   }
-  return counted.map((own, model) => {
-    let sum = own;
-    for (const at of rules.preferences) {
-      const { prefers, worth } = preferences[at]!;
-      if (hasBit(prefers, model)) sum += worth;
-    }
-    return Math.min(1, Math.max(0, sum));
-  });
+  for (const at of rules.preferences) {
+    const { prefers, worth } = preferences[at]!;
+    for (let model = 0; model < counted.length; model++) if (hasBit(prefers, model)) counted[model]! += worth;
+  }
+  for (let model = 0; model < counted.length; model++) counted[model] = Math.min(1, Math.max(0, counted[model]!));
+  return counted;
 }
 
 /** Position of the eligible model of the best quality; the cheapest of equals. */
