@@ -36,6 +36,9 @@ const UNREADABLE: readonly StreamPart[] = [
   { type: 'failure', failure: { kind: 'malformed', message: 'the adapter could not read the answer' } },
 ];
 
+/** The failure of a request at which the adapter throws. */
+const UNBUILT: ProviderFailure = { kind: 'server', message: 'the adapter could not build the request' };
+
 const NONE: readonly string[] = [];
 /** More bytes may follow. */
 const UNFINISHED = { stream: true };
@@ -76,8 +79,6 @@ export class WireCall implements UpstreamCall, AlarmOwner {
   /** Whether the request went out as its caller sent it. */
   #passthrough = false;
   #opening: Opening | null = null;
-  /** Why there is no opening. */
-  #refusal: UpstreamError | null = null;
   #source: StreamSource | null = null;
   /** An answer in one piece, or the body of an error. */
   #text: TextReading | null = null;
@@ -132,6 +133,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
 
   abort(): void {
     this.#over = true;
+    this.#batch = [];
     this.#close();
   }
 
@@ -161,8 +163,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
         this.#alarm,
       );
     } catch (error) {
-      this.#refusal =
-        error instanceof UpstreamError ? error : new UpstreamError('server', 'the adapter could not build the request');
+      this.#fail(error instanceof UpstreamError ? error.failure : UNBUILT);
     }
   }
 
@@ -177,8 +178,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
   #open(): Promise<void> | undefined {
     let reply: UpstreamReply | Promise<void>;
     try {
-      if (!this.#opening) throw this.#refusal;
-      reply = this.#opening.reply();
+      reply = this.#opening!.reply();
     } catch (error) {
       this.#fail(this.#expired ? this.#timeout() : openFailure(error, this.sent));
       return;
