@@ -41,6 +41,7 @@ export interface RankedModel {
   readonly costCredits: number;
   /** L: expected milliseconds to the end. */
   readonly latencyMs: number;
+  /** 0 for a model that the request names: it is not scored. */
   readonly utility: number;
   /** Expected tokens of input and of the output of all choices, hidden reasoning included. */
   readonly tokens: number;

@@ -15,7 +15,7 @@ import type { CallTrace } from '../telemetry/trace.ts';
 import { openCall } from '../upstream/call.ts';
 import { openEmbeddings } from '../upstream/embeddings.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
-import type { NextParts, ReserveBytes, UpstreamCall, UpstreamTarget } from '../upstream/upstream-call.ts';
+import type { AnswerRoom, NextParts, UpstreamCall, UpstreamTarget } from '../upstream/upstream-call.ts';
 import type { PromptHistory } from './affinity.ts';
 import { requestFor } from './endpoint-request.ts';
 import { shown } from './extras.ts';
@@ -44,7 +44,7 @@ export interface AttemptLimits {
   /** Whether other endpoints are left: an answer in one piece then gets no more time than it should need. */
   readonly hasOthers: boolean;
   /** Takes memory for the answer. */
-  readonly makeRoom: ReserveBytes;
+  readonly room: AnswerRoom;
   /** Output tokens of all choices that are paid for, if that grows: then it is a stream, whatever the caller gets. */
   readonly outputPaid?: number;
 }
@@ -84,7 +84,7 @@ export class Attempt {
     way: RankedEndpoint,
     trial: AttemptReporter,
     asked: AttemptContext,
-    { deadlineAt, hasOthers, makeRoom, outputPaid }: AttemptLimits,
+    { deadlineAt, hasOthers, room, outputPaid }: AttemptLimits,
   ) {
     const { runtime, clock, context, decision } = asked;
     const { ranked, at } = way;
@@ -116,19 +116,19 @@ export class Attempt {
       isSelected: decision.facts.pinned ? undefined : true,
     };
     const target = runtime.targets[ranked.model]![at]!;
-    this.call = request.embedding ? this.#embed(target, call, makeRoom) : this.#open(target, call, makeRoom);
+    this.call = request.embedding ? this.#embed(target, call, room) : this.#open(target, call, room);
     this.dropped = droppedPaths(asked.dropped, dropped, this.call.dropped);
   }
 
-  #open(target: UpstreamTarget, call: ProviderCall, makeRoom: ReserveBytes): UpstreamCall {
-    return openCall(target, call, this.model.deadlines, this.#deadlineAt, this.#trace?.headers, makeRoom);
+  #open(target: UpstreamTarget, call: ProviderCall, room: AnswerRoom): UpstreamCall {
+    return openCall(target, call, this.model.deadlines, this.#deadlineAt, this.#trace?.headers, room);
   }
 
-  #embed(target: UpstreamTarget, call: ProviderCall, makeRoom: ReserveBytes): UpstreamCall {
+  #embed(target: UpstreamTarget, call: ProviderCall, room: AnswerRoom): UpstreamCall {
     const { embedding: query } = call.request;
     const { embedding } = this.model;
-    if (!query || !embedding) return this.#open(target, call, makeRoom);
-    return openEmbeddings(target, call, query, embedding, (to, one) => this.#open(to, one, makeRoom));
+    if (!query || !embedding) return this.#open(target, call, room);
+    return openEmbeddings(target, call, query, embedding, (to, one) => this.#open(to, one, room));
   }
 
   /**

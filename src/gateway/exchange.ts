@@ -7,7 +7,7 @@ import type { Settlement } from '../ledger/rules/entry.ts';
 import type { Write } from '../store/store.ts';
 import { type AlarmOwner, DeadlineAlarm } from '../upstream/alarm.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
-import type { NextParts } from '../upstream/upstream-call.ts';
+import type { AnswerRoom, NextParts } from '../upstream/upstream-call.ts';
 import { AnswerRecorder } from './answer-recorder.ts';
 import type { RunningAnswer } from './answer-source.ts';
 import { Attempt } from './attempt.ts';
@@ -42,7 +42,7 @@ const UNREAD_GRACE_MS = 1_000;
  * Steps 7 and 8 of one request: carries the decision out and pays for it. The answer's end, a failure, the caller's
  * leaving and a shutdown all end it by `#settle`, which runs exactly once.
  */
-export class Exchange implements RunningAnswer, AlarmOwner {
+export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   /** Unix time of admission, seconds. */
   readonly created: number;
   readonly funded: FundedHold;
@@ -159,8 +159,8 @@ export class Exchange implements RunningAnswer, AlarmOwner {
   #show(running: Attempt, first: readonly StreamPart[], growth: TrancheTerms | undefined): void {
     this.#first = first;
     if (!growth) return;
-    const makeRoom = this.#asked.request.stream ? null : this.#makeRoom;
-    this.#growing = new GrowingAnswer(running, growth, { first, hold: this.funded.hold, makeRoom });
+    const room = this.#asked.request.stream ? null : this;
+    this.#growing = new GrowingAnswer(running, growth, { first, hold: this.funded.hold, room });
   }
 
   read(): NextParts {
@@ -210,13 +210,13 @@ export class Exchange implements RunningAnswer, AlarmOwner {
   }
 
   /** Takes room for the answer. Without room the exchange ends, at no endpoint's fault. */
-  readonly #makeRoom = (bytes: number): boolean => {
+  makeRoom(bytes: number): boolean {
     if (this.#ended()) return false;
     this.#bytes ??= this.#gateway.answers.hold(this.#asked.caller.keyId);
     if (this.#bytes.take(bytes, this.policy.admission.answersBytesMax)) return true;
     this.abandon(crowdedError(this.#asked.request.names.outputTokensMax));
     return false;
-  };
+  }
 
   #ended(): boolean {
     return this.#receipt !== null;
@@ -278,7 +278,7 @@ export class Exchange implements RunningAnswer, AlarmOwner {
   #begin(way: FundedWay, trial: AttemptReporter): Attempt {
     const outputPaid = way.growth ? paidOutput(way.growth, this.funded.hold.left) : undefined;
     const { hasOthers } = this.#plan;
-    const limits = { deadlineAt: this.#deadlineAt, hasOthers, makeRoom: this.#makeRoom, outputPaid };
+    const limits = { deadlineAt: this.#deadlineAt, hasOthers, room: this, outputPaid };
     try {
       this.#running = new Attempt(way, trial, this.#asked, limits);
     } catch (cause) {
@@ -323,9 +323,11 @@ export class Exchange implements RunningAnswer, AlarmOwner {
   }
 
   /** Removes a price that could be forgotten from the receipt. */
-  async #confirm(): Promise<void> {
-    if (!(await this.#gateway.ledger.written())) this.#receipt &&= withoutPrice(this.#receipt);
-    this.#isConfirmed = true;
+  #confirm(): Promise<void> {
+    return this.#gateway.ledger.written().then((isWritten) => {
+      if (!isWritten) this.#receipt &&= withoutPrice(this.#receipt);
+      this.#isConfirmed = true;
+    });
   }
 
   #note(running: Attempt, failure: ProviderFailure): FailedAttempt {

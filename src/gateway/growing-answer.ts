@@ -2,7 +2,7 @@ import type { StreamPart } from '../contract/parts.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Hold, HoldExtension } from '../ledger/hold.ts';
 import { cappingName, type FundBlock } from '../ledger/rules/fund.ts';
-import type { NextParts, ReserveBytes } from '../upstream/upstream-call.ts';
+import type { AnswerRoom, NextParts } from '../upstream/upstream-call.ts';
 import type { Attempt } from './attempt.ts';
 import { failureIn } from './failure.ts';
 import type { ExpectedTokens } from './meter.ts';
@@ -24,7 +24,7 @@ export interface GrowingAnswerOptions {
   /** Parts that were read before. */
   readonly first: readonly StreamPart[];
   /** Takes memory for an answer that is kept to its end; null for one that is passed on. */
-  readonly makeRoom: ReserveBytes | null;
+  readonly room: AnswerRoom | null;
 }
 
 /**
@@ -119,8 +119,8 @@ export class GrowingAnswer {
     const before = this.#bound.bytes;
     this.#note(batch);
     const bytes = this.#bound.bytes - before;
-    const { makeRoom } = this.#options;
-    if (makeRoom && !makeRoom(bytes)) {
+    const { room } = this.#options;
+    if (room && !room.makeRoom(bytes)) {
       this.#end();
       return;
     }

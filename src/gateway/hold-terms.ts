@@ -1,3 +1,4 @@
+import type { Microcredits } from '../core/credits.ts';
 import type { Decision, RankedModel } from '../core/decision.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { FirstHold, HoldTerms } from '../ledger/first-hold.ts';
@@ -12,37 +13,36 @@ import {
 } from '../routing/estimate.ts';
 import { type DecidedWay, firstTrancheOf, mayGrow } from './growth.ts';
 
+type DecidedRequest = DecidedWay & { readonly decision: Decision };
+
 /**
  * Returns the amounts that a decided request asks its funds for: those of the choice and of each fallback, so that a hold suffices
- * or can be raised.
+ * or can be raised. Where a fund caps outputs, they include those for a shorter answer of the choice.
  */
-export function holdTermsOf({ runtime, decision, request }: DecidedWay & { readonly decision: Decision }): HoldTerms {
-  const { snapshot } = runtime;
-  const [choice, ...fallbacks] = decision.ranked;
+export function holdTermsOf(decided: DecidedRequest): HoldTerms {
+  const { snapshot } = decided.runtime;
+  const { facts, readings, ranked } = decided.decision;
+  const [choice] = ranked;
+  const amounts: [Microcredits, ...Microcredits[]] = [choice.bound];
+  for (let at = 1; at < ranked.length; at++) amounts.push(ranked[at]!.bound);
+  const growth = mayGrow(snapshot, decided.decision) ? growthOf(decided) : undefined;
+  if (facts.funds?.cap === undefined) return { amounts, least: null, growth };
+  const { endpoints, outputCap: cap, cappedBy } = choice;
+  const model = snapshot.models[choice.model]!;
+  const own = affordableCap(model, endpoints, facts, outputCap(model, facts));
   return {
-    amounts: [choice.bound, ...fallbacks.map(({ bound }) => bound)],
-    ...cappedHolds(decision, snapshot),
-    growth: mayGrow(snapshot, decision)
-      ? { wholeShare: snapshot.ledger.wholeHoldShare, first: () => firstTrancheOf({ runtime, decision, request }) }
-      : undefined,
+    amounts,
+    whole: cappedBy === null ? undefined : dearestCase(model, endpoints, facts, own),
+    least: usefulCase(model, endpoints, facts, taskOf(facts, snapshot), cap),
+    ample: ampleCase(model, endpoints, facts, snapshot, readings, cap),
+    growth,
   };
 }
 
-/** The holds of the choice where a fund caps outputs, in microcredits. */
-function cappedHolds(
-  { facts, readings, ranked: [choice] }: Decision,
-  snapshot: PolicySnapshot,
-): Pick<HoldTerms, 'whole' | 'least' | 'ample'> {
-  if (facts.funds?.cap === undefined) return { least: null };
-  const { endpoints, outputCap: cap, cappedBy } = choice;
-  const model = snapshot.models[choice.model]!;
-  const ownCap = () => affordableCap(model, endpoints, facts, outputCap(model, facts));
-  return {
-    whole: cappedBy === null ? undefined : dearestCase(model, endpoints, facts, ownCap()),
-    least: usefulCase(model, endpoints, facts, taskOf(facts, snapshot), cap),
-    ample: ampleCase(model, endpoints, facts, snapshot, readings, cap),
-  };
-}
+const growthOf = (decided: DecidedRequest): HoldTerms['growth'] => ({
+  wholeShare: decided.runtime.snapshot.ledger.wholeHoldShare,
+  first: () => firstTrancheOf(decided),
+});
 
 /** Returns the choice as a hold of so much caps it; the choice itself where the hold pays it whole, or grows with the answer. */
 export function choiceWithin(

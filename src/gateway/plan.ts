@@ -78,11 +78,11 @@ export class Plan {
     const current = this.#current;
     if (current && isQuick(current) && this.#mayRetry()) return this.#retry(current, random() * PAUSE_MAX_MS);
     const fresh = this.#fresh();
-    if (fresh) return this.#hand(fresh, { again: false, force: false, waitMs: 0 });
+    if (fresh) return this.#hand(fresh, false, false, 0);
     const shut = this.#first('shut');
-    if (shut) return this.#hand(shut, { again: false, force: true, waitMs: 0 });
+    if (shut) return this.#hand(shut, false, true, 0);
     const denied = this.#first('denied');
-    if (denied) return this.#hand(denied, { again: false, force: false, waitMs: random() * PAUSE_MAX_MS });
+    if (denied) return this.#hand(denied, false, false, random() * PAUSE_MAX_MS);
     return this.#mayRetry() ? this.#later() : null;
   }
 
@@ -166,12 +166,12 @@ export class Plan {
 
   #retry(branch: Branch, waitMs: number): PlannedAttempt {
     this.#retries++;
-    return this.#hand(branch, { again: true, force: false, waitMs });
+    return this.#hand(branch, true, false, waitMs);
   }
 
-  #hand(branch: Branch, how: Omit<PlannedAttempt, 'way'>): PlannedAttempt {
+  #hand(branch: Branch, again: boolean, force: boolean, waitMs: number): PlannedAttempt {
     this.#current = branch;
-    return { way: branch.way, ...how };
+    return { way: branch.way, again, force, waitMs };
   }
 }
 

@@ -51,7 +51,9 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
   const inputs: CertificateInputs = { facts, readings, lastResort, writing, estimateOf };
   const outcome = n > 0 ? evaluation.choose(facts, context, n) : null;
   const best = outcome && snapshot.models[evaluation.shortlist.model[outcome.best]!]!.id;
-  const eligible = eligibleEntries(evaluation, context, outcome?.belowFloor ?? false, inputs, snapshot);
+  // A named model is chosen without a score, and shown with one.
+  const { belowFloor } = facts.pinned && outcome ? evaluation.rank(facts, context, n) : (outcome ?? UNRANKED);
+  const eligible = eligibleEntries(evaluation, context, belowFloor, inputs, snapshot);
   const ineligible = rejected.map(({ model, rejections }) => ({
     ...candidateEntry(estimateRejected(model, rejections, quality[model]!, inputs, snapshot), inputs, snapshot),
     rejections: rejectionsAgainst(snapshot.models[model]!, rejections, inputs, snapshot),
@@ -95,6 +97,8 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
     baseline: baseline === null ? null : counterfactual(candidates.find(({ model }) => model === baseline)!),
   };
 }
+
+const UNRANKED = { belowFloor: false };
 
 interface CertificateInputs extends DecisionInputs {
   readonly writing: ExpectedWriting;

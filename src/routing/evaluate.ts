@@ -111,11 +111,12 @@ export class Evaluation {
   }
 
   /**
-   * Ranks, then lets the seed draw a model where the policy explores. The drawn model moves to the front; the others keep
+   * Takes the model that a request names, without a score. Otherwise ranks, then lets the seed draw a model where the policy explores. The drawn model moves to the front; the others keep
    * their order. Without usable scores there is no draw. The shortlist must not be empty.
    */
   choose(facts: Facts, options: ChoiceOptions, most: number): ChoiceOutcome {
     const { seed, reason: by, explore = null } = options;
+    if (facts.pinned) return this.#takeNamed(by);
     const { faulty, belowFloor } = this.rank(facts, options, most);
     const { order, shortlist, utility } = this;
     const best = order[0]!;
@@ -136,6 +137,13 @@ export class Evaluation {
       draw: { probability, among },
       best,
     };
+  }
+
+  #takeNamed(reason: string): ChoiceOutcome {
+    this.order.length = 1;
+    this.order[0] = 0;
+    this.utility[0] = 0;
+    return { faulty: false, belowFloor: false, reason, draw: null, best: 0 };
   }
 
   /** The candidate at a position of the shortlist. */

@@ -49,7 +49,7 @@ export function chatFacts(
     budget !== null ||
     dependsOnIntent(target.model, request.routing, size, caller, snapshot);
   const read = profileOf(size, isRead ? readIntent(request) : UNREAD);
-  return factsOf(request, { target, budget, read }, caller, snapshot);
+  return factsOf(request, target, budget, read, caller, snapshot);
 }
 
 /**
@@ -73,7 +73,7 @@ export function embeddingFacts(
   }
   const target = targetOf(request.model, caller, snapshot);
   const read: Profile = { ...NO_CONTENT, ...UNREAD, ...size };
-  const facts = factsOf(request, { target, budget: budgetWithin(request.routing, cap), read }, caller, snapshot);
+  const facts = factsOf(request, target, budgetWithin(request.routing, cap), read, caller, snapshot);
   const embedding = { inputs: inputs.length, longest, dimensions };
   return { ...facts, outputTokens: 0, outputTokensMax: 0, embedding };
 }
@@ -115,18 +115,16 @@ function dependsOnIntent(
 
 function factsOf(
   { operation, conversation, settings, routing }: ModelRequest,
-  {
-    target,
-    budget,
-    read,
-  }: { readonly target: NamedTarget; readonly budget: Microcredits | null; readonly read: Profile },
+  target: NamedTarget,
+  budget: Microcredits | null,
+  read: Profile,
   caller: Caller,
   snapshot: PolicySnapshot,
 ): Facts {
   const weights = routing.weights ? weightsOf(routing.weights, snapshot) : null;
   const addOns = addOnsOf(conversation, routing, read, snapshot);
   // Spreading three objects would cost more than reading the prompt.
-  return {
+  const facts: Facts = {
     operation,
     model: target.model,
     alias: target.alias,
@@ -156,8 +154,8 @@ function factsOf(
     allowedModels: allowedModels(caller),
     funds: null,
     rules: NO_RULES,
-    ...(addOns && { addOns }),
   };
+  return addOns === null ? facts : { ...facts, addOns };
 }
 
 /** The bill beside tokens that a request allows; null for nothing, as for nearly all requests. */
@@ -224,7 +222,7 @@ export function routeFacts(
   const content = hasTurns ? profile(request, pagesOf) : NO_CONTENT;
   const read = routing.task === undefined ? content : withTask(content, taskNamed(routing.task, snapshot));
   const target = targetOf(request.model, caller, snapshot);
-  const facts = factsOf(request, { target, budget: budgetWithin(routing, null), read }, caller, snapshot);
+  const facts = factsOf(request, target, budgetWithin(routing, null), read, caller, snapshot);
   const { task, inputTokensMax } = facts;
   const usual = hasTurns ? undefined : snapshot.tasks[snapshot.taskIndex.get(task) ?? 0]!.defaultInputTokens;
   const inputTokens = routing.inputTokens ?? usual;

@@ -1,7 +1,13 @@
 import type { ProviderCall } from '../contract/provider.ts';
 import type { Deadlines } from '../core/snapshot.ts';
 import { InProcessCall } from './in-process-call.ts';
-import type { ReserveBytes, TraceHeaders, UpstreamCall, UpstreamTarget } from './upstream-call.ts';
+import {
+  AMPLE_ROOM,
+  type AnswerRoom,
+  type TraceHeaders,
+  type UpstreamCall,
+  type UpstreamTarget,
+} from './upstream-call.ts';
 import { WireCall } from './wire-call.ts';
 
 /**
@@ -19,9 +25,9 @@ export function openCall(
   deadlines: Deadlines,
   totalDeadlineAt: number,
   trace: TraceHeaders | null = null,
-  reserveBytes: ReserveBytes = () => true,
+  room: AnswerRoom = AMPLE_ROOM,
 ): UpstreamCall {
   const { adapter } = target;
   if (adapter.kind === 'in-process') return new InProcessCall(adapter, call, deadlines, totalDeadlineAt);
-  return new WireCall(adapter, target, call, deadlines, totalDeadlineAt, trace, reserveBytes);
+  return new WireCall(adapter, target, call, deadlines, totalDeadlineAt, trace, room);
 }

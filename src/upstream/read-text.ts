@@ -1,6 +1,6 @@
 import { arrived } from './arrival.ts';
 import type { UpstreamReply } from './reply.ts';
-import type { ReserveBytes } from './upstream-call.ts';
+import { AMPLE_ROOM, type AnswerRoom } from './upstream-call.ts';
 
 /** Decodes bodies that came in one piece. */
 const wholeDecoder = new TextDecoder();
@@ -16,7 +16,7 @@ export class TextReading {
   /** The body exceeded its limit: the text is its start. */
   isCut = false;
   readonly #reply: UpstreamReply;
-  readonly #reserveBytes: ReserveBytes;
+  readonly #room: AnswerRoom;
   #left: number;
   /** The first piece, until another one comes. */
   #first: Uint8Array | null = null;
@@ -25,12 +25,12 @@ export class TextReading {
 
   /**
    * @param bytesMax the rest is cancelled
-   * @param reserveBytes called with the size of each piece before it is kept; false cancels the rest
+   * @param room asked with the size of each piece before it is kept; false cancels the rest
    */
-  constructor(reply: UpstreamReply, bytesMax: number, reserveBytes: ReserveBytes = () => true) {
+  constructor(reply: UpstreamReply, bytesMax: number, room: AnswerRoom = AMPLE_ROOM) {
     this.#reply = reply;
     this.#left = bytesMax;
-    this.#reserveBytes = reserveBytes;
+    this.#room = room;
   }
 
   /** Returns the whole text; a promise while some of it has not arrived: read again then. Throws as the network does. */
@@ -39,7 +39,7 @@ export class TextReading {
       const piece = this.#reply.read();
       if (piece instanceof Promise) return piece;
       if (piece === null) return this.#end();
-      if (piece.length > this.#left || !this.#reserveBytes(piece.length)) {
+      if (piece.length > this.#left || !this.#room.makeRoom(piece.length)) {
         this.#add(piece.subarray(0, this.#left));
         this.#reply.cancel();
         this.isCut = true;

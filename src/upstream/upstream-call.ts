@@ -14,8 +14,14 @@ export interface UpstreamTarget {
 /** W3C trace context headers, for upstreams that continue the trace. */
 export type TraceHeaders = Readonly<Record<string, string>>;
 
-/** Called before bytes of an unstreamed answer are kept. False without memory: the callee has aborted the call. */
-export type ReserveBytes = (bytes: number) => boolean;
+/** The memory for an answer that is kept to its end. */
+export interface AnswerRoom {
+  /** Called before bytes of it are kept. False without memory: the callee has aborted the call. */
+  makeRoom(bytes: number): boolean;
+}
+
+/** Memory for what is bounded otherwise. */
+export const AMPLE_ROOM: AnswerRoom = { makeRoom: () => true };
 
 /**
  * The next parts of an answer: a batch, never an empty one; null after the end; or a promise while nothing has come.

@@ -12,7 +12,7 @@ import { TextReading } from './read-text.ts';
 import type { UpstreamReply } from './reply.ts';
 import { requestIdOf } from './request-id.ts';
 import { clampWait, retryAfterMs } from './retry-after.ts';
-import type { NextParts, ReserveBytes, TraceHeaders, UpstreamCall, UpstreamTarget } from './upstream-call.ts';
+import type { AnswerRoom, NextParts, TraceHeaders, UpstreamCall, UpstreamTarget } from './upstream-call.ts';
 
 /** The most bytes of a JSON answer, also of a stream sent in place of one: it is kept until its end. */
 const REPLY_MAX = 33_554_432;
@@ -35,6 +35,9 @@ const DRAIN_MAX = 65_536;
 const UNREADABLE: readonly StreamPart[] = [
   { type: 'failure', failure: { kind: 'malformed', message: 'the adapter could not read the answer' } },
 ];
+
+/** The failure of a request at which the adapter throws. */
+const UNBUILT: ProviderFailure = { kind: 'server', message: 'the adapter could not build the request' };
 
 const NONE: readonly string[] = [];
 /** More bytes may follow. */
@@ -70,14 +73,12 @@ export class WireCall implements UpstreamCall, AlarmOwner {
   readonly #alarm = new DeadlineAlarm(this);
   readonly #completion: AnswerCompletion;
   readonly #stream: boolean;
-  readonly #reserveBytes: ReserveBytes;
+  readonly #room: AnswerRoom;
   /** Bytes that the stream may still send. */
   #bytesLeft: number;
   /** Whether the request went out as its caller sent it. */
   #passthrough = false;
   #opening: Opening | null = null;
-  /** Why there is no opening. */
-  #refusal: UpstreamError | null = null;
   #source: StreamSource | null = null;
   /** An answer in one piece, or the body of an error. */
   #text: TextReading | null = null;
@@ -96,13 +97,13 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     deadlines: Deadlines,
     totalDeadlineAt: number,
     trace: TraceHeaders | null,
-    reserveBytes: ReserveBytes,
+    room: AnswerRoom,
   ) {
     const now = performance.now();
     this.#adapter = adapter;
     this.#apiKey = target.apiKey;
     this.#deadlines = deadlines;
-    this.#reserveBytes = reserveBytes;
+    this.#room = room;
     this.#stream = call.stream;
     this.#bytesLeft = call.stream ? STREAM_MAX : REPLY_MAX;
     this.#totalBy = totalDeadlineAt;
@@ -132,6 +133,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
 
   abort(): void {
     this.#over = true;
+    this.#batch = [];
     this.#close();
   }
 
@@ -161,8 +163,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
         this.#alarm,
       );
     } catch (error) {
-      this.#refusal =
-        error instanceof UpstreamError ? error : new UpstreamError('server', 'the adapter could not build the request');
+      this.#fail(error instanceof UpstreamError ? error.failure : UNBUILT);
     }
   }
 
@@ -177,8 +178,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
   #open(): Promise<void> | undefined {
     let reply: UpstreamReply | Promise<void>;
     try {
-      if (!this.#opening) throw this.#refusal;
-      reply = this.#opening.reply();
+      reply = this.#opening!.reply();
     } catch (error) {
       this.#fail(this.#expired ? this.#timeout() : openFailure(error, this.sent));
       return;
@@ -207,7 +207,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     const framed = type.includes('event-stream') ? 'sse' : /ndjson|jsonl|json-seq/.test(type) ? 'ndjson' : null;
     // The upstream's content type decides; without one the answer is read in the requested form.
     if (framed === null && (type.includes('json') || !this.#stream)) {
-      this.#text = new TextReading(reply, REPLY_MAX, this.#reserveBytes);
+      this.#text = new TextReading(reply, REPLY_MAX, this.#room);
       return;
     }
     this.#source = {
@@ -266,7 +266,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     this.#bytesLeft -= piece?.length ?? 0;
     if (this.#bytesLeft < 0) throw new UpstreamError('malformed', 'the answer was too large');
     // A call for one whole answer holds the events, too, until the last one.
-    if (piece && !this.#stream && !this.#reserveBytes(piece.length)) return;
+    if (piece && !this.#stream && !this.#room.makeRoom(piece.length)) return;
     // The idle time does not run while the caller handles these parts.
     this.#alarm.set(this.#totalBy);
     const text = piece ? source.decoder.decode(piece, UNFINISHED) : source.decoder.decode();

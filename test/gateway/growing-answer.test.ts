@@ -61,7 +61,7 @@ function stand(pieces: number, grants: (asked: HoldExtension) => boolean) {
       },
     },
   };
-  const answer = new GrowingAnswer(attempt, TERMS, { hold, first: [], makeRoom: null });
+  const answer = new GrowingAnswer(attempt, TERMS, { hold, first: [], room: null });
   return { seen, hold, answer };
 }
 

@@ -36,18 +36,17 @@ const agrees = (of: typeof certify) =>
       toCredits(one.bound),
       one.endpoints,
     ]);
-    const same = ranked
-      .slice(0, kept.length)
-      .map((one) => [
-        one.model,
-        one.quality,
-        one.costCredits,
-        one.latencyMs,
-        one.utility,
-        one.outputCap,
-        one.worstCaseCredits,
-        one.endpoints.flatMap(({ open }, at) => (open ? [at] : [])),
-      ]);
+    const same = ranked.slice(0, kept.length).map((one) => [
+      one.model,
+      one.quality,
+      one.costCredits,
+      one.latencyMs,
+      // The decider does not score a named model.
+      request.pinned ? 0 : one.utility,
+      one.outputCap,
+      one.worstCaseCredits,
+      one.endpoints.flatMap(({ open }, at) => (open ? [at] : [])),
+    ]);
     const baseline = request.pinned ? undefined : from.models[outcome.baseline]!.id;
     return (
       Bun.deepEquals(kept, same) &&

@@ -1,4 +1,4 @@
-import type { FinishReason, ProviderFailure, StreamPart } from 'signalbox/plugin';
+import type { FinishReason, StreamPart } from 'signalbox/plugin';
 import { indexOf, isObject, type Json, listOf, objectsIn, textOf } from '../json.ts';
 import { malformed } from '../parts.ts';
 import { detailsText } from './messages.ts';
@@ -47,8 +47,10 @@ export class ChoiceReader {
   }
 
   #finish(choice: number, raw: string): StreamPart {
-    const failure = failureOfFinish(raw);
-    if (failure) return { type: 'failure', failure };
+    if (BREAKS.has(raw)) {
+      const message = `the upstream broke the answer off: ${raw}`;
+      return { type: 'failure', failure: { kind: 'overloaded', message } };
+    }
     const calls = this.#calls?.get(choice);
     if (calls?.nameless) return malformed('a tool call has no name');
     return { type: 'finish', choice, reason: finishReason(raw, calls !== undefined), raw };
@@ -117,10 +119,4 @@ const BREAKS: ReadonlySet<string> = new Set(['error', 'insufficient_system_resou
 function finishReason(raw: string, calls: boolean): FinishReason {
   const reason = REASONS.get(raw) ?? 'stop';
   return reason === 'stop' && calls ? 'tool_calls' : reason;
-}
-
-/** The failure that a finish reason reports; null for a real finish. */
-function failureOfFinish(raw: string): ProviderFailure | null {
-  if (!BREAKS.has(raw)) return null;
-  return { kind: 'overloaded', message: `the upstream broke the answer off: ${raw}` };
 }

@@ -12,7 +12,8 @@ export function readReply(body: string, format: ReasoningFormat, passthrough = f
   if (!isObject(reply) || reply.object !== 'response') return readCompletion(reply);
   const parts: StreamPart[] = passthrough ? [{ type: 'passthrough', choice: 0, event: reply }] : [];
   const items = new ItemReader(format);
-  for (const [at, item] of listOf(reply.output).entries()) items.end(at, item, parts);
+  const output = listOf(reply.output);
+  for (let at = 0; at < output.length; at++) items.end(at, output[at], parts);
   if (parts.some(({ type }) => type === 'failure')) addUsage(readUsage(reply.usage, items.searches), parts);
   else readEnding(textOf(reply.status), reply, items, parts);
   return parts;
@@ -33,35 +34,36 @@ export class OpenAiReader implements StreamReader {
   readonly #chunks = new ChunkReader();
   readonly #items: ItemReader;
   readonly #passthrough: boolean;
-  /** Events before the first content: another model may still answer. */
-  #held: StreamPart[] | null = [];
+  /** Events that go out as they came, before the first content: another model may still answer. Null from then on. */
+  #held: StreamPart[] | null;
 
   constructor(format: ReasoningFormat, passthrough = false) {
     this.#items = new ItemReader(format);
     this.#passthrough = passthrough;
+    this.#held = passthrough ? [] : null;
   }
 
   read(frame: Frame): readonly StreamPart[] {
     const { event: name, data } = frame;
     const isEvent = name === '' ? OF_RESPONSE.test(data) : name === 'error' || name.startsWith('response.');
     const event = isEvent ? parseJson(data) : null;
-    const type = isObject(event) ? textOf(event.type) || name : '';
     // Anything else is a chunk, possibly invalid.
-    if (!isObject(event) || type === '') return this.#chunks.read(frame);
+    if (!isObject(event)) return this.#chunks.read(frame);
+    const type = textOf(event.type) || name;
+    if (type === '') return this.#chunks.read(frame);
     const parts: StreamPart[] = [];
+    if (this.#passthrough) {
+      parts.push(event.type === type ? passedEvent(event, data) : passedEvent({ ...event, type }));
+    }
     this.#event(type, event, parts);
-    return this.#passthrough
-      ? this.#passed(event.type === type ? passedEvent(event, data) : passedEvent({ ...event, type }), type, parts)
-      : parts;
+    return this.#held === null ? parts : this.#begun(this.#held, type, parts);
   }
 
-  /** Puts the event before what was read from it. */
-  #passed(part: StreamPart, type: string, parts: readonly StreamPart[]): readonly StreamPart[] {
-    if (this.#held === null) return parts.length === 1 ? [part, parts[0]!] : [part, ...parts];
-    this.#held.push(part);
+  /** Holds the event of the parts back while nothing has begun. */
+  #begun(held: StreamPart[], type: string, [event, ...parts]: readonly StreamPart[]): readonly StreamPart[] {
+    held.push(event!);
     const isBegun = PIECE.test(type) || parts.some(isContentPart);
-    if (!isBegun && this.#held.length < HELD_MAX) return parts;
-    const held = this.#held;
+    if (!isBegun && held.length < HELD_MAX) return parts;
     this.#held = null;
     return [...held, ...parts];
   }

@@ -15,19 +15,17 @@ const OF_CONTENT = /^invalid_prompt$|policy|image/;
 /** Reads the end and usage of an answer. @param status `completed`, `incomplete`, or anything else for a failure */
 export function readEnding(status: string, response: Json, items: ItemReader, parts: StreamPart[]): void {
   const usage = readUsage(response.usage, items.searches);
-  const used: readonly StreamPart[] = usage ? [{ type: 'usage', usage }] : [];
   const finish = finishOf(status, response, items.hasCalls);
-  // Usage goes before the failure, which ends reading, because it is billed anyway.
-  if (!finish) {
-    const { error } = response;
-    const cut: ProviderFailure = { kind: 'cut', message: `the answer ended as ${status || 'nothing'}` };
-    parts.push(...used, { type: 'failure', failure: isObject(error) ? failureOf(error) : cut });
-    return;
-  }
   // In one part: some clients keep only the last.
-  if (items.details.length > 0) parts.push({ type: 'state', choice: 0, details: items.details });
-  parts.push(finish, ...used);
+  if (finish && items.details.length > 0) parts.push({ type: 'state', choice: 0, details: items.details });
+  if (finish) parts.push(finish);
+  // Before the failure, which ends reading, because it is billed anyway.
+  if (usage) parts.push({ type: 'usage', usage });
+  if (!finish) parts.push({ type: 'failure', failure: failureIn(response, status) });
 }
+
+const failureIn = ({ error }: Json, status: string): ProviderFailure =>
+  isObject(error) ? failureOf(error) : { kind: 'cut', message: `the answer ended as ${status || 'nothing'}` };
 
 function finishOf(status: string, response: Json, hasCalls: boolean): StreamPart | null {
   const raw = status === 'incomplete' ? textOf(objectOf(response.incomplete_details).reason) || status : status;
@@ -40,6 +38,9 @@ export function failureOf(error: Json): ProviderFailure {
   const failure = failureOfError(error);
   return failure.kind === 'server' && OF_CONTENT.test(textOf(error.code)) ? { ...failure, kind: 'rejected' } : failure;
 }
+
+/** The service's counts of input and output include all others. */
+const ALL_INCLUDED = { cached: true, cacheWrite: true, reasoning: true };
 
 /** @param searches of the web, which are billed beside tokens */
 export function readUsage(usage: unknown, searches: number): Usage | null {
@@ -57,6 +58,6 @@ export function readUsage(usage: unknown, searches: number): Usage | null {
       reasoning: numberOf(objectOf(usage.output_tokens_details).reasoning_tokens),
       ...(searches > 0 && { addOns: { toolUses: { web_search: searches } } }),
     },
-    { cached: true, cacheWrite: true, reasoning: true },
+    ALL_INCLUDED,
   );
 }

@@ -136,8 +136,10 @@ export class ItemReader {
   #whole(at: number, item: Json, parts: StreamPart[]): void {
     this.feed(at, item.arguments, parts);
     if (item.type === 'custom_tool_call') this.feed(at, JSON.stringify({ input: textOf(item.input) }), parts);
-    for (const [section, text] of summariesOf(item).entries()) this.say('reasoning', at, section, text, parts);
-    if (item.type !== 'message') return;
+    if (item.type !== 'message') {
+      for (const [section, text] of summariesOf(item).entries()) this.say('reasoning', at, section, text, parts);
+      return;
+    }
     for (const part of listOf(item.content)) {
       if (!isObject(part)) continue;
       this.say('text', at, 0, part.text, parts);

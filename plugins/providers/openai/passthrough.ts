@@ -5,8 +5,15 @@ import { effortFor } from './models.ts';
 /** The dialect of requests that go out as they came. */
 export const RESPONSES = 'openai-responses';
 
-/** Fields for Signalbox alone. */
-const OWN: ReadonlySet<string> = new Set(['budget_limit', 'route_strategy', 'constraints', 'agent_wallet']);
+/** Fields for Signalbox alone, and those of streams. JSON has no member that is undefined. */
+const LEFT_OUT = {
+  budget_limit: undefined,
+  route_strategy: undefined,
+  constraints: undefined,
+  agent_wallet: undefined,
+  stream: undefined,
+  stream_options: undefined,
+};
 
 const ENCRYPTED = 'reasoning.encrypted_content';
 
@@ -17,27 +24,29 @@ const ENCRYPTED = 'reasoning.encrypted_content';
  */
 export function passedRequest(call: ProviderCall): HttpCall {
   const { request, upstream, outputCap, model } = call;
-  const { input, include, reasoning, temperature, top_p, ...others }: Members = request.original.body;
+  const original: Members = request.original.body;
+  const include = listOf(original.include);
   const dropped: string[] = [];
-  const kept = Object.entries(others).filter(([name]) => !OWN.has(name) && !OF_STREAM.has(name));
-  const reasons = model.capabilities.includes('reasoning');
-  const sampling = { ...(temperature !== undefined && { temperature }), ...(top_p !== undefined && { top_p }) };
-  if (!model.acceptsTemperature) dropped.push(...Object.keys(sampling));
-  if (!reasons && reasoning !== undefined) dropped.push('reasoning');
-  const included = listOf(include);
-  const body = {
-    ...Object.fromEntries(kept),
+  const body: Record<string, unknown> = {
+    ...original,
+    ...LEFT_OUT,
     model: upstream,
-    input: Array.isArray(input) ? inputOf(input, dropped) : input,
-    ...(reasons && reasoning !== undefined && { reasoning: withEffort(reasoning, upstream) }),
-    ...(model.acceptsTemperature && sampling),
     max_output_tokens: outputCap,
     store: false,
-    ...(reasons
-      ? { include: included.includes(ENCRYPTED) ? included : [...included, ENCRYPTED] }
-      : included.length > 0 && { include: included }),
-    ...(call.stream && streamFields(others)),
+    ...(call.stream && streamFields(original)),
   };
+  if (!model.acceptsTemperature) {
+    leaveOut('temperature', body, dropped);
+    leaveOut('top_p', body, dropped);
+  }
+  if (model.capabilities.includes('reasoning')) {
+    body.reasoning = withEffort(original.reasoning, upstream);
+    body.include = include.includes(ENCRYPTED) ? include : [...include, ENCRYPTED];
+  } else {
+    leaveOut('reasoning', body, dropped);
+    body.include = include.length > 0 ? include : undefined;
+  }
+  if (Array.isArray(original.input)) body.input = inputOf(original.input, dropped);
   return {
     path: '/responses',
     headers: request.headers.passed,
@@ -47,7 +56,11 @@ export function passedRequest(call: ProviderCall): HttpCall {
   };
 }
 
-const OF_STREAM: ReadonlySet<string> = new Set(['stream', 'stream_options']);
+function leaveOut(name: string, body: Record<string, unknown>, dropped: string[]): void {
+  if (body[name] === undefined) return;
+  body[name] = undefined;
+  dropped.push(name);
+}
 
 /** `include_usage` is a member of chat completions, which clients of both send. */
 function streamFields({ stream_options: options }: Members): Members {
@@ -65,14 +78,15 @@ function withEffort(reasoning: unknown, upstream: string): unknown {
 
 /** Leaves out the reasoning of other models, and reasoning without its content, as nothing is stored. */
 function inputOf(input: readonly unknown[], dropped: string[]): readonly unknown[] {
-  const isReadable = (item: unknown): boolean => {
-    if (!isObject(item) || item.type !== 'reasoning') return true;
-    const content = textOf(item.encrypted_content);
-    return content !== '' && !isWrappedState(content);
-  };
   if (input.every(isReadable)) return input;
   for (const [at, item] of input.entries()) if (!isReadable(item)) dropped.push(`input[${at}]`);
   return input.filter(isReadable);
+}
+
+function isReadable(item: unknown): boolean {
+  if (!isObject(item) || item.type !== 'reasoning') return true;
+  const content = textOf(item.encrypted_content);
+  return content !== '' && !isWrappedState(content);
 }
 
 /** Adds the service's own words to a refusal of a request that went out as it came. */

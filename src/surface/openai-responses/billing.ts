@@ -27,13 +27,15 @@ export const isDefaultTier = (tier: unknown): boolean => tier == null || tier ==
 
 /** Fields that change OpenAI's bill by no price of the catalog, as the request has them. */
 export function unpricedIn(request: Members): readonly string[] {
-  const fields = ['context_management', 'prompt_cache_options', 'service_tier'].filter((field) =>
-    field === 'service_tier' ? !isDefaultTier(request[field]) : request[field] != null,
-  );
-  const { input } = request;
+  const { context_management, prompt_cache_options, service_tier, input } = request;
+  const paths: string[] = [];
+  if (context_management != null) paths.push('context_management');
+  if (prompt_cache_options != null) paths.push('prompt_cache_options');
+  if (!isDefaultTier(service_tier)) paths.push('service_tier');
   // The summary that it has written is as long as the service likes.
-  const at = Array.isArray(input)
-    ? input.findIndex((item) => isObject(item) && item.type === 'compaction_trigger')
-    : -1;
-  return at < 0 ? fields : [...fields, `input[${at}]`];
+  const at = Array.isArray(input) ? input.findIndex(isCompaction) : -1;
+  if (at >= 0) paths.push(`input[${at}]`);
+  return paths;
 }
+
+const isCompaction = (item: unknown): boolean => isObject(item) && item.type === 'compaction_trigger';

@@ -23,10 +23,10 @@ const SEND_ALL =
   'Signalbox stores no responses. Set `store: false` in your client, so that it sends the whole conversation in `input`.';
 
 /** Refuses references to what only a service that stores responses could find. */
-function checkStateless({ input, ...body }: ResponsesRequest): void {
-  if (body.previous_response_id != null) throw unsupported('previous_response_id', SEND_ALL);
-  if (body.conversation != null) throw unsupported('conversation', SEND_ALL);
-  if (body.background != null && body.background !== false) {
+function checkStateless({ input, previous_response_id, conversation, background }: ResponsesRequest): void {
+  if (previous_response_id != null) throw unsupported('previous_response_id', SEND_ALL);
+  if (conversation != null) throw unsupported('conversation', SEND_ALL);
+  if (background != null && background !== false) {
     throw unsupported('background', `${SEND_ALL} So \`background\` must be false: read the answer as it comes.`);
   }
   if (typeof input === 'string') return;

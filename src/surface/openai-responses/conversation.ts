@@ -3,7 +3,7 @@ import type { Members, OriginalPath } from '../../core/original.ts';
 import { unwrapState } from '../../core/wrapped-state.ts';
 import { extrasOf, NO_EXTRAS } from '../openai-chat/extras.ts';
 import type { InputItem, InputPart, KnownItem, MessageItem, ResponsesRequest } from './request.ts';
-import { CUSTOM_ARGUMENT, choiceOf, nameOfCall, type ToolTable, toolsOfInput, toolTable } from './tools.ts';
+import { addToolsOfInput, CUSTOM_ARGUMENT, choiceOf, nameOfCall, type ToolTable, toolTable } from './tools.ts';
 
 /** The `format` of OpenAI's encrypted reasoning in `reasoning_details`. */
 const OPENAI_FORMAT = 'openai-responses-v1';
@@ -33,9 +33,11 @@ export function conversationOf({
   tool_choice,
   max_tool_calls,
 }: ResponsesRequest): Conversation {
-  const table = toolTable(tools, max_tool_calls ?? null);
-  const { toolChoice, native } = choiceOf(tool_choice, table);
-  const nativeTools = [...table.native, ...toolsOfInput(input, max_tool_calls ?? null), ...native];
+  const usesMax = max_tool_calls ?? null;
+  const table = toolTable(tools, usesMax);
+  const nativeTools = [...table.native];
+  addToolsOfInput(input, usesMax, nativeTools);
+  const toolChoice = choiceOf(tool_choice, table, nativeTools);
   const turns: Turn[] = [];
   if (instructions !== undefined) turns.push(textTurn('system', instructions, ['instructions']));
   if (typeof input === 'string') turns.push(textTurn('user', input, ['input']));
@@ -150,23 +152,25 @@ const KNOWN_TYPES: ReadonlySet<string> = new Set([
 
 function addItems(items: readonly InputItem[], table: ToolTable, turns: Turn[]): void {
   let answer: AnswerTurn | null = null;
-  const close = (): void => {
-    // Readable reasoning that led to no word and no call is of no use to a service, and most refuse an empty message.
-    if (answer && !answer.isEmpty) turns.push(answer.turn());
-    answer = null;
-  };
-  for (const [index, item] of items.entries()) {
+  for (let index = 0; index < items.length; index++) {
+    const item = items[index]!;
     const at = ['input', index];
     const turn = otherTurn(item, at);
     if (turn) {
-      close();
+      endAnswer(answer, turns);
+      answer = null;
       turns.push(turn);
     } else {
       answer ??= new AnswerTurn();
       addToAnswer(answer, item, at, table);
     }
   }
-  close();
+  endAnswer(answer, turns);
+}
+
+/** Readable reasoning that led to no word and no call is of no use to a service, and most refuse an empty message. */
+function endAnswer(answer: AnswerTurn | null, turns: Turn[]): void {
+  if (answer && !answer.isEmpty) turns.push(answer.turn());
 }
 
 /** The turn of an item that is no part of an answer; null for one that is. */

@@ -48,15 +48,15 @@ export class PassedResponse {
 
   /** @param json the event as its service wrote it, in one line */
   take(event: Members, json = JSON.stringify(event)): void {
-    const { type, response, sequence_number: sequence, output_index: at } = event;
-    if (ENDS.has(type)) {
+    const type = String(event.type);
+    if (this.#last?.type === type && isAt(this.#last.place, event)) this.#last.known.text += deltaOf(event);
+    else if (ENDS.has(type)) {
       this.#end = event;
       return;
-    }
-    if (isObject(response)) this.#response = response;
+    } else this.#note(type, event);
+    const { sequence_number: sequence } = event;
     this.#sequence = typeof sequence === 'number' ? sequence + 1 : this.#sequence + 1;
-    if (typeof at === 'number') this.#note(String(type), at, event);
-    this.#emit(String(type), json);
+    this.#emit(type, json);
   }
 
   /** Ends a good answer. @param platform goes into the response */
@@ -98,12 +98,10 @@ export class PassedResponse {
     this.#emit(type, JSON.stringify({ type, sequence_number: this.#sequence++, ...members }));
   }
 
-  #note(type: string, at: number, event: Members): void {
-    const { item, delta } = event;
-    if (this.#last?.type === type && isAt(this.#last.place, event)) {
-      this.#last.known.text += typeof delta === 'string' ? delta : '';
-      return;
-    }
+  #note(type: string, event: Members): void {
+    const { response, output_index: at, item } = event;
+    if (isObject(response)) this.#response = response;
+    if (typeof at !== 'number') return;
     if (type === 'response.output_item.added' && isObject(item)) this.#open.set(at, { item, texts: new Map() });
     if (type === 'response.output_item.done') {
       this.#open.delete(at);
@@ -118,7 +116,7 @@ export class PassedResponse {
     texts.set(key, known);
     if (step === 'done') known.hasEnded = true;
     else {
-      known.text += typeof delta === 'string' ? delta : '';
+      known.text += deltaOf(event);
       this.#last = { type, place, known };
     }
   }
@@ -156,13 +154,19 @@ const MEMBERS: Readonly<
   custom_tool_call_input: { member: 'input', list: 'content' },
 };
 
-const PLACES = ['item_id', 'output_index', 'content_index', 'summary_index'] as const;
+const deltaOf = ({ delta }: Members): string => (typeof delta === 'string' ? delta : '');
 
-/** Whether an event has the place of another one. */
-function isAt(place: Members, event: Members): boolean {
-  for (const name of PLACES) if (place[name] !== event[name]) return false;
-  return true;
-}
+/** Which item and which part of it an event is of. */
+const placeOf = ({ item_id, output_index, content_index, summary_index }: Members): Members => ({
+  item_id,
+  output_index,
+  content_index,
+  summary_index,
+});
 
-const placeOf = (event: Members): Members =>
-  Object.fromEntries(PLACES.flatMap((name) => (event[name] === undefined ? [] : [[name, event[name]]])));
+/** Whether an event has this place. */
+const isAt = (place: Members, event: Members): boolean =>
+  place.item_id === event.item_id &&
+  place.output_index === event.output_index &&
+  place.content_index === event.content_index &&
+  place.summary_index === event.summary_index;

@@ -58,15 +58,16 @@ const READER: RequestReader<ResponsesRequest> = {
 const LOGPROBS = 'message.output_text.logprobs';
 
 function settingsOf(body: ResponsesRequest): ModelSettings {
-  const { top_logprobs: top, include = [] } = body;
-  const logprobs = include.includes(LOGPROBS) || (top ?? 0) > 0;
+  const { top_logprobs: top, include } = body;
+  const logprobs = include?.includes(LOGPROBS) || (top ?? 0) > 0;
   return {
     outputTokensMax: body.max_output_tokens,
     temperature: body.temperature,
     topP: body.top_p,
     frequencyPenalty: body.frequency_penalty,
     presencePenalty: body.presence_penalty,
-    ...(logprobs && { logprobs, topLogprobs: top }),
+    logprobs: logprobs || undefined,
+    topLogprobs: logprobs ? top : undefined,
     answerFormat: formatOf(body.text?.format),
     reasoningEffort: body.reasoning?.effort,
     parallelToolCalls: body.parallel_tool_calls,
@@ -96,10 +97,10 @@ function formatOf(format: NonNullable<ResponsesRequest['text']>['format']): Answ
 const OF_TEXT: ReadonlySet<string> = new Set(['format', 'verbosity']);
 const OF_REASONING: ReadonlySet<string> = new Set(['effort', 'summary']);
 
-const unnamedIn = ({ text, reasoning }: ResponsesRequest): readonly string[] => [
-  ...unnamedMembers('text', text, OF_TEXT),
-  ...unnamedMembers('reasoning', reasoning, OF_REASONING),
-];
+function unnamedIn({ text, reasoning }: ResponsesRequest): readonly string[] | undefined {
+  if (text === undefined && reasoning === undefined) return undefined;
+  return [...unnamedMembers('text', text, OF_TEXT), ...unnamedMembers('reasoning', reasoning, OF_REASONING)];
+}
 
 /** Fields of the dialect that other dialects have, too: they go to providers that take them. */
 const SHARED: ReadonlySet<string> = new Set(['prompt_cache_key', 'safety_identifier']);
@@ -107,10 +108,10 @@ const OWN: ReadonlySet<string> = KNOWN_FIELDS.difference(SHARED);
 
 function otherFields(body: ResponsesRequest): Members {
   const { text, truncation, service_tier: tier } = body;
-  return extrasOf(body, OWN, {
-    ...(text?.verbosity !== undefined && { verbosity: text.verbosity }),
-    ...(!isDefaultTier(tier) && { service_tier: tier }),
-    // Where nobody shortens the conversation, a caller should see that.
-    ...(truncation !== undefined && truncation !== 'disabled' && { truncation }),
-  });
+  const fields: Record<string, unknown> = {};
+  if (text?.verbosity !== undefined) fields.verbosity = text.verbosity;
+  if (!isDefaultTier(tier)) fields.service_tier = tier;
+  // Where nobody shortens the conversation, a caller should see that.
+  if (truncation !== undefined && truncation !== 'disabled') fields.truncation = truncation;
+  return extrasOf(body, OWN, fields);
 }

@@ -64,23 +64,22 @@ export function toolTable(list: ResponsesRequest['tools'], usesMax: number | nul
 /** Kinds of tools whose calls come back to the caller. */
 const OWN_KINDS: ReadonlySet<unknown> = new Set(['function', 'custom']);
 
-/** Returns the tools that items of the input add to those of the request, but for the caller's own: `additional_tools` does. */
-export function toolsOfInput(input: ResponsesRequest['input'], usesMax: number | null): readonly NativeTool[] {
-  if (typeof input === 'string') return [];
-  const native: NativeTool[] = [];
-  const addAll = (list: readonly unknown[], at: OriginalPath): void => {
-    for (const [index, tool] of list.entries()) {
-      if (!isObject(tool) || typeof tool.type !== 'string' || OWN_KINDS.has(tool.type)) continue;
-      const place = [...at, index];
-      if (tool.type !== 'namespace') native.push({ kind: tool.type, at: place, billing: billingOf(tool, usesMax) });
-      else if (Array.isArray(tool.tools)) addAll(tool.tools, [...place, 'tools']);
-    }
-  };
+/** Adds the tools that items of the input add to those of the request, but for the caller's own: `additional_tools` does. */
+export function addToolsOfInput(input: ResponsesRequest['input'], usesMax: number | null, native: NativeTool[]): void {
+  if (typeof input === 'string') return;
   for (let i = 0; i < input.length; i++) {
     const item = input[i]!;
-    if ('tools' in item && Array.isArray(item.tools)) addAll(item.tools, ['input', i, 'tools']);
+    if ('tools' in item && Array.isArray(item.tools)) addNative(item.tools, ['input', i, 'tools'], usesMax, native);
   }
-  return native;
+}
+
+function addNative(list: readonly unknown[], at: OriginalPath, usesMax: number | null, native: NativeTool[]): void {
+  for (const [index, tool] of list.entries()) {
+    if (!isObject(tool) || typeof tool.type !== 'string' || OWN_KINDS.has(tool.type)) continue;
+    const place = [...at, index];
+    if (tool.type !== 'namespace') native.push({ kind: tool.type, at: place, billing: billingOf(tool, usesMax) });
+    else if (Array.isArray(tool.tools)) addNative(tool.tools, [...place, 'tools'], usesMax, native);
+  }
 }
 
 const NO_NAMES: ReadonlyMap<string, number> = new Map();
@@ -140,16 +139,17 @@ function grammarOf({ format }: CustomTool): string {
   return `\`${CUSTOM_ARGUMENT}\` must follow this grammar${named}:\n${definition}`;
 }
 
-/** The choice of tools, or the kind of a choice that only this dialect can say. */
+/** The choice of tools. One that only this dialect can say is added to the native tools. */
 export function choiceOf(
   choice: ResponsesRequest['tool_choice'],
   table: ToolTable,
-): { readonly toolChoice: ToolChoice | undefined; readonly native: readonly NativeTool[] } {
-  if (choice === undefined || typeof choice === 'string') return { toolChoice: choice, native: [] };
+  native: NativeTool[],
+): ToolChoice | undefined {
+  if (choice === undefined || typeof choice === 'string') return choice;
   const { type, name, namespace } = { name: null, namespace: null, ...choice };
   if ((type === 'function' || type === 'custom') && typeof name === 'string') {
-    const within = typeof namespace === 'string' ? namespace : null;
-    return { toolChoice: { name: nameOfCall(table, name, within) }, native: [] };
+    return { name: nameOfCall(table, name, typeof namespace === 'string' ? namespace : null) };
   }
-  return { toolChoice: undefined, native: [{ kind: type, at: ['tool_choice'], billing: 'tokens' }] };
+  native.push({ kind: type, at: ['tool_choice'], billing: 'tokens' });
+  return undefined;
 }

@@ -43,6 +43,8 @@ export class HttpConnection {
   readonly #target: ConnectionTarget;
   readonly #owner: ConnectionOwner;
   #socket: Socket<HttpConnection> | null = null;
+  /** The socket's descriptor; -1 before there is one. */
+  #fd = -1;
   #isConnecting = false;
   #isReady = false;
   #isPaused = false;
@@ -61,7 +63,7 @@ export class HttpConnection {
 
   /** Whether an idle connection may carry a request: it was not closed, not even by bytes that are still to be read. */
   get isUsable(): boolean {
-    return this.#gone === null && !hasArrived(fdOf(this.#socket));
+    return this.#gone === null && !hasArrived(this.#fd);
   }
 
   /** Sends a request. Takes one at a time. @param start as in `sendRequest` */
@@ -108,12 +110,13 @@ export class HttpConnection {
 
   opened(socket: Socket<HttpConnection>): void {
     this.#socket = socket;
+    this.#fd = fdOf(socket);
     this.#connected();
     if (this.#gone) {
       socket.terminate();
       return;
     }
-    if (this.#target.stream) boundReceiveWindow(fdOf(socket));
+    if (this.#target.stream) boundReceiveWindow(this.#fd);
     if (this.#target.servername === null) this.#begin();
   }
 
@@ -193,8 +196,8 @@ const HANDLERS = {
 };
 
 /** The descriptor of a socket, which Bun's types lack; -1 for none. */
-const fdOf = (socket: Socket<HttpConnection> | null): number =>
-  socket && 'fd' in socket && typeof socket.fd === 'number' ? socket.fd : -1;
+const fdOf = (socket: Socket<HttpConnection>): number =>
+  'fd' in socket && typeof socket.fd === 'number' ? socket.fd : -1;
 
 /** One request and its answer on a connection. */
 class HttpExchange implements PendingReply, UpstreamReply {
