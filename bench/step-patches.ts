@@ -95,7 +95,7 @@ export const CUTS: readonly Cut[] = [
     patches: stopAt(
       before(
         PIPELINE,
-        '    const exchange = new Exchange(gateway, decided, funded);',
+        '    const exchange = new Exchange(gateway, asked, funded);',
         '    funded.hold.settle(null, () => []); context.endWork(0); return { isStopped: true };',
       ),
     ),

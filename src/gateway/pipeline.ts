@@ -1,3 +1,4 @@
+import { idText } from '../core/id.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { withoutDroppedTools } from '../routing/dropped-tools.ts';
 import type { AnswerSource, RunningAnswer } from './answer-source.ts';
@@ -83,7 +84,7 @@ export async function serveRequest<Answer>(
 /** Takes the steps between read and write. Where a payment would mend an error, the error says how to pay. */
 async function carryOut(
   gateway: Gateway,
-  { request: asked, context }: PipelineCall,
+  { request: given, context }: PipelineCall,
   funding: Funding,
   named: NamedRun | null,
 ): Promise<RunningAnswer> {
@@ -94,31 +95,26 @@ async function carryOut(
     const startedAt = gateway.clock();
     const { runtime, caller } = terms;
     const { gateway: policy } = runtime.snapshot;
-    const { request: kept, dropped } = withoutDroppedTools(asked, policy);
+    const { request: kept, dropped } = withoutDroppedTools(given, policy);
     const request = withBoundedTools(kept, policy);
     // (guards on the request)
     // (cache)
     const deciding = decideRequest(gateway, request, terms, true, context);
     const { decision, history, features } = deciding instanceof Promise ? await deciding : deciding;
     const { clock } = gateway;
-    const decided = {
-      request,
-      dropped,
-      context,
-      terms,
-      runtime,
-      caller,
-      clock,
-      startedAt,
-      decision,
-      history,
-      features,
-    };
-    const funded = await reserve(gateway, decided, funding, named);
-    const exchange = new Exchange(gateway, decided, funded);
+    const asked = { request, dropped, context, terms, runtime, caller, clock, startedAt, decision, history, features };
+    const reservedAt = clock();
+    const funded = await reserve(gateway, asked, funding, named);
+    // Only from here on the decision is kept, and can be looked up.
+    context.decisionId = idText('dec_', decision.id);
+    // A chain takes seconds, which are not the gateway's own.
+    if (funded.isSettledPayment) context.startedAt += clock() - reservedAt;
+    const exchange = new Exchange(gateway, asked, funded);
     context.attach(exchange);
     return exchange;
   } catch (cause) {
+    // Harmless where none was begun.
+    context.endWork(0);
     throw await funding.mend(cause);
   }
 }

@@ -1,4 +1,3 @@
-import { idText } from '../core/id.ts';
 import type { ReservationRequest } from '../ledger/reservation-request.ts';
 import { checkServing } from './drain.ts';
 import type { FundedHold, Funding } from './funding.ts';
@@ -23,11 +22,12 @@ interface NamedRequest {
 }
 
 /**
- * Sets the worst case of a decision aside. From here on a shutdown waits for the request.
+ * Begins to set the worst case of a decision aside. From here on a shutdown waits for the request, until its work is ended.
  * @param named null for a request without a name
- * @throws SignalboxError or an error that the funding mends, and then nothing is held
+ * @returns a promise that rejects with an error that the funding mends, and then nothing is held
+ * @throws SignalboxError
  */
-export async function reserve(
+export function reserve(
   gateway: Gateway,
   decided: RunnableRequest,
   funding: Funding,
@@ -41,22 +41,10 @@ export async function reserve(
   context.beginWork(request.stream, Math.ceil(decision.ranked[0].tokens));
   context.enterFlight(gateway.inFlight);
   const signal = named?.toTheEnd ? undefined : context.signal;
-  const reservedAt = gateway.clock();
-  let funded: FundedHold;
-  try {
-    const begun = named?.claim.begin(decision.id) ?? null;
-    // The funding awaits it.
-    begun?.catch(() => {});
-    funded = await funding.reserve(reservationRequest(gateway, decided, signal), begun);
-  } catch (cause) {
-    context.endWork(0);
-    throw cause;
-  }
-  // Only from here on the decision is kept, and can be looked up.
-  context.decisionId = idText('dec_', decision.id);
-  // A chain takes seconds, which are not the gateway's own.
-  if (funded.isSettledPayment) context.startedAt += gateway.clock() - reservedAt;
-  return funded;
+  const begun = named?.claim.begin(decision.id) ?? null;
+  // The funding awaits it.
+  begun?.catch(() => {});
+  return funding.reserve(reservationRequest(gateway, decided, signal), begun);
 }
 
 /** An exchange ends at its deadline; a hold that is open so much later was forgotten, ms. */
