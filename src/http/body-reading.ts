@@ -71,7 +71,7 @@ class BodyReading implements Links<BodyReading> {
   readonly #since: number;
   #bytes: number;
   #isOver = false;
-  #reject: (error: SignalboxError) => void = () => {};
+  #reject: ((error: SignalboxError) => void) | null = null;
 
   /** @param bytes those that count before they arrive */
   constructor(open: LinkedSet<BodyReading>, since: number, bytes: number, bytesMax: number, place: GatePlace | null) {
@@ -113,7 +113,7 @@ class BodyReading implements Links<BodyReading> {
   /** Ends the reading of a body that is too slow. */
   cut(): void {
     this.#end();
-    this.#reject(tooSlow());
+    this.#reject?.(tooSlow());
   }
 
   /** Whether its time is over. */

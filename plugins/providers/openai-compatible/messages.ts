@@ -114,7 +114,7 @@ function partsFor(
 ): readonly Members[] {
   return mapObjects(parts, (part, index) => {
     if (part.type === 'refusal' && settings.unknown_members === 'left_out') return { type: 'text', text: part.refusal };
-    return withoutHint(part, () => `messages[${message}].content[${index}]`, settings, dropped);
+    return bearsHint(part, settings) ? withoutHint(part, `messages[${message}].content[${index}]`, dropped) : part;
   });
 }
 
@@ -133,18 +133,21 @@ const callIdFor = (id: string, settings: DialectSettings): string =>
 /** The tools, without cache hints for servers that do not support them. */
 export function toolsFor(tools: unknown, settings: DialectSettings, dropped: string[]): readonly Members[] {
   return mapObjects(listOf(tools), (tool, index) => {
-    const own = withoutHint(tool, () => `tools[${index}]`, settings, dropped);
-    if (!isObject(tool.function)) return own;
+    const own = bearsHint(tool, settings) ? withoutHint(tool, `tools[${index}]`, dropped) : tool;
+    const { function: fn } = tool;
     // Some clients put the hint inside `function`.
-    const fn = withoutHint(tool.function, () => `tools[${index}].function`, settings, dropped);
-    return fn === tool.function ? own : { ...own, function: fn };
+    if (!isObject(fn) || !bearsHint(fn, settings)) return own;
+    return { ...own, function: withoutHint(fn, `tools[${index}].function`, dropped) };
   });
 }
 
-function withoutHint(owner: Members, at: () => string, { cache_hints }: DialectSettings, dropped: string[]): Members {
-  if (cache_hints === 'sent' || !('cache_control' in owner)) return owner;
+/** Whether an object has a cache hint that the server does not support. */
+const bearsHint = (owner: Members, { cache_hints }: DialectSettings): boolean =>
+  cache_hints !== 'sent' && 'cache_control' in owner;
+
+function withoutHint(owner: Members, at: string, dropped: string[]): Members {
   const { cache_control: hint, ...rest } = owner;
-  if (hint != null) dropped.push(`${at()}.cache_control`);
+  if (hint != null) dropped.push(`${at}.cache_control`);
   return rest;
 }
 

@@ -69,8 +69,8 @@ export function buildRequest(
   // Some servers accept only a list.
   if (typeof body.stop === 'string') body.stop = [body.stop];
   if (request.seed != null) body[settings.seed_field] = request.seed;
-  Object.assign(body, toolFields(request, model, settings, dropped));
-  Object.assign(body, effortField(call, settings, dropped, request.reasoning_effort));
+  if (request.tools != null) addTools(body, request, model, settings, dropped);
+  if (typeof request.reasoning_effort === 'string') addEffort(body, call, settings, dropped, request.reasoning_effort);
   body[settings.max_tokens_field] = call.outputCap;
   if (call.stream) {
     body.stream = true;
@@ -120,33 +120,36 @@ function isNeutral(field: string, value: unknown): boolean {
 /** The name in the `function` of a tool or a choice. */
 const nameIn = (owner: Members): unknown => (isObject(owner.function) ? owner.function.name : undefined);
 
-/** The tool fields; empty without tools. */
-function toolFields(request: Members, model: ModelTraits, settings: DialectSettings, dropped: string[]): BodyFields {
+function addTools(
+  body: BodyFields,
+  request: Members,
+  model: ModelTraits,
+  settings: DialectSettings,
+  dropped: string[],
+): void {
   const { tool_choice: choice, parallel_tool_calls: parallel } = request;
   const tools = toolsFor(request.tools, settings, dropped);
-  if (tools.length === 0) return {};
+  if (tools.length === 0) return;
   const lacks = lacksOf(settings, model);
   // Servers without forced calls have no `tool_choice`: `auto` is the default, and `none` omits the tools.
   const isChoosable = !lacks.includes('forced_tools');
-  if (choice === 'none' && !isChoosable) return {};
-  const fields: BodyFields = {};
+  if (choice === 'none' && !isChoosable) return;
   const named = settings.named_tool_choice === 'as_required' && isObject(choice) ? nameIn(choice) : undefined;
-  fields.tools = named === undefined ? tools : tools.filter((tool) => nameIn(tool) === named);
-  if (choice != null && isChoosable) fields.tool_choice = named === undefined ? choice : 'required';
-  if (parallel != null && !lacks.includes('single_tool_calls')) fields.parallel_tool_calls = parallel;
-  return fields;
+  body.tools = named === undefined ? tools : tools.filter((tool) => nameIn(tool) === named);
+  if (choice != null && isChoosable) body.tool_choice = named === undefined ? choice : 'required';
+  if (parallel != null && !lacks.includes('single_tool_calls')) body.parallel_tool_calls = parallel;
 }
 
-function effortField(
+function addEffort(
+  body: BodyFields,
   { model, upstream }: ProviderCall,
   { efforts }: DialectSettings,
   dropped: string[],
-  requested: unknown,
-): BodyFields {
-  if (typeof requested !== 'string') return {};
+  requested: string,
+): void {
   const reasons = model.capabilities.includes('reasoning');
   const effort = nearestEffort(requested, effortsOf(upstream, efforts));
   // Reported when omitted, or when rounding turned reasoning on or off.
   if (!reasons || (effort === 'none') !== (requested === 'none')) dropped.push('reasoning_effort');
-  return reasons ? { reasoning_effort: effort } : {};
+  if (reasons) body.reasoning_effort = effort;
 }

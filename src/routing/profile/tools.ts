@@ -41,12 +41,10 @@ export function namesTool(
   for (const word of fold(text.slice(0, TEXT_MAX)).split(' ')) stems.add(stemOf(word));
   const isOfTopic = ({ topic }: NameWord): boolean => topics.includes(topic);
   const isSaid = (word: NameWord): boolean => stems.has(word.stem) || isOfTopic(word);
+  const isNaming = (word: NameWord): boolean => (word.isTelling ? isSaid(word) : isOfTopic(word));
   return tools.slice(0, TOOLS_MAX).some(({ name }) => {
     const words = remembered.of(name, wordsOf);
-    return (
-      words.some((word) => (word.isTelling ? isSaid(word) : isOfTopic(word))) ||
-      (words.length > 1 && words.every(isSaid))
-    );
+    return words.some(isNaming) || (words.length > 1 && words.every(isSaid));
   });
 }
 
