@@ -23,12 +23,15 @@ const HEADER_BYTES_MAX = 16_384;
 /** Matches the URL of a request that names a host: only then do admission and the router read the same path in it. */
 const WITH_HOST = /^http:\/\/[^/?#@\\\s]+\//;
 
+/** The parts of the policy that admission reads. */
+type AdmissionPolicies = Pick<PolicySnapshot, 'gateway' | 'rateLimits' | 'payments'>;
+
 /** The rules of admission. */
 export interface AdmissionRules {
   readonly routes: RouteTable;
   authenticate(header: string | null): Authentication;
   /** The policy in force. */
-  policy(): Pick<PolicySnapshot, 'gateway' | 'rateLimits' | 'payments'>;
+  policy(): AdmissionPolicies;
   readonly funding: Pick<FundingSource, 'keyless' | 'checkBlocked'>;
   readonly limiter: Limiter;
   readonly gate: Gate;
@@ -90,14 +93,14 @@ export function admit(request: Request, rules: AdmissionRules, peers: Peers | nu
   context.bodyBytes = Number(headers.get('content-length') ?? 0);
   if (method === 'POST' && rule.body !== 'none') checkBodyHeaders(headers, context.bodyBytes, bytesMax);
   if (isOpen) return;
-  context.admit(rule.counts ? counted(request, context, rules, peers) : { caller, ...UNCOUNTED });
+  context.admit(rule.counts ? counted(request, context, policy, rules, peers) : { caller, ...UNCOUNTED });
 }
 
 const UNCOUNTED = { place: null, quota: null, acceptPayer: () => null };
 
 /** Bytes of the largest body that is read, of a request with a key or without. */
 export function bodyBytesMax(
-  policy: ReturnType<AdmissionRules['policy']>,
+  policy: AdmissionPolicies,
   { keyless }: AdmissionRules['funding'],
   isKeyless: boolean,
 ): number {
@@ -112,12 +115,11 @@ export function bodyBytesMax(
 function counted(
   request: Request,
   { caller, bodyBytes }: RequestContext,
+  { gateway: { admission }, rateLimits }: AdmissionPolicies,
   rules: AdmissionRules,
   peers: Peers | null,
 ): Admission {
   const { limiter, gate } = rules;
-  const { gateway, rateLimits } = rules.policy();
-  const { admission } = gateway;
   // Looked up now where a payer is counted later: by then the connection can be gone.
   const isAddressed = !caller || limiter.countsAddresses(rateLimits);
   const address = isAddressed ? callerAddress(request, peers, admission.trustedProxies) : '';

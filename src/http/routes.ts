@@ -114,7 +114,11 @@ export class RouteTable {
 
   /** Finds the entry of a path, or of a route's pattern. */
   find(path: string): RouteEntry | undefined {
-    return this.#exact.get(path) ?? this.#all.find(({ matches }) => matches(path));
+    return this.#exact.get(path) ?? this.#matching(path);
+  }
+
+  #matching(path: string): RouteEntry | undefined {
+    return this.#all.find(({ matches }) => matches(path));
   }
 
   /** All rules by path, in the order of registration. */
