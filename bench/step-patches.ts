@@ -148,14 +148,10 @@ export const CUTS: readonly Cut[] = [
     kind: 'without',
     name: 'the provider’s connection',
     patches: [
-      before(
-        'src/upstream/http1/connection-pool.ts',
-        '/** Sends requests to one path. Follows no redirects. */',
-        IN_PROCESS,
-      ),
+      before('src/upstream/http1/connection-pool.ts', '/** The URL of a path below a base. */', IN_PROCESS),
       after(
         'src/upstream/http1/connection-pool.ts',
-        '  post(request: Post): PendingReply {',
+        '  post(path: string, request: Post): PendingReply {',
         '    request.onConnected(); return replyAtOnce();',
       ),
     ],

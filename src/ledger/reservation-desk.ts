@@ -1,4 +1,4 @@
-import { toCredits } from '../core/credits.ts';
+import { type Microcredits, toCredits } from '../core/credits.ts';
 import { idText, timeOfId } from '../core/id.ts';
 import { LinkedSet } from '../core/linked-set.ts';
 import type { AttachOp, HoldOp, LedgerBooks, OpResult } from '../store/books.ts';
@@ -40,11 +40,14 @@ interface OpenEarmark {
   funds: readonly DrawnFund[];
 }
 
-/** Asks the books for money of these funds. Resolves with the hold or earmark, or with the shortage. */
-type BookingCall<Booked> = (money: MoneyRequest, funds: readonly DrawnFund[]) => Promise<Booked | FundShortage>;
+/** A hold as the books are asked for it. */
+interface DrawingOp extends HoldOp {
+  readonly funds: readonly DrawnFund[];
+  readonly least: Microcredits;
+}
 
-/** Makes the answer to a request for money that the books refused. */
-type Refusal<Refused> = (money: MoneyRequest, funds: readonly DrawnFund[], result: OpResult | undefined) => Refused;
+/** Asks the books for money. Resolves with the hold or earmark, or with the shortage. */
+type BookingCall<Booked> = (money: MoneyRequest, op: DrawingOp) => Promise<Booked | FundShortage>;
 
 /** Sets money aside for requests, and tracks the open holds and earmarks of this process. */
 export class ReservationDesk {
@@ -115,18 +118,16 @@ export class ReservationDesk {
    * decide whether to wait; the books decide whether there is money.
    */
   #setAside<Booked>(money: MoneyRequest, send: BookingCall<Booked>): Promise<Booked | FundShortage> {
-    const { books, funds, contention } = this.#options;
-    const { request, account, expected } = money;
-    const { id, waitMs } = request;
-    const drawn = funds.of(account, timeOfId(id));
-    const line = contention.lineBefore(drawn);
-    if (line < 0 && (waitMs <= 0 || drawn.length === 0)) return send(money, drawn);
-    const standings = books.standing(drawn);
-    const fitting = fit(standings, amountsFor(request, drawn), expected, this.#leastOf(money, drawn));
-    if (isBlocked(fitting)) return fitting.why === 'contended' ? this.#wait(fitting, money, send) : send(money, drawn);
+    const { books, contention } = this.#options;
+    const op = this.#opOf(money);
+    const line = contention.lineBefore(op.funds);
+    if (line < 0 && (money.request.waitMs <= 0 || op.funds.length === 0)) return send(money, op);
+    const standings = books.standing(op.funds);
+    const fitting = fit(standings, op.amounts, money.expected, op.least);
+    if (isBlocked(fitting)) return fitting.why === 'contended' ? this.#wait(fitting, money, send) : send(money, op);
     // Requests that wait for one of the funds come first.
     if (line >= 0) return this.#wait({ fund: standings[line]!, why: 'contended' }, money, send);
-    return send(money, drawn);
+    return send(money, op);
   }
 
   async #wait<Booked>(
@@ -134,70 +135,58 @@ export class ReservationDesk {
     money: MoneyRequest,
     send: BookingCall<Booked>,
   ): Promise<Booked | FundShortage> {
-    const { books, funds, contention } = this.#options;
-    const { request, account, expected } = money;
-    const { id, waitMs, signal } = request;
+    const { books, contention } = this.#options;
+    const { waitMs, signal } = money.request;
     let sent: Promise<Booked | FundShortage> | null = null;
     const attempt = (isLast: boolean) => {
       const tried = { ...money, isPatient: money.isPatient && !isLast };
       // The budgets may have changed since.
-      const drawn = funds.of(account, timeOfId(id));
-      const fitting = fit(books.standing(drawn), amountsFor(request, drawn), expected, this.#leastOf(tried, drawn));
+      const op = this.#opOf(tried);
+      const fitting = fit(books.standing(op.funds), op.amounts, money.expected, op.least);
       if (isBlocked(fitting)) return fitting;
-      sent = send(tried, drawn);
+      sent = send(tried, op);
       return null;
     };
     const obstacle = await contention.wait(blocked, { waitMs, attempt, signal });
-    if (obstacle)
-      return shortage(obstacle, this.#leastOf({ request, isPatient: false }, funds.of(account, timeOfId(id))));
+    if (obstacle) return shortage(obstacle, this.#opOf({ ...money, isPatient: false }).least);
     if (sent === null) throw new Error('an attempt that succeeded sent nothing');
     return sent;
   }
 
-  readonly #sendHold: BookingCall<Hold> = (money, funds) => {
-    const booking = this.#options.books.apply([this.#opOf(money, funds)]);
-    return this.#held(money, funds, booking, this.#shortageOf);
-  };
+  readonly #sendHold: BookingCall<Hold> = (money, op) =>
+    this.#held(money, op, this.#options.books.apply([op]), shortageOf);
 
-  readonly #sendEarmark: BookingCall<Earmark> = async (money, funds) => {
-    const { request, account, expected } = money;
-    const earmark: OpenEarmark = { id: request.id, account, funds };
+  readonly #sendEarmark: BookingCall<Earmark> = async (money, op) => {
+    const { account, expected } = money;
+    const earmark: OpenEarmark = { id: op.id, account, funds: op.funds };
     this.#earmarks.add(earmark);
-    const op = { ...this.#opOf(money, funds), kind: 'earmark', expected } as const;
-    const [result] = await this.#options.books.apply([op]);
-    if (result?.kind === 'granted') return this.#earmarkOf(money, earmark, result.amount);
+    const [result] = await this.#options.books.apply([{ ...op, kind: 'earmark', expected }]);
+    if (result?.kind === 'granted') return this.#earmarkOf(money, op, earmark, result.amount);
     this.#earmarks.delete(earmark);
-    return this.#shortageOf(money, funds, result);
+    return shortageOf(op, result);
   };
-
-  /** The shortage of a hold or an earmark that the books refused. */
-  readonly #shortageOf: Refusal<FundShortage> = (money, funds, result) =>
-    shortage(refusal(result), this.#leastOf(money, funds));
 
   readonly #look: FundLook = (funds) => this.#options.books.standing(funds);
 
-  #opOf(money: MoneyRequest, funds: readonly DrawnFund[]): HoldOp {
-    const { request, account } = money;
+  /** Draws on the funds that apply now. */
+  #opOf({ request, account, isPatient }: MoneyRequest): DrawingOp {
     const { id, ample, expiresAt, agentWallet: note } = request;
-    const amounts = amountsFor(request, funds);
     const { dimensions } = account;
+    const funds = this.#options.funds.of(account, timeOfId(id));
     const at = this.#options.now();
-    const least = this.#leastOf(money, funds);
+    const amounts = amountsFor(request, funds);
+    const least = leastFor(request, funds, isPatient, this.#look);
     return { kind: 'hold', id, at, dimensions, funds, amounts, least, ample, owner: this.#owner, expiresAt, note };
-  }
-
-  #leastOf({ request, isPatient }: Pick<MoneyRequest, 'request' | 'isPatient'>, funds: readonly DrawnFund[]): number {
-    return leastFor(request, funds, isPatient, this.#look);
   }
 
   /** Resolves with the hold once the books have granted it. */
   #held<Refused>(
     money: MoneyRequest,
-    funds: readonly DrawnFund[],
+    op: DrawingOp,
     booking: Promise<readonly OpResult[]>,
-    refused: Refusal<Refused>,
+    refused: (op: DrawingOp, result: OpResult | undefined) => Refused,
   ): Promise<Hold | Refused> {
-    const hold = new ReservationHold(this.#tools, money, funds);
+    const hold = new ReservationHold(this.#tools, money, op.funds);
     // Added before the books answer, so that a reload moves it too.
     this.#holds.add(hold);
     return booking.then(
@@ -205,7 +194,7 @@ export class ReservationDesk {
         const result = results[0];
         if (result?.kind === 'granted') return hold.granted(result.amount);
         this.#holds.remove(hold);
-        return refused(money, funds, result);
+        return refused(op, result);
       },
       (cause) => {
         this.#holds.remove(hold);
@@ -214,7 +203,7 @@ export class ReservationDesk {
     );
   }
 
-  #earmarkOf(money: MoneyRequest, earmark: OpenEarmark, amount: number): Earmark {
+  #earmarkOf(money: MoneyRequest, op: DrawingOp, earmark: OpenEarmark, amount: number): Earmark {
     const { books, now } = this.#options;
     const { id } = earmark;
     return {
@@ -223,7 +212,7 @@ export class ReservationDesk {
         checkDeposit(deposit);
         if (!this.#earmarks.delete(earmark)) throw new Error('an earmark is captured once, and not after its release');
         const booking = books.apply([{ kind: 'capture', id, at: now(), deposit }], also);
-        return this.#held(money, earmark.funds, booking, () => null);
+        return this.#held(money, { ...op, funds: earmark.funds }, booking, () => null);
       },
       release: () => {
         if (this.#earmarks.delete(earmark)) books.append([{ kind: 'release', id }]);
@@ -232,7 +221,8 @@ export class ReservationDesk {
   }
 }
 
-function refusal(result: OpResult | undefined): FundBlock {
-  if (result?.kind === 'refused' && result.fund) return { fund: result.fund, why: result.why };
+/** The shortage of a hold or an earmark that the books refused. */
+function shortageOf({ least }: DrawingOp, result: OpResult | undefined): FundShortage {
+  if (result?.kind === 'refused' && result.fund) return shortage({ fund: result.fund, why: result.why }, least);
   throw new Error('the books have neither granted nor refused a hold');
 }

@@ -47,7 +47,7 @@ export interface RecordEntry {
 
 /** The log of decision records. Records are added in any order of their IDs, and are never changed. */
 export interface RecordLog {
-  /** @returns the write of a record, for the commit of its settlement; the record's arrays are copied */
+  /** @returns the write of a record. The record and its arrays must stay as they are: the row is made when it is written. */
   add(record: DecisionRecord): Write;
   /**
    * @returns null for an unknown or deleted ID

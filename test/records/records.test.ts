@@ -175,23 +175,6 @@ test('an estimate stores nothing that is derivable', () => {
   expect(blob({ estimate: { ...plainly, quality: quality.map((q) => q / 2) } })).toHaveLength(48);
 });
 
-test('qualities are copied, so that a scratch array is free at once', async () => {
-  using folder = tempFolder();
-  const { store, records } = await open(folder.file);
-  const scratch = new Float64Array([1, 2, 3, 4]).subarray(1, 3);
-  const text = new Float32Array([0, 0.5]);
-  const estimate = { quality: scratch, shadow: null, length: 0, trust: 0, outcomes: text, text, counts: text };
-  store.append([store.records.log.add(record(1, 5, { quality: scratch, estimate }))]);
-  scratch.fill(0);
-  text.fill(0);
-  await store.flush();
-  const found = await records.find(1);
-  expect(found?.quality).toEqual(new Float64Array([2, 3]));
-  expect(found?.estimate?.quality).toEqual(new Float64Array([2, 3]));
-  expect(found?.estimate?.text).toEqual(new Float32Array([0, 0.5]));
-  await store.close();
-});
-
 test('a record is found and listed as soon as it is added, and is kept over a clean end', async () => {
   using folder = tempFolder();
   const { store, records } = await open(folder.file);

@@ -47,9 +47,10 @@ export class OpenAiReader implements StreamReader {
     const { event: name, data } = frame;
     const isEvent = name === '' ? OF_RESPONSE.test(data) : name === 'error' || name.startsWith('response.');
     const event = isEvent ? parseJson(data) : null;
-    const type = isObject(event) ? textOf(event.type) || name : '';
     // Anything else is a chunk, possibly invalid.
-    if (!isObject(event) || type === '') return this.#chunks.read(frame);
+    if (!isObject(event)) return this.#chunks.read(frame);
+    const type = textOf(event.type) || name;
+    if (type === '') return this.#chunks.read(frame);
     const parts: StreamPart[] = [];
     if (this.#passthrough) {
       parts.push(event.type === type ? passedEvent(event, data) : passedEvent({ ...event, type }));

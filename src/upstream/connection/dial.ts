@@ -2,7 +2,7 @@ import { addressText, parseAddress } from '../../core/address.ts';
 import { addressClass, literalAddress } from '../../core/address-class.ts';
 import { codeOf } from '../../core/thrown.ts';
 import { UpstreamError } from '../failures.ts';
-import { ConnectionPool, PostSender } from '../http1/connection-pool.ts';
+import { ConnectionPool, urlBelow } from '../http1/connection-pool.ts';
 import { type PendingReply, type Post, pendingFetch } from '../reply.ts';
 import { proxyFor, type ReadVariable } from './proxy.ts';
 import type { Resolver } from './resolver.ts';
@@ -17,8 +17,8 @@ const LOCALHOST = /^(?:.+\.)?localhost\.?$/;
 /** One address of a provider's host: the actual destination of requests. */
 class Peer {
   readonly base: string;
-  readonly #streams: PeerLine;
-  readonly #answers: PeerLine;
+  readonly #streams: ConnectionPool;
+  readonly #answers: ConnectionPool;
 
   /**
    * @param base a URL without a trailing slash
@@ -26,53 +26,14 @@ class Peer {
    */
   constructor(base: string, servername: string | null) {
     this.base = base;
-    this.#streams = new PeerLine(this, servername, true);
-    this.#answers = new PeerLine(this, servername, false);
+    this.#streams = new ConnectionPool(base, { servername, stream: true });
+    this.#answers = new ConnectionPool(base, { servername, stream: false });
   }
 
-  /** The URL of a path below the base. */
-  url(path: string): string {
-    return `${this.base}/${path.replace(/^\/+/, '')}`;
-  }
-
-  /** Sends requests to a path below the base; null where connections hang. */
-  sender(path: string, stream: boolean): PostSender | null {
-    return (stream ? this.#streams : this.#answers).sender(path);
-  }
-}
-
-/** The connections to an address for streams, or for whole answers. */
-class PeerLine {
-  readonly #peer: Peer;
-  readonly #servername: string | null;
-  readonly #stream: boolean;
-  /** Created with the first request. */
-  #pool: ConnectionPool | null = null;
-  /** The sender to the path used last. */
-  #sender: PostSender | null = null;
-  #path = '';
-
-  constructor(peer: Peer, servername: string | null, stream: boolean) {
-    this.#peer = peer;
-    this.#servername = servername;
-    this.#stream = stream;
-  }
-
-  sender(path: string): PostSender | null {
-    // fetch, in contrast, can cancel a connection attempt at once.
-    if (this.#pool?.isStuck) return null;
-    if (this.#sender && path === this.#path) return this.#sender;
-    const { hostname, port, pathname, search, host } = new URL(this.#peer.url(path));
-    const servername = this.#servername;
-    this.#pool ??= new ConnectionPool({
-      hostname: hostname.replace(/^\[|\]$/g, ''),
-      port: Number(port) || (servername === null ? 80 : 443),
-      servername,
-      stream: this.#stream,
-    });
-    this.#path = path;
-    this.#sender = new PostSender(this.#pool, pathname + search, host);
-    return this.#sender;
+  /** Sends a request to a path below the base; null where connections hang. */
+  post(path: string, request: Post, stream: boolean): PendingReply | null {
+    const pool = stream ? this.#streams : this.#answers;
+    return pool.isStuck ? null : pool.post(path, request);
   }
 }
 
@@ -139,8 +100,9 @@ export class Dial {
 
   /** Sends a request. Never follows redirects and never decompresses: a few bytes could become any number. */
   post(peer: Peer, path: string, request: Post, stream: boolean): PendingReply {
-    const sender = this.#hasProxy ? null : peer.sender(path, stream);
-    return sender ? sender.post(request) : this.#postByFetch(peer.url(path), request);
+    const pending = this.#hasProxy ? null : peer.post(path, request, stream);
+    // In contrast to a pool, fetch can cancel a connection attempt at once.
+    return pending ?? this.#postByFetch(urlBelow(peer.base, path), request);
   }
 
   /**

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { UpstreamNetwork } from '../../../src/upstream/connection/network.ts';
 import { Resolver } from '../../../src/upstream/connection/resolver.ts';
+import { urlBelow } from '../../../src/upstream/http1/connection-pool.ts';
 import { type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.ts';
 import { failureIn, openTo, partsOf, textIn } from '../../support/provider-call.ts';
 
@@ -105,8 +106,8 @@ describe('the addresses of a name', () => {
     const { bases, dial } = dialTo('http://api.example:8080/base/v1/', [['1.1.1.1', '2606:4700::1']]);
     expect(await bases()).toEqual(['http://1.1.1.1:8080/base/v1', 'http://[2606:4700:0:0:0:0:0:1]:8080/base/v1']);
     const [peer] = await dial.peers(performance.now());
-    expect(peer!.url('/chat/completions')).toBe('http://1.1.1.1:8080/base/v1/chat/completions');
-    expect(peer!.url('//elsewhere.example/x')).toBe('http://1.1.1.1:8080/base/v1/elsewhere.example/x');
+    expect(urlBelow(peer!.base, '/chat/completions')).toBe('http://1.1.1.1:8080/base/v1/chat/completions');
+    expect(urlBelow(peer!.base, '//elsewhere.example/x')).toBe('http://1.1.1.1:8080/base/v1/elsewhere.example/x');
   });
 
   test('start with the one that worked last, also in a new answer with another order', async () => {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { arrived } from '../../../src/upstream/arrival.ts';
-import { ConnectionPool, PostSender } from '../../../src/upstream/http1/connection-pool.ts';
+import { ConnectionPool } from '../../../src/upstream/http1/connection-pool.ts';
 import type { PendingReply, UpstreamReply } from '../../../src/upstream/reply.ts';
 import { waitFor } from '../../support/answers.ts';
 import { startFlood } from '../../support/flood.ts';
@@ -13,6 +13,8 @@ interface ServerSide {
   closed: boolean;
   readonly socket: Bun.Socket<ServerSide>;
 }
+
+const poolTo = (port: number) => new ConnectionPool(`http://127.0.0.1:${port}/v1`, { servername: null, stream: true });
 
 type Play = (connection: ServerSide) => void;
 
@@ -40,7 +42,8 @@ function serve(play: Play) {
   cleanUp.push(() => server.stop(true));
   return {
     connections,
-    pool: new ConnectionPool({ hostname: '127.0.0.1', port: server.port, servername: null, stream: true }),
+    pool: poolTo(server.port),
+    host: `127.0.0.1:${server.port}`,
   };
 }
 
@@ -59,7 +62,7 @@ afterEach(() => {
 const HELLO = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello';
 
 const send = (pool: ConnectionPool, body = '{}', onConnected = () => {}): PendingReply =>
-  new PostSender(pool, '/v1/chat?x=1', 'api.example:99').post({
+  pool.post('/chat?x=1', {
     headers: new Headers({ 'content-type': 'application/json', authorization: 'Bearer key' }),
     body,
     onConnected,
@@ -84,7 +87,7 @@ const codeOf = (promise: Promise<unknown>): Promise<unknown> =>
 
 describe('a request', () => {
   test('is sent as complete HTTP, without extra headers', async () => {
-    const { pool, connections } = serve(({ socket }) => socket.write(HELLO));
+    const { pool, connections, host } = serve(({ socket }) => socket.write(HELLO));
     const response = await post(pool, '{"ü":1}');
     expect([response.status, await textOf(response)]).toEqual([200, 'hello']);
     const [head, body] = connections[0]!.text.split('\r\n\r\n');
@@ -93,7 +96,7 @@ describe('a request', () => {
       'authorization: Bearer key',
       'content-length: 8',
       'content-type: application/json',
-      'host: api.example:99',
+      `host: ${host}`,
     ]);
     expect(Buffer.from(body!, 'latin1').toString()).toBe('{"ü":1}');
   });
@@ -202,12 +205,7 @@ describe('an answer', () => {
     const bytes = 30_000_000;
     const flood = startFlood({ contentType: 'text/event-stream', piece: 'x'.repeat(1_000), bytes });
     cleanUp.push(flood.stop);
-    const pool = new ConnectionPool({
-      hostname: '127.0.0.1',
-      port: Number(new URL(flood.url).port),
-      servername: null,
-      stream: true,
-    });
+    const pool = poolTo(Number(new URL(flood.url).port));
     const response = await post(pool);
     for (let before = -1; flood.sent[0] !== before; await Bun.sleep(200)) before = flood.sent[0]!;
     // The kernel's buffers.
@@ -220,7 +218,7 @@ describe('a server that never accepts', () => {
   test('costs a bounded number of descriptors for abandoned connections', async () => {
     const crowded = await startCrowded();
     cleanUp.push(crowded.stop);
-    const pool = new ConnectionPool({ hostname: '127.0.0.1', port: crowded.port, servername: null, stream: true });
+    const pool = poolTo(crowded.port);
     const all = Array.from({ length: 63 }, () => send(pool));
     await Bun.sleep(100);
     expect(pool.isStuck).toBeFalse();

@@ -13,8 +13,7 @@ const deleteEnded = batchDeletion({ table: 'examples', key: 'decision', by: 'unt
 
 export const sqliteExamples = (db: SqlTables): ExampleTable => ({
   add({ decision, until, keyId, estimator, model, task, declared, probability, among, features }) {
-    const params = [decision, until, keyId, estimator, model, task, declared, probability, among, features];
-    return write(INSERT, ...params);
+    return write(INSERT, decision, until, keyId, estimator, model, task, declared, probability, among, features);
   },
   find: (decision) => first<ExampleRow>(db, SELECT, decision),
   countOpen: async (now) => (await first<{ n: number }>(db, COUNT_OPEN, now))?.n ?? 0,

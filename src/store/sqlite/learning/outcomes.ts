@@ -1,6 +1,6 @@
 import type { OutcomeLog, OutcomeRow, OutcomeWithFeatures, SourceSums } from '../../learning.ts';
 import { batchDeletion } from '../delete-batches.ts';
-import { first, type SqlTables, type SqlValue, type SqlWrite, sql, write } from '../statement.ts';
+import { first, type SqlTables, type SqlValue, type SqlWrite, sql } from '../statement.ts';
 
 const INSERT =
   sql(`INSERT INTO outcomes (id, decision, source, estimator, key_id, model, task, score, offered, weight, declared,
@@ -52,5 +52,5 @@ function insertOutcome(row: OutcomeRow): SqlWrite {
   const { declared, estimated, probability, among, looked, label } = row;
   const params: SqlValue[] = [id, decision, source, estimator, keyId, model, task, score, offered, weight];
   params.push(declared, estimated, probability, among, looked, label);
-  return write(INSERT, ...params);
+  return { statement: INSERT, params };
 }
