@@ -38,7 +38,7 @@ export class AnswerRecorder {
   /** Takes parts before the caller gets them. */
   hear(parts: readonly StreamPart[]): void {
     this.#content?.add(parts);
-    this.#learning?.hear?.(parts);
+    this.#learning?.watch?.hear(parts);
     this.#answerId?.hear(parts);
   }
 

@@ -1,4 +1,5 @@
 import type { Caller } from '../core/caller.ts';
+import type { Thread } from '../core/conversation.ts';
 import type { Decision } from '../core/decision.ts';
 import { type Facts, isIntentRead } from '../core/facts.ts';
 import { timeOfId } from '../core/id.ts';
@@ -7,16 +8,17 @@ import type { ModelRequest } from '../core/model-request.ts';
 import type { Constraint, Preference } from '../core/rules.ts';
 import { piecesIn, piecesOf, replaceRuns } from '../core/runs.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { Tokenizer } from '../core/tokenizer.ts';
 import { type DecisionContext, isRefusal } from '../routing/decide.ts';
 import { chatFacts, embeddingFacts, routeFacts } from '../routing/facts.ts';
 import { refusalError } from '../routing/refuse.ts';
 import type { RefusalNames } from '../routing/rejections.ts';
-import { hasRules, type RuleInputs, withRules } from '../routing/rules.ts';
+import { hasRules, type OnRuleFailure, type RuleInputs, withRules } from '../routing/rules.ts';
 import { countableTexts, questionOf } from '../routing/texts.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
 import type { PromptHistory } from './affinity.ts';
 import { checkRequest } from './check-request.ts';
-import { type DecidedRequest, decideThread } from './decide-thread.ts';
+import { type DecideAs, type DecidedRequest, decideThread } from './decide-thread.ts';
 import { decideWithin, type FundedTrial } from './decide-within.ts';
 import { countInput, decisiveTokenizers } from './exact-count.ts';
 import type { FundingTerms } from './funding.ts';
@@ -92,10 +94,18 @@ function decideByFacts(
   const history = gateway.affinity.history(caller.keyId, request);
   const undecided: UndecidedRequest = { request, terms, context, history, factsOf };
   const { thread } = request.conversation;
-  if (!thread) return decide(gateway, undecided, AS_READ, isMade);
-  return decideThread(gateway.affinity.threads, { thread, keyId: caller.keyId, runtime }, (fit, mayDraw = isMade) =>
-    decide(gateway, undecided, fit, mayDraw),
-  );
+  return thread ? decideIn(thread, gateway, undecided, isMade) : decide(gateway, undecided, AS_READ, isMade);
+}
+
+function decideIn(
+  thread: Thread,
+  gateway: Gateway,
+  undecided: UndecidedRequest,
+  isMade: boolean,
+): DecidedRequest | Promise<DecidedRequest> {
+  const { runtime, caller } = undecided.terms;
+  const decideAs: DecideAs = (fit, mayDraw = isMade) => decide(gateway, undecided, fit, mayDraw);
+  return decideThread(gateway.affinity.threads, { thread, keyId: caller.keyId, runtime }, decideAs);
 }
 
 const AS_READ = (facts: Facts): Facts => facts;
@@ -121,14 +131,25 @@ function decide(
     reading = readRequest(gateway, undecided, fit, true);
     trial = tryDecision(gateway, reading, request, terms, isMade, context);
   }
-  const { facts, features } = reading;
+  const { features } = reading;
   const tokenizers = decisiveTokenizers(trial.outcome, trial.shortage !== null, snapshot);
-  if (tokenizers.length === 0) return { history, features, decision: decisionOf(gateway, trial, request, terms) };
-  return countInput(gateway.counter, tokenizers, facts, countableTexts(request)).then((inputTokensCounted) => {
-    const counted = { facts: { ...facts, inputTokensCounted }, features };
-    const last = inputTokensCounted ? tryDecision(gateway, counted, request, terms, isMade, context) : trial;
-    return { history, features, decision: decisionOf(gateway, last, request, terms) };
-  });
+  if (tokenizers.length > 0) return decideCounted(gateway, undecided, reading, trial, tokenizers, isMade);
+  return { history, features, decision: decisionOf(gateway, trial, request, terms) };
+}
+
+/** Decides anew by the exact count of a prompt; by the trial where it could not be counted. */
+async function decideCounted(
+  gateway: Gateway,
+  { request, terms, context, history }: UndecidedRequest,
+  { facts, features }: RequestReading,
+  trial: FundedTrial,
+  tokenizers: readonly Tokenizer[],
+  isMade: boolean,
+): Promise<DecidedRequest> {
+  const inputTokensCounted = await countInput(gateway.counter, tokenizers, facts, countableTexts(request));
+  const counted = { facts: { ...facts, inputTokensCounted }, features };
+  const last = inputTokensCounted ? tryDecision(gateway, counted, request, terms, isMade, context) : trial;
+  return { history, features, decision: decisionOf(gateway, last, request, terms) };
 }
 
 /** Reads the facts of a request, and its question where an estimate goes by it. @param isWhole whether to read its intent in any case */
@@ -173,7 +194,7 @@ export function tryDecision(
     strategy,
     qualityFloor,
     reason,
-    onShortlist: context?.trace ? () => context.step('decide') : undefined,
+    onShortlist: context?.trace ? stepOf(context) : undefined,
   };
   const session = context?.run.session ?? undefined;
   const standing = gateway.ledger.standing(caller, facts.model, timeOfId(given.id), windowsOnly, session);
@@ -186,6 +207,8 @@ export function tryDecision(
   }
   return trial;
 }
+
+const stepOf = (context: RequestContext) => () => context.step('decide');
 
 /** @throws SignalboxError for a trial that found no model, or no money for it */
 function decisionOf(
@@ -209,21 +232,23 @@ function refusalNames({ names, conversation, embedding }: ModelRequest): Refusal
 export function ruledFacts(
   gateway: Gateway,
   facts: Facts,
-  {
-    stream,
-    settings: { user = '' },
-    routing: { metadata = {} },
-  }: Pick<ModelRequest, 'stream' | 'settings' | 'routing'>,
+  { stream, settings, routing }: Pick<ModelRequest, 'stream' | 'settings' | 'routing'>,
   caller: Caller,
   runtime: Runtime,
 ): Facts {
   if (!hasRules(runtime.snapshot)) return facts;
+  const { user = '' } = settings;
+  const { metadata = {} } = routing;
   const inputs = { stream, user, metadata, caller, time: runtime.localTime(gateway.now()) };
-  return withRules(facts, runtime.snapshot, inputs, (rule, error) => {
+  return withRules(facts, runtime.snapshot, inputs, failureReport(gateway, inputs));
+}
+
+const failureReport =
+  (gateway: Gateway, inputs: RuleInputs): OnRuleFailure =>
+  (rule, error) => {
     const reason = () => withoutValues(String(error), inputs);
     reportOnce(gateway, rule, `the condition of rule \`${rule.name}\` failed and counts as true`, reason);
-  });
-}
+  };
 
 /** Whether money makes the outcome depend on the least useful or the usual length of an answer, which go by its task. */
 function dependsOnLength({ outcome, shortage }: FundedTrial, snapshot: PolicySnapshot): boolean {

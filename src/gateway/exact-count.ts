@@ -17,11 +17,16 @@ const BY_INPUT = REJECTIONS.context.bit | REJECTIONS.budget_limit.bit | REJECTIO
 export function decisiveTokenizers(
   outcome: Decision | Refusal,
   isShort: boolean,
+  snapshot: PolicySnapshot,
+): readonly Tokenizer[] {
+  if (isRefusal(outcome)) return tokenizersOf(outcome.rejected.filter(isRejectedByInput), snapshot);
+  return isShort ? tokenizersOf([outcome.ranked[0]], snapshot) : NO_TOKENIZERS;
+}
+
+function tokenizersOf(
+  decisive: readonly { readonly model: number }[],
   { models }: PolicySnapshot,
 ): readonly Tokenizer[] {
-  const hasModel = !isRefusal(outcome);
-  if (hasModel && !isShort) return NO_TOKENIZERS;
-  const decisive = hasModel ? [outcome.ranked[0]] : outcome.rejected.filter(isRejectedByInput);
   const names = new Set(decisive.map(({ model }) => models[model]!.tokenizer));
   return [...names].filter((name) => name !== null);
 }

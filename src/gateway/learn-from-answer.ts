@@ -1,4 +1,3 @@
-import type { StreamPart } from '../contract/parts.ts';
 import type { Caller } from '../core/caller.ts';
 import type { Decision } from '../core/decision.ts';
 import type { DecisionOutcome } from '../core/decision-record.ts';
@@ -9,12 +8,12 @@ import type { Runtime } from '../runtime/runtime.ts';
 import type { Write } from '../store/store.ts';
 import type { Gateway } from './gateway.ts';
 import type { Platform } from './receipt.ts';
-import { watchAnswer } from './signals/watch.ts';
+import { type AnswerWatch, watchAnswer } from './signals/watch.ts';
 
 /** Learns from one answer. */
 interface AnswerLearning {
-  /** Takes parts of the answer; absent where no check needs them. */
-  readonly hear?: (parts: readonly StreamPart[]) => void;
+  /** Hears the parts of the answer; null where no check needs them. */
+  readonly watch: AnswerWatch | null;
   /** Makes the writes for the settlement. */
   settlementWrites(outcome: DecisionOutcome, platform: Platform): Write[];
 }
@@ -42,7 +41,7 @@ export function learnFromAnswer(gateway: Gateway, of: LearnableRequest): AnswerL
   if (learning.signals.retry > 0) observeRetry(gateway, of);
   const watch = watchAnswer(learning, request);
   return {
-    ...(watch && { hear: (parts) => watch.hear(parts) }),
+    watch,
     settlementWrites({ status }, { routed_model: model }) {
       // A failed or cut answer says nothing about the model's ability.
       if (status !== 'completed') return [];

@@ -13,11 +13,23 @@ export function withLoopReaders(
   facts: Facts,
   request: ModelRequest,
   history: PromptHistory,
-  { models }: PolicySnapshot,
+  snapshot: PolicySnapshot,
 ): Facts {
   if (facts.pinned) return facts;
   const caller = callerInLoop(request);
-  if (caller === null || !bearsStateAt(request, caller)) return facts;
+  return caller === null || !bearsStateAt(request, caller)
+    ? facts
+    : withReaders(facts, request, history, caller, snapshot);
+}
+
+/** @param caller index of the turn with the thoughts */
+function withReaders(
+  facts: Facts,
+  request: ModelRequest,
+  history: PromptHistory,
+  caller: number,
+  { models }: PolicySnapshot,
+): Facts {
   const family = history.writerOf(caller);
   // A service that gets the request as it came reads what services of its dialect have signed.
   const own = bearsWrappedState(request, caller) ? 0 : passthroughBit(request.original.dialect);

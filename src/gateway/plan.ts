@@ -89,7 +89,8 @@ export class Plan {
   /** Whether anything but the step just handed out is left to try. */
   get hasOthers(): boolean {
     if (this.#peek() !== null) return true;
-    return this.#branches.some((one) => one !== this.#current && UNTRIED.has(one.state));
+    for (const one of this.#branches) if (one !== this.#current && UNTRIED.has(one.state)) return true;
+    return false;
   }
 
   /** The endpoint may not be tried now. */

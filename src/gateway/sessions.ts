@@ -43,12 +43,15 @@ export class Sessions {
   run(keyId: string, { session: claimed, agent, parentAgent }: RunNames): RunNames {
     if (claimed === null && agent === null) return NO_RUN;
     const session = this.nameOf(keyId, claimed);
-    const within = (name: string) => `${session ?? ''} ${name}`;
     return {
       session,
-      agent: nameIn(this.#agents, keyId, agent, within),
-      parentAgent: nameIn(this.#agents, keyId, parentAgent, within),
+      agent: this.#agentOf(keyId, session, agent),
+      parentAgent: this.#agentOf(keyId, session, parentAgent),
     };
+  }
+
+  #agentOf(keyId: string, session: string | null, claimed: string | null): string | null {
+    return nameIn(this.#agents, keyId, claimed, (name) => `${session ?? ''} ${name}`);
   }
 
   /**

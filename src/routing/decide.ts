@@ -122,7 +122,9 @@ export class Decider {
   }
 
   #ranked(facts: Facts): RankedModel[] {
-    return this.#evaluation.order.map((at) => this.#evaluation.rankedAt(at, facts));
+    const ranked: RankedModel[] = [];
+    for (const at of this.#evaluation.order) ranked.push(this.#evaluation.rankedAt(at, facts));
+    return ranked;
   }
 }
 

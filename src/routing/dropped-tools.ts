@@ -1,3 +1,4 @@
+import type { NativeTool } from '../core/conversation.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { pathText } from '../core/original.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
@@ -18,8 +19,17 @@ export function withoutDroppedTools(
   request: ModelRequest,
   { dropTools }: Pick<GatewayPolicy, 'dropTools'>,
 ): ReducedRequest {
-  const { nativeTools, tools, toolChoice } = request.conversation;
+  const { nativeTools, tools } = request.conversation;
   if (nativeTools === undefined || dropTools.size === 0 || tools.length === 0) return { request, dropped: NONE };
+  return reduced(request, nativeTools, dropTools);
+}
+
+function reduced(
+  request: ModelRequest,
+  nativeTools: readonly NativeTool[],
+  dropTools: ReadonlySet<string>,
+): ReducedRequest {
+  const { tools, toolChoice } = request.conversation;
   const isForced =
     nativeTools.some(({ at }) => at[0] === 'tool_choice') ||
     (typeof toolChoice === 'object' && !tools.some(({ name }) => name === toolChoice.name));

@@ -96,15 +96,16 @@ type ExpectedReasoning = Omit<ExpectedWriting, 'outputTokens'>;
 const NO_MIX: ExpectedWriting['mix'] = [];
 
 export function expectedWriting(facts: Facts, snapshot: Tasks, readings: Readings): ExpectedWriting {
-  const { task, mix, difficulty } = facts;
-  const { taskIndex } = snapshot;
   return {
     outputTokens: expectedOutput(facts, snapshot, readings),
-    task: taskIndex.get(task) ?? 0,
-    mix: mix.length === 0 ? NO_MIX : mix.map((one) => ({ index: taskIndex.get(one.task) ?? 0, share: one.share })),
-    reasoningFactor: reasoningFactor(difficulty),
+    task: snapshot.taskIndex.get(facts.task) ?? 0,
+    mix: facts.mix.length === 0 ? NO_MIX : mixOf(facts, snapshot),
+    reasoningFactor: reasoningFactor(facts.difficulty),
   };
 }
+
+const mixOf = ({ mix }: Facts, { taskIndex }: Tasks): ExpectedWriting['mix'] =>
+  mix.map(({ task, share }) => ({ index: taskIndex.get(task) ?? 0, share }));
 
 /** Hidden reasoning tokens of one choice on a model. */
 export function expectedReasoning(

@@ -3,7 +3,7 @@ import type { RankedModel } from '../core/decision.ts';
 import { declaredByTask, declaredFor } from '../core/declared.ts';
 import type { Estimate, ExplorationDraw } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
-import { addWorth } from '../core/language-support.ts';
+import { addWorth, type Languages } from '../core/language-support.ts';
 import type { ExplorePolicy } from '../core/learning-policy.ts';
 import { OPERATIONS } from '../core/operation.ts';
 import type { Readings } from '../core/readings.ts';
@@ -201,12 +201,15 @@ export function callerWeights({ weights }: Facts): CallerWeights | undefined {
  */
 export function languageWorth({ task, mix, languagesSeen }: Facts, snapshot: PolicySnapshot): number {
   const { languageWorth: worth, languages } = snapshot;
-  if (languagesSeen.length === 0 || worth === 0 || !languagesSeen.some((name) => languages.byName.has(name))) return 0;
+  if (languagesSeen.length === 0 || worth === 0 || !isAnyStated(languagesSeen, languages)) return 0;
   if (mix.length === 0) return CODE_TASKS.has(task) ? worth : 0;
   let share = 0;
   for (const one of mix) if (CODE_TASKS.has(one.task)) share += one.share;
   return worth * share;
 }
+
+const isAnyStated = (names: readonly string[], { byName }: Languages): boolean =>
+  names.some((name) => byName.has(name));
 
 /**
  * Returns the qualities with the worth of the request's languages and of active preferences added, within 0..1. Returns the
@@ -221,14 +224,12 @@ function withWorths(quality: Float64Array, facts: Facts, snapshot: PolicySnapsho
   if (ofLanguages > 0) {
     for (const name of languagesSeen) addWorth(counted, name, ofLanguages / languagesSeen.length, languages);
   }
-  return counted.map((own, model) => {
-    let sum = own;
-    for (const at of rules.preferences) {
-      const { prefers, worth } = preferences[at]!;
-      if (hasBit(prefers, model)) sum += worth;
-    }
-    return Math.min(1, Math.max(0, sum));
-  });
+  for (const at of rules.preferences) {
+    const { prefers, worth } = preferences[at]!;
+    for (let model = 0; model < counted.length; model++) if (hasBit(prefers, model)) counted[model]! += worth;
+  }
+  for (let model = 0; model < counted.length; model++) counted[model] = Math.min(1, Math.max(0, counted[model]!));
+  return counted;
 }
 
 /** Position of the eligible model of the best quality; the cheapest of equals. */

@@ -69,9 +69,8 @@ export class CatalogEstimator implements Estimator {
   estimate(inquiry: Inquiry, into: Finding, isCounted: boolean): void {
     const { features: bytes, task: taskAt, declared, lengthAlone = false } = inquiry;
     const features = this.#features;
-    const hasText = features.unpack(bytes);
-    const name = this.#taskName(taskAt);
-    const task = this.#memory.tasks.get(name);
+    const hasText = lengthAlone ? features.unpackLength(bytes) : features.unpack(bytes);
+    const task = this.#memory.tasks.get(this.#taskName(taskAt));
     const group = hasText && isCounted ? this.#memory.touchTask(this.#groupName(taskAt)) : this.#group(taskAt);
     into.length = hasText ? this.#lengthOf(group) : 0;
     if (lengthAlone) {

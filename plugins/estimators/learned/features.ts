@@ -95,15 +95,9 @@ export class TextFeatures {
    * @returns false if they are of another version, which counts as no text
    */
   unpack(bytes: Uint8Array | null): boolean {
-    if (bytes === null || bytes[0] !== VERSION) return false;
+    if (bytes === null || !this.unpackLength(bytes)) return false;
     const n = (bytes.length - BUCKETS_FROM) / 2;
-    if (!(Number.isInteger(n) && n >= 0 && n <= TEXT_BUCKETS_MAX)) return false;
-    for (let at = 0; at < DENSE; at++) {
-      const from = HEADER_BYTES + 2 * at;
-      const deviations = (((bytes[from]! | (bytes[from + 1]! << 8)) << 16) >> 16) / STEPS_PER_DEVIATION;
-      this.dense[at] = deviations * DENSE_SCALE;
-      if (at === LENGTH_INDEX) this.length = deviations;
-    }
+    for (let at = 0; at < DENSE; at++) this.dense[at] = deviationsAt(bytes, at) * DENSE_SCALE;
     for (let at = 0, from = BUCKETS_FROM; at < n; at++, from += 2) {
       this.buckets[at] = bytes[from]! | (bytes[from + 1]! << 8);
     }
@@ -111,4 +105,19 @@ export class TextFeatures {
     this.share = n === 0 ? 0 : 1 / Math.sqrt(n);
     return true;
   }
+
+  /** Reads the length alone, likewise. */
+  unpackLength(bytes: Uint8Array | null): boolean {
+    if (bytes === null || bytes[0] !== VERSION) return false;
+    const n = (bytes.length - BUCKETS_FROM) / 2;
+    if (!(Number.isInteger(n) && n >= 0 && n <= TEXT_BUCKETS_MAX)) return false;
+    this.length = deviationsAt(bytes, LENGTH_INDEX);
+    return true;
+  }
+}
+
+/** A form feature, in standard deviations from its mean. */
+function deviationsAt(bytes: Uint8Array, at: number): number {
+  const from = HEADER_BYTES + 2 * at;
+  return (((bytes[from]! | (bytes[from + 1]! << 8)) << 16) >> 16) / STEPS_PER_DEVIATION;
 }

@@ -69,8 +69,7 @@ class Watch implements AnswerWatch {
     for (const part of parts) {
       if (part.type === 'text') this.#hearText(part);
       else if (part.type === 'tool-call') this.#hearCall(part);
-      else if (part.type === 'refusal') this.#with(part.choice, (state) => (state.refuses ||= part.text !== ''));
-      else if (part.type === 'finish') this.#with(part.choice, (state) => (state.finish = part.reason));
+      else if (part.type === 'refusal' || part.type === 'finish') this.#hearEnd(part);
     }
   }
 
@@ -97,33 +96,39 @@ class Watch implements AnswerWatch {
   }
 
   #hearText({ choice, text }: Extract<StreamPart, { type: 'text' }>): void {
-    this.#with(choice, (state) => {
-      state.speaks ||= /\S/.test(text);
-      if (this.#watched.schema && this.#fits(text.length)) state.text += text;
-    });
+    const state = this.#stateOf(choice);
+    if (!state) return;
+    state.speaks ||= /\S/.test(text);
+    if (this.#watched.schema && this.#fits(text.length)) state.text += text;
   }
 
   #hearCall({ choice, index, name, arguments: piece }: Extract<StreamPart, { type: 'tool-call' }>): void {
-    this.#with(choice, ({ calls }) => {
-      let call = calls.get(index);
-      if (!call) {
-        if (!this.#fits(CALL_COST)) return;
-        call = { name: '', arguments: '' };
-        calls.set(index, call);
-      }
-      if (name !== undefined) call.name = name;
-      if (this.#watched.tool_arguments && this.#fits(piece.length)) call.arguments += piece;
-    });
+    const state = this.#stateOf(choice);
+    if (!state) return;
+    let call = state.calls.get(index);
+    if (!call) {
+      if (!this.#fits(CALL_COST)) return;
+      call = { name: '', arguments: '' };
+      state.calls.set(index, call);
+    }
+    if (name !== undefined) call.name = name;
+    if (this.#watched.tool_arguments && this.#fits(piece.length)) call.arguments += piece;
   }
 
-  #with(choice: number, change: (state: ChoiceState) => void): void {
-    let state = this.#choices.get(choice);
-    if (!state) {
-      if (this.#choices.size >= CHOICES_MAX) return;
-      state = { text: '', speaks: false, refuses: false, finish: null, calls: new Map() };
-      this.#choices.set(choice, state);
-    }
-    change(state);
+  #hearEnd(part: Extract<StreamPart, { type: 'refusal' | 'finish' }>): void {
+    const state = this.#stateOf(part.choice);
+    if (!state) return;
+    if (part.type === 'finish') state.finish = part.reason;
+    else state.refuses ||= part.text !== '';
+  }
+
+  /** The state of a choice; null for one beyond those that are checked. */
+  #stateOf(choice: number): ChoiceState | null {
+    const known = this.#choices.get(choice);
+    if (known || this.#choices.size >= CHOICES_MAX) return known ?? null;
+    const state: ChoiceState = { text: '', speaks: false, refuses: false, finish: null, calls: new Map() };
+    this.#choices.set(choice, state);
+    return state;
   }
 
   /** After the first text that does not fit, none does. */
