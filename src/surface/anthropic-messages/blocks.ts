@@ -7,12 +7,12 @@ import type { MessageBlock, ResultBlock } from './request.ts';
 type Block = MessageBlock | ResultBlock;
 type Of<Tag extends string> = Extract<Block, { type: Tag }>;
 
-const OF_TEXT: ReadonlySet<string> = new Set(['type', 'text']);
-const OF_CALL: ReadonlySet<string> = new Set(['type', 'id', 'name', 'input']);
-const OF_IMAGE: ReadonlySet<string> = new Set(['type', 'source']);
-const OF_DOCUMENT: ReadonlySet<string> = new Set(['type', 'source', 'title']);
+const OF_TEXT: readonly string[] = ['type', 'text'];
+const OF_CALL: readonly string[] = ['type', 'id', 'name', 'input'];
+const OF_IMAGE: readonly string[] = ['type', 'source'];
+const OF_DOCUMENT: readonly string[] = ['type', 'source', 'title'];
 /** Of a document whose text becomes a part without a title. */
-const OF_TEXTS: ReadonlySet<string> = new Set(['type', 'source']);
+const OF_TEXTS: readonly string[] = ['type', 'source'];
 
 /** The text of a content that is a bare string. */
 export const textPart = (text: string, at: OriginalPath): TextPart => ({
@@ -121,10 +121,10 @@ function withExtras([first, ...rest]: readonly ContentPart[], extras: Members, a
 }
 
 /** The members without a neutral name that say something: answers come back with some that say nothing. */
-function extrasOfBlock(block: object, known: ReadonlySet<string>): Members {
+function extrasOfBlock(block: object, known: readonly string[]): Members {
   let extras: Record<string, unknown> | null = null;
   for (const name in block) {
-    if (known.has(name)) continue;
+    if (known.includes(name)) continue;
     const value: unknown = Reflect.get(block, name);
     if (value == null || (name === 'caller' && isObject(value) && value.type === 'direct')) continue;
     extras ??= {};

@@ -13,9 +13,9 @@ import { blockParts, textPart } from './blocks.ts';
 import type { Message, MessageBlock, MessagesRequest, OwnTool, Tool, ToolResultBlock } from './request.ts';
 import { earlierReasoning } from './state.ts';
 
-const OF_MESSAGE: ReadonlySet<string> = new Set(['role', 'content']);
-const OF_RESULT: ReadonlySet<string> = new Set(['type', 'tool_use_id', 'content']);
-const OF_TOOL: ReadonlySet<string> = new Set(['type', 'name', 'description', 'input_schema', 'strict']);
+const OF_MESSAGE: readonly string[] = ['role', 'content'];
+const OF_RESULT: readonly string[] = ['type', 'tool_use_id', 'content'];
+const OF_TOOL: readonly string[] = ['type', 'name', 'description', 'input_schema', 'strict'];
 
 type Dialogue = Pick<MessagesRequest, 'messages' | 'system' | 'tools' | 'tool_choice' | 'thread' | 'max_tokens'>;
 

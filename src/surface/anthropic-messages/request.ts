@@ -203,6 +203,6 @@ export const MessagesRequest = Type.Object(
 export type MessagesRequest = Static<typeof MessagesRequest>;
 
 /** The fields with a neutral meaning. The others are extras: `top_k` too, which not every provider has. */
-export const KNOWN_FIELDS: ReadonlySet<string> = new Set(
-  Object.keys(MessagesRequest.properties).filter((name) => name !== 'top_k' && name !== 'cache_control'),
+export const KNOWN_FIELDS: readonly string[] = Object.keys(MessagesRequest.properties).filter(
+  (name) => name !== 'top_k' && name !== 'cache_control',
 );

@@ -72,11 +72,11 @@ const UNKNOWN_MAX = 32;
  * @param within the path of its owner, such as `stream_options.`; '' for the whole body
  * @throws SignalboxError
  */
-export function checkSpelling(body: unknown, known: ReadonlySet<string>, within = ''): void {
+export function checkSpelling(body: unknown, known: readonly string[], within = ''): void {
   if (!isObject(body)) return;
   let unknown = 0;
   for (const name of Object.keys(body)) {
-    if (known.has(name)) continue;
+    if (known.includes(name)) continue;
     if (++unknown > UNKNOWN_MAX) return;
     const meant = misspelt(name, known);
     if (meant === null || body[meant] !== undefined) continue;

@@ -14,7 +14,7 @@ import type { ChatMessage, ChatRequest, ChatTool, MessagePart, ToolCall } from '
 
 const NO_TOOLS: readonly never[] = Object.freeze([]);
 
-const OF_MESSAGE: ReadonlySet<string> = new Set([
+const OF_MESSAGE: readonly string[] = [
   'role',
   'content',
   'name',
@@ -22,19 +22,19 @@ const OF_MESSAGE: ReadonlySet<string> = new Set([
   'tool_calls',
   'tool_call_id',
   'function_call',
-]);
+];
 /** A member of another kind of part is an extra: some servers read it. */
-const OF_PART: Readonly<Record<MessagePart['type'], ReadonlySet<string>>> = {
-  text: new Set(['type', 'text']),
-  refusal: new Set(['type', 'refusal']),
-  image_url: new Set(['type', 'image_url']),
-  input_audio: new Set(['type', 'input_audio']),
-  file: new Set(['type', 'file']),
+const OF_PART: Readonly<Record<MessagePart['type'], readonly string[]>> = {
+  text: ['type', 'text'],
+  refusal: ['type', 'refusal'],
+  image_url: ['type', 'image_url'],
+  input_audio: ['type', 'input_audio'],
+  file: ['type', 'file'],
 };
-const OF_CALL: ReadonlySet<string> = new Set(['id', 'type', 'function']);
-const OF_FUNCTION: ReadonlySet<string> = new Set(['name', 'arguments']);
-const OF_IMAGE: ReadonlySet<string> = new Set(['url', 'detail']);
-const OF_AUDIO: ReadonlySet<string> = new Set(['data', 'format']);
+const OF_CALL: readonly string[] = ['id', 'type', 'function'];
+const OF_FUNCTION: readonly string[] = ['name', 'arguments'];
+const OF_IMAGE: readonly string[] = ['url', 'detail'];
+const OF_AUDIO: readonly string[] = ['data', 'format'];
 
 /** Messages of a body, and calls of each, whose places are kept. */
 const KEPT = 1_024;
@@ -162,8 +162,8 @@ function partOf(part: MessagePart, at: OriginalPath): ContentPart {
   }
 }
 
-const OF_TOOL: ReadonlySet<string> = new Set(['type', 'function']);
-const OF_DEFINITION: ReadonlySet<string> = new Set(['name', 'description', 'parameters', 'strict']);
+const OF_TOOL: readonly string[] = ['type', 'function'];
+const OF_DEFINITION: readonly string[] = ['name', 'description', 'parameters', 'strict'];
 
 function toolOf(tool: ChatTool, index: number): ToolDefinition {
   const { function: fn } = tool;

@@ -2,11 +2,14 @@ import { type Members, pathText } from '../../core/original.ts';
 
 export const NO_EXTRAS: Members = Object.freeze({});
 
-/** Returns the members of an object that are not `known`, behind those of `before`. */
-export function extrasOf(owner: object, known: ReadonlySet<string>, before = NO_EXTRAS): Members {
+/**
+ * Returns the members of an object that are not `known`, behind those of `before`.
+ * @param known a list: the few names that nearly all members have are found in one faster than in a set
+ */
+export function extrasOf(owner: object, known: readonly string[], before = NO_EXTRAS): Members {
   let extras: Members | null = null;
   for (const name in owner) {
-    if (known.has(name)) continue;
+    if (known.includes(name)) continue;
     extras ??= { ...before };
     // An assignment to `__proto__` would change the prototype.
     Object.defineProperty(extras, name, { value: Reflect.get(owner, name), enumerable: true, configurable: true });

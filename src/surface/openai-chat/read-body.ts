@@ -8,8 +8,8 @@ import { isRouteChat, RouteChat, RouteQuery, type RouteRequest } from './route-q
 const checkedChat = compileRead(ChatRequest);
 const checkedRouteChat = compileRead(RouteChat);
 const checkedQuery = compileRead(RouteQuery);
-const STREAM_OPTIONS: ReadonlySet<string> = new Set(['include_usage', 'include_obfuscation']);
-const ROUTE_FIELDS: ReadonlySet<string> = new Set(Object.keys(RouteChat.properties));
+const STREAM_OPTIONS = ['include_usage', 'include_obfuscation'];
+const ROUTE_FIELDS = Object.keys(RouteChat.properties);
 
 /**
  * Reads the body of a chat request.

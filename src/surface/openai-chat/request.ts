@@ -198,4 +198,4 @@ export const ChatRequest = Type.Object(
 export type ChatRequest = Static<typeof ChatRequest>;
 
 /** The fields that the gateway itself understands. Anything else is an extra. */
-export const KNOWN_FIELDS: ReadonlySet<string> = new Set(Object.keys(ChatRequest.properties));
+export const KNOWN_FIELDS: readonly string[] = Object.keys(ChatRequest.properties);

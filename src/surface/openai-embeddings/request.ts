@@ -32,4 +32,4 @@ export const EmbeddingsRequest = Type.Object(
 export type EmbeddingsRequest = Static<typeof EmbeddingsRequest>;
 
 /** The fields that the gateway itself understands. Anything else is an extra. */
-export const KNOWN_FIELDS: ReadonlySet<string> = new Set(Object.keys(EmbeddingsRequest.properties));
+export const KNOWN_FIELDS: readonly string[] = Object.keys(EmbeddingsRequest.properties);

@@ -8,22 +8,13 @@ import { addToolsOfInput, CUSTOM_ARGUMENT, choiceOf, nameOfCall, type ToolTable,
 /** The `format` of OpenAI's encrypted reasoning in `reasoning_details`. */
 const OPENAI_FORMAT = 'openai-responses-v1';
 
-const OF_MESSAGE: ReadonlySet<string> = new Set(['type', 'role', 'content', 'id', 'status']);
-const OF_CALL: ReadonlySet<string> = new Set([
-  'type',
-  'id',
-  'status',
-  'call_id',
-  'name',
-  'namespace',
-  'arguments',
-  'input',
-]);
-const OF_OUTPUT: ReadonlySet<string> = new Set(['type', 'id', 'status', 'call_id', 'output']);
-const OF_TEXT: ReadonlySet<string> = new Set(['type', 'text', 'annotations', 'logprobs']);
-const OF_REFUSAL: ReadonlySet<string> = new Set(['type', 'refusal']);
-const OF_IMAGE: ReadonlySet<string> = new Set(['type', 'image_url', 'detail', 'file_id']);
-const OF_FILE: ReadonlySet<string> = new Set(['type', 'file_data', 'file_id', 'file_url', 'filename']);
+const OF_MESSAGE: readonly string[] = ['type', 'role', 'content', 'id', 'status'];
+const OF_CALL: readonly string[] = ['type', 'id', 'status', 'call_id', 'name', 'namespace', 'arguments', 'input'];
+const OF_OUTPUT: readonly string[] = ['type', 'id', 'status', 'call_id', 'output'];
+const OF_TEXT: readonly string[] = ['type', 'text', 'annotations', 'logprobs'];
+const OF_REFUSAL: readonly string[] = ['type', 'refusal'];
+const OF_IMAGE: readonly string[] = ['type', 'image_url', 'detail', 'file_id'];
+const OF_FILE: readonly string[] = ['type', 'file_data', 'file_id', 'file_url', 'filename'];
 
 /** Reads instructions, input and tools. */
 export function conversationOf({

@@ -103,8 +103,8 @@ function unnamedIn({ text, reasoning }: ResponsesRequest): readonly string[] | u
 }
 
 /** Fields of the dialect that other dialects have, too: they go to providers that take them. */
-const SHARED: ReadonlySet<string> = new Set(['prompt_cache_key', 'safety_identifier']);
-const OWN: ReadonlySet<string> = KNOWN_FIELDS.difference(SHARED);
+const SHARED: readonly string[] = ['prompt_cache_key', 'safety_identifier'];
+const OWN: readonly string[] = KNOWN_FIELDS.filter((name) => !SHARED.includes(name));
 
 function otherFields(body: ResponsesRequest): Members {
   const { text, truncation, service_tier: tier } = body;

@@ -204,4 +204,4 @@ export const ResponsesRequest = Type.Object(
 export type ResponsesRequest = Static<typeof ResponsesRequest>;
 
 /** The fields that the schema names. */
-export const KNOWN_FIELDS: ReadonlySet<string> = new Set(Object.keys(ResponsesRequest.properties));
+export const KNOWN_FIELDS: readonly string[] = Object.keys(ResponsesRequest.properties);

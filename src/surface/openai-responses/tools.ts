@@ -20,8 +20,8 @@ export interface ToolTable {
   readonly called: ReadonlyMap<string, CalledTool>;
 }
 
-const OF_FUNCTION: ReadonlySet<string> = new Set(['type', 'name', 'description', 'parameters', 'strict']);
-const OF_CUSTOM: ReadonlySet<string> = new Set(['type', 'name', 'description', 'format']);
+const OF_FUNCTION: readonly string[] = ['type', 'name', 'description', 'parameters', 'strict'];
+const OF_CUSTOM: readonly string[] = ['type', 'name', 'description', 'format'];
 
 /** The one argument of a custom tool where it is offered as a function. */
 export const CUSTOM_ARGUMENT = 'input';
