@@ -21,10 +21,11 @@ const PREFIX = 'sb_live_';
 const FORM = /^sb_live_[0-9a-z]{1,32}_[0-9A-Za-z_-]+$/;
 
 const BEARER = /^bearer /i;
+const SPACES = /^ +/;
 
 /** Returns the key in an `Authorization` header; null for another scheme. */
 export function bearerOf(header: string): string | null {
-  return BEARER.test(header) ? header.slice('bearer '.length).replace(/^ +/, '') : null;
+  return BEARER.test(header) ? header.slice('bearer '.length).replace(SPACES, '') : null;
 }
 
 /** Whether a text begins as a key does. */

@@ -31,6 +31,9 @@ const USAGE_WAIT = 1_000;
 const DRAIN_WAIT = 250;
 const DRAIN_MAX = 65_536;
 
+/** Content types of streams of one JSON text per line. */
+const LINES_OF_JSON = /ndjson|jsonl|json-seq/;
+
 /** The part of an answer or event that its adapter throws at. */
 const UNREADABLE: readonly StreamPart[] = [
   { type: 'failure', failure: { kind: 'malformed', message: 'the adapter could not read the answer' } },
@@ -204,7 +207,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     const type = reply.header('content-type')?.toLowerCase() ?? '';
     // An HTML page comes from an intermediary, such as a login or an error page.
     if (type.includes('html')) throw new UpstreamError('malformed', 'the answer is an HTML page');
-    const framed = type.includes('event-stream') ? 'sse' : /ndjson|jsonl|json-seq/.test(type) ? 'ndjson' : null;
+    const framed = type.includes('event-stream') ? 'sse' : LINES_OF_JSON.test(type) ? 'ndjson' : null;
     // The upstream's content type decides; without one the answer is read in the requested form.
     if (framed === null && (type.includes('json') || !this.#stream)) {
       this.#text = new TextReading(reply, REPLY_MAX, this.#room);

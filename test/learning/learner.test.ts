@@ -36,6 +36,21 @@ describe('an estimate', () => {
     expect(learner.memories.estimate(off, facts(), null).quality).toEqual(Float64Array.of(0.8, 0.6));
   });
 
+  labTest('stays as it is while others are made, since its record is written later', async (one) => {
+    const options = { step: 1, length: 0.5 };
+    const on = policyOf({ options });
+    const { decision } = await one.example(on);
+    await one.learner.score(on, scored(decision, 0));
+    for (const mode of ['on', 'shadow', 'off'] as const) {
+      const policy = policyOf({ mode, options });
+      const first = one.learner.memories.estimate(policy, facts(), Uint8Array.of(51, 0));
+      const kept = structuredClone(first);
+      one.learner.memories.estimate(policy, facts(), null);
+      one.learner.memories.estimate(policy, facts(), Uint8Array.of(7, 200));
+      expect(first).toEqual(kept);
+    }
+  });
+
   labTest('weighs the tasks of an uncertain request by their shares', async (one) => {
     const both = { quality: Float64Array.of(0.8, 0.4), declared: { general: 0.8, stated: Uint8Array.of(0, 1) } };
     const policy = policyOf({ models: [model('a', { ...both, declared: { ...both.declared, basis: 'guessed' } })] });

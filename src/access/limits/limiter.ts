@@ -26,7 +26,7 @@ export class Limiter {
   /** The limits of a caller depend only on the key and the policy. */
   readonly #byCaller = new WeakMap<
     Caller,
-    { readonly limits: readonly RateLimit[]; readonly applied: CallerLimit[] }
+    { readonly limits: readonly RateLimit[]; readonly applied: readonly CallerLimit[] }
   >();
 
   /** @param clock milliseconds that never decrease. */
@@ -43,7 +43,10 @@ export class Limiter {
   admit(limits: readonly RateLimit[], caller: Caller, address: string): Quota | null {
     if (limits.length === 0 && caller.limits === null) return null;
     const applied = this.#appliedTo(limits, caller);
-    if (applied.length === 0) return null;
+    return applied.length === 0 ? null : this.#charge(applied, address);
+  }
+
+  #charge(applied: readonly CallerLimit[], address: string): Quota {
     const now = this.#now();
     const charged = applied.map(({ name, figures, table, subject }): RequestLimit => {
       const account = this.#accounts.of(table, subject ?? address, now);
@@ -79,9 +82,15 @@ export class Limiter {
     return wait;
   }
 
-  #appliedTo(limits: readonly RateLimit[], caller: Caller): CallerLimit[] {
+  #appliedTo(limits: readonly RateLimit[], caller: Caller): readonly CallerLimit[] {
     const cached = this.#byCaller.get(caller);
     if (cached?.limits === limits) return cached.applied;
+    const applied = this.#chosenFor(limits, caller);
+    this.#byCaller.set(caller, { limits, applied });
+    return applied;
+  }
+
+  #chosenFor(limits: readonly RateLimit[], caller: Caller): readonly CallerLimit[] {
     const scope: LimitScope = { key: { id: caller.keyId, labels: new Map(Object.entries(caller.labels)) } };
     const applied = limits
       .filter(({ match }) => holds(match, scope))
@@ -97,7 +106,6 @@ export class Limiter {
         subject: caller.keyId,
       });
     }
-    this.#byCaller.set(caller, { limits, applied });
     return applied;
   }
 }

@@ -48,20 +48,28 @@ export function limitError(shortage: LimitShortage, limits: readonly RequestLimi
 /** The `x-ratelimit-…` headers as OpenAI has them: for each kind the limit with the least left. Refill first. */
 export function limitHeaders(limits: readonly RequestLimit[]): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const kind of ['requests', 'tokens'] as const) {
-    const least = leastLeft(limits, kind);
-    if (!least) continue;
-    headers[`x-ratelimit-limit-${kind}`] = String(least.perMinute);
-    headers[`x-ratelimit-remaining-${kind}`] = String(unitsLeft(least));
-    headers[`x-ratelimit-reset-${kind}`] = durationText(fullAfterMs(least));
-  }
+  addHeaders(headers, NAMES.requests, leastLeft(limits, 'requests'));
+  addHeaders(headers, NAMES.tokens, leastLeft(limits, 'tokens'));
   return headers;
 }
 
+const namesOf = (kind: 'requests' | 'tokens') => ({
+  limit: `x-ratelimit-limit-${kind}`,
+  remaining: `x-ratelimit-remaining-${kind}`,
+  reset: `x-ratelimit-reset-${kind}`,
+});
+
+const NAMES = { requests: namesOf('requests'), tokens: namesOf('tokens') };
+
+function addHeaders(headers: Record<string, string>, names: ReturnType<typeof namesOf>, least: Bucket | null): void {
+  if (!least) return;
+  headers[names.limit] = String(least.perMinute);
+  headers[names.remaining] = String(unitsLeft(least));
+  headers[names.reset] = durationText(fullAfterMs(least));
+}
+
 /** All headers that `limitHeaders` can return. */
-export const LIMIT_HEADERS: readonly string[] = ['limit', 'remaining', 'reset'].flatMap((figure) =>
-  ['requests', 'tokens'].map((kind) => `x-ratelimit-${figure}-${kind}`),
-);
+export const LIMIT_HEADERS: readonly string[] = [...Object.values(NAMES.requests), ...Object.values(NAMES.tokens)];
 
 function leastLeft(limits: readonly RequestLimit[], kind: 'requests' | 'tokens'): Bucket | null {
   let least: Bucket | null = null;

@@ -60,8 +60,10 @@ function laneOf(lanes: LabelledCells<Lane>, { routing, result }: RequestContext)
     : lanes.at(selector, '', '', '');
 }
 
+const EXPLORED = /:explored(?::|$)/;
+
 /** Whether the choice was drawn, by its route reason; a fallback may have answered. */
-const isExplored = ({ platform }: ExchangeResult): boolean => /:explored(?::|$)/.test(platform.route_reason);
+const isExplored = ({ platform }: ExchangeResult): boolean => EXPLORED.test(platform.route_reason);
 
 /** Whether the last attempt has shown content to the caller. */
 function hasAnswered({ status, attempts }: DecisionOutcome): boolean {

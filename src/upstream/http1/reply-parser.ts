@@ -8,6 +8,7 @@ const WHOLE_HEAD_MAX = 4_096;
 const SIZE_MAX = 1_024;
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: |$)/;
 const CHUNK_SIZE = /^([0-9a-f]{1,12})[ \t]*(?:;.*)?$/i;
+const CLOSE = /\bclose\b/i;
 const LENGTH = /^\d{1,15}$/;
 const CR = 0x0d;
 const LF = 0x0a;
@@ -209,7 +210,7 @@ export class ReplyParser {
     }
     this.head = head;
     const connection = head.header('connection');
-    if (connection !== null && /\bclose\b/i.test(connection)) this.keepAlive = false;
+    if (connection !== null && CLOSE.test(connection)) this.keepAlive = false;
     const coding = head.header('transfer-encoding');
     const length = head.header('content-length');
     if (head.status === 204 || head.status === 304) this.#state = 'done';
