@@ -16,13 +16,16 @@ export interface DecidedRequest {
 
 type DecisionResult = DecidedRequest | Promise<DecidedRequest>;
 
+/** Adds the thread of a request to its facts. */
+export type FactsFit = (facts: Facts) => Facts;
+
 /**
  * Decides a request.
- * @param fit adds to its facts, as often as they are read
+ * @param fit called as often as its facts are read
  * @param isMade whether it will be carried out; by default what its caller says
  * @throws SignalboxError when no model is left, or no money for it
  */
-export type DecideAs = (fit: (facts: Facts) => Facts, isMade?: boolean) => DecisionResult;
+export type DecideAs = (fit: FactsFit | null, isMade?: boolean) => DecisionResult;
 
 /** The thread of a request. */
 interface ThreadPlace {
@@ -51,7 +54,7 @@ function begin({ runtime }: ThreadPlace, decideAs: DecideAs): DecisionResult {
     if (!isKept) throw unsupportedThread(`The service of \`${id}\` keeps no history of a conversation.`);
     return decideAs((facts) => ({ ...facts, needs: facts.needs | THREAD_NEEDS }));
   };
-  const open = decideAs((facts) => facts, false);
+  const open = decideAs(null, false);
   return open instanceof Promise ? open.then(choose) : choose(open);
 }
 

@@ -18,7 +18,7 @@ import { countableTexts, questionOf } from '../routing/texts.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
 import type { PromptHistory } from './affinity.ts';
 import { checkRequest } from './check-request.ts';
-import { type DecideAs, type DecidedRequest, decideThread } from './decide-thread.ts';
+import { type DecideAs, type DecidedRequest, decideThread, type FactsFit } from './decide-thread.ts';
 import { decideWithin, type FundedTrial } from './decide-within.ts';
 import { countInput, decisiveTokenizers } from './exact-count.ts';
 import type { FundingTerms } from './funding.ts';
@@ -60,32 +60,7 @@ export function decideRequest(
   terms: DecisionTerms,
   isMade: boolean,
   context: RequestContext,
-): DecidedRequest | Promise<DecidedRequest> {
-  const factsOf = request.operation === 'embed' ? embeddingFacts : chatFacts;
-  return decideByFacts(gateway, request, terms, context, factsOf, isMade);
-}
-
-/**
- * The step decide of a route request: the decision that a chat of the same facts would get, without a draw.
- * @throws SignalboxError
- */
-export function decideRoute(
-  gateway: Gateway,
-  request: ModelRequest,
-  terms: Omit<DecisionTerms, 'cap'>,
-  context: RequestContext,
-): DecidedRequest | Promise<DecidedRequest> {
-  return decideByFacts(gateway, request, { ...terms, cap: null }, context, routeFacts, false);
-}
-
-/** Checks a request, reads its facts and decides. */
-function decideByFacts(
-  gateway: Gateway,
-  request: ModelRequest,
-  terms: DecisionTerms,
-  context: RequestContext,
-  factsOf: typeof chatFacts,
-  isMade: boolean,
+  factsOf = request.operation === 'embed' ? embeddingFacts : chatFacts,
 ): DecidedRequest | Promise<DecidedRequest> {
   const { runtime, caller } = terms;
   context.step('profile');
@@ -94,8 +69,20 @@ function decideByFacts(
   const history = gateway.affinity.history(caller.keyId, request);
   const undecided: UndecidedRequest = { request, terms, context, history, factsOf };
   const { thread } = request.conversation;
-  return thread ? decideIn(thread, gateway, undecided, isMade) : decide(gateway, undecided, AS_READ, isMade);
+  return thread ? decideIn(thread, gateway, undecided, isMade) : decide(gateway, undecided, null, isMade);
 }
+
+/**
+ * The step decide of a route request: the decision that a chat of the same facts would get, without a draw.
+ * @throws SignalboxError
+ */
+export const decideRoute = (
+  gateway: Gateway,
+  request: ModelRequest,
+  terms: Omit<DecisionTerms, 'cap'>,
+  context: RequestContext,
+): DecidedRequest | Promise<DecidedRequest> =>
+  decideRequest(gateway, request, { ...terms, cap: null }, false, context, routeFacts);
 
 function decideIn(
   thread: Thread,
@@ -108,18 +95,16 @@ function decideIn(
   return decideThread(gateway.affinity.threads, { thread, keyId: caller.keyId, runtime }, decideAs);
 }
 
-const AS_READ = (facts: Facts): Facts => facts;
-
 /**
  * Decides a request. Where money makes it depend on the intent, the intent is read and all is decided anew. Where only the
  * bound of the prompt leaves no model, the prompt is counted exactly, if it can be, and all is decided anew.
- * @param fit adds to its facts
+ * @param fit null for no thread
  * @throws SignalboxError when no model is left, or no money for it
  */
 function decide(
   gateway: Gateway,
   undecided: UndecidedRequest,
-  fit: (facts: Facts) => Facts,
+  fit: FactsFit | null,
   isMade: boolean,
 ): DecidedRequest | Promise<DecidedRequest> {
   const { request, terms, context, history } = undecided;
@@ -156,13 +141,14 @@ async function decideCounted(
 function readRequest(
   gateway: Gateway,
   { request, terms, history, factsOf }: UndecidedRequest,
-  fit: (facts: Facts) => Facts,
+  fit: FactsFit | null,
   isWhole: boolean,
 ): RequestReading {
   const { runtime, caller, cap } = terms;
   const { snapshot } = runtime;
   const recalled = history.recall(factsOf(request, caller, snapshot, { cap, isWhole, pagesOf }), snapshot);
-  const facts = fit(withLoopReaders(recalled, request, history, snapshot));
+  const read = withLoopReaders(recalled, request, history, snapshot);
+  const facts = fit ? fit(read) : read;
   if (!isIntentRead(facts)) return { facts, features: null };
   // An estimate only ranks models.
   return { facts, features: gateway.learner.memories.read(runtime, questionOf(request.conversation.turns)) };

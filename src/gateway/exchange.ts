@@ -349,6 +349,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     try {
       this.funded.hold.settle(line, (settlement) => this.#close(status, running, measured, settlement));
     } finally {
+      running?.meter.forget();
       this.#bytes?.leave();
       context.endWork(this.#tokens);
     }

@@ -84,6 +84,12 @@ export class Meter {
     for (const part of parts) this.#mark.add(part);
   }
 
+  /** Lets go of what nobody has asked for: a settled answer may wait for its reader for long, and is kept once already. */
+  forget(): void {
+    this.#unweighed = NO_PARTS;
+    this.#unmarked = NO_PARTS;
+  }
+
   /** The answer's content as a figure. */
   get mark(): number {
     this.#addToMark();

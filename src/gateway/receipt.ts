@@ -106,10 +106,11 @@ export function platformAttempt(attempt: AttemptRecord): PlatformAttempt {
 /** Returns the receipt of a settled exchange. */
 export function receiptOf(end: ExchangeEnd): Receipt & { readonly platform: Platform } {
   const { decision, baseline, model, fallback, measured, charged, dropped, attempts, payment, cappedBy } = end;
+  const { pinned } = decision.facts;
   const usage = measured?.usage ?? plainUsage(0, 0);
   // Where nothing was answered the baseline had cost nothing either, not even its fee for a request.
-  const elsewhere = measured === null ? 0 : costOf(baseline.endpoints[0].price, usage);
-  const saved = decision.facts.pinned ? 0 : elsewhere - charged;
+  const elsewhere = pinned || measured === null ? 0 : costOf(baseline.endpoints[0].price, usage);
+  const saved = pinned ? 0 : elsewhere - charged;
   const platform: Platform = {
     routed_model: model,
     route_reason: fallback ? `${decision.reason}:fallback` : decision.reason,

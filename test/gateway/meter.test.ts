@@ -75,6 +75,13 @@ test('the count, that since the last report, and the mark are the same whenever 
   );
 });
 
+test('a meter that was told to forget keeps no part of the answer', () => {
+  const meter = metered(said('Wherefore art thou'));
+  meter.forget();
+  const { counted, mark } = new Meter();
+  expect([meter.counted, meter.mark]).toEqual([counted, mark]);
+});
+
 test('a whole answer is charged as reported; of what a report leaves at 0, the prompt as expected and the output as seen, within the cap', () => {
   const law = fc.property(answer, (given) => {
     const meter = meterOf(given);
