@@ -63,7 +63,7 @@ export class Attempt {
   readonly endpoint: Endpoint;
   readonly health: EndpointHealth;
   readonly call: UpstreamCall;
-  readonly meter = new Meter();
+  readonly meter: Meter;
   readonly dropped: readonly string[];
   /** Output tokens that are paid for, of all choices. */
   outputPaid: number;
@@ -99,6 +99,7 @@ export class Attempt {
     this.#trial = trial;
     this.#slot = model.firstSlot + at;
     this.#isStream = request.stream || outputPaid !== undefined;
+    this.meter = new Meter(this.#isStream);
     this.outputPaid = outputPaid ?? Number.POSITIVE_INFINITY;
     this.#openedAt = clock();
     if (Number.isNaN(context.dispatchedAt)) context.dispatchedAt = this.#openedAt;

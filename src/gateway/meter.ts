@@ -41,6 +41,12 @@ export class Meter {
   /** The weight when usage was last reported. */
   #reportedWeight = 0;
   readonly #mark = new AnswerMark();
+  readonly #isStream: boolean;
+
+  /** @param isStream whether the answer comes in many batches: each is let go at once, as a reader may stop at any of them. */
+  constructor(isStream: boolean) {
+    this.#isStream = isStream;
+  }
 
   observe(parts: readonly StreamPart[], now: number): void {
     this.#weigh();
@@ -66,6 +72,9 @@ export class Meter {
         }
       }
     }
+    if (!this.#isStream) return;
+    this.#weigh();
+    this.#addToMark();
   }
 
   #weigh(): void {

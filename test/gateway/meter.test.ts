@@ -15,7 +15,7 @@ import { anyCodePoint } from '../support/any-code-point.ts';
 const said = (text: string): StreamPart => ({ type: 'text', choice: 0, text });
 const told = (usage: Usage): StreamPart => ({ type: 'usage', usage });
 function metered(...parts: StreamPart[]): Meter {
-  const meter = new Meter();
+  const meter = new Meter(false);
   meter.observe(parts, 0);
   return meter;
 }
@@ -32,7 +32,7 @@ const meterOf = ({ text, reported }: { text: string; reported: [number, number] 
 
 describe('what a meter has seen', () => {
   test('lasts from the first content to the last, whatever else comes', () => {
-    const meter = new Meter();
+    const meter = new Meter(false);
     meter.observe([told(plainUsage(1, 1))], 5);
     expect([meter.firstContentAt, meter.contentMs]).toEqual([null, 0]);
     for (const now of [10, 20, 45]) meter.observe([said('a')], now);
@@ -60,9 +60,9 @@ test('the count, that since the last report, and the mark are the same whenever 
   );
   const figures = ({ counted, unreported, mark }: Meter) => ({ counted, unreported, mark });
   fc.assert(
-    fc.property(fc.array(fc.array(part)), fc.array(fc.boolean()), (batches, isAsked) => {
-      const often = new Meter();
-      const once = new Meter();
+    fc.property(fc.array(fc.array(part)), fc.array(fc.boolean()), fc.boolean(), (batches, isAsked, isStream) => {
+      const often = new Meter(isStream);
+      const once = new Meter(false);
       batches.forEach((batch, at) => {
         once.observe(batch, at);
         for (const each of batch) {
@@ -78,7 +78,7 @@ test('the count, that since the last report, and the mark are the same whenever 
 test('a meter that was told to forget keeps no part of the answer', () => {
   const meter = metered(said('Wherefore art thou'));
   meter.forget();
-  const { counted, mark } = new Meter();
+  const { counted, mark } = new Meter(false);
   expect([meter.counted, meter.mark]).toEqual([counted, mark]);
 });
 
