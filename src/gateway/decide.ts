@@ -119,25 +119,29 @@ function decide(
   const { features } = reading;
   const tokenizers = decisiveTokenizers(trial.outcome, trial.shortage !== null, snapshot);
   if (tokenizers.length > 0) return decideCounted(gateway, undecided, reading, trial, tokenizers, isMade);
-  return { history, features, decision: decisionOf(gateway, trial, request, terms) };
+  return { history, features, decision: decisionOf(gateway, trial, undecided) };
 }
 
 /** Decides anew by the exact count of a prompt; by the trial where it could not be counted. */
 async function decideCounted(
   gateway: Gateway,
-  { request, terms, context, history }: UndecidedRequest,
+  undecided: UndecidedRequest,
   { facts, features }: RequestReading,
   trial: FundedTrial,
   tokenizers: readonly Tokenizer[],
   isMade: boolean,
 ): Promise<DecidedRequest> {
+  const { request, terms, context, history } = undecided;
   const inputTokensCounted = await countInput(gateway.counter, tokenizers, facts, countableTexts(request));
   const counted = { facts: { ...facts, inputTokensCounted }, features };
   const last = inputTokensCounted ? tryDecision(gateway, counted, request, terms, isMade, context) : trial;
-  return { history, features, decision: decisionOf(gateway, last, request, terms) };
+  return { history, features, decision: decisionOf(gateway, last, undecided) };
 }
 
-/** Reads the facts of a request, and its question where an estimate goes by it. @param isWhole whether to read its intent in any case */
+/**
+ * Reads the facts of a request, and its question where an estimate goes by it.
+ * @param isWhole whether to read its intent in any case
+ */
 function readRequest(
   gateway: Gateway,
   { request, terms, history, factsOf }: UndecidedRequest,
@@ -197,21 +201,18 @@ export function tryDecision(
 const stepOf = (context: RequestContext) => () => context.step('decide');
 
 /** @throws SignalboxError for a trial that found no model, or no money for it */
-function decisionOf(
-  gateway: Gateway,
-  { outcome, shortage }: FundedTrial,
-  request: ModelRequest,
-  { runtime, caller }: DecisionTerms,
-): Decision {
+function decisionOf(gateway: Gateway, { outcome, shortage }: FundedTrial, undecided: UndecidedRequest): Decision {
+  const { runtime, caller } = undecided.terms;
   if (shortage) throw shortageError(shortage, caller, gateway);
-  if (isRefusal(outcome)) throw refusalError(outcome, runtime.snapshot, refusalNames(request), gateway.now());
+  if (isRefusal(outcome)) throw refusalError(outcome, runtime.snapshot, refusalNames(undecided), gateway.now());
   return outcome;
 }
 
 /** The fields that a refusal names: a route query without a prompt states the size of one. */
-function refusalNames({ names, conversation, embedding }: ModelRequest): RefusalNames {
+function refusalNames({ request, factsOf }: UndecidedRequest): RefusalNames {
+  const { names, conversation, embedding } = request;
   const hasPrompt = conversation.turns.length > 0 || (embedding !== null && embedding.inputs.length > 0);
-  return hasPrompt ? names : { ...names, turns: 'estimated_input_tokens' };
+  return hasPrompt || factsOf !== routeFacts ? names : { ...names, turns: 'estimated_input_tokens' };
 }
 
 /** Adds the rules that apply to the facts of a request. */

@@ -111,8 +111,9 @@ export class Evaluation {
   }
 
   /**
-   * Takes the model that a request names, without a score. Otherwise ranks, then lets the seed draw a model where the policy explores. The drawn model moves to the front; the others keep
-   * their order. Without usable scores there is no draw. The shortlist must not be empty.
+   * Takes the model that a request names, without a score. Otherwise ranks, then lets the seed draw a model where the policy
+   * explores. The drawn model moves to the front; the others keep their order. Without usable scores there is no draw. The
+   * shortlist must not be empty.
    */
   choose(facts: Facts, options: ChoiceOptions, most: number): ChoiceOutcome {
     const { seed, reason: by, explore = null } = options;

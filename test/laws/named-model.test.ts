@@ -136,6 +136,9 @@ describe('a request that names its model', () => {
     'the ceilings of the request were overlooked': overlooking((world) => without(world, 'constraints')),
     'its budget were overlooked': overlooking((world) => without(world, 'budget_limit')),
     'the window were overlooked': overlooking(({ snapshot }) => withModels(snapshot, { contextWindow: 1e9 })),
+    'the least useful output were overlooked': overlooking(({ snapshot }) => ({
+      snapshot: { ...snapshot, usefulOutputMax: 0 },
+    })),
     'reasoning were overlooked': overlooking(({ snapshot }) =>
       withModels(snapshot, { reasoningTokens: 0, reasoningByTask: new Float64Array(16), mayReason: false }),
     ),
