@@ -12,7 +12,6 @@ import type { Tokenizer } from '../core/tokenizer.ts';
 import { type DecisionContext, isRefusal } from '../routing/decide.ts';
 import { chatFacts, embeddingFacts, routeFacts } from '../routing/facts.ts';
 import { refusalError } from '../routing/refuse.ts';
-import type { RefusalNames } from '../routing/rejections.ts';
 import { hasRules, type OnRuleFailure, type RuleInputs, withRules } from '../routing/rules.ts';
 import { countableTexts, questionOf } from '../routing/texts.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
@@ -119,23 +118,22 @@ function decide(
   const { features } = reading;
   const tokenizers = decisiveTokenizers(trial.outcome, trial.shortage !== null, snapshot);
   if (tokenizers.length > 0) return decideCounted(gateway, undecided, reading, trial, tokenizers, isMade);
-  return { history, features, decision: decisionOf(gateway, trial, undecided) };
+  return { history, features, decision: decisionOf(gateway, trial, request, terms) };
 }
 
 /** Decides anew by the exact count of a prompt; by the trial where it could not be counted. */
 async function decideCounted(
   gateway: Gateway,
-  undecided: UndecidedRequest,
+  { request, terms, context, history }: UndecidedRequest,
   { facts, features }: RequestReading,
   trial: FundedTrial,
   tokenizers: readonly Tokenizer[],
   isMade: boolean,
 ): Promise<DecidedRequest> {
-  const { request, terms, context, history } = undecided;
   const inputTokensCounted = await countInput(gateway.counter, tokenizers, facts, countableTexts(request));
   const counted = { facts: { ...facts, inputTokensCounted }, features };
   const last = inputTokensCounted ? tryDecision(gateway, counted, request, terms, isMade, context) : trial;
-  return { history, features, decision: decisionOf(gateway, last, undecided) };
+  return { history, features, decision: decisionOf(gateway, last, request, terms) };
 }
 
 /**
@@ -201,18 +199,15 @@ export function tryDecision(
 const stepOf = (context: RequestContext) => () => context.step('decide');
 
 /** @throws SignalboxError for a trial that found no model, or no money for it */
-function decisionOf(gateway: Gateway, { outcome, shortage }: FundedTrial, undecided: UndecidedRequest): Decision {
-  const { runtime, caller } = undecided.terms;
+function decisionOf(
+  gateway: Gateway,
+  { outcome, shortage }: FundedTrial,
+  request: ModelRequest,
+  { runtime, caller }: DecisionTerms,
+): Decision {
   if (shortage) throw shortageError(shortage, caller, gateway);
-  if (isRefusal(outcome)) throw refusalError(outcome, runtime.snapshot, refusalNames(undecided), gateway.now());
+  if (isRefusal(outcome)) throw refusalError(outcome, runtime.snapshot, request.names, gateway.now());
   return outcome;
-}
-
-/** The fields that a refusal names: a route query without a prompt states the size of one. */
-function refusalNames({ request, factsOf }: UndecidedRequest): RefusalNames {
-  const { names, conversation, embedding } = request;
-  const hasPrompt = conversation.turns.length > 0 || (embedding !== null && embedding.inputs.length > 0);
-  return hasPrompt || factsOf !== routeFacts ? names : { ...names, turns: 'estimated_input_tokens' };
 }
 
 /** Adds the rules that apply to the facts of a request. */

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expectError } from '../support/error-contract.ts';
 import { testPolicy } from '../support/policies.ts';
 import { temporaryFolder } from '../support/signalbox.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
@@ -44,23 +43,5 @@ describe.each(Object.entries(BODIES))('a body of %s', (name, body) => {
     const { code, out } = await box.run('policy', 'explain', SHIPPED, file);
     rmSync(folder, { recursive: true });
     expect([code, out]).toEqual([0, expect.stringContaining('Asked for auto, task coding')]);
-  });
-});
-
-/** A list of tools that no window holds, after reasoning that led to no word: not one turn is left to be sent. */
-const WORDLESS = {
-  model: 'best',
-  input: [{ type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Well.' }] }],
-  tools: [{ type: 'function', name: 'f', description: 'word '.repeat(80_000), parameters: { type: 'object' } }],
-};
-
-describe('a prompt without turns that is too long', () => {
-  test('is refused by the field of its dialect, which is all that its caller can shorten', async () => {
-    await expectError(await box.post('/v1/responses', WORDLESS), 'context_length_exceeded', 'input');
-  });
-
-  test('is refused by its stated size in a route query', async () => {
-    const stated = { model: 'best', estimated_input_tokens: 80_000 };
-    await expectError(await box.post('/v1/route', stated), 'context_length_exceeded', 'estimated_input_tokens');
   });
 });
