@@ -12,7 +12,6 @@ import type { Tokenizer } from '../core/tokenizer.ts';
 import { type DecisionContext, isRefusal } from '../routing/decide.ts';
 import { chatFacts, embeddingFacts, routeFacts } from '../routing/facts.ts';
 import { refusalError } from '../routing/refuse.ts';
-import type { RefusalNames } from '../routing/rejections.ts';
 import { hasRules, type OnRuleFailure, type RuleInputs, withRules } from '../routing/rules.ts';
 import { countableTexts, questionOf } from '../routing/texts.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
@@ -204,14 +203,8 @@ function decisionOf(
   { runtime, caller }: DecisionTerms,
 ): Decision {
   if (shortage) throw shortageError(shortage, caller, gateway);
-  if (isRefusal(outcome)) throw refusalError(outcome, runtime.snapshot, refusalNames(request), gateway.now());
+  if (isRefusal(outcome)) throw refusalError(outcome, runtime.snapshot, request.names, gateway.now());
   return outcome;
-}
-
-/** The fields that a refusal names: a route query without a prompt states the size of one. */
-function refusalNames({ names, conversation, embedding }: ModelRequest): RefusalNames {
-  const hasPrompt = conversation.turns.length > 0 || (embedding !== null && embedding.inputs.length > 0);
-  return hasPrompt ? names : { ...names, turns: 'estimated_input_tokens' };
 }
 
 /** Adds the rules that apply to the facts of a request. */

@@ -105,6 +105,15 @@ describe('a prompt that only its bound keeps out', () => {
     await expectError(stated, 'context_length_exceeded', 'messages');
   });
 
+  test('is refused by the name that its own endpoint has for it, also where it has no turn', async () => {
+    const tools = [{ type: 'function', name: 'f', parameters: {}, description: HINDI }];
+    const input = [{ type: 'reasoning', summary: [{ type: 'summary_text', text: 'So.' }] }];
+    const response = await box.post('/v1/responses', { model: 'uncounted', input, tools });
+    await expectError(response, 'context_length_exceeded', 'input');
+    const sized = await box.post('/v1/route', { model: 'uncounted', estimated_input_tokens: 40_000 });
+    await expectError(sized, 'context_length_exceeded', 'estimated_input_tokens');
+  });
+
   test('and whose exact count does not fit either is refused, by a figure that suffices', async () => {
     const refusal = await ask('counted', PROSE, { budget_limit: 0.5 });
     const { details } = await expectError(refusal, 'budget_limit_too_low', 'budget_limit');

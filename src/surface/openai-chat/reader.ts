@@ -81,13 +81,20 @@ const CHAT: RequestReader<ChatBody> = {
   extras: (body) => extrasOf(body, KNOWN_FIELDS),
 };
 
-const ROUTE: RequestReader<RouteRequest> = { ...CHAT, routing: routeTermsOf };
+const ROUTE: RequestReader<RouteRequest> = {
+  ...CHAT,
+  names: (body) => (body.messages?.length ? CHAT.names(body) : sized(CHAT.names(body))),
+  routing: routeTermsOf,
+};
+
+/** The names for a route query without a prompt, which states the size of one. */
+const sized = (names: FieldNames): FieldNames => ({ ...names, turns: 'estimated_input_tokens' });
 
 /** Of a route query for embeddings. */
 const ROUTE_EMBEDDINGS: RequestReader<RouteQuery> = {
   ...ROUTE,
   operation: 'embed',
-  names: () => EMBEDDING_NAMES,
+  names: ({ input }) => (input === undefined ? sized(EMBEDDING_NAMES) : EMBEDDING_NAMES),
   embedding: ({ input, dimensions }) => embeddingQuery(input, dimensions),
 };
 
