@@ -259,7 +259,8 @@ class HttpExchange implements PendingReply, UpstreamReply {
       this.#connection.free();
       return;
     }
-    if (this.#unread || !hadHead) this.#wake();
+    // A piece of a head is nothing to read yet.
+    if (this.#unread || (!hadHead && this.#parser.head)) this.#wake();
     // No read while the caller does not read: one more would be several times as much.
     if (!isAwaited || (this.#unread?.length ?? 0) > UNREAD_MAX) this.#connection.pause();
   }

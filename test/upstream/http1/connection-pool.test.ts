@@ -180,6 +180,19 @@ describe('an answer', () => {
     expect(await again(whole.pool)).toBe('hello');
   });
 
+  test('whose head comes in many pieces wakes its reader once it is whole', async () => {
+    const { pool } = serve(async ({ socket }) => {
+      for (const piece of HELLO.match(/.{1,3}/gs) ?? []) {
+        socket.write(piece);
+        await Bun.sleep(2);
+      }
+    });
+    const pending = send(pool);
+    await pending.reply();
+    const reply = pending.reply();
+    expect(reply instanceof Promise ? 'woken too early' : reply.status).toBe(200);
+  });
+
   test('that is not HTTP is refused', async () => {
     const { pool, connections } = serve(({ socket }) => socket.write('SSH-2.0-OpenSSH_9.6\r\n'));
     expect(await codeOf(post(pool))).toBe('BadReply');
