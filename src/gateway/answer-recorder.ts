@@ -6,7 +6,7 @@ import type { Write } from '../store/store.ts';
 import { recordDecision, recordedOf } from './decision-record.ts';
 import { type FailedAttempt, failureText } from './failure.ts';
 import type { Gateway } from './gateway.ts';
-import { learnFromAnswer } from './learn-from-answer.ts';
+import { beginLearning } from './learn-from-answer.ts';
 import type { Platform } from './receipt.ts';
 import type { RunnableRequest } from './runnable-request.ts';
 import { AnswerId } from './threads.ts';
@@ -16,7 +16,7 @@ import { loggableMessage } from './upstream-message.ts';
 export class AnswerRecorder {
   readonly #gateway: Gateway;
   readonly #asked: RunnableRequest;
-  readonly #learning: ReturnType<typeof learnFromAnswer>;
+  readonly #learning: ReturnType<typeof beginLearning>;
   readonly #content: ReturnType<typeof recordContent>;
   readonly #answerId: AnswerId | null;
 
@@ -24,7 +24,7 @@ export class AnswerRecorder {
     const { request, decision, caller, runtime } = asked;
     this.#gateway = gateway;
     this.#asked = asked;
-    this.#learning = learnFromAnswer(gateway, asked);
+    this.#learning = beginLearning(gateway, asked);
     this.#content = recordContent(
       gateway.records.contents,
       runtime.snapshot.content,

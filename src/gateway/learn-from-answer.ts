@@ -31,7 +31,7 @@ interface LearnableRequest {
  * Counts a request that is paid for, and begins to learn from its answer; null while learning is off, and for vectors, which
  * tell nothing of their quality.
  */
-export function learnFromAnswer(gateway: Gateway, of: LearnableRequest): AnswerLearning | null {
+export function beginLearning(gateway: Gateway, of: LearnableRequest): AnswerLearning | null {
   const { runtime, request, caller } = of;
   const { learning } = runtime.snapshot;
   if (request.operation !== 'chat') return null;

@@ -130,7 +130,7 @@ export class ReplyParser {
     return at + end + 4;
   }
 
-  /** Reads what is usual between chunks and is all there; returns where it ends, or `at` for anything else, which is read line by line. */
+  /** Reads what is usual between chunks, as far as it is all there, and returns where it ends. The rest is read line by line. */
   #skipFrame(bytes: Buffer, at: number): number {
     if (this.#line !== '') return at;
     let start = at;
