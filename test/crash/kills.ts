@@ -12,8 +12,6 @@ import { startUpstreams } from './upstreams.ts';
 
 export type Rule = 'charge' | 'release';
 
-/** Credits that the clients of one key may spend: far less than they would like to. */
-const KEY_CREDITS = 5;
 /** A start closes orphans within 2 s, and this is four times that. */
 const START_MS = 8_000;
 /** A load that has not come by its point by then never will, ms. */
@@ -50,10 +48,10 @@ export function startChain(random: () => number): Chain {
   let keys: readonly string[] = [];
   let running: Server | null = null;
 
-  function writePolicy(rule: Rule): void {
+  function writePolicy({ keyCredits }: CrashPoint, rule: Rule): void {
     const extra = edits === 0 ? '' : `  - { name: extra-${edits}, limit_credits: 100000, window: total }\n`;
     const more = `budgets:
-  - { name: own, each: key.id, limit_credits: ${KEY_CREDITS}, window: total }
+  - { name: own, each: key.id, limit_credits: ${keyCredits}, window: total }
   - { name: all, limit_credits: 1000000, window: total }
 ${extra}ledger: { contention_wait_ms: 100, on_crash: ${rule} }
 `;
@@ -75,12 +73,12 @@ ${extra}ledger: { contention_wait_ms: 100, on_crash: ${rule} }
   }
 
   /** Loads a server until it dies where it shall. */
-  async function dieUnderLoad(armed: Server, rule: Rule, editing: boolean): Promise<Load> {
+  async function dieUnderLoad(armed: Server, point: CrashPoint, rule: Rule): Promise<Load> {
     const loaded = load(armed.url);
     const editor = setInterval(() => {
-      if (!editing) return;
+      if (!point.edits) return;
       edits++;
-      writePolicy(rule);
+      writePolicy(point, rule);
       const headers = { authorization: `Bearer ${keys[0]}` };
       // Breaks off when the server dies.
       fetch(`${armed.url}/admin/policy/reload`, { method: 'POST', headers }).catch(() => {});
@@ -111,10 +109,10 @@ ${extra}ledger: { contention_wait_ms: 100, on_crash: ${rule} }
   async function kill(point: CrashPoint, rule: Rule): Promise<Kill> {
     const known = existsSync(join(data, 'signalbox.db')) ? [...readCopy(data).reservations.keys()] : [];
     keys = [makeTestKey(`crash${String(++requests).padStart(7, '0')}`), ...keys.slice(0, 1)];
-    writePolicy(rule);
+    writePolicy(point, rule);
     const at = `${point.name}:${1 + below(point.passages)}`;
     const armed = await start(point.phase === 'load' ? at : 'reserve-after-commit:20');
-    const { sent } = await dieUnderLoad(armed, rule, point.edits);
+    const { sent } = await dieUnderLoad(armed, point, rule);
     const left = readCopy(data);
     const found = audit(sent, left, new Set(known), upstreams);
     const problems = [...found.problems];

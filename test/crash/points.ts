@@ -10,6 +10,8 @@ export interface CrashPoint {
   readonly edits: boolean;
   /** Some stream has shown content by then, and not ended. */
   readonly shows: boolean;
+  /** Credits that the clients of one key may spend. Five are far less than they would like to. */
+  readonly keyCredits: number;
 }
 
 const point = (name: string, passages: number, more: Partial<CrashPoint> = {}): CrashPoint => ({
@@ -18,8 +20,12 @@ const point = (name: string, passages: number, more: Partial<CrashPoint> = {}): 
   phase: 'load',
   edits: false,
   shows: false,
+  keyCredits: 5,
   ...more,
 });
+
+/** Where little money is left, holds are not raised. */
+const AMPLE = { keyCredits: 50 };
 
 /** Where `crash-points.ts` can kill the process, in the order in which a request passes by. */
 export const POINTS: readonly CrashPoint[] = [
@@ -31,8 +37,8 @@ export const POINTS: readonly CrashPoint[] = [
   point('mid-stream', 60, { shows: true }),
   point('post-in-memory', 6),
   point('post-before-commit', 4),
-  point('raise-before-commit', 6),
-  point('raise-after-commit', 6),
+  point('raise-before-commit', 6, AMPLE),
+  point('raise-after-commit', 6, AMPLE),
   point('settle-asked-for', 30),
   point('settle-in-memory', 30),
   point('settle-before-commit', 20),
