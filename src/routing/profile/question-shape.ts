@@ -60,6 +60,27 @@ export function shapeOf({ text, lines, length }: Pick<QuestionText, 'text' | 'li
   return shape;
 }
 
+/** Kinds of characters. All others are of kind 0. */
+const WORD = 1;
+const COMMA = 2;
+const END = 3;
+const SLASH = 4;
+const BULLET = 5;
+const AT = 6;
+const BLANK = 7;
+/** By UTF-16 code unit, its kind. */
+const KINDS = new Uint8Array(0x10000);
+for (let code = 0; code < KINDS.length; code++) if (FOLDED[code]! > MARK) KINDS[code] = WORD;
+for (const [kind, signs] of Object.entries({
+  [COMMA]: ',;،，、；',
+  [END]: '.!?。！？؟।',
+  [SLASH]: '/|',
+  [BULLET]: '-*•–',
+  [AT]: '@',
+  [BLANK]: ' ',
+}))
+  for (const sign of signs) KINDS[sign.charCodeAt(0)] = Number(kind);
+
 /** Reads a line, or a part of one. */
 function look(shape: QuestionShape, text: string, from: number, to: number): void {
   let comma = from - ITEM - 1;
@@ -67,34 +88,30 @@ function look(shape: QuestionShape, text: string, from: number, to: number): voi
   let before = 0x0a;
   for (let at = from; at < to; at++) {
     const code = text.charCodeAt(at);
-    if (code === 0x20) continue;
+    const kind = KINDS[code]!;
+    if (kind === BLANK) continue;
     const last = before;
     const isFirst = last === 0x0a;
     before = code;
-    if (FOLDED[code]! > MARK) {
-      if (!isFirst && isCapital(code) && !ENDS.has(last)) shape.capitals++;
+    if (kind === WORD) {
+      if (!isFirst && isCapital(code) && KINDS[last] !== END) shape.capitals++;
       if (isFirst && isItem(text, at, to)) shape.items++;
       if (isChoice(text, at, to, shape.choices)) shape.choices++;
       // Only the first letter of a word counts.
-      while (at + 1 < to && FOLDED[text.charCodeAt(at + 1)]! > MARK) at++;
+      while (at + 1 < to && KINDS[text.charCodeAt(at + 1)] === WORD) at++;
       before = text.charCodeAt(at);
-    } else if (COMMAS.has(code)) {
+    } else if (kind === COMMA) {
       shape.commas++;
       if (at - comma <= ITEM) shape.listed++;
       comma = at;
-    } else if (ENDS.has(code)) {
+    } else if (kind === END) {
       if (isEnd(text, at, to)) shape.sentences++;
-    } else if (code === 0x2f || code === 0x7c) {
-      if (FOLDED[last]! > MARK) shape.slashes++;
-    } else if (code === 0x40) shape.ats++;
-    else if (isFirst && BULLETS.has(code)) shape.items++;
+    } else if (kind === SLASH) {
+      if (KINDS[last] === WORD) shape.slashes++;
+    } else if (kind === AT) shape.ats++;
+    else if (isFirst && kind === BULLET) shape.items++;
   }
 }
-
-const codes = (signs: string): ReadonlySet<number> => new Set([...signs].map((sign) => sign.charCodeAt(0)));
-const COMMAS = codes(',;،，、；');
-const ENDS = codes('.!?。！？؟।');
-const BULLETS = codes('-*•–');
 
 const isCapital = (code: number): boolean => {
   if (code < 0x80) return code > 0x40 && code < 0x5b;
