@@ -178,41 +178,54 @@ export class QuestionReading {
   /** Reads a word and returns the offset behind it. */
   #word(from: number, to: number, first: number): number {
     const text = this.#text;
-    this.#find(from, to);
     if (isUnspaced(first)) {
+      this.#find(from, to);
       this.words += 0.5;
       this.#position += 0.5;
       this.#vote(first);
       return from + 1;
     }
-    this.words++;
-    this.#position++;
     let at = from;
+    let node = 0;
     let stem = 0;
     let letters = 0;
     let capitals = 0;
+    let codes = 0;
     let code = first;
     let folded = FOLDED[code]!;
     do {
-      if (letters < STEM_LETTERS && folded !== MARK) {
-        stem = stemOn(stem, folded);
-        letters++;
+      at++;
+      if (folded !== MARK) {
+        node = letters === 0 ? LEXICON.begin(folded, at) : node === 0 ? 0 : LEXICON.step(node, folded, at);
+        if (letters++ < STEM_LETTERS) stem = stemOn(stem, folded);
       }
+      codes |= code;
       if (code < 0x5b) capitals++;
-      else if (code >= 0x80) {
-        this.#vote(code);
-        // Arabic joins articles and prepositions to a word.
-        if (code >= 0x0600 && code < 0x0700 && at > from && at <= from + 3) this.#find(at, to);
-      }
-      if (++at >= to) break;
+      if (at >= to) break;
       code = text.charCodeAt(at);
       folded = FOLDED[code]!;
     } while (folded === MARK || (folded > DIGIT && !isUnspaced(folded)));
+    if (node !== 0) LEXICON.finish(node, true, text, at, to);
+    this.#matches(from);
+    this.words++;
+    this.#position++;
+    if (codes >= 0x80) this.#foreign(from, at, to);
     this.#stem(stem);
     // The name of an error has a capital within.
     if (at - from > 6 && (capitals > 1 || (capitals === 1 && first >= 0x5b)) && isErrorName(text, from, at))
       this.symbols += 2;
     return at;
+  }
+
+  /** Counts the letters of a word that not all languages have. */
+  #foreign(from: number, end: number, to: number): void {
+    for (let at = from; at < end; at++) {
+      const code = this.#text.charCodeAt(at);
+      if (code < 0x80) continue;
+      this.#vote(code);
+      // Arabic joins articles and prepositions to a word.
+      if (code >= 0x0600 && code < 0x0700 && at > from && at <= from + 3) this.#find(at, to);
+    }
   }
 
   #stem(stem: number): void {
@@ -274,8 +287,12 @@ export class QuestionReading {
 
   /** Takes the meanings of all words and phrases that begin at `from`. */
   #find(from: number, to: number): void {
-    const found = LEXICON.matchAt(this.#text, from, to);
-    for (let nth = 0; nth < found; nth++) this.#match(LEXICON.groups[nth]!, from, LEXICON.ends[nth]!);
+    LEXICON.matchAt(this.#text, from, to);
+    this.#matches(from);
+  }
+
+  #matches(from: number): void {
+    for (let nth = 0; nth < LEXICON.found; nth++) this.#match(LEXICON.groups[nth]!, from, LEXICON.ends[nth]!);
   }
 
   /** Takes the meanings of a word in the recent language, and in English, whose nouns other languages borrow. */
