@@ -57,8 +57,8 @@ export class UserMessage {
       this.#task = { view, guess: sharesOf(taskLogits(view)) };
       this.#difficulty = null;
     }
-    const { task, mix } = this.#task.guess;
-    return { task, mix, difficulty: this.#difficultyOf(view, { task, mix }) };
+    const { guess } = this.#task;
+    return { task: guess.task, mix: guess.mix, difficulty: this.#difficultyOf(view, guess) };
   }
 
   /** Amid tools it depends on their last results. */
@@ -81,4 +81,5 @@ const REMEMBERED_CHARS = 2 ** 21;
 const remembered = new TextMemory<UserMessage>(REMEMBERED_CHARS);
 
 /** Reads a message, or remembers it. */
-export const readMessage = (text: string): UserMessage => remembered.of(text, (unknown) => new UserMessage(unknown));
+export const readMessage = (text: string): UserMessage => remembered.of(text, messageOf);
+const messageOf = (text: string): UserMessage => new UserMessage(text);
