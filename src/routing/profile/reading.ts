@@ -302,13 +302,13 @@ export class QuestionReading {
     const end = begin + values[group]!;
     if (!isOfFormula(this.#text, from, to)) ballot.word(values, begin, end, from, this.#weight);
     const { leader, recent } = ballot;
-    let isOwn = false;
-    for (let at = begin; at < end; at++) if (languageOf(values[at]!) === leader) isOwn = true;
+    const isOwn = hasLanguage(values, begin, end, leader);
     for (let at = begin; at < end; at++) {
       const meaning = values[at]!;
       const language = languageOf(meaning);
-      if (language < 0) this.#programming(signOf(meaning), nameOf(meaning), from, to);
-      else if (language === leader || (!isOwn && (isLoan(meaning) || recent[language]! >= 0.75 * recent[leader]!))) {
+      if (language === leader) this.#meaning(signOf(meaning), from);
+      else if (language < 0) this.#programming(signOf(meaning), nameOf(meaning), from, to);
+      else if (!isOwn && (isLoan(meaning) || recent[language]! >= 0.75 * recent[leader]!)) {
         this.#meaning(signOf(meaning), from);
       }
     }
@@ -408,4 +408,10 @@ export class QuestionReading {
   #name(name: string): void {
     if (!this.languages.includes(name)) this.languages.push(name);
   }
+}
+
+/** Whether one of the meanings from `begin` to `end` is of a language. */
+function hasLanguage(meanings: Int32Array, begin: number, end: number, language: number): boolean {
+  for (let at = begin; at < end; at++) if (languageOf(meanings[at]!) === language) return true;
+  return false;
 }
