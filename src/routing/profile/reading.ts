@@ -229,11 +229,7 @@ export class QuestionReading {
   }
 
   #stem(stem: number): void {
-    const place = STEM_PLACES[this.#opened];
-    if (place !== undefined) {
-      stemsRead[this.#stems++] = stem ^ place;
-      this.#opened++;
-    }
+    if (this.#opened < STEM_PLACES.length) stemsRead[this.#stems++] = stem ^ STEM_PLACES[this.#opened++]!;
     stemsRead[this.#stems++] = stem;
   }
 
