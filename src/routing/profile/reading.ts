@@ -13,6 +13,7 @@ import {
   isOfFormula,
   isSentenceEnd,
   isSymbol,
+  mayBeOfCode,
   numberAt,
   quoteEnd,
 } from './punctuation.ts';
@@ -264,6 +265,7 @@ export class QuestionReading {
         return end;
       }
     }
+    if (!mayBeOfCode(code)) return 0;
     if (isDefinition(text, at)) this.symbols += 2 * this.#weight;
     else if (isSymbol(text, at)) this.symbols += this.#weight;
     else if (isFlag(text, at)) this.flags++;
