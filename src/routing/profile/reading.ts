@@ -2,7 +2,7 @@ import { AnswerLength } from './answer-length.ts';
 import { Ballot } from './ballot.ts';
 import { DIGIT, FOLDED, isUnspaced, MARK, STEM_LETTERS, STEM_PLACES, stemOn } from './letters.ts';
 import { EXTENSION, HOMOGRAPH, LEXICON, NAME, NUMERAL, SIGN, TOPIC } from './lexicon/lexicon.ts';
-import { isLoan, languageOf, nameOf, signOf } from './lexicon/meaning.ts';
+import { hasLanguage, isLoan, languageOf, nameOf, signOf } from './lexicon/meaning.ts';
 import { SIGNS } from './lexicon/signs.ts';
 import { likeliest } from './natural.ts';
 import {
@@ -18,6 +18,7 @@ import {
   quoteEnd,
 } from './punctuation.ts';
 import type { QuestionText } from './question.ts';
+import { hasRole, LEAD, OBJECT, ON_TEXT, THING } from './sign-roles.ts';
 import { isPreposition, wordBefore } from './word-before.ts';
 
 /** Weight of words of the material: behind a colon, in quotes. */
@@ -27,21 +28,6 @@ const AFTER_TEXT = 0.3;
 /** Least weight of a word that asks. */
 const ASKED = 0.4;
 
-/** Verbs that name a task. The first one leads; later ones mostly describe its object. */
-const LEAD = 1;
-/** Verbs with a text as their object. */
-const ON_TEXT = 2;
-const OBJECT = 4;
-/** Nouns that documents mention too. */
-const THING = 8;
-/** The roles of a sign in a sentence, by its index. */
-const ROLES = new Uint8Array(SIGNS.length);
-for (const verb of ['translate', 'summarize', 'extract', 'classify', 'edit'] as const)
-  ROLES[SIGN[verb]] = LEAD | ON_TEXT;
-ROLES[SIGN.solve] = LEAD;
-for (const noun of ['prose', 'piece', 'code', 'program'] as const) ROLES[SIGN[noun]] = OBJECT | THING;
-for (const noun of ['tongue', 'fields', 'labels', 'given'] as const) ROLES[SIGN[noun]] = THING;
-const hasRole = (sign: number, role: number): boolean => sign >= 0 && (ROLES[sign]! & role) !== 0;
 /** Characters from a verb to its object behind it; half as many before it. */
 const REACH = 80;
 /** Signs among the first words of a sentence open it. */
@@ -141,7 +127,7 @@ export class QuestionReading {
   /** A long text whose start does not ask asks at its end. */
   #forget(): void {
     if (this.lead < 0)
-      for (let sign = 0; sign < ROLES.length; sign++) if (hasRole(sign, THING)) this.signs[sign]! *= 0.4;
+      for (let sign = 0; sign < SIGNS.length; sign++) if (hasRole(sign, THING)) this.signs[sign]! *= 0.4;
     this.lead = -1;
   }
 
@@ -406,10 +392,4 @@ export class QuestionReading {
   #name(name: string): void {
     if (!this.languages.includes(name)) this.languages.push(name);
   }
-}
-
-/** Whether one of the meanings from `begin` to `end` is of a language. */
-function hasLanguage(meanings: Int32Array, begin: number, end: number, language: number): boolean {
-  for (let at = begin; at < end; at++) if (languageOf(meanings[at]!) === language) return true;
-  return false;
 }
