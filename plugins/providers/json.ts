@@ -31,14 +31,20 @@ export function objectsIn(value: unknown): readonly Json[] {
 }
 const NO_OBJECTS: readonly Json[] = [];
 
-/** Translates each object of a list, and leaves other values out. Returns the same list where nothing changes. */
-export function mapObjects(list: readonly unknown[], translate: (item: Json, at: number) => Json): readonly Json[] {
+/**
+ * Translates each object of a list, and leaves other values out. Returns the same list where nothing changes.
+ * @param translate returns null to leave an object out
+ */
+export function mapObjects(
+  list: readonly unknown[],
+  translate: (item: Json, at: number) => Json | null,
+): readonly Json[] {
   const objects = list.every(isObject) ? list : list.filter(isObject);
   let changed: Json[] | null = null;
   for (let at = 0; at < objects.length; at++) {
     const item = translate(objects[at]!, at);
     if (changed === null && item !== objects[at]) changed = objects.slice(0, at);
-    changed?.push(item);
+    if (item !== null) changed?.push(item);
   }
   return changed ?? objects;
 }

@@ -133,14 +133,12 @@ export function coversAll({ lines, toolUses: fees }: Price, { hourCache, toolUse
  * and whichever applicable line bills them.
  */
 export function costBound(price: Price, inputTokens: number, outputTokens: number, addOns?: AskedAddOns): Microcredits {
-  const dearest = dearestLine(price, inputTokens, addOns?.hourCache);
+  const input = dearestInput(price, inputTokens, addOns?.hourCache);
+  const output = dearestOutput(price, inputTokens);
   const fees = feesFor(price, addOns);
-  const sum = fees + inputTokens * dearest.input + outputTokens * dearest.output;
+  const sum = fees + inputTokens * input + outputTokens * output;
   if (sum <= Number.MAX_SAFE_INTEGER) return ceilDivided(sum, price.divisor);
-  return ceilDividedExactly({ perRequest: fees, divisor: price.divisor }, [
-    ...[inputTokens, dearest.input],
-    ...[outputTokens, dearest.output],
-  ]);
+  return ceilDividedExactly({ perRequest: fees, divisor: price.divisor }, [inputTokens, input, outputTokens, output]);
 }
 
 /**
@@ -148,18 +146,19 @@ export function costBound(price: Price, inputTokens: number, outputTokens: numbe
  * input is. Nothing is rounded on the way, so that the smallest sufficient amount suffices.
  */
 export function outputWithin(price: Price, inputTokens: number, amount: Microcredits, addOns?: AskedAddOns): number {
-  const dearest = dearestLine(price, inputTokens, addOns?.hourCache);
+  const input = dearestInput(price, inputTokens, addOns?.hourCache);
+  const output = dearestOutput(price, inputTokens);
   const fees = feesFor(price, addOns);
   const affords = amount * price.divisor;
-  const spent = fees + inputTokens * dearest.input;
+  const spent = fees + inputTokens * input;
   if (affords <= Number.MAX_SAFE_INTEGER && spent <= Number.MAX_SAFE_INTEGER) {
     const left = affords - spent;
     if (left < 0) return -1;
-    return dearest.output === 0 ? Number.MAX_SAFE_INTEGER : (left - (left % dearest.output)) / dearest.output;
+    return output === 0 ? Number.MAX_SAFE_INTEGER : (left - (left % output)) / output;
   }
-  const left = BigInt(amount) * BigInt(price.divisor) - BigInt(fees) - BigInt(inputTokens) * BigInt(dearest.input);
+  const left = BigInt(amount) * BigInt(price.divisor) - BigInt(fees) - BigInt(inputTokens) * BigInt(input);
   if (left < 0n) return -1;
-  return dearest.output === 0 ? Number.MAX_SAFE_INTEGER : clamped(left / BigInt(dearest.output));
+  return output === 0 ? Number.MAX_SAFE_INTEGER : clamped(left / BigInt(output));
 }
 
 /** The fees of a request at most. They stay far below 2^53: a use costs cents. */
@@ -169,18 +168,26 @@ function feesFor({ perRequest, toolUses }: Price, asked: AskedAddOns | undefined
   return fees;
 }
 
-function dearestLine(price: Price, inputTokens: number, hourCache = false): { input: number; output: number } {
-  let input = 0;
-  let output = 0;
-  for (let at = 0; at < price.lines.length; at++) {
-    const line = price.lines[at]!;
-    if (at > 0 && line.overInputTokens >= inputTokens) break;
-    input = Math.max(input, line.input, line.cacheWrite, line.cachedInput);
-    if (hourCache) input = Math.max(input, line.hourCacheWrite ?? 0);
-    output = Math.max(output, line.output);
+/** The dearest rate of an input token, by the lines that may bill up to so many. */
+function dearestInput(price: Price, inputTokens: number, hourCache = false): number {
+  let dearest = 0;
+  for (let at = 0; mayBill(price, at, inputTokens); at++) {
+    const { input, cacheWrite, cachedInput, hourCacheWrite = 0 } = price.lines[at]!;
+    dearest = Math.max(dearest, input, cacheWrite, cachedInput, hourCache ? hourCacheWrite : 0);
   }
-  return { input, output };
+  return dearest;
 }
+
+/** The dearest rate of an output token, by the same lines. */
+function dearestOutput(price: Price, inputTokens: number): number {
+  let dearest = 0;
+  for (let at = 0; mayBill(price, at, inputTokens); at++) dearest = Math.max(dearest, price.lines[at]!.output);
+  return dearest;
+}
+
+/** Whether there is such a line, and it may bill a request of up to so many input tokens. */
+const mayBill = ({ lines }: Price, at: number, inputTokens: number): boolean =>
+  at < lines.length && (at === 0 || lines[at]!.overInputTokens < inputTokens);
 
 /** ceil(sum / divisor) of a sum that a double holds exactly. */
 function ceilDivided(sum: number, divisor: number): Microcredits {

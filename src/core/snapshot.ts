@@ -58,6 +58,8 @@ export interface PolicySnapshot {
   readonly namedModelsReadIntent: boolean;
   readonly budgets: readonly Budget[];
   readonly rateLimits: readonly RateLimit[];
+  /** Whether one of them counts callers by their addresses. */
+  readonly countsAddresses: boolean;
   readonly ledger: LedgerPolicy;
   /** How agents pay for themselves; null where they cannot. */
   readonly payments: PaymentPolicy | null;

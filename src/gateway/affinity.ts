@@ -4,32 +4,15 @@ import type { CachedTokens, Facts } from '../core/facts.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { Endpoint, Model, PolicySnapshot } from '../core/snapshot.ts';
 import { markOfTurn } from './answer-mark.ts';
+import { AnswerTable, answererOf, type PromptAnswer } from './answer-table.ts';
 import { hashOfTurn } from './message-hash.ts';
 import { bearsState } from './reasoning-state.ts';
 import { Threads } from './threads.ts';
 
-/** Remembered answers; with their keys and hashes some 14 MB. */
+/** Remembered answers: 4 MB. */
 const ANSWERS_MAX = 50_000;
 /** Earlier turns of a conversation that are looked up. */
 const TURNS_MAX = 32;
-
-/** An answer to a prompt, without its text. */
-interface PromptAnswer {
-  /** ID of the model. */
-  readonly model: string;
-  readonly family: string;
-  readonly provider: string;
-  /** The provider's own name of the model. */
-  readonly upstream: string;
-  /** Its `AnswerMark`. */
-  readonly mark: number;
-  /** Tokens of the prompt, as charged: a provider caches no prompt below its minimum. */
-  readonly inputTokens: number;
-  /** The same as estimated: the next turn is estimated with the same error. */
-  readonly expectedTokens: number;
-  /** When the prompt was sent, ms on the clock: the cache's time counts from its reading. */
-  readonly at: number;
-}
 
 /**
  * Remembers which models answered which prompts of each key, so that a repeat and the next turn of a conversation find the
@@ -72,8 +55,8 @@ export class PromptHistory {
   readonly #seed: bigint;
   #hashes: PromptHashes | null = null;
   #bearsState: boolean | null = null;
-  /** Keys of the earlier turns that were looked up and found; null for none. */
-  #used: Set<string> | null = null;
+  /** Hashes of the earlier turns that were looked up and found; null for none. */
+  #used: Set<bigint> | null = null;
 
   constructor(keyId: string, request: ModelRequest, answers: AnswerTable, clock: () => number, seed: bigint) {
     this.keyId = keyId;
@@ -100,7 +83,8 @@ export class PromptHistory {
     const { turns, whole } = this.#read();
     for (const hash of [...[...turns.values()].slice(-TURNS_MAX), whole].reverse()) {
       for (const answer of this.#find(hash)) {
-        const { model, expectedTokens: tokens } = answer;
+        const { by, expectedTokens: tokens } = answer;
+        const { model } = by;
         if (!cached.has(model) && isCached(answer, snapshot, now)) cached.set(model, { model, tokens });
       }
     }
@@ -114,7 +98,7 @@ export class PromptHistory {
     if (turn === undefined) return null;
     // Several models may have answered the prompt: the mark finds the writer of this message.
     const mark = markOfTurn(this.#request.conversation.turns[index]!);
-    const families = new Set(this.#find(turn).flatMap((one) => (one.mark === mark ? [one.family] : [])));
+    const families = new Set(this.#find(turn).flatMap((one) => (one.mark === mark ? [one.by.family] : [])));
     const [family = null] = families;
     return families.size === 1 ? family : null;
   }
@@ -126,94 +110,34 @@ export class PromptHistory {
    */
   noteAnswer(
     model: Model,
-    { provider, upstream }: Endpoint,
+    endpoint: Endpoint,
     read: Pick<PromptAnswer, 'inputTokens' | 'expectedTokens' | 'at'>,
     answer: Pick<PromptAnswer, 'mark'>,
     { providers }: PolicySnapshot,
   ): void {
-    if (this.#used) for (const key of this.#used) this.#answers.touch(key);
-    const cache = providers.get(provider)?.cache;
+    if (this.#used) for (const hash of this.#used) this.#answers.touch(hash, this.keyId);
+    const cache = providers.get(endpoint.provider)?.cache;
     const isCacheable = cache !== undefined && cache.ttlMs > 0 && read.inputTokens >= cache.tokensMin;
     const mayReason = (model.capabilities & CAPABILITIES.reasoning.bit) !== 0;
     if (!isCacheable && !mayReason && !this.bearsState) return;
-    const { id, family } = model;
-    this.#answers.add(this.#key(this.#read().whole), {
-      model: id,
-      family,
-      provider,
-      upstream,
-      ...read,
-      mark: answer.mark,
-    });
-  }
-
-  #find(hash: bigint): readonly PromptAnswer[] {
-    const key = this.#key(hash);
-    const found = this.#answers.of(key);
-    if (found.length > 0) {
-      this.#used ??= new Set();
-      this.#used.add(key);
-    }
-    return found;
+    const { inputTokens, expectedTokens, at } = read;
+    const by = answererOf(model, endpoint);
+    this.#answers.add(this.#read().whole, this.keyId, { by, inputTokens, expectedTokens, at, mark: answer.mark });
   }
 
   /** The key's ID is a part: even with equal hashes no caller finds another's answers. */
-  #key(hash: bigint): string {
-    return `${hash} ${this.keyId}`;
+  #find(hash: bigint): readonly PromptAnswer[] {
+    const found = this.#answers.of(hash, this.keyId);
+    if (found.length > 0) {
+      this.#used ??= new Set();
+      this.#used.add(hash);
+    }
+    return found;
   }
 
   #read(): PromptHashes {
     this.#hashes ??= hashesOf(this.#request, this.#seed);
     return this.#hashes;
-  }
-}
-
-/** Answers by the key of their prompt. One prompt may have been answered by several models. */
-class AnswerTable {
-  readonly #most: number;
-  readonly #byPrompt = new Map<string, readonly PromptAnswer[]>();
-  /** Advances as the oldest are removed: a new iterator would pass all removed ones. */
-  #oldest = this.#byPrompt.keys();
-  /** Entries moved to the end since it last advanced. */
-  #moved = 0;
-  size = 0;
-
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  of(key: string): readonly PromptAnswer[] {
-    return this.#byPrompt.get(key) ?? [];
-  }
-
-  add(key: string, answer: PromptAnswer): void {
-    const before = this.of(key);
-    const others = before.filter(({ model }) => model !== answer.model);
-    this.#putLast(key, [...others, answer]);
-    this.size += others.length + 1 - before.length;
-    while (this.size > this.#most) this.#forgetOldest();
-  }
-
-  /** Marks an entry as the most recently used. */
-  touch(key: string): void {
-    const found = this.#byPrompt.get(key);
-    if (found) this.#putLast(key, found);
-  }
-
-  #putLast(key: string, answers: readonly PromptAnswer[]): void {
-    this.#byPrompt.delete(key);
-    this.#byPrompt.set(key, answers);
-    // An iterator that stands still keeps every outgrown table of the map in memory.
-    if (++this.#moved < this.#most) return;
-    this.#oldest = this.#byPrompt.keys();
-    this.#moved = 0;
-  }
-
-  #forgetOldest(): void {
-    this.#moved = 0;
-    const key = this.#oldest.next().value!;
-    this.size -= this.of(key).length;
-    this.#byPrompt.delete(key);
   }
 }
 
@@ -247,9 +171,13 @@ const isTooShort = ({ inputTokens, images, audioBytes }: Facts, { cachedTokensMi
   inputTokens < cachedTokensMin && images === 0 && audioBytes === 0;
 
 /** Whether the model's first endpoint is the one that answered, and probably still has the prompt in its cache. */
-function isCached(answer: PromptAnswer, { models, modelIndex, providers }: PolicySnapshot, now: number): boolean {
-  const endpoint = models[modelIndex.get(answer.model) ?? -1]?.endpoints[0];
-  if (endpoint?.provider !== answer.provider || endpoint.upstream !== answer.upstream) return false;
+function isCached(
+  { by, at, inputTokens }: PromptAnswer,
+  { models, modelIndex, providers }: PolicySnapshot,
+  now: number,
+): boolean {
+  const endpoint = models[modelIndex.get(by.model) ?? -1]?.endpoints[0];
+  if (endpoint?.provider !== by.provider || endpoint.upstream !== by.upstream) return false;
   const { ttlMs, tokensMin } = providers.get(endpoint.provider)!.cache;
-  return now - answer.at < ttlMs && answer.inputTokens >= tokensMin;
+  return now - at < ttlMs && inputTokens >= tokensMin;
 }

@@ -22,11 +22,10 @@ export function decideWithin(
   given: DecisionContext,
   { decider, snapshot }: Pick<Runtime, 'decider' | 'snapshot'>,
 ): FundedTrial {
-  const [first, ...others] = standing.terms;
-  let outcome = decider.decide({ ...facts, funds: first }, given);
-  for (const funds of others) {
-    if (!isRefusal(outcome) || outcome.group !== 'funds') break;
-    outcome = decider.decide({ ...facts, funds }, given);
+  const { terms } = standing;
+  let outcome = decider.decide({ ...facts, funds: terms[0] }, given);
+  for (let at = 1; at < terms.length && isRefusal(outcome) && outcome.group === 'funds'; at++) {
+    outcome = decider.decide({ ...facts, funds: terms[at]! }, given);
   }
   if (!isRefusal(outcome) && outcome.draw !== null) {
     const { bound, cappedBy } = outcome.ranked[0];

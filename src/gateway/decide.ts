@@ -220,7 +220,7 @@ export function ruledFacts(
 ): Facts {
   if (!hasRules(runtime.snapshot)) return facts;
   const { user = '' } = settings;
-  const { metadata = {} } = routing;
+  const { metadata } = routing;
   const inputs = { stream, user, metadata, caller, time: runtime.localTime(gateway.now()) };
   return withRules(facts, runtime.snapshot, inputs, failureReport(gateway, inputs));
 }
@@ -242,7 +242,7 @@ function dependsOnLength({ outcome, shortage }: FundedTrial, snapshot: PolicySna
 const VALUE_MIN = 4;
 
 function withoutValues(text: string, { user, metadata }: Pick<RuleInputs, 'user' | 'metadata'>): string {
-  const values = [user, ...Object.values(metadata)].filter(({ length }) => length >= VALUE_MIN);
+  const values = [user, ...Object.values(metadata ?? {})].filter(({ length }) => length >= VALUE_MIN);
   const left = values.reduce((rest, value) => rest.replaceAll(value, '[value]'), text);
   // An error may repeat a part of a value.
   const pieces = piecesOf([left]);

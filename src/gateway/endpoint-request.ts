@@ -30,14 +30,10 @@ export function requestFor(asked: AskedRequest, model: Model, endpoint: Endpoint
   if (isPassed) return { request, extras: NO_EXTRAS.passed, dropped: NO_EXTRAS.dropped };
   const provider = runtime.snapshot.providers.get(endpoint.provider)!;
   const { unnamed = NO_EXTRAS.dropped } = request.routing;
-  const left = history.bearsState ? readable(asked, model) : { request, dropped: NO_EXTRAS.dropped };
-  const { passed, dropped } = sortExtras(left.request, provider);
-  const isMore = left.dropped.length > 0 || unnamed.length > 0;
-  return {
-    request: left.request,
-    extras: passed,
-    dropped: isMore ? [...dropped, ...left.dropped, ...unnamed] : dropped,
-  };
+  const { passed: extras, dropped } = sortExtras(request, provider);
+  if (!history.bearsState && unnamed.length === 0) return { request, extras, dropped };
+  const left = readable(asked, model);
+  return { request: left.request, extras, dropped: [...dropped, ...left.dropped, ...unnamed] };
 }
 
 /** Returns the request as the model may read it: signed or encrypted reasoning goes only to the family that wrote it. */

@@ -24,7 +24,7 @@ const HEADER_BYTES_MAX = 16_384;
 const WITH_HOST = /^http:\/\/[^/?#@\\\s]+\//;
 
 /** The parts of the policy that admission reads. */
-type AdmissionPolicies = Pick<PolicySnapshot, 'gateway' | 'rateLimits' | 'payments'>;
+type AdmissionPolicies = Pick<PolicySnapshot, 'gateway' | 'rateLimits' | 'countsAddresses' | 'payments'>;
 
 /** The rules of admission. */
 export interface AdmissionRules {
@@ -115,14 +115,13 @@ export function bodyBytesMax(
 function counted(
   request: Request,
   { caller, bodyBytes }: RequestContext,
-  { gateway: { admission }, rateLimits }: AdmissionPolicies,
+  { gateway: { admission }, rateLimits, countsAddresses }: AdmissionPolicies,
   rules: AdmissionRules,
   peers: Peers | null,
 ): Admission {
   const { limiter, gate } = rules;
   // Looked up now where a payer is counted later: by then the connection can be gone.
-  const isAddressed = !caller || limiter.countsAddresses(rateLimits);
-  const address = isAddressed ? callerAddress(request, peers, admission.trustedProxies) : '';
+  const address = !caller || countsAddresses ? callerAddress(request, peers, admission.trustedProxies) : '';
   const who = caller?.keyId ?? address;
   const bytes = gate.bytesAtOnce(admission, bodyBytes);
   gate.check(admission, who, bytes);

@@ -17,12 +17,12 @@ export function estimateFor(
 ): Estimate {
   const { mode } = snapshot.learning;
   const lengthAlone = mode === 'off';
-  const inquiry = inquiryOf(snapshot, bound, facts, features, lengthAlone);
-  const { declared } = inquiry;
+  const declared = declaredFor(facts, snapshot, bound.byTask);
+  const inquiry = inquiryOf(snapshot, declared, facts, features, lengthAlone);
   // The arrays are stored with the decision, so they are new; while learning is off, they are not used.
   const found = callEstimator(bound, inquiry, lengthAlone ? bound.scratch : findingOf(declared.length), false);
-  if (!found) return declaredEstimate(declared);
-  if (lengthAlone) return { ...declaredEstimate(allMoved(declared, found.length)), length: found.length };
+  if (!found) return declaredEstimate(declared, 0);
+  if (lengthAlone) return declaredEstimate(allMoved(declared, found.length), found.length);
   const isOn = mode === 'on';
   return {
     quality: isOn ? found.quality : allMoved(declared, found.length),
@@ -42,8 +42,9 @@ export function learnedQualities(
   facts: QuestionFacts,
   features: Uint8Array | null,
 ): Float64Array {
-  const inquiry = inquiryOf(snapshot, bound, facts, features, false);
-  return callEstimator(bound, inquiry, bound.scratch, false)?.quality ?? inquiry.declared;
+  const declared = declaredFor(facts, snapshot, bound.byTask);
+  const inquiry = inquiryOf(snapshot, declared, facts, features, false);
+  return callEstimator(bound, inquiry, bound.scratch, false)?.quality ?? declared;
 }
 
 /** Counts a request in the estimator's means; with `lengthAlone`, its length only. */
@@ -54,19 +55,21 @@ export function countRequest(
   features: Uint8Array | null,
   lengthAlone: boolean,
 ): void {
-  callEstimator(bound, inquiryOf(snapshot, bound, facts, features, lengthAlone), bound.scratch, true);
+  const declared = declaredFor(facts, snapshot, bound.byTask);
+  callEstimator(bound, inquiryOf(snapshot, declared, facts, features, lengthAlone), bound.scratch, true);
 }
 
+/** All requests share the declared qualities, so the plugin gets a copy. */
 const inquiryOf = (
   snapshot: PolicySnapshot,
-  { byTask }: BoundMemory,
+  declared: Float64Array,
   facts: QuestionFacts,
   features: Uint8Array | null,
   lengthAlone: boolean,
 ): Inquiry => ({
   features,
   task: snapshot.taskIndex.get(facts.task) ?? 0,
-  declared: declaredFor(facts, snapshot, byTask),
+  declared: declared.slice(),
   lengthAlone,
 });
 
@@ -79,17 +82,17 @@ function callEstimator(
 ): Finding | null {
   if (!estimator) return null;
   const { quality, outcomes, text, counts } = into;
-  const { declared, lengthAlone } = inquiry;
+  const models = quality.length;
+  const { lengthAlone = false } = inquiry;
   try {
     // A value that the plugin does not write must not pass for a result.
     if (!lengthAlone) quality.fill(Number.NaN);
     into.length = 0;
     into.trust = 0;
-    // All requests share the declared qualities, so the plugin gets a copy.
-    estimator.estimate({ ...inquiry, declared: declared.slice() }, into, isCounted);
+    estimator.estimate(inquiry, into, isCounted);
     // The plugin may have replaced the arrays of `into`.
     const found = { quality, outcomes, text, counts, length: into.length, trust: into.trust };
-    const fault = faultOf(found, inquiry);
+    const fault = faultOf(found, models, lengthAlone);
     if (fault === null) return found;
     memory.fault('estimate', new RangeError(fault));
   } catch (error) {
@@ -100,9 +103,10 @@ function callEstimator(
 
 function faultOf(
   { quality, outcomes, text, counts, length, trust }: Finding,
-  { declared, lengthAlone }: Inquiry,
+  models: number,
+  lengthAlone: boolean,
 ): string | null {
-  if (quality.length !== declared.length) return 'the lists must stay as long as they are';
+  if (quality.length !== models) return 'the lists must stay as long as they are';
   if (!Number.isFinite(length)) return '`length` must be a finite number';
   if (lengthAlone) return null;
   if (!(trust >= 0 && trust <= 1)) return '`trust` must be from 0 to 1';
@@ -119,11 +123,11 @@ function faultOf(
 /** Shared by all estimates of the same length; never written to. */
 const zeros = new Map<number, Float32Array>();
 
-function declaredEstimate(quality: Float64Array): Estimate {
+function declaredEstimate(quality: Float64Array, length: number): Estimate {
   let none = zeros.get(quality.length);
   if (!none) {
     none = new Float32Array(quality.length);
     zeros.set(quality.length, none);
   }
-  return { quality, shadow: null, length: 0, outcomes: none, text: none, counts: none, trust: 0 };
+  return { quality, shadow: null, length, outcomes: none, text: none, counts: none, trust: 0 };
 }

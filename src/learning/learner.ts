@@ -195,11 +195,12 @@ export class Learner {
   }
 
   /** Null if the policy lacks the model. */
-  #rowOf({ snapshot, estimator }: LearningPolicyInForce, example: Example): ExampleRow | null {
+  #rowOf(policy: LearningPolicyInForce, example: Example): ExampleRow | null {
+    const { snapshot, estimator } = policy;
     const { decision, keyId, model, facts, features, draw } = example;
     const at = snapshot.modelIndex.get(model);
     if (at === undefined) return null;
-    const { byTask } = this.memories.over({ snapshot, estimator });
+    const { byTask } = this.memories.over(policy);
     return {
       decision,
       until: timeOfId(decision) + snapshot.learning.feedbackWindowMs,

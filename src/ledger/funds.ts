@@ -21,7 +21,10 @@ export class BudgetWindows {
   readonly changed: BudgetFund[] = [];
   readonly #id: number;
   #present: Counts;
-  /** The window before, for requests that were admitted in it and reserve now; null while there was none. */
+  /**
+   * The window before, for requests that were admitted in it; null while there was none. One is enough, because a deadline is a
+   * day at most: hardly a request outlives the next window.
+   */
   #before: Counts | null = null;
 
   /**

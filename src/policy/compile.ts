@@ -131,6 +131,7 @@ function assembleSnapshot(
     baseline: baseline === null ? null : (modelIndex.get(baseline) ?? null),
     constraints,
     preferences,
+    countsAddresses: parts.rateLimits.some(({ each }) => each === 'address'),
     namedModelsReadIntent: readIntent || dependsOnIntent({ constraints, taskIndex, ...parts }),
     payments,
     cases,

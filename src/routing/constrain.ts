@@ -1,3 +1,4 @@
+import type { AskedAddOns } from '../core/add-ons.ts';
 import { isAbove } from '../core/ceiling.ts';
 import { REJECTIONS } from '../core/decision.ts';
 import { type EmbeddingFacts, hasDimensions } from '../core/embedding.ts';
@@ -86,4 +87,7 @@ function embeddingRejections(
 
 /** Whether the prices of a model cover all that a request may be billed for. */
 const isPriced = ({ endpoints }: Model, { addOns }: Facts): boolean =>
-  addOns === undefined || endpoints.every(({ price }) => coversAll(price, addOns));
+  addOns === undefined || allCover(endpoints, addOns);
+
+const allCover = (endpoints: Model['endpoints'], addOns: AskedAddOns): boolean =>
+  endpoints.every(({ price }) => coversAll(price, addOns));

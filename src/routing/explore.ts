@@ -37,7 +37,8 @@ export function chancesOf(
     weights.push(weight);
     sum += weight;
   }
-  return { at, probability: weights.map((weight) => (1 - share) * (weight / sum) + share / at.length) };
+  for (let i = 0; i < weights.length; i++) weights[i] = (1 - share) * (weights[i]! / sum) + share / at.length;
+  return { at, probability: weights };
 }
 
 /** Draws a candidate by a seed of 64 bits in hexadecimal; null where only the best takes part. Pure. */

@@ -20,7 +20,7 @@ import { declaredOutput } from './estimate.ts';
 export interface RuleInputs {
   readonly stream: boolean;
   readonly user: string;
-  readonly metadata: Readonly<Record<string, string>>;
+  readonly metadata: Readonly<Record<string, string>> | undefined;
   readonly caller: Caller;
   readonly time: RuleScope['time'];
 }
@@ -48,7 +48,7 @@ function ruleScope(
       natural_language: facts.naturalLanguage,
       budget_limit: facts.budget === null ? 0 : toCredits(facts.budget),
       user,
-      metadata: new Map(Object.entries(metadata)),
+      metadata: metadata === undefined ? NO_METADATA : new Map(Object.entries(metadata)),
     },
     key: keyOf(caller),
     time,
@@ -56,6 +56,7 @@ function ruleScope(
 }
 
 const NO_NAMES: readonly never[] = [];
+const NO_METADATA: RuleScope['request']['metadata'] = new Map();
 
 const languagesOf = ({ languagesSeen: seen, languages }: Facts): readonly string[] =>
   languages.length === 0 ? seen : [...new Set([...seen, ...languages])];
@@ -172,26 +173,29 @@ function slotsBeside({ thread }: Facts, { models, modelIndex }: PolicySnapshot):
   return slots;
 }
 
-/** The rules whose condition holds. A condition that throws counts as true, so that a failing constraint fails closed. */
-function activeRules(
+const activeRules = (
   { constraints, preferences }: PolicySnapshot,
   scope: RuleScope,
   onFailure: OnRuleFailure,
-): ActiveRules {
-  const applies = (rule: Constraint | Preference): boolean => {
-    if (rule.when === null) return true;
-    try {
-      return rule.when(scope);
-    } catch (error) {
-      onFailure(rule, error);
-      return true;
-    }
-  };
-  return { constraints: indexesOf(constraints, applies), preferences: indexesOf(preferences, applies) };
+): ActiveRules => ({
+  constraints: activeOf(constraints, scope, onFailure),
+  preferences: activeOf(preferences, scope, onFailure),
+});
+
+/** The indexes of the rules whose condition holds. */
+function activeOf(rules: readonly (Constraint | Preference)[], scope: RuleScope, onFailure: OnRuleFailure): number[] {
+  const active: number[] = [];
+  for (let at = 0; at < rules.length; at++) if (applies(rules[at]!, scope, onFailure)) active.push(at);
+  return active;
 }
 
-function indexesOf<Rule>(rules: readonly Rule[], applies: (rule: Rule) => boolean): number[] {
-  const found: number[] = [];
-  for (let at = 0; at < rules.length; at++) if (applies(rules[at]!)) found.push(at);
-  return found;
+/** A condition that throws counts as true, so that a failing constraint fails closed. */
+function applies(rule: Constraint | Preference, scope: RuleScope, onFailure: OnRuleFailure): boolean {
+  if (rule.when === null) return true;
+  try {
+    return rule.when(scope);
+  } catch (error) {
+    onFailure(rule, error);
+    return true;
+  }
 }

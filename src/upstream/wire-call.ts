@@ -8,6 +8,7 @@ import { Opening } from './connection/opening.ts';
 import { bodyFailure, openFailure, sanitizeFailure, sanitizePart, UpstreamError } from './failures.ts';
 import { type FrameParser, frameParser } from './frames.ts';
 import { callHeaders, withTrace } from './http-request.ts';
+import { PieceDecoder } from './piece-decoder.ts';
 import { TextReading } from './read-text.ts';
 import type { UpstreamReply } from './reply.ts';
 import { requestIdOf } from './request-id.ts';
@@ -43,12 +44,10 @@ const UNREADABLE: readonly StreamPart[] = [
 const UNBUILT: ProviderFailure = { kind: 'server', message: 'the adapter could not build the request' };
 
 const NONE: readonly string[] = [];
-/** More bytes may follow. */
-const UNFINISHED = { stream: true };
 
 interface StreamSource {
   readonly reply: UpstreamReply;
-  readonly decoder: TextDecoder;
+  readonly decoder: PieceDecoder;
   readonly frames: FrameParser;
   readonly reader: StreamReader;
 }
@@ -215,7 +214,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     }
     this.#source = {
       reply,
-      decoder: new TextDecoder('utf-8', { ignoreBOM: true }),
+      decoder: new PieceDecoder(),
       frames: frameParser(framed ?? this.#adapter.frames),
       reader: this.#adapter.stream(this.#passthrough),
     };
@@ -272,7 +271,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     if (piece && !this.#stream && !this.#room.makeRoom(piece.length)) return;
     // The idle time does not run while the caller handles these parts.
     this.#alarm.set(this.#totalBy);
-    const text = piece ? source.decoder.decode(piece, UNFINISHED) : source.decoder.decode();
+    const text = piece ? source.decoder.decode(piece) : source.decoder.end();
     if (!this.#frames(source, source.frames.push(text))) return;
     if (source.frames.overflowed) throw new UpstreamError('malformed', 'an event of the answer was too large');
     if (!piece && this.#frames(source, source.frames.end())) this.#endOfBytes();

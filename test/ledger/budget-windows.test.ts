@@ -93,6 +93,31 @@ describe('the windows of a budget', () => {
       expect(windows.fundAt('', now - 2 * DAY_MS)).toBeNull();
     }
   });
+
+  ledgerTest(
+    'get a correction back after they have ended, for the requests that are still open in them',
+    async (folder) => {
+      let now = NOON;
+      const opened = await folder.open({ terms: terms(budget(100, { window: 'day' })), now: () => now });
+      const [first, second] = [await spent(opened, 30), await spent(opened, 40)];
+      const hold = await held(opened.ledger, order(20));
+      await opened.store.flush();
+      now += DAY_MS;
+      expect(await fundsOf(opened)).toEqual([['all', '', 100, 0, 0]]);
+      expect(await hold.raise([40], 40)).toBe(false);
+      await adjust(folder.file, { kind: 'correct', amount: -30, reservation: first });
+      await opened.ledger.refresh();
+      expect(await hold.raise([40], 40)).toBe(true);
+      // A window before the last one gets nothing back: what is open in it may take less than it could, and never more.
+      now += DAY_MS;
+      expect(await fundsOf(opened)).toEqual([['all', '', 100, 0, 0]]);
+      await adjust(folder.file, { kind: 'correct', amount: -40, reservation: second });
+      await opened.ledger.refresh();
+      expect(await hold.raise([1], 1)).toBe(false);
+      expect(hold.settle(line(60), () => [])).toEqual({ charged: 60, overrun: 0 });
+      expect(await opened.ledger.status()).toMatchObject({ charged: 60, held: 0 });
+    },
+  );
 });
 
 describe('a budget that is counted anew', () => {

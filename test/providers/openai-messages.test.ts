@@ -95,3 +95,13 @@ test('an answer of which nothing is left is left out: servers refuse one without
   const { refusal: _, ...kept } = thought;
   expect(messagesFor([thought], reader, true, [])).toEqual([kept]);
 });
+
+test.each(['reasoning_content', 'reasoning', 'demanded'] as const)(
+  'readable reasoning alone is no message, also for a server that takes it (%s)',
+  (reasoning_history) => {
+    const thought = { role: 'assistant', content: null, reasoning_content: 'Hm.' };
+    const said = { ...thought, content: 'So.' };
+    const [first, ...others] = messagesFor([thought, said], { ...PLAIN, reasoning_history }, true, []);
+    expect([first!.content, others]).toEqual(['So.', []]);
+  },
+);

@@ -143,6 +143,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
     namedModelsReadIntent: true,
     budgets: [],
     rateLimits: [],
+    countsAddresses: false,
     ledger: { contentionWaitMs: 2000, wholeHoldShare: 0.05, onCrash: 'charge' },
     payments: null,
     learning: LEARNING_OFF,

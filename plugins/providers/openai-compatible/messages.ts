@@ -23,8 +23,8 @@ const KNOWN: ReadonlySet<string> = new Set([
 
 /**
  * Translates the messages for a server. Adds the paths of dropped members to `dropped`. Copies only the messages
- * that it changes: in a long conversation nearly none. An answer of which only reasoning was left out has nothing to
- * say, and servers refuse it: it is left out, too.
+ * that it changes: in a long conversation nearly none. Servers refuse an answer without a word, a call or state: it is
+ * left out, whatever it thought.
  */
 export function messagesFor(
   messages: unknown,
@@ -32,14 +32,19 @@ export function messagesFor(
   reasons: boolean,
   dropped: string[],
 ): readonly Members[] {
-  const sent = mapObjects(listOf(messages), (message, index) => messageFor(message, index, settings, reasons, dropped));
-  return sent.some(isBare) ? sent.filter((message) => !isBare(message)) : sent;
+  return mapObjects(listOf(messages), (message, index) => {
+    const sent = messageFor(message, index, settings, reasons, dropped);
+    return isBare(sent) ? null : sent;
+  });
 }
 
-/** Whether a message is an answer without a word, a call or anything else. */
+/** Members of an answer that say nothing by themselves. */
+const BARE: ReadonlySet<string> = new Set(['role', 'content', 'reasoning_content', 'reasoning']);
+
+/** Whether a message is an answer without a word, a call or state. */
 function isBare(message: Members): boolean {
   if (message.role !== 'assistant' || message.content != null) return false;
-  for (const name in message) if (name !== 'role' && name !== 'content') return false;
+  for (const name in message) if (!BARE.has(name)) return false;
   return true;
 }
 

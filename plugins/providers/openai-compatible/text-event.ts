@@ -45,15 +45,12 @@ export class TextEvent {
     const before = data.slice(0, at + 1);
     const after = data.slice(at + 1 + part.text.length);
     const probe = part.text === PROBE ? `${PROBE}!` : PROBE;
-    const [probed, ...others] = read(before + probe + after);
+    const probing = before + probe + after;
+    const [probed, ...others] = read(probing);
     if (probed?.type !== 'text' || probed.text !== probe || probed.choice !== part.choice || others.length > 0) return;
-    this.#before = copied(before);
-    this.#after = copied(after);
+    // Slices of the event itself would keep the whole text that it was cut from in memory.
+    this.#before = probing.slice(0, before.length);
+    this.#after = probing.slice(before.length + probe.length);
     this.#choice = part.choice;
   }
-}
-
-/** Returns a copy: a slice would keep the whole text that it was cut from in memory. */
-function copied(slice: string): string {
-  return String(JSON.parse(JSON.stringify(slice)));
 }

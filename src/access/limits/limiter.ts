@@ -67,11 +67,6 @@ export class Limiter {
     return new Quota(charged, this.#now);
   }
 
-  /** Whether one of a policy's limits counts callers by their addresses. */
-  countsAddresses(limits: readonly RateLimit[]): boolean {
-    return limits.some(countsAddress);
-  }
-
   /** Counts an event by address. Returns 0 if there was room for it, else the milliseconds until there is. */
   count(offence: Offence, address: string, perMinute: number): number {
     const now = this.#now();
@@ -109,8 +104,6 @@ export class Limiter {
     return applied;
   }
 }
-
-const countsAddress = ({ each }: RateLimit): boolean => each === 'address';
 
 function shortageOf(charged: readonly RequestLimit[]): LimitShortage | null {
   let worst: LimitShortage | null = null;

@@ -75,24 +75,28 @@ class Watch implements AnswerWatch {
 
   verdict(): AnswerSignals {
     const { schema, tool_arguments: calls, refusal, empty } = this.#watched;
-    const choices = [...this.#choices.values()];
-    const ended = choices.filter(({ finish }) => finish !== null);
-    const stopped = ended.filter(({ finish }) => finish === 'stop');
     const isWhole = this.#room >= 0;
     const steps = new StepBudget(STEPS_MAX);
-    const spoken = stopped.filter((one) => one.speaks && !one.refuses && one.calls.size === 0);
-    const called = ended
-      .filter(({ finish }) => finish === 'stop' || finish === 'tool_calls')
-      .flatMap((one) => [...one.calls.values()]);
-    const tools = calls && isWhole && called.length > 0 ? toolsOf(this.#request) : null;
-    const isRefused = ({ refuses, finish }: ChoiceState) => refuses || finish === 'content_filter';
-    const isEmpty = (one: ChoiceState) => !one.speaks && !one.refuses && one.calls.size === 0;
-    return {
-      ...(schema && isWhole && signalOf('schema', spoken, ({ text }) => isUnformed(text, this.#request, steps))),
-      ...(tools && signalOf('tool_arguments', called, (call) => isMisused(call, tools, steps))),
-      ...(refusal && signalOf('refusal', ended, isRefused)),
-      ...(empty && signalOf('empty', stopped, isEmpty)),
-    };
+    const found: SignalFindings = {};
+    for (const choice of this.#choices.values()) {
+      const { text, speaks, refuses, finish } = choice;
+      if (refusal && finish !== null) note(found, 'refusal', refuses || finish === 'content_filter');
+      if (finish !== 'stop') continue;
+      const isTextAtMost = !refuses && choice.calls.size === 0;
+      if (empty) note(found, 'empty', isTextAtMost && !speaks);
+      if (schema && isWhole && isTextAtMost && speaks) note(found, 'schema', isUnformed(text, this.#request, steps));
+    }
+    if (calls && isWhole) this.#checkCalls(found, steps);
+    return decided(found);
+  }
+
+  #checkCalls(found: SignalFindings, steps: StepBudget): void {
+    let tools: ReadonlyMap<string, unknown> | null = null;
+    for (const { finish, calls } of this.#choices.values()) {
+      if (calls.size === 0 || (finish !== 'stop' && finish !== 'tool_calls')) continue;
+      tools ??= toolsOf(this.#request);
+      for (const call of calls.values()) note(found, 'tool_arguments', isMisused(call, tools, steps));
+    }
   }
 
   #hearText({ choice, text }: Extract<StreamPart, { type: 'text' }>): void {
@@ -138,16 +142,22 @@ class Watch implements AnswerWatch {
   }
 }
 
-/** Decides a signal: one bad choice makes a bad answer. Undecided without any, or where one cannot be decided. */
-function signalOf<T>(
-  signal: keyof SignalSwitches,
-  among: readonly T[],
-  isBad: (one: T) => boolean | null,
-): AnswerSignals {
-  const found = among.map(isBad);
-  if (found.includes(true)) return { [signal]: true };
-  return found.length === 0 || found.includes(null) ? {} : { [signal]: false };
+/** Whether an answer shows each signal; null where one of its choices could not be decided. */
+type SignalFindings = Partial<Record<keyof SignalSwitches, boolean | null>>;
+
+/** Notes whether a choice shows a signal: one bad choice makes a bad answer. */
+function note(found: SignalFindings, signal: keyof SignalSwitches, isBad: boolean | null): void {
+  const before = found[signal];
+  found[signal] = before === true || isBad === true || (before === null || isBad === null ? null : false);
 }
+
+/** The signals that could be decided. */
+const decided = ({ schema, tool_arguments, refusal, empty }: SignalFindings): AnswerSignals => ({
+  schema: schema ?? undefined,
+  tool_arguments: tool_arguments ?? undefined,
+  refusal: refusal ?? undefined,
+  empty: empty ?? undefined,
+});
 
 /** Whether a text lacks the required form; null where that cannot be decided. */
 function isUnformed(

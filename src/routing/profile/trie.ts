@@ -3,6 +3,14 @@ import { DIGIT, FOLDED, fold, GAP, isUnspaced, MARK } from './letters.ts';
 /** A pattern is folded words; `_` stands for a gap between words, and a last `*` for any ending. */
 type Pattern = readonly [pattern: string, value: number];
 
+/** The patterns of a first letter whose tree is not built. All are one text: the collector would follow each of 10,000. */
+interface UnbuiltTree {
+  /** One after the other, with `BETWEEN`. */
+  readonly patterns: string;
+  readonly values: Int32Array;
+}
+const BETWEEN = '\n';
+
 interface ParsedPattern {
   readonly text: string;
   readonly isOpen: boolean;
@@ -43,9 +51,9 @@ export class Trie {
   readonly ends = new Uint32Array(MATCHES_MAX);
 
   #valuesSize = 1;
-  /** By first letter: its node; below 0 while its tree is not built, then the place of its patterns; 0 for none. */
+  /** By first letter: its node; -1 while its tree is not built; 0 for none. */
   readonly #roots = new Int32Array(0x10000);
-  readonly #patterns: Pattern[][] = [[]];
+  readonly #unbuilt = new Map<number, UnbuiltTree>();
   #nodes = new Int32Array(FIGURES * NODES_AT_FIRST);
   /** By node, its last letter, and how many children it has beside those of `LATIN`. */
   #letters = new Uint16Array(NODES_AT_FIRST);
@@ -54,10 +62,20 @@ export class Trie {
   #size = 1;
 
   constructor(patterns: Iterable<Pattern>) {
-    for (const pattern of patterns) {
-      const first = FOLDED[pattern[0].charCodeAt(0)]!;
-      if (this.#roots[first] === 0) this.#roots[first] = 1 - this.#patterns.push([]);
-      this.#patterns[-this.#roots[first]!]!.push(pattern);
+    const byFirst = new Map<number, { readonly texts: string[]; readonly values: number[] }>();
+    for (const [text, value] of patterns) {
+      const first = FOLDED[text.charCodeAt(0)]!;
+      let same = byFirst.get(first);
+      if (!same) {
+        same = { texts: [], values: [] };
+        byFirst.set(first, same);
+      }
+      same.texts.push(text);
+      same.values.push(value);
+    }
+    for (const [first, { texts, values }] of byFirst) {
+      this.#roots[first] = -1;
+      this.#unbuilt.set(first, { patterns: texts.join(BETWEEN), values: Int32Array.from(values) });
     }
   }
 
@@ -131,7 +149,9 @@ export class Trie {
   /** Builds the tree of the patterns with a first letter, and returns its root. */
   #build(first: number): number {
     // Sorted, so that each node covers a range of the list, and its children parts of that range.
-    const all = Array.from(this.#patterns[-this.#roots[first]!]!, parsePattern);
+    const { patterns, values } = this.#unbuilt.get(first)!;
+    this.#unbuilt.delete(first);
+    const all = patterns.split(BETWEEN).map((pattern, at) => parsePattern(pattern, values[at]!));
     all.sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0));
     const root = this.#grow(first);
     this.#branch(root, all, 1);
@@ -197,7 +217,7 @@ function doubled<Figures extends Int32Array | Uint16Array>(figures: Figures): Fi
   return larger;
 }
 
-function parsePattern([pattern, value]: Pattern): ParsedPattern {
+function parsePattern(pattern: string, value: number): ParsedPattern {
   const hasStar = pattern.endsWith('*');
   const isOpen = hasStar || isUnspaced(pattern.charCodeAt(pattern.length - 1));
   return { text: fold(hasStar ? pattern.slice(0, -1) : pattern), isOpen, value };

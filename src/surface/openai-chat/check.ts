@@ -21,8 +21,9 @@ export function checkChat(request: ChatRequest): void {
     );
   }
   // Nulls are gone: options that state nothing are none.
-  if (!request.stream && Object.keys(request.stream_options ?? {}).length > 0) {
-    throw invalid('stream_options', '`stream_options` requires `stream: true`.');
+  if (!request.stream) {
+    for (const _ in request.stream_options)
+      throw invalid('stream_options', '`stream_options` requires `stream: true`.');
   }
   if (request.top_logprobs !== undefined && !request.logprobs) {
     throw invalid('top_logprobs', '`top_logprobs` requires `logprobs: true`.');
@@ -75,7 +76,7 @@ const UNKNOWN_MAX = 32;
 export function checkSpelling(body: unknown, known: readonly string[], within = ''): void {
   if (!isObject(body)) return;
   let unknown = 0;
-  for (const name of Object.keys(body)) {
+  for (const name in body) {
     if (known.includes(name)) continue;
     if (++unknown > UNKNOWN_MAX) return;
     const meant = misspelt(name, known);

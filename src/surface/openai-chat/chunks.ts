@@ -18,9 +18,10 @@ export class ChunkWriter implements EventWriter {
   /** Everything of a chunk up to its choices: the same for all of a stream. */
   readonly #head: string;
   readonly #includeUsage: boolean;
-  readonly #started = new Set<number>();
+  /** By choice, once it has begun: everything of its chunks up to the members of the delta. */
+  readonly #starts: string[] = [];
   /** Choices with content or calls: the others end with an empty content, as in JSON. */
-  readonly #filled = new Set<number>();
+  readonly #filled: boolean[] = [];
   readonly #finished = new Map<number, FinishReason>();
   /** Tool calls that have no arguments so far. */
   readonly #bare = new Map<string, ToolCall>();
@@ -54,7 +55,7 @@ export class ChunkWriter implements EventWriter {
           const its = next?.type === 'logprobs' && next.choice === part.choice ? next : null;
           if (its) at++;
           if (part.type === 'tool-call') this.#note(part);
-          if (part.type !== 'reasoning' && part.type !== 'state') this.#filled.add(part.choice);
+          if (part.type !== 'reasoning' && part.type !== 'state') this.#filled[part.choice] = true;
           out += this.#delta(part.choice, memberOf(part), its ? logprobsMember(its) : '');
         }
       }
@@ -71,7 +72,7 @@ export class ChunkWriter implements EventWriter {
     }
     const last = [...this.#finished.keys()].at(-1);
     for (const [choice, reason] of this.#finished) {
-      if (!this.#filled.has(choice)) out += this.#delta(choice, '"content":""');
+      if (!this.#filled[choice]) out += this.#delta(choice, '"content":""');
       const platform = choice === last ? `,"platform":${JSON.stringify(receipt.platform)}` : '';
       out += `${this.#head}{"index":${choice},"delta":{},"finish_reason":"${reason}"}]${platform}}\n\n`;
     }
@@ -94,12 +95,11 @@ export class ChunkWriter implements EventWriter {
   }
 
   #delta(choice: number, member: string, after = ''): string {
-    let delta = member;
-    if (!this.#started.has(choice)) {
-      this.#started.add(choice);
-      delta = member === '' ? '"role":"assistant"' : `"role":"assistant",${member}`;
-    }
-    return `${this.#head}{"index":${choice},"delta":{${delta}}${after}}]}\n\n`;
+    const start = this.#starts[choice];
+    if (start !== undefined) return `${start}${member}}${after}}]}\n\n`;
+    const first = `${this.#head}{"index":${choice},"delta":{`;
+    this.#starts[choice] = first;
+    return `${first}"role":"assistant"${member && `,${member}`}}${after}}]}\n\n`;
   }
 }
 

@@ -52,10 +52,6 @@ class AnswerTurn {
   #reasoning = '';
   #extras: Members = NO_EXTRAS;
 
-  get isEmpty(): boolean {
-    return this.#parts.length === 0 && this.#details.length === 0 && this.#extra === null;
-  }
-
   addMessage(message: MessageItem, at: OriginalPath): void {
     this.#places.push(at);
     this.#parts.push(...partsOf(message.content, [...at, 'content']));
@@ -148,7 +144,7 @@ function addItems(items: readonly InputItem[], table: ToolTable, turns: Turn[]):
     const at = ['input', index];
     const turn = otherTurn(item, at);
     if (turn) {
-      endAnswer(answer, turns);
+      if (answer) turns.push(answer.turn());
       answer = null;
       turns.push(turn);
     } else {
@@ -156,12 +152,7 @@ function addItems(items: readonly InputItem[], table: ToolTable, turns: Turn[]):
       addToAnswer(answer, item, at, table);
     }
   }
-  endAnswer(answer, turns);
-}
-
-/** Readable reasoning that led to no word and no call is of no use to a service, and most refuse an empty message. */
-function endAnswer(answer: AnswerTurn | null, turns: Turn[]): void {
-  if (answer && !answer.isEmpty) turns.push(answer.turn());
+  if (answer) turns.push(answer.turn());
 }
 
 /** The turn of an item that is no part of an answer; null for one that is. */

@@ -87,7 +87,7 @@ export class Dial {
     const literal = literalAddress(url.hostname);
     if (literal && addressClass(literal) === 'forbidden') this.#refusal = `requests are never sent to ${url.hostname}`;
     // A proxy does its own lookups.
-    if (literal || proxy !== null) this.#fixed = [this.#peerAt(url.hostname)];
+    if (literal || proxy !== null) this.#fixed = [new Peer(this.#baseAt(url.hostname), this.#servername)];
     this.hostHeader = this.#fixed ? null : url.host;
     const isNamed = !this.#fixed && url.protocol === 'https:';
     this.#hasProxy = proxy !== null;
@@ -178,10 +178,9 @@ export class Dial {
             : `${text}, an address to which requests are never sent`;
     }
     if (allowed.length === 0) throw new UpstreamError('connect', `\`${this.host}\` resolves to ${refusal}`);
-    const before = new Map(this.#peers.map((peer) => [peer.base, peer]));
     const peers = [...new Set(allowed)].slice(0, PEERS_MAX).map((text) => {
-      const fresh = this.#peerAt(text.includes(':') ? `[${text}]` : text);
-      return before.get(fresh.base) ?? fresh;
+      const base = this.#baseAt(text.includes(':') ? `[${text}]` : text);
+      return this.#peers.find((peer) => peer.base === base) ?? new Peer(base, this.#servername);
     });
     const first = this.#peers[0];
     this.#peers = first && peers.includes(first) ? [first, ...peers.filter((peer) => peer !== first)] : peers;
@@ -189,10 +188,10 @@ export class Dial {
     return this.#peers;
   }
 
-  #peerAt(hostname: string): Peer {
+  /** The base URL, without a trailing slash, at another host. */
+  #baseAt(hostname: string): string {
     const { protocol, port, pathname } = this.#url;
-    const base = `${protocol}//${hostname}${port && `:${port}`}${pathname.replace(/\/+$/, '')}`;
-    return new Peer(base, this.#servername);
+    return `${protocol}//${hostname}${port && `:${port}`}${pathname.replace(/\/+$/, '')}`;
   }
 
   #lookupFailure(error: unknown): UpstreamError {

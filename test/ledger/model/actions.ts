@@ -1,7 +1,6 @@
 import { StoreError } from '../../../src/store/store.ts';
 import { line } from '../support.ts';
 import { waiving } from '../wallet-support.ts';
-import { spanOf } from './calendar.ts';
 import { KEYS } from './chance.ts';
 import { expectEqual } from './compare.ts';
 import { type Ask, chargedTo, isBlocked } from './entries.ts';
@@ -296,8 +295,6 @@ function correct(play: Play): unknown {
     (made) => made.state === 'closed' && chargedTo(made) > 0 && !corrected.has(made.id),
   );
   if (some.length === 0) return null;
-  // What a window that is long over gets back is of interest to nobody but who still holds some of it.
-  if (reference.living().some((made) => isOver(play, made.time))) return null;
   const made = chance.one(some);
   const { id, who } = made;
   const amount = -chance.int(1, chargedTo(made));
@@ -307,13 +304,11 @@ function correct(play: Play): unknown {
   return chance.yes(0.7) ? refresh(play) : null;
 }
 
-/** Whether a window that a time lies in has ended. */
-function isOver({ terms, reference }: Play, time: number): boolean {
-  return terms.budgets.some(({ window, zone }) => spanOf(window, zone, time).ends <= reference.time);
-}
-
 async function refresh(play: Play): Promise<void> {
   const { subject, reference, adjustments } = play;
+  // No request lasts for two windows, and only one that does could tell that a window before the last gets nothing back.
+  const holders = [...reference.living(), ...reference.earmarks.values()];
+  if (!holders.every(({ time }) => reference.reaches(time))) return;
   play.limitsMoved = true;
   await subject.ledger.refresh();
   reference.adopt(adjustments);

@@ -31,13 +31,31 @@ export class Books {
   /** The latest moment that was looked at: windows never go back. */
   time = 0;
   reloadedAt = 0;
+  /** The moments that were looked at before. */
+  readonly #times: number[] = [];
 
   constructor(terms: Terms) {
     this.terms = terms;
   }
 
   at(timeMs: number): void {
-    this.time = Math.max(this.time, timeMs);
+    if (timeMs <= this.time) return;
+    this.#times.push(this.time);
+    this.time = timeMs;
+  }
+
+  /**
+   * Whether corrections reach the windows that requests of a time draw on: the present ones, and those that were looked at just
+   * before. Windows that were over at the last reload hold nothing.
+   */
+  reaches(time: number): boolean {
+    return this.terms.budgets.every(({ window, zone }) => {
+      const { starts, ends } = spanOf(window, zone, time);
+      if (ends <= this.reloadedAt || ends > this.time) return true;
+      const present = spanOf(window, zone, this.time);
+      const before = this.#times.findLast((looked) => looked < present.starts);
+      return before !== undefined && before >= starts && before < ends;
+    });
   }
 
   get charged(): number {

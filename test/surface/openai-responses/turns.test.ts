@@ -38,15 +38,15 @@ test('the items of an answer are one turn, with the place of each', () => {
   ]);
 });
 
-test('readable reasoning goes to services that take it; alone it is no message', () => {
+test('readable reasoning goes to services that take it; alone it is a turn without parts', () => {
   const thought = (of: object) => ({ type: 'reasoning', id: 'rs_1', ...of });
   const raw = thought({ summary: [], content: [{ type: 'reasoning_text', text: 'Hm.' }] });
   const told = thought({ summary: [{ type: 'summary_text', text: ' So.' }] });
   const question = { role: 'user', content: 'Hi' };
   const [, asked, answer] = read([question, raw, told, call('a')]).conversation.turns;
   expect([asked!.role, answer!.extras]).toEqual(['user', { reasoning_content: 'Hm. So.' }]);
-  const roles = read([question, raw, question]).conversation.turns.map(({ role }) => role);
-  expect(roles).toEqual(['system', 'user', 'user']);
+  const { parts, extras } = read([question, raw, question]).conversation.turns[2]!;
+  expect([parts, extras]).toEqual([[], { reasoning_content: 'Hm.' }]);
 });
 
 test('each of them counts in the hash by which a conversation is recognized', () => {
