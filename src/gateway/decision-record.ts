@@ -22,7 +22,8 @@ export function recordedOf(
   { recordedMetadata }: Pick<PolicySnapshot, 'recordedMetadata'>,
   { session, agent, parentAgent }: RunNames = NO_RUN,
 ): RecordedInputs {
-  const metadata = pickMetadata(routing.metadata, recordedMetadata);
+  const isRecorded = recordedMetadata.length > 0 && routing.metadata != null;
+  const metadata = isRecorded ? pickMetadata(routing.metadata, recordedMetadata) : NO_METADATA;
   return { keyId, stream, labels, metadata, session, agent, parentAgent };
 }
 
@@ -30,11 +31,7 @@ export function recordedOf(
 const METADATA_MAX = 512;
 const NO_METADATA: DecisionRecord['metadata'] = Object.freeze({});
 
-function pickMetadata(
-  metadata: Readonly<Record<string, string>> | null | undefined,
-  keys: readonly string[],
-): DecisionRecord['metadata'] {
-  if (keys.length === 0 || metadata == null) return NO_METADATA;
+function pickMetadata(metadata: Readonly<Record<string, string>>, keys: readonly string[]): DecisionRecord['metadata'] {
   const kept = keys.filter((key) => Object.hasOwn(metadata, key));
   return Object.fromEntries(kept.map((key) => [key, redact(metadata[key]!.slice(0, METADATA_MAX), REDACTIONS)]));
 }
@@ -87,9 +84,9 @@ export function chosen(
   { ranked, lastResorts }: Decision,
   { models }: PolicySnapshot,
 ): Pick<DecisionRecord, 'choice' | 'fallbacks' | 'lastResorts'> {
-  return {
-    choice: models[ranked[0].model]!.id,
-    fallbacks: ranked.slice(1).map(({ model }) => models[model]!.id),
-    lastResorts: lastResorts.map(({ model, endpoints }) => ({ model: models[model]!.id, endpoints })),
-  };
+  const fallbacks: string[] = [];
+  for (let at = 1; at < ranked.length; at++) fallbacks.push(models[ranked[at]!.model]!.id);
+  const resorts: DecisionRecord['lastResorts'][number][] = [];
+  for (const { model, endpoints } of lastResorts) resorts.push({ model: models[model]!.id, endpoints });
+  return { choice: models[ranked[0].model]!.id, fallbacks, lastResorts: resorts };
 }

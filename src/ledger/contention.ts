@@ -43,7 +43,8 @@ export class Contention {
   /** Returns the index of the first of these funds that has a line, which a new request must join; -1 for none. */
   lineBefore(funds: readonly FundRef[]): number {
     if (this.#lines.size === 0) return -1;
-    return funds.findIndex(({ title }) => this.#lines.has(fundName(title)));
+    for (let i = 0; i < funds.length; i++) if (this.#lines.has(fundName(funds[i]!.title))) return i;
+    return -1;
   }
 
   /** Resolves with null after a successful attempt, or with the fund that lacks money once `waitMs` are over or `signal` aborts. */

@@ -56,11 +56,13 @@ class FundFigures implements AvailableFunds {
   }
 
   shortFor(amount: Microcredits): FundShortage | null {
-    // A renewal helps with a spent fund, and never with a limit that is too low.
-    const fund =
-      this.#standings.find(({ limit, title }) => title.kind === 'budget' && amount > limit) ??
-      this.#standings.find(({ unspent }) => amount > unspent);
-    return fund ? shortage({ fund, why: 'exhausted' }, amount) : null;
+    let spent: FundStanding | null = null;
+    for (const fund of this.#standings) {
+      // A renewal helps with a spent fund, and never with a limit that is too low.
+      if (fund.title.kind === 'budget' && amount > fund.limit) return shortage({ fund, why: 'exhausted' }, amount);
+      if (amount > fund.unspent) spent ??= fund;
+    }
+    return spent && shortage({ fund: spent, why: 'exhausted' }, amount);
   }
 }
 
@@ -81,9 +83,11 @@ function termsOf(
     free = Math.min(free ?? Number.POSITIVE_INFINITY, standings[i]!.free);
     unspent = Math.min(unspent, standings[i]!.unspent);
   }
-  if (free === null) return [within(null, cap)];
-  const last = mayCap ? [within(null, capOf(funds, standings, YIELDING))] : [];
-  return free === unspent ? [within(free, cap), ...last] : [within(free, cap), within(unspent, cap), ...last];
+  const terms: [FundFacts, ...FundFacts[]] = [within(free, cap)];
+  if (free === null) return terms;
+  if (free !== unspent) terms.push(within(unspent, cap));
+  if (mayCap) terms.push(within(null, capOf(funds, standings, YIELDING)));
+  return terms;
 }
 
 const within = (free: Microcredits | null, cap: FundCap | null): FundFacts => (cap === null ? { free } : { free, cap });

@@ -64,10 +64,12 @@ export class GroupCommit implements StoreActivity {
   /** A run is due whatever else comes. */
   #scheduled = false;
   #appendTimer: ReturnType<typeof setTimeout> | null = null;
+  readonly #onAppendDue = (): void => this.#appendDue();
   /** When the oldest append came that is not synced. */
   #oldestAppend = Number.POSITIVE_INFINITY;
   #deferred: SqlWrite[] = [];
   #deferTimer: ReturnType<typeof setTimeout> | null = null;
+  readonly #onDeferDue = (): void => this.#appendDeferred();
   /** Settled by the next run, once earlier appends are written or refused: all who wait for them share it. */
   #awaited: PromiseWithResolvers<boolean> | null = null;
   /** Takes settlements that the disk refuses; without it they wait in memory alone. */
@@ -117,7 +119,7 @@ export class GroupCommit implements StoreActivity {
   defer(write: SqlWrite): void {
     this.#deferred.push(write);
     if (this.#closed || this.#deferred.length >= DEFERRED_MAX) this.#appendDeferred();
-    else this.#deferTimer ??= setTimeout(() => this.#appendDeferred(), DEFER_MS);
+    else this.#deferTimer ??= setTimeout(this.#onDeferDue, DEFER_MS);
   }
 
   /**
@@ -171,14 +173,16 @@ export class GroupCommit implements StoreActivity {
 
   /** The timer stays when a commit writes its appends: setting a timer costs more than letting it fire in vain. */
   #armAppend(delayMs: number): void {
-    this.#appendTimer ??= setTimeout(() => {
-      this.#appendTimer = null;
-      if (this.#oldestAppend === Number.POSITIVE_INFINITY) return;
-      const left = APPEND_DELAY_MS - (performance.now() - this.#oldestAppend);
-      if (left > 1) this.#armAppend(left);
-      else if (this.#scheduled) this.#armAppend(1);
-      else this.#run(true);
-    }, delayMs);
+    this.#appendTimer ??= setTimeout(this.#onAppendDue, delayMs);
+  }
+
+  #appendDue(): void {
+    this.#appendTimer = null;
+    if (this.#oldestAppend === Number.POSITIVE_INFINITY) return;
+    const left = APPEND_DELAY_MS - (performance.now() - this.#oldestAppend);
+    if (left > 1) this.#armAppend(left);
+    else if (this.#scheduled) this.#armAppend(1);
+    else this.#run(true);
   }
 
   /** `due`: appends have waited long enough for a sync. */

@@ -33,19 +33,12 @@ export class FundStates {
 
   /** The funds that an operation names. */
   drawnBy(refs: readonly FundRef[]): FundDraw {
-    let drawn = this.#drawn.get(refs);
-    if (!drawn) {
-      const funds = refs.map((ref) => this.#named(ref));
-      drawn = { funds, ids: funds.length === 0 ? null : undefined };
-      // A balance that can be forgotten must not be cached.
-      if (!funds.some((fund) => this.#blank.has(fund))) this.#drawn.set(refs, drawn);
-    }
-    return drawn;
+    return this.#drawn.get(refs) ?? this.#draw(refs);
   }
 
   /** Returns the figures of funds. Keeps nothing of funds that no operation has named: any caller may ask. */
   look(refs: readonly FundRef[]): readonly FundStanding[] {
-    return this.#drawn.get(refs)?.funds ?? refs.map((ref) => this.#find(ref) ?? newFund(ref));
+    return this.#drawn.get(refs)?.funds ?? this.#lookUp(refs);
   }
 
   /** Gives a fund another limit. The next operation on it writes a new row. */
@@ -93,6 +86,18 @@ export class FundStates {
       this.#blank.delete(fund);
       this.#balances.delete(fund.title.name);
     }
+  }
+
+  #draw(refs: readonly FundRef[]): FundDraw {
+    const funds = refs.map((ref) => this.#named(ref));
+    const drawn = { funds, ids: funds.length === 0 ? null : undefined };
+    // A balance that can be forgotten must not be cached.
+    if (!funds.some((fund) => this.#blank.has(fund))) this.#drawn.set(refs, drawn);
+    return drawn;
+  }
+
+  #lookUp(refs: readonly FundRef[]): BookedFund[] {
+    return refs.map((ref) => this.#find(ref) ?? newFund(ref));
   }
 
   #find(ref: FundRef): BookedFund | undefined {

@@ -133,7 +133,7 @@ export class Journal {
     at: number,
     into: Write[],
   ): void {
-    const number = this.#tariffOf(tariff);
+    const number = this.#known.get(tariff) ?? this.#numberOf(tariff);
     const figures = isPlausible(usage) ? usage : NO_USAGE;
     const { inputTokens: input, cachedInputTokens, cacheWriteTokens, outputTokens: output, reasoningTokens } = figures;
     const isEstimated = estimated ? 1 : 0;
@@ -182,16 +182,14 @@ export class Journal {
     this.#store.append([write(INSERT_FUND, fund.rowId, ...title, most, fund.spent, this.#seq)]);
   }
 
-  #tariffOf(tariff: Tariff): number {
-    let number = this.#known.get(tariff);
-    if (number === undefined) {
-      const { model, provider, upstream, price } = tariff;
-      number = this.#tariffs.of(JSON.stringify([model, provider, upstream, price]), (id) =>
-        this.#store.append([write(INSERT_TARIFF, id, model, provider, upstream, price)]),
-      );
-      this.#known.set(tariff, number);
-      this.#numbered.set(number, tariff);
-    }
+  /** Numbers a tariff that is not known by identity. */
+  #numberOf(tariff: Tariff): number {
+    const { model, provider, upstream, price } = tariff;
+    const number = this.#tariffs.of(JSON.stringify([model, provider, upstream, price]), (id) =>
+      this.#store.append([write(INSERT_TARIFF, id, model, provider, upstream, price)]),
+    );
+    this.#known.set(tariff, number);
+    this.#numbered.set(number, tariff);
     return number;
   }
 }
