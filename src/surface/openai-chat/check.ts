@@ -156,7 +156,6 @@ function checkTools({ tools, tool_choice: choice }: ChatRequest): void {
   if (!tools?.length) throw invalid('tool_choice', '`tool_choice` requires `tools`.');
   if (choice === 'required') return;
   const { name } = choice.function;
-  if (!tools.some((tool) => tool.function.name === name)) {
-    throw invalid('tool_choice.function.name', `\`tools\` has no tool \`${name.slice(0, 64)}\`.`);
-  }
+  for (const tool of tools) if (tool.function.name === name) return;
+  throw invalid('tool_choice.function.name', `\`tools\` has no tool \`${name.slice(0, 64)}\`.`);
 }

@@ -144,14 +144,18 @@ export class Dial {
     } catch (error) {
       throw this.#lookupFailure(error);
     }
-    if (addresses === this.#resolved) return this.#peers;
-    if (!(addresses instanceof Promise)) return this.#allow(addresses);
-    return addresses.then(
-      (texts) => this.#allow(texts),
-      (error: unknown) => {
-        throw this.#lookupFailure(error);
-      },
-    );
+    if (addresses instanceof Promise) return this.#lookedUp(addresses);
+    return addresses === this.#resolved ? this.#peers : this.#allow(addresses);
+  }
+
+  async #lookedUp(lookup: Promise<readonly string[]>): Promise<PeerList> {
+    let addresses: readonly string[];
+    try {
+      addresses = await lookup;
+    } catch (error) {
+      throw this.#lookupFailure(error);
+    }
+    return this.#allow(addresses);
   }
 
   /** An answer began: this address works and is tried first from now on. */
