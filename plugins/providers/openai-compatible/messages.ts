@@ -107,7 +107,7 @@ function memberFor(
 ): unknown {
   if (name === 'content') return Array.isArray(value) ? partsFor(value, message, settings, dropped) : value;
   if (name === 'tool_call_id') return callIdFor(textOf(value), settings);
-  if (name === 'tool_calls') return callsFor(listOf(value), settings);
+  if (name === 'tool_calls') return keepsCalls(settings) ? value : callsFor(listOf(value), settings);
   return value;
 }
 
@@ -122,6 +122,10 @@ function partsFor(
     return bearsHint(part, settings) ? withoutHint(part, `messages[${message}].content[${index}]`, dropped) : part;
   });
 }
+
+/** Most servers take calls as they are. */
+const keepsCalls = (settings: DialectSettings): boolean =>
+  settings.tool_call_ids === 'as_they_are' && settings.unknown_members === 'sent';
 
 const callsFor = (calls: readonly unknown[], settings: DialectSettings): readonly Members[] =>
   mapObjects(calls, (call) => callFor(call, settings));

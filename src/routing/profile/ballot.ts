@@ -50,9 +50,10 @@ export class Ballot {
       this.#foreign = 0;
     }
     for (let at = begin; at < end; at++) {
-      const language = languageOf(meanings[at]!);
+      const meaning = meanings[at]!;
+      const language = languageOf(meaning);
       if (language < 0) continue;
-      const vote = voteOf(meanings[at]!);
+      const vote = voteOf(meaning);
       this.#add(language, vote * weight);
       if (language === 0) this.#english += vote;
       else if (vote > this.#foreign) this.#foreign = vote;
@@ -67,6 +68,7 @@ export class Ballot {
   #add(language: number, vote: number): void {
     this.votes[language]! += vote;
     this.recent[language]! += vote;
+    if (language === this.leader) return;
     const over = this.recent[language]! - this.recent[this.leader]!;
     if (over > 0 || (language === 0 && over === 0)) this.leader = language;
   }

@@ -33,7 +33,7 @@ export interface QuestionText {
   /** Programming languages named by fences. */
   readonly fenced: string[];
   /** Programming languages of lines of code, with counts. */
-  readonly languages: Map<string, number>;
+  languages: ReadonlyMap<string, number>;
 }
 
 /** Characters read of a message's head and tail. */
@@ -55,6 +55,9 @@ const MARKUP =
   /^(?:!doctype|html|head|body|div|span|p|a|ul|ol|li|h[1-6]|table|t[rdh]|form|input|button|script|style|img|section|nav|main|svg|template|label|select)$/i;
 const OPENING = /<([a-z][\w:.-]{0,40})(?:\s[^<>\n]{0,200})?>/iy;
 const FENCE = '```';
+
+/** Those of most messages. */
+const NO_LANGUAGES: QuestionText['languages'] = new Map();
 
 /** Splits a message. `unwrapped`: for a message of nothing but blocks, which then hold the question. */
 export function readQuestion(message: string, unwrapped = false): QuestionText {
@@ -78,7 +81,7 @@ export function readQuestion(message: string, unwrapped = false): QuestionText {
     documents: 0,
     codeDocuments: 0,
     fenced: [],
-    languages: new Map(),
+    languages: NO_LANGUAGES,
   };
   for (const { from: inside, to: close } of shown) addDocument(question, message, inside, close);
   if (isCut) {
@@ -229,7 +232,8 @@ function addAskingLine(question: QuestionText, from: number, to: number): void {
 }
 
 function countLanguage(question: QuestionText, language: string): void {
-  question.languages.set(language, (question.languages.get(language) ?? 0) + 1);
+  const { languages } = question;
+  question.languages = new Map(languages).set(language, (languages.get(language) ?? 0) + 1);
 }
 
 /** Lines of a fence that are read to find its language. */

@@ -2,7 +2,7 @@ import { AnswerLength } from './answer-length.ts';
 import { Ballot } from './ballot.ts';
 import { DIGIT, FOLDED, isUnspaced, MARK, STEM_LETTERS, STEM_PLACES, stemOn } from './letters.ts';
 import { EXTENSION, HOMOGRAPH, LEXICON, NAME, NUMERAL, SIGN, TOPIC } from './lexicon/lexicon.ts';
-import { isLoan, languageOf, nameOf, signOf } from './lexicon/meaning.ts';
+import { hasLanguage, isLoan, languageOf, nameOf, signOf } from './lexicon/meaning.ts';
 import { SIGNS } from './lexicon/signs.ts';
 import { likeliest } from './natural.ts';
 import {
@@ -13,10 +13,12 @@ import {
   isOfFormula,
   isSentenceEnd,
   isSymbol,
+  mayBeOfCode,
   numberAt,
   quoteEnd,
 } from './punctuation.ts';
 import type { QuestionText } from './question.ts';
+import { hasRole, LEAD, OBJECT, ON_TEXT, THING } from './sign-roles.ts';
 import { isPreposition, wordBefore } from './word-before.ts';
 
 /** Weight of words of the material: behind a colon, in quotes. */
@@ -26,21 +28,6 @@ const AFTER_TEXT = 0.3;
 /** Least weight of a word that asks. */
 const ASKED = 0.4;
 
-/** Verbs that name a task. The first one leads; later ones mostly describe its object. */
-const LEAD = 1;
-/** Verbs with a text as their object. */
-const ON_TEXT = 2;
-const OBJECT = 4;
-/** Nouns that documents mention too. */
-const THING = 8;
-/** The roles of a sign in a sentence, by its index. */
-const ROLES = new Uint8Array(SIGNS.length);
-for (const verb of ['translate', 'summarize', 'extract', 'classify', 'edit'] as const)
-  ROLES[SIGN[verb]] = LEAD | ON_TEXT;
-ROLES[SIGN.solve] = LEAD;
-for (const noun of ['prose', 'piece', 'code', 'program'] as const) ROLES[SIGN[noun]] = OBJECT | THING;
-for (const noun of ['tongue', 'fields', 'labels', 'given'] as const) ROLES[SIGN[noun]] = THING;
-const hasRole = (sign: number, role: number): boolean => sign >= 0 && (ROLES[sign]! & role) !== 0;
 /** Characters from a verb to its object behind it; half as many before it. */
 const REACH = 80;
 /** Signs among the first words of a sentence open it. */
@@ -140,7 +127,7 @@ export class QuestionReading {
   /** A long text whose start does not ask asks at its end. */
   #forget(): void {
     if (this.lead < 0)
-      for (let sign = 0; sign < ROLES.length; sign++) if (hasRole(sign, THING)) this.signs[sign]! *= 0.4;
+      for (let sign = 0; sign < SIGNS.length; sign++) if (hasRole(sign, THING)) this.signs[sign]! *= 0.4;
     this.lead = -1;
   }
 
@@ -178,36 +165,38 @@ export class QuestionReading {
   /** Reads a word and returns the offset behind it. */
   #word(from: number, to: number, first: number): number {
     const text = this.#text;
-    this.#find(from, to);
     if (isUnspaced(first)) {
+      this.#find(from, to);
       this.words += 0.5;
       this.#position += 0.5;
       this.#vote(first);
       return from + 1;
     }
-    this.words++;
-    this.#position++;
     let at = from;
+    let node = 0;
     let stem = 0;
     let letters = 0;
     let capitals = 0;
+    let codes = 0;
     let code = first;
     let folded = FOLDED[code]!;
     do {
-      if (letters < STEM_LETTERS && folded !== MARK) {
-        stem = stemOn(stem, folded);
-        letters++;
+      at++;
+      if (folded !== MARK) {
+        node = letters === 0 ? LEXICON.begin(folded, at) : node === 0 ? 0 : LEXICON.step(node, folded, at);
+        if (letters++ < STEM_LETTERS) stem = stemOn(stem, folded);
       }
+      codes |= code;
       if (code < 0x5b) capitals++;
-      else if (code >= 0x80) {
-        this.#vote(code);
-        // Arabic joins articles and prepositions to a word.
-        if (code >= 0x0600 && code < 0x0700 && at > from && at <= from + 3) this.#find(at, to);
-      }
-      if (++at >= to) break;
+      if (at >= to) break;
       code = text.charCodeAt(at);
       folded = FOLDED[code]!;
     } while (folded === MARK || (folded > DIGIT && !isUnspaced(folded)));
+    if (node !== 0) LEXICON.finish(node, true, text, at, to);
+    this.#matches(from);
+    this.words++;
+    this.#position++;
+    if (codes >= 0x80) this.#foreign(from, at, to);
     this.#stem(stem);
     // The name of an error has a capital within.
     if (at - from > 6 && (capitals > 1 || (capitals === 1 && first >= 0x5b)) && isErrorName(text, from, at))
@@ -215,12 +204,19 @@ export class QuestionReading {
     return at;
   }
 
-  #stem(stem: number): void {
-    const place = STEM_PLACES[this.#opened];
-    if (place !== undefined) {
-      stemsRead[this.#stems++] = stem ^ place;
-      this.#opened++;
+  /** Counts the letters of a word that not all languages have. */
+  #foreign(from: number, end: number, to: number): void {
+    for (let at = from; at < end; at++) {
+      const code = this.#text.charCodeAt(at);
+      if (code < 0x80) continue;
+      this.#vote(code);
+      // Arabic joins articles and prepositions to a word.
+      if (code >= 0x0600 && code < 0x0700 && at > from && at <= from + 3) this.#find(at, to);
     }
+  }
+
+  #stem(stem: number): void {
+    if (this.#opened < STEM_PLACES.length) stemsRead[this.#stems++] = stem ^ STEM_PLACES[this.#opened++]!;
     stemsRead[this.#stems++] = stem;
   }
 
@@ -255,6 +251,7 @@ export class QuestionReading {
         return end;
       }
     }
+    if (!mayBeOfCode(code)) return 0;
     if (isDefinition(text, at)) this.symbols += 2 * this.#weight;
     else if (isSymbol(text, at)) this.symbols += this.#weight;
     else if (isFlag(text, at)) this.flags++;
@@ -274,8 +271,12 @@ export class QuestionReading {
 
   /** Takes the meanings of all words and phrases that begin at `from`. */
   #find(from: number, to: number): void {
-    const found = LEXICON.matchAt(this.#text, from, to);
-    for (let nth = 0; nth < found; nth++) this.#match(LEXICON.groups[nth]!, from, LEXICON.ends[nth]!);
+    LEXICON.matchAt(this.#text, from, to);
+    this.#matches(from);
+  }
+
+  #matches(from: number): void {
+    for (let nth = 0; nth < LEXICON.found; nth++) this.#match(LEXICON.groups[nth]!, from, LEXICON.ends[nth]!);
   }
 
   /** Takes the meanings of a word in the recent language, and in English, whose nouns other languages borrow. */
@@ -285,13 +286,13 @@ export class QuestionReading {
     const end = begin + values[group]!;
     if (!isOfFormula(this.#text, from, to)) ballot.word(values, begin, end, from, this.#weight);
     const { leader, recent } = ballot;
-    let isOwn = false;
-    for (let at = begin; at < end; at++) if (languageOf(values[at]!) === leader) isOwn = true;
+    const isOwn = hasLanguage(values, begin, end, leader);
     for (let at = begin; at < end; at++) {
       const meaning = values[at]!;
       const language = languageOf(meaning);
-      if (language < 0) this.#programming(signOf(meaning), nameOf(meaning), from, to);
-      else if (language === leader || (!isOwn && (isLoan(meaning) || recent[language]! >= 0.75 * recent[leader]!))) {
+      if (language === leader) this.#meaning(signOf(meaning), from);
+      else if (language < 0) this.#programming(signOf(meaning), nameOf(meaning), from, to);
+      else if (!isOwn && (isLoan(meaning) || recent[language]! >= 0.75 * recent[leader]!)) {
         this.#meaning(signOf(meaning), from);
       }
     }

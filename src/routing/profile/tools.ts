@@ -31,26 +31,53 @@ interface NameWord {
   readonly isTelling: boolean;
 }
 
-/** Whether the question has a word of an offered function's name: `weather` for `get_weather`. */
-export function namesTool(
-  tools: readonly ToolDefinition[],
-  { text }: QuestionText,
-  { topics }: QuestionReading,
-): boolean {
-  const stems = new Set<string>();
-  for (const word of fold(text.slice(0, TEXT_MAX)).split(' ')) stems.add(stemOf(word));
-  const isOfTopic = ({ topic }: NameWord): boolean => topics.includes(topic);
-  const isSaid = (word: NameWord): boolean => stems.has(word.stem) || isOfTopic(word);
-  const isNaming = (word: NameWord): boolean => (word.isTelling ? isSaid(word) : isOfTopic(word));
-  return tools.slice(0, TOOLS_MAX).some(({ name }) => {
-    const words = remembered.of(name, wordsOf);
-    return words.some(isNaming) || (words.length > 1 && words.every(isSaid));
-  });
+/** The names of the offered functions, as a question is compared with them. */
+interface OfferedNames {
+  readonly topics: ReadonlySet<string>;
+  /** Of the words that say what a function is for. */
+  readonly tellingStems: ReadonlySet<string>;
+  /** The stems of each name that has several words, none of which tells anything: all of them name the function. */
+  readonly generic: readonly (readonly string[])[];
+}
+
+/**
+ * Whether the question has a word of an offered function's name: `weather` for `get_weather`.
+ * @param names as `namesOf` writes them
+ */
+export function namesTool(names: string, { text }: QuestionText, { topics }: QuestionReading): boolean {
+  const offered = remembered.of(names, offeredNames);
+  for (const topic of topics) if (offered.topics.has(topic)) return true;
+  const said = new Set<string>();
+  for (const word of fold(text.slice(0, TEXT_MAX)).split(' ')) {
+    const stem = stemOf(word);
+    if (offered.tellingStems.has(stem)) return true;
+    said.add(stem);
+  }
+  return offered.generic.some((stems) => stems.every((stem) => said.has(stem)));
+}
+
+/** The names of the functions that are compared, one a line. */
+export function namesOf(tools: readonly ToolDefinition[]): string {
+  let names = '';
+  for (let at = 0; at < tools.length && at < TOOLS_MAX; at++) names += `${tools[at]!.name}\n`;
+  return names;
 }
 
 /** UTF-16 code units of the names that are remembered, twice: an agent offers the same functions in every request. */
 const REMEMBERED_CHARS = 2 ** 21;
-const remembered = new TextMemory<readonly NameWord[]>(REMEMBERED_CHARS);
+const remembered = new TextMemory<OfferedNames>(REMEMBERED_CHARS);
+
+function offeredNames(names: string): OfferedNames {
+  const all = names.split('\n').slice(0, -1).map(wordsOf);
+  const words = all.flat();
+  return {
+    topics: new Set(words.flatMap(({ topic }) => (topic === '' ? [] : topic))),
+    tellingStems: new Set(words.flatMap(({ stem, isTelling }) => (isTelling ? stem : []))),
+    generic: all
+      .filter((name) => name.length > 1 && !name.some(({ isTelling }) => isTelling))
+      .map((name) => name.map(({ stem }) => stem)),
+  };
+}
 
 const wordsOf = (name: string): readonly NameWord[] =>
   name

@@ -8,7 +8,7 @@ import { QuestionReading } from './reading.ts';
 import { likelihoods, sharesOf } from './shares.ts';
 import { taskLogits } from './task-logits.ts';
 import { TextMemory } from './text-memory.ts';
-import { namesTool } from './tools.ts';
+import { namesOf, namesTool } from './tools.ts';
 
 /** The task of a message in its context. */
 export type TaskGuess = Pick<Facts, 'task' | 'mix' | 'difficulty'>;
@@ -38,8 +38,8 @@ export class UserMessage {
 
   /** Whether the message has a word of a tool's name. */
   namesTool(tools: readonly ToolDefinition[]): boolean {
-    const names = tools.map(({ name }) => name).join('\n');
-    if (this.#tools?.names !== names) this.#tools = { names, areNamed: namesTool(tools, this.question, this.reading) };
+    const names = namesOf(tools);
+    if (this.#tools?.names !== names) this.#tools = { names, areNamed: namesTool(names, this.question, this.reading) };
     return this.#tools.areNamed;
   }
 
@@ -57,8 +57,8 @@ export class UserMessage {
       this.#task = { view, guess: sharesOf(taskLogits(view)) };
       this.#difficulty = null;
     }
-    const { task, mix } = this.#task.guess;
-    return { task, mix, difficulty: this.#difficultyOf(view, { task, mix }) };
+    const { guess } = this.#task;
+    return { task: guess.task, mix: guess.mix, difficulty: this.#difficultyOf(view, guess) };
   }
 
   /** Amid tools it depends on their last results. */
@@ -81,4 +81,5 @@ const REMEMBERED_CHARS = 2 ** 21;
 const remembered = new TextMemory<UserMessage>(REMEMBERED_CHARS);
 
 /** Reads a message, or remembers it. */
-export const readMessage = (text: string): UserMessage => remembered.of(text, (unknown) => new UserMessage(unknown));
+export const readMessage = (text: string): UserMessage => remembered.of(text, messageOf);
+const messageOf = (text: string): UserMessage => new UserMessage(text);

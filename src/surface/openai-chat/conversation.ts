@@ -36,9 +36,10 @@ const OF_FUNCTION: readonly string[] = ['name', 'arguments'];
 const OF_IMAGE: readonly string[] = ['url', 'detail'];
 const OF_AUDIO: readonly string[] = ['data', 'format'];
 
-/** Messages of a body, and calls of each, whose places are kept. */
+/** Messages of a body, calls of each, and tools, whose places are kept. */
 const KEPT = 1_024;
 const KEPT_CALLS = 8;
+const KEPT_TOOLS = 128;
 
 /** Keeps what `make` returns for each index below `most`: places are the same in every body. */
 function kept<Places>(most: number, make: (index: number) => Places): (index: number) => Places {
@@ -64,15 +65,18 @@ const placesOfMessage = kept(KEPT, (message) => ({
   })),
 }));
 
+const placesOfTool = kept(KEPT_TOOLS, (tool) => ({
+  at: place('tools', tool),
+  valueAt: place('tools', tool, 'function'),
+}));
+
 /** Reads messages, tools and the choice of tools. */
 export function conversationOf({
   messages = [],
   tools,
   tool_choice: choice,
 }: Partial<Pick<ChatRequest, 'messages' | 'tools' | 'tool_choice'>>): Conversation {
-  const turns: Turn[] = [];
-  for (let index = 0; index < messages.length; index++) turns.push(turnOf(messages[index]!, index));
-  return { turns, tools: tools ? tools.map(toolOf) : NO_TOOLS, toolChoice: choiceOf(choice) };
+  return { turns: messages.map(turnOf), tools: tools ? tools.map(toolOf) : NO_TOOLS, toolChoice: choiceOf(choice) };
 }
 
 function turnOf(message: ChatMessage, index: number): Turn {
@@ -168,8 +172,9 @@ const OF_DEFINITION: readonly string[] = ['name', 'description', 'parameters', '
 function toolOf(tool: ChatTool, index: number): ToolDefinition {
   const { function: fn } = tool;
   const { name, description, parameters, strict } = fn;
+  const { at, valueAt } = placesOfTool(index);
   const extras = extrasOf(fn, OF_DEFINITION, extrasOf(tool, OF_TOOL));
-  return { name, description, parameters, strict, extras, at: ['tools', index], valueAt: ['tools', index, 'function'] };
+  return { name, description, parameters, strict, extras, at, valueAt };
 }
 
 function choiceOf(choice: ChatRequest['tool_choice']): ToolChoice | undefined {
