@@ -63,7 +63,13 @@ export function namesTool(names: string, { text }: QuestionText, { topics }: Que
     stem = 0;
     letters = 0;
   }
-  return offered.generic.some((stems) => stems.every((one) => said.has(one)));
+  for (const stems of offered.generic) if (areAllIn(stems, said)) return true;
+  return false;
+}
+
+function areAllIn(stems: readonly number[], said: ReadonlySet<number>): boolean {
+  for (const stem of stems) if (!said.has(stem)) return false;
+  return true;
 }
 
 /** UTF-16 code units of the names that are remembered, twice: an agent offers the same functions in every request. */
