@@ -2,6 +2,7 @@ import type { HTTPHeaders } from 'elysia';
 import type { AnswerSource } from '../gateway/answer-source.ts';
 import type { EventForm, EventWriter } from '../surface/surface.ts';
 import { withoutSecrets } from './errors.ts';
+import { headersOf } from './response.ts';
 import { sliceEnd } from './slices.ts';
 
 /** Pause between heartbeats while a committed stream waits for its first part. */
@@ -25,10 +26,10 @@ export async function streamResponse(
   const opening = source.open();
   const opened = await settledWithin(opening, commitAfterMs);
   const headers = moved(common);
-  headers['content-type'] = form.contentType;
-  headers['cache-control'] = 'no-cache, no-transform';
-  headers['x-accel-buffering'] = 'no';
-  if (opened) headers['x-signalbox-model'] = source.model;
+  headers.set('content-type', form.contentType);
+  headers.set('cache-control', 'no-cache, no-transform');
+  headers.set('x-accel-buffering', 'no');
+  if (opened) headers.set('x-signalbox-model', source.model);
   // The only kind of stream without a queue and a promise of its own for each text.
   const body = new ReadableStream({
     type: 'direct',
@@ -50,12 +51,9 @@ export async function streamResponse(
 }
 
 /** Takes the headers out of Elysia's set: with any left there it would make a second response, with headers of its own. */
-function moved(common: HTTPHeaders): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (const name in common) {
-    headers[name] = String(common[name]);
-    delete common[name];
-  }
+function moved(common: HTTPHeaders): Headers {
+  const headers = headersOf(common);
+  for (const name in common) delete common[name];
   return headers;
 }
 

@@ -67,6 +67,8 @@ export interface BoundMemory {
   readonly byTask: readonly Float64Array[];
   /** For results that are not stored. */
   readonly scratch: Finding;
+  /** The declared qualities of one request, for the plugin. */
+  readonly declared: Float64Array;
   /** Of the memory behind `estimator`: it changes when the memory is reopened. */
   generation: number;
   /** Null if the plugin failed. */
@@ -110,7 +112,8 @@ export class HostedMemory {
       this.#openFor(plugin, snapshot, catalog);
       const byTask = declaredByTask(snapshot);
       const scratch = findingOf(catalog.models.length);
-      bound = { memory: this, catalog, byTask, scratch, generation: -1, estimator: null };
+      const declared = new Float64Array(catalog.models.length);
+      bound = { memory: this, catalog, byTask, scratch, declared, generation: -1, estimator: null };
       this.#bound.set(snapshot, bound);
     }
     if (bound.generation !== this.#generation) {
@@ -148,8 +151,8 @@ export class HostedMemory {
     this.#isBehind ||= this.#open === null;
     if (!estimator) return null;
     try {
-      const place = { model: modelAt, task: taskAt };
-      const before = estimator.learn({ ...place, declared, score, weight, probability, among, features });
+      const outcome = { model: modelAt, task: taskAt, declared, score, weight, probability, among, features };
+      const before = estimator.learn(outcome);
       if (!(before >= 0 && before <= 1)) throw new RangeError('an estimate must be a number from 0 to 1');
       return before;
     } catch (error) {

@@ -1,5 +1,5 @@
-import type { Conversation, ToolDefinition, Turn } from '../../core/conversation.ts';
-import { fold } from './letters.ts';
+import type { Conversation, Turn } from '../../core/conversation.ts';
+import { DIGIT, FOLDED, GAP, MARK, stemOn } from './letters.ts';
 import { TOPICS } from './lexicon/tool-topics.ts';
 import type { QuestionText } from './question.ts';
 import type { QuestionReading } from './reading.ts';
@@ -24,7 +24,7 @@ const STEM = 5;
 
 /** A word of a function's name. */
 interface NameWord {
-  readonly stem: string;
+  readonly stem: number;
   /** '' for none. */
   readonly topic: string;
   /** Whether it says what the function is for. */
@@ -35,32 +35,41 @@ interface NameWord {
 interface OfferedNames {
   readonly topics: ReadonlySet<string>;
   /** Of the words that say what a function is for. */
-  readonly tellingStems: ReadonlySet<string>;
-  /** The stems of each name that has several words, none of which tells anything: all of them name the function. */
-  readonly generic: readonly (readonly string[])[];
+  readonly tellingStems: ReadonlySet<number>;
+  /** The stems of each name that has several words, none of which says it: all of them name the function. */
+  readonly generic: readonly (readonly number[])[];
 }
 
 /**
  * Whether the question has a word of an offered function's name: `weather` for `get_weather`.
- * @param names as `namesOf` writes them
+ * @param names of the functions, one a line
  */
 export function namesTool(names: string, { text }: QuestionText, { topics }: QuestionReading): boolean {
   const offered = remembered.of(names, offeredNames);
   for (const topic of topics) if (offered.topics.has(topic)) return true;
-  const said = new Set<string>();
-  for (const word of fold(text.slice(0, TEXT_MAX)).split(' ')) {
-    const stem = stemOf(word);
+  const said = new Set<number>();
+  const end = Math.min(text.length, TEXT_MAX);
+  let stem = 0;
+  let letters = 0;
+  for (let at = 0; at <= end; at++) {
+    const unit = at < end ? FOLDED[text.charCodeAt(at)]! : GAP;
+    if (unit === MARK) continue;
+    if (unit !== GAP && unit !== DIGIT) {
+      if (letters++ < STEM) stem = stemOn(stem, unit);
+      continue;
+    }
     if (offered.tellingStems.has(stem)) return true;
     said.add(stem);
+    stem = 0;
+    letters = 0;
   }
-  return offered.generic.some((stems) => stems.every((stem) => said.has(stem)));
+  for (const stems of offered.generic) if (areAllIn(stems, said)) return true;
+  return false;
 }
 
-/** The names of the functions that are compared, one a line. */
-export function namesOf(tools: readonly ToolDefinition[]): string {
-  let names = '';
-  for (let at = 0; at < tools.length && at < TOOLS_MAX; at++) names += `${tools[at]!.name}\n`;
-  return names;
+function areAllIn(stems: readonly number[], said: ReadonlySet<number>): boolean {
+  for (const stem of stems) if (!said.has(stem)) return false;
+  return true;
 }
 
 /** UTF-16 code units of the names that are remembered, twice: an agent offers the same functions in every request. */
@@ -68,7 +77,7 @@ const REMEMBERED_CHARS = 2 ** 21;
 const remembered = new TextMemory<OfferedNames>(REMEMBERED_CHARS);
 
 function offeredNames(names: string): OfferedNames {
-  const all = names.split('\n').slice(0, -1).map(wordsOf);
+  const all = names.split('\n').slice(0, TOOLS_MAX).map(wordsOf);
   const words = all.flat();
   return {
     topics: new Set(words.flatMap(({ topic }) => (topic === '' ? [] : topic))),
@@ -90,8 +99,12 @@ const wordsOf = (name: string): readonly NameWord[] =>
       isTelling: word.length > 2 && !GENERIC.has(word),
     }));
 
-/** `remind` and `reminder` have one stem. */
-const stemOf = (word: string): string => word.slice(0, STEM);
+/** A hash of the first letters: `remind` and `reminder` have one stem. */
+function stemOf(word: string): number {
+  let stem = 0;
+  for (let at = 0; at < word.length && at < STEM; at++) stem = stemOn(stem, word.charCodeAt(at));
+  return stem;
+}
 
 /** Whether the conversation ends in calls or results of tools. */
 export function isAmidTools(turns: readonly Turn[]): boolean {

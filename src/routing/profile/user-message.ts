@@ -8,7 +8,7 @@ import { QuestionReading } from './reading.ts';
 import { likelihoods, sharesOf } from './shares.ts';
 import { taskLogits } from './task-logits.ts';
 import { TextMemory } from './text-memory.ts';
-import { namesOf, namesTool } from './tools.ts';
+import { namesTool } from './tools.ts';
 
 /** The task of a message in its context. */
 export type TaskGuess = Pick<Facts, 'task' | 'mix' | 'difficulty'>;
@@ -35,7 +35,7 @@ export class UserMessage {
 
   /** Whether the message has a word of a tool's name. */
   namesTool(tools: readonly ToolDefinition[]): boolean {
-    const names = namesOf(tools);
+    const names = tools.map(({ name }) => name).join('\n');
     if (this.#tools?.names !== names) this.#tools = { names, areNamed: namesTool(names, this.question, this.reading) };
     return this.#tools.areNamed;
   }

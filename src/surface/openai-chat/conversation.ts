@@ -65,6 +65,8 @@ const placesOfMessage = kept(KEPT, (message) => ({
   })),
 }));
 
+type MessagePlaces = ReturnType<typeof placesOfMessage>;
+
 const placesOfTool = kept(KEPT_TOOLS, (tool) => ({
   at: place('tools', tool),
   valueAt: place('tools', tool, 'function'),
@@ -81,19 +83,20 @@ export function conversationOf({
 
 function turnOf(message: ChatMessage, index: number): Turn {
   const { role, name, tool_call_id: toolCallId } = message;
-  const { at } = placesOfMessage(index);
+  const places = placesOfMessage(index);
+  const { at } = places;
   const extras = extrasOf(message, OF_MESSAGE);
-  const parts = partsOf(message, index);
+  const parts = partsOf(message, index, places);
   if (role === 'function') return { role: 'tool', parts, toolCallId: olderId(name ?? ''), extras, at };
   return { role: role satisfies TurnRole, parts, name, toolCallId, extras, at };
 }
 
 /** @param index of the message */
-function partsOf(message: ChatMessage, index: number): readonly ContentPart[] {
+function partsOf(message: ChatMessage, index: number, places: MessagePlaces): readonly ContentPart[] {
   const { content, refusal, tool_calls: calls } = message;
   const parts: ContentPart[] = [];
   if (typeof content === 'string') {
-    const at = placesOfMessage(index).content;
+    const at = places.content;
     parts.push({ type: 'text', text: content, at, valueAt: at, extras: NO_EXTRAS });
   } else if (content) {
     for (let i = 0; i < content.length; i++) parts.push(partOf(content[i]!, ['messages', index, 'content', i]));
@@ -102,16 +105,15 @@ function partsOf(message: ChatMessage, index: number): readonly ContentPart[] {
     const at = ['messages', index, 'refusal'];
     parts.push({ type: 'refusal', text: refusal, at, valueAt: at, extras: NO_EXTRAS });
   }
-  if (calls) for (let i = 0; i < calls.length; i++) parts.push(callOf(calls[i]!, index, i));
+  if (calls) for (let i = 0; i < calls.length; i++) parts.push(callOf(calls[i]!, places.ofCall(i)));
   const older = olderCall(Reflect.get(message, 'function_call'), index);
   if (older) parts.push(older);
   return parts;
 }
 
-function callOf(call: ToolCall, message: number, index: number): ToolCallPart {
+function callOf(call: ToolCall, { at, valueAt }: ReturnType<MessagePlaces['ofCall']>): ToolCallPart {
   const { id, function: fn } = call;
   const { name, arguments: text } = fn;
-  const { at, valueAt } = placesOfMessage(message).ofCall(index);
   return {
     type: 'tool-call',
     id,
