@@ -82,7 +82,9 @@ export function exampleOf(
   { runtime, caller, decision, features }: Omit<LearnableRequest, 'request' | 'history'>,
   model = runtime.snapshot.models[decision.ranked[0].model]!.id,
 ): Example {
-  const { id, facts, ranked, draw } = decision;
+  const { id, ranked, draw } = decision;
+  // Thousands are remembered, to recognize retries: all facts of each would be ten times as much.
+  const facts = { task: decision.facts.task, mix: decision.facts.mix };
   const isChoice = runtime.snapshot.models[ranked[0].model]!.id === model;
   return { decision: id, keyId: caller.keyId, model, facts, features, draw: isChoice ? draw : null };
 }

@@ -1,12 +1,9 @@
 import type { Finding, Inquiry } from '../contract/estimator.ts';
 import { declaredFor, writeDeclared } from '../core/declared.ts';
 import { allMoved, type Estimate } from '../core/estimate.ts';
-import type { Facts } from '../core/facts.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { LearningPolicyInForce } from './answer.ts';
+import type { LearningPolicyInForce, QuestionFacts } from './answer.ts';
 import { type BoundMemory, findingOf } from './memory.ts';
-
-type QuestionFacts = Pick<Facts, 'task' | 'mix'>;
 
 /** The estimate for a request under the learning mode of its policy. */
 export function estimateFor(
