@@ -243,12 +243,13 @@ function noteRequest(group: TaskMemory, length: number, shared: number): void {
 
 /** A single NaN would destroy everything learned. */
 function checkOutcome({ score, declared, weight, probability, among }: Outcome): void {
-  const within = (name: string, value: number, from: number, to: number): void => {
-    if (!(value >= from && value <= to)) throw new RangeError(`${name} is ${value}, and must be ${from} to ${to}`);
-  };
-  within('score', score, 0, 1);
-  within('declared', declared, 0, 1);
-  within('weight', weight, Number.MIN_VALUE, 1);
-  within('probability', probability, Number.MIN_VALUE, 1);
-  within('among', among, 1, Number.MAX_SAFE_INTEGER);
+  checkWithin('score', score, 0, 1);
+  checkWithin('declared', declared, 0, 1);
+  checkWithin('weight', weight, Number.MIN_VALUE, 1);
+  checkWithin('probability', probability, Number.MIN_VALUE, 1);
+  checkWithin('among', among, 1, Number.MAX_SAFE_INTEGER);
+}
+
+function checkWithin(name: string, value: number, from: number, to: number): void {
+  if (!(value >= from && value <= to)) throw new RangeError(`${name} is ${value}, and must be ${from} to ${to}`);
 }

@@ -80,7 +80,10 @@ for (const [kind, signs] of Object.entries({
   for (const sign of signs) KINDS[sign.charCodeAt(0)] = Number(kind);
 const BULLETS: ReadonlySet<number> = new Set([...'-*•–'].map((sign) => sign.charCodeAt(0)));
 
-/** Reads a line, or a part of one. It looks back from the characters that count, which are few. */
+/**
+ * Reads a line, or a part of one. It looks back from the characters that count, which are few: the processor cannot predict where words
+ * end, so a loop from word to word takes twice as long.
+ */
 function look(shape: QuestionShape, text: string, from: number, to: number): void {
   const first = skipBlanks(text, from, to);
   if (isItem(text, first, to)) shape.items++;

@@ -37,6 +37,9 @@ const ALSO_WITHIN = 6;
 /** Characters from either end within which thanks count. */
 const THANKS_WITHIN = 14;
 
+/** Most questions name nothing. */
+const NO_NAMES: readonly string[] = [];
+
 /** The votes and the stems of the question that is being read; it has fewer words. */
 const ballot = new Ballot();
 const stemsRead = new Int32Array(4_096);
@@ -50,11 +53,11 @@ export class QuestionReading {
   /** The natural language; null where no word tells. */
   readonly naturalLanguage: string | null;
   /** Programming languages by canonical name. */
-  readonly languages: string[] = [];
+  languages = NO_NAMES;
   /** Programming languages whose names are everyday words too. */
-  readonly homographs: string[] = [];
+  homographs = NO_NAMES;
   /** Topics of tools: keys of `TOPICS`. */
-  readonly topics: string[] = [];
+  topics = NO_NAMES;
   /** Certainty that a programming language is named, 0..1. */
   named = 0;
   words = 0;
@@ -351,7 +354,7 @@ export class QuestionReading {
     const text = this.#text;
     const code = text.charCodeAt(from);
     const isCapital = code > 0x40 && code < 0x5b;
-    if (sign === TOPIC) this.topics.push(name);
+    if (sign === TOPIC) this.topics = [...this.topics, name];
     else if (sign === NUMERAL) {
       this.#number = Number(name);
       this.#numberFrom = from;
@@ -360,7 +363,7 @@ export class QuestionReading {
       if (text.charCodeAt(from - 1) === 0x2e && text.charCodeAt(from - 2) > 0x20) this.#name(name);
     } else if (sign === NAME && text.charCodeAt(from - 1) !== 0x2e) {
       // In scripts without blanks the start of a longer name is no name: 자바 in 자바스크립트.
-      if (from === this.#homographAt) this.homographs.pop();
+      if (from === this.#homographAt) this.homographs = this.homographs.slice(0, -1);
       this.#name(name);
       // The snake, too, is a python.
       this.named = Math.max(this.named, isCapital || name !== 'python' || code >= 0x80 ? 1 : 0.4);
@@ -378,18 +381,18 @@ export class QuestionReading {
     }
     if (name === 'fsharp') {
       // "F#" is a key of music, too.
-      if (next === 0x23 && isCapital && !this.homographs.includes(name)) this.homographs.push(name);
+      if (next === 0x23 && isCapital && !this.homographs.includes(name)) this.homographs = [...this.homographs, name];
       return;
     }
     // Korean writes JavaScript as one word, which begins as Java does.
     if (text.startsWith('스크립트', to)) return;
     if (name.length <= 2 && (!isCapital || from === this.#start || "'’.".includes(text.charAt(to)))) return;
     if (this.homographs.includes(name)) return;
-    this.homographs.push(name);
+    this.homographs = [...this.homographs, name];
     this.#homographAt = from;
   }
 
   #name(name: string): void {
-    if (!this.languages.includes(name)) this.languages.push(name);
+    if (!this.languages.includes(name)) this.languages = [...this.languages, name];
   }
 }
