@@ -115,8 +115,11 @@ class BodyRequest<Body extends Members> implements ModelRequest {
 
   #writeTools(): string {
     const { tools, nativeTools = [] } = this.conversation;
-    const all = nativeTools.length === 0 ? tools : [...tools, ...nativeTools];
-    return all.length === 0 ? '' : JSON.stringify(all.map(({ at }) => this.originalAt(at)));
+    if (tools.length + nativeTools.length === 0) return '';
+    const originals: unknown[] = [];
+    for (const { at } of tools) originals.push(this.originalAt(at));
+    for (const { at } of nativeTools) originals.push(this.originalAt(at));
+    return JSON.stringify(originals);
   }
 
   originalAt(path: OriginalPath): unknown {

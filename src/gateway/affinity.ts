@@ -1,5 +1,4 @@
 import { CAPABILITIES } from '../core/capability.ts';
-import type { Turn } from '../core/conversation.ts';
 import type { CachedTokens, Facts } from '../core/facts.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { Endpoint, Model, PolicySnapshot } from '../core/snapshot.ts';
@@ -64,6 +63,11 @@ export class PromptHistory {
     this.#answers = answers;
     this.#clock = clock;
     this.#seed = seed;
+  }
+
+  /** The hash of the whole prompt. Its seed is secret, so that no caller can search for two prompts with one hash. */
+  get hash(): bigint {
+    return this.#read().whole;
   }
 
   /** Whether any turn bears state that not every model can read. */
@@ -148,8 +152,6 @@ interface PromptHashes {
   readonly whole: bigint;
 }
 
-const isAnswer = ({ role }: Turn): boolean => role === 'assistant';
-
 /** Makes chained 64-bit hashes: each is seeded with the one before. No two prompts feed the same texts. */
 function hashesOf(request: ModelRequest, seed: bigint): PromptHashes {
   const { turns: all } = request.conversation;
@@ -159,8 +161,9 @@ function hashesOf(request: ModelRequest, seed: bigint): PromptHashes {
   const turns = new Map<number, bigint>();
   let hash = Bun.hash.rapidhash(request.toolsText, seed);
   hash = Bun.hash.rapidhash(form ? JSON.stringify(form) : '', hash);
-  for (const [index, turn] of all.entries()) {
-    if (isAnswer(turn)) turns.set(index, hash);
+  for (let index = 0; index < all.length; index++) {
+    const turn = all[index]!;
+    if (turn.role === 'assistant') turns.set(index, hash);
     hash = hashOfTurn(turn, request, hash);
   }
   return { turns, whole: hash };

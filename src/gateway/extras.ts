@@ -25,8 +25,12 @@ export const passesExtras = ({ extras }: Pick<ModelRequest, 'extras'>, { passthr
 
 /** Sorts the fields that the gateway does not know into those that a provider lets through and the rest. */
 export function sortExtras({ extras }: ModelRequest, { passthrough }: Provider): Extras {
+  for (const _ in extras) return sorted(extras, passthrough);
+  return NO_EXTRAS;
+}
+
+function sorted(extras: Members, passthrough: Provider['passthrough']): Extras {
   const unknown = Object.keys(extras);
-  if (unknown.length === 0) return NO_EXTRAS;
   const passes = passingOf(passthrough);
   return {
     passed: Object.fromEntries(unknown.filter(passes).map((name) => [name, extras[name]])),

@@ -6,8 +6,10 @@ import type { ModelRequest } from '../core/model-request.ts';
 import type { Example } from '../learning/answer.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Write } from '../store/store.ts';
+import type { PromptHistory } from './affinity.ts';
 import type { Gateway } from './gateway.ts';
 import type { Platform } from './receipt.ts';
+import { retryName } from './signals/retry.ts';
 import { type AnswerWatch, watchAnswer } from './signals/watch.ts';
 
 /** Learns from one answer. */
@@ -25,6 +27,7 @@ interface LearnableRequest {
   readonly caller: Caller;
   readonly decision: Decision;
   readonly features: Uint8Array | null;
+  readonly history: PromptHistory;
 }
 
 /**
@@ -32,13 +35,14 @@ interface LearnableRequest {
  * tell nothing of their quality.
  */
 export function beginLearning(gateway: Gateway, of: LearnableRequest): AnswerLearning | null {
-  const { runtime, request, caller } = of;
+  const { runtime, request, history } = of;
   const { learning } = runtime.snapshot;
   if (request.operation !== 'chat') return null;
   noteRequest(gateway, of);
   if (learning.mode === 'off') return null;
   const { learner, retries } = gateway;
-  if (learning.signals.retry > 0) observeRetry(gateway, of);
+  const name = learning.signals.retry > 0 ? retryName(request, history) : null;
+  if (name !== null) observeRetry(gateway, of, name);
   const watch = watchAnswer(learning, request);
   return {
     watch,
@@ -46,7 +50,7 @@ export function beginLearning(gateway: Gateway, of: LearnableRequest): AnswerLea
       // A failed or cut answer says nothing about the model's ability.
       if (status !== 'completed') return [];
       const example = exampleOf(of, model);
-      if (learning.signals.retry > 0) retries.ended(caller.keyId, request, example);
+      if (name !== null) retries.ended(name, example);
       // An answer without checks counts, too: as one of its key's that was not asked for again.
       return [
         ...learner.exampleWrites(runtime, example),
@@ -65,8 +69,8 @@ export function noteRequest(
 }
 
 /** Notes a retry against the earlier answer: its caller was not content. */
-function observeRetry({ learner, retries, records }: Gateway, { runtime, request, caller }: LearnableRequest): void {
-  const earlier = retries.begun(caller.keyId, request);
+function observeRetry({ learner, retries, records }: Gateway, { runtime }: LearnableRequest, name: string): void {
+  const earlier = retries.begun(name);
   if (earlier) records.append(learner.observeAnswer(runtime, earlier, { retry: true }));
 }
 
@@ -75,10 +79,12 @@ function observeRetry({ learner, retries, records }: Gateway, { runtime, request
  * @param model ID of the model that answered, or is recommended
  */
 export function exampleOf(
-  { runtime, caller, decision, features }: Omit<LearnableRequest, 'request'>,
+  { runtime, caller, decision, features }: Omit<LearnableRequest, 'request' | 'history'>,
   model = runtime.snapshot.models[decision.ranked[0].model]!.id,
 ): Example {
-  const { id, facts, ranked, draw } = decision;
+  const { id, ranked, draw } = decision;
+  // Thousands are remembered, to recognize retries: all facts of each would be ten times as much.
+  const facts = { task: decision.facts.task, mix: decision.facts.mix };
   const isChoice = runtime.snapshot.models[ranked[0].model]!.id === model;
   return { decision: id, keyId: caller.keyId, model, facts, features, draw: isChoice ? draw : null };
 }

@@ -1,37 +1,62 @@
-import { placesOf, type Turn } from '../core/conversation.ts';
+import { type ContentPart, placesOf, type Turn } from '../core/conversation.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { isObject } from '../core/object.ts';
 
 /**
- * Hashes a turn to 64 bits. A long text is hashed as it is, after the other members of the turn. Cache marks do not count:
+ * Hashes a turn to 64 bits. Its texts and calls are hashed as they are, after its other members. Cache marks do not count:
  * clients move them on with every turn, and write a text with a mark as a list of one.
  */
 export function hashOfTurn(turn: Turn, request: ModelRequest, seed: bigint): bigint {
-  const { parts } = turn;
-  const [only] = parts;
-  const isText = parts.length === 1 && only?.type === 'text' && (only.at === only.valueAt || isUnmarked(only.extras));
-  // All lone surrogates would hash alike; JSON escapes them.
-  if (!isText || !only.text.isWellFormed()) {
-    let hash = seed;
-    for (const at of placesOf(turn)) {
-      const original = request.originalAt(at);
-      // Null content means the same as none.
-      const plain = isObject(original) && original.content === null ? { ...original, content: undefined } : original;
-      const json = JSON.stringify(plain);
-      hash = Bun.hash.rapidhash(json.includes(MARK) ? JSON.stringify(plain, withoutMark) : json, hash);
-    }
-    return hash;
-  }
-  return Bun.hash.rapidhash(only.text, Bun.hash.rapidhash(headOf(turn), seed));
+  const kinds = plainKinds(turn.parts);
+  if (kinds === '') return hashOfOriginals(turn, request, seed);
+  let hash = Bun.hash.rapidhash(headOf(turn, kinds), seed);
+  for (const part of turn.parts) hash = Bun.hash.rapidhash(plainText(part), hash);
+  return hash;
 }
 
-/** The members of a turn beside its text. No two heads of different turns are the same. */
-function headOf({ role, name, toolCallId, extras }: Turn): string {
-  if (name === undefined && isUnmarked(extras)) {
-    if (toolCallId === undefined) return role;
-    if (toolCallId.isWellFormed()) return `${role}:${toolCallId}`;
+/** A letter for each part; '' for no parts, and where one of them has no plain text or says more than it. */
+function plainKinds(parts: readonly ContentPart[]): string {
+  let kinds = '';
+  for (const part of parts) {
+    if (part.at !== part.valueAt && !isUnmarked(part.extras)) return '';
+    // All lone surrogates would hash alike; JSON escapes them.
+    if (part.type === 'text' && part.text.isWellFormed()) kinds += 't';
+    else if (part.type === 'tool-call' && isWellFormed(part.id, part.name, part.arguments)) kinds += 'c';
+    else return '';
   }
-  return JSON.stringify([role, name, toolCallId, extras], withoutMark);
+  return kinds;
+}
+
+const isWellFormed = (id: string, name: string, text: string): boolean =>
+  id.isWellFormed() && name.isWellFormed() && text.isWellFormed();
+
+/** The text of a part of a plain kind. No two calls have the same. */
+function plainText(part: ContentPart): string {
+  if (part.type === 'text') return part.text;
+  return part.type === 'tool-call'
+    ? `${part.id.length} ${part.name.length} ${part.id}${part.name}${part.arguments}`
+    : '';
+}
+
+/** The members of a turn beside its parts. No two heads of different turns are the same. */
+function headOf({ role, name, toolCallId, extras }: Turn, kinds: string): string {
+  if (name === undefined && isUnmarked(extras)) {
+    if (toolCallId === undefined) return `${kinds} ${role}`;
+    if (toolCallId.isWellFormed()) return `${kinds} ${role}:${toolCallId}`;
+  }
+  return JSON.stringify([kinds, role, name, toolCallId, extras], withoutMark);
+}
+
+function hashOfOriginals(turn: Turn, request: ModelRequest, seed: bigint): bigint {
+  let hash = seed;
+  for (const at of placesOf(turn)) {
+    const original = request.originalAt(at);
+    // Null content means the same as none.
+    const plain = isObject(original) && original.content === null ? { ...original, content: undefined } : original;
+    const json = JSON.stringify(plain);
+    hash = Bun.hash.rapidhash(json.includes(MARK) ? JSON.stringify(plain, withoutMark) : json, hash);
+  }
+  return hash;
 }
 
 const MARK = '"cache_control"';

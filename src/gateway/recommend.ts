@@ -38,7 +38,8 @@ export async function recommend(
   const payments = gateway.funding.adviceUnder(snapshot);
   // (guards on the request)
   const terms = { runtime, caller, windowsOnly: payments?.mayPay(caller) ?? false };
-  const { decision, features } = await decideRoute(gateway, request, terms, context);
+  const deciding = decideRoute(gateway, request, terms, context);
+  const { decision, features } = deciding instanceof Promise ? await deciding : deciding;
   // Deciding may have taken a while, and after the shutdown nothing can be written.
   checkServing(gateway);
   context.decisionId = idText('dec_', decision.id);

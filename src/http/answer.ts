@@ -34,7 +34,7 @@ async function eventStream(
   commitAfterMs: number,
 ): Promise<Response> {
   try {
-    return await streamResponse(source, events, commitAfterMs);
+    return await streamResponse(source, events, commitAfterMs, headers);
   } catch (cause) {
     tellPrice(source, headers);
     throw cause;

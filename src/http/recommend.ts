@@ -7,6 +7,7 @@ import { ResponsesRequest } from '../surface/openai-responses/request.ts';
 import { readRouteBody } from '../surface/route-body.ts';
 import { ROUTE_REQUESTS } from './docs/request-examples.ts';
 import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
+import { jsonResponse } from './response.ts';
 import type { RouteServices } from './route-services.ts';
 import { RouteAdvice } from './schemas/advice.ts';
 
@@ -32,7 +33,8 @@ export const recommendRoutes = ({ gateway, contextOf, bodyOf }: RouteServices) =
       const query = readRouteBody(await bodyOf(request, context), request.headers);
       const advice = await recommend(gateway, query, context);
       set.headers['x-signalbox-decision-id'] = advice.decision_id;
-      return advice;
+      set.headers['content-type'] = 'application/json;charset=utf-8';
+      return jsonResponse(JSON.stringify(advice), set);
     },
     routeDocs({
       access: 'route',

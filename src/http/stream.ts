@@ -1,6 +1,8 @@
+import type { HTTPHeaders } from 'elysia';
 import type { AnswerSource } from '../gateway/answer-source.ts';
 import type { EventForm, EventWriter } from '../surface/surface.ts';
 import { withoutSecrets } from './errors.ts';
+import { headersOf } from './response.ts';
 import { sliceEnd } from './slices.ts';
 
 /** Pause between heartbeats while a committed stream waits for its first part. */
@@ -12,17 +14,22 @@ const GATHERED_MAX = 4_096;
  * Answers as a stream. Waits for the first content part, so that a failure before it is an ordinary error response;
  * past `commitAfterMs` the 200 goes out and a failure becomes the last event.
  * @param commitAfterMs headers wait for the first content part, at most so long.
+ * @param common headers that the response gets beside its own: they move there
  * @throws SignalboxError of a failure before the headers.
  */
-export async function streamResponse(source: AnswerSource, form: EventForm, commitAfterMs: number): Promise<Response> {
+export async function streamResponse(
+  source: AnswerSource,
+  form: EventForm,
+  commitAfterMs: number,
+  common: HTTPHeaders = {},
+): Promise<Response> {
   const opening = source.open();
   const opened = await settledWithin(opening, commitAfterMs);
-  const headers = {
-    'content-type': form.contentType,
-    'cache-control': 'no-cache, no-transform',
-    'x-accel-buffering': 'no',
-    ...(opened && { 'x-signalbox-model': source.model }),
-  };
+  const headers = moved(common);
+  headers.set('content-type', form.contentType);
+  headers.set('cache-control', 'no-cache, no-transform');
+  headers.set('x-accel-buffering', 'no');
+  if (opened) headers.set('x-signalbox-model', source.model);
   // The only kind of stream without a queue and a promise of its own for each text.
   const body = new ReadableStream({
     type: 'direct',
@@ -41,6 +48,13 @@ export async function streamResponse(source: AnswerSource, form: EventForm, comm
     },
   });
   return new Response(body, { headers });
+}
+
+/** Takes the headers out of Elysia's set: with any left there it would make a second response, with headers of its own. */
+function moved(common: HTTPHeaders): Headers {
+  const headers = headersOf(common);
+  for (const name in common) delete common[name];
+  return headers;
 }
 
 /** Sends heartbeats until the answer shows content, or has ended without any. */

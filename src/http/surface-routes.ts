@@ -15,6 +15,7 @@ import type { Surface } from '../surface/surface.ts';
 import { type AnswerForm, answer } from './answer.ts';
 import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
 import { claimName, nameOf, type ReplayableCall, type RequestName } from './replay.ts';
+import { jsonResponse } from './response.ts';
 import type { EdgeServer, RouteServices } from './route-services.ts';
 import { FUNDING_ERRORS } from './x402/route-docs.ts';
 
@@ -54,7 +55,8 @@ export const surfaceRoutes = (services: RouteServices, surface: Surface) =>
       const body = await services.bodyOf(request, context);
       keepOpen(services.server(), request, context);
       const edge = new SurfaceEdge(services, surface, { context, body, request, headers: set.headers });
-      return await serveRequest(services.gateway, context, edge);
+      const answered = await serveRequest(services.gateway, context, edge);
+      return typeof answered === 'string' ? jsonResponse(answered, set) : answered;
     },
     surfaceDocs(surface),
   );

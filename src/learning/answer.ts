@@ -10,13 +10,16 @@ export interface LearningPolicyInForce {
   readonly estimator: EstimatorPlugin;
 }
 
+/** The facts of a question that an estimate reads. */
+export type QuestionFacts = Pick<Facts, 'task' | 'mix'>;
+
 /** The stored part of a decision that its answer can later be scored by. Never text. */
 export interface Example {
   readonly decision: number;
   readonly keyId: string;
   /** ID of the model that answered or was recommended. */
   readonly model: string;
-  readonly facts: Facts;
+  readonly facts: QuestionFacts;
   readonly features: Uint8Array | null;
   /** Null if the model was not drawn, or another one answered. */
   readonly draw: ExplorationDraw | null;

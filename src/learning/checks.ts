@@ -34,8 +34,6 @@ const WEIGHT_MIN = 1e-9;
 
 type Weights = Readonly<Record<Signal, number>>;
 
-const bitOf = (signal: Signal): number => 1 << SIGNALS.indexOf(signal);
-
 /**
  * φ, the probability that a bad answer shows each signal. Learned over the answers of all models, so that a failure
  * common to all moves none.
@@ -57,9 +55,9 @@ export class SignalRates {
 
   /** @param share how much of the answer counts, 0..1 */
   note({ looked, blamed }: Pick<SignalVerdict, 'looked' | 'blamed'>, quality: number, share: number): void {
-    for (const [at, signal] of SIGNALS.entries()) {
-      if (looked & bitOf(signal)) this.#bad[at]! += share * (1 - clampQuality(quality));
-      if (blamed === signal) this.#shown[at]! += share;
+    for (let at = 0; at < SIGNALS.length; at++) {
+      if (looked & (1 << at)) this.#bad[at]! += share * (1 - clampQuality(quality));
+      if (blamed === SIGNALS[at]) this.#shown[at]! += share;
     }
   }
 
@@ -111,12 +109,14 @@ function checkVerdict(
   let shown = 0;
   let worth = 0;
   let blamed: Signal | null = null;
-  for (const signal of SIGNALS) {
+  for (let at = 0; at < SIGNALS.length; at++) {
+    const signal = SIGNALS[at]!;
     const weight = weights[signal];
     if (weight < WEIGHT_MIN || (signal !== 'retry' && signals[signal] === undefined)) continue;
-    looked |= bitOf(signal);
-    worth += rates.of(signal) * weight;
-    if (signal !== 'retry') shown += rates.of(signal);
+    const rate = rates.of(signal);
+    looked |= 1 << at;
+    worth += rate * weight;
+    if (signal !== 'retry') shown += rate;
     if (signals[signal] && (blamed === null || weight > weights[blamed])) blamed = signal;
   }
   if (worth < WEIGHT_MIN) return null;

@@ -1,12 +1,9 @@
 import type { Finding, Inquiry } from '../contract/estimator.ts';
-import { declaredFor } from '../core/declared.ts';
+import { declaredFor, writeDeclared } from '../core/declared.ts';
 import { allMoved, type Estimate } from '../core/estimate.ts';
-import type { Facts } from '../core/facts.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { LearningPolicyInForce } from './answer.ts';
+import type { LearningPolicyInForce, QuestionFacts } from './answer.ts';
 import { type BoundMemory, findingOf } from './memory.ts';
-
-type QuestionFacts = Pick<Facts, 'task' | 'mix'>;
 
 /** The estimate for a request under the learning mode of its policy. */
 export function estimateFor(
@@ -17,15 +14,16 @@ export function estimateFor(
 ): Estimate {
   const { mode } = snapshot.learning;
   const lengthAlone = mode === 'off';
-  const declared = declaredFor(facts, snapshot, bound.byTask);
-  const inquiry = inquiryOf(snapshot, declared, facts, features, lengthAlone);
+  const inquiry = inquiryOf(snapshot, bound, facts, features, lengthAlone);
   // The arrays are stored with the decision, so they are new; while learning is off, they are not used.
-  const found = callEstimator(bound, inquiry, lengthAlone ? bound.scratch : findingOf(declared.length), false);
-  if (!found) return declaredEstimate(declared, 0);
-  if (lengthAlone) return declaredEstimate(allMoved(declared, found.length), found.length);
+  const into = lengthAlone ? bound.scratch : findingOf(snapshot.models.length);
+  const found = callEstimator(bound, inquiry, into, false);
   const isOn = mode === 'on';
+  const length = found?.length ?? 0;
+  const quality = found && isOn ? found.quality : allMoved(declaredFor(facts, snapshot, bound.byTask), length);
+  if (!found || lengthAlone) return declaredEstimate(quality, length);
   return {
-    quality: isOn ? found.quality : allMoved(declared, found.length),
+    quality,
     shadow: isOn ? null : found.quality,
     length: found.length,
     outcomes: found.outcomes,
@@ -42,9 +40,9 @@ export function learnedQualities(
   facts: QuestionFacts,
   features: Uint8Array | null,
 ): Float64Array {
-  const declared = declaredFor(facts, snapshot, bound.byTask);
-  const inquiry = inquiryOf(snapshot, declared, facts, features, false);
-  return callEstimator(bound, inquiry, bound.scratch, false)?.quality ?? declared;
+  const inquiry = inquiryOf(snapshot, bound, facts, features, false);
+  const found = callEstimator(bound, inquiry, bound.scratch, false);
+  return found?.quality ?? declaredFor(facts, snapshot, bound.byTask);
 }
 
 /** Counts a request in the estimator's means; with `lengthAlone`, its length only. */
@@ -55,23 +53,20 @@ export function countRequest(
   features: Uint8Array | null,
   lengthAlone: boolean,
 ): void {
-  const declared = declaredFor(facts, snapshot, bound.byTask);
-  callEstimator(bound, inquiryOf(snapshot, declared, facts, features, lengthAlone), bound.scratch, true);
+  callEstimator(bound, inquiryOf(snapshot, bound, facts, features, lengthAlone), bound.scratch, true);
 }
 
-/** All requests share the declared qualities, so the plugin gets a copy. */
-const inquiryOf = (
+/** All requests share the declared qualities, so the plugin gets a copy, which is valid until the next inquiry. */
+function inquiryOf(
   snapshot: PolicySnapshot,
-  declared: Float64Array,
+  { byTask, declared }: BoundMemory,
   facts: QuestionFacts,
   features: Uint8Array | null,
   lengthAlone: boolean,
-): Inquiry => ({
-  features,
-  task: snapshot.taskIndex.get(facts.task) ?? 0,
-  declared: declared.slice(),
-  lengthAlone,
-});
+): Inquiry {
+  writeDeclared(declared, facts, snapshot, byTask);
+  return { features, task: snapshot.taskIndex.get(facts.task) ?? 0, declared, lengthAlone };
+}
 
 /** Null if the plugin failed, in which case the declared qualities apply. */
 function callEstimator(

@@ -1,4 +1,4 @@
-import { declaredFor } from '../core/declared.ts';
+import { declaredOf } from '../core/declared.ts';
 import { idAt, timeOfId } from '../core/id.ts';
 import type { ExampleRow, OutcomeRow } from '../store/learning.ts';
 import type { Repositories } from '../store/repositories.ts';
@@ -208,7 +208,7 @@ export class Learner {
       estimator: estimator.name,
       model,
       task: facts.task,
-      declared: declaredFor(facts, snapshot, byTask)[at]!,
+      declared: declaredOf(at, facts, snapshot, byTask),
       probability: draw?.probability ?? 1,
       among: draw?.among ?? 1,
       features,
@@ -226,8 +226,8 @@ export class Learner {
     const quality = learnedQualities(policy, this.memories.over(policy), example.facts, example.features)[modelAt]!;
     const verdict = judge(signals, snapshot.learning.signals, this.#state.signals, quality);
     if (!verdict) return [];
-    const { weight: offered, blamed: label, ...rest } = verdict;
-    const { outcome, writes } = this.#learn(policy, row, { ...rest, offered, label });
+    const { source, score, weight: offered, looked, blamed: label } = verdict;
+    const { outcome, writes } = this.#learn(policy, row, { source, score, offered, looked, label });
     // A withheld outcome without a caller is not stored.
     return outcome.weight > 0 ? writes : [];
   }
@@ -291,7 +291,6 @@ export class Learner {
     const lesson = { model, task, declared, score, weight, probability, among, features };
     const estimated = (weight > 0 ? bound.memory.learn(bound, lesson) : null) ?? declared;
     this.memories.advance(id);
-    const place = { decision, keyId, model, task, declared, probability, among };
     const outcome: OutcomeRow = {
       id,
       source,
@@ -302,7 +301,13 @@ export class Learner {
       estimated,
       looked,
       label,
-      ...place,
+      decision,
+      keyId,
+      model,
+      task,
+      declared,
+      probability,
+      among,
     };
     this.#state.note(outcome);
     this.#count(outcome);

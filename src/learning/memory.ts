@@ -67,6 +67,8 @@ export interface BoundMemory {
   readonly byTask: readonly Float64Array[];
   /** For results that are not stored. */
   readonly scratch: Finding;
+  /** The declared qualities of one request, for the plugin. */
+  readonly declared: Float64Array;
   /** Of the memory behind `estimator`: it changes when the memory is reopened. */
   generation: number;
   /** Null if the plugin failed. */
@@ -110,7 +112,8 @@ export class HostedMemory {
       this.#openFor(plugin, snapshot, catalog);
       const byTask = declaredByTask(snapshot);
       const scratch = findingOf(catalog.models.length);
-      bound = { memory: this, catalog, byTask, scratch, generation: -1, estimator: null };
+      const declared = new Float64Array(catalog.models.length);
+      bound = { memory: this, catalog, byTask, scratch, declared, generation: -1, estimator: null };
       this.#bound.set(snapshot, bound);
     }
     if (bound.generation !== this.#generation) {
@@ -139,7 +142,7 @@ export class HostedMemory {
    */
   learn({ estimator, catalog }: Pick<BoundMemory, 'estimator' | 'catalog'>, lesson: Lesson): number | null {
     const { model, task, declared, score, weight, probability, among, features } = lesson;
-    const modelAt = catalog.models.findIndex(({ id }) => id === model);
+    const modelAt = indexOfModel(catalog, model);
     const taskAt = catalog.tasks.indexOf(task);
     if (modelAt < 0 || taskAt < 0) {
       const wider = catalogWith(catalog, lesson);
@@ -148,8 +151,8 @@ export class HostedMemory {
     this.#isBehind ||= this.#open === null;
     if (!estimator) return null;
     try {
-      const place = { model: modelAt, task: taskAt };
-      const before = estimator.learn({ ...place, declared, score, weight, probability, among, features });
+      const outcome = { model: modelAt, task: taskAt, declared, score, weight, probability, among, features };
+      const before = estimator.learn(outcome);
       if (!(before >= 0 && before <= 1)) throw new RangeError('an estimate must be a number from 0 to 1');
       return before;
     } catch (error) {
@@ -265,6 +268,11 @@ export class HostedMemory {
       this.fault('learn', error);
     }
   }
+}
+
+function indexOfModel({ models }: EstimatorCatalog, id: string): number {
+  for (let at = 0; at < models.length; at++) if (models[at]!.id === id) return at;
+  return -1;
 }
 
 export const findingOf = (models: number): Finding => ({

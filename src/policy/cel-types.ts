@@ -167,11 +167,14 @@ class CelRequest implements FieldsOf<'Request'> {
     if (from.languages.length > LANGUAGES_MAX) withhold(this, 'languages', `names more than ${LANGUAGES_MAX}`);
     if (from.user.length > TEXT_MAX) withhold(this, 'user', `has more than ${TEXT_MAX} characters`);
     if (from.metadata.size > METADATA_MAX) withhold(this, 'metadata', `has more than ${METADATA_MAX} entries`);
-    else if (from.metadata.entries().some((texts) => texts.some(({ length }) => length > TEXT_MAX))) {
+    else if (from.metadata.size > 0 && hasLongText(from.metadata)) {
       withhold(this, 'metadata', `has a name or text of more than ${TEXT_MAX} characters`);
     }
   }
 }
+
+const hasLongText = (metadata: ReadonlyMap<string, string>): boolean =>
+  metadata.entries().some((texts) => texts.some(({ length }) => length > TEXT_MAX));
 
 /** Makes conditions that read a field fail, because it is larger than their cost estimate assumes. */
 function withhold(request: CelRequest, field: keyof CelRequest, why: string): void {

@@ -28,7 +28,14 @@ export const reasoningFactor = (difficulty: Difficulty): number => EFFECTS[diffi
 /** Moves qualities by difficulty. They stay within 0..1 and keep their order; `usual` returns the same array. */
 export function atDifficulty(quality: Float64Array, difficulty: Difficulty): Float64Array {
   const { logits } = EFFECTS[difficulty];
-  if (logits === 0) return quality;
-  const odds = Math.exp(logits);
-  return quality.map((share) => (share * odds) / (1 - share + share * odds));
+  return logits === 0 ? quality : withOddsTimes(Math.exp(logits), quality);
+}
+
+function withOddsTimes(odds: number, quality: Float64Array): Float64Array {
+  const moved = new Float64Array(quality.length);
+  for (let i = 0; i < moved.length; i++) {
+    const share = quality[i]!;
+    moved[i] = (share * odds) / (1 - share + share * odds);
+  }
+  return moved;
 }

@@ -104,8 +104,11 @@ export function expectedWriting(facts: Facts, snapshot: Tasks, readings: Reading
   };
 }
 
-const mixOf = ({ mix }: Facts, { taskIndex }: Tasks): ExpectedWriting['mix'] =>
-  mix.map(({ task, share }) => ({ index: taskIndex.get(task) ?? 0, share }));
+function mixOf({ mix }: Facts, { taskIndex }: Tasks): ExpectedWriting['mix'] {
+  const indexed: ExpectedWriting['mix'][number][] = [];
+  for (const { task, share } of mix) indexed.push({ index: taskIndex.get(task) ?? 0, share });
+  return indexed;
+}
 
 /** Hidden reasoning tokens of one choice on a model. */
 export function expectedReasoning(

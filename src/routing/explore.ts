@@ -63,9 +63,10 @@ export function drawCandidate(
   return { at: at[winner]!, probability: probability[winner]!, among: at.length };
 }
 
+const wrapped = (value: bigint): bigint => BigInt.asUintN(64, value);
+
 /** A number in [0, 1): the first 53 bits of the seed after SplitMix64's mixing (Steele, Lea, Flood 2014). */
 function uniform(seed: string): number {
-  const wrapped = (value: bigint): bigint => BigInt.asUintN(64, value);
   let z = wrapped(BigInt(`0x${seed}`) + 0x9e3779b97f4a7c15n);
   z = wrapped((z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n);
   z = wrapped((z ^ (z >> 27n)) * 0x94d049bb133111ebn);

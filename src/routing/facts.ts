@@ -141,7 +141,7 @@ function factsOf(
     audioBytes: read.audioBytes,
     pages: read.pages,
     unboundedMedia: read.unboundedMedia,
-    outputTokens: null,
+    outputTokens: routing.outputTokens ?? null,
     outputTokensAsked: outputOf(read.output, read.task, snapshot),
     outputTokensMax: settings.outputTokensMax ?? null,
     choices: settings.choices ?? 1,
@@ -222,15 +222,9 @@ export function routeFacts(
   const content = hasTurns ? profile(request, pagesOf) : NO_CONTENT;
   const read = routing.task === undefined ? content : withTask(content, taskNamed(routing.task, snapshot));
   const target = targetOf(request.model, caller, snapshot);
-  const facts = factsOf(request, target, budgetWithin(routing, null), read, caller, snapshot);
-  const { task, inputTokensMax } = facts;
-  const usual = hasTurns ? undefined : snapshot.tasks[snapshot.taskIndex.get(task) ?? 0]!.defaultInputTokens;
-  const inputTokens = routing.inputTokens ?? usual;
-  return {
-    ...facts,
-    ...(inputTokens !== undefined && { inputTokens, inputTokensMax: Math.max(inputTokensMax, inputTokens) }),
-    outputTokens: routing.outputTokens ?? null,
-  };
+  const usual = hasTurns ? undefined : snapshot.tasks[snapshot.taskIndex.get(read.task) ?? 0]!.defaultInputTokens;
+  const sized = withInput(read, routing.inputTokens ?? usual);
+  return factsOf(request, target, budgetWithin(routing, null), sized, caller, snapshot);
 }
 
 /** The same for embeddings. A stated size is that of one text. */
@@ -246,6 +240,9 @@ function routeEmbeddingFacts(request: ModelRequest, caller: Caller, snapshot: Po
     embedding: { inputs: Math.max(1, inputs), longest: Math.max(longest, inputs === 0 ? inputTokens : 0), dimensions },
   };
 }
+
+const withInput = (read: Profile, tokens: number | undefined): Profile =>
+  tokens === undefined ? read : { ...read, inputTokens: tokens, inputTokensMax: Math.max(read.inputTokensMax, tokens) };
 
 const withTask = (read: Profile, task: string): Profile => ({
   ...read,

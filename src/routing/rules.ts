@@ -102,15 +102,22 @@ export interface RuleLimits {
  * Indexes of a model's endpoints that have the needed capabilities and that constraints allow. Where none has them, all
  * count as capable: the `capability` rejection reports that case.
  */
-export function allowedEndpoints(
-  { endpoints, firstSlot }: Model,
-  slots: Uint32Array | null,
-  needs: number,
-): readonly number[] {
-  const all = endpoints.map((_, at) => at);
-  const capable = all.filter((at) => (needs & ~endpoints[at]!.capabilities) === 0);
-  const fit = capable.length > 0 ? capable : all;
-  return slots === null ? fit : fit.filter((at) => hasBit(slots, firstSlot + at));
+export function allowedEndpoints(model: Model, slots: Uint32Array | null, needs: number): readonly number[] {
+  const { endpoints, firstSlot } = model;
+  const needed = canServe(model, needs) ? needs : 0;
+  const allowed: number[] = [];
+  for (let at = 0; at < endpoints.length; at++) {
+    const isCapable = (needed & ~endpoints[at]!.capabilities) === 0;
+    if (isCapable && (slots === null || hasBit(slots, firstSlot + at))) allowed.push(at);
+  }
+  return allowed;
+}
+
+/** Whether constraints allow every endpoint of a model. */
+export function allowsAll({ endpoints, firstSlot }: Model, slots: Uint32Array | null): boolean {
+  if (slots === null) return true;
+  for (let at = 0; at < endpoints.length; at++) if (!hasBit(slots, firstSlot + at)) return false;
+  return true;
 }
 
 /** Whether one endpoint of a model has all needed capabilities. */

@@ -16,7 +16,7 @@ import {
   outputCap,
   withinFunds,
 } from './estimate.ts';
-import { allowedEndpoints, limitsOf, openEndpoints, vectorSpaceOf } from './rules.ts';
+import { allowedEndpoints, allowsAll, limitsOf, openEndpoints, vectorSpaceOf } from './rules.ts';
 
 /** Index in `REJECTIONS` of each bit, by its exponent. */
 const INDEX_OF_BIT = new Uint8Array(32);
@@ -153,7 +153,7 @@ export class Shortlist implements Omit<Candidates, 'costReference'> {
   #addModel(entry: CatalogEntry, inputs: ShortlistInputs, lastResort: boolean): void {
     const { index, model, all, commonCapabilities } = entry;
     const { facts, limits, quality, readings } = inputs;
-    const isPlain = limits.slots === null && (facts.needs & ~commonCapabilities) === 0;
+    const isPlain = (facts.needs & ~commonCapabilities) === 0 && allowsAll(model, limits.slots);
     const allowed = isPlain ? all : allowedEndpoints(model, limits.slots, facts.needs);
     const open = openEndpoints(model, allowed, readings, lastResort);
     if (!lastResort && open.length < allowed.length) this.hasEjected ||= hasEjected(model, allowed, readings);

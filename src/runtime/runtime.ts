@@ -16,14 +16,23 @@ import type { OutputLengths } from '../upstream/health/output-lengths.ts';
 import type { EndpointHealth } from '../upstream/health/types.ts';
 import type { UpstreamTarget } from '../upstream/upstream-call.ts';
 
+/** The strategy that scores a request, with its quality floor and its label. */
+type StrategyInForce = Pick<DecisionContext, 'strategy' | 'qualityFloor' | 'reason'>;
+
+/** What scores the requests of a selector: its own strategy, or `weighted` for one with weights, which keeps the quality floor. */
+interface SelectorScoring {
+  readonly own: StrategyInForce;
+  readonly weighted: StrategyInForce;
+}
+
 /** A snapshot with its prepared strategies: everything that decisions need. Immutable. */
 export interface DecisionRuntime {
   readonly snapshot: PolicySnapshot;
   readonly decider: Decider;
   /** By selector. */
-  readonly strategies: ReadonlyMap<string, PreparedStrategy>;
-  /** The strategy of a request with `route_strategy`. */
-  readonly weighted: PreparedStrategy;
+  readonly scorings: ReadonlyMap<string, SelectorScoring>;
+  /** Of a request for a model by name. */
+  readonly pinned: StrategyInForce;
   /** Estimates quality. The learning room prepares it with its memory. */
   readonly estimator: EstimatorPlugin;
 }
@@ -43,18 +52,11 @@ export interface Runtime extends DecisionRuntime {
   readings(): Readings;
 }
 
-/**
- * The strategy that scores a request, and its label: that of the selector, or `weighted` for a request with weights or a
- * pinned model. A caller's weights keep the selector's quality floor.
- */
-export function strategyOf(
-  { model, pinned, weights }: Facts,
-  { strategies, weighted }: DecisionRuntime,
-): Pick<DecisionContext, 'strategy' | 'qualityFloor' | 'reason'> {
-  if (pinned) return { strategy: weighted, reason: 'pinned' };
-  const own = strategies.get(model)!;
-  const strategy = weights === null ? own : weighted;
-  return { strategy, qualityFloor: own.qualityFloor, reason: `${model}:${strategy.reason}` };
+/** The strategy that scores a request. */
+export function strategyOf(facts: Facts, { scorings, pinned }: DecisionRuntime): StrategyInForce {
+  if (facts.pinned) return pinned;
+  const { own, weighted } = scorings.get(facts.model)!;
+  return facts.weights === null ? own : weighted;
 }
 
 /** For a runtime that sends no requests, as when a policy is only checked. */
@@ -95,15 +97,21 @@ export function buildRuntime(
 
 /** Prepares the strategies of a snapshot. Errors of a plugin's `prepare` name the selector. */
 export function prepareDecisionRuntime(snapshot: PolicySnapshot, registry: PluginMaps): DecisionRuntime {
-  const strategies = new Map<string, PreparedStrategy>();
-  for (const { name, strategy, options } of snapshot.selectors.values()) {
-    strategies.set(name, prepareStrategy(registry, name, strategy, options));
-  }
   const weighted = prepareStrategy(registry, 'route_strategy', 'weighted', {});
+  const scorings = new Map<string, SelectorScoring>();
+  for (const { name, strategy, options } of snapshot.selectors.values()) {
+    const own = prepareStrategy(registry, name, strategy, options);
+    const { qualityFloor } = own;
+    scorings.set(name, {
+      own: { strategy: own, qualityFloor, reason: `${name}:${own.reason}` },
+      weighted: { strategy: weighted, qualityFloor, reason: `${name}:${weighted.reason}` },
+    });
+  }
+  const pinned = { strategy: weighted, reason: 'pinned' };
   const { estimator: name } = snapshot.learning;
   const estimator = registry.estimators.get(name);
   if (!estimator) throw new Error(`learning: there is no estimator \`${name}\``);
-  return { snapshot, decider: createDecider(snapshot), strategies, weighted, estimator };
+  return { snapshot, decider: createDecider(snapshot), scorings, pinned, estimator };
 }
 
 /** The dial of a provider; null for one that runs in this process. */

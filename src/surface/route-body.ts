@@ -26,7 +26,8 @@ const NO_HEADERS = new Headers();
  */
 export function readRouteBody(body: unknown, headers: Headers = NO_HEADERS): ModelRequest {
   if (!isObject(body)) return readRouteRequest(readRoute(body));
-  const { [DIALECT]: stated, ...fields } = body;
+  const { [DIALECT]: stated } = body;
+  const fields = DIALECT in body ? withoutDialect(body) : body;
   const dialect = stated ?? dialectOf(fields);
   if (dialect === openaiChat.name) return readRouteRequest(readRoute(fields));
   const surface = [anthropicMessages, openaiResponses].find(({ name }) => name === dialect);
@@ -40,6 +41,10 @@ export function readRouteBody(body: unknown, headers: Headers = NO_HEADERS): Mod
     throw new SignalboxError('unknown_field', message, { param: hint });
   }
   return surface.read({ ...fields, model: fields.model ?? 'auto' }, headers).request;
+}
+
+function withoutDialect({ [DIALECT]: _, ...fields }: Members): Members {
+  return fields;
 }
 
 /** The dialect that a body has by its shape. A query without a conversation is of OpenAI's chat. */

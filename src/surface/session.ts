@@ -18,5 +18,6 @@ function sessionIn(headers: Headers, stated: readonly (string | null | undefined
     const value = headers.get(name);
     if (value) return value;
   }
-  return stated.find((value) => value != null && value !== '') ?? null;
+  for (const value of stated) if (value) return value;
+  return null;
 }

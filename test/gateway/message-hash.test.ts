@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test';
 import { hashOfTurn } from '../../src/gateway/message-hash.ts';
 import { anthropicMessages } from '../../src/surface/anthropic-messages/surface.ts';
+import type { ChatMessage } from '../../src/surface/openai-chat/request.ts';
+import { chatRequest } from '../support/model-request.ts';
 
 const SEED = 7n;
 const mark = { cache_control: { type: 'ephemeral' } };
@@ -29,4 +31,43 @@ test('and another one for the result of another call', () => {
   const resultOf = (id: string) => hashOf([{ type: 'tool_result', tool_use_id: id, content: 'Found.' }]);
   expect(resultOf('a')).toBe(resultOf('a'));
   expect(resultOf('a')).not.toBe(resultOf('b'));
+});
+
+/** The chained hash of the messages of a chat. */
+function hashOfAll(messages: ChatMessage[]): bigint {
+  const request = chatRequest({ messages });
+  return request.conversation.turns.reduce((hash, turn) => hashOfTurn(turn, request, hash), SEED);
+}
+
+const call = (id: string, name: string, text: string) => ({
+  id,
+  type: 'function' as const,
+  function: { name, arguments: text },
+});
+
+test('a message of calls has one hash without content and with null', () => {
+  const calls: ChatMessage = { role: 'assistant', tool_calls: [call('a', 'look', '{}')] };
+  expect(hashOfAll([{ ...calls, content: null }])).toBe(hashOfAll([calls]));
+  expect(hashOfAll([{ ...calls, content: '' }])).not.toBe(hashOfAll([calls]));
+});
+
+/** Some like the text of a call, so that messages meet at other borders; and halves of characters. */
+const TEXTS = ['', '1', '0 0 ', '0 1 1', '1 0 1', '\ud800', '\ud801'];
+const MESSAGES: readonly ChatMessage[] = TEXTS.flatMap((a): ChatMessage[] => [
+  { role: 'user', content: a },
+  { role: 'assistant', content: a },
+  ...TEXTS.flatMap((b): ChatMessage[] => [
+    { role: 'tool', tool_call_id: a, content: b },
+    ...TEXTS.flatMap((c): ChatMessage[] => [
+      { role: 'assistant', tool_calls: [call(a, b, c)] },
+      { role: 'assistant', content: a, tool_calls: [call(b, c, ''), call(c, '1', b)] },
+    ]),
+  ]),
+]);
+
+test('no two messages of texts and calls have one hash, nor a pair of them that of another', () => {
+  expect(new Set(MESSAGES.map((one) => hashOfAll([one]))).size).toBe(MESSAGES.length);
+  const few = MESSAGES.filter((_, at) => at % 11 === 0);
+  const pairs = few.flatMap((one) => few.map((other) => hashOfAll([one, other])));
+  expect(new Set(pairs).size).toBe(few.length ** 2);
 });

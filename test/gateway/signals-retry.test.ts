@@ -1,12 +1,22 @@
 import { describe, expect, test } from 'bun:test';
 import type { ModelRequest } from '../../src/core/model-request.ts';
-import { Retries } from '../../src/gateway/signals/retry.ts';
+import { Affinity } from '../../src/gateway/affinity.ts';
+import { Retries, retryName } from '../../src/gateway/signals/retry.ts';
 import type { Example } from '../../src/learning/answer.ts';
 import type { ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { chatRequest } from '../support/model-request.ts';
 
 let now = 1_000_000;
-const make = (most?: number) => new Retries(() => now, most);
+const affinity = new Affinity(() => now);
+const nameOf = (key: string, request: ModelRequest) => retryName(request, affinity.history(key, request));
+
+function make(most?: number) {
+  const retries = new Retries(() => now, most);
+  return {
+    begun: (key: string, request: ModelRequest) => retries.begun(nameOf(key, request)),
+    ended: (key: string, request: ModelRequest, of: Example) => retries.ended(nameOf(key, request), of),
+  };
+}
 /** Nothing looks into an example. */
 const example = (decision: number): Example => ({
   decision,

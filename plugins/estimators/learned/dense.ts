@@ -47,7 +47,6 @@ export const lengthFeature = (tokens: number): number => log(tokens);
 /** Writes the form features of the last scanned text into `into`. */
 export function writeFormFeatures(scanned: Scanner, into: Float64Array): void {
   const { chars, words, kinds, marks } = scanned;
-  const count = (kind: number): number => kinds[kind]!;
   into[0] = log(chars);
   into[1] = lengthFeature(scanned.tokens);
   into[2] = share(scanned.letters, words);
@@ -56,19 +55,19 @@ export function writeFormFeatures(scanned: Scanner, into: Float64Array): void {
   into[5] = log(scanned.lines);
   into[6] = log(marks[MARK.operator]! + marks[MARK.backslash]!);
   into[7] = flag(marks[MARK.latex]! + marks[MARK.backslash]! > 1);
-  into[8] = flag(count(KIND.code) + marks[MARK.brace]! > 1);
+  into[8] = flag(kinds[KIND.code]! + marks[MARK.brace]! > 1);
   into[9] = log(scanned.options);
-  into[10] = log(count(KIND.negation));
-  into[11] = log(count(KIND.conditional));
+  into[10] = log(kinds[KIND.negation]!);
+  into[11] = log(kinds[KIND.conditional]!);
   into[12] = share(scanned.capitals, chars);
   into[13] = share(scanned.longWords, words);
   into[14] = log(scanned.sentences);
   into[15] = log(scanned.numbers);
   into[16] = Math.min(NUMBER_MAX, scanned.longestNumber);
-  into[17] = log(count(KIND.calculation));
-  into[18] = flag(count(KIND.which) > 0);
-  into[19] = flag(count(KIND.person) > 0);
-  into[20] = flag(count(KIND.explanation) > 0);
+  into[17] = log(kinds[KIND.calculation]!);
+  into[18] = flag(kinds[KIND.which]! > 0);
+  into[19] = flag(kinds[KIND.person]! > 0);
+  into[20] = flag(kinds[KIND.explanation]! > 0);
   into[21] = log(marks[MARK.comma]!);
   into[22] = share(scanned.foreign, chars);
 }

@@ -69,7 +69,7 @@ export class CatalogEstimator implements Estimator {
   estimate(inquiry: Inquiry, into: Finding, isCounted: boolean): void {
     const { features: bytes, task: taskAt, declared, lengthAlone = false } = inquiry;
     const features = this.#features;
-    const hasText = lengthAlone ? features.unpackLength(bytes) : features.unpack(bytes);
+    const hasText = features.unpackLength(bytes);
     const task = this.#memory.tasks.get(this.#taskName(taskAt));
     const group = hasText && isCounted ? this.#memory.touchTask(this.#groupName(taskAt)) : this.#group(taskAt);
     into.length = hasText ? this.#lengthOf(group) : 0;
@@ -80,7 +80,10 @@ export class CatalogEstimator implements Estimator {
     }
     const toShared = hasText ? this.#trustInShared(group) : 0;
     const toOwn = hasText ? this.#trustInOwn(group) : 0;
-    const shared = hasText ? (this.#memory.shared?.dot(features) ?? 0) : 0;
+    // The weights of all words lie far apart in memory, so they are read only where that changes something.
+    const readsWords = hasText && (isCounted || toShared > 0 || toOwn > 0);
+    if (readsWords) features.unpack(bytes);
+    const shared = readsWords ? (this.#memory.shared?.dot(features) ?? 0) : 0;
     into.trust = Math.max(toShared, toOwn);
     into.outcomes.fill(0);
     into.counts.fill(0);
@@ -90,7 +93,7 @@ export class CatalogEstimator implements Estimator {
       into.outcomes[at] = this.#outcomesOf(memory, at, taskAt, task);
       const tally = task && memory.tasks[task.index];
       if (tally) into.counts[at] = tally.count;
-      if (!hasText || !memory.own) continue;
+      if (!readsWords || !memory.own) continue;
       const own = memory.own.weights.dot(features);
       const centres = memory.own.centres;
       const centre = group ? centres[group.index]! : 0;
@@ -240,12 +243,13 @@ function noteRequest(group: TaskMemory, length: number, shared: number): void {
 
 /** A single NaN would destroy everything learned. */
 function checkOutcome({ score, declared, weight, probability, among }: Outcome): void {
-  const within = (name: string, value: number, from: number, to: number): void => {
-    if (!(value >= from && value <= to)) throw new RangeError(`${name} is ${value}, and must be ${from} to ${to}`);
-  };
-  within('score', score, 0, 1);
-  within('declared', declared, 0, 1);
-  within('weight', weight, Number.MIN_VALUE, 1);
-  within('probability', probability, Number.MIN_VALUE, 1);
-  within('among', among, 1, Number.MAX_SAFE_INTEGER);
+  checkWithin('score', score, 0, 1);
+  checkWithin('declared', declared, 0, 1);
+  checkWithin('weight', weight, Number.MIN_VALUE, 1);
+  checkWithin('probability', probability, Number.MIN_VALUE, 1);
+  checkWithin('among', among, 1, Number.MAX_SAFE_INTEGER);
+}
+
+function checkWithin(name: string, value: number, from: number, to: number): void {
+  if (!(value >= from && value <= to)) throw new RangeError(`${name} is ${value}, and must be ${from} to ${to}`);
 }

@@ -59,8 +59,8 @@ function messageFor(
   let changed: Record<string, unknown> | null = null;
   for (const name in message) {
     const value = message[name];
-    // Nearly every message has these two, and they go as they came.
-    if (name === 'role' || (name === 'content' && typeof value === 'string')) continue;
+    // Every message has a role, and nearly every one a text or null: they go as they came.
+    if (name === 'role' || (name === 'content' && !Array.isArray(value))) continue;
     if (isOmitted(name, value, settings)) {
       if (value !== null && isReported(name)) dropped.push(`messages[${index}].${name}`);
       changed ??= { ...message };
@@ -87,7 +87,6 @@ function ownMembers(message: Members, settings: DialectSettings, reasons: boolea
 
 /** Whether to omit a member. Answers come back unchanged, and some servers refuse members such as `refusal: null`. */
 function isOmitted(name: string, value: unknown, settings: DialectSettings): boolean {
-  if (name === 'content') return false;
   if (value === null || REASONING.has(name)) return true;
   if (name === 'cache_control') return settings.cache_hints === 'left_out';
   if (name === 'name') return settings.leave_out.includes('name');
@@ -105,9 +104,9 @@ function memberFor(
   settings: DialectSettings,
   dropped: string[],
 ): unknown {
-  if (name === 'content') return Array.isArray(value) ? partsFor(value, message, settings, dropped) : value;
+  if (name === 'content') return partsFor(listOf(value), message, settings, dropped);
   if (name === 'tool_call_id') return callIdFor(textOf(value), settings);
-  if (name === 'tool_calls') return callsFor(listOf(value), settings);
+  if (name === 'tool_calls') return keepsCalls(settings) ? value : callsFor(listOf(value), settings);
   return value;
 }
 
@@ -122,6 +121,10 @@ function partsFor(
     return bearsHint(part, settings) ? withoutHint(part, `messages[${message}].content[${index}]`, dropped) : part;
   });
 }
+
+/** Most servers take calls as they are. */
+const keepsCalls = (settings: DialectSettings): boolean =>
+  settings.tool_call_ids === 'as_they_are' && settings.unknown_members === 'sent';
 
 const callsFor = (calls: readonly unknown[], settings: DialectSettings): readonly Members[] =>
   mapObjects(calls, (call) => callFor(call, settings));

@@ -1,10 +1,12 @@
-import type { Capability, HttpCall, Members, ModelTraits, ProviderCall } from 'signalbox/plugin';
+import type { Capability, HttpCall, Members, ModelRequest, ModelTraits, ProviderCall } from 'signalbox/plugin';
 import { isObject } from '../json.ts';
 import { unnamedMembers } from '../notes.ts';
 import { chatBodyOf, OPENAI_CHAT } from './body.ts';
 import { effortsOf, nearestEffort } from './efforts.ts';
 import { messagesFor, toolsFor } from './messages.ts';
 import type { DialectSettings } from './settings.ts';
+
+const NO_HEADERS: HttpCall['headers'] = {};
 
 type BodyFields = Record<string, unknown>;
 
@@ -81,20 +83,19 @@ export function buildRequest(
   }
   return {
     path: '/chat/completions',
-    headers: {},
+    headers: NO_HEADERS,
     body: JSON.stringify(body),
-    dropped: namedFor(call, dropped, settings),
+    dropped: call.request.original.dialect === OPENAI_CHAT ? dropped : namedFor(call.request, dropped, settings),
   };
 }
 
 /** The fields that were left out, in the words of a caller who speaks another dialect. */
 function namedFor(
-  { request }: ProviderCall,
+  request: ModelRequest,
   dropped: readonly string[],
   { cache_hints }: DialectSettings,
 ): readonly string[] {
-  const { names, original } = request;
-  if (original.dialect === OPENAI_CHAT) return dropped;
+  const { names } = request;
   const own: Readonly<Record<string, string>> = {
     temperature: names.temperature,
     top_p: names.topP,

@@ -48,14 +48,15 @@ export class Limiter {
 
   #charge(applied: readonly CallerLimit[], address: string): Quota {
     const now = this.#now();
-    const charged = applied.map(({ name, figures, table, subject }): RequestLimit => {
+    const charged: RequestLimit[] = [];
+    for (const { name, figures, table, subject } of applied) {
       const account = this.#accounts.of(table, subject ?? address, now);
       if (figures.requestsPerMinute !== null) bucketOf(account, 'requests', figures.requestsPerMinute, now);
       if (figures.tokensPerMinute !== null) bucketOf(account, 'tokens', figures.tokensPerMinute, now);
       // Keeps the account from here on: the next one may cause a sweep.
       account.open++;
-      return { name, figures, account };
-    });
+      charged.push({ name, figures, account });
+    }
     const short = shortageOf(charged);
     if (short) {
       for (const { account } of charged) account.open--;

@@ -51,6 +51,7 @@ export function createRejectionMetrics(): RejectionMetrics {
         const { tally, against, models } = figures[constraints[i]!]!;
         tally.value += pinned === undefined ? models : against[pinned]!;
       }
+      if (rejections[CONSTRAINT] === 0) return;
       // The others fell to a ceiling of cost or time on the request, which has no name.
       const unexplained = rejections[CONSTRAINT]! - namedOf(figures, constraints, pinned);
       if (unexplained > 0) tallies[CONSTRAINT]!.value += unexplained;

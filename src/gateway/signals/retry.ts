@@ -1,6 +1,6 @@
 import type { ModelRequest } from '../../core/model-request.ts';
 import type { Example } from '../../learning/answer.ts';
-import { hashOfTurn } from '../message-hash.ts';
+import type { PromptHistory } from '../affinity.ts';
 
 /** Time after an answer in which the same request counts as a retry, ms. */
 const AT_ONCE_MS = 30_000;
@@ -17,9 +17,6 @@ export class Retries {
   readonly #clock: () => number;
   readonly #answers: Recent<Example>;
   readonly #blamed: Recent<true>;
-  readonly #hashes = new WeakMap<ModelRequest, bigint>();
-  /** Secret, so that no caller can search for two requests with one hash. */
-  readonly #seed = crypto.getRandomValues(new BigUint64Array(1))[0]!;
 
   /** @param clock ms, never goes back */
   constructor(clock: () => number, most = REMEMBERED_MAX) {
@@ -28,40 +25,31 @@ export class Retries {
     this.#blamed = new Recent(AGAIN_MS, most);
   }
 
-  /** Notes the begin of a request. Returns the example of the answer that it retries; null for none. */
-  begun(keyId: string, request: ModelRequest): Example | null {
+  /** Notes the begin of a request, by its `retryName`. Returns the example of the answer that it retries; null for none. */
+  begun(name: string): Example | null {
     const now = this.#clock();
-    const name = this.#nameOf(keyId, request);
     const earlier = this.#answers.get(name, now);
     if (!earlier || this.#blamed.get(name, now)) return null;
     this.#blamed.set(name, true, now);
     return earlier;
   }
 
-  /** Notes the complete answer to a request. */
-  ended(keyId: string, request: ModelRequest, example: Example): void {
-    this.#answers.set(this.#nameOf(keyId, request), example, this.#clock());
-  }
-
-  /** The key's ID is a part: even with equal hashes no caller retries another's answer. */
-  #nameOf(keyId: string, request: ModelRequest): string {
-    let hash = this.#hashes.get(request);
-    if (hash === undefined) {
-      hash = hashOf(request, this.#seed);
-      this.#hashes.set(request, hash);
-    }
-    return `${hash} ${keyId}`;
+  /** Notes the complete answer to a request, by its `retryName`. */
+  ended(name: string, example: Example): void {
+    this.#answers.set(name, example, this.#clock());
   }
 }
 
-/** Hashes a request without the form in which its answer is sent. */
-function hashOf(request: ModelRequest, seed: bigint): bigint {
-  const { model, conversation, settings, routing, extras, toolsText } = request;
-  const { turns, toolChoice } = conversation;
-  const rest = JSON.stringify([model, settings, routing, extras, toolChoice]);
-  let hash = Bun.hash.rapidhash(rest, Bun.hash.rapidhash(toolsText, seed));
-  for (const turn of turns) hash = hashOfTurn(turn, request, hash);
-  return hash;
+/**
+ * The name of a request without the form in which its answer is sent: its retry has the same. The key's ID is a part: even with
+ * equal hashes no caller retries another's answer.
+ */
+export function retryName(
+  { model, conversation, settings, routing, extras }: ModelRequest,
+  prompt: PromptHistory,
+): string {
+  const rest = JSON.stringify([model, settings, routing, extras, conversation.toolChoice]);
+  return `${Bun.hash.rapidhash(rest, prompt.hash)} ${prompt.keyId}`;
 }
 
 /** Entries of the last while, bounded in number. */

@@ -44,30 +44,35 @@ export class Ballot {
    * "class", "solve".
    */
   word(meanings: Int32Array, begin: number, end: number, from: number, weight: number): void {
-    if (from !== this.#at) {
-      this.#at = from;
-      this.#english = 0;
-      this.#foreign = 0;
-    }
+    const isNext = from !== this.#at;
+    let english = isNext ? 0 : this.#english;
+    let foreign = isNext ? 0 : this.#foreign;
     for (let at = begin; at < end; at++) {
-      const language = languageOf(meanings[at]!);
+      const meaning = meanings[at]!;
+      const language = languageOf(meaning);
       if (language < 0) continue;
-      const vote = voteOf(meanings[at]!);
+      const vote = voteOf(meaning);
       this.#add(language, vote * weight);
-      if (language === 0) this.#english += vote;
-      else if (vote > this.#foreign) this.#foreign = vote;
+      if (language === 0) english += vote;
+      else if (vote > foreign) foreign = vote;
     }
-    const lacks = this.#foreign - this.#english;
-    if (this.#english === 0 || lacks <= 0) return;
-    this.#english += lacks;
-    this.#add(0, lacks * weight);
+    if (english !== 0 && foreign > english) {
+      const lacks = foreign - english;
+      english += lacks;
+      this.#add(0, lacks * weight);
+    }
+    this.#at = from;
+    this.#english = english;
+    this.#foreign = foreign;
   }
 
   /** English wins a tie: other languages borrow most from it. */
   #add(language: number, vote: number): void {
     this.votes[language]! += vote;
-    this.recent[language]! += vote;
-    const over = this.recent[language]! - this.recent[this.leader]!;
-    if (over > 0 || (language === 0 && over === 0)) this.leader = language;
+    const recent = this.recent[language]! + vote;
+    this.recent[language] = recent;
+    if (language === this.leader) return;
+    const most = this.recent[this.leader]!;
+    if (recent > most || (language === 0 && recent === most)) this.leader = language;
   }
 }

@@ -73,9 +73,12 @@ const LINES: readonly (readonly [language: string, start: RegExp])[] = [
 const START = new RegExp(LINES.map(({ 1: { source } }) => `(${source})`).join('|'), 'y');
 /** Ends of statements and blocks. */
 const END = /(?:[)}\]] ?;|[)\w>] ?\{|=.{1,160};)$/;
-/** A line without one of these and without a keyword is prose: a fast first test. */
-const MARKS = new Uint8Array(0x80);
-for (const mark of '{};=<>#$[]@') MARKS[mark.charCodeAt(0)] = 1;
+/** A line without one of these and without a keyword is prose: a fast first test. Parentheses and colons depend on what is beside them. */
+const MARKS = new Uint8Array(0x10000);
+const SURE = 1;
+const BESIDE = 2;
+for (const mark of '{};=<>#$[]@') MARKS[mark.charCodeAt(0)] = SURE;
+for (const mark of '(:') MARKS[mark.charCodeAt(0)] = BESIDE;
 const KEYWORD =
   /(?:import|from|package|FROM|RUN|COPY|WORKDIR|SELECT|select|puts|def|fi|done|else|return|let|npm|git|docker|pip|cargo|curl|sudo|local|panic|at|File) ?/y;
 
@@ -83,11 +86,12 @@ const KEYWORD =
 export function mayBeCode(text: string, from: number, to: number): boolean {
   const end = Math.min(to, from + LINE);
   for (let at = from; at < end; at++) {
-    const code = text.charCodeAt(at);
-    if (code >= 0x80) continue;
-    if (MARKS[code] === 1) return true;
-    if (code === 0x28 && at > from && isWordUnit(text.charCodeAt(at - 1))) return true;
-    if (code === 0x3a && (at + 1 >= to || isErrorEnd(text, at))) return true;
+    const mark = MARKS[text.charCodeAt(at)]!;
+    if (mark === 0) continue;
+    if (mark === SURE) return true;
+    if (text.charCodeAt(at) === 0x28) {
+      if (at > from && isWordUnit(text.charCodeAt(at - 1))) return true;
+    } else if (at + 1 >= to || isErrorEnd(text, at)) return true;
   }
   KEYWORD.lastIndex = from;
   return KEYWORD.test(text);

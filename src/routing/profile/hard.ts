@@ -1,4 +1,5 @@
 import * as lexicon from './lexicon/expert.ts';
+import { SIGN } from './lexicon/lexicon.ts';
 import type { QuestionRange } from './question.ts';
 import { type QuestionView, sum } from './question-view.ts';
 import { Expressions, type SearchText } from './search-text.ts';
@@ -61,6 +62,11 @@ interface Rule {
   readonly isNear?: (view: QuestionView, task: string) => boolean;
 }
 
+interface TaskRules {
+  readonly isOfMaths: boolean;
+  readonly rules: readonly Rule[];
+}
+
 const RULES: readonly Rule[] = [
   { tasks: OF_MATHS, holds: isProof, isNear: (view, task) => task !== 'coding' || isNearMaths(view) },
   { tasks: OF_MATHS, holds: isCompetition, isNear: (view, task) => task === 'math' || isNearMaths(view) },
@@ -72,10 +78,12 @@ const RULES: readonly Rule[] = [
   { tasks: ['translation', 'writing'], holds: isVerse },
   { tasks: ['writing', 'reasoning', 'general', 'extraction'], holds: isCritique },
 ];
-const RULES_OF: ReadonlyMap<string, readonly Rule[]> = new Map(
-  TASKS.map((task) => [task, RULES.filter(({ tasks }) => tasks.includes(task))]),
-);
-const NO_RULES: readonly Rule[] = [];
+const rulesOf = (task: string): TaskRules => ({
+  isOfMaths: OF_MATHS.includes(task),
+  rules: RULES.filter(({ tasks }) => tasks.includes(task)),
+});
+const RULES_OF: ReadonlyMap<string, TaskRules> = new Map(TASKS.map((task) => [task, rulesOf(task)]));
+const NO_RULES = rulesOf('');
 
 /** Whether a request is plainly hard, as defined in `difficulty.ts`. */
 export function isHard(view: QuestionView, task: string): boolean {
@@ -84,12 +92,12 @@ export function isHard(view: QuestionView, task: string): boolean {
   // Multiple choice leaves little to prove, make or draft.
   if (shape.choices > CHOICES_MAX) return false;
   let input: RuleInput | null = null;
-  if (OF_MATHS.includes(task) && question.length <= EDGE) {
+  const { isOfMaths, rules } = RULES_OF.get(task) ?? NO_RULES;
+  if (isOfMaths && question.length <= EDGE) {
     input = { view, task, wording: askedText(view) };
     if (isOpenProblem(input)) return true;
   }
   if (reading.words < WORDS_MIN && question.codeFences + question.codeLines + question.documents === 0) return false;
-  const rules = RULES_OF.get(task) ?? NO_RULES;
   for (let at = 0; at < rules.length; at++) {
     const { holds, isNear } = rules[at]!;
     if (isNear?.(view, task) === false) continue;
@@ -100,8 +108,9 @@ export function isHard(view: QuestionView, task: string): boolean {
 }
 
 function isNearMaths(view: QuestionView): boolean {
-  const { formulas, latex, symbols } = view.reading;
-  return formulas + latex + symbols > 0 || sum(view, 'solve', 'maths', 'puzzle', 'logic') > 0;
+  const { formulas, latex, symbols, signs } = view.reading;
+  if (formulas + latex + symbols > 0) return true;
+  return signs[SIGN.solve]! + signs[SIGN.maths]! + signs[SIGN.puzzle]! + signs[SIGN.logic]! > 0;
 }
 
 /** Coding requests, and those with code, the name of a language or a verb for making things. */

@@ -28,16 +28,25 @@ export function readIntent(request: ProfileInput): Intent {
   const turns = userTurns(request.conversation.turns);
   const [last] = turns;
   const system = last === undefined ? null : systemPromptOf(request);
-  const language = turns.find(({ message }) => message.reading.naturalLanguage !== null)?.message.reading
-    .naturalLanguage;
   const guess = guessTask(request, turns, system);
-  const isCoding = guess.task === 'coding';
+  const { task, mix, difficulty } = guess;
   return {
-    ...guess,
-    naturalLanguage: language ?? (last && last.message.reading.words > 0 ? 'en' : 'und'),
-    languagesSeen: isCoding ? languagesOfCode(turns, system) : programmingLanguages(turns.slice(0, 1), false),
+    task,
+    mix,
+    difficulty,
+    naturalLanguage: naturalLanguageOf(turns) ?? (last && last.message.reading.words > 0 ? 'en' : 'und'),
+    languagesSeen: task === 'coding' ? languagesOfCode(turns, system) : programmingLanguages(turns, false),
     output: outputHint(request, guess, last?.message.reading ?? null),
   };
+}
+
+/** The language of the latest turn that tells one. */
+function naturalLanguageOf(turns: readonly UserTurn[]): string | null {
+  for (let at = 0; at < turns.length; at++) {
+    const { naturalLanguage } = turns[at]!.message.reading;
+    if (naturalLanguage !== null) return naturalLanguage;
+  }
+  return null;
 }
 
 /** The last question in its context; null where there is none. `weights`: see `taskLogits`. */
@@ -74,9 +83,13 @@ function userTurns(all: readonly Turn[]): UserTurn[] {
 }
 
 function turnOf(turn: Turn, isUnwrapped: boolean): UserTurn {
-  const hasImage = turn.parts.some(({ type }) => type === 'image');
   const text = textOf(turn);
-  return { message: isUnwrapped ? new UserMessage(text, true) : readMessage(text), hasImage };
+  return { message: isUnwrapped ? new UserMessage(text, true) : readMessage(text), hasImage: hasImage(turn) };
+}
+
+function hasImage({ parts }: Turn): boolean {
+  for (let at = 0; at < parts.length; at++) if (parts[at]!.type === 'image') return true;
+  return false;
 }
 
 /** Short messages may follow up earlier ones. */
@@ -137,10 +150,10 @@ function languagesOfCode(turns: readonly UserTurn[], system: SystemPrompt | null
   return languages.length > SYSTEM_PROMPT_LANGUAGES_MAX ? seen : [...languages].sort();
 }
 
-/** Programming languages of the latest turn that names one. */
+/** Programming languages of the latest turn that names one; for other tasks than coding, of the last turn alone. */
 function programmingLanguages(turns: readonly UserTurn[], isCoding: boolean): string[] {
-  for (const { message } of turns) {
-    const { question, reading } = message;
+  for (let at = 0; at < (isCoding ? turns.length : Math.min(1, turns.length)); at++) {
+    const { question, reading } = turns[at]!.message;
     const { languages, homographs } = reading;
     if (languages.length + homographs.length + question.fenced.length + question.languages.size === 0) continue;
     const seen = new Set([...languages, ...question.fenced]);

@@ -112,6 +112,15 @@ export function quoteEnd(text: string, at: number, to: number): number {
   return 0;
 }
 
+/** Signs that code and formulas begin with; most punctuation has none. */
+const OF_CODE = new Uint8Array(0x10000);
+for (const sign of '(_=&|:-^\\$↦→') OF_CODE[sign.charCodeAt(0)] = 1;
+// ℝ and its kin, and mathematical operators.
+OF_CODE.fill(1, 0x2102, 0x2125).fill(1, 0x2200, 0x2300);
+
+/** Whether `isDefinition`, `isSymbol`, `isFlag` or `isLatex` may hold for a sign: a fast first test. */
+export const mayBeOfCode = (code: number): boolean => OF_CODE[code] === 1;
+
 /** Operators and names that only code has: `==`, `=>`, `f()`, `a_b`, `&&`, `::`. */
 export function isSymbol(text: string, at: number): boolean {
   const code = text.charCodeAt(at);

@@ -1,4 +1,4 @@
-import { FOLDED, isUnspaced, MARK } from './letters.ts';
+import { DIGIT, FOLDED, isUnspaced, MARK } from './letters.ts';
 import type { QuestionText } from './question.ts';
 
 /** The form of a question without its words: counts in its head and tail. */
@@ -60,63 +60,100 @@ export function shapeOf({ text, lines, length }: Pick<QuestionText, 'text' | 'li
   return shape;
 }
 
-/** Reads a line, or a part of one. */
+/** Kinds of characters that count or end what counts. Most characters are of none: kind 0. */
+const CAPITAL = 1;
+const COMMA = 2;
+const END = 3;
+const CLOSE = 4;
+const SLASH = 5;
+const AT = 6;
+const KINDS = new Uint8Array(0x10000);
+// Some of these letters are small ones with accents.
+for (let code = 0; code < KINDS.length; code++) if (isLetter(code) && FOLDED[code] !== code) KINDS[code] = CAPITAL;
+for (const [kind, signs] of Object.entries({
+  [COMMA]: ',;،，、；',
+  [END]: '.!?。！？؟।',
+  [CLOSE]: '):',
+  [SLASH]: '/|',
+  [AT]: '@',
+}))
+  for (const sign of signs) KINDS[sign.charCodeAt(0)] = Number(kind);
+const BULLETS: ReadonlySet<number> = new Set([...'-*•–'].map((sign) => sign.charCodeAt(0)));
+
+/**
+ * Reads a line, or a part of one. It looks back from the characters that count, which are few: the processor cannot predict where words
+ * end, so a loop from word to word takes twice as long.
+ */
 function look(shape: QuestionShape, text: string, from: number, to: number): void {
-  let comma = from - ITEM - 1;
-  /** The last character that is no blank. */
-  let before = 0x0a;
-  for (let at = from; at < to; at++) {
-    const code = text.charCodeAt(at);
-    if (code === 0x20) continue;
-    const last = before;
-    const isFirst = last === 0x0a;
-    before = code;
-    if (FOLDED[code]! > MARK) {
-      if (!isFirst && isCapital(code) && !ENDS.has(last)) shape.capitals++;
-      if (isFirst && isItem(text, at, to)) shape.items++;
-      if (isChoice(text, at, to, shape.choices)) shape.choices++;
-      // Only the first letter of a word counts.
-      while (at + 1 < to && FOLDED[text.charCodeAt(at + 1)]! > MARK) at++;
-      before = text.charCodeAt(at);
-    } else if (COMMAS.has(code)) {
+  const first = skipBlanks(text, from, to);
+  if (isItem(text, first, to)) shape.items++;
+  let comma = first - ITEM - 1;
+  for (let at = first; at < to; at++) {
+    const kind = KINDS[text.charCodeAt(at)]!;
+    if (kind === 0) continue;
+    if (kind === CAPITAL) {
+      if (at > first && isCapital(text.charCodeAt(at)) && isWithinSentence(text, at)) shape.capitals++;
+    } else if (kind === COMMA) {
       shape.commas++;
       if (at - comma <= ITEM) shape.listed++;
       comma = at;
-    } else if (ENDS.has(code)) {
-      if (isEnd(text, at, to)) shape.sentences++;
-    } else if (code === 0x2f || code === 0x7c) {
-      if (FOLDED[last]! > MARK) shape.slashes++;
-    } else if (code === 0x40) shape.ats++;
-    else if (isFirst && BULLETS.has(code)) shape.items++;
+    } else if (kind === SLASH) {
+      if (at > first && isWordUnit(lastBefore(text, at))) shape.slashes++;
+    } else if (kind === AT) shape.ats++;
+    else {
+      if (at > first && isChoice(text, first, at, shape.choices)) shape.choices++;
+      if (kind === END && isEnd(text, at, to)) shape.sentences++;
+    }
   }
 }
 
-const codes = (signs: string): ReadonlySet<number> => new Set([...signs].map((sign) => sign.charCodeAt(0)));
-const COMMAS = codes(',;،，、；');
-const ENDS = codes('.!?。！？؟।');
-const BULLETS = codes('-*•–');
+function skipBlanks(text: string, from: number, to: number): number {
+  let at = from;
+  while (at < to && text.charCodeAt(at) === BLANK) at++;
+  return at;
+}
+
+/** The character before a place, blanks left out. The line must have one. */
+function lastBefore(text: string, at: number): number {
+  let before = at - 1;
+  while (text.charCodeAt(before) === BLANK) before--;
+  return text.charCodeAt(before);
+}
+
+const BLANK = 0x20;
+function isLetter(code: number): boolean {
+  return FOLDED[code]! > DIGIT;
+}
+const isWordUnit = (code: number): boolean => FOLDED[code]! > MARK;
 
 const isCapital = (code: number): boolean => {
   if (code < 0x80) return code > 0x40 && code < 0x5b;
   return !isUnspaced(code) && String.fromCharCode(code).toLowerCase() !== String.fromCharCode(code);
 };
 
-/** `1.`, `2)` */
+/** Whether a word begins there that does not begin a sentence. */
+const isWithinSentence = (text: string, at: number): boolean =>
+  !isWordUnit(text.charCodeAt(at - 1)) && KINDS[lastBefore(text, at)] !== END;
+
+/** Whether a line begins with a bullet, `1.` or `2)`. */
 function isItem(text: string, at: number, to: number): boolean {
+  if (at >= to) return false;
   const code = text.charCodeAt(at);
+  if (BULLETS.has(code)) return true;
   if (code < 0x30 || code > 0x39 || at + 1 >= to) return false;
   const next = text.charCodeAt(at + 1);
   return next === 0x2e || next === 0x29;
 }
 
-/** `A.`, `b)`, `C:`: a letter by itself, in its turn. */
-function isChoice(text: string, at: number, to: number, turn: number): boolean {
-  const code = text.charCodeAt(at) - turn;
-  if ((code !== 0x41 && code !== 0x61 && code !== 0x0410 && code !== 0x0430) || at + 1 >= to) return false;
-  const next = text.charCodeAt(at + 1);
-  return next === 0x2e || next === 0x29 || next === COLON;
+/** Whether `A.`, `b)` or `C:` ends there: a letter by itself, in its turn. */
+function isChoice(text: string, from: number, at: number, turn: number): boolean {
+  const close = text.charCodeAt(at);
+  if (close !== 0x2e && close !== 0x29 && close !== 0x3a) return false;
+  const letter = text.charCodeAt(at - 1);
+  const code = letter - turn;
+  if ((code !== 0x41 && code !== 0x61 && code !== 0x0410 && code !== 0x0430) || !isWordUnit(letter)) return false;
+  return at - 1 === from || !isWordUnit(text.charCodeAt(at - 2));
 }
-const COLON = 0x3a;
 
 /** A point within a number or a name ends no sentence. */
 function isEnd(text: string, at: number, to: number): boolean {

@@ -31,9 +31,9 @@ export interface QuestionText {
   /** Blocks with code. */
   codeDocuments: number;
   /** Programming languages named by fences. */
-  readonly fenced: string[];
+  fenced: readonly string[];
   /** Programming languages of lines of code, with counts. */
-  readonly languages: Map<string, number>;
+  languages: ReadonlyMap<string, number>;
 }
 
 /** Characters read of a message's head and tail. */
@@ -56,6 +56,10 @@ const MARKUP =
 const OPENING = /<([a-z][\w:.-]{0,40})(?:\s[^<>\n]{0,200})?>/iy;
 const FENCE = '```';
 
+/** Those of most messages. */
+const NO_LANGUAGES: QuestionText['languages'] = new Map();
+const NO_FENCES: readonly string[] = [];
+
 /** Splits a message. `unwrapped`: for a message of nothing but blocks, which then hold the question. */
 export function readQuestion(message: string, unwrapped = false): QuestionText {
   const { from, to, shown } = unwrapped ? { from: 0, to: message.length, shown: [] } : withoutOuterBlocks(message);
@@ -77,14 +81,15 @@ export function readQuestion(message: string, unwrapped = false): QuestionText {
     codeFences: 0,
     documents: 0,
     codeDocuments: 0,
-    fenced: [],
-    languages: new Map(),
+    fenced: NO_FENCES,
+    languages: NO_LANGUAGES,
   };
+  const tail = unwrapped ? UNWRAPPED : TAIL_WINDOW;
   for (const { from: inside, to: close } of shown) addDocument(question, message, inside, close);
   if (isCut) {
-    addWindow(question, { from: start, to: start + HEAD }, { isTail: false, unwrapped });
-    addWindow(question, { from: start + HEAD + 1, to: end }, { isTail: true, unwrapped });
-  } else addWindow(question, { from: start, to: end }, { isTail: true, unwrapped });
+    addWindow(question, start, start + HEAD, unwrapped ? UNWRAPPED : HEAD_WINDOW);
+    addWindow(question, start + HEAD + 1, end, tail);
+  } else addWindow(question, start, end, tail);
   if (question.lines.length === 0) question.lines.push(...question.code);
   if (question.length > (question.lines.length > 2 ? LONG : 2 * EDGE + 100)) {
     question.head = edge(question.lines, 1);
@@ -169,8 +174,12 @@ interface Window {
   readonly unwrapped: boolean;
 }
 
+const HEAD_WINDOW: Window = { isTail: false, unwrapped: false };
+const TAIL_WINDOW: Window = { isTail: true, unwrapped: false };
+const UNWRAPPED: Window = { isTail: true, unwrapped: true };
+
 /** Reads a window line by line. */
-function addWindow(question: QuestionText, { from, to }: QuestionRange, window: Window): void {
+function addWindow(question: QuestionText, from: number, to: number, window: Window): void {
   const { text } = question;
   const before = question.lines.length;
   let isCode = false;
@@ -186,7 +195,7 @@ function addWindow(question: QuestionText, { from, to }: QuestionRange, window: 
     }
     const first = skipBlanks(text, at, end);
     if (first < end && text.charCodeAt(first) === 0x3c) {
-      const after = addBlock(question, first, { from: before, to }, window);
+      const after = addBlock(question, first, before, to, window);
       if (after > first) {
         at = after;
         if (fence >= 0 && fence < at) fence = text.indexOf(FENCE, at);
@@ -229,7 +238,8 @@ function addAskingLine(question: QuestionText, from: number, to: number): void {
 }
 
 function countLanguage(question: QuestionText, language: string): void {
-  question.languages.set(language, (question.languages.get(language) ?? 0) + 1);
+  const { languages } = question;
+  question.languages = new Map(languages).set(language, (languages.get(language) ?? 0) + 1);
 }
 
 /** Lines of a fence that are read to find its language. */
@@ -245,7 +255,7 @@ function addFence(question: QuestionText, from: number, to: number): number {
   const tag = text.slice(from + FENCE.length, at);
   if (tag && at < end && isCodeLanguage(tag)) {
     question.codeFences++;
-    question.fenced.push(canonicalLanguage(tag));
+    question.fenced = [...question.fenced, canonicalLanguage(tag)];
   } else if (tag && at < end) question.documents++;
   else {
     const lines = question.codeLines;
@@ -265,7 +275,7 @@ function addFence(question: QuestionText, from: number, to: number): number {
 }
 
 /** Reads a tag at the start of a line and returns the offset behind its block, or `at` where it opens none. */
-function addBlock(question: QuestionText, at: number, { from: before, to }: QuestionRange, window: Window): number {
+function addBlock(question: QuestionText, at: number, before: number, to: number, window: Window): number {
   const { text } = question;
   if (text.charCodeAt(at + 1) === 0x2f)
     return closeBlock(question, at, window.unwrapped ? Number.POSITIVE_INFINITY : before, to);

@@ -2,7 +2,7 @@ import { AnswerLength } from './answer-length.ts';
 import { Ballot } from './ballot.ts';
 import { DIGIT, FOLDED, isUnspaced, MARK, STEM_LETTERS, STEM_PLACES, stemOn } from './letters.ts';
 import { EXTENSION, HOMOGRAPH, LEXICON, NAME, NUMERAL, SIGN, TOPIC } from './lexicon/lexicon.ts';
-import { isLoan, languageOf, nameOf, signOf } from './lexicon/meaning.ts';
+import { hasLanguage, isLoan, languageOf, nameOf, signOf } from './lexicon/meaning.ts';
 import { SIGNS } from './lexicon/signs.ts';
 import { likeliest } from './natural.ts';
 import {
@@ -13,10 +13,12 @@ import {
   isOfFormula,
   isSentenceEnd,
   isSymbol,
+  mayBeOfCode,
   numberAt,
   quoteEnd,
 } from './punctuation.ts';
 import type { QuestionText } from './question.ts';
+import { hasRole, LEAD, OBJECT, ON_TEXT, THING } from './sign-roles.ts';
 import { isPreposition, wordBefore } from './word-before.ts';
 
 /** Weight of words of the material: behind a colon, in quotes. */
@@ -26,21 +28,6 @@ const AFTER_TEXT = 0.3;
 /** Least weight of a word that asks. */
 const ASKED = 0.4;
 
-/** Verbs that name a task. The first one leads; later ones mostly describe its object. */
-const LEAD = 1;
-/** Verbs with a text as their object. */
-const ON_TEXT = 2;
-const OBJECT = 4;
-/** Nouns that documents mention too. */
-const THING = 8;
-/** The roles of a sign in a sentence, by its index. */
-const ROLES = new Uint8Array(SIGNS.length);
-for (const verb of ['translate', 'summarize', 'extract', 'classify', 'edit'] as const)
-  ROLES[SIGN[verb]] = LEAD | ON_TEXT;
-ROLES[SIGN.solve] = LEAD;
-for (const noun of ['prose', 'piece', 'code', 'program'] as const) ROLES[SIGN[noun]] = OBJECT | THING;
-for (const noun of ['tongue', 'fields', 'labels', 'given'] as const) ROLES[SIGN[noun]] = THING;
-const hasRole = (sign: number, role: number): boolean => sign >= 0 && (ROLES[sign]! & role) !== 0;
 /** Characters from a verb to its object behind it; half as many before it. */
 const REACH = 80;
 /** Signs among the first words of a sentence open it. */
@@ -49,6 +36,9 @@ const OPENING_WORDS = 4;
 const ALSO_WITHIN = 6;
 /** Characters from either end within which thanks count. */
 const THANKS_WITHIN = 14;
+
+/** Most questions name nothing. */
+const NO_NAMES: readonly string[] = [];
 
 /** The votes and the stems of the question that is being read; it has fewer words. */
 const ballot = new Ballot();
@@ -63,11 +53,11 @@ export class QuestionReading {
   /** The natural language; null where no word tells. */
   readonly naturalLanguage: string | null;
   /** Programming languages by canonical name. */
-  readonly languages: string[] = [];
+  languages = NO_NAMES;
   /** Programming languages whose names are everyday words too. */
-  readonly homographs: string[] = [];
+  homographs = NO_NAMES;
   /** Topics of tools: keys of `TOPICS`. */
-  readonly topics: string[] = [];
+  topics = NO_NAMES;
   /** Certainty that a programming language is named, 0..1. */
   named = 0;
   words = 0;
@@ -140,7 +130,7 @@ export class QuestionReading {
   /** A long text whose start does not ask asks at its end. */
   #forget(): void {
     if (this.lead < 0)
-      for (let sign = 0; sign < ROLES.length; sign++) if (hasRole(sign, THING)) this.signs[sign]! *= 0.4;
+      for (let sign = 0; sign < SIGNS.length; sign++) if (hasRole(sign, THING)) this.signs[sign]! *= 0.4;
     this.lead = -1;
   }
 
@@ -178,36 +168,38 @@ export class QuestionReading {
   /** Reads a word and returns the offset behind it. */
   #word(from: number, to: number, first: number): number {
     const text = this.#text;
-    this.#find(from, to);
     if (isUnspaced(first)) {
+      this.#find(from, to);
       this.words += 0.5;
       this.#position += 0.5;
       this.#vote(first);
       return from + 1;
     }
-    this.words++;
-    this.#position++;
     let at = from;
+    let node = 0;
     let stem = 0;
     let letters = 0;
     let capitals = 0;
+    let codes = 0;
     let code = first;
     let folded = FOLDED[code]!;
     do {
-      if (letters < STEM_LETTERS && folded !== MARK) {
-        stem = stemOn(stem, folded);
-        letters++;
+      at++;
+      if (folded !== MARK) {
+        node = letters === 0 ? LEXICON.begin(folded, at) : node === 0 ? 0 : LEXICON.step(node, folded, at);
+        if (letters++ < STEM_LETTERS) stem = stemOn(stem, folded);
       }
+      codes |= code;
       if (code < 0x5b) capitals++;
-      else if (code >= 0x80) {
-        this.#vote(code);
-        // Arabic joins articles and prepositions to a word.
-        if (code >= 0x0600 && code < 0x0700 && at > from && at <= from + 3) this.#find(at, to);
-      }
-      if (++at >= to) break;
+      if (at >= to) break;
       code = text.charCodeAt(at);
       folded = FOLDED[code]!;
     } while (folded === MARK || (folded > DIGIT && !isUnspaced(folded)));
+    if (node !== 0) LEXICON.finish(node, true, text, at, to);
+    this.#matches(from);
+    this.words++;
+    this.#position++;
+    if (codes >= 0x80) this.#foreign(from, at, to);
     this.#stem(stem);
     // The name of an error has a capital within.
     if (at - from > 6 && (capitals > 1 || (capitals === 1 && first >= 0x5b)) && isErrorName(text, from, at))
@@ -215,12 +207,19 @@ export class QuestionReading {
     return at;
   }
 
-  #stem(stem: number): void {
-    const place = STEM_PLACES[this.#opened];
-    if (place !== undefined) {
-      stemsRead[this.#stems++] = stem ^ place;
-      this.#opened++;
+  /** Counts the letters of a word that not all languages have. */
+  #foreign(from: number, end: number, to: number): void {
+    for (let at = from; at < end; at++) {
+      const code = this.#text.charCodeAt(at);
+      if (code < 0x80) continue;
+      this.#vote(code);
+      // Arabic joins articles and prepositions to a word.
+      if (code >= 0x0600 && code < 0x0700 && at > from && at <= from + 3) this.#find(at, to);
     }
+  }
+
+  #stem(stem: number): void {
+    if (this.#opened < STEM_PLACES.length) stemsRead[this.#stems++] = stem ^ STEM_PLACES[this.#opened++]!;
     stemsRead[this.#stems++] = stem;
   }
 
@@ -255,6 +254,7 @@ export class QuestionReading {
         return end;
       }
     }
+    if (!mayBeOfCode(code)) return 0;
     if (isDefinition(text, at)) this.symbols += 2 * this.#weight;
     else if (isSymbol(text, at)) this.symbols += this.#weight;
     else if (isFlag(text, at)) this.flags++;
@@ -274,8 +274,12 @@ export class QuestionReading {
 
   /** Takes the meanings of all words and phrases that begin at `from`. */
   #find(from: number, to: number): void {
-    const found = LEXICON.matchAt(this.#text, from, to);
-    for (let nth = 0; nth < found; nth++) this.#match(LEXICON.groups[nth]!, from, LEXICON.ends[nth]!);
+    LEXICON.matchAt(this.#text, from, to);
+    this.#matches(from);
+  }
+
+  #matches(from: number): void {
+    for (let nth = 0; nth < LEXICON.found; nth++) this.#match(LEXICON.groups[nth]!, from, LEXICON.ends[nth]!);
   }
 
   /** Takes the meanings of a word in the recent language, and in English, whose nouns other languages borrow. */
@@ -285,13 +289,13 @@ export class QuestionReading {
     const end = begin + values[group]!;
     if (!isOfFormula(this.#text, from, to)) ballot.word(values, begin, end, from, this.#weight);
     const { leader, recent } = ballot;
-    let isOwn = false;
-    for (let at = begin; at < end; at++) if (languageOf(values[at]!) === leader) isOwn = true;
+    const isOwn = hasLanguage(values, begin, end, leader);
     for (let at = begin; at < end; at++) {
       const meaning = values[at]!;
       const language = languageOf(meaning);
-      if (language < 0) this.#programming(signOf(meaning), nameOf(meaning), from, to);
-      else if (language === leader || (!isOwn && (isLoan(meaning) || recent[language]! >= 0.75 * recent[leader]!))) {
+      if (language === leader) this.#meaning(signOf(meaning), from);
+      else if (language < 0) this.#programming(signOf(meaning), nameOf(meaning), from, to);
+      else if (!isOwn && (isLoan(meaning) || recent[language]! >= 0.75 * recent[leader]!)) {
         this.#meaning(signOf(meaning), from);
       }
     }
@@ -350,7 +354,7 @@ export class QuestionReading {
     const text = this.#text;
     const code = text.charCodeAt(from);
     const isCapital = code > 0x40 && code < 0x5b;
-    if (sign === TOPIC) this.topics.push(name);
+    if (sign === TOPIC) this.topics = [...this.topics, name];
     else if (sign === NUMERAL) {
       this.#number = Number(name);
       this.#numberFrom = from;
@@ -359,7 +363,7 @@ export class QuestionReading {
       if (text.charCodeAt(from - 1) === 0x2e && text.charCodeAt(from - 2) > 0x20) this.#name(name);
     } else if (sign === NAME && text.charCodeAt(from - 1) !== 0x2e) {
       // In scripts without blanks the start of a longer name is no name: 자바 in 자바스크립트.
-      if (from === this.#homographAt) this.homographs.pop();
+      if (from === this.#homographAt) this.homographs = this.homographs.slice(0, -1);
       this.#name(name);
       // The snake, too, is a python.
       this.named = Math.max(this.named, isCapital || name !== 'python' || code >= 0x80 ? 1 : 0.4);
@@ -377,18 +381,18 @@ export class QuestionReading {
     }
     if (name === 'fsharp') {
       // "F#" is a key of music, too.
-      if (next === 0x23 && isCapital && !this.homographs.includes(name)) this.homographs.push(name);
+      if (next === 0x23 && isCapital && !this.homographs.includes(name)) this.homographs = [...this.homographs, name];
       return;
     }
     // Korean writes JavaScript as one word, which begins as Java does.
     if (text.startsWith('스크립트', to)) return;
     if (name.length <= 2 && (!isCapital || from === this.#start || "'’.".includes(text.charAt(to)))) return;
     if (this.homographs.includes(name)) return;
-    this.homographs.push(name);
+    this.homographs = [...this.homographs, name];
     this.#homographAt = from;
   }
 
   #name(name: string): void {
-    if (!this.languages.includes(name)) this.languages.push(name);
+    if (!this.languages.includes(name)) this.languages = [...this.languages, name];
   }
 }

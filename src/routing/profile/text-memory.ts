@@ -3,8 +3,14 @@ const READING_CHARS = 4_096;
 /** A longer text is not remembered. */
 const TEXT_CHARS_MAX = 65_536;
 
-/** Hashes of texts that came once. */
+/** Hashes of texts that came once: a power of two. */
 const SEEN = 4_096;
+
+/** A text that came again, with its reading. */
+interface RememberedText<Reading> {
+  readonly text: string;
+  readonly reading: Reading;
+}
 
 /**
  * The readings of the texts that come again. An application sends the same few system prompts, and an agent the same question
@@ -12,15 +18,16 @@ const SEEN = 4_096;
  *
  * A text is remembered from its second time on: most come once, and to keep their readings would cost the garbage collector more
  * than reading twice. There are two generations: a text that comes again moves to the young one; when that is full, the older is
- * forgotten.
+ * forgotten. Texts are found by a hash of their ends, since a map of texts would hash every one as a whole; of two with the same hash,
+ * the later one is remembered.
  */
 export class TextMemory<Reading> {
   readonly #charsMax: number;
-  #young = new Map<string, Reading>();
-  #old: ReadonlyMap<string, Reading> = new Map();
+  #young = new Map<number, RememberedText<Reading>>();
+  #old: ReadonlyMap<number, RememberedText<Reading>> = new Map();
   #chars = 0;
   /** By slot, the hash of the last text there. */
-  readonly #seen = new Uint32Array(SEEN);
+  readonly #seen = new Int32Array(SEEN);
 
   /** @param charsMax UTF-16 code units of all texts of a generation, their readings included */
   constructor(charsMax: number) {
@@ -35,35 +42,40 @@ export class TextMemory<Reading> {
   /** Returns the reading of a text. @param read reads it, if it is not remembered; must depend on the text alone */
   of(text: string, read: (text: string) => Reading): Reading {
     if (text.length > TEXT_CHARS_MAX) return read(text);
-    const young = this.#young.get(text);
-    if (young) return young;
-    const old = this.#old.get(text);
-    const reading = old ?? read(text);
-    if (old || this.#cameBefore(text)) this.#add(text, reading);
+    const hash = hashOf(text);
+    const young = this.#young.get(hash);
+    if (young !== undefined && young.text === text) return young.reading;
+    const old = this.#old.get(hash);
+    if (old !== undefined && old.text === text) {
+      this.#add(hash, old);
+      return old.reading;
+    }
+    const reading = read(text);
+    if (this.#cameBefore(hash)) this.#add(hash, { text, reading });
     return reading;
   }
 
-  #cameBefore(text: string): boolean {
-    const hash = hashOf(text);
-    const slot = hash % SEEN;
+  #cameBefore(hash: number): boolean {
+    const slot = hash & (SEEN - 1);
     if (this.#seen[slot] === hash) return true;
     this.#seen[slot] = hash;
     return false;
   }
 
-  #add(text: string, reading: Reading): void {
-    this.#chars += text.length + READING_CHARS;
+  #add(hash: number, one: RememberedText<Reading>): void {
+    const chars = one.text.length + READING_CHARS;
+    this.#chars += chars;
     if (this.#chars > this.#charsMax) {
       this.#old = this.#young;
       this.#young = new Map();
-      this.#chars = text.length + READING_CHARS;
+      this.#chars = chars;
     }
-    this.#young.set(text, reading);
+    this.#young.set(hash, one);
   }
 }
 
-/** UTF-16 code units of each end of a text that are hashed: two texts with one hash are only remembered a time too early. */
-const EDGE = 128;
+/** UTF-16 code units of each end of a text that are hashed. */
+const EDGE = 64;
 
 /** A 32-bit hash of a text's length and ends, by the steps of FNV-1a, each of four units. */
 function hashOf(text: string): number {
@@ -72,7 +84,7 @@ function hashOf(text: string): number {
   let hash = hashOn(length, text, 0, head);
   hash = hashOn(hash, text, Math.max(head, (length & ~3) - EDGE), length & ~3);
   for (let at = length & ~3; at < length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), PRIME);
-  return hash >>> 0;
+  return hash;
 }
 const PRIME = 0x01000193;
 

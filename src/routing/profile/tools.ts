@@ -1,5 +1,5 @@
-import type { Conversation, ToolDefinition, Turn } from '../../core/conversation.ts';
-import { fold } from './letters.ts';
+import type { Conversation, Turn } from '../../core/conversation.ts';
+import { DIGIT, FOLDED, GAP, MARK, stemOn } from './letters.ts';
 import { TOPICS } from './lexicon/tool-topics.ts';
 import type { QuestionText } from './question.ts';
 import type { QuestionReading } from './reading.ts';
@@ -24,33 +24,69 @@ const STEM = 5;
 
 /** A word of a function's name. */
 interface NameWord {
-  readonly stem: string;
+  readonly stem: number;
   /** '' for none. */
   readonly topic: string;
   /** Whether it says what the function is for. */
   readonly isTelling: boolean;
 }
 
-/** Whether the question has a word of an offered function's name: `weather` for `get_weather`. */
-export function namesTool(
-  tools: readonly ToolDefinition[],
-  { text }: QuestionText,
-  { topics }: QuestionReading,
-): boolean {
-  const stems = new Set<string>();
-  for (const word of fold(text.slice(0, TEXT_MAX)).split(' ')) stems.add(stemOf(word));
-  const isOfTopic = ({ topic }: NameWord): boolean => topics.includes(topic);
-  const isSaid = (word: NameWord): boolean => stems.has(word.stem) || isOfTopic(word);
-  const isNaming = (word: NameWord): boolean => (word.isTelling ? isSaid(word) : isOfTopic(word));
-  return tools.slice(0, TOOLS_MAX).some(({ name }) => {
-    const words = remembered.of(name, wordsOf);
-    return words.some(isNaming) || (words.length > 1 && words.every(isSaid));
-  });
+/** The names of the offered functions, as a question is compared with them. */
+interface OfferedNames {
+  readonly topics: ReadonlySet<string>;
+  /** Of the words that say what a function is for. */
+  readonly tellingStems: ReadonlySet<number>;
+  /** The stems of each name that has several words, none of which says it: all of them name the function. */
+  readonly generic: readonly (readonly number[])[];
+}
+
+/**
+ * Whether the question has a word of an offered function's name: `weather` for `get_weather`.
+ * @param names of the functions, one a line
+ */
+export function namesTool(names: string, { text }: QuestionText, { topics }: QuestionReading): boolean {
+  const offered = remembered.of(names, offeredNames);
+  for (const topic of topics) if (offered.topics.has(topic)) return true;
+  const said = new Set<number>();
+  const end = Math.min(text.length, TEXT_MAX);
+  let stem = 0;
+  let letters = 0;
+  for (let at = 0; at <= end; at++) {
+    const unit = at < end ? FOLDED[text.charCodeAt(at)]! : GAP;
+    if (unit === MARK) continue;
+    if (unit !== GAP && unit !== DIGIT) {
+      if (letters++ < STEM) stem = stemOn(stem, unit);
+      continue;
+    }
+    if (offered.tellingStems.has(stem)) return true;
+    said.add(stem);
+    stem = 0;
+    letters = 0;
+  }
+  for (const stems of offered.generic) if (areAllIn(stems, said)) return true;
+  return false;
+}
+
+function areAllIn(stems: readonly number[], said: ReadonlySet<number>): boolean {
+  for (const stem of stems) if (!said.has(stem)) return false;
+  return true;
 }
 
 /** UTF-16 code units of the names that are remembered, twice: an agent offers the same functions in every request. */
 const REMEMBERED_CHARS = 2 ** 21;
-const remembered = new TextMemory<readonly NameWord[]>(REMEMBERED_CHARS);
+const remembered = new TextMemory<OfferedNames>(REMEMBERED_CHARS);
+
+function offeredNames(names: string): OfferedNames {
+  const all = names.split('\n').slice(0, TOOLS_MAX).map(wordsOf);
+  const words = all.flat();
+  return {
+    topics: new Set(words.flatMap(({ topic }) => (topic === '' ? [] : topic))),
+    tellingStems: new Set(words.flatMap(({ stem, isTelling }) => (isTelling ? stem : []))),
+    generic: all
+      .filter((name) => name.length > 1 && !name.some(({ isTelling }) => isTelling))
+      .map((name) => name.map(({ stem }) => stem)),
+  };
+}
 
 const wordsOf = (name: string): readonly NameWord[] =>
   name
@@ -63,8 +99,12 @@ const wordsOf = (name: string): readonly NameWord[] =>
       isTelling: word.length > 2 && !GENERIC.has(word),
     }));
 
-/** `remind` and `reminder` have one stem. */
-const stemOf = (word: string): string => word.slice(0, STEM);
+/** A hash of the first letters: `remind` and `reminder` have one stem. */
+function stemOf(word: string): number {
+  let stem = 0;
+  for (let at = 0; at < word.length && at < STEM; at++) stem = stemOn(stem, word.charCodeAt(at));
+  return stem;
+}
 
 /** Whether the conversation ends in calls or results of tools. */
 export function isAmidTools(turns: readonly Turn[]): boolean {

@@ -45,9 +45,10 @@ const MATCHES_MAX = 128;
 export class Trie {
   /** Groups of values, one after the other: their number, then they. */
   values = new Int32Array(NODES_AT_FIRST);
-  /** The group in `values` of each match of the last `matchAt`. */
+  /** Matches at the last place, and the group in `values` of each. */
+  found = 0;
   readonly groups = new Uint32Array(MATCHES_MAX);
-  /** The offset behind each match of the last `matchAt`. */
+  /** The offset behind each of them. */
   readonly ends = new Uint32Array(MATCHES_MAX);
 
   #valuesSize = 1;
@@ -82,40 +83,58 @@ export class Trie {
   /** Finds every pattern that begins at `from`, the shortest first, and returns their number; see `groups` and `ends`. */
   matchAt(text: string, from: number, to: number): number {
     const first = text.charCodeAt(from);
-    let node = this.#roots[FOLDED[first]!]!;
-    if (node === 0) return 0;
-    if (node < 0) node = this.#build(FOLDED[first]!);
-    const nodes = this.#nodes;
-    const isSpaced = !isUnspaced(first);
-    let found = 0;
-    let at = from + 1;
-    do {
-      const figure = nodes[FIGURES * node + FIRST]!;
-      const groups = FIGURES * ((figure >> FLAG_BITS) - 1);
-      if ((figure & ENDS_BEGUN) !== 0) found = this.#note(found, nodes[groups]!, at);
-      let letter = at < to ? FOLDED[text.charCodeAt(at)]! : GAP;
-      while (letter === MARK) letter = ++at < to ? FOLDED[text.charCodeAt(at)]! : GAP;
-      if (letter > BLANK && letter < BEHIND_Z) {
-        node = this.#latinChild(node, letter);
-        at++;
-      } else if (letter < BLANK || (isSpaced && isUnspaced(letter))) {
-        if ((figure & ENDS_WHOLE) !== 0) found = this.#note(found, nodes[groups + 1]!, at);
-        node = this.#latinChild(node, BLANK);
-        if (node === 0) return found;
-        at = nextWord(text, at, to);
-        if (at < 0) return found;
-      } else {
-        node = this.#otherChild(node, letter);
-        at++;
-      }
-    } while (node !== 0);
-    return found;
+    this.finish(this.begin(FOLDED[first]!, from + 1), !isUnspaced(first), text, from + 1, to);
+    return this.found;
   }
 
-  #note(found: number, group: number, end: number): number {
-    this.groups[found] = group;
-    this.ends[found] = end;
-    return found + 1;
+  /**
+   * Begins to match at a folded letter, for callers that read the letters of a word anyway: `step` takes each further one, and
+   * `finish` the rest. Returns the node behind the letter; 0 where no pattern begins with it.
+   *
+   * @param end the offset behind the letter
+   */
+  begin(letter: number, end: number): number {
+    this.found = 0;
+    const root = this.#roots[letter]!;
+    return root === 0 ? 0 : this.#arrive(root < 0 ? this.#build(letter) : root, end);
+  }
+
+  /** Returns the node behind the next folded letter of a word, `end` being the offset behind it; 0 where no pattern goes on. */
+  step(node: number, letter: number, end: number): number {
+    const child = letter < BEHIND_Z ? this.#latinChild(node, letter) : this.#otherChild(node, letter);
+    return child === 0 ? 0 : this.#arrive(child, end);
+  }
+
+  /** Notes the open-ended patterns that end at a node. */
+  #arrive(node: number, end: number): number {
+    const figure = this.#nodes[FIGURES * node + FIRST]!;
+    if ((figure & ENDS_BEGUN) !== 0) this.#note(this.#nodes[FIGURES * ((figure >> FLAG_BITS) - 1)]!, end);
+    return node;
+  }
+
+  /** Matches what is left of a word, and the phrases that go on behind it. @param isSpaced whether a letter of another script ends it */
+  finish(from: number, isSpaced: boolean, text: string, begin: number, to: number): void {
+    let node = from;
+    let at = begin;
+    while (node !== 0) {
+      let letter = at < to ? FOLDED[text.charCodeAt(at)]! : GAP;
+      while (letter === MARK) letter = ++at < to ? FOLDED[text.charCodeAt(at)]! : GAP;
+      if (letter > BLANK && !(isSpaced && isUnspaced(letter))) node = this.step(node, letter, ++at);
+      else {
+        const figure = this.#nodes[FIGURES * node + FIRST]!;
+        if ((figure & ENDS_WHOLE) !== 0) this.#note(this.#nodes[FIGURES * ((figure >> FLAG_BITS) - 1) + 1]!, at);
+        node = this.#latinChild(node, BLANK);
+        if (node === 0) return;
+        at = nextWord(text, at, to);
+        if (at < 0) return;
+        this.#arrive(node, at);
+      }
+    }
+  }
+
+  #note(group: number, end: number): void {
+    this.groups[this.found] = group;
+    this.ends[this.found++] = end;
   }
 
   /** The child of a node by the blank or one of `a` to `z`; 0 for none. */

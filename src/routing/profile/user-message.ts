@@ -13,20 +13,17 @@ import { namesTool } from './tools.ts';
 /** The task of a message in its context. */
 export type TaskGuess = Pick<Facts, 'task' | 'mix' | 'difficulty'>;
 
-/** The view that a guess was made from, and the guess. */
-interface KeptGuess<Guess> {
-  readonly view: QuestionView;
-  readonly guess: Guess;
-}
-
 /** The words of a user's message, read once, with the last guesses about it: in a conversation it comes with every request. */
 export class UserMessage {
   readonly question: QuestionText;
   readonly reading: QuestionReading;
   readonly shape: QuestionShape;
-  #task: KeptGuess<Pick<TaskGuess, 'task' | 'mix'>> | null = null;
-  #difficulty: KeptGuess<TaskGuess['difficulty']> | null = null;
-  #likelihoods: KeptGuess<Float64Array> | null = null;
+  /** The last guesses, and the views that they were made from. */
+  #task: Pick<TaskGuess, 'task' | 'mix'> | null = null;
+  #taskView: QuestionView | null = null;
+  #difficulty: TaskGuess['difficulty'] | null = null;
+  #likelihoods: Float64Array | null = null;
+  #likelihoodsView: QuestionView | null = null;
   #tools: { readonly names: string; readonly areNamed: boolean } | null = null;
 
   /** @param isUnwrapped for a message of nothing but blocks, which then hold the question */
@@ -39,38 +36,41 @@ export class UserMessage {
   /** Whether the message has a word of a tool's name. */
   namesTool(tools: readonly ToolDefinition[]): boolean {
     const names = tools.map(({ name }) => name).join('\n');
-    if (this.#tools?.names !== names) this.#tools = { names, areNamed: namesTool(tools, this.question, this.reading) };
+    if (this.#tools?.names !== names) this.#tools = { names, areNamed: namesTool(names, this.question, this.reading) };
     return this.#tools.areNamed;
   }
 
   /** Returns the probability of each task. @param view the message in its context */
   likelihoods(view: QuestionView): Float64Array {
-    if (!this.#likelihoods || !isSameContext(this.#likelihoods.view, view)) {
-      this.#likelihoods = { view, guess: likelihoods(taskLogits(view)) };
+    if (this.#likelihoods === null || !isSameContext(this.#likelihoodsView, view)) {
+      this.#likelihoods = likelihoods(taskLogits(view));
+      this.#likelihoodsView = view;
     }
-    return this.#likelihoods.guess;
+    return this.#likelihoods;
   }
 
   /** Returns its task and difficulty. @param view the message in its context */
   guess(view: QuestionView): TaskGuess {
-    if (!this.#task || !isSameContext(this.#task.view, view)) {
-      this.#task = { view, guess: sharesOf(taskLogits(view)) };
+    if (this.#task === null || !isSameContext(this.#taskView, view)) {
+      this.#task = sharesOf(taskLogits(view));
+      this.#taskView = view;
       this.#difficulty = null;
     }
-    const { task, mix } = this.#task.guess;
-    return { task, mix, difficulty: this.#difficultyOf(view, { task, mix }) };
+    const { task, mix } = this.#task;
+    return { task, mix, difficulty: this.#difficultyOf(view, this.#task) };
   }
 
   /** Amid tools it depends on their last results. */
   #difficultyOf(view: QuestionView, guess: Pick<TaskGuess, 'task' | 'mix'>): TaskGuess['difficulty'] {
     if (view.tools?.amid) return difficultyOf(view, guess);
-    this.#difficulty ??= { view, guess: difficultyOf(view, guess) };
-    return this.#difficulty.guess;
+    this.#difficulty ??= difficultyOf(view, guess);
+    return this.#difficulty;
   }
 }
 
 /** Whether the context of a message lets expect the same task. Equal instructions and likelihoods are the same objects. */
-const isSameContext = (one: QuestionView, other: QuestionView): boolean =>
+const isSameContext = (one: QuestionView | null, other: QuestionView): boolean =>
+  one !== null &&
   one.system === other.system &&
   one.before === other.before &&
   one.tools?.named === other.tools?.named &&
@@ -81,4 +81,5 @@ const REMEMBERED_CHARS = 2 ** 21;
 const remembered = new TextMemory<UserMessage>(REMEMBERED_CHARS);
 
 /** Reads a message, or remembers it. */
-export const readMessage = (text: string): UserMessage => remembered.of(text, (unknown) => new UserMessage(unknown));
+export const readMessage = (text: string): UserMessage => remembered.of(text, messageOf);
+const messageOf = (text: string): UserMessage => new UserMessage(text);

@@ -3,7 +3,7 @@ import { TASKS } from './tasks.ts';
 /** Figures of a row of weights: one for each task, and enough zeros that a row fills a line of the processor's cache. */
 const ROW = 16;
 /** Tasks that are summed up at once. */
-const AT_ONCE = 4;
+const AT_ONCE = 6;
 /** A question has fewer features and stems. */
 const TERMS_MAX = 8_192;
 
@@ -41,6 +41,8 @@ export class WeightedSum {
       let second = 0;
       let third = 0;
       let fourth = 0;
+      let fifth = 0;
+      let sixth = 0;
       for (let at = 0; at < size; at++) {
         const place = ROW * rows[at]! + task;
         const value = values[at]!;
@@ -48,12 +50,16 @@ export class WeightedSum {
         second += value * figures[place + 1]!;
         third += value * figures[place + 2]!;
         fourth += value * figures[place + 3]!;
+        fifth += value * figures[place + 4]!;
+        sixth += value * figures[place + 5]!;
       }
       // Beyond the last task nothing is stored.
       sums[task] = first;
       sums[task + 1] = second;
       sums[task + 2] = third;
       sums[task + 3] = fourth;
+      sums[task + 4] = fifth;
+      sums[task + 5] = sixth;
     }
     return sums;
   }

@@ -3,12 +3,15 @@ import { SignalboxError } from '../../core/errors.ts';
 import { isObject } from '../../core/object.ts';
 import type { ChatMessage, ChatRequest, MessagePart } from './request.ts';
 
+/** A chat, or a route query with its messages, which may name no model. */
+type AnyChat = Omit<ChatRequest, 'model'>;
+
 /**
  * Checks the rules of the dialect that its schema cannot state: fields that contradict each other, and fields that
  * would change the bill unseen.
  * @throws SignalboxError for the field at fault.
  */
-export function checkChat(request: ChatRequest): void {
+export function checkChat(request: AnyChat): void {
   checkBill(request);
   const { messages } = request;
   for (let i = 0; i < messages.length; i++) checkMessage(messages[i]!, i);
@@ -151,12 +154,11 @@ function checkPart(part: MessagePart, message: number, index: number): void {
   }
 }
 
-function checkTools({ tools, tool_choice: choice }: ChatRequest): void {
+function checkTools({ tools, tool_choice: choice }: AnyChat): void {
   if (choice === undefined || choice === 'none' || choice === 'auto') return;
   if (!tools?.length) throw invalid('tool_choice', '`tool_choice` requires `tools`.');
   if (choice === 'required') return;
   const { name } = choice.function;
-  if (!tools.some((tool) => tool.function.name === name)) {
-    throw invalid('tool_choice.function.name', `\`tools\` has no tool \`${name.slice(0, 64)}\`.`);
-  }
+  for (const tool of tools) if (tool.function.name === name) return;
+  throw invalid('tool_choice.function.name', `\`tools\` has no tool \`${name.slice(0, 64)}\`.`);
 }

@@ -117,15 +117,18 @@ function messageOf({ content, reasoning, refusal, calls, details, extra, finish 
     ...(reasoning && { reasoning_content: reasoning }),
     ...(details.length > 0 && { reasoning_details: details }),
     ...(extra && { extra_content: extra }),
-    ...(calls.length > 0 && {
-      tool_calls: calls.map(({ id, name, arguments: args, extra: ofCall }) => ({
-        id,
-        type: 'function',
-        function: { name, arguments: args || (finish === 'length' ? '' : NO_ARGUMENTS) },
-        ...(ofCall && { extra_content: ofCall }),
-      })),
-    }),
+    ...(calls.length > 0 && { tool_calls: callsOf(calls, finish === 'length' ? '' : NO_ARGUMENTS) }),
   };
+}
+
+/** @param bare the arguments of a call without any */
+function callsOf(calls: Choice['calls'], bare: string): readonly object[] {
+  return calls.map(({ id, name, arguments: args, extra }) => ({
+    id,
+    type: 'function',
+    function: { name, arguments: args || bare },
+    ...(extra && { extra_content: extra }),
+  }));
 }
 
 interface Logprobs {

@@ -36,9 +36,10 @@ const OF_FUNCTION: readonly string[] = ['name', 'arguments'];
 const OF_IMAGE: readonly string[] = ['url', 'detail'];
 const OF_AUDIO: readonly string[] = ['data', 'format'];
 
-/** Messages of a body, and calls of each, whose places are kept. */
+/** Messages of a body, calls of each, and tools, whose places are kept. */
 const KEPT = 1_024;
 const KEPT_CALLS = 8;
+const KEPT_TOOLS = 128;
 
 /** Keeps what `make` returns for each index below `most`: places are the same in every body. */
 function kept<Places>(most: number, make: (index: number) => Places): (index: number) => Places {
@@ -64,32 +65,38 @@ const placesOfMessage = kept(KEPT, (message) => ({
   })),
 }));
 
+type MessagePlaces = ReturnType<typeof placesOfMessage>;
+
+const placesOfTool = kept(KEPT_TOOLS, (tool) => ({
+  at: place('tools', tool),
+  valueAt: place('tools', tool, 'function'),
+}));
+
 /** Reads messages, tools and the choice of tools. */
 export function conversationOf({
   messages = [],
   tools,
   tool_choice: choice,
 }: Partial<Pick<ChatRequest, 'messages' | 'tools' | 'tool_choice'>>): Conversation {
-  const turns: Turn[] = [];
-  for (let index = 0; index < messages.length; index++) turns.push(turnOf(messages[index]!, index));
-  return { turns, tools: tools ? tools.map(toolOf) : NO_TOOLS, toolChoice: choiceOf(choice) };
+  return { turns: messages.map(turnOf), tools: tools ? tools.map(toolOf) : NO_TOOLS, toolChoice: choiceOf(choice) };
 }
 
 function turnOf(message: ChatMessage, index: number): Turn {
   const { role, name, tool_call_id: toolCallId } = message;
-  const { at } = placesOfMessage(index);
+  const places = placesOfMessage(index);
+  const { at } = places;
   const extras = extrasOf(message, OF_MESSAGE);
-  const parts = partsOf(message, index);
+  const parts = partsOf(message, index, places);
   if (role === 'function') return { role: 'tool', parts, toolCallId: olderId(name ?? ''), extras, at };
   return { role: role satisfies TurnRole, parts, name, toolCallId, extras, at };
 }
 
 /** @param index of the message */
-function partsOf(message: ChatMessage, index: number): readonly ContentPart[] {
+function partsOf(message: ChatMessage, index: number, places: MessagePlaces): readonly ContentPart[] {
   const { content, refusal, tool_calls: calls } = message;
   const parts: ContentPart[] = [];
   if (typeof content === 'string') {
-    const at = placesOfMessage(index).content;
+    const at = places.content;
     parts.push({ type: 'text', text: content, at, valueAt: at, extras: NO_EXTRAS });
   } else if (content) {
     for (let i = 0; i < content.length; i++) parts.push(partOf(content[i]!, ['messages', index, 'content', i]));
@@ -98,16 +105,15 @@ function partsOf(message: ChatMessage, index: number): readonly ContentPart[] {
     const at = ['messages', index, 'refusal'];
     parts.push({ type: 'refusal', text: refusal, at, valueAt: at, extras: NO_EXTRAS });
   }
-  if (calls) for (let i = 0; i < calls.length; i++) parts.push(callOf(calls[i]!, index, i));
+  if (calls) for (let i = 0; i < calls.length; i++) parts.push(callOf(calls[i]!, places.ofCall(i)));
   const older = olderCall(Reflect.get(message, 'function_call'), index);
   if (older) parts.push(older);
   return parts;
 }
 
-function callOf(call: ToolCall, message: number, index: number): ToolCallPart {
+function callOf(call: ToolCall, { at, valueAt }: ReturnType<MessagePlaces['ofCall']>): ToolCallPart {
   const { id, function: fn } = call;
   const { name, arguments: text } = fn;
-  const { at, valueAt } = placesOfMessage(message).ofCall(index);
   return {
     type: 'tool-call',
     id,
@@ -168,8 +174,9 @@ const OF_DEFINITION: readonly string[] = ['name', 'description', 'parameters', '
 function toolOf(tool: ChatTool, index: number): ToolDefinition {
   const { function: fn } = tool;
   const { name, description, parameters, strict } = fn;
+  const { at, valueAt } = placesOfTool(index);
   const extras = extrasOf(fn, OF_DEFINITION, extrasOf(tool, OF_TOOL));
-  return { name, description, parameters, strict, extras, at: ['tools', index], valueAt: ['tools', index, 'function'] };
+  return { name, description, parameters, strict, extras, at, valueAt };
 }
 
 function choiceOf(choice: ChatRequest['tool_choice']): ToolChoice | undefined {

@@ -29,11 +29,12 @@ export const FOREIGN_FIELDS: ReadonlyMap<string, string> = new Map([
  */
 export function checkTurns(body: unknown): void {
   if (!isObject(body) || body.messages != null) return;
-  const field = TURNS.find((name) => body[name] != null);
-  if (field === undefined) return;
-  throw new SignalboxError(
-    'missing_field',
-    `\`messages\` is required. \`${field}\` is a field of another API: send "messages": [{"role": "user", "content": "…"}].`,
-    { param: 'messages' },
-  );
+  for (const field of TURNS) {
+    if (body[field] == null) continue;
+    throw new SignalboxError(
+      'missing_field',
+      `\`messages\` is required. \`${field}\` is a field of another API: send "messages": [{"role": "user", "content": "…"}].`,
+      { param: 'messages' },
+    );
+  }
 }

@@ -34,6 +34,6 @@ export function readRoute(body: unknown): RouteRequest {
   checkSpelling(body, ROUTE_FIELDS);
   checkToolKinds(body);
   const chat = checkedRouteChat(body);
-  checkChat({ ...chat, model: chat.model ?? 'auto' });
+  checkChat(chat);
   return chat;
 }

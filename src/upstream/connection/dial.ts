@@ -144,21 +144,23 @@ export class Dial {
     } catch (error) {
       throw this.#lookupFailure(error);
     }
-    if (addresses === this.#resolved) return this.#peers;
-    if (!(addresses instanceof Promise)) return this.#allow(addresses);
-    return addresses.then(
-      (texts) => this.#allow(texts),
-      (error: unknown) => {
-        throw this.#lookupFailure(error);
-      },
-    );
+    if (addresses instanceof Promise) return this.#lookedUp(addresses);
+    return addresses === this.#resolved ? this.#peers : this.#allow(addresses);
+  }
+
+  async #lookedUp(lookup: Promise<readonly string[]>): Promise<PeerList> {
+    let addresses: readonly string[];
+    try {
+      addresses = await lookup;
+    } catch (error) {
+      throw this.#lookupFailure(error);
+    }
+    return this.#allow(addresses);
   }
 
   /** An answer began: this address works and is tried first from now on. */
   answered(peer: Peer): void {
-    const peers = this.#peers;
-    if (peers[0] === peer || !peers.includes(peer)) return;
-    this.#peers = [peer, ...peers.filter((other) => other !== peer)];
+    if (this.#peers[0] !== peer) this.#peers = withFirst(peer, this.#peers);
   }
 
   /** Turns the allowed addresses into peers. The peer that is tried first stays first if it is still there. */
@@ -182,8 +184,8 @@ export class Dial {
       const base = this.#baseAt(text.includes(':') ? `[${text}]` : text);
       return this.#peers.find((peer) => peer.base === base) ?? new Peer(base, this.#servername);
     });
-    const first = this.#peers[0];
-    this.#peers = first && peers.includes(first) ? [first, ...peers.filter((peer) => peer !== first)] : peers;
+    const [first] = this.#peers;
+    this.#peers = first ? withFirst(first, peers) : peers;
     this.#resolved = addresses;
     return this.#peers;
   }
@@ -199,3 +201,7 @@ export class Dial {
     return new UpstreamError('connect', `no address for \`${this.host}\`${code && ` (${code})`}`);
   }
 }
+
+/** Returns the peers with one of them as the first; the same list where it is none of them. */
+const withFirst = (first: Peer, peers: PeerList): PeerList =>
+  peers.includes(first) ? [first, ...peers.filter((peer) => peer !== first)] : peers;

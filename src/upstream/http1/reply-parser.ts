@@ -258,9 +258,10 @@ class BodyBytes {
   }
 }
 
+const lengthOf = (text: string): number => (LENGTH.test(text) ? Number(text) : repeatedLength(text));
+
 /** Accepts a repeated length if all values agree. */
-function lengthOf(text: string): number {
-  if (LENGTH.test(text)) return Number(text);
+function repeatedLength(text: string): number {
   const [first, ...others] = text.split(',').map((each) => each.trim());
   if (!LENGTH.test(first!) || others.some((other) => other !== first)) throw new BadReply('no length');
   return Number(first);

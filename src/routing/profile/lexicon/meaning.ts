@@ -50,3 +50,9 @@ export const languageOf = (meaning: number): number => ((meaning >> LANGUAGE) & 
 export const isLoan = (meaning: number): boolean => ((meaning >> LOAN) & 1) === 1;
 export const voteOf = (meaning: number): number => VOTES[(meaning >> VOTE) & 0xf]!;
 export const nameOf = (meaning: number): string => NAMES[meaning >> NAME]!;
+
+/** Whether one of the meanings from `begin` to `end` is of a language. */
+export function hasLanguage(meanings: Int32Array, begin: number, end: number, language: number): boolean {
+  for (let at = begin; at < end; at++) if (languageOf(meanings[at]!) === language) return true;
+  return false;
+}
