@@ -100,7 +100,9 @@ export function clearBit(bits: Uint32Array, at: number): void {
 /** The bits that are set in both, as new bits; null stands for all. */
 export function bothBits(a: Uint32Array | null, b: Uint32Array | null): Uint32Array | null {
   if (a === null || b === null) return a ?? b;
-  return a.map((word, at) => word & b[at]!);
+  const both = new Uint32Array(a.length);
+  for (let at = 0; at < both.length; at++) both[at] = a[at]! & b[at]!;
+  return both;
 }
 
 export function hasBit(bits: Uint32Array, at: number): boolean {

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { timeOfId } from '../core/id.ts';
-import { SIGNALS } from '../core/learning-policy.ts';
+import { SIGNALS, type Signal } from '../core/learning-policy.ts';
 import { parsedJson } from '../core/object.ts';
 import type { OutcomeRow } from '../store/learning.ts';
 import { BrierScore } from './brier.ts';
@@ -40,8 +40,7 @@ export class LearningState {
       this.brier.note(score, { declared, estimated }, share);
       return;
     }
-    const blamed = SIGNALS.find((signal) => signal === label) ?? null;
-    this.signals.note({ looked, blamed }, estimated, share);
+    this.signals.note({ looked, blamed: isSignal(label) ? label : null }, estimated, share);
   }
 
   /** Adds an outcome since the last checkpoint. */
@@ -61,6 +60,9 @@ export class LearningState {
     return JSON.stringify(body);
   }
 }
+
+const LABELS: readonly (string | null)[] = SIGNALS;
+const isSignal = (label: string | null): label is Signal => LABELS.includes(label);
 
 /** Unreadable figures start afresh: they only affect how much outcomes count. */
 function parseBody(text: string | null): Static<typeof Body> | null {

@@ -142,7 +142,7 @@ export class HostedMemory {
    */
   learn({ estimator, catalog }: Pick<BoundMemory, 'estimator' | 'catalog'>, lesson: Lesson): number | null {
     const { model, task, declared, score, weight, probability, among, features } = lesson;
-    const modelAt = catalog.models.findIndex(({ id }) => id === model);
+    const modelAt = indexOfModel(catalog, model);
     const taskAt = catalog.tasks.indexOf(task);
     if (modelAt < 0 || taskAt < 0) {
       const wider = catalogWith(catalog, lesson);
@@ -268,6 +268,11 @@ export class HostedMemory {
       this.fault('learn', error);
     }
   }
+}
+
+function indexOfModel({ models }: EstimatorCatalog, id: string): number {
+  for (let at = 0; at < models.length; at++) if (models[at]!.id === id) return at;
+  return -1;
 }
 
 export const findingOf = (models: number): Finding => ({
