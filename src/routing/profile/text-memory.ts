@@ -12,19 +12,22 @@ interface RememberedText<Reading> {
   readonly reading: Reading;
 }
 
+/** By hash, or by the text itself where another text has its hash. */
+type RememberedTexts<Reading> = Map<number | string, RememberedText<Reading>>;
+
 /**
  * The readings of the texts that come again. An application sends the same few system prompts, and an agent the same question
  * with every result of a tool.
  *
  * A text is remembered from its second time on: most come once, and to keep their readings would cost the garbage collector more
  * than reading twice. There are two generations: a text that comes again moves to the young one; when that is full, the older is
- * forgotten. Texts are found by a hash of their ends, since a map of texts would hash every one as a whole; of two with the same hash,
- * the later one is remembered.
+ * forgotten. Texts are found by a hash of their ends, since a map of texts would hash every one as a whole. Only where another text has
+ * the same ends and length, as with a template that names a customer in its middle, a text is found as a whole.
  */
 export class TextMemory<Reading> {
   readonly #charsMax: number;
-  #young = new Map<number, RememberedText<Reading>>();
-  #old: ReadonlyMap<number, RememberedText<Reading>> = new Map();
+  #young: RememberedTexts<Reading> = new Map();
+  #old: RememberedTexts<Reading> = new Map();
   #chars = 0;
   /** By slot, the hash of the last text there. */
   readonly #seen = new Int32Array(SEEN);
@@ -43,10 +46,10 @@ export class TextMemory<Reading> {
   of(text: string, read: (text: string) => Reading): Reading {
     if (text.length > TEXT_CHARS_MAX) return read(text);
     const hash = hashOf(text);
-    const young = this.#young.get(hash);
-    if (young !== undefined && young.text === text) return young.reading;
-    const old = this.#old.get(hash);
-    if (old !== undefined && old.text === text) {
+    const young = find(this.#young, hash, text);
+    if (young !== undefined) return young.reading;
+    const old = find(this.#old, hash, text);
+    if (old !== undefined) {
       this.#add(hash, old);
       return old.reading;
     }
@@ -70,11 +73,20 @@ export class TextMemory<Reading> {
       this.#young = new Map();
       this.#chars = chars;
     }
-    this.#young.set(hash, one);
+    this.#young.set(this.#young.has(hash) ? one.text : hash, one);
   }
 }
 
-/** UTF-16 code units of each end of a text that are hashed. */
+function find<Reading>(
+  texts: RememberedTexts<Reading>,
+  hash: number,
+  text: string,
+): RememberedText<Reading> | undefined {
+  const first = texts.get(hash);
+  return first === undefined || first.text === text ? first : texts.get(text);
+}
+
+/** UTF-16 code units of each end of a text that are hashed. Two texts with one hash are remembered a time too early. */
 const EDGE = 64;
 
 /** A 32-bit hash of a text's length and ends, by the steps of FNV-1a, each of four units. */

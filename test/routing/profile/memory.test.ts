@@ -105,6 +105,33 @@ describe('a memory of texts', () => {
     expect(memory.of('again', read)).toBe('again read 2 times');
   });
 
+  /** As from one template, with names of one length in its middle. */
+  const withName = (name: number): string => `${chars(200)} ${String(name).padStart(6, '0')} ${chars(200)}`;
+
+  test('reads a text twice, however many others have its length and ends, and never takes one for another', () => {
+    const memory = new TextMemory<string>(400_000);
+    let reads = 0;
+    const read = (text: string): string => {
+      reads++;
+      return text;
+    };
+    for (let time = 0; time < 9; time++) {
+      for (let name = 0; name < 40; name++) expect(memory.of(withName(name), read)).toBe(withName(name));
+    }
+    expect(reads).toBeLessThanOrEqual(2 * 40);
+    expect(memory.size).toBe(40);
+  });
+
+  test('never takes a text for another of its length and ends, while generations come and go', () => {
+    const memory = new TextMemory<string>(20_000);
+    fc.assert(
+      fc.property(fc.array(fc.nat(9), { maxLength: 40 }), (names) => {
+        for (const name of names) expect(memory.of(withName(name), (text) => text)).toBe(withName(name));
+      }),
+      tries('a memory of texts never takes one for another', 100, 5_000),
+    );
+  });
+
   test('keeps nothing of a text that comes once', () => {
     const memory = new TextMemory<number>(20_000);
     for (let at = 0; at < 50; at++) memory.of(`once ${at}`, () => 0);
