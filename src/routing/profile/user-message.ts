@@ -35,7 +35,7 @@ export class UserMessage {
 
   /** Whether the message has a word of a tool's name. */
   namesTool(tools: readonly ToolDefinition[]): boolean {
-    const names = tools.map(({ name }) => name).join('\n');
+    const names = tools.map(({ name }) => oneLine(name)).join('\n');
     if (this.#tools?.names !== names) this.#tools = { names, areNamed: namesTool(names, this.question, this.reading) };
     return this.#tools.areNamed;
   }
@@ -67,6 +67,9 @@ export class UserMessage {
     return this.#difficulty;
   }
 }
+
+/** Names are compared one a line: within a name, a line end parts words as a blank does. */
+const oneLine = (name: string): string => (name.includes('\n') ? name.replaceAll('\n', ' ') : name);
 
 /** Whether the context of a message lets expect the same task. Equal instructions and likelihoods are the same objects. */
 const isSameContext = (one: QuestionView | null, other: QuestionView): boolean =>

@@ -232,4 +232,11 @@ describe('tools', () => {
     const result: ChatMessage = { role: 'tool', tool_call_id: 'call', content: '{}' };
     expect(taskOf([user('what is ACME at today'), result], { tools })).toBe('tool_use');
   });
+
+  test('are requested by all words of a name, whatever parts its words', () => {
+    for (const name of ['current_page', 'current page', 'current\npage', 'currentPage']) {
+      expect(taskOf('Who wrote the current page?', { tools: [tool(name)] })).toBe('tool_use');
+      expect(taskOf('Who wrote the current law?', { tools: [tool(name)] })).toBe('general');
+    }
+  });
 });
