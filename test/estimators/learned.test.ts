@@ -118,6 +118,19 @@ describe('learning', () => {
     expect(partsOf(memory)).toEqual(before);
   });
 
+  test('estimates a question the same to the bit whether it counts or is only explained, before its words are trusted', () => {
+    const memory = taught(specialists.slice(0, 12));
+    for (const text of [POEM, INTEGRAL, 'hello', 'what is the capital of France', 'fix the bug in this function']) {
+      const explained = find(memory.over(catalog), catalog, 0, text);
+      const counted = find(memory.over(catalog), catalog, 0, text, true);
+      expect(explained.trust).toBe(0);
+      expect(explained).toEqual(counted);
+      for (const finding of [explained, counted]) {
+        expect(finding.text.every((shift) => Object.is(shift, 0))).toBe(true);
+      }
+    }
+  });
+
   test('treats features of another version as no text', () => {
     const estimator = taught(specialists.slice(0, 20)).over(catalog);
     const into = findingFor(catalog);

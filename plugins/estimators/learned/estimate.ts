@@ -87,7 +87,8 @@ export class CatalogEstimator implements Estimator {
     into.trust = Math.max(toShared, toOwn);
     into.outcomes.fill(0);
     into.counts.fill(0);
-    const common = toShared * (shared - (group?.shared ?? 0));
+    // Adding to 0 avoids −0, so that the shift is the same to the bit whether or not the words are read.
+    const common = 0 + toShared * (shared - (group?.shared ?? 0));
     into.text.fill(common);
     for (const { at, memory } of this.#known()) {
       into.outcomes[at] = this.#outcomesOf(memory, at, taskAt, task);
