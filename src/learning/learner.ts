@@ -66,8 +66,8 @@ export class Learner {
   readonly #state: LearningState;
   readonly #faults: LearnerParts['faults'];
   readonly #timers: ReturnType<typeof setInterval>[] = [];
-  /** `decision source` of the latest observations. */
-  readonly #observed = new RecentItems<string>(OBSERVED_MAX);
+  /** The latest decisions whose answers were checked; negated, those whose answers were asked for again. */
+  readonly #observed = new RecentItems<number>(OBSERVED_MAX);
   /** By decision: settles after its last score. */
   readonly #scoring = new Map<number, Promise<unknown>>();
   /** By decision: learned scores that may not be durable yet. */
@@ -218,9 +218,8 @@ export class Learner {
   #observe(policy: LearningPolicyInForce, example: Example, signals: AnswerSignals): Write[] {
     const { snapshot } = policy;
     const isCheck = signals.retry === undefined;
-    const name = `${example.decision} ${isCheck ? 'checks' : 'retry'}`;
     const row = this.#rowOf(policy, example);
-    if (!row || !this.#observed.add(name)) return [];
+    if (!row || !this.#observed.add(isCheck ? example.decision : -example.decision)) return [];
     if (isCheck) this.#state.influence.noteChat(example.keyId, this.#now());
     const modelAt = snapshot.modelIndex.get(example.model)!;
     const quality = learnedQualities(policy, this.memories.over(policy), example.facts, example.features)[modelAt]!;

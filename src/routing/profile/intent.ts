@@ -122,7 +122,8 @@ function viewOf(
 
 function toolContext({ tools, turns }: Conversation, message: UserMessage): ToolContext {
   const amid = isAmidTools(turns);
-  return { named: message.namesTool(tools), amid, ...(amid ? resultsOf(turns) : NO_RESULTS) };
+  const { calls, result } = amid ? resultsOf(turns) : NO_RESULTS;
+  return { named: message.namesTool(tools), amid, calls, result };
 }
 const NO_RESULTS = { calls: 0, result: '' } as const;
 
@@ -143,15 +144,15 @@ const certainly = (task: string): TaskGuess => ({ task, mix: [], difficulty: 'us
 const SYSTEM_PROMPT_LANGUAGES_MAX = 2;
 
 /** Programming languages of the questions, else of the system prompt: "Generate SQL …". */
-function languagesOfCode(turns: readonly UserTurn[], system: SystemPrompt | null): string[] {
+function languagesOfCode(turns: readonly UserTurn[], system: SystemPrompt | null): readonly string[] {
   const seen = programmingLanguages(turns, true);
   if (seen.length > 0 || system === null) return seen;
   const { languages } = system.view.reading;
-  return languages.length > SYSTEM_PROMPT_LANGUAGES_MAX ? seen : [...languages].sort();
+  return languages.length === 0 || languages.length > SYSTEM_PROMPT_LANGUAGES_MAX ? seen : [...languages].sort();
 }
 
 /** Programming languages of the latest turn that names one; for other tasks than coding, of the last turn alone. */
-function programmingLanguages(turns: readonly UserTurn[], isCoding: boolean): string[] {
+function programmingLanguages(turns: readonly UserTurn[], isCoding: boolean): readonly string[] {
   for (let at = 0; at < (isCoding ? turns.length : Math.min(1, turns.length)); at++) {
     const { question, reading } = turns[at]!.message;
     const { languages, homographs } = reading;
@@ -162,8 +163,10 @@ function programmingLanguages(turns: readonly UserTurn[], isCoding: boolean): st
     if (isCoding || seen.size > 0) for (const name of homographs) seen.add(name);
     if (seen.size > 0) return [...seen].sort();
   }
-  return [];
+  return NO_LANGUAGES;
 }
+
+const NO_LANGUAGES: readonly string[] = [];
 
 function mostSeen(languages: ReadonlyMap<string, number>): string | null {
   let most: string | null = null;
