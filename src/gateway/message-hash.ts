@@ -1,13 +1,14 @@
-import { type ContentPart, placesOf, type Turn } from '../core/conversation.ts';
+import { type ContentPart, placesOf, type TextPart, type Turn } from '../core/conversation.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { isObject } from '../core/object.ts';
+import type { OriginalPath } from '../core/original.ts';
 
 /**
  * Hashes a turn to 64 bits. Its texts and calls are hashed as they are, after its other members. Cache marks do not count:
  * clients move them on with every turn, and write a text with a mark as a list of one.
  */
 export function hashOfTurn(turn: Turn, request: ModelRequest, seed: bigint): bigint {
-  const kinds = plainKinds(turn.parts);
+  const kinds = plainKinds(turn);
   if (kinds === '') return hashOfOriginals(turn, request, seed);
   let hash = Bun.hash.rapidhash(headOf(turn, kinds), seed);
   for (const part of turn.parts) hash = Bun.hash.rapidhash(plainText(part), hash);
@@ -15,17 +16,20 @@ export function hashOfTurn(turn: Turn, request: ModelRequest, seed: bigint): big
 }
 
 /** A letter for each part; '' for no parts, and where one of them has no plain text or says more than it. */
-function plainKinds(parts: readonly ContentPart[]): string {
+function plainKinds({ parts, at }: Turn): string {
   let kinds = '';
   for (const part of parts) {
     if (part.at !== part.valueAt && !isUnmarked(part.extras)) return '';
     // All lone surrogates would hash alike; JSON escapes them.
-    if (part.type === 'text' && part.text.isWellFormed()) kinds += 't';
+    if (part.type === 'text' && isOwnText(part, at) && part.text.isWellFormed()) kinds += 't';
     else if (part.type === 'tool-call' && isWellFormed(part.id, part.name, part.arguments)) kinds += 'c';
     else return '';
   }
   return kinds;
 }
+
+/** Whether a text is a part of the turn by itself. That of a document, within a block of its own, lies deeper. */
+const isOwnText = ({ valueAt }: TextPart, at: OriginalPath): boolean => valueAt.length <= at.length + 3;
 
 const isWellFormed = (id: string, name: string, text: string): boolean =>
   id.isWellFormed() && name.isWellFormed() && text.isWellFormed();

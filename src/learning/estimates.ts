@@ -59,11 +59,14 @@ export function countRequest(
 /** All requests share the declared qualities, so the plugin gets a copy, which is valid until the next inquiry. */
 function inquiryOf(
   snapshot: PolicySnapshot,
-  { byTask, declared }: BoundMemory,
+  bound: BoundMemory,
   facts: QuestionFacts,
   features: Uint8Array | null,
   lengthAlone: boolean,
 ): Inquiry {
+  // A plugin that gives the copy to another thread leaves an empty one.
+  if (bound.declared.length === 0) bound.declared = new Float64Array(snapshot.models.length);
+  const { declared, byTask } = bound;
   writeDeclared(declared, facts, snapshot, byTask);
   return { features, task: snapshot.taskIndex.get(facts.task) ?? 0, declared, lengthAlone };
 }

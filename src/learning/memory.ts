@@ -68,7 +68,7 @@ export interface BoundMemory {
   /** For results that are not stored. */
   readonly scratch: Finding;
   /** The declared qualities of one request, for the plugin. */
-  readonly declared: Float64Array;
+  declared: Float64Array;
   /** Of the memory behind `estimator`: it changes when the memory is reopened. */
   generation: number;
   /** Null if the plugin failed. */

@@ -27,6 +27,14 @@ test('and another one for other words, roles or members', () => {
   expect(new Set([...hashes, hashOf([{ ...text, citations: [1] }])]).size).toBe(5);
 });
 
+test('and another one for the same texts in documents', () => {
+  const file = (...content: object[]) => ({ type: 'document', source: { type: 'content', content } });
+  const written = { type: 'document', source: { type: 'text', media_type: 'text/plain', data: text.text } };
+  const two = [[text, text], [file(text), file(text)], [file(text, text)], [written, written], [text, written]];
+  const hashes = [...two, [text], [file(text)], [written]].map((blocks) => hashOf(blocks));
+  expect(new Set(hashes).size).toBe(hashes.length);
+});
+
 test('and another one for the result of another call', () => {
   const resultOf = (id: string) => hashOf([{ type: 'tool_result', tool_use_id: id, content: 'Found.' }]);
   expect(resultOf('a')).toBe(resultOf('a'));

@@ -50,4 +50,16 @@ describe('a faulty plugin', () => {
     }
     expect(one.faults).toEqual([]);
   });
+
+  labTest('that gives the declared qualities to another thread changes nothing for the requests after', async (one) => {
+    const estimate: Estimator['estimate'] = ({ declared }, into) => {
+      into.quality.set(declared);
+      if (declared.buffer instanceof ArrayBuffer) declared.buffer.transfer();
+    };
+    const policy = policyOf({ plugin: stray({}, estimate) });
+    for (let i = 0; i < 2; i++) {
+      expect(one.learner.memories.estimate(policy, facts(), null).quality).toEqual(Float64Array.of(0.8, 0.6));
+    }
+    expect(one.faults).toEqual([]);
+  });
 });

@@ -52,6 +52,10 @@ class AnswerTurn {
   #reasoning = '';
   #extras: Members = NO_EXTRAS;
 
+  get isEmpty(): boolean {
+    return this.#parts.length === 0 && this.#details.length === 0 && this.#extra === null;
+  }
+
   addMessage(message: MessageItem, at: OriginalPath): void {
     this.#places.push(at);
     this.#parts.push(...partsOf(message.content, [...at, 'content']));
@@ -144,7 +148,7 @@ function addItems(items: readonly InputItem[], table: ToolTable, turns: Turn[]):
     const at = ['input', index];
     const turn = otherTurn(item, at);
     if (turn) {
-      if (answer) turns.push(answer.turn());
+      endAnswer(answer, turns);
       answer = null;
       turns.push(turn);
     } else {
@@ -152,7 +156,15 @@ function addItems(items: readonly InputItem[], table: ToolTable, turns: Turn[]):
       addToAnswer(answer, item, at, table);
     }
   }
-  if (answer) turns.push(answer.turn());
+  endAnswer(answer, turns);
+}
+
+/**
+ * Readable reasoning that led to no word and no call is no turn: one at the end of the input would ask for a model that
+ * continues an answer, though nothing is there to continue.
+ */
+function endAnswer(answer: AnswerTurn | null, turns: Turn[]): void {
+  if (answer && !answer.isEmpty) turns.push(answer.turn());
 }
 
 /** The turn of an item that is no part of an answer; null for one that is. */

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { placesOf } from '../../../src/core/conversation.ts';
 import { hashOfTurn } from '../../../src/gateway/message-hash.ts';
 import { bearsState, withReadableState } from '../../../src/gateway/reasoning-state.ts';
+import { profile } from '../../../src/routing/profile/profile.ts';
 import { openaiResponses } from '../../../src/surface/openai-responses/surface.ts';
 
 /** One answer is several items here, and one turn to all else. */
@@ -38,15 +39,21 @@ test('the items of an answer are one turn, with the place of each', () => {
   ]);
 });
 
-test('readable reasoning goes to services that take it; alone it is a turn without parts', () => {
+test('readable reasoning goes to services that take it; alone it is no message', () => {
   const thought = (of: object) => ({ type: 'reasoning', id: 'rs_1', ...of });
   const raw = thought({ summary: [], content: [{ type: 'reasoning_text', text: 'Hm.' }] });
   const told = thought({ summary: [{ type: 'summary_text', text: ' So.' }] });
   const question = { role: 'user', content: 'Hi' };
   const [, asked, answer] = read([question, raw, told, call('a')]).conversation.turns;
   expect([asked!.role, answer!.extras]).toEqual(['user', { reasoning_content: 'Hm. So.' }]);
-  const { parts, extras } = read([question, raw, question]).conversation.turns[2]!;
-  expect([parts, extras]).toEqual([[], { reasoning_content: 'Hm.' }]);
+  const roles = read([question, raw, question]).conversation.turns.map(({ role }) => role);
+  expect(roles).toEqual(['system', 'user', 'user']);
+});
+
+test('readable reasoning at the end asks for no model that continues an answer, and changes no estimate', () => {
+  const question = { role: 'user', content: 'Hi' };
+  const thought = { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Hm.' }] };
+  expect(profile(read([question, thought]))).toEqual(profile(read([question])));
 });
 
 test('each of them counts in the hash by which a conversation is recognized', () => {
