@@ -73,14 +73,13 @@ function inquiryOf(
 
 /** Null if the plugin failed, in which case the declared qualities apply. */
 function callEstimator(
-  { memory, estimator }: BoundMemory,
+  { memory, estimator, catalog }: BoundMemory,
   inquiry: Inquiry,
   into: Finding,
   isCounted: boolean,
 ): Finding | null {
   if (!estimator) return null;
   const { quality, outcomes, text, counts } = into;
-  const models = quality.length;
   const { lengthAlone = false } = inquiry;
   try {
     // A value that the plugin does not write must not pass for a result.
@@ -90,7 +89,7 @@ function callEstimator(
     estimator.estimate(inquiry, into, isCounted);
     // The plugin may have replaced the arrays of `into`.
     const found = { quality, outcomes, text, counts, length: into.length, trust: into.trust };
-    const fault = faultOf(found, models, lengthAlone);
+    const fault = faultOf(found, catalog.models.length, lengthAlone);
     if (fault === null) return found;
     memory.fault('estimate', new RangeError(fault));
   } catch (error) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { defineEstimator, type Estimator, Type } from '../../src/contract/plugin.ts';
 import { facts } from '../routing/build.ts';
-import { exampleOf, lab, labTest, policyOf, toy } from './support.ts';
+import { exampleOf, lab, labTest, latestOutcomes, policyOf, toy } from './support.ts';
 
 /** `toy` with one change. */
 function stray(more: object, estimate?: Estimator['estimate']) {
@@ -49,6 +49,23 @@ describe('a faulty plugin', () => {
       expect(one.learner.memories.estimate(policy, facts(), null).quality).toEqual(Float64Array.of(0.8, 0.6));
     }
     expect(one.faults).toEqual([]);
+  });
+
+  labTest('that puts another list in place of the host’s does not change what is learnt', async (one) => {
+    const estimate: Estimator['estimate'] = ({ declared }, into) => {
+      for (const [at, quality] of declared.entries()) into.quality[at] = quality;
+      for (const list of [into.outcomes, into.text, into.counts]) list.fill(0);
+      Object.assign(into, { quality: new Float64Array(0) });
+    };
+    const policy = policyOf({ plugin: stray({}, estimate) });
+    for (let i = 0; i < 2; i++) {
+      const example = await one.example(policy);
+      await one.store.commit(one.learner.observeAnswer(policy, example, { empty: false }));
+    }
+    const [second, first] = await latestOutcomes(one.store);
+    expect(second!.weight).toBeGreaterThan(0);
+    expect(second!.weight).toBeCloseTo(first!.weight, 2);
+    expect(one.faults).toEqual(['stray estimate']);
   });
 
   labTest('that gives the declared qualities to another thread changes nothing for the requests after', async (one) => {
