@@ -12,7 +12,8 @@ export interface Extras {
 const DROPPED_SHOWN = 64;
 const NAME_SHOWN = 64;
 
-export const NO_EXTRAS: Extras = { passed: {}, dropped: [] };
+/** Frozen: plugins get it, and what one wrote into it would reach the requests of others. */
+export const NO_EXTRAS: Extras = { passed: Object.freeze({}), dropped: Object.freeze([]) };
 
 const passingOf =
   (passthrough: Provider['passthrough']) =>
@@ -24,7 +25,7 @@ export const passesExtras = ({ extras }: Pick<ModelRequest, 'extras'>, { passthr
   passthrough.size > 0 && Object.keys(extras).some(passingOf(passthrough));
 
 /** Sorts the fields that the gateway does not know into those that a provider lets through and the rest. */
-export function sortExtras({ extras }: ModelRequest, { passthrough }: Provider): Extras {
+export function sortExtras({ extras }: ModelRequest, { passthrough }: Pick<Provider, 'passthrough'>): Extras {
   for (const _ in extras) return sorted(extras, passthrough);
   return NO_EXTRAS;
 }

@@ -6,7 +6,7 @@ import { effortsOf, nearestEffort } from './efforts.ts';
 import { messagesFor, toolsFor } from './messages.ts';
 import type { DialectSettings } from './settings.ts';
 
-const NO_HEADERS: HttpCall['headers'] = {};
+const NO_HEADERS: HttpCall['headers'] = Object.freeze({});
 
 type BodyFields = Record<string, unknown>;
 
