@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
+import { SECTIONS } from './deep/sections.ts';
 import { PURE } from './support/pure-rooms.ts';
 
 /** The rules of the house that a reader could break without noticing. */
@@ -282,6 +283,11 @@ describe('files', () => {
   test(`Biome refuses functions of more than ${FUNCTION_LINES_MAX} lines`, async () => {
     const biome = await Bun.file(join(ROOT, 'biome.json')).json();
     expect(biome.linter.rules.complexity.noExcessiveLinesPerFunction.options.maxLines).toBe(FUNCTION_LINES_MAX);
+  });
+
+  test('that the sections of `npm run test:deep` name are there', () => {
+    const named = SECTIONS.flatMap(({ files }) => files).map((file) => join(file));
+    expect(named.filter((file) => !tests.some(({ path }) => path === file))).toEqual([]);
   });
 
   test('no marker, silenced check or focused test is left behind', () => {

@@ -106,5 +106,5 @@ export const SECTIONS: readonly Section[] = [
       'test/upstream/http1/reply-parser.test.ts',
     ],
   },
-  { name: 'idempotency', files: ['test/access/idempotency/state.test.ts'] },
+  { name: 'idempotency', files: ['test/access/idempotency/idempotency.test.ts'] },
 ];
