@@ -17,7 +17,7 @@ import { countableTexts, questionOf } from '../routing/texts.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
 import type { PromptHistory } from './affinity.ts';
 import { checkRequest } from './check-request.ts';
-import { type DecideAs, type DecidedRequest, decideThread, type FactsFit } from './decide-thread.ts';
+import { type DecideAs, decideThread, type FactsFit, type RequestDecision } from './decide-thread.ts';
 import { decideWithin, type FundedTrial } from './decide-within.ts';
 import { countInput, decisiveTokenizers } from './exact-count.ts';
 import type { FundingTerms } from './funding.ts';
@@ -60,7 +60,7 @@ export function decideRequest(
   isMade: boolean,
   context: RequestContext,
   factsOf = request.operation === 'embed' ? embeddingFacts : chatFacts,
-): DecidedRequest | Promise<DecidedRequest> {
+): RequestDecision | Promise<RequestDecision> {
   const { runtime, caller } = terms;
   context.step('profile');
   context.run = gateway.sessions.run(caller.keyId, request.headers.run);
@@ -80,7 +80,7 @@ export const decideRoute = (
   request: ModelRequest,
   terms: Omit<DecisionTerms, 'cap'>,
   context: RequestContext,
-): DecidedRequest | Promise<DecidedRequest> =>
+): RequestDecision | Promise<RequestDecision> =>
   decideRequest(gateway, request, { ...terms, cap: null }, false, context, routeFacts);
 
 function decideIn(
@@ -88,7 +88,7 @@ function decideIn(
   gateway: Gateway,
   undecided: UndecidedRequest,
   isMade: boolean,
-): DecidedRequest | Promise<DecidedRequest> {
+): RequestDecision | Promise<RequestDecision> {
   const { runtime, caller } = undecided.terms;
   const decideAs: DecideAs = (fit, mayDraw = isMade) => decide(gateway, undecided, fit, mayDraw);
   return decideThread(gateway.affinity.threads, { thread, keyId: caller.keyId, runtime }, decideAs);
@@ -105,7 +105,7 @@ function decide(
   undecided: UndecidedRequest,
   fit: FactsFit | null,
   isMade: boolean,
-): DecidedRequest | Promise<DecidedRequest> {
+): RequestDecision | Promise<RequestDecision> {
   const { request, terms, context, history } = undecided;
   const { snapshot } = terms.runtime;
   let reading = readRequest(gateway, undecided, fit, false);
@@ -129,7 +129,7 @@ async function decideCounted(
   trial: FundedTrial,
   tokenizers: readonly Tokenizer[],
   isMade: boolean,
-): Promise<DecidedRequest> {
+): Promise<RequestDecision> {
   const inputTokensCounted = await countInput(gateway.counter, tokenizers, facts, countableTexts(request));
   const counted = { facts: { ...facts, inputTokensCounted }, features };
   const last = inputTokensCounted ? tryDecision(gateway, counted, request, terms, isMade, context) : trial;
