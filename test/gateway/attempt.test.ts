@@ -4,7 +4,8 @@ import type { Facts } from '../../src/core/facts.ts';
 import type { Price } from '../../src/core/price.ts';
 import type { Endpoint, Model } from '../../src/core/snapshot.ts';
 import { plainUsage, type Usage } from '../../src/core/usage.ts';
-import { Attempt, type AttemptContext } from '../../src/gateway/attempt.ts';
+import { Attempt } from '../../src/gateway/attempt.ts';
+import type { RunnableRequest } from '../../src/gateway/runnable-request.ts';
 import { arrived } from '../../src/upstream/arrival.ts';
 import type { UpstreamCall } from '../../src/upstream/upstream-call.ts';
 import { facts, model, price, snapshot } from '../routing/build.ts';
@@ -62,7 +63,7 @@ function attempting(more: Options = {}) {
     clock: () => now,
     dropped: [],
     context: contextWith(),
-  } as unknown as AttemptContext;
+  } as unknown as RunnableRequest;
   const way = { ranked: { model: 0, outputCap: cap }, at: 0 } as never;
   const attempt = new Attempt(way, trial as never, context, { deadlineAt, hasOthers: false } as never);
   const batches: { at: number; parts: readonly StreamPart[] }[] = [];
