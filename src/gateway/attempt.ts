@@ -51,7 +51,7 @@ export class Attempt {
   /** Output tokens that are paid for, of all choices. */
   outputPaid: number;
   readonly #runnable: RunnableRequest;
-  readonly #trial: AttemptReporter;
+  readonly #reporter: AttemptReporter;
   readonly #trace: CallTrace | null;
   readonly #slot: number;
   readonly #openedAt: number;
@@ -65,7 +65,7 @@ export class Attempt {
   /** Sends the request: it is on its way when this returns. */
   constructor(
     way: RankedEndpoint,
-    trial: AttemptReporter,
+    reporter: AttemptReporter,
     runnable: RunnableRequest,
     { deadlineAt, hasOthers, room, outputPaid }: AttemptLimits,
   ) {
@@ -79,7 +79,7 @@ export class Attempt {
     this.endpoint = endpoint;
     this.health = runtime.health[ranked.model]![at]!;
     this.#runnable = runnable;
-    this.#trial = trial;
+    this.#reporter = reporter;
     this.#slot = model.firstSlot + at;
     this.#isStream = request.stream || outputPaid !== undefined;
     this.meter = new Meter(this.#isStream);
@@ -131,7 +131,7 @@ export class Attempt {
       if (failure) return failure;
       if (this.meter.firstContentAt !== null) {
         const isTimed = this.#isStream || this.#calls > 0;
-        this.#trial.answered(isTimed ? (now - this.#openedAt) / Math.max(1, this.#calls) / this.#ttftFactor : null);
+        this.#reporter.answered(isTimed ? (now - this.#openedAt) / Math.max(1, this.#calls) / this.#ttftFactor : null);
         return batch;
       }
     }
@@ -160,7 +160,7 @@ export class Attempt {
     const { usage } = measured;
     // A slow reader would make the endpoint look slow.
     const visible = meter.isOwnPace ? usage.outputTokens - usage.reasoningTokens : 0;
-    this.#trial.completed(
+    this.#reporter.completed(
       visible,
       meter.contentMs,
       this.#isStream ? null : now - this.#openedAt - this.#extraMs,
@@ -212,7 +212,7 @@ export class Attempt {
     // An upstream whose stream is not read for long may hang up.
     const isOwnCut = !hasBegun || this.meter.isOwnPace;
     const isBlamed = failure.kind === 'timeout' ? isOwnFault : failure.kind !== 'cut' || isOwnCut;
-    this.#trial.failed(failure, isBlamed && !failure.ofModel);
+    this.#reporter.failed(failure, isBlamed && !failure.ofModel);
     return this.#record(failure, this.meter.reported);
   }
 
@@ -224,8 +224,8 @@ export class Attempt {
   left(byCaller: boolean): AttemptRecord {
     const isSilent =
       byCaller && this.call.sent && this.meter.firstContentAt === null && this.#tookMs() >= SILENT_SHARE * this.#ownMs;
-    if (isSilent) this.#trial.failed({ kind: 'timeout', message: 'the caller did not wait for it' }, true);
-    else this.#trial.dropped();
+    if (isSilent) this.#reporter.failed({ kind: 'timeout', message: 'the caller did not wait for it' }, true);
+    else this.#reporter.dropped();
     return this.#record(null, this.meter.reported);
   }
 

@@ -22,10 +22,10 @@ export type FactsFit = (facts: Facts) => Facts;
 /**
  * Decides a request.
  * @param fit called as often as its facts are read
- * @param isMade whether it will be carried out; by default what its caller says
+ * @param draws whether another model than the best may be drawn; by default as the request may
  * @throws SignalboxError when no model is left, or no money for it
  */
-export type DecideAs = (fit: FactsFit | null, isMade?: boolean) => DecisionResult;
+export type DecideAs = (fit: FactsFit | null, draws?: boolean) => DecisionResult;
 
 /** The thread of a request. */
 interface ThreadPlace {

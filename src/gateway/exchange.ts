@@ -126,16 +126,16 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       for (let step = this.#plan.next(); step !== null; step = this.#plan.next()) {
         if (step.waitMs > 0 && !(await this.#pause(step.waitMs))) break;
         if (this.#ended()) throw this.#error;
-        const trial = this.#admitted(step);
-        if (!trial) continue;
+        const reporter = this.#admitted(step);
+        if (!reporter) continue;
         const funding = fundedWay(this.#runnable, this.funded.hold, step.way);
-        const way = funding instanceof Promise ? await this.#awaited(funding, trial) : funding;
+        const way = funding instanceof Promise ? await this.#awaited(funding, reporter) : funding;
         if (way === null) {
           if (this.#ended()) throw this.#error;
           this.#plan.drop();
           continue;
         }
-        const running = this.#begin(way, trial);
+        const running = this.#begin(way, reporter);
         let opened = running.content();
         for (; opened instanceof Promise; opened = running.content()) await opened;
         if (!('kind' in opened)) {
@@ -241,12 +241,12 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   #admitted(step: PlannedAttempt): AttemptReporter | null {
     const { way, again, force } = step;
     const health = this.#runnable.runtime.health[way.ranked.model]![way.at]!;
-    const trial = health.begin({ retry: again || (this.#failed.length > 0 && this.#hasCalled(way)), force });
-    if (trial === 'no-budget') this.#plan.denied(step);
-    else if (trial === 'shut') {
+    const reporter = health.begin({ retry: again || (this.#failed.length > 0 && this.#hasCalled(way)), force });
+    if (reporter === 'no-budget') this.#plan.denied(step);
+    else if (reporter === 'shut') {
       this.#shutUntil = Math.min(this.#shutUntil, health.retryAt);
       this.#plan.shut();
-    } else return trial;
+    } else return reporter;
     return null;
   }
 
@@ -264,27 +264,27 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     return this.#failed.some((one) => one.provider === provider && !isUnsayable(one.failure, one.sent));
   }
 
-  /** Awaits the money of an attempt, whose trial is over without it. */
-  async #awaited(funding: Promise<FundedWay | null>, trial: AttemptReporter): Promise<FundedWay | null> {
+  /** Awaits the money of an attempt. Without it, the attempt is reported as dropped. */
+  async #awaited(funding: Promise<FundedWay | null>, reporter: AttemptReporter): Promise<FundedWay | null> {
     let funded: FundedWay | null = null;
     try {
       funded = await funding;
     } finally {
-      if (funded === null || this.#ended()) trial.dropped();
+      if (funded === null || this.#ended()) reporter.dropped();
     }
     return this.#ended() ? null : funded;
   }
 
   /** Begins an attempt: its request is on its way when this returns. */
-  #begin(way: FundedWay, trial: AttemptReporter): Attempt {
+  #begin(way: FundedWay, reporter: AttemptReporter): Attempt {
     const outputPaid = way.growth ? paidOutput(way.growth, this.funded.hold.left) : undefined;
     const { hasOthers } = this.#plan;
     const limits = { deadlineAt: this.#deadlineAt, hasOthers, room: this, outputPaid };
     try {
-      this.#running = new Attempt(way, trial, this.#runnable, limits);
+      this.#running = new Attempt(way, reporter, this.#runnable, limits);
     } catch (cause) {
-      // A trial without an end would block its endpoint for others.
-      trial.dropped();
+      // An attempt whose end is not reported would block its endpoint for others.
+      reporter.dropped();
       throw cause;
     }
     return this.#running;

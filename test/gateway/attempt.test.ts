@@ -37,14 +37,14 @@ function attempting(more: Options = {}) {
   const from = snapshot([model('a', { deadlines: DEADLINES, reasoningTokens, cost })]);
   const told: unknown[] = [];
   const remembered: (Remembered & { readonly mark: number })[] = [];
-  const trial = {
+  const reporter = {
     answered: () => {},
     completed: (...figures: unknown[]) => told.push(['completed', ...figures]),
     failed: ({ kind }: ProviderFailure, blame: boolean) => told.push([kind, blame]),
     dropped: () => told.push(['dropped']),
   };
   let now = 0;
-  const context = {
+  const runnable = {
     runtime: {
       snapshot: { ...from, providers: new Map([['p', { passthrough: new Set(), afterAbort: { bills } }]]) },
       health: [[{}]],
@@ -65,7 +65,7 @@ function attempting(more: Options = {}) {
     context: contextWith(),
   } as unknown as RunnableRequest;
   const way = { ranked: { model: 0, outputCap: cap }, at: 0 } as never;
-  const attempt = new Attempt(way, trial as never, context, { deadlineAt, hasOthers: false } as never);
+  const attempt = new Attempt(way, reporter as never, runnable, { deadlineAt, hasOthers: false } as never);
   const batches: { at: number; parts: readonly StreamPart[] }[] = [];
   const call: UpstreamCall = {
     dropped: [],
