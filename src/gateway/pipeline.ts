@@ -52,7 +52,7 @@ export interface NamedRun {
 }
 
 /**
- * The pipeline of a chat request. `http/admission.ts` has admitted it before its body arrived, and noted so in the context.
+ * The pipeline of a request for a model. `http/admission.ts` has admitted it before its body arrived, and noted so in the context.
  * `recommend` takes the same steps up to decide.
  * @throws SignalboxError, and then nothing is held
  */
