@@ -278,8 +278,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   /** Begins an attempt: its request is on its way when this returns. */
   #begin(way: FundedWay, reporter: AttemptReporter): Attempt {
     const outputPaid = way.growth ? paidOutput(way.growth, this.funded.hold.left) : undefined;
-    const { hasOthers } = this.#plan;
-    const limits = { deadlineAt: this.#deadlineAt, hasOthers, room: this, outputPaid };
+    const limits = { deadlineAt: this.#deadlineAt, hasOthers: this.#plan.hasOthers, room: this, outputPaid };
     try {
       this.#running = new Attempt(way, reporter, this.#runnable, limits);
     } catch (cause) {
@@ -332,11 +331,10 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   }
 
   #note(running: Attempt, failure: ProviderFailure): FailedAttempt {
-    const { model, endpoint, meter } = running;
-    const { requestId, sent } = running.call;
+    const { model, endpoint, meter, call } = running;
     this.#attempts.push(running.failed(failure));
     const { provider, upstream } = endpoint;
-    const failed = { model: model.id, provider, upstream, failure, requestId, sent };
+    const failed = { model: model.id, provider, upstream, failure, requestId: call.requestId, sent: call.sent };
     this.#recorder.logFailure({ ...failed, hasBegun: meter.firstContentAt !== null });
     return failed;
   }
