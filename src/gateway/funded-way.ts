@@ -1,7 +1,7 @@
 import type { Hold } from '../ledger/hold.ts';
 import { worstCase } from '../routing/estimate.ts';
 import { StoreError } from '../store/store.ts';
-import { type DecidedWay, roomyWay, trancheTerms } from './growth.ts';
+import { type DecidedRequest, roomyWay, trancheTerms } from './growth.ts';
 import { raisedWay } from './payable-way.ts';
 import type { RankedEndpoint } from './plan.ts';
 import { leastTranche, type TrancheTerms } from './tranches.ts';
@@ -14,7 +14,7 @@ export interface FundedWay extends RankedEndpoint {
 
 /** Returns an endpoint with its money, after raising the hold where it lacks some; null where that is not possible. */
 export function fundedWay(
-  decided: DecidedWay & Parameters<typeof raisedWay>[0],
+  decided: DecidedRequest,
   hold: Pick<Hold, 'left' | 'reserved' | 'grows' | 'raise'>,
   way: RankedEndpoint,
 ): FundedWay | Promise<FundedWay | null> {
