@@ -185,9 +185,9 @@ export function tryDecision(
     onShortlist: context?.trace ? stepOf(context) : undefined,
   };
   const session = context?.run.session ?? undefined;
-  const standing = gateway.ledger.standing(caller, facts.model, timeOfId(given.id), windowsOnly, session);
-  const trial = standing
-    ? decideWithin(standing, ruled, given, runtime)
+  const funds = gateway.ledger.availableFunds(caller, facts.model, timeOfId(given.id), windowsOnly, session);
+  const trial = funds
+    ? decideWithin(funds, ruled, given, runtime)
     : { outcome: decider.decide(ruled, given), shortage: null };
   if (context) context.routing = { facts: ruled, snapshot, rejections: decider.rejections };
   if (decider.faults > faults) {
