@@ -1,5 +1,5 @@
 import type { Finding, Inquiry } from '../contract/estimator.ts';
-import { declaredFor, type TaskFacts } from '../core/declared.ts';
+import { declaredCopy, declaredFor, type TaskFacts } from '../core/declared.ts';
 import { allMoved, type Estimate } from '../core/estimate.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { LearningPolicyInForce } from './answer.ts';
@@ -64,7 +64,7 @@ function inquiryOf(
   lengthAlone: boolean,
 ): Inquiry {
   // All requests share the declared qualities, so the plugin gets a copy.
-  const declared = declaredFor(facts, snapshot, byTask).slice();
+  const declared = declaredCopy(facts, snapshot, byTask);
   return { features, task: snapshot.taskIndex.get(facts.task) ?? 0, declared, lengthAlone };
 }
 
