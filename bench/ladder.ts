@@ -30,8 +30,10 @@ export interface LadderCell {
 
 export interface LadderPlan {
   readonly rounds: number;
-  /** Requests of the smallest workload that `route`, `auto` and `full` answer first, so that what runs often is compiled. */
+  /** Requests that `route`, `auto` and `full` answer first, so that what runs often is compiled. */
   readonly warmUp: number;
+  /** The same before each further workload, which runs code of its own. */
+  readonly laterWarmUp: number;
   /** Each workload with prompts of its own at 64 in flight alone. */
   readonly isQuick: boolean;
   /** Only workloads whose name has it. */
@@ -54,10 +56,11 @@ export async function climb(bench: Bench, plan: LadderPlan, tell: (cell: LadderC
   const full = await bench.start(fullPolicy(bench.address));
   const cells: LadderCell[] = [];
   const measured = WORKLOADS.filter(({ name }) => name.includes(plan.only));
-  for (const { rung, program, requestsOf } of entrantsOf(bench, full, WORKLOADS[0]!, 'own')) {
-    if (['floor', 'route', 'auto', 'full'].includes(rung)) await run(program.port, requestsOf, 64, plan.warmUp);
-  }
   for (const workload of measured) {
+    const warmUp = cells.length === 0 ? plan.warmUp : plan.laterWarmUp;
+    for (const { rung, program, requestsOf } of entrantsOf(bench, full, workload, 'own')) {
+      if (['floor', 'route', 'auto', 'full'].includes(rung)) await run(program.port, requestsOf, 64, warmUp);
+    }
     for (const [prompts, inFlight] of series(workload, plan.isQuick)) {
       const cell = await cellOf(entrantsOf(bench, full, workload, prompts), workload, prompts, inFlight, plan.rounds);
       tell(cell);

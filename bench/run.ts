@@ -34,7 +34,7 @@ const isSummarized = ({ prompts, inFlight, workload }: LadderCell): boolean =>
 
 async function ladder(): Promise<void> {
   const rounds = quick ? 5 : 13;
-  const plan = { rounds, warmUp: quick ? 12_000 : 30_000, isQuick: quick, only };
+  const plan = { rounds, warmUp: quick ? 12_000 : 30_000, laterWarmUp: quick ? 2_000 : 6_000, isQuick: quick, only };
   const bench = await startBench();
   try {
     const cells = await climb(bench, plan, (cell) => {

@@ -50,11 +50,27 @@ interface Plan {
   readonly rounds: number;
   /** About how long a round of each contender lasts. */
   readonly roundSeconds: number;
-  readonly warmUpMax: number;
-  readonly warmUpSeconds: number;
+  /** Of processes that have just started. */
+  readonly warmUp: WarmUp;
+  /** Before each further workload, which runs code of its own. */
+  readonly laterWarmUp: WarmUp;
 }
-const FULL: Plan = { rounds: 7, roundSeconds: 1, warmUpMax: 60_000, warmUpSeconds: 40 };
-const QUICK: Plan = { rounds: 3, roundSeconds: 0.4, warmUpMax: 10_000, warmUpSeconds: 8 };
+interface WarmUp {
+  readonly most: number;
+  readonly seconds: number;
+}
+const FULL: Plan = {
+  rounds: 7,
+  roundSeconds: 1,
+  warmUp: { most: 60_000, seconds: 40 },
+  laterWarmUp: { most: 15_000, seconds: 6 },
+};
+const QUICK: Plan = {
+  rounds: 3,
+  roundSeconds: 0.4,
+  warmUp: { most: 10_000, seconds: 8 },
+  laterWarmUp: { most: 1_500, seconds: 2 },
+};
 /** With fewer in a round its 99th percentile would be its worst. One at a time takes long where an answer waits for a timer. */
 const leastOf = (concurrency: number): number => (concurrency === 1 ? 60 : 200);
 
@@ -90,8 +106,9 @@ export async function compareLoad(
   ];
   const cells: Cell[] = [];
   try {
-    for (const one of contenders) await warmUp(one, bench.key, plan);
-    for (const workload of MEASURED) {
+    for (const [nth, workload] of MEASURED.entries()) {
+      const length = nth === 0 ? plan.warmUp : plan.laterWarmUp;
+      for (const one of contenders) await warmUp(one, workload, bench.key, length);
       for (const concurrency of CONCURRENCY) {
         const cell = await measure(contenders, workload, concurrency, bench.key, plan);
         for (const row of rowsOf(cell)) process.stderr.write(`${row.join('  ')}\n`);
@@ -105,24 +122,25 @@ export async function compareLoad(
 }
 
 /** Until three blocks in a row cost the same within 3 %, so that what runs often is compiled. */
-async function warmUp(contender: Contender, key: string, plan: Plan): Promise<void> {
-  const BLOCK = 2_500;
+async function warmUp(contender: Contender, workload: Workload, key: string, { most, seconds }: WarmUp): Promise<void> {
+  const block = Math.ceil(most / 24);
   const { name, program } = contender;
-  const workload = MEASURED[0]!;
   const requests = requestsOf(contender, workload, key);
-  const until = performance.now() + plan.warmUpSeconds * 1_000;
+  const until = performance.now() + seconds * 1_000;
   const costs: number[] = [];
   let sent = 0;
-  while (sent < plan.warmUpMax && performance.now() < until) {
+  while (sent < most && performance.now() < until) {
     const spent = meterOf(program);
-    const { errors } = await run(program.port, requests, 64, BLOCK, judgeOf(workload));
-    if (errors > 0) throw new Error(`${name} gave ${errors} answers of ${BLOCK} that are not whole`);
-    sent += BLOCK;
-    costs.push(spent() / BLOCK);
+    const { errors } = await run(program.port, requests, 64, block, judgeOf(workload));
+    if (errors > 0) throw new Error(`${name} gave ${errors} answers of ${block} that are not whole`);
+    sent += block;
+    costs.push(spent() / block);
     const last = costs.slice(-3);
-    if (sent >= plan.warmUpMax / 3 && Math.max(...last) < 1.03 * Math.min(...last)) break;
+    if (sent >= most / 3 && Math.max(...last) < 1.03 * Math.min(...last)) break;
   }
-  process.stderr.write(`${name}: ${sent} requests to warm up, ${fixed(costs.at(-1)!, 0)} µs at the end\n`);
+  process.stderr.write(
+    `${name}, ${workload.name}: ${sent} requests to warm up, ${fixed(costs.at(-1)!, 0)} µs at the end\n`,
+  );
 }
 
 const HEAD = [

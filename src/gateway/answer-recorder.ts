@@ -15,16 +15,16 @@ import { loggableMessage } from './upstream-message.ts';
 /** Records what lasts of an answer: its decision, its content where the policy keeps it, its thread, and what is learnt from it. */
 export class AnswerRecorder {
   readonly #gateway: Gateway;
-  readonly #asked: RunnableRequest;
+  readonly #runnable: RunnableRequest;
   readonly #learning: ReturnType<typeof beginLearning>;
   readonly #content: ReturnType<typeof recordContent>;
   readonly #answerId: AnswerId | null;
 
-  constructor(gateway: Gateway, asked: RunnableRequest) {
-    const { request, decision, caller, runtime } = asked;
+  constructor(gateway: Gateway, runnable: RunnableRequest) {
+    const { request, decision, caller, runtime } = runnable;
     this.#gateway = gateway;
-    this.#asked = asked;
-    this.#learning = beginLearning(gateway, asked);
+    this.#runnable = runnable;
+    this.#learning = beginLearning(gateway, runnable);
     this.#content = recordContent(
       gateway.records.contents,
       runtime.snapshot.content,
@@ -45,7 +45,7 @@ export class AnswerRecorder {
   /** Notes the end of the answer. Returns what is written with the settlement. */
   settlementWrites(outcome: DecisionOutcome, platform: Platform): Write[] {
     const gateway = this.#gateway;
-    const { request, decision, context, caller, runtime } = this.#asked;
+    const { request, decision, context, caller, runtime } = this.#runnable;
     if (this.#answerId) this.#noteThread(this.#answerId.value, outcome);
     context.result = { outcome, platform };
     const recorded = recordedOf(request, caller, runtime.snapshot, context.run);
@@ -57,7 +57,7 @@ export class AnswerRecorder {
 
   /** Remembers a whole answer, from which its thread may go on. */
   #noteThread(id: string | null, { status, attempts, usage }: DecisionOutcome): void {
-    const { caller, runtime, decision } = this.#asked;
+    const { caller, runtime, decision } = this.#runnable;
     const attempt = attempts.at(-1);
     if (status !== 'completed' || id === null || !attempt || !usage) return;
     const { threads } = this.#gateway.affinity;
@@ -66,7 +66,7 @@ export class AnswerRecorder {
 
   /** Logs the status and message of the upstream for operators. Health reports the effect on the endpoint. */
   logFailure(attempt: FailedAttempt): void {
-    const { decision, request } = this.#asked;
+    const { decision, request } = this.#runnable;
     const { model, provider, upstream, failure, requestId } = attempt;
     this.#gateway.log.warn('an attempt failed', {
       decision: idText('dec_', decision.id),

@@ -4,41 +4,24 @@ import { traitsOf } from '../contract/traits.ts';
 import { abortBillingOf } from '../core/abort-billing.ts';
 import type { AttemptRecord } from '../core/decision-record.ts';
 import { type Facts, isIntentRead } from '../core/facts.ts';
-import type { ModelRequest } from '../core/model-request.ts';
 import { lineFor } from '../core/price.ts';
-import type { Readings } from '../core/readings.ts';
 import type { Endpoint, Model } from '../core/snapshot.ts';
 import type { Usage } from '../core/usage.ts';
 import { expectedInput, expectedWriting, ttftFactor, WARM_SHARE } from '../routing/estimate.ts';
-import type { Runtime } from '../runtime/runtime.ts';
 import type { CallTrace } from '../telemetry/trace.ts';
 import { openCall } from '../upstream/call.ts';
 import { openEmbeddings } from '../upstream/embeddings.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
 import type { AnswerRoom, NextParts, UpstreamCall, UpstreamTarget } from '../upstream/upstream-call.ts';
-import type { PromptHistory } from './affinity.ts';
 import { requestFor } from './endpoint-request.ts';
 import { shown } from './extras.ts';
 import { failureIn } from './failure.ts';
 import { brokenUsage, completeUsage, cutUsage, type ExpectedTokens, type MeasuredUsage, Meter } from './meter.ts';
 import { callSpan } from './observe/spans.ts';
 import type { RankedEndpoint } from './plan.ts';
-import type { RequestContext } from './request-context.ts';
+import type { RunnableRequest } from './runnable-request.ts';
 
-export interface AttemptContext {
-  readonly runtime: Runtime;
-  readonly request: ModelRequest;
-  /** Paths of fields that were taken out of it for every endpoint. */
-  readonly dropped: readonly string[];
-  readonly history: PromptHistory;
-  readonly decision: { readonly facts: Facts; readonly readings: Readings };
-  /** Milliseconds on a clock that never goes back. */
-  readonly clock: () => number;
-  /** Receives the attempt's events and spans. */
-  readonly context: RequestContext;
-}
-
-export interface AttemptLimits {
+interface AttemptLimits {
   /** When the request must be answered, ms on the clock. */
   readonly deadlineAt: number;
   /** Whether other endpoints are left: an answer in one piece then gets no more time than it should need. */
@@ -67,8 +50,8 @@ export class Attempt {
   readonly dropped: readonly string[];
   /** Output tokens that are paid for, of all choices. */
   outputPaid: number;
-  readonly #asked: AttemptContext;
-  readonly #trial: AttemptReporter;
+  readonly #runnable: RunnableRequest;
+  readonly #reporter: AttemptReporter;
   readonly #trace: CallTrace | null;
   readonly #slot: number;
   readonly #openedAt: number;
@@ -82,21 +65,21 @@ export class Attempt {
   /** Sends the request: it is on its way when this returns. */
   constructor(
     way: RankedEndpoint,
-    trial: AttemptReporter,
-    asked: AttemptContext,
+    reporter: AttemptReporter,
+    runnable: RunnableRequest,
     { deadlineAt, hasOthers, room, outputPaid }: AttemptLimits,
   ) {
-    const { runtime, clock, context, decision } = asked;
+    const { runtime, clock, context, decision } = runnable;
     const { ranked, at } = way;
     const model = runtime.snapshot.models[ranked.model]!;
     const endpoint = model.endpoints[at]!;
-    const { request, extras, dropped } = requestFor(asked, model, endpoint);
+    const { request, extras, dropped } = requestFor(runnable, model, endpoint);
     this.way = way;
     this.model = model;
     this.endpoint = endpoint;
     this.health = runtime.health[ranked.model]![at]!;
-    this.#asked = asked;
-    this.#trial = trial;
+    this.#runnable = runnable;
+    this.#reporter = reporter;
     this.#slot = model.firstSlot + at;
     this.#isStream = request.stream || outputPaid !== undefined;
     this.meter = new Meter(this.#isStream);
@@ -118,7 +101,7 @@ export class Attempt {
     };
     const target = runtime.targets[ranked.model]![at]!;
     this.call = request.embedding ? this.#embed(target, call, room) : this.#open(target, call, room);
-    this.dropped = droppedPaths(asked.dropped, dropped, this.call.dropped);
+    this.dropped = droppedPaths(runnable.dropped, dropped, this.call.dropped);
   }
 
   #open(target: UpstreamTarget, call: ProviderCall, room: AnswerRoom): UpstreamCall {
@@ -141,14 +124,14 @@ export class Attempt {
       const batch = this.call.read();
       if (batch instanceof Promise) return batch;
       if (batch === null) return { kind: 'malformed', message: 'the answer ended without content' };
-      const now = this.#asked.clock();
+      const now = this.#runnable.clock();
       this.meter.observe(batch, now);
       const failure = failureIn(batch);
       // A batch can hold both the first content and the failure. Its content was never shown, so another endpoint may try.
       if (failure) return failure;
       if (this.meter.firstContentAt !== null) {
         const isTimed = this.#isStream || this.#calls > 0;
-        this.#trial.answered(isTimed ? (now - this.#openedAt) / Math.max(1, this.#calls) / this.#ttftFactor : null);
+        this.#reporter.answered(isTimed ? (now - this.#openedAt) / Math.max(1, this.#calls) / this.#ttftFactor : null);
         return batch;
       }
     }
@@ -157,7 +140,7 @@ export class Attempt {
   /** Returns the next parts of an answer that has begun. */
   read(): NextParts {
     const next = this.call.read();
-    const now = this.#asked.clock();
+    const now = this.#runnable.clock();
     if (next instanceof Promise) {
       if (Number.isNaN(this.#waitsSince)) this.#waitsSince = now;
       return next;
@@ -171,26 +154,26 @@ export class Attempt {
   /** Ends the attempt with a whole answer. Returns its record and its usage. */
   completed(): { readonly record: AttemptRecord; readonly measured: MeasuredUsage } {
     const { meter } = this;
-    const now = this.#asked.clock();
+    const now = this.#runnable.clock();
     const { expected } = this;
     const measured = completeUsage(meter, expected);
     const { usage } = measured;
     // A slow reader would make the endpoint look slow.
     const visible = meter.isOwnPace ? usage.outputTokens - usage.reasoningTokens : 0;
-    this.#trial.completed(
+    this.#reporter.completed(
       visible,
       meter.contentMs,
       this.#isStream ? null : now - this.#openedAt - this.#extraMs,
       isWarm(usage),
     );
-    if (this.#asked.decision.facts.operation === 'chat') this.#learn(measured, expected);
+    if (this.#runnable.decision.facts.operation === 'chat') this.#learn(measured, expected);
     return { record: this.#record(null, usage), measured };
   }
 
   /** Learns from a whole answer: the prompt cache, and the usual length of answers. */
   #learn(measured: MeasuredUsage, expected: ExpectedTokens): void {
-    const { runtime, history } = this.#asked;
-    const { facts, readings } = this.#asked.decision;
+    const { runtime, history } = this.#runnable;
+    const { facts, readings } = this.#runnable.decision;
     const { usage, estimated } = measured;
     const inputTokens = this.#cacheableTokens(measured);
     const share = usage.inputTokens > 0 ? inputTokens / usage.inputTokens : 0;
@@ -225,11 +208,11 @@ export class Attempt {
     const hasBegun = this.meter.firstContentAt !== null;
     // The deadline of the whole request may cut a long answer that was never late.
     const isFair = this.#deadlineAt - this.#openedAt >= FAIR_SHARE * this.#ownMs;
-    const isOwnFault = hasBegun ? this.#asked.clock() < this.#deadlineAt : isFair;
+    const isOwnFault = hasBegun ? this.#runnable.clock() < this.#deadlineAt : isFair;
     // An upstream whose stream is not read for long may hang up.
     const isOwnCut = !hasBegun || this.meter.isOwnPace;
     const isBlamed = failure.kind === 'timeout' ? isOwnFault : failure.kind !== 'cut' || isOwnCut;
-    this.#trial.failed(failure, isBlamed && !failure.ofModel);
+    this.#reporter.failed(failure, isBlamed && !failure.ofModel);
     return this.#record(failure, this.meter.reported);
   }
 
@@ -241,13 +224,13 @@ export class Attempt {
   left(byCaller: boolean): AttemptRecord {
     const isSilent =
       byCaller && this.call.sent && this.meter.firstContentAt === null && this.#tookMs() >= SILENT_SHARE * this.#ownMs;
-    if (isSilent) this.#trial.failed({ kind: 'timeout', message: 'the caller did not wait for it' }, true);
-    else this.#trial.dropped();
+    if (isSilent) this.#reporter.failed({ kind: 'timeout', message: 'the caller did not wait for it' }, true);
+    else this.#reporter.dropped();
     return this.#record(null, this.meter.reported);
   }
 
   get expected(): ExpectedTokens {
-    const { facts } = this.#asked.decision;
+    const { facts } = this.#runnable.decision;
     return {
       inputTokens: expectedInput(facts, this.model),
       outputMax: Math.min(this.way.ranked.outputCap * facts.choices, this.outputPaid),
@@ -274,8 +257,8 @@ export class Attempt {
    * @param failure how it broke off; null where it was left
    */
   broken(failure: ProviderFailure | null): MeasuredUsage {
-    const { clock, runtime } = this.#asked;
-    const { readings, facts } = this.#asked.decision;
+    const { clock, runtime } = this.#runnable;
+    const { readings, facts } = this.#runnable.decision;
     const isClosedHere = failure === null || failure.kind === 'timeout';
     if (isClosedHere && abortBillingOf(this.endpoint, runtime.snapshot.providers).bills === 'whole') {
       const isWhole = this.meter.finished >= facts.choices;
@@ -297,7 +280,7 @@ export class Attempt {
   #patienceMs(): number {
     const { deadlines } = this.model;
     if (this.#isStream) return deadlines.totalMs;
-    const { readings } = this.#asked.decision;
+    const { readings } = this.#runnable.decision;
     const firstMs = deadlines.firstTokenMs * Math.max(1, this.#calls);
     const needed = firstMs + (2_000 * this.way.ranked.outputCap) / readings.tokensPerSecond[this.#slot]!;
     // Without a cap by the caller, `needed` exceeds the whole deadline and would leave nothing for the others.
@@ -307,29 +290,29 @@ export class Attempt {
   /** The expected time to the first content, as a multiple of the usual one. */
   get #ttftFactor(): number {
     if (!this.model.mayReason) return 1;
-    const { facts, readings } = this.#asked.decision;
+    const { facts, readings } = this.#runnable.decision;
     return ttftFactor(
       this.model,
       this.way.at,
       readings,
-      expectedWriting(facts, this.#asked.runtime.snapshot, readings),
+      expectedWriting(facts, this.#runnable.runtime.snapshot, readings),
     );
   }
 
   /** The expected time to the first content beyond the usual one, ms; below 0 for less. */
   get #extraMs(): number {
-    return (this.#ttftFactor - 1) * this.#asked.decision.readings.ttftMs[this.#slot]!;
+    return (this.#ttftFactor - 1) * this.#runnable.decision.readings.ttftMs[this.#slot]!;
   }
 
   /** The calls that its vectors take; 0 for another answer. */
   get #calls(): number {
-    const { embedding: facts } = this.#asked.decision.facts;
+    const { embedding: facts } = this.#runnable.decision.facts;
     const { embedding } = this.model;
     return facts && embedding ? Math.ceil(facts.inputs / embedding.batchInputs) : 0;
   }
 
   #tookMs(): number {
-    return this.#asked.clock() - this.#openedAt;
+    return this.#runnable.clock() - this.#openedAt;
   }
 
   /** Makes the record of the attempt, which is over, and ends its trace with the known `usage`. */
@@ -346,12 +329,12 @@ export class Attempt {
       requestId: this.call.requestId,
       finishReasons: this.meter.finishReasons,
     };
-    if (this.#trace && this.#asked.context.trace?.isSampled) this.#endTrace(this.#trace, record, usage);
+    if (this.#trace && this.#runnable.context.trace?.isSampled) this.#endTrace(this.#trace, record, usage);
     return record;
   }
 
   #endTrace(trace: CallTrace, attempt: AttemptRecord, usage: Usage | null): void {
-    const { request, runtime } = this.#asked;
+    const { request, runtime } = this.#runnable;
     const { endpoint } = this;
     const provider = runtime.snapshot.providers.get(endpoint.provider)!;
     const { outputCap } = this.way.ranked;

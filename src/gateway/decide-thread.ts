@@ -7,14 +7,14 @@ import type { Runtime } from '../runtime/runtime.ts';
 import type { PromptHistory } from './affinity.ts';
 import { notFound, type Threads, unsupportedThread } from './threads.ts';
 
-/** A request with its decision, and the parts by which its answer is learnt from. */
-export interface DecidedRequest {
+/** The decision of a request, with what else was read of it: its answer is learnt from by that. */
+export interface RequestDecision {
   readonly history: PromptHistory;
   readonly decision: Decision;
   readonly features: Uint8Array | null;
 }
 
-type DecisionResult = DecidedRequest | Promise<DecidedRequest>;
+type DecisionResult = RequestDecision | Promise<RequestDecision>;
 
 /** Adds the thread of a request to its facts. */
 export type FactsFit = (facts: Facts) => Facts;
@@ -22,10 +22,10 @@ export type FactsFit = (facts: Facts) => Facts;
 /**
  * Decides a request.
  * @param fit called as often as its facts are read
- * @param isMade whether it will be carried out; by default what its caller says
+ * @param draws whether another model than the best may be drawn; by default as the request may
  * @throws SignalboxError when no model is left, or no money for it
  */
-export type DecideAs = (fit: FactsFit | null, isMade?: boolean) => DecisionResult;
+export type DecideAs = (fit: FactsFit | null, draws?: boolean) => DecisionResult;
 
 /** The thread of a request. */
 interface ThreadPlace {
@@ -48,7 +48,7 @@ export function decideThread(threads: Threads, place: ThreadPlace, decideAs: Dec
  * among fewer models would be worse or dearer.
  */
 function begin({ runtime }: ThreadPlace, decideAs: DecideAs): DecisionResult {
-  const choose = ({ decision }: DecidedRequest): DecisionResult => {
+  const choose = ({ decision }: RequestDecision): DecisionResult => {
     const { id, endpoints } = runtime.snapshot.models[decision.ranked[0].model]!;
     const isKept = decision.ranked[0].endpoints.some((at) => (THREAD_NEEDS & ~endpoints[at]!.capabilities) === 0);
     if (!isKept) throw unsupportedThread(`The service of \`${id}\` keeps no history of a conversation.`);

@@ -17,7 +17,7 @@ import { countableTexts, questionOf } from '../routing/texts.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
 import type { PromptHistory } from './affinity.ts';
 import { checkRequest } from './check-request.ts';
-import { type DecideAs, type DecidedRequest, decideThread, type FactsFit } from './decide-thread.ts';
+import { type DecideAs, decideThread, type FactsFit, type RequestDecision } from './decide-thread.ts';
 import { decideWithin, type FundedTrial } from './decide-within.ts';
 import { countInput, decisiveTokenizers } from './exact-count.ts';
 import type { FundingTerms } from './funding.ts';
@@ -50,17 +50,17 @@ interface RequestReading {
 
 /**
  * The step decide of a request for a model.
- * @param isMade whether it will be carried out, not only priced
+ * @param mayDraw whether another model than the best may be drawn: only of a request that is carried out, not only priced
  * @throws SignalboxError
  */
 export function decideRequest(
   gateway: Gateway,
   request: ModelRequest,
   terms: DecisionTerms,
-  isMade: boolean,
+  mayDraw: boolean,
   context: RequestContext,
   factsOf = request.operation === 'embed' ? embeddingFacts : chatFacts,
-): DecidedRequest | Promise<DecidedRequest> {
+): RequestDecision | Promise<RequestDecision> {
   const { runtime, caller } = terms;
   context.step('profile');
   context.run = gateway.sessions.run(caller.keyId, request.headers.run);
@@ -68,7 +68,7 @@ export function decideRequest(
   const history = gateway.affinity.history(caller.keyId, request);
   const undecided: UndecidedRequest = { request, terms, context, history, factsOf };
   const { thread } = request.conversation;
-  return thread ? decideIn(thread, gateway, undecided, isMade) : decide(gateway, undecided, null, isMade);
+  return thread ? decideIn(thread, gateway, undecided, mayDraw) : decide(gateway, undecided, null, mayDraw);
 }
 
 /**
@@ -80,17 +80,17 @@ export const decideRoute = (
   request: ModelRequest,
   terms: Omit<DecisionTerms, 'cap'>,
   context: RequestContext,
-): DecidedRequest | Promise<DecidedRequest> =>
+): RequestDecision | Promise<RequestDecision> =>
   decideRequest(gateway, request, { ...terms, cap: null }, false, context, routeFacts);
 
 function decideIn(
   thread: Thread,
   gateway: Gateway,
   undecided: UndecidedRequest,
-  isMade: boolean,
-): DecidedRequest | Promise<DecidedRequest> {
+  mayDraw: boolean,
+): RequestDecision | Promise<RequestDecision> {
   const { runtime, caller } = undecided.terms;
-  const decideAs: DecideAs = (fit, mayDraw = isMade) => decide(gateway, undecided, fit, mayDraw);
+  const decideAs: DecideAs = (fit, draws = mayDraw) => decide(gateway, undecided, fit, draws);
   return decideThread(gateway.affinity.threads, { thread, keyId: caller.keyId, runtime }, decideAs);
 }
 
@@ -104,20 +104,20 @@ function decide(
   gateway: Gateway,
   undecided: UndecidedRequest,
   fit: FactsFit | null,
-  isMade: boolean,
-): DecidedRequest | Promise<DecidedRequest> {
+  mayDraw: boolean,
+): RequestDecision | Promise<RequestDecision> {
   const { request, terms, context, history } = undecided;
   const { snapshot } = terms.runtime;
   let reading = readRequest(gateway, undecided, fit, false);
-  let trial = tryDecision(gateway, reading, request, terms, isMade, context);
+  let trial = tryDecision(gateway, reading, request, terms, mayDraw, context);
   const isUnread = !isIntentRead(reading.facts) && request.embedding === null;
   if (isUnread && dependsOnLength(trial, snapshot)) {
     reading = readRequest(gateway, undecided, fit, true);
-    trial = tryDecision(gateway, reading, request, terms, isMade, context);
+    trial = tryDecision(gateway, reading, request, terms, mayDraw, context);
   }
   const { features } = reading;
   const tokenizers = decisiveTokenizers(trial.outcome, trial.shortage !== null, snapshot);
-  if (tokenizers.length > 0) return decideCounted(gateway, undecided, reading, trial, tokenizers, isMade);
+  if (tokenizers.length > 0) return decideCounted(gateway, undecided, reading, trial, tokenizers, mayDraw);
   return { history, features, decision: decisionOf(gateway, trial, request, terms) };
 }
 
@@ -128,11 +128,11 @@ async function decideCounted(
   { facts, features }: RequestReading,
   trial: FundedTrial,
   tokenizers: readonly Tokenizer[],
-  isMade: boolean,
-): Promise<DecidedRequest> {
+  mayDraw: boolean,
+): Promise<RequestDecision> {
   const inputTokensCounted = await countInput(gateway.counter, tokenizers, facts, countableTexts(request));
   const counted = { facts: { ...facts, inputTokensCounted }, features };
-  const last = inputTokensCounted ? tryDecision(gateway, counted, request, terms, isMade, context) : trial;
+  const last = inputTokensCounted ? tryDecision(gateway, counted, request, terms, mayDraw, context) : trial;
   return { history, features, decision: decisionOf(gateway, last, request, terms) };
 }
 
@@ -165,7 +165,7 @@ export function tryDecision(
   { facts, features }: RequestReading,
   request: ModelRequest,
   { runtime, caller, windowsOnly }: Omit<DecisionTerms, 'cap'>,
-  isMade: boolean,
+  mayDraw: boolean,
   context?: RequestContext,
 ): FundedTrial {
   context?.step('shortlist');
@@ -178,7 +178,7 @@ export function tryDecision(
     seed: newSeed(),
     readings: runtime.readings(),
     estimate: isIntentRead(ruled) ? gateway.learner.memories.estimate(runtime, ruled, features) : null,
-    explore: isMade ? explorationOf(snapshot.learning, ruled) : null,
+    explore: mayDraw ? explorationOf(snapshot.learning, ruled) : null,
     strategy,
     qualityFloor,
     reason,

@@ -7,7 +7,7 @@ import { NO_EXTRAS, shown, sortExtras } from './extras.ts';
 import { withReadableState } from './reasoning-state.ts';
 
 /** A decided request before it is fitted to an endpoint. */
-interface AskedRequest {
+interface UnfittedRequest {
   readonly request: ModelRequest;
   readonly history: PromptHistory;
   readonly decision: { readonly facts: Facts };
@@ -24,20 +24,20 @@ interface EndpointRequest {
 }
 
 /** Fits a request to an endpoint. One that goes out as it came keeps its fields, and the state that its own service has signed. */
-export function requestFor(asked: AskedRequest, model: Model, endpoint: Endpoint): EndpointRequest {
-  const { request, history, runtime } = asked;
+export function requestFor(unfitted: UnfittedRequest, model: Model, endpoint: Endpoint): EndpointRequest {
+  const { request, history, runtime } = unfitted;
   const isPassed = (endpoint.capabilities & passthroughBit(request.original.dialect)) !== 0;
   if (isPassed) return { request, extras: NO_EXTRAS.passed, dropped: NO_EXTRAS.dropped };
   const provider = runtime.snapshot.providers.get(endpoint.provider)!;
   const { unnamed = NO_EXTRAS.dropped } = request.routing;
   const { passed: extras, dropped } = sortExtras(request, provider);
   if (!history.bearsState && unnamed.length === 0) return { request, extras, dropped };
-  const left = readable(asked, model);
+  const left = readable(unfitted, model);
   return { request: left.request, extras, dropped: [...dropped, ...left.dropped, ...unnamed] };
 }
 
 /** Returns the request as the model may read it: signed or encrypted reasoning goes only to the family that wrote it. */
-function readable({ request, history, decision }: AskedRequest, { family }: Model): Omit<EndpointRequest, 'extras'> {
+function readable({ request, history, decision }: UnfittedRequest, { family }: Model): Omit<EndpointRequest, 'extras'> {
   const left = withReadableState(request, (turn) => {
     const writer = history.writerOf(turn);
     // A caller who names the model is responsible for reasoning of an unknown writer.

@@ -47,7 +47,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   readonly created: number;
   readonly funded: FundedHold;
   readonly #gateway: Gateway;
-  readonly #asked: RunnableRequest;
+  readonly #runnable: RunnableRequest;
   readonly #recorder: AnswerRecorder;
   readonly #attempts: AttemptRecord[] = [];
   readonly #failed: FailedAttempt[] = [];
@@ -79,14 +79,14 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   readonly #alarm = new DeadlineAlarm(this);
 
   /** @param funded the money set aside for it */
-  constructor(gateway: Gateway, asked: RunnableRequest, funded: FundedHold) {
-    const { decision, clock, startedAt } = asked;
-    const { models, gateway: policy } = asked.runtime.snapshot;
+  constructor(gateway: Gateway, runnable: RunnableRequest, funded: FundedHold) {
+    const { decision, clock, startedAt } = runnable;
+    const { models, gateway: policy } = runnable.runtime.snapshot;
     this.created = Math.floor(gateway.now() / 1000);
     this.funded = funded;
     this.#gateway = gateway;
-    this.#asked = asked;
-    this.#recorder = new AnswerRecorder(gateway, asked);
+    this.#runnable = runnable;
+    this.#recorder = new AnswerRecorder(gateway, runnable);
     this.#deadlineAt = startedAt + models[decision.ranked[0].model]!.deadlines.totalMs;
     this.#plan = new Plan(decision, { retriesMax: policy.retriesMax, clock, random: Math.random });
     // An attempt has the same deadline, and reports it to its reader. There may be none.
@@ -94,16 +94,17 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   }
 
   get decision(): number {
-    return this.#asked.decision.id;
+    return this.#runnable.decision.id;
   }
   get inputTokens(): number {
     return Math.ceil(this.#running?.expected.inputTokens ?? 0);
   }
   get policy(): GatewayPolicy {
-    return this.#asked.runtime.snapshot.gateway;
+    return this.#runnable.runtime.snapshot.gateway;
   }
   get model(): string {
-    return (this.#running?.model ?? this.#asked.runtime.snapshot.models[this.#asked.decision.ranked[0].model]!).id;
+    const { runtime, decision } = this.#runnable;
+    return (this.#running?.model ?? runtime.snapshot.models[decision.ranked[0].model]!).id;
   }
   get receipt(): Receipt | null {
     return this.#receipt;
@@ -120,21 +121,21 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
    * @throws SignalboxError of the last attempt.
    */
   async open(): Promise<void> {
-    this.#asked.context.step('dispatch');
+    this.#runnable.context.step('dispatch');
     try {
       for (let step = this.#plan.next(); step !== null; step = this.#plan.next()) {
         if (step.waitMs > 0 && !(await this.#pause(step.waitMs))) break;
         if (this.#ended()) throw this.#error;
-        const trial = this.#admitted(step);
-        if (!trial) continue;
-        const funding = fundedWay(this.#asked, this.funded.hold, step.way);
-        const way = funding instanceof Promise ? await this.#awaited(funding, trial) : funding;
+        const reporter = this.#admitted(step);
+        if (!reporter) continue;
+        const funding = fundedWay(this.#runnable, this.funded.hold, step.way);
+        const way = funding instanceof Promise ? await this.#awaited(funding, reporter) : funding;
         if (way === null) {
           if (this.#ended()) throw this.#error;
           this.#plan.drop();
           continue;
         }
-        const running = this.#begin(way, trial);
+        const running = this.#begin(way, reporter);
         let opened = running.content();
         for (; opened instanceof Promise; opened = running.content()) await opened;
         if (!('kind' in opened)) {
@@ -144,7 +145,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
         if (this.#ended()) throw this.#error;
         this.#giveUp(running, opened);
         this.#plan.failed(opened, this.#waitFor(running.health, opened), this.#attempts.at(-1)!.ms);
-        if (isFinal(opened, running.call.sent) || this.#asked.clock() >= this.#deadlineAt) break;
+        if (isFinal(opened, running.call.sent) || this.#runnable.clock() >= this.#deadlineAt) break;
       }
       throw this.#fail();
     } catch (cause) {
@@ -159,7 +160,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   #show(running: Attempt, first: readonly StreamPart[], growth: TrancheTerms | undefined): void {
     this.#first = first;
     if (!growth) return;
-    const room = this.#asked.request.stream ? null : this;
+    const room = this.#runnable.request.stream ? null : this;
     this.#growing = new GrowingAnswer(running, growth, { first, hold: this.funded.hold, room });
   }
 
@@ -212,9 +213,9 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   /** Takes room for the answer. Without room the exchange ends, at no endpoint's fault. */
   makeRoom(bytes: number): boolean {
     if (this.#ended()) return false;
-    this.#bytes ??= this.#gateway.answers.hold(this.#asked.caller.keyId);
+    this.#bytes ??= this.#gateway.answers.hold(this.#runnable.caller.keyId);
     if (this.#bytes.take(bytes, this.policy.admission.answersBytesMax)) return true;
-    this.abandon(crowdedError(this.#asked.request.names.outputTokensMax));
+    this.abandon(crowdedError(this.#runnable.request.names.outputTokensMax));
     return false;
   }
 
@@ -224,7 +225,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
 
   /** Waits before the attempt. Returns false where the deadline comes first. */
   async #pause(waitMs: number): Promise<boolean> {
-    if (this.#asked.clock() + waitMs >= this.#deadlineAt) return false;
+    if (this.#runnable.clock() + waitMs >= this.#deadlineAt) return false;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, waitMs);
       this.#wake = () => {
@@ -239,13 +240,13 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   /** Begins an attempt with the endpoint's health; null where its health refuses one. */
   #admitted(step: PlannedAttempt): AttemptReporter | null {
     const { way, again, force } = step;
-    const health = this.#asked.runtime.health[way.ranked.model]![way.at]!;
-    const trial = health.begin({ retry: again || (this.#failed.length > 0 && this.#hasCalled(way)), force });
-    if (trial === 'no-budget') this.#plan.denied(step);
-    else if (trial === 'shut') {
+    const health = this.#runnable.runtime.health[way.ranked.model]![way.at]!;
+    const reporter = health.begin({ retry: again || (this.#failed.length > 0 && this.#hasCalled(way)), force });
+    if (reporter === 'no-budget') this.#plan.denied(step);
+    else if (reporter === 'shut') {
       this.#shutUntil = Math.min(this.#shutUntil, health.retryAt);
       this.#plan.shut();
-    } else return trial;
+    } else return reporter;
     return null;
   }
 
@@ -258,32 +259,31 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
 
   /** Whether the provider of an endpoint was called before: another attempt at it draws on its retry budget. */
   #hasCalled({ ranked, at }: RankedEndpoint): boolean {
-    const { provider } = this.#asked.runtime.snapshot.models[ranked.model]!.endpoints[at]!;
+    const { provider } = this.#runnable.runtime.snapshot.models[ranked.model]!.endpoints[at]!;
     // An untranslatable request never reached its provider, and must not use up the retries of others.
     return this.#failed.some((one) => one.provider === provider && !isUnsayable(one.failure, one.sent));
   }
 
-  /** Awaits the money of an attempt, whose trial is over without it. */
-  async #awaited(funding: Promise<FundedWay | null>, trial: AttemptReporter): Promise<FundedWay | null> {
+  /** Awaits the money of an attempt. Without it, the attempt is reported as dropped. */
+  async #awaited(funding: Promise<FundedWay | null>, reporter: AttemptReporter): Promise<FundedWay | null> {
     let funded: FundedWay | null = null;
     try {
       funded = await funding;
     } finally {
-      if (funded === null || this.#ended()) trial.dropped();
+      if (funded === null || this.#ended()) reporter.dropped();
     }
     return this.#ended() ? null : funded;
   }
 
   /** Begins an attempt: its request is on its way when this returns. */
-  #begin(way: FundedWay, trial: AttemptReporter): Attempt {
+  #begin(way: FundedWay, reporter: AttemptReporter): Attempt {
     const outputPaid = way.growth ? paidOutput(way.growth, this.funded.hold.left) : undefined;
-    const { hasOthers } = this.#plan;
-    const limits = { deadlineAt: this.#deadlineAt, hasOthers, room: this, outputPaid };
+    const limits = { deadlineAt: this.#deadlineAt, hasOthers: this.#plan.hasOthers, room: this, outputPaid };
     try {
-      this.#running = new Attempt(way, trial, this.#asked, limits);
+      this.#running = new Attempt(way, reporter, this.#runnable, limits);
     } catch (cause) {
-      // A trial without an end would block its endpoint for others.
-      trial.dropped();
+      // An attempt whose end is not reported would block its endpoint for others.
+      reporter.dropped();
       throw cause;
     }
     return this.#running;
@@ -295,7 +295,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     this.#failed.push(this.#note(running, failure));
     const measured = failedUsage(meter, running.expected);
     if (measured) {
-      this.#asked.context.addFailedUsage(measured.usage);
+      this.#runnable.context.addFailedUsage(measured.usage);
       if (this.funded.hold.post(entryLine(model, endpoint, measured)) > 0) this.#billed = true;
     }
     call.abort();
@@ -311,7 +311,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     const noneTried = this.#failed.length === 0 && Number.isFinite(this.#shutUntil);
     const error = noneTried
       ? shutError(this.#shutUntil - this.#gateway.now())
-      : failedError(this.#failed, cut || this.#billed, this.#asked.request);
+      : failedError(this.#failed, cut || this.#billed, this.#runnable.request);
     this.#error = error;
     this.#settle('failed', cut ? last : null, cut ? last.broken(failure!) : null);
     return error;
@@ -331,18 +331,17 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   }
 
   #note(running: Attempt, failure: ProviderFailure): FailedAttempt {
-    const { model, endpoint, meter } = running;
-    const { requestId, sent } = running.call;
+    const { model, endpoint, meter, call } = running;
     this.#attempts.push(running.failed(failure));
     const { provider, upstream } = endpoint;
-    const failed = { model: model.id, provider, upstream, failure, requestId, sent };
+    const failed = { model: model.id, provider, upstream, failure, requestId: call.requestId, sent: call.sent };
     this.#recorder.logFailure({ ...failed, hasBegun: meter.firstContentAt !== null });
     return failed;
   }
 
   /** The one end: posts the last attempt, releases the rest, and writes the record with it. */
   #settle(status: DecisionOutcome['status'], running: Attempt | null, measured: MeasuredUsage | null): void {
-    const { context } = this.#asked;
+    const { context } = this.#runnable;
     context.step('settle');
     const line = running && measured ? entryLine(running.model, running.endpoint, measured) : null;
     this.#alarm.clear();
@@ -362,7 +361,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     measured: MeasuredUsage | null,
     { charged, overrun }: Settlement,
   ): readonly Write[] {
-    const { decision, clock, startedAt, runtime, context } = this.#asked;
+    const { decision, clock, startedAt, runtime, context } = this.#runnable;
     this.#growing?.settled(overrun);
     const receipt = receiptOf({
       decision,

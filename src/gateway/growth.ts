@@ -18,10 +18,10 @@ import { passesExtras } from './extras.ts';
 import type { RankedEndpoint } from './plan.ts';
 import { firstTranche, leastTranche, marginOf, type TrancheTerms } from './tranches.ts';
 
-/** A request that was decided, and what it was decided under. */
-export interface DecidedWay {
+/** A request with its decision, and the runtime that it was decided under. */
+export interface DecidedRequest {
   readonly runtime: Pick<Runtime, 'snapshot' | 'health'>;
-  readonly decision: Pick<Decision, 'facts' | 'readings'>;
+  readonly decision: Pick<Decision, 'facts' | 'readings' | 'ranked'>;
   /** Null for one that states no more than its facts. */
   readonly request: (Pick<ModelRequest, 'settings' | 'extras'> & Partial<Pick<ModelRequest, 'original'>>) | null;
 }
@@ -36,7 +36,7 @@ function growingBilling({ providers }: PolicySnapshot, endpoint: Endpoint): Stop
  * Whether a model may write hidden reasoning for a request: by itself, or because the request states an effort, or has a field
  * that is passed on unread. Even the effort `none` may reach a service that has no such value.
  */
-function mayHide(model: Model, endpoint: Endpoint, provider: Provider, request: DecidedWay['request']): boolean {
+function mayHide(model: Model, endpoint: Endpoint, provider: Provider, request: DecidedRequest['request']): boolean {
   if (model.mayReason) return true;
   if (request === null || (model.capabilities & CAPABILITIES.reasoning.bit) === 0) return false;
   // A request that goes out as it came has all of its fields.
@@ -49,7 +49,7 @@ function mayHide(model: Model, endpoint: Endpoint, provider: Provider, request: 
  * held: its service may bill an aborted answer whole, or writes what cannot be counted.
  */
 export function trancheTerms(
-  { runtime, decision, request }: DecidedWay,
+  { runtime, decision, request }: DecidedRequest,
   { ranked, at }: RankedEndpoint,
 ): TrancheTerms | null {
   const { snapshot, health } = runtime;
@@ -78,7 +78,7 @@ export function trancheTerms(
  * Returns an endpoint with the output cap of its request and model, as far as the funds can ever pay it: money that comes free
  * while the answer is written may pay for more than is free now.
  */
-export function roomyWay({ runtime, decision: { facts } }: DecidedWay, way: RankedEndpoint): RankedEndpoint {
+export function roomyWay({ runtime, decision: { facts } }: DecidedRequest, way: RankedEndpoint): RankedEndpoint {
   const { ranked, at } = way;
   const unspent = facts.funds?.cap?.unspent;
   if (ranked.cappedBy === null || unspent === undefined) return way;
@@ -89,14 +89,14 @@ export function roomyWay({ runtime, decision: { facts } }: DecidedWay, way: Rank
 }
 
 /** Returns the first tranche of a decision's choice; null where its whole worst case must be held. */
-export function firstTrancheOf(way: DecidedWay & { readonly decision: Decision }): FirstTranche | null {
-  const [ranked] = way.decision.ranked;
-  const terms = trancheTerms(way, roomyWay(way, { ranked, at: ranked.endpoints[0]! }));
+export function firstTrancheOf(decided: DecidedRequest): FirstTranche | null {
+  const [ranked] = decided.decision.ranked;
+  const terms = trancheTerms(decided, roomyWay(decided, { ranked, at: ranked.endpoints[0]! }));
   if (!terms) return null;
   return { wanted: firstTranche(terms), least: leastTranche(terms) };
 }
 
 /** Whether an endpoint of the choice declares that its answers can be paid for as they are written, which is cheap to know. */
-export const mayGrow = (snapshot: PolicySnapshot, { ranked: [choice] }: Decision): boolean =>
+export const mayGrow = (snapshot: PolicySnapshot, { ranked: [choice] }: Pick<Decision, 'ranked'>): boolean =>
   choice.outputCap > 0 &&
   growingBilling(snapshot, snapshot.models[choice.model]!.endpoints[choice.endpoints[0]!]!) !== null;

@@ -11,9 +11,7 @@ import {
   taskOf,
   usefulCase,
 } from '../routing/estimate.ts';
-import { type DecidedWay, firstTrancheOf, mayGrow } from './growth.ts';
-
-type DecidedRequest = DecidedWay & { readonly decision: Decision };
+import { type DecidedRequest, firstTrancheOf, mayGrow } from './growth.ts';
 
 /**
  * Returns the amounts that a decided request asks its funds for: those of the choice and of each fallback, so that a hold suffices
@@ -47,7 +45,7 @@ const growthOf = (decided: DecidedRequest): HoldTerms['growth'] => ({
 /** Returns the choice as a hold of so much caps it; the choice itself where the hold pays it whole, or grows with the answer. */
 export function choiceWithin(
   { amount, grows }: FirstHold,
-  { facts, ranked: [choice] }: Decision,
+  { facts, ranked: [choice] }: Pick<Decision, 'facts' | 'ranked'>,
   { models }: PolicySnapshot,
 ): RankedModel {
   const cap = facts.funds?.cap;

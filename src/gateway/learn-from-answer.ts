@@ -1,14 +1,10 @@
-import type { Caller } from '../core/caller.ts';
-import type { Decision } from '../core/decision.ts';
 import type { DecisionOutcome } from '../core/decision-record.ts';
 import { isIntentRead } from '../core/facts.ts';
-import type { ModelRequest } from '../core/model-request.ts';
 import type { Example } from '../learning/answer.ts';
-import type { Runtime } from '../runtime/runtime.ts';
 import type { Write } from '../store/store.ts';
-import type { PromptHistory } from './affinity.ts';
 import type { Gateway } from './gateway.ts';
 import type { Platform } from './receipt.ts';
+import type { RunnableRequest } from './runnable-request.ts';
 import { retryName } from './signals/retry.ts';
 import { type AnswerWatch, watchAnswer } from './signals/watch.ts';
 
@@ -20,36 +16,26 @@ interface AnswerLearning {
   settlementWrites(outcome: DecisionOutcome, platform: Platform): Write[];
 }
 
-/** A decided request with the parts by which it is learnt from. */
-interface LearnableRequest {
-  readonly runtime: Runtime;
-  readonly request: ModelRequest;
-  readonly caller: Caller;
-  readonly decision: Decision;
-  readonly features: Uint8Array | null;
-  readonly history: PromptHistory;
-}
-
 /**
  * Counts a request that is paid for, and begins to learn from its answer; null while learning is off, and for vectors, which
  * tell nothing of their quality.
  */
-export function beginLearning(gateway: Gateway, of: LearnableRequest): AnswerLearning | null {
-  const { runtime, request, history } = of;
+export function beginLearning(gateway: Gateway, runnable: RunnableRequest): AnswerLearning | null {
+  const { runtime, request, history } = runnable;
   const { learning } = runtime.snapshot;
   if (request.operation !== 'chat') return null;
-  noteRequest(gateway, of);
+  noteRequest(gateway, runnable);
   if (learning.mode === 'off') return null;
   const { learner, retries } = gateway;
   const name = learning.signals.retry > 0 ? retryName(request, history) : null;
-  if (name !== null) observeRetry(gateway, of, name);
+  if (name !== null) observeRetry(gateway, runnable, name);
   const watch = watchAnswer(learning, request);
   return {
     watch,
     settlementWrites({ status }, { routed_model: model }) {
       // A failed or cut answer says nothing about the model's ability.
       if (status !== 'completed') return [];
-      const example = exampleOf(of, model);
+      const example = exampleOf(runnable, model);
       if (name !== null) retries.ended(name, example);
       // An answer without checks counts, too: as one of its key's that was not asked for again.
       return [
@@ -63,13 +49,13 @@ export function beginLearning(gateway: Gateway, of: LearnableRequest): AnswerLea
 /** Counts a request for the estimator, once it is paid for: a refused one costs nothing, and must not move estimates. */
 export function noteRequest(
   { learner }: Pick<Gateway, 'learner'>,
-  { runtime, decision, features }: Pick<LearnableRequest, 'runtime' | 'decision' | 'features'>,
+  { runtime, decision, features }: Pick<RunnableRequest, 'runtime' | 'decision' | 'features'>,
 ): void {
   if (isIntentRead(decision.facts)) learner.memories.noteRequest(runtime, decision.facts, features);
 }
 
 /** Notes a retry against the earlier answer: its caller was not content. */
-function observeRetry({ learner, retries, records }: Gateway, { runtime }: LearnableRequest, name: string): void {
+function observeRetry({ learner, retries, records }: Gateway, { runtime }: RunnableRequest, name: string): void {
   const earlier = retries.begun(name);
   if (earlier) records.append(learner.observeAnswer(runtime, earlier, { retry: true }));
 }
@@ -79,7 +65,7 @@ function observeRetry({ learner, retries, records }: Gateway, { runtime }: Learn
  * @param model ID of the model that answered, or is recommended
  */
 export function exampleOf(
-  { runtime, caller, decision, features }: Omit<LearnableRequest, 'request' | 'history'>,
+  { runtime, caller, decision, features }: Pick<RunnableRequest, 'runtime' | 'caller' | 'decision' | 'features'>,
   model = runtime.snapshot.models[decision.ranked[0].model]!.id,
 ): Example {
   const { id, ranked, draw } = decision;

@@ -52,7 +52,7 @@ export interface NamedRun {
 }
 
 /**
- * The pipeline of a chat request. `http/admission.ts` has admitted it before its body arrived, and noted so in the context.
+ * The pipeline of a request for a model. `http/admission.ts` has admitted it before its body arrived, and noted so in the context.
  * `recommend` takes the same steps up to decide.
  * @throws SignalboxError, and then nothing is held
  */
@@ -102,14 +102,26 @@ async function carryOut(
     const deciding = decideRequest(gateway, request, terms, true, context);
     const { decision, history, features } = deciding instanceof Promise ? await deciding : deciding;
     const { clock } = gateway;
-    const asked = { request, dropped, context, terms, runtime, caller, clock, startedAt, decision, history, features };
+    const runnable = {
+      request,
+      dropped,
+      context,
+      terms,
+      runtime,
+      caller,
+      clock,
+      startedAt,
+      decision,
+      history,
+      features,
+    };
     const reservedAt = clock();
-    const funded = await reserve(gateway, asked, funding, named);
+    const funded = await reserve(gateway, runnable, funding, named);
     // Only from here on the decision is kept, and can be looked up.
     context.decisionId = idText('dec_', decision.id);
     // A chain takes seconds, which are not the gateway's own.
     if (funded.isSettledPayment) context.startedAt += clock() - reservedAt;
-    const exchange = new Exchange(gateway, asked, funded);
+    const exchange = new Exchange(gateway, runnable, funded);
     context.attach(exchange);
     return exchange;
   } catch (cause) {

@@ -29,11 +29,11 @@ interface NamedRequest {
  */
 export function reserve(
   gateway: Gateway,
-  decided: RunnableRequest,
+  runnable: RunnableRequest,
   funding: Funding,
   named: NamedRequest | null,
 ): Promise<FundedHold> {
-  const { request, decision, context, startedAt } = decided;
+  const { request, decision, context, startedAt } = runnable;
   context.startedAt = startedAt;
   context.step('reserve');
   // Deciding may have taken a while.
@@ -44,7 +44,7 @@ export function reserve(
   const begun = named?.claim.begin(decision.id) ?? null;
   // The funding awaits it.
   begun?.catch(() => {});
-  return funding.reserve(reservationRequest(gateway, decided, signal), begun);
+  return funding.reserve(reservationRequest(gateway, runnable, signal), begun);
 }
 
 /** An exchange ends at its deadline; a hold that is open so much later was forgotten, ms. */
@@ -52,16 +52,16 @@ const EXPIRY_SLACK_MS = 60_000;
 
 function reservationRequest(
   { clock, now }: Gateway,
-  decided: RunnableRequest,
+  runnable: RunnableRequest,
   signal: AbortSignal | undefined,
 ): ReservationRequest {
-  const { decision, context, terms, startedAt } = decided;
+  const { decision, context, terms, startedAt } = runnable;
   const { caller, payer, agentWallet, runtime } = terms;
   const { id, facts, ranked } = decision;
   const { models, ledger } = runtime.snapshot;
   const [choice] = ranked;
   const leftMs = models[choice.model]!.deadlines.totalMs - (clock() - startedAt);
-  const { amounts, whole, least, ample, growth } = holdTermsOf(decided);
+  const { amounts, whole, least, ample, growth } = holdTermsOf(runnable);
   return {
     id,
     caller,

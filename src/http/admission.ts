@@ -42,9 +42,9 @@ export interface AdmissionRules {
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
 /**
- * Admits a request before a byte of its body is read: path, key, scope, method, type, size, a place and the rate limits,
- * in that order. The caller is noted in the context as soon as its key is read; on a route that needs a key the context gets its
- * admission.
+ * Admits a request before a byte of its body is read: by its path, key, method, scope, type and size, in that order. Then it
+ * gets a place within the rate limits. The caller is noted in the context as soon as its key is read; on a route that needs a
+ * key the context gets its admission.
  * @param peers asked only where the address counts
  * @throws SignalboxError
  */

@@ -23,6 +23,7 @@ import { codeOf, writtenResponse } from './written-answer.ts';
 const RETRY_MS = 1_000;
 /** A stored answer opens at once. */
 const REPLAY_COMMIT_MS = 1_000;
+const UNREADABLE = 'Stored answers cannot be read, so the request was not started; try again.';
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
 
 /** The name by which repeats of a request are recognized. */
@@ -36,7 +37,7 @@ export interface RequestName extends KeyedRequest {
   readonly canRetry: boolean;
 }
 
-/** A chat request with the headers of its response. */
+/** A request with the headers of its response. */
 export interface ReplayableCall extends PipelineCall {
   readonly headers: HTTPHeaders;
 }
@@ -93,7 +94,7 @@ export async function claimName(
   call: ReplayableCall,
   form: AnswerForm,
 ): Promise<NamedResponse | RepeatedAnswer<Response | string>> {
-  const claim = await claimed(services, name);
+  const claim = await orOverloaded(UNREADABLE, () => services.idempotency.claim(name));
   if (claim.kind === 'replay') return { kind: 'stored', answer: await replay(claim, name, call, form) };
   if (claim.kind !== 'run') throw refusalError(claim, name);
   return namedRun(services, name, claim.run, call, form.events !== null);
@@ -149,11 +150,6 @@ function replay(
   Object.assign(headers, stored.headers);
   return answer(source, form, headers, REPLAY_COMMIT_MS);
 }
-
-const claimed = ({ idempotency }: RouteServices, name: KeyedRequest): Promise<Claim> =>
-  orOverloaded('Stored answers cannot be read, so the request was not started; try again.', () =>
-    idempotency.claim(name),
-  );
 
 function refusalError(refusal: ClaimRefusal, { label, param, canRetry }: RequestName): SignalboxError {
   switch (refusal.kind) {

@@ -146,9 +146,9 @@ const acceptedLater = async (funding: Promise<Funding>, context: RequestContext)
 /** Operation → the group of its routes in the API's documentation. */
 const TAGS = { chat: 'chat', embed: 'embeddings' } as const;
 
-function surfaceDocs({ docs, pays, operation: asked, errorBody }: Surface) {
+function surfaceDocs({ docs, pays, operation, errorBody }: Surface) {
   const { error, ...spec } = docs;
-  const access = { access: asked, operation: asked, counts: true, pays };
+  const access = { access: operation, operation, counts: true, pays };
   const form = { schema: error, body: errorBody };
-  return routeDocs({ ...spec, ...access, tag: TAGS[asked], errors: SURFACE_ERRORS, errorForm: form });
+  return routeDocs({ ...spec, ...access, tag: TAGS[operation], errors: SURFACE_ERRORS, errorForm: form });
 }

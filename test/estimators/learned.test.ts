@@ -155,6 +155,26 @@ describe('the memory', () => {
     expect([...outcomes]).toEqual([0, other!]);
   });
 
+  test('learns of a forgotten model as of a new one', () => {
+    const memory = taught(specialists);
+    memory.forget('a');
+    const reopened = prepared.open(partsOf(memory));
+    for (const one of [memory, reopened]) play(one.over(catalog), catalog, specialists.slice(0, 40));
+    expect(partsOf(memory)).toEqual(partsOf(reopened));
+  });
+
+  test('keeps what a model’s words are worth while others have their first outcomes', () => {
+    const models = Array.from({ length: 40 }, (_, at) => modelOf(`m${at}`, 0.5, [null]));
+    const many = { tasks: ['general'], models };
+    const memory = empty();
+    const before = models.map(({ id }, at) => {
+      play(memory.over(many), many, [answered(id, at % 2 === 0 ? POEM : INTEGRAL, at % 3 === 0 ? 1 : 0)]);
+      return memory.save(false).get(`words:${id}`);
+    });
+    const after = memory.save(true);
+    expect(models.map(({ id }) => after.get(`words:${id}`))).toEqual(before);
+  });
+
   test('forgets everything, and is as new', () => {
     const memory = taught(specialists);
     const parts = new Map(memory.save(true));

@@ -4,7 +4,8 @@ import type { Facts } from '../../src/core/facts.ts';
 import type { Price } from '../../src/core/price.ts';
 import type { Endpoint, Model } from '../../src/core/snapshot.ts';
 import { plainUsage, type Usage } from '../../src/core/usage.ts';
-import { Attempt, type AttemptContext } from '../../src/gateway/attempt.ts';
+import { Attempt } from '../../src/gateway/attempt.ts';
+import type { RunnableRequest } from '../../src/gateway/runnable-request.ts';
 import { arrived } from '../../src/upstream/arrival.ts';
 import type { UpstreamCall } from '../../src/upstream/upstream-call.ts';
 import { facts, model, price, snapshot } from '../routing/build.ts';
@@ -36,14 +37,14 @@ function attempting(more: Options = {}) {
   const from = snapshot([model('a', { deadlines: DEADLINES, reasoningTokens, cost })]);
   const told: unknown[] = [];
   const remembered: (Remembered & { readonly mark: number })[] = [];
-  const trial = {
+  const reporter = {
     answered: () => {},
     completed: (...figures: unknown[]) => told.push(['completed', ...figures]),
     failed: ({ kind }: ProviderFailure, blame: boolean) => told.push([kind, blame]),
     dropped: () => told.push(['dropped']),
   };
   let now = 0;
-  const context = {
+  const runnable = {
     runtime: {
       snapshot: { ...from, providers: new Map([['p', { passthrough: new Set(), afterAbort: { bills } }]]) },
       health: [[{}]],
@@ -62,9 +63,9 @@ function attempting(more: Options = {}) {
     clock: () => now,
     dropped: [],
     context: contextWith(),
-  } as unknown as AttemptContext;
+  } as unknown as RunnableRequest;
   const way = { ranked: { model: 0, outputCap: cap }, at: 0 } as never;
-  const attempt = new Attempt(way, trial as never, context, { deadlineAt, hasOthers: false } as never);
+  const attempt = new Attempt(way, reporter as never, runnable, { deadlineAt, hasOthers: false } as never);
   const batches: { at: number; parts: readonly StreamPart[] }[] = [];
   const call: UpstreamCall = {
     dropped: [],

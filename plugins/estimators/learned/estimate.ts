@@ -80,10 +80,13 @@ export class CatalogEstimator implements Estimator {
     }
     const toShared = hasText ? this.#trustInShared(group) : 0;
     const toOwn = hasText ? this.#trustInOwn(group) : 0;
-    // The weights of all words lie far apart in memory, so they are read only where that changes something.
+    // The weights of a text's words lie far apart in memory, so they are read only where that changes something.
     const readsWords = hasText && (isCounted || toShared > 0 || toOwn > 0);
-    if (readsWords) features.unpack(bytes);
-    const shared = readsWords ? (this.#memory.shared?.dot(features) ?? 0) : 0;
+    if (readsWords) {
+      features.unpack(bytes);
+      this.#memory.words.multiply(features);
+    }
+    const shared = readsWords ? (this.#memory.shared?.product ?? 0) : 0;
     into.trust = Math.max(toShared, toOwn);
     into.outcomes.fill(0);
     into.counts.fill(0);
@@ -95,7 +98,7 @@ export class CatalogEstimator implements Estimator {
       const tally = task && memory.tasks[task.index];
       if (tally) into.counts[at] = tally.count;
       if (!readsWords || !memory.own) continue;
-      const own = memory.own.weights.dot(features);
+      const own = memory.own.weights.product;
       const centres = memory.own.centres;
       const centre = group ? centres[group.index]! : 0;
       into.text[at] = common + toOwn * (own - centre);

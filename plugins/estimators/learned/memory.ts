@@ -1,5 +1,5 @@
 import { TrustEvidence } from './means.ts';
-import { OWN_PRECISION, SHARED_PRECISION, WordWeights } from './weights.ts';
+import { OWN_PRECISION, SHARED_PRECISION, WordTable, type WordWeights } from './weights.ts';
 
 /** The maximum number of tasks, of models, and of models with their own weights at 0.5 MB each. */
 const TASKS_MAX = 256;
@@ -71,6 +71,8 @@ export class LearnedMemory {
   readonly tasks = new Map<string, TaskMemory>();
   readonly models = new Map<string, ModelMemory>();
   readonly owners = new Set<ModelMemory>();
+  /** The shared weights and those of all owners. */
+  words = new WordTable();
   shared: WordWeights | null = null;
   sharedEvidence = new TrustEvidence();
   ownEvidence = new TrustEvidence();
@@ -104,7 +106,7 @@ export class LearnedMemory {
   }
 
   sharedWeights(): WordWeights {
-    this.shared ??= new WordWeights(SHARED_PRECISION);
+    this.shared ??= this.words.add(SHARED_PRECISION);
     return this.shared;
   }
 
@@ -112,7 +114,7 @@ export class LearnedMemory {
     if (model.own) return model.own;
     if (this.owners.size === OWNERS_MAX) this.#disown(minBy(this.owners, ({ lastTaught }) => lastTaught));
     this.owners.add(model);
-    model.own = { weights: new WordWeights(OWN_PRECISION), centres: new Float64Array(TASKS_MAX) };
+    model.own = { weights: this.words.add(OWN_PRECISION), centres: new Float64Array(TASKS_MAX) };
     return model.own;
   }
 
@@ -151,6 +153,7 @@ export class LearnedMemory {
     for (const id of [...this.models.keys()]) this.forget(id);
     this.tasks.clear();
     this.shared = null;
+    this.words = new WordTable();
     this.sharedEvidence = new TrustEvidence();
     this.ownEvidence = new TrustEvidence();
     this.clock = 0;
@@ -159,6 +162,7 @@ export class LearnedMemory {
 
   #disown(model: ModelMemory): void {
     this.owners.delete(model);
+    model.own?.weights.release();
     model.own = null;
     this.changed.add(wordsPart(model.id)).add(TASKS_PART);
   }

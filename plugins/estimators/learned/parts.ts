@@ -180,22 +180,22 @@ function readEvidence(evidence: TrustEvidence, reader: PartReader): void {
 }
 
 /** The weights of the form features, then those of the buckets that occurred. */
-function writeWeights({ cells }: WordWeights, writer: PartWriter): Uint8Array {
-  for (let at = 2 * BUCKETS; at < 2 * (BUCKETS + DENSE); at++) writer.f32(cells[at]!);
-  for (let at = 0; at < BUCKETS; at++) {
-    const mean = cells[2 * at]!;
-    const added = cells[2 * at + 1]!;
+function writeWeights(weights: WordWeights, writer: PartWriter): Uint8Array {
+  for (let row = BUCKETS; row < BUCKETS + DENSE; row++) {
+    writer.f32(weights.mean(row));
+    writer.f32(weights.added[row]!);
+  }
+  for (let bucket = 0; bucket < BUCKETS; bucket++) {
+    const mean = weights.mean(bucket);
+    const added = weights.added[bucket]!;
     if (mean === 0 && added === 0) continue;
-    writer.weight(at, mean, added);
+    writer.weight(bucket, mean, added);
   }
   return writer.finish();
 }
 
-function readWeights({ cells }: WordWeights, reader: PartReader): void {
-  const readCell = (at: number): void => {
-    cells[2 * at] = reader.f32();
-    cells[2 * at + 1] = reader.precision();
-  };
-  for (let at = BUCKETS; at < BUCKETS + DENSE; at++) readCell(at);
-  while (!reader.isAtEnd) readCell(reader.u16());
+function readWeights(weights: WordWeights, reader: PartReader): void {
+  const readRow = (row: number): void => weights.set(row, reader.f32(), reader.precision());
+  for (let row = BUCKETS; row < BUCKETS + DENSE; row++) readRow(row);
+  while (!reader.isAtEnd) readRow(reader.u16());
 }

@@ -34,7 +34,7 @@ export function tellingWords(
   }
   const share = 1 / Math.sqrt(words.size);
   const addedBy = (bucket: number): number =>
-    all.reduce((sum, { weights, trust }) => sum + trust * share * (weights?.cells[2 * bucket] ?? 0), 0);
+    all.reduce((sum, { weights, trust }) => sum + trust * share * (weights?.mean(bucket) ?? 0), 0);
   return [...words]
     .map(([bucket, word]) => ({ word, adds: addedBy(bucket) }))
     .filter(({ adds }) => adds !== 0)

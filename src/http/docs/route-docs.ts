@@ -68,7 +68,7 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
 /** Makes the `detail` of an Elysia route, which the route table and the OpenAPI document are made from. */
 export function routeDocs(spec: RouteDocs) {
   const { summary, description, tag = 'admin', answer, events, requests, errors = [], errorField } = spec;
-  const { access, body, counts, pays, operation: asked, errorForm = OPENAI_ERRORS, request } = spec;
+  const { access, body, counts, pays, operation, errorForm = OPENAI_ERRORS, request } = spec;
   const isOpen = access === 'open';
   const refusals: readonly ErrorCode[] = access === 'admin' ? [...KEYED, 'insufficient_permissions'] : KEYED;
   const security = isOpen ? [] : [...KEY_SECURITY, ...(pays ? [{}] : [])];
@@ -85,7 +85,7 @@ export function routeDocs(spec: RouteDocs) {
       [RESPONSES_DETAIL]: responses,
       ...(request && { requestBody: { content: { 'application/json': { schema: request } } } }),
       ...(requests && { 'x-requests': requests }),
-      [ACCESS_DETAIL]: { access, body, counts, pays, operation: asked } satisfies RouteAccess,
+      [ACCESS_DETAIL]: { access, body, counts, pays, operation } satisfies RouteAccess,
     },
   };
 }

@@ -5,7 +5,7 @@ import type { Facts } from '../../core/facts.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import type { PolicyCase } from '../../core/policy-case.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { firstTrancheOf } from '../../gateway/growth.ts';
+import { type DecidedRequest, firstTrancheOf } from '../../gateway/growth.ts';
 import { choiceWithin, holdTermsOf } from '../../gateway/hold-terms.ts';
 import { shortageErrorOf } from '../../gateway/shortage.ts';
 import { emptyMemories, openLearningReader } from '../../learning/open.ts';
@@ -113,8 +113,8 @@ function explained(
   // With the money that it was decided on.
   const { facts } = outcome;
   const certificate = certify(snapshot, facts, { ...UNNAMED, ...strategyOf(facts, runtime), estimate });
-  const way = isRefusal(outcome) || shortage ? null : { runtime, decision: outcome, request };
-  const firstHold = way && (funds ? heldOf(funds.firstHold(holdTermsOf(way)), way) : trancheOf(way));
+  const decided = isRefusal(outcome) || shortage ? null : { runtime, decision: outcome, request };
+  const firstHold = decided && (funds ? heldOf(funds.firstHold(holdTermsOf(decided)), decided) : trancheOf(decided));
   return {
     runtime,
     facts,
@@ -125,14 +125,12 @@ function explained(
   };
 }
 
-type ExplainedWay = Parameters<typeof holdTermsOf>[0] & { readonly runtime: Runtime };
-
-function trancheOf(way: ExplainedWay): ExplainedHold | null {
-  const first = firstTrancheOf(way);
+function trancheOf(decided: DecidedRequest): ExplainedHold | null {
+  const first = firstTrancheOf(decided);
   return first && { amount: first.wanted, grows: true, capped: null };
 }
 
-function heldOf(hold: FirstHold | null, { decision, runtime }: ExplainedWay): ExplainedHold | null {
+function heldOf(hold: FirstHold | null, { decision, runtime }: DecidedRequest): ExplainedHold | null {
   if (!hold) return null;
   const { cappedBy, outputCap } = choiceWithin(hold, decision, runtime.snapshot);
   return { ...hold, capped: cappedBy === null ? null : { by: cappedBy, outputCap } };

@@ -146,19 +146,19 @@ export class TrackedEndpoint implements EndpointHealth {
   }
 
   /** Records first content: the key works, the budget refills, and an open breaker closes. */
-  answered(trial: EndpointAttempt, now: number): void {
+  answered(attempt: EndpointAttempt, now: number): void {
     const { provider } = this;
-    provider.budget.succeeded(trial.isRetry);
+    provider.budget.succeeded(attempt.isRetry);
     provider.hasWorked = true;
     this.#hasWorked = true;
     this.#doubts = 0;
-    this.coolDown.succeeded(trial.coolDownEpoch);
-    const closed = this.breaker.answered(trial.breakerEpoch, now);
+    this.coolDown.succeeded(attempt.coolDownEpoch);
+    const closed = this.breaker.answered(attempt.breakerEpoch, now);
     // Of the attempts from before the closing, only this one still counts.
-    if (closed) trial.breakerEpoch = this.breaker.lock.epoch;
+    if (closed) attempt.breakerEpoch = this.breaker.lock.epoch;
     // An answer to an attempt from before the refusal says nothing about the key.
-    const isWide = provider.key.locked && trial.providerEpoch === provider.key.epoch;
-    const isOwn = this.key.locked && trial.keyEpoch === this.key.epoch;
+    const isWide = provider.key.locked && attempt.providerEpoch === provider.key.epoch;
+    const isOwn = this.key.locked && attempt.keyEpoch === this.key.epoch;
     // A reload unlocked the key; that it works is reported only now.
     const hasRecovered = this.#reported === 'misconfigured' && !provider.key.locked && !this.key.locked;
     if (!closed && !isWide && !isOwn && !hasRecovered) return;
@@ -167,31 +167,31 @@ export class TrackedEndpoint implements EndpointHealth {
     this.#changed(now, isWide || hasRecovered);
   }
 
-  failed(trial: EndpointAttempt, failure: ProviderFailure, blame: boolean, now: number): void {
+  failed(attempt: EndpointAttempt, failure: ProviderFailure, blame: boolean, now: number): void {
     switch (failure.kind) {
       case 'rate_limited':
-        this.#recordLimit(trial, failure, now);
+        this.#recordLimit(attempt, failure, now);
         break;
       case 'auth':
-        this.#recordRefusal(trial, failure, now);
+        this.#recordRefusal(attempt, failure, now);
         break;
       case 'rejected':
       case 'context':
         break;
       default:
-        if (blame) this.#recordFault(trial, failure, now);
+        if (blame) this.#recordFault(attempt, failure, now);
     }
-    this.ended(trial, failure.kind, now);
+    this.ended(attempt, failure.kind, now);
   }
 
   /** Records the end of an attempt. An undecided probe makes room for the next. */
-  ended(trial: EndpointAttempt, outcome: AttemptOutcome, now: number): void {
+  ended(attempt: EndpointAttempt, outcome: AttemptOutcome, now: number): void {
     this.#attempts.set(outcome, (this.#attempts.get(outcome) ?? 0) + 1);
-    this.provider.budget.ended(trial.isRetry && !trial.hasAnswered);
-    if (!trial.isProbe) return;
-    this.breaker.lock.release(trial.breakerTurn, now);
-    this.key.release(trial.keyTurn, now);
-    this.provider.key.release(trial.providerTurn, now);
+    this.provider.budget.ended(attempt.isRetry && !attempt.hasAnswered);
+    if (!attempt.isProbe) return;
+    this.breaker.lock.release(attempt.breakerTurn, now);
+    this.key.release(attempt.keyTurn, now);
+    this.provider.key.release(attempt.providerTurn, now);
     this.hub.version++;
   }
 
@@ -223,16 +223,16 @@ export class TrackedEndpoint implements EndpointHealth {
     };
   }
 
-  #recordFault(trial: EndpointAttempt, failure: ProviderFailure, now: number): void {
-    const ejection = this.breaker.failed(trial.breakerEpoch, trial.breakerTurn, now);
+  #recordFault(attempt: EndpointAttempt, failure: ProviderFailure, now: number): void {
+    const ejection = this.breaker.failed(attempt.breakerEpoch, attempt.breakerTurn, now);
     if (ejection === null) return;
     this.#ejections++;
     this.#why.ejected = `${ejection.why}; the last: ${textOf(failure)}`;
     this.#changed(now, false, 'ejected');
   }
 
-  #recordLimit(trial: EndpointAttempt, failure: ProviderFailure, now: number): void {
-    if (this.coolDown.limited(trial.coolDownEpoch, now, failure.retryAfterMs) === null) return;
+  #recordLimit(attempt: EndpointAttempt, failure: ProviderFailure, now: number): void {
+    if (this.coolDown.limited(attempt.coolDownEpoch, now, failure.retryAfterMs) === null) return;
     this.#why.cooling = textOf(failure);
     this.#changed(now, false);
   }
@@ -243,14 +243,14 @@ export class TrackedEndpoint implements EndpointHealth {
    * content (a 403 from moderation, a 402 for a long answer, a 400 that quotes a prompt about keys), and one caller's
    * request must not lock out others.
    */
-  #recordRefusal(trial: EndpointAttempt, failure: ProviderFailure, now: number): void {
+  #recordRefusal(attempt: EndpointAttempt, failure: ProviderFailure, now: number): void {
     const { provider } = this;
     const isDoubtful = failure.status !== 401;
-    const isAlone = provider.hasWorked && !this.#hasWorked && !provider.key.isProbe(trial.providerTurn);
+    const isAlone = provider.hasWorked && !this.#hasWorked && !provider.key.isProbe(attempt.providerTurn);
     const isOwn = isDoubtful || isAlone;
     const lock = isOwn ? this.key : provider.key;
     // Attempts from before the last refusal, or under an earlier policy, used a key that is already known to be bad.
-    if ((isOwn ? trial.keyEpoch : trial.providerEpoch) !== lock.epoch) return;
+    if ((isOwn ? attempt.keyEpoch : attempt.providerEpoch) !== lock.epoch) return;
     if (isDoubtful && this.#hasWorked && ++this.#doubts < DOUBTFUL_IN_A_ROW) return;
     // After a doubtful refusal the endpoint still counts as having worked, so that the next one alone does not lock it.
     if (!isDoubtful) this.#hasWorked = false;

@@ -35,6 +35,7 @@ const PAID_MAX = 1_024;
 const CLOSED: OpResult = { kind: 'refused', why: 'exhausted', fund: null };
 const granted = (amount: Microcredits): OpResult => ({ kind: 'granted', amount });
 const refusedBy = ({ fund, why }: FundBlock<BookedFund>): OpResult => ({ kind: 'refused', why, fund: fund.standing });
+
 /** Decides operations on reservations and deposits in memory, and adds their rows to a batch. */
 export class Bookings {
   readonly #parts: BookingParts;

@@ -5,20 +5,15 @@ import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Hold } from '../ledger/hold.ts';
 import { ampleCase, capWithin, taskOf, usefulCase, worstCase } from '../routing/estimate.ts';
 import { StoreError } from '../store/store.ts';
+import type { DecidedRequest } from './growth.ts';
 import type { RankedEndpoint } from './plan.ts';
-
-/** A decision and what it was made under. */
-interface RuntimeDecision {
-  readonly decision: Pick<Decision, 'facts' | 'ranked' | 'readings'>;
-  readonly runtime: { readonly snapshot: PolicySnapshot };
-}
 
 /**
  * Raises a hold by what an attempt lacks, as far as possible. Returns the attempt with its output capped at what is held; null
  * where that pays less than its least.
  */
 export async function raisedWay(
-  { decision, runtime }: RuntimeDecision,
+  { decision, runtime }: Pick<DecidedRequest, 'decision'> & { readonly runtime: { readonly snapshot: PolicySnapshot } },
   hold: Pick<Hold, 'left' | 'reserved' | 'grows' | 'raise'>,
   way: RankedEndpoint,
   missing: Microcredits,
