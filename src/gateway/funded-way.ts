@@ -2,17 +2,17 @@ import type { Hold } from '../ledger/hold.ts';
 import { worstCase } from '../routing/estimate.ts';
 import { StoreError } from '../store/store.ts';
 import { type DecidedRequest, roomyWay, trancheTerms } from './growth.ts';
-import { raisedWay } from './payable-way.ts';
 import type { RankedEndpoint } from './plan.ts';
+import { raisedWay } from './raised-way.ts';
 import { leastTranche, type TrancheTerms } from './tranches.ts';
 
-/** An endpoint whose attempt is paid for. */
+/** A way whose attempt is paid for. */
 export interface FundedWay extends RankedEndpoint {
   /** The terms on which its answer is paid for as it is written; absent where its worst case is held. */
   readonly growth?: TrancheTerms;
 }
 
-/** Returns an endpoint with its money, after raising the hold where it lacks some; null where that is not possible. */
+/** Returns a way with its money, after raising the hold where it lacks some; null where that is not possible. */
 export function fundedWay(
   decided: DecidedRequest,
   hold: Pick<Hold, 'left' | 'reserved' | 'grows' | 'raise'>,
@@ -29,7 +29,7 @@ export function fundedWay(
   return missing <= 0 ? way : raisedWay(decided, hold, way, missing);
 }
 
-/** Returns the endpoint once the least that its answer may begin on is held; null where that is not possible. */
+/** Returns the way once the least that its answer may begin on is held; null where that is not possible. */
 function growingWay(
   hold: Pick<Hold, 'left' | 'raise'>,
   way: FundedWay & { readonly growth: TrancheTerms },

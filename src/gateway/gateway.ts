@@ -32,7 +32,7 @@ export interface Gateway {
   nextId(): number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Milliseconds on a clock that never goes back. */
+  /** Milliseconds on a clock that never goes back: `performance.now`, as the deadlines of calls are on it. */
   readonly clock: () => number;
   /** The requests between the reservation of their money and its settlement; the shutdown waits for them. */
   readonly inFlight: LinkedSet<RequestContext>;

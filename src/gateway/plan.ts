@@ -10,7 +10,7 @@ const WAIT_MAX_MS = 5_000;
 /** Denials by a retry budget before the plan stops asking it. Other requests may show meanwhile that the provider is up. */
 const DENIALS_MAX = 4;
 
-/** An endpoint of one of the decision's models. */
+/** A way that a request may go: an endpoint of one of the decision's models. */
 export interface RankedEndpoint {
   readonly ranked: RankedModel;
   /** Index of the endpoint in its model. */

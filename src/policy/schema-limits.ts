@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { closed, integer, itemName, optional, string } from './schema-parts.ts';
 
 const PER_MINUTE_MAX = 1_000_000_000;
@@ -34,7 +34,6 @@ export const RateLimitText = closed(
       'A limit on how fast requests come. At least one of `requests_per_minute`, `tokens_per_minute` and `concurrent_streams`.',
   },
 );
-export type RateLimitText = Static<typeof RateLimitText>;
 
 export const CorsText = Type.Optional(
   closed(

@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { closed, expression, itemName, number, optional } from './schema-parts.ts';
 
 const RULE_NAME = 'Its name, in decisions and messages.';
@@ -31,7 +31,6 @@ export const ConstraintText = closed(
   },
   { description: 'A hard rule. At least one of `require`, `max_latency_ms` and `max_cost_credits`.' },
 );
-export type ConstraintText = Static<typeof ConstraintText>;
 
 export const PreferenceText = closed(
   {
@@ -45,7 +44,6 @@ export const PreferenceText = closed(
   },
   { description: 'A soft rule.' },
 );
-export type PreferenceText = Static<typeof PreferenceText>;
 
 export const SelectorModelsText = closed(
   {

@@ -107,7 +107,6 @@ export const RotateRequest = Type.Object(
   },
   { ...closed, description: 'How to rotate.' },
 );
-export type RotateRequest = Static<typeof RotateRequest>;
 
 export const addedCredits = Type.Number({
   minimum: -BUDGET_CREDITS_MAX,
@@ -123,7 +122,6 @@ export const GrantRequest = Type.Object(
   },
   { ...closed, description: 'What to grant.' },
 );
-export type GrantRequest = Static<typeof GrantRequest>;
 
 const figure = (description: string) => orNull(Type.Integer(), `${description} Null if the policy sets the limit.`);
 

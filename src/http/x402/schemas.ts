@@ -57,7 +57,6 @@ export type WalletKeyRequest = Static<typeof WalletKeyRequest>;
 
 /** The body of `POST /admin/wallets/{id}/block`. */
 export const BlockRequest = Type.Object({ note }, { ...closed, description: 'Why.' });
-export type BlockRequest = Static<typeof BlockRequest>;
 
 /** The body of `POST /admin/wallets/{id}/credit`. */
 export const CreditRequest = Type.Object(
@@ -67,7 +66,6 @@ export const CreditRequest = Type.Object(
   },
   { ...closed, description: 'A change of the balance.' },
 );
-export type CreditRequest = Static<typeof CreditRequest>;
 
 const address = (description: string, example = '0x4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b') =>
   text(description, example);

@@ -5,7 +5,7 @@ import { MessagesRequest } from './request.ts';
 const checked = compileRead(MessagesRequest);
 
 /**
- * Reads the body of a request. Nulls stay where they are, but in Signalbox's own fields.
+ * Reads the body of a request. Nulls stay where they are, except within `route_strategy` and `constraints`.
  * @throws SignalboxError for the field at fault.
  */
 export function readMessages(body: unknown): MessagesRequest {

@@ -1,5 +1,5 @@
 import { type SchemaOptions, type Static, type TSchema, Type } from '@sinclair/typebox';
-import { RouteConstraints, RouteStrategy } from '../openai-chat/request.ts';
+import { AgentWallet, BudgetLimit, RouteConstraints, RouteStrategy } from '../openai-chat/request.ts';
 
 /**
  * The Messages request: Anthropic's, with Signalbox's additions. It is open: a field or a type of block that it does not
@@ -188,15 +188,8 @@ export const MessagesRequest = Type.Object(
     ),
     route_strategy: optional(RouteStrategy),
     constraints: optional(RouteConstraints),
-    budget_limit: optional(
-      Type.Number({ exclusiveMinimum: 0, description: 'Most Credits that this request may consume. Hard.' }),
-    ),
-    agent_wallet: optional(
-      Type.String({
-        maxLength: 128,
-        description: 'Address of the wallet for x402 settlement: `0x` and 40 hex digits.',
-      }),
-    ),
+    budget_limit: optional(BudgetLimit),
+    agent_wallet: optional(AgentWallet),
   },
   { ...open, $id: 'MessagesRequest' },
 );

@@ -134,7 +134,6 @@ export const RouteStrategy = Type.Object(
   },
   { additionalProperties: false, description: 'Routes by these weights with the strategy `weighted`.' },
 );
-export type RouteStrategy = Static<typeof RouteStrategy>;
 
 export const RouteConstraints = Type.Object(
   {
@@ -151,7 +150,16 @@ export const RouteConstraints = Type.Object(
   },
   { additionalProperties: false, description: 'Hard limits on what may be chosen.' },
 );
-export type RouteConstraints = Static<typeof RouteConstraints>;
+
+export const BudgetLimit = Type.Number({
+  exclusiveMinimum: 0,
+  description: 'Most Credits that this request may consume. Hard.',
+});
+
+export const AgentWallet = Type.String({
+  maxLength: 128,
+  description: 'Address of the wallet for x402 settlement: `0x` and 40 hex digits.',
+});
 
 const penalty = { minimum: -2, maximum: 2 } as const;
 const tokenCount = (description: string) => nullable(Type.Integer({ minimum: 1, maximum: 1_000_000_000, description }));
@@ -183,15 +191,8 @@ export const ChatRequest = Type.Object(
     metadata: nullable(nullableMembers(Type.String())),
     route_strategy: nullable(RouteStrategy),
     constraints: nullable(RouteConstraints),
-    budget_limit: nullable(
-      Type.Number({ exclusiveMinimum: 0, description: 'Most Credits that this request may consume. Hard.' }),
-    ),
-    agent_wallet: nullable(
-      Type.String({
-        maxLength: 128,
-        description: 'Address of the wallet for x402 settlement: `0x` and 40 hex digits.',
-      }),
-    ),
+    budget_limit: nullable(BudgetLimit),
+    agent_wallet: nullable(AgentWallet),
   },
   { ...open, $id: 'ChatCompletionRequest' },
 );

@@ -69,7 +69,6 @@ export const RouteChat = Type.Object(
   { ...ChatRequest.properties, model, ...HINTS },
   { additionalProperties: true, $id: 'RouteChatRequest' },
 );
-export type RouteChat = Static<typeof RouteChat>;
 
 /** The body of `POST /v1/route`: a chat request where it has messages. */
 export const RouteRequest = Type.Union([RouteQuery, RouteChat]);

@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import type { StreamPart } from '../../contract/parts.ts';
 import type { AnswerIdentity } from '../../gateway/answer-source.ts';
 import type { Receipt } from '../../gateway/receipt.ts';
@@ -27,7 +27,6 @@ export const EmbeddingList = named('EmbeddingList', 'The vectors of the inputs, 
   ),
   platform: Platform,
 });
-export type EmbeddingList = Static<typeof EmbeddingList>;
 
 /** How the numbers of a vector are written. */
 export type EncodingFormat = 'float' | 'base64';
