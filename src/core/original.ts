@@ -31,7 +31,9 @@ export function pathText(path: OriginalPath): string {
 /** Returns the value at a place; undefined where there is none. */
 export function valueAt(body: unknown, path: OriginalPath): unknown {
   let value = body;
-  for (const step of path) {
+  // By index: surfaces share frozen paths, through which the engine iterates five times as slowly.
+  for (let at = 0; at < path.length; at++) {
+    const step = path[at]!;
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
     value = Reflect.get(value, step);
   }

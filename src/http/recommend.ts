@@ -34,7 +34,7 @@ export const recommendRoutes = ({ gateway, contextOf, bodyOf }: RouteServices) =
       const advice = await recommend(gateway, query, context);
       set.headers['x-signalbox-decision-id'] = advice.decision_id;
       set.headers['content-type'] = 'application/json;charset=utf-8';
-      return jsonResponse(JSON.stringify(advice), set);
+      return jsonResponse(JSON.stringify(advice), set.headers);
     },
     routeDocs({
       access: 'route',

@@ -2,18 +2,20 @@ import type { HTTPHeaders } from 'elysia';
 
 /**
  * Makes the response of a JSON text.
- * @param set Elysia's, whose headers move to the response
+ * @param common Elysia's headers, which move to the response
  */
-export function jsonResponse(text: string, set: { headers: HTTPHeaders }): Response {
-  const headers = headersOf(set.headers);
-  // With any left, Elysia would make a second response.
-  set.headers = {};
-  return new Response(text, { headers });
-}
+export const jsonResponse = (text: string, common: HTTPHeaders): Response =>
+  new Response(text, { headers: takeHeaders(common) });
 
-/** Headers set one by one: it takes the engine twice as long to read them out of an object. */
-export function headersOf(common: HTTPHeaders): Headers {
+/**
+ * Takes the headers out of Elysia's set: with any left there it would make a second response, with headers of its own. They
+ * are set one by one: it takes the engine twice as long to read them out of an object.
+ */
+export function takeHeaders(common: HTTPHeaders): Headers {
   const headers = new Headers();
-  for (const name in common) headers.set(name, String(common[name]));
+  for (const name in common) {
+    headers.set(name, String(common[name]));
+    delete common[name];
+  }
   return headers;
 }

@@ -2,7 +2,7 @@ import type { HTTPHeaders } from 'elysia';
 import type { AnswerSource } from '../gateway/answer-source.ts';
 import type { EventForm, EventWriter } from '../surface/surface.ts';
 import { withoutSecrets } from './errors.ts';
-import { headersOf } from './response.ts';
+import { takeHeaders } from './response.ts';
 import { sliceEnd } from './slices.ts';
 
 /** Pause between heartbeats while a committed stream waits for its first part. */
@@ -25,7 +25,7 @@ export async function streamResponse(
 ): Promise<Response> {
   const opening = source.open();
   const opened = await settledWithin(opening, commitAfterMs);
-  const headers = moved(common);
+  const headers = takeHeaders(common);
   headers.set('content-type', form.contentType);
   headers.set('cache-control', 'no-cache, no-transform');
   headers.set('x-accel-buffering', 'no');
@@ -48,13 +48,6 @@ export async function streamResponse(
     },
   });
   return new Response(body, { headers });
-}
-
-/** Takes the headers out of Elysia's set: with any left there it would make a second response, with headers of its own. */
-function moved(common: HTTPHeaders): Headers {
-  const headers = headersOf(common);
-  for (const name in common) delete common[name];
-  return headers;
 }
 
 /** Sends heartbeats until the answer shows content, or has ended without any. */

@@ -56,7 +56,7 @@ export const surfaceRoutes = (services: RouteServices, surface: Surface) =>
       keepOpen(services.server(), request, context);
       const edge = new SurfaceEdge(services, surface, { context, body, request, headers: set.headers });
       const answered = await serveRequest(services.gateway, context, edge);
-      return typeof answered === 'string' ? jsonResponse(answered, set) : answered;
+      return typeof answered === 'string' ? jsonResponse(answered, set.headers) : answered;
     },
     surfaceDocs(surface),
   );
