@@ -10,6 +10,7 @@ import type { Funding } from './funding.ts';
 import type { Gateway } from './gateway.ts';
 import type { RequestContext } from './request-context.ts';
 import { type RequestClaim, reserve } from './reserve.ts';
+import type { RunnableRequest } from './runnable-request.ts';
 
 /** A request as its surface has read it. */
 export interface PipelineCall {
@@ -92,7 +93,8 @@ async function carryOut(
   try {
     const terms = funding.terms();
     context.step('pin');
-    const startedAt = gateway.clock();
+    const { clock } = gateway;
+    const startedAt = clock();
     const { runtime, caller } = terms;
     const { gateway: policy } = runtime.snapshot;
     const { request: kept, dropped } = withoutDroppedTools(given, policy);
@@ -101,8 +103,7 @@ async function carryOut(
     // (cache)
     const deciding = decideRequest(gateway, request, terms, true, context);
     const { decision, history, features } = deciding instanceof Promise ? await deciding : deciding;
-    const { clock } = gateway;
-    const runnable = {
+    const runnable: RunnableRequest = {
       request,
       dropped,
       context,
