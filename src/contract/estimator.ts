@@ -25,10 +25,7 @@ export interface Inquiry {
   readonly features: Uint8Array | null;
   /** Index of the likeliest task. */
   readonly task: number;
-  /**
-   * Declared quality by model: the task's, or the mean by shares where the task is uncertain. The next inquiry has the same
-   * array.
-   */
+  /** Declared quality by model: the task's, or the mean by shares where the task is uncertain. */
   readonly declared: Float64Array;
   /** True while learning is off: only `length` of the finding is used. */
   readonly lengthAlone?: boolean;

@@ -14,7 +14,7 @@ export interface RequestDecision {
   readonly features: Uint8Array | null;
 }
 
-type DecisionResult = RequestDecision | Promise<RequestDecision>;
+export type DecisionResult = RequestDecision | Promise<RequestDecision>;
 
 /** Adds the thread of a request to its facts. */
 export type FactsFit = (facts: Facts) => Facts;

@@ -1,6 +1,6 @@
 import type { Decision, Refusal } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
-import type { AvailableFunds, FundShortage } from '../ledger/standing.ts';
+import type { AvailableFunds, FundShortage } from '../ledger/available-funds.ts';
 import { type DecisionContext, isRefusal } from '../routing/decide.ts';
 import { leastWorstCase } from '../routing/refuse.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -17,23 +17,23 @@ export interface FundedTrial {
  * that does not fit is dropped: trying another model than the best must cost no caller an answer, a part of it or a wait.
  */
 export function decideWithin(
-  standing: AvailableFunds,
+  funds: AvailableFunds,
   facts: Facts,
   given: DecisionContext,
   { decider, snapshot }: Pick<Runtime, 'decider' | 'snapshot'>,
 ): FundedTrial {
-  const { terms } = standing;
+  const { terms } = funds;
   let outcome = decider.decide({ ...facts, funds: terms[0] }, given);
   for (let at = 1; at < terms.length && isRefusal(outcome) && outcome.group === 'funds'; at++) {
     outcome = decider.decide({ ...facts, funds: terms[at]! }, given);
   }
   if (!isRefusal(outcome) && outcome.draw !== null) {
     const { bound, cappedBy } = outcome.ranked[0];
-    if (bound > standing.room || cappedBy !== null)
-      return decideWithin(standing, facts, { ...given, explore: null }, { decider, snapshot });
+    if (bound > funds.room || cappedBy !== null)
+      return decideWithin(funds, facts, { ...given, explore: null }, { decider, snapshot });
   }
   const needed = isRefusal(outcome)
     ? outcome.group === 'funds' && leastWorstCase(outcome, snapshot)
     : outcome.ranked[0].bound;
-  return { outcome, shortage: needed === false ? null : standing.shortFor(needed) };
+  return { outcome, shortage: needed === false ? null : funds.shortFor(needed) };
 }

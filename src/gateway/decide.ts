@@ -17,7 +17,13 @@ import { countableTexts, questionOf } from '../routing/texts.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
 import type { PromptHistory } from './affinity.ts';
 import { checkRequest } from './check-request.ts';
-import { type DecideAs, decideThread, type FactsFit, type RequestDecision } from './decide-thread.ts';
+import {
+  type DecideAs,
+  type DecisionResult,
+  decideThread,
+  type FactsFit,
+  type RequestDecision,
+} from './decide-thread.ts';
 import { decideWithin, type FundedTrial } from './decide-within.ts';
 import { countInput, decisiveTokenizers } from './exact-count.ts';
 import type { FundingTerms } from './funding.ts';
@@ -60,7 +66,7 @@ export function decideRequest(
   mayDraw: boolean,
   context: RequestContext,
   factsOf = request.operation === 'embed' ? embeddingFacts : chatFacts,
-): RequestDecision | Promise<RequestDecision> {
+): DecisionResult {
   const { runtime, caller } = terms;
   context.step('profile');
   context.run = gateway.sessions.run(caller.keyId, request.headers.run);
@@ -80,15 +86,9 @@ export const decideRoute = (
   request: ModelRequest,
   terms: Omit<DecisionTerms, 'cap'>,
   context: RequestContext,
-): RequestDecision | Promise<RequestDecision> =>
-  decideRequest(gateway, request, { ...terms, cap: null }, false, context, routeFacts);
+): DecisionResult => decideRequest(gateway, request, { ...terms, cap: null }, false, context, routeFacts);
 
-function decideIn(
-  thread: Thread,
-  gateway: Gateway,
-  undecided: UndecidedRequest,
-  mayDraw: boolean,
-): RequestDecision | Promise<RequestDecision> {
+function decideIn(thread: Thread, gateway: Gateway, undecided: UndecidedRequest, mayDraw: boolean): DecisionResult {
   const { runtime, caller } = undecided.terms;
   const decideAs: DecideAs = (fit, draws = mayDraw) => decide(gateway, undecided, fit, draws);
   return decideThread(gateway.affinity.threads, { thread, keyId: caller.keyId, runtime }, decideAs);
@@ -100,12 +100,7 @@ function decideIn(
  * @param fit null for no thread
  * @throws SignalboxError when no model is left, or no money for it
  */
-function decide(
-  gateway: Gateway,
-  undecided: UndecidedRequest,
-  fit: FactsFit | null,
-  mayDraw: boolean,
-): RequestDecision | Promise<RequestDecision> {
+function decide(gateway: Gateway, undecided: UndecidedRequest, fit: FactsFit | null, mayDraw: boolean): DecisionResult {
   const { request, terms, context, history } = undecided;
   const { snapshot } = terms.runtime;
   let reading = readRequest(gateway, undecided, fit, false);
@@ -185,9 +180,9 @@ export function tryDecision(
     onShortlist: context?.trace ? stepOf(context) : undefined,
   };
   const session = context?.run.session ?? undefined;
-  const standing = gateway.ledger.standing(caller, facts.model, timeOfId(given.id), windowsOnly, session);
-  const trial = standing
-    ? decideWithin(standing, ruled, given, runtime)
+  const funds = gateway.ledger.availableFunds(caller, facts.model, timeOfId(given.id), windowsOnly, session);
+  const trial = funds
+    ? decideWithin(funds, ruled, given, runtime)
     : { outcome: decider.decide(ruled, given), shortage: null };
   if (context) context.routing = { facts: ruled, snapshot, rejections: decider.rejections };
   if (decider.faults > faults) {

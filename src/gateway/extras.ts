@@ -2,8 +2,8 @@ import type { ModelRequest } from '../core/model-request.ts';
 import type { Members } from '../core/original.ts';
 import type { Provider } from '../core/snapshot.ts';
 
-/** The fields of a request that the gateway does not know. */
-export interface Extras {
+/** The fields of a request that the gateway does not know, as a provider gets them or not. */
+interface SortedExtras {
   readonly passed: Members;
   readonly dropped: readonly string[];
 }
@@ -13,7 +13,7 @@ const DROPPED_SHOWN = 64;
 const NAME_SHOWN = 64;
 
 /** Frozen: plugins get it, and what one wrote into it would reach the requests of others. */
-export const NO_EXTRAS: Extras = { passed: Object.freeze({}), dropped: Object.freeze([]) };
+export const NO_EXTRAS: SortedExtras = { passed: Object.freeze({}), dropped: Object.freeze([]) };
 
 const passingOf =
   (passthrough: Provider['passthrough']) =>
@@ -25,12 +25,12 @@ export const passesExtras = ({ extras }: Pick<ModelRequest, 'extras'>, { passthr
   passthrough.size > 0 && Object.keys(extras).some(passingOf(passthrough));
 
 /** Sorts the fields that the gateway does not know into those that a provider lets through and the rest. */
-export function sortExtras({ extras }: ModelRequest, { passthrough }: Pick<Provider, 'passthrough'>): Extras {
+export function sortExtras({ extras }: ModelRequest, { passthrough }: Pick<Provider, 'passthrough'>): SortedExtras {
   for (const _ in extras) return sorted(extras, passthrough);
   return NO_EXTRAS;
 }
 
-function sorted(extras: Members, passthrough: Provider['passthrough']): Extras {
+function sorted(extras: Members, passthrough: Provider['passthrough']): SortedExtras {
   const unknown = Object.keys(extras);
   const passes = passingOf(passthrough);
   return {

@@ -16,23 +16,21 @@ export function withLoopReaders(
   snapshot: PolicySnapshot,
 ): Facts {
   if (facts.pinned) return facts;
-  const caller = callerInLoop(request);
-  return caller === null || !bearsStateAt(request, caller)
-    ? facts
-    : withReaders(facts, request, history, caller, snapshot);
+  const turn = callingTurn(request);
+  return turn === null || !bearsStateAt(request, turn) ? facts : withReaders(facts, request, history, turn, snapshot);
 }
 
-/** @param caller index of the turn with the thoughts */
+/** @param turn index of the turn with the thoughts */
 function withReaders(
   facts: Facts,
   request: ModelRequest,
   history: PromptHistory,
-  caller: number,
+  turn: number,
   { models }: PolicySnapshot,
 ): Facts {
-  const family = history.writerOf(caller);
+  const family = history.writerOf(turn);
   // A service that gets the request as it came reads what services of its dialect have signed.
-  const own = bearsWrappedState(request, caller) ? 0 : passthroughBit(request.original.dialect);
+  const own = bearsWrappedState(request, turn) ? 0 : passthroughBit(request.original.dialect);
   const readers = models.filter(
     (model) => model.family === family || model.endpoints.some(({ capabilities }) => (capabilities & own) !== 0),
   );
@@ -41,7 +39,7 @@ function withReaders(
 }
 
 /** The index of the assistant's turn whose tool calls the end of the request answers; null where it ends otherwise. */
-function callerInLoop({ conversation: { turns } }: ModelRequest): number | null {
+function callingTurn({ conversation: { turns } }: ModelRequest): number | null {
   let at = turns.length - 1;
   /** The message of a user's words; they may stand behind results in one message. */
   let beside: unknown = null;

@@ -47,13 +47,13 @@ export async function recommend(
   const writes = recordDecision(gateway, 'route', decision, recorded, snapshot, null);
   const example = exampleOf({ runtime, caller, decision, features });
   gateway.records.append([...writes, ...gateway.learner.exampleWrites(runtime, example)]);
-  const standing = gateway.ledger.standing(caller, decision.facts.model, timeOfId(decision.id), terms.windowsOnly);
-  const hold = standing?.firstHold(holdTermsOf({ runtime, decision, request })) ?? null;
+  const funds = gateway.ledger.availableFunds(caller, decision.facts.model, timeOfId(decision.id), terms.windowsOnly);
+  const hold = funds?.firstHold(holdTermsOf({ runtime, decision, request })) ?? null;
   const [, ...others] = decision.ranked;
   const shown = hold ? { ...decision, ranked: [choiceWithin(hold, decision, snapshot), ...others] as const } : decision;
   return {
     ...advise(shown, snapshot, taskNote(request.routing.task, decision.facts.task)),
-    ...(standing && { first_hold_credits: hold && toCredits(hold.amount) }),
+    ...(funds && { first_hold_credits: hold && toCredits(hold.amount) }),
     ...(payments && { payment_quote: payments.quoteOf(decision) }),
   };
 }

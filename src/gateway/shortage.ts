@@ -2,7 +2,7 @@ import type { Caller } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { type ErrorCode, SignalboxError } from '../core/errors.ts';
-import type { FundShortage } from '../ledger/standing.ts';
+import type { FundShortage } from '../ledger/available-funds.ts';
 import type { Gateway } from './gateway.ts';
 
 /** A time in which some running request ends, ms. */

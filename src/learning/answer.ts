@@ -1,6 +1,6 @@
 import type { EstimatorPlugin } from '../contract/estimator.ts';
+import type { TaskFacts } from '../core/declared.ts';
 import type { ExplorationDraw } from '../core/estimate.ts';
-import type { Facts } from '../core/facts.ts';
 import type { Signal } from '../core/learning-policy.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 
@@ -10,16 +10,13 @@ export interface LearningPolicyInForce {
   readonly estimator: EstimatorPlugin;
 }
 
-/** The facts of a question that an estimate reads. */
-export type QuestionFacts = Pick<Facts, 'task' | 'mix'>;
-
 /** The stored part of a decision that its answer can later be scored by. Never text. */
 export interface Example {
   readonly decision: number;
   readonly keyId: string;
   /** ID of the model that answered or was recommended. */
   readonly model: string;
-  readonly facts: QuestionFacts;
+  readonly facts: TaskFacts;
   readonly features: Uint8Array | null;
   /** Null if the model was not drawn, or another one answered. */
   readonly draw: ExplorationDraw | null;

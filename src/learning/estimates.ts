@@ -1,15 +1,15 @@
 import type { Finding, Inquiry } from '../contract/estimator.ts';
-import { declaredFor, writeDeclared } from '../core/declared.ts';
+import { declaredCopy, declaredFor, type TaskFacts } from '../core/declared.ts';
 import { allMoved, type Estimate } from '../core/estimate.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { LearningPolicyInForce, QuestionFacts } from './answer.ts';
+import type { LearningPolicyInForce } from './answer.ts';
 import { type BoundMemory, findingOf } from './memory.ts';
 
 /** The estimate for a request under the learning mode of its policy. */
 export function estimateFor(
   { snapshot }: LearningPolicyInForce,
   bound: BoundMemory,
-  facts: QuestionFacts,
+  facts: TaskFacts,
   features: Uint8Array | null,
 ): Estimate {
   const { mode } = snapshot.learning;
@@ -37,7 +37,7 @@ export function estimateFor(
 export function learnedQualities(
   { snapshot }: LearningPolicyInForce,
   bound: BoundMemory,
-  facts: QuestionFacts,
+  facts: TaskFacts,
   features: Uint8Array | null,
 ): Float64Array {
   const inquiry = inquiryOf(snapshot, bound, facts, features, false);
@@ -49,25 +49,22 @@ export function learnedQualities(
 export function countRequest(
   { snapshot }: LearningPolicyInForce,
   bound: BoundMemory,
-  facts: QuestionFacts,
+  facts: TaskFacts,
   features: Uint8Array | null,
   lengthAlone: boolean,
 ): void {
   callEstimator(bound, inquiryOf(snapshot, bound, facts, features, lengthAlone), bound.scratch, true);
 }
 
-/** All requests share the declared qualities, so the plugin gets a copy, which is valid until the next inquiry. */
 function inquiryOf(
   snapshot: PolicySnapshot,
-  bound: BoundMemory,
-  facts: QuestionFacts,
+  { byTask }: BoundMemory,
+  facts: TaskFacts,
   features: Uint8Array | null,
   lengthAlone: boolean,
 ): Inquiry {
-  // A plugin that gives the copy to another thread leaves an empty one.
-  if (bound.declared.length === 0) bound.declared = new Float64Array(snapshot.models.length);
-  const { declared, byTask } = bound;
-  writeDeclared(declared, facts, snapshot, byTask);
+  // All requests share the declared qualities, so the plugin gets a copy.
+  const declared = declaredCopy(facts, snapshot, byTask);
   return { features, task: snapshot.taskIndex.get(facts.task) ?? 0, declared, lengthAlone };
 }
 

@@ -1,4 +1,4 @@
-import { declaredOf } from '../core/declared.ts';
+import { declaredFor } from '../core/declared.ts';
 import { idAt, timeOfId } from '../core/id.ts';
 import type { ExampleRow, OutcomeRow } from '../store/learning.ts';
 import type { Repositories } from '../store/repositories.ts';
@@ -208,7 +208,7 @@ export class Learner {
       estimator: estimator.name,
       model,
       task: facts.task,
-      declared: declaredOf(at, facts, snapshot, byTask),
+      declared: declaredFor(facts, snapshot, byTask)[at]!,
       probability: draw?.probability ?? 1,
       among: draw?.among ?? 1,
       features,

@@ -1,4 +1,5 @@
 import type { ModelKnowledge, TellingWord } from '../contract/estimator.ts';
+import type { TaskFacts } from '../core/declared.ts';
 import type { Estimate } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
 import type {
@@ -10,7 +11,7 @@ import type {
 } from '../store/learning.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Write } from '../store/store.ts';
-import type { LearningPolicyInForce, QuestionFacts } from './answer.ts';
+import type { LearningPolicyInForce } from './answer.ts';
 import { countRequest, estimateFor } from './estimates.ts';
 import {
   type BoundMemory,
@@ -102,7 +103,7 @@ export class Memories {
   }
 
   /** Counts a request whose answer will be used in the estimator's means. */
-  noteRequest(policy: LearningPolicyInForce, facts: QuestionFacts, features: Uint8Array | null): void {
+  noteRequest(policy: LearningPolicyInForce, facts: TaskFacts, features: Uint8Array | null): void {
     countRequest(policy, this.over(policy), facts, features, policy.snapshot.learning.mode === 'off');
   }
 

@@ -67,8 +67,6 @@ export interface BoundMemory {
   readonly byTask: readonly Float64Array[];
   /** For results that are not stored. */
   readonly scratch: Finding;
-  /** The declared qualities of one request, for the plugin. */
-  declared: Float64Array;
   /** Of the memory behind `estimator`: it changes when the memory is reopened. */
   generation: number;
   /** Null if the plugin failed. */
@@ -112,8 +110,7 @@ export class HostedMemory {
       this.#openFor(plugin, snapshot, catalog);
       const byTask = declaredByTask(snapshot);
       const scratch = findingOf(catalog.models.length);
-      const declared = new Float64Array(catalog.models.length);
-      bound = { memory: this, catalog, byTask, scratch, declared, generation: -1, estimator: null };
+      bound = { memory: this, catalog, byTask, scratch, generation: -1, estimator: null };
       this.#bound.set(snapshot, bound);
     }
     if (bound.generation !== this.#generation) {

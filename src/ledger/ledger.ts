@@ -7,6 +7,7 @@ import { isWallet } from '../core/wallet.ts';
 import type { EndpointCharges, LedgerBooks, LedgerOp, LimitOp, UsageFilter } from '../store/books.ts';
 import type { Write } from '../store/store.ts';
 import { type Account, Accounts, accountOf, scopeOf } from './accounts.ts';
+import { AvailableFunds, type FundShortage } from './available-funds.ts';
 import { Contention } from './contention.ts';
 import { countAnew } from './count.ts';
 import { Funds } from './funds.ts';
@@ -22,7 +23,6 @@ import { checkDeposit, type Deposit } from './rules/entry.ts';
 import type { FundRef, FundStanding } from './rules/fund.ts';
 import { checkReservation } from './rules/reservation.ts';
 import { type LedgerSample, sampleBalances, sampleBudgets } from './sample.ts';
-import { type AvailableFunds, type FundShortage, standingOf } from './standing.ts';
 import { unusedFunds } from './unused.ts';
 
 /** The interval of checkpoints, and of the search for holds that should have ended, ms. */
@@ -134,7 +134,7 @@ export class Ledger {
    * Returns the money that a caller can still spend in the windows of `timeMs` (ms since 1970, by default now); null if no fund
    * applies. `windowsOnly` leaves out the balance, which a payment will cover: of the worst case, so that no output is capped.
    */
-  standing(
+  availableFunds(
     caller: Caller,
     selector: string,
     timeMs: number = this.#time,
@@ -143,7 +143,7 @@ export class Ledger {
   ): AvailableFunds | null {
     const account = this.#accounts.of(caller, selector, null, session);
     const funds = windowsOnly ? this.#funds.windowsOf(account, timeMs) : this.#funds.of(account, timeMs);
-    return funds.length === 0 ? null : standingOf(funds, this.#books.standing(funds), !windowsOnly);
+    return funds.length === 0 ? null : new AvailableFunds(funds, this.#books.standing(funds), !windowsOnly);
   }
 
   /**

@@ -1,6 +1,6 @@
 import { OTHER } from '../telemetry/counts.ts';
+import type { FundShortage } from './available-funds.ts';
 import { BUDGETS_MAX, type BudgetSample } from './sample.ts';
-import type { FundShortage } from './standing.ts';
 
 /** The number of requests that each budget refused because too little was left of it. */
 export class Refusals {

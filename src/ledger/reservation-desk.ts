@@ -3,6 +3,7 @@ import { idText, timeOfId } from '../core/id.ts';
 import { LinkedSet } from '../core/linked-set.ts';
 import type { AttachOp, HoldOp, LedgerBooks, OpResult } from '../store/books.ts';
 import type { Account } from './accounts.ts';
+import { type FundShortage, shortage } from './available-funds.ts';
 import type { Contention } from './contention.ts';
 import type { DrawnFund } from './drawn-fund.ts';
 import { amountsFor, type FundLook, leastFor, trancheTermsOf } from './first-hold.ts';
@@ -13,7 +14,6 @@ import { OpenHolds } from './open-holds.ts';
 import type { ReservationRequest } from './reservation-request.ts';
 import { checkDeposit } from './rules/entry.ts';
 import { type FundBlock, fit, isBlocked } from './rules/fund.ts';
-import { type FundShortage, shortage } from './standing.ts';
 
 export interface ReservationDeskOptions {
   readonly books: LedgerBooks;

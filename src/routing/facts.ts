@@ -210,12 +210,12 @@ const NO_CONTENT: Profile = {
  * size; an unknown task counts as `general`. Throws as `chatFacts` does.
  */
 export function routeFacts(
-  asked: ModelRequest,
+  given: ModelRequest,
   caller: Caller,
   snapshot: PolicySnapshot,
   { pagesOf }: FactsReading = {},
 ): Facts {
-  const { request } = withoutDroppedTools(asked, snapshot.gateway);
+  const { request } = withoutDroppedTools(given, snapshot.gateway);
   if (request.operation === 'embed') return routeEmbeddingFacts(request, caller, snapshot);
   const { conversation, routing } = request;
   const hasTurns = conversation.turns.length > 0;

@@ -4,8 +4,8 @@ import { SignalboxError } from '../../src/core/errors.ts';
 import type { FundedHold, Funding, FundingRequest, FundingSource, RepeatIdentity } from '../../src/gateway/funding.ts';
 import type { Gateway } from '../../src/gateway/gateway.ts';
 import { KeyFunding } from '../../src/gateway/key-funding.ts';
+import { isShortage } from '../../src/ledger/available-funds.ts';
 import type { ReservationRequest } from '../../src/ledger/reservation-request.ts';
-import { isShortage } from '../../src/ledger/standing.ts';
 
 const VOUCHER = 'x-voucher';
 const VOUCHER_USED = 'x-voucher-used';

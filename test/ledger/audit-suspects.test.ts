@@ -1,5 +1,5 @@
 import { expect } from 'bun:test';
-import { isShortage } from '../../src/ledger/standing.ts';
+import { isShortage } from '../../src/ledger/available-funds.ts';
 import { flaky } from '../store/support.ts';
 import { BOB, EACH_KEY, EVERYONE, findingsOf } from './audit-support.ts';
 import { ledgerTest } from './books-test.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { Audit, type FindingKind } from '../../src/ledger/audit/audit.ts';
 import { SeenReservations } from '../../src/ledger/audit/memory.ts';
-import { isShortage } from '../../src/ledger/standing.ts';
+import { isShortage } from '../../src/ledger/available-funds.ts';
 import type { AuditRow } from '../../src/store/journal-reader.ts';
 import { tries } from '../deep/effort.ts';
 import { tempFolder } from '../store/support.ts';

@@ -1,8 +1,8 @@
 import { describe, expect } from 'bun:test';
+import { type FundShortage, isShortage } from '../../src/ledger/available-funds.ts';
 import type { Hold } from '../../src/ledger/hold.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { ledgerFamilies } from '../../src/ledger/metrics.ts';
-import { type FundShortage, isShortage } from '../../src/ledger/standing.ts';
 import { figuresOf } from '../support/families.ts';
 import { ledgerTest } from './books-test.ts';
 import { budget, held, line, order, refused, terms } from './support.ts';

@@ -1,9 +1,9 @@
 import { describe, expect } from 'bun:test';
 import type { Budget } from '../../src/core/budget.ts';
 import { idAt } from '../../src/core/id.ts';
+import { type FundShortage, isShortage } from '../../src/ledger/available-funds.ts';
 import type { Hold } from '../../src/ledger/hold.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import { type FundShortage, isShortage } from '../../src/ledger/standing.ts';
 import { insertAdjustment } from '../../src/store/sqlite/books/tables.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import type { SqlStore } from '../../src/store/sqlite/statement.ts';
@@ -305,7 +305,7 @@ ledgerTest('who waits across the end of a window does not hold up those of the n
   ids = idAt(now);
   ask('today', 10, { id: ids++, caller: caller('another') });
   // Another request of the same key is decided on.
-  ledger.standing(late, 'auto');
+  ledger.availableFunds(late, 'auto');
   yesterday.settle(null, () => []);
   await turn();
   ask('later', 10, { id: ids++, caller: caller('another') });

@@ -22,7 +22,7 @@ describe('money that a payment under way will pay for', () => {
       // Nobody has anything of what is only expected, and nothing is written of it.
       expect(await refused(box.ledger, order(21, agent))).toMatchObject({ why: 'contended', name: WALLET, held: 30 });
       expect(await refused(box.ledger, order(51, agent))).toMatchObject({ why: 'exhausted', limit: 50 });
-      expect(box.ledger.standing(AGENT, 'auto')?.shortFor(51)).toMatchObject({ name: WALLET });
+      expect(box.ledger.availableFunds(AGENT, 'auto')?.shortFor(51)).toMatchObject({ name: WALLET });
       expect(await refused(box.ledger, order(181))).toMatchObject({ why: 'contended', name: 'day' });
       expect(await box.ledger.status()).toMatchObject({ open: 0, held: 0 });
       expect(await rows(box.store)).toHaveLength(1);

@@ -23,17 +23,17 @@ describe('what funds allow', () => {
       });
       await held(opened.ledger, order(30));
       await spent(opened, 10);
-      const standing = opened.ledger.standing(caller(), 'auto');
+      const standing = opened.ledger.availableFunds(caller(), 'auto');
       const cap = { by: 'thrifty', unspent: 70 };
       expect(standing?.terms).toEqual([{ free: 40 }, { free: 70 }, { free: null, cap }]);
       expect(standing?.shortFor(70)).toBeNull();
       expect(standing?.shortFor(71)).toMatchObject({ why: 'exhausted', name: 'thrifty', needed: 71 });
       // Only `all`, which rejects.
-      const other = opened.ledger.standing(caller('x'), 'auto');
+      const other = opened.ledger.availableFunds(caller('x'), 'auto');
       expect(other?.terms).toEqual([{ free: null }]);
       expect(other?.shortFor(91)).toMatchObject({ name: 'all', limit: 100, spent: 10, held: 30 });
       await reload(opened);
-      expect(opened.ledger.standing(caller(), 'auto')).toBeNull();
+      expect(opened.ledger.availableFunds(caller(), 'auto')).toBeNull();
     },
   );
 
@@ -41,7 +41,7 @@ describe('what funds allow', () => {
     const budgets = [budget(100, { name: 'spent' }), budget(40, { name: 'low' })];
     const opened = await folder.open({ terms: terms(...budgets) });
     await spent(opened, 30);
-    const standing = opened.ledger.standing(caller(), 'auto');
+    const standing = opened.ledger.availableFunds(caller(), 'auto');
     expect(standing?.shortFor(75)).toMatchObject({ name: 'low', limit: 40 });
     expect(standing?.shortFor(35)).toMatchObject({ name: 'low', spent: 30 });
   });

@@ -74,7 +74,7 @@ describe('The metrics of a budget', () => {
       await spent(opened, credits(8), { caller: caller('a') });
       await spent(opened, credits(7.92), { caller: caller('b') });
       await spent(opened, credits(7.9), { caller: caller('c') });
-      opened.ledger.standing(caller('d'), 'auto');
+      opened.ledger.availableFunds(caller('d'), 'auto');
       const figures = budgetFigures(figuresOf(ledgerFamilies(opened.ledger)), 'all');
       expect(figures).toMatchObject({ subjects: 3, subjects_exhausted: 2, headroom_credits: 0, headroom_ratio: 0 });
     },

@@ -158,9 +158,9 @@ describe('a wallet is never post-paid', () => {
     const short = { why: 'exhausted', kind: 'balance', name: WALLET, limit: 0, spent: 0, held: 0 };
     expect(await refused(ledger, order(1, { caller: AGENT }))).toMatchObject(short);
     expect(await refused(ledger, order(1, BESIDE))).toMatchObject(short);
-    expect(ledger.standing(AGENT, 'auto')?.shortFor(1)).toMatchObject(short);
-    expect(ledger.standing(AGENT, 'auto')?.shortFor(0)).toBeNull();
-    expect(ledger.standing(KEY, 'auto')).toBeNull();
+    expect(ledger.availableFunds(AGENT, 'auto')?.shortFor(1)).toMatchObject(short);
+    expect(ledger.availableFunds(AGENT, 'auto')?.shortFor(0)).toBeNull();
+    expect(ledger.availableFunds(KEY, 'auto')).toBeNull();
     (await held(ledger, order(1, { caller: KEY }))).settle(null, () => []);
     // What costs nothing needs no balance, and nothing may be raised out of none.
     const free = await held(ledger, order(0, { caller: AGENT }));
@@ -189,11 +189,11 @@ describe('a wallet is never post-paid', () => {
   ledgerTest('its balance is left out where it is yet to be paid in, and budgets are not', async (folder) => {
     const opened = await folder.open({ terms: terms(EACH) });
     const { ledger } = opened;
-    const standing = ledger.standing(AGENT, 'auto', NOON, true);
+    const standing = ledger.availableFunds(AGENT, 'auto', NOON, true);
     expect(standing?.shortFor(1_000)).toBeNull();
     expect(standing?.shortFor(1_001)).toMatchObject({ kind: 'budget', name: 'each', subject: WALLET });
     (await ledger.prepare(terms()))();
-    expect(ledger.standing(AGENT, 'auto', NOON, true)).toBeNull();
+    expect(ledger.availableFunds(AGENT, 'auto', NOON, true)).toBeNull();
   });
 
   test('a mere look leaves nothing behind, and what was asked for in vain is forgotten', () => {

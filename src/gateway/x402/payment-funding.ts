@@ -1,9 +1,9 @@
 import { type Caller, walletCaller } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
+import { type FundShortage, isShortage } from '../../ledger/available-funds.ts';
 import type { Earmark } from '../../ledger/hold.ts';
 import type { ReservationRequest } from '../../ledger/reservation-request.ts';
-import { type FundShortage, isShortage } from '../../ledger/standing.ts';
 import { PaymentRefused } from '../../payments/payments.ts';
 import type { SignedPayment } from '../../payments/read-payment.ts';
 import type { Payment } from '../../store/payments.ts';

@@ -7,7 +7,7 @@ import { UsageError } from '../../core/usage-error.ts';
 import { checkRequest } from '../../gateway/check-request.ts';
 import { decideWithin, type FundedTrial } from '../../gateway/decide-within.ts';
 import { countInput, decisiveTokenizers } from '../../gateway/exact-count.ts';
-import type { AvailableFunds } from '../../ledger/standing.ts';
+import type { AvailableFunds } from '../../ledger/available-funds.ts';
 import { routeFacts } from '../../routing/facts.ts';
 import { hasRules, type OnRuleFailure, withRules } from '../../routing/rules.ts';
 import { countableTexts } from '../../routing/texts.ts';

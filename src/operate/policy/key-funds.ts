@@ -1,12 +1,12 @@
 import { holderOf } from '../../access/key-entry.ts';
 import type { Budget } from '../../core/budget.ts';
 import { scopeOf } from '../../ledger/accounts.ts';
+import { AvailableFunds } from '../../ledger/available-funds.ts';
 import { BudgetFund, balanceFund, type DrawnFund } from '../../ledger/drawn-fund.ts';
 import { subjectOf } from '../../ledger/funds.ts';
 import { isOfKeys, keyBudgets } from '../../ledger/key-budgets.ts';
 import { type FundStanding, fundName } from '../../ledger/rules/fund.ts';
 import { windowAt } from '../../ledger/rules/window.ts';
-import { type AvailableFunds, standingOf } from '../../ledger/standing.ts';
 import type { KeyInfo } from '../../store/keys.ts';
 import { readStore, storeExists } from '../../store/open.ts';
 import { type FundUse, storedOverview } from '../ledger/status.ts';
@@ -50,7 +50,7 @@ export async function storedPayer(database: string, keyId: string, timeMs: numbe
       });
       const balance = known.find(({ title }) => title.kind === 'balance' && title.name === holderOf(info));
       if (balance) drawn.push(balanceFund(balance.title.name));
-      return drawn.length === 0 ? null : standingOf(drawn, drawn.map(standingBy(known)), true);
+      return drawn.length === 0 ? null : new AvailableFunds(drawn, drawn.map(standingBy(known)), true);
     },
   };
 }

@@ -11,9 +11,9 @@ test('the rest of a charge is given back once, to the budget and the sums, and t
   const { ledger, store } = await open(folder.file, { terms });
   const hold = await held(ledger, order(600));
   hold.settle(line(500), () => []);
-  expect(ledger.standing(caller(), 'auto')?.terms[0].free).toBe(500);
+  expect(ledger.availableFunds(caller(), 'auto')?.terms[0].free).toBe(500);
   expect(await ledger.giveBack(hold.id, 'a note')).toBe(500);
-  expect(ledger.standing(caller(), 'auto')?.terms[0].free).toBe(1_000);
+  expect(ledger.availableFunds(caller(), 'auto')?.terms[0].free).toBe(1_000);
   expect((await ledger.status()).charged).toBe(0);
   expect(await ledger.giveBack(hold.id, 'a note')).toBe(0);
   expect(await journal(store)).toMatchObject([
@@ -33,7 +33,7 @@ test('two requests at once give it back once', async () => {
   hold.settle(line(500), () => []);
   const results = await Promise.allSettled([ledger.giveBack(hold.id, ''), ledger.giveBack(hold.id, '')]);
   expect(results.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThanOrEqual(1);
-  expect(ledger.standing(caller(), 'auto')?.terms[0].free).toBe(1_000);
+  expect(ledger.availableFunds(caller(), 'auto')?.terms[0].free).toBe(1_000);
   expect((await journal(store)).filter(({ kind }) => kind === 'correct')).toHaveLength(1);
   await ledger.close();
   await store.close();
@@ -59,7 +59,7 @@ test('a correction survives a crash right after it', async () => {
   await first.ledger.giveBack(hold.id, '');
   // The correction itself is durable; its row in the journal may not be written yet.
   const second = await open(folder.file, { terms });
-  expect(second.ledger.standing(caller(), 'auto')?.terms[0].free).toBe(1_000);
+  expect(second.ledger.availableFunds(caller(), 'auto')?.terms[0].free).toBe(1_000);
   expect(await second.ledger.giveBack(hold.id, '')).toBe(0);
   for (const { ledger } of [first, second]) void ledger.close().catch(() => {});
   await second.store.close();

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isShortage } from '../../../src/ledger/available-funds.ts';
 import type { Hold } from '../../../src/ledger/hold.ts';
 import type { FundStanding } from '../../../src/ledger/rules/fund.ts';
-import { isShortage } from '../../../src/ledger/standing.ts';
 import { StoreError } from '../../../src/store/store.ts';
 import { type Blocked, isBlocked, leftOf, type Pot, type Reservation, reservedBy } from './entries.ts';
 import type { Asked, Play } from './play.ts';
@@ -106,7 +106,7 @@ function compareStanding({ subject, reference, chance }: Play): void {
   const who = chance.who();
   const windowsOnly = chance.yes(0.3);
   const pots = windowsOnly ? reference.windowsOf(who, reference.time) : reference.potsOf({ who, payer: null });
-  const standing = subject.ledger.standing(callerOf(who), who.model, undefined, windowsOnly);
+  const standing = subject.ledger.availableFunds(callerOf(who), who.model, undefined, windowsOnly);
   if (pots.length === 0) {
     expectEqual('standing', standing, null);
     return;

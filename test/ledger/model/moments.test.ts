@@ -60,7 +60,7 @@ describe('across the end of a window', () => {
     const id = idAt(now);
     now = MIDNIGHT;
     // As the gateway does it: the ID, then what the funds allow, then the reservation.
-    opened.ledger.standing(caller(), 'auto');
+    opened.ledger.availableFunds(caller(), 'auto');
     await spent(opened, 90, { id });
     const before = await fundsOf(opened);
     await opened.store.close();

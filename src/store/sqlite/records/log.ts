@@ -43,7 +43,10 @@ export function sqliteRecordLog(db: SqlTables): RecordLog {
   };
 }
 
-/** The row of a record. Its values are made when its batch is written: for many records in a row that takes a third of the time. */
+/**
+ * The row of a record. Its values are made when its batch is written: for many records in a row that takes a third of the time.
+ * A record must not change once it is added.
+ */
 class RecordWrite implements SqlWrite {
   readonly statement = INSERT;
   readonly #record: DecisionRecord;

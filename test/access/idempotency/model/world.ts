@@ -4,9 +4,9 @@ import { type Claim, Idempotency, type IdempotencyOptions } from '../../../../sr
 import type { IdempotentRun } from '../../../../src/access/idempotency/run.ts';
 import { createIds } from '../../../../src/core/id.ts';
 import { auditLedger } from '../../../../src/ledger/audit/run.ts';
+import { isShortage } from '../../../../src/ledger/available-funds.ts';
 import type { Hold } from '../../../../src/ledger/hold.ts';
 import { type Ledger, openLedger } from '../../../../src/ledger/ledger.ts';
-import { isShortage } from '../../../../src/ledger/standing.ts';
 import type { Repositories } from '../../../../src/store/repositories.ts';
 import { openSqliteBooks } from '../../../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../../../src/store/sqlite/books/schema.ts';

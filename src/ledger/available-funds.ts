@@ -17,33 +17,18 @@ export interface FundShortage
 }
 
 /** The money that a caller's funds have available at a moment, in microcredits. */
-export interface AvailableFunds {
+export class AvailableFunds {
   /** The terms to decide on, one after the other while no model fits. */
   readonly terms: readonly [FundFacts, ...FundFacts[]];
   /** The free money of all funds. A request of at most this amount does not wait. */
   readonly room: Microcredits;
-  /** Returns the hold that a request would get at once; null where it would wait, or could not be paid. */
-  firstHold(terms: HoldTerms): FirstHold | null;
-  /** Returns the shortage of the fund that can never pay the amount; null when all can. */
-  shortFor(amount: Microcredits): FundShortage | null;
-}
-
-/**
- * @param standings the figures of `funds`, in their order
- * @param mayCap whether outputs may be capped at all
- */
-export const standingOf = (
-  funds: readonly DrawnFund[],
-  standings: readonly FundStanding[],
-  mayCap: boolean,
-): AvailableFunds => new FundFigures(funds, standings, mayCap);
-
-class FundFigures implements AvailableFunds {
-  readonly terms: AvailableFunds['terms'];
-  readonly room: Microcredits;
   readonly #funds: readonly DrawnFund[];
   readonly #standings: readonly FundStanding[];
 
+  /**
+   * @param standings the figures of `funds`, in their order
+   * @param mayCap whether outputs may be capped at all
+   */
   constructor(funds: readonly DrawnFund[], standings: readonly FundStanding[], mayCap: boolean) {
     this.terms = termsOf(funds, standings, mayCap);
     this.room = leastIn(standings, 'free');
@@ -51,10 +36,12 @@ class FundFigures implements AvailableFunds {
     this.#standings = standings;
   }
 
+  /** Returns the hold that a request would get at once; null where it would wait, or could not be paid. */
   firstHold(terms: HoldTerms): FirstHold | null {
     return firstHoldOf(terms, this.#funds, this.#standings);
   }
 
+  /** Returns the shortage of the fund that can never pay the amount; null when all can. */
   shortFor(amount: Microcredits): FundShortage | null {
     let spent: FundStanding | null = null;
     for (const fund of this.#standings) {
