@@ -95,7 +95,7 @@ export const CUTS: readonly Cut[] = [
     patches: stopAt(
       before(
         PIPELINE,
-        '    const exchange = new Exchange(gateway, asked, funded);',
+        '    const exchange = new Exchange(gateway, runnable, funded);',
         '    funded.hold.settle(null, () => []); context.endWork(0); return { isStopped: true };',
       ),
     ),

@@ -209,17 +209,19 @@ test('a payment for one thing buys no other: chat, top-up and keys', async () =>
 test('a quote of another gateway is refused, though it is of the same policy, chain and payee', async () => {
   const { policy, chain } = stand;
   const elsewhere = await startSignalbox({ policy, env: { ...UPSTREAM_ENV, X402_GAS_KEY: chain.gasKey } });
+  const body = chatBody(++requests);
+  let paid: ClientPayment;
   try {
-    const body = chatBody(++requests);
     const ask = () => fetch(elsewhere.url + CHAT, { method: 'POST', headers: JSON_TYPE, body: JSON.stringify(body) });
     let answer = await ask();
     for (let tries = 0; answer.status !== 402 && tries < 100; tries++, answer = await ask()) await Bun.sleep(50);
     const required = JSON.parse(Buffer.from(answer.headers.get('payment-required')!, 'base64').toString());
-    const paid = await signed(mine, required as PaymentRequired);
-    expect(await expectRefused(() => stand.send(body, paid.header))).toBe('unknown_quote');
+    paid = await signed(mine, required as PaymentRequired);
   } finally {
+    // Its own calls to the chain would be counted.
     await elsewhere.stop();
   }
+  expect(await expectRefused(() => stand.send(body, paid.header))).toBe('unknown_quote');
 }, 30_000);
 const JSON_TYPE = { 'content-type': 'application/json' };
 
