@@ -9,13 +9,14 @@ import { fixed, table } from './stats.ts';
 
 /**
  * `bun bench/room.ts`: what room a server needs: bytes of the database for each request, memory and descriptors at
- * rest, with streams open, with bodies coming in. A minute.
+ * rest, with streams open, with bodies coming in, and of an idle connection. A minute.
  */
 const REQUESTS = 3_000;
 const AT_ONCE = 32;
 // Bun has 256 requests under way at most.
 const STREAMS = 192;
 const BODIES = 192;
+const CONNECTIONS = 4_000;
 const BODY_BYTES = 100 * 1024;
 
 const folder = temporaryFolder();
@@ -81,6 +82,36 @@ async function disk(): Promise<string> {
   ])}\nwrite-ahead log meanwhile: ${fixed(log / 1e6, 1)} MB\n`;
 }
 
+/** Opens connections that have asked once and then stay silent. */
+async function openConnections(count: number): Promise<Bun.Socket[]> {
+  const { port } = server;
+  const asked = `GET /v1/models HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nauthorization: Bearer ${key}\r\n\r\n`;
+  const sockets: Bun.Socket[] = [];
+  while (sockets.length < count) {
+    const { promise: answered, resolve } = Promise.withResolvers<void>();
+    sockets.push(
+      await Bun.connect({
+        hostname: '127.0.0.1',
+        port,
+        socket: { open: (socket) => void socket.write(asked), data: () => resolve() },
+      }),
+    );
+    await answered;
+  }
+  return sockets;
+}
+
+/** What an idle connection takes, KiB. */
+async function idle(): Promise<number> {
+  // What so many requests leave behind is there before.
+  for (const socket of await openConnections(CONNECTIONS)) socket.end();
+  const before = await look();
+  const sockets = await openConnections(CONNECTIONS);
+  const after = await look();
+  for (const socket of sockets) socket.end();
+  return ((after.memory - before.memory) * 1024) / CONNECTIONS;
+}
+
 /** What is there, and once more after a moment, in which what is no longer needed may be collected. */
 const look = async () => {
   await Bun.sleep(3_000);
@@ -119,6 +150,7 @@ async function memory(): Promise<string> {
 console.log(readFileSync('/proc/cpuinfo', 'utf8').match(/model name\s*: (.*)/)?.[1] ?? '');
 console.log(await disk());
 console.log(await memory());
+console.log(`an idle connection: ${fixed(await idle())} KiB`);
 await server.stop();
 await upstream.stop();
 process.exit(0);

@@ -5,11 +5,12 @@ import { fixed, median, quantile, table } from './stats.ts';
 import { AT_ONCE, bytesOf, httpBytes, promptText } from './workload.ts';
 
 /**
- * The workloads that a gateway in Go publishes its figures for: 10 requests in flight before an instant upstream, in three
- * dialects, each with and without streaming. Those that Signalbox does not serve are named.
+ * The workloads by which the authors of GoModel, a gateway in Go, measure it: 10 requests in flight before an instant upstream, in
+ * three dialects, each with and without streaming. Those that Signalbox does not serve are named.
  */
 const IN_FLIGHT = 10;
-const PUBLISHED = ['a gateway in Go, as published, all six', '1.8', '6.9', '4,900', '37'];
+/** Its latencies are of chat without streaming, its rate is at saturation, its memory the peak. */
+const PUBLISHED = ['GoModel, as published: chat', '1.8', '6.9', '4,900', '37'];
 const HEAD = ['10 in flight', 'p50 ms', 'p99 ms', 'requests a second', 'RSS MiB'];
 
 const text = `${AT_ONCE} ${promptText(200)}`;
