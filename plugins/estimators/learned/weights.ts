@@ -110,7 +110,10 @@ export class WordTable {
     return new WordWeights(block, start);
   }
 
-  /** Computes the `product` of all weights with one text. */
+  /**
+   * Computes the `product` of all weights with one text, also of models that have left the policy: where those are many
+   * and its own few, that takes longer than its own alone.
+   */
   multiply(features: TextFeatures): void {
     for (const block of this.#blocks) {
       for (let column = 0; column < block.width; column += COLUMNS_STEP) block.multiply(features, column);
@@ -147,7 +150,7 @@ export class WordWeights {
     return this.product;
   }
 
-  /** w·x of the text that the table was last multiplied with. */
+  /** w·x of the text that the table was last multiplied with, until the next `dot` of a neighbour. */
   get product(): number {
     return this.#block.products[this.#column]!;
   }
