@@ -38,15 +38,18 @@ interface CatalogEntry {
 }
 
 /** Copies a model with the lists that estimates read: the engine takes ten times as long to read an item of a frozen one. */
-function unfrozen(model: Model): Model {
-  const [first, ...others] = model.endpoints;
+const unfrozen = (model: Model): Model => {
+  const [first, ...others] = copyOf(model.endpoints);
   return { ...model, endpoints: [withOwnLines(first), ...others.map(withOwnLines)] };
-}
+};
 
 const withOwnLines = (endpoint: Endpoint): Endpoint => ({
   ...endpoint,
-  price: { ...endpoint.price, lines: [...endpoint.price.lines] },
+  price: { ...endpoint.price, lines: copyOf(endpoint.price.lines) },
 });
+
+/** `slice` is fast on frozen lists; a spread is not. */
+const copyOf = <T>(list: readonly [T, ...T[]]): [T, ...T[]] => [list[0], ...list.slice(1)];
 
 interface ShortlistInputs extends Requirements {
   readonly quality: Float64Array;

@@ -84,7 +84,7 @@ export class CatalogEstimator implements Estimator {
     const readsWords = hasText && (isCounted || toShared > 0 || toOwn > 0);
     if (readsWords) {
       features.unpack(bytes);
-      this.#memory.words.multiply(features);
+      this.#memory.words.read(features);
     }
     const shared = readsWords ? (this.#memory.shared?.product ?? 0) : 0;
     into.trust = Math.max(toShared, toOwn);
@@ -123,8 +123,9 @@ export class CatalogEstimator implements Estimator {
     const model = this.#memory.touchModel(this.#catalog.models[at]!.id, hasText);
     const outcomes = this.#outcomesOf(model, at, taskAt, task);
     const length = hasText ? this.#lengthOf(group) : 0;
-    const shared = hasText ? (this.#memory.shared?.dot(features) ?? 0) - group.shared : 0;
-    const own = hasText && model.own ? model.own.weights.dot(features) - model.own.centres[group.index]! : 0;
+    this.#memory.words.read(features);
+    const shared = hasText ? (this.#memory.shared?.product ?? 0) - group.shared : 0;
+    const own = hasText && model.own ? model.own.weights.product - model.own.centres[group.index]! : 0;
     // In single precision, as in `estimate`.
     const text = Math.fround(this.#trustInShared(group) * shared + this.#trustInOwn(group) * own);
     const before = moved(declared, length + Math.fround(outcomes) + text);

@@ -1,5 +1,5 @@
 import { DENSE } from './dense.ts';
-import type { TextFeatures } from './features.ts';
+import { TextFeatures } from './features.ts';
 import { BUCKETS } from './scanner.ts';
 
 /** A row for each bucket, then one for each form feature. */
@@ -26,9 +26,16 @@ class MeanBlock {
   cells = new Float32Array(0);
   /** The number of columns. */
   width = 0;
-  /** By column: w·x of the last `multiply`. */
-  readonly products = new Float64Array(COLUMNS_MAX);
+  readonly #table: WordTable;
+  /** By column: w·x of the text that its group has read. */
+  readonly #products = new Float64Array(COLUMNS_MAX);
+  /** By group of `COLUMNS_STEP` columns: which text of the table it has read. */
+  readonly #read = new Float64Array(COLUMNS_MAX / COLUMNS_STEP);
   readonly #free: number[] = [];
+
+  constructor(table: WordTable) {
+    this.#table = table;
+  }
 
   get isFull(): boolean {
     return this.#free.length === 0 && this.width === COLUMNS_MAX;
@@ -46,9 +53,20 @@ class MeanBlock {
     this.#free.push(column);
   }
 
-  /** Computes `products` of `COLUMNS_STEP` columns. @param from a multiple of it */
-  multiply({ buckets, n, share, dense }: TextFeatures, from: number): void {
-    const { cells, width, products } = this;
+  /** w·x of the table's text. The first of a group multiplies all, whose means are in the same cache line. */
+  product(column: number): number {
+    const { text, texts } = this.#table;
+    const group = Math.floor(column / COLUMNS_STEP);
+    if (this.#read[group] !== texts) {
+      this.#read[group] = texts;
+      this.#multiply(text, group * COLUMNS_STEP);
+    }
+    return this.#products[column]!;
+  }
+
+  #multiply({ buckets, n, share, dense }: TextFeatures, from: number): void {
+    const { cells, width } = this;
+    const products = this.#products;
     let words0 = 0;
     let words1 = 0;
     let words2 = 0;
@@ -98,26 +116,26 @@ const isUnused = (mean: number): boolean => Object.is(mean, 0);
 
 /** The weights of all regressions, with their means in blocks. */
 export class WordTable {
+  /** What the weights are multiplied with. */
+  text = new TextFeatures();
+  /** Number of texts so far. */
+  texts = 0;
   readonly #blocks: MeanBlock[] = [];
 
   /** @param start the initial precision of each weight */
   add(start: number): WordWeights {
     let block = this.#blocks.find(({ isFull }) => !isFull);
     if (!block) {
-      block = new MeanBlock();
+      block = new MeanBlock(this);
       this.#blocks.push(block);
     }
     return new WordWeights(block, start);
   }
 
-  /**
-   * Computes the `product` of all weights with one text, also of models that have left the policy: where those are many
-   * and its own few, that takes longer than its own alone.
-   */
-  multiply(features: TextFeatures): void {
-    for (const block of this.#blocks) {
-      for (let column = 0; column < block.width; column += COLUMNS_STEP) block.multiply(features, column);
-    }
+  /** Makes a text that of each `product`, until the next one. Weights must not be added or change in between. */
+  read(text: TextFeatures): void {
+    this.text = text;
+    this.texts++;
   }
 }
 
@@ -144,15 +162,9 @@ export class WordWeights {
     this.added[row] = added;
   }
 
-  /** w·x */
-  dot(features: TextFeatures): number {
-    this.#block.multiply(features, this.#column - (this.#column % COLUMNS_STEP));
-    return this.product;
-  }
-
-  /** w·x of the text that the table was last multiplied with, until the next `dot` of a neighbour. */
+  /** w·x of the text that the table has read. */
   get product(): number {
-    return this.#block.products[this.#column]!;
+    return this.#block.product(this.#column);
   }
 
   /** Σ x²/A: the uncertainty of w·x. */
