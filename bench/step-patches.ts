@@ -22,7 +22,7 @@ const insteadOf = (file: string, find: string, replace: string): Patch => ({ fil
 
 const CONSTANT = "return new Response('{}', { headers: { 'content-type': 'application/json' } });";
 /** Where a request has been decided. */
-const GIVEN = '    const { clock } = gateway;';
+const GIVEN = '    const runnable: RunnableRequest = {';
 /** The request ends in the middle of the pipeline: what it stopped with is handed out to where the answer would be written. */
 const stopAt = (patch: Patch): readonly Patch[] => [
   patch,
