@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { join } from 'node:path';
 import { type Answer, answerOf } from '../support/answers.ts';
+import { type Bystander, startBystander } from '../support/bystander.ts';
 import { FULL, makeBody, QUERY, randomFrom } from '../support/hostile-bodies.ts';
 import { inTime, leastOf } from '../support/in-time.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
@@ -20,7 +20,7 @@ const RANDOM_BODIES = 500;
 
 const upstream = useUpstream();
 let box: Signalbox;
-let bystander: Worker;
+let bystander: Bystander;
 const slow: { readonly what: string; readonly connection: RawConnection; readonly ended: Promise<number> }[] = [];
 const drips: ReturnType<typeof setInterval>[] = [];
 
@@ -28,13 +28,13 @@ beforeAll(async () => {
   const policy = testPolicy({ first: upstream.url }, { best: { endpoints: ['first'] } });
   // A process of its own: what the test does with large bodies must not count as a lag of the server.
   box = await startSignalbox({ isProcess: true, policy, env: UPSTREAM_ENV });
-  bystander = new Worker(join(import.meta.dir, 'bystander.fixture.ts'), { argv: [`${box.url}/healthz`] });
+  bystander = startBystander(`${box.url}/healthz`);
   // Begun first, for they take their time.
   await startSlowSenders();
 });
 
 afterAll(async () => {
-  bystander.terminate();
+  bystander.stop();
   for (const drip of drips) clearInterval(drip);
   for (const { connection } of slow) connection.close();
   await box.stop();
@@ -61,12 +61,6 @@ async function startSlowSenders(): Promise<void> {
     slow.push({ what, connection, ended: connection.closed.then(() => performance.now() - since) });
   }
 }
-
-const worstLag = (): Promise<number> =>
-  new Promise((resolve) => {
-    bystander.onmessage = ({ data }: MessageEvent<number>) => resolve(data);
-    bystander.postMessage('');
-  });
 
 function send(path: string, body: string | Uint8Array<ArrayBuffer>): Promise<Response> {
   return box.post(path, null, { body });
@@ -98,7 +92,7 @@ test(`${RANDOM_BODIES} random bodies are refused or served, never a 5xx, never a
   console.log(`hostile bodies: HOSTILE_SEED=${seed}`);
   const lag = await leastOf(LAG_MS, async () => {
     const random = randomFrom(seed);
-    await worstLag();
+    await bystander.worstMs();
     let served = 0;
     for (let at = 0; at < RANDOM_BODIES; at += 20) {
       const batch = Array.from({ length: 20 }, (_, i): [string, string | Uint8Array<ArrayBuffer>] =>
@@ -108,7 +102,7 @@ test(`${RANDOM_BODIES} random bodies are refused or served, never a 5xx, never a
       served += results.filter((result) => result === null).length;
     }
     expect(served).toBeLessThan(RANDOM_BODIES / 2);
-    return worstLag();
+    return bystander.worstMs();
   });
   expect(lag).toBeLessThan(LAG_MS);
   await expectOrdinaryService();
@@ -165,10 +159,10 @@ describe('a body made to cost much is refused soon, and no other request waits:'
     test(what, async () => {
       const body = make();
       const lag = await leastOf(LAG_MS, async () => {
-        await worstLag();
+        await bystander.worstMs();
         const error = await refuse(body, '/v1/chat/completions', served);
         if (!served) expect(error?.code).toBe(code);
-        return worstLag();
+        return bystander.worstMs();
       });
       expect(lag).toBeLessThan(LAG_MS);
     });
@@ -314,9 +308,9 @@ describe('connections that lead nowhere', () => {
     const silent = await Promise.all(Array.from({ length: 200 }, () => connect(box.url)));
     await Promise.all(silent.map((connection, at) => connection.write(at % 2 === 0 ? HEAD : '')));
     const lag = await leastOf(LAG_MS, async () => {
-      await worstLag();
+      await bystander.worstMs();
       for (let i = 0; i < 20; i++) await expectOrdinaryService();
-      return worstLag();
+      return bystander.worstMs();
     });
     expect(lag).toBeLessThan(LAG_MS);
     for (const connection of silent) connection.close();
