@@ -44,6 +44,8 @@ export const anthropic = defineProvider({
       frames: 'sse',
       auth: { header: 'x-api-key', prefix: '' },
       lacks,
+      // The API refuses blank ones.
+      takesStops: (stops) => stops.every((stop) => stop.trim() !== ''),
       passes: () => (settings.threads ? ['anthropic_messages', 'threads'] : ['anthropic_messages']),
       request,
       reply: readReply,

@@ -33,6 +33,8 @@ export const gemini = defineProvider({
     embeddings,
     tokenCount: { request: countRequest, reply: readCount },
     lacks: (_model, upstream) => lacks(upstream),
+    // ai.google.dev/api/generate-content#GenerationConfig
+    takesStops: (stops) => stops.length <= 5,
   }),
 });
 

@@ -30,7 +30,15 @@ export const simulated = defineProvider({
     {},
     { additionalProperties: false, description: 'Answers in this process, offline: for a first try and for tests.' },
   ),
-  prepare: () => ({ kind: 'in-process', answer: play, embed, dropped, passes: () => PASSED, afterAbort: STOPS }),
+  prepare: () => ({
+    kind: 'in-process',
+    answer: play,
+    embed,
+    dropped,
+    lacks: () => ['stop'],
+    passes: () => PASSED,
+    afterAbort: STOPS,
+  }),
 });
 
 /** Fields of a dialect alone are ignored. */
@@ -42,7 +50,6 @@ const IGNORED = [
   'topP',
   'frequencyPenalty',
   'presencePenalty',
-  'stop',
   'seed',
   'logitBias',
   'reasoningEffort',

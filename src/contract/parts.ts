@@ -66,7 +66,14 @@ export type StreamPart =
       readonly index: number;
       readonly vector: readonly number[];
     }
-  | { readonly type: 'finish'; readonly choice: number; readonly reason: FinishReason; readonly raw: string }
+  | {
+      readonly type: 'finish';
+      readonly choice: number;
+      readonly reason: FinishReason;
+      readonly raw: string;
+      /** The stop sequence that ended the choice, with reason `stop`; absent for none, and where the service does not tell. */
+      readonly stop?: string;
+    }
   | { readonly type: 'usage'; readonly usage: Usage }
   | { readonly type: 'failure'; readonly failure: ProviderFailure };
 

@@ -194,6 +194,11 @@ export type PreparedProvider = (WireAdapter | InProcessAdapter) & {
    */
   passes?(model: ModelTraits, upstream: string): readonly Capability[];
   /**
+   * Whether the service takes these stop sequences, none of them empty: the gateway cuts the answer at those that it does not take,
+   * as at all of a model that lacks `stop`, and leaves them out of the call. Any are taken if left out.
+   */
+  takesStops?(stops: readonly string[]): boolean;
+  /**
    * The service's bill for an answer that the gateway aborts; `unknown` if left out. Declare `stops` only for a service that
    * says so: the money of an answer is then set aside as it is written, and a service that bills more is paid by the operator.
    */

@@ -18,6 +18,7 @@ export const CAPABILITIES = {
   seed: { bit: 1 << 9, of: 'dialect', means: 'takes a seed' },
   penalties: { bit: 1 << 10, of: 'dialect', means: 'takes frequency_penalty and presence_penalty other than 0' },
   logit_bias: { bit: 1 << 11, of: 'dialect', means: 'takes a logit_bias' },
+  // No request needs it: where it is lacking, the gateway cuts the answer.
   stop: { bit: 1 << 12, of: 'dialect', means: 'takes stop sequences' },
   high_temperature: { bit: 1 << 13, of: 'dialect', means: 'takes temperatures above 1' },
   forced_tools: { bit: 1 << 14, of: 'dialect', means: 'can be made to call a tool (tool_choice)' },

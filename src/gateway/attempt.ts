@@ -20,6 +20,7 @@ import { brokenUsage, completeUsage, cutUsage, type ExpectedTokens, type Measure
 import { callSpan } from './observe/spans.ts';
 import type { RankedEndpoint } from './plan.ts';
 import type { RunnableRequest } from './runnable-request.ts';
+import { StopCut, untakenStops, withoutStops } from './stop-cut.ts';
 
 interface AttemptLimits {
   /** When the request must be answered, ms on the clock. */
@@ -48,6 +49,8 @@ export class Attempt {
   readonly call: UpstreamCall;
   readonly meter: Meter;
   readonly dropped: readonly string[];
+  /** Cuts the answer at stops that the service does not take; null where there are none. */
+  readonly stops: StopCut | null;
   /** Output tokens that are paid for, of all choices. */
   outputPaid: number;
   readonly #runnable: RunnableRequest;
@@ -73,7 +76,12 @@ export class Attempt {
     const { ranked, at } = way;
     const model = runtime.snapshot.models[ranked.model]!;
     const endpoint = model.endpoints[at]!;
-    const { request, extras, dropped } = requestFor(runnable, model, endpoint);
+    const target = runtime.targets[ranked.model]![at]!;
+    const fitted = requestFor(runnable, model, endpoint);
+    const { extras, dropped } = fitted;
+    const stops = untakenStops(fitted.request, endpoint, target.adapter);
+    const request = stops === null ? fitted.request : withoutStops(fitted.request);
+    this.stops = stops === null ? null : new StopCut(stops, decision.facts.choices);
     this.way = way;
     this.model = model;
     this.endpoint = endpoint;
@@ -99,7 +107,6 @@ export class Attempt {
       model: traitsOf(model),
       isSelected: decision.facts.pinned ? undefined : true,
     };
-    const target = runtime.targets[ranked.model]![at]!;
     this.call = request.embedding ? this.#embed(target, call, room) : this.#open(target, call, room);
     this.dropped = droppedPaths(runnable.dropped, dropped, this.call.dropped);
   }

@@ -168,8 +168,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     const first = this.#first;
     if (first) {
       this.#first = null;
-      this.#recorder.hear(first);
-      return first;
+      return this.#seen(this.#running!, first);
     }
     const running = this.#running;
     if (!running || this.#ended()) return this.#confirmed();
@@ -183,13 +182,26 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       this.#settle('completed', running, measured);
       return this.#confirmed();
     }
-    this.#recorder.hear(batch);
     const failure = failureIn(batch);
-    if (failure === null) return batch;
+    const seen = this.#seen(running, batch);
+    if (failure === null || this.#ended()) return seen;
     this.#note(running, failure);
     this.#error = brokenError(running.model.id, failure);
     this.#settle('broken', running, source.broken(failure));
-    return batch;
+    return seen;
+  }
+
+  /** Returns what the caller may see of a batch. An answer that has ended at its stops is charged as one that its caller left. */
+  #seen(running: Attempt, batch: readonly StreamPart[]): readonly StreamPart[] {
+    const { stops, meter, call } = running;
+    const seen = stops?.read(batch) ?? batch;
+    this.#recorder.hear(seen);
+    // A service that has ended the answer by itself tells its usage at once.
+    if (!stops?.isOver || meter.finished >= this.#runnable.decision.facts.choices) return seen;
+    call.abort();
+    this.#attempts.push(running.left(false));
+    this.#settle('completed', running, (this.#growing ?? running).broken(null));
+    return seen;
   }
 
   abandon(reason: SignalboxError | 'caller-gone'): void {

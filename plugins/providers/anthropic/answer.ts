@@ -151,7 +151,8 @@ const REASONS: ReadonlyMap<string, FinishReason> = new Map([
 function finishOf(message: Json): StreamPart[] {
   const raw = textOf(message.stop_reason);
   if (raw === '') return [];
-  const finish: StreamPart = { type: 'finish', choice: 0, reason: REASONS.get(raw) ?? 'stop', raw };
+  const stop = raw === 'stop_sequence' ? textOf(message.stop_sequence) || undefined : undefined;
+  const finish: StreamPart = { type: 'finish', choice: 0, reason: REASONS.get(raw) ?? 'stop', raw, stop };
   const text = textOf(objectOf(message.stop_details).explanation);
   return raw === 'refusal' && text !== '' ? [{ type: 'refusal', choice: 0, text }, finish] : [finish];
 }

@@ -48,7 +48,7 @@ export function buildRequest(call: ProviderCall, settings: RequestSettings): Htt
     // The API wants tools declared that the history calls.
     ...(!hasTools && called.length > 0 && { tools: declarationsOf(called), tool_choice: { type: 'none' } }),
     ...samplingOf(call, rules, thinking, notes),
-    ...stopOf(request, notes),
+    ...stopOf(request),
     thinking: thinking.config,
     ...(output && { output_config: output }),
     ...(request.settings.user && { metadata: { user_id: request.settings.user } }),
@@ -141,14 +141,8 @@ function samplingOf(
   return sent;
 }
 
-function stopOf({ settings: { stop }, names }: ModelRequest, notes: Notes): Block {
+function stopOf({ settings: { stop } }: ModelRequest): Block {
   const sequences = typeof stop === 'string' ? [stop] : (stop ?? []);
-  const blank = sequences.findIndex((sequence) => sequence.trim() === '');
-  if (blank >= 0)
-    notes.refuse(
-      typeof stop === 'string' ? names.stop : `${names.stop}[${blank}]`,
-      'must not be blank for this provider',
-    );
   return sequences.length > 0 ? { stop_sequences: sequences } : {};
 }
 

@@ -6,7 +6,7 @@ import { buildRequest, lacksOf } from './request.ts';
 import type { DialectSettings } from './settings.ts';
 
 /** The adapter for one server's variant of OpenAI's chat completions. */
-export function chatCompletions(settings: DialectSettings): WireAdapter & Required<Pick<PreparedProvider, 'lacks'>> {
+export function chatCompletions(settings: DialectSettings): WireAdapter & PreparedProvider & Required<Pick<PreparedProvider, 'lacks'>> {
   return {
     kind: 'wire',
     dialect: 'openai',
@@ -14,6 +14,8 @@ export function chatCompletions(settings: DialectSettings): WireAdapter & Requir
     auth:
       settings.auth === 'api-key' ? { header: 'api-key', prefix: '' } : { header: 'authorization', prefix: 'Bearer ' },
     lacks: (model) => lacksOf(settings, model),
+    // platform.openai.com/docs/api-reference/chat/create#chat-create-stop
+    takesStops: (stops) => stops.length <= 4,
     request: (call) => buildRequest(call, settings),
     reply: readReply,
     stream: () => new ChunkReader(),

@@ -74,11 +74,10 @@ export function measure(request: ModelRequest, pagesOf = unknownPages): RequestS
 
 /** Capabilities for fields that some dialects lack. A field with its default value needs none. */
 function dialectNeeds({ conversation, settings }: ProfileInput): number {
-  const { seed, stop, temperature, answerFormat: format } = settings;
+  const { seed, temperature, answerFormat: format } = settings;
   let needs = 0;
   if (seed !== undefined) needs |= CAPABILITIES.seed.bit;
   if (settings.frequencyPenalty || settings.presencePenalty) needs |= CAPABILITIES.penalties.bit;
-  if (stop !== undefined && stop.length > 0) needs |= CAPABILITIES.stop.bit;
   if (temperature !== undefined && temperature > 1) needs |= CAPABILITIES.high_temperature.bit;
   if (conversation.turns.at(-1)?.role === 'assistant') needs |= CAPABILITIES.continuation.bit;
   for (const _ in settings.logitBias) {

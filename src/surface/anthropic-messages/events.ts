@@ -1,4 +1,4 @@
-import type { FinishReason, StreamPart } from '../../contract/parts.ts';
+import type { StreamPart } from '../../contract/parts.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import { plainUsage, type Usage } from '../../core/usage.ts';
 import type { AnswerIdentity } from '../../gateway/answer-source.ts';
@@ -6,7 +6,7 @@ import type { Receipt } from '../../gateway/receipt.ts';
 import type { EventForm, EventWriter } from '../surface.ts';
 import { AnswerBlocks, type BlockStart, type BlockStep, isBlockPart } from './answer-blocks.ts';
 import { errorBody } from './error.ts';
-import { messageHead, stopMembers, usageMembers, wholeUsage } from './members.ts';
+import { type Ending, messageHead, stopMembers, usageMembers, wholeUsage } from './members.ts';
 import { PassedEvents } from './passed-events.ts';
 
 /** Returns an event as text; its name is its type. */
@@ -18,7 +18,7 @@ const STOP = eventText('message_stop', '{"type":"message_stop"}');
 export class MessageEvents implements EventWriter {
   readonly #identity: AnswerIdentity;
   readonly #blocks = new AnswerBlocks();
-  #finish: FinishReason = 'stop';
+  #finish: Ending = { reason: 'stop' };
   /** Input as it was last reported before the first content; until then, as it is expected. The end tells the whole usage. */
   #usage: Usage;
   #hasBegun = false;
@@ -44,7 +44,7 @@ export class MessageEvents implements EventWriter {
         // Some clients add the output of the end to that of the start.
         if (!this.#hasBegun) this.#usage = { ...part.usage, outputTokens: 0, reasoningTokens: 0 };
       } else if (part.type === 'finish') {
-        if (part.choice === 0) this.#finish = part.reason;
+        if (part.choice === 0) this.#finish = part;
       } else if (this.#passed === null && isBlockPart(part)) {
         out += this.#begin();
         this.#blocks.add(part, steps);

@@ -1,4 +1,4 @@
-import type { FinishReason } from '../../contract/parts.ts';
+import type { FinishReason, StreamPart } from '../../contract/parts.ts';
 import { idText } from '../../core/id.ts';
 import { isObject, parsedJson } from '../../core/object.ts';
 import type { Usage } from '../../core/usage.ts';
@@ -23,13 +23,19 @@ const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
   content_filter: 'refusal',
 };
 
+/** Why an answer ended: its reason, and the stop sequence where one is known to have ended it. */
+export type Ending = Pick<Extract<StreamPart, { type: 'finish' }>, 'reason' | 'stop'>;
+
 /** The members that tell why an answer ended. */
 export function stopMembers(
-  finish: FinishReason,
+  { reason: finish, stop }: Ending,
   { hasCalls, isRefusal }: Pick<AnswerBlocks, 'hasCalls' | 'isRefusal'>,
 ) {
   // Clients run tools by the reason alone.
   const reason = finish === 'stop' && hasCalls ? 'tool_calls' : isRefusal ? 'content_filter' : finish;
+  if (reason === 'stop' && stop !== undefined) {
+    return { stop_reason: 'stop_sequence', stop_sequence: stop, stop_details: null };
+  }
   const stop_reason = STOP_REASONS[reason];
   const stop_details = stop_reason === 'refusal' ? { type: 'refusal', category: null, explanation: null } : null;
   return { stop_reason, stop_sequence: null, stop_details };

@@ -1,9 +1,9 @@
-import type { FinishReason, StreamPart } from '../../contract/parts.ts';
+import type { StreamPart } from '../../contract/parts.ts';
 import type { AnswerIdentity } from '../../gateway/answer-source.ts';
 import type { Receipt } from '../../gateway/receipt.ts';
 import type { AnswerWriter } from '../surface.ts';
 import { AnswerBlocks, type BlockStart, type BlockStep, isBlockPart } from './answer-blocks.ts';
-import { inputOf, messageHead, stopMembers, wholeUsage } from './members.ts';
+import { type Ending, inputOf, messageHead, stopMembers, wholeUsage } from './members.ts';
 import { PassedMessage } from './passed-message.ts';
 
 /** Gathers the parts of an answer into one `message`. */
@@ -11,7 +11,7 @@ export class MessageWriter implements AnswerWriter {
   readonly #identity: AnswerIdentity;
   readonly #blocks = new AnswerBlocks();
   readonly #content: { readonly start: BlockStart; text: string; signature: string }[] = [];
-  #finish: FinishReason = 'stop';
+  #finish: Ending = { reason: 'stop' };
   /** The answer as its service sent it; null where it is written here. */
   #passed: PassedMessage | null = null;
 
@@ -25,7 +25,7 @@ export class MessageWriter implements AnswerWriter {
       if (part.type === 'passthrough') {
         this.#passed ??= new PassedMessage();
         this.#passed.add(part.event);
-      } else if (part.type === 'finish' && part.choice === 0) this.#finish = part.reason;
+      } else if (part.type === 'finish' && part.choice === 0) this.#finish = part;
       else if (this.#passed === null && isBlockPart(part)) this.#blocks.add(part, steps);
     }
     this.#gather(steps);

@@ -1,4 +1,5 @@
 import { type SchemaOptions, type Static, type TSchema, Type } from '@sinclair/typebox';
+import { STOP_CHARS_MAX, STOPS_MAX } from '../../core/stop-search.ts';
 import { AgentWallet, BudgetLimit, RouteConstraints, RouteStrategy } from '../openai-chat/request.ts';
 
 /**
@@ -180,7 +181,7 @@ export const MessagesRequest = Type.Object(
     temperature: optional(Type.Number({ minimum: 0, maximum: 1 })),
     top_p: optional(Type.Number({ minimum: 0, maximum: 1 })),
     top_k: optional(Type.Integer({ minimum: 0 })),
-    stop_sequences: optional(Type.Array(Type.String())),
+    stop_sequences: optional(Type.Array(Type.String({ maxLength: STOP_CHARS_MAX }), { maxItems: STOPS_MAX })),
     metadata: optional(
       Type.Record(Type.String(), Type.Union([Type.String(), Type.Null()]), {
         description: '`user_id` goes to Anthropic’s models; the other members are for the policy’s rules.',

@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { nullable, nullableMembers } from '../../core/nullable.ts';
+import { STOP_CHARS_MAX } from '../../core/stop-search.ts';
 
 /**
  * The chat completion request: OpenAI's, with Signalbox's additions. This one schema is the
@@ -10,6 +11,7 @@ import { nullable, nullableMembers } from '../../core/nullable.ts';
  */
 const open = { additionalProperties: true } as const;
 
+const StopText = Type.String({ maxLength: STOP_CHARS_MAX });
 const TextPart = Type.Object({ type: Type.Literal('text'), text: Type.String() }, open);
 const ImagePart = Type.Object(
   {
@@ -177,7 +179,7 @@ export const ChatRequest = Type.Object(
     frequency_penalty: nullable(Type.Number(penalty)),
     presence_penalty: nullable(Type.Number(penalty)),
     n: nullable(Type.Integer({ minimum: 1, maximum: 128 })),
-    stop: nullable(Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: 4 })])),
+    stop: nullable(Type.Union([StopText, Type.Array(StopText, { maxItems: 4 })])),
     seed: nullable(Type.Integer()),
     logprobs: nullable(Type.Boolean()),
     top_logprobs: nullable(Type.Integer({ minimum: 0, maximum: 20 })),
