@@ -9,7 +9,7 @@ import { StopSearch } from '../core/stop-search.ts';
 /** Returns the stops of a request that an endpoint does not take, which the gateway cuts at; null where it takes all or there are none. */
 export function untakenStops(
   { settings: { stop }, original }: ModelRequest,
-  { capabilities }: Endpoint,
+  { capabilities }: Pick<Endpoint, 'capabilities'>,
   adapter: PreparedProvider,
 ): readonly string[] | null {
   if (stop === undefined || stop.length === 0) return null;

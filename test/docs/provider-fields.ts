@@ -95,11 +95,12 @@ export function neededBy({ fields, beside }: Probe): Capability[] {
   return capabilityNames(needs({ ...beside, ...fields }) & ~needs({ ...beside }));
 }
 
-/** The outcome for the adapter: sent as it is, in the words of its dialect, dropped, or not sent because of what it lacks. */
+/** The outcome for the adapter: sent as it is, in the words of its dialect, dropped, done by the gateway, or not sent because of what it lacks. */
 export function madeOf(probe: Probe, { adapter, upstream, model }: Probed): string {
   const lacks = adapter.lacks?.(model, upstream) ?? [];
   const has = (name: Capability) => CAPABILITIES[name].of !== 'model' || model.capabilities.includes(name);
   if (neededBy(probe).some((name) => lacks.includes(name) || !has(name))) return 'no';
+  if (probe.fields.stop && lacks.includes('stop')) return 'done here';
   const request = (fields: Partial<ChatRequest>) => ({ messages: [PROMPT], ...probe.beside, ...fields });
   const ask = (fields: Partial<ChatRequest>) =>
     adapter.request(providerCall(request(fields), { upstream, model, stream: false }));

@@ -44,7 +44,7 @@ describe('docs/extend/providers.md', () => {
 
   test('shows of every capability how it is asked for, and refuses nothing that a capability could tell of', () => {
     const asked = new Set(PROBES.flatMap(neededBy));
-    expect(LACKED_CAPABILITIES.filter((name) => !asked.has(name))).toEqual(['reasoning', 'token_input']);
+    expect(LACKED_CAPABILITIES.filter((name) => !asked.has(name))).toEqual(['reasoning', 'token_input', 'stop']);
     expect(TEXT).not.toMatch(/\| refused +\|/);
   });
 

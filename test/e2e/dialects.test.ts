@@ -40,7 +40,7 @@ describe('routing', () => {
     ['several answers', { n: 2 }, 'gpt'],
     ['a JSON object', { response_format: { type: 'json_object' } }, 'gpt'],
     ['sound', { messages: [wave] }, 'gpt'],
-    ['stop words, which the policy says that GPT lacks,', { stop: 'END', seed: 7 }, 'gemini'],
+    ['stop words, which the policy says that GPT lacks, and a seed', { stop: 'END', seed: 7 }, 'gpt'],
     // A model that takes no temperature at all does without.
     ['a high temperature', { temperature: 1.5 }, 'claude'],
   ])('a request for %s goes to the best who can', async (_, body, name) => {

@@ -128,10 +128,10 @@ describe('the shipped policy', () => {
 
   test('simulates in one model every capability that can be made up, and bounds its images', () => {
     const snapshot = shippedSnapshot();
-    // A simulated model has no token probabilities to return and keeps no history, and another one embeds.
+    // A simulated model has no token probabilities to return, takes no stops and keeps no history, and another one embeds.
     const all =
       Object.values(CAPABILITIES).reduce((bits, { bit }) => bits | bit, 0) &
-      ~(CAPABILITIES.logprobs.bit | CAPABILITIES.token_input.bit | CAPABILITIES.threads.bit);
+      ~(CAPABILITIES.logprobs.bit | CAPABILITIES.stop.bit | CAPABILITIES.token_input.bit | CAPABILITIES.threads.bit);
     const large = snapshot.models[snapshot.modelIndex.get('sim-large') ?? -1];
     expect(large?.capabilities).toBe(all);
     expect(large?.imageTokensMax).toBe(1600);

@@ -7,6 +7,7 @@ import { dropNulls } from '../../src/core/nullable.ts';
 import type { GatewayPolicy } from '../../src/core/snapshot.ts';
 import { compileCheck } from '../../src/core/validation.ts';
 import { checkRequest } from '../../src/gateway/check-request.ts';
+import { untakenStops, withoutStops } from '../../src/gateway/stop-cut.ts';
 import { profile } from '../../src/routing/profile/profile.ts';
 import { checkChat, checkToolKinds } from '../../src/surface/openai-chat/check.ts';
 import { readChatRequest } from '../../src/surface/openai-chat/reader.ts';
@@ -52,8 +53,16 @@ interface Sent {
   readonly wire?: WireRequest;
 }
 
-function send(subject: Subject, call: ProviderCall): Sent {
-  if (profile(call.request).needs & ~abilities(subject, call)) return { fate: 'lacking' };
+/** The gateway cuts at stops that the provider does not take, and leaves them out. */
+function fitted(capabilities: number, { adapter }: Subject, call: ProviderCall): ProviderCall {
+  const isCut = untakenStops(call.request, { capabilities }, adapter) !== null;
+  return isCut ? { ...call, request: withoutStops(call.request) } : call;
+}
+
+function send(subject: Subject, asked: ProviderCall): Sent {
+  const can = abilities(subject, asked);
+  if (profile(asked.request).needs & ~can) return { fate: 'lacking' };
+  const call = fitted(can, subject, asked);
   const made: HttpCall | object = subject.adapter.request(call);
   if ('kind' in made) {
     expect<object>(made).toEqual({ kind: 'rejected', message: expect.stringMatching(FIELD) });

@@ -78,7 +78,6 @@ describe('the request', () => {
     expect(refusalOf(user([{ type: 'file', file: { file_data: 'AAAA' } }]))).toEqual(
       field('messages\\[0\\].content\\[0\\].file.file_data'),
     );
-    expect(refusalOf({ stop: ['END', '\n'] })).toEqual(field('stop\\[1\\]'));
     expect(refusalOf(format())).toEqual(field('response_format.json_schema.schema'));
     expect(refusalOf(format({ type: 'object', additionalProperties: { type: 'string' } }))).toEqual(
       field('response_format.json_schema.schema'),
