@@ -14,7 +14,7 @@ interface Place {
 }
 
 /** The stop that was found. */
-export interface FoundStop {
+export interface StopMatch {
   readonly stop: string;
   /** The index behind its last character, in the text given last. */
   readonly end: number;
@@ -43,7 +43,7 @@ export class StopSearch {
   }
 
   /** Reads the next piece. @returns the stop that is complete first; null where none is */
-  find(text: string): FoundStop | null {
+  find(text: string): StopMatch | null {
     for (let at = 0; at < text.length; at++) {
       this.#place = this.#after(this.#place, text.charCodeAt(at));
       if (this.#place.stop !== null) return { stop: this.#place.stop, end: at + 1 };

@@ -43,7 +43,8 @@ describe('a stop of a model that takes none', () => {
     const stream = await openai().chat.completions.create({ ...chat, model: 'plain', stop: 'END', stream: true });
     let text = '';
     const ends: (string | null)[] = [];
-    let platform: { estimated?: boolean; credits_consumed?: number | null; attempts?: { failure: string | null }[] } = {};
+    let platform: { estimated?: boolean; credits_consumed?: number | null; attempts?: { failure: string | null }[] } =
+      {};
     for await (const chunk of stream) {
       text += chunk.choices[0]?.delta.content ?? '';
       if (chunk.choices[0]?.finish_reason) ends.push(chunk.choices[0].finish_reason);

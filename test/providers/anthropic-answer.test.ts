@@ -44,7 +44,7 @@ const DATA = 'EmwKAhgBEgy3va3pzix/LafPsn4aDFIT2Xlx';
 describe('an answer', () => {
   test.each<[string, StreamPart[]]>([
     ['success', [text('Berlin is the capital of Germany.'), finish('stop', 'end_turn'), usage(17, 9)]],
-    ['stop-sequence', [text('one, two, '), { ...finish('stop', 'stop_sequence'), stop: 'three' }, usage(14, 6)]],
+    ['stop-sequence', [text('one, two, '), finish('stop', 'stop_sequence', 0, 'three'), usage(14, 6)]],
     [
       'tool-call',
       [

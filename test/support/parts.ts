@@ -5,11 +5,12 @@ export const text = (words: string, choice = 0): StreamPart => ({ type: 'text', 
 export const thought = (words: string): StreamPart => ({ type: 'reasoning', choice: 0, text: words });
 export const refusal = (words: string): StreamPart => ({ type: 'refusal', choice: 0, text: words });
 
-export const finish = (reason: FinishReason, raw: string = reason, choice = 0): StreamPart => ({
+export const finish = (reason: FinishReason, raw: string = reason, choice = 0, stop?: string): StreamPart => ({
   type: 'finish',
   choice,
   reason,
   raw,
+  ...(stop !== undefined && { stop }),
 });
 
 export const used = (

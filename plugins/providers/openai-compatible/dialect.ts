@@ -6,7 +6,9 @@ import { buildRequest, lacksOf } from './request.ts';
 import type { DialectSettings } from './settings.ts';
 
 /** The adapter for one server's variant of OpenAI's chat completions. */
-export function chatCompletions(settings: DialectSettings): WireAdapter & PreparedProvider & Required<Pick<PreparedProvider, 'lacks'>> {
+export function chatCompletions(
+  settings: DialectSettings,
+): WireAdapter & PreparedProvider & Required<Pick<PreparedProvider, 'lacks'>> {
   return {
     kind: 'wire',
     dialect: 'openai',

@@ -6,7 +6,7 @@ import type { Receipt } from '../../gateway/receipt.ts';
 import type { EventForm, EventWriter } from '../surface.ts';
 import { AnswerBlocks, type BlockStart, type BlockStep, isBlockPart } from './answer-blocks.ts';
 import { errorBody } from './error.ts';
-import { type Ending, messageHead, stopMembers, usageMembers, wholeUsage } from './members.ts';
+import { type FinishReport, messageHead, stopMembers, usageMembers, wholeUsage } from './members.ts';
 import { PassedEvents } from './passed-events.ts';
 
 /** Returns an event as text; its name is its type. */
@@ -18,7 +18,7 @@ const STOP = eventText('message_stop', '{"type":"message_stop"}');
 export class MessageEvents implements EventWriter {
   readonly #identity: AnswerIdentity;
   readonly #blocks = new AnswerBlocks();
-  #finish: Ending = { reason: 'stop' };
+  #finish: FinishReport = { reason: 'stop' };
   /** Input as it was last reported before the first content; until then, as it is expected. The end tells the whole usage. */
   #usage: Usage;
   #hasBegun = false;

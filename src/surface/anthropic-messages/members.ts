@@ -24,11 +24,11 @@ const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
 };
 
 /** Why an answer ended: its reason, and the stop sequence where one is known to have ended it. */
-export type Ending = Pick<Extract<StreamPart, { type: 'finish' }>, 'reason' | 'stop'>;
+export type FinishReport = Pick<Extract<StreamPart, { type: 'finish' }>, 'reason' | 'stop'>;
 
 /** The members that tell why an answer ended. */
 export function stopMembers(
-  { reason: finish, stop }: Ending,
+  { reason: finish, stop }: FinishReport,
   { hasCalls, isRefusal }: Pick<AnswerBlocks, 'hasCalls' | 'isRefusal'>,
 ) {
   // Clients run tools by the reason alone.

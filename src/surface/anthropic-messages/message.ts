@@ -3,7 +3,7 @@ import type { AnswerIdentity } from '../../gateway/answer-source.ts';
 import type { Receipt } from '../../gateway/receipt.ts';
 import type { AnswerWriter } from '../surface.ts';
 import { AnswerBlocks, type BlockStart, type BlockStep, isBlockPart } from './answer-blocks.ts';
-import { type Ending, inputOf, messageHead, stopMembers, wholeUsage } from './members.ts';
+import { type FinishReport, inputOf, messageHead, stopMembers, wholeUsage } from './members.ts';
 import { PassedMessage } from './passed-message.ts';
 
 /** Gathers the parts of an answer into one `message`. */
@@ -11,7 +11,7 @@ export class MessageWriter implements AnswerWriter {
   readonly #identity: AnswerIdentity;
   readonly #blocks = new AnswerBlocks();
   readonly #content: { readonly start: BlockStart; text: string; signature: string }[] = [];
-  #finish: Ending = { reason: 'stop' };
+  #finish: FinishReport = { reason: 'stop' };
   /** The answer as its service sent it; null where it is written here. */
   #passed: PassedMessage | null = null;
 
