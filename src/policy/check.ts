@@ -158,6 +158,7 @@ function limitOf(schema: TSchema): string | null {
     ['at most', schema.maxLength, 'character'],
     ['at least', schema.minItems, 'item'],
     ['at most', schema.maxItems, 'item'],
+    ['at least', schema.minProperties, 'key'],
   ];
   const stated = limits.flatMap(([words, limit, unit]) => {
     if (typeof limit !== 'number') return [];

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import type { AskedAddOns } from '../../src/core/add-ons.ts';
 import type { Facts } from '../../src/core/facts.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
-import { inputBound } from '../../src/routing/estimate.ts';
+import { inputBound } from '../../src/routing/input-tokens.ts';
 import { refusalError } from '../../src/routing/refuse.ts';
 import { facts, model, outcomeOf, price, snapshot } from './build.ts';
 
