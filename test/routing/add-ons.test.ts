@@ -41,10 +41,3 @@ describe('what is billed beside tokens', () => {
     expect(inputBound(searching, asked(SEARCH))).toBe(3 * searching.contextWindow);
   });
 });
-
-test('a file of known pages has a bound where the model states one for a page, and else none', () => {
-  const reader = model('reader', { pageTokensMax: 700 });
-  const request = facts({ pages: 4, inputTokensMax: 100 });
-  expect(inputBound(reader, request)).toBe(100 + 4 * 700);
-  expect(inputBound(plain, request)).toBeNull();
-});
