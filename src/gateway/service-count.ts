@@ -1,3 +1,4 @@
+import type { CountMargin } from '../contract/provider.ts';
 import { traitsOf } from '../contract/traits.ts';
 import type { RankedModel } from '../core/decision.ts';
 import type { Facts, ServiceCount } from '../core/facts.ts';
@@ -63,7 +64,8 @@ const COUNT_MS = 1_000;
 export class ServiceCounter {
   readonly #prompt: CountablePrompt;
   readonly #caller: { readonly signal: AbortSignal };
-  readonly #counts = new Map<number, Promise<ServiceCount | null>>();
+  /** Made for the first: few requests need one. */
+  #counts: Map<number, Promise<ServiceCount | null>> | null = null;
   #endsAt: number | null = null;
 
   /** @param caller whose signal ends the counts when it leaves */
@@ -95,11 +97,9 @@ export class ServiceCounter {
   }
 
   #countOf(ranked: RankedModel, facts: Facts): Promise<ServiceCount | null> {
-    let count = this.#counts.get(ranked.model);
-    if (!count) {
-      count = this.#ask(ranked, facts);
-      this.#counts.set(ranked.model, count);
-    }
+    this.#counts ??= new Map();
+    const count = this.#counts.get(ranked.model) ?? this.#ask(ranked, facts);
+    this.#counts.set(ranked.model, count);
     return count;
   }
 
@@ -128,7 +128,11 @@ export class ServiceCounter {
 const boundOf = ({ tokens, margin }: ServiceCount): number => tokens + margin;
 
 /** The margin of an endpoint that counts prompts; null where its count bounds nothing, or it has none. */
-const marginAt = ({ adapter }: UpstreamTarget) => (adapter.kind === 'wire' && adapter.tokenCount?.margin) || null;
+function marginAt({ adapter }: UpstreamTarget): CountMargin | null {
+  const margin = adapter.kind === 'wire' ? adapter.tokenCount?.margin : undefined;
+  // A plugin may state anything.
+  return margin && margin.tokens >= 0 && margin.share >= 0 ? margin : null;
+}
 
 /** The counts that may come at best, by ID of the models whose services count: each PDF has one page. */
 function hopedCounts(facts: Facts, { snapshot, targets }: Runtime): NonNullable<Facts['serviceCounts']> {
