@@ -266,7 +266,7 @@ const MODEL = {
     description: `${REASONING}, part of cost and latency: one figure, or one for each task.`,
   }),
   page_tokens_max: Type.Optional(
-    count('Most tokens of a page of a PDF. Without it, or without `pages_max`, no hard limit admits PDFs.', 7800),
+    count('Most tokens of a page of a PDF. Without it and `pages_max`, no hard limit admits PDFs.', 7800),
   ),
   pages_max: Type.Optional(PagesMaxText),
   image_tokens_max: Type.Optional(count('Most tokens of an image. Without it, no hard limit admits images.', 1600)),

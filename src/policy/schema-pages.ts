@@ -6,11 +6,13 @@ const pages = (description: string, example: number) =>
   optional.integer({ minimum: 1, maximum: 1_000_000, example }, description);
 
 export const PagesMaxText = closed(
-  { request: pages('In all files of a request together.', 100), file: pages('In one file.', 1000) },
+  {
+    request: pages('Most pages that its service reads of all PDFs, and files by address or ID, of a request.', 100),
+    file: pages('The same of one file.', 1000),
+  },
   {
     minProperties: 1,
-    description:
-      'The most pages that the service reads of PDFs, and of files by their address or ID. With `page_tokens_max`, hard limits admit them.',
+    description: 'Most pages of PDFs that its service reads.',
   },
 );
 export type PagesMaxText = Static<typeof PagesMaxText>;

@@ -66,6 +66,12 @@ describe.each(MODELS)('a PDF of one page on %s', (model) => {
     expect(platform.credits_consumed).toBeGreaterThan(0);
     expect(platform.credits_consumed).toBeLessThan(50);
     expect(platform.output_capped_by).toBeUndefined();
+    const decision = await (await box.get(`/v1/decisions/${platform.decision_id}`)).json();
+    // 5 % and 256 tokens.
+    expect(decision).toMatchObject({
+      facts: { pdfs: 1, pages: 1, unbounded_media: 0, service_counts: { [model]: { tokens: 2_400, margin: 376 } } },
+      replay: { matches: true },
+    });
   });
 
   test('is served within a budget_limit of 50 Credits, too', async () => {
@@ -91,7 +97,6 @@ describe.each(MODELS)('a PDF of one page on %s', (model) => {
   });
 
   test.each<[string, number, EntryKind[]]>([
-    // 5 % of the count and 256 tokens.
     ['within the margin above its count is charged whole', 2_776, []],
     ['beyond the margin is charged as far as it is held, and the rest is an overrun', 20_000, ['overrun']],
   ])('that is billed %s', async (_, billed, more) => {
@@ -132,6 +137,37 @@ describe('a PDF by its address', () => {
     expect((await box.post('/v1/messages', documentBy(AT), poor)).status).toBe(200);
     expect(claude.requests.map(isCount)).toEqual([false, false, true, false]);
     expect(claude.requests[2]!.text).toContain(AT.url);
+  });
+});
+
+describe('a file by its address or its ID', () => {
+  const openai = useUpstream();
+  const reading = useSignalbox(() => ({
+    policy: testPolicy(
+      { one: { url: openai.url, adapter: 'openai' } },
+      {
+        // Its pages may fill its window.
+        reader: {
+          endpoints: ['one'],
+          capabilities: ['file_input'],
+          more: '    page_tokens_max: 900\n    pages_max: { file: 900 }\n',
+        },
+        plain: { endpoints: ['one'], capabilities: ['file_input'] },
+      },
+    ),
+  }));
+
+  test.each([
+    ['data', { file_data: PDF }],
+    ['an address', { file_url: 'https://a.example/long.pdf' }],
+    ['an ID', { file_id: 'file_1' }],
+  ])('is held as a PDF: by %s', async (_, members) => {
+    const rich = withKey(await reading.makeKey('--budget', '1000/month'));
+    const input = [{ role: 'user', content: [{ type: 'input_file', ...members }] }];
+    const ask = (model: string) => reading.post('/v1/route', { model, input, max_output_tokens: 100 }, rich);
+    expect(await (await ask('reader')).json()).toMatchObject({ first_hold_credits: 32.768 + 0.4 });
+    // Without the figures nothing bounds it.
+    await expectError(await ask('plain'), 'no_eligible_model');
   });
 });
 
