@@ -46,6 +46,7 @@ export {
 } from './estimator.ts';
 export type { FinishReason, ProviderFailure, StreamPart } from './parts.ts';
 export {
+  type CountMargin,
   defineProvider,
   type EmbeddingAdapter,
   type EmbeddingCall,

@@ -131,6 +131,8 @@ export interface Provider {
   readonly cache: { readonly ttlMs: number; readonly tokensMin: number };
   /** Its bill for an answer that is aborted. */
   readonly afterAbort: AbortBilling;
+  /** The most pages of PDFs that it reads; absent where it is not stated. */
+  readonly pagesMax?: PagesMax;
 }
 
 export interface Endpoint {
@@ -181,6 +183,8 @@ export interface Model {
   readonly imageTokensMax: number | null;
   /** Most tokens of a page of a PDF; null where unknown. */
   readonly pageTokensMax: number | null;
+  /** The most pages of PDFs that the services of its endpoints read; empty where it is not known of each. */
+  readonly pagesMax: readonly PagesMax[];
   /** The most tokens that a second of audio can count; null when unknown, and then no hard limit can hold with audio. */
   readonly audioTokensPerSecondMax: number | null;
   readonly latency: DeclaredLatency;
@@ -190,6 +194,14 @@ export interface Model {
   readonly declared: DeclaredQuality;
   readonly deadlines: Deadlines;
   readonly created: number;
+}
+
+/** The most pages of PDFs that a service reads. One figure is stated at least. */
+export interface PagesMax {
+  /** In all files of a request together; null for no such limit. */
+  readonly request: number | null;
+  /** In one file; likewise. */
+  readonly file: number | null;
 }
 
 export interface DeclaredQuality {

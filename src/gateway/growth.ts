@@ -4,15 +4,8 @@ import type { Decision } from '../core/decision.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { Endpoint, Model, PolicySnapshot, Provider } from '../core/snapshot.ts';
 import type { FirstTranche } from '../ledger/reservation-request.ts';
-import {
-  affordableCap,
-  capWithin,
-  expectedOutput,
-  inputBound,
-  outputCap,
-  taskOf,
-  usefulOutput,
-} from '../routing/estimate.ts';
+import { affordableCap, capWithin, expectedOutput, outputCap, taskOf, usefulOutput } from '../routing/estimate.ts';
+import { inputBound } from '../routing/input-tokens.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { passesExtras } from './extras.ts';
 import type { RankedEndpoint } from './plan.ts';

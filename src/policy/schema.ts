@@ -5,6 +5,7 @@ import { CaseText } from './schema-case.ts';
 import { LearningText } from './schema-learning.ts';
 import { ADMISSION_KEYS, CorsText, RateLimitText } from './schema-limits.ts';
 import { AnyModelText } from './schema-model.ts';
+import { PagesMaxText } from './schema-pages.ts';
 import {
   aliasList,
   boolean,
@@ -117,6 +118,7 @@ export const ProviderText = closed(
       'Tokens of the shortest prompt that it caches.',
     ),
     after_abort: Type.Optional(AbortText),
+    pages_max: Type.Optional(PagesMaxText),
     serve: oneOfExplained({
       means: { always: 'Beside all others.', when_alone: 'Only while no other provider can serve anything.' },
       default: 'always',

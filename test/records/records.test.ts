@@ -40,6 +40,7 @@ function record(id: number, time: number, over: Partial<DecisionRecord> = {}): D
       inputTokensCounted: null,
       images: 0,
       audioBytes: 0,
+      pdfs: 0,
       pages: 0,
       unboundedMedia: 0,
       outputTokens: null,
