@@ -32,6 +32,7 @@ import { recommendRoutes } from './recommend.ts';
 import { RequestContexts } from './request-contexts.ts';
 import type { EdgeServer, RouteServices } from './route-services.ts';
 import { pathOf, RouteTable, routeRules } from './routes.ts';
+import { Sockets } from './sockets.ts';
 import { type StatusSources, statusRoutes } from './status.ts';
 import { surfaceRoutes } from './surface-routes.ts';
 import { surfaceSocket, type Upgrader } from './surface-socket.ts';
@@ -156,6 +157,7 @@ export function createApp(options: AppOptions) {
       addresses.set(request, address);
       return await app.handle(request);
     },
+    sockets: new Sockets(options.gate, () => gateway.lease().snapshot.gateway.admission),
     server: () => app.server && server,
   };
   const requests = requestRoutes(services, options, () => app.server);

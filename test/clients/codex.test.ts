@@ -105,3 +105,15 @@ test('where the policy turns the WebSocket off, Codex goes on by POST', async ()
   expect(await turn(box, 'supports_websockets = true')).toEqual(DONE);
   expect(upstream.requests.length).toBe(4);
 });
+
+test('under a request limit Codex waits as long as the refusal says, over a WebSocket, too', async () => {
+  const limit = 60;
+  const more = `\nrate_limits: [{ name: small, requests_per_minute: ${limit} }]\n`;
+  const [box, upstream] = await openGateway('openai', 'gpt-6-luna', more);
+  // One request a second is left.
+  const others = Array.from({ length: limit }, () => box.post('/v1/route', {}));
+  expect((await Promise.all(others)).map(({ status }) => status)).not.toContain(429);
+  expect(await turn(box, 'supports_websockets = true')).toEqual(DONE);
+  expect(upstream.requests.length).toBe(4);
+  expect(box.lines.filter((line) => line.includes('rate_limit_exceeded'))).not.toEqual([]);
+}, 30_000);

@@ -96,6 +96,20 @@ export class Gate {
     if (!this.#takeRoom(room, caller, bytes, this.#bounds!)) throw overloaded(true);
   }
 
+  /** Room of a caller that outlives its requests, empty at first. Leave it in any case. */
+  roomOf(caller: string): ByteHold {
+    return this.#room.hold(caller);
+  }
+
+  /**
+   * Changes the bytes of such room. Even alone it gets half of all at most: it may stay, and others need some.
+   * @returns false where there is no room; nothing changes then
+   */
+  resize(room: ByteHold, caller: string, bytes: number, bounds: Bounds): boolean {
+    const more = bytes - room.bytes;
+    return (more <= 0 || 2 * bytes <= bounds.bodiesBytesMax) && this.#takeRoom(room, caller, more, bounds);
+  }
+
   /** For places. */
   reads(place: GatePlace, isReading: boolean): void {
     if (isReading) this.#reading.add(place);
