@@ -53,6 +53,8 @@ export interface AppOptions {
   readonly version: string;
   readonly observer: Observer;
   readonly gate: Gate;
+  /** Bytes of the largest message of a WebSocket. */
+  readonly socketBytesMax: number;
   readonly status: StatusSources;
   /** Makes the page at `/metrics`; null where it is switched off. */
   readonly metrics: (() => Promise<string>) | null;
@@ -157,7 +159,7 @@ export function createApp(options: AppOptions) {
       addresses.set(request, address);
       return await app.handle(request);
     },
-    sockets: new Sockets(options.gate, () => gateway.lease().snapshot.gateway.admission),
+    sockets: new Sockets(options, gateway.clock, () => gateway.lease().snapshot.gateway.admission),
     server: () => app.server && server,
   };
   const requests = requestRoutes(services, options, () => app.server);

@@ -22,6 +22,8 @@ interface SocketHandlers {
   open(socket: Socket): void;
   message(socket: Socket, frame: string | Buffer): void;
   drain(): void;
+  ping(socket: Socket): void;
+  pong(socket: Socket): void;
   close(): void;
 }
 
@@ -71,6 +73,11 @@ interface ConnectionEnds extends Pick<Surface, 'errorBody'> {
   readonly place: SocketPlace;
 }
 
+/** Frames that may come while a request runs; one more ends the connection. */
+const EARLY_FRAMES_MAX = 16;
+/** Pings and pongs that may come between two messages: clients send one every few seconds, and an answer takes minutes. */
+const SIGNS_MAX = 1_000;
+
 /** Codes of RFC 6455 and its registry. */
 const POLICY_VIOLATION = 1008;
 const DEFECT = 1011;
@@ -83,6 +90,10 @@ class Connection implements SocketHandlers {
   readonly #headers: Headers;
   /** Ends the request under way; null for none. */
   #running: AbortController | null = null;
+  /** Frames that came while it ran. */
+  #early = 0;
+  /** Pings and pongs since the last message. */
+  #signs = 0;
   /** Settles once a slow reader has caught up. */
   #drained: PromiseWithResolvers<void> | null = null;
 
@@ -94,22 +105,37 @@ class Connection implements SocketHandlers {
     this.#headers.set('content-type', 'application/json');
   }
 
-  open(): void {}
+  open(socket: Socket): void {
+    this.#ends.place.open(() => socket.close(POLICY_VIOLATION, 'No whole message came for 60 seconds.'));
+  }
 
   message(socket: Socket, frame: string | Buffer): void {
+    const { dialogue, errorBody, place } = this.#ends;
+    this.#signs = 0;
     if (this.#running) {
       const busy = new SignalboxError('in_flight', 'One request at a time: wait for the end of the answer.');
-      const { dialogue, errorBody } = this.#ends;
-      socket.send(dialogue.error(busy.status, errorBody(busy), {}));
+      if (++this.#early > EARLY_FRAMES_MAX) socket.close(POLICY_VIOLATION, busy.message);
+      else socket.send(dialogue.error(busy.status, errorBody(busy), {}));
       return;
     }
     const controller = new AbortController();
     this.#running = controller;
+    this.#early = 0;
+    place.serve(true);
     void this.#answer(socket, String(frame), controller.signal)
       .catch(() => socket.close(DEFECT))
       .finally(() => {
         this.#running = null;
+        place.serve(false);
       });
+  }
+
+  ping(socket: Socket): void {
+    if (++this.#signs > SIGNS_MAX) socket.close(POLICY_VIOLATION, 'Too many pings.');
+  }
+
+  pong(socket: Socket): void {
+    this.ping(socket);
   }
 
   drain(): void {

@@ -17,8 +17,14 @@ beforeAll(async () => {
   const policy = (gateway: string) =>
     testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, `gateway: { retries_max: 0, ${gateway} }`);
   box = await startSignalbox({ policy: policy('body_bytes_max: 2000000'), env: UPSTREAM_ENV });
-  tight = await startSignalbox({ policy: policy(`bodies_bytes_max: ${ROOM}`), env: UPSTREAM_ENV });
-  small = await startSignalbox({ policy: policy('bodies_bytes_max: 1048576'), env: UPSTREAM_ENV });
+  tight = await startSignalbox({
+    policy: policy(`bodies_bytes_max: ${ROOM}, socket_bytes_max: 720000`),
+    env: UPSTREAM_ENV,
+  });
+  small = await startSignalbox({
+    policy: policy('bodies_bytes_max: 1048576, socket_bytes_max: 65536'),
+    env: UPSTREAM_ENV,
+  });
 });
 const opened: ResponsesSocket[] = [];
 afterAll(async () => {
@@ -112,8 +118,7 @@ describe('the conversation that a connection remembers', () => {
 
   test('gets 503 where it finds no room', async () => {
     const connection = open(tight, await tight.makeKey());
-    let last = await connection.warmUp(PART);
-    for (let count = 1; count < 3; count++) last = await connection.warmUp(PART, last);
+    const last = await connection.warmUp(PART, await connection.warmUp(PART));
     expect(last).toMatchObject({ type: 'response.completed' });
     expect(await connection.warmUp(PART, last)).toMatchObject({
       type: 'error',

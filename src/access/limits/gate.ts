@@ -291,7 +291,7 @@ export class GatePlace {
 }
 
 /** `midway`: the rest of its body may still come, so the connection cannot be used again. */
-function overloaded(midway = false): SignalboxError {
+export function overloaded(midway = false): SignalboxError {
   return new SignalboxError('overloaded', 'The server has more requests than it can handle; try again.', {
     retryAfterMs: RETRY_MS + Math.floor(Math.random() * RETRY_SPREAD_MS),
     ...(midway && { headers: { connection: 'close' } }),
