@@ -86,6 +86,8 @@ export interface GatewayPolicy {
   readonly commitAfterMs: number;
   /** Whether surfaces that have a WebSocket open it. */
   readonly websockets: boolean;
+  /** Bytes of the largest message that a WebSocket takes. A server keeps the figure of its start. */
+  readonly socketBytesMax: number;
   /** IANA name of the zone that rules read `time` in. */
   readonly timeZone: string;
   /** How many alternatives a decision keeps: a route's `alternatives`, a chat's fallbacks. */

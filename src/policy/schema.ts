@@ -50,6 +50,10 @@ export const GatewayText = closed(
       { default: true, example: false },
       'Whether `/v1/responses` takes requests over a WebSocket, too. If not, it answers 426.',
     ),
+    socket_bytes_max: integer(
+      { minimum: 1024, maximum: 1_073_741_824, default: 1_048_576 },
+      'Largest frame that a WebSocket takes, in bytes; at most `body_bytes_max`. Fixed at the start. Each connection holds as much of `bodies_bytes_max`.',
+    ),
     alternatives: integer(
       { minimum: 0, maximum: 16, default: 3 },
       'Most next best models that a decision keeps, as alternatives or fallbacks.',

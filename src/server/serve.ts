@@ -71,6 +71,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   });
   onBudgets = recount;
   const gate = new Gate();
+  const { socketBytesMax } = first.runtime.snapshot.gateway;
   const { observer, families } = openObserver(gateway, options, surfaces, tracer);
   const watched = { gateway, gate, policy: reloader, store, endpoints: () => health.samples(), version: host.version };
   const app = createApp({
@@ -84,6 +85,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
     version: host.version,
     observer,
     gate,
+    socketBytesMax,
     status,
     metrics: options.metrics ? openMetrics(watched, [...families, ...logged, ...defects.families]) : null,
   });
@@ -92,7 +94,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   // The key is there before anybody can ask the port whether it is.
   const firstKey = await openFirstKey(keys, options.data, !out.isTerminal, log);
   if (firstKey && !out.isTerminal) log.info('the first API key was written', { file: await firstKey.toFile() });
-  const address = await listen(app, options.port, options.host);
+  const address = await listen(app, { ...options, socketBytesMax });
 
   // Signals are handled before the server says that it is ready: a Ctrl-C may follow at once.
   const stopListening = () => app.server?.stop();

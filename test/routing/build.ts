@@ -98,6 +98,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
       toolsMax: 1,
       commitAfterMs: 1,
       websockets: true,
+      socketBytesMax: 1_048_576,
       retriesMax: 0,
       toolUsesMax: 5,
       passthroughTools: new Set(),

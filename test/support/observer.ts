@@ -6,6 +6,7 @@ import { Observer } from '../../src/gateway/observe/observer.ts';
 export const unobserved = ({ log, clock, nextId }: Gateway) => ({
   observer: new Observer({ trace: null, reporters: [], log, clock, nextId, written: async () => {} }),
   gate: new Gate(),
+  socketBytesMax: 1_048_576,
   metrics: null,
   status: {
     health: { samples: () => [] },

@@ -96,6 +96,20 @@ export class Gate {
     if (!this.#takeRoom(room, caller, bytes, this.#bounds!)) throw overloaded(true);
   }
 
+  /** Room of a caller that outlives its requests, empty at first. Leave it in any case. */
+  roomOf(caller: string): ByteHold {
+    return this.#room.hold(caller);
+  }
+
+  /**
+   * Changes the bytes of such room. Even alone it gets half of all at most: it may stay, and others need some.
+   * @returns false where there is no room; nothing changes then
+   */
+  resize(room: ByteHold, caller: string, bytes: number, bounds: Bounds): boolean {
+    const more = bytes - room.bytes;
+    return (more <= 0 || 2 * bytes <= bounds.bodiesBytesMax) && this.#takeRoom(room, caller, more, bounds);
+  }
+
   /** For places. */
   reads(place: GatePlace, isReading: boolean): void {
     if (isReading) this.#reading.add(place);
@@ -277,7 +291,7 @@ export class GatePlace {
 }
 
 /** `midway`: the rest of its body may still come, so the connection cannot be used again. */
-function overloaded(midway = false): SignalboxError {
+export function overloaded(midway = false): SignalboxError {
   return new SignalboxError('overloaded', 'The server has more requests than it can handle; try again.', {
     retryAfterMs: RETRY_MS + Math.floor(Math.random() * RETRY_SPREAD_MS),
     ...(midway && { headers: { connection: 'close' } }),

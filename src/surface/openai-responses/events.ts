@@ -76,7 +76,7 @@ const wholeIn = (event: Members): Members | null => (event.object === 'response'
 /** How one event is framed: its type, and the whole as JSON. */
 type Frame = (type: string, json: string) => string;
 
-const serverSentEvent: Frame = (type, json) => `event: ${type}\ndata: ${json}\n\n`;
+export const serverSentEvent: Frame = (type, json) => `event: ${type}\ndata: ${json}\n\n`;
 
 /** Parts → events. The last one bears `platform`. */
 class ResponseEventWriter implements EventWriter {
