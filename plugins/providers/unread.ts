@@ -53,8 +53,13 @@ export class OutputFound {
    */
   last(chars = this.chars, stateChars = this.stateChars): UnreadOutput | undefined {
     if (chars <= 0 && stateChars <= 0) return undefined;
-    const text = chars <= 0 ? '' : this.#texts.length === 1 ? this.#texts[0]! : this.#texts.join('');
-    return { text: text.length > chars ? text.slice(-chars) : text, stateChars: Math.max(0, stateChars) };
+    const texts: string[] = [];
+    let left = this.chars - Math.max(0, chars);
+    for (const text of this.#texts) {
+      if (text.length > left) texts.push(left > 0 ? text.slice(left) : text);
+      left = Math.max(0, left - text.length);
+    }
+    return { texts, stateChars: Math.max(0, stateChars) };
   }
 }
 

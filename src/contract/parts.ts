@@ -77,7 +77,7 @@ export type StreamPart =
 /** Output that only its dialect can say: the gateway counts it where its service reports no usage. */
 export interface UnreadOutput {
   /** Texts and arguments, which weigh as any text. */
-  readonly text: string;
+  readonly texts: readonly string[];
   /** Characters of state in base64, such as signatures and encrypted reasoning. Four weigh as a token. */
   readonly stateChars: number;
 }

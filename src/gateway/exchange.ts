@@ -374,6 +374,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       attempts: this.#attempts,
       payment: this.funded.shown(charged),
       cappedBy: this.#growing?.cutBy ?? running?.way.ranked.cappedBy ?? null,
+      usageReplaced: running?.meter.isUsageReplaced ?? false,
     });
     this.#receipt = receipt;
     if (running && measured) this.#tokens = chargedTokens(measured, running.model, decision.facts);
@@ -388,6 +389,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       charged,
       saved: receipt.saved,
       cappedBy: receipt.platform.output_capped_by ?? null,
+      usageReplaced: receipt.platform.usage_replaced ?? false,
       firstPartMs: firstAt === null ? null : Math.round(firstAt - startedAt),
       totalMs: Math.round(clock() - startedAt),
     };

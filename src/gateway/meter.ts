@@ -1,7 +1,7 @@
 import { isContent, type StreamPart } from '../contract/parts.ts';
 import type { Facts } from '../core/facts.ts';
 import type { Model } from '../core/snapshot.ts';
-import { isPlausible, plainUsage, type Usage } from '../core/usage.ts';
+import { isImpossible, isPlausible, plainUsage, type Usage } from '../core/usage.ts';
 import { AnswerMark } from './answer-mark.ts';
 import { outputWeight } from './output-weight.ts';
 
@@ -67,7 +67,7 @@ export class Meter {
         this.isOutdated = true;
         this.firstContentAt ??= now;
         this.#lastContentAt = now;
-        if (part.type === 'passthrough' && part.usage && !isPlausible(part.usage)) this.isUsageReplaced = true;
+        if (part.type === 'passthrough') this.isUsageReplaced ||= isImpossible(part.usage);
         if (part.type === 'finish') {
           this.finished++;
           this.finishReasons[part.choice] = WORD.test(part.raw) ? part.raw : '';

@@ -1,4 +1,4 @@
-import type { StreamPart } from '../contract/parts.ts';
+import type { StreamPart, UnreadOutput } from '../contract/parts.ts';
 import { isObject } from '../core/object.ts';
 import { tokenWeight } from '../core/tokens.ts';
 
@@ -20,10 +20,16 @@ export function outputWeight(part: StreamPart): number {
     case 'state':
       return weightOfState(part.details) + weightOfState(part.extra);
     case 'passthrough':
-      return part.unread ? tokenWeight(part.unread.text) + part.unread.stateChars / STATE_CHARS_PER_TOKEN : 0;
+      return part.unread ? weightOfUnread(part.unread) : 0;
     default:
       return 0;
   }
+}
+
+function weightOfUnread({ texts, stateChars: chars }: UnreadOutput): number {
+  let weight = chars / STATE_CHARS_PER_TOKEN;
+  for (const text of texts) weight += tokenWeight(text);
+  return weight;
 }
 
 const weightOfState = (state: unknown): number => (state === undefined ? 0 : stateChars(state) / STATE_CHARS_PER_TOKEN);

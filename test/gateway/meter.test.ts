@@ -154,11 +154,13 @@ test('what only a dialect can say is counted: texts as text, state in base64 a q
   const event = { type: 'content_block_delta' };
   const passed = (unread: UnreadOutput): StreamPart => ({ type: 'passthrough', choice: 0, event, unread });
   const state: StreamPart = { type: 'state', choice: 0, details: [{ type: 'a', text, signature: 'x'.repeat(400) }] };
-  expect(metered(passed({ text, stateChars: 400 })).counted).toBe(Math.ceil(tokenWeight(text) + 100));
+  expect(metered(passed({ texts: [text, text], stateChars: 400 })).counted).toBe(
+    Math.ceil(2 * tokenWeight(text) + 100),
+  );
   expect(metered(state).counted).toBe(100);
   expect(metered({ ...state, details: [], extra: { google: { thought_signature: 'x'.repeat(40) } } }).counted).toBe(10);
   // The event with the signature came before the state that was read from it.
-  expect(metered(passed({ text: '', stateChars: 400 }), state).counted).toBe(100);
+  expect(metered(passed({ texts: [], stateChars: 400 }), state).counted).toBe(100);
 });
 
 /** Figures that cannot be true: negative, broken, endless, or a part above its whole. */

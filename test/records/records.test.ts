@@ -107,6 +107,7 @@ test('a record is restored exactly', async () => {
     firstPartMs: 4,
     totalMs: 14,
     cappedBy: null,
+    usageReplaced: false,
   } as const;
   const chat = record(1, 5, { outcome, lastResorts: [{ model: 'model-c', endpoints: [1, 0] }] });
   await store.commit([store.records.log.add(chat), store.records.log.add(record(2, 6, { kind: 'route' }))]);

@@ -108,7 +108,7 @@ export class UnreadOfStream {
     const unread = beyond(whole.unread, all);
     const unsaid = whole.read.last(whole.read.chars - all.read, 0);
     if (!unsaid) return unread;
-    return { text: unsaid.text + (unread?.text ?? ''), stateChars: unread?.stateChars ?? 0 };
+    return { texts: [...unsaid.texts, ...(unread?.texts ?? [])], stateChars: unread?.stateChars ?? 0 };
   }
 }
 
