@@ -153,7 +153,8 @@ const withoutUnread = (part: StreamPart): StreamPart => {
 
 /** What a service does with its answer. */
 const WAYS = ['stream', 'whole', 'cut', 'end alone'] as const;
-const caps = fc.constantFrom(8, 64, 1_000_000);
+/** OpenAI takes no less than 16: below that, a request for Responses is translated. */
+const caps = fc.constantFrom(16, 64, 1_000_000);
 
 const atLeastWhatWasReceived = (dialect: UnmeteredDialect) =>
   fc.asyncProperty(
@@ -178,7 +179,7 @@ const atLeastWhatWasReceived = (dialect: UnmeteredDialect) =>
   );
 
 describe.each(DIALECTS)('any answer of $name without usage', (dialect) => {
-  const { runs, seed, proved } = effort('holes', 40, 2_000);
+  const { runs, seed, proved } = effort('holes', 15, 2_000);
 
   test(
     'is charged at least what its caller received, whole or cut, and never above its hold',
@@ -198,7 +199,8 @@ describe.each(DIALECTS)('any answer of $name without usage', (dialect) => {
         observe.call(this, parts.map(withoutUnread), now);
       };
       const law = atLeastWhatWasReceived(dialect);
-      expect((await fc.check(law, { numRuns: 300, seed, endOnFailure: true })).failed).toBe(true);
+      const { errorInstance } = await fc.check(law, { numRuns: 300, seed, endOnFailure: true });
+      expect(String(errorInstance)).toContain('toBeGreaterThanOrEqual');
     } finally {
       Meter.prototype.observe = observe;
     }
