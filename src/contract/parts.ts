@@ -76,7 +76,7 @@ export type StreamPart =
 
 /** Output that only its dialect can say: the gateway counts it where its service reports no usage. */
 export interface UnreadOutput {
-  /** Texts and arguments, which weigh as any text. */
+  /** Texts and arguments, which weigh as all text does. */
   readonly texts: readonly string[];
   /** Characters of state in base64, such as signatures and encrypted reasoning. Four weigh as a token. */
   readonly stateChars: number;

@@ -393,8 +393,6 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       firstPartMs: firstAt === null ? null : Math.round(firstAt - startedAt),
       totalMs: Math.round(clock() - startedAt),
     };
-    const writes = this.#recorder.settlementWrites(outcome, receipt.platform);
-    writes.push(...this.funded.settlementWrites(charged));
-    return writes;
+    return [...this.#recorder.settlementWrites(outcome, receipt.platform), ...this.funded.settlementWrites(charged)];
   }
 }

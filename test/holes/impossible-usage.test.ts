@@ -10,11 +10,11 @@ import { effort } from '../deep/effort.ts';
 import { testPolicy } from '../support/policies.ts';
 import { useSignalbox } from '../support/use.ts';
 import {
+  type AnswerPart,
   eventsIn,
   framed,
   MESSAGES,
   RESPONSES,
-  type Said,
   startTextService,
   type UnmeteredDialect,
 } from './unmetered.ts';
@@ -29,11 +29,11 @@ const box = useSignalbox(() => ({
   ),
 }));
 
-const ALL: readonly Said[] = [
+const ALL: readonly AnswerPart[] = [
   { kind: 'thinking', pieces: ['let me see '], state: 'c2lnbmVk/+==' },
   { kind: 'text', pieces: ['one ', 'two ', 'three '], state: '' },
 ];
-const OF_RESPONSES: readonly Said[] = [{ ...ALL[0]!, kind: 'summary' }, ALL[1]!];
+const OF_RESPONSES: readonly AnswerPart[] = [{ ...ALL[0]!, kind: 'summary' }, ALL[1]!];
 const saidIn = (dialect: UnmeteredDialect) => (dialect === MESSAGES ? ALL : OF_RESPONSES);
 
 const IMPOSSIBLE = [-5, 1e15, 1.5, '42'] as const;
@@ -222,7 +222,7 @@ test('a repeat of the request gets the same count', async () => {
     const ask = () => box.post(dialect.path, { ...dialect.request(dialect.adapter, 4_000), stream: true }, { headers });
     const first = await (await ask()).text();
     const again = await ask();
-    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(again.headers.get('x-signalbox-replayed')).toBe('true');
     expect(await again.text()).toBe(first);
     expect(usagesIn(eventsIn(first)).every(isTrue)).toBe(true);
   }

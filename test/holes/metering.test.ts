@@ -12,12 +12,12 @@ import { testPolicy } from '../support/policies.ts';
 import { withKey } from '../support/signalbox.ts';
 import { useSignalbox } from '../support/use.ts';
 import {
+  type AnswerPart,
   CHAT,
   eventsIn,
   framed,
   MESSAGES,
   RESPONSES,
-  type Said,
   startTextService,
   type UnmeteredDialect,
 } from './unmetered.ts';
@@ -97,7 +97,7 @@ describe('half a megabyte that a service reports no usage of', () => {
     { kind: 'state', dialect: CHAT },
   ];
   /** Lets a service answer so; returns what is charged beside the prompt, streamed and whole. */
-  async function chargedFor(dialect: UnmeteredDialect, said: Said): Promise<number[]> {
+  async function chargedFor(dialect: UnmeteredDialect, said: AnswerPart): Promise<number[]> {
     const all = [{ kind: dialect.kinds.includes('text') ? 'text' : said.kind, pieces: ['so '], state: '' }, said];
     const charged: number[] = [];
     for (const stream of [true, false]) {
@@ -139,7 +139,7 @@ describe('half a megabyte that a service reports no usage of', () => {
 const word = fc.string({ unit: fc.constantFrom(...'abcdefghijklmnop'), minLength: 6, maxLength: 12 });
 const piece = fc.array(word, { minLength: 4, maxLength: 12 }).map((words) => `${words.join(' ')} `);
 const base64 = fc.string({ unit: fc.constantFrom(...'ABCDabcd0123+/'), minLength: 12, maxLength: 200 });
-const saidOf = ({ kinds }: UnmeteredDialect): fc.Arbitrary<Said> =>
+const saidOf = ({ kinds }: UnmeteredDialect): fc.Arbitrary<AnswerPart> =>
   fc.record({
     kind: fc.constantFrom(...kinds),
     pieces: fc.uniqueArray(piece, { minLength: 1, maxLength: 4 }),

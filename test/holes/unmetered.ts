@@ -7,7 +7,7 @@ import { tokenWeight } from '../../src/core/tokens.ts';
  */
 
 /** One part of an answer: its pieces of text, and its state in base64. */
-export interface Said {
+export interface AnswerPart {
   readonly kind: string;
   readonly pieces: readonly string[];
   readonly state: string;
@@ -22,8 +22,8 @@ export interface UnmeteredDialect {
   readonly kinds: readonly string[];
   request(model: string, cap: number): object;
   /** The JSON of each event. */
-  events(all: readonly Said[]): Json[];
-  whole(all: readonly Said[]): Json;
+  events(all: readonly AnswerPart[]): Json[];
+  whole(all: readonly AnswerPart[]): Json;
   /** Tokens of a stream's events, or of a whole body, as their caller receives them. */
   received(events: readonly Json[]): number;
   platform(event: Json): Json | null;
@@ -101,7 +101,7 @@ const BLOCKS: Readonly<Record<string, (pieces: readonly string[], state: string)
 
 const MESSAGE = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm' };
 const END = { stop_reason: 'end_turn', stop_sequence: null };
-const blockOf = ({ kind, pieces, state }: Said): Block => BLOCKS[kind]!(pieces, state);
+const blockOf = ({ kind, pieces, state }: AnswerPart): Block => BLOCKS[kind]!(pieces, state);
 
 export const MESSAGES: UnmeteredDialect = {
   name: 'Messages',
@@ -208,10 +208,10 @@ const ITEMS: Readonly<Record<string, (pieces: readonly string[], state: string) 
   }),
 };
 
-const itemOf = ({ kind, pieces, state }: Said): Item => ITEMS[kind]!(pieces, state);
+const itemOf = ({ kind, pieces, state }: AnswerPart): Item => ITEMS[kind]!(pieces, state);
 const RESPONSE = { id: 'resp_1', object: 'response', created_at: 1, model: 'm' };
-const outputOf = (all: readonly Said[]): Json[] => all.map((one, at) => ({ id: `i_${at}`, ...itemOf(one).done }));
-const ended = (all: readonly Said[]): Json => ({ ...RESPONSE, status: 'completed', output: outputOf(all) });
+const outputOf = (all: readonly AnswerPart[]): Json[] => all.map((one, at) => ({ id: `i_${at}`, ...itemOf(one).done }));
+const ended = (all: readonly AnswerPart[]): Json => ({ ...RESPONSE, status: 'completed', output: outputOf(all) });
 
 /** Counts each text once, however often events repeat it: texts are told apart by what they say. */
 function receivedOfResponses(events: readonly Json[]): number {
@@ -280,11 +280,11 @@ const chunk = (delta: Json, finish_reason: string | null = null): Json => ({
   object: 'chat.completion.chunk',
   choices: [{ index: 0, delta, finish_reason }],
 });
-const deltasOf = (all: readonly Said[]): Json[] =>
+const deltasOf = (all: readonly AnswerPart[]): Json[] =>
   all.flatMap(({ kind, pieces, state }) => DELTAS[kind]!(pieces, state));
 
 /** The message that the deltas make. */
-function messageOf(all: readonly Said[]): Json {
+function messageOf(all: readonly AnswerPart[]): Json {
   const deltas = deltasOf(all);
   const joined = (name: string) => deltas.map((delta) => textOf(delta[name])).join('');
   const args = deltas.flatMap(({ tool_calls: calls }) =>

@@ -48,7 +48,7 @@ export function unreadOfItems(items: readonly unknown[]): UnreadOutput | undefin
 }
 
 /** Characters of an item, or of several, that were said so far. */
-interface Said {
+interface OutputCount {
   /** By other parts. */
   read: number;
   /** By none. */
@@ -62,7 +62,7 @@ interface Said {
  */
 export class UnreadOfStream {
   /** By the index of the item; that of the whole response is undefined. */
-  readonly #items = new Map<unknown, Said>();
+  readonly #items = new Map<unknown, OutputCount>();
 
   /** @param read the parts that were read from the event */
   of(type: string, event: Json, read: readonly StreamPart[]): UnreadOutput | undefined {
@@ -87,7 +87,7 @@ export class UnreadOfStream {
     return found.last();
   }
 
-  #item(at: unknown): Said {
+  #item(at: unknown): OutputCount {
     const known = this.#items.get(at);
     if (known) return known;
     const said = { read: 0, unread: 0, state: 0 };
@@ -113,7 +113,7 @@ export class UnreadOfStream {
 }
 
 /** Returns the end of an output, as far as it is more than was said; it is said from then on. */
-function beyond(whole: OutputFound, said: Said): UnreadOutput | undefined {
+function beyond(whole: OutputFound, said: OutputCount): UnreadOutput | undefined {
   const more = whole.last(whole.chars - said.unread, whole.stateChars - said.state);
   said.unread = Math.max(said.unread, whole.chars);
   said.state = Math.max(said.state, whole.stateChars);
