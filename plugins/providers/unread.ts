@@ -4,7 +4,7 @@ import { isObject } from './json.ts';
 /** Members that frame an event: no model wrote them. */
 const FRAME = /^(?:type|status|role|phase|object|model|obfuscation|logprobs|(?:\w+_)?id)$/;
 /** Members whose texts are base64: signatures, encrypted reasoning, files, images. */
-const STATE = /^(?:signature|data|result|encrypted_\w+|\w*b64\w*)$/;
+const STATE = /^(?:signature|data|result|encrypted_\w+)$|b64/;
 const BASE64 = /^[\w+/-]*={0,2}$/;
 /** Members with the arguments of a call, as an object or as its JSON. */
 const ARGUMENTS: ReadonlySet<string> = new Set(['input', 'arguments', 'action']);
@@ -52,14 +52,14 @@ export class OutputFound {
    * @param chars only so many of the last characters of its texts
    */
   last(chars = this.chars, stateChars = this.stateChars): UnreadOutput | undefined {
-    if (chars <= 0 && stateChars <= 0) return undefined;
+    if (chars === 0 && stateChars === 0) return undefined;
     const texts: string[] = [];
-    let left = this.chars - Math.max(0, chars);
+    let left = this.chars - chars;
     for (const text of this.#texts) {
       if (text.length > left) texts.push(left > 0 ? text.slice(left) : text);
       left = Math.max(0, left - text.length);
     }
-    return { texts, stateChars: Math.max(0, stateChars) };
+    return { texts, stateChars };
   }
 }
 
@@ -69,6 +69,8 @@ const hasMembers = (value: object): boolean => {
 };
 
 /** Whether one of the parts has text, or a piece of a call. */
-export const areShown = (parts: readonly { readonly type: string }[]): boolean =>
-  parts.some(({ type }) => SHOWN.has(type));
+export function areShown(parts: readonly { readonly type: string }[]): boolean {
+  for (const { type } of parts) if (SHOWN.has(type)) return true;
+  return false;
+}
 const SHOWN: ReadonlySet<string> = new Set(['text', 'reasoning', 'refusal', 'tool-call']);

@@ -1,5 +1,5 @@
 import type { StreamPart, UnreadOutput } from 'signalbox/plugin';
-import { type Json, listOf, objectOf } from '../json.ts';
+import { isObject, type Json, listOf, objectOf } from '../json.ts';
 import { areShown, OutputFound } from '../unread.ts';
 
 /** Members of a block, or of a piece of one, that other parts tell where they tell anything of it. */
@@ -13,9 +13,22 @@ export function addUnreadOfBlock(found: OutputFound, block: unknown, read: reado
   found.add(block, areShown(read) ? READ : undefined);
 }
 
+/** Whether an event has a piece that was read, and nothing else: most are such. */
+function isUsual(event: Json, read: readonly StreamPart[]): boolean {
+  const { delta, type, index } = event;
+  if (!isObject(delta) || type === undefined || index === undefined || delta.type === undefined) return false;
+  return sizeOf(delta) === 2 && sizeOf(event) === 3 && areShown(read);
+}
+
+function sizeOf(members: Json): number {
+  let size = 0;
+  for (const _ in members) size++;
+  return size;
+}
+
 /** Returns the same of an event. */
 export function unreadOf(type: string, event: Json, read: readonly StreamPart[]): UnreadOutput | undefined {
-  if (WITHOUT.has(type)) return undefined;
+  if (WITHOUT.has(type) || isUsual(event, read)) return undefined;
   const found = new OutputFound();
   if (type === 'message_start') for (const block of listOf(objectOf(event.message).content)) found.add(block);
   else {

@@ -47,7 +47,7 @@ export function unreadOfItems(items: readonly unknown[]): UnreadOutput | undefin
   return output.unread.last();
 }
 
-/** Characters of an item, or of several, that were said so far. */
+/** Characters that were said so far. */
 interface OutputCount {
   /** By other parts. */
   read: number;
@@ -56,13 +56,17 @@ interface OutputCount {
   state: number;
 }
 
+const noOutput = (): OutputCount => ({ read: 0, unread: 0, state: 0 });
+
 /**
  * Finds the output in the events of a stream that no other part tells: that of the service's own tools, annotations, encrypted
  * reasoning. The dialect says everything up to four times, in pieces and in wholes. Here it is returned once.
  */
 export class UnreadOfStream {
-  /** By the index of the item; that of the whole response is undefined. */
+  /** By the index of the item. */
   readonly #items = new Map<unknown, OutputCount>();
+  /** Of all items. */
+  readonly #all = noOutput();
 
   /** @param read the parts that were read from the event */
   of(type: string, event: Json, read: readonly StreamPart[]): UnreadOutput | undefined {
@@ -71,51 +75,56 @@ export class UnreadOfStream {
     if (isObject(response)) return this.#ofResponse(response);
     const said = this.#item(at);
     if (areShown(read) && typeof delta === 'string') {
-      said.read += delta.length;
+      this.#say(said, delta.length, 0, 0);
       return undefined;
     }
     if (item !== undefined) {
       const output = new ItemOutput().add(item);
-      if (areShown(read)) said.read = Math.max(said.read, output.read.chars);
-      return beyond(output.unread, said);
+      if (areShown(read)) this.#say(said, Math.max(0, output.read.chars - said.read), 0, 0);
+      return this.#beyond(said, output.unread);
     }
     if (REPEAT.test(type)) return undefined;
     const found = new OutputFound().add(event);
-    if (!PIECE.test(type)) return beyond(found, said);
-    said.unread += found.chars;
-    said.state += found.stateChars;
+    if (!PIECE.test(type)) return this.#beyond(said, found);
+    this.#say(said, 0, found.chars, found.stateChars);
     return found.last();
   }
 
   #item(at: unknown): OutputCount {
-    const known = this.#items.get(at);
-    if (known) return known;
-    const said = { read: 0, unread: 0, state: 0 };
-    this.#items.set(at, said);
+    let said = this.#items.get(at);
+    if (!said) {
+      said = noOutput();
+      this.#items.set(at, said);
+    }
     return said;
+  }
+
+  #say(said: OutputCount, read: number, unread: number, state: number): void {
+    for (const count of said === this.#all ? [said] : [said, this.#all]) {
+      count.read += read;
+      count.unread += unread;
+      count.state += state;
+    }
   }
 
   /** Some servers say their items in the last event alone. */
   #ofResponse({ output }: Json): UnreadOutput | undefined {
     const whole = new ItemOutput();
     for (const item of listOf(output)) whole.add(item);
-    const all = { read: 0, unread: 0, state: 0 };
-    for (const { read, unread, state } of this.#items.values()) {
-      all.read += read;
-      all.unread += unread;
-      all.state += state;
-    }
-    const unread = beyond(whole.unread, all);
-    const unsaid = whole.read.last(whole.read.chars - all.read, 0);
-    if (!unsaid) return unread;
-    return { texts: [...unsaid.texts, ...(unread?.texts ?? [])], stateChars: unread?.stateChars ?? 0 };
+    const unread = this.#beyond(this.#all, whole.unread);
+    const more = Math.max(0, whole.read.chars - this.#all.read);
+    const unsaid = whole.read.last(more, 0);
+    this.#say(this.#all, more, 0, 0);
+    return unsaid
+      ? { texts: [...unsaid.texts, ...(unread?.texts ?? [])], stateChars: unread?.stateChars ?? 0 }
+      : unread;
   }
-}
 
-/** Returns the end of an output, as far as it is more than was said; it is said from then on. */
-function beyond(whole: OutputFound, said: OutputCount): UnreadOutput | undefined {
-  const more = whole.last(whole.chars - said.unread, whole.stateChars - said.state);
-  said.unread = Math.max(said.unread, whole.chars);
-  said.state = Math.max(said.state, whole.stateChars);
-  return more;
+  /** Returns the end of an output, as far as it is more than was said; it is said from then on. */
+  #beyond(said: OutputCount, whole: OutputFound): UnreadOutput | undefined {
+    const chars = Math.max(0, whole.chars - said.unread);
+    const stateChars = Math.max(0, whole.stateChars - said.state);
+    this.#say(said, 0, chars, stateChars);
+    return whole.last(chars, stateChars);
+  }
 }
