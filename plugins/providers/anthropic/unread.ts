@@ -13,6 +13,18 @@ export function addUnreadOfBlock(found: OutputFound, block: unknown, read: reado
   found.add(block, areShown(read) ? READ : undefined);
 }
 
+/** Returns the same of an event. */
+export function unreadOf(type: string, event: Json, read: readonly StreamPart[]): UnreadOutput | undefined {
+  if (WITHOUT.has(type) || isUsual(event, read)) return undefined;
+  const found = new OutputFound();
+  if (type === 'message_start') for (const block of listOf(objectOf(event.message).content)) found.add(block);
+  else {
+    addUnreadOfBlock(found, event.content_block ?? event.delta, read);
+    found.add(event, OF_EVENT);
+  }
+  return found.last();
+}
+
 /** Whether an event has a piece that was read, and nothing else: most are such. */
 function isUsual(event: Json, read: readonly StreamPart[]): boolean {
   const { delta, type, index } = event;
@@ -24,16 +36,4 @@ function sizeOf(members: Json): number {
   let size = 0;
   for (const _ in members) size++;
   return size;
-}
-
-/** Returns the same of an event. */
-export function unreadOf(type: string, event: Json, read: readonly StreamPart[]): UnreadOutput | undefined {
-  if (WITHOUT.has(type) || isUsual(event, read)) return undefined;
-  const found = new OutputFound();
-  if (type === 'message_start') for (const block of listOf(objectOf(event.message).content)) found.add(block);
-  else {
-    addUnreadOfBlock(found, event.content_block ?? event.delta, read);
-    found.add(event, OF_EVENT);
-  }
-  return found.last();
 }
