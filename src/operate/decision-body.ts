@@ -119,6 +119,7 @@ function outcomeBody(outcome: DecisionOutcome, hindsight: Hindsight | null): obj
     first_part_ms: outcome.firstPartMs,
     total_ms: outcome.totalMs,
     output_capped_by: outcome.cappedBy,
+    usage_replaced: outcome.usageReplaced,
   };
 }
 
@@ -137,6 +138,7 @@ function receiptBody({ id, revision, reason, choice }: DecisionRecord, outcome: 
     estimated: outcome.estimated,
     attempts: attempts.map(platformAttempt),
     ...(outcome.cappedBy !== null && { output_capped_by: outcome.cappedBy }),
+    ...(outcome.usageReplaced && { usage_replaced: true }),
   };
 }
 

@@ -194,6 +194,10 @@ const Outcome = Type.Object({
     'The fund that lowered the cap on the output, whether the answer ran into it or not; null for none.',
     null,
   ),
+  usage_replaced: flag(
+    'True when the answer went out as it came, but for its usage: the provider’s cannot be true, so the count made here stood there.',
+    false,
+  ),
 });
 
 /** A record keeps no name that a caller words. */

@@ -157,7 +157,7 @@ function addPart(size: RequestSize, part: ContentPart, request: ModelRequest): v
 }
 
 /** Types of objects that stand for media, by their dialects' names: the bytes that name them bound no tokens. */
-const IMAGES: ReadonlySet<unknown> = new Set(['image', 'input_image', 'computer_screenshot']);
+const IMAGES: ReadonlySet<unknown> = new Set(['image', 'input_image', 'computer_screenshot', 'image_generation_call']);
 const FILES: ReadonlySet<unknown> = new Set(['document', 'input_file', 'input_audio', 'input_video']);
 
 /** Adds what stands within a value that only its dialect can say and that its bytes do not bound: cache marks, and media. */

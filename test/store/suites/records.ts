@@ -31,6 +31,7 @@ function recordOf({ id, time = NOW, keyId = 'k', model = 'm', task = 'general', 
     firstPartMs: 1,
     totalMs: 2,
     cappedBy: null,
+    usageReplaced: false,
   };
   return {
     ...{ id, time, keyId, kind: status === 'recommended' ? 'route' : 'chat', revision: 'r', frame: 0, seed: '0f' },

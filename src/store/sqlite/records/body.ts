@@ -68,6 +68,7 @@ const OUTCOME = fieldsOf<DecisionOutcome>()([
   'firstPartMs',
   'totalMs',
   'cappedBy',
+  'usageReplaced',
 ]);
 const ATTEMPT = fieldsOf<AttemptRecord>()([
   'model',
@@ -147,12 +148,13 @@ function packAllFacts(facts: Facts): readonly unknown[] {
 }
 
 function packOutcome(outcome: DecisionOutcome): readonly unknown[] {
-  const { status, error, estimated, charged, saved, firstPartMs, totalMs, cappedBy } = outcome;
+  const { status, error, estimated, charged, saved, firstPartMs, totalMs, cappedBy, usageReplaced } = outcome;
   const attempts = outcome.attempts.map(packAttempt);
   const usage = outcome.usage && packUsage(outcome.usage);
   const values: unknown[] = [status, error, attempts, usage, estimated, charged, saved, firstPartMs, totalMs];
   // Left out where there is none: JSON.stringify would write a null into every record.
-  if (cappedBy !== null) values.push(cappedBy);
+  if (cappedBy !== null || usageReplaced) values.push(cappedBy);
+  if (usageReplaced) values.push(true);
   return values;
 }
 
@@ -257,7 +259,7 @@ function unpackOutcome(values: readonly unknown[]): DecisionOutcome {
   };
 }
 
-const EARLIER_OUTCOME: Pick<DecisionOutcome, 'cappedBy'> = { cappedBy: null };
+const EARLIER_OUTCOME: Pick<DecisionOutcome, 'cappedBy' | 'usageReplaced'> = { cappedBy: null, usageReplaced: false };
 const EARLIER_ATTEMPT: Partial<AttemptRecord> = { endpoint: null, requestId: null, finishReasons: [] };
 
 /** An outcome whose attempts and usage are still lists. */
