@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test';
-import { type RawRequest, type RawUpstream, startRawUpstream } from '../fault/raw-upstream.ts';
+import { type RawRequest, type RawUpstream, type ServerConnection, startRawUpstream } from '../fault/raw-upstream.ts';
+import { waitFor } from '../support/answers.ts';
 import { inTime } from '../support/in-time.ts';
 import {
   type CallOptions,
@@ -70,8 +71,11 @@ describe('before an answer', () => {
 
   test.each(['idle', 'used'] as const)('a kept connection may be dead when %s', async (when) => {
     const seen: number[] = [];
+    const lines: ServerConnection[] = [];
+    const allGone = () => waitFor(() => lines.every(({ isGone }) => isGone));
     upstream = await startRawUpstream(async (line, request) => {
       seen.push(request.nth);
+      lines.push(line);
       if (request.nth === 2) return line.reset();
       // An answer that ends before its request closes the connection.
       await Bun.sleep(20);
@@ -81,13 +85,13 @@ describe('before an answer', () => {
     for (const call of CALLS) {
       seen.length = 0;
       expect((await play({ call })).text).toBe('alive');
-      await Bun.sleep(60);
+      if (when === 'idle') await allGone();
       const { text, failure, sent } = await play({ call });
       expect(sent).toBe(true);
       // A connection closed in time is not reused. Otherwise it is unknown how much the server read.
       if (when === 'idle') expect([text, seen]).toEqual(['alive', [1, 1]]);
       else expect([failure?.kind, seen]).toEqual(['connect', [1, 2]]);
-      await Bun.sleep(60);
+      await allGone();
     }
   });
 
