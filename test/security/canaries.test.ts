@@ -247,8 +247,9 @@ for (const form of ['json', 'pretty'] as const) {
         body,
         headers: { 'content-type': 'application/json', ...withKey(stage.caller).headers },
       };
+      const asked = stage.first.requests.length;
       const cut = fetch(`${stage.box.url}/v1/chat/completions`, init).catch(() => null);
-      await Bun.sleep(50);
+      await waitFor(() => stage.first.requests.length > asked);
       await stage.box.kill('SIGKILL');
       await cut;
       searchWritten(stage, 'after a crash');
