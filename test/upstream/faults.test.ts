@@ -248,6 +248,22 @@ test('a character cut at the very end is not ignored', async () => {
   expect((await play()).failure?.kind).toBe('malformed');
 });
 
+test('a stream that ends soon after its finish leaves its connection for the next call', async () => {
+  const text = events('a');
+  let most = 0;
+  upstream = await startRawUpstream(async (line, { nth }) => {
+    most = Math.max(most, nth);
+    const head = `HTTP/1.1 200 OK\r\n${SSE_TYPE}\r\ntransfer-encoding: chunked\r\n\r\n`;
+    await line.write(`${head}${text.length.toString(16)}\r\n${text}\r\n`);
+    setTimeout(() => void line.write('0\r\n\r\n'), 20);
+  });
+  // The next call may come before the end.
+  await waitFor(async () => {
+    expect((await play()).failure).toBeUndefined();
+    return most > 1;
+  });
+});
+
 test('the wait for usage starts once, whatever follows the finish', async () => {
   upstream = await startRawUpstream(async (line) => {
     line.write(`HTTP/1.1 200 OK\r\n${SSE_TYPE}\r\nconnection: close\r\n\r\n`);
