@@ -70,7 +70,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
     host,
   });
   onBudgets = recount;
-  const gate = new Gate();
+  const gate = new Gate(host.clock);
   const { socketBytesMax } = first.runtime.snapshot.gateway;
   const { observer, families } = openObserver(gateway, options, surfaces, tracer);
   const watched = { gateway, gate, policy: reloader, store, endpoints: () => health.samples(), version: host.version };

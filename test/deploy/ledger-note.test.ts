@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { waitFor } from '../support/answers.ts';
+import { quietFor, waitFor } from '../support/answers.ts';
 import { runHere } from '../support/run-here.ts';
 import { makeTestKey, type Signalbox } from '../support/signalbox.ts';
 import { chat, end, useServers } from './stand.ts';
@@ -126,7 +126,7 @@ test(
     await chat(box);
     rmSync(noteOf(data));
     await chat(box);
-    await Bun.sleep(1_500);
+    await quietFor(1_500, 'a new note, which follows the journal each second', () => existsSync(noteOf(data)));
     await end(box);
     expect(existsSync(noteOf(data))).toBe(false);
     expect(box.lines.filter((line) => line.includes('note of the ledger'))).toEqual([]);

@@ -23,6 +23,8 @@ const RESERVE = 0.1;
  * slow bodies are cut first.
  */
 export class Gate {
+  /** For places. */
+  readonly now: () => number;
   #inside = 0;
   /** Places by caller; callers without one are absent. */
   readonly #insideOf = new Map<string, number>();
@@ -33,6 +35,11 @@ export class Gate {
   /** Places whose body is being read. */
   readonly #reading = new Set<GatePlace>();
   #bounds: Bounds | null = null;
+
+  /** @param now milliseconds that never decrease. */
+  constructor(now: () => number) {
+    this.now = now;
+  }
 
   /** Requests that are worked on. */
   get inside(): number {
@@ -164,7 +171,7 @@ export class Gate {
    * callers who hold no less than it does.
    */
   #slowest(caller: string | null = null): GatePlace | null {
-    const now = performance.now();
+    const now = this.now();
     const held = caller === null ? 0 : this.#room.of(caller);
     let slowest: GatePlace | null = null;
     let least = SLOW_BYTES_PER_SECOND;
@@ -239,7 +246,7 @@ export class GatePlace {
 
   /** Begins to read the body. Cuts it when it is slow and others need its room. */
   begin(body: OpenBody): void {
-    this.#readSince = performance.now();
+    this.#readSince = this.#gate.now();
     this.#body = body;
     if (!this.#isLeft) this.#gate.reads(this, true);
   }
