@@ -129,7 +129,7 @@ test(
     await Bun.sleep(1_500);
     await end(box);
     expect(existsSync(noteOf(data))).toBe(false);
-    expect(box.lines.filter((line) => line.includes('note of the ledger'))).toEqual([]);
+    expect(box.lines.filter((line) => line.includes('ledger.id'))).toEqual([]);
   },
   PATIENCE,
 );

@@ -122,17 +122,19 @@ describe('a spool', () => {
     const spool = Spool.create(path);
     spool.add([unit(1), unit(2)]);
     spool.add([unit(3, 'ü\ud800"')]);
-    expect(readSpool(path)).toEqual({ units: [unit(1), unit(2), unit(3, 'ü\ud800"')], isTorn: false });
+    const units = [unit(1), unit(2), unit(3, 'ü\ud800"')];
+    expect(readSpool(path)).toEqual({ generation: 1, entries: 2, units, isTorn: false });
     spool.clear();
-    expect(readSpool(path)).toEqual({ units: [], isTorn: false });
+    expect(readSpool(path)).toEqual({ generation: 2, entries: 0, units: [], isTorn: false });
     spool.add([unit(4)]);
-    expect(readSpool(path)).toEqual({ units: [unit(4)], isTorn: false });
+    expect(readSpool(path)).toEqual({ generation: 2, entries: 1, units: [unit(4)], isTorn: false });
     spool.close();
   });
 
   test('of which there is none is empty', () => {
     using folder = tempFolder();
-    expect(readSpool(join(folder.path, 'settlements.spool'))).toEqual({ units: [], isTorn: false });
+    const none = { generation: 0, entries: 0, units: [], isTorn: false };
+    expect(readSpool(join(folder.path, 'settlements.spool'))).toEqual(none);
   });
 
   test('has its blocks before it needs them, for as many reservations as were announced, and only its owner reads it', () => {
