@@ -326,6 +326,37 @@ describe('a reset', () => {
     await last.close();
     await open.close();
   });
+
+  labTest('that two refreshes read at once is applied once: what is learnt between them stays', async (one, policy) => {
+    const { learner, store } = one;
+    const teach = async () => {
+      const { decision } = await one.example(policy);
+      await learner.score(policy, scored(decision, 0));
+    };
+    await teach();
+    const other = await openSqlite(one.file, [learningMigrations]);
+    one.pass(1);
+    await resetLearning(other, 'a', one.now());
+    await other.close();
+    const { after } = store.learning.resets;
+    const held = Promise.withResolvers<void>();
+    const read = Promise.withResolvers<void>();
+    store.learning.resets.after = async (id) => {
+      const found = await after(id);
+      read.resolve();
+      await held.promise;
+      return found;
+    };
+    const late = learner.refresh();
+    await read.promise;
+    store.learning.resets.after = after;
+    await learner.refresh();
+    await teach();
+    held.resolve();
+    await late;
+    expect(learner.memories.known(policy)[0]).toMatchObject({ outcomes: 1 });
+    expect((await replayOutcomes(store, policy)).known[0]).toMatchObject({ outcomes: 1 });
+  });
 });
 
 labTest('keeps its place among the outcomes even if the checkpoint after it failed', async (one) => {
