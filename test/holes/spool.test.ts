@@ -14,10 +14,11 @@ import { waitFor } from '../support/answers.ts';
 import { type Bystander, startBystander } from '../support/bystander.ts';
 import { leastOf } from '../support/in-time.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { runHere } from '../support/run-here.ts';
 import { makeTestKey, startSignalbox, temporaryFolder, writePolicy } from '../support/signalbox.ts';
 
 /** Prices that callers got on a full disk are in `settlements.spool` alone: a start must miss them where that file is gone. */
-const { runs, random, proved } = effort('holes', 1, 24);
+const { runs, random, proved } = effort('holes', 1, 16);
 
 const PATIENCE_MS = 8_000;
 /** Pause between two chunks: answers end while the disk is full, some later than others. */
@@ -113,6 +114,8 @@ async function round(data: string, count: number): Promise<Round> {
     rmSync(spoolIn(copy));
     if (spool) writeFileSync(spoolIn(copy), spool);
     const { refusal } = await startedOn(copy);
+    const audited = await runHere(['ledger', 'audit', '--data', copy]);
+    expect(audited).toMatchObject({ code: 2, err: expect.stringContaining(`${spoolIn(copy)} `) });
     const since = String.raw`it took settlements since 20\d\d-[-\d]+T[:.\d]+Z \(at least [1-9]\d* entr(y|ies)\) which the database may lack\.`;
     expect(refusal).toMatch(new RegExp(`^${spoolIn(copy)} .*, but ${since} Restore that file\\. [^\n]*\n$`));
     expect(refusal).toEndWith(
