@@ -49,7 +49,7 @@ function textIn(file: string): string {
   }
 }
 
-/** Makes the file of a data folder. It is on the disk when this returns. Throws the system's error. */
+/** Puts a new file in the place of that of a data folder. It is on the disk when this returns. Throws the system's error. */
 export function createLedgerId(data: string, id: LedgerId): void {
   const file = ledgerIdOf(data);
   const part = `${file}.part`;
@@ -66,19 +66,17 @@ export function createLedgerId(data: string, id: LedgerId): void {
 }
 
 /**
- * Changes members of the file of a data folder, in its place. It is on the disk when this returns. A file that names another
- * ledger is left as it is.
- * @returns whether there is a file. Throws the system's error.
+ * Changes members of the file of a data folder, in its place. It is on the disk when this returns. Does nothing where an operator
+ * has deleted the file, or put that of another ledger there. Throws the system's error.
  */
-export function changeLedgerId(data: string, ledger: string, changes: Partial<LedgerId>): boolean {
+export function changeLedgerId(data: string, ledger: string, changes: Partial<LedgerId>): void {
   const fd = openExisting(ledgerIdOf(data));
-  if (fd === null) return false;
+  if (fd === null) return;
   try {
     const found = parseLedgerId(readFileSync(fd, 'utf8'));
-    if (found?.ledger !== ledger) return true;
+    if (found?.ledger !== ledger) return;
     writeAll(fd, bytesOf({ ...found, ...changes }), 0);
     fdatasyncSync(fd);
-    return true;
   } finally {
     closeSync(fd);
   }

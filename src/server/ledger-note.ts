@@ -98,10 +98,10 @@ export class LedgerNote implements SpoolNotes {
   readonly #log: Log;
   /** Null while no ledger is known. */
   #ledger: string | null;
-  /** Whether the file was there: one that is gone since then was deleted by an operator, and is not made again. */
-  #isMade: boolean;
-  #entry = 0;
+  #entry: number;
   #spool: SpoolNote | null;
+  /** Whether this process has made the file: one that is gone since then was deleted by an operator, and is not made again. */
+  #isMade = false;
   #isReported = false;
   #stop = async (): Promise<void> => {};
 
@@ -115,7 +115,7 @@ export class LedgerNote implements SpoolNotes {
     this.#log = log;
     const found = readLedgerId(data);
     this.#ledger = found?.ledger ?? null;
-    this.#isMade = found !== null;
+    this.#entry = found?.entry ?? 0;
     this.#spool = found?.spool ?? null;
   }
 
@@ -168,8 +168,8 @@ export class LedgerNote implements SpoolNotes {
   #write(changes: Partial<LedgerId>): void {
     if (this.#ledger === null) return;
     try {
-      if (!changeLedgerId(this.#data, this.#ledger, changes) && !this.#isMade)
-        createLedgerId(this.#data, { ledger: this.#ledger, entry: this.#entry, spool: this.#spool, ...changes });
+      if (this.#isMade) changeLedgerId(this.#data, this.#ledger, changes);
+      else createLedgerId(this.#data, { ledger: this.#ledger, entry: this.#entry, spool: this.#spool, ...changes });
       this.#isMade = true;
       this.#isReported = false;
     } catch (cause) {
