@@ -57,12 +57,18 @@ let requests = 0;
 const newRequests = (count: number): Sent[] =>
   Array.from({ length: count }, () => newSent(++requests % 4 === 0 ? ++requests : requests));
 
-/** Sends requests that end on a full disk, or with the server; resolves once they have. */
-async function endOnFullDisk(data: string, { url, pid }: Server, sent: readonly Sent[]): Promise<void> {
+/** Sends requests that end on a full disk, or with the server; resolves once they have. A bystander waits for the full disk alone. */
+async function endOnFullDisk(
+  data: string,
+  { url, pid }: Server,
+  sent: readonly Sent[],
+  bystander?: Bystander,
+): Promise<void> {
   const before = upstreams.calls;
   const ended = Promise.all(sent.map((one) => send(url ?? '', env.SIGNALBOX_API_KEY, one).catch(() => {})));
   await waitFor(() => upstreams.calls === before + sent.length, PATIENCE_MS);
   byMount.fill({ data, pid });
+  await bystander?.worstMs();
   await ended;
 }
 
@@ -100,7 +106,7 @@ async function round(data: string, count: number): Promise<Round> {
   const known = reservationsIn(data);
   const bystander: Bystander = startBystander(`${server.url}/healthz`);
   const sent = newRequests(count);
-  await endOnFullDisk(data, server, sent);
+  await endOnFullDisk(data, server, sent, bystander);
   const waitedMs = await bystander.worstMs();
   bystander.stop();
   server.signal('SIGKILL');
