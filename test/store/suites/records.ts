@@ -215,4 +215,17 @@ export function recordSuite(open: () => Promise<TestedStore>): void {
     expect(await tables.contents.find(5, 20)).toBeNull();
     expect([await tables.contents.prune(19), await tables.contents.prune(20)]).toEqual([0, 1]);
   });
+
+  // Each difference is of one endpoint, and installations have hundreds.
+  test.each([12, 300])('a frame with %i differences in each of two figures is found whole', async (count) => {
+    await using store = await open();
+    const { frames } = store.records;
+    const pairs = (first: number) => Array.from({ length: count }, (_, at) => [at, first + at / 8] as const);
+    const differences = {
+      ...{ ttftMs: [], warmTtftMs: pairs(1_000), tokensPerSecond: [], health: [], outputTokens: [] },
+      retryAt: pairs(-2),
+    };
+    await store.commit([frames.add(idAt(NOW), differences)]);
+    expect(await frames.find(idAt(NOW))).toEqual(differences);
+  });
 }
