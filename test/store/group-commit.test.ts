@@ -276,6 +276,16 @@ test('of what may be lost, and of commits, so many are kept; what must not be lo
   expect(state.written.at(-1)).toBe(20_000);
 });
 
+test('a flush and the end of the store wait for a commit that was asked for alone', async () => {
+  for (const end of ['flush', 'close'] as const) {
+    const { group, state } = harness();
+    const commit = group.commit([note(1)]);
+    await group[end]();
+    expect(state.written).toEqual([1]);
+    expect(await commit).toBeUndefined();
+  }
+});
+
 test('a closed store refuses', async () => {
   const { group, state } = harness();
   group.append([note(1)], false);
