@@ -46,7 +46,7 @@ export function failureText({ failure, sent = true }: FailedAttempt, upstream?: 
 }
 
 /** Whether the adapter could not express the request and sent nothing: another adapter may still do so. */
-export const isUnsayable = ({ kind }: ProviderFailure, sent = true): boolean => kind === 'rejected' && !sent;
+const isUnsayable = ({ kind }: ProviderFailure, sent = true): boolean => kind === 'rejected' && !sent;
 
 /** Whether the provider rejected the request as the caller's mistake: no other model would take it. */
 export const isFinal = ({ kind }: ProviderFailure, sent: boolean): boolean => kind === 'rejected' && sent;
