@@ -46,6 +46,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   /** Unix time of admission, seconds. */
   readonly created: number;
   readonly funded: FundedHold;
+  mayBeCut = false;
   readonly #gateway: Gateway;
   readonly #runnable: RunnableRequest;
   readonly #recorder: AnswerRecorder;
@@ -160,6 +161,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   #show(running: Attempt, first: readonly StreamPart[], growth: TrancheTerms | undefined): void {
     this.#first = first;
     if (!growth) return;
+    this.mayBeCut = true;
     const room = this.#runnable.request.stream ? null : this;
     this.#growing = new GrowingAnswer(running, growth, { first, hold: this.funded.hold, room });
   }
@@ -391,8 +393,6 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       firstPartMs: firstAt === null ? null : Math.round(firstAt - startedAt),
       totalMs: Math.round(clock() - startedAt),
     };
-    const writes = this.#recorder.settlementWrites(outcome, receipt.platform);
-    writes.push(...this.funded.settlementWrites(charged));
-    return writes;
+    return [...this.#recorder.settlementWrites(outcome, receipt.platform), ...this.funded.settlementWrites(charged)];
   }
 }

@@ -9,6 +9,8 @@ import { sliceEnd } from './slices.ts';
 const HEARTBEAT_MS = 10_000;
 /** Events that have come are gathered into one text until it has this many characters: it waits while more arrive. */
 const GATHERED_MAX = 4_096;
+/** Characters that are sent in one turn of the event loop: the server gathers a turn's bytes, and only then sees what its socket takes. */
+const TURN_MAX = 8_192;
 
 /**
  * Answers as a stream. Waits for the first content part, so that a failure before it is an ordinary error response;
@@ -62,6 +64,7 @@ async function sendHeartbeats(opening: Promise<void>, heartbeat: string, sink: R
 
 /** Sends the events as they come, no faster than their reader takes them. */
 async function sendEvents(events: EventSource, sink: ReadableStreamDirectController): Promise<void> {
+  let left = TURN_MAX;
   // Nothing awaits before the first text: what is written at once goes out together with the headers.
   for (let text = events.next(); text !== null; text = events.next()) {
     if (text instanceof Promise) {
@@ -70,11 +73,16 @@ async function sendEvents(events: EventSource, sink: ReadableStreamDirectControl
     }
     for (let at = 0, end = 0; at < text.length; at = end) {
       end = sliceEnd(text, at);
-      sink.write(end - at === text.length ? text : text.slice(at, end));
+      const written = sink.write(end - at === text.length ? text : text.slice(at, end));
       // The end goes out with the last text.
       if (events.isOver && end === text.length) break;
-      // 0: the reader is behind, or all of it is out already.
-      if (sink.flush() === 0) await sink.flush(true);
+      left -= end - at;
+      // A promise: the reader is behind. `flush` would not say so of a small text.
+      if (written instanceof Promise) await written;
+      else sink.flush();
+      if (left > 0) continue;
+      await new Promise(setImmediate);
+      left = TURN_MAX;
     }
   }
   sink.close();
