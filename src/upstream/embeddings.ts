@@ -58,8 +58,8 @@ const NUMBERS_AT_ONCE = 65_536;
 /**
  * Batches of embeddings as one answer. The first goes alone: an endpoint that refuses all is asked once. After a failure no
  * further one is begun, and those under way are read to their end, as they are billed. Usage is reported as batches end, with
- * what those under way are expected to cost; the vectors come after the last: until then another endpoint may do it all. Answers are large: other requests get a turn
- * after each.
+ * what those under way are expected to cost; the vectors come after the last: until then another endpoint may do it all. Answers
+ * are large: other requests get a turn after each.
  */
 class BatchedCall implements UpstreamCall {
   readonly #batches: readonly (readonly EmbeddingInput[])[];
