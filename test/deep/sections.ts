@@ -13,7 +13,7 @@ export const SECTIONS: readonly Section[] = [
   },
   { name: 'crash', files: ['./test/deep/crash.ts'] },
   { name: 'tranches', files: ['test/crash/tranches.test.ts', 'test/e2e/tranches.test.ts'] },
-  { name: 'holes', files: ['test/holes/'] },
+  { name: 'holes', files: ['test/holes/readers.test.ts'] },
   { name: 'first-start', files: ['./test/deep/first-start.ts'] },
   { name: 'disk-full', files: ['./test/deep/disk-full.ts'] },
   { name: 'ledger', files: ['test/ledger/model/model.test.ts'] },
