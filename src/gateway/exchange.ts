@@ -47,6 +47,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   /** Unix time of admission, seconds. */
   readonly created: number;
   readonly funded: FundedHold;
+  mayBeCut = false;
   readonly #gateway: Gateway;
   readonly #runnable: RunnableRequest;
   readonly #recorder: AnswerRecorder;
@@ -161,6 +162,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   #show(running: Attempt, first: readonly StreamPart[], growth: TrancheTerms | undefined): void {
     this.#first = first;
     if (!growth) return;
+    this.mayBeCut = true;
     const room = this.#runnable.request.stream ? null : this;
     this.#growing = new GrowingAnswer(running, growth, { first, hold: this.funded.hold, room });
   }

@@ -23,6 +23,7 @@ export const SECTIONS: readonly Section[] = [
       'test/holes/impossible-usage.test.ts',
       'test/holes/spool.test.ts',
       'test/holes/spool-note.test.ts',
+      'test/holes/readers.test.ts',
     ],
   },
   { name: 'first-start', files: ['./test/deep/first-start.ts'] },

@@ -1,4 +1,5 @@
 import type { StreamPart } from '../../contract/parts.ts';
+import { JsonEnd } from '../../core/json-end.ts';
 import type { Members } from '../../core/original.ts';
 import { type ReasoningState, wrapState } from '../../core/wrapped-state.ts';
 
@@ -39,7 +40,8 @@ interface OpenCall {
   readonly type: 'tool_use';
   readonly index: number;
   readonly id: string;
-  arguments: string;
+  /** The end of its arguments. */
+  readonly end: JsonEnd;
   /** State that came after its start. */
   late: Members | null;
 }
@@ -70,9 +72,10 @@ export class AnswerBlocks {
     const open = this.#open;
     if (open?.type !== 'tool_use') this.#put(part, steps);
     else if (part.type === 'tool-call' && part.index === open.index) {
-      this.#feed(open, part, steps);
-      if (this.#waiting.length > 0 && isComplete(open)) this.#resume(steps);
-    } else if (this.#waiting.length > 0 || !isComplete(open)) this.#waiting.push(part);
+      open.late = part.extra ?? open.late;
+      this.#feed(open, part.arguments, steps);
+      if (this.#waiting.length > 0 && open.end.isReached) this.#resume(steps);
+    } else if (this.#waiting.length > 0 || !open.end.isReached) this.#waiting.push(part);
     else this.#put(part, steps);
   }
 
@@ -137,16 +140,16 @@ export class AnswerBlocks {
     }
     if (extra) this.#state({ calls: { [id]: extra } }, steps);
     this.#close(steps);
-    this.#open = { type: 'tool_use', index, id, arguments: args, late: null };
+    const open: OpenCall = { type: 'tool_use', index, id, end: new JsonEnd(), late: null };
+    this.#open = open;
     steps.push({ type: 'start', block: { type: 'tool_use', id, name } });
-    if (args !== '') steps.push({ type: 'add', piece: args });
+    this.#feed(open, args, steps);
   }
 
-  #feed(open: OpenCall, { arguments: args, extra }: ToolCall, steps: BlockStep[]): void {
-    if (extra) open.late = extra;
-    if (args === '') return;
-    open.arguments += args;
-    steps.push({ type: 'add', piece: args });
+  #feed({ end }: OpenCall, piece: string, steps: BlockStep[]): void {
+    if (piece === '') return;
+    end.add(piece);
+    steps.push({ type: 'add', piece });
   }
 
   #close(steps: BlockStep[], state: ReasoningState = {}): void {
@@ -164,15 +167,6 @@ const ofState = (state: ReasoningState): BlockStep[] => [
   { type: 'start', block: { type: 'redacted_thinking', data: wrapState(state) } },
   { type: 'stop' },
 ];
-
-function isComplete({ arguments: text }: OpenCall): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** The ID in letters, digits, underscores and hyphens, as Anthropic's models want it back. */
 const plainId = (id: string): string =>
