@@ -196,14 +196,11 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
 
   /** Returns what the caller may see of a batch. An answer that has ended at its stops is charged as one that its caller left. */
   #seen(running: Attempt, batch: readonly StreamPart[]): readonly StreamPart[] {
-    const { stops, meter, call } = running;
+    const { stops, meter } = running;
     const seen = stops?.read(batch) ?? batch;
     this.#recorder.hear(seen);
     // A service that has ended the answer by itself tells its usage at once.
-    if (!stops?.isOver || meter.finished >= this.#runnable.decision.facts.choices) return seen;
-    call.abort();
-    this.#attempts.push(running.left(false));
-    this.#settle('completed', running, (this.#growing ?? running).broken(null));
+    if (stops?.isOver && meter.finished < this.#runnable.decision.facts.choices) this.#leave('completed', running);
     return seen;
   }
 
@@ -212,15 +209,16 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     this.#callerGone = reason === 'caller-gone';
     this.#error = reason === 'caller-gone' ? callerGone() : reason;
     this.#wake?.();
-    const running = this.#running;
-    if (running) {
-      running.call.abort();
-      this.#attempts.push(running.left(this.#callerGone));
-    }
-    this.#settle('abandoned', running, running?.call.sent ? (this.#growing ?? running).broken(null) : null);
+    this.#leave('abandoned', this.#running);
   }
 
-  /** The reader had its time. */
+  /** Ends the attempt before its service does. */
+  #leave(status: DecisionOutcome['status'], running: Attempt | null): void {
+    running?.call.abort();
+    if (running) this.#attempts.push(running.left(this.#callerGone));
+    this.#settle(status, running, running?.call.sent ? (this.#growing ?? running).broken(null) : null);
+  }
+
   onDeadline(): void {
     this.abandon(unreadError());
   }
