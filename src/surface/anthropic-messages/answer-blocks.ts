@@ -1,6 +1,7 @@
 import type { StreamPart } from '../../contract/parts.ts';
 import type { Members } from '../../core/original.ts';
 import { type ReasoningState, wrapState } from '../../core/wrapped-state.ts';
+import { CallArguments } from './call-arguments.ts';
 
 /** A content block as it begins. */
 export type BlockStart =
@@ -39,7 +40,7 @@ interface OpenCall {
   readonly type: 'tool_use';
   readonly index: number;
   readonly id: string;
-  arguments: string;
+  readonly arguments: CallArguments;
   /** State that came after its start. */
   late: Members | null;
 }
@@ -52,7 +53,12 @@ type OpenBlock = { readonly type: 'text' } | { readonly type: 'thinking' } | Ope
  */
 export class AnswerBlocks {
   #open: OpenBlock | null = null;
-  #waiting: ContentPart[] = [];
+  /** What waits, in order: a part, and for a call its further pieces. */
+  #waiting: [ContentPart, ...ToolCall[]][] = [];
+  /** How much of it has gone on. */
+  #resumed = 0;
+  /** The calls among it, by their index. */
+  readonly #waitingCalls = new Map<number, [ContentPart, ...ToolCall[]]>();
   readonly #calls = new Set<number>();
   /** State behind words. */
   #waitingState: ReasoningState[] = [];
@@ -71,8 +77,8 @@ export class AnswerBlocks {
     if (open?.type !== 'tool_use') this.#put(part, steps);
     else if (part.type === 'tool-call' && part.index === open.index) {
       this.#feed(open, part, steps);
-      if (this.#waiting.length > 0 && isComplete(open)) this.#resume(steps);
-    } else if (this.#waiting.length > 0 || !isComplete(open)) this.#waiting.push(part);
+      this.#resume(steps);
+    } else if (this.#waiting.length > 0 || !open.arguments.isWhole) this.#wait(part);
     else this.#put(part, steps);
   }
 
@@ -85,10 +91,30 @@ export class AnswerBlocks {
     }
   }
 
+  #wait(part: ContentPart): void {
+    const call = part.type === 'tool-call' ? this.#waitingCalls.get(part.index) : undefined;
+    if (part.type === 'tool-call' && call) {
+      call.push(part);
+      return;
+    }
+    const waiting: [ContentPart] = [part];
+    this.#waiting.push(waiting);
+    if (part.type === 'tool-call') this.#waitingCalls.set(part.index, waiting);
+  }
+
+  /** Goes on with what waits, up to the next call whose arguments are not whole. */
   #resume(steps: BlockStep[]): void {
-    const parts = this.#waiting;
+    while (this.#resumed < this.#waiting.length) {
+      if (this.#open?.type === 'tool_use' && !this.#open.arguments.isWhole) return;
+      const [part, ...pieces] = this.#waiting[this.#resumed++]!;
+      if (part.type === 'tool-call') this.#waitingCalls.delete(part.index);
+      this.#put(part, steps);
+      const open = this.#open;
+      for (const piece of pieces)
+        if (open?.type === 'tool_use' && open.index === piece.index) this.#feed(open, piece, steps);
+    }
     this.#waiting = [];
-    for (const part of parts) this.add(part, steps);
+    this.#resumed = 0;
   }
 
   #put(part: ContentPart, steps: BlockStep[]): void {
@@ -137,7 +163,9 @@ export class AnswerBlocks {
     }
     if (extra) this.#state({ calls: { [id]: extra } }, steps);
     this.#close(steps);
-    this.#open = { type: 'tool_use', index, id, arguments: args, late: null };
+    const open: OpenCall = { type: 'tool_use', index, id, arguments: new CallArguments(), late: null };
+    open.arguments.add(args);
+    this.#open = open;
     steps.push({ type: 'start', block: { type: 'tool_use', id, name } });
     if (args !== '') steps.push({ type: 'add', piece: args });
   }
@@ -145,7 +173,7 @@ export class AnswerBlocks {
   #feed(open: OpenCall, { arguments: args, extra }: ToolCall, steps: BlockStep[]): void {
     if (extra) open.late = extra;
     if (args === '') return;
-    open.arguments += args;
+    open.arguments.add(args);
     steps.push({ type: 'add', piece: args });
   }
 
@@ -164,15 +192,6 @@ const ofState = (state: ReasoningState): BlockStep[] => [
   { type: 'start', block: { type: 'redacted_thinking', data: wrapState(state) } },
   { type: 'stop' },
 ];
-
-function isComplete({ arguments: text }: OpenCall): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** The ID in letters, digits, underscores and hyphens, as Anthropic's models want it back. */
 const plainId = (id: string): string =>

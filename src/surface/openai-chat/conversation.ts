@@ -50,7 +50,11 @@ const sharedPlace: PlaceMaker = (...path) => Object.freeze(path);
 function kept<Places>(most: number, make: (index: number, place: PlaceMaker) => Places): (index: number) => Places {
   const made: Places[] = [];
   // To freeze a place takes five times as long as to read its message.
-  return (index) => (index < most ? (made[index] ??= make(index, sharedPlace)) : make(index, ownPlace));
+  return (index) => {
+    if (index >= most) return make(index, ownPlace);
+    made[index] ??= make(index, sharedPlace);
+    return made[index];
+  };
 }
 
 const placesOfMessage = kept(KEPT, (message, place) => ({
