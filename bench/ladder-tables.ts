@@ -1,4 +1,4 @@
-import { type LadderCell, type LadderRound, RUNGS, type Rung } from './ladder.ts';
+import { type ColdStart, type LadderCell, type LadderRound, RUNGS, type Rung, WARM_UP } from './ladder.ts';
 import { fixed, lowerQuartile, median, table } from './stats.ts';
 import { JSON_200 } from './workload.ts';
 
@@ -40,6 +40,19 @@ export function rungTable(cells: readonly LadderCell[]): string {
   ];
   const head = ['JSON, 200 B, 64 in flight', 'µs', 'ratio', 'main', 'fetch', 'GC, JIT', 'ratio, same prompt'];
   return table([head, ...RUNGS.map(row)]);
+}
+
+/** How much dearer the first requests of a new server are. */
+export function startTable(starts: readonly ColdStart[]): string {
+  const half = (WARM_UP / 2).toLocaleString('en');
+  const head = [
+    `JSON, 200 B, own prompts: µs of the requests of a new server`,
+    `first ${half}`,
+    `next ${half}`,
+    'ratio',
+  ];
+  const row = ({ rung, first, next }: ColdStart) => [TITLES[rung], fixed(first), fixed(next), fixed(first / next, 2)];
+  return starts.length === 0 ? '' : table([head, ...starts.map(row)]);
 }
 
 /** Every workload: the ratio of each rung to the floor. */

@@ -28,11 +28,23 @@ export interface LadderCell {
   readonly rungs: ReadonlyMap<Rung, readonly LadderRound[]>;
 }
 
+/** The cost of the first requests of a new server, in µs a request. */
+export interface ColdStart {
+  readonly rung: Rung;
+  /** Of its first `WARM_UP / 2` requests. */
+  readonly first: number;
+  /** Of as many after them. */
+  readonly next: number;
+}
+
+export interface Ladder {
+  readonly cells: readonly LadderCell[];
+  readonly starts: readonly ColdStart[];
+}
+
 export interface LadderPlan {
   readonly rounds: number;
-  /** Requests that `route`, `auto` and `full` answer first, so that what runs often is compiled. */
-  readonly warmUp: number;
-  /** The same before each further workload, which runs code of its own. */
+  /** Requests of each warmed rung before each workload but the first, which runs code of its own. */
   readonly laterWarmUp: number;
   /** Each workload with prompts of its own at 64 in flight alone. */
   readonly isQuick: boolean;
@@ -40,6 +52,10 @@ export interface LadderPlan {
   readonly only: string;
 }
 
+/** Requests that each of these rungs answers before the first that count, so that what runs often is compiled. */
+export const WARM_UP = 24_000;
+/** `auto` before `route`, which runs in the same server: the first to come pays for what both compile. */
+const WARMED = ['floor', 'auto', 'full', 'route'] as const;
 /** One at a time takes its time in waits, so a round has fewer. */
 const ALONE = 0.4;
 /** Rounds of each cell before those that count. */
@@ -52,14 +68,20 @@ interface Entrant {
 }
 
 /** @param tell receives each cell once it is measured. */
-export async function climb(bench: Bench, plan: LadderPlan, tell: (cell: LadderCell) => void): Promise<LadderCell[]> {
+export async function climb(bench: Bench, plan: LadderPlan, tell: (cell: LadderCell) => void): Promise<Ladder> {
   const full = await bench.start(fullPolicy(bench.address));
   const cells: LadderCell[] = [];
+  const starts: ColdStart[] = [];
   const measured = WORKLOADS.filter(({ name }) => name.includes(plan.only));
   for (const workload of measured) {
-    const warmUp = cells.length === 0 ? plan.warmUp : plan.laterWarmUp;
-    for (const { rung, program, requestsOf } of entrantsOf(bench, full, workload, 'own')) {
-      if (['floor', 'route', 'auto', 'full'].includes(rung)) await run(program.port, requestsOf, 64, warmUp);
+    const warmUp = cells.length === 0 ? WARM_UP : plan.laterWarmUp;
+    const entrants = entrantsOf(bench, full, workload, 'own');
+    for (const rung of WARMED) {
+      const entrant = entrants.find((one) => one.rung === rung);
+      if (!entrant) continue;
+      const first = await roundOf(entrant, 64, warmUp / 2);
+      const next = await roundOf(entrant, 64, warmUp / 2);
+      if (cells.length === 0 && rung !== 'route') starts.push({ rung, first: first.cpu.all, next: next.cpu.all });
     }
     for (const [prompts, inFlight] of series(workload, plan.isQuick)) {
       const cell = await cellOf(entrantsOf(bench, full, workload, prompts), workload, prompts, inFlight, plan.rounds);
@@ -67,7 +89,7 @@ export async function climb(bench: Bench, plan: LadderPlan, tell: (cell: LadderC
       cells.push(cell);
     }
   }
-  return cells;
+  return { cells, starts };
 }
 
 function series({ name }: Workload, isQuick: boolean): readonly (readonly [Prompts, number])[] {

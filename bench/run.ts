@@ -1,6 +1,6 @@
 import { startBench } from './gateways.ts';
 import { climb, type LadderCell } from './ladder.ts';
-import { aloneLine, ladderTable, rungTable, workloadTable } from './ladder-tables.ts';
+import { aloneLine, ladderTable, rungTable, startTable, workloadTable } from './ladder-tables.ts';
 import { modelLists } from './models.ts';
 import { occasion, writePart } from './page.ts';
 import { startFigures } from './start.ts';
@@ -34,17 +34,16 @@ const isSummarized = ({ prompts, inFlight, workload }: LadderCell): boolean =>
 
 async function ladder(): Promise<void> {
   const rounds = quick ? 5 : 13;
-  const plan = { rounds, warmUp: quick ? 12_000 : 30_000, laterWarmUp: quick ? 2_000 : 6_000, isQuick: quick, only };
+  const plan = { rounds, laterWarmUp: quick ? 2_000 : 6_000, isQuick: quick, only };
   const bench = await startBench();
   try {
-    const cells = await climb(bench, plan, (cell) => {
+    const { cells, starts } = await climb(bench, plan, (cell) => {
       process.stderr.write(`${workloadTable([cell]).split('\n')[2]}\n`);
     });
     const how = `${occasion()}, ${rounds} interleaved rounds.`;
     await show(FULL, 'ladder', `${how}\n\n${ladderTable(cells)}`);
-    const summary = [how, rungTable(cells), workloadTable(cells.filter(isSummarized)), aloneLine(cells)].filter(
-      Boolean,
-    );
+    const tables = [rungTable(cells), startTable(starts), workloadTable(cells.filter(isSummarized)), aloneLine(cells)];
+    const summary = [how, ...tables.filter(Boolean)];
     await show(SUMMARY, 'ladder', summary.join('\n\n'));
   } finally {
     await bench.stop();

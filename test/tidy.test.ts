@@ -310,11 +310,33 @@ describe('files', () => {
   });
 });
 
+/** A pause of more than a turn whose next statement expects something, without a comment on what it waits for. */
+const BLIND_PAUSE = /(?<!\/\/[^\n]*\n)^ *await Bun\.sleep\((?!0\))[^\n]*\n(?:\s*\/\/[^\n]*\n)*\s*(?:await )?expect\b/gm;
+
+describe('tests', () => {
+  test('that pause before they expect say what for; `waitFor` sees that something came, `quietFor` that nothing did', () => {
+    const blind = tests
+      .filter(({ path }) => path.endsWith('.test.ts'))
+      .flatMap(({ path, text }) =>
+        [...text.matchAll(BLIND_PAUSE)].map(({ index }) => `${path}:${text.slice(0, index).split('\n').length}`),
+      );
+    expect(blind).toEqual([]);
+  });
+});
+
 describe('the rules themselves', () => {
   test('see imports in every form', () => {
     const text = `import { a } from './a.ts';\nimport type { B } from "node:fs";\nexport * from './c.ts';\nimport './d.ts';\nconst e = import('./e.ts');\nimport {\n  f,\n  g,\n} from './f.ts';`;
     const found = [...text.matchAll(IMPORT)].map((match) => match[1] ?? match[2] ?? match[3]);
     expect(found).toEqual(['./a.ts', 'node:fs', './c.ts', './d.ts', './e.ts', './f.ts']);
+  });
+
+  test('see a pause that nobody explains', () => {
+    const seen = (text: string) => [...text.matchAll(BLIND_PAUSE)].length;
+    expect(seen('  act();\n  await Bun.sleep(20);\n  expect(a).toBe(0);\n')).toBe(1);
+    expect(seen('  await Bun.sleep(1_000 * S);\n\n  // Why.\n  await expect(a).rejects;\n')).toBe(1);
+    expect(seen('  // Why.\n  await Bun.sleep(20);\n  expect(a).toBe(0);\n')).toBe(0);
+    expect(seen('  await Bun.sleep(0);\n  expect(a).toBe(0);\n  await Bun.sleep(20);\n  act();\n')).toBe(0);
   });
 
   test('see a clock in code and not in prose', () => {

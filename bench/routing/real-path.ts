@@ -261,5 +261,6 @@ function answered({ ranked: [{ model: at, endpoints }] }: Decision, { snapshot }
     firstPartMs: 1,
     totalMs: 1,
     cappedBy: null,
+    usageReplaced: false,
   };
 }

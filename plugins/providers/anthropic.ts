@@ -1,6 +1,6 @@
 import { type Capability, defineProvider, type ModelTraits, type ProviderCall, Type } from 'signalbox/plugin';
 import { EventReader, PassedEventReader, readReply } from './anthropic/answer.ts';
-import { countRequest, readCount } from './anthropic/count.ts';
+import { countRequest, MARGIN, readCount } from './anthropic/count.ts';
 import { readFailure } from './anthropic/failure.ts';
 import { rulesOf } from './anthropic/models.ts';
 import { OWN_DIALECT, passRequest } from './anthropic/passthrough.ts';
@@ -49,7 +49,7 @@ export const anthropic = defineProvider({
       reply: readReply,
       stream: (passthrough) => (passthrough ? new PassedEventReader() : new EventReader()),
       failure: readFailure,
-      tokenCount: { request: (call) => countRequest(request(call)), reply: readCount },
+      tokenCount: { request: (call) => countRequest(request(call)), reply: readCount, margin: MARGIN },
     };
   },
 });

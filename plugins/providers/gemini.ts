@@ -1,6 +1,6 @@
 import { type Capability, defineProvider, Type } from 'signalbox/plugin';
 import { GeminiReader, readReply } from './gemini/answer.ts';
-import { countRequest, readCount } from './gemini/count.ts';
+import { countRequest, MARGIN, readCount } from './gemini/count.ts';
 import { embeddings } from './gemini/embeddings.ts';
 import { readFailure } from './gemini/failure.ts';
 import { hasFixedSampling, isFrom } from './gemini/generation.ts';
@@ -31,7 +31,7 @@ export const gemini = defineProvider({
     stream: () => new GeminiReader(),
     failure: readFailure,
     embeddings,
-    tokenCount: { request: countRequest, reply: readCount },
+    tokenCount: { request: countRequest, reply: readCount, margin: MARGIN },
     lacks: (_model, upstream) => lacks(upstream),
   }),
 });

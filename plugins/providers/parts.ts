@@ -1,4 +1,4 @@
-import type { StreamPart, Usage } from 'signalbox/plugin';
+import type { StreamPart, UnreadOutput, Usage } from 'signalbox/plugin';
 import type { Json } from './json.ts';
 
 /** The failure of an answer that violates its dialect. */
@@ -6,13 +6,19 @@ export function malformed(message: string): StreamPart {
   return { type: 'failure', failure: { kind: 'malformed', message } };
 }
 
+/** What an event bears beside its content in other parts. */
+interface EventNotes {
+  readonly unread?: UnreadOutput;
+  readonly usage?: Usage;
+}
+
 /**
  * An event that goes out as it came.
  * @param json the event as its service wrote it. Over several lines it does not fit an event of the way out, and is written anew
  */
-export function passedEvent(event: Json, json = ''): StreamPart {
+export function passedEvent(event: Json, json: string, { unread, usage }: EventNotes): StreamPart {
   const isLine = json !== '' && !json.includes('\n');
-  return isLine ? { type: 'passthrough', choice: 0, event, json } : { type: 'passthrough', choice: 0, event };
+  return { type: 'passthrough', choice: 0, event, json: isLine ? json : undefined, unread, usage };
 }
 
 /** Adds the usage of an unstreamed answer: before a failure, which ends reading, because usage is billed anyway. */

@@ -14,6 +14,15 @@ const isObjectOrNone = (value: unknown): boolean => value === undefined || isObj
 const isJsonLine = (value: unknown): boolean =>
   typeof value === 'string' && !/[\r\n]/.test(value) && parsedJson(value) !== undefined;
 
+const isUnread = (value: unknown): boolean =>
+  isObject(value) && Array.isArray(value.texts) && value.texts.every(isText) && isCount(value.stateChars);
+
+const isUsage = (value: unknown): boolean =>
+  isObject(value) &&
+  [value.inputTokens, value.cachedInputTokens, value.cacheWriteTokens, value.outputTokens, value.reasoningTokens].every(
+    (figure) => typeof figure === 'number',
+  );
+
 type Check = (part: Readonly<Record<string, unknown>>) => boolean;
 
 const FORMS: Readonly<Record<StreamPart['type'], Check>> = {
@@ -34,17 +43,14 @@ const FORMS: Readonly<Record<StreamPart['type'], Check>> = {
   logprobs: ({ choice, content, refusal }) => isCount(choice) && Array.isArray(content) && Array.isArray(refusal),
   embedding: ({ choice, index, vector }) =>
     choice === 0 && isCount(index) && Array.isArray(vector) && vector.every((number) => typeof number === 'number'),
-  passthrough: ({ choice, event, json }) => choice === 0 && isObject(event) && (json === undefined || isJsonLine(json)),
+  passthrough: ({ choice, event, json, unread, usage }) =>
+    choice === 0 &&
+    isObject(event) &&
+    (json === undefined || isJsonLine(json)) &&
+    (unread === undefined || isUnread(unread)) &&
+    (usage === undefined || isUsage(usage)),
   finish: ({ choice, reason, raw }) => isCount(choice) && FINISHES.includes(reason) && isText(raw),
-  usage: ({ usage }) =>
-    isObject(usage) &&
-    [
-      usage.inputTokens,
-      usage.cachedInputTokens,
-      usage.cacheWriteTokens,
-      usage.outputTokens,
-      usage.reasoningTokens,
-    ].every((figure) => typeof figure === 'number'),
+  usage: ({ usage }) => isUsage(usage),
   failure: ({ failure }) => failureFault(failure) === null,
 };
 

@@ -206,13 +206,18 @@ const capped = wireLaw<ProviderCall>({
   describe: describeCall,
 });
 
+const isFigure = (figure: unknown): boolean => typeof figure === 'number' && figure >= 0 && Number.isFinite(figure);
+
 const counted = wireLaw<ProviderCall>({
   name: 'token-count',
-  says: 'a count of tokens is asked for as an answer is: by a path, headers and JSON, the same ones for the same call',
+  says: 'a count of tokens is asked for as an answer is: by a path, headers and JSON, the same ones for the same call; its margin is of figures from 0',
   cases: () => calls,
   fault(adapter, call, { host }) {
     const { tokenCount } = adapter;
     if (!tokenCount) return null;
+    const { margin } = tokenCount;
+    if (margin && !(isFigure(margin.tokens) && isFigure(margin.share)))
+      return `its margin is ${shortJson(margin)}: \`tokens\` and \`share\`, from 0`;
     const { value, reached } = runSealed(() => [1, 2].map(() => tokenCount.request(frozenCall(call))));
     const fault = reachedFault(reached) ?? madeFault(adapter, value[0]!, host);
     return (

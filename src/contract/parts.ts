@@ -57,6 +57,10 @@ export type StreamPart =
       readonly event: Members;
       /** The JSON of the event as its service wrote it, in one line: what goes out where nothing of the event changes. */
       readonly json?: string;
+      /** Output in the event that no other part has, such as the input of a service's own tool; absent for none. It is counted. */
+      readonly unread?: UnreadOutput;
+      /** The usage so far, as the event states it; absent for none. In place of one that cannot be true its caller gets the gateway's count. */
+      readonly usage?: Usage;
     }
   /** The vector of one text of a call. @see EmbeddingAdapter */
   | {
@@ -69,6 +73,14 @@ export type StreamPart =
   | { readonly type: 'finish'; readonly choice: number; readonly reason: FinishReason; readonly raw: string }
   | { readonly type: 'usage'; readonly usage: Usage }
   | { readonly type: 'failure'; readonly failure: ProviderFailure };
+
+/** Output that only its dialect can say: the gateway counts it where its service reports no usage. */
+export interface UnreadOutput {
+  /** Texts and arguments, which weigh as all text does. */
+  readonly texts: readonly string[];
+  /** Characters of state in base64, such as signatures and encrypted reasoning. Four weigh as a token. */
+  readonly stateChars: number;
+}
 
 /**
  * Whether a caller sees the part as content. Once one was sent, no other model may answer.

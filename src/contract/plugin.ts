@@ -44,8 +44,9 @@ export {
   type PreparedEstimator,
   type TellingWord,
 } from './estimator.ts';
-export type { FinishReason, ProviderFailure, StreamPart } from './parts.ts';
+export type { FinishReason, ProviderFailure, StreamPart, UnreadOutput } from './parts.ts';
 export {
+  type CountMargin,
   defineProvider,
   type EmbeddingAdapter,
   type EmbeddingCall,

@@ -49,6 +49,18 @@ export interface TokenCountAdapter {
   request(call: ProviderCall): HttpCall | ProviderFailure;
   /** Reads the input tokens from an answer with a status of 2xx; null where it does not state them. */
   reply(body: string): number | null;
+  /**
+   * The most that the service may bill for a prompt beyond its count. With it, the count bounds the money that is held for a
+   * prompt with PDFs; a service that bills more is paid by the operator. Absent: a count is an estimate, and bounds nothing.
+   */
+  readonly margin?: CountMargin;
+}
+
+/** What a service may bill beyond its count: both figures together. */
+export interface CountMargin {
+  readonly tokens: number;
+  /** Of the count, from 0. */
+  readonly share: number;
 }
 
 /** The traits of a model by the catalog. */

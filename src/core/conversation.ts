@@ -93,6 +93,8 @@ export interface FilePart extends PartBase {
   readonly data?: string;
   /** The ID of an uploaded file at the provider. */
   readonly id?: string;
+  /** The address of a file, which only its dialect can say: a `native` part stands beside it. */
+  readonly url?: string;
   readonly name?: string;
 }
 

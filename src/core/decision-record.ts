@@ -70,6 +70,11 @@ export interface DecisionOutcome {
   readonly totalMs: number;
   /** The fund that lowered the cap on the output, reached or not; null for none, and in records of version 0.1. */
   readonly cappedBy: string | null;
+  /**
+   * Whether a usage that cannot be true was replaced by the gateway's count in an answer that went out as it came; false in records
+   * of earlier versions.
+   */
+  readonly usageReplaced: boolean;
 }
 
 export interface AttemptRecord {

@@ -38,12 +38,16 @@ export interface Facts {
   readonly images: number;
   /** Bytes of audio input, decoded. Its tokens are in neither of the figures above. */
   readonly audioBytes: number;
-  /** Pages of PDF files. Their tokens are in none of the figures above. */
+  /** PDF files, and files by an address or an ID, which count as such. Their tokens are in none of the figures above. */
+  readonly pdfs: number;
+  /** Pages expected of them, by their bytes. */
   readonly pages: number;
   /** Other media (files), for which no bound is known. */
   readonly unboundedMedia: number;
   /** Input tokens that the text cannot exceed, by the tokenizer that counted it; null where none had to. */
   readonly inputTokensCounted: Readonly<Record<string, number>> | null;
+  /** By model ID, the prompt as its service counted it; absent where none had to. */
+  readonly serviceCounts?: Readonly<Record<string, ServiceCount>>;
   /** Visible output tokens of one choice that the caller expects, not capped; null where none are stated. */
   readonly outputTokens: number | null;
   /**
@@ -79,6 +83,13 @@ export interface Facts {
   readonly readers?: readonly string[];
   /** Absent for other operations than `embed`. */
   readonly embedding?: EmbeddingFacts;
+}
+
+/** The input tokens of a prompt by the count of a service. */
+export interface ServiceCount {
+  readonly tokens: number;
+  /** The most that the service may bill beyond its count, as its adapter declares. */
+  readonly margin: number;
 }
 
 export interface ThreadFacts {

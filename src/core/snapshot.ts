@@ -86,6 +86,8 @@ export interface GatewayPolicy {
   readonly commitAfterMs: number;
   /** Whether surfaces that have a WebSocket open it. */
   readonly websockets: boolean;
+  /** Bytes of the largest message that a WebSocket takes. A server keeps the figure of its start. */
+  readonly socketBytesMax: number;
   /** IANA name of the zone that rules read `time` in. */
   readonly timeZone: string;
   /** How many alternatives a decision keeps: a route's `alternatives`, a chat's fallbacks. */
@@ -131,6 +133,8 @@ export interface Provider {
   readonly cache: { readonly ttlMs: number; readonly tokensMin: number };
   /** Its bill for an answer that is aborted. */
   readonly afterAbort: AbortBilling;
+  /** The most pages of PDFs that it reads; absent where it is not stated. */
+  readonly pagesMax?: PagesMax;
 }
 
 export interface Endpoint {
@@ -181,6 +185,8 @@ export interface Model {
   readonly imageTokensMax: number | null;
   /** Most tokens of a page of a PDF; null where unknown. */
   readonly pageTokensMax: number | null;
+  /** The most pages of PDFs that the services of its endpoints read; empty where it is not known of each. */
+  readonly pagesMax: readonly PagesMax[];
   /** The most tokens that a second of audio can count; null when unknown, and then no hard limit can hold with audio. */
   readonly audioTokensPerSecondMax: number | null;
   readonly latency: DeclaredLatency;
@@ -190,6 +196,14 @@ export interface Model {
   readonly declared: DeclaredQuality;
   readonly deadlines: Deadlines;
   readonly created: number;
+}
+
+/** The most pages of PDFs that a service reads. One figure is stated at least. */
+export interface PagesMax {
+  /** In all files of a request together; null for no such limit. */
+  readonly request: number | null;
+  /** In one file; likewise. */
+  readonly file: number | null;
 }
 
 export interface DeclaredQuality {

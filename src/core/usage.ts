@@ -35,6 +35,9 @@ export function isPlausible(usage: Usage): boolean {
   );
 }
 
+/** Whether a usage is stated that cannot be true. */
+export const isImpossible = (usage: Usage | undefined): boolean => usage !== undefined && !isPlausible(usage);
+
 /** A usage without cache or reasoning, as counted here when the upstream gives none. */
 export function plainUsage(inputTokens: number, outputTokens: number): Usage {
   return { inputTokens, cachedInputTokens: 0, cacheWriteTokens: 0, outputTokens, reasoningTokens: 0 };

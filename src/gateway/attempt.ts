@@ -7,7 +7,8 @@ import { type Facts, isIntentRead } from '../core/facts.ts';
 import { lineFor } from '../core/price.ts';
 import type { Endpoint, Model } from '../core/snapshot.ts';
 import type { Usage } from '../core/usage.ts';
-import { expectedInput, expectedWriting, ttftFactor, WARM_SHARE } from '../routing/estimate.ts';
+import { expectedWriting, ttftFactor, WARM_SHARE } from '../routing/estimate.ts';
+import { expectedInput } from '../routing/input-tokens.ts';
 import type { CallTrace } from '../telemetry/trace.ts';
 import { openCall } from '../upstream/call.ts';
 import { openEmbeddings } from '../upstream/embeddings.ts';
@@ -20,6 +21,7 @@ import { brokenUsage, completeUsage, cutUsage, type ExpectedTokens, type Measure
 import { callSpan } from './observe/spans.ts';
 import type { RankedEndpoint } from './plan.ts';
 import type { RunnableRequest } from './runnable-request.ts';
+import { marginOf } from './tranches.ts';
 
 interface AttemptLimits {
   /** When the request must be answered, ms on the clock. */
@@ -252,23 +254,26 @@ export class Attempt {
 
   /**
    * Returns the usage to charge for an answer without its end: see `brokenUsage`.
-   * Where the gateway closed the connection and the service bills the whole answer then, that is the most that it can be: nothing
-   * more is known of it.
+   * Where the gateway closed the connection, a service that stops has its margin, and one that bills the whole answer then the most
+   * that it can be: nothing more is known of it.
    * @param failure how it broke off; null where it was left
    */
   broken(failure: ProviderFailure | null): MeasuredUsage {
     const { clock, runtime } = this.#runnable;
     const { readings, facts } = this.#runnable.decision;
     const isClosedHere = failure === null || failure.kind === 'timeout';
-    if (isClosedHere && abortBillingOf(this.endpoint, runtime.snapshot.providers).bills === 'whole') {
+    const billing = abortBillingOf(this.endpoint, runtime.snapshot.providers);
+    if (isClosedHere && billing.bills === 'whole') {
       const isWhole = this.meter.finished >= facts.choices;
       return isWhole ? completeUsage(this.meter, this.expected) : cutUsage(this.meter, this.expected);
     }
     const expectedAt = this.#openedAt + readings.ttftMs[this.#slot]! + this.#extraMs;
+    const tokensPerSecond = readings.tokensPerSecond[this.#slot]! * facts.choices;
     return brokenUsage(this.meter, {
       ...this.expected,
-      tokensPerSecond: readings.tokensPerSecond[this.#slot]! * facts.choices,
+      tokensPerSecond,
       outputMs: clock() - (this.meter.firstContentAt ?? expectedAt),
+      margin: isClosedHere && billing.bills === 'stops' ? marginOf(billing, tokensPerSecond) : 0,
     });
   }
 

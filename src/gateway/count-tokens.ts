@@ -1,21 +1,20 @@
-import { traitsOf } from '../contract/traits.ts';
 import type { Caller } from '../core/caller.ts';
 import type { Facts } from '../core/facts.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { Model } from '../core/snapshot.ts';
 import { estimateTokens } from '../core/tokens.ts';
 import { withoutDroppedTools } from '../routing/dropped-tools.ts';
-import { expectedInput } from '../routing/estimate.ts';
+
 import { chatFacts } from '../routing/facts.ts';
+import { expectedInput, type InputFigures } from '../routing/input-tokens.ts';
 import { allowedEndpoints, limitsOf } from '../routing/rules.ts';
 import { textsOf } from '../routing/texts.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { countAt } from '../upstream/token-count.ts';
+import { ASKED_COUNT_MS } from '../upstream/token-count.ts';
 import { checkRequest } from './check-request.ts';
 import { ruledFacts } from './decide.ts';
-import { requestFor } from './endpoint-request.ts';
 import type { Gateway } from './gateway.ts';
-import { pagesOf } from './pdf-pages.ts';
+import { countAtEndpoint } from './service-count.ts';
 
 /** The tokens of a prompt. */
 export interface PromptCount {
@@ -28,7 +27,15 @@ export interface PromptCount {
 }
 
 /** The model of a selector's request, which is chosen later: its figures are the usual ones. */
-const ANY_MODEL = { tokenizer: null, imageTokensMax: null, audioTokensPerSecondMax: null };
+const ANY_MODEL: InputFigures = {
+  id: '',
+  tokenizer: null,
+  imageTokensMax: null,
+  audioTokensPerSecondMax: null,
+  pageTokensMax: null,
+  contextWindow: Number.POSITIVE_INFINITY,
+  maxOutput: 0,
+};
 
 /** A prompt to count, of a caller who names its model. */
 interface NamedPrompt {
@@ -54,7 +61,7 @@ export async function countTokens(
   const runtime = gateway.lease();
   const { snapshot } = runtime;
   checkRequest(request, snapshot.gateway);
-  const facts = chatFacts(withoutDroppedTools(request, snapshot.gateway).request, caller, snapshot, { pagesOf });
+  const facts = chatFacts(withoutDroppedTools(request, snapshot.gateway).request, caller, snapshot);
   if (!facts.pinned) return { inputTokens: Math.ceil(expectedInput(facts, ANY_MODEL)), basis: 'estimated' };
   const model = snapshot.models[snapshot.modelIndex.get(facts.model)!]!;
   const own = await ownCount(gateway, request, model, expectedInput(facts, model));
@@ -84,25 +91,15 @@ async function endpointCount(
   { request, caller, facts, runtime, signal }: NamedPrompt,
   model: Model,
 ): Promise<number | null> {
-  const { snapshot, targets, health } = runtime;
+  const { snapshot } = runtime;
   const { settings, routing } = request;
   const ruled = ruledFacts(gateway, facts, { stream: false, settings, routing }, caller, runtime);
   const { slots } = limitsOf(ruled, snapshot);
   const history = gateway.affinity.history(caller.keyId, request);
   const index = snapshot.modelIndex.get(model.id)!;
   for (const at of allowedEndpoints(model, slots, facts.needs)) {
-    const endpoint = model.endpoints[at]!;
-    const left = requestFor({ request, history, decision: { facts }, runtime }, model, endpoint);
-    const call = {
-      upstream: endpoint.upstream,
-      request: left.request,
-      extras: left.extras,
-      stream: false,
-      outputCap: model.maxOutput,
-      model: traitsOf(model),
-    };
-    const asked = { target: targets[index]![at]!, health: health[index]![at]!, deadlines: model.deadlines };
-    const counted = await countAt(asked, call, signal);
+    const place = { model: index, at, withinMs: ASKED_COUNT_MS, signal };
+    const counted = await countAtEndpoint({ request, history, runtime }, facts, place);
     if (counted !== null || signal.aborted) return counted;
   }
   return null;

@@ -10,6 +10,8 @@ export interface FundedTrial {
   readonly outcome: Decision | Refusal;
   /** A shortage that no fund of the caller can ever cover; null for none. */
   readonly shortage: FundShortage | null;
+  /** The money that it was decided within; null where nothing limits it. */
+  readonly funds: AvailableFunds | null;
 }
 
 /**
@@ -35,5 +37,5 @@ export function decideWithin(
   const needed = isRefusal(outcome)
     ? outcome.group === 'funds' && leastWorstCase(outcome, snapshot)
     : outcome.ranked[0].bound;
-  return { outcome, shortage: needed === false ? null : funds.shortFor(needed) };
+  return { outcome, shortage: needed === false ? null : funds.shortFor(needed), funds };
 }

@@ -30,8 +30,8 @@ import type { FundingTerms } from './funding.ts';
 import { type Gateway, newSeed } from './gateway.ts';
 import { mayGrow } from './growth.ts';
 import { withLoopReaders } from './loop-readers.ts';
-import { pagesOf } from './pdf-pages.ts';
 import type { RequestContext } from './request-context.ts';
+import { isHeldBack, ServiceCounter } from './service-count.ts';
 import { shortageError } from './shortage.ts';
 
 /** The terms of the funding that a decision keeps to. */
@@ -45,6 +45,8 @@ interface UndecidedRequest {
   readonly history: PromptHistory;
   /** Reads its facts. */
   readonly factsOf: typeof chatFacts;
+  /** Has services count its prompt; null where none may be asked. */
+  readonly services: ServiceCounter | null;
 }
 
 /** A request as a decision goes by it. */
@@ -56,14 +58,15 @@ interface RequestReading {
 
 /**
  * The step decide of a request for a model.
- * @param mayDraw whether another model than the best may be drawn: only of a request that is carried out, not only priced
+ * @param isServed whether it is to be carried out, not only priced: another model than the best may be drawn then, and a
+ * service may be asked to count its prompt, if its money is there
  * @throws SignalboxError
  */
 export function decideRequest(
   gateway: Gateway,
   request: ModelRequest,
   terms: DecisionTerms,
-  mayDraw: boolean,
+  isServed: boolean,
   context: RequestContext,
   factsOf = request.operation === 'embed' ? embeddingFacts : chatFacts,
 ): DecisionResult {
@@ -72,9 +75,10 @@ export function decideRequest(
   context.run = gateway.sessions.run(caller.keyId, request.headers.run);
   checkRequest(request, runtime.snapshot.gateway);
   const history = gateway.affinity.history(caller.keyId, request);
-  const undecided: UndecidedRequest = { request, terms, context, history, factsOf };
+  const services = isServed && !terms.windowsOnly ? new ServiceCounter({ request, history, runtime }, context) : null;
+  const undecided: UndecidedRequest = { request, terms, context, history, factsOf, services };
   const { thread } = request.conversation;
-  return thread ? decideIn(thread, gateway, undecided, mayDraw) : decide(gateway, undecided, null, mayDraw);
+  return thread ? decideIn(thread, gateway, undecided, isServed) : decide(gateway, undecided, null, isServed);
 }
 
 /**
@@ -96,7 +100,8 @@ function decideIn(thread: Thread, gateway: Gateway, undecided: UndecidedRequest,
 
 /**
  * Decides a request. Where money makes it depend on the intent, the intent is read and all is decided anew. Where only the
- * bound of the prompt leaves no model, the prompt is counted exactly, if it can be, and all is decided anew.
+ * bound of the prompt leaves no model, or that of its PDFs no whole answer, the prompt is counted, if it can be, and all is
+ * decided anew.
  * @param fit null for no thread
  * @throws SignalboxError when no model is left, or no money for it
  */
@@ -112,22 +117,38 @@ function decide(gateway: Gateway, undecided: UndecidedRequest, fit: FactsFit | n
   }
   const { features } = reading;
   const tokenizers = decisiveTokenizers(trial.outcome, trial.shortage !== null, snapshot);
-  if (tokenizers.length > 0) return decideCounted(gateway, undecided, reading, trial, tokenizers, mayDraw);
+  if (tokenizers.length > 0 || asksServices(undecided, reading, trial))
+    return decideCounted(gateway, undecided, reading, trial, tokenizers, mayDraw);
   return { history, features, decision: decisionOf(gateway, trial, request, terms) };
 }
 
-/** Decides anew by the exact count of a prompt; by the trial where it could not be counted. */
+/** Whether services may be asked for a count that may change an outcome. */
+const asksServices = ({ request, terms, services }: UndecidedRequest, { facts }: RequestReading, trial: FundedTrial) =>
+  services !== null && facts.pdfs > 0 && isHeldBack(trial, request, terms.runtime);
+
+/** Decides anew by the count of a prompt, by tokenizers, then by services; by the trial where it could not be counted. */
 async function decideCounted(
   gateway: Gateway,
-  { request, terms, context, history }: UndecidedRequest,
+  undecided: UndecidedRequest,
   { facts, features }: RequestReading,
   trial: FundedTrial,
   tokenizers: readonly Tokenizer[],
   mayDraw: boolean,
 ): Promise<RequestDecision> {
+  const { request, terms, context, history, services } = undecided;
+  const tryBy = (facts: Facts) => tryDecision(gateway, { facts, features }, request, terms, mayDraw, context);
+  let counted = facts;
+  let last = trial;
   const inputTokensCounted = await countInput(gateway.counter, tokenizers, facts, countableTexts(request));
-  const counted = { facts: { ...facts, inputTokensCounted }, features };
-  const last = inputTokensCounted ? tryDecision(gateway, counted, request, terms, mayDraw, context) : trial;
+  if (inputTokensCounted) {
+    counted = { ...facts, inputTokensCounted };
+    last = tryBy(counted);
+  }
+  if (services && asksServices(undecided, { facts: counted, features }, last)) {
+    const tryUnseen = (facts: Facts) => tryDecision(gateway, { facts, features }, request, terms, false);
+    const byServices = await services.factsFor(counted, tryUnseen);
+    if (byServices) last = tryBy(byServices);
+  }
   return { history, features, decision: decisionOf(gateway, last, request, terms) };
 }
 
@@ -143,7 +164,7 @@ function readRequest(
 ): RequestReading {
   const { runtime, caller, cap } = terms;
   const { snapshot } = runtime;
-  const recalled = history.recall(factsOf(request, caller, snapshot, { cap, isWhole, pagesOf }), snapshot);
+  const recalled = history.recall(factsOf(request, caller, snapshot, { cap, isWhole }), snapshot);
   const read = withLoopReaders(recalled, request, history, snapshot);
   const facts = fit ? fit(read) : read;
   if (!isIntentRead(facts)) return { facts, features: null };
@@ -183,7 +204,7 @@ export function tryDecision(
   const funds = gateway.ledger.availableFunds(caller, facts.model, timeOfId(given.id), windowsOnly, session);
   const trial = funds
     ? decideWithin(funds, ruled, given, runtime)
-    : { outcome: decider.decide(ruled, given), shortage: null };
+    : { outcome: decider.decide(ruled, given), shortage: null, funds };
   if (context) context.routing = { facts: ruled, snapshot, rejections: decider.rejections };
   if (decider.faults > faults) {
     reportOnce(gateway, strategy, `the strategy of \`${facts.model}\` gave no usable scores`, null);

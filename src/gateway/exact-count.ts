@@ -33,7 +33,9 @@ function tokenizersOf(
 
 const NO_TOKENIZERS: readonly Tokenizer[] = [];
 
-const isRejectedByInput = ({ rejections }: Refusal['rejected'][number]): boolean => (rejections & ~BY_INPUT) === 0;
+/** Whether only the size of the input rejects a model. */
+export const isRejectedByInput = ({ rejections }: Refusal['rejected'][number]): boolean =>
+  (rejections & ~BY_INPUT) === 0;
 
 /**
  * Tokens that a template may write before a conversation. A bound by bytes has room for them, an exact count has none. The

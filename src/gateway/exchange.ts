@@ -374,6 +374,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       attempts: this.#attempts,
       payment: this.funded.shown(charged),
       cappedBy: this.#growing?.cutBy ?? running?.way.ranked.cappedBy ?? null,
+      usageReplaced: running?.meter.isUsageReplaced ?? false,
     });
     this.#receipt = receipt;
     if (running && measured) this.#tokens = chargedTokens(measured, running.model, decision.facts);
@@ -388,11 +389,10 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       charged,
       saved: receipt.saved,
       cappedBy: receipt.platform.output_capped_by ?? null,
+      usageReplaced: receipt.platform.usage_replaced ?? false,
       firstPartMs: firstAt === null ? null : Math.round(firstAt - startedAt),
       totalMs: Math.round(clock() - startedAt),
     };
-    const writes = this.#recorder.settlementWrites(outcome, receipt.platform);
-    writes.push(...this.funded.settlementWrites(charged));
-    return writes;
+    return [...this.#recorder.settlementWrites(outcome, receipt.platform), ...this.funded.settlementWrites(charged)];
   }
 }

@@ -4,15 +4,8 @@ import type { Decision } from '../core/decision.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { Endpoint, Model, PolicySnapshot, Provider } from '../core/snapshot.ts';
 import type { FirstTranche } from '../ledger/reservation-request.ts';
-import {
-  affordableCap,
-  capWithin,
-  expectedOutput,
-  inputBound,
-  outputCap,
-  taskOf,
-  usefulOutput,
-} from '../routing/estimate.ts';
+import { affordableCap, capWithin, expectedOutput, outputCap, taskOf, usefulOutput } from '../routing/estimate.ts';
+import { inputBound } from '../routing/input-tokens.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { passesExtras } from './extras.ts';
 import type { RankedEndpoint } from './plan.ts';
@@ -75,8 +68,8 @@ export function trancheTerms(
 }
 
 /**
- * Returns an endpoint with the output cap of its request and model, as far as the funds can ever pay it: money that comes free
- * while the answer is written may pay for more than is free now.
+ * Returns an endpoint with the output cap of its request and model, as far as the funds can ever pay it at its own price: a
+ * decision caps a model at its dearest endpoint. Money that others hold counts: it may come free while the answer is written.
  */
 export function roomyWay({ runtime, decision: { facts } }: DecidedRequest, way: RankedEndpoint): RankedEndpoint {
   const { ranked, at } = way;
@@ -84,7 +77,7 @@ export function roomyWay({ runtime, decision: { facts } }: DecidedRequest, way: 
   if (ranked.cappedBy === null || unspent === undefined) return way;
   const model = runtime.snapshot.models[ranked.model]!;
   const own = affordableCap(model, [at], facts, outputCap(model, facts));
-  const cap = Math.max(ranked.outputCap, capWithin(unspent, model, [at], facts, own));
+  const cap = capWithin(unspent, model, [at], facts, own);
   return { at, ranked: { ...ranked, outputCap: cap, cappedBy: cap < own ? ranked.cappedBy : null } };
 }
 

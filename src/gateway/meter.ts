@@ -1,9 +1,9 @@
 import { isContent, type StreamPart } from '../contract/parts.ts';
 import type { Facts } from '../core/facts.ts';
 import type { Model } from '../core/snapshot.ts';
-import { tokenWeight } from '../core/tokens.ts';
-import { isPlausible, plainUsage, type Usage } from '../core/usage.ts';
+import { isImpossible, isPlausible, plainUsage, type Usage } from '../core/usage.ts';
 import { AnswerMark } from './answer-mark.ts';
+import { outputWeight } from './output-weight.ts';
 
 /** The least share of an answer's time that its reader waits where the pace is the upstream's. */
 const OWN_PACE_SHARE = 0.9;
@@ -33,11 +33,14 @@ export class Meter {
   isCut = false;
   /** Whether a filter ended a choice. */
   isFiltered = false;
+  /** Whether its caller got a count of the gateway's in place of a usage that cannot be true, in an answer that went out as it came. */
+  isUsageReplaced = false;
   #lastContentAt = 0;
   /** The last batch, until it is weighed and marked: of most answers in one piece nobody asks for either. */
   #unweighed: readonly StreamPart[] = NO_PARTS;
   #unmarked: readonly StreamPart[] = NO_PARTS;
   #weight = 0;
+  #isPassed = false;
   /** The weight when usage was last reported. */
   #reportedWeight = 0;
   readonly #mark = new AnswerMark();
@@ -64,6 +67,7 @@ export class Meter {
         this.isOutdated = true;
         this.firstContentAt ??= now;
         this.#lastContentAt = now;
+        if (part.type === 'passthrough') this.isUsageReplaced ||= isImpossible(part.usage);
         if (part.type === 'finish') {
           this.finished++;
           this.finishReasons[part.choice] = WORD.test(part.raw) ? part.raw : '';
@@ -81,9 +85,10 @@ export class Meter {
     const parts = this.#unweighed;
     this.#unweighed = NO_PARTS;
     for (const part of parts) {
-      if ('text' in part) this.#weight += tokenWeight(part.text);
-      else if (part.type === 'tool-call') this.#weight += tokenWeight(part.arguments) + tokenWeight(part.name ?? '');
-      else if (part.type === 'usage' && isPlausible(part.usage)) this.#reportedWeight = this.#weight;
+      if (part.type === 'passthrough') this.#isPassed = true;
+      // The events of an answer that goes out as it came have its state, as it comes.
+      if (part.type !== 'state' || !this.#isPassed) this.#weight += outputWeight(part);
+      if (part.type === 'usage' && isPlausible(part.usage)) this.#reportedWeight = this.#weight;
     }
   }
 
@@ -197,18 +202,21 @@ export interface BrokenAnswer extends ExpectedTokens {
   readonly tokensPerSecond: number;
   /** Time since the first part was seen, or else since it was to be expected. May be negative. */
   readonly outputMs: number;
+  /** What its service may bill beyond that, tokens; 0 where it ended the answer itself. */
+  readonly margin: number;
 }
 
 /**
  * Returns the usage of an answer that was cut: the prompt, and the largest of the output counted, the output reported,
- * and the output that the model makes in such a time.
+ * and the output that the model makes in such a time, with the margin of its service.
  */
 export function brokenUsage(meter: Meter, expected: BrokenAnswer): MeasuredUsage {
-  const { inputTokens, outputMax, tokensPerSecond, outputMs } = expected;
-  const made = Math.min(outputMax, Math.ceil((tokensPerSecond * Math.max(0, outputMs)) / 1000));
+  const { inputTokens, outputMax, tokensPerSecond, outputMs, margin } = expected;
+  const made = Math.ceil((tokensPerSecond * Math.max(0, outputMs)) / 1000);
   const { reported, impossible } = meter;
-  const counted = Math.min(meter.counted, outputMax);
-  const output = Math.max(counted, reported?.outputTokens ?? 0, made);
+  const told = reported?.outputTokens ?? 0;
+  const most = Math.max(meter.counted, told + meter.unreported, made) + margin;
+  const output = Math.max(told, Math.min(outputMax, most));
   if (!reported) return { usage: plainUsage(inputTokens, output), estimated: true, impossible };
   const prompt = reported.inputTokens || inputTokens;
   return { usage: { ...reported, inputTokens: prompt, outputTokens: output }, estimated: true, impossible };

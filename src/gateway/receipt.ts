@@ -23,6 +23,8 @@ export interface Platform {
   readonly attempts: readonly PlatformAttempt[];
   /** The fund that lowered the cap on the output, reached or not: a budget's name, or `balance`; absent for none. */
   readonly output_capped_by?: string;
+  /** The one change of an answer that goes out as it came: its service's usage cannot be true, so the count made here stands there. Absent for none. */
+  readonly usage_replaced?: true;
   /** How a wallet paid for it; absent for a key's own funds. */
   readonly payment?: PlatformPayment;
 }
@@ -95,6 +97,7 @@ export interface ExchangeEnd {
   readonly payment: PlatformPayment | null;
   /** The fund that lowered the cap on the output that is answered, reached or not; null for none. */
   readonly cappedBy: string | null;
+  readonly usageReplaced: boolean;
 }
 
 /** Returns an attempt as `platform.attempts` shows it. */
@@ -105,7 +108,19 @@ export function platformAttempt(attempt: AttemptRecord): PlatformAttempt {
 
 /** Returns the receipt of a settled exchange. */
 export function receiptOf(end: ExchangeEnd): Receipt & { readonly platform: Platform } {
-  const { decision, baseline, model, fallback, measured, charged, dropped, attempts, payment, cappedBy } = end;
+  const {
+    decision,
+    baseline,
+    model,
+    fallback,
+    measured,
+    charged,
+    dropped,
+    attempts,
+    payment,
+    cappedBy,
+    usageReplaced,
+  } = end;
   const { pinned } = decision.facts;
   const usage = measured?.usage ?? plainUsage(0, 0);
   // Where nothing was answered the baseline had cost nothing either, not even its fee for a request.
@@ -122,6 +137,7 @@ export function receiptOf(end: ExchangeEnd): Receipt & { readonly platform: Plat
     dropped,
     attempts: attempts.map(platformAttempt),
     output_capped_by: cappedBy ?? undefined,
+    usage_replaced: usageReplaced || undefined,
     payment: payment ?? undefined,
   };
   return { usage, platform, saved };

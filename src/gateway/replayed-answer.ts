@@ -35,9 +35,10 @@ export function batchLine(batch: readonly StreamPart[]): string {
 
 function storedPart(part: StreamPart): unknown {
   if (part.type === 'text' && part.choice === 0) return part.text;
-  if (part.type !== 'passthrough' || part.json === undefined) return part;
-  const { event: _, ...others } = part;
-  return others;
+  if (part.type !== 'passthrough') return part;
+  // What was counted is not counted again.
+  const { event, unread: _, ...others } = part;
+  return part.json === undefined ? { ...others, event } : others;
 }
 
 function partOf(stored: unknown): StreamPart {

@@ -125,7 +125,10 @@ export class OutputBound {
       bound += CHOICE_FRAME;
     }
     if ('text' in part) bound += Buffer.byteLength(part.text);
-    else if (part.type === 'tool-call') {
+    else if (part.type === 'passthrough' && part.unread) {
+      bound += part.unread.stateChars;
+      for (const text of part.unread.texts) bound += Buffer.byteLength(text);
+    } else if (part.type === 'tool-call') {
       bound += Buffer.byteLength(part.arguments);
       if (part.name !== undefined) bound += Buffer.byteLength(part.name) + CALL_FRAME;
     }

@@ -32,6 +32,7 @@ import { recommendRoutes } from './recommend.ts';
 import { RequestContexts } from './request-contexts.ts';
 import type { EdgeServer, RouteServices } from './route-services.ts';
 import { pathOf, RouteTable, routeRules } from './routes.ts';
+import { Sockets } from './sockets.ts';
 import { type StatusSources, statusRoutes } from './status.ts';
 import { surfaceRoutes } from './surface-routes.ts';
 import { surfaceSocket, type Upgrader } from './surface-socket.ts';
@@ -52,6 +53,8 @@ export interface AppOptions {
   readonly version: string;
   readonly observer: Observer;
   readonly gate: Gate;
+  /** Bytes of the largest message of a WebSocket. */
+  readonly socketBytesMax: number;
   readonly status: StatusSources;
   /** Makes the page at `/metrics`; null where it is switched off. */
   readonly metrics: (() => Promise<string>) | null;
@@ -156,6 +159,7 @@ export function createApp(options: AppOptions) {
       addresses.set(request, address);
       return await app.handle(request);
     },
+    sockets: new Sockets(options, gateway.clock, () => gateway.lease().snapshot.gateway.admission),
     server: () => app.server && server,
   };
   const requests = requestRoutes(services, options, () => app.server);

@@ -1,22 +1,18 @@
 import type { GatePlace } from '../access/limits/gate.ts';
 import { SignalboxError } from '../core/errors.ts';
-import { LinkedSet, type Links } from '../core/linked-set.ts';
+import { Watch, type WatchedItem } from './watch.ts';
 
 /** The time for a body, and the bytes for each further second: those that arrived, or all of one that is read at once. */
 const READ_MS = 10_000;
 const BYTES_PER_SECOND = 65_536;
-/** The interval of looks at the bodies that are being read. */
-const LOOK_MS = 250;
 
-/** Reads bodies. One timer looks at all that are open: a timer for each costs more than to read a small body. */
+/** Reads bodies. */
 export class BodyReader {
-  readonly #clock: () => number;
-  readonly #open = new LinkedSet<BodyReading>();
-  #timer: ReturnType<typeof setInterval> | null = null;
+  readonly #open: Watch<BodyReading>;
 
   /** @param clock milliseconds that never decrease */
   constructor(clock: () => number) {
-    this.#clock = clock;
+    this.#open = new Watch(clock);
   }
 
   /** Bodies that are being read. */
@@ -31,21 +27,8 @@ export class BodyReader {
    */
   text(request: Request, atOnce: number, bytesMax: number, place: GatePlace | null): Promise<string> | string {
     if (atOnce === 0 && !request.body) return '';
-    const reading = new BodyReading(this.#open, this.#clock(), atOnce, bytesMax, place);
-    this.#timer ??= this.#watch();
+    const reading = new BodyReading(this.#open, atOnce, bytesMax, place);
     return reading.textOf(atOnce > 0 ? request.text() : textInPieces(request, reading));
-  }
-
-  #watch(): ReturnType<typeof setInterval> {
-    const timer = setInterval(() => {
-      const now = this.#clock();
-      for (const reading of this.#open.all()) if (reading.isLate(now)) reading.cut();
-      if (this.#open.size > 0) return;
-      clearInterval(timer);
-      this.#timer = null;
-    }, LOOK_MS);
-    timer.unref();
-    return timer;
   }
 }
 
@@ -61,10 +44,10 @@ async function textInPieces({ body }: Request, reading: BodyReading): Promise<st
 }
 
 /** The reading of one body. The server's idle limit begins anew with every byte, so that a slow sender needs a bound of its own. */
-class BodyReading implements Links<BodyReading> {
+class BodyReading implements WatchedItem<BodyReading> {
   before: BodyReading | null = null;
   after: BodyReading | null = null;
-  readonly #open: LinkedSet<BodyReading>;
+  readonly #open: Watch<BodyReading>;
   readonly #bytesMax: number;
   readonly #place: GatePlace | null;
   /** ms on the reader's clock. */
@@ -74,9 +57,9 @@ class BodyReading implements Links<BodyReading> {
   #reject: ((error: SignalboxError) => void) | null = null;
 
   /** @param bytes those that count before they arrive */
-  constructor(open: LinkedSet<BodyReading>, since: number, bytes: number, bytesMax: number, place: GatePlace | null) {
+  constructor(open: Watch<BodyReading>, bytes: number, bytesMax: number, place: GatePlace | null) {
     this.#open = open;
-    this.#since = since;
+    this.#since = open.now();
     this.#bytes = bytes;
     this.#bytesMax = bytesMax;
     this.#place = place;

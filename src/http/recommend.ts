@@ -7,7 +7,7 @@ import { ResponsesRequest } from '../surface/openai-responses/request.ts';
 import { readRouteBody } from '../surface/route-body.ts';
 import { ROUTE_REQUESTS } from './docs/request-examples.ts';
 import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
-import { jsonResponse } from './response.ts';
+import { textResponse } from './response.ts';
 import type { RouteServices } from './route-services.ts';
 import { RouteAdvice } from './schemas/advice.ts';
 
@@ -34,7 +34,7 @@ export const recommendRoutes = ({ gateway, contextOf, bodyOf }: RouteServices) =
       const advice = await recommend(gateway, query, context);
       set.headers['x-signalbox-decision-id'] = advice.decision_id;
       set.headers['content-type'] = 'application/json;charset=utf-8';
-      return jsonResponse(JSON.stringify(advice), set.headers);
+      return textResponse(JSON.stringify(advice), set.headers);
     },
     routeDocs({
       access: 'route',

@@ -1,10 +1,10 @@
 import type { HTTPHeaders } from 'elysia';
 
 /**
- * Makes the response of a JSON text.
+ * Makes the response of a whole text.
  * @param common Elysia's headers, which move to the response
  */
-export const jsonResponse = (text: string, common: HTTPHeaders): Response =>
+export const textResponse = (text: string, common: HTTPHeaders): Response =>
   new Response(text, { headers: takeHeaders(common) });
 
 /**

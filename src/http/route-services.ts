@@ -3,6 +3,7 @@ import type { Caller } from '../core/caller.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { RequestContext } from '../gateway/request-context.ts';
 import type { Peers } from './address.ts';
+import type { Sockets } from './sockets.ts';
 
 /** The running server. */
 export interface EdgeServer extends Peers {
@@ -24,6 +25,7 @@ export interface RouteServices {
   bodyOf(request: Request, context: RequestContext): Promise<unknown>;
   /** Answers a request that came over another connection of its caller, whose address is given. */
   handle(request: Request, address: string): Promise<Response>;
+  readonly sockets: Sockets;
   /** Null where none listens. Elysia's own way to it slows down every route that it is used on. */
   server(): EdgeServer | null;
 }

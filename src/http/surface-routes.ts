@@ -15,7 +15,7 @@ import type { Surface } from '../surface/surface.ts';
 import { type AnswerForm, answer } from './answer.ts';
 import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
 import { claimName, nameOf, type ReplayableCall, type RequestName } from './replay.ts';
-import { jsonResponse } from './response.ts';
+import { textResponse } from './response.ts';
 import type { EdgeServer, RouteServices } from './route-services.ts';
 import { FUNDING_ERRORS } from './x402/route-docs.ts';
 
@@ -54,12 +54,33 @@ export const surfaceRoutes = (services: RouteServices, surface: Surface) =>
       if (surface.requestIdHeader) set.headers[surface.requestIdHeader] = context.requestId;
       const body = await services.bodyOf(request, context);
       keepOpen(services.server(), request, context);
+      const warmUp = warmUpOf(services, surface, context, body);
+      if (warmUp !== null) {
+        set.headers['content-type'] = 'text/event-stream';
+        return textResponse(warmUp, set.headers);
+      }
       const edge = new SurfaceEdge(services, surface, { context, body, request, headers: set.headers });
       const answered = await serveRequest(services.gateway, context, edge);
-      return typeof answered === 'string' ? jsonResponse(answered, set.headers) : answered;
+      return typeof answered === 'string' ? textResponse(answered, set.headers) : answered;
     },
     surfaceDocs(surface),
   );
+
+/**
+ * The answer to a request that asks nothing of a model: it counts as a request, and costs nothing. A caller without a key has
+ * none, for it pays for each.
+ */
+function warmUpOf(
+  { gateway }: RouteServices,
+  { warmUp }: Surface,
+  context: RequestContext,
+  body: unknown,
+): string | null {
+  if (!warmUp || !context.caller) return null;
+  const answered = warmUp(body, () => ({ decision: gateway.nextId(), created: Math.floor(gateway.now() / 1_000) }));
+  if (answered !== null) context.operation = null;
+  return answered;
+}
 
 /** Deadlines bound the wait for the answer; the server's own idle limit would cut off a model that thinks. */
 function keepOpen(server: EdgeServer | null, request: Request, context: RequestContext): void {

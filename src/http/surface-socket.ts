@@ -1,15 +1,13 @@
 import { Elysia } from 'elysia';
 import { SignalboxError } from '../core/errors.ts';
-import type { SocketDialogue, SocketTurn, Surface } from '../surface/surface.ts';
+import type { SocketDialogue, Surface } from '../surface/surface.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
+import type { SocketPlace } from './sockets.ts';
 
 /** Headers of the upgrade that belong to the connection, or to a single request. */
 const OF_CONNECTION =
   /^(?:connection|upgrade|host|content-.*|transfer-encoding|sec-websocket-.*|idempotency-key|payment-signature)$/;
-
-/** Connections that one key may hold at once. */
-const CONNECTIONS_MAX = 64;
 
 /** The socket of a connection, as Bun has it. */
 interface Socket {
@@ -24,6 +22,8 @@ interface SocketHandlers {
   open(socket: Socket): void;
   message(socket: Socket, frame: string | Buffer): void;
   drain(): void;
+  ping(socket: Socket): void;
+  pong(socket: Socket): void;
   close(): void;
 }
 
@@ -37,33 +37,24 @@ export interface Upgrader {
  * event of its answer is a frame.
  */
 export function surfaceSocket(services: RouteServices, surface: Surface, upgrader: () => Upgrader | null) {
-  /** Connections by the ID of their key; only of keys that have some. */
-  const held = new Map<string, number>();
   return new Elysia({ name: `${surface.name} socket` }).get(
     surface.path,
     ({ request }) => {
       const dialogue = surface.dialogue?.();
       if (!services.gateway.lease().snapshot.gateway.websockets || !dialogue) throw unavailable(surface);
-      const { keyId } = services.callerOf(request);
-      const count = held.get(keyId) ?? 0;
-      if (count >= CONNECTIONS_MAX) {
-        throw new SignalboxError('rate_limit_exceeded', `This API key holds ${count} connections; close one first.`);
+      const place = services.sockets.enter(services.callerOf(request).keyId);
+      const connection = new Connection(services, request, { dialogue, errorBody: surface.errorBody, place });
+      if (!upgrader()?.upgrade(request, { data: connection })) {
+        place.leave();
+        throw unavailable(surface);
       }
-      const onClose = () => {
-        const rest = (held.get(keyId) ?? 1) - 1;
-        if (rest > 0) held.set(keyId, rest);
-        else held.delete(keyId);
-      };
-      const connection = new Connection(services, request, dialogue, { errorBody: surface.errorBody, onClose });
-      if (!upgrader()?.upgrade(request, { data: connection })) throw unavailable(surface);
-      held.set(keyId, count + 1);
       return undefined;
     },
     routeDocs({
       access: surface.operation,
       tag: 'chat',
       summary: 'Open a WebSocket',
-      description: `Each text frame is a request of \`POST ${surface.path}\`, and each event of its answer a frame. One request runs at a time.`,
+      description: `Each text frame is a request of \`POST ${surface.path}\`, admitted as there, and each event of its answer a frame. One request runs at a time.`,
       answer: { ...(surface.docs.events ?? surface.docs.answer), status: 101 },
       errors: ['insufficient_permissions', 'upgrade_required'],
     }),
@@ -76,45 +67,75 @@ function unavailable({ path }: Surface): SignalboxError {
   });
 }
 
+/** The ends of a connection: its dialect, and what it holds here. */
 interface ConnectionEnds extends Pick<Surface, 'errorBody'> {
-  onClose(): void;
+  readonly dialogue: SocketDialogue;
+  readonly place: SocketPlace;
 }
+
+/** Frames that may come while a request runs; one more ends the connection. */
+const EARLY_FRAMES_MAX = 16;
+/** Pings and pongs that may come between two messages: clients send one every few seconds, and an answer takes minutes. */
+const SIGNS_MAX = 1_000;
+
+/** Codes of RFC 6455 and its registry. */
+const POLICY_VIOLATION = 1008;
+const DEFECT = 1011;
+const TRY_AGAIN_LATER = 1013;
 
 class Connection implements SocketHandlers {
   readonly #services: RouteServices;
-  readonly #dialogue: SocketDialogue;
   readonly #ends: ConnectionEnds;
   readonly #url: string;
   readonly #headers: Headers;
   /** Ends the request under way; null for none. */
   #running: AbortController | null = null;
+  /** Frames that came while it ran. */
+  #early = 0;
+  /** Pings and pongs since the last message. */
+  #signs = 0;
   /** Settles once a slow reader has caught up. */
   #drained: PromiseWithResolvers<void> | null = null;
 
-  constructor(services: RouteServices, { url, headers }: Request, dialogue: SocketDialogue, ends: ConnectionEnds) {
+  constructor(services: RouteServices, { url, headers }: Request, ends: ConnectionEnds) {
     this.#ends = ends;
     this.#services = services;
-    this.#dialogue = dialogue;
     this.#url = url;
     this.#headers = new Headers([...headers].filter(([name]) => !OF_CONNECTION.test(name)));
     this.#headers.set('content-type', 'application/json');
   }
 
-  open(): void {}
+  open(socket: Socket): void {
+    this.#ends.place.open(() => socket.close(POLICY_VIOLATION, 'No whole message came for 60 seconds.'));
+  }
 
   message(socket: Socket, frame: string | Buffer): void {
+    const { dialogue, errorBody, place } = this.#ends;
+    this.#signs = 0;
     if (this.#running) {
       const busy = new SignalboxError('in_flight', 'One request at a time: wait for the end of the answer.');
-      socket.send(this.#dialogue.error(busy.status, this.#ends.errorBody(busy)));
+      if (++this.#early > EARLY_FRAMES_MAX) socket.close(POLICY_VIOLATION, busy.message);
+      else socket.send(dialogue.error(busy.status, errorBody(busy), {}));
       return;
     }
     const controller = new AbortController();
     this.#running = controller;
+    this.#early = 0;
+    place.serve(true);
     void this.#answer(socket, String(frame), controller.signal)
-      .catch(() => socket.close(1011))
+      .catch(() => socket.close(DEFECT))
       .finally(() => {
         this.#running = null;
+        place.serve(false);
       });
+  }
+
+  ping(socket: Socket): void {
+    if (++this.#signs > SIGNS_MAX) socket.close(POLICY_VIOLATION, 'Too many pings.');
+  }
+
+  pong(socket: Socket): void {
+    this.ping(socket);
   }
 
   drain(): void {
@@ -125,23 +146,16 @@ class Connection implements SocketHandlers {
   close(): void {
     this.#running?.abort();
     this.drain();
-    this.#ends.onClose();
+    this.#ends.place.leave();
   }
 
   async #answer(socket: Socket, frame: string, signal: AbortSignal): Promise<void> {
-    const turn = this.#turn(frame);
-    if ('frames' in turn) {
-      for (const text of turn.frames) await this.#send(socket, text);
-      return;
-    }
-    const { body } = turn;
+    const { dialogue, place } = this.#ends;
+    // Read once the request is admitted: a frame over a limit costs no more than a POST over it.
+    const body = bodyOf(() => dialogue.read(frame));
     const request = new Request(this.#url, { method: 'POST', headers: this.#headers, body, signal });
     const response = await this.#services.handle(request, socket.remoteAddress);
-    if (response.status !== 200) {
-      const reply: unknown = await response.json();
-      await this.#send(socket, this.#dialogue.error(response.status, Object(reply)));
-      return;
-    }
+    if (response.status !== 200) return await this.#refuse(socket, response);
     const decoder = new TextDecoder();
     let rest = '';
     for await (const bytes of response.body ?? []) {
@@ -150,19 +164,20 @@ class Connection implements SocketHandlers {
       for (const event of frames) {
         const data = event.slice(event.indexOf('data: ') + 'data: '.length);
         if (!event.includes('data: ')) continue;
-        this.#dialogue.sent(data);
+        dialogue.sent(data);
         await this.#send(socket, data);
       }
     }
+    // By now the room of the request itself is free.
+    if (!place.remember(dialogue.bytes))
+      socket.close(TRY_AGAIN_LATER, 'There is no room to remember the conversation.');
   }
 
-  #turn(frame: string): SocketTurn {
-    try {
-      return this.#dialogue.read(frame, Math.floor(this.#services.gateway.now() / 1_000));
-    } catch (error) {
-      if (!(error instanceof SignalboxError)) throw error;
-      return { frames: [this.#dialogue.error(error.status, this.#ends.errorBody(error))] };
-    }
+  async #refuse(socket: Socket, response: Response): Promise<void> {
+    const body: unknown = await response.json();
+    const { 'content-type': _, ...headers } = Object.fromEntries(response.headers);
+    await this.#send(socket, this.#ends.dialogue.error(response.status, Object(body), headers));
+    if (response.status === 401) socket.close(POLICY_VIOLATION, 'The API key is not valid any more.');
   }
 
   /** Waits for a reader that is behind. */
@@ -172,3 +187,15 @@ class Connection implements SocketHandlers {
     await this.#drained.promise;
   }
 }
+
+/** A body whose pieces are made when it is read. */
+const bodyOf = (pieces: () => readonly Uint8Array[]): ReadableStream<Uint8Array> =>
+  new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        for (const piece of pieces()) controller.enqueue(piece);
+        controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );

@@ -51,9 +51,11 @@ export function factsBody(facts: Facts): object {
     estimated_input_tokens: facts.inputTokens,
     max_input_tokens: facts.inputTokensMax,
     counted_input_tokens: facts.inputTokensCounted,
+    service_counts: facts.serviceCounts ?? null,
     cached_input_tokens: Object.fromEntries(facts.cached.map(({ model, tokens }) => [model, tokens])),
     images: facts.images,
     audio_bytes: facts.audioBytes,
+    pdfs: facts.pdfs,
     pages: facts.pages,
     unbounded_media: facts.unboundedMedia,
     estimated_output_tokens: facts.outputTokens,
@@ -117,6 +119,7 @@ function outcomeBody(outcome: DecisionOutcome, hindsight: Hindsight | null): obj
     first_part_ms: outcome.firstPartMs,
     total_ms: outcome.totalMs,
     output_capped_by: outcome.cappedBy,
+    usage_replaced: outcome.usageReplaced,
   };
 }
 
@@ -135,6 +138,7 @@ function receiptBody({ id, revision, reason, choice }: DecisionRecord, outcome: 
     estimated: outcome.estimated,
     attempts: attempts.map(platformAttempt),
     ...(outcome.cappedBy !== null && { output_capped_by: outcome.cappedBy }),
+    ...(outcome.usageReplaced && { usage_replaced: true }),
   };
 }
 

@@ -121,12 +121,13 @@ function isInstalled(name: string, start: string): boolean {
   }
 }
 
+/** As Bun runs files of these endings. */
 const LOADERS = {
   '.ts': 'ts',
   '.mts': 'ts',
   '.cts': 'ts',
   '.tsx': 'tsx',
-  '.js': 'js',
+  '.js': 'jsx',
   '.mjs': 'js',
   '.cjs': 'js',
   '.jsx': 'jsx',

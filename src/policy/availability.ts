@@ -31,10 +31,26 @@ export function selectAvailable(
   for (const { model, endpoints } of [...drafts].sort((a, b) => (a.model.id < b.model.id ? -1 : 1))) {
     const [first, ...rest] = endpoints.map(({ endpoint }) => endpoint).filter(({ provider }) => serving.has(provider));
     if (!first) continue;
-    models.push({ ...model, endpoints: [first, ...rest], firstSlot });
+    models.push({
+      ...model,
+      pagesMax: pagesMaxOf(model, [first, ...rest], serving),
+      endpoints: [first, ...rest],
+      firstSlot,
+    });
     firstSlot += 1 + rest.length;
   }
   return { providers: serving, models, leftOut: leftOutOf(states, drafts, used, serving, models) };
+}
+
+/** The pages that a model's services read: as it states itself, else as each of them does. */
+function pagesMaxOf(
+  { pagesMax: own }: Pick<Model, 'pagesMax'>,
+  endpoints: readonly Endpoint[],
+  serving: ReadonlyMap<string, Provider>,
+): Model['pagesMax'] {
+  if (own.length > 0) return own;
+  const stated = [...new Set(endpoints.map(({ provider }) => provider))].map((name) => serving.get(name)?.pagesMax);
+  return stated.some((one) => one === undefined) ? [] : stated.filter((one) => one !== undefined);
 }
 
 function leftOutOf(

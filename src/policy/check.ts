@@ -109,7 +109,7 @@ function explain(error: ValueError, subject: Subject, report: Report): void {
 }
 
 type Problem = readonly [
-  'wrong-type' | 'out-of-range' | 'not-one-of' | 'bad-form',
+  'wrong-type' | 'out-of-range' | 'not-one-of' | 'bad-form' | 'missing-key',
   string,
   { expected?: string; hint?: string },
 ];
@@ -131,6 +131,8 @@ function problemOf({ type, schema, message }: ValueError, tree: Tree, key: strin
   }
   const wanted = TYPE_NAMES[type];
   if (wanted) return ['wrong-type', `must be ${wanted}, found ${found}`, { hint: typeHint(schema, tree, key) }];
+  if (type === ValueErrorType.ObjectMinProperties)
+    return ['missing-key', 'is empty', { expected: `one of ${listNames(propertiesOf(schema))}` }];
   const limit = limitOf(schema);
   const description = typeof schema.description === 'string' ? schema.description : undefined;
   const hint = shareHint(schema, tree) ?? description;

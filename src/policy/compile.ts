@@ -1,7 +1,7 @@
 import type { PluginMaps } from '../contract/kinds.ts';
 import type { LedgerState } from '../core/budget.ts';
 import { languageSupport } from '../core/language-support.ts';
-import type { PolicySnapshot, Selector } from '../core/snapshot.ts';
+import type { GatewayPolicy, PolicySnapshot, Selector } from '../core/snapshot.ts';
 import {
   type Availability,
   environmentFacts,
@@ -32,6 +32,9 @@ export interface CompiledPolicy {
   readonly environment: readonly (readonly unknown[])[];
 }
 
+/** Settings that a server takes from the policy of its start, and keeps. */
+export type StartSettings = Pick<GatewayPolicy, 'socketBytesMax'>;
+
 /** The surroundings that a policy is compiled in: installed plugins by name, environment and more. */
 export interface CompileContext extends PluginMaps {
   readonly env: Environment;
@@ -43,12 +46,14 @@ export interface CompileContext extends PluginMaps {
   readonly today?: string;
   /** The ledger that the policy would spend from. If given, the policy must fit it. */
   readonly ledger?: LedgerState;
+  /** The settings that the running server keeps from its start. If given, a policy that wants others is told so. */
+  readonly started?: StartSettings;
 }
 
 /** Checks the parts that need plugins, expressions and the environment, and compiles. Null if anything is wrong. */
 export function* compile(
   parsed: ParsedPolicy,
-  { env, plugins, outside, today, ledger, ...installed }: CompileContext,
+  { env, plugins, outside, today, ledger, started, ...installed }: CompileContext,
   report: Report,
 ): Generator<undefined, CompiledPolicy | null> {
   const all = withOwnPlugins(parsed.plugins, installed, plugins ?? new Map(), outside ?? new Map(), report);
@@ -69,6 +74,7 @@ export function* compile(
   const contentMatch = check.match(parsed.contentMatch, 'budget');
   const isAffordable = check.reviewTotals();
   if (ledger) checkLedgerState(parsed, ledger, report);
+  if (started) reviewStart(parsed, started, report);
   if (today !== undefined) for (const model of parsed.models) review(model, today, report);
   // Whether anything can be served is checked only for a valid policy.
   const { settings, credit } = parsed;
@@ -137,6 +143,14 @@ function assembleSnapshot(
     cases,
     leftOut,
   };
+}
+
+/** Warns of a setting that only a restart changes. */
+function reviewStart({ settings, socketBytesPlace }: ParsedPolicy, { socketBytesMax }: StartSettings, report: Report) {
+  const wanted = settings?.gateway.socketBytesMax ?? socketBytesMax;
+  if (wanted === socketBytesMax) return;
+  const message = `\`gateway.socket_bytes_max\` is ${wanted}, but the server started with ${socketBytesMax} and keeps it`;
+  report.add('needs-restart', socketBytesPlace, message, { hint: 'restart the server to change it' });
 }
 
 /** Reports warnings that only `policy check` shows. */

@@ -22,6 +22,7 @@ const SHARED = [
   'minItems',
   'maxItems',
   'uniqueItems',
+  'minProperties',
 ] as const;
 
 /** Converts TypeBox schemas of the language to JSON Schema for editors. */

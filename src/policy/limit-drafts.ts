@@ -12,7 +12,7 @@ import { BudgetText } from './schema-budgets.ts';
 import { RateLimitText } from './schema-limits.ts';
 import { type CheckContext, checkList, type NamedItem } from './sections.ts';
 import { checkTimeZone } from './time-zone.ts';
-import { placeAt, type Tree } from './tree.ts';
+import { placeAt, type Tree, valueAt } from './tree.ts';
 import { CREDIT_DECIMALS, unitsOf } from './usd.ts';
 
 /** A rate limit whose expressions are not checked yet. */
@@ -66,6 +66,18 @@ export function readAdmission(text: GatewayText, tree: Tree, report: Report): Ad
     failedAuthPerMinute: text.failed_auth_per_minute,
     keylessPerMinute: text.keyless_per_minute,
   };
+}
+
+/** Bytes of the largest message of a WebSocket, which as a body would be refused above `body_bytes_max`. `tree`: see `readAdmission`. */
+export function readSocketBytes(text: GatewayText, tree: Tree, report: Report): number {
+  const { socket_bytes_max: bytes, body_bytes_max: most } = text;
+  if (bytes > most && valueAt(tree, 'socket_bytes_max')) {
+    const message = `\`gateway.socket_bytes_max\` is ${bytes}, which is above \`body_bytes_max\`, ${most}`;
+    report.add('out-of-range', placeAt(tree, 'socket_bytes_max'), message, {
+      expected: `at most ${most}, or a larger \`body_bytes_max\``,
+    });
+  }
+  return Math.min(bytes, most);
 }
 
 const ANY_IPV4: AddressRange = { base: [0, 0, 0, 0, 0, 0xffff, 0, 0], bits: 96 };

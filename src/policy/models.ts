@@ -14,6 +14,7 @@ import { type MisspeltLanguage, misspeltLanguagesOf } from './misspelt-languages
 import { readPrice, reviewRates, type UsdPrice, usdOf } from './prices.ts';
 import type { Report } from './report.ts';
 import { EndpointText, ModelText, type PriceText } from './schema-model.ts';
+import { readPagesMax } from './schema-pages.ts';
 import { type CheckContext, checkNamed, type NamedItem } from './sections.ts';
 import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
 
@@ -114,6 +115,7 @@ function draftModel(named: NamedItem<ModelText>, latencyOf: LatencyOf, context: 
     mayReason: reasoningTokens > 0 || reasoningByTask.some((tokens) => tokens > 0),
     imageTokensMax: data.image_tokens_max ?? null,
     pageTokensMax: data.page_tokens_max ?? null,
+    pagesMax: [readPagesMax(data.pages_max)].filter((own) => own !== undefined),
     audioTokensPerSecondMax: data.audio_tokens_per_second_max ?? null,
     latency,
     quality: byTask(data.quality, data.quality.default, context),

@@ -9,7 +9,14 @@ import { type ContentDraft, contentMatch, draftContent } from './contents.ts';
 import { readOrigins } from './cors.ts';
 import type { Diagnostic, SourceSpan } from './diagnostics.ts';
 import { draftLearning, type LearningDraft } from './learning.ts';
-import { type BudgetDraft, draftBudgets, draftRateLimits, type RateLimitDraft, readAdmission } from './limit-drafts.ts';
+import {
+  type BudgetDraft,
+  draftBudgets,
+  draftRateLimits,
+  type RateLimitDraft,
+  readAdmission,
+  readSocketBytes,
+} from './limit-drafts.ts';
 import { mergeFiles } from './merge.ts';
 import { draftModels, type ModelDraft } from './models.ts';
 import { type PolicyFile, parseFile, type YamlReader } from './parse.ts';
@@ -63,6 +70,8 @@ export interface ParsedPolicy extends Pick<PolicySnapshot, 'tasks' | 'payments' 
   readonly settings: PolicySettings | null;
   readonly providers: readonly NamedItem<ProviderText>[];
   readonly providersPlace: SourceSpan;
+  /** The place of `gateway.socket_bytes_max`, or of what stands for it. */
+  readonly socketBytesPlace: SourceSpan;
   readonly models: readonly ModelDraft[];
   /** Every model ID, invalid models included → its place. */
   readonly modelIds: ReadonlyMap<string, SourceSpan>;
@@ -159,6 +168,7 @@ function checkSections(context: CheckContext): Omit<ParsedPolicy, 'files' | 'dia
     tasks,
     providers,
     providersPlace: sections.get('providers')?.place ?? start,
+    socketBytesPlace: placeAt(sectionSubject('gateway', context).tree, 'socket_bytes_max'),
     models: drafts,
     modelIds: ids,
     hasSoundModels,
@@ -234,6 +244,7 @@ function readGateway(context: CheckContext): GatewayPolicy | null {
     toolsMax: text.tools_max,
     commitAfterMs: text.commit_after_ms,
     websockets: text.websockets,
+    socketBytesMax: readSocketBytes(text, tree, context.report),
     timeZone: text.time_zone,
     alternatives: text.alternatives,
     retriesMax: text.retries_max,

@@ -8,6 +8,7 @@ import type { SourceSpan } from './diagnostics.ts';
 import { findService, type ProviderService } from './provider-service.ts';
 import type { Report } from './report.ts';
 import { ProviderText } from './schema.ts';
+import { readPagesMax } from './schema-pages.ts';
 import { emptyMap, type NamedItem } from './sections.ts';
 import { placeAt, valueAt } from './tree.ts';
 
@@ -65,6 +66,7 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
   const stated = <T>(key: string, value: T, ofPreset: T | undefined): T =>
     valueAt(tree, key) ? value : (ofPreset ?? value);
   const { cache } = preset;
+  const pagesMax = readPagesMax(data.pages_max);
   const provider: Provider | null = adapter && {
     name,
     adapter: adapter.name,
@@ -78,6 +80,7 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
       tokensMin: stated('cache_min_tokens', data.cache_min_tokens, cache?.tokensMin),
     },
     afterAbort: readAbortBilling(data.after_abort) ?? adapter.afterAbort ?? UNKNOWN_BILLING,
+    ...(pagesMax && { pagesMax }),
   };
   return { ...state, provider, unset, lacks: adapter?.lacks, passes: adapter?.passes, embeds: adapter?.embeds };
 }

@@ -3,6 +3,7 @@ import { LACKED_CAPABILITIES, MODEL_CAPABILITIES } from '../core/capability.ts';
 import { OPERATION_NAMES } from '../core/operation.ts';
 import { TOKENIZERS } from '../core/tokenizer.ts';
 import { AbortText } from './schema-abort.ts';
+import { PagesMaxText } from './schema-pages.ts';
 import {
   aliasList,
   boolean,
@@ -264,7 +265,10 @@ const MODEL = {
     expected: 'a whole number, or `default` and tasks with one each',
     description: `${REASONING}, part of cost and latency: one figure, or one for each task.`,
   }),
-  page_tokens_max: Type.Optional(count('Most tokens of a page of a PDF. Without it, no hard limit admits PDFs.', 7800)),
+  page_tokens_max: Type.Optional(
+    count('Most tokens of a page of a PDF. Without it and `pages_max`, no hard limit admits PDFs.', 7800),
+  ),
+  pages_max: Type.Optional(PagesMaxText),
   image_tokens_max: Type.Optional(count('Most tokens of an image. Without it, no hard limit admits images.', 1600)),
   audio_tokens_per_second_max: Type.Optional(
     count('Most tokens of a second of audio. Without it, no hard limit admits audio.', 32),

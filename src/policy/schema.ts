@@ -5,6 +5,7 @@ import { CaseText } from './schema-case.ts';
 import { LearningText } from './schema-learning.ts';
 import { ADMISSION_KEYS, CorsText, RateLimitText } from './schema-limits.ts';
 import { AnyModelText } from './schema-model.ts';
+import { PagesMaxText } from './schema-pages.ts';
 import {
   aliasList,
   boolean,
@@ -48,6 +49,10 @@ export const GatewayText = closed(
     websockets: boolean(
       { default: true, example: false },
       'Whether `/v1/responses` takes requests over a WebSocket, too. If not, it answers 426.',
+    ),
+    socket_bytes_max: integer(
+      { minimum: 1024, maximum: 1_073_741_824, default: 1_048_576 },
+      'Largest frame that a WebSocket takes, in bytes; at most `body_bytes_max`. Fixed at the start. Each connection holds as much of `bodies_bytes_max`.',
     ),
     alternatives: integer(
       { minimum: 0, maximum: 16, default: 3 },
@@ -117,6 +122,7 @@ export const ProviderText = closed(
       'Tokens of the shortest prompt that it caches.',
     ),
     after_abort: Type.Optional(AbortText),
+    pages_max: Type.Optional(PagesMaxText),
     serve: oneOfExplained({
       means: { always: 'Beside all others.', when_alone: 'Only while no other provider can serve anything.' },
       default: 'always',

@@ -25,7 +25,6 @@ import {
   costReference,
   dearestCase,
   type ExpectedWriting,
-  expectedInput,
   expectedReasoning,
   expectedWriting,
   outputCap,
@@ -33,6 +32,7 @@ import {
   withinFunds,
 } from './estimate.ts';
 import { callerWeights, Evaluation, languageWorth, type RankingOptions } from './evaluate.ts';
+import { expectedInput } from './input-tokens.ts';
 import { refusalError } from './refuse.ts';
 import { costOn, type DecisionInputs, healthOf, latencyOn, rejectionsAgainst } from './rejections.ts';
 import { allowedEndpoints, limitsOf, openEndpoints } from './rules.ts';

@@ -7,7 +7,8 @@ import { OPERATIONS } from '../core/operation.ts';
 import { coversAll } from '../core/price.ts';
 import { hasBit } from '../core/rules.ts';
 import type { Model, Task } from '../core/snapshot.ts';
-import { type ExpectedWriting, inputBound, usefulOutput } from './estimate.ts';
+import { type ExpectedWriting, usefulOutput } from './estimate.ts';
+import { inputBound } from './input-tokens.ts';
 import { canServe, type RuleLimits } from './rules.ts';
 
 /** The requirements of one request that every model is checked against. */

@@ -4,14 +4,8 @@ import { costBound, lineFor, outputWithin, type Price } from '../core/price.ts';
 import type { Readings } from '../core/readings.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
 import { reasoningFactor, worthFactor } from './difficulty.ts';
+import { expectedInput, heldInput, inputBound } from './input-tokens.ts';
 
-/** Tokens of an image where the model states no maximum; for estimates only. */
-const IMAGE_TOKENS = 1_000;
-/** A second of audio, for estimates only: an MP3 of 128 kbit/s, and its tokens where the model states no maximum. */
-const AUDIO_BYTES_PER_SECOND = 16_000;
-const AUDIO_TOKENS_PER_SECOND = 32;
-/** No codec in use has a lower rate (MP3 starts at 8 kbit/s), so the bytes bound the duration. */
-const AUDIO_BYTES_PER_SECOND_MIN = 500;
 /** The least useful output of a model that reasons first, in tokens. */
 const REASONING_OUTPUT_MIN = 1_024;
 
@@ -50,27 +44,6 @@ function lengthOfTask({ task, mix }: Facts, snapshot: Tasks, lengths: TaskLength
 
 const lengthAt = (at: number, { tasks }: Tasks, lengths: TaskLengths): number =>
   lengths === null ? tasks[at]!.expectedOutputTokens : lengths[at]!;
-
-/** Expected input tokens on a model, images and audio included. */
-export function expectedInput(
-  facts: Facts,
-  model: Pick<Model, 'tokenizer' | 'imageTokensMax' | 'audioTokensPerSecondMax'>,
-): number {
-  const { images, audioBytes } = facts;
-  const text = Math.min(facts.inputTokens, countedInput(model, facts));
-  if (images === 0 && audioBytes === 0) return text;
-  return (
-    text +
-    images * Math.min(IMAGE_TOKENS, model.imageTokensMax ?? IMAGE_TOKENS) +
-    Math.ceil(audioBytes / AUDIO_BYTES_PER_SECOND) * (model.audioTokensPerSecondMax ?? AUDIO_TOKENS_PER_SECOND)
-  );
-}
-
-/** Input tokens of the text by the model's own tokenizer; Infinity where it did not count. */
-function countedInput({ tokenizer }: Pick<Model, 'tokenizer'>, { inputTokensCounted }: Facts): number {
-  if (inputTokensCounted === null || tokenizer === null) return Number.POSITIVE_INFINITY;
-  return inputTokensCounted[tokenizer] ?? Number.POSITIVE_INFINITY;
-}
 
 /** How many of the `input` tokens an endpoint likely has cached. Only the first endpoint of a model is tracked. */
 export function cachedInput({ cached }: Facts, { id }: Model, endpoint: number, input: number): number {
@@ -228,24 +201,6 @@ function requestedOutput(model: Model, facts: Facts): number {
   return Math.max(model.defaultMaxOutput, expected);
 }
 
-/** Input tokens that the request cannot exceed on this model; null when nothing bounds its media. */
-export function inputBound(model: Model, facts: Facts): number | null {
-  const { addOns, images, audioBytes, pages, unboundedMedia } = facts;
-  // The model reads the findings of a service's tool, too.
-  if (addOns !== undefined && addOns.rereadings > 0) return (1 + addOns.rereadings) * model.contextWindow;
-  // The service alone knows how long a history is that it keeps.
-  if (facts.thread !== undefined) return model.contextWindow;
-  if (unboundedMedia > 0) return null;
-  const text = Math.min(facts.inputTokensMax, countedInput(model, facts));
-  if (images + audioBytes + pages === 0) return text;
-  const pageTokens = pages === 0 ? 0 : model.pageTokensMax;
-  const imageTokens = images === 0 ? 0 : model.imageTokensMax;
-  const perSecond = audioBytes === 0 ? 0 : model.audioTokensPerSecondMax;
-  if (imageTokens === null || pageTokens === null || perSecond === null) return null;
-  const seconds = Math.ceil(audioBytes / AUDIO_BYTES_PER_SECOND_MIN);
-  return text + images * imageTokens + pages * pageTokens + seconds * perSecond;
-}
-
 /**
  * The output cap of one choice, in tokens, before budgets: the least of the request's, the model's and its window's.
  * @param input expected tokens of input
@@ -274,15 +229,6 @@ export function capWithin(
   }
   return affordable;
 }
-
-/** Tokens of media that nothing bounds, where no hard limit applies: the reservation is then an estimate. */
-const UNBOUNDED_MEDIA_TOKENS = 10_000;
-
-/** The input tokens that money is held for. */
-const heldInput = (model: Model, facts: Facts): number =>
-  inputBound(model, facts) ??
-  Math.max(facts.inputTokensMax, expectedInput(facts, model)) +
-    (facts.images + facts.pages + facts.unboundedMedia) * UNBOUNDED_MEDIA_TOKENS;
 
 /** The worst case of a request at a price, in microcredits. `cap`: output tokens of one choice. */
 export const worstCase = (price: Price, model: Model, facts: Facts, cap: number): Microcredits =>

@@ -16,7 +16,7 @@ import { type NamedTarget, targetOf } from './model-name.ts';
 import type { OutputHint } from './profile/expected-output.ts';
 import { type Intent, readIntent } from './profile/intent.ts';
 import { hasMedia, type Profile, profile, profileOf } from './profile/profile.ts';
-import { measure, type PageCounter, type RequestSize } from './profile/size.ts';
+import { measure, type RequestSize } from './profile/size.ts';
 
 const EMPTY: readonly never[] = [];
 
@@ -26,8 +26,6 @@ export interface FactsReading {
   readonly cap?: Microcredits | null;
   /** Whether to read the intent of a chat in any case. */
   readonly isWhole?: boolean;
-  /** Absent: no file has a known number of pages. */
-  readonly pagesOf?: PageCounter;
 }
 
 /**
@@ -38,10 +36,10 @@ export function chatFacts(
   request: ModelRequest,
   caller: Caller,
   snapshot: PolicySnapshot,
-  { cap = null, isWhole = false, pagesOf }: FactsReading = {},
+  { cap = null, isWhole = false }: FactsReading = {},
 ): Facts {
   const target = targetOf(request.model, caller, snapshot);
-  const size = measure(request, pagesOf);
+  const size = measure(request);
   const budget = budgetWithin(request.routing, cap);
   const isRead =
     isWhole ||
@@ -139,6 +137,7 @@ function factsOf(
     inputTokensCounted: null,
     images: read.images,
     audioBytes: read.audioBytes,
+    pdfs: read.pdfs,
     pages: read.pages,
     unboundedMedia: read.unboundedMedia,
     outputTokens: routing.outputTokens ?? null,
@@ -198,6 +197,7 @@ const NO_CONTENT: Profile = {
   inputTokensMax: 0,
   images: 0,
   audioBytes: 0,
+  pdfs: 0,
   pages: 0,
   unboundedMedia: 0,
   output: { stated: null, atMost: null },
@@ -209,17 +209,12 @@ const NO_CONTENT: Profile = {
  * Reads the facts of a route request. Its own figures override those of its content. Without messages a task has its usual
  * size; an unknown task counts as `general`. Throws as `chatFacts` does.
  */
-export function routeFacts(
-  given: ModelRequest,
-  caller: Caller,
-  snapshot: PolicySnapshot,
-  { pagesOf }: FactsReading = {},
-): Facts {
+export function routeFacts(given: ModelRequest, caller: Caller, snapshot: PolicySnapshot): Facts {
   const { request } = withoutDroppedTools(given, snapshot.gateway);
   if (request.operation === 'embed') return routeEmbeddingFacts(request, caller, snapshot);
   const { conversation, routing } = request;
   const hasTurns = conversation.turns.length > 0;
-  const content = hasTurns ? profile(request, pagesOf) : NO_CONTENT;
+  const content = hasTurns ? profile(request) : NO_CONTENT;
   const read = routing.task === undefined ? content : withTask(content, taskNamed(routing.task, snapshot));
   const target = targetOf(request.model, caller, snapshot);
   const usual = hasTurns ? undefined : snapshot.tasks[snapshot.taskIndex.get(read.task) ?? 0]!.defaultInputTokens;

@@ -5,7 +5,8 @@ import { REJECTIONS, type Refusal, type Rejection } from '../core/decision.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
-import { affordableCap, expectedInput, outputCap, taskOf, usefulOutput, worstCase } from './estimate.ts';
+import { affordableCap, outputCap, taskOf, usefulOutput, worstCase } from './estimate.ts';
+import { expectedInput } from './input-tokens.ts';
 import {
   costOn,
   dimensionsOf,

@@ -9,13 +9,13 @@ import { ceilingRejections, type Requirements, rejectionsOf } from './constrain.
 import {
   affordableCap,
   expectedCost,
-  expectedInput,
   expectedLatency,
   expectedReasoning,
   expectedWriting,
   outputCap,
   withinFunds,
 } from './estimate.ts';
+import { expectedInput } from './input-tokens.ts';
 import { allowedEndpoints, allowsAll, limitsOf, openEndpoints, vectorSpaceOf } from './rules.ts';
 
 /** Index in `REJECTIONS` of each bit, by its exponent. */

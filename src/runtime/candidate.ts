@@ -7,6 +7,7 @@ import { plural } from '../core/text.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { PluginLoader, PluginModule, PluginModules } from '../plugin-host/load.ts';
 import { createRegistry } from '../plugin-host/registry.ts';
+import type { StartSettings } from '../policy/compile.ts';
 import { compileSteps } from '../policy/compile-steps.ts';
 import type { Diagnostic } from '../policy/diagnostics.ts';
 import type { Environment, LoadContext, PolicyFile } from '../policy/load.ts';
@@ -54,6 +55,8 @@ export interface PolicyTools {
   readonly today?: string;
   /** The state of the ledger that the policy must fit. Default: not checked. */
   readonly ledger?: () => LedgerState;
+  /** The settings that the running server keeps from its start. Default: none runs. */
+  readonly started?: StartSettings;
   /** Runs the policy's own cases on a runtime that does not serve yet. Yields between cases; returns the failures. */
   rehearse(runtime: Runtime): Generator<undefined, readonly Diagnostic[]>;
   /** See `parseFiles`. */
@@ -162,7 +165,7 @@ const modulesIn = (own: PluginModules): PluginModule[] =>
 
 const hashesOf = (own: PluginModules) => modulesIn(own).map(({ specifier, hash }) => [specifier, hash] as const);
 
-function contextOf(own: PluginModules, { env, shipped, today, ledger }: PolicyTools): LoadContext {
+function contextOf(own: PluginModules, { env, shipped, today, ledger, started }: PolicyTools): LoadContext {
   const hashes = hashesOf(own);
   const plugins = new Map([...own].map(([name, found]) => [name, found instanceof Error ? found : found.plugins]));
   const outside = new Map<string, string>();
@@ -174,6 +177,7 @@ function contextOf(own: PluginModules, { env, shipped, today, ledger }: PolicyTo
     outside,
     today,
     ledger: ledger?.(),
+    started,
     // The code of operators' plugins is part of the revision.
     revisionOf: (content: string) => hashOf(hashes.length === 0 ? content : JSON.stringify([content, hashes])),
   };

@@ -1,50 +1,61 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { isObject } from '../core/object.ts';
-import { codeOf } from '../core/thrown.ts';
+import { resolve } from 'node:path';
 import { UsageError } from '../core/usage-error.ts';
-import type { OpenStore } from '../store/driver.ts';
-import { moveDurably, writeDurably } from '../store/durable-file.ts';
-import { readStore, storeExists } from '../store/open.ts';
+import type { OpenStore, SpoolNotes, SpoolSettlements } from '../store/driver.ts';
+import { readSpool, readStore, storeExists } from '../store/open.ts';
 import { reasonOf } from '../store/reason.ts';
-import { StoreError } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
-import { databaseOf } from './data.ts';
+import { databaseOf, spoolOf } from './data.ts';
+import {
+  changeLedgerId,
+  createLedgerId,
+  type LedgerId,
+  ledgerIdOf,
+  readLedgerId,
+  type SpoolNote,
+} from './ledger-id.ts';
 
 /** Interval at which the note follows the journal, ms. The loss of newer entries with a write-ahead log goes unnoticed. */
 const FOLLOW_EVERY_MS = 1_000;
 
-/** The ledger that was served from a data folder, noted outside its database. */
-interface Note {
-  readonly ledger: string;
-  /** An entry of the journal that was durable; later ones may be, too. */
-  readonly entry: number;
+/** Why a folder is not as its note says, and what an operator can do. */
+interface Fault {
+  readonly reason: string;
+  readonly remedy: string;
 }
-
-const noteFile = (data: string): string => join(data, 'ledger.id');
-const textOf = ({ ledger, entry }: Note): string => `${JSON.stringify({ ledger, entry })}\n`;
 
 /**
- * Compares the database of a data folder with the note beside it, before anything is written. Throws UsageError where the
- * database is gone, is another one, or ends before what was booked: from its books money would be spent again.
+ * Compares the database and the spool of a data folder with the note beside them, before anything is written. Throws UsageError
+ * where the database is gone, is another one, or ends before what was booked: from its books money would be spent again.
+ * Throws it, too, where entries of the spool are gone: their prices would not be booked.
  */
 export async function refuseOtherLedger(data: string): Promise<void> {
-  const fault = await otherLedgerIn(data);
-  if (fault === null) return;
-  throw new UsageError(
-    `${fault}. Restore the files of that ledger, or restore a backup into an empty folder. To start anyway, delete ${resolve(noteFile(data))}.`,
-  );
+  const fault = await faultIn(data);
+  if (fault) throw new UsageError(`${fault.reason}. ${fault.remedy}`);
 }
 
-/** Returns why the database of a data folder is not the one that its note names; null when it is, or without a note. */
+/** Returns why the books of a data folder are not what its note says; null when they are, or without a note. */
 export async function otherLedgerIn(data: string): Promise<string | null> {
-  const file = noteFile(data);
-  return existsSync(file) ? faultOf(databaseOf(data), readNote(file)) : null;
+  return (await faultIn(data))?.reason ?? null;
+}
+
+async function faultIn(data: string): Promise<Fault | null> {
+  // Read before the spool, which a server may empty meanwhile: that is no fault.
+  const noted = readLedgerId(data);
+  if (noted === null) return null;
+  const file = resolve(ledgerIdOf(data));
+  const other = await otherDatabase(databaseOf(data), noted);
+  if (other !== null) {
+    const remedy = `Restore the files of that ledger, or restore a backup into an empty folder. To start anyway, delete ${file}.`;
+    return { reason: other, remedy };
+  }
+  const lost = lostOf(resolve(spoolOf(data)), noted.spool, spoolIn(data));
+  if (lost === null) return null;
+  const remedy = `Restore that file. To start without what it had, delete ${file}: ledger.on_crash then decides what those requests cost.`;
+  return { reason: lost, remedy };
 }
 
 /** Why a database is not the ledger of the note, as it was left; null when it is. */
-async function faultOf(database: string, { ledger, entry }: Note): Promise<string | null> {
+async function otherDatabase(database: string, { ledger, entry }: LedgerId): Promise<string | null> {
   const path = resolve(database);
   const served = `this folder served the ledger ${ledger.slice(0, 8)}`;
   if (!(await storeExists(database))) return `${path} is missing, but ${served}`;
@@ -57,75 +68,117 @@ async function faultOf(database: string, { ledger, entry }: Note): Promise<strin
   return `${path} ends at entry ${last} of its journal, but entry ${entry} was booked: it is an older copy, or its file signalbox.db-wal is missing`;
 }
 
-/** Throws UsageError for a malformed note. */
-function readNote(file: string): Note {
+/** Null for one that is damaged: the opening of the store says so. */
+function spoolIn(data: string): SpoolSettlements | null {
   try {
-    const found: unknown = JSON.parse(readFileSync(file, 'utf8'));
-    const { ledger, entry }: Partial<Note> = isObject(found) ? found : {};
-    if (typeof ledger === 'string' && Number.isSafeInteger(entry)) return { ledger, entry: Number(entry) };
-  } catch (cause) {
-    if (!(cause instanceof SyntaxError)) throw new UsageError(`Cannot read ${resolve(file)}: ${reasonOf(cause)}.`);
+    return readSpool(databaseOf(data), spoolOf(data));
+  } catch {
+    return null;
   }
-  throw new UsageError(`${resolve(file)} is damaged. If signalbox.db beside it is the right ledger, delete ledger.id.`);
 }
 
-export interface LedgerNote {
-  /** Brings the note up to date once more. Never rejects. */
-  close(): Promise<void>;
+/**
+ * What a spool lacks of its note; null for nothing. A later generation than noted proves that the database has all that was
+ * noted. `Spool` states the order of the steps.
+ */
+export function lostOf(path: string, noted: SpoolNote | null, found: SpoolSettlements | null): string | null {
+  if (!noted?.since || !found || found.generation > noted.generation) return null;
+  const { entries, since } = noted;
+  const count = entries === 1 ? '1 entry' : `${entries} entries`;
+  const had = `it took settlements since ${since} (at least ${count}) which the database may lack`;
+  if (found.generation === 0) return `${path} is missing, but ${had}`;
+  if (found.generation < noted.generation) return `${path} is an older copy, but ${had}`;
+  return found.entries < entries ? `${path} has ${found.entries} whole entries, but ${had}` : null;
 }
 
-/** Notes which ledger is served from a data folder, and from then on how far its journal has come. */
-export async function keepLedgerNote(
-  data: string,
-  store: Pick<OpenStore, 'flush' | 'ledger'>,
-  log: Log,
-): Promise<LedgerNote> {
-  const file = noteFile(data);
-  const ledger = await store.ledger.identity();
-  /** Null for no file. */
-  let noted = existsSync(file) ? readFileSync(file, 'utf8') : null;
-  let isReported = false;
-  const follow = async (): Promise<void> => {
-    if (ledger === null) return;
-    const text = textOf({ ledger, entry: await store.ledger.lastEntry() });
-    if (text === noted) return;
-    // The note must not be ahead of the database after a loss of power.
-    await store.flush();
-    const there = await textIn(file);
-    // An operator may have deleted the note, or put another ledger there: leave that as it is.
-    if (there === null ? noted !== null : !there.includes(ledger)) return;
-    await writeDurably(`${file}.part`, text);
-    await moveDurably(`${file}.part`, file);
-    noted = text;
-    isReported = false;
-  };
-  const tryToFollow = (): Promise<void> =>
-    follow().catch((error: unknown) => {
-      // The store says itself that it fails.
-      if (!isReported && !(error instanceof StoreError)) {
-        log.warn('the file ledger.id could not be written', { file, error: reasonOf(error) });
-        isReported = true;
-      }
-    });
-  await tryToFollow();
-  let following: Promise<void> | null = null;
-  const timer = setInterval(() => {
-    following ??= tryToFollow().finally(() => {
-      following = null;
-    });
-  }, FOLLOW_EVERY_MS);
-  timer.unref();
-  return {
-    async close() {
+/** Notes which ledger is served from a data folder, how far its journal has come, and how far its spool. */
+export class LedgerNote implements SpoolNotes {
+  readonly #data: string;
+  readonly #now: () => number;
+  readonly #log: Log;
+  /** Null while no ledger is known. */
+  #ledger: string | null;
+  #entry: number;
+  #spool: SpoolNote | null;
+  /** Whether this process has made the file: one that is gone since then was deleted by an operator, and is not made again. */
+  #isMade = false;
+  #isReported = false;
+  #stop = async (): Promise<void> => {};
+
+  /**
+   * @param now ms since 1970
+   * @throws UsageError for a malformed file.
+   */
+  constructor(data: string, now: () => number, log: Log) {
+    this.#data = data;
+    this.#now = now;
+    this.#log = log;
+    const found = readLedgerId(data);
+    this.#ledger = found?.ledger ?? null;
+    this.#entry = found?.entry ?? 0;
+    this.#spool = found?.spool ?? null;
+  }
+
+  get generation(): number {
+    return this.#spool?.generation ?? 0;
+  }
+
+  /** Nothing else happens meanwhile. Without a file it is noted with the ledger. */
+  note(generation: number, entries: number | null): void {
+    const isSame = this.#spool?.generation === generation;
+    const since = (isSame && this.#spool?.since) || new Date(this.#now()).toISOString();
+    this.#spool = entries === null ? { generation, entries: 0, since: null } : { generation, entries, since };
+    this.#write({ spool: this.#spool });
+  }
+
+  /** Follows the journal of a store from now on, until `close`. Never rejects. */
+  async keep(store: Pick<OpenStore, 'flush' | 'ledger'>): Promise<void> {
+    this.#ledger = await store.ledger.identity();
+    // The store reports its failures, and `#write` its own.
+    const follow = () => this.#follow(store).catch(() => {});
+    await follow();
+    let following: Promise<void> | null = null;
+    const timer = setInterval(() => {
+      following ??= follow().finally(() => {
+        following = null;
+      });
+    }, FOLLOW_EVERY_MS);
+    timer.unref();
+    this.#stop = async () => {
       clearInterval(timer);
       await following;
-      await tryToFollow();
-    },
-  };
-}
+      await follow();
+    };
+  }
 
-const textIn = (file: string): Promise<string | null> =>
-  readFile(file, 'utf8').catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return null;
-    throw error;
-  });
+  /** Brings the note up to date once more. Never rejects. */
+  close(): Promise<void> {
+    return this.#stop();
+  }
+
+  async #follow(store: Pick<OpenStore, 'flush' | 'ledger'>): Promise<void> {
+    const entry = await store.ledger.lastEntry();
+    if (entry === this.#entry && this.#isMade) return;
+    // The note must not be ahead of the database after a loss of power.
+    await store.flush();
+    this.#write({ entry });
+    this.#entry = entry;
+  }
+
+  #write(changes: Partial<LedgerId>): void {
+    if (this.#ledger === null) return;
+    try {
+      if (this.#isMade) changeLedgerId(this.#data, this.#ledger, changes);
+      else createLedgerId(this.#data, { ledger: this.#ledger, entry: this.#entry, spool: this.#spool, ...changes });
+      this.#isMade = true;
+      this.#isReported = false;
+    } catch (cause) {
+      if (!this.#isReported) {
+        const file = ledgerIdOf(this.#data);
+        this.#log.warn('the file ledger.id could not be written', { file, error: reasonOf(cause) });
+      }
+      this.#isReported = true;
+      throw cause;
+    }
+  }
+}

@@ -8,16 +8,33 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['EADDRNOTAVAIL', 'this machine has no such address; choose another with --host'],
 ]);
 
+interface ListenOptions {
+  readonly port: number;
+  readonly hostname: string;
+  readonly reusePort: boolean;
+  readonly maxRequestBodySize: number;
+  readonly websocket: { readonly maxPayloadLength: number };
+}
+
 interface Server {
-  listen(options: { port: number; hostname: string; reusePort: boolean; maxRequestBodySize: number }): unknown;
+  listen(options: ListenOptions): unknown;
   readonly server: { readonly port?: number | undefined } | null;
 }
 
+interface ListenTerms {
+  readonly port: number;
+  readonly host: string;
+  /** Bytes of the largest message of a WebSocket. */
+  readonly socketBytesMax: number;
+}
+
 /** Takes the port. Resolves with the address; rejects with UsageError when that cannot be. */
-export async function listen(app: Server, port: number, host: string): Promise<string> {
+export async function listen(app: Server, { port, host, socketBytesMax }: ListenTerms): Promise<string> {
+  // Sharing the port would let two servers start on it, each with some of the requests.
+  const terms = { reusePort: false, maxRequestBodySize: Number.MAX_SAFE_INTEGER };
   try {
-    // Sharing the port would let two servers start on it, each with some of the requests.
-    app.listen({ port, hostname: host, reusePort: false, maxRequestBodySize: Number.MAX_SAFE_INTEGER });
+    // A larger message closes its connection, with 1009.
+    app.listen({ port, hostname: host, ...terms, websocket: { maxPayloadLength: socketBytesMax } });
   } catch (cause) {
     throw new UsageError(`Cannot listen on ${host}:${port}: ${await reasonOf(cause, host)}.`);
   }

@@ -81,7 +81,13 @@ export function keepReloading(
     load: (specifiers, folder) => minded(() => tools.loader.load(specifiers, folder), err),
   };
   const reloader = new Reloader(first, {
-    tools: { ...tools, loader, parse: parser.parse, ledger: () => ledger.state() },
+    tools: {
+      ...tools,
+      loader,
+      parse: parser.parse,
+      ledger: () => ledger.state(),
+      started: first.runtime.snapshot.gateway,
+    },
     prepare: async (candidate) => {
       const { snapshot } = candidate.runtime;
       await saveRevision(records, candidate);

@@ -20,7 +20,7 @@ import { logHealth } from './events.ts';
 import { openFirstKey } from './first-key.ts';
 import { openGateway, REFRESH_MS } from './gateway.ts';
 import type { Host, Terminal } from './host.ts';
-import { keepLedgerNote, refuseOtherLedger } from './ledger-note.ts';
+import { LedgerNote, refuseOtherLedger } from './ledger-note.ts';
 import { listen } from './listen.ts';
 import { openServerLog } from './log.ts';
 import { openMetrics } from './metrics.ts';
@@ -59,7 +59,8 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(options.data) }, err);
   const lock = await lockStore(databaseOf(options.data));
   await refuseOtherLedger(options.data);
-  const store = await openDataStore(options.data, log);
+  const note = new LedgerNote(options.data, now, log);
+  const store = await openDataStore(options.data, log, note);
   let onBudgets = async () => {};
   const keys = await openKeys({ store, now, refreshMs: REFRESH_MS, onChange: () => onBudgets() });
   if (options.apiKey !== null) await keys.install(options.apiKey).catch(notInstalled);
@@ -70,7 +71,8 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
     host,
   });
   onBudgets = recount;
-  const gate = new Gate();
+  const gate = new Gate(host.clock);
+  const { socketBytesMax } = first.runtime.snapshot.gateway;
   const { observer, families } = openObserver(gateway, options, surfaces, tracer);
   const watched = { gateway, gate, policy: reloader, store, endpoints: () => health.samples(), version: host.version };
   const app = createApp({
@@ -84,15 +86,16 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
     version: host.version,
     observer,
     gate,
+    socketBytesMax,
     status,
     metrics: options.metrics ? openMetrics(watched, [...families, ...logged, ...defects.families]) : null,
   });
-  const note = await keepLedgerNote(options.data, store, log);
+  await note.keep(store);
   const trailNote = await keepTrailNote(options.data, { store, keys, ledger: gateway.ledger });
   // The key is there before anybody can ask the port whether it is.
   const firstKey = await openFirstKey(keys, options.data, !out.isTerminal, log);
   if (firstKey && !out.isTerminal) log.info('the first API key was written', { file: await firstKey.toFile() });
-  const address = await listen(app, options.port, options.host);
+  const address = await listen(app, { ...options, socketBytesMax });
 
   // Signals are handled before the server says that it is ready: a Ctrl-C may follow at once.
   const stopListening = () => app.server?.stop();

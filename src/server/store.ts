@@ -1,6 +1,6 @@
 import { toCredits } from '../core/credits.ts';
 import { messageOf } from '../core/thrown.ts';
-import type { OpenStore, SpoolReport } from '../store/driver.ts';
+import type { OpenStore, SpoolNotes, SpoolReport } from '../store/driver.ts';
 import { openStore, settlementsIn } from '../store/open.ts';
 import { SpoolError, type StoreError } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -11,10 +11,11 @@ import { namesOf } from './events.ts';
 const BUSY_MS = 200;
 
 /** Opens the database of a data folder, with the settlements of its spool. Throws an Error of one clear sentence. */
-export const openDataStore = (data: string, log: Log): Promise<OpenStore> =>
+export const openDataStore = (data: string, log: Log, spoolNotes: SpoolNotes): Promise<OpenStore> =>
   openStore(databaseOf(data), {
     mode: 'serve',
     spool: spoolOf(data),
+    spoolNotes,
     onSpool: (report) => logSpool(log, spoolOf(data), report),
     onError: (error) => logStoreError(log, error),
     busyTimeoutMs: BUSY_MS,

@@ -44,6 +44,22 @@ export interface StoreLock {
 export interface SpoolSettlements {
   /** The path of the spool, as it was given. */
   readonly path: string;
+  /** The generation of its entries, which grows each time that it is emptied; 0: there is no spool. */
+  readonly generation: number;
+  /** The number of its whole entries. */
+  readonly entries: number;
+}
+
+/** Where a store notes, outside its spool, how far the spool is: by it a start misses entries that have vanished. */
+export interface SpoolNotes {
+  /** The generation that was noted last; 0 for none. */
+  readonly generation: number;
+  /**
+   * Notes that the spool has so many whole entries of a generation, or that it is empty. On the disk when this returns, even
+   * where the disk is full. Throws the system's error.
+   * @param entries 0 before the first one; null: the spool is empty.
+   */
+  note(generation: number, entries: number | null): void;
 }
 
 /** The settlements of a spool that its store lacks. */
@@ -73,6 +89,8 @@ export interface OpenOptions {
   readonly onError?: (error: StoreError) => void;
   /** In the mode `serve`: a file that takes settlements while the store refuses them. */
   readonly spool?: string;
+  /** Where the spool is noted; absent: nowhere. */
+  readonly spoolNotes?: SpoolNotes;
   /** Called once with the settlements that were booked from the spool of an earlier run. */
   readonly onSpool?: (report: SpoolReport) => void;
   /** How long a write waits for another process, ms. Nothing else happens in this process meanwhile. */

@@ -46,6 +46,12 @@ export interface Surface {
   read(body: unknown, headers: Headers): SurfaceRequest;
   /** Returns the writer of one answer as a JSON body. Its `write` returns ''; `end` returns the whole. */
   readonly json: (identity: AnswerIdentity) => AnswerWriter;
+  /**
+   * Answers a request that asks nothing of a model, by events; absent where no client sends any.
+   * @returns null for every other request
+   * @throws SignalboxError that names the field at fault
+   */
+  warmUp?(body: unknown, identity: () => Omit<AnswerIdentity, 'model'>): string | null;
   /** Opens a WebSocket at the same path, whose text frames are requests and events; absent for none. */
   dialogue?(): SocketDialogue;
   /**
@@ -69,20 +75,19 @@ export interface SurfaceRequest {
 
 /** One connection by WebSocket. It has one request at a time. */
 export interface SocketDialogue {
+  /** Bytes of all that it remembers of past requests and answers. */
+  readonly bytes: number;
   /**
-   * Reads a frame.
-   * @param now Unix time in seconds
-   * @throws SignalboxError
+   * Reads a frame. Called once its request is admitted.
+   * @returns the body of the request that it makes, JSON for `Surface.read`, in pieces
+   * @throws SignalboxError that names the field at fault
    */
-  read(frame: string, now: number): SocketTurn;
+  read(frame: string): readonly Uint8Array[];
   /** Notes an event that is sent, as JSON. */
   sent(event: string): void;
-  /** Returns the frame of an error that comes before any event. */
-  error(status: number, body: object): string;
+  /** Returns the frame of an error that comes before any event. @param headers those that it has by POST */
+  error(status: number, body: object, headers: Readonly<Record<string, string>>): string;
 }
-
-/** The body of the request that a frame makes, as JSON for `Surface.read`; or frames that answer it at once. */
-export type SocketTurn = { readonly body: string } | { readonly frames: readonly string[] };
 
 /** A form of streamed answers. */
 export interface EventForm {

@@ -1,4 +1,4 @@
-import type { StreamPart } from '../contract/parts.ts';
+import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { ProviderCall, TokenCountAdapter, WireAdapter } from '../contract/provider.ts';
 import type { Deadlines } from '../core/snapshot.ts';
 import { isPlausible, plainUsage } from '../core/usage.ts';
@@ -6,8 +6,8 @@ import { openCall } from './call.ts';
 import type { EndpointHealth } from './health/types.ts';
 import type { UpstreamTarget } from './upstream-call.ts';
 
-/** The longest time of a count, ms: a client waits for it before it sends its request. */
-const DEADLINE_MS = 5_000;
+/** The longest time of a count that a client asks for before it sends its request, ms. */
+export const ASKED_COUNT_MS = 5_000;
 /** An endpoint that did not count is not asked again for this time, ms: it may be down, or have no counts at all. */
 const PAUSE_MS = 60_000;
 
@@ -25,12 +25,14 @@ const pausedUntil = new WeakMap<EndpointHealth, number>();
  * Has an endpoint count the input tokens of a call, where its adapter has an operation for it. Services limit counts apart
  * from answers, and some have none, so a failed count says nothing of an endpoint's health; health says where not to ask.
  * Never rejects.
+ * @param withinMs the longest time that it may take; shorter than `ASKED_COUNT_MS`, a late count says nothing of the endpoint
  * @param signal ends the count when its caller leaves
  * @returns null where the endpoint does not count now
  */
 export async function countAt(
   { target, health, deadlines }: CountingEndpoint,
   call: ProviderCall,
+  withinMs: number,
   signal: AbortSignal,
 ): Promise<number | null> {
   const { adapter } = target;
@@ -38,7 +40,7 @@ export async function countAt(
   if (adapter.kind !== 'wire' || !adapter.tokenCount || signal.aborted) return null;
   if (health.state !== 'healthy' || now < (pausedUntil.get(health) ?? 0)) return null;
   const counting = { ...target, adapter: countingAdapter(adapter, adapter.tokenCount) };
-  const asked = openCall(counting, { ...call, stream: false }, deadlines, now + DEADLINE_MS);
+  const asked = openCall(counting, { ...call, stream: false }, deadlines, now + withinMs);
   const leave = () => asked.abort();
   signal.addEventListener('abort', leave);
   const parts: StreamPart[] = [];
@@ -48,11 +50,14 @@ export async function countAt(
   }
   signal.removeEventListener('abort', leave);
   const failure = parts.find((part) => part.type === 'failure')?.failure;
-  // A refused prompt is no fault of the endpoint.
-  if (failure && failure.kind !== 'rejected' && failure.kind !== 'context')
+  if (failure && isOfEndpoint(failure, withinMs))
     pausedUntil.set(health, performance.now() + Math.max(PAUSE_MS, failure.retryAfterMs ?? 0));
   return parts.find((part) => part.type === 'usage')?.usage.inputTokens ?? null;
 }
+
+/** Whether the endpoint is at fault: not for a prompt that it refuses, nor for a long one that takes its time. */
+const isOfEndpoint = ({ kind }: ProviderFailure, withinMs: number): boolean =>
+  kind !== 'rejected' && kind !== 'context' && (kind !== 'timeout' || withinMs >= ASKED_COUNT_MS);
 
 /** The adapter that asks for a count, and reads it as an answer that has nothing but its usage. */
 function countingAdapter(adapter: WireAdapter, { request, reply }: TokenCountAdapter): WireAdapter {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { KeyBudget } from '../../src/core/caller.ts';
 import { tempFolder } from '../store/support.ts';
+import { waitFor } from '../support/answers.ts';
 import { MORNING, open, reasonOf } from './support.ts';
 
 const DAILY: KeyBudget = { limit: 1_000_000, window: 'day', timeZone: 'UTC', onExhausted: 'reject' };
@@ -57,9 +58,10 @@ describe('a new key with budgets', () => {
   async function slow(file: string) {
     const ends: { resolve: () => void; reject: (cause: Error) => void }[] = [];
     const onChange = () => new Promise<void>((resolve, reject) => void ends.push({ resolve, reject }));
-    return { ...(await open(file, undefined, { onChange })), ends };
+    /** Until so many changes wait to be put in force. */
+    const changes = (count: number) => waitFor(() => ends.length === count);
+    return { ...(await open(file, undefined, { onChange })), ends, changes };
   }
-  const settle = () => Bun.sleep(1);
 
   test('is admitted only once they count', async () => {
     using folder = tempFolder();
@@ -68,7 +70,7 @@ describe('a new key with budgets', () => {
     const { key, info } = await command.keys.create(GRANT);
     const plain = await command.keys.create({ name: 'plain', scopes: ['chat'] });
     const refreshed = server.keys.refresh();
-    await settle();
+    await server.changes(1);
     // `budgets()` has them already; keys without budgets do not wait.
     expect(server.keys.budgets()).toMatchObject([{ keyId: info.id }]);
     expect([reasonOf(server.keys, key), reasonOf(server.keys, plain.key)]).toEqual(['unknown', null]);
@@ -88,11 +90,11 @@ describe('a new key with budgets', () => {
     const revoked = await command.keys.create(GRANT);
     const rotated = await command.keys.create(GRANT);
     const refreshed = server.keys.refresh();
-    await settle();
+    await server.changes(1);
     const made = await command.keys.rotate(rotated.info.id, 0);
     await command.keys.revoke(revoked.info.id);
     const again = server.keys.refresh();
-    await settle();
+    await server.changes(2);
     for (const { resolve } of server.ends) resolve();
     await Promise.all([refreshed, again]);
     const reasons = [revoked.key, rotated.key, made!.key].map((key) => reasonOf(server.keys, key));
@@ -104,12 +106,12 @@ describe('a new key with budgets', () => {
     using folder = tempFolder();
     const server = await slow(folder.file);
     const creating = server.keys.create(GRANT);
-    await settle();
+    await server.changes(1);
     server.ends[0]!.reject(new Error('the ledger cannot count now'));
     const { key } = await creating;
     expect(reasonOf(server.keys, key)).toBe('unknown');
     const refreshed = server.keys.refresh();
-    await settle();
+    await server.changes(2);
     server.ends[1]!.resolve();
     await refreshed;
     expect(reasonOf(server.keys, key)).toBeNull();
@@ -122,7 +124,7 @@ describe('a new key with budgets', () => {
     const server = await slow(folder.file);
     const plain = await server.keys.create({ name: 'plain', scopes: ['chat'] });
     const creating = server.keys.create(GRANT);
-    await settle();
+    await server.changes(1);
     await command.keys.revoke(plain.info.id);
     await server.keys.refresh();
     expect(reasonOf(server.keys, plain.key)).toBe('revoked');

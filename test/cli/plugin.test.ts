@@ -190,6 +190,19 @@ describe('signalbox plugin test', () => {
     ]);
   });
 
+  test('finds a module of the runtime in a file with markup, which Bun takes in `.js`, too', async () => {
+    const markup = `/** @jsxRuntime classic */
+/** @jsx h */
+import { readFileSync } from 'node:fs';
+const h = () => readFileSync;
+export const read = <b />;`;
+    write('markup/inner.js', markup);
+    const score = 'out[i] = n > 1e6 ? read.length : quality[i];';
+    const file = write('markup/index.ts', strategy(score, "import { read } from './inner.js';"));
+    const { code, text } = await run('test', file, '--runs', '5');
+    expect([code, /✗ imports: .+\n {6}(.+)/.exec(text)?.[1]]).toEqual([2, 'inner.js imports `node:fs`']);
+  });
+
   test('says of a package with more files than it reads that it has not seen all', async () => {
     const names = Array.from({ length: 2_000 }, (_, at) => `f${at}.js`);
     for (const name of names) write(`wide/node_modules/wide/${name}`, '');

@@ -317,12 +317,13 @@ describe('signalbox policy diff', () => {
     }
   });
 
-  test('reads a request as the page about it writes one', async () => {
+  test('reads a request as the page about it writes one, on any line, and passes over empty ones', async () => {
     const page = await Bun.file(join(import.meta.dir, '../../docs/policies/testing.md')).text();
     const [, written = ''] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
-    write('page.jsonl', JSON.stringify(JSON.parse(written)));
+    const line = JSON.stringify(JSON.parse(written));
+    write('page.jsonl', `\n${line}\n\n${line}`);
     const { out, code } = await diffHere('policies', '--requests', 'page.jsonl', '--json');
-    expect(JSON.parse(out).totals.requests).toMatchObject({ count: 400, different: 0 });
+    expect(JSON.parse(out).totals.requests).toMatchObject({ count: 800, different: 0 });
     expect(code).toBe(0);
   });
 

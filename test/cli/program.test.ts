@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { runHere } from '../support/run-here.ts';
-import { runCommand, writePolicy } from '../support/signalbox.ts';
+import { cleanEnvironment, MAIN, runCommand, runToEnd, writePolicy } from '../support/signalbox.ts';
 import { useSignalbox } from '../support/use.ts';
 
 const box = useSignalbox();
@@ -28,3 +28,18 @@ test.each([
   expect(result).toEqual(await runHere(args));
   expect(result.code).toBe(code);
 });
+
+test.skipIf(!existsSync('/dev/full'))(
+  'ends with 1 where its output cannot be written, and with 0 where its reader has had enough',
+  async () => {
+    const full = Bun.spawn([MAIN, 'help'], {
+      env: cleanEnvironment({}),
+      stdout: Bun.file('/dev/full'),
+      stderr: 'pipe',
+    });
+    expect(await new Response(full.stderr).text()).toMatch(/^signalbox: ENOSPC: .+\n$/);
+    expect(await full.exited).toBe(1);
+    const piped = `${MAIN} help | true; echo \${PIPESTATUS[0]}`;
+    expect(await runToEnd(['bash', '-c', piped], {})).toEqual({ code: 0, out: '0\n', err: '' });
+  },
+);

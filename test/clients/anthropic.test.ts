@@ -55,6 +55,17 @@ describe.each(UPSTREAM_DIALECTS)('the Anthropic SDK, with a model of %s', (diale
     expect(final).toMatchObject({ stop_reason: 'end_turn', usage: { input_tokens: 20, output_tokens: 9 } });
   });
 
+  test('tells the tokens of hidden reasoning, whole and streamed', async () => {
+    const said = {
+      text: 'Hello!',
+      usage: { prompt_tokens: 20, completion_tokens: 9, completion_tokens_details: { reasoning_tokens: 4 } },
+    };
+    bench.upstream.next(said, said);
+    const told = { output_tokens: 9, output_tokens_details: { thinking_tokens: 4 } };
+    expect((await client.messages.create(body)).usage).toMatchObject(told);
+    expect((await client.messages.stream(body).finalMessage()).usage).toMatchObject(told);
+  });
+
   test('runs tools to the end, whole and streamed, though it begins with a thread', async () => {
     bench.upstream.behave(asksForWeather);
     const weather = betaZodTool({

@@ -105,3 +105,23 @@ test('where the policy turns the WebSocket off, Codex goes on by POST', async ()
   expect(await turn(box, 'supports_websockets = true')).toEqual(DONE);
   expect(upstream.requests.length).toBe(4);
 });
+
+test('where its frames are too large for the WebSocket, Codex goes on by POST', async () => {
+  const more = '\ngateway: { socket_bytes_max: 16384, retries_max: 0 }\n';
+  const [box, upstream] = await openGateway('openai', 'gpt-6-luna', more);
+  // Five retries, as it comes, take seven seconds.
+  expect(await turn(box, 'supports_websockets = true\nstream_max_retries = 1')).toEqual(DONE);
+  expect(upstream.requests.length).toBe(4);
+});
+
+test('under a request limit Codex waits as long as the refusal says, over a WebSocket, too', async () => {
+  const limit = 60;
+  const more = `\nrate_limits: [{ name: small, requests_per_minute: ${limit} }]\n`;
+  const [box, upstream] = await openGateway('openai', 'gpt-6-luna', more);
+  // Three requests are left, and then one a second.
+  const others = Array.from({ length: limit - 3 }, () => box.post('/v1/route', {}));
+  expect((await Promise.all(others)).map(({ status }) => status)).not.toContain(429);
+  expect(await turn(box, 'supports_websockets = true')).toEqual(DONE);
+  expect(upstream.requests.length).toBe(4);
+  expect(box.lines.filter((line) => line.includes('rate_limit_exceeded'))).not.toEqual([]);
+}, 30_000);

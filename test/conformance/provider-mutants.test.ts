@@ -153,6 +153,14 @@ describe('adapter laws:', () => {
         'fails in place of rejecting a count',
         wrong(() => ({ tokenCount: { request: () => ({ kind: 'server', message: 'no' }), reply: () => null } })),
       ],
+      ...[
+        { tokens: -1, share: 0 },
+        { tokens: 0, share: Number.NaN },
+        { tokens: Number.POSITIVE_INFINITY, share: 0 },
+      ].map((margin): [string, ProviderSubject] => [
+        `counts by a margin of ${margin.tokens} and ${margin.share}`,
+        wrong((real) => ({ tokenCount: { request: real.request, reply: () => null, margin } })),
+      ]),
     ],
     heard: [
       ['has words for text alone, and does not say so', wrong(() => ({ lacks: () => [] }))],

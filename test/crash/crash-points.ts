@@ -4,6 +4,7 @@
  */
 import { ReservationHold } from '../../src/ledger/hold.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
+import { LedgerNote } from '../../src/server/ledger-note.ts';
 import { GroupCommit } from '../../src/store/sqlite/group-commit.ts';
 import type { SqlWrite } from '../../src/store/sqlite/statement.ts';
 import { ChunkWriter } from '../../src/surface/openai-chat/chunks.ts';
@@ -18,7 +19,7 @@ const CHECKPOINT_OF_SRC_MS = 10_000;
 /** A request has come: what a start writes is no passage, but for its closing of orphans. */
 let loaded = false;
 
-const { isLast, die, pass } = crashPoint('CRASH_AT', 2, (point) => loaded || point.startsWith('orphans'));
+const { isLast, die, pass } = crashPoint('CRASH_AT', 2, (point) => loaded || /^(orphans|new-spool)/.test(point));
 
 const kindOf = ({ statement, params }: SqlWrite): string | null =>
   statement.sql.startsWith('INSERT INTO journal') ? String(params[1]) : null;
@@ -96,6 +97,18 @@ function watchChunks(): void {
   };
 }
 
+/** Between two writes to the spool it is noted: each such moment is before a note or after one. */
+function watchSpool(): void {
+  const { note } = LedgerNote.prototype;
+  LedgerNote.prototype.note = function (generation, entries) {
+    const spool = entries === null && !loaded ? 'new-spool' : 'spool';
+    const step = entries === null ? 'empty' : entries === 0 ? 'in-use' : 'counted';
+    pass(`${spool}-${step}-before-note`);
+    note.call(this, generation, entries);
+    pass(`${spool}-${step}-after-note`);
+  };
+}
+
 function hurryCheckpoints(): void {
   const { setInterval } = globalThis;
   const hurried = (run: () => void, ms?: number) =>
@@ -120,4 +133,5 @@ watchCalls(() => {
   if (isLast('upstream-called')) setTimeout(die, BYTES_MS);
 });
 watchChunks();
+watchSpool();
 hurryCheckpoints();

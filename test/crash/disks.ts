@@ -2,12 +2,15 @@ import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Signalbox, temporaryFolder } from '../support/signalbox.ts';
 
+/** A server on a disk. */
+type OnDisk = Pick<Signalbox, 'data' | 'pid'>;
+
 /** A way to let the disk of a running server be full. */
 export interface Disk {
   /** Puts the data folder there. */
   mount(folder: string): void;
-  fill(box: Signalbox): void;
-  free(box: Signalbox): void;
+  fill(box: OnDisk): void;
+  free(box: OnDisk): void;
   unmount(folder: string): void;
   /** Whether blocks that a file has already can still be written. */
   readonly takesOwnBlocks: boolean;

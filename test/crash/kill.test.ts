@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
-import { randomFrom } from '../deep/effort.ts';
+import { randomFrom, seedOf } from '../deep/effort.ts';
 import { startChain } from './kills.ts';
 import { POINTS } from './points.ts';
 
 /** Printed, so that a failure can be had again: `SIGNALBOX_SEED=… bun test test/crash/kill.test.ts`. */
-const seed = Number(process.env.SIGNALBOX_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]! % 1_000_000);
+const seed = seedOf('kill -9');
 console.log(`kill -9: seed ${seed}`);
 
 // Every sixth point, by the seed; `npm run test:deep -- crash` kills at each of them many times.

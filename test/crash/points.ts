@@ -54,3 +54,18 @@ export const POINTS: readonly CrashPoint[] = [
   point('orphans-before-commit', 1, { phase: 'start' }),
   point('orphans-after-commit', 1, { phase: 'start' }),
 ];
+
+/**
+ * Where it can kill the process between two writes to the spool, which a note stands before or after. `isFree`: the disk has
+ * room again by then. A `new-spool` comes at the start that takes the entries in.
+ */
+export const SPOOL_POINTS = [
+  { name: 'spool-in-use-before-note', isFree: false },
+  { name: 'spool-in-use-after-note', isFree: false },
+  { name: 'spool-counted-before-note', isFree: false },
+  { name: 'spool-counted-after-note', isFree: false },
+  { name: 'spool-empty-before-note', isFree: true },
+  { name: 'spool-empty-after-note', isFree: true },
+  { name: 'new-spool-empty-before-note', isFree: true },
+  { name: 'new-spool-empty-after-note', isFree: true },
+] as const;

@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 
-/** How hard a test tries: a little in `npm test`, each time with another seed; much in `npm run test:deep`. */
+/** How hard a test tries: a little in `npm test`, with a fixed seed; much in `npm run test:deep`, with a new one each time. */
 export interface Effort {
   readonly runs: number;
   readonly seed: number;
@@ -18,14 +18,19 @@ export const isDeep = SIGNALBOX_DEEP === '1';
 
 /** The seed is printed, so that a failure can be had again: `SIGNALBOX_SEED=… bun test <file>`. */
 export function effort(section: string, few: number, many: number): Effort {
-  const found = effortOf(section, few, many);
+  const found = effortOf(section, seedOf(section), few, many);
   console.log(`${section}: ${found.runs} runs, seed ${found.seed}`);
   return found;
 }
 
-function effortOf(section: string, few: number, many: number): Effort {
+/** In `npm test` always the same for a name, in `npm run test:deep` a new one; `SIGNALBOX_SEED` where it is set. */
+export function seedOf(name: string): number {
+  if (SIGNALBOX_SEED !== undefined) return Number(SIGNALBOX_SEED);
+  return (isDeep ? crypto.getRandomValues(new Uint32Array(1))[0]! : Bun.hash.crc32(name)) % 1_000_000;
+}
+
+function effortOf(section: string, seed: number, few: number, many: number): Effort {
   const runs = Number(SIGNALBOX_RUNS ?? (isDeep ? many : few));
-  const seed = Number(SIGNALBOX_SEED ?? crypto.getRandomValues(new Uint32Array(1))[0]! % 1_000_000);
   return {
     runs,
     seed,
@@ -37,11 +42,11 @@ function effortOf(section: string, few: number, many: number): Effort {
 }
 
 /**
- * How often fast-check tries a law: `few` times in `npm test`, each time with another seed that a failure prints, `many` times in
- * `npm run test:deep -- laws`. A law that does not hold keeps its row out of `docs/proofs.md`.
+ * How often fast-check tries a law: `few` times in `npm test`, `many` times in `npm run test:deep -- laws`. A failure prints the
+ * seed. A law that does not hold keeps its row out of `docs/proofs.md`.
  */
 export function tries(law: string, few: number, many: number): { readonly numRuns: number; readonly seed: number } {
-  const { runs, seed, proved } = effortOf('laws', few, many);
+  const { runs, seed, proved } = effortOf('laws', seedOf(law), few, many);
   proved(law);
   return { numRuns: runs, seed };
 }

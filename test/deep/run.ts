@@ -15,9 +15,9 @@ const ROWS_MAX = 40;
 /** The work that left `npm test`. First cells differ from the sections' names, by which `pageWith` finds its rows. */
 const LEFT = `| what | in \`npm test\` | all of it |
 | --- | --- | --- |
-| faults of upstreams | one in 8 as chat, one in 40 as Messages and as Responses; others each time | \`faults\`, \`faults-messages\`, \`faults-responses\` |
+| faults of upstreams | one in 8 as chat, one in 40 as Messages and as Responses | \`faults\`, \`faults-messages\`, \`faults-responses\` |
 | requests at once where the money is short | 200 of 500 | \`overspend\` |
-| kills of the server, and of payments | every sixth point, and one; others each time | \`crash\`, \`payments\` |
+| kills of the server, and of payments | every sixth point, and one | \`crash\`, \`payments\` |
 | laws of routing, refusals, certificates, the books, policies, adapters, health and metrics | a hundredth to a half of the runs; of strategies, 300 tries of 20,000 | \`laws\` |
 | compilation of the test chain's contracts | a hash of their sources | \`contracts\` |
 | the other sections | a half to a tenth of the runs | their own |
@@ -100,7 +100,7 @@ function pageWith(section: string, rows: readonly string[]): string {
   return `# Proofs
 
 For everyone who asks how a promise was tried. \`npm run test:deep\` runs these sections and writes this page; \`npm test\` runs the
-same tests with few runs and a new seed each time.
+same tests with few runs and the same seeds each time; here every run has new ones.
 
 Run one section with \`npm run test:deep -- reload\`, and repeat a seed with \`SIGNALBOX_SEED=…\`. A \`+\` after a commit means
 uncommitted changes. All runs used ${cpus().length} cores.

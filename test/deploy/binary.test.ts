@@ -215,6 +215,14 @@ describe('the standalone program', () => {
     await expectError(long, 'headers_too_large');
   });
 
+  test.skipIf(process.platform !== 'linux')('runs under the settings of the program’s first line', () => {
+    const [first = ''] = readFileSync(MAIN, 'utf8').split('\n', 1);
+    const settings = first.match(/\b[A-Z][A-Za-z_]+=\w+/g) ?? [];
+    expect(settings.length).toBeGreaterThan(1);
+    const environment = readFileSync(`/proc/${server.pid}/environ`, 'utf8').split('\0');
+    expect(environment).toEqual(expect.arrayContaining(settings));
+  });
+
   test('tells a container how it is', async () => {
     expect(await run('health', '--url', url)).toEqual({ code: 0, out: `${url}/healthz says 200\n`, err: '' });
   });

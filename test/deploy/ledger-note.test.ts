@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { waitFor } from '../support/answers.ts';
+import { quietFor, waitFor } from '../support/answers.ts';
 import { runHere } from '../support/run-here.ts';
 import { makeTestKey, type Signalbox } from '../support/signalbox.ts';
 import { chat, end, useServers } from './stand.ts';
@@ -73,8 +73,15 @@ describe('a start is refused in one sentence, and goes on once the files are bac
       rmSync(database(data));
       rmSync(noteOf(data));
       expect(await charged(await start(data, false))).toBe(0);
-      writeFileSync(noteOf(other), '');
-      expect(await refusal(other)).toContain('ledger.id is damaged. If signalbox.db beside it');
+      const { spool, ...noted } = JSON.parse(readFileSync(noteOf(other), 'utf8')) as { spool: object };
+      for (const text of ['', JSON.stringify({ ...noted, spool: { ...spool, entries: -1 } })]) {
+        writeFileSync(noteOf(other), text);
+        expect(await refusal(other)).toContain('ledger.id is damaged. If signalbox.db beside it');
+      }
+      // Before the spool was noted.
+      writeFileSync(noteOf(other), JSON.stringify(noted));
+      await end(await start(other, false));
+      expect(JSON.parse(readFileSync(noteOf(other), 'utf8'))).toMatchObject({ ...noted, spool: { since: null } });
     },
     PATIENCE,
   );
@@ -126,10 +133,10 @@ test(
     await chat(box);
     rmSync(noteOf(data));
     await chat(box);
-    await Bun.sleep(1_500);
+    await quietFor(1_500, 'a new note, which follows the journal each second', () => existsSync(noteOf(data)));
     await end(box);
     expect(existsSync(noteOf(data))).toBe(false);
-    expect(box.lines.filter((line) => line.includes('note of the ledger'))).toEqual([]);
+    expect(box.lines.filter((line) => line.includes('ledger.id'))).toEqual([]);
   },
   PATIENCE,
 );

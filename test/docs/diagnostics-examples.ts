@@ -317,6 +317,11 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       mend: 'Restore `usd_per_credit`, or begin a new data folder.',
       correction: ['0.01', '0.001'],
     },
+    'needs-restart': {
+      golden: 'gateway-socket-restart',
+      mend: 'Restart.',
+      correction: ['2097152', '1048576'],
+    },
     'trusts-everybody': {
       golden: 'gateway-proxies-wrong',
       mend: 'List the ranges of your proxies.',

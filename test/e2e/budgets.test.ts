@@ -162,6 +162,11 @@ describe('with `on_exhausted: downgrade`', () => {
 });
 
 describe('open reservations in the way', () => {
+  const GAVE_UP = 'signalbox_contention_waits_total{outcome="gave_up"}';
+  const figure = (name: string, value: number) => waitFor(async () => (await purse.live.metrics()).get(name) === value);
+  /** Until so many requests wait for money. */
+  const contending = (count: number) => figure('signalbox_contention_waiting', count);
+
   /** Holds 0.884 of a new team's Credit in two requests that are not answered. */
   async function heldUp(team: string) {
     const key = await purse.key({ team });
@@ -175,7 +180,7 @@ describe('open reservations in the way', () => {
     purse.answers.usageOf = () => tokens(10, 10);
     const { key, running } = await heldUp('waits');
     const waiting = purse.chat(key);
-    await Bun.sleep(WAIT_MS / 6);
+    await contending(1);
     expect(purse.gate.inside).toBe(2);
     purse.gate.release(1);
     await waitFor(() => purse.gate.requests.length === 3);
@@ -200,8 +205,9 @@ describe('open reservations in the way', () => {
   test('are outwaited by OpenAI’s client, which repeats the 429 until money is free', async () => {
     purse.answers.usageOf = () => tokens(10, 10);
     const { key, running } = await heldUp('patient');
+    const before = (await purse.live.metrics()).get(GAVE_UP)!;
     const asked = askOpenAI(purse, key);
-    await Bun.sleep(WAIT_MS * 1.5);
+    await figure(GAVE_UP, before + 1);
     purse.gate.open();
     const { answered, statuses } = await asked;
     expect(answered).toMatchObject({ object: 'chat.completion', usage: { completion_tokens: 10 } });
@@ -215,13 +221,11 @@ describe('open reservations in the way', () => {
     const { key, running } = await heldUp('leaves');
     const caller = new AbortController();
     const waiting = purse.chat(key, {}, { signal: caller.signal }).catch(() => null);
-    await Bun.sleep(WAIT_MS / 6);
+    await contending(1);
     caller.abort();
     expect(await waiting).toBeNull();
     // The server has to see the closed connection before money comes free.
-    await waitFor(async () =>
-      /^signalbox_contention_waiting 0$/m.test(await (await fetch(`${purse.live.box.url}/metrics`)).text()),
-    );
+    await contending(0);
     purse.gate.open();
     await Promise.all(running);
     await purse.spend(key, 1);
@@ -233,7 +237,7 @@ describe('open reservations in the way', () => {
   test('that end with everything spent lead to 402, without waiting longer', async () => {
     const { key, running } = await heldUp('ends');
     const waiting = purse.chat(key);
-    await Bun.sleep(WAIT_MS / 6);
+    await contending(1);
     purse.gate.open();
     await Promise.all(running);
     const { details } = await expectError(await waiting, 'insufficient_quota');

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { randomFrom, seedOf } from '../deep/effort.ts';
 import { type Answer, answerOf } from '../support/answers.ts';
 import { type Bystander, startBystander } from '../support/bystander.ts';
-import { FULL, makeBody, QUERY, randomFrom } from '../support/hostile-bodies.ts';
+import { FULL, makeBody, QUERY } from '../support/hostile-bodies.ts';
 import { inTime, leastOf } from '../support/in-time.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
 import { chatHead, connect, type RawConnection } from '../support/raw-http.ts';
@@ -88,8 +89,8 @@ async function expectOrdinaryService(): Promise<void> {
 }
 
 test(`${RANDOM_BODIES} random bodies are refused or served, never a 5xx, never a hang, and no other request waits`, async () => {
-  const seed = Number(process.env.HOSTILE_SEED ?? Date.now() % 2 ** 31);
-  console.log(`hostile bodies: HOSTILE_SEED=${seed}`);
+  const seed = seedOf('hostile bodies');
+  console.log(`hostile bodies: seed ${seed}`);
   const lag = await leastOf(LAG_MS, async () => {
     const random = randomFrom(seed);
     await bystander.worstMs();

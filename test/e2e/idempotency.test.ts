@@ -260,6 +260,45 @@ describe('a failure', () => {
   });
 });
 
+test('a defect amid a kept answer is logged once, as that of a stream or of a request', async () => {
+  // A part that cannot be written down, behind one that can.
+  const plugin = `import { defineProvider, Type } from 'signalbox/plugin';
+export const faulty = defineProvider({
+  name: 'faulty',
+  contract: 2,
+  status: 'alpha',
+  settings: Type.Object({}),
+  prepare: () => ({
+    kind: 'in-process',
+    *answer() {
+      yield { type: 'text', choice: 0, text: 'One' };
+      yield { type: 'pause', ms: 1 };
+      yield { type: 'reasoning', choice: 0, text: 'Hm.', note: 1n };
+      yield { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' };
+    },
+  }),
+});
+`;
+  const policy = testPolicy({ fake: { url: upstream.url, adapter: 'faulty' } }, { best: { endpoints: ['fake'] } })
+    .replace(/, base_url.*\[verbosity\]/, '')
+    .replace('providers:', 'plugins: [./faulty.ts]\nproviders:');
+  const broken = await startSignalbox({ policy: { 'policy.yaml': policy, 'faulty.ts': plugin } });
+  try {
+    expect((await ask(broken, newKey())).status).toBe(500);
+    const stream = await ask(broken, newKey(), { stream: true });
+    expect(stream.status).toBe(200);
+    await stream.text().catch(() => 'cut');
+    const errors = () => broken.lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 'error');
+    await waitFor(() => errors().some(({ message }) => message.startsWith('a stream failed')));
+    expect(errors()).toMatchObject([
+      { message: 'a request failed: internal error', stack: expect.any(String) },
+      { message: 'a stream failed: internal error', stack: expect.any(String), decision: decisionOf(stream) },
+    ]);
+  } finally {
+    await broken.stop();
+  }
+});
+
 describe('the header', () => {
   for (const [what, value] of [
     ['empty', ''],

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, constants, openSync, readFileSync, readSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeCanary, Nets } from '../security/canary-support.ts';
-import { answerOf, waitFor } from '../support/answers.ts';
+import { answerOf, quietFor, waitFor } from '../support/answers.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { descriptors } from '../support/process.ts';
@@ -233,7 +233,7 @@ describe('Every request has one line:', () => {
   test('and no other, probes least of all; every line is JSON, and none has a word of a request or an answer', async () => {
     for (const path of ['/healthz', '/readyz', '/metrics', '/docs', '/.well-known/x402']) await box.get(path);
     await lineOf(await box.get('/v1/models'));
-    await Bun.sleep(100);
+    await quietFor(100, 'the line of a request that has none', () => requestLines().length > asked.length);
     const told = requestLines().map(({ request }) => String(request));
     expect(told.toSorted()).toEqual(asked.toSorted());
     expect(box.lines.join('\n')).toContain('no: [prompt]');

@@ -219,6 +219,7 @@ describe('Who may send what they like', () => {
 
   test('makes no series', async () => {
     await flood(0, 3);
+    // Readings are published each second, and bring their series with them.
     await Bun.sleep(1_500);
     const before = await pageOf(box);
     const chats = total(before, CHATS)!;

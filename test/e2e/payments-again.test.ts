@@ -78,7 +78,7 @@ test('a top-up that its wallet has left while it was settled is settled once, th
   await waitFor(async () => (await paid.chain.client.getTxpoolStatus()).pending > 0);
   leave.abort();
   await left;
-  // Until the server has heard of it.
+  // Until the server has heard of it, which nothing shows while the payment is settled.
   await Bun.sleep(2_000);
   const again = await paid.send(second, asked, topUp);
   expect((await answerOf(again)).error?.code).toBe('payment_unsettled');

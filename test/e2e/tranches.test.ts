@@ -128,6 +128,42 @@ describe('a stream of a service that stops when it is aborted', () => {
     expect(billed(stand)).toBeGreaterThan(0.8 * 3_300);
   });
 
+  test('grows into the money that another answer held when it began', async () => {
+    const answers = [
+      { tokens: 60, atOnce: 5, reports: 'each' },
+      { tokens: 800, atOnce: 5, reports: 'each' },
+    ] as const;
+    const stand = await start({ credits: 4, answer: (nth) => answers[nth]! });
+    const short = await stand.ask();
+    const { amount: held } = entriesOf(stand.box.data)[0]!;
+    const long = eventsOf(await stand.ask());
+    await short.text();
+    const { chunks, done } = await long;
+    expect([done, endOf(chunks)]).toEqual([true, ['stop']]);
+    // Of the 4 Credits, the short answer held so many that the long one would not have fitted beside them.
+    expect(costOf(stand.service.bills[1]!)).toBeGreaterThan(4_000 - held / 1_000);
+    expect((await closedBooks(stand.box.data)).faults).toEqual([]);
+  });
+
+  test('grows to what the funds pay at its own endpoint, not at the dearest of its model', async () => {
+    const dear = (policy: string) =>
+      policy
+        .replace('providers:\n', 'providers:\n  dear: { adapter: simulated }\n')
+        .replace(
+          'upstream: m-upstream }]',
+          'upstream: m-upstream }, { provider: dear, price: { input: 2, output: 8 } }]',
+        );
+    const capOf = async (credits: number) => {
+      const stand = await start({ credits, answer: { tokens: 60, atOnce: 10, reports: 'each' }, edit: dear });
+      const { chunks } = await eventsOf(await stand.ask());
+      const [bill] = stand.service.bills;
+      return { cap: bill!.cap, by: chunks.at(-1)!.platform.output_capped_by };
+    };
+    // At the dear endpoint, 3 Credits pay 364 tokens beside the prompt’s bound of 42; at this one 739, and 4 Credits all 800.
+    expect(await capOf(3)).toEqual({ cap: Math.floor((3_000 - 42) / 4), by: 'purse' });
+    expect(await capOf(4)).toEqual({ cap: 800, by: undefined });
+  });
+
   test('is counted by its bytes where the service reports its usage at the end', async () => {
     const stand = await start({ credits: 3.3, answer: { tokens: 800, atOnce: 4, reports: 'last', afterAbort: 20 } });
     const { chunks } = await eventsOf(await stand.ask());

@@ -124,6 +124,7 @@ const USED: DecisionOutcome = {
   firstPartMs: 1,
   totalMs: 2,
   cappedBy: null,
+  usageReplaced: false,
 };
 
 describe('a decision of the past', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { StreamPart } from '../../src/contract/parts.ts';
+import type { StreamPart, UnreadOutput } from '../../src/contract/parts.ts';
+import { tokenWeight } from '../../src/core/tokens.ts';
 import { isPlausible, plainUsage, type Usage } from '../../src/core/usage.ts';
 import {
   brokenUsage,
@@ -123,22 +124,43 @@ test('a report before the end may be a running count: what was seen is charged w
   expect(completeUsage(whole, expected)).toMatchObject({ usage: plainUsage(7, 3), estimated: false });
 });
 
-test('a cut answer is charged the most of what was seen, reported and will have been made: but for the report, within the cap', () => {
+test('a cut answer is charged the most of what was seen, reported and will have been made, and the margin of its service: but for the report, within the cap', () => {
   const pace = fc.record({
     tokensPerSecond: fc.integer({ min: 1, max: 500 }),
     outputMs: fc.integer({ min: -2_000, max: 5_000 }),
+    margin: tokens,
   });
-  const law = fc.property(answer, pace, (given, { tokensPerSecond, outputMs }) => {
-    const meter = meterOf(given);
-    const { reported, inputTokens, outputMax } = given;
-    const [prompt, output] = reported ?? [0, 0];
-    const made = outputMs <= 0 ? 0 : Math.ceil((tokensPerSecond * outputMs) / 1000);
-    const { usage, estimated } = brokenUsage(meter, { inputTokens, outputMax, tokensPerSecond, outputMs });
-    expect(usage.inputTokens).toBe(prompt || inputTokens);
-    expect(usage.outputTokens).toBe(Math.max(output, Math.min(outputMax, Math.max(made, meter.counted))));
-    expect(estimated).toBe(true);
-  });
-  fc.assert(law, { numRuns: 500 });
+  const words = fc.string({ maxLength: 300 });
+  const lawOf = (charge: typeof brokenUsage) =>
+    fc.property(answer, pace, words, (given, { tokensPerSecond, outputMs, margin }, since) => {
+      const meter = meterOf(given);
+      meter.observe([said(since)], 1);
+      const { reported, inputTokens, outputMax } = given;
+      const [prompt, output] = reported ?? [0, 0];
+      const made = outputMs <= 0 ? 0 : Math.ceil((tokensPerSecond * outputMs) / 1000);
+      const seen = Math.max(made, meter.counted, output + (reported ? meter.unreported : 0));
+      const { usage, estimated } = charge(meter, { inputTokens, outputMax, tokensPerSecond, outputMs, margin });
+      expect(usage.inputTokens).toBe(prompt || inputTokens);
+      expect(usage.outputTokens).toBe(Math.max(output, Math.min(outputMax, seen + margin)));
+      expect(estimated).toBe(true);
+    });
+  fc.assert(lawOf(brokenUsage), { numRuns: 500 });
+  const forgets = lawOf((meter, expected) => brokenUsage(meter, { ...expected, margin: 0 }));
+  expect(fc.check(forgets, { numRuns: 500 }).failed).toBe(true);
+});
+
+test('what only a dialect can say is counted: texts as text, state in base64 a quarter', () => {
+  const text = 'Wherefore art thou';
+  const event = { type: 'content_block_delta' };
+  const passed = (unread: UnreadOutput): StreamPart => ({ type: 'passthrough', choice: 0, event, unread });
+  const state: StreamPart = { type: 'state', choice: 0, details: [{ type: 'a', text, signature: 'x'.repeat(400) }] };
+  expect(metered(passed({ texts: [text, text], stateChars: 400 })).counted).toBe(
+    Math.ceil(2 * tokenWeight(text) + 100),
+  );
+  expect(metered(state).counted).toBe(100);
+  expect(metered({ ...state, details: [], extra: { google: { thought_signature: 'x'.repeat(40) } } }).counted).toBe(10);
+  // The event with the signature came before the state that was read from it.
+  expect(metered(passed({ texts: [], stateChars: 400 }), state).counted).toBe(100);
 });
 
 /** Figures that cannot be true: negative, broken, endless, or a part above its whole. */
@@ -157,7 +179,7 @@ const markLaw = (ofCut: typeof cutUsage) =>
     meter.observe([told(odd)], 0);
     const ends: MeasuredUsage[] = [
       completeUsage(meter, given),
-      brokenUsage(meter, { ...given, tokensPerSecond: 1, outputMs: 0 }),
+      brokenUsage(meter, { ...given, tokensPerSecond: 1, outputMs: 0, margin: 0 }),
       ofCut(meter, given),
     ];
     for (const measured of ends) {

@@ -20,6 +20,7 @@ const receipt = (pinned: boolean, more: object = {}) => {
     attempts: [],
     payment: null,
     cappedBy: null,
+    usageReplaced: false,
   };
   return receiptOf({ ...ending, ...more });
 };

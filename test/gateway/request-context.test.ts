@@ -10,7 +10,7 @@ import { type ContextFacts, callerNamed, contextWith } from '../support/request-
 const ONE_STREAM = { requestsPerMinute: null, tokensPerMinute: null, concurrentStreams: 1 };
 
 /** A request at a gate with one place, and what ended with it. */
-function admitted(facts: ContextFacts = {}, gate = new Gate()) {
+function admitted(facts: ContextFacts = {}, gate = new Gate(() => performance.now())) {
   const ended: RequestContext[] = [];
   const caller = { ...callerNamed('k'), limits: ONE_STREAM };
   const limiter = new Limiter(() => 0);

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
+import { Gate } from '../../src/access/limits/gate.ts';
 import { BodyReader } from '../../src/http/body-reading.ts';
 import { waitFor } from '../support/answers.ts';
 import { connect, type RawConnection } from '../support/raw-http.ts';
@@ -8,7 +9,20 @@ const BYTES_MAX = 1_000_000;
 const AT_ONCE_MAX = 70_000;
 
 let now = 0;
-const reader = new BodyReader(() => now);
+/** How often the reader has looked at the clock: once for each body, and once at each look at all that are open. */
+let looks = 0;
+const reader = new BodyReader(() => {
+  looks++;
+  return now;
+});
+/** Until the reader has looked twice at all open bodies. */
+async function twoLooks(): Promise<void> {
+  const before = looks;
+  await waitFor(() => looks >= before + 2);
+}
+/** It counts the bytes that have come. */
+const gate = new Gate(() => now);
+const BOUNDS = { concurrencyMax: 100, bodiesBytesMax: 100 * BYTES_MAX, queueMax: 0, queueMs: 0 };
 const read: (string | Error)[] = [];
 const server = Bun.serve({
   port: 0,
@@ -16,7 +30,9 @@ const server = Bun.serve({
   async fetch(request) {
     const announced = Number(request.headers.get('content-length') ?? 0);
     const atOnce = announced <= AT_ONCE_MAX ? announced : 0;
-    const text = await Promise.resolve(reader.text(request, atOnce, BYTES_MAX, null)).catch((error: Error) => error);
+    const place = gate.enter(BOUNDS, 'caller', atOnce);
+    const text = await Promise.resolve(reader.text(request, atOnce, BYTES_MAX, place)).catch((error: Error) => error);
+    place.leave();
     read.push(text);
     return new Response(String(text));
   },
@@ -70,11 +86,9 @@ describe('bodies', () => {
     const chunk = `${bytes.toString(16)}\r\n${' '.repeat(bytes)}\r\n`;
     const slow = await send('transfer-encoding: chunked', chunk);
     await waitFor(() => reader.size === 1);
-    // Long enough for all of the chunk to be counted.
-    await Bun.sleep(100);
+    await waitFor(() => gate.bytes === bytes);
     now += READ_MS + 1_999;
-    // Two looks.
-    await Bun.sleep(600);
+    await twoLooks();
     expect(read).toEqual([]);
     await slow.write('1\r\n!\r\n0\r\n\r\n');
     await waitFor(() => read.length === 1);
@@ -87,8 +101,7 @@ describe('bodies', () => {
     await send('content-length: 66000', '{');
     await waitFor(() => reader.size === 1);
     now += READ_MS + 999;
-    // Two looks.
-    await Bun.sleep(600);
+    await twoLooks();
     expect(read).toEqual([]);
     now += 1;
     await waitFor(() => read.length === 1);

@@ -38,7 +38,7 @@ function door({ isOn = true, blocked = [] as string[], more = LIMITS } = {}) {
   // The parts of it that admission reads.
   const payments = { bodyBytesMax: 1_000 } as PaymentPolicy;
   const policy: PolicySnapshot = { ...snapshot, payments: isOn ? payments : null };
-  const gate = new Gate();
+  const gate = new Gate(() => performance.now());
   const rules: AdmissionRules = {
     routes: ROUTE_TABLE,
     authenticate: (header) => {

@@ -3,6 +3,7 @@ import type { Json } from '../../plugins/providers/json.ts';
 import { waitFor } from '../support/answers.ts';
 import { checkEvents } from '../support/open-responses/schemas.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { openResponses } from '../support/responses-socket.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
 
@@ -20,36 +21,11 @@ afterAll(async () => {
 });
 afterEach(() => upstream.behave({}));
 
-const address = (to: Signalbox) => `${to.url.replace(/^http/, 'ws')}/v1/responses`;
-
-/** A client that gathers what comes. */
-class Client {
-  readonly events: Json[] = [];
-  readonly socket: WebSocket;
-  closed: number | null = null;
-
-  constructor(headers: Readonly<Record<string, string>> = {}) {
-    this.socket = new WebSocket(address(box), { headers: { authorization: `Bearer ${box.key}`, ...headers } } as never);
-    this.socket.onmessage = ({ data }) => void this.events.push(JSON.parse(String(data)));
-    this.socket.onclose = ({ code }) => {
-      this.closed = code;
-    };
-  }
-
-  async ask(body: object): Promise<readonly Json[]> {
-    await waitFor(() => this.socket.readyState === WebSocket.OPEN);
-    const from = this.events.length;
-    this.socket.send(JSON.stringify({ type: 'response.create', model: 'best', ...body }));
-    await waitFor(() =>
-      this.events.slice(from).some(({ type }) => /completed|incomplete|failed|^error$/.test(String(type))),
-    );
-    return this.events.slice(from);
-  }
-}
+const open = (headers?: Readonly<Record<string, string>>) => openResponses(box, box.key, headers);
 
 describe('a frame', () => {
   test('is answered by the events of the answer, a frame each, as often as asked', async () => {
-    const client = new Client();
+    const client = open();
     for (const text of ['Hello there.', 'And again.']) {
       upstream.next({ text });
       const events = await client.ask({ input: 'Hi' });
@@ -65,7 +41,7 @@ describe('a frame', () => {
   });
 
   test('that is no request gets an error with its status, and the next one is answered', async () => {
-    const client = new Client();
+    const client = open();
     expect(await client.ask({ model: 'none', input: 'Hi' })).toMatchObject([
       { type: 'error', status: 404, error: { code: 'model_not_found', param: 'model' } },
     ]);
@@ -78,7 +54,7 @@ describe('a frame', () => {
   });
 
   test('goes on from the last answer of its connection, and from no other', async () => {
-    const client = new Client();
+    const client = open();
     upstream.next({ text: 'I am well.' });
     const first = await client.ask({ input: 'How are you?', instructions: 'Be kind.' });
     const id = Object(first.at(-1)!.response).id;
@@ -88,7 +64,7 @@ describe('a frame', () => {
       ['assistant', 'I am well.'],
       ['user', 'And now?'],
     ]);
-    const other = new Client();
+    const other = open();
     expect(await other.ask({ previous_response_id: id, input: 'And now?' })).toMatchObject([
       { type: 'error', status: 400, error: { code: 'unsupported_parameter', param: 'previous_response_id' } },
     ]);
@@ -97,7 +73,7 @@ describe('a frame', () => {
   });
 
   test('that asks for no answer is told so at no cost, and the next one goes on from it', async () => {
-    const client = new Client();
+    const client = open();
     const { length } = upstream.requests;
     const events = await client.ask({ input: [{ role: 'developer', content: 'Be kind.' }], generate: false });
     checkEvents(events);
@@ -115,7 +91,7 @@ describe('a frame', () => {
   });
 
   test('while another one is answered is refused', async () => {
-    const client = new Client();
+    const client = open();
     upstream.next({ text: ['a', 'b'], headersAfterMs: 300 });
     const asked = client.ask({ input: 'Hi' });
     await waitFor(() => client.socket.readyState === WebSocket.OPEN);
@@ -126,7 +102,7 @@ describe('a frame', () => {
   });
 
   test('is recorded, priced and counted like a request by POST', async () => {
-    const client = new Client();
+    const client = open();
     const last = (await client.ask({ input: 'Hi' })).at(-1)!;
     const { decision_id } = Object(Object(last.response).platform);
     const decision = (await (await box.get(`/v1/decisions/${decision_id}`)).json()) as Json;
@@ -135,7 +111,7 @@ describe('a frame', () => {
   });
 
   test('that breaks off upstream ends as failed', async () => {
-    const client = new Client();
+    const client = open();
     upstream.next({ text: ['one ', 'two '], cutAfter: 3 });
     const events = await client.ask({ input: 'Hi' });
     await waitFor(() => client.events.at(-1)!.type === 'response.failed');
@@ -145,7 +121,7 @@ describe('a frame', () => {
 });
 
 test('a client that leaves aborts its request upstream', async () => {
-  const client = new Client();
+  const client = open();
   upstream.next({ text: ['a ', 'b '], hang: 2 });
   const before = upstream.aborted;
   await waitFor(() => client.socket.readyState === WebSocket.OPEN);
@@ -156,19 +132,19 @@ test('a client that leaves aborts its request upstream', async () => {
 });
 
 test('a connection needs a key', async () => {
-  const client = new Client({ authorization: 'Bearer sb_live_wrong' });
+  const client = open({ authorization: 'Bearer sb_live_wrong' });
   await waitFor(() => client.closed !== null);
   expect(client.events).toEqual([]);
 });
 
 test('a key holds 64 connections at most, and has room again once one is closed', async () => {
-  const clients = Array.from({ length: 64 }, () => new Client());
+  const clients = Array.from({ length: 64 }, () => open());
   await waitFor(() => clients.every(({ socket }) => socket.readyState === WebSocket.OPEN));
-  const late = new Client();
+  const late = open();
   await waitFor(() => late.closed !== null);
   clients[0]!.socket.close();
   await waitFor(() => clients[0]!.closed !== null);
-  const next = new Client();
+  const next = open();
   expect((await next.ask({ input: 'Hi' })).at(-1)).toMatchObject({ type: 'response.completed' });
   for (const { socket } of [next, ...clients]) socket.close();
 });

@@ -112,9 +112,13 @@ const facts: fc.Arbitrary<ChatFields> = fc.record(
   { requiredKeys: ['model', 'messages'] },
 );
 
-/** Rare cases, part of every run. */
 const hello = [{ role: 'user', content: 'Hello!' }];
+/** No model is so fast. */
+const IMPOSSIBLE = { model: 'auto', messages: hello, constraints: { max_latency_ms: 1 } };
+/** The refusals that must be met, part of every run. */
 const ALWAYS: [ChatFields][] = [
+  [IMPOSSIBLE],
+  [{ model: 'nobody', messages: hello }],
   [{ model: 'auto', messages: hello, route_strategy: { cost_weight: 0, quality_weight: 0 } }],
   [{ model: 'best', messages: [{ role: 'user', content: 'word '.repeat(60_000) }] }],
 ];
@@ -190,7 +194,10 @@ describe('chat and route', () => {
       {
         ...tries('chat and route agree for keys whose budgets run out', 100, 800),
         // Both kinds of keys run out in every run.
-        examples: [0, 1, 0, 1, 0, 1].map((at): [ChatFields, number] => [{ ...DEAREST, messages: hello }, at]),
+        examples: [
+          ...[0, 1, 0, 1, 0, 1].map((at): [ChatFields, number] => [{ ...DEAREST, messages: hello }, at]),
+          [IMPOSSIBLE, 1],
+        ],
       },
     );
     upstream.behave(CUT);

@@ -326,6 +326,25 @@ describe('a reset', () => {
     await last.close();
     await open.close();
   });
+
+  labTest('that two refreshes read at once is applied once: what is learnt between them stays', async (one, policy) => {
+    const { learner, store } = one;
+    const teach = async () => learner.score(policy, scored((await one.example(policy)).decision, 0));
+    await teach();
+    one.pass(1);
+    await resetLearning(store, 'a', one.now());
+    const { resets } = store.learning;
+    const after = resets.after.bind(resets);
+    const held = Promise.withResolvers<void>();
+    let reads = 0;
+    resets.after = (id) => after(id).then((found) => (reads++ === 0 ? held.promise.then(() => found) : found));
+    const late = learner.refresh();
+    await learner.refresh();
+    await teach();
+    held.resolve();
+    await late;
+    expect(learner.memories.known(policy)[0]).toMatchObject({ outcomes: 1 });
+  });
 });
 
 labTest('keeps its place among the outcomes even if the checkpoint after it failed', async (one) => {

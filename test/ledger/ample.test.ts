@@ -8,7 +8,6 @@ import { budget, held, line, order, refused, terms } from './support.ts';
 
 /** Longer than any test takes, ms. */
 const LONG = 20_000;
-const turn = (): Promise<void> => Bun.sleep(15);
 const purse = (onExhausted: 'cap' | 'reject' = 'cap') => ({ terms: terms(budget(100, { onExhausted })) });
 /** A request whose worst case is beyond the budget, and to which 30 are ample. */
 const vast = (over: object = {}) => order(100, { whole: 500, least: 5, ample: 30, ...over });
@@ -26,7 +25,7 @@ describe('a request whose worst case is beyond a budget', () => {
     const { ledger } = await folder.open(purse());
     const [first, second] = [await held(ledger, vast()), await held(ledger, vast())];
     const third = ledger.reserve(vast({ waitMs: LONG }));
-    await turn();
+    await folder.turn();
     second.settle(line(5), () => []);
     const got = await third;
     expect(isShortage(got) ? got : got.reserved).toBe(30);

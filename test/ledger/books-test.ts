@@ -8,6 +8,8 @@ export interface TestFolder {
   readonly path: string;
   readonly file: string;
   open(options?: OpenOptions): Promise<Opened>;
+  /** Until all that was woken in the ledger that was opened last is written, and told. */
+  turn(): Promise<void>;
   /** Closes the ledger that was opened last, and expects that the audit finds nothing. */
   prove(): Promise<void>;
 }
@@ -31,6 +33,11 @@ export function ledgerTest(name: string, run: (folder: TestFolder) => Promise<vo
         running.add(opened);
         last = opened;
         return opened;
+      },
+      async turn() {
+        await Bun.sleep(0);
+        await last?.store.flush();
+        await Bun.sleep(0);
       },
       async prove() {
         await last?.ledger.close();

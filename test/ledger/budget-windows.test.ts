@@ -9,7 +9,7 @@ import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { findingsOf } from './audit-support.ts';
 import { ledgerTest } from './books-test.ts';
 import { adjust, fundsOf, reload, spent } from './model/spending.ts';
-import { budget, held, line, NOON, order, terms } from './support.ts';
+import { budget, caller, held, line, NOON, order, terms } from './support.ts';
 
 const DAY_MS = 86_400_000;
 const MIDNIGHT = Date.UTC(2026, 10, 21);
@@ -92,6 +92,21 @@ describe('the windows of a budget', () => {
       expect(windows.fundAt('', now - DAY_MS)?.title).toMatchObject(windowAt('day', 'UTC', now - DAY_MS));
       expect(windows.fundAt('', now - 2 * DAY_MS)).toBeNull();
     }
+  });
+
+  ledgerTest('do not go back with the clock: a window that a request has begun stays', async (folder) => {
+    const daily = budget(100, { window: 'day' });
+    const opened = await folder.open({ terms: terms(daily) });
+    await spent(opened, 30);
+    expect(await fundsOf(opened)).toEqual([['all', '', 100, 30, 0]]);
+    // IDs may be ahead of the clock, which says noon to the end.
+    const hold = await held(opened.ledger, order(20, { id: idAt(NOON + DAY_MS) }));
+    expect(opened.ledger.availableFunds(caller('key'), 'auto')?.room).toBe(80);
+    expect(opened.ledger.fundsOf({ keyId: 'key', labels: {} }, ['auto'])).toMatchObject([{ spent: 0, held: 20 }]);
+    await reload(opened, daily);
+    expect(await fundsOf(opened)).toEqual([['all', '', 100, 0, 20]]);
+    hold.settle(line(20), () => []);
+    await folder.prove();
   });
 
   ledgerTest(

@@ -31,9 +31,6 @@ function asking(ledger: Ledger) {
   return { told, ask };
 }
 
-/** Long enough for whatever was woken to be written. */
-const turn = (): Promise<void> => Bun.sleep(15);
-
 async function got(asked: Promise<Hold | FundShortage>): Promise<Hold> {
   const answer = await asked;
   if (isShortage(answer)) throw new Error(`there was no room: ${JSON.stringify(answer)}`);
@@ -46,17 +43,17 @@ describe('who waits for one fund', () => {
     const [one, two] = [await held(ledger, order(60)), await held(ledger, order(40))];
     const { told, ask } = asking(ledger);
     const asked = [ask('a', 50), ask('b', 30), ask('c', 20)];
-    await turn();
+    await folder.turn();
     expect(told).toEqual([]);
     two.settle(null, () => []);
-    await turn();
+    await folder.turn();
     // 40 are free: enough for b and c, but a was first.
     expect(told).toEqual([]);
     one.settle(line(10), () => []);
-    await turn();
+    await folder.turn();
     expect(told).toEqual(['a', 'b']);
     (await got(asked[0]!)).settle(line(0), () => []);
-    await turn();
+    await folder.turn();
     expect(told).toEqual(['a', 'b', 'c']);
     expect((await ledger.status()).funds).toMatchObject([{ spent: 10, held: 50 }]);
   });
@@ -68,10 +65,10 @@ describe('who waits for one fund', () => {
     ask('large', 50);
     ask('small', 10);
     expect(await refused(ledger, order(10))).toMatchObject({ why: 'contended', needed: 10 });
-    await turn();
+    await folder.turn();
     expect(told).toEqual([]);
     first.settle(null, () => []);
-    await turn();
+    await folder.turn();
     expect(told).toEqual(['large', 'small']);
   });
 
@@ -82,11 +79,11 @@ describe('who waits for one fund', () => {
     const large = ledger.reserve(order(50, { waitMs: 10_000, signal: gone.signal }));
     const { told, ask } = asking(ledger);
     ask('small', 20);
-    await turn();
+    await folder.turn();
     expect(told).toEqual([]);
     gone.abort();
     expect(await large).toMatchObject({ why: 'contended', needed: 50 });
-    await turn();
+    await folder.turn();
     expect(told).toEqual(['small']);
     expect(await refused(ledger, order(50, { waitMs: 10_000, signal: gone.signal }))).toMatchObject({ needed: 50 });
   });
@@ -98,10 +95,10 @@ describe('who waits for one fund', () => {
     ask('large', 50);
     const gone = new AbortController();
     ask('small', 10, { signal: gone.signal });
-    await turn();
+    await folder.turn();
     expect(told).toEqual([]);
     gone.abort();
-    await turn();
+    await folder.turn();
     expect(told).toEqual(['small contended']);
     expect((await ledger.status()).funds).toMatchObject([{ held: 80 }]);
   });
@@ -123,7 +120,7 @@ describe('who waits for one fund', () => {
     const { told, ask } = asking(ledger);
     ask('a', 50);
     hold.settle(line(80), () => []);
-    await turn();
+    await folder.turn();
     expect(told).toEqual(['a exhausted']);
   });
 
@@ -143,7 +140,7 @@ describe('who waits for one fund', () => {
     ask('large', 90, { waitMs: 40 });
     ask('small', 30);
     ask('tiny', 10);
-    await turn();
+    await folder.turn();
     expect(told).toEqual([]);
     await waitFor(() => told.length >= 3);
     expect(told).toEqual(['large contended', 'small', 'tiny']);
@@ -159,7 +156,7 @@ describe('who waits for one fund', () => {
     await waitFor(() => told.length > 0);
     expect(told).toEqual(['b contended']);
     hold.settle(null, () => []);
-    await turn();
+    await folder.turn();
     expect(told).toEqual(['b contended', 'a', 'c']);
   });
 });
@@ -196,7 +193,7 @@ ledgerTest('a raise that fails wakes those who wait', async (folder) => {
   ask('a', 60);
   hold.settle(line(0), () => []);
   expect(await raise).toBe(false);
-  await turn();
+  await folder.turn();
   expect(told).toEqual(['a']);
 });
 
@@ -208,12 +205,12 @@ ledgerTest('who waits for one fund and is then held up by another moves to the e
   ask('both', 50, { selector: 'xy' });
   ask('y first', 80, { selector: 'y' });
   x.settle(null, () => []);
-  await turn();
+  await folder.turn();
   // Free of x, it now stands behind the one that waits for y, and x is everybody's.
   expect(told).toEqual([]);
   expect((await held(ledger, order(60, { selector: 'x' }))).reserved).toBe(60);
   y.settle(null, () => []);
-  await turn();
+  await folder.turn();
   expect(told).toEqual(['y first']);
 });
 
@@ -225,10 +222,10 @@ describe('those who wait are woken', () => {
     ask('a', 50);
     ask('b', 60);
     (await ledger.prepare(terms(budget(150))))();
-    await turn();
+    await folder.turn();
     expect(told).toEqual(['a']);
     (await ledger.prepare(NO_TERMS))();
-    await turn();
+    await folder.turn();
     expect(told).toEqual(['a', 'b']);
   });
 
@@ -241,14 +238,14 @@ describe('those who wait are woken', () => {
       const { told, ask } = asking(ledger);
       ask('head', 50);
       ask('other', 50, { caller: caller('other', { team: 'y' }) });
-      await turn();
+      await folder.turn();
       const narrowed: Budget = {
         ...all,
         definition: 'without team y',
         match: ({ key }) => key.labels.get('team') !== 'y',
       };
       (await ledger.prepare(terms(narrowed)))();
-      await turn();
+      await folder.turn();
       expect(told).toEqual(['other']);
     },
   );
@@ -260,11 +257,11 @@ describe('those who wait are woken', () => {
     await held(ledger, order(100));
     const { told, ask } = asking(ledger);
     ask('a', 50);
-    await turn();
+    await folder.turn();
     expect(told).toEqual([]);
     await grant(folder.file, 50);
     await ledger.refresh();
-    await turn();
+    await folder.turn();
     expect(told).toEqual(['a']);
   });
 
@@ -286,7 +283,7 @@ describe('those who wait are woken', () => {
     const { told, ask } = asking(ledger);
     ask('a', 50);
     await expect(lost).rejects.toThrow('disk full');
-    await Bun.sleep(30);
+    await waitFor(() => told.length > 0);
     expect(told).toEqual(['a']);
     expect(ledger.open).toBe(1);
   });
@@ -307,9 +304,9 @@ ledgerTest('who waits across the end of a window does not hold up those of the n
   // Another request of the same key is decided on.
   ledger.availableFunds(late, 'auto');
   yesterday.settle(null, () => []);
-  await turn();
+  await folder.turn();
   ask('later', 10, { id: ids++, caller: caller('another') });
-  await turn();
+  await folder.turn();
   expect(told).toContain('later');
 });
 

@@ -7,9 +7,6 @@ import { budget, held, line, order, terms } from './support.ts';
 /** Longer than any test takes, ms. */
 const LONG = 20_000;
 
-/** Long enough for whatever was woken to be written. */
-const turn = (): Promise<void> => Bun.sleep(15);
-
 const more = (amount: number, wanted = amount) => ({ amounts: [amount, wanted], least: amount }) as const;
 const patient = (signal = new AbortController().signal, blocked: FundBlock[] = []) => ({
   waitMs: LONG,
@@ -42,16 +39,16 @@ describe('the hold of an answer that is being written', () => {
     const served: string[] = [];
     const waiting = ledger.reserve(order(30, { waitMs: LONG }));
     void waiting.then((answer) => served.push(isShortage(answer) ? 'refused' : 'request'));
-    await turn();
+    await folder.turn();
     void one.extend(more(30), patient()).then((isGranted) => served.push(isGranted ? 'answer' : 'cut'));
-    await turn();
+    await folder.turn();
     expect(served).toEqual([]);
     two.settle(line(5), () => []);
-    await turn();
+    await folder.turn();
     // 35 are free: enough for either of them.
     expect(served).toEqual(['answer']);
     one.settle(line(10), () => []);
-    await turn();
+    await folder.turn();
     expect(served).toEqual(['answer', 'request']);
   });
 
@@ -61,7 +58,7 @@ describe('the hold of an answer that is being written', () => {
     const over = new AbortController();
     const blocked: FundBlock[] = [];
     const extension = hold.extend(more(30), patient(over.signal, blocked));
-    await turn();
+    await folder.turn();
     const waiting = ledger.reserve(order(20, { waitMs: LONG }));
     over.abort();
     expect(await extension).toBe(false);

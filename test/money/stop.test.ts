@@ -33,7 +33,8 @@ test('a server that stops answers all who wait for money, and leaves no reservat
   );
   await waitFor(() => gate.inside === 1);
   // The others have come, and find the money held.
-  await Bun.sleep(200);
+  const waiting = new RegExp(`^signalbox_contention_waiting ${WAITING - 1}$`, 'm');
+  await waitFor(async () => waiting.test(await (await fetch(`${box.url}/metrics`)).text()));
   box.signal('SIGTERM');
   await waitFor(() => box.lines.some((line) => line.includes('"draining"')));
   const releasing = setInterval(() => gate.release(1), 5);

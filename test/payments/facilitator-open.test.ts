@@ -31,7 +31,21 @@ const service = { mode: 'http', url: 'http://127.0.0.1:1', timeoutMs: 1_000 } as
 
 describe('opening a network', () => {
   test('makes no network calls', async () => {
-    await opened({ rpcUrls: ['http://127.0.0.1:1'] });
+    const calls: string[] = [];
+    using server = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      fetch(request) {
+        calls.push(new URL(request.url).pathname);
+        return new Response(null, { status: 503 });
+      },
+    });
+    const at = (name: string) => new URL(name, server.url).href;
+    await opened({ rpcUrls: [at('node')] });
+    await opened({ rpcUrls: [at('node')], facilitator: { ...service, url: at('facilitator'), bearerEnv: null } });
+    // A call that nobody awaits would have arrived before this one.
+    await fetch(at('marker'));
+    expect(calls).toEqual(['/marker']);
   });
 
   test('needs the variables that the policy names', async () => {

@@ -9,24 +9,35 @@ import { loadText, SMALL } from './support.ts';
 const extents = extentsOf([], 8);
 const stepsOf = (text: string) => costOf(environmentOf('when').parse(text).ast, 'when', extents).steps;
 
+/** Forms of a condition that evaluate it once for each item of a list: as a macro's body, or within the operands of a method. */
+const LOOPS: readonly ((list: string, name: string, body: string) => string)[] = [
+  (list, name, body) => `${list}.all(${name}, ${body})`,
+  (list, name, body) => `${list}.filter(${name}, ${body}).size() >= 0`,
+  (list, name, body) => `size(${list}.map(${name}, ${body})) >= 0`,
+  (list, name, body) => `"true".startsWith(string(${list}.all(${name}, ${body})))`,
+];
+
 /** Nested loops over literal lists, the outermost first, around comparisons. */
 interface Loops {
   readonly sizes: readonly number[];
+  /** The form of each. */
+  readonly forms: readonly number[];
   readonly comparisons: number;
 }
 const loops: fc.Arbitrary<Loops> = fc.record({
   sizes: fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 6 }),
+  forms: fc.array(fc.nat(LOOPS.length - 1), { minLength: 6, maxLength: 6 }),
   comparisons: fc.integer({ min: 1, max: 4 }),
 });
 
-function textOf({ sizes, comparisons }: Loops): string {
+function textOf({ sizes, forms, comparisons }: Loops): string {
   const body = Array.from({ length: comparisons }, () => 'time.hour >= 0.0').join(' && ');
   const list = (size: number) => `[${Array.from({ length: size }, (_, i) => i).join(', ')}]`;
-  return sizes.reduceRight((inner, size, depth) => `${list(size)}.all(v${depth}, ${inner})`, body);
+  return sizes.reduceRight((inner, size, depth) => LOOPS[forms[depth]!]!(list(size), `v${depth}`, inner), body);
 }
 
 /** Counts the comparisons of an evaluation by running the loops. */
-function countComparisons({ sizes: [size, ...inner], comparisons }: Loops): number {
+function countComparisons({ sizes: [size, ...inner], comparisons }: Pick<Loops, 'sizes' | 'comparisons'>): number {
   if (size === undefined) return comparisons;
   let made = 0;
   for (let turn = 0; turn < size; turn++) made += countComparisons({ sizes: inner, comparisons });
@@ -39,6 +50,42 @@ const bounds = (steps: number, given: Loops) => steps >= 4 * countComparisons(gi
 describe('the cost of an expression', () => {
   test('is never below the actual work, however loops nest', () => {
     fc.assert(fc.property(loops, (given) => bounds(stepsOf(textOf(given)), given)));
+  });
+
+  test.each([
+    ...['!(X)', '-double(string(X)) > 0.0', 'X ? true : false', 'true ? X : false', 'true ? true : X', 'X || true'],
+    ...[
+      'true && X',
+      '[X].size() > 0',
+      '{"a": X}.size() > 0',
+      '{string(X): 1}.size() > 0',
+      'X in [true]',
+      'true in [X]',
+    ],
+    ...[
+      '[true][X ? 0 : 1]',
+      '[X][0]',
+      'cel.bind(x, X, x)',
+      'cel.bind(x, true, X)',
+      '[1].exists(i, X)',
+      '[X].exists(i, i)',
+    ],
+  ])('is that of its parts at least: %s', (form) => {
+    const part = '[1, 2, 3, 4, 5, 6].all(i, [1, 2, 3, 4, 5, 6, 7, 8].all(j, i > j))';
+    expect(stepsOf(form.replace('X', part))).toBeGreaterThan(stepsOf(part));
+  });
+
+  test('has that of a failure wherever one is possible, and nowhere else', () => {
+    const failure = 400;
+    for (const text of [
+      'double(request.user) > 1.0',
+      '[1, 2][request.stream ? 0 : 2] > 0',
+      '1 / 0 > 1',
+      '{"a": 1}.b > 0',
+    ])
+      expect([text, stepsOf(text) >= failure]).toEqual([text, true]);
+    for (const text of ['request.user.startsWith("a")', 'request.metadata["a"] == ""', 'time.hour / 2.0 > 1.0'])
+      expect([text, stepsOf(text) < failure]).toEqual([text, true]);
   });
 
   test('is not a plain count of the parts, which the same property refutes', () => {
@@ -113,5 +160,11 @@ describe('all expressions of a policy together', () => {
     const text = SMALL.replace('models:\n', `models:\n${models.join('')}`);
     expect(loadText(text).diagnostics).toEqual([]);
     expect(loadText(`${text}constraints:\n${costly.join('')}`).diagnostics).toMatchObject([{ code: 'cel-too-costly' }]);
+    // No rule is evaluated then, to say that it matches nothing, either.
+    const idle = 'preferences: [{ name: idle, prefer: model.price.input > 9999.0, worth: 1 }]\n';
+    expect(loadText(`${text}${idle}`).diagnostics).toMatchObject([{ code: 'prefers-none' }]);
+    expect(loadText(`${text}${idle}constraints:\n${costly.join('')}`).diagnostics).toMatchObject([
+      { code: 'cel-too-costly' },
+    ]);
   });
 });

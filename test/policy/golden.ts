@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { defineStrategy, Type } from '../../src/contract/plugin.ts';
 import type { LedgerState } from '../../src/core/budget.ts';
 import { type CaseFailure, caseDiagnostics } from '../../src/policy/cases.ts';
+import type { StartSettings } from '../../src/policy/compile.ts';
 import type { Diagnostic } from '../../src/policy/diagnostics.ts';
 import type { LoadedPlugin, PolicyFile } from '../../src/policy/load.ts';
 import { load } from './support.ts';
@@ -24,6 +25,7 @@ interface GoldenEnvironment {
   /** Specifier → the file outside the policy's folder. */
   readonly outside?: Record<string, string>;
   readonly ledger?: LedgerState;
+  readonly started?: StartSettings;
   /** Failed cases. */
   readonly failures?: CaseFailure[];
 }
@@ -61,6 +63,7 @@ export function loadGolden(folder: string, change: (text: string) => string = (t
     outside,
     ...(environment.today && { today: environment.today }),
     ledger: environment.ledger,
+    started: environment.started,
   };
   const { diagnostics } = load(files, environment.variables ?? {}, more);
   return { files, diagnostics: [...diagnostics, ...caseDiagnostics(environment.failures ?? [])] };

@@ -26,9 +26,12 @@ const UNSEEN: ReadonlyMap<string, string> = new Map([
   ...['output-exceeds-context', 'price-tiers-descend', 'cached-ttft-above-ttft', 'weights-all-zero'].map(
     (name) => [name, 'two figures are compared'] as const,
   ),
-  ...['payments-figures-contradict', 'payments-uncountable', 'learning-window-beyond-records'].map(
-    (name) => [name, 'two figures are compared'] as const,
-  ),
+  ...[
+    'payments-figures-contradict',
+    'payments-uncountable',
+    'learning-window-beyond-records',
+    'gateway-socket-above-body',
+  ].map((name) => [name, 'two figures are compared'] as const),
   ['budget-of-sessions-without-an-end', 'the values of two keys exclude each other'],
   ['case-body-beside-a-query', 'a key excludes many others'],
   ...[

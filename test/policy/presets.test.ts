@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { capabilityNames, OF_EVERY_DIALECT } from '../../src/core/capability.ts';
+import { loadShipped } from './shipped.ts';
 import { brief, loadText, snapshotOf } from './support.ts';
 
 const KEY = { GROQ_API_KEY: 'k' };
@@ -91,6 +92,30 @@ describe('a preset', () => {
     const env = { OTHER_URL: 'http://127.0.0.1:1' };
     const expected = { baseUrl: 'http://127.0.0.1:1' };
     expect(providerOf('{ preset: ollama, base_url_env: OTHER_URL }', env)).toMatchObject(expected);
+  });
+});
+
+describe('an adapter with a preset of its own name', () => {
+  const env = { ANTHROPIC_API_KEY: 'k', OWN_URL: 'http://127.0.0.1:1/v1' };
+  const found = (provider: string) => {
+    const text = policy(provider).replace('    capabilities: [tools]\n', '');
+    return snapshotOf(loadShipped([{ path: 'p.yaml', text }], env)).providers.get('it');
+  };
+
+  test('implies it where the policy states no address', () => {
+    expect(found('{ adapter: anthropic }')).toMatchObject({ apiKeyEnv: 'ANTHROPIC_API_KEY' });
+    expect(found('{ adapter: anthropic }')).toEqual(found('{ preset: anthropic }')!);
+  });
+
+  // A key of the service must not go to another server.
+  test.each([
+    ['base_url: https://own.example/v1', 'https://own.example/v1'],
+    ['base_url_env: OWN_URL', 'http://127.0.0.1:1/v1'],
+  ])('implies nothing of it, the variable of the key least of all, at another address: %s', (address, baseUrl) => {
+    expect(found(`{ adapter: anthropic, ${address} }`)).toMatchObject({
+      ...{ baseUrl, apiKeyEnv: null, passthrough: new Set() },
+      cache: { ttlMs: 300_000, tokensMin: 1_024 },
+    });
   });
 });
 

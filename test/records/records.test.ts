@@ -40,6 +40,7 @@ function record(id: number, time: number, over: Partial<DecisionRecord> = {}): D
       inputTokensCounted: null,
       images: 0,
       audioBytes: 0,
+      pdfs: 0,
       pages: 0,
       unboundedMedia: 0,
       outputTokens: null,
@@ -107,11 +108,15 @@ test('a record is restored exactly', async () => {
     firstPartMs: 4,
     totalMs: 14,
     cappedBy: null,
+    usageReplaced: false,
   } as const;
   const chat = record(1, 5, { outcome, lastResorts: [{ model: 'model-c', endpoints: [1, 0] }] });
   await store.commit([store.records.log.add(chat), store.records.log.add(record(2, 6, { kind: 'route' }))]);
   expect(plain(await records.find(1))).toEqual(plain(chat));
   expect(plain(await records.find(2))).toEqual(plain(record(2, 6, { kind: 'route' })));
+  const replaced = record(4, 7, { outcome: { ...outcome, usageReplaced: true } });
+  await store.commit([store.records.log.add(replaced)]);
+  expect(plain(await records.find(4))).toEqual(plain(replaced));
   expect(await records.find(3)).toBeNull();
   await store.close();
 });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { answerOf, eventsOf } from '../support/answers.ts';
+import { answerOf, eventsOf, quietFor, waitFor } from '../support/answers.ts';
 import { IN_FORCE_MS, type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
 import { testPolicy } from '../support/policies.ts';
 import { useUpstream } from '../support/use.ts';
@@ -129,9 +129,10 @@ describe('an edit is in force soon after its last write:', () => {
     expect(models).toBe(21);
     expect(previous).toMatchObject({ revision });
     expect(previous!.changes).toHaveLength(40);
-    await Bun.sleep(400);
     const applied = 'signalbox_policy_reloads_total{result="applied"}';
-    expect((await policy.metrics()).get(applied)! - before.get(applied)!).toBe(1);
+    const reloads = async () => (await policy.metrics()).get(applied)! - before.get(applied)!;
+    await quietFor(400, 'a second reload, a tenth of a second after its edit', async () => (await reloads()) > 1);
+    expect(await reloads()).toBe(1);
   });
 
   test('a file written in halves is loaded when it is complete', async () => {
@@ -161,9 +162,11 @@ describe('without waiting for the watch:', () => {
   test('SIGHUP reloads the files, and logs if they are unchanged', async () => {
     const policy = await start({ 'policy.yaml': serving('one') });
     policy.box.signal('SIGHUP');
-    await Bun.sleep(300);
-    const { last_reload: last } = await policy.status();
-    expect(last).toMatchObject({ cause: 'signal', result: 'unchanged' });
+    const last = await waitFor(async () => {
+      const { last_reload: latest } = await policy.status();
+      return latest.cause === 'signal' ? latest : null;
+    });
+    expect(last.result).toBe('unchanged');
     const { revision } = await policy.status();
     policy.write('policy.yaml', serving('two'));
     policy.box.signal('SIGHUP');
@@ -195,9 +198,10 @@ describe('running requests', () => {
         { text: ['from ', 'the ', 'old ', 'one'], betweenChunksMs: 300 },
         { text: 'old too', headersAfterMs: 1_200 },
       );
+      const asked = upstream.requests.length;
       const stream = await policy.box.post('/v1/chat/completions', { model: 'auto', messages: hello, stream: true });
       const json = policy.box.post('/v1/chat/completions', { model: 'auto', messages: hello });
-      await Bun.sleep(50);
+      await waitFor(() => upstream.requests.length === asked + 2);
       policy.write('policy.yaml', serving('two'));
       const { revision: next } = await policy.changedFrom(revision);
       expect(await ask(policy)).toMatchObject({ routed_model: 'two', policy_revision: next });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import type { AskedAddOns } from '../../src/core/add-ons.ts';
 import type { Facts } from '../../src/core/facts.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
-import { inputBound } from '../../src/routing/estimate.ts';
+import { inputBound } from '../../src/routing/input-tokens.ts';
 import { refusalError } from '../../src/routing/refuse.ts';
 import { facts, model, outcomeOf, price, snapshot } from './build.ts';
 
@@ -40,11 +40,4 @@ describe('what is billed beside tokens', () => {
   test('lets the model read its whole window anew after each use of a tool', () => {
     expect(inputBound(searching, asked(SEARCH))).toBe(3 * searching.contextWindow);
   });
-});
-
-test('a file of known pages has a bound where the model states one for a page, and else none', () => {
-  const reader = model('reader', { pageTokensMax: 700 });
-  const request = facts({ pages: 4, inputTokensMax: 100 });
-  expect(inputBound(reader, request)).toBe(100 + 4 * 700);
-  expect(inputBound(plain, request)).toBeNull();
 });

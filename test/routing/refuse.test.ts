@@ -90,7 +90,17 @@ const funded: fc.Arbitrary<World> = fc
 
 /** Whether the request has media without a bound on a model. */
 const isUnbounded = (one: Model, request: Facts): boolean =>
-  request.unboundedMedia > 0 || (request.images > 0 && one.imageTokensMax === null);
+  request.unboundedMedia > 0 ||
+  (request.images > 0 && one.imageTokensMax === null) ||
+  (request.pdfs > 0 && (one.pageTokensMax === null || one.pagesMax.length === 0));
+
+/** The most tokens of a prompt that is bounded: its PDFs have the pages that the model's one service reads, or the window. */
+function boundOf(one: Model, request: Facts): number {
+  const rest = request.inputTokensMax + request.images * (one.imageTokensMax ?? 0);
+  const [{ request: inAll, file }] = [...one.pagesMax, { request: 0, file: null }] as const;
+  const pages = request.pdfs === 0 ? 0 : (inAll ?? request.pdfs * file!);
+  return Math.max(rest, Math.min(rest + pages * (one.pageTokensMax ?? 0), one.contextWindow));
+}
 
 /** The requested maximum of output tokens of one choice. */
 function wantedOutput(one: Model, request: Facts): number {
@@ -98,12 +108,17 @@ function wantedOutput(one: Model, request: Facts): number {
   return request.outputTokensMax ?? Math.max(one.defaultMaxOutput, planned);
 }
 
-const expectedTokens = (one: Model, request: Facts): number =>
-  request.inputTokens + request.images * Math.min(1000, one.imageTokensMax ?? 1000);
+function expectedTokens(one: Model, request: Facts): number {
+  const rest = request.inputTokens + request.images * Math.min(1000, one.imageTokensMax ?? 1000);
+  if (request.pdfs === 0) return rest;
+  return (
+    rest + Math.min(request.pages * (one.pageTokensMax ?? 2_300), Math.max(0, one.contextWindow - one.maxOutput - rest))
+  );
+}
 
 /** The worst case on each endpoint: the prompt's bound, and the most output that is requested, possible and affordable. */
 function worstOn(one: Model, request: Facts): number[] {
-  const bound = request.inputTokensMax + request.images * (one.imageTokensMax ?? 0);
+  const bound = boundOf(one, request);
   const on = (cap: number) => one.endpoints.map((each) => costBound(each.price, bound, cap * request.choices));
   let cap = Math.min(
     wantedOutput(one, request),
@@ -153,7 +168,7 @@ function reasons(one: Model, request: Facts, all: readonly Model[]): Rejection[]
   if (isAbove(latency, request.ceilings.latencyMs)) found.push('max_latency');
   if (isUnbounded(one, request) && (request.budget !== null || request.funds !== null)) found.push('unbounded_media');
   else if (request.budget !== null) {
-    const bound = request.inputTokensMax + request.images * (one.imageTokensMax ?? 0);
+    const bound = boundOf(one, request);
     const least = Math.max(...one.endpoints.map((each) => costBound(each.price, bound, useful * request.choices)));
     if (least > request.budget || one.contextWindow - input < useful) found.push('budget_limit');
   }

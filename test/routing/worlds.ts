@@ -41,6 +41,8 @@ const models: fc.Arbitrary<readonly Model[]> = fc
       lacking: languages,
       reasoningTokens: fc.constantFrom(0, 0, 600, 3000),
       imageTokensMax: some(fc.constant(1600)),
+      pageTokensMax: some(fc.constant(900)),
+      pagesMax: fc.constantFrom([], [{ request: 3, file: null }], [{ request: null, file: 2 }]),
       ttftMs: fc.integer({ min: 10, max: 3000 }),
       rate: fc.integer({ min: 5, max: 500 }),
     }),
@@ -75,6 +77,8 @@ const models: fc.Arbitrary<readonly Model[]> = fc
 const requests: fc.Arbitrary<Partial<Facts>> = fc.record({
   inputTokens: fc.constantFrom(1, 100, 500, 850, 5000),
   images: fc.constantFrom(0, 0, 0, 2),
+  pdfs: fc.constantFrom(0, 0, 0, 2),
+  pages: fc.constant(2),
   unboundedMedia: fc.constantFrom(0, 0, 0, 0, 1),
   outputTokens: some(fc.constantFrom(10, 600, 9000)),
   outputTokensMax: some(fc.constantFrom(1, 30, 700, 9000)),
@@ -91,6 +95,7 @@ const requests: fc.Arbitrary<Partial<Facts>> = fc.record({
 
 const WISHES: (keyof Facts)[] = [
   'images',
+  'pdfs',
   'unboundedMedia',
   'outputTokens',
   'outputTokensMax',

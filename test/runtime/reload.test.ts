@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, spyOn, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
@@ -10,6 +10,7 @@ import { Reloader } from '../../src/runtime/reload.ts';
 import { inSlices, SupersededError } from '../../src/runtime/slices.ts';
 import { readBundle } from '../../src/runtime/source.ts';
 import { type ReloadAttempt, StaleRevision } from '../../src/runtime/status.ts';
+import { waitFor } from '../support/answers.ts';
 import { testPolicy } from '../support/policies.ts';
 import { temporaryFolder } from '../support/signalbox.ts';
 
@@ -73,7 +74,7 @@ describe('the reloader', () => {
     const release = hold();
     write('two');
     const second = reloader.reload('edit');
-    while (parses() < 2) await Bun.sleep(1);
+    await waitFor(() => parses() === 2);
     write('three');
     const third = reloader.reload('edit');
     release();
@@ -122,13 +123,14 @@ describe('the reloader', () => {
     const release = hold();
     write('two');
     const first = reloader.reload('request', revision);
-    while (parses() < 2) await Bun.sleep(1);
-    await Bun.sleep(1_100);
+    await waitFor(() => parses() === 2);
+    const { now } = performance;
+    using _ = spyOn(performance, 'now').mockImplementation(() => now.call(performance) + 1_000);
     // From here on the first attempt is not restarted.
     const second = reloader.reload('request', revision);
     release();
     expect(await first).toMatchObject({ result: 'applied' });
-    expect(second).rejects.toBeInstanceOf(StaleRevision);
+    await expect(second).rejects.toBeInstanceOf(StaleRevision);
   });
 
   test('reports a refusal once, however often the same files are read', async () => {

@@ -36,6 +36,8 @@ interface Stage {
   /** The second provider’s key, by the policy in force. */
   secondKey: string;
   readonly found: string[];
+  /** Lanes that faults have had. */
+  lanes: number;
   box: Watched;
 }
 
@@ -44,16 +46,34 @@ const RULE = `constraints:
     when: 'request.metadata.n != "" && bool(request.metadata.n)'
     max_latency_ms: 600000
 `;
-const MODEL = {
-  endpoints: ['first', 'second'],
-  more: '    deadlines: { first_token_ms: 150, idle_ms: 150, total_ms: 400 }\n',
-};
+/**
+ * Models, each with two providers of its own. A fault has the next one to itself: after a refused key, or some failures, a
+ * provider is not asked again for a minute.
+ */
+const LANES = Array.from({ length: 2 * FAULTS.length + 16 }, (_, at) => `best${at}`);
 
-/** Two providers, each with a key of its own, and a third whose variable no policy names at first. */
-function policyOf({ first, second }: Pick<Stage, 'first' | 'second'>, variable = 'SECOND_KEY', more = ''): string {
-  return testPolicy({ first: first.url, second: second.url }, { best: MODEL }, RULE + more)
-    .replace('api_key_env: TEST_UPSTREAM_KEY', 'api_key_env: FIRST_KEY')
-    .replace('api_key_env: TEST_UPSTREAM_KEY', `api_key_env: ${variable}`);
+/** Two keys of providers, and a third whose variable no policy names at first. */
+function policyOf(
+  { first, second, lanes }: Pick<Stage, 'first' | 'second' | 'lanes'>,
+  variable = 'SECOND_KEY',
+  more = '',
+): string {
+  // After the first faults few follow.
+  const free = ['best', ...(lanes === 0 ? LANES : LANES.slice(lanes, lanes + 16))];
+  const upstreams = free.flatMap((lane) => [
+    [`first-${lane}`, first.url],
+    [`second-${lane}`, second.url],
+  ]);
+  const models = free.map((lane) => [
+    lane,
+    {
+      endpoints: [`first-${lane}`, `second-${lane}`],
+      more: '    deadlines: { first_token_ms: 150, idle_ms: 150, total_ms: 400 }\n',
+    },
+  ]);
+  return testPolicy(Object.fromEntries(upstreams), Object.fromEntries(models), RULE + more)
+    .replace(/(first-.*api_key_env: )TEST_UPSTREAM_KEY/g, '$1FIRST_KEY')
+    .replaceAll('api_key_env: TEST_UPSTREAM_KEY', `api_key_env: ${variable}`);
 }
 
 async function setUp(form: 'json' | 'pretty'): Promise<Stage> {
@@ -67,7 +87,7 @@ async function setUp(form: 'json' | 'pretty'): Promise<Stage> {
   };
   const [policies, data] = [join(home, `policies-${form}`), join(home, `data-${form}`)];
   mkdirSync(policies);
-  writeFileSync(join(policies, 'policy.yaml'), policyOf({ first, second }));
+  writeFileSync(join(policies, 'policy.yaml'), policyOf({ first, second, lanes: 0 }));
   const box = await watch(form, ['--policies', policies, '--data', data], env);
   const make = async (name: string) => {
     const { out } = await runHere(['keys', 'create', '--data', data]);
@@ -96,6 +116,7 @@ async function setUp(form: 'json' | 'pretty'): Promise<Stage> {
     known,
     secondKey: env.SECOND_KEY,
     found: [],
+    lanes: 0,
     box,
   };
 }
@@ -108,14 +129,19 @@ async function drive(stage: Stage, fault: Fault, stream: boolean): Promise<void>
   const where = `${fault.name}, ${stream ? 'stream' : 'JSON'}`;
   first.behave(fault.upstream?.(known) ?? {});
   second.behave(fault.upstream?.({ ...known, key: stage.secondKey }) ?? {});
-  const body = { model: 'best', messages: said(known.prompt), stream, max_tokens: 50, ...fault.ask?.(known) };
+  // Those with headers fail at no provider, and one of them is asked once more.
+  const model = fault.headers ? 'best' : LANES[stage.lanes++];
+  const body = { model, messages: said(known.prompt), stream, max_tokens: 50, ...fault.ask?.(known) };
   const response = await fetch(box.url + (fault.path?.(known) ?? '/v1/chat/completions'), {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...withKey(stage.caller).headers, ...fault.headers?.(known) },
     body: fault.raw?.(known) ?? JSON.stringify(body),
   });
   const decision = response.headers.get('x-signalbox-decision-id');
-  found.push(...nets.find(`caller: ${where}`, await wholeOf(response), OWN));
+  const answer = await wholeOf(response);
+  // Then its upstream was not asked.
+  expect(answer).not.toContain('no_healthy_model');
+  found.push(...nets.find(`caller: ${where}`, answer, OWN));
   first.behave({});
   second.behave({});
   const headers = { 'content-type': 'application/json', ...withKey(stage.other).headers };
@@ -247,8 +273,9 @@ for (const form of ['json', 'pretty'] as const) {
         body,
         headers: { 'content-type': 'application/json', ...withKey(stage.caller).headers },
       };
+      const asked = stage.first.requests.length;
       const cut = fetch(`${stage.box.url}/v1/chat/completions`, init).catch(() => null);
-      await Bun.sleep(50);
+      await waitFor(() => stage.first.requests.length > asked);
       await stage.box.kill('SIGKILL');
       await cut;
       searchWritten(stage, 'after a crash');

@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { PrivateKeyAccount } from 'viem/accounts';
+import { randomFrom, seedOf } from '../deep/effort.ts';
 import { bookProblems } from '../payments/model/books.ts';
 import { encoded, signed } from '../payments/model/signed.ts';
 import { CHAT, chatBody, type Failure, type Stand, shortOf, startStand } from '../payments/model/stand.ts';
@@ -237,12 +238,9 @@ test('real money needs a word of the operator, and a key that everybody knows op
 test('what is charged is never more than what is paid, to the last microcredit, at any price and any usage', async () => {
   const { chain } = stand;
   const account = await chain.payer(1_000_000_000n);
-  const seed = Number(process.env.SIGNALBOX_SEED ?? Math.floor(Math.random() * 1e6));
-  let state = seed;
-  const next = (most: number) => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 1;
-    return state % most;
-  };
+  const seed = seedOf('usages that are paid for');
+  const random = randomFrom(seed);
+  const next = (most: number) => Math.floor(random() * most);
   for (let i = 0; i < 12; i++) {
     const most = 1 + next(40);
     const usage = { prompt_tokens: 1 + next(10), completion_tokens: 1 + next(most) };

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { GroupCommit } from '../../src/store/sqlite/group-commit.ts';
 import { type SqlWrite, write } from '../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../src/store/store.ts';
+import { quietFor, waitFor } from '../support/answers.ts';
 import { note } from './support.ts';
 
 class DiskError extends Error {}
@@ -58,8 +59,7 @@ test('an append alone is written within a few milliseconds, without a commit to 
   group.append([note(1)], false);
   await new Promise((resolve) => setImmediate(resolve));
   expect(state.written).toEqual([]);
-  const start = performance.now();
-  while (state.written.length === 0 && performance.now() - start < 10_000) await Bun.sleep(1);
+  await waitFor(() => state.written.length > 0);
   expect(state.written).toEqual([1]);
 });
 
@@ -68,11 +68,9 @@ test('an append that must be known written is so at once, and synced a few milli
   group.append([note(1)], false);
   await group.written();
   expect(state).toMatchObject({ transactions: [[1]], synced: [false] });
-  const start = performance.now();
-  while (state.synced.length === 1 && performance.now() - start < 10_000) await Bun.sleep(1);
+  await waitFor(() => state.synced.length > 1);
   expect(state).toMatchObject({ transactions: [[1], []], synced: [false, true] });
-  await Bun.sleep(20);
-  expect(state.synced).toHaveLength(2);
+  await quietFor(20, 'another sync, for the append that is synced', () => state.synced.length > 2);
 });
 
 test('a commit near by takes along what must be known written, and what was written before is synced with it', async () => {
@@ -84,8 +82,7 @@ test('a commit near by takes along what must be known written, and what was writ
   await group.written();
   expect(state).toMatchObject({ transactions: [[1], [2, 3]], synced: [false, true] });
   await commit;
-  await Bun.sleep(20);
-  expect(state.synced).toHaveLength(2);
+  await quietFor(20, 'another sync, for the append that rode with the commit', () => state.synced.length > 2);
   await group.written();
 });
 
@@ -109,8 +106,7 @@ test('deferred writes wait for each other, and not for long', async () => {
   await group.written();
   expect(state.written.slice(1)).toEqual(Array.from({ length: 64 }, (_, i) => i));
   group.defer(note(64));
-  const start = performance.now();
-  while (state.written.length === 65 && performance.now() - start < 10_000) await Bun.sleep(1);
+  await waitFor(() => state.written.length > 65);
   expect(state.written.at(-1)).toBe(64);
 });
 
@@ -119,11 +115,9 @@ test('a sync that is due takes deferred writes along', async () => {
   group.append([note(1)], false);
   await group.written();
   group.defer(note(2));
-  const start = performance.now();
-  while (state.synced.length === 1 && performance.now() - start < 10_000) await Bun.sleep(1);
+  await waitFor(() => state.synced.length > 1);
   expect(state).toMatchObject({ transactions: [[1], [2]], synced: [false, true] });
-  await Bun.sleep(80);
-  expect(state.synced).toHaveLength(2);
+  await quietFor(80, 'another sync, for the deferred write', () => state.synced.length > 2);
 });
 
 test('a flush and the end of the store write what is deferred, each write for itself', async () => {
@@ -216,9 +210,7 @@ test('a failed disk is tried again without new writes, and is well once it takes
   await expect(group.commit([note(1)])).rejects.toThrow('disk full');
   expect(group.isFailing).toBe(true);
   state.fail = false;
-  const start = performance.now();
-  while (group.isFailing && performance.now() - start < 10_000) await Bun.sleep(20);
-  expect(group.isFailing).toBe(false);
+  await waitFor(() => !group.isFailing);
   expect(state.written).toEqual([]);
 });
 
@@ -279,9 +271,19 @@ test('of what may be lost, and of commits, so many are kept; what must not be lo
   expect(group.commit([note(-1)])).rejects.toBeInstanceOf(StoreError);
   group.append([note(20_000)], false);
   state.fail = false;
-  while (state.written.length === 0) await Bun.sleep(1);
+  await waitFor(() => state.written.length > 0);
   expect(state.written).toHaveLength(10_001);
   expect(state.written.at(-1)).toBe(20_000);
+});
+
+test('a flush and the end of the store wait for a commit that was asked for alone', async () => {
+  for (const end of ['flush', 'close'] as const) {
+    const { group, state } = harness();
+    const commit = group.commit([note(1)]);
+    await group[end]();
+    expect(state.written).toEqual([1]);
+    expect(await commit).toBeUndefined();
+  }
 });
 
 test('a closed store refuses', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { copyStore, isStoreLocked, lockStore, openStore, readStore, storeExists } from '../../src/store/open.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
@@ -14,9 +14,20 @@ const refusalOf = (work: () => unknown) => Promise.try(work).then(() => null, re
 
 test('a path, a sqlite: URL and a file: URL name the same database', async () => {
   using folder = tempFolder();
-  await (await openStore(folder.file, { mode: 'serve' })).close();
-  for (const url of [`sqlite:${folder.file}`, `sqlite://${folder.file}`, pathToFileURL(folder.file).href])
-    (await readStore(url, ['ledger', 'records'])).close();
+  // A space and a percent sign, which a `file:` URL escapes and the others do not.
+  const file = join(folder.path, 'of 100 %20.db');
+  const urls = [file, `sqlite:${file}`, `sqlite://${file}`, `SQLITE:${file}`, pathToFileURL(file).href];
+  const identities = new Set<string | null>();
+  for (const url of urls) {
+    const store = await openStore(url, { mode: 'serve' });
+    identities.add(await store.ledger.identity());
+    await store.close();
+    using reader = await readStore(url, ['ledger', 'records']);
+    identities.add(await reader.ledger.identity());
+  }
+  // Each database has an identity of its own.
+  expect([...identities]).toEqual([expect.any(String)]);
+  expect(readdirSync(folder.path).filter((name) => name.endsWith('.db'))).toEqual([basename(file)]);
 });
 
 test('a URL of another database is refused by every use of a store, and its password not repeated', async () => {

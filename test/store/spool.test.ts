@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import type { SpoolNotes } from '../../src/store/driver.ts';
 import { readSpool, Spool, type SpooledUnit } from '../../src/store/sqlite/spool.ts';
 import {
   decodeSpool,
@@ -122,17 +123,19 @@ describe('a spool', () => {
     const spool = Spool.create(path);
     spool.add([unit(1), unit(2)]);
     spool.add([unit(3, 'ü\ud800"')]);
-    expect(readSpool(path)).toEqual({ units: [unit(1), unit(2), unit(3, 'ü\ud800"')], isTorn: false });
+    const units = [unit(1), unit(2), unit(3, 'ü\ud800"')];
+    expect(readSpool(path)).toEqual({ generation: 1, entries: 2, units, isTorn: false });
     spool.clear();
-    expect(readSpool(path)).toEqual({ units: [], isTorn: false });
+    expect(readSpool(path)).toEqual({ generation: 2, entries: 0, units: [], isTorn: false });
     spool.add([unit(4)]);
-    expect(readSpool(path)).toEqual({ units: [unit(4)], isTorn: false });
+    expect(readSpool(path)).toEqual({ generation: 2, entries: 1, units: [unit(4)], isTorn: false });
     spool.close();
   });
 
   test('of which there is none is empty', () => {
     using folder = tempFolder();
-    expect(readSpool(join(folder.path, 'settlements.spool'))).toEqual({ units: [], isTorn: false });
+    const none = { generation: 0, entries: 0, units: [], isTorn: false };
+    expect(readSpool(join(folder.path, 'settlements.spool'))).toEqual(none);
   });
 
   test('has its blocks before it needs them, for as many reservations as were announced, and only its owner reads it', () => {
@@ -174,6 +177,59 @@ describe('a spool', () => {
     expect(readSpool(`${path}.away`).units).toEqual([unit(2)]);
     spool.close();
     next.close();
+  });
+
+  test('is noted as in use before its first entry, counted after each, and noted as empty once it is, or is new', () => {
+    using folder = tempFolder();
+    const path = join(folder.path, 'settlements.spool');
+    const noted: unknown[] = [];
+    const notes: SpoolNotes = {
+      generation: 6,
+      note: (...of) => void noted.push([...of, readSpool(path).generation, readSpool(path).entries]),
+    };
+    const taken = () => noted.splice(0);
+    const spool = Spool.create(path, 4, notes);
+    expect(taken()).toEqual([[7, null, 7, 0]]);
+    spool.clear();
+    expect(taken()).toEqual([]);
+    spool.add([unit(1)]);
+    spool.add([unit(2), unit(3)]);
+    expect(taken()).toEqual([
+      [7, 0, 7, 0],
+      [7, 1, 7, 1],
+      [7, 2, 7, 2],
+    ]);
+    spool.clear();
+    expect(taken()).toEqual([[8, null, 8, 0]]);
+    spool.close();
+    Spool.create(path, 8, notes).close();
+    expect(taken()).toEqual([[9, null, 9, 0]]);
+  });
+
+  test('takes nothing while it cannot be noted as in use, and keeps what could not be counted', () => {
+    using folder = tempFolder();
+    const path = join(folder.path, 'settlements.spool');
+    let fails = true;
+    const notes: SpoolNotes = {
+      generation: 0,
+      note() {
+        if (fails) throw new Error('the disk reports an error');
+      },
+    };
+    const spool = Spool.create(path, 0, notes);
+    expect(() => spool.add([unit(1)])).toThrow('the spool cannot be written: the disk reports an error');
+    expect(readSpool(path).entries).toBe(0);
+    // It may be noted as in use: that must end, too.
+    spool.clear();
+    expect(readSpool(path).generation).toBe(2);
+    fails = false;
+    spool.add([unit(2)]);
+    fails = true;
+    spool.add([unit(3)]);
+    expect(readSpool(path).units).toEqual([unit(2), unit(3)]);
+    spool.clear();
+    expect(readSpool(path)).toMatchObject({ generation: 3, entries: 0 });
+    spool.close();
   });
 
   test('that is damaged is refused with a message that names the file and what to do', () => {

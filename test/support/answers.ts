@@ -85,3 +85,16 @@ export async function waitFor<T>(look: () => T | Promise<T>, ms = 10_000): Promi
     await Bun.sleep(10);
   }
 }
+
+/**
+ * Looks for `ms` whether something came that must not, where only time can tell; throws as soon as it did.
+ * @param what would have come within `ms`, in words
+ */
+export async function quietFor(ms: number, what: string, came: () => unknown): Promise<void> {
+  const until = performance.now() + ms;
+  for (;;) {
+    if (await came()) throw new Error(`There was ${what}.`);
+    if (performance.now() > until) return;
+    await Bun.sleep(Math.min(10, ms / 4));
+  }
+}

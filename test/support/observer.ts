@@ -5,7 +5,8 @@ import { Observer } from '../../src/gateway/observe/observer.ts';
 /** What an app is made with where nobody looks at its requests. */
 export const unobserved = ({ log, clock, nextId }: Gateway) => ({
   observer: new Observer({ trace: null, reporters: [], log, clock, nextId, written: async () => {} }),
-  gate: new Gate(),
+  gate: new Gate(() => performance.now()),
+  socketBytesMax: 1_048_576,
   metrics: null,
   status: {
     health: { samples: () => [] },

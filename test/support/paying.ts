@@ -37,6 +37,8 @@ export interface PaidOptions extends Pick<ChainOptions, 'blockTimeMs'> {
   readonly chain?: TestChain;
   /** Left running by `stop`; a new one if left out. */
   readonly upstream?: FakeUpstream;
+  /** That of the upstream; `openai-compatible` if left out. */
+  readonly adapter?: string;
   /** More sections of the policy; a `gateway` among them replaces the test's own. */
   readonly policy?: string;
   readonly models?: Readonly<Record<string, ModelOptions>>;
@@ -179,12 +181,13 @@ export async function startPaid(options: PaidOptions = {}): Promise<Paid> {
     data,
     args = [],
     isProcess = false,
+    adapter = 'openai-compatible',
   } = options;
   const chain = options.chain ?? (await startChain(blockTimeMs === undefined ? {} : { blockTimeMs }));
   const upstream = options.upstream ?? startFakeUpstream({ key: UPSTREAM_KEY });
   const gateway = /^gateway:/m.test(more) ? '' : GATEWAY;
   const payments = takesPayments ? paymentsSection(chain, options) : '';
-  const policy = testPolicy({ fake: upstream.url }, models, `${more}\n${gateway}${payments}`);
+  const policy = testPolicy({ fake: { url: upstream.url, adapter } }, models, `${more}\n${gateway}${payments}`);
   const folder = writePolicy(policy);
   const box = await startSignalbox({
     env: { ...UPSTREAM_ENV, TEST_GAS_KEY: chain.gasKey, ...env },

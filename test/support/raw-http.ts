@@ -19,8 +19,8 @@ export interface RawResponse {
   readonly body: string;
 }
 
-/** Connects to the host and port of a URL. */
-export async function connect(url: string): Promise<RawConnection> {
+/** Connects to the host and port of a URL. @param allowHalfOpen keeps this side open where the other one has ended */
+export async function connect(url: string, allowHalfOpen = false): Promise<RawConnection> {
   const { hostname, port } = new URL(url);
   const closed = Promise.withResolvers<string>();
   const decoder = new TextDecoder();
@@ -39,6 +39,7 @@ export async function connect(url: string): Promise<RawConnection> {
   const socket = await Bun.connect({
     hostname,
     port: Number(port),
+    allowHalfOpen,
     socket: {
       data(_, data) {
         received += decoder.decode(data, { stream: true });

@@ -66,7 +66,7 @@ export const resultOf = (
 ): ExchangeResult => ({
   outcome: {
     ...{ status: 'completed', error: null, attempts: [attemptRecord()], usage: null, estimated: false },
-    ...{ charged: 0, saved: 0, firstPartMs: 20, totalMs: 100, cappedBy: null },
+    ...{ charged: 0, saved: 0, firstPartMs: 20, totalMs: 100, cappedBy: null, usageReplaced: false },
     ...outcome,
   },
   platform: {

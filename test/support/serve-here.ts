@@ -20,6 +20,7 @@ export const addressIn = (line: string): string | undefined =>
  * Serves in this process as `signalbox serve` does, with this environment instead of the process's own.
  * @param lines gets the lines of the log.
  * @param now ms since 1970.
+ * @param clock ms that never decrease.
  * @throws Error when it does not start, with the text that the command prints
  */
 export async function serveHere(
@@ -28,6 +29,7 @@ export async function serveHere(
   lines: string[],
   surfaces: readonly Surface[] = SURFACES,
   now: () => number = Date.now,
+  clock: () => number = () => performance.now(),
 ) {
   const command = parseCommand(args, env, defaultPolicies);
   if (command.name !== 'serve') throw new Error(`${args[0]} does not serve`);
@@ -44,7 +46,7 @@ export async function serveHere(
     err: terminal,
     env: (name) => env[name],
     now: steady(now),
-    clock: () => performance.now() + skippedMs,
+    clock: () => clock() + skippedMs,
     openSink: () => sinkTo(lines, listens),
     // Errors that nobody caught are the test runner's.
     on: (event, listener) => void events.on(event, listener),

@@ -30,6 +30,8 @@ export interface StartOptions {
   readonly surfaces?: readonly Surface[];
   /** Its clock, ms since 1970; not of a process. */
   readonly now?: () => number;
+  /** Its clock that never goes back, ms; not of a process. */
+  readonly clock?: () => number;
 }
 
 export interface Signalbox {
@@ -118,9 +120,9 @@ export async function startSignalbox(options: StartOptions = {}): Promise<Signal
   return options.isProcess ? startProcess(start) : startHere(start, options);
 }
 
-async function startHere(start: Start, { surfaces, now }: StartOptions): Promise<Signalbox> {
+async function startHere(start: Start, { surfaces, now, clock }: StartOptions): Promise<Signalbox> {
   const lines: string[] = [];
-  const { url, stop, signal, exited } = await serveHere(start.args, start.env, lines, surfaces, now);
+  const { url, stop, signal, exited } = await serveHere(start.args, start.env, lines, surfaces, now, clock);
   const noProcess = (): never => {
     throw new Error('this server runs in the process of the test; ask for `isProcess`');
   };
@@ -192,6 +194,8 @@ function callerOf(
     async makeKey(...flags) {
       const { code, out, err } = await runHere(['keys', 'create', ...flags, '--data', data]);
       if (code !== 0) throw new Error(err);
+      // The command waits five seconds for the server, and then warns. To list its keys a server reads them.
+      if (err !== '') await fetch(`${url}/admin/keys`, { headers });
       return out.split('\n')[0] ?? '';
     },
     async stop() {

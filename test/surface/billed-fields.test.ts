@@ -96,6 +96,7 @@ const UNBOUNDED: readonly (readonly [what: string, path: string, body: object])[
     { type: 'message', role: 'user', content: [{ type: 'input_file', file_url: 'https://a.example/long.pdf' }] },
     { type: 'message', role: 'user', content: [{ type: 'input_image', file_id: 'file_1' }] },
     { type: 'computer_call_output', call_id: 'c', output: { type: 'computer_screenshot', file_id: 'file_1' } },
+    { type: 'image_generation_call', id: 'ig_1' },
   ].map((item) => [JSON.stringify(item), '/v1/responses', { input: [SAYS_HI, item] }] as const),
   ...[
     { type: 'document', source: { type: 'url', url: 'https://a.example/long.pdf' } },

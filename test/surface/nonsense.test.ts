@@ -128,3 +128,14 @@ test.each([
     expect((await Promise.all(answers)).filter((defect) => defect !== null)).toEqual([]);
   }
 });
+
+test.each([
+  ['/v1/messages', MESSAGES],
+  ['/v1/responses', { model: '', input: 'Hi' }],
+  ['/v1/chat/completions', { model: '', messages: [{ role: 'user', content: 'Hi' }] }],
+  ['/v1/embeddings', { model: '', input: 'Hi' }],
+  ['/v1/route', { model: '', messages: [{ role: 'user', content: 'Hi' }] }],
+] as const)('%s: the name of a model has at most 256 characters', async (path, body) => {
+  const [longest, longer] = [256, 257].map((length) => box.post(path, { ...body, model: 'm'.repeat(length) }));
+  expect([(await longest!).status, (await longer!).status]).toEqual([404, 400]);
+});

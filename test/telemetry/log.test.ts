@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { createLog, type LogFields, type LogStyle, logFamilies, styleOf } from '../../src/telemetry/log.ts';
+import { waitFor } from '../support/answers.ts';
 import { anyCodePoint } from '../support/any-code-point.ts';
 
 const AT = new Date(2026, 10, 20, 9, 30, 5).getTime();
@@ -48,7 +49,7 @@ describe('the log', () => {
     log.info('one');
     log.warn('two', { n: 2 });
     expect(taken).toEqual([]);
-    await Bun.sleep(80);
+    await waitFor(() => taken.length > 0);
     expect(taken.map((lines) => lines.split('\n').length)).toEqual([3]);
     log.error('x'.repeat(70_000));
     expect(taken.length).toBe(2);

@@ -136,12 +136,10 @@ const anySplit = (kind: 'sse' | 'ndjson', parse: (chunks: readonly Uint8Array[])
   });
 
 describe('any split of the bytes gives the same frames', () => {
-  const seed = Number(process.env.FC_SEED ?? Date.now() & 0x7fffffff);
-
-  test.each(['sse', 'ndjson'] as const)(`in ${'%s'} (seed ${seed})`, (kind) => {
+  test.each(['sse', 'ndjson'] as const)('in %s', (kind) => {
     fc.assert(
       anySplit(kind, (chunks) => framesOf(chunks, frameParser(kind))),
-      { seed, numRuns: 2_000 },
+      { numRuns: 2_000 },
     );
   });
 
@@ -159,7 +157,7 @@ describe('any split of the bytes gives the same frames', () => {
   };
 
   test.each(Object.entries(mutants))('a parser that %s fails', (_, mutant) => {
-    expect(fc.check(anySplit('sse', mutant), { seed, numRuns: 2_000 }).failed).toBe(true);
+    expect(fc.check(anySplit('sse', mutant), { numRuns: 2_000 }).failed).toBe(true);
   });
 });
 

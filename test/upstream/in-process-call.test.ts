@@ -32,6 +32,7 @@ describe('an in-process answer', () => {
   test('does not slow down for a late reader', async () => {
     const call = open(() => [say('a'), pause(10), say('b'), pause(10), say('c'), FINISH, USAGE]);
     await nextBatch(call);
+    // Late for both pauses.
     await Bun.sleep(40);
     expect(textIn((await nextBatch(call)) ?? [])).toBe('bc');
   });

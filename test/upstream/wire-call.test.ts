@@ -124,13 +124,6 @@ describe('the end of a stream', () => {
     await waitFor(() => upstream.aborted === seen + played);
   });
 
-  test('that follows soon leaves the connection open for the next call', async () => {
-    const seen = upstream.aborted;
-    await play({});
-    await Bun.sleep(20);
-    expect(upstream.aborted).toBe(seen);
-  });
-
   test('is clean without usage, at most a second after the finish', async () => {
     expect((await play({ usage: 'missing' })).failure).toBeUndefined();
     const { failure, ms } = await play({ usage: 'missing', keepOpen: true });
@@ -363,6 +356,7 @@ describe('deadlines', () => {
     let text = '';
     for (let batch = await nextBatch(call); batch; batch = await nextBatch(call)) {
       text += textIn(batch);
+      // Slower than the upstream may be.
       await Bun.sleep(150);
       expect(failureIn(batch)).toBeUndefined();
     }

@@ -1,16 +1,12 @@
-import {
-  type AddOns,
-  canonicalUsage,
-  type FinishReason,
-  type Frame,
-  type StreamPart,
-  type StreamReader,
-  type Usage,
-} from 'signalbox/plugin';
-import { isObject, type Json, numberOf, objectOf, parseJson, textOf } from '../json.ts';
+import type { FinishReason, Frame, StreamPart, StreamReader, Usage } from 'signalbox/plugin';
+import { isObject, type Json, objectOf, parseJson, textOf } from '../json.ts';
 import { addUsage, malformed, passedEvent } from '../parts.ts';
+import { statedUsage } from '../stated-usage.ts';
+import { OutputFound } from '../unread.ts';
 import { BlockReader } from './blocks.ts';
 import { failureOfError } from './failure.ts';
+import { addUnreadOfBlock, unreadOf } from './unread.ts';
+import { FIGURES, readUsage, usageOf } from './usage.ts';
 
 /**
  * Reads an unstreamed answer into the parts that a stream of it would give.
@@ -23,29 +19,23 @@ export function readReply(body: string, passthrough = false): readonly StreamPar
   if (!Array.isArray(reply.content)) return [malformed('the answer has no content')];
   const parts: StreamPart[] = [];
   const blocks = new BlockReader();
+  const found = new OutputFound();
   for (const [at, block] of reply.content.entries()) {
+    const before = parts.length;
     blocks.start(at, block, parts);
     blocks.stop(at, parts);
+    if (passthrough) addUnreadOfBlock(found, block, parts.slice(before));
   }
   parts.push(...finishOf(reply));
+  const { usage } = reply;
   // A message without content or end is no answer: another endpoint may give one.
   if (passthrough && parts.length > 0) {
-    parts.unshift({ type: 'passthrough', choice: 0, event: { ...reply, type: 'message' } });
+    const notes = { unread: found.last(), usage: isObject(usage) ? statedUsage(usage, usageOf(usage)) : undefined };
+    parts.unshift(passedEvent({ ...reply, type: 'message' }, '', notes));
   }
-  addUsage(isObject(reply.usage) ? readUsage(reply.usage) : null, parts);
+  addUsage(isObject(usage) ? readUsage(usage) : null, parts);
   return parts;
 }
-
-/** The usage members that are kept. Copying arbitrary members for every event would be too slow. */
-const FIGURES = [
-  'input_tokens',
-  'cache_read_input_tokens',
-  'cache_creation_input_tokens',
-  'output_tokens',
-  'output_tokens_details',
-  'cache_creation',
-  'server_tool_use',
-] as const;
 
 /** The most tools of the service that an answer may have used. */
 const TOOLS_MAX = 64;
@@ -54,7 +44,7 @@ const TOOLS_MAX = 64;
 export class EventReader implements StreamReader {
   readonly #blocks = new BlockReader();
   /** Usage so far: each event reports the running sum of some members. */
-  readonly #usage: Record<string, unknown> = {};
+  protected readonly usage: Record<string, unknown> = {};
   #isOver = false;
 
   read(frame: Frame): readonly StreamPart[] {
@@ -107,11 +97,13 @@ export class EventReader implements StreamReader {
 
   #count(usage: unknown, parts: StreamPart[]): void {
     if (!isObject(usage)) return;
-    for (const figure of FIGURES) this.#usage[figure] = usage[figure] ?? this.#usage[figure];
     // Each event reports the uses again: those of thousands of tools would be read as many times.
-    if (Object.keys(objectOf(usage.server_tool_use)).length > TOOLS_MAX)
+    if (Object.keys(objectOf(usage.server_tool_use)).length > TOOLS_MAX) {
       parts.push(malformed('the answer has used too many tools'));
-    const total = readUsage(this.#usage);
+      return;
+    }
+    for (const figure of FIGURES) this.usage[figure] = usage[figure] ?? this.usage[figure];
+    const total = readUsage(this.usage);
     if (total) parts.push({ type: 'usage', usage: total });
   }
 }
@@ -131,7 +123,8 @@ export class PassedEventReader extends EventReader {
   ): readonly StreamPart[] {
     // The gateway writes the last event, and its own errors.
     if (type === 'error' || type === 'message_stop') return read;
-    const passed = event.type === type ? passedEvent(event, text) : passedEvent({ ...event, type });
+    const notes = { unread: unreadOf(type, event, read), usage: this.#stated(event) };
+    const passed = event.type === type ? passedEvent(event, text, notes) : passedEvent({ ...event, type }, '', notes);
     if (this.#opening === null) return [passed, ...read];
     if (OPENING.has(type) && read.every((part) => part.type === 'usage')) {
       if (type !== 'ping') this.#opening.push(passed);
@@ -140,6 +133,12 @@ export class PassedEventReader extends EventReader {
     const opening = this.#opening;
     this.#opening = null;
     return [...opening, passed, ...read];
+  }
+
+  /** The usage so far, where the event states some of it. */
+  #stated(event: Json): Usage | undefined {
+    const own = event.usage ?? objectOf(event.message).usage;
+    return isObject(own) ? statedUsage(own, usageOf(this.usage)) : undefined;
   }
 }
 
@@ -160,34 +159,4 @@ function finishOf(message: Json): StreamPart[] {
   const finish: StreamPart = { type: 'finish', choice: 0, reason: REASONS.get(raw) ?? 'stop', raw };
   const text = textOf(objectOf(message.stop_details).explanation);
   return raw === 'refusal' && text !== '' ? [{ type: 'refusal', choice: 0, text }, finish] : [finish];
-}
-
-/** Reads a `usage` object; null without token counts. The host checks their plausibility. */
-function readUsage(usage: Json): Usage | null {
-  const input = numberOf(usage.input_tokens);
-  const output = numberOf(usage.output_tokens);
-  if (input === undefined || output === undefined) return null;
-  return canonicalUsage(
-    {
-      input,
-      cachedInput: numberOf(usage.cache_read_input_tokens),
-      cacheWrite: numberOf(usage.cache_creation_input_tokens),
-      output,
-      reasoning: numberOf(objectOf(usage.output_tokens_details).thinking_tokens),
-      addOns: addOnsOf(usage),
-    },
-    { cached: false, cacheWrite: false, reasoning: true },
-  );
-}
-
-/** The bill beside tokens; undefined for nothing. Uses are named without their unit: `web_search_requests`. */
-function addOnsOf({ cache_creation: written, server_tool_use: tools }: Json): AddOns | undefined {
-  const hourCacheTokens = numberOf(objectOf(written).ephemeral_1h_input_tokens) ?? 0;
-  const toolUses: Record<string, number> = {};
-  for (const [name, uses] of Object.entries(objectOf(tools))) {
-    if (numberOf(uses)) toolUses[name.replace(/_requests$/, '')] = numberOf(uses)!;
-  }
-  const hasUses = Object.keys(toolUses).length > 0;
-  if (hourCacheTokens === 0 && !hasUses) return undefined;
-  return { ...(hourCacheTokens !== 0 && { hourCacheTokens }), ...(hasUses && { toolUses }) };
 }

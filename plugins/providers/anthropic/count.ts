@@ -1,8 +1,11 @@
-import type { HttpCall, ProviderFailure } from 'signalbox/plugin';
+import type { CountMargin, HttpCall, ProviderFailure } from 'signalbox/plugin';
 import { numberOf, objectOf, parseJson } from '../json.ts';
 
 /** The fields of a message that are about its answer: counting takes none of them. */
 const OF_ANSWERS = ['max_tokens', 'stream', 'metadata', 'stop_sequences', 'temperature', 'top_p', 'top_k'] as const;
+
+/** Anthropic calls its counts estimates that may differ from the bill by a small amount, and does not say by how much. */
+export const MARGIN: CountMargin = { tokens: 256, share: 0.05 };
 
 /** Makes `POST /messages/count_tokens` of the request for an answer. */
 export function countRequest(made: HttpCall | ProviderFailure): HttpCall | ProviderFailure {

@@ -1,6 +1,9 @@
-import type { HttpCall, ProviderCall, ProviderFailure } from 'signalbox/plugin';
+import type { CountMargin, HttpCall, ProviderCall, ProviderFailure } from 'signalbox/plugin';
 import { numberOf, objectOf, parseJson } from '../json.ts';
 import { buildRequest, modelPath } from './request.ts';
+
+/** Google does not say how near its counts are to the bill. */
+export const MARGIN: CountMargin = { tokens: 256, share: 0.05 };
 
 /** Builds `POST /models/…:countTokens` (ai.google.dev/api/tokens): tools and the system instruction count only within a whole request. */
 export function countRequest(call: ProviderCall): HttpCall | ProviderFailure {

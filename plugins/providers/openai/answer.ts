@@ -2,17 +2,20 @@ import type { Frame, StreamPart, StreamReader } from 'signalbox/plugin';
 import { indexOf, isObject, type Json, listOf, objectOf, parseJson, textOf } from '../json.ts';
 import { ChunkReader, readCompletion } from '../openai-compatible/answer.ts';
 import { addUsage, passedEvent } from '../parts.ts';
-import { failureOf, readEnding, readUsage } from './ending.ts';
+import { failureOf, readEnding, readUsage, usageStatedIn } from './ending.ts';
 import { ItemReader } from './items.ts';
 import type { ReasoningFormat } from './reasoning.ts';
+import { UnreadOfStream, unreadOfItems } from './unread.ts';
 
 /** Reads an unstreamed answer of either endpoint. */
 export function readReply(body: string, format: ReasoningFormat, passthrough = false): readonly StreamPart[] {
   const reply = parseJson(body);
   if (!isObject(reply) || reply.object !== 'response') return readCompletion(reply);
-  const parts: StreamPart[] = passthrough ? [{ type: 'passthrough', choice: 0, event: reply }] : [];
   const items = new ItemReader(format);
   const output = listOf(reply.output);
+  const parts: StreamPart[] = passthrough
+    ? [passedEvent(reply, '', { unread: unreadOfItems(output), usage: usageStatedIn(reply) })]
+    : [];
   for (let at = 0; at < output.length; at++) items.end(at, output[at], parts);
   if (parts.some(({ type }) => type === 'failure')) addUsage(readUsage(reply.usage, items.searches), parts);
   else readEnding(textOf(reply.status), reply, items, parts);
@@ -33,13 +36,14 @@ const isContentPart = ({ type }: StreamPart): boolean => type !== 'usage' && typ
 export class OpenAiReader implements StreamReader {
   readonly #chunks = new ChunkReader();
   readonly #items: ItemReader;
-  readonly #passthrough: boolean;
+  /** Finds what no part tells of events that go out as they came; null for others. */
+  readonly #unread: UnreadOfStream | null;
   /** Events that go out as they came, before the first content: another model may still answer. Null from then on. */
   #held: StreamPart[] | null;
 
   constructor(format: ReasoningFormat, passthrough = false) {
     this.#items = new ItemReader(format);
-    this.#passthrough = passthrough;
+    this.#unread = passthrough ? new UnreadOfStream() : null;
     this.#held = passthrough ? [] : null;
   }
 
@@ -52,16 +56,16 @@ export class OpenAiReader implements StreamReader {
     const type = textOf(event.type) || name;
     if (type === '') return this.#chunks.read(frame);
     const parts: StreamPart[] = [];
-    if (this.#passthrough) {
-      parts.push(event.type === type ? passedEvent(event, data) : passedEvent({ ...event, type }));
-    }
     this.#event(type, event, parts);
-    return this.#held === null ? parts : this.#begun(this.#held, type, parts);
+    if (!this.#unread) return parts;
+    const notes = { unread: this.#unread.of(type, event, parts), usage: usageStatedIn(objectOf(event.response)) };
+    const passed = event.type === type ? passedEvent(event, data, notes) : passedEvent({ ...event, type }, '', notes);
+    return this.#held === null ? [passed, ...parts] : this.#begun(this.#held, type, passed, parts);
   }
 
-  /** Holds the event of the parts back while nothing has begun. */
-  #begun(held: StreamPart[], type: string, [event, ...parts]: readonly StreamPart[]): readonly StreamPart[] {
-    held.push(event!);
+  /** Holds an event back while nothing has begun. */
+  #begun(held: StreamPart[], type: string, event: StreamPart, parts: readonly StreamPart[]): readonly StreamPart[] {
+    held.push(event);
     const isBegun = PIECE.test(type) || parts.some(isContentPart);
     if (!isBegun && held.length < HELD_MAX) return parts;
     this.#held = null;

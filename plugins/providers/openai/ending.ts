@@ -1,6 +1,7 @@
 import { canonicalUsage, type FinishReason, type ProviderFailure, type StreamPart, type Usage } from 'signalbox/plugin';
 import { isObject, type Json, numberOf, objectOf, textOf } from '../json.ts';
 import { failureOfError } from '../openai-compatible/failure.ts';
+import { statedUsage } from '../stated-usage.ts';
 import type { ItemReader } from './items.ts';
 
 /** Reasons of an incomplete answer, as finish reasons. */
@@ -45,18 +46,24 @@ const ALL_INCLUDED = { cached: true, cacheWrite: true, reasoning: true };
 /** @param searches of the web, which are billed beside tokens */
 export function readUsage(usage: unknown, searches: number): Usage | null {
   if (!isObject(usage)) return null;
-  const input = numberOf(usage.input_tokens);
-  const output = numberOf(usage.output_tokens);
-  if (input === undefined || output === undefined) return null;
-  const read = objectOf(usage.input_tokens_details);
+  if (numberOf(usage.input_tokens) === undefined || numberOf(usage.output_tokens) === undefined) return null;
+  const read = usageOf(usage);
+  return searches > 0 ? { ...read, addOns: { toolUses: { web_search: searches } } } : read;
+}
+
+/** Returns the usage that a response states, for its caller; undefined for none. */
+export const usageStatedIn = ({ usage }: Json): Usage | undefined =>
+  isObject(usage) ? statedUsage(usage, usageOf(usage)) : undefined;
+
+function usageOf(usage: Json): Usage {
+  const details = objectOf(usage.input_tokens_details);
   return canonicalUsage(
     {
-      input,
-      cachedInput: numberOf(read.cached_tokens),
-      cacheWrite: numberOf(read.cache_write_tokens),
-      output,
+      input: numberOf(usage.input_tokens) ?? 0,
+      cachedInput: numberOf(details.cached_tokens),
+      cacheWrite: numberOf(details.cache_write_tokens),
+      output: numberOf(usage.output_tokens) ?? 0,
       reasoning: numberOf(objectOf(usage.output_tokens_details).reasoning_tokens),
-      ...(searches > 0 && { addOns: { toolUses: { web_search: searches } } }),
     },
     ALL_INCLUDED,
   );

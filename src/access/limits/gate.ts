@@ -23,6 +23,8 @@ const RESERVE = 0.1;
  * slow bodies are cut first.
  */
 export class Gate {
+  /** For places. */
+  readonly now: () => number;
   #inside = 0;
   /** Places by caller; callers without one are absent. */
   readonly #insideOf = new Map<string, number>();
@@ -33,6 +35,11 @@ export class Gate {
   /** Places whose body is being read. */
   readonly #reading = new Set<GatePlace>();
   #bounds: Bounds | null = null;
+
+  /** @param now milliseconds that never decrease. */
+  constructor(now: () => number) {
+    this.now = now;
+  }
 
   /** Requests that are worked on. */
   get inside(): number {
@@ -96,6 +103,20 @@ export class Gate {
     if (!this.#takeRoom(room, caller, bytes, this.#bounds!)) throw overloaded(true);
   }
 
+  /** Room of a caller that outlives its requests, empty at first. Leave it in any case. */
+  roomOf(caller: string): ByteHold {
+    return this.#room.hold(caller);
+  }
+
+  /**
+   * Changes the bytes of such room. Even alone it gets half of all at most: it may stay, and others need some.
+   * @returns false where there is no room; nothing changes then
+   */
+  resize(room: ByteHold, caller: string, bytes: number, bounds: Bounds): boolean {
+    const more = bytes - room.bytes;
+    return (more <= 0 || 2 * bytes <= bounds.bodiesBytesMax) && this.#takeRoom(room, caller, more, bounds);
+  }
+
   /** For places. */
   reads(place: GatePlace, isReading: boolean): void {
     if (isReading) this.#reading.add(place);
@@ -150,7 +171,7 @@ export class Gate {
    * callers who hold no less than it does.
    */
   #slowest(caller: string | null = null): GatePlace | null {
-    const now = performance.now();
+    const now = this.now();
     const held = caller === null ? 0 : this.#room.of(caller);
     let slowest: GatePlace | null = null;
     let least = SLOW_BYTES_PER_SECOND;
@@ -225,7 +246,7 @@ export class GatePlace {
 
   /** Begins to read the body. Cuts it when it is slow and others need its room. */
   begin(body: OpenBody): void {
-    this.#readSince = performance.now();
+    this.#readSince = this.#gate.now();
     this.#body = body;
     if (!this.#isLeft) this.#gate.reads(this, true);
   }
@@ -277,7 +298,7 @@ export class GatePlace {
 }
 
 /** `midway`: the rest of its body may still come, so the connection cannot be used again. */
-function overloaded(midway = false): SignalboxError {
+export function overloaded(midway = false): SignalboxError {
   return new SignalboxError('overloaded', 'The server has more requests than it can handle; try again.', {
     retryAfterMs: RETRY_MS + Math.floor(Math.random() * RETRY_SPREAD_MS),
     ...(midway && { headers: { connection: 'close' } }),

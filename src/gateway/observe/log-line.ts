@@ -54,6 +54,7 @@ function fieldsOf(request: RequestContext, now: number, suppressed: number | und
     credits: platform?.credits_consumed,
     saved_credits: platform?.cost_saved_credits,
     output_capped_by: platform?.output_capped_by,
+    usage_replaced: platform?.usage_replaced,
     payment: platform?.payment?.id ?? undefined,
     ttft_ms: outcome?.firstPartMs ?? undefined,
     total_ms: outcome?.totalMs ?? Math.round(now - request.at),

@@ -67,10 +67,16 @@ const Facts = shape('The facts that the decision was based on. They contain no t
     Type.Record(Type.String(), Type.Integer()),
     'Input tokens that the text cannot exceed, by the tokenizer that counted it; null where none had to.',
   ),
+  service_counts: orNull(
+    Type.Record(Type.String(), Type.Object({ tokens: Type.Integer(), margin: Type.Integer() })),
+    'The prompt with its PDFs as the service of a model counted it, and the most tokens that it may bill beyond its count, by model; null where none had to.',
+    null,
+  ),
   cached_input_tokens: cachedTokens,
   images: count('Images in the request.'),
   audio_bytes: count('Bytes of audio in the request, decoded.'),
-  pages: count('Pages of PDF files in the request.'),
+  pdfs: count('PDF files in the request, files by an address or an ID included.'),
+  pages: count('Pages expected of them, by their bytes.'),
   unbounded_media: count('Other media, for which no bound of tokens is known.'),
   estimated_output_tokens: orNull(
     Type.Integer(),
@@ -187,6 +193,10 @@ const Outcome = Type.Object({
     Type.String(),
     'The fund that lowered the cap on the output, whether the answer ran into it or not; null for none.',
     null,
+  ),
+  usage_replaced: flag(
+    'True when the answer went out as it came, but for its usage: the provider’s cannot be true, so the count made here stood there.',
+    false,
   ),
 });
 

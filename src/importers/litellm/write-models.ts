@@ -38,6 +38,8 @@ export function modelBlock(
     ...catalogFields(model, [
       'reasoning_tokens',
       'image_tokens_max',
+      'page_tokens_max',
+      'pages_max',
       'audio_tokens_per_second_max',
       'tokenizer',
       'latency',

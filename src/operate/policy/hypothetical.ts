@@ -31,7 +31,7 @@ export function tryFor(
   const given = { ...UNNAMED, ...strategyOf(facts, runtime), estimate };
   return funds
     ? decideWithin(funds, facts, given, runtime)
-    : { outcome: runtime.decider.decide(facts, given), shortage: null };
+    : { outcome: runtime.decider.decide(facts, given), shortage: null, funds };
 }
 
 /** A request that was never sent. */

@@ -1,18 +1,20 @@
 import type { Facts } from '../../core/facts.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import { type Intent, readIntent } from './intent.ts';
-import { measure, type PageCounter, type RequestSize } from './size.ts';
+import { measure, type RequestSize } from './size.ts';
 
 /** The facts that are read from the content of a request. */
 export interface Profile
   extends Intent,
-    Pick<Facts, 'inputTokens' | 'inputTokensMax' | 'images' | 'audioBytes' | 'pages' | 'unboundedMedia' | 'needs'> {
+    Pick<
+      Facts,
+      'inputTokens' | 'inputTokensMax' | 'images' | 'audioBytes' | 'pdfs' | 'pages' | 'unboundedMedia' | 'needs'
+    > {
   readonly hourCache: boolean;
 }
 
 /** Reads the size and the intent of a request. Pure. */
-export const profile = (request: ModelRequest, pagesOf?: PageCounter): Profile =>
-  profileOf(measure(request, pagesOf), readIntent(request));
+export const profile = (request: ModelRequest): Profile => profileOf(measure(request), readIntent(request));
 
 /** The profile of a request of this size and intent. */
 export function profileOf(size: RequestSize, intent: Intent): Profile {
@@ -28,6 +30,7 @@ export function profileOf(size: RequestSize, intent: Intent): Profile {
     inputTokensMax: size.bytes,
     images: size.images,
     audioBytes: size.audioBytes,
+    pdfs: size.pdfs,
     pages: size.pages,
     unboundedMedia: size.unboundedMedia,
     output,
@@ -36,5 +39,5 @@ export function profileOf(size: RequestSize, intent: Intent): Profile {
   };
 }
 
-export const hasMedia = ({ images, audioBytes, pages, unboundedMedia }: RequestSize): boolean =>
-  images + audioBytes + pages + unboundedMedia > 0;
+export const hasMedia = ({ images, audioBytes, pdfs, unboundedMedia }: RequestSize): boolean =>
+  images + audioBytes + pdfs + unboundedMedia > 0;

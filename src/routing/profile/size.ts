@@ -24,7 +24,8 @@ export interface RequestSize {
   bytes: number;
   images: number;
   audioBytes: number;
-  /** Of PDF files. */
+  pdfs: number;
+  /** Expected of them. */
   pages: number;
   unboundedMedia: number;
   /** Bits of `CAPABILITIES`. */
@@ -33,17 +34,14 @@ export interface RequestSize {
   hourCache: boolean;
 }
 
-/** Returns the pages of a file; null where nobody counted them. */
-export type PageCounter = (file: FilePart) => number | null;
-const unknownPages: PageCounter = () => null;
-
-/** Measures a request. Long texts are sampled for `tokens`. */
-export function measure(request: ModelRequest, pagesOf = unknownPages): RequestSize {
+/** Measures a request. Long texts are sampled for `tokens`, and no file is opened. */
+export function measure(request: ModelRequest): RequestSize {
   const size: RequestSize = {
     tokens: 0,
     bytes: REPLY_MAX,
     images: 0,
     audioBytes: 0,
+    pdfs: 0,
     pages: 0,
     unboundedMedia: 0,
     needs: 0,
@@ -51,7 +49,7 @@ export function measure(request: ModelRequest, pagesOf = unknownPages): RequestS
   };
   const { conversation, settings } = request;
   const { turns, tools } = conversation;
-  for (const turn of turns) addTurn(size, turn, request, pagesOf);
+  for (const turn of turns) addTurn(size, turn, request);
   const native = conversation.nativeTools?.length ?? 0;
   if (native > 0) size.needs |= passthroughBit(request.original.dialect);
   if (conversation.isWarmUp) size.needs |= passthroughBit(request.original.dialect);
@@ -95,15 +93,10 @@ function dialectNeeds({ conversation, settings }: ProfileInput): number {
 const isForced = ({ toolChoice: choice }: Conversation): boolean =>
   choice !== undefined && choice !== 'auto' && choice !== 'none';
 
-function addTurn(
-  size: RequestSize,
-  { parts, name, toolCallId, extras }: Turn,
-  request: ModelRequest,
-  pagesOf: PageCounter,
-): void {
+function addTurn(size: RequestSize, { parts, name, toolCallId, extras }: Turn, request: ModelRequest): void {
   size.tokens += TURN_EXPECTED;
   size.bytes += TURN_MAX;
-  for (const part of parts) addPart(size, part, request, pagesOf);
+  for (const part of parts) addPart(size, part, request);
   if (name) addTextSize(size, name);
   if (toolCallId) addTextSize(size, toolCallId);
   addExtras(size, extras);
@@ -123,7 +116,7 @@ function addExtras(size: RequestSize, extras: Members): void {
   }
 }
 
-function addPart(size: RequestSize, part: ContentPart, request: ModelRequest, pagesOf: PageCounter): void {
+function addPart(size: RequestSize, part: ContentPart, request: ModelRequest): void {
   addExtras(size, part.extras);
   switch (part.type) {
     case 'text':
@@ -143,7 +136,7 @@ function addPart(size: RequestSize, part: ContentPart, request: ModelRequest, pa
       return;
     case 'file':
       if (part.name) addTextSize(size, part.name);
-      addFile(size, part, pagesOf(part));
+      addFile(size, part);
       size.needs |= CAPABILITIES.file_input.bit;
       if (part.id !== undefined) size.needs |= CAPABILITIES.file_ids.bit;
       return;
@@ -157,14 +150,14 @@ function addPart(size: RequestSize, part: ContentPart, request: ModelRequest, pa
       size.needs |= passthroughBit(request.original.dialect);
       const original = request.originalAt(part.at);
       addTextSize(size, JSON.stringify(original));
-      // A document by its address has a part of a file beside it.
-      if (part.kind !== 'document') addWithin(size, original, true);
+      // A file by its address has a part of its own beside it.
+      if (part.kind !== 'document' && part.kind !== 'input_file') addWithin(size, original, true);
     }
   }
 }
 
 /** Types of objects that stand for media, by their dialects' names: the bytes that name them bound no tokens. */
-const IMAGES: ReadonlySet<unknown> = new Set(['image', 'input_image', 'computer_screenshot']);
+const IMAGES: ReadonlySet<unknown> = new Set(['image', 'input_image', 'computer_screenshot', 'image_generation_call']);
 const FILES: ReadonlySet<unknown> = new Set(['document', 'input_file', 'input_audio', 'input_video']);
 
 /** Adds what stands within a value that only its dialect can say and that its bytes do not bound: cache marks, and media. */
@@ -181,13 +174,28 @@ function addWithin(size: RequestSize, value: unknown, hasMedia: boolean): void {
 const isPlainSource = (source: unknown): boolean =>
   isObject(source) && (source.type === 'text' || source.type === 'content');
 
-function addFile(size: RequestSize, { data = '' }: FilePart, pages: number | null): void {
-  if (pages !== null) size.pages += pages;
+/** Bytes of a usual page of a PDF. A page of text has less, a scanned one more. */
+const PDF_PAGE_BYTES = 100_000;
+
+function addFile(size: RequestSize, { data, id, url }: FilePart): void {
+  // Only its service can see the kind of such a file: it counts as a PDF.
+  const isElsewhere = id !== undefined || url !== undefined;
+  if (isElsewhere) addPdf(size, 0);
+  if (data === undefined && isElsewhere) return;
+  const text = data ?? '';
+  if (PDF.test(text)) addPdf(size, (text.length * 3) / 4);
   // Its text has fewer bytes than its base64.
-  else if (PLAIN_TEXT.test(data)) size.bytes += data.length;
+  else if (PLAIN_TEXT.test(text)) size.bytes += text.length;
   else size.unboundedMedia++;
 }
 
+/** A file is never opened: its writer has the last word on what it says of itself. */
+function addPdf(size: RequestSize, bytes: number): void {
+  size.pdfs++;
+  size.pages += Math.max(1, Math.round(bytes / PDF_PAGE_BYTES));
+}
+
+const PDF = /^data:\s*application\/pdf\s*[;,]/i;
 const PLAIN_TEXT = /^data:text\/plain[;,]/i;
 
 /**

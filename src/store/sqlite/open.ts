@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { OpenOptions, OpenStore, SpoolReport, StoreDriver, StoreRoom } from '../driver.ts';
+import type { OpenOptions, OpenStore, SpoolNotes, SpoolReport, StoreDriver, StoreRoom } from '../driver.ts';
 import { openSqliteBooks } from './books/books.ts';
 import { ledgerMigrations } from './books/schema.ts';
 import { closedBy, unbooked } from './books/spooled.ts';
@@ -49,14 +49,14 @@ export const sqliteDriver: StoreDriver = {
 };
 
 async function open(url: string, options: OpenOptions): Promise<OpenStore> {
-  const { mode, rooms = [], spool, onSpool, onError, busyTimeoutMs } = options;
+  const { mode, rooms = [], spool, spoolNotes = null, onSpool, onError, busyTimeoutMs } = options;
   const isServing = mode === 'serve';
   const asked = { onError, busyTimeoutMs, fenced: isServing, asItIs: mode === 'beside' };
   const db = await openSqlite(pathOf(url), isServing ? ALL_TABLES : tablesOf(rooms), asked);
   const makeRoom = (reservations: number) => db.makeRoom(reservations);
   const store = Object.assign(db, { openBooks: (now: () => number) => openSqliteBooks({ store: db, now, makeRoom }) });
   if (spool === undefined) return store;
-  onSpool?.(await takeInSpool(spool, db));
+  onSpool?.(await takeInSpool(spool, spoolNotes, db));
   return store;
 }
 
@@ -64,11 +64,11 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
  * Books the settlements that an earlier run left in its spool, and gives the store a new one: before the books are opened,
  * which close every reservation that is open then. Changes nothing when the spool is damaged or belongs to another database.
  */
-async function takeInSpool(path: string, store: WatchedStore): Promise<SpoolReport> {
-  const { units, isTorn } = readSpool(path);
+async function takeInSpool(path: string, notes: SpoolNotes | null, store: WatchedStore): Promise<SpoolReport> {
+  const { generation, units, isTorn } = readSpool(path);
   const { writes, closed, charged } = await unbooked(store, resolve(path), units, [SETTLE]);
   if (writes.length > 0) await store.commit(writes);
-  store.useSpool(Spool.create(path));
+  store.useSpool(Spool.create(path, generation, notes));
   return { closed, charged, isTorn };
 }
 

@@ -8,10 +8,11 @@ import {
   renameSync,
   rmSync,
   statSync,
-  writeSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { syncFolder } from '../durable-file.ts';
+import { codeOf } from '../../core/thrown.ts';
+import type { SpoolNotes, SpoolSettlements } from '../driver.ts';
+import { syncFolder, writeAll } from '../durable-file.ts';
 import { reasonOf } from '../reason.ts';
 import { SpoolError } from '../store.ts';
 import { decodeSpool, encodeEntry, encodeHeader, HEADER_BYTES } from './spool-format.ts';
@@ -42,7 +43,7 @@ export const spooledRows = (writes: readonly SqlWrite[]): SpooledUnit =>
   });
 
 /** The content of a spool file. */
-export interface SpoolReading {
+export interface SpoolReading extends Omit<SpoolSettlements, 'path'> {
   readonly units: readonly SpooledUnit[];
   /** Whether its last entry is torn. Its prices were not sent, unless the disk has damaged it since. */
   readonly isTorn: boolean;
@@ -54,12 +55,12 @@ export function readSpool(path: string): SpoolReading {
     const file = readFileSync(path);
     // Its blocks are written before it gets its name.
     if (file.length < STEP_BYTES) throw new Error('it is incomplete');
-    const { texts, isTorn } = decodeSpool(file);
-    return { units: texts.flatMap(parseUnits), isTorn };
+    const { generation, texts, isTorn } = decodeSpool(file);
+    return { generation, entries: texts.length, units: texts.flatMap(parseUnits), isTorn };
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return { units: [], isTorn: false };
+    if (codeOf(cause) === 'ENOENT') return { generation: 0, entries: 0, units: [], isTorn: false };
     throw new Error(
-      `Cannot read ${resolve(path)}: ${reasonOf(cause)}. The file has settlements whose prices callers already have. Restore it, or move it away: the next start then closes their reservations by on_crash.`,
+      `Cannot read ${resolve(path)}: ${reasonOf(cause)}. The file has settlements whose prices callers already have. Restore it, or move it away and delete ledger.id: the next start then closes their reservations by on_crash.`,
       { cause },
     );
   }
@@ -72,38 +73,59 @@ const parseUnits = (text: string): SpooledUnit[] =>
 /**
  * A file of the data folder that takes settlements while the database refuses them. Its blocks are written beforehand, so a
  * full disk has room for them. Each entry is on the disk when `add` returns.
+ *
+ * A spool that vanishes with its entries must be missed. So its generation, which never comes twice in a folder, and the
+ * number of its entries are noted outside of it, each step on the disk before the next:
+ *
+ * 1. before the first entry: the generation is in use, with 0 entries
+ * 2. an entry; then its number, and only then callers get its prices
+ * 3. the database has all of it, and is synced
+ * 4. the header gets the next generation, or a start puts a new file with that generation in its place
+ * 5. the next generation is empty
+ *
+ * A start refuses a spool that is gone, of an earlier generation, or with fewer entries than noted, if its generation is in use.
+ * A crash leaves none of these: before step 4 the file has what is noted, or one entry more; behind it, a later generation,
+ * which proves that the database has all entries before.
  */
 export class Spool {
   readonly #path: string;
   readonly #fd: number;
-  #capacity: number;
-  #generation = 1;
+  readonly #notes: SpoolNotes | null;
+  #capacity = STEP_BYTES;
+  #generation: number;
   #entries = 0;
+  /** Whether entries were noted or added since it was emptied. */
+  #isInUse = false;
   #end = HEADER_BYTES;
   /** Whether the generation of the header on the disk is unknown: an entry added now might not be found. */
   #isUncertain = false;
 
-  private constructor(path: string, fd: number, capacity: number) {
+  private constructor(path: string, fd: number, generation: number, notes: SpoolNotes | null) {
     this.#path = path;
     this.#fd = fd;
-    this.#capacity = capacity;
+    this.#generation = generation;
+    this.#notes = notes;
   }
 
   /**
    * Puts a new, empty spool in the place of the one at `path`, whose content must be in the database by now. A server that
    * was fenced off keeps the old file, and can add nothing any more. Throws an Error of one clear sentence.
+   * @param after the generation of the old one; 0 for none.
    */
-  static create(path: string): Spool {
+  static create(path: string, after = 0, notes: SpoolNotes | null = null): Spool {
+    const generation = Math.max(after, notes?.generation ?? 0) + 1;
     const making = `${path}.new`;
     let fd: number | null = null;
     try {
       fd = openSync(making, 'w', 0o600);
-      writeAll(fd, encodeHeader(1), 0);
+      writeAll(fd, encodeHeader(generation), 0);
       writeZeros(fd, HEADER_BYTES, STEP_BYTES);
       fsyncSync(fd);
       renameSync(making, path);
       syncFolder(dirname(path));
-      return new Spool(path, fd, STEP_BYTES);
+      const spool = new Spool(path, fd, generation, notes);
+      spool.#tryToNote(null);
+      return spool;
     } catch (cause) {
       if (fd !== null) closeSync(fd);
       rmSync(making, { force: true });
@@ -133,6 +155,8 @@ export class Spool {
     if (this.#end + entry.length > this.#capacity) throw new SpoolError('the spool is full');
     try {
       this.#checkPlace();
+      this.#isInUse = true;
+      if (this.#entries === 0) this.#notes?.note(this.#generation, 0);
       writeAll(this.#fd, entry, this.#end);
       fdatasyncSync(this.#fd);
     } catch (cause) {
@@ -140,11 +164,12 @@ export class Spool {
     }
     this.#end += entry.length;
     this.#entries++;
+    this.#tryToNote(this.#entries);
   }
 
   /** Forgets everything. To be called once all of it is in the database, and synced. Throws SpoolError; then to be called again. */
   clear(): void {
-    if (this.#entries === 0 && !this.#isUncertain) return;
+    if (!this.#isInUse) return;
     this.#isUncertain = true;
     try {
       writeAll(this.#fd, encodeHeader(this.#generation + 1), 0);
@@ -155,13 +180,24 @@ export class Spool {
       throw new SpoolError(`the spool cannot be emptied: ${reasonOf(cause)}`, { cause });
     }
     this.#isUncertain = false;
+    this.#isInUse = false;
     this.#generation++;
     this.#entries = 0;
     this.#end = HEADER_BYTES;
+    this.#tryToNote(null);
   }
 
   close(): void {
     closeSync(this.#fd);
+  }
+
+  /** The file is right without it: a note that stays behind misses less, and the next one catches up. */
+  #tryToNote(entries: number | null): void {
+    try {
+      this.#notes?.note(this.#generation, entries);
+    } catch {
+      // Its keeper reports it.
+    }
   }
 
   /** Bytes that are written to a file without a name are lost with the process. */
@@ -170,11 +206,6 @@ export class Spool {
     const found = statSync(this.#path, { throwIfNoEntry: false });
     if (found?.ino !== own.ino || found.dev !== own.dev) throw new Error('its file is gone or was replaced');
   }
-}
-
-/** A disk that has no room for all of it may take a part, and says so only at the next write. */
-function writeAll(fd: number, bytes: Uint8Array, at: number): void {
-  for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, at + done);
 }
 
 /** Zeros that are written take blocks; a file that is merely extended does not. */

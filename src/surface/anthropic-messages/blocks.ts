@@ -106,8 +106,11 @@ function documentParts(block: Of<'document'>, at: OriginalPath): ContentPart[] {
       const parts = content.flatMap((inner, i) => blockParts(inner, [...place, 'content', i]));
       return extras === NO_EXTRAS ? parts : withExtras(parts, extras, at);
     }
-    // The neutral form has no file by its address, and no model's price bounds one.
     case 'url':
+      return [
+        native('document', at),
+        { type: 'file', url: source.url, ...name, at, valueAt: [...place, 'url'], extras },
+      ];
     case 'file':
       return [native('document', at), { type: 'file', ...name, at, valueAt: place, extras }];
   }

@@ -1,6 +1,6 @@
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
 import type { SignalboxError } from '../../core/errors.ts';
-import { plainUsage, type Usage } from '../../core/usage.ts';
+import { isPlausible, plainUsage, type Usage } from '../../core/usage.ts';
 import type { AnswerIdentity } from '../../gateway/answer-source.ts';
 import type { Receipt } from '../../gateway/receipt.ts';
 import type { EventForm, EventWriter } from '../surface.ts';
@@ -38,11 +38,12 @@ export class MessageEvents implements EventWriter {
     const steps: BlockStep[] = [];
     for (const part of parts) {
       if (part.type === 'passthrough') {
-        this.#passed ??= new PassedEvents();
-        out += this.#passed.add(part.event, part.json);
+        this.#passed ??= new PassedEvents(this.#identity.inputTokens ?? 0);
+        out += this.#passed.add(part);
       } else if (part.type === 'usage') {
         // Some clients add the output of the end to that of the start.
-        if (!this.#hasBegun) this.#usage = { ...part.usage, outputTokens: 0, reasoningTokens: 0 };
+        if (!this.#hasBegun && isPlausible(part.usage))
+          this.#usage = { ...part.usage, outputTokens: 0, reasoningTokens: 0 };
       } else if (part.type === 'finish') {
         if (part.choice === 0) this.#finish = part.reason;
       } else if (this.#passed === null && isBlockPart(part)) {

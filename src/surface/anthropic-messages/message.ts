@@ -24,7 +24,7 @@ export class MessageWriter implements AnswerWriter {
     for (const part of parts) {
       if (part.type === 'passthrough') {
         this.#passed ??= new PassedMessage();
-        this.#passed.add(part.event);
+        this.#passed.add(part);
       } else if (part.type === 'finish' && part.choice === 0) this.#finish = part.reason;
       else if (this.#passed === null && isBlockPart(part)) this.#blocks.add(part, steps);
     }
@@ -33,7 +33,7 @@ export class MessageWriter implements AnswerWriter {
   }
 
   end({ usage, platform }: Receipt): string {
-    if (this.#passed) return JSON.stringify({ ...this.#passed.end(usage), platform });
+    if (this.#passed) return JSON.stringify({ ...this.#passed.end(usage, platform.estimated), platform });
     const steps: BlockStep[] = [];
     this.#blocks.end(steps);
     this.#gather(steps);

@@ -4,19 +4,34 @@ import type { Usage } from '../../core/usage.ts';
 import { wrapState } from '../../core/wrapped-state.ts';
 import type { Receipt } from '../../gateway/receipt.ts';
 import { CUT, usageMembers } from './members.ts';
+import { type PassedPart, PassedUsage } from './passed-usage.ts';
 
 /** @param json the event as its service wrote it */
 const text = (type: unknown, event: object, json = JSON.stringify(event)): string =>
   `event: ${String(type)}\ndata: ${json}\n\n`;
 
-/** Writes the events of an answer in this dialect as they came. The event with the reason of the end waits for the receipt. */
+/**
+ * Writes the events of an answer in this dialect as they came, but for a usage that cannot be true. The event with the reason of the
+ * end waits for the receipt.
+ */
 export class PassedEvents {
+  readonly #usage: PassedUsage;
   #end: Members | null = null;
   /** The open block, and whether it waits for its signature. */
   #open: { readonly index: unknown; isUnsigned: boolean } | null = null;
 
+  /** @param inputTokens expected */
+  constructor(inputTokens: number) {
+    this.#usage = new PassedUsage(inputTokens);
+  }
+
+  add(part: PassedPart): string {
+    if (this.#usage.accepts(part)) return this.#add(part.event, part.json);
+    return this.#add(this.#usage.correct(part.event));
+  }
+
   /** @param json the event as its service wrote it, in one line */
-  add(event: Members, json?: string): string {
+  #add(event: Members, json?: string): string {
     switch (event.type) {
       case 'message':
         return this.#whole(event);
@@ -43,7 +58,10 @@ export class PassedEvents {
 
   /** Returns the end, without `message_stop`. An answer that the gateway cut at what is paid for gets an end made here. */
   end(usage: Usage, platform: Receipt['platform']): string {
-    if (this.#end) return text('message_delta', { ...this.#end, platform });
+    if (this.#end) {
+      const counted = this.#usage.isReplaced && { usage: usageMembers(usage, platform.estimated) };
+      return text('message_delta', { ...this.#end, ...counted, platform });
+    }
     const delta = {
       type: 'message_delta',
       delta: { ...CUT, container: null },

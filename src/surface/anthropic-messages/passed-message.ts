@@ -1,8 +1,9 @@
 import { isObject } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
-import type { Usage } from '../../core/usage.ts';
+import { isImpossible, type Usage } from '../../core/usage.ts';
 import { wrapState } from '../../core/wrapped-state.ts';
-import { CUT, inputOf, usageMembers } from './members.ts';
+import { CUT, inputOf, usageMembers, wholeUsage } from './members.ts';
+import type { PassedPart } from './passed-usage.ts';
 
 type Draft = Record<string, unknown>;
 
@@ -17,8 +18,11 @@ export class PassedMessage {
   readonly #inputs = new Map<Draft, string>();
   readonly #citations = new Map<Draft, unknown[]>();
   #isWhole = false;
+  /** Whether its service stated a usage that cannot be true. */
+  #isMiscounted = false;
 
-  add(event: Members): void {
+  add({ event, usage }: PassedPart): void {
+    this.#isMiscounted ||= isImpossible(usage);
     switch (event.type) {
       case 'message':
         this.#message = { ...event };
@@ -41,8 +45,13 @@ export class PassedMessage {
     }
   }
 
-  /** Returns the message. One that the gateway cut gets the usage that was charged. */
-  end(usage: Usage): Members {
+  /** Returns the message. One that the gateway cut gets the usage that was charged, and so does one whose own cannot be true. */
+  end(usage: Usage, estimated: boolean): Members {
+    const message = this.#ended(usage);
+    return this.#isMiscounted ? { ...message, usage: wholeUsage(usage, estimated) } : message;
+  }
+
+  #ended(usage: Usage): Members {
     if (this.#isWhole) return this.#message;
     for (const [block, text] of this.#inputs) block.input = inputOf(text);
     for (const [block, citations] of this.#citations) block.citations = citations;

@@ -1,4 +1,4 @@
-import type { ContentPart, Conversation, ToolCallPart, Turn } from '../../core/conversation.ts';
+import type { ContentPart, Conversation, FilePart, ToolCallPart, Turn } from '../../core/conversation.ts';
 import type { Members, OriginalPath } from '../../core/original.ts';
 import { unwrapState } from '../../core/wrapped-state.ts';
 import { addMembers, extrasOf, NO_EXTRAS } from '../openai-chat/extras.ts';
@@ -228,7 +228,7 @@ function partsOf(content: MessageItem['content'], at: OriginalPath): readonly Co
   if (typeof content === 'string') {
     return [{ type: 'text', text: content, at, valueAt: at, extras: NO_EXTRAS }];
   }
-  return content.map((part, index) => partOf(part, [...at, index]));
+  return content.flatMap((part, index) => partOf(part, [...at, index]));
 }
 
 const isInputPart = (part: { readonly type: string }): part is InputPart => PART_TYPES.has(part.type);
@@ -241,7 +241,7 @@ const PART_TYPES: ReadonlySet<string> = new Set([
   'input_file',
 ] satisfies InputPart['type'][]);
 
-function partOf(part: { readonly type: string }, at: OriginalPath): ContentPart {
+function partOf(part: { readonly type: string }, at: OriginalPath): ContentPart | readonly ContentPart[] {
   if (!isInputPart(part)) return nativePart(part.type, at);
   switch (part.type) {
     case 'input_text':
@@ -265,16 +265,17 @@ function partOf(part: { readonly type: string }, at: OriginalPath): ContentPart 
     }
     case 'input_file': {
       const { file_data: data, file_id: id, file_url: url, filename: name } = part;
-      if (url != null) return nativePart(part.type, at);
-      return {
+      const file: FilePart = {
         type: 'file',
         ...(data != null && { data }),
         ...(id != null && { id }),
+        ...(url != null && { url }),
         ...(name != null && { name }),
         at,
-        valueAt: [...at, 'file_data'],
+        valueAt: [...at, url == null ? 'file_data' : 'file_url'],
         extras: extrasOf(part, OF_FILE),
       };
+      return url == null ? file : [nativePart(part.type, at), file];
     }
   }
 }

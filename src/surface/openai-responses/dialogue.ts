@@ -1,79 +1,82 @@
+import { SignalboxError } from '../../core/errors.ts';
 import { beyondLimits } from '../../core/json-limits.ts';
 import { isObject } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
-import { plainUsage } from '../../core/usage.ts';
-import type { SocketDialogue, SocketTurn } from '../surface.ts';
-import { readResponses } from './read-body.ts';
-import { IN_PROGRESS, ResponseText, usageBody } from './response.ts';
+import type { SocketDialogue } from '../surface.ts';
+import { isFrame } from './read-body.ts';
 import { WHOLE_EVENTS, wholeResponse } from './whole-response.ts';
 
-/** Values of a conversation that is put together here. */
+/** Values of one frame, or of one event. */
 const VALUES_MAX = 200_000;
 
-/** One answer of a connection, as texts: most are never looked at again. */
+/** Lists of items as JSON in UTF-8, without their brackets. */
+type Items = Uint8Array;
+
+/** The last answer of a connection, with the conversation that it ends. */
 interface PastAnswer {
-  readonly request: string;
-  readonly end: string;
+  readonly id: unknown;
+  readonly items: Items;
 }
 
 /**
- * The requests of one WebSocket. The connection remembers its last answer, so that the next request may go on from it by
- * `previous_response_id` with new items alone. Nothing outlives the connection.
+ * The requests of one WebSocket. The connection remembers its last conversation, so that the next request may go on from it by
+ * `previous_response_id` with new items alone. The past is put before them as it is: it is neither parsed nor written again.
  */
 export class ResponsesDialogue implements SocketDialogue {
   #last: PastAnswer | null = null;
-  #request = '';
-  #warmUps = 0;
+  /** The items of the request under way. */
+  #asked: readonly Items[] = [];
 
-  read(frame: string, now: number): SocketTurn {
-    this.#request = frame.includes('"previous_response_id"') ? this.#continued(frame) : frame;
-    const warmUp = this.#request.includes('"generate"') ? this.#warmedUp(now) : null;
-    return warmUp === null ? { body: this.#request } : { frames: warmUp };
+  get bytes(): number {
+    return this.#last?.items.length ?? 0;
   }
 
-  /** Answers a request that asks for no answer: Codex announces its instructions and tools like that. Nothing is charged. */
-  #warmedUp(now: number): readonly string[] | null {
-    const request = parsed(this.#request);
-    if (!isObject(request) || request.generate !== false) return null;
-    const read = readResponses(request);
-    const identity = { decision: ++this.#warmUps, created: now, model: read.model };
-    const response = new ResponseText(identity, read);
-    const end = { ...IN_PROGRESS, status: 'completed' as const, completedAt: now, usage: usageBody(plainUsage(0, 0)) };
-    const frames = [
-      `{"type":"response.created","sequence_number":0,"response":${response.of(IN_PROGRESS)}}`,
-      `{"type":"response.completed","sequence_number":1,"response":${response.of(end)}}`,
-    ];
-    this.sent(frames[1]!);
-    return frames;
+  read(frame: string): readonly Uint8Array[] {
+    this.#asked = [];
+    const request = parsed(frame);
+    // Its own error tells more than one on its type.
+    if (!isObject(request)) return [Buffer.from(frame)];
+    if (!isFrame(request)) {
+      throw new SignalboxError('invalid_value', '`type` must be "response.create".', { param: 'type' });
+    }
+    const { previous_response_id: id, input, ...rest }: Members = request;
+    const own = itemsOf(input);
+    const past = id != null && this.#last?.id === id ? this.#last.items : null;
+    this.#asked = past === null ? [own ?? EMPTY] : [past, own ?? EMPTY];
+    if (past === null) return [Buffer.from(frame)];
+    if (own === null) return [Buffer.from(JSON.stringify({ ...rest, input }))];
+    // An empty list at the end, which the items are put into.
+    const head = Buffer.from(JSON.stringify({ ...rest, input: [] }).slice(0, -2));
+    return [head, ...joined(this.#asked), Buffer.from(']}')];
   }
 
   sent(event: string): void {
     // A service may write its type anywhere in an event; a text may hold the same words.
     if (!WHOLE_EVENTS.some((type) => event.includes(`"${type}"`))) return;
-    if (wholeResponse(Object(parsed(event)))) this.#last = { request: this.#request, end: event };
+    const response = wholeResponse(Object(parsed(event)));
+    if (!response) return;
+    const { id, output } = response;
+    this.#last = { id, items: Buffer.concat(joined([...this.#asked, itemsOf(output) ?? EMPTY])) };
   }
 
-  error(status: number, body: object): string {
-    return JSON.stringify({ type: 'error', sequence_number: 0, status, ...body });
-  }
-
-  /** Puts the last conversation before the new items; the frame itself where it goes on from no answer known here. */
-  #continued(frame: string): string {
-    const request = parsed(frame);
-    const last = this.#last;
-    if (!last || !isObject(request) || typeof request.previous_response_id !== 'string') return frame;
-    const response = wholeResponse(Object(parsed(last.end)));
-    if (response?.id !== request.previous_response_id) return frame;
-    const { input }: Members = Object(parsed(last.request));
-    const { previous_response_id: _, ...rest } = request;
-    return JSON.stringify({ ...rest, input: [...itemsOf(input), ...itemsOf(response.output), ...itemsOf(rest.input)] });
+  error(status: number, body: object, headers: Readonly<Record<string, string>>): string {
+    return JSON.stringify({ type: 'error', sequence_number: 0, status, headers, ...body });
   }
 }
 
-function itemsOf(input: unknown): readonly unknown[] {
-  if (Array.isArray(input)) return input;
-  return typeof input === 'string' ? [{ role: 'user', content: input }] : [];
+const EMPTY: Items = new Uint8Array();
+const COMMA: Items = Buffer.from(',');
+
+/** The items of an input or output; null where it has the form of neither. */
+function itemsOf(input: unknown): Items | null {
+  if (input == null) return EMPTY;
+  const items = typeof input === 'string' ? [{ role: 'user', content: input }] : input;
+  return Array.isArray(items) ? Buffer.from(JSON.stringify(items).slice(1, -1)) : null;
 }
+
+/** The pieces of one list of all items. */
+const joined = (lists: readonly Items[]): readonly Items[] =>
+  lists.filter(({ length }) => length > 0).flatMap((list, at) => (at === 0 ? [list] : [COMMA, list]));
 
 function parsed(text: string): unknown {
   if (beyondLimits(text, VALUES_MAX) !== null) return null;

@@ -1,6 +1,7 @@
 import type { StreamPart } from '../../contract/parts.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import type { Members } from '../../core/original.ts';
+import { isImpossible } from '../../core/usage.ts';
 import type { AnswerIdentity } from '../../gateway/answer-source.ts';
 import type { Receipt } from '../../gateway/receipt.ts';
 import { errorBody } from '../openai-chat/error.ts';
@@ -43,6 +44,8 @@ function calledIn({ tools = [] }: ResponsesRequest): ReadonlyMap<string, CalledT
 export class ResponseWriter implements AnswerWriter {
   /** The answer as its service sent it; null for one that was translated. */
   #passed: Members | null = null;
+  /** Whether its usage cannot be true. */
+  #isMiscounted = false;
   readonly #identity: AnswerIdentity;
   readonly #response: ResponseText;
   readonly #items: OutputItems;
@@ -58,13 +61,22 @@ export class ResponseWriter implements AnswerWriter {
   }
 
   write(parts: readonly StreamPart[]): string {
-    for (const part of parts) if (part.type === 'passthrough') this.#passed = wholeIn(part.event) ?? this.#passed;
+    for (const part of parts) if (part.type === 'passthrough') this.#pass(part);
     if (!this.#passed) this.#items.take(parts);
     return '';
   }
 
+  #pass({ event, usage }: Extract<StreamPart, { type: 'passthrough' }>): void {
+    const whole = wholeIn(event);
+    if (!whole) return;
+    this.#passed = whole;
+    this.#isMiscounted = isImpossible(usage);
+  }
+
   end(receipt: Receipt): string {
-    if (this.#passed) return JSON.stringify({ ...this.#passed, platform: receipt.platform });
+    const { usage, platform } = receipt;
+    if (this.#passed)
+      return JSON.stringify({ ...this.#passed, ...(this.#isMiscounted && { usage: usageBody(usage) }), platform });
     this.#items.end();
     return this.#response.of(endOf(this.#identity, receipt, this.#items));
   }
@@ -76,7 +88,7 @@ const wholeIn = (event: Members): Members | null => (event.object === 'response'
 /** How one event is framed: its type, and the whole as JSON. */
 type Frame = (type: string, json: string) => string;
 
-const serverSentEvent: Frame = (type, json) => `event: ${type}\ndata: ${json}\n\n`;
+export const serverSentEvent: Frame = (type, json) => `event: ${type}\ndata: ${json}\n\n`;
 
 /** Parts → events. The last one bears `platform`. */
 class ResponseEventWriter implements EventWriter {
@@ -105,7 +117,7 @@ class ResponseEventWriter implements EventWriter {
       // A whole body in place of a stream is written as the events of what was read from it.
       if (part.type !== 'passthrough' || part.event.object === 'response') continue;
       this.#passed ??= new PassedResponse((type, json) => this.#add(type, json));
-      this.#passed.take(part.event, part.json);
+      this.#passed.add(part);
     }
     if (!this.#passed && parts.length > 0) {
       this.#begin();
@@ -116,7 +128,7 @@ class ResponseEventWriter implements EventWriter {
 
   end(receipt: Receipt): string {
     if (this.#passed) {
-      this.#passed.end(receipt.platform);
+      this.#passed.end(receipt);
       return this.#taken();
     }
     this.#begin();

@@ -1,5 +1,9 @@
+import type { StreamPart } from '../../contract/parts.ts';
 import { isObject } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
+import { isImpossible } from '../../core/usage.ts';
+import type { Receipt } from '../../gateway/receipt.ts';
+import { usageBody } from './response.ts';
 import { WHOLE_EVENTS, wholeResponse } from './whole-response.ts';
 
 /** Takes one event: its type and the whole of it as JSON. */
@@ -37,6 +41,8 @@ export class PassedResponse {
   readonly #emit: EmitEvent;
   #response: Members = {};
   #end: Members | null = null;
+  /** Whether the usage of the last event cannot be true. */
+  #isMiscounted = false;
   #sequence = 0;
   readonly #open = new Map<number, PassedItem>();
   /** By place: a service may state any. */
@@ -47,8 +53,15 @@ export class PassedResponse {
     this.#emit = emit;
   }
 
+  /** Takes an event. A usage that cannot be true is left out of it. */
+  add({ event, json, usage }: Extract<StreamPart, { type: 'passthrough' }>): void {
+    this.#isMiscounted = isImpossible(usage);
+    if (this.#isMiscounted) this.#take({ ...event, response: { ...Object(event.response), usage: null } });
+    else this.#take(event, json);
+  }
+
   /** @param json the event as its service wrote it, in one line */
-  take(event: Members, json = JSON.stringify(event)): void {
+  #take(event: Members, json = JSON.stringify(event)): void {
     const type = String(event.type);
     if (this.#last?.type === type && isAt(this.#last.place, event)) this.#last.known.text += deltaOf(event);
     else if (ENDS.has(type)) {
@@ -60,11 +73,12 @@ export class PassedResponse {
     this.#emit(type, json);
   }
 
-  /** Ends a good answer. @param platform goes into the response */
-  end(platform: object): void {
+  /** Ends a good answer. @param receipt its platform goes into the response; and its usage, where the service's own cannot be true */
+  end({ platform, usage }: Pick<Receipt, 'platform' | 'usage'>): void {
     const whole = this.#end && wholeResponse(this.#end);
     if (whole) {
-      this.#emit(String(this.#end?.type), JSON.stringify({ ...this.#end, response: { ...whole, platform } }));
+      const response = { ...whole, ...(this.#isMiscounted && { usage: usageBody(usage) }), platform };
+      this.#emit(String(this.#end?.type), JSON.stringify({ ...this.#end, response }));
       return;
     }
     for (const [at, item] of this.#open) this.#cut(at, item);

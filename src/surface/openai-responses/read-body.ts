@@ -21,9 +21,9 @@ export function readResponses(body: unknown): ResponsesRequest {
 }
 
 /** Whether a body came as a frame of a WebSocket, which names its kind and always streams. */
-const isFrame = (body: unknown): body is Members => isObject(body) && body.type === 'response.create';
+export const isFrame = (body: unknown): body is Members => isObject(body) && body.type === 'response.create';
 
-const ofFrame = ({ type: _, ...body }: Members): Members => ({ ...body, stream: true });
+const ofFrame = ({ type: _, generate: __, ...body }: Members): Members => ({ ...body, stream: true });
 
 /** Whether a body has the form of this dialect, wherever it was sent. */
 export const isResponsesBody = (body: unknown): boolean =>

@@ -8,6 +8,7 @@ import { readResponses } from './read-body.ts';
 import { OPENAI_RESPONSES, readResponsesRequest } from './reader.ts';
 import { ResponsesRequest } from './request.ts';
 import { ResponseBody, ResponseEvent } from './response-schema.ts';
+import { warmUp } from './warm-up.ts';
 
 const docs: SurfaceDocs = {
   summary: 'Create a response',
@@ -48,6 +49,7 @@ export const openaiResponses: Surface = {
   json() {
     throw new Error('an answer repeats its request: `read` makes its writer');
   },
+  warmUp,
   dialogue: () => new ResponsesDialogue(),
   errorBody,
 };

@@ -72,5 +72,10 @@ export const Platform = named('Platform', 'The routing and the cost of the answe
       'team-month',
     ),
   ),
+  usage_replaced: Type.Optional(
+    flag(
+      'True when the answer is the provider’s own, but for its usage: that cannot be true, so the count made here stands there. Absent otherwise.',
+    ),
+  ),
   payment: Type.Optional(PlatformPayment),
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { afterEach, describe, expect, jest, test } from 'bun:test';
 import fc from 'fast-check';
 import { Gate, type GatePlace } from '../../../src/access/limits/gate.ts';
 import { SignalboxError } from '../../../src/core/errors.ts';
@@ -9,6 +9,13 @@ const bounds = (concurrencyMax: number, queueMax: number, queueMs = 10_000) => (
   queueMax,
   queueMs,
 });
+
+/** A gate with a clock that only the test moves. */
+function setUp() {
+  const clock = { now: 1_000_000 };
+  return { clock, gate: new Gate(() => clock.now) };
+}
+
 const isOverloaded = (error: unknown) => error instanceof SignalboxError && error.code === 'overloaded';
 
 /** What became of a place's turn so far. */
@@ -24,9 +31,11 @@ async function stateOf(place: GatePlace): Promise<'inside' | 'waiting' | 'refuse
   ]);
 }
 
+afterEach(() => void jest.useRealTimers());
+
 describe('the gate', () => {
   test('lets so many in, then so many wait in line, and sends the others away at once', async () => {
-    const gate = new Gate();
+    const { gate } = setUp();
     const places = Array.from({ length: 5 }, () => gate.enter(bounds(2, 3), 'k', 0));
     expect([gate.inside, gate.waiting]).toEqual([2, 3]);
     expect(places.map(({ turn }) => turn === null)).toEqual([true, true, false, false, false]);
@@ -49,10 +58,14 @@ describe('the gate', () => {
   });
 
   test('who has waited for too long is sent away, and the line moves up', async () => {
-    const gate = new Gate();
+    jest.useFakeTimers();
+    const { gate } = setUp();
     const inside = gate.enter(bounds(1, 5), 'k', 0);
-    const hasty = gate.enter(bounds(1, 5, 20), 'k', 0);
-    const patient = gate.enter(bounds(1, 5), 'k', 0);
+    const hasty = gate.enter(bounds(1, 5, 9_000), 'k', 0);
+    const patient = gate.enter(bounds(1, 5, 10_000), 'k', 0);
+    jest.advanceTimersByTime(8_999);
+    expect([gate.inside, gate.waiting]).toEqual([1, 2]);
+    jest.advanceTimersByTime(1);
     expect(isOverloaded(await hasty.turn!.catch((error: unknown) => error))).toBe(true);
     expect([gate.inside, gate.waiting]).toEqual([1, 1]);
     hasty.leave();
@@ -63,7 +76,7 @@ describe('the gate', () => {
   });
 
   test('under a wider policy the line goes in first; under a narrower one nobody is thrown out', async () => {
-    const gate = new Gate();
+    const { gate } = setUp();
     const places = [
       gate.enter(bounds(1, 5), 'k', 0),
       gate.enter(bounds(1, 5), 'k', 0),
@@ -91,7 +104,7 @@ describe('the gate', () => {
         fc.nat(4),
         fc.array(step, { maxLength: 60 }),
         async (most, line, steps) => {
-          const gate = new Gate();
+          const { gate } = setUp();
           const there: GatePlace[] = [];
           for (const { comes, which, times } of steps) {
             if (comes) {
@@ -126,7 +139,7 @@ describe('the last tenth of the places', () => {
   const twenty = bounds(20, 50);
 
   test('is for callers who hold less than a tenth, also before those who wait', async () => {
-    const gate = new Gate();
+    const { gate } = setUp();
     const greedy = Array.from({ length: 25 }, () => gate.enter(twenty, 'a', 0));
     expect([gate.inside, gate.waiting]).toEqual([18, 7]);
     const others = Array.from({ length: 3 }, () => gate.enter(twenty, 'b', 0));
@@ -140,7 +153,7 @@ describe('the last tenth of the places', () => {
   });
 
   test('lets the line in as soon as more is free', async () => {
-    const gate = new Gate();
+    const { gate } = setUp();
     const greedy = Array.from({ length: 20 }, () => gate.enter(twenty, 'a', 0));
     greedy[0]!.leave();
     await greedy[18]!.turn;
@@ -154,7 +167,7 @@ describe('bodies', () => {
   const few = bounds(5, 5);
 
   test('have a bound together and for each caller, whatever waits or works; what leaves makes room', () => {
-    const gate = new Gate();
+    const { gate } = setUp();
     const one = gate.enter(bounds(1, 5), 'a', 400);
     const waiting = gate.enter(bounds(1, 5), 'b', 300);
     expect(gate.bytes).toBe(700);
@@ -174,7 +187,7 @@ describe('bodies', () => {
     const SMALL = 65_536;
     const MEDIUM = 1_048_576;
     const four = { ...bounds(4, 0), bodiesBytesMax: 4 * MEDIUM };
-    const gate = new Gate();
+    const { gate } = setUp();
     const sizes = () => [SMALL, SMALL + 1, MEDIUM, MEDIUM + 1].map((bytes) => gate.bytesAtOnce(four, bytes));
     expect(sizes()).toEqual([SMALL, SMALL + 1, MEDIUM, 0]);
     const first = gate.enter(four, 'a', MEDIUM);
@@ -190,7 +203,7 @@ describe('bodies', () => {
   });
 
   test('larger than all of it come in alone, at once or piece by piece', () => {
-    const gate = new Gate();
+    const { gate } = setUp();
     const large = gate.enter(few, 'a', 5_000);
     expect(() => gate.enter(few, 'b', 1)).toThrow();
     large.leave();
@@ -202,7 +215,7 @@ describe('bodies', () => {
   });
 
   test('take room as they come, and are refused where it ends', () => {
-    const gate = new Gate();
+    const { gate } = setUp();
     const greedy = Array.from({ length: 4 }, () => gate.enter(few, 'a', 0));
     greedy[0]!.grow(250);
     greedy[1]!.grow(250);
@@ -213,8 +226,8 @@ describe('bodies', () => {
     expect(gate.bytes).toBe(250);
   });
 
-  test('that come slowly give way, the slowest first', async () => {
-    const gate = new Gate();
+  test('that come slowly give way, the slowest first', () => {
+    const { gate, clock } = setUp();
     const cut: string[] = [];
     const reading = (caller: string, name: string) => {
       const place = gate.enter(few, caller, 0);
@@ -229,8 +242,9 @@ describe('bodies', () => {
     whole.begin({ cut: () => cut.push('whole') });
     whole.end();
     // None is slow in its first second.
+    clock.now += 999;
     expect(() => gate.check(few, 'd', 400)).toThrow();
-    await Bun.sleep(1_050);
+    clock.now += 1;
     gate.enter(bounds(9, 0), 'd', 200).leave();
     expect(cut).toEqual([]);
     gate.enter(bounds(9, 0), 'd', 400).leave();
@@ -238,8 +252,8 @@ describe('bodies', () => {
     expect(gate.bytes).toBe(0);
   });
 
-  test('that are small and slow stay before those that trickle', async () => {
-    const gate = new Gate();
+  test('that are small and slow stay before those that trickle', () => {
+    const { gate, clock } = setUp();
     const cut: string[] = [];
     const begin = (name: string, atOnce: number) => {
       const place = gate.enter(bounds(2, 0), name, atOnce);
@@ -248,37 +262,37 @@ describe('bodies', () => {
     };
     begin('announces 500', 500);
     begin('trickles', 0).grow(1);
-    await Bun.sleep(1_050);
+    clock.now += 1_000;
     gate.enter(bounds(2, 0), 'c', 0);
     expect(cut).toEqual(['trickles']);
   });
 
-  test('that are the slowest themselves are refused where they find no room, and leave nothing held', async () => {
-    const gate = new Gate();
+  test('that are the slowest themselves are refused where they find no room, and leave nothing held', () => {
+    const { gate, clock } = setUp();
     const slow = gate.enter(few, 'a', 0);
     slow.begin({ cut: () => {} });
     slow.grow(200);
     const other = gate.enter(few, 'b', 300);
-    await Bun.sleep(1_050);
+    clock.now += 1_000;
     expect(() => slow.grow(200)).toThrow('more requests than it can handle');
     for (const place of [slow, other]) place.leave();
     expect(gate.bytes).toBe(0);
   });
 
-  test('that come slowly do not give way to a caller who holds more', async () => {
-    const gate = new Gate();
+  test('that come slowly do not give way to a caller who holds more', () => {
+    const { gate, clock } = setUp();
     const cut: string[] = [];
     const slow = gate.enter(few, 'a', 0);
     slow.begin({ cut: () => cut.push('a') });
     slow.grow(10);
     gate.enter(few, 'b', 400);
-    await Bun.sleep(1_050);
+    clock.now += 1_000;
     expect(() => gate.enter(few, 'b', 200)).toThrow();
     expect(cut).toEqual([]);
   });
 
-  test('that come slowly give way where there is no place', async () => {
-    const gate = new Gate();
+  test('that come slowly give way where there is no place', () => {
+    const { gate, clock } = setUp();
     const cut: number[] = [];
     const places = [0, 1].map((at) => {
       const place = gate.enter(bounds(2, 0), 'a', 0);
@@ -287,7 +301,7 @@ describe('bodies', () => {
     });
     places[0]!.grow(1);
     expect(() => gate.enter(bounds(2, 0), 'b', 0)).toThrow();
-    await Bun.sleep(1_050);
+    clock.now += 1_000;
     expect(() => gate.check(bounds(2, 0), 'b', 0)).not.toThrow();
     const next = gate.enter(bounds(2, 0), 'b', 0);
     expect([next.turn, gate.inside, cut]).toEqual([null, 2, [1]]);

@@ -214,7 +214,13 @@ describe('streams', () => {
 
   test('are counted apart from other requests', () => {
     const { limiter } = setUp();
-    for (let i = 0; i < 5; i++) admitted(limiter.admit(limits, caller('a'), nowhere)).begin(false, 10);
+    const open = (stream: boolean) =>
+      refusal(() => admitted(limiter.admit(limits, caller('a'), nowhere)).begin(stream, 10))?.kind ?? null;
+    const five = (stream: boolean) => Array.from({ length: 5 }, () => open(stream));
+    expect(five(false)).toEqual([null, null, null, null, null]);
+    // The running requests took no stream, and are let in beside all streams.
+    expect(five(true)).toEqual([null, null, 'streams', 'streams', 'streams']);
+    expect(five(false)).toEqual([null, null, null, null, null]);
   });
 
   test('refused for their tokens are not counted', () => {

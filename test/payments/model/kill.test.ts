@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { effort, isDeep, randomFrom } from '../../deep/effort.ts';
 import { type Kills, POINTS, startKills } from './kills.ts';
 
-/** `npm test` takes some of the points, others each time; `npm run test:deep -- payments` takes all of them often. */
+/** `npm test` takes some of the points; `npm run test:deep -- payments` takes all of them often. */
 const { runs, seed, proved } = effort('payments', 1, 33);
 
 test(

@@ -101,6 +101,26 @@ describe('the needs of a request', () => {
   });
 });
 
+describe('PDFs', () => {
+  const file = (members: object) => ({ type: 'file', file: members }) as const;
+  const pdf = (bytes: number, type = 'application/pdf') =>
+    file({ file_data: `data:${type};base64,${'A'.repeat(Math.ceil(bytes / 3) * 4)}` });
+
+  test('are files of that type, and those by an ID; others are not bounded', () => {
+    expect(of([pdf(9), file({ file_id: 'f_1' })])).toMatchObject({ pdfs: 2, pages: 2, unboundedMedia: 0 });
+    expect(of([pdf(9, ' Application/PDF ;name=a.pdf')])).toMatchObject({ pdfs: 1, unboundedMedia: 0 });
+    expect(of([pdf(9, 'application/pdfx'), pdf(9, 'application/zip'), file({})])).toMatchObject({
+      pdfs: 0,
+      unboundedMedia: 3,
+    });
+  });
+
+  test('have as many pages as their bytes suggest, at least one each', () => {
+    expect(of([pdf(1_200_000)])).toMatchObject({ pdfs: 1, pages: 12 });
+    expect(of([pdf(10), pdf(240_000)])).toMatchObject({ pdfs: 2, pages: 3 });
+  });
+});
+
 describe('the bound of the input', () => {
   const text = fc.string({ unit: anyCodePoint, maxLength: 800 });
   const message: fc.Arbitrary<ChatMessage> = fc.oneof(

@@ -148,6 +148,29 @@ describe('the form', () => {
     expect(taskOf(`<instructions>Summarize.</instructions>\n<text>\n${report}\n</text>`)).toBe('summarization');
   });
 
+  test('of a block whose start is missing, or too far away to be read, does not hide the question', () => {
+    const work = 'Write a Python function that parses dates.\n';
+    const question = 'Who was the first king of Norway?';
+    expect(taskOf(`Here it is.\n<document>\n${work.repeat(80)}</document>\n${question}`)).toBe('general');
+    expect(taskOf(`${work}</document>\n${question}`)).toBe('general');
+    expect(taskOf(`${'x = compute(1);\n'.repeat(3)}</document>\n${question}`)).toBe('general');
+    // The end of the question itself: material follows it.
+    expect(taskOf(`Write a poem about rain.\n</task>\n${work}`)).toBe('writing');
+    // No ends of blocks: markup, and what is too long for a tag or is none.
+    for (const end of ['</div>', `</${'d'.repeat(60)}>`, '</document']) {
+      expect([end, taskOf(`${work}${end}\n${question}`)]).toEqual([end, 'coding']);
+    }
+  });
+
+  test('of a message of nothing but blocks holds the question in them, but for those that software adds', () => {
+    const work = 'Write a Python function that parses dates.';
+    expect(taskOf(`<note>\n${work}\n</note>`)).toBe('coding');
+    expect(taskOf(`<note>\n${work}\n</note>\n<info>\nIt is for the shop.\n</info>`)).toBe('coding');
+    const reminder = '<system-reminder>\nTranslate all that into German.\n</system-reminder>';
+    expect(taskOf(`${reminder}\n<note>\n${work}\n</note>`)).toBe('coding');
+    expect(taskOf(`<note>\nWho was it?\n</note>\n<system-reminder>\n${work}\n</system-reminder>`)).toBe('general');
+  });
+
   test('of the question gives its language, not the text that it is about', () => {
     expect(read('Translate to English: Wir haben morgen leider keine Zeit für ein Treffen.').naturalLanguage).toBe(
       'en',

@@ -58,7 +58,7 @@ export class MemoryDriver implements StoreDriver {
   }
 
   readSpool(path: string) {
-    return { path };
+    return { path, generation: 0, entries: 0 };
   }
 
   settlementsIn(): number {

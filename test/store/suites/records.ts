@@ -31,6 +31,7 @@ function recordOf({ id, time = NOW, keyId = 'k', model = 'm', task = 'general', 
     firstPartMs: 1,
     totalMs: 2,
     cappedBy: null,
+    usageReplaced: false,
   };
   return {
     ...{ id, time, keyId, kind: status === 'recommended' ? 'route' : 'chat', revision: 'r', frame: 0, seed: '0f' },
@@ -213,5 +214,18 @@ export function recordSuite(open: () => Promise<TestedStore>): void {
     expect(await tables.contents.find(5, 19)).toEqual(content);
     expect(await tables.contents.find(5, 20)).toBeNull();
     expect([await tables.contents.prune(19), await tables.contents.prune(20)]).toEqual([0, 1]);
+  });
+
+  // Each difference is of one endpoint, and installations have hundreds.
+  test.each([12, 300])('a frame with %i differences in each of two figures is found whole', async (count) => {
+    await using store = await open();
+    const { frames } = store.records;
+    const pairs = (first: number) => Array.from({ length: count }, (_, at) => [at, first + at / 8] as const);
+    const differences = {
+      ...{ ttftMs: [], warmTtftMs: pairs(1_000), tokensPerSecond: [], health: [], outputTokens: [] },
+      retryAt: pairs(-2),
+    };
+    await store.commit([frames.add(idAt(NOW), differences)]);
+    expect(await frames.find(idAt(NOW))).toEqual(differences);
   });
 }

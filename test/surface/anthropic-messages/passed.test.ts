@@ -3,8 +3,12 @@ import fc from 'fast-check';
 import { PassedEventReader, readReply } from '../../../plugins/providers/anthropic/answer.ts';
 import { isObject, type Json } from '../../../plugins/providers/json.ts';
 import type { StreamPart } from '../../../src/contract/parts.ts';
-import { foldedMessage } from '../../support/message-events.ts';
-import { eventsOf, jsonOf } from './support.ts';
+import { plainUsage } from '../../../src/core/usage.ts';
+import { MessageEvents } from '../../../src/surface/anthropic-messages/events.ts';
+import { MessageWriter } from '../../../src/surface/anthropic-messages/message.ts';
+import { RECEIPT } from '../../support/caller-message.ts';
+import { eventsIn, foldedMessage } from '../../support/message-events.ts';
+import { eventsOf, IDENTITY, jsonOf } from './support.ts';
 
 /** An answer of Anthropic's own, whose events go out as they come. */
 const words = fc.string({ minLength: 1, maxLength: 6, unit: 'binary' });
@@ -139,4 +143,32 @@ test('the parts beside the events say what an answer without them would', () => 
       expect(beside.filter(isObject).some(({ type }) => type === 'usage')).toBe(true);
     }),
   );
+});
+
+const ODD = { input_tokens: -5, output_tokens: 1e15 };
+const counted = { ...RECEIPT, usage: plainUsage(9, 4) };
+const shown = { input_tokens: 9, output_tokens: 4, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
+
+test('a usage that cannot be true is not written: the prompt as it is expected, then the count', () => {
+  const message = { ...head, content: [], stop_reason: null, stop_sequence: null, usage: ODD };
+  const text = { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'Hi' } };
+  const stop = { type: 'content_block_stop', index: 0 };
+  const parts = partsOf([{ type: 'message_start', message }, text, stop, { type: 'message_delta', delta: end }]);
+  const writer = new MessageEvents({ ...IDENTITY, inputTokens: 9 });
+  const events = eventsIn(writer.write(parts) + writer.end(counted));
+  expect(events[0]!.message).toMatchObject({ usage: { ...shown, output_tokens: 0 } });
+  expect(events.at(-2)!.usage).toMatchObject(shown);
+  // A stream whose caller gets one body, and a body.
+  for (const all of [parts, readReply(JSON.stringify({ ...wholeOf([]), usage: ODD }), true)]) {
+    const json = new MessageWriter(IDENTITY);
+    json.write(all);
+    expect(JSON.parse(json.end(counted)).usage).toMatchObject(shown);
+  }
+});
+
+test('nor is it written where an answer is translated', () => {
+  const writer = new MessageEvents({ ...IDENTITY, inputTokens: 9 });
+  const usage: StreamPart = { type: 'usage', usage: plainUsage(-5, 1) };
+  const [begin] = eventsIn(writer.write([usage, { type: 'text', choice: 0, text: 'Hi' }]));
+  expect(begin!.message).toMatchObject({ usage: { ...shown, output_tokens: 0 } });
 });

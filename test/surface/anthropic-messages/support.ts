@@ -56,13 +56,13 @@ export const answers: fc.Arbitrary<StreamPart[]> = fc
     return [...parts, ...queues.flat(), { type: 'finish', choice: 0, reason: 'tool_calls', raw: 'x' }];
   });
 
-export function jsonOf(parts: readonly StreamPart[]): string {
+export function jsonOf(parts: readonly StreamPart[], receipt: Receipt = WITH_USAGE): string {
   const writer = new MessageWriter(IDENTITY);
   writer.write(parts);
-  return writer.end(WITH_USAGE);
+  return writer.end(receipt);
 }
 
-export function eventsOf(parts: readonly StreamPart[]): string {
+export function eventsOf(parts: readonly StreamPart[], receipt: Receipt = WITH_USAGE): string {
   const writer = new MessageEvents(IDENTITY);
-  return writer.write(parts) + writer.end(WITH_USAGE);
+  return writer.write(parts) + writer.end(receipt);
 }

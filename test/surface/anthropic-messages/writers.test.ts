@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { StreamPart } from '../../../src/contract/parts.ts';
+import type { FinishReason, StreamPart } from '../../../src/contract/parts.ts';
 import { SignalboxError } from '../../../src/core/errors.ts';
 import { SchemaCheck } from '../../../src/core/schema-check.ts';
 import { conversationOf } from '../../../src/surface/anthropic-messages/conversation.ts';
@@ -8,7 +8,7 @@ import { MessageEvents } from '../../../src/surface/anthropic-messages/events.ts
 import { MESSAGES_ANSWER, MESSAGES_EVENTS } from '../../../src/surface/anthropic-messages/examples.ts';
 import { MessagesAnswer, MessagesEvent } from '../../../src/surface/anthropic-messages/message-schema.ts';
 import { eventsIn, foldedMessage } from '../../support/message-events.ts';
-import { answers, eventsOf, IDENTITY, jsonOf } from './support.ts';
+import { answers, eventsOf, IDENTITY, jsonOf, WITH_USAGE } from './support.ts';
 
 const sameMessage = (write: (parts: readonly StreamPart[]) => string) =>
   fc.property(answers, (parts) => {
@@ -86,6 +86,42 @@ test('an answer without calls that ends in words ends with their block, and its 
     expect(called.slice(-2).map(({ type }: { type: string }) => type)).toEqual(['redacted_thinking', 'tool_use']);
   });
   fc.assert(law, { numRuns: 200 });
+});
+
+test('the usage parts the input by the cache, and hidden reasoning from the rest where the service reported it', () => {
+  const parts: StreamPart[] = [{ type: 'finish', choice: 0, reason: 'stop', raw: 'stop' }];
+  const cache_creation = { ephemeral_5m_input_tokens: 2, ephemeral_1h_input_tokens: 0 };
+  const cache = { cache_read_input_tokens: 8, cache_creation_input_tokens: 2, cache_creation };
+  const told = { input_tokens: 20, output_tokens: 9, ...cache };
+  for (const estimated of [false, true]) {
+    const receipt = { ...WITH_USAGE, platform: { ...WITH_USAGE.platform, estimated } };
+    const details = { output_tokens_details: estimated ? null : { thinking_tokens: 4 } };
+    const message = JSON.parse(jsonOf(parts, receipt));
+    const { usage } = eventsIn(eventsOf(parts, receipt)).find(({ type }) => type === 'message_delta')!;
+    expect([message.usage, usage]).toMatchObject([
+      { ...told, ...details },
+      { ...told, ...details },
+    ]);
+  }
+});
+
+const CALL: StreamPart = { type: 'tool-call', choice: 0, index: 0, id: 'c', name: 'f', arguments: '{"a"' };
+const REFUSAL: StreamPart = { type: 'refusal', choice: 0, text: 'No.' };
+const refused = { type: 'refusal', category: null, explanation: null };
+
+test.each<[string, readonly StreamPart[], FinishReason, string, object | null]>([
+  ['whole', [], 'stop', 'end_turn', null],
+  ['with a call', [CALL], 'tool_calls', 'tool_use', null],
+  // Clients run tools by the reason alone: not those of a cut call.
+  ['with a call whose service says `stop`', [CALL], 'stop', 'tool_use', null],
+  ['cut amid a call', [CALL], 'length', 'max_tokens', null],
+  ['cut by a filter', [], 'content_filter', 'refusal', refused],
+  ['a refusal in words', [REFUSAL], 'stop', 'refusal', refused],
+])('an answer %s tells why it ended', (_, content, reason, stop_reason, stop_details) => {
+  const parts: StreamPart[] = [...content, { type: 'finish', choice: 0, reason, raw: 'x' }];
+  const end = { stop_reason, stop_sequence: null, stop_details };
+  expect(JSON.parse(jsonOf(parts))).toMatchObject(end);
+  expect(eventsIn(eventsOf(parts)).find(({ type }) => type === 'message_delta')).toMatchObject({ delta: end });
 });
 
 test('an answer that breaks off ends with an error, and never as a whole one', () => {

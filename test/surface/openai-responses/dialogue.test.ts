@@ -1,13 +1,18 @@
 import { expect, test } from 'bun:test';
 import { ResponsesDialogue } from '../../../src/surface/openai-responses/dialogue.ts';
 
+const frame = (members: object) => JSON.stringify({ type: 'response.create', model: 'best', ...members });
+
+/** The request that a frame makes, once its pieces are put together. */
+const bodyOf = (dialogue: ResponsesDialogue, members: object) =>
+  JSON.parse(Buffer.concat(dialogue.read(frame(members)).slice()).toString());
+
 /** The inputs of the request that a connection sends after an answer with these events. */
 function inputsAfter(...events: object[]): unknown {
   const dialogue = new ResponsesDialogue();
-  dialogue.read(JSON.stringify({ model: 'best', input: 'Hi' }), 0);
+  dialogue.read(frame({ input: 'Hi' }));
   for (const event of events) dialogue.sent(JSON.stringify(event));
-  const turn = dialogue.read(JSON.stringify({ model: 'best', previous_response_id: 'resp_1', input: 'And now?' }), 0);
-  return JSON.parse('body' in turn ? turn.body : '{}').input;
+  return bodyOf(dialogue, { previous_response_id: 'resp_1', input: 'And now?' }).input;
 }
 
 const response = { id: 'resp_1', output: [{ type: 'message', role: 'assistant', content: 'Hello.' }] };

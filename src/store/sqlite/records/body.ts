@@ -20,7 +20,7 @@ type RecordBody = Pick<
 >;
 
 /** The facts of every request. */
-type UsualFacts = Omit<Facts, 'addOns' | 'embedding' | 'thread' | 'readers'>;
+type UsualFacts = Omit<Facts, (typeof RARE_FACTS)[number]>;
 
 /**
  * Fields are stored by position, because their names would be two thirds of the text. A list may only grow at its end:
@@ -68,6 +68,7 @@ const OUTCOME = fieldsOf<DecisionOutcome>()([
   'firstPartMs',
   'totalMs',
   'cappedBy',
+  'usageReplaced',
 ]);
 const ATTEMPT = fieldsOf<AttemptRecord>()([
   'model',
@@ -88,7 +89,10 @@ const USAGE = fieldsOf<Omit<Usage, 'addOns'>>()([
   'reasoningTokens',
 ]);
 
-/** Behind the fields of facts and of a usage; few have any. */
+/** Behind those of every request; few have any. */
+const RARE_FACTS = ['addOns', 'embedding', 'thread', 'readers', 'pdfs', 'serviceCounts'] as const;
+
+/** Behind the fields of a usage; few have any. */
 const ADD_ONS = ['addOns'] as const;
 
 /** Takes a list of all fields of T; a missing one does not compile. */
@@ -136,20 +140,21 @@ const packFacts = (facts: Facts): FieldValues<UsualFacts, typeof FACTS> => [
 /** With those that few requests have, left out where there are none. */
 function packAllFacts(facts: Facts): readonly unknown[] {
   const usual = packFacts(facts);
-  const { addOns = null, embedding = null, thread = null, readers } = facts;
-  if (readers) return [...usual, addOns, embedding, thread, readers];
-  if (thread) return [...usual, addOns, embedding, thread];
-  if (embedding) return [...usual, addOns, embedding];
-  return addOns ? [...usual, addOns] : usual;
+  const { addOns, embedding, thread, readers, pdfs, serviceCounts } = facts;
+  const rare = [addOns, embedding, thread, readers, pdfs || undefined, serviceCounts];
+  const last = rare.findLastIndex((fact) => fact !== undefined);
+  // JSON has nulls in the place of those between.
+  return last < 0 ? usual : [...usual, ...rare.slice(0, last + 1)];
 }
 
 function packOutcome(outcome: DecisionOutcome): readonly unknown[] {
-  const { status, error, estimated, charged, saved, firstPartMs, totalMs, cappedBy } = outcome;
+  const { status, error, estimated, charged, saved, firstPartMs, totalMs, cappedBy, usageReplaced } = outcome;
   const attempts = outcome.attempts.map(packAttempt);
   const usage = outcome.usage && packUsage(outcome.usage);
   const values: unknown[] = [status, error, attempts, usage, estimated, charged, saved, firstPartMs, totalMs];
   // Left out where there is none: JSON.stringify would write a null into every record.
-  if (cappedBy !== null) values.push(cappedBy);
+  if (cappedBy !== null || usageReplaced) values.push(cappedBy);
+  if (usageReplaced) values.push(true);
   return values;
 }
 
@@ -216,15 +221,10 @@ export function decodeBody(text: string): RecordBody {
 }
 
 function unpackFacts(values: readonly unknown[]): Facts {
-  const names = [...FACTS, ...ADD_ONS, 'embedding', 'thread', 'readers'] as const;
-  const { addOns, embedding, thread, ...facts } = unpack<Facts>(values, names);
-  return {
-    ...EARLIER_FACTS,
-    ...facts,
-    ...(addOns && { addOns }),
-    ...(embedding && { embedding }),
-    ...(thread && { thread }),
-  };
+  const facts = unpack<UsualFacts>(values.slice(0, FACTS.length), FACTS);
+  const rare = unpack<Facts>(values.slice(FACTS.length), RARE_FACTS);
+  const stated = Object.fromEntries(Object.entries(rare).filter(([, fact]) => fact !== null));
+  return { ...EARLIER_FACTS, pdfs: 0, ...facts, ...stated };
 }
 
 /** Defaults for the shorter lists of earlier versions. */
@@ -259,7 +259,7 @@ function unpackOutcome(values: readonly unknown[]): DecisionOutcome {
   };
 }
 
-const EARLIER_OUTCOME: Pick<DecisionOutcome, 'cappedBy'> = { cappedBy: null };
+const EARLIER_OUTCOME: Pick<DecisionOutcome, 'cappedBy' | 'usageReplaced'> = { cappedBy: null, usageReplaced: false };
 const EARLIER_ATTEMPT: Partial<AttemptRecord> = { endpoint: null, requestId: null, finishReasons: [] };
 
 /** An outcome whose attempts and usage are still lists. */

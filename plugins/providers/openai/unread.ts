@@ -1,0 +1,130 @@
+import type { StreamPart, UnreadOutput } from 'signalbox/plugin';
+import { isObject, type Json, listOf, textOf } from '../json.ts';
+import { areShown, OutputFound } from '../unread.ts';
+
+/** Events that say a further piece of an item. Others repeat the item or a part of it. */
+const PIECE = /\.delta$|\.annotation\.added$|\.partial_image$/;
+/** Repeats of what other parts tell, from the pieces before or from the whole item behind. */
+const REPEAT =
+  /^response\.(?:content_part|reasoning_summary_part|output_text|refusal|reasoning_summary_text|function_call_arguments|custom_tool_call_input)\.(?:added|done)$/;
+/** Ends by a failure, which do not go out. */
+const FAILURE: ReadonlySet<string> = new Set(['response.failed', 'error']);
+
+/** By the type of an item, its members that other parts tell. */
+const READ: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['reasoning', new Set(['summary'])],
+  ['function_call', new Set(['name', 'arguments'])],
+  ['custom_tool_call', new Set(['name', 'input'])],
+]);
+const READ_OF_CONTENT: ReadonlySet<string> = new Set(['text', 'refusal']);
+const CONTENT: ReadonlySet<string> = new Set(['content']);
+const NONE: ReadonlySet<string> = new Set();
+
+/** The output of items, parted by whether other parts tell it. */
+class ItemOutput {
+  readonly read = new OutputFound();
+  readonly unread = new OutputFound();
+
+  add(item: unknown): this {
+    if (!isObject(item)) return this;
+    if (item.type !== 'message') return this.#part(item, READ.get(textOf(item.type)) ?? NONE);
+    this.unread.add(item, CONTENT);
+    for (const one of listOf(item.content)) if (isObject(one)) this.#part(one, READ_OF_CONTENT);
+    return this;
+  }
+
+  #part(value: Json, members: ReadonlySet<string>): this {
+    this.unread.add(value, members);
+    for (const name of members) if (value[name] !== undefined) this.read.add({ [name]: value[name] });
+    return this;
+  }
+}
+
+/** Returns the output of whole items that no other part tells. */
+export function unreadOfItems(items: readonly unknown[]): UnreadOutput | undefined {
+  const output = new ItemOutput();
+  for (const item of items) output.add(item);
+  return output.unread.last();
+}
+
+/** Characters that were said so far. */
+interface OutputCount {
+  /** By other parts. */
+  read: number;
+  /** By none. */
+  unread: number;
+  state: number;
+}
+
+const noOutput = (): OutputCount => ({ read: 0, unread: 0, state: 0 });
+
+/**
+ * Finds the output in the events of a stream that no other part tells: that of the service's own tools, annotations, encrypted
+ * reasoning. The dialect says everything up to four times, in pieces and in wholes. Here it is returned once.
+ */
+export class UnreadOfStream {
+  /** By the index of the item. */
+  readonly #items = new Map<unknown, OutputCount>();
+  /** Of all items. */
+  readonly #all = noOutput();
+
+  /** @param read the parts that were read from the event */
+  of(type: string, event: Json, read: readonly StreamPart[]): UnreadOutput | undefined {
+    const { response, item, delta, output_index: at } = event;
+    if (FAILURE.has(type)) return undefined;
+    if (isObject(response)) return this.#ofResponse(response);
+    const said = this.#item(at);
+    if (areShown(read) && typeof delta === 'string') {
+      this.#say(said, delta.length, 0, 0);
+      return undefined;
+    }
+    if (item !== undefined) {
+      const output = new ItemOutput().add(item);
+      if (areShown(read)) this.#say(said, Math.max(0, output.read.chars - said.read), 0, 0);
+      return this.#beyond(said, output.unread);
+    }
+    if (REPEAT.test(type)) return undefined;
+    const found = new OutputFound().add(event);
+    if (!PIECE.test(type)) return this.#beyond(said, found);
+    this.#say(said, 0, found.chars, found.stateChars);
+    return found.last();
+  }
+
+  #item(at: unknown): OutputCount {
+    let said = this.#items.get(at);
+    if (!said) {
+      said = noOutput();
+      this.#items.set(at, said);
+    }
+    return said;
+  }
+
+  #say(said: OutputCount, read: number, unread: number, state: number): void {
+    for (const count of said === this.#all ? [said] : [said, this.#all]) {
+      count.read += read;
+      count.unread += unread;
+      count.state += state;
+    }
+  }
+
+  /** Some servers say their items in the last event alone. */
+  #ofResponse({ output }: Json): UnreadOutput | undefined {
+    const whole = new ItemOutput();
+    for (const item of listOf(output)) whole.add(item);
+    const unread = this.#beyond(this.#all, whole.unread);
+    const more = Math.max(0, whole.read.chars - this.#all.read);
+    const unsaid = whole.read.last(more, 0);
+    this.#say(this.#all, more, 0, 0);
+    return unsaid
+      ? { texts: [...unsaid.texts, ...(unread?.texts ?? [])], stateChars: unread?.stateChars ?? 0 }
+      : unread;
+  }
+
+  /** Returns the end of an output, as far as it is more than was said; it is said from then on. */
+  #beyond(said: OutputCount, whole: OutputFound): UnreadOutput | undefined {
+    const chars = Math.max(0, whole.chars - said.unread);
+    const stateChars = Math.max(0, whole.stateChars - said.state);
+    this.#say(said, 0, chars, stateChars);
+    return whole.last(chars, stateChars);
+  }
+}

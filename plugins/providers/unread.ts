@@ -1,0 +1,76 @@
+import type { UnreadOutput } from 'signalbox/plugin';
+import { isObject } from './json.ts';
+
+/** Members that frame an event: no model wrote them. */
+const FRAME = /^(?:type|status|role|phase|object|model|obfuscation|logprobs|(?:\w+_)?id)$/;
+/** Members whose texts are base64: signatures, encrypted reasoning, files, images. */
+const STATE = /^(?:signature|data|result|encrypted_\w+)$|b64/;
+const BASE64 = /^[\w+/-]*={0,2}$/;
+/** Members with the arguments of a call, as an object or as its JSON. */
+const ARGUMENTS: ReadonlySet<string> = new Set(['input', 'arguments', 'action']);
+
+/** Gathers the output in values of a dialect. */
+export class OutputFound {
+  #texts: string[] = [];
+  /** Characters of its texts. */
+  chars = 0;
+  /** Characters of its state. */
+  stateChars = 0;
+
+  /**
+   * Adds what stands in an object, shallow members first: they are what streams say in pieces.
+   * @param skipped members of the object itself that are left out
+   */
+  add(value: unknown, skipped?: ReadonlySet<string>): this {
+    const waiting: unknown[] = [value];
+    for (const one of waiting) {
+      if (Array.isArray(one)) for (const each of one) this.#member('', each, waiting);
+      else if (isObject(one)) {
+        for (const name in one) if (one !== value || !skipped?.has(name)) this.#member(name, one[name], waiting);
+      }
+    }
+    return this;
+  }
+
+  #member(name: string, value: unknown, waiting: unknown[]): void {
+    if (typeof value === 'string') {
+      if (value === '' || FRAME.test(name)) return;
+      if (STATE.test(name) && BASE64.test(value)) this.stateChars += value.length;
+      else this.#text(value);
+    } else if (typeof value !== 'object' || value === null || FRAME.test(name)) return;
+    else if (ARGUMENTS.has(name) && hasMembers(value)) this.#text(JSON.stringify(value));
+    else waiting.push(value);
+  }
+
+  #text(text: string): void {
+    this.#texts.push(text);
+    this.chars += text.length;
+  }
+
+  /**
+   * Returns what is found; undefined for nothing.
+   * @param chars only so many of the last characters of its texts
+   */
+  last(chars = this.chars, stateChars = this.stateChars): UnreadOutput | undefined {
+    if (chars === 0 && stateChars === 0) return undefined;
+    const texts: string[] = [];
+    let left = this.chars - chars;
+    for (const text of this.#texts) {
+      if (text.length > left) texts.push(left > 0 ? text.slice(left) : text);
+      left = Math.max(0, left - text.length);
+    }
+    return { texts, stateChars };
+  }
+}
+
+const hasMembers = (value: object): boolean => {
+  for (const _ in value) return true;
+  return false;
+};
+
+/** Whether one of the parts has text, or a piece of a call. */
+export function areShown(parts: readonly { readonly type: string }[]): boolean {
+  for (const { type } of parts) if (SHOWN.has(type)) return true;
+  return false;
+}
+const SHOWN: ReadonlySet<string> = new Set(['text', 'reasoning', 'refusal', 'tool-call']);

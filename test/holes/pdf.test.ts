@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { deflateSync } from 'node:zlib';
+import fc from 'fast-check';
+import { effort, isDeep } from '../deep/effort.ts';
+import { closedBooks } from '../money/books.ts';
+import { type Bystander, startBystander } from '../support/bystander.ts';
+import type { Behaviour, RecordedRequest } from '../support/fake-upstream.ts';
+import { leastOf } from '../support/in-time.ts';
+import { testPolicy } from '../support/policies.ts';
+import { withKey } from '../support/signalbox.ts';
+import { useSignalbox, useUpstream } from '../support/use.ts';
+
+/**
+ * PDFs that were made to stop the server, or to be held for less than they cost. No file is opened: neither its length nor what
+ * it says of itself changes more than an estimate.
+ */
+const claude = useUpstream({ dialect: 'anthropic' });
+const gemini = useUpstream({ dialect: 'gemini' });
+const PAGE_TOKENS = 100;
+const PAGES = { claude: { request: 100 }, gemini: { file: 40 } } as const;
+type Model = keyof typeof PAGES;
+const WINDOW = 32_768;
+
+/** @param pages the most that the policy says the services read; null for the most that they do read */
+const policyOf = (pages: number | null) => {
+  const figures = (model: Model) => {
+    const stated = Object.entries(PAGES[model]).map(([form, most]) => `${form}: ${pages ?? most}`);
+    return `    page_tokens_max: ${PAGE_TOKENS}\n    pages_max: { ${stated} }\n`;
+  };
+  const capabilities = ['file_input'];
+  return testPolicy(
+    { one: { url: claude.url, adapter: 'anthropic' }, two: { url: gemini.url, adapter: 'gemini' } },
+    {
+      claude: { endpoints: ['one'], capabilities, more: figures('claude') },
+      gemini: { endpoints: ['two'], capabilities, more: figures('gemini') },
+    },
+  );
+};
+
+const urlOf = (bytes: Uint8Array) => `data:application/pdf;base64,${Buffer.from(bytes).toString('base64')}`;
+const urlOfText = (text: string) => urlOf(Buffer.from(text, 'latin1'));
+const bodyOf = (model: string, files: readonly string[], more: object = {}) => ({
+  model,
+  messages: [
+    { role: 'user', content: files.map((file_data) => ({ type: 'file', file: { file_data, filename: 'a.pdf' } })) },
+  ],
+  ...more,
+});
+
+const packed = (objects: string, before = '') => {
+  const stream = deflateSync(objects, { level: 9 }).toString('latin1');
+  return `%PDF-1.7\n${before}1 0 obj<</Type/ObjStm>>stream\n${stream}\nendstream`;
+};
+const sizeOf = (body: object) => JSON.stringify(body).length;
+
+describe('a PDF that is hard to read', () => {
+  const box = useSignalbox(() => ({ policy: policyOf(null), isProcess: true }));
+  let bystander: Bystander;
+  beforeAll(() => {
+    bystander = startBystander(`${box.url}/healthz`);
+  });
+  afterAll(() => bystander.stop());
+  const { proved } = effort('holes', 1, 1);
+
+  const brackets = bodyOf('claude', [urlOfText(packed('/Kids['.repeat(42_500)))]);
+  const streams = bodyOf('claude', [urlOfText(packed('<<>>', '/ObjStm '.repeat(isDeep ? 98_000 : 24_000)))]);
+
+  test.each([
+    [`of ${sizeOf(brackets)} bytes, by lists that never end in a packed stream,`, brackets],
+    [`of ${sizeOf(streams)} bytes, by streams that are named and not there,`, streams],
+  ])('%s costs no more time than another file of its length', async (what, body) => {
+    let took = 0;
+    const waited = await leastOf(100, async () => {
+      await bystander.worstMs();
+      const began = performance.now();
+      expect((await box.post('/v1/route', body)).status).toBe(200);
+      took = performance.now() - began;
+      return bystander.worstMs();
+    });
+    expect(waited).toBeLessThan(400);
+    proved(`a PDF ${what} is answered in ${took.toFixed(0)} ms; a bystander waits ${waited.toFixed(0)} ms`);
+  });
+});
+
+const PAGES_IN_EACH = 500;
+/** Of 500 pages, that pass for one. */
+const page = '<</Type/Page/Parent 2 0 R>>';
+const deceiving = (root: string, rest = '') =>
+  urlOfText(
+    `%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj${root}endobj ${rest} 3 0 obj${page}endobj trailer<</Root 1 0 R>>`,
+  );
+const kids = Array.from({ length: PAGES_IN_EACH }, () => '3 0 R').join(' ');
+const DECEIVING = {
+  'a list elsewhere': deceiving('<</Type/Pages/Kids 4 0 R/Count 1>>', `4 0 obj[${kids}]endobj`),
+  'a bracket in a comment': deceiving(`<</Type/Pages/Kids[3 0 R%]\n${kids}]/Count 1>>`),
+  'a list by a name that is spelt otherwise': deceiving(`<</Type/Pages/K#69ds[${kids}]/Count 1>>`),
+  'a type by a name that is spelt otherwise': deceiving(
+    `<</Type/Pages/K#69ds[${kids}]/Count 1>>`,
+    '<</T#79pe/Page>>'.repeat(PAGES_IN_EACH),
+  ),
+  'a count by a name that is spelt otherwise': deceiving(`<</Type/Pages/Kids 4 0 R/C#6funt ${PAGES_IN_EACH}>>`),
+};
+
+const isCount = ({ path }: Pick<RecordedRequest, 'path'>) => /count_?tokens$/i.test(path);
+/** The most that a service bills for the PDFs of a request: all the pages that it reads, within its window. */
+const mostOf = (model: Model, files: number) => {
+  const { request = Number.POSITIVE_INFINITY, file = Number.POSITIVE_INFINITY }: { request?: number; file?: number } =
+    PAGES[model];
+  return Math.min(WINDOW, PAGE_TOKENS * Math.min(request, file * files));
+};
+
+/** What both services do next: what they bill for a prompt, and whether and how well they count it. */
+function serve(billed: number, counted: number | null): void {
+  const behave = (request: RecordedRequest): Behaviour => {
+    if (isCount(request) && counted === null) return { fail: 'context' };
+    return { usage: { prompt_tokens: isCount(request) ? counted : billed, completion_tokens: 40 } };
+  };
+  for (const service of [claude, gemini]) {
+    service.requests.length = 0;
+    service.behave(behave);
+  }
+}
+
+describe('a PDF that passes for a shorter one', () => {
+  const honest = useSignalbox(() => ({ policy: policyOf(null) }));
+  const trusting = useSignalbox(() => ({ policy: policyOf(1) }));
+  type Server = typeof honest;
+  const models = Object.keys(PAGES) as Model[];
+
+  const ask = async (box: Server, model: Model, files: readonly string[], key: string) => {
+    const { status } = await box.post('/v1/chat/completions', bodyOf(model, files, { max_tokens: 64 }), withKey(key));
+    return status;
+  };
+  const overrunsOf = async ({ data }: Server) => {
+    const { entries, faults } = await closedBooks(data);
+    expect(faults).toEqual([]);
+    return entries.filter(({ kind }) => kind === 'overrun').length;
+  };
+
+  test.each(models)('is never billed above its hold on %s, alone or with others', async (model) => {
+    const [poor, rich] = [await honest.makeKey('--budget', '3/month'), await honest.makeKey('--budget', '9999/month')];
+    const all = Object.values(DECEIVING);
+    for (const files of [all, ...all.map((file) => [file])]) {
+      const most = mostOf(model, files.length);
+      // Its service counts it truly: there is no money for it.
+      serve(most, most);
+      expect(await ask(honest, model, files, poor)).toBe(402);
+      expect([claude, gemini].flatMap(({ requests }) => requests.map(isCount))).toEqual([true]);
+      // All the pages that its service reads are held.
+      serve(most, null);
+      expect(await ask(honest, model, files, rich)).toBe(200);
+    }
+    expect(await overrunsOf(honest)).toBe(0);
+  });
+
+  const { runs, seed, proved } = effort('holes', 12, 600);
+  const law = (box: Server) =>
+    fc.asyncProperty(
+      fc.record({
+        model: fc.constantFrom(...models),
+        files: fc.array(
+          fc.oneof(
+            fc.uint8Array({ minLength: 1, maxLength: 400 }).map(urlOf),
+            fc.constantFrom(...Object.values(DECEIVING)),
+            fc.nat(2_000).map((n) => urlOfText(packed('/Kids['.repeat(n)))),
+          ),
+          { minLength: 1, maxLength: 5 },
+        ),
+        budget: fc.constantFrom('0.3', '1', '4', '9', '50'),
+        share: fc.oneof(fc.constant(1), fc.double({ min: 0, max: 1, noNaN: true })),
+        isCounted: fc.boolean(),
+      }),
+      async ({ model, files, budget, share, isCounted }) => {
+        const billed = Math.max(1, Math.floor(mostOf(model, files.length) * share));
+        serve(billed, isCounted ? billed : null);
+        const key = await box.makeKey('--budget', `${budget}/month`);
+        expect([200, 402]).toContain(await ask(box, model, files, key));
+        expect(await overrunsOf(box)).toBe(0);
+      },
+    );
+
+  test('of any bytes, billed as any number of the pages that its service reads, is never billed above its hold, and overspends no budget', async () => {
+    await fc.assert(law(honest), { numRuns: runs, seed });
+    proved('PDFs of any bytes, counted by their service or not, are never billed above their hold');
+  }, 3_600_000);
+
+  test('the law catches a server that takes each file for a page', async () => {
+    const { failed } = await fc.check(law(trusting), { numRuns: 60 });
+    expect(failed).toBe(true);
+  });
+});

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { waitFor } from '../support/answers.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { openResponses, type ResponsesSocket } from '../support/responses-socket.ts';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { useUpstream } from '../support/use.ts';
+
+/** Every frame of a WebSocket goes through the edge, also one that asks nothing of a model; and so does all that it goes on from. */
+const upstream = useUpstream();
+const PART = 'x'.repeat(700_000);
+/** The room for bodies: 3 MB fit beside nothing else of their caller, and not beside two parts. */
+const ROOM = 8_388_608;
+let box: Signalbox;
+let tight: Signalbox;
+let small: Signalbox;
+beforeAll(async () => {
+  const policy = (gateway: string) =>
+    testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, `gateway: { retries_max: 0, ${gateway} }`);
+  box = await startSignalbox({ policy: policy('body_bytes_max: 2000000'), env: UPSTREAM_ENV });
+  tight = await startSignalbox({
+    policy: policy(`bodies_bytes_max: ${ROOM}, socket_bytes_max: 720000`),
+    env: UPSTREAM_ENV,
+  });
+  small = await startSignalbox({
+    policy: policy('bodies_bytes_max: 1048576, socket_bytes_max: 65536'),
+    env: UPSTREAM_ENV,
+  });
+});
+const opened: ResponsesSocket[] = [];
+afterAll(async () => {
+  for (const { socket } of opened) socket.close();
+  await Promise.all([box.stop(), tight.stop(), small.stop()]);
+});
+
+function open(to: Signalbox, key: string): ResponsesSocket {
+  const connection = openResponses(to, key);
+  opened.push(connection);
+  return connection;
+}
+
+describe('a frame that asks for no answer', () => {
+  test('counts as a request, and over the limit gets 429 with the time to wait', async () => {
+    const key = await box.makeKey('--rpm', '2');
+    const connection = open(box, key);
+    const first = await connection.warmUp('Be kind.');
+    expect(await connection.warmUp('Be brief.', first)).toMatchObject({ type: 'response.completed' });
+    for (const members of [{ generate: false }, {}]) {
+      const [refused] = await connection.ask({ input: 'Hi', ...members });
+      expect(refused).toMatchObject({
+        type: 'error',
+        status: 429,
+        error: { code: 'rate_limit_exceeded', details: { limit: 'api-key', kind: 'requests' } },
+        headers: { 'retry-after': expect.stringMatching(/^\d+$/), 'x-ratelimit-remaining-requests': '0' },
+      });
+    }
+    expect(connection.closed).toBeNull();
+  });
+
+  test('counts no tokens and no money, and asks no service', async () => {
+    const key = await box.makeKey('--rpm', '100', '--tpm', '600', '--budget', '1/day');
+    const connection = open(box, key);
+    const { length } = upstream.requests;
+    // More than the limit holds of either.
+    for (let count = 0, last = {}; count < 5; count++) {
+      last = await connection.warmUp('word '.repeat(1_000), count > 0 && last);
+      expect(last).toMatchObject({ type: 'response.completed', response: { usage: { total_tokens: 0 } } });
+    }
+    expect(upstream.requests.length).toBe(length);
+    const headers = { authorization: `Bearer ${key}` };
+    const body = { model: 'best', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 100 };
+    const answer = await box.post('/v1/chat/completions', body, { headers });
+    expect([answer.status, Number(answer.headers.get('x-ratelimit-remaining-tokens')) > 300]).toEqual([200, true]);
+  });
+
+  test('reaches nobody with a revoked key, and closes the connection', async () => {
+    const key = await box.makeKey();
+    for (const members of [{ generate: false }, {}]) {
+      const fresh = await box.makeKey();
+      const [connection, other] = [open(box, fresh), open(box, key)];
+      await Promise.all([connection.warmUp('Be kind.'), other.warmUp('Be kind.')]);
+      expect((await box.run('keys', 'revoke', fresh.split('_')[2]!)).code).toBe(0);
+      await waitFor(async () => (await box.get('/v1/models', withKey(fresh))).status === 401);
+      const [refused] = await connection.ask({ input: 'Hi', ...members });
+      expect(refused).toMatchObject({ type: 'error', status: 401, error: { code: 'invalid_api_key' } });
+      await waitFor(() => connection.closed !== null);
+      expect([connection.closed, connection.reason]).toEqual([1008, 'The API key is not valid any more.']);
+      expect(await other.warmUp('Be brief.')).toMatchObject({ type: 'response.completed' });
+    }
+  });
+
+  test('is bounded together with all that it goes on from: 413', async () => {
+    const connection = open(box, box.key);
+    const first = await connection.warmUp(PART);
+    const second = await connection.warmUp(PART, first);
+    expect(second).toMatchObject({ type: 'response.completed' });
+    const refused = { type: 'error', status: 413, error: { code: 'request_too_large' } };
+    expect(await connection.warmUp(PART, second)).toMatchObject(refused);
+    expect(await connection.warmUp('A little more.', second)).toMatchObject({ type: 'response.completed' });
+  });
+});
+
+describe('the conversation that a connection remembers', () => {
+  /** The status of a large body: 503 without room for it, else 400, for it says too much. */
+  const large = async (key: string) => {
+    const body = { model: 'best', messages: [{ role: 'user', content: 'x'.repeat(3_000_000) }] };
+    return (await tight.post('/v1/chat/completions', body, withKey(key))).status;
+  };
+
+  test('takes room of its caller alone, and gives it back at the end', async () => {
+    const [key, other] = [await tight.makeKey(), await tight.makeKey()];
+    const connection = open(tight, key);
+    await connection.warmUp(PART, await connection.warmUp(PART));
+    expect(await large(key)).toBe(503);
+    expect(await large(other)).toBe(400);
+    connection.socket.close();
+    await waitFor(async () => (await large(key)) === 400);
+  });
+
+  test('gets 503 where it finds no room', async () => {
+    const connection = open(tight, await tight.makeKey());
+    const last = await connection.warmUp(PART, await connection.warmUp(PART));
+    expect(last).toMatchObject({ type: 'response.completed' });
+    expect(await connection.warmUp(PART, last)).toMatchObject({
+      type: 'error',
+      status: 503,
+      error: { code: 'overloaded' },
+    });
+  });
+
+  test('ends with its connection where its last answer finds no room', async () => {
+    const connection = open(small, small.key);
+    upstream.next({ text: Array.from({ length: 10 }, () => 'x'.repeat(60_000)) });
+    const events = await connection.ask({ input: 'Hi' });
+    expect(events.at(-1)).toMatchObject({ type: 'response.completed' });
+    await waitFor(() => connection.closed !== null);
+    expect([connection.closed, connection.reason]).toEqual([1013, 'There is no room to remember the conversation.']);
+  });
+});
+
+test('a frame of no request says which type one has', async () => {
+  const connection = open(box, box.key);
+  expect(await connection.ask({ type: 'response.cancel', input: 'Hi' })).toMatchObject([
+    { type: 'error', status: 400, error: { code: 'invalid_value', param: 'type' } },
+  ]);
+});
+
+const withKey = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });

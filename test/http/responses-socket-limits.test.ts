@@ -1,0 +1,149 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { waitFor } from '../support/answers.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { type RawWebSocket, textFrame, upgrade } from '../support/raw-websocket.ts';
+import { openResponses, type ResponsesSocket } from '../support/responses-socket.ts';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+import { useLivePolicy, useUpstream } from '../support/use.ts';
+
+/** What a WebSocket takes before its messages are whole, and how long it may take. */
+const MIB = 1_048_576;
+const IDLE_MS = 60_000;
+const LINGER_MS = 20_000;
+/** The server looks at its connections every 250 ms: by then it has. */
+const LOOKED_MS = 350;
+const upstream = useUpstream();
+const policy = (gateway: string) =>
+  testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, `gateway: { retries_max: 0, ${gateway} }`);
+const live = useLivePolicy(() => ({ 'policy.yaml': policy('socket_bytes_max: 65536') }));
+let box: Signalbox;
+let skippedMs = 0;
+beforeAll(async () => {
+  const clock = () => performance.now() + skippedMs;
+  box = await startSignalbox({ policy: policy(`bodies_bytes_max: ${8 * MIB}`), env: UPSTREAM_ENV, clock });
+});
+const opened: { close(): void }[] = [];
+afterEach(() => {
+  for (const connection of opened.splice(0)) connection.close();
+});
+afterAll(() => box.stop());
+
+function open(to: Signalbox, key: string): ResponsesSocket {
+  const connection = openResponses(to, key);
+  opened.push(connection.socket);
+  return connection;
+}
+
+async function openRaw(key: string): Promise<RawWebSocket> {
+  const found = await upgrade(box, key);
+  opened.push(found.connection);
+  return found;
+}
+
+describe('a connection takes its largest message from the room of its caller', () => {
+  afterEach(async () => {
+    skippedMs += LINGER_MS;
+    await Bun.sleep(LOOKED_MS);
+  });
+
+  test('as it opens, or is answered 503; other callers keep theirs', async () => {
+    const [key, other] = [await box.makeKey(), await box.makeKey()];
+    const found: RawWebSocket[] = [];
+    for (let count = 0; count < 5; count++) found.push(await openRaw(key));
+    expect(found.map(({ status }) => status)).toEqual([101, 101, 101, 101, 503]);
+    const { body, headers } = found[4]!;
+    expect([JSON.parse(body).error.code, headers.get('x-should-retry')]).toEqual(['overloaded', 'true']);
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await openRaw(other)).status).toBe(101);
+  });
+
+  test('and keeps it for 20 seconds after its end: a message may lie there as long', async () => {
+    const key = await box.makeKey();
+    const first = await openRaw(key);
+    for (let count = 0; count < 3; count++) await openRaw(key);
+    first.connection.close();
+    await Bun.sleep(LOOKED_MS);
+    expect((await openRaw(key)).status).toBe(503);
+    skippedMs += LINGER_MS;
+    await waitFor(async () => (await openRaw(key)).status === 101);
+  });
+
+  test('which a request of no WebSocket does not', async () => {
+    const key = await box.makeKey();
+    for (let count = 0; count < 9; count++) {
+      const headers = { authorization: `Bearer ${key}` };
+      expect((await fetch(`${box.url}/v1/responses`, { headers })).status).toBe(426);
+    }
+  });
+});
+
+test('a message above `gateway.socket_bytes_max` closes its connection, with 1009', async () => {
+  const connection = open(live.box, live.box.key);
+  expect(await connection.warmUp('x'.repeat(60_000))).toMatchObject({ type: 'response.completed' });
+  await connection.warmUp('x'.repeat(66_000));
+  expect([connection.closed, connection.reason]).toEqual([1009, 'Received too big message']);
+});
+
+test('a reload that wants another figure says that it needs a restart, and goes on with the old one', async () => {
+  const { revision } = await live.status();
+  live.write('policy.yaml', policy('socket_bytes_max: 131072'));
+  const changed = await live.changedFrom(revision);
+  const told = { code: 'needs-restart', message: expect.stringContaining('started with 65536 and keeps it') };
+  expect([changed.warnings, changed.last_reload]).toMatchObject([[told], { result: 'applied', diagnostics: [told] }]);
+  const connection = open(live.box, live.box.key);
+  await connection.warmUp('x'.repeat(66_000));
+  expect(connection.closed).toBe(1009);
+  live.write('policy.yaml', policy('socket_bytes_max: 65536'));
+  expect((await live.changedFrom(changed.revision)).warnings).toEqual([]);
+});
+
+describe('a connection is closed', () => {
+  const REASON = 'No whole message came for 60 seconds.';
+
+  test('that completes no message for 60 seconds, however many bytes come', async () => {
+    const { connection } = await openRaw(await box.makeKey());
+    await connection.write(textFrame('{', 1_000_000, false));
+    for (const ms of [30_000, 25_000]) {
+      skippedMs += ms;
+      await connection.write('x');
+      await Bun.sleep(LOOKED_MS);
+    }
+    expect(connection.received).not.toContain(REASON);
+    skippedMs += 5_000;
+    await connection.write('x');
+    expect(await connection.closed).toEndWith(REASON);
+  });
+
+  test('that is silent for 60 seconds after an answer, but not while it waits for one', async () => {
+    const connection = open(box, await box.makeKey());
+    await connection.warmUp('Hi');
+    const { length } = upstream.requests;
+    upstream.next({ text: ['a', 'b'], headersAfterMs: 800 });
+    const asked = connection.ask({ input: 'Hi' });
+    await waitFor(() => upstream.requests.length > length);
+    skippedMs += IDLE_MS;
+    await Bun.sleep(LOOKED_MS);
+    expect((await asked).at(-1)).toMatchObject({ type: 'response.completed' });
+    skippedMs += IDLE_MS - 5_000;
+    await Bun.sleep(LOOKED_MS);
+    expect(connection.closed).toBeNull();
+    skippedMs += 5_000;
+    await waitFor(() => connection.closed !== null);
+    expect([connection.closed, connection.reason]).toEqual([1008, REASON]);
+  });
+
+  test('that sends more than 16 frames while its request runs, and the request ends', async () => {
+    const connection = open(box, await box.makeKey());
+    await connection.warmUp('Hi');
+    const { aborted } = upstream;
+    upstream.next({ text: ['a ', 'b '], hang: 2 });
+    connection.socket.send(JSON.stringify({ type: 'response.create', model: 'best', input: 'Hi' }));
+    await waitFor(() => connection.events.at(-1)!.type === 'response.output_text.delta');
+    for (let count = 0; count < 100; count++) connection.socket.send('{}');
+    await waitFor(() => connection.closed !== null);
+    const refused = connection.events.filter(({ type }) => type === 'error');
+    expect([connection.closed, refused.length]).toEqual([1008, 16]);
+    expect(refused[0]).toMatchObject({ status: 409, error: { code: 'in_flight' } });
+    await waitFor(() => upstream.aborted > aborted);
+  });
+});

@@ -1,0 +1,74 @@
+import { afterAll, expect, test } from 'bun:test';
+import { BalanceGuard } from '../../src/payments/facilitator/balance-guard.ts';
+import type { Authorization } from '../../src/payments/facilitator/facilitator.ts';
+import { openNodes } from '../../src/payments/facilitator/nodes.ts';
+
+type Gate = PromiseWithResolvers<void>;
+
+const CHAIN_ID = 84_532;
+const BALANCE = 100n;
+
+/** A node that tells a balance of 100 once `answers` resolves; each question about it resolves `asked`. */
+let [asked, answers] = [Promise.withResolvers<void>(), Promise.resolve()];
+const node = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  async fetch(request) {
+    const { id, method } = (await request.json()) as { id: number; method: string };
+    if (method === 'eth_chainId') return Response.json({ jsonrpc: '2.0', id, result: `0x${CHAIN_ID.toString(16)}` });
+    asked.resolve();
+    await answers;
+    return Response.json({ jsonrpc: '2.0', id, result: `0x${BALANCE.toString(16).padStart(64, '0')}` });
+  },
+});
+afterAll(() => node.stop(true));
+
+const nodes = openNodes(CHAIN_ID, [`http://127.0.0.1:${node.port}`]);
+const paying = (amount: bigint): Authorization =>
+  ({ payer: `0x${'a1'.repeat(20)}`, amount, requirements: { asset: `0x${'b2'.repeat(20)}` } }) as Authorization;
+
+test('a settlement waits while its wallet cannot pay it together with those in progress', async () => {
+  const guard = new BalanceGuard(nodes, 60_000);
+  const [begun, first, second] = [1, 2, 3].map(() => Promise.withResolvers<void>()) as [Gate, Gate, Gate];
+  const order: string[] = [];
+  const one = guard.within(paying(60n), () => first.promise);
+  const two = guard.within(paying(40n), () => {
+    begun.resolve();
+    return second.promise;
+  });
+  await begun.promise;
+  asked = Promise.withResolvers();
+  const three = guard.within(paying(1n), async () => order.push('sent'));
+  await asked.promise;
+  // By its answer, that about the balance has been read.
+  await nodes.each[0]!({ method: 'eth_chainId' });
+  expect(order).toEqual([]);
+  second.resolve();
+  await three;
+  first.resolve();
+  await Promise.all([one, two]);
+});
+
+test('a settlement does not wait for one that ended while the node was asked', async () => {
+  const guard = new BalanceGuard(nodes, 60_000);
+  const [first, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  [asked, answers] = [Promise.withResolvers<void>(), release.promise];
+  const one = guard.within(paying(60n), () => first.promise);
+  // More than the wallet has at all: with nothing in progress, the chain decides.
+  const two = guard.within(paying(160n), async () => 'sent');
+  await asked.promise;
+  first.resolve();
+  await one;
+  release.resolve();
+  expect(await two).toBe('sent');
+});
+
+test('a settlement that waits too long is not sent', async () => {
+  const guard = new BalanceGuard(nodes, 20);
+  answers = Promise.resolve();
+  const first = Promise.withResolvers<void>();
+  const one = guard.within(paying(60n), () => first.promise);
+  await expect(guard.within(paying(60n), async () => 'sent')).rejects.toThrow('still being settled');
+  first.resolve();
+  await one;
+});
