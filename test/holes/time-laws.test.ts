@@ -18,8 +18,8 @@ import { WORST_IMPORTS, WORST_TEXTS, WORST_TOKENS } from './worst/texts.ts';
  * Every reader of bytes that callers or services send takes time in proportion to them: one small request must not stop
  * everybody. Eight times the input takes at most twenty times the time; a square takes 64 times.
  */
-const { runs: leastMs, proved } = effort('holes', 0, 4);
-const OPTIONS: GrowthOptions = { leastMs, partsMax: isDeep ? 65_536 : 128 };
+const { runs: leastMs, proved } = effort('holes', 0, 2);
+const OPTIONS: GrowthOptions = { leastMs, partsMax: isDeep ? 4_096 : 128 };
 const TIMEOUT_MS = 600_000;
 
 const READERS: readonly WorstReader[] = [

@@ -194,8 +194,10 @@ const ADDRESSES = {
 const SCHEMAS: Readonly<Record<string, (parts: number) => readonly [schema: object, value: unknown]>> = {
   'values that differ': (parts: number) => [{ uniqueItems: true }, list(parts, (at) => at)],
   choices: (parts: number) => [{ oneOf: list(parts, () => ({ type: 'string' })) }, 1],
-  'members of a text': (parts: number) =>
-    [{ additionalProperties: { enum: list(parts, (at) => at) } }, members(parts, () => -1)],
+  'members of a text': (parts: number) => [
+    { additionalProperties: { enum: list(parts, (at) => at) } },
+    members(parts, () => -1),
+  ],
   'a long text': (parts: number) => [{ minLength: 1, const: 'x'.repeat(parts) }, 'x'.repeat(parts)],
 };
 
