@@ -11,6 +11,8 @@ export interface Conversation {
   readonly tools: readonly ToolDefinition[];
   /** Absent for none. */
   readonly nativeTools?: readonly NativeTool[];
+  /** Tools that `tool_choice` does not allow, by their places. Only a service that takes the original gets them. Absent for none. */
+  readonly leftOutTools?: readonly OriginalPath[];
   /** Undefined leaves it to the model. */
   readonly toolChoice: ToolChoice | undefined;
   /** The history that the service keeps for its caller; absent for none. */

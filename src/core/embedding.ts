@@ -53,8 +53,8 @@ export const inputTokensMax = (input: EmbeddingInput): number =>
 export const inputTokens = (input: EmbeddingInput): number =>
   input.type === 'text' ? estimateTokens(input.text) : input.tokens.length;
 
-/** Numbers of all vectors of a call at most: a body of more would be too large to read at once. */
-const NUMBERS_MAX = 1_000_000;
+/** Numbers of all vectors of a call at most: others wait while its answer, 21 bytes a number, is read. */
+const NUMBERS_MAX = 131_072;
 
 /**
  * Splits inputs into batches that an endpoint takes, in their order. Only an input that is too long by itself exceeds

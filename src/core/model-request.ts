@@ -114,11 +114,12 @@ class BodyRequest<Body extends Members> implements ModelRequest {
   }
 
   #writeTools(): string {
-    const { tools, nativeTools = [] } = this.conversation;
-    if (tools.length + nativeTools.length === 0) return '';
+    const { tools, nativeTools = [], leftOutTools = [] } = this.conversation;
+    if (tools.length + nativeTools.length + leftOutTools.length === 0) return '';
     const originals: unknown[] = [];
     for (const { at } of tools) originals.push(this.originalAt(at));
     for (const { at } of nativeTools) originals.push(this.originalAt(at));
+    for (const at of leftOutTools) originals.push(this.originalAt(at));
     return JSON.stringify(originals);
   }
 

@@ -14,6 +14,8 @@ export interface AnswerIdentity {
   readonly model: string;
   /** The input that is expected, tokens: for dialects that tell it before the first content. Absent where none is known. */
   readonly inputTokens?: number;
+  /** Whether the gateway may end the answer before its service does. Absent: it may. */
+  readonly mayBeCut?: boolean;
 }
 
 /**

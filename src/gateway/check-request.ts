@@ -10,9 +10,9 @@ import { whyNotPublic } from './public-address.ts';
  * @throws SignalboxError for the field at fault.
  */
 export function checkRequest(request: ModelRequest, limits: GatewayPolicy): void {
-  const { turns, tools } = request.conversation;
+  const { turns, tools, leftOutTools = [] } = request.conversation;
   if (turns.length > limits.messagesMax) throw tooMany(request.names.turns, limits.messagesMax);
-  if (tools.length > limits.toolsMax) throw tooMany(request.names.tools, limits.toolsMax);
+  if (tools.length + leftOutTools.length > limits.toolsMax) throw tooMany(request.names.tools, limits.toolsMax);
   if (limits.allowPrivateImageUrls) return;
   for (const { parts } of turns) for (const part of parts) if (part.type !== 'tool-call') checkPart(part, request);
 }

@@ -222,7 +222,10 @@ function decisionOf(
   { runtime, caller }: DecisionTerms,
 ): Decision {
   if (shortage) throw shortageError(shortage, caller, gateway);
-  if (isRefusal(outcome)) throw refusalError(outcome, runtime.snapshot, request.names, gateway.now());
+  if (isRefusal(outcome)) {
+    const { nativeTools } = request.conversation;
+    throw refusalError(outcome, runtime.snapshot, { ...request.names, nativeTools }, gateway.now());
+  }
   return outcome;
 }
 

@@ -6,7 +6,7 @@ import type { GatewayPolicy } from '../core/snapshot.ts';
 import type { Settlement } from '../ledger/rules/entry.ts';
 import type { Write } from '../store/store.ts';
 import { type AlarmOwner, DeadlineAlarm } from '../upstream/alarm.ts';
-import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
+import type { AttemptReporter } from '../upstream/health/types.ts';
 import type { AnswerRoom, NextParts } from '../upstream/upstream-call.ts';
 import { AnswerRecorder } from './answer-recorder.ts';
 import type { RunningAnswer } from './answer-source.ts';
@@ -19,8 +19,9 @@ import {
   type FailedAttempt,
   failedError,
   failureIn,
+  hasCalled,
   isFinal,
-  isUnsayable,
+  pauseOf,
   shutError,
   unreadError,
   wasCut,
@@ -30,7 +31,7 @@ import type { FundedHold } from './funding.ts';
 import type { Gateway } from './gateway.ts';
 import { GrowingAnswer } from './growing-answer.ts';
 import { chargedTokens, failedUsage, type MeasuredUsage } from './meter.ts';
-import { Plan, type PlannedAttempt, type RankedEndpoint } from './plan.ts';
+import { Plan, type PlannedAttempt } from './plan.ts';
 import { type Receipt, receiptOf, withoutPrice } from './receipt.ts';
 import type { RunnableRequest } from './runnable-request.ts';
 import { paidOutput, type TrancheTerms } from './tranches.ts';
@@ -46,6 +47,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   /** Unix time of admission, seconds. */
   readonly created: number;
   readonly funded: FundedHold;
+  mayBeCut = false;
   readonly #gateway: Gateway;
   readonly #runnable: RunnableRequest;
   readonly #recorder: AnswerRecorder;
@@ -144,7 +146,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
         }
         if (this.#ended()) throw this.#error;
         this.#giveUp(running, opened);
-        this.#plan.failed(opened, this.#waitFor(running.health, opened), this.#attempts.at(-1)!.ms);
+        this.#plan.failed(opened, pauseOf(running.health, opened, this.#gateway.now()), this.#attempts.at(-1)!.ms);
         if (isFinal(opened, running.call.sent) || this.#runnable.clock() >= this.#deadlineAt) break;
       }
       throw this.#fail();
@@ -160,6 +162,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   #show(running: Attempt, first: readonly StreamPart[], growth: TrancheTerms | undefined): void {
     this.#first = first;
     if (!growth) return;
+    this.mayBeCut = true;
     const room = this.#runnable.request.stream ? null : this;
     this.#growing = new GrowingAnswer(running, growth, { first, hold: this.funded.hold, room });
   }
@@ -237,31 +240,19 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     return true;
   }
 
-  /** Begins an attempt with the endpoint's health; null where its health refuses one. */
+  /** Begins an attempt with the endpoint's health; null where its health refuses one. Another attempt at a provider draws on its retry budget. */
   #admitted(step: PlannedAttempt): AttemptReporter | null {
     const { way, again, force } = step;
-    const health = this.#runnable.runtime.health[way.ranked.model]![way.at]!;
-    const reporter = health.begin({ retry: again || (this.#failed.length > 0 && this.#hasCalled(way)), force });
+    const { health: healths, snapshot } = this.#runnable.runtime;
+    const health = healths[way.ranked.model]![way.at]!;
+    const { provider } = snapshot.models[way.ranked.model]!.endpoints[way.at]!;
+    const reporter = health.begin({ retry: again || hasCalled(this.#failed, provider), force });
     if (reporter === 'no-budget') this.#plan.denied(step);
     else if (reporter === 'shut') {
       this.#shutUntil = Math.min(this.#shutUntil, health.retryAt);
       this.#plan.shut();
     } else return reporter;
     return null;
-  }
-
-  /** Returns the pause that the endpoint asks for, ms; null where waiting for it is of no use. */
-  #waitFor({ state, retryAt }: EndpointHealth, { retryAfterMs = 0 }: ProviderFailure): number | null {
-    // A pause that came with a 5xx is not part of the endpoint's health, but is respected too.
-    if (state === 'healthy') return retryAfterMs;
-    return state === 'cooling' ? Math.max(retryAfterMs, retryAt - this.#gateway.now()) : null;
-  }
-
-  /** Whether the provider of an endpoint was called before: another attempt at it draws on its retry budget. */
-  #hasCalled({ ranked, at }: RankedEndpoint): boolean {
-    const { provider } = this.#runnable.runtime.snapshot.models[ranked.model]!.endpoints[at]!;
-    // An untranslatable request never reached its provider, and must not use up the retries of others.
-    return this.#failed.some((one) => one.provider === provider && !isUnsayable(one.failure, one.sent));
   }
 
   /** Awaits the money of an attempt. Without it, the attempt is reported as dropped. */

@@ -3,6 +3,7 @@ import { type ErrorInfo, SignalboxError } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { isObject } from '../core/object.ts';
 import type { Members } from '../core/original.ts';
+import type { EndpointHealth } from '../upstream/health/types.ts';
 
 /** A failed attempt, for the record, the log and the final answer. */
 export interface FailedAttempt {
@@ -45,10 +46,28 @@ export function failureText({ failure, sent = true }: FailedAttempt, upstream?: 
 }
 
 /** Whether the adapter could not express the request and sent nothing: another adapter may still do so. */
-export const isUnsayable = ({ kind }: ProviderFailure, sent = true): boolean => kind === 'rejected' && !sent;
+const isUnsayable = ({ kind }: ProviderFailure, sent = true): boolean => kind === 'rejected' && !sent;
 
 /** Whether the provider rejected the request as the caller's mistake: no other model would take it. */
 export const isFinal = ({ kind }: ProviderFailure, sent: boolean): boolean => kind === 'rejected' && sent;
+
+/** Whether a provider was called. A request that could not be expressed never reached it, and must not use up the retries of others. */
+export const hasCalled = (failed: readonly FailedAttempt[], provider: string): boolean =>
+  failed.some((one) => one.provider === provider && !isUnsayable(one.failure, one.sent));
+
+/**
+ * Returns the pause that an endpoint asks for, ms; null where waiting for it is of no use.
+ * @param now Unix ms
+ */
+export function pauseOf(
+  { state, retryAt }: Pick<EndpointHealth, 'state' | 'retryAt'>,
+  { retryAfterMs = 0 }: ProviderFailure,
+  now: number,
+): number | null {
+  // A pause that came with a 5xx is not part of the endpoint's health, but is respected too.
+  if (state === 'healthy') return retryAfterMs;
+  return state === 'cooling' ? Math.max(retryAfterMs, retryAt - now) : null;
+}
 
 /**
  * Makes the error for a request whose every attempt failed. It names models, never addresses or keys.

@@ -7,9 +7,10 @@ import type { Attempt } from './attempt.ts';
 import { failureIn } from './failure.ts';
 import type { ExpectedTokens } from './meter.ts';
 import { mayReadOn, nextTranche, OutputBound, paidOutput, type TrancheTerms, wholeTranche } from './tranches.ts';
+import { WaitingParts } from './waiting-parts.ts';
 
-/** The most bytes of text that wait for a slow reader. Beyond it the whole worst case is held, or the answer ends. */
-const AHEAD_MAX = 262_144;
+/** The most characters that wait for a slow reader. Beyond it the whole worst case is held, or the answer ends. */
+const AHEAD_MAX = 65_536;
 /** The longest wait of an extension for money, ms: the end of the answer ends it before. */
 const EXTENSION_WAIT_MS = 3_600_000;
 
@@ -42,8 +43,7 @@ export class GrowingAnswer {
   readonly #bound = new OutputBound();
   readonly #finished = new Set<number>();
   readonly #over = new AbortController();
-  #ahead: StreamPart[] = [];
-  #aheadBytes = 0;
+  readonly #ahead = new WaitingParts();
   #isExtending = false;
   #isEnded = false;
   /** Resolves the wait of the reader, or that of the upstream for its reader. */
@@ -64,10 +64,8 @@ export class GrowingAnswer {
 
   /** As of an upstream's call. */
   read(): NextParts {
-    if (this.#ahead.length > 0) {
-      const batch = this.#ahead;
-      this.#ahead = [];
-      this.#aheadBytes = 0;
+    const batch = this.#ahead.take();
+    if (batch) {
       this.#room?.resolve();
       return batch;
     }
@@ -107,7 +105,7 @@ export class GrowingAnswer {
     while (!this.#isEnded) {
       if (!this.#isPaid()) return this.#cut();
       this.#extendInTime();
-      if (this.#aheadBytes > AHEAD_MAX && !(await this.#waitForReader())) return this.#cut();
+      if (this.#ahead.chars > AHEAD_MAX && !(await this.#waitForReader())) return this.#cut();
       const batch = this.#attempt.read();
       if (batch instanceof Promise) await batch;
       else if (batch === null) this.#end();
@@ -124,8 +122,7 @@ export class GrowingAnswer {
       this.#end();
       return;
     }
-    this.#ahead.push(...batch);
-    this.#aheadBytes += bytes;
+    this.#ahead.add(batch);
     if (failureIn(batch)) this.#end();
     else this.#wake();
   }
@@ -185,7 +182,7 @@ export class GrowingAnswer {
     const missing = wholeTranche(terms) - hold.left;
     if (missing > 0 && (this.#isExtending || !(await this.#extend({ amounts: [missing], least: missing }))))
       return false;
-    if (this.#aheadBytes <= AHEAD_MAX || this.#over.signal.aborted) return true;
+    if (this.#ahead.chars <= AHEAD_MAX || this.#over.signal.aborted) return true;
     this.#room = Promise.withResolvers();
     await this.#room.promise;
     return true;
@@ -196,10 +193,11 @@ export class GrowingAnswer {
     this.isCut = true;
     this.#attempt.call.abort();
     this.cutBy = this.#refusedBy ?? this.#scarcest();
+    const cut: StreamPart[] = [];
     for (let choice = 0; choice < this.#terms.choices; choice++) {
-      if (this.#finished.has(choice)) continue;
-      this.#ahead.push({ type: 'finish', choice, reason: 'length', raw: 'length' });
+      if (!this.#finished.has(choice)) cut.push({ type: 'finish', choice, reason: 'length', raw: 'length' });
     }
+    if (cut.length > 0) this.#ahead.add(cut);
     this.#end();
   }
 

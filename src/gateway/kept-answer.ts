@@ -7,6 +7,7 @@ import type { NextParts } from '../upstream/upstream-call.ts';
 import type { AnswerSource, RunningAnswer } from './answer-source.ts';
 import type { Receipt } from './receipt.ts';
 import { batchLine, endLine } from './replayed-answer.ts';
+import { WaitingParts } from './waiting-parts.ts';
 
 export interface KeptAnswerOptions {
   readonly source: Omit<RunningAnswer, 'policy'>;
@@ -30,9 +31,8 @@ export class KeptAnswer implements AnswerSource {
   readonly #source: KeptAnswerOptions['source'];
   readonly #options: KeptAnswerOptions;
   readonly #recording = new Recording();
-  /** Batches that the reader has not taken, each with its length as text. */
-  readonly #waiting: { readonly batch: readonly StreamPart[]; readonly chars: number }[] = [];
-  #waitingChars = 0;
+  /** What the reader has not taken. */
+  readonly #waiting = new WaitingParts();
   #isLeft = false;
   #isOver = false;
   #error: SignalboxError | null = null;
@@ -56,6 +56,9 @@ export class KeptAnswer implements AnswerSource {
   get inputTokens(): number {
     return this.#source.inputTokens ?? 0;
   }
+  get mayBeCut(): boolean {
+    return this.#source.mayBeCut ?? true;
+  }
   get receipt(): Receipt | null {
     return this.#source.receipt;
   }
@@ -78,11 +81,10 @@ export class KeptAnswer implements AnswerSource {
   }
 
   read(): NextParts {
-    const next = this.#waiting.shift();
+    const next = this.#waiting.take();
     if (next) {
-      this.#waitingChars -= next.chars;
       this.#tell();
-      return next.batch;
+      return next;
     }
     if (this.#failure) throw this.#failure.error;
     return this.#isOver ? null : this.#changed.promise;
@@ -92,8 +94,7 @@ export class KeptAnswer implements AnswerSource {
   abandon(reason: SignalboxError | 'caller-gone'): void {
     if (reason !== 'caller-gone') this.#source.abandon(reason);
     this.#isLeft = true;
-    this.#waiting.length = 0;
-    this.#waitingChars = 0;
+    this.#waiting.clear();
     this.#tell();
   }
 
@@ -101,13 +102,10 @@ export class KeptAnswer implements AnswerSource {
     try {
       const next = () => this.#source.read();
       for (let batch = await arrived(next); batch !== null; batch = await arrived(next)) {
-        const chars = this.#recording.add(batch);
-        if (!this.#isLeft) {
-          this.#waiting.push({ batch, chars });
-          this.#waitingChars += chars;
-        }
+        this.#recording.add(batch);
+        if (!this.#isLeft) this.#waiting.add(batch);
         this.#tell();
-        if (this.#waitingChars > WAITING_CHARS_MAX) await this.#catchUp();
+        if (this.#waiting.chars > WAITING_CHARS_MAX) await this.#catchUp();
       }
       const { error } = this.#source;
       if (!error) await this.#store(null);
@@ -173,7 +171,7 @@ export class KeptAnswer implements AnswerSource {
   /** A reader that is far behind sets the pace, for a while; then the answer goes on without it. */
   async #catchUp(): Promise<void> {
     const timer = setTimeout(() => this.abandon('caller-gone'), CATCH_UP_MS);
-    while (this.#waitingChars > 0) await this.#changed.promise;
+    while (!this.#waiting.isEmpty) await this.#changed.promise;
     clearTimeout(timer);
   }
 
@@ -189,15 +187,13 @@ class Recording {
   #bytes = 0;
   #isFull = false;
 
-  /** Returns the characters of the batch's line. */
-  add(batch: readonly StreamPart[]): number {
+  add(batch: readonly StreamPart[]): void {
+    if (this.#isFull) return;
     const line = batchLine(batch);
-    if (this.#isFull) return line.length;
     this.#bytes += Buffer.byteLength(line);
     this.#isFull = this.#bytes > ANSWER_BYTES_MAX;
     if (this.#isFull) this.#lines = [];
     else this.#lines.push(line);
-    return line.length;
   }
 
   /** Returns null for an answer that is too large. */

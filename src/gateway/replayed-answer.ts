@@ -50,7 +50,8 @@ function partOf(stored: unknown): StreamPart {
   return { ...stored, event };
 }
 
-function batchOf(line: string): StreamPart[] {
+/** Reads the line of a batch. */
+export function batchOf(line: string): StreamPart[] {
   const parts: unknown = JSON.parse(line);
   if (!Array.isArray(parts)) throw new Error('a stored answer has a line that is no batch');
   return parts.map(partOf);

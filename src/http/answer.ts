@@ -1,8 +1,15 @@
+import { setImmediate } from 'node:timers/promises';
 import type { HTTPHeaders } from 'elysia';
 import { idText } from '../core/id.ts';
 import type { AnswerSource } from '../gateway/answer-source.ts';
-import type { EventForm, Surface } from '../surface/surface.ts';
-import { streamResponse } from './stream.ts';
+import type { AnswerWriter, EventForm, Surface } from '../surface/surface.ts';
+import { streamResponse, textsResponse } from './stream.ts';
+
+/** The longest that an answer is written while others wait, ms. A batch of parts is not interrupted. */
+const SLICE_MS = 4;
+
+/** Characters of a body that is sent at once. */
+const WHOLE_MAX = 1_048_576;
 
 /** The form of an answer: its stream where the caller asks for one, else JSON. */
 export interface AnswerForm {
@@ -42,22 +49,20 @@ async function eventStream(
 }
 
 /**
- * Returns the answer as text: with the headers beside it the server makes one response of both.
+ * Returns the answer as text: with the headers beside it the server makes one response of both. A large one is sent in pieces.
  * @throws SignalboxError of an answer that failed. Its price is in the headers, too.
  */
-export async function jsonBody(source: AnswerSource, json: Surface['json'], headers: HTTPHeaders): Promise<string> {
+export async function jsonBody(
+  source: AnswerSource,
+  json: Surface['json'],
+  headers: HTTPHeaders,
+): Promise<Response | string> {
+  const texts: string[] = [];
   try {
     await source.open();
-    const writer = json(source);
-    for (let parts = source.read(); parts !== null; parts = source.read()) {
-      if (parts instanceof Promise) await parts;
-      else writer.write(parts);
-    }
-    if (source.error) throw source.error;
-    if (!source.receipt) throw new Error('the answer ended without a receipt');
+    await writeTexts(source, json(source), texts);
     headers['content-type'] = 'application/json';
     headers['x-signalbox-model'] = source.model;
-    return writer.end(source.receipt);
   } catch (cause) {
     // After a defect here the answer has no reader, and would hold its money until the deadline.
     source.abandon('caller-gone');
@@ -65,6 +70,23 @@ export async function jsonBody(source: AnswerSource, json: Surface['json'], head
   } finally {
     tellPrice(source, headers);
   }
+  const chars = texts.reduce((sum, { length }) => sum + length, 0);
+  return chars <= WHOLE_MAX ? texts.join('') : textsResponse(texts, headers);
+}
+
+/** Reads the answer to its end, and adds its texts to `texts`. Other requests get their turns. */
+async function writeTexts(source: AnswerSource, writer: AnswerWriter, texts: string[]): Promise<void> {
+  let until = performance.now() + SLICE_MS;
+  for (let parts = source.read(); parts !== null; parts = source.read()) {
+    if (parts instanceof Promise) await parts;
+    else texts.push(writer.write(parts));
+    if (performance.now() < until) continue;
+    await setImmediate();
+    until = performance.now() + SLICE_MS;
+  }
+  if (source.error) throw source.error;
+  if (!source.receipt) throw new Error('the answer ended without a receipt');
+  texts.push(writer.end(source.receipt));
 }
 
 /** Adds the price to the headers. With an error too: attempts that failed may have cost something. */

@@ -4,7 +4,7 @@ import { bearerOf, looksLikeKey } from '../access/key.ts';
  * The headers that may bear an API key, on every route: clients of each API send their own. `authorization` holds a
  * scheme before the key, the others the key alone.
  */
-const KEY_HEADERS = ['authorization', 'x-api-key', 'api-key'] as const;
+export const KEY_HEADERS = ['authorization', 'x-api-key', 'api-key'] as const;
 
 /** Stands for two different keys in one request. It has the form of no key, so it admits nobody. */
 const TWO_KEYS = 'two keys';

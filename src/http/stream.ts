@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { HTTPHeaders } from 'elysia';
 import type { AnswerSource } from '../gateway/answer-source.ts';
 import type { EventForm, EventWriter } from '../surface/surface.ts';
@@ -9,6 +10,8 @@ import { sliceEnd } from './slices.ts';
 const HEARTBEAT_MS = 10_000;
 /** Events that have come are gathered into one text until it has this many characters: it waits while more arrive. */
 const GATHERED_MAX = 4_096;
+/** Characters that are sent in one turn of the event loop: the server gathers a turn's bytes, and only then sees what its socket takes. */
+const TURN_MAX = 8_192;
 
 /**
  * Answers as a stream. Waits for the first content part, so that a failure before it is an ordinary error response;
@@ -36,7 +39,7 @@ export async function streamResponse(
     async pull(sink) {
       try {
         if (!opened) await sendHeartbeats(opening, form.heartbeat, sink);
-        await sendEvents(new EventSource(source, form), sink);
+        await sendTexts(new EventSource(source, form), sink);
       } catch (cause) {
         // A defect here: `cancel` is not called for an error.
         source.abandon('caller-gone');
@@ -60,33 +63,57 @@ async function sendHeartbeats(opening: Promise<void>, heartbeat: string, sink: R
   }
 }
 
-/** Sends the events as they come, no faster than their reader takes them. */
-async function sendEvents(events: EventSource, sink: ReadableStreamDirectController): Promise<void> {
+/**
+ * Makes the response of a large body.
+ * @param texts its pieces, which are taken out as they are sent
+ * @param common Elysia's headers, which move to the response
+ */
+export function textsResponse(texts: string[], common: HTTPHeaders): Response {
+  const source: TextSource = { next: () => texts.shift() ?? null, isOver: false };
+  const body = new ReadableStream({ type: 'direct', pull: (sink) => sendTexts(source, sink) });
+  return new Response(body, { headers: takeHeaders(common) });
+}
+
+/** Texts, asked for one after the other. */
+interface TextSource {
+  /** Returns the next text; null when there is none; a promise while it has not come: ask again then. */
+  next(): string | null | Promise<void>;
+  /** Whether nothing follows the text that was given last. */
+  readonly isOver: boolean;
+}
+
+/** Sends the texts as they come, no faster than their reader takes them. */
+async function sendTexts(source: TextSource, sink: ReadableStreamDirectController): Promise<void> {
+  let left = TURN_MAX;
   // Nothing awaits before the first text: what is written at once goes out together with the headers.
-  for (let text = events.next(); text !== null; text = events.next()) {
+  for (let text = source.next(); text !== null; text = source.next()) {
     if (text instanceof Promise) {
       await text;
       continue;
     }
     for (let at = 0, end = 0; at < text.length; at = end) {
       end = sliceEnd(text, at);
-      sink.write(end - at === text.length ? text : text.slice(at, end));
+      const written = sink.write(end - at === text.length ? text : text.slice(at, end));
       // The end goes out with the last text.
-      if (events.isOver && end === text.length) break;
-      // 0: the reader is behind, or all of it is out already.
-      if (sink.flush() === 0) await sink.flush(true);
+      if (source.isOver && end === text.length) break;
+      left -= end - at;
+      // A promise: the reader is behind. `flush` would not say so of a small text.
+      if (written instanceof Promise) await written;
+      else sink.flush();
+      if (left > 0) continue;
+      await setImmediate();
+      left = TURN_MAX;
     }
   }
   sink.close();
 }
 
 /** The events of an answer as text, asked for one after the other. */
-class EventSource {
+class EventSource implements TextSource {
   readonly #answer: AnswerSource;
   readonly #writer: EventWriter;
   /** The wait for more, while what came before it is sent. */
   #waiting: Promise<void> | null = null;
-  /** Whether nothing follows the text that was given last. */
   isOver = false;
 
   constructor(answer: AnswerSource, form: EventForm) {
@@ -94,7 +121,7 @@ class EventSource {
     this.#writer = form.writer(answer);
   }
 
-  /** Returns the text of all that has come; null when the stream is over; a promise while nothing has: ask again then. */
+  /** Returns the text of all that has come. */
   next(): string | null | Promise<void> {
     if (this.isOver) return null;
     let text = '';

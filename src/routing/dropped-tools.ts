@@ -1,6 +1,7 @@
 import type { NativeTool } from '../core/conversation.ts';
 import type { ModelRequest } from '../core/model-request.ts';
-import { pathText } from '../core/original.ts';
+import { isObject } from '../core/object.ts';
+import { type Edit, pathText } from '../core/original.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
 
 /** A request without the tools that the policy drops, and the paths of these. */
@@ -40,5 +41,14 @@ function reduced(
   if (isForced || places.length === 0 || !Array.isArray(list)) return { request, dropped: NONE };
   const indexes = new Set(places.map(([, index]) => index));
   const left: readonly unknown[] = list.filter((_, index) => !indexes.has(index));
-  return { request: request.edit([{ at: ['tools'], value: left }]), dropped: places.map(pathText) };
+  const edits = [{ at: ['tools'], value: left }, ...allowedWithout(request, dropTools)];
+  return { request: request.edit(edits), dropped: places.map(pathText) };
+}
+
+/** Takes them out of the tools that `tool_choice` allows, too: their service refuses the name of one that it was not given. */
+function allowedWithout(request: ModelRequest, dropTools: ReadonlySet<string>): Edit[] {
+  const at = ['tool_choice', 'tools'];
+  const allowed = request.originalAt(at);
+  if (!Array.isArray(allowed)) return [];
+  return [{ at, value: allowed.filter((tool) => !isObject(tool) || !dropTools.has(String(tool.type))) }];
 }

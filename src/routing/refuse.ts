@@ -1,9 +1,11 @@
-import { capabilityNames } from '../core/capability.ts';
+import { CAPABILITIES, capabilityNames } from '../core/capability.ts';
 import { shownCredits, shownMs } from '../core/ceiling.ts';
+import type { NativeTool } from '../core/conversation.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { REJECTIONS, type Refusal, type Rejection } from '../core/decision.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
+import { pathText } from '../core/original.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
 import { affordableCap, outputCap, taskOf, usefulOutput, worstCase } from './estimate.ts';
 import { expectedInput } from './input-tokens.ts';
@@ -14,6 +16,7 @@ import {
   isSet,
   languagesMissing,
   latencyOn,
+  nativeToolText,
   outputField,
   type RefusalNames,
   rejectionsAgainst,
@@ -48,8 +51,12 @@ export function refusalError(
   const wide = facts.embedding && heldBackBy(refusal, snapshot, 'dimensions');
   if (wide && wide.length > 0) return dimensionsError(facts, wide);
   const inputs = { ...refusal, names };
-  const unpriced = heldBackBy(refusal, snapshot, 'unpriced').map((model) => unpricedIn(model, facts));
+  const unpriced = heldBackBy(refusal, snapshot, 'unpriced', ...UNBOUNDED)
+    .map((model) => unpricedIn(model, facts, names))
+    .filter((parts) => parts.length > 0);
   if (unpriced.length > 0) return unpricedError(unpriced, facts, names);
+  const tool = names.nativeTools?.find(isTool);
+  if (tool && onlyLacksDialect(refusal, snapshot)) return dialectToolError(tool, facts);
   const rejected = refusal.rejected.map(({ model, rejections }) => ({
     model: snapshot.models[model]!.id,
     reasons: rejectionsAgainst(snapshot.models[model]!, rejections, inputs, snapshot).map(({ text }) => text),
@@ -62,6 +69,23 @@ export function refusalError(
   return new SignalboxError('no_eligible_model', relaxation ? `${summary}; ${relaxation}.` : `${summary}.`, {
     details: { rejected, ...(relaxation && { relaxation }) },
   });
+}
+
+/** Whether it is one: fields such as `container` stand among the native tools, too. */
+const isTool = ({ kind, at }: Pick<NativeTool, 'kind' | 'at'>): boolean => kind !== at.at(-1);
+
+/** Whether some model lacks nothing but the dialect of the request, and a price for what only that can say. */
+const onlyLacksDialect = (refusal: Refusal, snapshot: PolicySnapshot): boolean =>
+  heldBackBy(refusal, snapshot, 'capability', 'unpriced', ...UNBOUNDED).some((model) => {
+    const missing = capabilityNames(refusal.facts.needs & ~model.capabilities);
+    return missing.length === 1 && CAPABILITIES[missing[0]!].of === 'passthrough';
+  });
+
+/** A tool that only services of its own dialect could run, and no eligible model has one. */
+function dialectToolError(tool: Pick<NativeTool, 'kind' | 'at'>, { pinned, model }: Facts): SignalboxError {
+  const who = pinned ? `\`${model}\` cannot be` : 'No eligible model can be';
+  const message = `${who} given the tool ${nativeToolText(tool)}: only a service that knows it can run it. Leave it out, or choose a model of that service.`;
+  return new SignalboxError('unsupported_parameter', message, { param: `${pathText(tool.at)}.type` });
 }
 
 /** @param unpriced what each of some models has no price for */
@@ -84,6 +108,9 @@ function onlyLacksChoices({ rejected, facts }: Refusal, { models }: PolicySnapsh
     return rejections === REJECTIONS.capability.bit && missing.length === 1 && missing[0] === 'choices';
   });
 }
+
+/** What has no price costs more than any fund has. */
+const UNBOUNDED: readonly Rejection[] = ['funds', 'budget_limit'];
 
 /** The models that only rejections of these kinds keep from being eligible. */
 function heldBackBy({ rejected }: Refusal, snapshot: PolicySnapshot, ...kinds: readonly Rejection[]): Model[] {

@@ -1,11 +1,13 @@
 import type { AskedAddOns } from '../core/add-ons.ts';
 import { CAPABILITIES, capabilityNames } from '../core/capability.ts';
 import { isAbove, shownCredits, shownMs } from '../core/ceiling.ts';
+import type { NativeTool } from '../core/conversation.ts';
 import { REJECTIONS, type Refusal, type Rejection } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import { type LanguageState, languageState, qualifiesFor } from '../core/language-support.ts';
 import { isKnownLanguage, nearestLanguage } from '../core/languages.ts';
 import type { FieldNames } from '../core/model-request.ts';
+import { pathText } from '../core/original.ts';
 import { coversAll } from '../core/price.ts';
 import { HEALTH, type HealthState, type Readings } from '../core/readings.ts';
 import { type Constraint, hasBit } from '../core/rules.ts';
@@ -31,7 +33,10 @@ export interface DecisionInputs extends Pick<Refusal, 'facts' | 'readings'> {
 }
 
 /** The request's names of the fields that a refusal can be about. */
-export type RefusalNames = Pick<FieldNames, 'turns' | 'tools' | 'outputTokensMax'>;
+export interface RefusalNames extends Pick<FieldNames, 'turns' | 'tools' | 'outputTokensMax'> {
+  /** Its tools that only its dialect can say; absent where they are not known. */
+  readonly nativeTools?: readonly Pick<NativeTool, 'kind' | 'at'>[];
+}
 
 export const USUAL_NAMES: RefusalNames = { turns: 'messages', tools: 'tools', outputTokensMax: 'max_tokens' };
 
@@ -76,7 +81,7 @@ function textsFor(
     unbounded_media: () =>
       'nothing bounds the tokens of images, audio or files on it, so no budget or budget_limit can be kept',
     unpriced: () =>
-      `it has no price for ${unpricedIn(model, facts).join(', ')}, so no budget or budget_limit can be kept`,
+      `it has no price for ${unpricedIn(model, facts, names).join(', ')}, so no budget or budget_limit can be kept`,
     context: () =>
       facts.embedding === undefined
         ? `the prompt and a useful output exceed its window of ${model.contextWindow} tokens`
@@ -104,20 +109,27 @@ function vectorSpaceText({ embedding }: Model, facts: Facts, snapshot: PolicySna
 }
 
 /** The parts of a request's bill that a model has no price for. */
-export function unpricedIn({ endpoints }: Model, { addOns }: Facts): string[] {
+export function unpricedIn({ endpoints }: Model, { addOns }: Facts, { nativeTools = [] }: RefusalNames): string[] {
   if (addOns === undefined) return [];
   const { hourCache, toolUses, unpriced } = addOns;
+  const named = new Map(nativeTools.map((tool) => [pathText(tool.at), nativeToolText(tool)]));
   const isCovered = (part: Partial<AskedAddOns>) =>
     endpoints.every(({ price }) =>
       coversAll(price, { ...addOns, hourCache: false, toolUses: {}, unpriced: [], ...part }),
     );
   return [
-    ...unpriced.map((path) => `\`${path}\``),
+    ...unpriced.map((path) => named.get(path) ?? `\`${path}\``),
     ...(hourCache && !isCovered({ hourCache }) ? ['writing to the cache for an hour'] : []),
     ...Object.keys(toolUses)
       .filter((name) => !isCovered({ toolUses: { [name]: 1 } }))
       .map((name) => `uses of \`${name}\``),
   ];
+}
+
+/** A tool that only its dialect can say, by its place and its kind. */
+export function nativeToolText({ kind, at }: Pick<NativeTool, 'kind' | 'at'>): string {
+  const place = pathText(at);
+  return place === kind ? `\`${place}\`` : `\`${place}\` (\`${kind.slice(0, NAME_MAX)}\`)`;
 }
 
 /** The languages that a model does not qualify for. */

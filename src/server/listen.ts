@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { codeOf, messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
+import { boundUnsentBytes } from './unsent-bytes.ts';
 
 const REASONS: ReadonlyMap<string, string> = new Map([
   ['EADDRINUSE', 'the port is in use; choose another with --port'],
@@ -38,8 +39,10 @@ export async function listen(app: Server, { port, host, socketBytesMax }: Listen
   } catch (cause) {
     throw new UsageError(`Cannot listen on ${host}:${port}: ${await reasonOf(cause, host)}.`);
   }
+  const bound = app.server?.port ?? port;
+  boundUnsentBytes(bound);
   const shown = host.includes(':') ? `[${host}]` : host;
-  return `http://${shown}:${app.server?.port ?? port}`;
+  return `http://${shown}:${bound}`;
 }
 
 async function reasonOf(cause: unknown, host: string): Promise<string> {

@@ -100,7 +100,7 @@ export interface EventForm {
 
 /** Writes one answer as text. The split of its parts into batches changes nothing of the text. */
 export interface AnswerWriter {
-  /** Returns the text of a batch of parts; '' for a batch without anything to show yet. */
+  /** Returns the text of a batch of parts; '' for a batch without anything to show yet. A body is all texts and the end. */
   write(parts: readonly StreamPart[]): string;
   /** Returns the text of a good end. Called once, last. */
   end(receipt: Receipt): string;

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { EmbeddingCall, InProcessAdapter, ProviderCall, WireAdapter } from '../contract/provider.ts';
 import {
@@ -51,11 +52,14 @@ const UNABLE = {
 
 /** Batches under way at once. */
 const BATCHES_MAX = 4;
+/** Numbers of the vectors that are passed on at once. */
+const NUMBERS_AT_ONCE = 65_536;
 
 /**
  * Batches of embeddings as one answer. The first goes alone: an endpoint that refuses all is asked once. After a failure no
  * further one is begun, and those under way are read to their end, as they are billed. Usage is reported as batches end, with
- * what those under way are expected to cost; the vectors come after the last: until then another endpoint may do it all.
+ * what those under way are expected to cost; the vectors come after the last: until then another endpoint may do it all. Answers
+ * are large: other requests get a turn after each.
  */
 class BatchedCall implements UpstreamCall {
   readonly #batches: readonly (readonly EmbeddingInput[])[];
@@ -69,6 +73,10 @@ class BatchedCall implements UpstreamCall {
   #named: UpstreamCall;
   #isSent = false;
   #isOver = false;
+  /** The others' turn, until it is waited for. */
+  #turn: Promise<void> | null = null;
+  /** What is left of the whole answer. */
+  #answer: (readonly StreamPart[])[] = [];
   #failure: ProviderFailure | null = null;
   /** Tokens of the batches that are done: as reported, else as counted here. */
   #tokens = 0;
@@ -102,25 +110,31 @@ class BatchedCall implements UpstreamCall {
 
   read(): NextParts {
     while (!this.#isOver) {
-      const waits: Promise<void>[] = [];
-      let parts: readonly StreamPart[] = [];
-      for (const one of this.#running) {
-        const end = one.read();
-        if (end instanceof Promise) waits.push(end);
-        else {
-          parts = this.#end(one, end);
-          waits.length = 0;
-          break;
-        }
-      }
-      if (parts.length > 0) return parts;
-      if (waits.length > 0) return waits.length === 1 ? waits[0]! : Promise.race(waits);
+      const turn = this.#turn;
+      this.#turn = null;
+      if (turn) return turn;
+      const ended = this.#nextEnd();
+      if (ended instanceof Promise) return ended;
+      this.#turn = setImmediate();
+      if (ended.length > 0) return ended;
     }
-    return null;
+    return this.#answer.shift() ?? null;
+  }
+
+  /** Ends a batch that has come, and returns the usage until now; a promise where none has come. */
+  #nextEnd(): readonly StreamPart[] | Promise<void> {
+    const waits: Promise<void>[] = [];
+    for (const one of this.#running) {
+      const end = one.read();
+      if (!(end instanceof Promise)) return this.#end(one, end);
+      waits.push(end);
+    }
+    return waits.length === 1 ? waits[0]! : Promise.race(waits);
   }
 
   abort(): void {
     this.#isOver = true;
+    this.#answer = [];
     for (const { call } of this.#running) call.abort();
   }
 
@@ -132,7 +146,7 @@ class BatchedCall implements UpstreamCall {
     return one;
   }
 
-  /** Ends a batch. Returns the usage until now; after the last one, the whole answer or its failure. */
+  /** Ends a batch. Returns the usage until now; after the last one, the failure of the answer. */
   #end(one: BatchCall, failure: ProviderFailure | null): readonly StreamPart[] {
     const { call, batch } = one;
     this.#running.delete(one);
@@ -154,10 +168,21 @@ class BatchedCall implements UpstreamCall {
     if (!isLast) return usage;
     this.#isOver = true;
     if (this.#failure) return [...usage, { type: 'failure', failure: this.#failure }];
-    const embeddings = this.#vectors
+    this.#answer = this.#slices(usage);
+    return [];
+  }
+
+  /** The whole answer. Its usage comes first, too: a reader who leaves amid the vectors has it. */
+  #slices(usage: readonly StreamPart[]): (readonly StreamPart[])[] {
+    const parts = this.#vectors
       .flat()
       .map((vector, index) => ({ type: 'embedding', choice: 0, index, vector }) as const);
-    return [...embeddings, { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' }, ...usage];
+    const atOnce = Math.max(1, Math.floor(NUMBERS_AT_ONCE / this.#dimensions));
+    const slices: StreamPart[][] = [];
+    for (let at = 0; at < parts.length; at += atOnce) slices.push(parts.slice(at, at + atOnce));
+    slices[0]!.unshift(...usage);
+    slices.at(-1)!.push({ type: 'finish', choice: 0, reason: 'stop', raw: 'stop' }, ...usage);
+    return slices;
   }
 
   #usage(): readonly StreamPart[] {

@@ -135,12 +135,21 @@ test('a cache of an hour is refused where a fund applies and it has no price', a
   expect(await client.messages.create({ ...body, ...(marked as object) })).toMatchObject({ type: 'message' });
 });
 
-test.each([
-  { container: 'c' },
-  { mcp_servers: [{ type: 'url' }] },
-  { tools: [{ type: 'web_search_20250305', name: 'w' }] },
-])('what only Anthropic runs leaves no model of another service: %j', async (request) => {
-  const failed = await failureOf(request);
-  expect([failed.status, failed.errorCode]).toEqual([422, 'no_eligible_model']);
-  expect(failed.apiMessage).toContain('anthropic_messages');
+test.each([{ container: 'c' }, { mcp_servers: [{ type: 'url' }] }])(
+  'what only Anthropic runs leaves no model of another service: %j',
+  async (request) => {
+    const failed = await failureOf(request);
+    expect([failed.status, failed.errorCode]).toEqual([422, 'no_eligible_model']);
+    expect(failed.apiMessage).toContain('anthropic_messages');
+  },
+);
+
+test('a tool that only Anthropic runs is refused by name where no model is a service of its dialect', async () => {
+  const failed = await failureOf({ tools: [{ type: 'web_search_20250305', name: 'w' }] });
+  expect([failed.status, failed.errorCode, failed.details]).toEqual([
+    400,
+    'unsupported_parameter',
+    expect.objectContaining({ param: 'tools[0].type' }),
+  ]);
+  expect(failed.apiMessage).toContain('`tools[0]` (`web_search_20250305`)');
 });

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { KEY_HEADERS } from '../../src/http/credentials.ts';
 import { ADMISSION_KEYS } from '../../src/policy/schema-limits.ts';
 import { load, SMALL, snapshotOf } from '../policy/support.ts';
 
@@ -32,6 +33,11 @@ test('docs/spend/rate-limits.md names the defaults in force', () => {
   expect(Object.fromEntries(told)).toEqual(
     Object.fromEntries(Object.entries(figures).map(([key, schema]) => [key, schema.default])),
   );
+});
+
+test('docs/spend/keys.md names every header that takes a key', () => {
+  const named = [...pageOf('keys.md').matchAll(/^\| `([\w-]+): (?:Bearer )?<key>`/gm)].map(([, name]) => name!);
+  expect(named).toEqual([...KEY_HEADERS]);
 });
 
 test('the example of docs/spend/budgets.md is right, without a warning', () => {

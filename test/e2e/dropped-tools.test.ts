@@ -80,11 +80,11 @@ test.each<[string, object]>([
 ])('stays in a request that %s', async (_, body) => {
   const refused = await box.post('/v1/responses', body);
   const { error } = (await refused.json()) as { error: { code: string; message: string } };
-  expect([refused.status, error.code]).toEqual([422, 'no_eligible_model']);
-  expect(error.message).toContain('openai_responses (takes what only OpenAI’s Responses can say)');
+  expect([refused.status, error.code]).toEqual([400, 'unsupported_parameter']);
+  expect(error.message).toContain('(`web_search`): only a service that knows it can run it');
 });
 
 test('stays where the policy does not name it', async () => {
   const refused = await strict.post('/v1/responses', ask([FUNCTION, SEARCH]));
-  expect(refused.status).toBe(422);
+  expect(refused.status).toBe(400);
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { KEY_HEADERS } from '../../src/http/credentials.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { useSignalbox } from '../support/use.ts';
 
@@ -10,7 +11,7 @@ const send = (body: string, headers: Readonly<Record<string, string>>) =>
 
 test('a key is accepted in the headers of other APIs, wherever it is accepted as a bearer token', async () => {
   const bodies = { messages: [{ role: 'user', content: 'hi' }], model: 'auto' };
-  for (const name of ['x-api-key', 'api-key']) {
+  for (const name of KEY_HEADERS.filter((one) => one !== 'authorization')) {
     const answer = await send(JSON.stringify(bodies), {
       'content-type': 'application/json',
       [name]: box.key,

@@ -189,9 +189,9 @@ describe('an answer that is too large to be stored', () => {
   test('is not read ahead of its reader any more, and is given whole', async () => {
     const { source, run, answer } = play({ batches: large });
     await answer.open();
-    // A quarter of the limit may wait for a reader: two of these.
-    await waitFor(() => source.asked === 2);
-    await quietFor(5, 'a third batch, which would be read in the same turn', () => source.asked > 2);
+    // A quarter of the limit may wait for a reader, behind the batch that comes next: three of these.
+    await waitFor(() => source.asked === 3);
+    await quietFor(5, 'a fourth batch, which would be read in the same turn', () => source.asked > 3);
     expect(await batchesOf(answer)).toEqual([...large]);
     expect(run.ends).toEqual(['too large']);
   });

@@ -179,7 +179,7 @@ describe('a PDF that passes for a shorter one', () => {
       },
     );
 
-  test('of any bytes, billed as any number of the pages that its service reads, is never billed above its hold, and overspends no budget', async () => {
+  test('of any bytes, for any number of billed pages that its service reads, costs no more than its hold, and overspends no budget', async () => {
     await fc.assert(law(honest), { numRuns: runs, seed });
     proved('PDFs of any bytes, counted by their service or not, are never billed above their hold');
   }, 3_600_000);

@@ -87,7 +87,7 @@ describe.each([
   { limits: 'at raised limits', more: RAISED, most: 6_000, status: 200 },
 ])('$limits', ({ limits, more, most, status: expected }) => {
   const box = useSignalbox({ policy: policyOf(more), isProcess: true });
-  const { runs: parts, proved } = effort('holes', most / 2, most);
+  const { runs: parts, proved } = effort('holes', 0.75 * most, most);
   let bystander: Bystander;
   beforeAll(() => {
     bystander = startBystander(`${box.url}/healthz`);

@@ -79,7 +79,10 @@ const share = fc.constantFrom(0, 0.2, 0.5, 1, 3);
 const FIELDS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   stream: fc.constantFrom(true, false, null),
   tools: fc.constantFrom([tool('weather')], [tool('weather'), tool('search')], []),
-  tool_choice: fc.constantFrom('auto', 'none', 'required', { type: 'function', function: { name: 'weather' } }),
+  tool_choice: fc.constantFrom<unknown>(
+    ...['auto', 'none', 'required', { type: 'function', function: { name: 'weather' } }],
+    { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [tool('weather')] } },
+  ),
   parallel_tool_calls: fc.boolean(),
   response_format: fc.constantFrom(
     { type: 'text' },

@@ -33,14 +33,10 @@ const namesOf = (bits: number) =>
 const ceilings = (costCredits: number | null, latencyMs: number | null = null) => ({ costCredits, latencyMs });
 
 describe('a model is rejected', () => {
+  const { tools, vision } = CAPABILITIES;
   const limits: readonly (readonly [Rejection, Parameters<typeof model>[1], Partial<Facts>, Partial<Facts>])[] = [
     ['key_models', {}, { allowedModels: ['other'] }, { allowedModels: ['x'] }],
-    [
-      'capability',
-      { capabilities: CAPABILITIES.tools.bit },
-      { needs: CAPABILITIES.vision.bit },
-      { needs: CAPABILITIES.tools.bit },
-    ],
+    ['capability', { capabilities: tools.bit }, { needs: vision.bit }, { needs: tools.bit }],
     [
       'language',
       { languages: new Set(['go']), lacksLanguages: new Set(['cobol']) },

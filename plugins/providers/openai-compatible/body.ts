@@ -7,6 +7,7 @@ import type {
   ToolDefinition,
   Turn,
 } from 'signalbox/plugin';
+import { isObject } from '../json.ts';
 
 /** The dialect of a request that goes out as it came. */
 export const OPENAI_CHAT = 'openai-chat';
@@ -16,7 +17,15 @@ export const OPENAI_CHAT = 'openai-chat';
  * @param isMarked whether the server takes `cache_control`
  */
 export const chatBodyOf = (request: ModelRequest, isMarked: boolean): Members =>
-  request.original.dialect === OPENAI_CHAT ? request.original.body : translated(request, isMarked);
+  request.original.dialect === OPENAI_CHAT ? withAllowedTools(request) : translated(request, isMarked);
+
+/** The original. Few servers know `allowed_tools`: the tools that may not be called are left out. */
+function withAllowedTools(request: ModelRequest): Members {
+  const { body } = request.original;
+  if (!isObject(body.tool_choice) || body.tool_choice.type !== 'allowed_tools') return body;
+  const { tools, toolChoice } = request.conversation;
+  return { ...body, tools: tools.map(({ at }) => request.originalAt(at)), tool_choice: toolChoice };
+}
 
 function translated({ conversation, settings, stream }: ModelRequest, isMarked: boolean): Members {
   const { turns, tools, toolChoice } = conversation;

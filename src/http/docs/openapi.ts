@@ -38,7 +38,12 @@ export async function openApiDocument(version: string, routes: AnyElysia): Promi
         components: {
           securitySchemes: {
             apiKey: { type: 'http', scheme: 'bearer', description: KEY },
-            apiKeyHeader: { type: 'apiKey', in: 'header', name: 'x-api-key', description: KEY },
+            apiKeyHeader: {
+              type: 'apiKey',
+              in: 'header',
+              name: 'x-api-key',
+              description: `${KEY} The header \`api-key\` takes it, too.`,
+            },
           },
         },
         tags: [

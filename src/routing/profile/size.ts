@@ -54,7 +54,7 @@ export function measure(request: ModelRequest): RequestSize {
   if (native > 0) size.needs |= passthroughBit(request.original.dialect);
   if (conversation.isWarmUp) size.needs |= passthroughBit(request.original.dialect);
   if (conversation.thread?.continues) size.needs |= THREAD_NEEDS;
-  if (tools.length + native > 0) {
+  if (request.toolsText !== '') {
     if (tools.length > 0) size.needs |= CAPABILITIES.tools.bit;
     for (const { extras } of tools) markCache(size, extras);
     for (const { at } of conversation.nativeTools ?? []) addWithin(size, request.originalAt(at), false);

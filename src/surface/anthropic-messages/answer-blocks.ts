@@ -1,7 +1,7 @@
 import type { StreamPart } from '../../contract/parts.ts';
+import { JsonEnd } from '../../core/json-end.ts';
 import type { Members } from '../../core/original.ts';
 import { type ReasoningState, wrapState } from '../../core/wrapped-state.ts';
-import { CallArguments } from './call-arguments.ts';
 
 /** A content block as it begins. */
 export type BlockStart =
@@ -40,7 +40,8 @@ interface OpenCall {
   readonly type: 'tool_use';
   readonly index: number;
   readonly id: string;
-  readonly arguments: CallArguments;
+  /** The end of its arguments. */
+  readonly end: JsonEnd;
   /** State that came after its start. */
   late: Members | null;
 }
@@ -78,7 +79,7 @@ export class AnswerBlocks {
     else if (part.type === 'tool-call' && part.index === open.index) {
       this.#feed(open, part, steps);
       this.#resume(steps);
-    } else if (this.#waiting.length > 0 || !open.arguments.isWhole) this.#wait(part);
+    } else if (this.#waiting.length > 0 || !open.end.isReached) this.#wait(part);
     else this.#put(part, steps);
   }
 
@@ -105,7 +106,7 @@ export class AnswerBlocks {
   /** Goes on with what waits, up to the next call whose arguments are not whole. */
   #resume(steps: BlockStep[]): void {
     while (this.#resumed < this.#waiting.length) {
-      if (this.#open?.type === 'tool_use' && !this.#open.arguments.isWhole) return;
+      if (this.#open?.type === 'tool_use' && !this.#open.end.isReached) return;
       const [part, ...pieces] = this.#waiting[this.#resumed++]!;
       if (part.type === 'tool-call') this.#waitingCalls.delete(part.index);
       this.#put(part, steps);
@@ -163,18 +164,17 @@ export class AnswerBlocks {
     }
     if (extra) this.#state({ calls: { [id]: extra } }, steps);
     this.#close(steps);
-    const open: OpenCall = { type: 'tool_use', index, id, arguments: new CallArguments(), late: null };
-    open.arguments.add(args);
+    const open: OpenCall = { type: 'tool_use', index, id, end: new JsonEnd(), late: null };
     this.#open = open;
     steps.push({ type: 'start', block: { type: 'tool_use', id, name } });
-    if (args !== '') steps.push({ type: 'add', piece: args });
+    this.#feed(open, { arguments: args }, steps);
   }
 
-  #feed(open: OpenCall, { arguments: args, extra }: ToolCall, steps: BlockStep[]): void {
-    if (extra) open.late = extra;
-    if (args === '') return;
-    open.arguments.add(args);
-    steps.push({ type: 'add', piece: args });
+  #feed(open: OpenCall, { arguments: piece, extra }: Pick<ToolCall, 'arguments' | 'extra'>, steps: BlockStep[]): void {
+    open.late = extra ?? open.late;
+    if (piece === '') return;
+    open.end.add(piece);
+    steps.push({ type: 'add', piece });
   }
 
   #close(steps: BlockStep[], state: ReasoningState = {}): void {

@@ -41,7 +41,9 @@ export function checkChat(request: AnyChat): void {
 export function checkToolKinds(body: unknown): void {
   if (!isObject(body)) return;
   refuseKinds(body.tools, 'tools');
-  refuseKind(body.tool_choice, 'tool_choice');
+  const { tool_choice: choice } = body;
+  if (!isObject(choice) || choice.type !== 'allowed_tools') refuseKind(choice, 'tool_choice');
+  else if (isObject(choice.allowed_tools)) refuseKinds(choice.allowed_tools.tools, 'tool_choice.allowed_tools.tools');
   const messages = Array.isArray(body.messages) ? body.messages : [];
   for (let at = 0; at < messages.length; at++) {
     const message: unknown = messages[at];
@@ -158,7 +160,14 @@ function checkTools({ tools, tool_choice: choice }: AnyChat): void {
   if (choice === undefined || choice === 'none' || choice === 'auto') return;
   if (!tools?.length) throw invalid('tool_choice', '`tool_choice` requires `tools`.');
   if (choice === 'required') return;
-  const { name } = choice.function;
-  for (const tool of tools) if (tool.function.name === name) return;
-  throw invalid('tool_choice.function.name', `\`tools\` has no tool \`${name.slice(0, 64)}\`.`);
+  const offered = new Set(tools.map((tool) => tool.function.name));
+  if (choice.type === 'function') checkOffered(choice.function.name, offered, 'tool_choice');
+  else {
+    for (const [at, tool] of choice.allowed_tools.tools.entries())
+      checkOffered(tool.function.name, offered, `tool_choice.allowed_tools.tools[${at}]`);
+  }
+}
+
+function checkOffered(name: string, offered: ReadonlySet<string>, path: string): void {
+  if (!offered.has(name)) throw invalid(`${path}.function.name`, `\`tools\` has no tool \`${name.slice(0, 64)}\`.`);
 }

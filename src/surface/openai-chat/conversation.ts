@@ -79,7 +79,15 @@ export function conversationOf({
   tools,
   tool_choice: choice,
 }: Partial<Pick<ChatRequest, 'messages' | 'tools' | 'tool_choice'>>): Conversation {
-  return { turns: messages.map(turnOf), tools: tools ? tools.map(toolOf) : NO_TOOLS, toolChoice: choiceOf(choice) };
+  const offered = tools ? tools.map(toolOf) : NO_TOOLS;
+  return { turns: messages.map(turnOf), tools: allowedOf(choice, offered), toolChoice: choiceOf(choice) };
+}
+
+/** The tools that may be called. The others are not sent: not every service can be told to leave some alone. */
+function allowedOf(choice: ChatRequest['tool_choice'], tools: readonly ToolDefinition[]): readonly ToolDefinition[] {
+  if (typeof choice !== 'object' || choice.type === 'function') return tools;
+  const allowed = new Set(choice.allowed_tools.tools.map((tool) => tool.function.name));
+  return tools.filter(({ name }) => allowed.has(name));
 }
 
 function turnOf(message: ChatMessage, index: number): Turn {
@@ -181,5 +189,6 @@ function toolOf(tool: ChatTool, index: number): ToolDefinition {
 }
 
 function choiceOf(choice: ChatRequest['tool_choice']): ToolChoice | undefined {
-  return typeof choice === 'object' ? { name: choice.function.name } : choice;
+  if (typeof choice !== 'object') return choice;
+  return choice.type === 'function' ? { name: choice.function.name } : choice.allowed_tools.mode;
 }

@@ -97,14 +97,32 @@ export const ChatTool = Type.Object(
 );
 export type ChatTool = Static<typeof ChatTool>;
 
+const NamedTool = Type.Object(
+  { type: Type.Literal('function'), function: Type.Object({ name: Type.String() }, open) },
+  open,
+);
+
 const ToolChoice = Type.Union(
   [
     Type.Literal('none'),
     Type.Literal('auto'),
     Type.Literal('required'),
-    Type.Object({ type: Type.Literal('function'), function: Type.Object({ name: Type.String() }, open) }, open),
+    NamedTool,
+    Type.Object(
+      {
+        type: Type.Literal('allowed_tools'),
+        allowed_tools: Type.Object(
+          {
+            mode: Type.Union([Type.Literal('auto'), Type.Literal('required')]),
+            tools: Type.Array(NamedTool, { minItems: 1, description: 'Those of `tools` that may be called.' }),
+          },
+          open,
+        ),
+      },
+      open,
+    ),
   ],
-  { description: '`none`, `auto`, `required`, or the one function to call.' },
+  { description: '`none`, `auto`, `required`, the one function to call, or the functions that may be called.' },
 );
 
 const ResponseFormat = Type.Union([

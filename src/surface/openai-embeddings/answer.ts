@@ -28,14 +28,17 @@ export const EmbeddingList = named('EmbeddingList', 'The vectors of the inputs, 
   platform: Platform,
 });
 
+/** The answer up to its first vector. */
+const HEAD = '{"object":"list","data":[';
+
 /** How the numbers of a vector are written. */
 export type EncodingFormat = 'float' | 'base64';
 
-/** Gathers the vectors of an answer into one list. */
+/** Writes the vectors of an answer as one list, each as it comes: the whole is large. They come in their order. */
 export class EmbeddingsWriter implements AnswerWriter {
   readonly #identity: AnswerIdentity;
   readonly #format: EncodingFormat;
-  readonly #vectors: (readonly number[])[] = [];
+  #hasBegun = false;
 
   constructor(identity: AnswerIdentity, format: EncodingFormat) {
     this.#identity = identity;
@@ -43,24 +46,25 @@ export class EmbeddingsWriter implements AnswerWriter {
   }
 
   write(parts: readonly StreamPart[]): string {
-    for (const part of parts) if (part.type === 'embedding') this.#vectors[part.index] = part.vector;
-    return '';
+    let text = '';
+    for (const part of parts) {
+      if (part.type !== 'embedding') continue;
+      const { index, vector } = part;
+      const embedding = this.#format === 'base64' ? base64Of(vector) : vector;
+      text += `${this.#hasBegun ? ',' : HEAD}${JSON.stringify({ object: 'embedding', index, embedding })}`;
+      this.#hasBegun = true;
+    }
+    return text;
   }
 
   end({ usage, platform }: Receipt): string {
-    const data = this.#vectors.map((vector, index) => ({
-      object: 'embedding',
-      index,
-      embedding: this.#format === 'base64' ? base64Of(vector) : vector,
-    }));
     const { inputTokens } = usage;
-    return JSON.stringify({
-      object: 'list',
-      data,
+    const rest = {
       model: this.#identity.model,
       usage: { prompt_tokens: inputTokens, total_tokens: inputTokens },
       platform,
-    });
+    };
+    return `${this.#hasBegun ? '' : HEAD}],${JSON.stringify(rest).slice(1)}`;
   }
 }
 

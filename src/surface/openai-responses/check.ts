@@ -1,6 +1,7 @@
 import { SignalboxError } from '../../core/errors.ts';
+import { isObject } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
-import type { ResponsesRequest } from './request.ts';
+import { type AllowedTools, isAllowedTools, type ResponsesRequest } from './request.ts';
 
 /**
  * Checks the rules of the dialect that its schema cannot state: what would need a store of responses, and what
@@ -46,17 +47,45 @@ function checkBill(request: Members): void {
   for (const [field, why] of REFUSED) if (request[field] != null) throw unsupported(field, why);
 }
 
-function checkChoice({ tools = [], tool_choice: choice }: ResponsesRequest): void {
+function checkChoice({ tools = [], input, tool_choice: choice }: ResponsesRequest): void {
   if (choice === undefined || choice === 'none' || choice === 'auto') return;
+  if (isAllowedTools(choice)) {
+    checkAllowed(choice, [...tools, ...toolsOfInput(input)]);
+    return;
+  }
   if (tools.length === 0) throw invalid('tool_choice', '`tool_choice` requires `tools`.');
   if (typeof choice === 'string' || (choice.type !== 'function' && choice.type !== 'custom')) return;
-  const { name }: Members = choice;
-  const offered = tools.flatMap((tool): readonly Members[] =>
-    'tools' in tool && Array.isArray(tool.tools) ? tool.tools : [tool],
-  );
-  if (typeof name !== 'string')
-    throw new SignalboxError('missing_field', '`tool_choice.name` is required.', { param: 'tool_choice.name' });
-  if (!offered.some((tool) => tool.name === name)) {
-    throw invalid('tool_choice.name', `\`tools\` has no tool \`${name.slice(0, 64)}\`.`);
+  checkNamed(choice, namesOf(tools), 'tool_choice');
+}
+
+/** Tools that items of the input add. */
+const toolsOfInput = (input: ResponsesRequest['input']): readonly Members[] =>
+  typeof input === 'string'
+    ? []
+    : input.flatMap((item) => ('tools' in item && Array.isArray(item.tools) ? item.tools.filter(isObject) : []));
+
+const withinNamespace = (tool: Members): readonly Members[] =>
+  Array.isArray(tool.tools) ? tool.tools.filter(isObject) : [tool];
+
+/** The names of tools, those in namespaces included. */
+const namesOf = (tools: readonly Members[]): ReadonlySet<unknown> =>
+  new Set(tools.flatMap(withinNamespace).map(({ name }) => name));
+
+/** @param offered the tools of the request */
+function checkAllowed({ tools }: AllowedTools, offered: readonly Members[]): void {
+  const names = namesOf(offered);
+  const types = new Set(offered.flatMap((tool) => [tool, ...withinNamespace(tool)]).map(({ type }) => type));
+  for (const [at, tool] of tools.entries()) {
+    const path = `tool_choice.tools[${at}]`;
+    if (tool.type === 'function' || tool.type === 'custom') checkNamed(tool, names, path);
+    else if (!types.has(tool.type))
+      throw invalid(`${path}.type`, `\`tools\` has no tool of the type \`${tool.type.slice(0, 64)}\`.`);
   }
+}
+
+/** Checks that a choice names a tool that is offered. */
+function checkNamed({ name }: Members, offered: ReadonlySet<unknown>, path: string): void {
+  if (typeof name !== 'string')
+    throw new SignalboxError('missing_field', `\`${path}.name\` is required.`, { param: `${path}.name` });
+  if (!offered.has(name)) throw invalid(`${path}.name`, `\`tools\` has no tool \`${name.slice(0, 64)}\`.`);
 }

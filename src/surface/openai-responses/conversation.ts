@@ -3,7 +3,15 @@ import type { Members, OriginalPath } from '../../core/original.ts';
 import { unwrapState } from '../../core/wrapped-state.ts';
 import { addMembers, extrasOf, NO_EXTRAS } from '../openai-chat/extras.ts';
 import type { InputItem, InputPart, KnownItem, MessageItem, ResponsesRequest } from './request.ts';
-import { addToolsOfInput, CUSTOM_ARGUMENT, choiceOf, nameOfCall, type ToolTable, toolTable } from './tools.ts';
+import {
+  addToolsOfInput,
+  CUSTOM_ARGUMENT,
+  choiceOf,
+  nameOfCall,
+  offeredTools,
+  type ToolTable,
+  toolTable,
+} from './tools.ts';
 
 /** The `format` of OpenAI's encrypted reasoning in `reasoning_details`. */
 const OPENAI_FORMAT = 'openai-responses-v1';
@@ -26,14 +34,21 @@ export function conversationOf({
 }: ResponsesRequest): Conversation {
   const usesMax = max_tool_calls ?? null;
   const table = toolTable(tools, usesMax);
-  const nativeTools = [...table.native];
+  const offered = offeredTools(tool_choice, table);
+  const nativeTools = [...offered.native];
   addToolsOfInput(input, usesMax, nativeTools);
   const toolChoice = choiceOf(tool_choice, table, nativeTools);
   const turns: Turn[] = [];
   if (instructions !== undefined) turns.push(textTurn('system', instructions, ['instructions']));
   if (typeof input === 'string') turns.push(textTurn('user', input, ['input']));
   else addItems(input, table, turns);
-  return { turns, tools: table.tools, ...(nativeTools.length > 0 && { nativeTools }), toolChoice };
+  return {
+    turns,
+    tools: offered.tools,
+    ...(nativeTools.length > 0 && { nativeTools }),
+    ...(offered.leftOut.length > 0 && { leftOutTools: offered.leftOut }),
+    toolChoice,
+  };
 }
 
 function textTurn(role: 'system' | 'user', text: string, at: OriginalPath): Turn {

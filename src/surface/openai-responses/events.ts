@@ -116,7 +116,7 @@ class ResponseEventWriter implements EventWriter {
     for (const part of parts) {
       // A whole body in place of a stream is written as the events of what was read from it.
       if (part.type !== 'passthrough' || part.event.object === 'response') continue;
-      this.#passed ??= new PassedResponse((type, json) => this.#add(type, json));
+      this.#passed ??= new PassedResponse((type, json) => this.#add(type, json), this.#identity.mayBeCut ?? true);
       this.#passed.add(part);
     }
     if (!this.#passed && parts.length > 0) {

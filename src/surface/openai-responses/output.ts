@@ -1,4 +1,5 @@
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
+import { GatheredText } from '../../core/gathered-text.ts';
 import { idText } from '../../core/id.ts';
 import { isObject } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
@@ -29,20 +30,20 @@ interface ContentProgress {
   readonly type: 'output_text' | 'refusal';
   /** As a member of its events. */
   readonly place: string;
-  text: string;
+  readonly text: GatheredText;
   readonly logprobs: unknown[];
 }
 
 interface ReasoningProgress extends Item {
   readonly type: 'reasoning';
-  text: string;
+  readonly text: GatheredText;
 }
 
 interface CallProgress extends Item {
   readonly type: 'call';
   readonly callId: string;
   readonly tool: CalledTool;
-  arguments: string;
+  readonly arguments: GatheredText;
 }
 
 /** A `ReasoningState` that is being gathered. */
@@ -132,7 +133,7 @@ export class OutputItems {
     const message = this.#open?.type === 'message' ? this.#open : this.#openMessage();
     const last = message.content.at(-1);
     const content = last?.type === type ? last : this.#openContent(message, type);
-    content.text += text;
+    content.text.add(text);
     // One by one: a call takes no million arguments.
     for (const one of logprobs) content.logprobs.push(one);
     this.#emit(
@@ -144,8 +145,8 @@ export class OutputItems {
   #think(text: string): void {
     const item = this.#open?.type === 'reasoning' ? this.#open : this.#openReasoning();
     const place = summaryPlace(item);
-    if (item.text === '') this.#emit('response.reasoning_summary_part.added', `${place},"part":${summaryText('')}`);
-    item.text += text;
+    if (item.text.isEmpty) this.#emit('response.reasoning_summary_part.added', `${place},"part":${summaryText('')}`);
+    item.text.add(text);
     this.#emit('response.reasoning_summary_text.delta', `${place},"delta":${JSON.stringify(text)}`);
   }
 
@@ -170,7 +171,7 @@ export class OutputItems {
     if (part.extra) this.#keep({ calls: { [id]: part.extra } });
     const call = known ?? this.#openCall(part);
     if (part.arguments === '') return;
-    call.arguments += part.arguments;
+    call.arguments.add(part.arguments);
     // The input of a custom tool is within the arguments: it is there once they are whole.
     if (call.tool.type === 'function') {
       const delta = JSON.stringify(part.arguments);
@@ -188,14 +189,14 @@ export class OutputItems {
   #openContent(message: MessageProgress, type: ContentProgress['type']): ContentProgress {
     this.#closeContent(message);
     const place = `${message.place},"content_index":${message.content.length}`;
-    const content: ContentProgress = { type, place, text: '', logprobs: [] };
+    const content: ContentProgress = { type, place, text: new GatheredText(), logprobs: [] };
     message.content.push(content);
     this.#emit('response.content_part.added', `${place},"part":${contentText(content)}`);
     return content;
   }
 
   #openReasoning(): ReasoningProgress {
-    const item: ReasoningProgress = { type: 'reasoning', ...this.#next('rs_'), text: '' };
+    const item: ReasoningProgress = { type: 'reasoning', ...this.#next('rs_'), text: new GatheredText() };
     this.#begin(item, reasoningText(item, null));
     this.#open = item;
     return item;
@@ -204,7 +205,8 @@ export class OutputItems {
   #openCall({ index, id, name = '' }: ToolCall): CallProgress {
     const tool = this.#called.get(name) ?? { type: 'function', name, namespace: null };
     const own = this.#next(tool.type === 'custom' ? 'ctc_' : 'fc_');
-    const call: CallProgress = { type: 'call', ...own, callId: id ?? `call_${own.id}`, tool, arguments: '' };
+    const callId = id ?? `call_${own.id}`;
+    const call: CallProgress = { type: 'call', ...own, callId, tool, arguments: new GatheredText() };
     this.#begin(call, callText(call, 'in_progress'));
     this.#calls.set(index, call);
     return call;
@@ -240,7 +242,7 @@ export class OutputItems {
       this.#finish(item, messageText(item, status));
     } else if (item) this.#closeReasoning(item);
     if (!this.#state) return;
-    const own: ReasoningProgress = { type: 'reasoning', ...this.#named('rs_'), text: '' };
+    const own: ReasoningProgress = { type: 'reasoning', ...this.#named('rs_'), text: new GatheredText() };
     this.#begin(own, reasoningText(own, null));
     this.#closeReasoning(own);
   }
@@ -250,15 +252,18 @@ export class OutputItems {
     if (!content) return;
     const { type, place, text, logprobs } = content;
     const member = type === 'refusal' ? 'refusal' : 'text';
-    this.#emit(`response.${type}.done`, `${place},"${member}":${JSON.stringify(text)}${logprobsText(type, logprobs)}`);
+    this.#emit(
+      `response.${type}.done`,
+      `${place},"${member}":${JSON.stringify(text.value)}${logprobsText(type, logprobs)}`,
+    );
     this.#emit('response.content_part.done', `${place},"part":${contentText(content)}`);
   }
 
   #closeReasoning(item: ReasoningProgress): void {
-    if (item.text !== '') {
+    if (!item.text.isEmpty) {
       const place = summaryPlace(item);
-      this.#emit('response.reasoning_summary_text.done', `${place},"text":${JSON.stringify(item.text)}`);
-      this.#emit('response.reasoning_summary_part.done', `${place},"part":${summaryText(item.text)}`);
+      this.#emit('response.reasoning_summary_text.done', `${place},"text":${JSON.stringify(item.text.value)}`);
+      this.#emit('response.reasoning_summary_part.done', `${place},"part":${summaryText(item.text.value)}`);
     }
     this.#finish(item, reasoningText(item, this.#state));
     this.#state = null;
@@ -266,17 +271,17 @@ export class OutputItems {
 
   #closeCall(call: CallProgress, isCut: boolean): void {
     // An empty text is no JSON. A call that was cut off stays as it is.
-    const isBare = call.arguments === '' && !isCut;
+    const isBare = call.arguments.isEmpty && !isCut;
     if (call.tool.type === 'custom') {
-      const input = JSON.stringify(inputIn(call.arguments));
+      const input = JSON.stringify(inputIn(call.arguments.value));
       this.#emit('response.custom_tool_call_input.delta', `${call.place},"delta":${input}`);
       this.#emit('response.custom_tool_call_input.done', `${call.place},"input":${input}`);
     } else {
       if (isBare) {
-        call.arguments = NO_ARGUMENTS;
+        call.arguments.add(NO_ARGUMENTS);
         this.#emit('response.function_call_arguments.delta', `${call.place},"delta":"${NO_ARGUMENTS}"`);
       }
-      const text = JSON.stringify(call.arguments);
+      const text = JSON.stringify(call.arguments.value);
       const name = JSON.stringify(call.tool.name);
       this.#emit('response.function_call_arguments.done', `${call.place},"name":${name},"arguments":${text}`);
     }
@@ -293,7 +298,9 @@ function logprobsText(type: ContentProgress['type'], logprobs: readonly unknown[
 }
 
 const contentText = ({ type, text, logprobs }: ContentProgress): string =>
-  JSON.stringify(type === 'refusal' ? { type, refusal: text } : { type, text, annotations: [], logprobs });
+  JSON.stringify(
+    type === 'refusal' ? { type, refusal: text.value } : { type, text: text.value, annotations: [], logprobs },
+  );
 
 const summaryText = (text: string): string => JSON.stringify({ type: 'summary_text', text });
 
@@ -301,7 +308,7 @@ const messageText = ({ id, content }: MessageProgress, status: string): string =
   `{"type":"message","id":"${id}","status":"${status}","role":"assistant","content":[${content.map(contentText).join(',')}]}`;
 
 function reasoningText({ id, text }: ReasoningProgress, state: ReasoningState | null): string {
-  const summary = text === '' ? '' : summaryText(text);
+  const summary = text.isEmpty ? '' : summaryText(text.value);
   const encrypted = state && `,"encrypted_content":"${wrapState(state)}"`;
   return `{"type":"reasoning","id":"${id}","summary":[${summary}]${encrypted ?? ''}}`;
 }
@@ -311,8 +318,8 @@ function callText({ id, callId, tool, arguments: text }: CallProgress, status: s
   const common: Members = { id, call_id: callId, name, ...(namespace !== null && { namespace }) };
   return JSON.stringify(
     type === 'custom'
-      ? { type: 'custom_tool_call', ...common, input: status === 'in_progress' ? '' : inputIn(text), status }
-      : { type: 'function_call', ...common, arguments: text, status },
+      ? { type: 'custom_tool_call', ...common, input: status === 'in_progress' ? '' : inputIn(text.value), status }
+      : { type: 'function_call', ...common, arguments: text.value, status },
   );
 }
 

@@ -1,4 +1,5 @@
 import type { StreamPart } from '../../contract/parts.ts';
+import { GatheredText } from '../../core/gathered-text.ts';
 import { isObject } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
 import { isImpossible } from '../../core/usage.ts';
@@ -15,7 +16,7 @@ interface PassedText {
   readonly kind: string;
   /** Which item and which part of it. */
   readonly place: Members;
-  text: string;
+  readonly text: GatheredText;
   hasEnded: boolean;
 }
 
@@ -48,9 +49,12 @@ export class PassedResponse {
   /** By place: a service may state any. */
   readonly #done = new Map<number, unknown>();
   #last: LastText | null = null;
+  readonly #mayBeCut: boolean;
 
-  constructor(emit: EmitEvent) {
+  /** @param mayBeCut whether the gateway may end the answer: only then it keeps the texts of open items */
+  constructor(emit: EmitEvent, mayBeCut: boolean) {
     this.#emit = emit;
+    this.#mayBeCut = mayBeCut;
   }
 
   /** Takes an event. A usage that cannot be true is left out of it. */
@@ -63,7 +67,7 @@ export class PassedResponse {
   /** @param json the event as its service wrote it, in one line */
   #take(event: Members, json = JSON.stringify(event)): void {
     const type = String(event.type);
-    if (this.#last?.type === type && isAt(this.#last.place, event)) this.#last.known.text += deltaOf(event);
+    if (this.#last?.type === type && isAt(this.#last.place, event)) this.#last.known.text.add(deltaOf(event));
     else if (ENDS.has(type)) {
       this.#end = event;
       return;
@@ -122,16 +126,17 @@ export class PassedResponse {
       this.#open.delete(at);
       this.#done.set(at, item);
     }
-    const texts = this.#open.get(at)?.texts;
+    const texts = this.#mayBeCut ? this.#open.get(at)?.texts : undefined;
+    if (!texts) return;
     const [, kind = '', step] = /^response\.(\w+)\.(delta|done)$/.exec(type) ?? [];
-    if (!texts || MEMBERS[kind] === undefined) return;
+    if (MEMBERS[kind] === undefined) return;
     const place = placeOf(event);
     const key = `${kind} ${JSON.stringify(place)}`;
-    const known = texts.get(key) ?? { kind, place, text: '', hasEnded: false };
+    const known = texts.get(key) ?? { kind, place, text: new GatheredText(), hasEnded: false };
     texts.set(key, known);
     if (step === 'done') known.hasEnded = true;
     else {
-      known.text += deltaOf(event);
+      known.text.add(deltaOf(event));
       this.#last = { type, place, known };
     }
   }
@@ -140,7 +145,8 @@ export class PassedResponse {
   #cut(at: number, { item, texts }: PassedItem): void {
     const cut: Record<string, unknown> = { ...item, status: 'incomplete' };
     const lists = new Map<string, unknown[]>();
-    for (const { kind, place, text, hasEnded } of texts.values()) {
+    for (const { kind, place, text: gathered, hasEnded } of texts.values()) {
+      const text = gathered.value;
       const { member, part, list } = MEMBERS[kind]!;
       const more = kind === 'output_text' ? { logprobs: [] } : {};
       if (!hasEnded) this.#write(`response.${kind}.done`, { ...place, [member]: text, ...more });

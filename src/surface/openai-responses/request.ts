@@ -115,15 +115,36 @@ export type FunctionTool = Static<typeof FunctionTool>;
 export type CustomTool = Static<typeof CustomTool>;
 export type NamespaceTool = Static<typeof NamespaceTool>;
 
+const AllowedTools = tagged('allowed_tools', {
+  mode: orNull(
+    Type.Union([Type.Literal('auto'), Type.Literal('required'), Type.Literal('none')], {
+      description: '`auto` (default) or `required`.',
+    }),
+  ),
+  tools: Type.Array(Type.Object({ type: Type.String() }, open), {
+    minItems: 1,
+    description: 'Those of `tools` that may be called: `{"type": "function", "name": …}`.',
+  }),
+});
+export type AllowedTools = Static<typeof AllowedTools>;
+
 const ToolChoice = Type.Union(
   [
     Type.Literal('none'),
     Type.Literal('auto'),
     Type.Literal('required'),
-    Type.Object({ type: Type.String() }, { ...open, description: 'Such as the one function to call.' }),
+    AllowedTools,
+    Type.Object(
+      { type: Type.String({ pattern: '^(?!allowed_tools$)' }) },
+      { ...open, description: 'Such as the one function to call.' },
+    ),
   ],
-  { description: '`none`, `auto`, `required`, or the tool to call.' },
+  { description: '`none`, `auto`, `required`, the tool to call, or the tools that may be called.' },
 );
+type ToolChoice = Static<typeof ToolChoice>;
+
+export const isAllowedTools = (choice: ToolChoice | undefined): choice is AllowedTools =>
+  typeof choice === 'object' && choice.type === 'allowed_tools';
 
 const TextFormat = Type.Union([
   tagged('text', {}),

@@ -3,7 +3,7 @@ import type { Members } from '../../core/original.ts';
 import type { Usage } from '../../core/usage.ts';
 import type { AnswerIdentity } from '../../gateway/answer-source.ts';
 import type { Receipt } from '../../gateway/receipt.ts';
-import type { ResponsesRequest } from './request.ts';
+import { isAllowedTools, type ResponsesRequest } from './request.ts';
 
 /** The changing members of a `response` object; the others repeat the request. */
 export interface ResponseState {
@@ -69,8 +69,10 @@ function echoOf(body: ResponsesRequest): object {
     frequency_penalty: body.frequency_penalty ?? 0,
     top_logprobs: body.top_logprobs ?? 0,
     reasoning: { effort: null, summary: null, ...body.reasoning },
-    text: { format: { type: 'text' }, ...body.text },
-    tool_choice: body.tool_choice ?? 'auto',
+    text: { ...body.text, format: echoOfFormat(body.text?.format) },
+    tool_choice: isAllowedTools(body.tool_choice)
+      ? { mode: 'auto', ...body.tool_choice }
+      : (body.tool_choice ?? 'auto'),
     tools: (body.tools ?? []).map(echoOfTool),
     truncation: body.truncation ?? 'disabled',
     metadata: body.metadata ?? {},
@@ -82,6 +84,12 @@ function echoOf(body: ResponsesRequest): object {
     background: false,
     store: false,
   };
+}
+
+function echoOfFormat(format: NonNullable<ResponsesRequest['text']>['format']): object {
+  if (format?.type !== 'json_schema') return format ?? { type: 'text' };
+  const { description, strict } = format;
+  return { ...format, description: description ?? null, strict: strict ?? false };
 }
 
 const echoOfTool = (tool: Members): object =>

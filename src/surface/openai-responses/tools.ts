@@ -3,7 +3,14 @@ import { isObject } from '../../core/object.ts';
 import type { Members, OriginalPath } from '../../core/original.ts';
 import { extrasOf } from '../openai-chat/extras.ts';
 import { billingOf } from './billing.ts';
-import type { CustomTool, FunctionTool, NamespaceTool, ResponsesRequest, ResponsesTool } from './request.ts';
+import {
+  type CustomTool,
+  type FunctionTool,
+  isAllowedTools,
+  type NamespaceTool,
+  type ResponsesRequest,
+  type ResponsesTool,
+} from './request.ts';
 
 /** A tool as the caller's dialect calls it. */
 export interface CalledTool {
@@ -143,6 +150,36 @@ function grammarOf({ format }: CustomTool): string {
   return `\`${CUSTOM_ARGUMENT}\` must follow this grammar${named}:\n${definition}`;
 }
 
+/** The tools of a request that may be called, and the places of the others. */
+interface OfferedTools {
+  readonly tools: readonly ToolDefinition[];
+  readonly native: readonly NativeTool[];
+  readonly leftOut: readonly OriginalPath[];
+}
+
+/** Parts the tools by `tool_choice`: not every service can be given tools that it must leave alone. */
+export function offeredTools(choice: ResponsesRequest['tool_choice'], table: ToolTable): OfferedTools {
+  if (!isAllowedTools(choice)) return { ...table, leftOut: [] };
+  const names = new Set<string>();
+  const kinds = new Set<string>();
+  for (const tool of choice.tools) {
+    const { name, namespace }: Members = tool;
+    if (OWN_KINDS.has(tool.type)) names.add(keyOf(name, namespace));
+    else kinds.add(tool.type);
+  }
+  const mayCall = (tool: ToolDefinition): boolean => {
+    const { name, namespace } = table.called.get(tool.name)!;
+    return names.has(keyOf(name, namespace)) || names.has(keyOf(name, null));
+  };
+  const tools = table.tools.filter(mayCall);
+  const native = table.native.filter(({ kind }) => kinds.has(kind));
+  const kept = new Set<object>([...tools, ...native]);
+  const leftOut = [...table.tools, ...table.native].filter((tool) => !kept.has(tool)).map(({ at }) => at);
+  return { tools, native, leftOut };
+}
+
+const keyOf = (name: unknown, namespace: unknown): string => JSON.stringify([namespace ?? null, name]);
+
 /** The choice of tools. One that only this dialect can say is added to the native tools. */
 export function choiceOf(
   choice: ResponsesRequest['tool_choice'],
@@ -150,6 +187,7 @@ export function choiceOf(
   native: NativeTool[],
 ): ToolChoice | undefined {
   if (choice === undefined || typeof choice === 'string') return choice;
+  if (isAllowedTools(choice)) return choice.mode ?? 'auto';
   const { type, name, namespace } = { name: null, namespace: null, ...choice };
   if ((type === 'function' || type === 'custom') && typeof name === 'string') {
     return { name: nameOfCall(table, name, typeof namespace === 'string' ? namespace : null) };

@@ -5,7 +5,7 @@ import { sendBytes, sendRequest } from './request-bytes.ts';
 import { boundReceiveWindow, hasArrived } from './socket-calls.ts';
 
 /** The most bytes handed on at once: processing them takes several times their size. */
-const SLICE = 32_768;
+const SLICE = 8_192;
 /** Unread bytes above which the socket is paused. */
 const UNREAD_MAX = 8_192;
 /** Seconds that an idle connection is kept: shorter than most servers' limit, so that few are dead when reused. */

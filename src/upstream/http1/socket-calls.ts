@@ -1,4 +1,4 @@
-import { dlopen, type Pointer, ptr } from 'bun:ffi';
+import { dlopen, type FFIFunction, type Library, type Pointer, ptr } from 'bun:ffi';
 
 /**
  * Requested bytes. The kernel doubles them, which bounds one read. At a round trip of 150 ms a stream still gets about
@@ -46,13 +46,19 @@ export function hasArrived(fd: number): boolean {
   return calls.poll(ptr(descriptor), 1, 0) !== 0;
 }
 
-function load(): SocketCalls | null {
+const load = (): SocketCalls | null =>
+  openLibc({
+    setsockopt: { args: ['int', 'int', 'int', 'ptr', 'u32'], returns: 'int' },
+    poll: { args: ['ptr', 'u64', 'int'], returns: 'int' },
+  });
+
+/** Opens functions of the C library; null where there is none of a known name. */
+export function openLibc<Functions extends Record<string, FFIFunction>>(
+  functions: Functions,
+): Library<Functions>['symbols'] | null {
   for (const library of system?.libraries ?? []) {
     try {
-      return dlopen(library, {
-        setsockopt: { args: ['int', 'int', 'int', 'ptr', 'u32'], returns: 'int' },
-        poll: { args: ['ptr', 'u64', 'int'], returns: 'int' },
-      }).symbols;
+      return dlopen(library, functions).symbols;
     } catch {
       // Try the next name.
     }

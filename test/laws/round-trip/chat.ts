@@ -216,6 +216,7 @@ export const CHAT: RoundTrip = {
   plain,
   exempt: {
     ...EXEMPT_FIELDS,
+    'tool_choice{allowed_tools}.allowed_tools': 'read as fewer tools and a mode: test/e2e/allowed-tools.test.ts',
     stream_options: 'usage is always asked for, and the other options are of this dialect’s streams alone',
     metadata: 'for the policy’s rules',
   },

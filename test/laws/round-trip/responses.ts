@@ -223,6 +223,8 @@ export const RESPONSES: RoundTrip = {
   plain,
   exempt: {
     ...EXEMPT_FIELDS,
+    'tool_choice{allowed_tools}.mode': 'read as the choice: test/e2e/allowed-tools.test.ts',
+    'tool_choice{allowed_tools}.tools': 'read as fewer tools: test/e2e/allowed-tools.test.ts',
     'input[]{message}.content[]{text}': 'a type of the older dialect: comes back as `input_text`',
     'input[]{message}.content[]{input_image}.file_id': 'native: passed only',
     'input[]{message}.content[]{input_file}.file_url': 'native: passed only',

@@ -68,13 +68,24 @@ function checkTools({ tools, tool_choice: choice }: Json): void {
     }
     return name;
   });
-  if (isObject(choice)) {
+  if (isObject(choice) && choice.type === 'allowed_tools') checkAllowed(choice, listOf(tools));
+  else if (isObject(choice)) {
     const { type, name } = membersOf(choice, 'tool_choice', 'type name');
     if ((type !== 'function' && type !== 'custom') || !names.includes(String(name))) {
       refuse(`Tool choice 'function' not found in 'tools' parameter.`, 'tool_choice');
     }
   } else if (choice != null && !['none', 'auto', 'required'].includes(String(choice))) {
     refuse(`Invalid value: '${choice}'.`, 'tool_choice', 'invalid_value');
+  }
+}
+
+function checkAllowed(choice: Json, offered: readonly unknown[]): void {
+  const { mode, tools } = membersOf(choice, 'tool_choice', 'type mode tools');
+  if (mode !== 'auto' && mode !== 'required') refuse(`Invalid value: '${mode}'.`, 'tool_choice.mode', 'invalid_value');
+  for (const [at, tool] of listOf(tools).entries()) {
+    const { type, name } = Object(tool);
+    const isOffered = offered.some((one) => Object(one).type === type && Object(one).name === name);
+    if (!isOffered) refuse(`Tool choice '${type}' not found in 'tools' parameter.`, `tool_choice.tools[${at}]`);
   }
 }
 
