@@ -6,7 +6,7 @@ import {
   type ToolDefinition,
   type Turn,
 } from 'signalbox/plugin';
-import { isObject, type Json } from './json.ts';
+import { isObject, type Json, objectOf } from './json.ts';
 
 /** Notes of one translation: the dropped fields, and the first field that makes it impossible. */
 export class Notes {
@@ -54,13 +54,20 @@ export function unnamedMembers(request: ModelRequest, alsoRead: readonly string[
   const { conversation, original } = request;
   if (original.dialect === 'openai-chat') return [];
   const paths = new Set<string>();
-  const add = ({ extras, at, alsoAt = [] }: { readonly extras: Json } & Pick<Turn, 'at' | 'alsoAt'>) => {
-    for (const name in extras) {
-      if (READ.has(name) || alsoRead.includes(name) || extras[name] == null || extras[name] === false) continue;
-      const places = [at, ...alsoAt].map((place) => [...place, name]);
-      // One turn of several items has the members of all.
-      const own = alsoAt.length === 0 ? places : places.filter((place) => request.originalAt(place) != null);
-      for (const place of own) paths.add(pathText(place));
+  const isLost = (extras: Json, name: string): boolean =>
+    !READ.has(name) && !alsoRead.includes(name) && extras[name] != null && extras[name] !== false;
+  const add = ({ extras, at, alsoAt }: { readonly extras: Json } & Pick<Turn, 'at' | 'alsoAt'>) => {
+    if (!alsoAt) {
+      for (const name in extras) if (isLost(extras, name)) paths.add(pathText([...at, name]));
+      return;
+    }
+    // One turn of several items has the members of all.
+    for (const place of [at, ...alsoAt]) {
+      const item = objectOf(request.originalAt(place));
+      for (const name in item) {
+        if (item[name] != null && Object.hasOwn(extras, name) && isLost(extras, name))
+          paths.add(pathText([...place, name]));
+      }
     }
   };
   for (const turn of conversation.turns) {

@@ -1,6 +1,7 @@
 import { CAPABILITIES } from '../core/capability.ts';
 import type { CachedTokens, Facts } from '../core/facts.ts';
 import type { ModelRequest } from '../core/model-request.ts';
+import type { OriginalPath } from '../core/original.ts';
 import type { Endpoint, Model, PolicySnapshot } from '../core/snapshot.ts';
 import { markOfTurn } from './answer-mark.ts';
 import { AnswerTable, answererOf, type PromptAnswer } from './answer-table.ts';
@@ -159,12 +160,13 @@ function hashesOf(request: ModelRequest, seed: bigint): PromptHashes {
   // A format that asks for nothing puts nothing before the turns.
   const form = format && format.type !== 'text' ? request.originalAt(format.at) : null;
   const turns = new Map<number, bigint>();
+  const whole = new Set<OriginalPath>();
   let hash = Bun.hash.rapidhash(request.toolsText, seed);
   hash = Bun.hash.rapidhash(form ? JSON.stringify(form) : '', hash);
   for (let index = 0; index < all.length; index++) {
     const turn = all[index]!;
     if (turn.role === 'assistant') turns.set(index, hash);
-    hash = hashOfTurn(turn, request, hash);
+    hash = hashOfTurn(turn, request, hash, whole);
   }
   return { turns, whole: hash };
 }

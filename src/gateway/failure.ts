@@ -155,9 +155,9 @@ export function shutError(waitMs: number): SignalboxError {
 const hopeless = (failures: readonly ProviderFailure[]): boolean =>
   failures.length > 0 && failures.every(({ kind }) => kind === 'auth' || kind === 'not_found');
 
-/** Matches addresses: an upstream's message may reveal where it runs. */
+/** Matches addresses: an upstream's message may reveal where it runs. A name with a port is matched from its first label only: trying each would take quadratic time. */
 const ADDRESS =
-  /\b[a-z]+:\/\/[^\s"'<>]+|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|\[[0-9a-f:]{3,}\](?::\d+)?|\b(?:[a-z0-9-]+\.)+[a-z]{2,}:\d+|\blocalhost:\d+/gi;
+  /\b[a-z]+:\/\/[^\s"'<>]+|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|\[[0-9a-f:]{3,}\](?::\d+)?|(?<![a-z0-9-]|[a-z0-9-]\.)(?:[a-z0-9-]+\.)+[a-z]{2,}:\d+|\blocalhost:\d+/gi;
 const withoutAddresses = (message: string): string => message.replace(ADDRESS, '[address]');
 
 /** Pages of the services whose errors go out as they came. */

@@ -6,10 +6,11 @@ import type { OriginalPath } from '../core/original.ts';
 /**
  * Hashes a turn to 64 bits. Its texts and calls are hashed as they are, after its other members. Cache marks do not count:
  * clients move them on with every turn, and write a text with a mark as a list of one.
+ * @param whole places whose originals are in the seed. It gets those of this turn: one message may be many turns
  */
-export function hashOfTurn(turn: Turn, request: ModelRequest, seed: bigint): bigint {
+export function hashOfTurn(turn: Turn, request: ModelRequest, seed: bigint, whole = new Set<OriginalPath>()): bigint {
   const kinds = plainKinds(turn);
-  if (kinds === '') return hashOfOriginals(turn, request, seed);
+  if (kinds === '') return hashOfOriginals(turn, request, seed, whole);
   let hash = Bun.hash.rapidhash(headOf(turn, kinds), seed);
   for (const part of turn.parts) hash = Bun.hash.rapidhash(plainText(part), hash);
   return hash;
@@ -51,9 +52,11 @@ function headOf({ role, name, toolCallId, extras }: Turn, kinds: string): string
   return JSON.stringify([kinds, role, name, toolCallId, extras], withoutMark);
 }
 
-function hashOfOriginals(turn: Turn, request: ModelRequest, seed: bigint): bigint {
+function hashOfOriginals(turn: Turn, request: ModelRequest, seed: bigint, whole: Set<OriginalPath>): bigint {
   let hash = seed;
   for (const at of placesOf(turn)) {
+    if (whole.has(at)) continue;
+    whole.add(at);
     const original = request.originalAt(at);
     // Null content means the same as none.
     const plain = isObject(original) && original.content === null ? { ...original, content: undefined } : original;

@@ -105,7 +105,8 @@ class RedactedRecorder {
   /** The turns, or the texts to embed, as the caller sent them. */
   #messages(): unknown[] {
     const { conversation, embedding } = this.#request;
-    if (!embedding) return conversation.turns.flatMap(placesOf).map((at) => this.#request.originalAt(at));
+    // One message may be many turns.
+    if (!embedding) return [...new Set(conversation.turns.flatMap(placesOf))].map((at) => this.#request.originalAt(at));
     return embedding.inputs.map((input) => (input.type === 'text' ? input.text : `[${input.tokens.length} tokens]`));
   }
 

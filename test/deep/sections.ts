@@ -24,6 +24,8 @@ export const SECTIONS: readonly Section[] = [
       'test/holes/spool.test.ts',
       'test/holes/spool-note.test.ts',
       'test/holes/readers.test.ts',
+      'test/holes/time-laws.test.ts',
+      'test/holes/time-laws-door.test.ts',
     ],
   },
   { name: 'first-start', files: ['./test/deep/first-start.ts'] },

@@ -37,6 +37,9 @@ export function readReply(body: string, passthrough = false): readonly StreamPar
   return parts;
 }
 
+/** The most tools of the service that an answer may have used. */
+const TOOLS_MAX = 64;
+
 /** Reads the events of one stream. Ignores unknown events: the API may add some. */
 export class EventReader implements StreamReader {
   readonly #blocks = new BlockReader();
@@ -94,6 +97,11 @@ export class EventReader implements StreamReader {
 
   #count(usage: unknown, parts: StreamPart[]): void {
     if (!isObject(usage)) return;
+    // Each event reports the uses again: those of thousands of tools would be read as many times.
+    if (Object.keys(objectOf(usage.server_tool_use)).length > TOOLS_MAX) {
+      parts.push(malformed('the answer has used too many tools'));
+      return;
+    }
     for (const figure of FIGURES) this.usage[figure] = usage[figure] ?? this.usage[figure];
     const total = readUsage(this.usage);
     if (total) parts.push({ type: 'usage', usage: total });

@@ -13,7 +13,7 @@ const CALL_COST = 64;
 /** Choices that are checked. */
 const CHOICES_MAX = 128;
 /** Steps of all checks of one answer: some milliseconds at most. */
-const STEPS_MAX = 20_000;
+export const STEPS_MAX = 20_000;
 
 /** Checks one answer. */
 export interface AnswerWatch {

@@ -54,7 +54,12 @@ type OpenBlock = { readonly type: 'text' } | { readonly type: 'thinking' } | Ope
  */
 export class AnswerBlocks {
   #open: OpenBlock | null = null;
-  #waiting: ContentPart[] = [];
+  /** What waits, in order: a part, and for a call its further pieces. */
+  #waiting: [ContentPart, ...ToolCall[]][] = [];
+  /** How much of it has gone on. */
+  #resumed = 0;
+  /** The calls among it, by their index. */
+  readonly #waitingCalls = new Map<number, [ContentPart, ...ToolCall[]]>();
   readonly #calls = new Set<number>();
   /** State behind words. */
   #waitingState: ReasoningState[] = [];
@@ -72,10 +77,9 @@ export class AnswerBlocks {
     const open = this.#open;
     if (open?.type !== 'tool_use') this.#put(part, steps);
     else if (part.type === 'tool-call' && part.index === open.index) {
-      open.late = part.extra ?? open.late;
-      this.#feed(open, part.arguments, steps);
-      if (this.#waiting.length > 0 && open.end.isReached) this.#resume(steps);
-    } else if (this.#waiting.length > 0 || !open.end.isReached) this.#waiting.push(part);
+      this.#feed(open, part, steps);
+      this.#resume(steps);
+    } else if (this.#waiting.length > 0 || !open.end.isReached) this.#wait(part);
     else this.#put(part, steps);
   }
 
@@ -88,10 +92,30 @@ export class AnswerBlocks {
     }
   }
 
+  #wait(part: ContentPart): void {
+    const call = part.type === 'tool-call' ? this.#waitingCalls.get(part.index) : undefined;
+    if (part.type === 'tool-call' && call) {
+      call.push(part);
+      return;
+    }
+    const waiting: [ContentPart] = [part];
+    this.#waiting.push(waiting);
+    if (part.type === 'tool-call') this.#waitingCalls.set(part.index, waiting);
+  }
+
+  /** Goes on with what waits, up to the next call whose arguments are not whole. */
   #resume(steps: BlockStep[]): void {
-    const parts = this.#waiting;
+    while (this.#resumed < this.#waiting.length) {
+      if (this.#open?.type === 'tool_use' && !this.#open.end.isReached) return;
+      const [part, ...pieces] = this.#waiting[this.#resumed++]!;
+      if (part.type === 'tool-call') this.#waitingCalls.delete(part.index);
+      this.#put(part, steps);
+      const open = this.#open;
+      for (const piece of pieces)
+        if (open?.type === 'tool_use' && open.index === piece.index) this.#feed(open, piece, steps);
+    }
     this.#waiting = [];
-    for (const part of parts) this.add(part, steps);
+    this.#resumed = 0;
   }
 
   #put(part: ContentPart, steps: BlockStep[]): void {
@@ -143,12 +167,13 @@ export class AnswerBlocks {
     const open: OpenCall = { type: 'tool_use', index, id, end: new JsonEnd(), late: null };
     this.#open = open;
     steps.push({ type: 'start', block: { type: 'tool_use', id, name } });
-    this.#feed(open, args, steps);
+    this.#feed(open, { arguments: args }, steps);
   }
 
-  #feed({ end }: OpenCall, piece: string, steps: BlockStep[]): void {
+  #feed(open: OpenCall, { arguments: piece, extra }: Pick<ToolCall, 'arguments' | 'extra'>, steps: BlockStep[]): void {
+    open.late = extra ?? open.late;
     if (piece === '') return;
-    end.add(piece);
+    open.end.add(piece);
     steps.push({ type: 'add', piece });
   }
 

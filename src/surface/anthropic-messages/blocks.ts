@@ -27,7 +27,7 @@ export const textPart = (text: string, at: OriginalPath): TextPart => ({
  * Reads a block of a message or of a tool's result; none for thoughts, which are state of the turn.
  * @param calls `extra_content` of the message's tool calls, by ID
  */
-export function blockParts(block: Block, at: OriginalPath, calls?: Readonly<Record<string, Members>>): ContentPart[] {
+export function blockParts(block: Block, at: OriginalPath, calls?: ReadonlyMap<string, Members>): ContentPart[] {
   switch (block.type) {
     case 'text': {
       const { text } = block;
@@ -55,10 +55,10 @@ const native = (kind: string, at: OriginalPath): ContentPart => ({
   extras: NO_EXTRAS,
 });
 
-function callPart(block: Of<'tool_use'>, at: OriginalPath, calls?: Readonly<Record<string, Members>>): ToolCallPart {
+function callPart(block: Of<'tool_use'>, at: OriginalPath, calls?: ReadonlyMap<string, Members>): ToolCallPart {
   const { id, name, input } = block;
   const own = extrasOfBlock(block, OF_CALL);
-  const state = calls && Object.hasOwn(calls, id) ? calls[id] : undefined;
+  const state = calls?.get(id);
   return {
     type: 'tool-call',
     id,

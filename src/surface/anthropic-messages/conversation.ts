@@ -74,20 +74,29 @@ function addTurns(message: Message, index: number, turns: Turn[]): void {
 
 function addUserTurns(content: readonly MessageBlock[], turn: Omit<Turn, 'parts'>, turns: Turn[]): void {
   let parts: ContentPart[] = [];
+  /** Whether all parts are media of results. */
+  let ofResults = true;
+  /** What the message says beside its content is said once. */
+  let { extras } = turn;
   const flush = () => {
-    if (parts.length > 0) turns.push({ ...turn, parts });
+    if (parts.length === 0) return;
+    turns.push({ ...turn, extras, parts });
+    extras = NO_EXTRAS;
     parts = [];
+    ofResults = true;
   };
   for (let i = 0; i < content.length; i++) {
     const block = content[i]!;
     const place = [...turn.at, 'content', i];
     if (!isResult(block)) {
-      for (const part of blockParts(block, place)) parts.push(part);
+      for (const part of blockParts(block, place)) {
+        parts.push(part);
+        ofResults &&= part.at.length > place.length;
+      }
       continue;
     }
     const { result, media } = resultTurn(block, place);
     // Media behind the results: few services take them within one.
-    const ofResults = parts.every((part) => part.at.length > place.length);
     if (!ofResults) flush();
     turns.push(result);
     for (const part of media) parts.push(part);
@@ -104,17 +113,20 @@ function resultTurn(block: ToolResultBlock, at: OriginalPath): { result: Turn; m
     return { result: { role: 'tool', toolCallId, parts, extras, at }, media: [] };
   }
   const all = (content ?? []).flatMap((part, i) => blockParts(part, [...at, 'content', i]));
-  const parts = all.filter(({ type }) => type === 'text' || type === 'native');
-  const media = parts.length === all.length ? [] : all.filter((part) => !parts.includes(part));
-  return { result: { role: 'tool', toolCallId, parts, extras, at }, media };
+  return {
+    result: { role: 'tool', toolCallId, parts: all.filter(staysInResult), extras, at },
+    media: all.filter((part) => !staysInResult(part)),
+  };
 }
+
+const staysInResult = ({ type }: ContentPart): boolean => type === 'text' || type === 'native';
 
 function assistantTurn(content: readonly MessageBlock[], index: number, own: Members): Turn {
   const at = ['messages', index];
-  const { state, extras } = earlierReasoning(content, own);
+  const { calls, extras } = earlierReasoning(content, own);
   const parts: ContentPart[] = [];
   for (let i = 0; i < content.length; i++) {
-    for (const part of blockParts(content[i]!, ['messages', index, 'content', i], state.calls)) parts.push(part);
+    for (const part of blockParts(content[i]!, ['messages', index, 'content', i], calls)) parts.push(part);
   }
   return { role: 'assistant', parts, extras, at };
 }

@@ -12,9 +12,11 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 /** Puts the events of an answer in this dialect together again; a whole message counts as one event. */
 export class PassedMessage {
   #message: Draft = {};
+  #usage: Draft = {};
   readonly #content: Draft[] = [];
   /** The JSON texts of inputs that came in pieces. */
   readonly #inputs = new Map<Draft, string>();
+  readonly #citations = new Map<Draft, unknown[]>();
   #isWhole = false;
   /** Whether its service stated a usage that cannot be true. */
   #isMiscounted = false;
@@ -28,6 +30,7 @@ export class PassedMessage {
         return;
       case 'message_start':
         this.#message = isObject(event.message) ? { ...event.message } : {};
+        this.#usage = { ...usageOf(this.#message) };
         return;
       case 'content_block_start':
         if (isObject(event.content_block)) this.#content.push({ ...event.content_block });
@@ -51,6 +54,7 @@ export class PassedMessage {
   #ended(usage: Usage): Members {
     if (this.#isWhole) return this.#message;
     for (const [block, text] of this.#inputs) block.input = inputOf(text);
+    for (const [block, citations] of this.#citations) block.citations = citations;
     const message: Draft = { ...this.#message, content: this.#content };
     if (message.stop_reason != null) return message;
     const last = this.#content.at(-1);
@@ -63,17 +67,24 @@ export class PassedMessage {
     for (const [name, value] of Object.entries(delta)) {
       if (name === 'type') continue;
       if (name === 'partial_json') this.#inputs.set(block, (this.#inputs.get(block) ?? '') + textOf(value));
-      else if (name === 'citation') block.citations = [...listOf(block.citations), value];
+      else if (name === 'citation') this.#citationsOf(block).push(value);
       else block[name] = name !== 'signature' && typeof value === 'string' ? textOf(block[name]) + value : value;
     }
   }
 
+  #citationsOf(block: Draft): unknown[] {
+    const known = this.#citations.get(block);
+    if (known) return known;
+    const citations: unknown[] = Array.isArray(block.citations) ? [...block.citations] : [];
+    this.#citations.set(block, citations);
+    return citations;
+  }
+
   #finish({ type: _, delta, usage, ...others }: Members): void {
     Object.assign(this.#message, others, isObject(delta) ? delta : {});
-    const stated = isObject(usage) ? Object.entries(usage).filter(([, value]) => value !== null) : [];
-    this.#message.usage = { ...usageOf(this.#message), ...Object.fromEntries(stated) };
+    if (isObject(usage)) for (const name in usage) if (usage[name] !== null) this.#usage[name] = usage[name];
+    this.#message.usage = this.#usage;
   }
 }
 
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const usageOf = ({ usage }: Members): Members => (isObject(usage) ? usage : {});

@@ -1,5 +1,5 @@
 import type { Members } from '../../core/original.ts';
-import { isWrappedState, type ReasoningState, unwrapState } from '../../core/wrapped-state.ts';
+import { isWrappedState, unwrapState } from '../../core/wrapped-state.ts';
 import type { MessageBlock } from './request.ts';
 
 /** The `format` of Anthropic's signed thoughts in `reasoning_details`. */
@@ -7,7 +7,8 @@ const FORMAT = 'anthropic-claude-v1';
 
 /** The thoughts of an earlier answer, in the neutral form. */
 export interface EarlierReasoning {
-  readonly state: ReasoningState;
+  /** State of its tool calls, by their IDs. */
+  readonly calls: ReadonlyMap<string, Members>;
   /** The extras of its turn. */
   readonly extras: Members;
 }
@@ -15,34 +16,36 @@ export interface EarlierReasoning {
 /** Reads the blocks of thoughts: other models' state in them is unwrapped, Anthropic's own becomes details. */
 export function earlierReasoning(content: readonly MessageBlock[], own: Members): EarlierReasoning {
   let text = '';
-  let state: ReasoningState = {};
+  let extra: Members | undefined;
+  const calls = new Map<string, Members>();
   const details: Members[] = [];
   let chars = 0;
-  let calls = 0;
+  let callsBefore = 0;
   for (const block of content) {
     if (block.type === 'text') chars += block.text.length;
-    else if (block.type === 'tool_use') calls++;
+    else if (block.type === 'tool_use') callsBefore++;
     if (block.type !== 'thinking' && block.type !== 'redacted_thinking') continue;
     const opaque = block.type === 'thinking' ? block.signature : block.data;
     if (block.type === 'thinking') text += block.thinking;
     const unwrapped = unwrapState(opaque);
     if (unwrapped) {
-      details.push(...(unwrapped.details ?? []));
-      state = { ...state, ...unwrapped, calls: { ...state.calls, ...unwrapped.calls } };
+      for (const detail of unwrapped.details ?? []) details.push(detail);
+      extra = unwrapped.extra ?? extra;
+      for (const id in unwrapped.calls) calls.set(id, unwrapped.calls[id]!);
     } else if (opaque !== '' && !isWrappedState(opaque)) {
       const index = details.length;
       // The adapters' mark of its place: Anthropic refuses a thought that was moved.
-      details.push(detailOf(block, { format: FORMAT, index, id: `thought-${index}-${chars}-${calls}` }));
+      details.push(detailOf(block, { format: FORMAT, index, id: `thought-${index}-${chars}-${callsBefore}` }));
     }
   }
-  if (text === '' && details.length === 0 && state.extra === undefined) return { state, extras: own };
+  if (text === '' && details.length === 0 && extra === undefined) return { calls, extras: own };
   const extras = {
     ...own,
     ...(text !== '' && { reasoning_content: text }),
     ...(details.length > 0 && { reasoning_details: details }),
-    ...(state.extra && { extra_content: state.extra }),
+    ...(extra && { extra_content: extra }),
   };
-  return { state, extras };
+  return { calls, extras };
 }
 
 type ThoughtBlock = Extract<MessageBlock, { type: 'thinking' | 'redacted_thinking' }>;

@@ -41,33 +41,34 @@ const KEPT = 1_024;
 const KEPT_CALLS = 8;
 const KEPT_TOOLS = 128;
 
+/** Makes a place of its own, or one that requests share: a plugin that wrote to it would change others. */
+type PlaceMaker = (...path: OriginalPath) => OriginalPath;
+const ownPlace: PlaceMaker = (...path) => path;
+const sharedPlace: PlaceMaker = (...path) => Object.freeze(path);
+
 /** Keeps what `make` returns for each index below `most`: places are the same in every body. */
-function kept<Places>(most: number, make: (index: number) => Places): (index: number) => Places {
+function kept<Places>(most: number, make: (index: number, place: PlaceMaker) => Places): (index: number) => Places {
   const made: Places[] = [];
+  // To freeze a place takes five times as long as to read its message.
   return (index) => {
-    const known = made[index];
-    if (known !== undefined) return known;
-    const places = make(index);
-    if (index < most) made[index] = places;
-    return places;
+    if (index >= most) return make(index, ownPlace);
+    made[index] ??= make(index, sharedPlace);
+    return made[index];
   };
 }
 
-/** Requests share places: a plugin that wrote to one would change others. */
-const place = (...path: OriginalPath): OriginalPath => Object.freeze(path);
-
-const placesOfMessage = kept(KEPT, (message) => ({
+const placesOfMessage = kept(KEPT, (message, place) => ({
   at: place('messages', message),
   content: place('messages', message, 'content'),
-  ofCall: kept(KEPT_CALLS, (call) => ({
-    at: place('messages', message, 'tool_calls', call),
-    valueAt: place('messages', message, 'tool_calls', call, 'function', 'arguments'),
+  ofCall: kept(message < KEPT ? KEPT_CALLS : 0, (call, placeOfCall) => ({
+    at: placeOfCall('messages', message, 'tool_calls', call),
+    valueAt: placeOfCall('messages', message, 'tool_calls', call, 'function', 'arguments'),
   })),
 }));
 
 type MessagePlaces = ReturnType<typeof placesOfMessage>;
 
-const placesOfTool = kept(KEPT_TOOLS, (tool) => ({
+const placesOfTool = kept(KEPT_TOOLS, (tool, place) => ({
   at: place('tools', tool),
   valueAt: place('tools', tool, 'function'),
 }));

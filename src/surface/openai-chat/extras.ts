@@ -11,11 +11,19 @@ export function extrasOf(owner: object, known: readonly string[], before = NO_EX
   for (const name in owner) {
     if (known.includes(name)) continue;
     extras ??= { ...before };
-    // An assignment to `__proto__` would change the prototype.
-    Object.defineProperty(extras, name, { value: Reflect.get(owner, name), enumerable: true, configurable: true });
+    addMember(extras, name, Reflect.get(owner, name));
   }
   return extras ?? before;
 }
+
+/** Adds members to an object that its caller has made, in place of those of the same name. */
+export function addMembers(owner: Record<string, unknown>, more: Members): void {
+  for (const name in more) addMember(owner, name, more[name]);
+}
+
+/** An assignment to `__proto__` would change the prototype. */
+const addMember = (owner: object, name: string, value: unknown): unknown =>
+  Object.defineProperty(owner, name, { value, enumerable: true, configurable: true });
 
 /** The paths of an object's members that are none of `named` and say something. */
 export function unnamedMembers(

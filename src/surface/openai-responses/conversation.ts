@@ -1,7 +1,7 @@
 import type { ContentPart, Conversation, FilePart, ToolCallPart, Turn } from '../../core/conversation.ts';
 import type { Members, OriginalPath } from '../../core/original.ts';
 import { unwrapState } from '../../core/wrapped-state.ts';
-import { extrasOf, NO_EXTRAS } from '../openai-chat/extras.ts';
+import { addMembers, extrasOf, NO_EXTRAS } from '../openai-chat/extras.ts';
 import type { InputItem, InputPart, KnownItem, MessageItem, ResponsesRequest } from './request.ts';
 import {
   addToolsOfInput,
@@ -61,11 +61,12 @@ class AnswerTurn {
   readonly #parts: ContentPart[] = [];
   readonly #details: Members[] = [];
   /** State of other services for calls, by their IDs. */
-  #ofCalls: Map<string, Members> | null = null;
+  readonly #ofCalls = new Map<string, Members>();
   #extra: Members | null = null;
   /** Reasoning that any model can read. */
   #reasoning = '';
-  #extras: Members = NO_EXTRAS;
+  /** Null before the first message with some. */
+  #extras: Record<string, unknown> | null = null;
 
   get isEmpty(): boolean {
     return this.#parts.length === 0 && this.#details.length === 0 && this.#extra === null;
@@ -73,8 +74,11 @@ class AnswerTurn {
 
   addMessage(message: MessageItem, at: OriginalPath): void {
     this.#places.push(at);
-    this.#parts.push(...partsOf(message.content, [...at, 'content']));
-    this.#extras = extrasOf(message, OF_MESSAGE, this.#extras);
+    for (const part of partsOf(message.content, [...at, 'content'])) this.#parts.push(part);
+    const extras = extrasOf(message, OF_MESSAGE);
+    if (extras === NO_EXTRAS) return;
+    this.#extras ??= {};
+    addMembers(this.#extras, extras);
   }
 
   addCall(call: ToolCallPart): void {
@@ -93,11 +97,12 @@ class AnswerTurn {
     const content = item.encrypted_content ?? '';
     const ours = unwrapState(content);
     if (ours) {
-      this.#details.push(...(ours.details ?? []));
+      for (const detail of ours.details ?? []) this.#details.push(detail);
       this.#extra = ours.extra ?? this.#extra;
-      if (ours.calls) this.#ofCalls = new Map([...(this.#ofCalls ?? []), ...Object.entries(ours.calls)]);
-    } else if (content !== '') this.#details.push(...detailsOf(item, content, index));
-    else this.#reasoning += textOf(item.content ?? item.summary ?? []);
+      for (const id in ours.calls) this.#ofCalls.set(id, ours.calls[id]!);
+    } else if (content !== '') {
+      for (const detail of detailsOf(item, content, index)) this.#details.push(detail);
+    } else this.#reasoning += textOf(item.content ?? item.summary ?? []);
   }
 
   turn(): Turn {
@@ -113,9 +118,10 @@ class AnswerTurn {
   }
 
   #extrasWithState(): Members {
-    if (this.#details.length === 0 && this.#extra === null && this.#reasoning === '') return this.#extras;
+    const extras = this.#extras ?? NO_EXTRAS;
+    if (this.#details.length === 0 && this.#extra === null && this.#reasoning === '') return extras;
     return {
-      ...this.#extras,
+      ...extras,
       ...(this.#reasoning !== '' && { reasoning_content: this.#reasoning }),
       ...(this.#details.length > 0 && { reasoning_details: this.#details }),
       ...(this.#extra && { extra_content: this.#extra }),
@@ -124,7 +130,7 @@ class AnswerTurn {
 
   #partsWithState(): readonly ContentPart[] {
     const ofCalls = this.#ofCalls;
-    if (ofCalls === null) return this.#parts;
+    if (ofCalls.size === 0) return this.#parts;
     return this.#parts.map((part) => {
       const extra = part.type === 'tool-call' ? ofCalls.get(part.id) : undefined;
       return extra ? { ...part, extras: { ...part.extras, extra_content: extra } } : part;

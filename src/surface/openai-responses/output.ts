@@ -5,6 +5,7 @@ import { isObject } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
 import { type ReasoningState, wrapState } from '../../core/wrapped-state.ts';
 import { NO_ARGUMENTS } from '../openai-chat/completion.ts';
+import { addMembers } from '../openai-chat/extras.ts';
 import { type CalledTool, CUSTOM_ARGUMENT } from './tools.ts';
 
 /** Takes one event: its type, and its other members as JSON without braces. */
@@ -45,6 +46,13 @@ interface CallProgress extends Item {
   readonly arguments: GatheredText;
 }
 
+/** A `ReasoningState` that is being gathered. */
+interface StateDraft {
+  details?: Members[];
+  extra?: Members;
+  calls?: Record<string, Members>;
+}
+
 /**
  * Parts → the output items of a response and the events that tell of them. Messages and reasoning end when another item
  * begins. Calls end with the answer, so that no client runs a call of an answer that breaks off.
@@ -56,7 +64,7 @@ export class OutputItems {
   readonly #emit: Emit;
   #open: MessageProgress | ReasoningProgress | null = null;
   /** State that no item bears yet. */
-  #state: ReasoningState | null = null;
+  #state: StateDraft | null = null;
   readonly #calls = new Map<number, CallProgress>();
   /** Finished items as JSON, by their place. */
   readonly #done: string[] = [];
@@ -144,13 +152,17 @@ export class OutputItems {
 
   /** Keeps state in the reasoning that it came with, or in an item of its own once the open one has ended. */
   #keep({ details, extra, calls }: ReasoningState): void {
-    const before = this.#state ?? {};
-    this.#state = {
-      ...before,
-      ...(details && { details: [...(before.details ?? []), ...details] }),
-      ...(extra && { extra }),
-      ...(calls && { calls: { ...before.calls, ...calls } }),
-    };
+    this.#state ??= {};
+    const state = this.#state;
+    if (details) {
+      state.details ??= [];
+      for (const detail of details) state.details.push(detail);
+    }
+    if (extra) state.extra = extra;
+    if (calls) {
+      state.calls ??= {};
+      addMembers(state.calls, calls);
+    }
   }
 
   #call(part: ToolCall): void {

@@ -46,7 +46,8 @@ export class PassedResponse {
   #isMiscounted = false;
   #sequence = 0;
   readonly #open = new Map<number, PassedItem>();
-  readonly #done: unknown[] = [];
+  /** By place: a service may state any. */
+  readonly #done = new Map<number, unknown>();
   #last: LastText | null = null;
   readonly #mayBeCut: boolean;
 
@@ -109,7 +110,7 @@ export class PassedResponse {
   }
 
   #output(): readonly unknown[] {
-    return this.#done.filter((item) => item !== undefined);
+    return [...this.#done].sort(([a], [b]) => a - b).flatMap(([, item]) => (item === undefined ? [] : [item]));
   }
 
   #write(type: string, members: Members): void {
@@ -123,7 +124,7 @@ export class PassedResponse {
     if (type === 'response.output_item.added' && isObject(item)) this.#open.set(at, { item, texts: new Map() });
     if (type === 'response.output_item.done') {
       this.#open.delete(at);
-      this.#done[at] = item;
+      this.#done.set(at, item);
     }
     const texts = this.#mayBeCut ? this.#open.get(at)?.texts : undefined;
     if (!texts) return;
@@ -143,6 +144,7 @@ export class PassedResponse {
   /** Closes an item that its service was still writing. */
   #cut(at: number, { item, texts }: PassedItem): void {
     const cut: Record<string, unknown> = { ...item, status: 'incomplete' };
+    const lists = new Map<string, unknown[]>();
     for (const { kind, place, text: gathered, hasEnded } of texts.values()) {
       const text = gathered.value;
       const { member, part, list } = MEMBERS[kind]!;
@@ -153,11 +155,14 @@ export class PassedResponse {
         const whole = { type: part, [member]: text, ...(kind === 'output_text' && { annotations: [], logprobs: [] }) };
         const event = list === 'summary' ? 'reasoning_summary_part' : 'content_part';
         if (!hasEnded) this.#write(`response.${event}.done`, { ...place, part: whole });
-        const before: unknown = cut[list];
-        cut[list] = [...(Array.isArray(before) ? before : []), whole];
+        const before: unknown = item[list];
+        const entries = lists.get(list) ?? (Array.isArray(before) ? [...before] : []);
+        entries.push(whole);
+        lists.set(list, entries);
       }
     }
-    this.#done[at] = cut;
+    for (const [list, entries] of lists) cut[list] = entries;
+    this.#done.set(at, cut);
     this.#write('response.output_item.done', { output_index: at, item: cut });
   }
 }

@@ -103,14 +103,18 @@ function namesIn(list: readonly ResponsesTool[]): ReadonlyMap<string, number> {
 
 /** A name of its own for each tool: other dialects have no namespaces. */
 const neutralName = (name: string, namespace: string | null, taken: ReadonlyMap<string, number>): string =>
-  namespace === null || (taken.get(name) ?? 0) <= 1 ? name : `${namespace}__${name}`;
+  namespace === null || (taken.get(name) ?? 0) <= 1 ? name : longName(name, namespace);
+
+const longName = (name: string, namespace: string): string => `${namespace}__${name}`;
 
 /** The neutral name of a tool that an earlier call names. The tool itself may no longer be offered. */
 export function nameOfCall({ called }: ToolTable, name: string, namespace: string | null): string {
-  const same = called.get(name);
-  if (same?.name === name && same.namespace === namespace) return name;
-  for (const [neutral, tool] of called) if (tool.name === name && tool.namespace === namespace) return neutral;
-  return name;
+  const names = namespace === null ? [name] : [name, longName(name, namespace)];
+  const isNamed = (neutral: string): boolean => {
+    const tool = called.get(neutral);
+    return tool?.name === name && tool.namespace === namespace;
+  };
+  return names.find(isNamed) ?? name;
 }
 
 function functionOf(tool: FunctionTool, name: string, at: OriginalPath): ToolDefinition {

@@ -1,6 +1,9 @@
 /** Header lines, each behind a CR LF: a token, a colon and text without a control character that could end it. */
 const LINES = /^(?:\r\n[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[^\0\r\n]*)*$/;
 
+/** The most lines of a head that are made `Headers`. */
+const FIELDS_MAX = 512;
+
 /** The head of an answer. Its fields are kept as text: of many, few are read. Accepts the same lines as `Headers`. */
 export class ReplyHead {
   status = 0;
@@ -31,9 +34,10 @@ export class ReplyHead {
     return value;
   }
 
+  /** Returns the first `FIELDS_MAX` lines: `Headers` look for each name among all before it. */
   headers(): Headers {
     const headers = new Headers();
-    for (const line of this.#text.split('\r\n').slice(1)) {
+    for (const line of this.#text.split('\r\n', FIELDS_MAX + 1).slice(1)) {
       const colon = line.indexOf(':');
       headers.append(line.slice(0, colon), line.slice(colon + 1).trim());
     }

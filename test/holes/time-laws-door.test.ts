@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { SURFACES } from '../../src/surface/surfaces.ts';
+import { effort, isDeep } from '../deep/effort.ts';
+import { type Bystander, startBystander } from '../support/bystander.ts';
+import { GROWTH_MAX, growthOf, leastOf } from '../support/in-time.ts';
+import { useSignalbox } from '../support/use.ts';
+import { CHAT_BODIES } from './worst/chat-bodies.ts';
+import { MESSAGES_BODIES } from './worst/messages-bodies.ts';
+import { WORST_BODIES } from './worst/readers.ts';
+import { RESPONSES_BODIES } from './worst/responses-bodies.ts';
+
+/** The worst requests of each dialect through the door: what the whole gateway does with one takes time in proportion to it. */
+const TIMEOUT_MS = 600_000;
+
+const policyOf = (more: string) => `version: 1
+providers: { sim: { adapter: simulated } }
+models:
+  every:
+    provider: sim
+    price: { input: 0.1, output: 0.4, as_of: 2026-11-20, basis: own }
+    context_window: 10000000
+    max_output: 8192
+    capabilities: [tools, json_mode, json_schema, vision, reasoning]
+    latency: { ttft_ms: 1, output_tokens_per_second: 10000, basis: guessed }
+    quality: { default: 0.8, basis: guessed }
+  vectors:
+    provider: sim
+    price: { input: 0.1, output: 0, as_of: 2026-11-20, basis: own }
+    context_window: 1000000
+    operations: [embed]
+    capabilities: [token_input]
+    embedding: { dimensions: 64, batch_inputs: 2048 }
+    latency: { ttft_ms: 1, output_tokens_per_second: 10000, basis: guessed }
+${more}`;
+
+/** Whatever reads more of a request than its answer needs. */
+const READING = 'records: { metadata: [member0], content: { keep: [prompt, answer] } }\nlearning: on\n';
+const RAISED = 'gateway: { body_bytes_max: 33554432, messages_max: 100000, tools_max: 10000 }\n';
+const MODELS: Readonly<Record<string, string>> = { 'openai-embeddings': 'vectors' };
+
+const requests = SURFACES.flatMap(({ name: surface, path }) =>
+  Object.entries(WORST_BODIES[surface] ?? {}).map(([what, make]) => {
+    const model = MODELS[surface];
+    return {
+      name: `${surface}: ${what}`,
+      path,
+      make: (parts: number) => ({ ...make(parts), ...(model && { model }) }),
+    };
+  }),
+);
+
+describe('eight times the request takes the server at most twenty times the time', () => {
+  const box = useSignalbox({ policy: policyOf(READING + RAISED) });
+  const { runs: partsMax, proved } = effort('holes', 64, 512);
+  let worst = 0;
+
+  test.each(requests)(
+    '$name',
+    async ({ path, make }) => {
+      const growth = await growthOf(
+        (parts) => {
+          const body = make(parts);
+          return async () => {
+            const answer = await box.post(path, body);
+            expect([answer.status, await answer.text()]).toEqual([200, expect.any(String)]);
+          };
+        },
+        { leastMs: isDeep ? 8 : 0, partsMax },
+      );
+      expect(growth).toBeLessThan(GROWTH_MAX);
+      worst = Math.max(worst, growth);
+    },
+    TIMEOUT_MS,
+  );
+
+  test('for each of them', () => {
+    expect(worst).toBeLessThan(GROWTH_MAX);
+    proved(
+      `${requests.length} worst requests through the door, of at most ${8 * partsMax} parts: eight times the request takes at most ${worst.toFixed(1)} times the time`,
+    );
+  });
+});
+
+/** At defaults, a body of more values is refused before it is read. */
+describe.each([
+  { limits: 'at defaults', more: '', most: 2_000, status: 400 },
+  { limits: 'at raised limits', more: RAISED, most: 6_000, status: 200 },
+])('$limits', ({ limits, more, most, status: expected }) => {
+  const box = useSignalbox({ policy: policyOf(more), isProcess: true });
+  const { runs: parts, proved } = effort('holes', 0.75 * most, most);
+  let bystander: Bystander;
+  beforeAll(() => {
+    bystander = startBystander(`${box.url}/healthz`);
+  });
+  afterAll(() => bystander.stop());
+
+  test.each([
+    ['tool results with images', '/v1/messages', MESSAGES_BODIES['results and images in turn']],
+    ['calls of as many tools', '/v1/chat/completions', CHAT_BODIES['calls of as many tools']],
+    ['calls beside as many other tools', '/v1/responses', RESPONSES_BODIES['calls of other tools than are offered']],
+  ])(
+    '%s let a bystander go on',
+    async (what, path, make) => {
+      const body = make!(parts);
+      let [took, status] = [0, 0];
+      const waited = await leastOf(100, async () => {
+        await bystander.worstMs();
+        const began = performance.now();
+        const answer = await box.post(path, body);
+        await answer.text();
+        [took, status] = [performance.now() - began, answer.status];
+        return bystander.worstMs();
+      });
+      expect(status).toBe(expected);
+      expect(waited).toBeLessThan(400);
+      proved(
+        `${parts} ${what} ${limits} are answered with ${status} in ${took.toFixed(0)} ms; a bystander waits ${waited.toFixed(0)} ms`,
+      );
+    },
+    TIMEOUT_MS,
+  );
+});

@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'bun:test';
+import { REDACTIONS } from '../../src/core/content.ts';
+import { TOKENIZERS } from '../../src/core/tokenizer.ts';
+import { environmentOf } from '../../src/policy/cel-types.ts';
+import { SURFACES } from '../../src/surface/surfaces.ts';
+import { effort, isDeep } from '../deep/effort.ts';
+import { load, SMALL } from '../policy/support.ts';
+import { GROWTH_MAX, type GrowthOptions, growthOf, type Shape } from '../support/in-time.ts';
+import { WORST_EXPRESSIONS } from './worst/expressions.ts';
+import { expressionReaders, finderReaders, importReaders, otherReaders, tokenReaders } from './worst/others.ts';
+import { policyReaders } from './worst/policies.ts';
+import type { WorstReader } from './worst/reader.ts';
+import { adapterReaders, IMPORTERS, PROVIDERS, surfaceReaders, WORST_BODIES, writerReaders } from './worst/readers.ts';
+import { WORST_SERVICES } from './worst/services.ts';
+import { WORST_IMPORTS, WORST_TEXTS, WORST_TOKENS } from './worst/texts.ts';
+
+/**
+ * Every reader of bytes that callers or services send takes time in proportion to them: one small request must not stop
+ * everybody. Eight times the input takes at most twenty times the time; a square takes 64 times.
+ */
+const { runs: leastMs, proved } = effort('holes', 0, 2);
+const OPTIONS: GrowthOptions = { leastMs, partsMax: isDeep ? 4_096 : 128 };
+const TIMEOUT_MS = 600_000;
+
+const READERS: readonly WorstReader[] = [
+  ...surfaceReaders,
+  ...writerReaders,
+  ...adapterReaders,
+  ...finderReaders,
+  ...importReaders,
+  ...expressionReaders,
+  ...tokenReaders(),
+  ...policyReaders,
+  ...otherReaders,
+];
+
+const nameOf = ({ name }: { readonly name: string }): string => name;
+
+/** The entries of a registry that have no worst shapes. */
+const without = (registry: readonly string[], worst: Readonly<Record<string, unknown>>): string[] =>
+  registry.filter((name) => !Object.hasOwn(worst, name));
+
+describe('worst shapes', () => {
+  const functions = () => [...new Set(environmentOf('when').getDefinitions().functions.map(nameOf))];
+  const registries: readonly (readonly [string, () => readonly string[], Readonly<Record<string, unknown>>])[] = [
+    ['surface', () => SURFACES.map(nameOf), WORST_BODIES],
+    ['adapter', () => PROVIDERS.map(nameOf), WORST_SERVICES],
+    ['finder', () => REDACTIONS, WORST_TEXTS],
+    ['importer', () => IMPORTERS, WORST_IMPORTS],
+    ['function of CEL', functions, WORST_EXPRESSIONS],
+    ['tokenizer', () => TOKENIZERS, WORST_TOKENS],
+  ];
+
+  test.each(registries)('every %s has some', (_, registry, worst) => {
+    expect(without(registry(), worst)).toEqual([]);
+  });
+
+  test('every reader has some', () => {
+    expect(READERS.filter(({ shapes }) => Object.keys(shapes).length === 0).map(nameOf)).toEqual([]);
+  });
+
+  test('a surface that has none is found out', () => {
+    expect(without([...SURFACES.map(nameOf), 'my-chat'], WORST_BODIES)).toEqual(['my-chat']);
+  });
+
+  test('of CEL’s functions are conditions that a policy admits, and the others would take too long in one', () => {
+    const errorsOf = (when: string) =>
+      load([
+        {
+          path: 'p.yaml',
+          text: `${SMALL}constraints: [{ name: r, max_cost_credits: 1, when: ${JSON.stringify(when)} }]\n`,
+        },
+      ]).diagnostics.filter(({ severity }) => severity === 'error');
+    for (const written of Object.values(WORST_EXPRESSIONS)) if (written !== null) expect(errorsOf(written)).toEqual([]);
+    for (const written of ['duration(request.user) > duration("1s")', 'request.user.matches("(a+)+b")'])
+      expect(errorsOf(written)).not.toEqual([]);
+  });
+});
+
+describe('eight times the input takes at most twenty times the time', () => {
+  const growths: number[] = [];
+
+  test.each(READERS)(
+    '$name',
+    async ({ shapes, partsMax = Number.POSITIVE_INFINITY, weight = 1 }) => {
+      const options = { ...OPTIONS, partsMax: Math.min(OPTIONS.partsMax / weight, partsMax) };
+      const found: string[] = [];
+      for (const [what, shape] of Object.entries(shapes)) {
+        const growth = await growthOf(shape, options);
+        growths.push(growth);
+        if (growth >= GROWTH_MAX) found.push(`${what}: ${growth.toFixed(1)} times`);
+      }
+      expect(found).toEqual([]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test('for every shape', () => {
+    const worst = Math.max(...growths);
+    expect(worst).toBeLessThan(GROWTH_MAX);
+    proved(
+      `${READERS.length} readers of callers’ and services’ bytes, ${growths.length} worst shapes: eight times the input takes at most ${worst.toFixed(1)} times the time`,
+    );
+  });
+
+  const squares: Readonly<Record<string, Shape>> = {
+    'looks for each part among those before it': (parts) => () => {
+      const seen: { readonly at: number }[] = [];
+      for (let at = 0; at < parts; at++) if (seen.every((one) => one.at !== at)) seen.push({ at });
+    },
+    'copies what it has with each part': (parts) => () => {
+      let copy: readonly number[] = [];
+      for (let at = 0; at < parts; at++) copy = [...copy, at];
+    },
+    'tries each place of a text': (parts) => {
+      const text = 'a.'.repeat(parts);
+      return () => /\b(?:[a-z]+\.)+:/.test(text);
+    },
+  };
+  for (const [what, square] of Object.entries(squares)) {
+    test(`and a reader that ${what} is found out`, async () => {
+      expect(await growthOf(square, { leastMs: 0, partsMax: 256 })).toBeGreaterThanOrEqual(GROWTH_MAX);
+    });
+  }
+});

@@ -1,0 +1,197 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { shipped } from '../../../plugins/index.ts';
+import { typicalAdapter } from '../../../src/conformance/provider-subject.ts';
+import type { ProviderFailure, StreamPart } from '../../../src/contract/parts.ts';
+import type {
+  Frame,
+  PreparedProvider,
+  ProviderCall,
+  ProviderPlugin,
+  WireAdapter,
+} from '../../../src/contract/provider.ts';
+import type { ModelRequest } from '../../../src/core/model-request.ts';
+import { Affinity } from '../../../src/gateway/affinity.ts';
+import { failedError } from '../../../src/gateway/failure.ts';
+import { withReadableState } from '../../../src/gateway/reasoning-state.ts';
+import { profile } from '../../../src/routing/profile/profile.ts';
+import { readChatRequest } from '../../../src/surface/openai-chat/reader.ts';
+import type { AnswerWriter, Surface } from '../../../src/surface/surface.ts';
+import { SURFACES } from '../../../src/surface/surfaces.ts';
+import { sanitizeFailure } from '../../../src/upstream/failures.ts';
+import { RECEIPT } from '../../support/caller-message.ts';
+import { providerCall } from '../../support/provider-call.ts';
+import { CHAT_BODIES } from './chat-bodies.ts';
+import { EMBEDDINGS_BODIES } from './embeddings-bodies.ts';
+import { MESSAGES_BODIES } from './messages-bodies.ts';
+import { WORST_PARTS } from './parts.ts';
+import { mapped, refusable, type WorstReader } from './reader.ts';
+import type { Bodies } from './requests.ts';
+import { RESPONSES_BODIES } from './responses-bodies.ts';
+import { WORST_SERVICES } from './services.ts';
+
+/** By the name of a surface. */
+export const WORST_BODIES: Readonly<Record<string, Bodies>> = {
+  'openai-chat': CHAT_BODIES,
+  'anthropic-messages': MESSAGES_BODIES,
+  'openai-responses': RESPONSES_BODIES,
+  'openai-embeddings': EMBEDDINGS_BODIES,
+};
+
+export const PROVIDERS = shipped.flatMap((plugin) => (plugin.kind === 'provider' ? [plugin] : []));
+
+/** The folders of importers. */
+export const IMPORTERS = readdirSync(join(import.meta.dir, '../../../src/importers'));
+
+const NO_HEADERS = new Headers();
+const IDENTITY = { decision: 1, created: 1_790_000_000, model: 'm' };
+
+/** The same body, whose last turn is none of a kind that is known. */
+const mistaken = (body: object): object =>
+  Object.fromEntries(
+    Object.entries(body).map(([name, value]) => [name, Array.isArray(value) ? [...value, { role: 'none' }] : value]),
+  );
+
+const bodiesOf = ({ name }: Surface): Bodies => WORST_BODIES[name] ?? {};
+
+/** What reads the requests of a surface: the surface itself, and what the gateway asks of each. */
+export const surfaceReaders: readonly WorstReader[] = SURFACES.flatMap((surface) => {
+  const requests = (read: (request: ModelRequest) => unknown) =>
+    mapped(bodiesOf(surface), (body) => {
+      const { request } = surface.read(body, NO_HEADERS);
+      return () => read(request);
+    });
+  const affinity = new Affinity(() => 0);
+  return [
+    {
+      name: `${surface.name}: requests`,
+      shapes: mapped(bodiesOf(surface), (body) => () => surface.read(body, NO_HEADERS)),
+    },
+    {
+      name: `${surface.name}: requests with a mistake`,
+      shapes: mapped(bodiesOf(surface), (body) => () => refusable(() => surface.read(mistaken(body), NO_HEADERS))),
+    },
+    { name: `${surface.name}: facts`, shapes: requests(profile) },
+    {
+      name: `${surface.name}: earlier answers`,
+      shapes: requests((request) => [affinity.history('key', request).hash, withReadableState(request, () => false)]),
+    },
+  ];
+});
+
+/** Writes an answer in both of its forms, batch by batch as it may come. */
+function written(surface: Surface, parts: readonly StreamPart[]): void {
+  const [body] = Object.values(surface.docs.requests);
+  const read = surface.read({ ...body?.value, stream: true }, NO_HEADERS);
+  const writers: AnswerWriter[] = [
+    (read.json ?? surface.json)(IDENTITY),
+    ...(read.events ? [read.events.writer(IDENTITY)] : []),
+  ];
+  for (const writer of writers) {
+    for (const part of parts) writer.write([part]);
+    writer.end(RECEIPT);
+  }
+}
+
+const writesChat = ({ operation }: Surface): boolean => operation === 'chat';
+
+export const writerReaders: readonly WorstReader[] = SURFACES.filter(writesChat).map((surface) => ({
+  name: `${surface.name}: answers`,
+  shapes: mapped(WORST_PARTS, (parts) => () => written(surface, parts)),
+}));
+
+/** A call that makes its adapter translate everything. */
+const callOf = (request: ModelRequest, upstream: string): ProviderCall => ({
+  ...providerCall({}, { upstream, model: { capabilities: ['reasoning', 'tools'] } }),
+  request,
+});
+
+function adapterOf(plugin: ProviderPlugin): PreparedProvider {
+  const adapter = typicalAdapter(plugin);
+  if (!adapter) throw new Error(`${plugin.name} cannot be prepared`);
+  return adapter;
+}
+
+/** Makes the request, or the whole answer of an adapter without a service. */
+const sends = (adapter: PreparedProvider, call: ProviderCall): unknown =>
+  adapter.kind === 'wire' ? adapter.request(call) : [...adapter.answer(call)];
+
+const textOf = (body: unknown): string => (typeof body === 'string' ? body : JSON.stringify(body));
+
+/** The parts of a stream, of one that goes out as it came or of another. */
+function partsOf(adapter: WireAdapter, frames: readonly Frame[], isPassed: boolean): readonly StreamPart[] {
+  const reader = adapter.stream(isPassed);
+  return frames.flatMap((frame) => reader.read(frame));
+}
+
+const framesOf = (events: readonly object[]): readonly Frame[] =>
+  events.map((event) => ({ event: '', data: JSON.stringify(event) }));
+
+function serviceReaders({ name }: ProviderPlugin, adapter: WireAdapter): readonly WorstReader[] {
+  const { events, replies, errors } = WORST_SERVICES[name]!;
+  const own = SURFACES.filter(writesChat);
+  return [
+    {
+      name: `${name}: events`,
+      shapes: mapped(events, (list) => {
+        const frames = framesOf(list);
+        return () => [partsOf(adapter, frames, false), partsOf(adapter, frames, true)];
+      }),
+    },
+    {
+      name: `${name}: replies`,
+      shapes: mapped(replies, (reply) => {
+        const body = JSON.stringify(reply);
+        return () => [
+          adapter.reply(body),
+          adapter.reply(body, true),
+          adapter.embeddings?.reply(body),
+          adapter.tokenCount?.reply(body),
+        ];
+      }),
+    },
+    {
+      name: `${name}: errors`,
+      shapes: mapped(errors, (error) => {
+        const body = textOf(error).slice(0, ERROR_MAX);
+        return () => errorOf(adapter.failure(400, NO_HEADERS, body, true));
+      }),
+    },
+    ...own.map((surface) => ({
+      name: `${surface.name}: answers of ${name}`,
+      shapes: mapped(events, (list) => {
+        const parts = partsOf(adapter, framesOf(list), true);
+        return () => written(surface, parts);
+      }),
+    })),
+  ];
+}
+
+/** The bytes of an error's body that are read. */
+const ERROR_MAX = 65_536;
+
+/** The error that a caller gets of a failure. */
+function errorOf(failure: ProviderFailure): unknown {
+  const request = readChatRequest({ model: 'auto', messages: [{ role: 'user', content: 'Hello' }] });
+  const attempt = {
+    model: 'm',
+    provider: 'p',
+    upstream: 'u',
+    failure: sanitizeFailure(failure, 'sk-key'),
+    requestId: null,
+  };
+  return failedError([attempt], false, request);
+}
+
+export const adapterReaders: readonly WorstReader[] = PROVIDERS.flatMap((plugin) => {
+  const adapter = adapterOf(plugin);
+  const { upstream = '' } = WORST_SERVICES[plugin.name] ?? {};
+  const requests = SURFACES.filter(writesChat).map((surface) => ({
+    name: `${plugin.name}: requests of ${surface.name}`,
+    shapes: mapped(bodiesOf(surface), (body) => {
+      const call = callOf(surface.read(body, NO_HEADERS).request, upstream);
+      return () => sends(adapter, call);
+    }),
+  }));
+  return adapter.kind === 'wire' ? [...requests, ...serviceReaders(plugin, adapter)] : requests;
+});
