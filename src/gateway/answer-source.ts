@@ -14,6 +14,8 @@ export interface AnswerIdentity {
   readonly model: string;
   /** The input that is expected, tokens: for dialects that tell it before the first content. Absent where none is known. */
   readonly inputTokens?: number;
+  /** Settings that the model lacks and the policy drops, once it answers; absent or empty for none. */
+  readonly unsupported?: readonly string[];
 }
 
 /**

@@ -1,6 +1,5 @@
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { ProviderCall } from '../contract/provider.ts';
-import { traitsOf } from '../contract/traits.ts';
 import { abortBillingOf } from '../core/abort-billing.ts';
 import type { AttemptRecord } from '../core/decision-record.ts';
 import { type Facts, isIntentRead } from '../core/facts.ts';
@@ -14,7 +13,7 @@ import { openCall } from '../upstream/call.ts';
 import { openEmbeddings } from '../upstream/embeddings.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
 import type { AnswerRoom, NextParts, UpstreamCall, UpstreamTarget } from '../upstream/upstream-call.ts';
-import { requestFor } from './endpoint-request.ts';
+import { callFor } from './endpoint-request.ts';
 import { shown } from './extras.ts';
 import { failureIn } from './failure.ts';
 import { brokenUsage, completeUsage, cutUsage, type ExpectedTokens, type MeasuredUsage, Meter } from './meter.ts';
@@ -50,6 +49,8 @@ export class Attempt {
   readonly call: UpstreamCall;
   readonly meter: Meter;
   readonly dropped: readonly string[];
+  /** Of these, the settings that the endpoint lacks and the policy drops. */
+  readonly unsupported: readonly string[];
   /** Output tokens that are paid for, of all choices. */
   outputPaid: number;
   readonly #runnable: RunnableRequest;
@@ -71,11 +72,10 @@ export class Attempt {
     runnable: RunnableRequest,
     { deadlineAt, hasOthers, room, outputPaid }: AttemptLimits,
   ) {
-    const { runtime, clock, context, decision } = runnable;
+    const { runtime, clock, context } = runnable;
     const { ranked, at } = way;
     const model = runtime.snapshot.models[ranked.model]!;
     const endpoint = model.endpoints[at]!;
-    const { request, extras, dropped } = requestFor(runnable, model, endpoint);
     this.way = way;
     this.model = model;
     this.endpoint = endpoint;
@@ -83,7 +83,7 @@ export class Attempt {
     this.#runnable = runnable;
     this.#reporter = reporter;
     this.#slot = model.firstSlot + at;
-    this.#isStream = request.stream || outputPaid !== undefined;
+    this.#isStream = runnable.request.stream || outputPaid !== undefined;
     this.meter = new Meter(this.#isStream);
     this.outputPaid = outputPaid ?? Number.POSITIVE_INFINITY;
     this.#openedAt = clock();
@@ -92,17 +92,10 @@ export class Attempt {
     this.#deadlineAt = hasOthers ? Math.min(deadlineAt, this.#openedAt + patience) : deadlineAt;
     this.#ownMs = Math.min(this.#isStream ? model.deadlines.firstTokenMs : patience, model.deadlines.totalMs);
     this.#trace = context.trace?.call() ?? null;
-    const call: ProviderCall = {
-      upstream: endpoint.upstream,
-      request,
-      extras,
-      stream: this.#isStream,
-      outputCap: ranked.outputCap,
-      model: traitsOf(model),
-      isSelected: decision.facts.pinned ? undefined : true,
-    };
+    const { call, dropped, unsupported } = callFor(runnable, way, this.#isStream);
     const target = runtime.targets[ranked.model]![at]!;
-    this.call = request.embedding ? this.#embed(target, call, room) : this.#open(target, call, room);
+    this.call = call.request.embedding ? this.#embed(target, call, room) : this.#open(target, call, room);
+    this.unsupported = unsupported;
     this.dropped = droppedPaths(runnable.dropped, dropped, this.call.dropped);
   }
 

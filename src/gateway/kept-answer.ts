@@ -56,6 +56,9 @@ export class KeptAnswer implements AnswerSource {
   get inputTokens(): number {
     return this.#source.inputTokens ?? 0;
   }
+  get unsupported(): readonly string[] {
+    return this.#source.unsupported ?? [];
+  }
   get receipt(): Receipt | null {
     return this.#source.receipt;
   }

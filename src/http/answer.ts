@@ -2,7 +2,7 @@ import type { HTTPHeaders } from 'elysia';
 import { idText } from '../core/id.ts';
 import type { AnswerSource } from '../gateway/answer-source.ts';
 import type { EventForm, Surface } from '../surface/surface.ts';
-import { streamResponse } from './stream.ts';
+import { DROPPED_HEADER, streamResponse } from './stream.ts';
 
 /** The form of an answer: its stream where the caller asks for one, else JSON. */
 export interface AnswerForm {
@@ -57,6 +57,7 @@ export async function jsonBody(source: AnswerSource, json: Surface['json'], head
     if (!source.receipt) throw new Error('the answer ended without a receipt');
     headers['content-type'] = 'application/json';
     headers['x-signalbox-model'] = source.model;
+    if (source.unsupported?.length) headers[DROPPED_HEADER] = source.unsupported.join(', ');
     return writer.end(source.receipt);
   } catch (cause) {
     // After a defect here the answer has no reader, and would hold its money until the deadline.

@@ -1,5 +1,6 @@
 import { CAPABILITIES, passthroughBit } from '../../core/capability.ts';
 import type { ContentPart, Conversation, FilePart, Turn } from '../../core/conversation.ts';
+import { DROPPABLE_SETTINGS } from '../../core/droppable.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import { isObject } from '../../core/object.ts';
 import type { Members, OriginalPath } from '../../core/original.ts';
@@ -65,27 +66,21 @@ export function measure(request: ModelRequest): RequestSize {
   markCache(size, request.extras);
   addFormat(size, request);
   if ((settings.choices ?? 1) > 1) size.needs |= CAPABILITIES.choices.bit;
-  if (settings.logprobs) size.needs |= CAPABILITIES.logprobs.bit;
   size.needs |= dialectNeeds(request);
   return size;
 }
 
 /** Capabilities for fields that some dialects lack. A field with its default value needs none. */
-function dialectNeeds({ conversation, settings }: ProfileInput): number {
-  const { seed, stop, temperature, answerFormat: format } = settings;
+function dialectNeeds(request: ProfileInput): number {
+  const { conversation, settings } = request;
+  const { stop, temperature, answerFormat: format } = settings;
   let needs = 0;
-  if (seed !== undefined) needs |= CAPABILITIES.seed.bit;
-  if (settings.frequencyPenalty || settings.presencePenalty) needs |= CAPABILITIES.penalties.bit;
+  for (const one of DROPPABLE_SETTINGS) if (one.isSet(request)) needs |= one.bit;
   if (stop !== undefined && stop.length > 0) needs |= CAPABILITIES.stop.bit;
   if (temperature !== undefined && temperature > 1) needs |= CAPABILITIES.high_temperature.bit;
   if (conversation.turns.at(-1)?.role === 'assistant') needs |= CAPABILITIES.continuation.bit;
-  for (const _ in settings.logitBias) {
-    needs |= CAPABILITIES.logit_bias.bit;
-    break;
-  }
   if (conversation.tools.length === 0) return needs;
   if (isForced(conversation)) needs |= CAPABILITIES.forced_tools.bit;
-  if (settings.parallelToolCalls === false) needs |= CAPABILITIES.single_tool_calls.bit;
   if (format !== undefined && format.type !== 'text') needs |= CAPABILITIES.json_with_tools.bit;
   return needs;
 }
