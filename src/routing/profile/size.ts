@@ -14,6 +14,9 @@ const TURN_EXPECTED = 4;
 const REPLY_MAX = 16;
 const TOOLS_MAX = 1_024;
 
+/** Bytes of the marks around a part of instructions within a conversation, for models without system messages there. */
+const MARKS_MAX = 48;
+
 /** What a request needs that goes on with a thread. */
 export const THREAD_NEEDS = CAPABILITIES.threads.bit | CAPABILITIES.anthropic_messages.bit;
 
@@ -50,7 +53,12 @@ export function measure(request: ModelRequest): RequestSize {
   };
   const { conversation, settings } = request;
   const { turns, tools } = conversation;
-  for (const turn of turns) addTurn(size, turn, request);
+  let hasBegun = false;
+  for (const turn of turns) {
+    addTurn(size, turn, request);
+    if (turn.role !== 'system' && turn.role !== 'developer') hasBegun = true;
+    else if (hasBegun) size.bytes += MARKS_MAX * turn.parts.length;
+  }
   const native = conversation.nativeTools?.length ?? 0;
   if (native > 0) size.needs |= passthroughBit(request.original.dialect);
   if (conversation.isWarmUp) size.needs |= passthroughBit(request.original.dialect);
