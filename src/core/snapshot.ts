@@ -1,6 +1,7 @@
 import type { AbortBilling } from './abort-billing.ts';
 import type { Budget, LedgerPolicy } from './budget.ts';
 import type { ContentPolicy } from './content.ts';
+import type { DroppableName } from './droppable.ts';
 import type { EmbeddingModel } from './embedding.ts';
 import type { Languages } from './language-support.ts';
 import type { LearningPolicy } from './learning-policy.ts';
@@ -100,6 +101,8 @@ export interface GatewayPolicy {
   readonly passthroughTools: ReadonlySet<string>;
   /** Kinds of a service's own tools that are taken out of requests which offer others, too. */
   readonly dropTools: ReadonlySet<string>;
+  /** Settings that are taken out of a request for an endpoint that lacks them. */
+  readonly dropUnsupported: ReadonlySet<DroppableName>;
   /** Whether images may be given by addresses of private networks. */
   readonly allowPrivateImageUrls: boolean;
   /** Origins whose pages may read answers, as browsers send them: `https://app.example`. */

@@ -16,6 +16,8 @@ export interface AnswerIdentity {
   readonly inputTokens?: number;
   /** Whether the gateway may end the answer before its service does. Absent: it may. */
   readonly mayBeCut?: boolean;
+  /** Settings that the model lacks and the policy drops, once it answers; absent or empty for none. */
+  readonly unsupported?: readonly string[];
 }
 
 /**

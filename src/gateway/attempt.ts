@@ -1,6 +1,5 @@
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { ProviderCall } from '../contract/provider.ts';
-import { traitsOf } from '../contract/traits.ts';
 import { abortBillingOf } from '../core/abort-billing.ts';
 import type { AttemptRecord } from '../core/decision-record.ts';
 import { type Facts, isIntentRead } from '../core/facts.ts';
@@ -14,14 +13,14 @@ import { openCall } from '../upstream/call.ts';
 import { openEmbeddings } from '../upstream/embeddings.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
 import type { AnswerRoom, NextParts, UpstreamCall, UpstreamTarget } from '../upstream/upstream-call.ts';
-import { requestFor } from './endpoint-request.ts';
+import { callFor } from './endpoint-request.ts';
 import { shown } from './extras.ts';
 import { failureIn } from './failure.ts';
 import { brokenUsage, completeUsage, cutUsage, type ExpectedTokens, type MeasuredUsage, Meter } from './meter.ts';
 import { callSpan } from './observe/spans.ts';
 import type { RankedEndpoint } from './plan.ts';
 import type { RunnableRequest } from './runnable-request.ts';
-import { StopCut, untakenStops, withoutStops } from './stop-cut.ts';
+import { StopCut } from './stop-cut.ts';
 import { marginOf } from './tranches.ts';
 
 interface AttemptLimits {
@@ -53,6 +52,8 @@ export class Attempt {
   readonly dropped: readonly string[];
   /** Cuts the answer at stops that the service does not take; null where there are none. */
   readonly stops: StopCut | null;
+  /** Of these, the settings that the endpoint lacks and the policy drops. */
+  readonly unsupported: readonly string[];
   /** Output tokens that are paid for, of all choices. */
   outputPaid: number;
   readonly #runnable: RunnableRequest;
@@ -78,12 +79,6 @@ export class Attempt {
     const { ranked, at } = way;
     const model = runtime.snapshot.models[ranked.model]!;
     const endpoint = model.endpoints[at]!;
-    const target = runtime.targets[ranked.model]![at]!;
-    const fitted = requestFor(runnable, model, endpoint);
-    const { extras, dropped } = fitted;
-    const stops = untakenStops(fitted.request, endpoint, target.adapter);
-    const request = stops === null ? fitted.request : withoutStops(fitted.request);
-    this.stops = stops === null ? null : new StopCut(stops, decision.facts.choices);
     this.way = way;
     this.model = model;
     this.endpoint = endpoint;
@@ -91,7 +86,7 @@ export class Attempt {
     this.#runnable = runnable;
     this.#reporter = reporter;
     this.#slot = model.firstSlot + at;
-    this.#isStream = request.stream || outputPaid !== undefined;
+    this.#isStream = runnable.request.stream || outputPaid !== undefined;
     this.meter = new Meter(this.#isStream);
     this.outputPaid = outputPaid ?? Number.POSITIVE_INFINITY;
     this.#openedAt = clock();
@@ -100,16 +95,11 @@ export class Attempt {
     this.#deadlineAt = hasOthers ? Math.min(deadlineAt, this.#openedAt + patience) : deadlineAt;
     this.#ownMs = Math.min(this.#isStream ? model.deadlines.firstTokenMs : patience, model.deadlines.totalMs);
     this.#trace = context.trace?.call() ?? null;
-    const call: ProviderCall = {
-      upstream: endpoint.upstream,
-      request,
-      extras,
-      stream: this.#isStream,
-      outputCap: ranked.outputCap,
-      model: traitsOf(model),
-      isSelected: decision.facts.pinned ? undefined : true,
-    };
-    this.call = request.embedding ? this.#embed(target, call, room) : this.#open(target, call, room);
+    const target = runtime.targets[ranked.model]![at]!;
+    const { call, dropped, unsupported, stops } = callFor(runnable, way, this.#isStream, target.adapter);
+    this.call = call.request.embedding ? this.#embed(target, call, room) : this.#open(target, call, room);
+    this.stops = stops === null ? null : new StopCut(stops, decision.facts.choices);
+    this.unsupported = unsupported;
     this.dropped = droppedPaths(runnable.dropped, dropped, this.call.dropped);
   }
 

@@ -222,10 +222,7 @@ function decisionOf(
   { runtime, caller }: DecisionTerms,
 ): Decision {
   if (shortage) throw shortageError(shortage, caller, gateway);
-  if (isRefusal(outcome)) {
-    const { nativeTools } = request.conversation;
-    throw refusalError(outcome, runtime.snapshot, { ...request.names, nativeTools }, gateway.now());
-  }
+  if (isRefusal(outcome)) throw refusalError(outcome, runtime.snapshot, request, gateway.now());
   return outcome;
 }
 

@@ -101,6 +101,9 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   get inputTokens(): number {
     return Math.ceil(this.#running?.expected.inputTokens ?? 0);
   }
+  get unsupported(): readonly string[] {
+    return this.#running?.unsupported ?? [];
+  }
   get policy(): GatewayPolicy {
     return this.#runnable.runtime.snapshot.gateway;
   }
@@ -342,8 +345,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
 
   /** The one end: posts the last attempt, releases the rest, and writes the record with it. */
   #settle(status: DecisionOutcome['status'], running: Attempt | null, measured: MeasuredUsage | null): void {
-    const { context } = this.#runnable;
-    context.step('settle');
+    this.#runnable.context.step('settle');
     const line = running && measured ? entryLine(running.model, running.endpoint, measured) : null;
     this.#alarm.clear();
     try {
@@ -351,7 +353,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     } finally {
       running?.meter.forget();
       this.#bytes?.leave();
-      context.endWork(this.#tokens);
+      this.#runnable.context.endWork(this.#tokens);
     }
   }
 

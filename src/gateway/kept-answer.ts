@@ -59,6 +59,9 @@ export class KeptAnswer implements AnswerSource {
   get mayBeCut(): boolean {
     return this.#source.mayBeCut ?? true;
   }
+  get unsupported(): readonly string[] {
+    return this.#source.unsupported ?? [];
+  }
   get receipt(): Receipt | null {
     return this.#source.receipt;
   }

@@ -2,6 +2,7 @@ import { toCredits } from '../core/credits.ts';
 import { idText, timeOfId } from '../core/id.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { type Advice, advise, taskNote } from '../routing/advise.ts';
+import { withoutDroppedTools } from '../routing/dropped-tools.ts';
 import { decideRoute } from './decide.ts';
 import { recordDecision, recordedOf } from './decision-record.ts';
 import { checkServing } from './drain.ts';
@@ -10,6 +11,7 @@ import type { Gateway } from './gateway.ts';
 import { choiceWithin, holdTermsOf } from './hold-terms.ts';
 import { exampleOf } from './learn-from-answer.ts';
 import type { RequestContext } from './request-context.ts';
+import { sayableModels } from './sayable.ts';
 
 /** Advice with what a chat would set aside, and with the price of a payment where the policy takes payments. */
 export type PricedAdvice = Advice & {
@@ -39,7 +41,9 @@ export async function recommend(
   // (guards on the request)
   const terms = { runtime, caller, windowsOnly: payments?.mayPay(caller) ?? false };
   const deciding = decideRoute(gateway, request, terms, context);
-  const { decision, features } = deciding instanceof Promise ? await deciding : deciding;
+  const { decision, features, history } = deciding instanceof Promise ? await deciding : deciding;
+  const asked = withoutDroppedTools(request, snapshot.gateway).request;
+  const offered = { ...decision, ranked: sayableModels({ request: asked, history, decision, runtime }) };
   // Deciding may have taken a while, and after the shutdown nothing can be written.
   checkServing(gateway);
   context.decisionId = idText('dec_', decision.id);
@@ -49,8 +53,8 @@ export async function recommend(
   gateway.records.append([...writes, ...gateway.learner.exampleWrites(runtime, example)]);
   const funds = gateway.ledger.availableFunds(caller, decision.facts.model, timeOfId(decision.id), terms.windowsOnly);
   const hold = funds?.firstHold(holdTermsOf({ runtime, decision, request })) ?? null;
-  const [, ...others] = decision.ranked;
-  const shown = hold ? { ...decision, ranked: [choiceWithin(hold, decision, snapshot), ...others] as const } : decision;
+  const [, ...others] = offered.ranked;
+  const shown = hold ? { ...offered, ranked: [choiceWithin(hold, offered, snapshot), ...others] as const } : offered;
   return {
     ...advise(shown, snapshot, taskNote(request.routing.task, decision.facts.task)),
     ...(funds && { first_hold_credits: hold && toCredits(hold.amount) }),

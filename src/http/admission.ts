@@ -39,7 +39,7 @@ export interface AdmissionRules {
 }
 
 /** Paths that are not throttled: a refused probe would take a working gateway out of its balancer, and an answer costs no more. */
-const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
+const PROBES: ReadonlySet<string> = new Set(['/healthz', '/health', '/readyz']);
 
 /**
  * Admits a request before a byte of its body is read: by its path, key, method, scope, type and size, in that order. Then it

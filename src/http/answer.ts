@@ -3,7 +3,7 @@ import type { HTTPHeaders } from 'elysia';
 import { idText } from '../core/id.ts';
 import type { AnswerSource } from '../gateway/answer-source.ts';
 import type { AnswerWriter, EventForm, Surface } from '../surface/surface.ts';
-import { streamResponse, textsResponse } from './stream.ts';
+import { DROPPED_HEADER, streamResponse, textsResponse } from './stream.ts';
 
 /** The longest that an answer is written while others wait, ms. A batch of parts is not interrupted. */
 const SLICE_MS = 4;
@@ -63,6 +63,7 @@ export async function jsonBody(
     await writeTexts(source, json(source), texts);
     headers['content-type'] = 'application/json';
     headers['x-signalbox-model'] = source.model;
+    if (source.unsupported?.length) headers[DROPPED_HEADER] = source.unsupported.join(', ');
   } catch (cause) {
     // After a defect here the answer has no reader, and would hold its money until the deadline.
     source.abandon('caller-gone');

@@ -3,6 +3,7 @@ import type { Gateway } from '../gateway/gateway.ts';
 import type { StoreActivity } from '../store/activity.ts';
 import type { PolicyAdmin } from './admin.ts';
 import { routeDocs } from './docs/route-docs.ts';
+import { unlisted } from './routes.ts';
 import { Health, Readiness } from './schemas/status.ts';
 
 /** The health of a store. */
@@ -10,20 +11,24 @@ interface StoreHealth {
   readonly activity: Pick<StoreActivity, 'isFailing'>;
 }
 
+const alive = () => ({ status: 'ok' });
+
 /** Liveness and readiness, for load balancers. Neither needs a key. */
 export const healthRoutes = (gateway: Gateway, policy: PolicyAdmin, store: StoreHealth) =>
   new Elysia({ name: 'health' })
     .get(
       '/healthz',
-      () => ({ status: 'ok' }),
+      alive,
       routeDocs({
         summary: 'Liveness',
-        description: 'The process answers.',
+        description: 'The process answers. `/health` does the same.',
         tag: 'health',
         access: 'open',
         answer: { schema: Health, description: 'Alive.' },
       }),
     )
+    // The name that many balancers ask for unless they are told another.
+    .get('/health', alive, unlisted({ access: 'open' }))
     .get(
       '/readyz',
       ({ set }) => {

@@ -1,6 +1,6 @@
 import { Elysia, type HTTPHeaders, t } from 'elysia';
 import { SignalboxError } from '../core/errors.ts';
-import { similarName } from '../routing/model-name.ts';
+import { nameHint } from '../routing/model-name.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import { directoryOf, Model, ModelList, type PageQuery } from './model-list.ts';
 import type { RouteServices } from './route-services.ts';
@@ -45,11 +45,9 @@ export function modelRoutes({ gateway, callerOf }: RouteServices) {
     const found = models.find(id);
     if (found) return found;
     const name = id.slice(0, 100);
-    const meant = similarName(name, models.ids);
-    const hint = meant === null ? '' : ` Did you mean \`${meant}\`?`;
     throw new SignalboxError(
       'model_not_found',
-      `The model \`${name}\` does not exist, or this key may not use it.${hint}`,
+      `The model \`${name}\` does not exist, or this key may not use it.${nameHint(name, [...models.ids])}`,
       { param: 'model' },
     );
   };

@@ -8,6 +8,8 @@ import { sliceEnd } from './slices.ts';
 
 /** Pause between heartbeats while a committed stream waits for its first part. */
 const HEARTBEAT_MS = 10_000;
+/** The header that names the settings that the model lacks and the policy drops. */
+export const DROPPED_HEADER = 'x-signalbox-dropped';
 /** Events that have come are gathered into one text until it has this many characters: it waits while more arrive. */
 const GATHERED_MAX = 4_096;
 /** Characters that are sent in one turn of the event loop: the server gathers a turn's bytes, and only then sees what its socket takes. */
@@ -33,6 +35,7 @@ export async function streamResponse(
   headers.set('cache-control', 'no-cache, no-transform');
   headers.set('x-accel-buffering', 'no');
   if (opened) headers.set('x-signalbox-model', source.model);
+  if (opened && source.unsupported?.length) headers.set(DROPPED_HEADER, source.unsupported.join(', '));
   // The only kind of stream without a queue and a promise of its own for each text.
   const body = new ReadableStream({
     type: 'direct',

@@ -1,8 +1,7 @@
 import { SignalboxError } from '../core/errors.ts';
+import type { Operation } from '../core/operation.ts';
 import { nearest } from '../policy/nearest.ts';
 import type { RouteTable } from './routes.ts';
-
-const CHAT = '/v1/chat/completions';
 
 /** Paths of other APIs that clients try, below `/v1` or not, and the name of the API. */
 const OTHER_APIS: readonly (readonly [path: RegExp, name: string])[] = [
@@ -34,16 +33,31 @@ function helpFor(path: string, routes: RouteTable): string {
       : `Use ${printable(right)}.`;
   }
   const other = OTHER_APIS.find(([form]) => form.test(below));
-  if (other) return `Signalbox does not serve ${other[1]} yet. It serves chat at ${CHAT}.`;
+  if (other) return `Signalbox does not serve ${other[1]} yet. ${servedIn(routes)}`;
   const meant = path.length > COMPARED_MAX ? null : nearestIn(routes, [plain, right]);
   if (meant !== null) return `Did you mean ${meant}?`;
-  return `Of OpenAI’s API, Signalbox has ${CHAT} and /v1/models; /docs lists every path.`;
+  return `${servedIn(routes)} /docs lists every path.`;
 }
 
-/** Of the paths without parameters. */
-function nearestIn(routes: RouteTable, paths: readonly string[]): string | null {
-  const known = [...new Set(routes.rules.map((rule) => rule.path))].filter((path) => /^[^:*]+$/.test(path));
+/** What is done at which paths. */
+function servedIn({ rules }: RouteTable): string {
+  const pathsOf = (operation: Operation) =>
+    rules.flatMap((rule) => (rule.operation === operation && rule.method === 'POST' ? [rule.path] : [])).join(', ');
+  const all = [`chat at ${pathsOf('chat')}`, `embeddings at ${pathsOf('embed')}`];
+  return `Signalbox serves ${all.filter((one) => !one.endsWith(' at ')).join(', and ')}.`;
+}
+
+/** Routes with parameters get those of a path that begins as they do. */
+function nearestIn({ rules }: RouteTable, paths: readonly string[]): string | null {
+  const patterns = new Set(rules.map((rule) => rule.path).filter((path) => !path.includes('*')));
   for (const path of paths) {
+    const given = path.split('/');
+    const known = [...patterns].flatMap((pattern) => {
+      const steps = pattern.split('/');
+      if (!pattern.includes(':')) return [pattern];
+      if (steps.length !== given.length || steps[1] !== given[1]) return [];
+      return [steps.map((step, at) => (step[0] === ':' ? given[at] : step)).join('/')];
+    });
     const meant = nearest(path, known);
     if (meant !== null) return meant;
   }

@@ -9,7 +9,7 @@ import { didYouMean, listNames, nearest } from './nearest.ts';
 import type { Report } from './report.ts';
 import { literalsOf } from './schema-parts.ts';
 import { foreignKeyHint, missingSpaceHint, usdKeyHint } from './slip-hints.ts';
-import { describe, entryOf, type Tree, toData, valueAt } from './tree.ts';
+import { describe, entryOf, type ScalarTree, type Tree, toData, valueAt } from './tree.ts';
 import { example, formHint, shareHint, splitDecimal, switchHint, typeHint } from './value-hints.ts';
 
 /** A value to check, with its path and place for messages. */
@@ -118,7 +118,7 @@ function problemOf({ type, schema, message }: ValueError, tree: Tree, key: strin
   const found = describe(tree);
   const words = literalsOf(schema)?.map(([word]) => word);
   if (words) {
-    const hint = tree.kind === 'scalar' ? (didYouMean(tree.source, words) ?? switchHint(words, tree)) : undefined;
+    const hint = tree.kind === 'scalar' ? wordHint(schema, words, tree) : undefined;
     return ['not-one-of', `cannot be ${found}`, { expected: `one of ${listNames(words)}`, hint }];
   }
   if (type === ValueErrorType.Literal) return ['not-one-of', `must be ${String(schema.const)}, found ${found}`, {}];
@@ -149,6 +149,10 @@ const TYPE_NAMES: Partial<Record<ValueErrorType, string>> = {
   [ValueErrorType.Object]: 'a map',
   [ValueErrorType.String]: 'a text',
 };
+
+/** A hint for a word that is not one of those that fit. */
+const wordHint = ({ hints }: TSchema, words: readonly string[], tree: ScalarTree): string | undefined =>
+  hints?.[tree.source] ?? didYouMean(tree.source, words) ?? switchHint(words, tree);
 
 function limitOf(schema: TSchema): string | null {
   const limits: readonly (readonly [words: string, limit: unknown, unit?: string])[] = [

@@ -251,6 +251,7 @@ function readGateway(context: CheckContext): GatewayPolicy | null {
     toolUsesMax: text.tool_uses_max,
     passthroughTools: new Set(text.passthrough_tools),
     dropTools: new Set(text.drop_tools),
+    dropUnsupported: new Set(text.drop_unsupported),
     allowPrivateImageUrls: text.allow_private_image_urls,
     corsOrigins: readOrigins(text, tree, context.report),
     admission: readAdmission(text, tree, context.report),

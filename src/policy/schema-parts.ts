@@ -38,6 +38,8 @@ export const boolean = (options: ValueOptions<SchemaOptions>, description: strin
 
 interface WordOptions extends SchemaOptions {
   readonly description: string;
+  /** Hints for some wrong words. */
+  readonly hints?: Readonly<Record<string, string>>;
 }
 
 /** A union of string literals. */

@@ -1,4 +1,5 @@
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
+import { DROPPABLE_NAMES } from '../core/droppable.ts';
 import { AbortText } from './schema-abort.ts';
 import { BudgetText, LedgerText } from './schema-budgets.ts';
 import { CaseText } from './schema-case.ts';
@@ -12,6 +13,7 @@ import {
   closed,
   integer,
   number,
+  oneOf,
   oneOfExplained,
   optional,
   string,
@@ -33,6 +35,19 @@ export const CreditsText = closed(
   },
   { description: 'The value of a Credit.' },
 );
+
+const bounds = (fields: readonly string[], what: string) =>
+  fields.map((field): [string, string] => [
+    field,
+    `\`${field}\` ${what}: without it a caller gets another answer than was asked for, so it is never dropped`,
+  ]);
+
+/** Fields that nobody may have dropped → why. */
+const NEVER_DROPPED: Readonly<Record<string, string>> = Object.fromEntries([
+  ...bounds(['max_tokens', 'max_completion_tokens', 'n', 'max_tool_calls'], 'bounds what the answer costs'),
+  ...bounds(['stop', 'tools', 'tool_choice'], 'bounds what the answer says'),
+  ...bounds(['response_format'], 'states the form of the answer'),
+]);
 
 export const GatewayText = closed(
   {
@@ -73,6 +88,19 @@ export const GatewayText = closed(
     drop_tools: texts(
       ['web_search'],
       'Kinds of tools of a provider that are taken out of requests which offer other tools, too, so that models without them stay eligible. `platform.dropped` names them. A tool that a request forces or offers alone stays.',
+    ),
+    drop_unsupported: Type.Array(
+      oneOf(DROPPABLE_NAMES, {
+        examples: ['seed'],
+        description: 'A field of requests that an answer can do without.',
+        hints: NEVER_DROPPED,
+      }),
+      {
+        default: [],
+        examples: [['seed', 'presence_penalty']],
+        description:
+          'Fields that exclude no model: one that the chosen model lacks is dropped, and named in `platform.dropped` and the header `x-signalbox-dropped`. Other fields go only to models that take them.',
+      },
     ),
     time_zone: string(
       { minLength: 1, maxLength: 64, default: 'UTC', example: 'Europe/Berlin' },

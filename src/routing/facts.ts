@@ -17,6 +17,7 @@ import type { OutputHint } from './profile/expected-output.ts';
 import { type Intent, readIntent } from './profile/intent.ts';
 import { hasMedia, type Profile, profile, profileOf } from './profile/profile.ts';
 import { measure, type RequestSize } from './profile/size.ts';
+import { needsDropped } from './unsupported.ts';
 
 const EMPTY: readonly never[] = [];
 
@@ -112,13 +113,14 @@ function dependsOnIntent(
 }
 
 function factsOf(
-  { operation, conversation, settings, routing }: ModelRequest,
+  request: ModelRequest,
   target: NamedTarget,
   budget: Microcredits | null,
   read: Profile,
   caller: Caller,
   snapshot: PolicySnapshot,
 ): Facts {
+  const { operation, conversation, settings, routing } = request;
   const weights = routing.weights ? weightsOf(routing.weights, snapshot) : null;
   const addOns = addOnsOf(conversation, routing, read, snapshot);
   // Spreading three objects would cost more than reading the prompt.
@@ -144,7 +146,7 @@ function factsOf(
     outputTokensAsked: outputOf(read.output, read.task, snapshot),
     outputTokensMax: settings.outputTokensMax ?? null,
     choices: settings.choices ?? 1,
-    needs: read.needs,
+    needs: read.needs & ~needsDropped(request, snapshot.gateway.dropUnsupported),
     cached: EMPTY,
     languages: routing.languages?.map(canonicalLanguage) ?? EMPTY,
     weights,

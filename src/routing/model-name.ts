@@ -44,10 +44,49 @@ function unknownName(name: string, model: string, caller: Caller, snapshot: Poli
   const aliases = [...snapshot.aliases].flatMap(([alias, of]) =>
     snapshot.selectors.has(of) || (snapshot.modelIndex.has(of) && mayUse(of)) ? [alias] : [],
   );
-  const similar = similarName(name, [...selectors, ...models, ...aliases]);
-  const hint = similar === null ? '' : ` Did you mean \`${similar}\`?`;
-  const message = `There is no model or selector \`${name}\`.${hint} Selectors are ${selectors.join(', ')}; GET /v1/models lists all models.`;
+  const hint = nameHint(name, [...selectors, ...models, ...aliases]);
+  const message = `There is no model or selector \`${name}\`.${hint} Selectors are ${selectors.join(', ')}; GET /v1/models lists all models. ${HOW_TO_SERVE}`;
   return new SignalboxError('model_not_found', message, { param: 'model' });
+}
+
+const HOW_TO_SERVE =
+  'A policy serves a name that stands in `models`, or in the `aliases` of a model or selector: see docs/policies/guide.md, “Add a model”.';
+
+/** Nearest names that an error shows at most. */
+const NAMES_SHOWN = 3;
+
+/** A sentence with the known name that was probably meant, or with the nearest ones, a space before it; '' for none. */
+export function nameHint(name: string, known: readonly string[]): string {
+  const similar = similarName(name, known);
+  if (similar !== null) return ` Did you mean \`${similar}\`?`;
+  const near = nearestNames(name, known).map((one) => `\`${one}\``);
+  if (near.length === 0) return '';
+  return near.length === 1 ? ` The nearest name is ${near[0]}.` : ` The nearest names are ${near.join(', ')}.`;
+}
+
+/** The known names that share words or a beginning with a name, most similar first. */
+function nearestNames(name: string, known: readonly string[]): string[] {
+  const written = plainName(name);
+  const words = new Set(written.split('-').filter((word) => /[a-z]/.test(word)));
+  const scored = known.map((candidate) => {
+    const other = plainName(candidate);
+    const shared = other.split('-').filter((word) => words.has(word)).length;
+    return { candidate, shared, start: sharedStart(written, other) };
+  });
+  return scored
+    .filter(({ shared, start }) => shared > 0 || start >= START_MIN)
+    .sort((a, b) => b.shared - a.shared || b.start - a.start)
+    .slice(0, NAMES_SHOWN)
+    .map(({ candidate }) => candidate);
+}
+
+/** Characters that a common beginning has at least. */
+const START_MIN = 3;
+
+function sharedStart(a: string, b: string): number {
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at++;
+  return at;
 }
 
 /** Edits of a mistyped name at most. */

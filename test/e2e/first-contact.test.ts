@@ -125,6 +125,48 @@ test('a mistyped model leads to the right name, never to one that the key may no
   });
 });
 
+test('a name that nothing serves leads to the nearest names, the keys of a policy and the page', async () => {
+  const answer = await send(JSON.stringify({ model: 'sim-gigantic', messages: [{ role: 'user', content: 'hi' }] }), {
+    'content-type': 'application/json',
+    authorization: `Bearer ${box.key}`,
+  });
+  const { error } = await answerOf(answer);
+  expect([answer.status, error.code, error.param]).toEqual([404, 'model_not_found', 'model']);
+  const [, near = '', rest = ''] =
+    /^There is no model or selector `sim-gigantic`\. The nearest names are ([^.]*)\. (.*)$/.exec(error.message) ?? [];
+  const names = near.split(', ').map((name) => name.replaceAll('`', ''));
+  const listed = (await (await box.get('/v1/models')).json()) as { data: { id: string }[] };
+  const known = listed.data.map(({ id }) => id);
+  expect(names).toHaveLength(3);
+  for (const name of names) expect(known).toContain(name);
+  expect(rest).toStartWith('Selectors are auto');
+  expect(rest).toEndWith(
+    'A policy serves a name that stands in `models`, or in the `aliases` of a model or selector: see docs/policies/guide.md, “Add a model”.',
+  );
+  expect(await Bun.file(`${import.meta.dir}/../../docs/policies/guide.md`).text()).toContain('\n## Add a model\n');
+});
+
+test('the paths that an unknown one leads to are those that exist', async () => {
+  const messageAt = async (path: string) => {
+    const answer = await box.get(path);
+    expect(answer.status).toBe(404);
+    return (await answerOf(answer)).error.message;
+  };
+  const served =
+    'Signalbox serves chat at /v1/chat/completions, /v1/messages, /v1/responses, and embeddings at /v1/embeddings.';
+  expect(await messageAt('/v1/images/generations')).toEndWith(`does not serve images yet. ${served}`);
+  expect(await messageAt('/v1/frobnicate')).toEndWith(`${served} /docs lists every path.`);
+  expect(await messageAt('/v1/decision/dec_1')).toEndWith('Did you mean /v1/decisions/dec_1?');
+});
+
+test('/health answers as /healthz, without a key and unthrottled', async () => {
+  const [short, usual] = await Promise.all(['/health', '/healthz'].map((path) => fetch(`${box.url}${path}`)));
+  expect([short!.status, await short!.json()]).toEqual([usual!.status, await usual!.json()]);
+  expect((await fetch(`${box.url}/health`, { method: 'HEAD' })).status).toBe(
+    (await fetch(`${box.url}/healthz`, { method: 'HEAD' })).status,
+  );
+});
+
 test('fields of other APIs do not break a request: the log says once what to send, and the answer names them', async () => {
   const messages = [{ role: 'user', content: 'hi' }];
   const fields = { maxTokens: 5, system: 'be short', thinking: { type: 'enabled' } };

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test';
-import { answerOf } from '../support/answers.ts';
+import { adviceOf, answerOf } from '../support/answers.ts';
 import { startFakeUpstream } from '../support/fake-upstream.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { startSignalbox } from '../support/signalbox.ts';
@@ -54,8 +54,19 @@ test('what its dialect lacks is known before: another model is chosen, and a pin
   const response = await box.post('/v1/chat/completions', { model: 'claude-opus-4-8', ...asked });
   const { error } = await answerOf(response);
   expect([response.status, error.code]).toEqual([422, 'no_eligible_model']);
-  expect(error.message).toBe('`claude-opus-4-8` does not meet the request: it lacks seed.');
+  expect(error.message).toBe(
+    '`claude-opus-4-8` does not meet the request: it lacks seed. Leave `seed` out, list it in `gateway.drop_unsupported`, or use one of: `plain`.',
+  );
   expect(claude.requests).toEqual([]);
+});
+
+test('/v1/route recommends no model whose dialect has no words for a body', async () => {
+  const routed = await adviceOf(await box.post('/v1/route', { model: 'auto', ...ARCHIVE }));
+  expect([routed.recommended_model, routed.alternatives]).toEqual(['plain', []]);
+  const pinned = { model: 'claude-opus-4-8', ...ARCHIVE };
+  const [route, chat] = await Promise.all(['/v1/route', '/v1/chat/completions'].map((path) => box.post(path, pinned)));
+  const { error } = await answerOf(route!);
+  expect([route!.status, error]).toEqual([400, (await answerOf(chat!)).error]);
 });
 
 test('what was never sent uses up no retries of those whose requests are', async () => {

@@ -2,9 +2,17 @@ import { expect, test } from 'bun:test';
 import { type RouteRule, RouteTable } from '../../src/http/routes.ts';
 import { nothingAt } from '../../src/http/unknown-path.ts';
 
-const rule = (method: string, path: string): RouteRule => ({ method, path, access: 'key' });
+const SERVED = 'Signalbox serves chat at /v1/chat/completions, /v1/messages, and embeddings at /v1/embeddings.';
+const rule = (method: string, path: string, operation?: RouteRule['operation']): RouteRule => ({
+  method,
+  path,
+  access: 'key',
+  operation,
+});
 const routes = new RouteTable([
-  rule('POST', '/v1/chat/completions'),
+  rule('POST', '/v1/chat/completions', 'chat'),
+  rule('POST', '/v1/messages', 'chat'),
+  rule('POST', '/v1/embeddings', 'embed'),
   rule('POST', '/v1/route'),
   rule('GET', '/v1/models'),
   rule('GET', '/v1/models/*'),
@@ -26,7 +34,8 @@ test('an unknown path leads to the path that was meant', () => {
     '/v1/chat': 'Did you mean /v1/chat/completions?',
     '/v1/model': 'Did you mean /v1/models?',
     '/admin/key': 'Did you mean /admin/keys?',
-    '/health': 'Did you mean /healthz?',
+    '/healthy': 'Did you mean /healthz?',
+    '/v1/decision/dec_1': 'Did you mean /v1/decisions/dec_1?',
   };
   expect(Object.fromEntries(Object.keys(cases).map((path) => [path, help(path)]))).toEqual(cases);
 });
@@ -41,10 +50,10 @@ test('the path of another API is named as that API, with or without /v1', () => 
     '/v1beta/models/gemini-2.5-pro:generateContent': 'Gemini’s API',
   };
   for (const [path, name] of Object.entries(apis))
-    expect(help(path)).toBe(`Signalbox does not serve ${name} yet. It serves chat at /v1/chat/completions.`);
+    expect(help(path)).toBe(`Signalbox does not serve ${name} yet. ${SERVED}`);
 });
 
 test('any other path leads to the list, and a long one is cut', () => {
-  expect(help('/v1/frobnicate')).toContain('/docs lists every path');
+  expect(help('/v1/frobnicate')).toBe(`${SERVED} /docs lists every path.`);
   expect(nothingAt(`/${'x'.repeat(5000)}`, routes).message.length).toBeLessThan(250);
 });

@@ -103,6 +103,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
       toolUsesMax: 5,
       passthroughTools: new Set(),
       dropTools: new Set(),
+      dropUnsupported: new Set(),
       alternatives: 3,
       allowPrivateImageUrls: false,
       timeZone: 'UTC',

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { similarName } from '../../src/routing/model-name.ts';
+import { nameHint, similarName } from '../../src/routing/model-name.ts';
 
 const KNOWN = ['auto', 'auto-cheap', 'gpt-4o-mini', 'claude-opus-4-1', 'openrouter/deepseek-v4', 'o3'];
 
@@ -20,3 +20,15 @@ test.each(['gpt-5o-mini', 'claude-opus-4', 'o4', 'mistral', '', '/', 'x'.repeat(
     expect(similarName(name, KNOWN)).toBeNull();
   },
 );
+
+test.each([
+  ['gpt-5o-mini', ' The nearest name is `gpt-4o-mini`.'],
+  ['claude-opus-4', ' The nearest name is `claude-opus-4-1`.'],
+  ['deepseek-v9', ' The nearest name is `openrouter/deepseek-v4`.'],
+  ['autopilot', ' The nearest names are `auto`, `auto-cheap`.'],
+  ['gpt-4o-mni', ' Did you mean `gpt-4o-mini`?'],
+  ['mistral', ''],
+  ['', ''],
+])('%s leads to the names that share words or a beginning with it', (name, hint) => {
+  expect(nameHint(name, KNOWN)).toBe(hint);
+});

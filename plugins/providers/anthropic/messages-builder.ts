@@ -1,4 +1,5 @@
 import type { Block } from './cache.ts';
+import { asReminder } from './reminder.ts';
 import { isThought } from './state.ts';
 
 export interface MessageTurn {
@@ -19,6 +20,7 @@ export class MessagesBuilder {
   /** The content of the user's current turn. */
   #results: Block[] = [];
   #userBlocks: Block[] = [];
+  /** Instructions behind it, for a model that accepts system messages. */
   #instructions: Block[] = [];
   /** Calls of the last answer that await results, and the path of the message of each. */
   readonly #open = new Map<unknown, string>();
@@ -31,13 +33,15 @@ export class MessagesBuilder {
 
   instruct(blocks: readonly Block[]): void {
     const isFirst = this.#turns.length === 0 && this.#results.length === 0 && this.#userBlocks.length === 0;
-    (isFirst ? this.#system : this.#instructions).push(...blocks);
+    if (isFirst) this.#system.push(...blocks);
+    else if (this.#inline) this.#instructions.push(...blocks);
+    else this.#userBlocks.push(...blocks.map(asReminder));
   }
 
   say(blocks: readonly Block[]): void {
     const isAfterUser = this.#userBlocks.length + this.#results.length > 0;
     // What a user says after instructions stays behind them.
-    if (this.#inline && isAfterUser && this.#instructions.length > 0) this.#endUser();
+    if (isAfterUser && this.#instructions.length > 0) this.#endUser();
     this.#userBlocks.push(...blocks);
   }
 
@@ -100,8 +104,6 @@ export class MessagesBuilder {
     }
     if (content.length > 0) this.#turns.push({ role: 'user', content });
     if (instructions.length === 0) return;
-    if (content.length === 0) this.#turns.push({ role: 'user', content: instructions });
-    else if (this.#inline) this.#turns.push({ role: 'system', content: instructions });
-    else this.#system.push(...instructions);
+    this.#turns.push({ role: content.length === 0 ? 'user' : 'system', content: instructions });
   }
 }

@@ -1,6 +1,7 @@
 import { type HttpCall, isWrappedState, type Members, type ProviderCall } from 'signalbox/plugin';
-import { isObject, textOf } from '../json.ts';
+import { isObject, listOf, textOf } from '../json.ts';
 import { type ModelRules, rulesOf } from './models.ts';
+import { asReminder } from './reminder.ts';
 
 /** The dialect of a request that goes out as it came. */
 export const OWN_DIALECT = 'anthropic-messages';
@@ -17,7 +18,8 @@ type Body = Record<string, unknown>;
 
 /**
  * Builds `POST /messages` from a request in Anthropic's own dialect. Changed are the model, the cap and `stream`; Signalbox's
- * own fields are taken out, and the state of other services' models, which Anthropic would refuse. Fields that a model does not
+ * own fields are taken out, and the state of other services' models, which Anthropic would refuse; system messages are
+ * reworded for models without them. Fields that a model does not
  * take are fitted only where a selector chose the model: a caller who names it wants its answer.
  */
 export function passRequest(call: ProviderCall): HttpCall {
@@ -30,9 +32,11 @@ export function passRequest(call: ProviderCall): HttpCall {
   if (stream) body.stream = true;
   else delete body.stream;
   keepUserId(body);
+  const rules = rulesOf(upstream);
   body.messages = withoutForeignState(body.messages);
+  if (!rules.inlineSystem) body.messages = withReminders(body.messages);
   const dropped: string[] = [];
-  if (isSelected) fit(body, rulesOf(upstream), dropped);
+  if (isSelected) fit(body, rules, dropped);
   // A caller's own budget may exceed the caller's own cap: thoughts between calls of tools count over several requests.
   if (cap !== request.original.body.max_tokens) limitThinking(body, cap, dropped);
   const headers = { ...VERSION, ...request.headers.passed };
@@ -55,6 +59,18 @@ function withoutForeignState(messages: unknown): unknown {
     const content = message.content.filter((block) => !isForeign(block));
     // A message must not be empty.
     return content.length === 0 ? [] : [{ ...message, content }];
+  });
+}
+
+/** The messages with text of the user in place of system messages. The same list where there are none. */
+function withReminders(messages: unknown): unknown {
+  const isSystem = (message: unknown): message is Members => isObject(message) && message.role === 'system';
+  if (!Array.isArray(messages) || !messages.some(isSystem)) return messages;
+  return messages.map((message: unknown) => {
+    if (!isSystem(message)) return message;
+    const { content } = message;
+    const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content).filter(isObject);
+    return { ...message, role: 'user', content: blocks.map(asReminder) };
   });
 }
 

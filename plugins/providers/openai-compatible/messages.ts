@@ -3,6 +3,7 @@ import { nineLetters } from '../call-ids.ts';
 import { withToolCalls } from '../calls.ts';
 import { isObject, listOf, mapObjects, textOf } from '../json.ts';
 import type { DialectSettings } from './settings.ts';
+import { systemFirst } from './system-first.ts';
 
 /** Servers' members for the reasoning of an answer. */
 const REASONING: ReadonlySet<string> = new Set(['reasoning_content', 'reasoning', 'reasoning_details']);
@@ -32,10 +33,11 @@ export function messagesFor(
   reasons: boolean,
   dropped: string[],
 ): readonly Members[] {
-  return mapObjects(listOf(messages), (message, index) => {
-    const sent = messageFor(message, index, settings, reasons, dropped);
-    return isBare(sent) ? null : sent;
+  const sent = mapObjects(listOf(messages), (message, index) => {
+    const translated = messageFor(message, index, settings, reasons, dropped);
+    return isBare(translated) ? null : translated;
   });
+  return settings.system_messages === 'first' ? systemFirst(sent) : sent;
 }
 
 /** Members of an answer that say nothing by themselves. */

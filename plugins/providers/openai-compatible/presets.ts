@@ -25,13 +25,15 @@ const USUAL: readonly Effort[] = ['none', 'low', 'medium', 'high'];
 export const presets: Readonly<Record<string, Preset>> = {
   // Types of @mistralai/mistralai 2.7.0. A field outside them is a 422 `extra_forbidden`
   // (mistralai/platform-docs-public#7, BerriAI/litellm#30835). Its streams always end with usage; an answer is
-  // continued only with `prefix`. Efforts: withceleste/celeste-python#311.
+  // continued only with `prefix`. Efforts: withceleste/celeste-python#311. A system message behind an answer is refused:
+  // swarmauri/swarmauri-sdk#162.
   mistral: {
     baseUrl: 'https://api.mistral.ai/v1',
     apiKeyEnv: 'MISTRAL_API_KEY',
     passthrough: ['safe_prompt', 'prompt_cache_key'],
     settings: {
       developer_role: 'system',
+      system_messages: 'first',
       unknown_members: 'left_out',
       seed_field: 'random_seed',
       tool_call_ids: 'nine_letters',
@@ -110,12 +112,14 @@ export const presets: Readonly<Record<string, Preset>> = {
   },
 
   // @ai-sdk/fireworks 2.0.90; docs.fireworks.ai/guides/reasoning. Efforts: theopenco/llmgateway#3350.
+  // System messages: BerriAI/litellm#39852.
   fireworks: {
     baseUrl: 'https://api.fireworks.ai/inference/v1',
     apiKeyEnv: 'FIREWORKS_API_KEY',
     passthrough: ['top_k', 'min_p', 'repetition_penalty', 'reasoning_history'],
     settings: {
       developer_role: 'system',
+      system_messages: 'first',
       reasoning_history: 'reasoning_content',
       efforts: [...USUAL, 'xhigh', 'max'],
       lacks: [...NO_FILES],
@@ -180,13 +184,14 @@ export const presets: Readonly<Record<string, Preset>> = {
   },
 
   // ollama/ollama docs/api/openai-compatibility.mdx and openai/openai.go. It truncates prompts silently:
-  // set `num_ctx` in the model.
+  // set `num_ctx` in the model. System messages: ollama/ollama#17774.
   ollama: {
     baseUrlEnv: 'OLLAMA_BASE_URL',
     basePath: '/v1',
     allowPrivateNetwork: true,
     settings: {
       developer_role: 'system',
+      system_messages: 'first',
       reasoning_history: 'reasoning',
       efforts: [...USUAL, 'max'],
       leave_out: ['user'],
@@ -195,7 +200,7 @@ export const presets: Readonly<Record<string, Preset>> = {
   },
 
   // lmstudio-ai/docs openai-compat/chat-completions.md; lmstudio-ai/lmstudio-bug-tracker#670 (tools), #189 (JSON);
-  // yoy123/lmstudio-copilot-provider#35 (efforts).
+  // yoy123/lmstudio-copilot-provider#35 (efforts); chat templates as of llama.cpp.
   'lm-studio': {
     baseUrlEnv: 'LM_STUDIO_BASE_URL',
     basePath: '/v1',
@@ -203,6 +208,7 @@ export const presets: Readonly<Record<string, Preset>> = {
     passthrough: ['top_k', 'repeat_penalty'],
     settings: {
       developer_role: 'system',
+      system_messages: 'first',
       named_tool_choice: 'as_required',
       efforts: [...USUAL],
       leave_out: ['user'],
@@ -210,16 +216,24 @@ export const presets: Readonly<Record<string, Preset>> = {
     },
   },
 
-  // docs.vllm.ai (OpenAI-compatible server); vllm-project/vllm#27755 (the member for reasoning).
+  // docs.vllm.ai (OpenAI-compatible server); vllm-project/vllm#27755 (the member for reasoning), #41114 (system
+  // messages).
   vllm: {
     baseUrlEnv: 'VLLM_BASE_URL',
     basePath: '/v1',
     allowPrivateNetwork: true,
     passthrough: ['top_k', 'min_p', 'repetition_penalty'],
-    settings: { developer_role: 'system', reasoning_history: 'reasoning', leave_out: ['user'], lacks: ['file_ids'] },
+    settings: {
+      developer_role: 'system',
+      system_messages: 'first',
+      reasoning_history: 'reasoning',
+      leave_out: ['user'],
+      lacks: ['file_ids'],
+    },
   },
 
-  // ggml-org/llama.cpp tools/server/README.md and common/chat.cpp (`tool_choice` is a word).
+  // ggml-org/llama.cpp tools/server/README.md and common/chat.cpp (`tool_choice` is a word);
+  // ggml-org/llama.cpp#27367 (system messages).
   'llama-cpp': {
     baseUrlEnv: 'LLAMA_CPP_BASE_URL',
     basePath: '/v1',
@@ -227,6 +241,7 @@ export const presets: Readonly<Record<string, Preset>> = {
     passthrough: ['top_k', 'min_p', 'repeat_penalty'],
     settings: {
       developer_role: 'system',
+      system_messages: 'first',
       reasoning_history: 'reasoning_content',
       named_tool_choice: 'as_required',
       leave_out: ['user'],

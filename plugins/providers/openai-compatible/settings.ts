@@ -21,6 +21,10 @@ export const DialectSettings = Type.Object(
       'Field that caps the output. OpenAI wants the newer one for reasoning models.',
     ),
     developer_role: oneOf(['developer', 'system'], 'Role of `developer` messages; `system` for servers without it.'),
+    system_messages: oneOf(
+      ['anywhere', 'first'],
+      'Where the server takes system messages. `first`: one, at the beginning, as many chat templates; later ones become marked text of the user.',
+    ),
     reasoning_history: oneOf(
       ['left_out', 'reasoning_content', 'reasoning', 'reasoning_details', 'demanded'],
       'Field for the reasoning of earlier answers; many servers refuse it. `reasoning_details` is OpenRouter’s, with signed parts. `demanded` sends `reasoning_content` with every answer, blank if unknown.',
@@ -66,6 +70,7 @@ export const PLAIN: DialectSettings = {
   auth: 'authorization',
   max_tokens_field: 'max_tokens',
   developer_role: 'developer',
+  system_messages: 'anywhere',
   reasoning_history: 'left_out',
   unknown_members: 'sent',
   cache_hints: 'left_out',

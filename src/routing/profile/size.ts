@@ -1,5 +1,6 @@
 import { CAPABILITIES, passthroughBit } from '../../core/capability.ts';
 import type { ContentPart, Conversation, FilePart, Turn } from '../../core/conversation.ts';
+import { DROPPABLE_SETTINGS } from '../../core/droppable.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import { isObject } from '../../core/object.ts';
 import type { Members, OriginalPath } from '../../core/original.ts';
@@ -12,6 +13,9 @@ const TURN_EXPECTED = 4;
 /** Most tokens that a template adds once: the opening of the reply; with tools, their system prompt. */
 const REPLY_MAX = 16;
 const TOOLS_MAX = 1_024;
+
+/** Bytes of the marks around a part of instructions within a conversation, for models without system messages there. */
+const MARKS_MAX = 48;
 
 /** What a request needs that goes on with a thread. */
 export const THREAD_NEEDS = CAPABILITIES.threads.bit | CAPABILITIES.anthropic_messages.bit;
@@ -49,7 +53,12 @@ export function measure(request: ModelRequest): RequestSize {
   };
   const { conversation, settings } = request;
   const { turns, tools } = conversation;
-  for (const turn of turns) addTurn(size, turn, request);
+  let hasBegun = false;
+  for (const turn of turns) {
+    addTurn(size, turn, request);
+    if (turn.role !== 'system' && turn.role !== 'developer') hasBegun = true;
+    else if (hasBegun) size.bytes += MARKS_MAX * turn.parts.length;
+  }
   const native = conversation.nativeTools?.length ?? 0;
   if (native > 0) size.needs |= passthroughBit(request.original.dialect);
   if (conversation.isWarmUp) size.needs |= passthroughBit(request.original.dialect);
@@ -65,26 +74,20 @@ export function measure(request: ModelRequest): RequestSize {
   markCache(size, request.extras);
   addFormat(size, request);
   if ((settings.choices ?? 1) > 1) size.needs |= CAPABILITIES.choices.bit;
-  if (settings.logprobs) size.needs |= CAPABILITIES.logprobs.bit;
   size.needs |= dialectNeeds(request);
   return size;
 }
 
 /** Capabilities for fields that some dialects lack. A field with its default value needs none. */
-function dialectNeeds({ conversation, settings }: ProfileInput): number {
-  const { seed, temperature, answerFormat: format } = settings;
+function dialectNeeds(request: ProfileInput): number {
+  const { conversation, settings } = request;
+  const { temperature, answerFormat: format } = settings;
   let needs = 0;
-  if (seed !== undefined) needs |= CAPABILITIES.seed.bit;
-  if (settings.frequencyPenalty || settings.presencePenalty) needs |= CAPABILITIES.penalties.bit;
+  for (const one of DROPPABLE_SETTINGS) if (one.isSet(request)) needs |= one.bit;
   if (temperature !== undefined && temperature > 1) needs |= CAPABILITIES.high_temperature.bit;
   if (conversation.turns.at(-1)?.role === 'assistant') needs |= CAPABILITIES.continuation.bit;
-  for (const _ in settings.logitBias) {
-    needs |= CAPABILITIES.logit_bias.bit;
-    break;
-  }
   if (conversation.tools.length === 0) return needs;
   if (isForced(conversation)) needs |= CAPABILITIES.forced_tools.bit;
-  if (settings.parallelToolCalls === false) needs |= CAPABILITIES.single_tool_calls.bit;
   if (format !== undefined && format.type !== 'text') needs |= CAPABILITIES.json_with_tools.bit;
   return needs;
 }

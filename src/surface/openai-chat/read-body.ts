@@ -16,13 +16,17 @@ const ROUTE_FIELDS = Object.keys(RouteChat.properties);
  * @throws SignalboxError for the field at fault.
  */
 export function readChat(body: unknown): ChatRequest {
-  checkSpelling(body, KNOWN_FIELDS);
-  if (isObject(body)) checkSpelling(body.stream_options, STREAM_OPTIONS, 'stream_options.');
+  checkNames(body, KNOWN_FIELDS);
   checkTurns(body);
   checkToolKinds(body);
   const chat = checkedChat(body);
   checkChat(chat);
   return chat;
+}
+
+function checkNames(body: unknown, known: readonly string[]): void {
+  checkSpelling(body, known);
+  if (isObject(body)) checkSpelling(body.stream_options, STREAM_OPTIONS, 'stream_options.');
 }
 
 /**
@@ -31,7 +35,7 @@ export function readChat(body: unknown): ChatRequest {
  */
 export function readRoute(body: unknown): RouteRequest {
   if (!isRouteChat(body)) return checkedQuery(body);
-  checkSpelling(body, ROUTE_FIELDS);
+  checkNames(body, ROUTE_FIELDS);
   checkToolKinds(body);
   const chat = checkedRouteChat(body);
   checkChat(chat);

@@ -1,0 +1,61 @@
+import type { Members } from 'signalbox/plugin';
+import { isObject, listOf, textOf } from '../json.ts';
+
+const isInstruction = ({ role }: Members): boolean => role === 'system' || role === 'developer';
+
+/**
+ * The messages for a server that takes one system message, at the beginning. Leading ones become one. A later one becomes marked
+ * text where it stands: in the user's next message, else at the end of the user's message or tool result before it, else in a
+ * message of its own. Returns the same list where nothing changes.
+ */
+export function systemFirst(messages: readonly Members[]): readonly Members[] {
+  if (!messages.some((message, at) => at > 0 && isInstruction(message))) return messages;
+  const begin = messages.findIndex((message) => !isInstruction(message));
+  const leading = begin < 0 ? messages : messages.slice(0, begin);
+  const fitted: Members[] = leading.length === 0 ? [] : [leading.reduce(joined)];
+  /** Marked texts that wait for a message to stand in. */
+  let waiting: Members | null = null;
+  for (const message of begin < 0 ? [] : messages.slice(begin)) {
+    if (isInstruction(message)) {
+      const marked = markedText(message);
+      waiting = waiting ? joined(waiting, marked) : marked;
+    } else {
+      if (waiting && message.role !== 'user') place(waiting, fitted);
+      fitted.push(waiting && message.role === 'user' ? { ...message, ...joined(waiting, message) } : message);
+      waiting = null;
+    }
+  }
+  if (waiting) place(waiting, fitted);
+  return fitted;
+}
+
+/** Puts marked text behind the messages so far. */
+function place(marked: Members, fitted: Members[]): void {
+  const last = fitted.at(-1);
+  // Some servers refuse a user's message behind the result of a tool.
+  if (last?.role === 'user' || last?.role === 'tool') fitted[fitted.length - 1] = joined(last, marked);
+  else fitted.push(marked);
+}
+
+/** The first message with the content of both. */
+function joined(first: Members, second: Members): Members {
+  const [a, b] = [first.content, second.content];
+  if (Array.isArray(a) || Array.isArray(b)) return { ...first, content: [...partsOf(a), ...partsOf(b)] };
+  return { ...first, content: [a, b].map(textOf).filter(Boolean).join('\n\n') };
+}
+
+const partsOf = (content: unknown): readonly unknown[] => {
+  if (Array.isArray(content)) return content;
+  return textOf(content) === '' ? [] : [{ type: 'text', text: content }];
+};
+
+/** Instructions as a message of the user. */
+function markedText({ content }: Members): Members {
+  if (!Array.isArray(content)) return { role: 'user', content: marked(textOf(content)) };
+  const parts = listOf(content).map((part) =>
+    isObject(part) && typeof part.text === 'string' ? { ...part, text: marked(part.text) } : part,
+  );
+  return { role: 'user', content: parts };
+}
+
+const marked = (text: string): string => (text === '' ? '' : `<system>\n${text}\n</system>`);

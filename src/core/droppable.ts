@@ -1,0 +1,50 @@
+import { CAPABILITIES, type Capability } from './capability.ts';
+import type { ModelRequest } from './model-request.ts';
+
+/** A setting of a request that not every model takes. */
+interface DroppableSetting {
+  readonly setting: 'presencePenalty' | 'frequencyPenalty' | 'logitBias' | 'logprobs' | 'seed' | 'parallelToolCalls';
+  /** What a model must have for it. */
+  readonly capability: Capability;
+  /** Whether a request states another value than the default. */
+  isSet(request: Pick<ModelRequest, 'settings' | 'conversation'>): boolean;
+}
+
+/**
+ * The settings that a policy may have dropped, by OpenAI's names. An answer without them is of the same form and bounded alike.
+ * Fields that bound money, content or form are not here, and never will be.
+ */
+export const DROPPABLE = {
+  presence_penalty: {
+    setting: 'presencePenalty',
+    capability: 'penalties',
+    isSet: ({ settings }) => !!settings.presencePenalty,
+  },
+  frequency_penalty: {
+    setting: 'frequencyPenalty',
+    capability: 'penalties',
+    isSet: ({ settings }) => !!settings.frequencyPenalty,
+  },
+  logit_bias: { setting: 'logitBias', capability: 'logit_bias', isSet: ({ settings }) => !isEmpty(settings.logitBias) },
+  logprobs: { setting: 'logprobs', capability: 'logprobs', isSet: ({ settings }) => settings.logprobs === true },
+  seed: { setting: 'seed', capability: 'seed', isSet: ({ settings }) => settings.seed !== undefined },
+  parallel_tool_calls: {
+    setting: 'parallelToolCalls',
+    capability: 'single_tool_calls',
+    isSet: ({ settings, conversation }) => settings.parallelToolCalls === false && conversation.tools.length > 0,
+  },
+} as const satisfies Readonly<Record<string, DroppableSetting>>;
+
+export type DroppableName = keyof typeof DROPPABLE;
+export const DROPPABLE_NAMES = Object.keys(DROPPABLE) as DroppableName[];
+
+/** With their bits. */
+export const DROPPABLE_SETTINGS = DROPPABLE_NAMES.map((name) => {
+  const one: DroppableSetting = DROPPABLE[name];
+  return { ...one, name, bit: CAPABILITIES[one.capability].bit };
+});
+
+function isEmpty(members: object | undefined): boolean {
+  for (const _ in members) return false;
+  return true;
+}

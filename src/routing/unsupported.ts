@@ -1,0 +1,78 @@
+import { type Capability, lackingBits } from '../core/capability.ts';
+import { DROPPABLE_SETTINGS, type DroppableName } from '../core/droppable.ts';
+import type { FieldNames, ModelRequest } from '../core/model-request.ts';
+import type { Edit } from '../core/original.ts';
+
+type Dropped = ReadonlySet<DroppableName>;
+
+/** The capabilities that a request does without, since the policy drops every field that needs them. */
+export function needsDropped(request: Pick<ModelRequest, 'settings' | 'conversation'>, dropped: Dropped): number {
+  if (dropped.size === 0) return 0;
+  let may = 0;
+  let must = 0;
+  for (const one of DROPPABLE_SETTINGS) {
+    if (!one.isSet(request)) continue;
+    if (dropped.has(one.name)) may |= one.bit;
+    else must |= one.bit;
+  }
+  return may & ~must;
+}
+
+/** A request as an endpoint takes it, and the caller's names of the fields that it lost. */
+interface FittedRequest {
+  readonly request: ModelRequest;
+  readonly dropped: readonly string[];
+}
+
+const NONE: readonly string[] = [];
+
+/** Takes the fields that the policy drops out of a request for an endpoint without them. @param capabilities of the endpoint */
+export function withoutUnsupported(request: ModelRequest, capabilities: number, dropped: Dropped): FittedRequest {
+  if (dropped.size === 0) return { request, dropped: NONE };
+  const lost = DROPPABLE_SETTINGS.filter(
+    (one) => (capabilities & one.bit) === 0 && dropped.has(one.name) && one.isSet(request),
+  );
+  if (lost.length === 0) return { request, dropped: NONE };
+  const { names } = request;
+  const settings = lost.map(({ setting }) => setting);
+  const fields = [
+    ...settings.map((setting) => names[setting]),
+    ...(settings.includes('logprobs') ? [names.topLogprobs] : []),
+  ];
+  const edits = fields.map((field): Edit => ({ at: field.split('.'), value: undefined }));
+  const stated = fields.filter((_, at) => request.originalAt(edits[at]!.at) !== undefined);
+  return { request: request.edit(edits), dropped: stated };
+}
+
+/** A field that a request states and not every model takes. */
+export interface NeededField {
+  /** The caller's name of it. */
+  readonly name: string;
+  /** Bits of `CAPABILITIES` that it may need. */
+  readonly bits: number;
+  /** Its name in `gateway.drop_unsupported`; null for a field that is never dropped. */
+  readonly droppable: DroppableName | null;
+}
+
+/** Fields that are never dropped, and what a model must have for them. */
+const FIRM: readonly (readonly [field: keyof FieldNames, needs: readonly Capability[]])[] = [
+  ['choices', ['choices']],
+  ['temperature', ['high_temperature']],
+  ['tools', ['tools']],
+  ['toolChoice', ['forced_tools']],
+  ['answerFormat', ['json_schema', 'json_mode', 'json_with_tools']],
+];
+
+/** The fields of a request that need capabilities. @param needs of the request */
+export function neededFields(request: ModelRequest, needs: number): NeededField[] {
+  const { names } = request;
+  const firm = FIRM.map(([field, of]) => ({ name: names[field], bits: lackingBits(of), droppable: null }));
+  const soft = DROPPABLE_SETTINGS.filter((one) => one.isSet(request)).map(({ setting, bit, name }) => ({
+    name: names[setting],
+    bits: bit,
+    droppable: name,
+  }));
+  return [...soft, ...firm].filter(
+    ({ name, bits }) => (bits & needs) !== 0 && request.originalAt(name.split('.')) !== undefined,
+  );
+}

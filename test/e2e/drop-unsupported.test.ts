@@ -1,0 +1,152 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { platformOf } from '../clients/support.ts';
+import { answerOf } from '../support/answers.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
+
+/** `gateway.drop_unsupported`: a Claude, which lacks most settings, beside a model of OpenAI's dialect, which has them. */
+let claude: FakeUpstream;
+let other: FakeUpstream;
+let lax: Signalbox;
+let strict: Signalbox;
+
+const ALL = '[presence_penalty, frequency_penalty, logit_bias, logprobs, seed, parallel_tool_calls]';
+
+beforeAll(async () => {
+  claude = startFakeUpstream({ dialect: 'anthropic', key: UPSTREAM_KEY });
+  other = startFakeUpstream({ key: UPSTREAM_KEY });
+  const policy = (more: string) =>
+    testPolicy(
+      { claude: { url: claude.url, adapter: 'anthropic' }, other: other.url },
+      {
+        'claude-opus-4-8': { endpoints: ['claude'], quality: 0.9 },
+        able: { endpoints: ['other'], quality: 0.2, capabilities: ['tools', 'json_schema', 'logprobs'] },
+        mute: { endpoints: ['other'], quality: 0.1, capabilities: [], more: '    lacks: [seed]\n' },
+        plain: { endpoints: ['other'], quality: 0.1, more: '    lacks: [single_tool_calls, seed]\n' },
+      },
+      `gateway: { retries_max: 0${more} }\n`,
+    );
+  [lax, strict] = await Promise.all([
+    startSignalbox({ policy: policy(`, drop_unsupported: ${ALL}`), env: UPSTREAM_ENV }),
+    startSignalbox({ policy: policy(', drop_unsupported: [presence_penalty]'), env: UPSTREAM_ENV }),
+  ]);
+});
+afterAll(async () => {
+  await Promise.all([lax.stop(), strict.stop()]);
+  await Promise.all([claude.stop(), other.stop()]);
+});
+
+const messages = [{ role: 'user', content: 'Hi' }];
+const chat = (more: object, model = 'claude-opus-4-8') => ({ model, messages, ...more });
+const tools = [{ type: 'function', function: { name: 'look', parameters: { type: 'object', properties: {} } } }];
+const sent = (to: FakeUpstream) => to.requests.at(-1)!.body;
+const CHAT = '/v1/chat/completions';
+
+describe('a listed field', () => {
+  test.each<[string, object, string[]]>([
+    ['presence_penalty', { presence_penalty: 1 }, ['presence_penalty']],
+    ['frequency_penalty', { frequency_penalty: -1, presence_penalty: 0.5 }, ['presence_penalty', 'frequency_penalty']],
+    ['logit_bias', { logit_bias: { '50256': -100 } }, ['logit_bias']],
+    ['logprobs', { logprobs: true, top_logprobs: 3 }, ['logprobs', 'top_logprobs']],
+    ['seed', { seed: 7 }, ['seed']],
+  ])('%s is dropped where the model lacks it, and named', async (_, fields, dropped) => {
+    const response = await lax.post(CHAT, chat(fields));
+    const { model, platform } = await answerOf(response);
+    expect([response.status, model]).toEqual([200, 'claude-opus-4-8']);
+    expect(platform.dropped).toEqual(dropped);
+    expect(response.headers.get('x-signalbox-dropped')).toBe(dropped.join(', '));
+    for (const name of Object.keys(fields)) expect(sent(claude)).not.toHaveProperty(name);
+  });
+
+  test('is sent to a model that takes it, and then nothing is named', async () => {
+    const response = await lax.post(CHAT, chat({ seed: 7, logprobs: true }, 'able'));
+    expect((await answerOf(response)).platform.dropped).toEqual([]);
+    expect(response.headers.has('x-signalbox-dropped')).toBe(false);
+    expect(sent(other)).toMatchObject({ seed: 7, logprobs: true });
+  });
+
+  test('excludes no model from a selector’s choice', async () => {
+    const { model } = await answerOf(await lax.post(CHAT, chat({ seed: 7 }, 'auto')));
+    const without = await answerOf(await lax.post(CHAT, chat({}, 'auto')));
+    expect(model).toBe(without.model);
+    expect((await answerOf(await strict.post(CHAT, chat({ seed: 7 }, 'auto')))).model).toBe('able');
+  });
+
+  test('is named in the header of a stream, too, and in its last chunk', async () => {
+    const response = await lax.post(CHAT, chat({ seed: 7, stream: true }));
+    expect(response.headers.get('x-signalbox-dropped')).toBe('seed');
+    expect(await response.text()).toContain('"dropped":["seed"]');
+  });
+
+  test.each<[string, string, object]>([
+    ['chat', CHAT, chat({ tools, parallel_tool_calls: false }, 'plain')],
+    [
+      'Messages',
+      '/v1/messages',
+      {
+        model: 'plain',
+        max_tokens: 99,
+        messages,
+        tools: [{ name: 'look', input_schema: { type: 'object' } }],
+        tool_choice: { type: 'auto', disable_parallel_tool_use: true },
+      },
+    ],
+    [
+      'Responses',
+      '/v1/responses',
+      {
+        model: 'plain',
+        input: 'Hi',
+        store: false,
+        tools: [{ type: 'function', name: 'look', strict: false, parameters: { type: 'object', properties: {} } }],
+        parallel_tool_calls: false,
+      },
+    ],
+  ])('is dropped from %s, by the caller’s own name of it', async (name, path, body) => {
+    const response = await lax.post(path, body);
+    const field = name === 'Messages' ? 'tool_choice.disable_parallel_tool_use' : 'parallel_tool_calls';
+    expect(response.status).toBe(200);
+    expect(platformOf((await response.json()) as object)?.dropped).toEqual([field]);
+    expect(response.headers.get('x-signalbox-dropped')).toBe(field);
+    expect(sent(other)).not.toHaveProperty('parallel_tool_calls');
+  });
+});
+
+describe('another field', () => {
+  const refusal = async (box: Signalbox, body: object) => {
+    const response = await box.post(CHAT, body);
+    const { error } = await answerOf(response);
+    return { status: response.status, code: error.code, param: error.param, message: error.message };
+  };
+
+  test('is refused with its name and three remedies', async () => {
+    expect(await refusal(strict, chat({ seed: 7 }))).toEqual({
+      status: 422,
+      code: 'no_eligible_model',
+      param: 'seed',
+      message:
+        '`claude-opus-4-8` does not meet the request: it lacks seed. Leave `seed` out, list it in `gateway.drop_unsupported`, or use one of: `able`.',
+    });
+  });
+
+  test('is refused beside a listed one that needs the same', async () => {
+    const both = chat({ presence_penalty: 1, frequency_penalty: 1 });
+    expect(await refusal(strict, both)).toMatchObject({ status: 422, param: 'presence_penalty' });
+    expect((await strict.post(CHAT, chat({ presence_penalty: 1 }))).status).toBe(200);
+  });
+
+  test('that bounds money, content or form is never offered to be dropped', async () => {
+    const { status, param, message } = await refusal(lax, chat({ tools, seed: 7 }, 'mute'));
+    expect([status, param]).toEqual([422, 'tools']);
+    expect(message).toEndWith('it lacks tools. Leave `tools` out or use one of: `able`, `claude-opus-4-8`, `plain`.');
+  });
+
+  test('that no model takes has two remedies', async () => {
+    const { param, message } = await refusal(strict, chat({ logit_bias: { '1': 1 }, logprobs: true }));
+    expect(param).toBe('logit_bias');
+    expect(message).toEndWith(
+      'Leave `logit_bias` and `logprobs` out, list them in `gateway.drop_unsupported`, or use one of: `able`.',
+    );
+  });
+});

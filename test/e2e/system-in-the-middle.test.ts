@@ -1,0 +1,94 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { objectsIn } from '../../plugins/providers/json.ts';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
+import { useSignalbox } from '../support/use.ts';
+
+/** A server whose chat template takes one system message, at the beginning: Qwen's, by vLLM. */
+const template = startFakeUpstream({
+  key: UPSTREAM_KEY,
+  behaviour: ({ body }) =>
+    objectsIn(body.messages).some(({ role }, at) => at > 0 && (role === 'system' || role === 'developer'))
+      ? { status: 400, error: { message: 'System message must be at the beginning.' } }
+      : {},
+});
+const claude = startFakeUpstream({ dialect: 'anthropic', key: UPSTREAM_KEY });
+const gemini = startFakeUpstream({ dialect: 'gemini', key: UPSTREAM_KEY });
+const openai = startFakeUpstream({ key: UPSTREAM_KEY });
+const upstreams = { template, claude, gemini, openai };
+
+const box = useSignalbox(() => ({
+  policy: testPolicy(
+    {
+      template: template.url,
+      claude: { url: claude.url, adapter: 'anthropic' },
+      gemini: { url: gemini.url, adapter: 'gemini' },
+      openai: { url: openai.url, adapter: 'openai' },
+    },
+    {
+      'qwen3.8-27b': { endpoints: ['template'] },
+      'claude-haiku-4-5': { endpoints: ['claude'] },
+      'claude-opus-4-8': { endpoints: ['claude'] },
+      'gemini-3.8-flash': { endpoints: ['gemini'] },
+      'gpt-5.4': { endpoints: ['openai'] },
+    },
+  )
+    .replaceAll('-upstream', '')
+    .replace('template: { adapter: openai-compatible,', 'template: { preset: vllm,'),
+  env: UPSTREAM_ENV,
+}));
+afterAll(async () => {
+  await Promise.all(Object.values(upstreams).map((upstream) => upstream.stop()));
+});
+
+const turns = [
+  { role: 'user', content: 'Hello!' },
+  { role: 'assistant', content: 'Hi.' },
+  { role: 'user', content: 'What is red?' },
+  { role: 'system', content: 'Answer in French.' },
+];
+const BODIES: Readonly<Record<string, object>> = {
+  '/v1/chat/completions': { messages: [{ role: 'system', content: 'Be brief.' }, ...turns] },
+  '/v1/messages': { max_tokens: 99, system: 'Be brief.', messages: turns },
+  '/v1/responses': {
+    store: false,
+    instructions: 'Be brief.',
+    // As Codex sends them: a developer's message beside the instructions.
+    input: [{ role: 'developer', content: 'Be kind.' }, ...turns],
+  },
+};
+
+/** Where the model reads the instruction: as the operator's, or in the user's words, marked. */
+const AS_USER: Readonly<Record<string, string>> = {
+  'qwen3.8-27b': '<system>\nAnswer in French.\n</system>',
+  'claude-haiku-4-5': '<system-reminder>\nAnswer in French.\n</system-reminder>',
+};
+const OF: Readonly<Record<string, keyof typeof upstreams>> = {
+  'qwen3.8-27b': 'template',
+  'claude-haiku-4-5': 'claude',
+  'claude-opus-4-8': 'claude',
+  'gemini-3.8-flash': 'gemini',
+  'gpt-5.4': 'openai',
+};
+
+describe.each(Object.keys(BODIES))('a system message in the middle of %s', (path) => {
+  test.each(Object.keys(OF))('goes to %s as it takes one', async (model) => {
+    const response = await box.post(path, { ...BODIES[path], model });
+    expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
+    const { asked, text } = upstreams[OF[model]!].requests.at(-1)!;
+    expect(asked.system).toContain('Be brief.');
+    const marked = AS_USER[model];
+    if (marked === undefined) return expect(text).toContain('Answer in French.');
+    expect(asked.system).not.toContain('French');
+    const last = asked.turns.at(-1);
+    expect([last?.role, last?.text.replace(/\s+/g, ' ')]).toEqual([
+      'user',
+      `What is red? ${marked.replaceAll('\n', ' ')}`,
+    ]);
+  });
+});
+
+test('a recommended model takes it, too, by a selector', async () => {
+  const response = await box.post('/v1/chat/completions', { ...BODIES['/v1/chat/completions'], model: 'auto' });
+  expect(response.status).toBe(200);
+});

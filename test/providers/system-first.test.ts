@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { systemFirst } from '../../plugins/providers/openai-compatible/system-first.ts';
+import type { Members } from '../../src/core/original.ts';
+import { tries } from '../deep/effort.ts';
+
+/** Texts that tell their places, as a string or as parts. */
+const message = fc.record({
+  role: fc.constantFrom('system', 'developer', 'user', 'assistant', 'tool'),
+  isParts: fc.boolean(),
+});
+const conversations = fc.array(message, { maxLength: 7 }).map((all) =>
+  all.map(({ role, isParts }, at): Members => {
+    const text = `t${at}.`;
+    return { role, content: isParts ? [{ type: 'text', text }] : text };
+  }),
+);
+
+const textIn = ({ content }: Members): string =>
+  Array.isArray(content) ? content.map((part) => part.text).join(' ') : String(content);
+const isInstruction = ({ role }: Members): boolean => role === 'system' || role === 'developer';
+const placesIn = (messages: readonly Members[]): string[] => messages.map(textIn).join(' ').match(/t\d\./g) ?? [];
+
+const law = (fit: typeof systemFirst) =>
+  fc.property(conversations, (messages) => {
+    const before = structuredClone(messages);
+    const sent = fit(messages);
+    expect(messages).toEqual(before);
+    // One system message, at the beginning.
+    expect(sent.findLastIndex(isInstruction)).toBeLessThan(1);
+    // Every text is there, in the caller's order, and marked if it is an instruction behind the first other message.
+    expect(placesIn(sent)).toEqual(placesIn(messages));
+    const begin = messages.findIndex((one) => !isInstruction(one));
+    for (const late of begin < 0 ? [] : messages.slice(begin).filter(isInstruction)) {
+      expect(sent.map(textIn).join(' ')).toContain(`<system>\n${textIn(late)}\n</system>`);
+    }
+    // Nobody answers who did not, and no user speaks behind a result who did not.
+    const rolesOf = (list: readonly Members[]) => list.filter(({ role }) => role === 'assistant' || role === 'tool');
+    expect(rolesOf(sent).map(({ role }) => role)).toEqual(rolesOf(messages).map(({ role }) => role));
+    const afterTool = (list: readonly Members[]) =>
+      list.filter(({ role }, at) => role === 'user' && list[at - 1]?.role === 'tool').length;
+    expect(afterTool(sent)).toBe(afterTool(messages.filter((one, at) => at < begin || !isInstruction(one))));
+    expect(fit(sent)).toBe(sent);
+  });
+
+describe('system messages for a server that takes one, at the beginning,', () => {
+  test('keep every text in its place', () => {
+    fc.assert(
+      law(systemFirst),
+      tries('instructions keep their place where a server takes one system message', 300, 20_000),
+    );
+  });
+
+  test.each<[string, typeof systemFirst]>([
+    [
+      'moved to the beginning',
+      (all) => [...all.filter(isInstruction).slice(0, 1), ...all.filter((m) => !isInstruction(m))],
+    ],
+    [
+      'given to the user unmarked',
+      (all) => all.map((one, at) => (at > 0 && isInstruction(one) ? { ...one, role: 'user' } : one)),
+    ],
+    ['left where they are', (all) => all],
+  ])('would not if they were %s', (_, mutant) => {
+    expect(fc.check(law(mutant), { numRuns: 300, seed: 1 }).failed).toBe(true);
+  });
+
+  test('stand in the message beside them', () => {
+    const said = (role: string, content: string) => ({ role, content });
+    expect(
+      systemFirst([
+        said('system', 'S'),
+        said('developer', 'D'),
+        said('user', 'a'),
+        said('assistant', 'b'),
+        said('system', 'late'),
+        said('user', 'c'),
+        said('assistant', 'd'),
+        said('tool', 'r'),
+        said('system', 'last'),
+      ]),
+    ).toEqual([
+      said('system', 'S\n\nD'),
+      said('user', 'a'),
+      said('assistant', 'b'),
+      said('user', '<system>\nlate\n</system>\n\nc'),
+      said('assistant', 'd'),
+      said('tool', 'r\n\n<system>\nlast\n</system>'),
+    ]);
+  });
+});
