@@ -141,10 +141,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
         const running = this.#begin(way, reporter);
         let opened = running.content();
         for (; opened instanceof Promise; opened = running.content()) await opened;
-        if (!('kind' in opened)) {
-          this.#show(running, opened, way.growth);
-          return;
-        }
+        if (!('kind' in opened)) return this.#show(running, opened, way.growth);
         if (this.#ended()) throw this.#error;
         this.#giveUp(running, opened);
         this.#plan.failed(opened, this.#waitFor(running.health, opened), this.#attempts.at(-1)!.ms);

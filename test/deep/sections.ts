@@ -78,6 +78,7 @@ export const SECTIONS: readonly Section[] = [
       'test/laws/ceilings.test.ts',
       'test/laws/every-strategy.test.ts',
       'test/laws/parts.test.ts',
+      'test/laws/recommended-form.test.ts',
       'test/laws/round-trip/across.test.ts',
       'test/laws/round-trip/dropped.test.ts',
       'test/laws/round-trip/passed.test.ts',
