@@ -101,6 +101,7 @@ export const SECTIONS: readonly Section[] = [
       'test/providers/gemini-schema.test.ts',
       'test/providers/gemini-stream.test.ts',
       'test/providers/openai-responses-stream.test.ts',
+      'test/providers/system-first.test.ts',
       'test/routing/certify.test.ts',
       'test/routing/profile/laws.test.ts',
       'test/routing/profile/output.test.ts',
