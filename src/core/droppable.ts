@@ -14,7 +14,7 @@ interface DroppableSetting {
  * The settings that a policy may have dropped, by OpenAI's names. An answer without them is of the same form and bounded alike.
  * Fields that bound money, content or form are not here, and never will be.
  */
-export const DROPPABLE = {
+const DROPPABLE = {
   presence_penalty: {
     setting: 'presencePenalty',
     capability: 'penalties',

@@ -143,10 +143,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
         const running = this.#begin(way, reporter);
         let opened = running.content();
         for (; opened instanceof Promise; opened = running.content()) await opened;
-        if (!('kind' in opened)) {
-          this.#show(running, opened, way.growth);
-          return;
-        }
+        if (!('kind' in opened)) return this.#show(running, opened, way.growth);
         if (this.#ended()) throw this.#error;
         this.#giveUp(running, opened);
         this.#plan.failed(opened, pauseOf(running.health, opened, this.#gateway.now()), this.#attempts.at(-1)!.ms);

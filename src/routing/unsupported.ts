@@ -3,10 +3,13 @@ import { DROPPABLE_SETTINGS, type DroppableName } from '../core/droppable.ts';
 import type { FieldNames, ModelRequest } from '../core/model-request.ts';
 import type { Edit } from '../core/original.ts';
 
-type Dropped = ReadonlySet<DroppableName>;
+type DroppableNames = ReadonlySet<DroppableName>;
 
 /** The capabilities that a request does without, since the policy drops every field that needs them. */
-export function needsDropped(request: Pick<ModelRequest, 'settings' | 'conversation'>, dropped: Dropped): number {
+export function needsDropped(
+  request: Pick<ModelRequest, 'settings' | 'conversation'>,
+  dropped: DroppableNames,
+): number {
   if (dropped.size === 0) return 0;
   let may = 0;
   let must = 0;
@@ -27,7 +30,11 @@ interface FittedRequest {
 const NONE: readonly string[] = [];
 
 /** Takes the fields that the policy drops out of a request for an endpoint without them. @param capabilities of the endpoint */
-export function withoutUnsupported(request: ModelRequest, capabilities: number, dropped: Dropped): FittedRequest {
+export function withoutUnsupported(
+  request: ModelRequest,
+  capabilities: number,
+  dropped: DroppableNames,
+): FittedRequest {
   if (dropped.size === 0) return { request, dropped: NONE };
   const lost = DROPPABLE_SETTINGS.filter(
     (one) => (capabilities & one.bit) === 0 && dropped.has(one.name) && one.isSet(request),

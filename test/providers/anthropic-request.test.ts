@@ -134,33 +134,6 @@ describe('messages', () => {
     });
   });
 
-  test('of the operator within a conversation are marked text of the user, where the model accepts none', () => {
-    const late = text('<system-reminder>\nlate\n</system-reminder>');
-    const [a, b, c, d] = [...'abcd'].map(text);
-    const call = { id: 'c1', type: 'function' as const, function: { name: 'f', arguments: '{}' } };
-    const said: ChatMessage[] = [
-      { role: 'system', content: 'S' },
-      { role: 'user', content: 'a' },
-      { role: 'assistant', content: 'b' },
-      { role: 'system', content: 'late' },
-      { role: 'user', content: 'c' },
-      { role: 'assistant', content: 'd', tool_calls: [call] },
-      { role: 'developer', content: 'late' },
-      { role: 'tool', tool_call_id: 'c1', content: 'r' },
-    ];
-    expect(messagesOf(said, 'claude-haiku-4-5')).toMatchObject({
-      system: [text('S')],
-      messages: [
-        { role: 'user', content: [a] },
-        { role: 'assistant', content: [b] },
-        { role: 'user', content: [late, c] },
-        { role: 'assistant', content: [d, { type: 'tool_use' }] },
-        // Results come first.
-        { role: 'user', content: [{ type: 'tool_result' }, late] },
-      ],
-    });
-  });
-
   test('of the operator alone become the user’s', () => {
     expect(messagesOf([{ role: 'system', content: 'S' }])).toMatchObject({
       messages: [{ role: 'user', content: [text('S')] }],
