@@ -11,7 +11,7 @@ export interface Conversation {
   readonly tools: readonly ToolDefinition[];
   /** Absent for none. */
   readonly nativeTools?: readonly NativeTool[];
-  /** Tools that `tool_choice` does not allow, by their places. Only a service that takes the original gets them. Absent for none. */
+  /** The caller's tools that `tool_choice` does not allow, by their places. Only a service that takes the original gets them. Absent for none. */
   readonly leftOutTools?: readonly OriginalPath[];
   /** Undefined leaves it to the model. */
   readonly toolChoice: ToolChoice | undefined;
@@ -128,6 +128,8 @@ export interface NativeTool {
   readonly at: OriginalPath;
   /** The bill for it: the tokens of the conversation alone, its uses, or unknown. */
   readonly billing: 'tokens' | BilledTool | 'unknown';
+  /** Whether `tool_choice` does not allow it, so that it is not sent: only its service could tell that it ran. */
+  readonly isLeftOut?: boolean;
 }
 
 /** A tool that a service runs itself. */

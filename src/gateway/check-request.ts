@@ -10,11 +10,19 @@ import { whyNotPublic } from './public-address.ts';
  * @throws SignalboxError for the field at fault.
  */
 export function checkRequest(request: ModelRequest, limits: GatewayPolicy): void {
-  const { turns, tools, leftOutTools = [] } = request.conversation;
-  if (turns.length > limits.messagesMax) throw tooMany(request.names.turns, limits.messagesMax);
-  if (tools.length + leftOutTools.length > limits.toolsMax) throw tooMany(request.names.tools, limits.toolsMax);
+  if (request.conversation.turns.length > limits.messagesMax) throw tooMany(request.names.turns, limits.messagesMax);
+  if (toolsOf(request) > limits.toolsMax) throw tooMany(request.names.tools, limits.toolsMax);
   if (limits.allowPrivateImageUrls) return;
-  for (const { parts } of turns) for (const part of parts) if (part.type !== 'tool-call') checkPart(part, request);
+  for (const { parts } of request.conversation.turns)
+    for (const part of parts) if (part.type !== 'tool-call') checkPart(part, request);
+}
+
+/** The tools that a request states: those that are not allowed count, and those that stand in its messages. */
+function toolsOf({ conversation, original, names }: ModelRequest): number {
+  const { tools, nativeTools = [], leftOutTools = [] } = conversation;
+  const native = nativeTools.filter(({ at }) => at.length > 1).length;
+  const stated = original.body[names.tools];
+  return Math.max(tools.length + native + leftOutTools.length, Array.isArray(stated) ? stated.length : 0);
 }
 
 const tooMany = (param: string, most: number): SignalboxError =>

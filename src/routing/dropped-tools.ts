@@ -11,18 +11,21 @@ interface ReducedRequest {
 }
 
 const NONE: readonly string[] = [];
+const NO_KINDS: ReadonlySet<string> = new Set();
 
 /**
- * Takes tools that a provider runs out of a request, by their kinds. One that a request forces, or offers alone, stays: an answer
- * without it would not be what was asked for.
+ * Takes tools that a provider runs out of a request: those that it does not allow, and those of kinds that the policy drops. One
+ * of these that a request forces, or offers alone, stays: an answer without it would not be what was asked for.
  */
 export function withoutDroppedTools(
   request: ModelRequest,
   { dropTools }: Pick<GatewayPolicy, 'dropTools'>,
 ): ReducedRequest {
   const { nativeTools, tools } = request.conversation;
-  if (nativeTools === undefined || dropTools.size === 0 || tools.length === 0) return { request, dropped: NONE };
-  return reduced(request, nativeTools, dropTools);
+  if (nativeTools === undefined) return { request, dropped: NONE };
+  const kinds = tools.length === 0 ? NO_KINDS : dropTools;
+  if (kinds.size === 0 && !nativeTools.some(({ isLeftOut }) => isLeftOut)) return { request, dropped: NONE };
+  return reduced(request, nativeTools, kinds);
 }
 
 function reduced(
@@ -34,8 +37,8 @@ function reduced(
   const isForced =
     nativeTools.some(({ at }) => at[0] === 'tool_choice') ||
     (typeof toolChoice === 'object' && !tools.some(({ name }) => name === toolChoice.name));
-  const places = nativeTools.flatMap(({ kind, at }) =>
-    dropTools.has(kind) && at[0] === 'tools' && at.length === 2 ? [at] : [],
+  const places = nativeTools.flatMap(({ kind, at, isLeftOut }) =>
+    (isLeftOut || dropTools.has(kind)) && at[0] === 'tools' && at.length === 2 ? [at] : [],
   );
   const list = request.originalAt(['tools']);
   if (isForced || places.length === 0 || !Array.isArray(list)) return { request, dropped: NONE };

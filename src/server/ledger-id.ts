@@ -38,7 +38,9 @@ export function readLedgerId(data: string): LedgerId | null {
   if (!existsSync(file)) return null;
   const found = parseLedgerId(textIn(file));
   if (found) return found;
-  throw new UsageError(`${resolve(file)} is damaged. If signalbox.db beside it is the right ledger, delete ledger.id.`);
+  throw new UsageError(
+    `${resolve(file)} is damaged. It notes whether signalbox.db and settlements.spool beside it are whole. If both are, delete ledger.id.`,
+  );
 }
 
 function textIn(file: string): string {

@@ -139,6 +139,7 @@ describe.each(['chat', 'responses'] as const)('allowed tools in the dialect of %
 describe('a request of Responses with allowed tools', () => {
   const post = (more: object) => box.post('/v1/responses', bodyOf('responses', 'own', 'required', more));
   const { tool, named, choice } = SHAPES.responses;
+  const SEARCH = { type: 'web_search' };
 
   test('goes to OpenAI as it came, the other tools included, which count in its size', async () => {
     const long = { ...tool('weather'), description: 'word '.repeat(2_000) };
@@ -158,9 +159,22 @@ describe('a request of Responses with allowed tools', () => {
     const many = ['a', 'b', 'c'].map(tool);
     const refused = await post({ tools: [...NAMES.map(tool), ...many] });
     expect([refused.status, (await answerOf(refused)).error.param]).toEqual([400, 'tools']);
+    const inInput = { type: 'additional_tools', tools: Array.from({ length: 6 }, () => SEARCH) };
+    const hosted = await post({ input: [{ role: 'user', content: 'Hi' }, inInput], tools: [], tool_choice: 'auto' });
+    expect([hosted.status, (await answerOf(hosted)).error.param]).toEqual([400, 'tools']);
   });
 
-  const SEARCH = { type: 'web_search' };
+  test('is sent without a tool of OpenAI’s that it does not allow, which could run and be billed', async () => {
+    const run = { type: 'mcp', server_label: 'x', server_url: 'https://example.com' };
+    const answer = await post({ tools: [...NAMES.map(tool), SEARCH, run] });
+    expect(Object(await answer.json()).platform.dropped).toEqual(['tools[3]', 'tools[4]']);
+    expect(sentTo(own)).toMatchObject(bodyOf('responses', 'gpt-4.1', 'required', { tools: NAMES.map(tool) }));
+    const [searchAlone, both] = [choice('auto', [SEARCH]), [SEARCH, run]];
+    const alone = await post({ tools: both, tool_choice: searchAlone });
+    expect(alone.status, await alone.text()).toBe(200);
+    expect(sentTo(own)).toMatchObject({ tools: [SEARCH], tool_choice: searchAlone });
+  });
+
   const withSearch = [...NAMES.map(tool), SEARCH];
 
   test('leaves out a tool of OpenAI’s, too, for a service that has none; one that is allowed is refused by name', async () => {
@@ -215,7 +229,21 @@ describe('a request of Responses with allowed tools', () => {
     const answer = await post(asked);
     expect(answer.status, await answer.text()).toBe(200);
     expect(SENT.chat(sentTo(chat))[0]).toEqual(['here__news', 'there__time', 'there__news']);
+    const whole = await post({ ...asked, tool_choice: choice('auto', [{ type: 'namespace', name: 'here' }]) });
+    expect(whole.status, await whole.text()).toBe(200);
+    expect(SENT.chat(sentTo(chat))[0]).toEqual(['here__time', 'here__news']);
+    const { error } = await answerOf(
+      await post({ ...asked, tool_choice: choice('auto', [{ type: 'namespace', name: 'x' }]) }),
+    );
+    expect(error.param).toBe('tool_choice.tools[0].name');
   });
+});
+
+test('a chat with allowed tools counts all tools against the limit', async () => {
+  const { tool } = SHAPES.chat;
+  const many = [...NAMES, 'a', 'b', 'c'].map(tool);
+  const refused = await box.post('/v1/chat/completions', bodyOf('chat', 'chat', 'auto', { tools: many }));
+  expect([refused.status, (await answerOf(refused)).error.param]).toEqual([400, 'tools']);
 });
 
 test('`text.format` is echoed with its description', async () => {

@@ -74,10 +74,12 @@ const namesOf = (tools: readonly Members[]): ReadonlySet<unknown> =>
 /** @param offered the tools of the request */
 function checkAllowed({ tools }: AllowedTools, offered: readonly Members[]): void {
   const names = namesOf(offered);
+  const namespaces = new Set(offered.filter(({ type }) => type === 'namespace').map(({ name }) => name));
   const types = new Set(offered.flatMap((tool) => [tool, ...withinNamespace(tool)]).map(({ type }) => type));
   for (const [at, tool] of tools.entries()) {
     const path = `tool_choice.tools[${at}]`;
     if (tool.type === 'function' || tool.type === 'custom') checkNamed(tool, names, path);
+    else if (tool.type === 'namespace') checkNamed(tool, namespaces, path);
     else if (!types.has(tool.type))
       throw invalid(`${path}.type`, `\`tools\` has no tool of the type \`${tool.type.slice(0, 64)}\`.`);
   }

@@ -150,32 +150,40 @@ function grammarOf({ format }: CustomTool): string {
   return `\`${CUSTOM_ARGUMENT}\` must follow this grammar${named}:\n${definition}`;
 }
 
-/** The tools of a request that may be called, and the places of the others. */
+/** The tools of a request that may be called, and the places of the caller's others. */
 interface OfferedTools {
   readonly tools: readonly ToolDefinition[];
   readonly native: readonly NativeTool[];
   readonly leftOut: readonly OriginalPath[];
 }
 
+/** Whether a tool stands in the list itself, from which it can be taken out. */
+const isListed = ({ at }: NativeTool): boolean => at.length === 2;
+
 /** Parts the tools by `tool_choice`: not every service can be given tools that it must leave alone. */
 export function offeredTools(choice: ResponsesRequest['tool_choice'], table: ToolTable): OfferedTools {
   if (!isAllowedTools(choice)) return { ...table, leftOut: [] };
   const names = new Set<string>();
+  const namespaces = new Set<unknown>();
   const kinds = new Set<string>();
   for (const tool of choice.tools) {
     const { name, namespace }: Members = tool;
     if (OWN_KINDS.has(tool.type)) names.add(keyOf(name, namespace));
+    else if (tool.type === 'namespace') namespaces.add(name);
     else kinds.add(tool.type);
   }
   const mayCall = (tool: ToolDefinition): boolean => {
     const { name, namespace } = table.called.get(tool.name)!;
-    return names.has(keyOf(name, namespace)) || names.has(keyOf(name, null));
+    return namespaces.has(namespace) || names.has(keyOf(name, namespace)) || names.has(keyOf(name, null));
   };
-  const tools = table.tools.filter(mayCall);
-  const native = table.native.filter(({ kind }) => kinds.has(kind));
-  const kept = new Set<object>([...tools, ...native]);
-  const leftOut = [...table.tools, ...table.native].filter((tool) => !kept.has(tool)).map(({ at }) => at);
-  return { tools, native, leftOut };
+  const native = table.native.map((tool) =>
+    kinds.has(tool.kind) || !isListed(tool) ? tool : { ...tool, isLeftOut: true },
+  );
+  return {
+    tools: table.tools.filter(mayCall),
+    native,
+    leftOut: table.tools.filter((tool) => !mayCall(tool)).map(({ at }) => at),
+  };
 }
 
 const keyOf = (name: unknown, namespace: unknown): string => JSON.stringify([namespace ?? null, name]);
