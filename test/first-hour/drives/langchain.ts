@@ -1,6 +1,9 @@
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { type Drive, type Load, type Target, WEATHER } from '../modes.ts';
 
+/** 0.3 says -1 for none, which Anthropic's own newer models refuse, too; so its page leaves both out. */
+const invocationKwargs = { top_p: undefined, top_k: undefined };
+
 /** LangChain's clients of OpenAI, in both dialects, and of Anthropic. The types are the last major's. */
 export async function langchain(load: Load): Promise<Readonly<Record<string, Drive>>> {
   const { HumanMessage } = (await load('@langchain/core/messages')) as typeof import('@langchain/core/messages');
@@ -42,7 +45,14 @@ export async function langchain(load: Load): Promise<Readonly<Record<string, Dri
     chat: openai(false),
     Messages: drive(
       ({ url, key, model }) =>
-        new ChatAnthropic({ model, apiKey: key, anthropicApiUrl: url, maxTokens: 1_000, maxRetries: 0 }),
+        new ChatAnthropic({
+          model,
+          apiKey: key,
+          anthropicApiUrl: url,
+          maxTokens: 1_000,
+          maxRetries: 0,
+          invocationKwargs,
+        }),
     ),
     Responses: openai(true),
   };
