@@ -101,5 +101,8 @@ test('every double was asked, and every client driven', () => {
   expect([silent, new Set(table.map((row) => row.split(' | ')[0])).size]).toEqual([[], clients.length]);
   const text = `${HEAD}\n${table.join('\n')}`;
   console.log(text);
-  proved(`${clients.length} clients in ${table.length} dialects, with models of ${VENDORS.length} vendors`, text);
+  proved(
+    `${clients.length} clients, each in its dialects (${table.length} in all), with models of ${VENDORS.length} vendors`,
+    text,
+  );
 });
