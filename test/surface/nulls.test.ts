@@ -58,7 +58,7 @@ const CHOICE: Table<OpenAI.ChatCompletion.Choice> = { logprobs: 'null' };
 const CHAT_MESSAGE: Table<OpenAI.ChatCompletionMessage> = { content: 'null', refusal: 'null' };
 const LOGPROBS: Table<OpenAI.ChatCompletion.Choice.Logprobs> = { content: 'null', refusal: 'null' };
 const CHUNK_CHOICE: Table<OpenAI.ChatCompletionChunk.Choice> = {
-  finish_reason: 'left out: every validator takes its absence, and it would be a third of each short chunk',
+  finish_reason: 'left out: every validator takes its absence, and every chunk would bear it',
 };
 const ERROR: Table<OpenAI.ErrorObject> = { code: 'null', param: 'null' };
 
