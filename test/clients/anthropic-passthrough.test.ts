@@ -153,7 +153,7 @@ describe('an answer', () => {
     const signature = expect.any(String);
     expect(streamed.content as unknown[]).toEqual([
       { type: 'thinking', thinking: 'Hm.', signature },
-      { type: 'text', text: 'Hello!', citations: null },
+      { type: 'text', text: 'Hello!' },
     ]);
     expect<unknown>(streamed.content.at(-1)).toEqual((whole as { content: unknown[] }).content.at(-1));
     expect(streamed.message.id).toStartWith('msg_fake');

@@ -26,7 +26,7 @@ describe.each(UPSTREAM_DIALECTS)('the Anthropic SDK, with a model of %s', (diale
       id: expect.stringMatching(/^msg_\w+$/),
       type: 'message',
       role: 'assistant',
-      content: expect.arrayContaining([{ type: 'text', text: 'Hello!', citations: null }]),
+      content: expect.arrayContaining([{ type: 'text', text: 'Hello!' }]),
       stop_reason: 'end_turn',
       stop_sequence: null,
       usage: { input_tokens: 12, cache_read_input_tokens: 8, output_tokens: 3 },

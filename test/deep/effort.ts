@@ -6,8 +6,11 @@ export interface Effort {
   readonly seed: number;
   /** Random numbers in [0, 1) that follow from the seed. */
   random(): number;
-  /** To be called when all runs held: what was tried, in a line for `docs/proofs.md`. */
-  proved(what: string): void;
+  /**
+   * To be called when all runs held: what was tried, in a line for `docs/proofs.md`.
+   * @param table of the results, in Markdown, for a part of that page of its own
+   */
+  proved(what: string, table?: string): void;
 }
 
 /** What the environment asks of a section's test, and where it wants the proof. */
@@ -35,8 +38,8 @@ function effortOf(section: string, seed: number, few: number, many: number): Eff
     runs,
     seed,
     random: randomFrom(seed),
-    proved(what) {
-      if (SIGNALBOX_PROOF) appendFileSync(SIGNALBOX_PROOF, `${JSON.stringify({ section, what, runs, seed })}\n`);
+    proved(what, table) {
+      if (SIGNALBOX_PROOF) appendFileSync(SIGNALBOX_PROOF, `${JSON.stringify({ section, what, runs, seed, table })}\n`);
     },
   };
 }

@@ -28,6 +28,8 @@ interface Proof {
   readonly what: string;
   readonly runs: number;
   readonly seed: number;
+  /** Markdown. */
+  readonly table?: string;
 }
 
 const asked = process.argv[2];
@@ -58,7 +60,8 @@ async function prove({ name, files }: Section): Promise<boolean> {
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Proof);
-  writeFileSync(PAGE, pageWith(name, await Promise.all(joined(found).map((proof) => row(proof, minutes)))));
+  const rows = await Promise.all(joined(found).map((proof) => row(proof, minutes)));
+  writeFileSync(PAGE, pageWith(name, rows, found.find(({ table }) => table)?.table));
   // The house's form, which pads tables.
   await Bun.spawn([join(ROOT, 'node_modules/.bin/biome'), 'format', '--write', PAGE], { cwd: ROOT, stdout: 'ignore' })
     .exited;
@@ -91,12 +94,21 @@ async function commit(): Promise<string> {
   return changed === '' ? hash : `${hash}+`;
 }
 
-function pageWith(section: string, rows: readonly string[]): string {
+/** @param table stands under the section's name, behind the rows of all; that of another section stays */
+function pageWith(section: string, rows: readonly string[], table?: string): string {
   const before = existsSync(PAGE) ? readFileSync(PAGE, 'utf8').split('\n') : [];
   const order = SECTIONS.map(({ name }) => name);
   const at = (line: string) => order.indexOf(line.split('|')[1]?.trim() ?? '');
   const kept = before.filter((line) => at(line) >= 0 && at(line) !== order.indexOf(section));
   const all = [...kept, ...rows].sort((a, b) => at(a) - at(b));
+  const tables = new Map(
+    before
+      .join('\n')
+      .split('\n## ')
+      .slice(1)
+      .map((text) => [text.split('\n', 1)[0]!, text.trim()]),
+  );
+  if (table !== undefined) tables.set(section, `${section}\n\n${table}`);
   return `# Proofs
 
 For everyone who asks how a promise was tried. \`npm run test:deep\` runs these sections and writes this page; \`npm test\` runs the
@@ -112,5 +124,5 @@ ${LEFT}
 | section | what held | runs | seed | commit | date | took |
 | --- | --- | ---: | ---: | --- | --- | ---: |
 ${all.join('\n')}
-`;
+${[...tables.values()].map((text) => `\n## ${text}\n`).join('')}`;
 }

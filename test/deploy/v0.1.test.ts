@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { answerOf } from '../support/answers.ts';
-import { EXPECTED, INSTALLED, KEPT, keyOf, previousKeyOf } from './fixtures/v0.1/folder.ts';
+import { EXPECTED, KEPT, keyOf, previousKeyOf } from './fixtures/v0.1/folder.ts';
+import { goesOn, spent } from './fixtures/v0.1/goes-on.ts';
 import { type History, HOUR_MS, type OpenedFixture, openFixture, readHistory } from './fixtures/v0.1/history.ts';
 
 /**
@@ -19,34 +20,10 @@ const YEARS_MS = 5 * 365 * 86_400_000;
 const expected = JSON.parse(readFileSync(EXPECTED, 'utf8')) as History;
 const idOf = (name: string): string => Object.keys(expected.keys).find((id) => expected.keys[id]?.name === name) ?? '';
 const withKey = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
-const HELLO = { messages: [{ role: 'user', content: 'Say hello.' }] };
-const micro = (credits: unknown): number => Math.round(Number(credits) * 1_000_000);
 
 let opened: OpenedFixture;
 const policies = () => join(opened.box.data, 'policies');
 const statusOf = async (key: string) => (await opened.box.get('/v1/models', withKey(key))).status;
-
-/** Of the installed key, in microcredits. */
-async function spent(): Promise<number> {
-  const { box } = opened;
-  const answer = await box.get('/v1/usage?from=2026-11-01&to=2032-01-01', withKey(keyOf(INSTALLED)));
-  return micro(((await answer.json()) as { total_credits: number }).total_credits);
-}
-
-/** Sends one more chat, finds its price in the usage, stops the server and audits the books. */
-async function goesOn(): Promise<void> {
-  const { box } = opened;
-  const before = await spent();
-  const answer = await box.post('/v1/chat/completions', { ...HELLO, model: 'auto' });
-  expect(answer.status).toBe(200);
-  const { platform } = await answerOf(answer);
-  expect(platform.credits_consumed).toBeGreaterThan(0);
-  expect(await spent()).toBe(before + micro(platform.credits_consumed));
-  expect((await box.get(`/v1/decisions/${platform.decision_id}`)).status).toBe(200);
-  box.signal('SIGTERM');
-  expect(await box.exited).toBe(0);
-  expect(await opened.run(['ledger', 'audit', '--idle'])).toContain('nothing wrong');
-}
 
 describe('the folders of 0.1, opened after an hour', () => {
   beforeAll(async () => {
@@ -91,13 +68,13 @@ describe('the folders of 0.1, opened after an hour', () => {
   });
 
   test('replay a kept answer without a charge, and take a score for an old answer', async () => {
-    const before = await spent();
+    const before = await spent(opened);
     const again = await opened.box.post('/v1/chat/completions', KEPT.body, {
       headers: { 'idempotency-key': KEPT.name },
     });
     expect([again.status, again.headers.get('x-signalbox-replayed')]).toEqual([200, 'true']);
     expect((await answerOf(again)).choices[0]?.message.content).toBe('This answer is kept.');
-    expect(await spent()).toBe(before);
+    expect(await spent(opened)).toBe(before);
     const old = again.headers.get('x-signalbox-decision-id');
     const scored = await opened.box.post('/v1/feedback', { decision_id: old, score: 1 });
     expect([scored.status, await scored.json()]).toMatchObject([200, { decision_id: old, model: KEPT.body.model }]);
@@ -148,7 +125,11 @@ describe('the folders of 0.1, opened after an hour', () => {
     PATIENCE,
   );
 
-  test('take a new chat, which is charged what its answer says, and the audit finds nothing wrong', goesOn, PATIENCE);
+  test(
+    'take a new chat, which is charged what its answer says, and the audit finds nothing wrong',
+    () => goesOn(opened),
+    PATIENCE,
+  );
 });
 
 describe('the folders of 0.1, opened after five years', () => {
@@ -172,5 +153,9 @@ describe('the folders of 0.1, opened after five years', () => {
     PATIENCE,
   );
 
-  test('take a new chat, which is charged what its answer says, and the audit finds nothing wrong', goesOn, PATIENCE);
+  test(
+    'take a new chat, which is charged what its answer says, and the audit finds nothing wrong',
+    () => goesOn(opened),
+    PATIENCE,
+  );
 });

@@ -92,6 +92,17 @@ describe('signatures in other forms', () => {
     expect(givenBack({ role: 'assistant', content: null, tool_calls: calls })).toEqual(turn(part('a', 'S')));
   });
 
+  test('of a call that its message has, too, as the OpenAI Agents SDK sends it, stay with the call', () => {
+    const extra_content = { google: { thought_signature: 'S' } };
+    const message = {
+      role: 'assistant' as const,
+      content: null,
+      tool_calls: [call('a', { extra_content })],
+      extra_content,
+    };
+    expect(givenBack(message)).toEqual(turn(part('a', 'S')));
+  });
+
   test('are read from OpenRouter’s details: for the named call, otherwise for the step', () => {
     const message = (details: object[], content: string | null, ...calls: ReturnType<typeof call>[]): ChatMessage => {
       const made = { role: 'assistant' as const, content, tool_calls: calls, reasoning_details: details };

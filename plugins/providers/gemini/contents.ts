@@ -53,7 +53,10 @@ function answerOf(turn: Turn, notes: Notes): { texts: Json[]; calls: readonly Si
     ...call,
     signature: signatureIn(call.extras) || (signatures.get(call.id) ?? (at === 0 ? ofTurn : '')),
   }));
-  const ofText = signatureIn(turn.extras) || (calls.length > 0 ? '' : ofTurn);
+  const ofMessage = signatureIn(turn.extras);
+  // The OpenAI Agents SDK copies a call's extras to its message.
+  const isCopy = calls.some(({ signature }) => signature === ofMessage);
+  const ofText = (isCopy ? '' : ofMessage) || (calls.length > 0 ? '' : ofTurn);
   if (ofText !== '') texts.push({ text: '', ...texts.pop(), thoughtSignature: ofText });
   return { texts, calls };
 }

@@ -130,7 +130,7 @@ const DELTAS: Readonly<Record<BlockStart['type'], string>> = {
 function startText(block: BlockStart): string {
   switch (block.type) {
     case 'text':
-      return '{"type":"text","text":"","citations":null}';
+      return '{"type":"text","text":""}';
     case 'thinking':
       return '{"type":"thinking","thinking":"","signature":""}';
     case 'redacted_thinking':

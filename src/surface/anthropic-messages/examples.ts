@@ -50,7 +50,7 @@ const start = {
 export const MESSAGES_ANSWER = {
   ...head,
   ...begun,
-  content: [{ type: 'text', text: 'Hello! How can I help you?', citations: null }],
+  content: [{ type: 'text', text: 'Hello! How can I help you?' }],
   stop_reason: 'end_turn',
   usage: { ...start, ...counts },
   platform,
@@ -59,7 +59,7 @@ export const MESSAGES_ANSWER = {
 /** The events of a stream. */
 export const MESSAGES_EVENTS = [
   { type: 'message_start', message: { ...head, ...begun, content: [], stop_reason: null, usage: start } },
-  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '', citations: null } },
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
   { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello!' } },
   { type: 'content_block_stop', index: 0 },
   {

@@ -58,7 +58,7 @@ export class MessageWriter implements AnswerWriter {
 function blockOf({ start, text, signature }: { start: BlockStart; text: string; signature: string }): object {
   switch (start.type) {
     case 'text':
-      return { type: 'text', text, citations: null };
+      return { type: 'text', text };
     case 'thinking':
       return { type: 'thinking', thinking: text, signature };
     case 'redacted_thinking':

@@ -55,13 +55,16 @@ function settingsOf(body: MessagesRequest): ModelSettings {
     stop: body.stop_sequences ?? undefined,
     answerFormat: formatOf(body),
     reasoningEffort: effortOf(body),
-    parallelToolCalls: isSingle(body.tool_choice) ? false : undefined,
+    parallelToolCalls: isSingle(body) ? false : undefined,
     user: body.metadata?.user_id ?? undefined,
   };
 }
 
-const isSingle = (choice: MessagesRequest['tool_choice']): boolean =>
-  choice != null && choice.type !== 'none' && choice.disable_parallel_tool_use === true;
+/** Of the one tool that must be called there is one call, whether a service has such a switch or not: so the AI SDK asks for objects. */
+function isSingle({ tool_choice: choice, tools }: MessagesRequest): boolean {
+  if (choice == null || choice.type === 'none' || choice.type === 'tool') return false;
+  return choice.disable_parallel_tool_use === true && (choice.type === 'auto' || tools?.length !== 1);
+}
 
 const AT = ['output_config', 'format'] as const;
 /** The name of the field in older betas. */

@@ -43,7 +43,6 @@ const echo = {
   metadata: {},
   prompt_cache_key: null,
   safety_identifier: null,
-  user: null,
   service_tier: 'default',
   previous_response_id: null,
   background: false,

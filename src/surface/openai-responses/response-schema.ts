@@ -116,7 +116,7 @@ export const ResponseBody = named('Response', 'A whole answer. The members after
   metadata: shape('As requested.', {}),
   prompt_cache_key: orNull(Type.String(), 'As requested.'),
   safety_identifier: orNull(Type.String(), 'As requested.'),
-  user: orNull(Type.String(), 'As requested.'),
+  user: Type.Optional(Type.String({ description: 'As requested.' })),
   service_tier: text('Always `default` where Signalbox writes the answer.', 'default'),
   previous_response_id: Type.Null({ description: 'Always null: no response is stored.' }),
   background: flag('Always false.', false),

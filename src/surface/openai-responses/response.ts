@@ -78,7 +78,8 @@ function echoOf(body: ResponsesRequest): object {
     metadata: body.metadata ?? {},
     prompt_cache_key: body.prompt_cache_key ?? null,
     safety_identifier: body.safety_identifier ?? null,
-    user: body.user ?? null,
+    // Left out of the text where it is undefined.
+    user: body.user ?? undefined,
     service_tier: 'default',
     previous_response_id: null,
     background: false,

@@ -208,11 +208,14 @@ function plainMessages(messages: unknown): readonly Json[] {
   return merged;
 }
 
-/** `auto` is the default, and calls side by side are. */
-function plainChoice(choice: unknown): Json | undefined {
+/** `auto` is the default, and calls side by side are; the one tool that must be called is called once. */
+function plainChoice(choice: unknown, tools: unknown): Json | undefined {
   if (!isObject(choice)) return undefined;
   const { disable_parallel_tool_use: single, ...rest } = choice;
-  return rest.type === 'auto' && single !== true ? undefined : { ...rest, ...(single === true && { single }) };
+  const isOne = rest.type === 'tool' || (rest.type === 'any' && listOf(tools).length === 1);
+  return rest.type === 'auto' && single !== true
+    ? undefined
+    : { ...rest, ...(single === true && !isOne && { single }) };
 }
 
 function plain(body: Json): unknown {
@@ -227,7 +230,7 @@ function plain(body: Json): unknown {
       const { strict, ...own } = plainBlock(one);
       return strict === true ? { ...own, strict } : own;
     }),
-    tool_choice: plainChoice(tool_choice),
+    tool_choice: plainChoice(tool_choice, tools),
     stream: stream === true,
     stop_sequences: listOf(stop_sequences),
     effort,

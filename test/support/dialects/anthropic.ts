@@ -204,8 +204,8 @@ function blocksOf({ body }: WireRequest, { reasoning, text, calls }: Script): re
   }
   if (text.length > 0) {
     blocks.push({
-      whole: { type: 'text', text: text.join(''), citations: null },
-      start: { type: 'text', text: '', citations: null },
+      whole: { type: 'text', text: text.join('') },
+      start: { type: 'text', text: '' },
       deltas: text.map((piece) => ({ type: 'text_delta', text: piece })),
     });
   }

@@ -57,6 +57,15 @@ const withKnownItems = (response: unknown): unknown =>
       }
     : response;
 
+/** The members of a schema that must be there and may be null. */
+export function demandedNulls(schema: 'ResponseResource' | 'Reasoning' | 'FunctionTool' | 'ErrorPayload'): string[] {
+  const { required, properties } = spec.schemas[schema];
+  const allowed: Json = properties;
+  return required.filter((name) =>
+    listOf(Object(allowed[name]).anyOf).some((one) => isObject(one) && one.type === 'null'),
+  );
+}
+
 /** @throws Error with every complaint about a `response` object */
 export function checkResponse(response: unknown): void {
   fail(complaints('ResponseResource', withKnownItems(response)), response);

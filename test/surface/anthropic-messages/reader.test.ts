@@ -71,6 +71,12 @@ describe('a conversation', () => {
     ]);
     expect(request.conversation.nativeTools).toMatchObject([{ kind: 'bash_20250124', billing: 'tokens' }]);
     expect([request.conversation.toolChoice, request.settings.parallelToolCalls]).toEqual(['required', false]);
+    // Of the one tool that must be called there is one call, and no service has to be told.
+    const choices = [
+      { tools: RICH.tools, tool_choice: { ...RICH.tool_choice, type: 'tool', name: 'look' } },
+      { tools: RICH.tools.slice(0, 1), tool_choice: RICH.tool_choice },
+    ];
+    for (const one of choices) expect(read({ ...RICH, ...one }).settings.parallelToolCalls).toBeUndefined();
   });
 
   test('has places that lead to what was read from them', () => {
