@@ -127,7 +127,8 @@ function problemOf({ type, schema, message }: ValueError, tree: Tree, key: strin
     return ['bad-form', `cannot be ${found}`, { expected, hint: formHint(schema, tree) }];
   }
   if (type === ValueErrorType.Union && typeof schema.expected === 'string') {
-    return ['wrong-type', `cannot be ${found}`, { expected: schema.expected }];
+    const isChoice = schema.anyOf?.every((one: TSchema) => one.const !== undefined);
+    return [isChoice ? 'not-one-of' : 'wrong-type', `cannot be ${found}`, { expected: schema.expected }];
   }
   const wanted = TYPE_NAMES[type];
   if (wanted) return ['wrong-type', `must be ${wanted}, found ${found}`, { hint: typeHint(schema, tree, key) }];

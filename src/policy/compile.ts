@@ -25,6 +25,7 @@ import type { Report } from './report.ts';
 import { type CheckedRules, type CompiledRules, checkRules, compileRules } from './rules.ts';
 import { compileSelectors } from './selectors.ts';
 import { inSteps } from './steps.ts';
+import { strategiesIn } from './versions.ts';
 
 /** A compiled policy without its revision, and the environment's part of that revision. */
 export interface CompiledPolicy {
@@ -61,7 +62,8 @@ export function* compile(
     compileProvider(one, { env, report, providers: all.providers }),
   );
   const states = new Map(setups.map((setup) => [setup.name, setup]));
-  const selectors = yield* compileSelectors(parsed.selectors, all.strategies, report);
+  const strategies = strategiesIn(all.strategies, parsed.version);
+  const selectors = yield* compileSelectors(parsed.selectors, strategies, report);
   checkAdapters(parsed.models, states, report);
   const vectors = parsed.models.flatMap(({ vectors }) => vectors ?? []);
   if (parsed.hasSoundModels) checkSelectorSpaces(parsed.selectors, vectors, null, report);
