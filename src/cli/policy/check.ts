@@ -24,8 +24,9 @@ export async function runCheck(args: readonly string[], options: PolicyCommand):
   return { text: values.json ? asJson(check) : asText(check, form), code: isWrong ? 2 : 0 };
 }
 
-/** Errors, and their likely cause: a selector that runs another strategy than it names may be why a case fails. */
-const isTold = ({ severity, code }: Diagnostic): boolean => severity === 'error' || code === 'former-option';
+/** Warnings that may be why an error is there: another strategy than a selector names, a text that nothing has. */
+const CAUSES: ReadonlySet<Diagnostic['code']> = new Set(['former-option', 'misspelt-value']);
+const isTold = ({ severity, code }: Diagnostic): boolean => severity === 'error' || CAUSES.has(code);
 
 const countOf = (found: readonly Diagnostic[], severity: Diagnostic['severity']): number =>
   found.filter((one) => one.severity === severity).length;
