@@ -88,8 +88,8 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
   'What a policy must have': {
     'no-version': {
       golden: 'version-missing',
-      mend: 'Add `version: 1`.',
-      correction: ['providers:', 'version: 1\nproviders:'],
+      mend: 'Add `version: 2`.',
+      correction: ['providers:', 'version: 2\nproviders:'],
     },
     'no-models': {
       golden: 'models-missing',
