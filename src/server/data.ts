@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { type LedgerState, NO_LEDGER } from '../core/budget.ts';
 import type { KnownLabels } from '../policy/misspelt-values.ts';
 import { readStore, storeExists } from '../store/open.ts';
+import { StoreError } from '../store/store.ts';
 
 /** The URL of the store of a data folder: the path of its database. */
 export const databaseOf = (data: string): string => join(data, 'signalbox.db');
@@ -14,7 +15,12 @@ export async function labelsOnDisk(data: string): Promise<() => KnownLabels> {
   const labels = new Map<string, Set<string>>();
   if (await storeExists(databaseOf(data))) {
     using reader = await readStore(databaseOf(data), ['access']);
-    for (const { key } of await reader.keys.all()) {
+    // Tables of an earlier version need not be there, and rules are judged without labels, too.
+    const keys = await reader.keys.all().catch((error: unknown) => {
+      if (error instanceof StoreError) return [];
+      throw error;
+    });
+    for (const { key } of keys) {
       if (key.info.revokedAt !== null) continue;
       for (const [name, value] of Object.entries(key.info.labels))
         labels.set(name, (labels.get(name) ?? new Set()).add(value));
