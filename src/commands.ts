@@ -3,7 +3,7 @@ import type { DataArguments, HealthArguments, PolicyArguments, parseCommand } fr
 import type { PolicyCommand } from './cli/policy/command.ts';
 import { UsageError } from './core/usage-error.ts';
 import { visibleLines } from './core/visible.ts';
-import { databaseOf, ledgerOnDisk, spoolOf } from './server/data.ts';
+import { databaseOf, labelsOnDisk, ledgerOnDisk, spoolOf } from './server/data.ts';
 import type { Host } from './server/host.ts';
 import { defaultPolicies, SHIPPED_POLICIES } from './server/shipped-policies.ts';
 import { storeExists } from './store/open.ts';
@@ -73,7 +73,11 @@ async function askHealth({ args, port }: HealthArguments, { write }: CommandHost
 /** The tools that judge policies, which must fit the ledger in the data folder. */
 async function judgeFor(data: string, { shipped, env, now }: CommandHost) {
   const { judgeTools } = await import('./server/policy.ts');
-  return { ...judgeTools({ shipped: await shipped(), env, now }), ledger: await ledgerOnDisk(data) };
+  return {
+    ...judgeTools({ shipped: await shipped(), env, now }),
+    ledger: await ledgerOnDisk(data),
+    labels: await labelsOnDisk(data),
+  };
 }
 
 async function policy({ args, folder, data }: PolicyArguments, host: CommandHost): Promise<number> {

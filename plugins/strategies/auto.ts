@@ -1,9 +1,10 @@
 import { defineStrategy, Type } from 'signalbox/plugin';
-import { DEFAULTS, patience, qualityFloor, rawWeight, weigh } from './balance.ts';
+import { DEFAULTS, FORMER_DEFAULTS, patience, qualityFloor, rawWeight, weigh } from './balance.ts';
 
-const weight = (value: number, of: string) => ({
+const weight = (of: 'quality' | 'cost' | 'latency') => ({
   ...rawWeight(`How much ${of} counts against the other two.`),
-  default: value,
+  default: DEFAULTS[of],
+  formerDefault: FORMER_DEFAULTS[of],
 });
 
 /**
@@ -15,12 +16,13 @@ export const auto = defineStrategy({
   status: 'stable',
   options: Type.Object(
     {
-      quality: weight(DEFAULTS.quality, 'quality'),
-      cost: weight(DEFAULTS.cost, 'cost'),
-      latency: weight(DEFAULTS.latency, 'latency'),
+      quality: weight('quality'),
+      cost: weight('cost'),
+      latency: weight('latency'),
       patience_ms: {
         ...patience('Wait, in ms, that weighs as much as a good answer.'),
         default: DEFAULTS.patience_ms,
+        formerDefault: FORMER_DEFAULTS.patience_ms,
       },
       quality_floor: qualityFloor,
     },

@@ -9,8 +9,10 @@ export interface BalanceOptions {
   readonly quality_floor?: number;
 }
 
-/** Weights of a policy that states none, unchanged since 0.1. The shipped policy states others. */
-export const DEFAULTS: BalanceOptions = { quality: 0.6, cost: 0.3, latency: 0.1, patience_ms: 20_000 };
+/** Weights of a policy that states none. */
+export const DEFAULTS: BalanceOptions = { quality: 0.8, cost: 0.15, latency: 0.05, patience_ms: 60_000 };
+/** The same in version 1 of the policy language. */
+export const FORMER_DEFAULTS: BalanceOptions = { quality: 0.6, cost: 0.3, latency: 0.1, patience_ms: 20_000 };
 
 /** Schema of one raw weight. */
 export const rawWeight = (description: string) => Type.Number({ minimum: 0, maximum: 1_000_000, description });

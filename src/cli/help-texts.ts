@@ -65,10 +65,11 @@ Exit code: 0 for a decision, 2 for a refusal or a decision that differs, 1 when 
   },
   {
     command: 'policy diff',
-    usage: 'A [B] [--requests FILE.jsonl | -] [--strict] [--json] [--data DIR]',
+    usage: 'A [B] [--as-version 2] [--requests FILE.jsonl | -] [--strict] [--json] [--data DIR]',
     summary: 'Compare two policies: declarations, and what they choose at which cost.',
     details: `A and B are folders, revisions kept in --data, or commits (HEAD~1, main:path/to/folder).
 Without B, A is compared with the policy folder. The plugins of a commit run.
+--as-version compares one policy, by default the policy folder, with itself in that version of the language.
 Decides the cases of both, and the requests of a file.
 Exit code: 2 when a case that held fails or B cannot load (--strict: when any choice differs).`,
   },

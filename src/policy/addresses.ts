@@ -36,6 +36,18 @@ function withScheme(text: string): string | null {
   return normalUrl(complete) === null ? null : complete;
 }
 
+/** Names that only private networks resolve: a single word, or an ending that the Internet does not have. */
+const PRIVATE_NAME = /^[^.]+$|\.(?:local|lan|internal|intranet|corp|home|home\.arpa|svc)$/i;
+
+/** Warns of a host name that probably leads to a private network, which a provider must permit. */
+export function reviewPrivateName(url: string, what: string, place: SourceSpan, report: Report): void {
+  const { hostname } = new URL(url);
+  if (literalAddress(hostname) || hostname === 'localhost' || !PRIVATE_NAME.test(hostname)) return;
+  report.add('private-host', place, `${what} probably leads to a private network, where requests are refused`, {
+    hint: `if \`${hostname}\` is yours, add \`allow_private_network: true\` to the provider`,
+  });
+}
+
 /** Reports a literal IP address that is forbidden. Host names are checked when they are connected to. */
 export function refuseForbidden(url: string, what: string, place: SourceSpan, report: Report): void {
   const address = literalAddress(new URL(url).hostname);

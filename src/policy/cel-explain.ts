@@ -139,8 +139,16 @@ function unknownField(node: ASTNode, at: TextRange, kind: CelKind): CelFault {
   const type = typeOf(owner, kind);
   const known = type ? Object.keys(FIELDS[type]) : [];
   const message = `\`${owner.join('.')}\` has no field \`${field}\``;
-  const hint = fieldHint(field, owner.join('.'), type, known);
+  const hint = ofEndpoints(field, type, kind) ?? fieldHint(field, owner.join('.'), type, known);
   return { code: 'cel-unknown-field', at, message, expected: `one of ${listNames(known)}`, hint };
+}
+
+/** A hint for a field of endpoints that is read of a model: a model has one of each for every endpoint. */
+function ofEndpoints(field: string, type: TypeName | null, kind: CelKind): string | undefined {
+  if (type !== 'Model' || !Object.hasOwn(FIELDS.Endpoint, field)) return undefined;
+  return kind === 'constraint'
+    ? `did you mean \`endpoint.${field}\`? A model has ${field} for each of its endpoints`
+    : `only the \`require\` of a constraint sees \`endpoint.${field}\`, for each endpoint of a model`;
 }
 
 /** The declared type of an access; null for any other type. */

@@ -36,6 +36,11 @@ const OF_THE_API: ReadonlySet<string> = new Set([
   ...Object.keys(RouteConstraints.properties),
 ]);
 
+/** Names for the text of a request, which rules do not see. */
+const TEXTS: ReadonlySet<string> = new Set(
+  'prompt prompts messages message content contents text input instructions system body question query'.split(' '),
+);
+
 /** A hint for an unknown field. `owner` is its path, such as `request`. */
 export function fieldHint(
   field: string,
@@ -46,6 +51,9 @@ export function fieldHint(
   if (type === 'BudgetRequest' && isOfRequests(field)) return NOT_IN_BUDGETS;
   const alias = type === 'Request' ? ALIASES.get(field) : undefined;
   if (alias) return `write \`${owner}.${alias}\``;
+  if (type === 'Request' && TEXTS.has(field)) {
+    return `rules do not see the text of a request: use what is read from it, such as \`${owner}.task\`, \`${owner}.languages\` or \`${owner}.input_tokens\``;
+  }
   const isOfTheApi = type === 'Request' && OF_THE_API.has(field);
   if (isOfTheApi) return `rules cannot read the field \`${field}\` of a request`;
   const meant = nearest(field, known);

@@ -45,7 +45,7 @@ export function hintForTags(ast: ASTNode, tags: readonly string[]): string | und
 }
 
 /** Pairs of a literal and the path that it is compared with. */
-function comparisonsOf(node: ASTNode): [ASTNode, string][] {
+export function comparisonsOf(node: ASTNode): [ASTNode, string][] {
   if (node.op !== '==' && node.op !== '!=' && node.op !== 'in') return [];
   const [left, right] = node.args;
   const leftPath = pathOf(left)?.join('.');

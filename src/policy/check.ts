@@ -8,7 +8,7 @@ import type { SourceSpan } from './diagnostics.ts';
 import { didYouMean, listNames, nearest } from './nearest.ts';
 import type { Report } from './report.ts';
 import { literalsOf } from './schema-parts.ts';
-import { foreignKeyHint, missingSpaceHint, usdKeyHint } from './slip-hints.ts';
+import { foreignKeyHint, missingSpaceHint, ownerHint, twinHint, usdKeyHint } from './slip-hints.ts';
 import { describe, entryOf, type ScalarTree, type Tree, toData, valueAt } from './tree.ts';
 import { example, formHint, shareHint, splitDecimal, switchHint, typeHint } from './value-hints.ts';
 
@@ -92,7 +92,12 @@ function explain(error: ValueError, subject: Subject, report: Report): void {
     const known = propertiesOf(error.schema);
     const value = valueAt(subject.tree, ...steps);
     const written = value?.kind === 'scalar' ? value.source : '';
-    const remedy = missingSpaceHint(last, known) ?? foreignKeyHint(last) ?? usdKeyHint(last, written, known);
+    const remedy =
+      missingSpaceHint(last, known) ??
+      foreignKeyHint(last) ??
+      ownerHint(last, written, known) ??
+      twinHint(last, written, known) ??
+      usdKeyHint(last, written, known);
     const expected = known.length > 0 ? `one of ${listNames(known)}` : 'no keys at all';
     report.add('unknown-key', keyPlace(subject, steps), `${owner} has no key \`${last}\``, {
       // The remedy says more than the list of keys.
@@ -127,7 +132,8 @@ function problemOf({ type, schema, message }: ValueError, tree: Tree, key: strin
     return ['bad-form', `cannot be ${found}`, { expected, hint: formHint(schema, tree) }];
   }
   if (type === ValueErrorType.Union && typeof schema.expected === 'string') {
-    return ['wrong-type', `cannot be ${found}`, { expected: schema.expected }];
+    const isChoice = schema.anyOf?.every((one: TSchema) => one.const !== undefined);
+    return [isChoice ? 'not-one-of' : 'wrong-type', `cannot be ${found}`, { expected: schema.expected }];
   }
   const wanted = TYPE_NAMES[type];
   if (wanted) return ['wrong-type', `must be ${wanted}, found ${found}`, { hint: typeHint(schema, tree, key) }];

@@ -18,13 +18,16 @@ import { dependsOnIntent } from './intent.ts';
 import { compileLearning } from './learning.ts';
 import { checkLedgerState } from './ledger-state.ts';
 import { checkLimits, compileBudget, compileRateLimit } from './limits.ts';
+import type { KnownLabels } from './misspelt-values.ts';
 import type { ParsedPolicy, PolicySettings } from './parsed.ts';
 import { type LoadedPlugin, withOwnPlugins } from './plugins.ts';
 import { cachedTokensMin, compileProvider, type Environment } from './providers.ts';
 import type { Report } from './report.ts';
 import { type CheckedRules, type CompiledRules, checkRules, compileRules } from './rules.ts';
 import { compileSelectors } from './selectors.ts';
+import { reviewSmallBudgets } from './small-budgets.ts';
 import { inSteps } from './steps.ts';
+import { strategiesIn } from './versions.ts';
 
 /** A compiled policy without its revision, and the environment's part of that revision. */
 export interface CompiledPolicy {
@@ -46,6 +49,8 @@ export interface CompileContext extends PluginMaps {
   readonly today?: string;
   /** The ledger that the policy would spend from. If given, the policy must fit it. */
   readonly ledger?: LedgerState;
+  /** The labels of the keys that the policy would judge. Without them, only those of its cases are known. */
+  readonly labels?: KnownLabels;
   /** The settings that the running server keeps from its start. If given, a policy that wants others is told so. */
   readonly started?: StartSettings;
 }
@@ -53,7 +58,7 @@ export interface CompileContext extends PluginMaps {
 /** Checks the parts that need plugins, expressions and the environment, and compiles. Null if anything is wrong. */
 export function* compile(
   parsed: ParsedPolicy,
-  { env, plugins, outside, today, ledger, started, ...installed }: CompileContext,
+  { env, plugins, outside, today, ledger, labels, started, ...installed }: CompileContext,
   report: Report,
 ): Generator<undefined, CompiledPolicy | null> {
   const all = withOwnPlugins(parsed.plugins, installed, plugins ?? new Map(), outside ?? new Map(), report);
@@ -61,13 +66,14 @@ export function* compile(
     compileProvider(one, { env, report, providers: all.providers }),
   );
   const states = new Map(setups.map((setup) => [setup.name, setup]));
-  const selectors = yield* compileSelectors(parsed.selectors, all.strategies, report);
+  const strategies = strategiesIn(all.strategies, parsed.version);
+  const selectors = yield* compileSelectors(parsed.selectors, strategies, report);
   checkAdapters(parsed.models, states, report);
   const vectors = parsed.models.flatMap(({ vectors }) => vectors ?? []);
   if (parsed.hasSoundModels) checkSelectorSpaces(parsed.selectors, vectors, null, report);
   const learning = compileLearning(parsed.learning, { report, estimators: all.estimators });
   yield;
-  const check = createChecker(parsed, report);
+  const check = createChecker(parsed, labels ?? NO_LABELS, report);
   const programs = yield* checkRules(parsed, check, report);
   const budgets = yield* checkLimits(parsed.budgets, 'budget', check, report);
   const rateLimits = yield* checkLimits(parsed.rateLimits, 'limit', check, report);
@@ -75,7 +81,10 @@ export function* compile(
   const isAffordable = check.reviewTotals();
   if (ledger) checkLedgerState(parsed, ledger, report);
   if (started) reviewStart(parsed, started, report);
-  if (today !== undefined) for (const model of parsed.models) review(model, today, report);
+  if (today !== undefined) {
+    for (const model of parsed.models) review(model, today, report);
+    reviewSmallBudgets(parsed, report);
+  }
   // Whether anything can be served is checked only for a valid policy.
   const { settings, credit } = parsed;
   if (report.failed || !settings || !credit || !learning) {
@@ -104,6 +113,8 @@ export function* compile(
   });
   return { snapshot: deepFreeze(snapshot), environment: environmentFacts(states) };
 }
+
+const NO_LABELS: KnownLabels = new Map();
 
 /** The parts of a snapshot that are made of expressions and plugins. */
 interface SnapshotParts extends Pick<PolicySnapshot, 'budgets' | 'rateLimits' | 'content' | 'learning'> {

@@ -12,6 +12,7 @@ import { findContradiction } from './cel-contradictions.ts';
 import { createCostLimits } from './cel-cost-limits.ts';
 import { checkReferences, type ReferenceNames } from './cel-references.ts';
 import { budgetViewOf, type CelKind, limitViewOf, viewOf } from './cel-types.ts';
+import { type KnownLabels, knownValues, reviewValues } from './misspelt-values.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 import type { ExpressionDraft } from './rule-drafts.ts';
@@ -19,7 +20,7 @@ import type { ExpressionDraft } from './rule-drafts.ts';
 export type ExpressionChecker = ReturnType<typeof createChecker>;
 
 /** Checks the expressions of one policy. Each check returns null for an absent or wrong expression. */
-export function createChecker(parsed: ParsedPolicy, report: Report) {
+export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, report: Report) {
   const texts: FileTexts = new Map(parsed.files.map(({ path, text }) => [path, text ?? '']));
   const names: ReferenceNames = {
     tasks: parsed.tasks.map(({ name }) => name),
@@ -28,6 +29,7 @@ export function createChecker(parsed: ParsedPolicy, report: Report) {
     aliases: parsed.aliases,
     providers: parsed.providers.map(({ name }) => name),
   };
+  const values = knownValues(parsed, labels);
   const costs = createCostLimits(parsed, report);
   const affordable = <Expression extends CheckedExpression<unknown>>(program: Expression | null, kind: CelKind) =>
     program && costs.admit(program, kind) ? program : null;
@@ -41,23 +43,34 @@ export function createChecker(parsed: ParsedPolicy, report: Report) {
     of(draft: ExpressionDraft | null, kind: CelKind): Program | null {
       const before = report.found.length;
       const program = check(draft, kind);
-      return report.found.length === before ? program : null;
+      if (!program || report.found.length > before) return null;
+      reviewValues(program, values, report);
+      return program;
     },
     /** The condition of a rule. */
     when(draft: ExpressionDraft | null): Program | null {
       const program = check(draft, 'when');
-      if (program) checkCondition(program, OF_RULES, report);
+      if (program) {
+        checkCondition(program, OF_RULES, report);
+        reviewValues(program, values, report);
+      }
       return program;
     },
     /** The condition of a budget or rate limit. */
     match(draft: ExpressionDraft | null, kind: 'budget' | 'limit'): Program | null {
       const program = check(draft, kind);
-      if (program) checkCondition(program, kind === 'budget' ? OF_BUDGETS : OF_LIMITS, report);
+      if (program) {
+        checkCondition(program, kind === 'budget' ? OF_BUDGETS : OF_LIMITS, report);
+        reviewValues(program, values, report);
+      }
       return program;
     },
     each(draft: ExpressionDraft | null, kind: 'budget' | 'limit'): TextProgram | null {
       const program = affordable(draft && checkText(draft, kind, texts, report), kind);
-      if (program) checkReferences(program, names, report);
+      if (program) {
+        checkReferences(program, names, report);
+        reviewValues(program, values, report);
+      }
       return program;
     },
     reviewTotals: costs.reviewTotals,

@@ -19,7 +19,7 @@ export interface DeclaredFigure {
 }
 
 /** Days after which a figure is stale. */
-const STALE_AFTER_DAYS = 90;
+export const STALE_AFTER_DAYS = 90;
 const DAY_MS = 86_400_000;
 
 /** The prices, quality and speed of a model. */

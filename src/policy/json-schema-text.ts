@@ -2,6 +2,7 @@ import type { TSchema } from '@sinclair/typebox';
 import { isObject } from '../core/object.ts';
 import { type CelKind, FIELDS, type TypeName, VARIABLES } from './cel-types.ts';
 import { wordsOf } from './json-schema-words.ts';
+import { formerDefault } from './versions.ts';
 
 /** The text that an editor shows for a key, plain and in Markdown. */
 export interface EditorText {
@@ -63,11 +64,12 @@ export function editorTextOf(schema: TSchema, title: string, isRequired: boolean
 function factsOf(schema: TSchema, isRequired: boolean, isExpression: boolean): string {
   const kind = isExpression ? 'CEL, in single quotes where it begins with `"`, `!`, `[` or `{`.' : kindOf(schema);
   const fallback: unknown = schema.default;
+  const former = formerDefault(schema);
   const left = isRequired
     ? 'Required.'
     : fallback === undefined || isEmpty(fallback)
       ? ''
-      : `Default: \`${flow(fallback)}\`.`;
+      : `Default: \`${flow(fallback)}\`${former === undefined ? '' : `, in version 1 \`${flow(former)}\``}.`;
   return [kind, left, exampleOf(schema)].filter((part) => part !== '').join(' ');
 }
 

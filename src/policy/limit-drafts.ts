@@ -112,6 +112,8 @@ export interface BudgetDraft
   readonly place: SourceSpan;
   readonly match: ExpressionDraft | null;
   readonly each: ExpressionDraft | 'session' | null;
+  /** The place of its limit; null where the policy states what happens when it is exhausted, which a small limit soon is. */
+  readonly limitPlace: SourceSpan | null;
 }
 
 /** Checks the budgets of the policy. `zone` is the default time zone. */
@@ -137,6 +139,7 @@ export function draftBudgets(context: CheckContext, zone: string): BudgetDraft[]
       timeZone,
       onExhausted,
       alertAt: [...new Set(alert_at)].sort((a, b) => a - b),
+      limitPlace: valueAt(tree, 'on_exhausted') ? null : placeAt(tree, 'limit_credits'),
     };
   });
 }

@@ -33,7 +33,7 @@ export function* checkLimits<Draft extends BudgetDraft | RateLimitDraft>(
   });
 }
 
-export function compileBudget({ draft, match, each }: CheckedLimit<BudgetDraft>): Budget {
+export function compileBudget({ draft: { limitPlace: _, ...draft }, match, each }: CheckedLimit<BudgetDraft>): Budget {
   const texts = [draft.match, draft.each].map((one) => (typeof one === 'string' ? one : (one?.text.trim() ?? null)));
   const matches = match && ((scope: BudgetScope) => match.run(budgetViewOf(scope)));
   return {

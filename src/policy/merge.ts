@@ -54,9 +54,11 @@ function intendedSection(
   stated: ReadonlySet<string>,
   report: Report,
 ): SectionName | null {
+  const remedy = foreignKeyHint(key);
   report.add('unknown-key', place, `there is no section \`${key}\``, {
-    expected: `one of ${listNames(NAMES)}`,
-    hint: foreignKeyHint(key) ?? didYouMean(key, NAMES),
+    // The remedy says more than the list of sections.
+    ...(remedy === undefined && { expected: `one of ${listNames(NAMES)}` }),
+    hint: remedy ?? didYouMean(key, NAMES),
   });
   const meant = nearest(key, NAMES);
   const isMeant = meant !== null && isSection(meant) && !stated.has(meant) && kindOf(meant) === value.kind;

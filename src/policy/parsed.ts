@@ -48,6 +48,7 @@ import { draftSelectors } from './selectors.ts';
 import { compileTasks } from './tasks.ts';
 import { checkTimeZone } from './time-zone.ts';
 import { placeAt, toData, valueAt } from './tree.ts';
+import { inVersion, LATEST_VERSION, type LanguageVersion } from './versions.ts';
 
 /**
  * A policy after the checks that need neither plugins nor expressions nor the environment. Plain data:
@@ -64,6 +65,8 @@ export interface ParsedPolicy extends Pick<PolicySnapshot, 'tasks' | 'payments' 
   readonly start: SourceSpan;
   /** Plugins to load before the policy is compiled. */
   readonly plugins: readonly PluginDraft[];
+  /** The version of the language; the latest if it is not stated or wrong. */
+  readonly version: LanguageVersion;
   /** The value of a Credit; null if it is wrong. */
   readonly credit: CreditValue | null;
   /** Null if a section is wrong. */
@@ -134,17 +137,17 @@ export function parseWith(readYaml: YamlReader, given: readonly PolicyFile[]): P
 
 function checkSections(context: CheckContext): Omit<ParsedPolicy, 'files' | 'diagnostics' | 'isPartial' | 'start'> {
   const { sections, start } = context;
-  checkVersion(context);
+  const version = readVersion(context);
   const { credit, usdPerCredit } = readCredits(context);
-  const settings = readSettings(context, usdPerCredit);
-  const tasks = compileTasks(context);
+  const settings = readSettings(context, version, usdPerCredit);
+  const tasks = compileTasks(context, version);
   const taskIndex = new Map(tasks.map((task, index) => [task.name, index]));
   const providers = checkNamed('providers', ProviderText, context);
   const needsKey = new Map(providers.map(({ name, data }) => [name, data?.api_key_env !== undefined]));
   const isHosted = ({ data }: NamedItem<ProviderText>) => data?.api_key_env !== undefined || data?.preset !== undefined;
   const hosted = new Set(providers.filter(isHosted).map(({ name }) => name));
   const problemsBefore = context.report.found.length;
-  const medianProviders = readValue('unstated_latency', context) === 'median' ? hosted : null;
+  const medianProviders = readValue('unstated_latency', version, context) === 'median' ? hosted : null;
   const { named, drafts, ids } = draftModels({ ...context, usdPerCredit, needsKey, medianProviders, taskIndex });
   const hasSoundModels = context.report.found.length === problemsBefore && ids.size > 0;
   const baseline = readBaseline(ids, context);
@@ -162,6 +165,7 @@ function checkSections(context: CheckContext): Omit<ParsedPolicy, 'files' | 'dia
     tasks: taskIndex,
   };
   return {
+    version,
     plugins: draftPlugins(context),
     credit,
     settings: settings && { ...settings, baseline },
@@ -186,10 +190,14 @@ function checkSections(context: CheckContext): Omit<ParsedPolicy, 'files' | 'dia
   };
 }
 
-function checkVersion({ sections, start, report }: CheckContext): void {
+function readVersion({ sections, start, report }: CheckContext): LanguageVersion {
   const entry = sections.get('version');
-  if (entry) checkValue(SECTIONS.version, { path: 'version', tree: entry.value, place: entry.place }, report);
-  else report.add('no-version', start, 'the policy does not state its `version`', { expected: '`version: 1`' });
+  const subject = entry && { path: 'version', tree: entry.value, place: entry.place };
+  if (subject) return checkValue(SECTIONS.version, subject, report) ?? LATEST_VERSION;
+  report.add('no-version', start, 'the policy does not state its `version`', {
+    expected: `\`version: ${LATEST_VERSION}\``,
+  });
+  return LATEST_VERSION;
 }
 
 const USD_PER_CREDIT: Decimal = { digits: 1n, scale: 3 };
@@ -204,14 +212,18 @@ function readCredits(context: CheckContext): { credit: CreditValue | null; usdPe
   return { credit: { usd: plainText(usdPerCredit), place, isStated: stated !== undefined }, usdPerCredit };
 }
 
-function readSettings(context: CheckContext, credit: Decimal): Omit<PolicySettings, 'baseline'> | null {
+function readSettings(
+  context: CheckContext,
+  version: LanguageVersion,
+  credit: Decimal,
+): Omit<PolicySettings, 'baseline'> | null {
   const usdPerCredit = toNumber(credit);
   const gateway = readGateway(context);
   const defaultWeights = readWeights(context);
   const reference = checkSection('reference_price', ReferencePriceText, context);
-  const answerWorth = readValue('answer_worth', context);
-  const languageWorth = readValue('language_worth', context);
-  const admitUnstated = readValue('unstated_languages', context) === 'admit';
+  const answerWorth = readValue('answer_worth', version, context);
+  const languageWorth = readValue('language_worth', version, context);
+  const admitUnstated = readValue('unstated_languages', version, context) === 'admit';
   const records = checkSection('records', RecordsText, context);
   const ledger = readLedger(context);
   if (!gateway || !defaultWeights || !reference || !records || !ledger) return null;
@@ -276,13 +288,14 @@ function readWeights(context: CheckContext): PolicySnapshot['defaultWeights'] | 
   return text;
 }
 
-/** The value of a section that is one value; its default if it is left out or wrong. */
+/** The value of a section that is one value; its default in this version if it is left out or wrong. */
 function readValue<Name extends 'answer_worth' | 'language_worth' | 'unstated_latency' | 'unstated_languages'>(
   name: Name,
+  version: LanguageVersion,
   { sections, report }: CheckContext,
 ): Static<(typeof SECTIONS)[Name]> {
   const entry = sections.get(name);
-  const fallback: Static<(typeof SECTIONS)[Name]> = SECTIONS[name].default;
+  const fallback: Static<(typeof SECTIONS)[Name]> = inVersion(SECTIONS[name], version).default;
   if (!entry) return fallback;
   const subject = { path: name, tree: entry.value, place: entry.place };
   return checkValue(SECTIONS[name], subject, report) ?? fallback;

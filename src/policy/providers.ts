@@ -2,7 +2,7 @@ import type { PreparedProvider, ProviderPlugin, ProviderPreset } from '../contra
 import { type AbortBilling, UNKNOWN_BILLING } from '../core/abort-billing.ts';
 import type { Provider } from '../core/snapshot.ts';
 import { readAbortBilling, reviewAbortBilling } from './abort-billing.ts';
-import { ADDRESS, normalUrl, refuseForbidden, reportNoAddress } from './addresses.ts';
+import { ADDRESS, normalUrl, refuseForbidden, reportNoAddress, reviewPrivateName } from './addresses.ts';
 import { checkOptions, validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { findService, type ProviderService } from './provider-service.ts';
@@ -150,6 +150,11 @@ function resolveAddress(
   const { base_url: literal, base_url_env: variable } = isStated
     ? data
     : { base_url: preset.baseUrl, base_url_env: preset.baseUrlEnv };
+  const isPermitted = valueAt(tree, 'allow_private_network') ? data.allow_private_network : preset.allowPrivateNetwork;
+  const reviewHost = (url: string, what: string, place: SourceSpan) => {
+    refuseForbidden(url, what, place, scope.report);
+    if (!isPermitted) reviewPrivateName(url, what, place, scope.report);
+  };
   if (literal !== undefined && variable !== undefined) {
     const message = `\`${path}\` has both \`base_url\` and \`base_url_env\``;
     scope.report.add('conflicting-keys', placeAt(tree, 'base_url_env'), message, { expected: 'one of them' });
@@ -159,7 +164,7 @@ function resolveAddress(
     const place = placeAt(tree, 'base_url');
     const what = `\`${path}.base_url\``;
     if (url === null) reportNoAddress(literal, what, place, scope.report);
-    else refuseForbidden(url, what, place, scope.report);
+    else reviewHost(url, what, place);
     refusePathOfCall(url, what, place, scope);
     return { url, unset: [] };
   }
@@ -171,7 +176,7 @@ function resolveAddress(
   // The message omits the value, which may be a secret in the wrong variable.
   if (url === null)
     scope.report.add('bad-environment', place, `the variable ${variable} does not hold an address`, ADDRESS);
-  else refuseForbidden(url, `the variable ${variable}`, place, scope.report);
+  else reviewHost(url, `the variable ${variable}`, place);
   refusePathOfCall(url, `the address in ${variable}`, place, scope);
   return { url, unset: [] };
 }

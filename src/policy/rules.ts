@@ -2,12 +2,13 @@ import { capabilityNames, OF_EVERY_DIALECT } from '../core/capability.ts';
 import { OPERATIONS } from '../core/operation.ts';
 import { type Constraint, emptyBits, type Preference, setBit } from '../core/rules.ts';
 import type { Model } from '../core/snapshot.ts';
-import { literalOf } from './cel-ast.ts';
+import { plural } from '../core/text.ts';
+import { type ASTNode, literalOf, nodesOf, pathOf } from './cel-ast.ts';
 import type { Program } from './cel-check.ts';
 import { hintForTags } from './cel-references.ts';
 import { modelViews, viewOf } from './cel-types.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import { type ExpressionChecker, reasonOf } from './expressions.ts';
+import { type ExpressionChecker, reasonOf, tryRun } from './expressions.ts';
 import { readsIntent } from './intent.ts';
 import { listNames } from './nearest.ts';
 import type { ParsedPolicy } from './parsed.ts';
@@ -128,6 +129,8 @@ class RuleCompiler {
   readonly #report: Report;
   readonly #endpoints: RuleTarget[] = [];
   readonly #models: RuleTarget[] = [];
+  /** Places among the endpoints of those that declare no regions. */
+  readonly #undeclared = new Set<number>();
 
   constructor(parsed: ParsedPolicy, served: readonly Model[], report: Report) {
     this.#parsed = parsed;
@@ -146,6 +149,7 @@ class RuleCompiler {
       for (const [i, { endpoint }] of draft.endpoints.entries()) {
         const place = model ? model.endpoints.indexOf(endpoint) : -1;
         const view = views[i] ?? {};
+        if (endpoint.regions.length === 0) this.#undeclared.add(this.#endpoints.length);
         this.#endpoints.push({ id, view, slot: model && place >= 0 ? model.firstSlot + place : -1 });
         if (i === 0) this.#models.push({ id, view, slot: index });
       }
@@ -166,7 +170,25 @@ class RuleCompiler {
         : 'a constraint without `when` applies to every request, so all would be refused';
       this.#report.add(draft.when ? 'satisfied-by-none' : 'refuses-everything', at, message, { hint });
     }
+    if (require) yield* this.#reviewUndeclared(require);
     return { name, place, when: conditionOf(when), allows: matches?.bits ?? null, maxLatencyMs, maxCostCredits };
+  }
+
+  /** Warns of a rule that excludes a region: it admits endpoints that declare none, wherever they compute. */
+  *#reviewUndeclared(require: Program): Generator<undefined, void> {
+    const excluded = excludedRegion(require.ast);
+    if (!excluded) return;
+    const undeclared = this.#endpoints.filter((_, at) => this.#undeclared.has(at));
+    const admitted: string[] = [];
+    for (const [at, { id, view }] of undeclared.entries()) {
+      if (at % EVALUATIONS_PER_STEP === 0) yield;
+      if (tryRun(require, view).value) admitted.push(id);
+    }
+    if (admitted.length === 0) return;
+    const message = `\`${require.draft.path}\` admits ${plural(admitted.length, 'endpoint')} without \`regions\`, of ${listNames(new Set(admitted))}`;
+    this.#report.add('admits-undeclared', require.placeOf(excluded), message, {
+      hint: 'name the regions that are allowed, such as `"eu" in endpoint.regions`, or add `&& size(endpoint.regions) > 0`',
+    });
   }
 
   *preference({ draft, when, prefer }: CheckedPreference): Generator<undefined, Preference> {
@@ -239,5 +261,11 @@ class RuleCompiler {
     return { bits, ofCatalog, ofServed, matched };
   }
 }
+
+/** The negated test for a region, such as `!("us" in endpoint.regions)`. */
+const excludedRegion = (ast: ASTNode): ASTNode | undefined =>
+  [...nodesOf(ast)].find(
+    (node) => node.op === '!_' && node.args.op === 'in' && pathOf(node.args.args[1])?.join('.') === 'endpoint.regions',
+  );
 
 const conditionOf = (when: Program | null): Constraint['when'] => when && ((scope) => when.run(viewOf(scope)));

@@ -60,7 +60,7 @@ export function oneOfExplained<Word extends string>({
   return Type.Unsafe<Word>(Type.Union(literals, options));
 }
 
-/** The literals of a union of them, each with its meaning or ''; null for any other schema. */
+/** The literals of a union of texts, each with its meaning or ''; null for any other schema. */
 export function literalsOf({ anyOf: options }: TSchema): [word: string, means: string][] | null {
   if (!Array.isArray(options) || options.length === 0) return null;
   const words = options.map(({ const: word, description = '' }: TSchema): [unknown, string] => [word, description]);

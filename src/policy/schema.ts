@@ -23,6 +23,7 @@ import {
 import { PaymentsText } from './schema-payments.ts';
 import { RecordsText } from './schema-records.ts';
 import { ConstraintText, PluginText, PreferenceText, SelectorModelsText } from './schema-rules.ts';
+import { LATEST_VERSION, type LanguageVersion, VERSIONS } from './versions.ts';
 
 /**
  * The policy language: one schema for the check, the static types and the completion of editors. A
@@ -224,10 +225,11 @@ const UnstatedLatency = oneOfExplained({
     neutral: '1,000 ms to the first token and 50 tokens per second, for every model.',
     median: 'The medians of the catalog’s models of the same kind.',
   },
-  default: 'neutral',
-  examples: ['median'],
+  default: 'median',
+  formerDefault: 'neutral',
+  examples: ['neutral'],
   description:
-    'Speed of a model that states none. `neutral`: 1,000 ms and 50 tokens per second. `median`: that of similar models.',
+    'Speed of a model that states none. `median`: that of similar models. `neutral`: 1,000 ms and 50 tokens per second.',
 });
 
 const UnstatedLanguages = oneOfExplained({
@@ -235,20 +237,30 @@ const UnstatedLanguages = oneOfExplained({
     exclude: 'Requiring it leaves no model.',
     admit: 'It is unknown of all models: requiring it leaves those that are not said to lack it.',
   },
-  default: 'exclude',
-  examples: ['admit'],
+  default: 'admit',
+  formerDefault: 'exclude',
+  examples: ['exclude'],
   description:
-    'Effect of a required programming language that no model declares. `exclude` leaves no model; `admit` leaves those that do not lack it.',
+    'Effect of a required programming language that no model declares. `admit` leaves the models that do not lack it; `exclude` leaves none.',
 });
 
 const LanguageWorth = number(
-  { minimum: 0, maximum: 1, default: 0.04 },
+  { minimum: 0, maximum: 1, default: 0.06, formerDefault: 0.04 },
   'Quality added where a model declares a programming language of the request; half where unknown.',
 );
 
 /** Every section of the language. */
 export const SECTIONS = {
-  version: Type.Literal(1, { examples: [1], description: 'Version of the policy language.' }),
+  version: Type.Unsafe<LanguageVersion>(
+    Type.Union(
+      VERSIONS.map((version) => Type.Literal(version)),
+      {
+        expected: '`1` or `2`',
+        examples: [LATEST_VERSION],
+        description: 'Version of the policy language. The versions differ in defaults alone.',
+      },
+    ),
+  ),
   credits: CreditsText,
   gateway: GatewayText,
   records: RecordsText,
@@ -256,7 +268,7 @@ export const SECTIONS = {
   models: Type.Record(Type.String(), AnyModelText, { description: 'ID → model: the catalog.' }),
   tasks: Type.Record(Type.String(), TaskText, {
     description:
-      'Name → task. `general` and the other usual tasks always exist; without sizes they have those of `general`.',
+      'Name → task. `general` and the other usual tasks always exist, with sizes of their own; in version 1, with those of `general`.',
   }),
   selectors: Type.Record(Type.String(), SelectorText, {
     description: 'Name → selector. `auto`, `auto-fast` and `auto-cheap` always exist.',

@@ -9,7 +9,12 @@ const SECRET_KEYS =
 const VARIABLE_KEYS: ReadonlySet<string> = new Set(['api_key_env', 'private_key_env', 'bearer_env']);
 const VARIABLE = /^[A-Z_][A-Z0-9_]*$/;
 /** Wrong forms of a variable that are not secrets: `$NAME`, `${NAME}` or `openai_api_key`. */
-const MEANT_AS_VARIABLE = /^(?:\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\}|(?:[A-Za-z]\w*_)?(?:api_?)?(?:key|token|secret))$/i;
+const MEANT_AS_VARIABLE =
+  /^(?:\$[A-Za-z_]\w*|os\.environ\/[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\}|(?:[A-Za-z]\w*_)?(?:api_?)?(?:key|token|secret))$/i;
+
+/** A reference to a variable in capitals under the key of another gateway; anything else may be the secret itself. */
+const API_KEY = /^api_?key$/i;
+const REFERENCE = /^(?:\$\{[A-Z_][A-Z0-9_]*\}|\$[A-Z_][A-Z0-9_]*|os\.environ\/[A-Z_][A-Z0-9_]*)$/;
 
 /** Reports the place of every literal of a file that looks like a secret. */
 export function findSecrets(file: MapTree, report: Report): void {
@@ -58,6 +63,7 @@ function isSecret(key: string, { value, source }: ScalarTree, isOfPayments: bool
   if (value === null || source === '') return false;
   // Keys of some providers have no recognizable form: anything but a variable's name counts as one.
   const isVariable = VARIABLE.test(source) || MEANT_AS_VARIABLE.test(source);
+  if (API_KEY.test(key) && REFERENCE.test(source)) return false;
   const isSuspect = VARIABLE_KEYS.has(key) ? !isVariable : SECRET_KEYS.test(key);
   return isSuspect || looksSecret(source, isOfPayments);
 }

@@ -9,19 +9,21 @@ import { inSteps } from './steps.ts';
 import { entryOf, placeAt, valueAt } from './tree.ts';
 
 /** Selectors of every policy, each with the strategy of the same name. */
-const BUILT_IN = ['auto', 'auto-fast', 'auto-cheap'] as const;
+export const BUILT_IN_SELECTORS = ['auto', 'auto-fast', 'auto-cheap'] as const;
 
 /** The selectors of the policy and the built-in ones. Reports names that are also a model. */
 export function draftSelectors(context: CheckContext, ids: ReadonlyMap<string, SourceSpan>): NamedItem<SelectorText>[] {
   const stated = checkNamed('selectors', SelectorText, context);
   const place = context.sections.get('selectors')?.place ?? context.start;
-  const others = BUILT_IN.filter((name) => !stated.some((selector) => selector.name === name)).map((name) => ({
-    name,
-    path: `selectors.${name}`,
-    tree: emptyMap(place),
-    place,
-    data: { strategy: name, options: {}, aliases: [] },
-  }));
+  const others = BUILT_IN_SELECTORS.filter((name) => !stated.some((selector) => selector.name === name)).map(
+    (name) => ({
+      name,
+      path: `selectors.${name}`,
+      tree: emptyMap(place),
+      place,
+      data: { strategy: name, options: {}, aliases: [] },
+    }),
+  );
   for (const { name, place: at } of [...stated, ...others]) {
     if (ids.has(name)) refuseClash(name, at, ids, context.report);
   }

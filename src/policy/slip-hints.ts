@@ -8,8 +8,8 @@ export function missingSpaceHint(text: string, known?: readonly string[]): strin
   return `a colon needs a space after it: write \`${key}: ${value}\``;
 }
 
-/** A reference to an environment variable, as shells and other gateways fill them in: `$NAME`, `${NAME}`. */
-const REFERENCE = /\$\{?([A-Za-z_]\w*)(?:\}|\b)/;
+/** A reference to an environment variable, as shells and other gateways fill them in: `$NAME`, `${NAME}`, `os.environ/NAME`. */
+const REFERENCE = /(?:\$\{?|^os\.environ\/)([A-Za-z_]\w*)(?:\}|\b)/;
 
 /** The name of the variable that a text refers to; undefined if it refers to none. */
 export const variableIn = (text: string): string | undefined => REFERENCE.exec(text)?.[1];
@@ -32,12 +32,32 @@ const FOREIGN_KEYS: ReadonlyMap<string, string> = new Map([
   ...['fallback', 'fallbacks', 'fallback_models', 'default_fallbacks', 'context_window_fallbacks'].map(
     (key) => [key, FALLBACKS] as const,
   ),
+  [
+    'default_model',
+    'there is no default model: callers send the name of a selector as `model`, such as `auto`. For a choice of your own, add a selector: `selectors: { mine: { strategy: auto } }`',
+  ],
   ['rpm', 'write `requests_per_minute`'],
   ['tpm', 'write `tokens_per_minute`'],
 ]);
 
 /** The hint for a key that other gateways have; undefined for other keys. */
 export const foreignKeyHint = (key: string): string | undefined => FOREIGN_KEYS.get(key);
+
+/** Keys that other gateways have for the owner of a budget or rate limit. */
+const OWNERS: ReadonlySet<string> = new Set('team user tenant customer department project organization'.split(' '));
+
+/** The hint for the owner of a budget or rate limit under a key of its own, such as `team: legal`; undefined for others. */
+export function ownerHint(key: string, value: string, known: readonly string[]): string | undefined {
+  if (!OWNERS.has(key) || !known.includes('match') || !known.includes('each')) return undefined;
+  const label = `key.labels.${key}`;
+  return `a ${key} is a label of its keys: write \`match: ${label} == ${JSON.stringify(value)}\`, or \`each: ${label}\` for one of each ${key}`;
+}
+
+/** The hint for a reference to a variable under a key that only takes the name of one, such as `api_key: ${NAME}`. */
+export function twinHint(key: string, value: string, known: readonly string[]): string | undefined {
+  const variable = variableIn(value);
+  return variable !== undefined && known.includes(`${key}_env`) ? variableHint(key, variable) : undefined;
+}
 
 /** Without the noise of doubles. */
 export const rounded = (value: number): number => Number(value.toPrecision(12));

@@ -2,28 +2,58 @@ import type { Task } from '../core/snapshot.ts';
 import { TASK_NAMES } from '../core/tasks.ts';
 import { TaskText } from './schema.ts';
 import { type CheckContext, checkNamed } from './sections.ts';
+import type { LanguageVersion } from './versions.ts';
 
-const GENERAL: Task = { name: 'general', expectedOutputTokens: 400, defaultInputTokens: 500, minUsefulOutput: 64 };
+type TaskSizes = Omit<Task, 'name'>;
+
+const sizes = (expectedOutputTokens: number, defaultInputTokens: number, minUsefulOutput = 64): TaskSizes => ({
+  expectedOutputTokens,
+  defaultInputTokens,
+  minUsefulOutput,
+});
+
+/** Usual sizes of the built-in tasks, in tokens: guesses, to be replaced by figures from an operator's own records. */
+const TASK_SIZES: Readonly<Record<(typeof TASK_NAMES)[number], TaskSizes>> = {
+  general: sizes(400, 500),
+  chat: sizes(250, 300),
+  coding: sizes(1200, 2000, 128),
+  math: sizes(700, 300),
+  reasoning: sizes(800, 800),
+  writing: sizes(900, 400, 128),
+  summarization: sizes(350, 4000),
+  translation: sizes(600, 600),
+  extraction: sizes(250, 2000, 32),
+  classification: sizes(20, 400, 8),
+  tool_use: sizes(200, 1500),
+  vision: sizes(300, 300),
+};
+
+/** The built-in tasks that have other sizes than in version 1, where a policy states sizes for some. */
+export function changedTasks(stated: readonly string[]): string[] {
+  const unstated = TASK_NAMES.filter((name) => !stated.includes(name));
+  // In version 1 they have the sizes of `general`; if that one is stated, it has its own.
+  return stated.includes('general') ? unstated : unstated.filter((name) => name !== 'general');
+}
+
 /** Keys of a model's `quality` that are not tasks. */
 const NOT_TASKS = ['default', 'basis'];
 
-/** The tasks of the policy and the built-in ones, `general` first. A built-in task without sizes has those of `general`. */
-export function compileTasks(scope: CheckContext): Task[] {
-  const tasks: Task[] = [];
-  for (const { name, data, place } of checkNamed('tasks', TaskText, scope)) {
+/**
+ * The tasks of the policy and the built-in ones, `general` first. In version 1, a built-in task without sizes has those of
+ * `general`.
+ */
+export function compileTasks(scope: CheckContext, version: LanguageVersion): Task[] {
+  const stated = checkNamed('tasks', TaskText, scope).map(({ name, data, place }): Task => {
     if (NOT_TASKS.includes(name)) {
       scope.report.add('bad-name', place, `\`${name}\` cannot be the name of a task: it is a key of \`quality\``);
     }
-    tasks.push({
-      name,
-      // An invalid task keeps its name, so that references to it are not reported too.
-      expectedOutputTokens: data?.expected_output_tokens ?? GENERAL.expectedOutputTokens,
-      defaultInputTokens: data?.default_input_tokens ?? GENERAL.defaultInputTokens,
-      minUsefulOutput: data?.min_useful_output ?? GENERAL.minUsefulOutput,
-    });
-  }
-  const general = tasks.find((task) => task.name === GENERAL.name) ?? GENERAL;
-  const others = tasks.filter((task) => task !== general);
+    // An invalid task keeps its name, so that references to it are not reported too.
+    if (!data) return { name, ...TASK_SIZES.general };
+    return { name, ...sizes(data.expected_output_tokens, data.default_input_tokens, data.min_useful_output) };
+  });
+  const general = stated.find(({ name }) => name === 'general') ?? { name: 'general', ...TASK_SIZES.general };
+  const others = stated.filter((task) => task !== general);
   const unsized = TASK_NAMES.filter((name) => ![general, ...others].some((task) => task.name === name));
-  return [general, ...others, ...unsized.map((name) => ({ ...general, name }))];
+  const filled = unsized.map((name) => ({ ...(version === 1 ? general : TASK_SIZES[name]), name }));
+  return [general, ...others, ...filled];
 }

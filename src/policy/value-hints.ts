@@ -1,10 +1,11 @@
 import type { TSchema } from '@sinclair/typebox';
 import { VARIABLE_NAME } from './schema-parts.ts';
 import { creditsHint, missingSpaceHint, rounded, usdIn } from './slip-hints.ts';
-import type { ScalarTree, Tree } from './tree.ts';
+import type { ListTree, ScalarTree, Tree } from './tree.ts';
 
 /** A hint for a value of the wrong type under a key. */
 export function typeHint(schema: TSchema, tree: Tree, key: string): string | undefined {
+  if (tree.kind === 'list') return asFilter(schema, tree, key) ?? example(schema);
   if (tree.kind !== 'scalar') return example(schema);
   if (schema.type === 'object' && tree.value !== null) {
     return missingSpaceHint(tree.source, Object.keys(schema.properties ?? {})) ?? asMap(schema, tree);
@@ -73,6 +74,13 @@ function asMap(schema: TSchema, { value, source }: ScalarTree): string | undefin
   return `write \`{ ${[`${first}: ${written}`, ...others.map((key) => `${key}: …`)].join(', ')} }\``;
 }
 
+/** A hint for a list of models in place of a filter: the filter. */
+function asFilter({ properties = {} }: TSchema, { items }: ListTree, key: string): string | undefined {
+  if (key !== 'models' || properties.require === undefined) return undefined;
+  const names = items.flatMap((item) => (item.kind === 'scalar' ? JSON.stringify(item.source) : []));
+  return `write \`models: { require: 'model.id in [${names.join(', ')}]' }\``;
+}
+
 function quoted(text: string): string {
   return text.includes("'") ? JSON.stringify(text) : `'${text}'`;
 }
@@ -89,9 +97,9 @@ export function switchHint(words: readonly string[], { source }: ScalarTree): st
 /** A hint for a text in the wrong form. */
 export function formHint(schema: TSchema, tree: Tree): string | undefined {
   if (schema.pattern !== VARIABLE_NAME.pattern || tree.kind !== 'scalar') return undefined;
-  const [, dollar, name = ''] = /^(\$?)\{?([A-Za-z_]\w*)\}?$/.exec(tree.source) ?? [];
+  const [, sign, name = ''] = /^(\$|os\.environ\/)?\{?([A-Za-z_]\w*)\}?$/.exec(tree.source) ?? [];
   if (name === '') return undefined;
-  return `write \`${name.toUpperCase()}\`${dollar ? ' without `$`' : ', in capitals'}`;
+  return `write \`${name.toUpperCase()}\`${sign ? ` without \`${sign}\`` : ', in capitals'}`;
 }
 
 /** A hint for a decimal comma: YAML reads `{ input: 0,25 }` as `input: 0` and a key `25`. */

@@ -11,6 +11,7 @@ import type { StartSettings } from '../policy/compile.ts';
 import { compileSteps } from '../policy/compile-steps.ts';
 import type { Diagnostic } from '../policy/diagnostics.ts';
 import type { Environment, LoadContext, PolicyFile } from '../policy/load.ts';
+import type { KnownLabels } from '../policy/misspelt-values.ts';
 import { registerSecrets, scrub, scrubAll } from '../telemetry/secrets.ts';
 import type { Health } from '../upstream/health/health.ts';
 import type { PolicyChange } from './diff.ts';
@@ -55,6 +56,8 @@ export interface PolicyTools {
   readonly today?: string;
   /** The state of the ledger that the policy must fit. Default: not checked. */
   readonly ledger?: () => LedgerState;
+  /** The labels of the keys in the data folder. Default: not known. */
+  readonly labels?: () => KnownLabels;
   /** The settings that the running server keeps from its start. Default: none runs. */
   readonly started?: StartSettings;
   /** Runs the policy's own cases on a runtime that does not serve yet. Yields between cases; returns the failures. */
@@ -165,7 +168,7 @@ const modulesIn = (own: PluginModules): PluginModule[] =>
 
 const hashesOf = (own: PluginModules) => modulesIn(own).map(({ specifier, hash }) => [specifier, hash] as const);
 
-function contextOf(own: PluginModules, { env, shipped, today, ledger, started }: PolicyTools): LoadContext {
+function contextOf(own: PluginModules, { env, shipped, today, ledger, labels, started }: PolicyTools): LoadContext {
   const hashes = hashesOf(own);
   const plugins = new Map([...own].map(([name, found]) => [name, found instanceof Error ? found : found.plugins]));
   const outside = new Map<string, string>();
@@ -177,6 +180,7 @@ function contextOf(own: PluginModules, { env, shipped, today, ledger, started }:
     outside,
     today,
     ledger: ledger?.(),
+    labels: labels?.(),
     started,
     // The code of operators' plugins is part of the revision.
     revisionOf: (content: string) => hashOf(hashes.length === 0 ? content : JSON.stringify([content, hashes])),

@@ -1,12 +1,33 @@
 import { join } from 'node:path';
 import { type LedgerState, NO_LEDGER } from '../core/budget.ts';
+import type { KnownLabels } from '../policy/misspelt-values.ts';
 import { readStore, storeExists } from '../store/open.ts';
+import { StoreError } from '../store/store.ts';
 
 /** The URL of the store of a data folder: the path of its database. */
 export const databaseOf = (data: string): string => join(data, 'signalbox.db');
 
 /** Settlements that the database could not take, in a data folder. */
 export const spoolOf = (data: string): string => join(data, 'settlements.spool');
+
+/** Reads the labels of the keys in a data folder that are not revoked. */
+export async function labelsOnDisk(data: string): Promise<() => KnownLabels> {
+  const labels = new Map<string, Set<string>>();
+  if (await storeExists(databaseOf(data))) {
+    using reader = await readStore(databaseOf(data), ['access']);
+    // Tables of an earlier version need not be there, and rules are judged without labels, too.
+    const keys = await reader.keys.all().catch((error: unknown) => {
+      if (error instanceof StoreError) return [];
+      throw error;
+    });
+    for (const { key } of keys) {
+      if (key.info.revokedAt !== null) continue;
+      for (const [name, value] of Object.entries(key.info.labels))
+        labels.set(name, (labels.get(name) ?? new Set()).add(value));
+    }
+  }
+  return () => labels;
+}
 
 /** Reads the state of the ledger in a data folder, which a policy must fit before a server starts. */
 export async function ledgerOnDisk(data: string): Promise<() => LedgerState> {

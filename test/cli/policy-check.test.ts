@@ -1,12 +1,27 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { TASK_NAMES } from '../../src/core/tasks.ts';
+import { openStore } from '../../src/store/open.ts';
 import { GOLDEN } from '../policy/golden.ts';
 import { runHere } from '../support/run-here.ts';
-import { writePolicy } from '../support/signalbox.ts';
+import { temporaryFolder, writePolicy } from '../support/signalbox.ts';
 
 /** `signalbox policy check` on mistakes that newcomers make: each message leads to the mend. */
 const MISTAKES: readonly (readonly [golden: string, place: string, mend: string])[] = [
+  ['regions-of-a-model', 'p.yaml:3:29', 'did you mean `endpoint.regions`?'],
+  ['regions-in-a-filter', 'p.yaml:2:65', 'only the `require` of a constraint sees `endpoint.regions`'],
+  ['selector-list-of-models', 'p.yaml:2:35', `write \`models: { require: 'model.id in ["tiny", "large"]' }\``],
+  [
+    'cel-text-of-the-request',
+    'p.yaml:3:19',
+    'rules do not see the text of a request: use what is read from it, such as `request.task`',
+  ],
+  ['budget-of-a-team', 'p.yaml:2:20', 'write `match: key.labels.team == "legal"`, or `each: key.labels.team`'],
+  ['default-model', 'p.yaml:1:1', 'callers send the name of a selector as `model`'],
+  ['api-key-of-a-variable', 'p.yaml:2:27', 'write `api_key_env: OPENAI_API_KEY`'],
+  ['api-key-of-litellm', 'p.yaml:2:27', 'write `api_key_env: OPENAI_API_KEY`'],
+  ['api-key-of-litellm', 'p.yaml:3:41', 'write `OPENAI_API_KEY` without `os.environ/`'],
   ['yaml-open-quote-above-others', 'p.yaml:3:11', 'end the text with `"`'],
   ['yaml-open-quote-ends-at-the-next', 'p.yaml:2:11', 'end the text with `"` on this line'],
   ['yaml-no-space-after-colon', 'p.yaml:4:5', 'write `window: day`'],
@@ -18,6 +33,27 @@ const MISTAKES: readonly (readonly [golden: string, place: string, mend: string]
   ['model-with-fallbacks', 'p.yaml:8:5', 'Signalbox ranks the fallbacks of each request itself'],
   ['yaml-anchor-and-alias', 'p.yaml:1:18', 'remove `&w`'],
   ['yaml-markdown-fence', 'p.yaml:1:1', 'remove the lines 1 and 3'],
+];
+
+/** Later than the day on which some of the shipped figures were seen. */
+const LATER = () => Date.parse('2026-11-23T12:00:00Z');
+
+const TASKS_BUT_ONE = `tasks:\n${TASK_NAMES.filter((name) => name !== 'chat')
+  .map((name) => `  ${name}: { expected_output_tokens: 100, default_input_tokens: 100 }\n`)
+  .join('')}`;
+
+/** Mistakes of meaning: the policy loads, with a warning. */
+const SLIPS: readonly (readonly [golden: string, place: string, warning: string, mend: string])[] = [
+  [
+    'region-excluded-by-negation',
+    'p.yaml:10:15',
+    'admits 1 endpoint without `regions`, of `nowhere`',
+    '`"eu" in endpoint.regions`',
+  ],
+  ['budget-in-usd', 'p.yaml:2:40', '200 Credits are 0.20 USD', 'for 200 USD write `limit_credits: 200000`'],
+  ['region-in-capitals', 'p.yaml:4:15', 'no endpoint has the region `EU`', 'did you mean "eu"?'],
+  ['tag-misspelt', 'p.yaml:3:15', 'no model has the tag `privat`', 'did you mean "private"?'],
+  ['private-host', 'p.yaml:2:48', 'probably leads to a private network', 'add `allow_private_network: true`'],
 ];
 
 const folders: string[] = [];
@@ -35,5 +71,89 @@ describe('signalbox policy check', () => {
     expect(code).toBe(2);
     expect(out).toContain(place);
     expect(out).toContain(mend);
+  });
+
+  test.each(SLIPS)('%s: warns of what it does, and shows the mend', async (golden, place, warning, mend) => {
+    const folder = writePolicy({ ...MENDED, 'p.yaml': readFileSync(join(GOLDEN, golden, 'p.yaml'), 'utf8') });
+    folders.push(folder);
+    const { out, code } = await runHere(['policy', 'check', folder]);
+    expect(code).toBe(0);
+    for (const text of [`${place}  warning`, warning, mend]) expect(out).toContain(text);
+  });
+
+  test('warns of labels that no key has and that resemble one which some have', async () => {
+    const data = temporaryFolder();
+    const rule = (when: string, at: number) => `  - { name: r${at}, when: '${when}', max_cost_credits: 3 }\n`;
+    const rules = [
+      'key.labels.teams == "a"',
+      'key.labels.team == "Legal"',
+      'key.labels.team == "sales"',
+      'key.labels.role == "a"',
+    ];
+    const folder = writePolicy({ ...MENDED, 'p.yaml': `constraints:\n${rules.map(rule).join('')}` });
+    folders.push(folder, data);
+    expect((await runHere(['policy', 'check', folder, '--data', data])).out).toContain('nothing wrong');
+    const store = await openStore(join(data, 'signalbox.db'), { mode: 'serve' });
+    await store.close();
+    await runHere(['keys', 'create', '--name', 'k', '--label', 'team=legal', '--data', data]);
+    const { out, code } = await runHere(['policy', 'check', folder, '--data', data]);
+    expect(code).toBe(0);
+    expect(out.match(/ misspelt-value {2}.*/g)).toEqual([
+      ' misspelt-value  no key has the label `teams`',
+      ' misspelt-value  no key has the label `team` with `Legal`',
+    ]);
+    expect(out).toContain('did you mean `key.labels.team`?');
+    expect(out).toContain('did you mean "legal"?');
+  });
+
+  test('says in one line that an untouched clone is right', async () => {
+    const { out, code } = await runHere(['policy', 'check'], {}, '', LATER);
+    expect(code).toBe(0);
+    expect(out).toMatch(
+      /^\S+policies: \d+ files, \d+ models, \d+ cases, nothing wrong\. \d+ figures are older than 90 days, \d+ providers cannot serve here: --all\n$/,
+    );
+    const { out: all } = await runHere(['policy', 'check', '--all'], {}, '', LATER);
+    expect(all.match(/ stale-figure /g)).toHaveLength(Number(/(\d+) figures/.exec(out)?.[1]));
+    expect(all).toContain('openai (OPENAI_API_KEY is not set)');
+  });
+
+  test('says in a line what version 2 changes in a policy of version 1', async () => {
+    const check = async (more: string) => {
+      const folder = writePolicy({ ...MENDED, 'p.yaml': more });
+      folders.push(folder);
+      return { folder, ...(await runHere(['policy', 'check', folder])) };
+    };
+    const tuned = 'answer_worth: 30\nselectors: { auto: { strategy: auto, options: { quality: 1 } } }\n';
+    const { folder, out, code } = await check(`${tuned}language_worth: 0.1\n${TASKS_BUT_ONE}`);
+    expect(code).toBe(0);
+    expect(out.trimEnd().split('\n').at(-1)).toBe(
+      `\`version: 2\` would change unstated_latency, unstated_languages, the sizes of 1 task, the options of \`auto\`: ./signalbox policy diff ${folder} --as-version 2`,
+    );
+    const all = `unstated_latency: neutral\nunstated_languages: exclude\nlanguage_worth: 0.04\n${TASKS_BUT_ONE}  chat: { expected_output_tokens: 1, default_input_tokens: 1 }
+selectors: { auto: { strategy: auto, options: { quality: 1, cost: 1, latency: 1, patience_ms: 9 } } }\n`;
+    expect((await check(all)).out).toContain('`version: 2` would change nothing here.');
+  });
+
+  test('shows which cases version 2 changes', async () => {
+    const rust =
+      '{ name: rust, given: { constraints: { required_languages: [elixir] } }, expect: { refused: no_eligible_model } }';
+    const folder = writePolicy({
+      ...MENDED,
+      'p.yaml': `cases:\n  - ${rust}\n  - { name: usual, given: {}, expect: { model: large } }\n`,
+    });
+    folders.push(folder);
+    const { out, code } = await runHere(['policy', 'diff', folder, '--as-version', '2']);
+    expect(code).toBe(2);
+    expect(out).toContain('~ version: 1 → 2');
+    expect(out).toContain('case `rust`');
+    expect(out).toContain('Decided differently: 1 of 2 cases');
+    // The other way round, for whoever wants the former defaults back.
+    expect((await runHere(['policy', 'diff', folder, '--as-version', '1'])).code).toBe(0);
+    expect((await runHere(['policy', 'diff', folder, '--as-version', '3'])).err).toContain(
+      '--as-version must be one of 1, 2, not 3',
+    );
+    expect((await runHere(['policy', 'diff', folder, folder, '--as-version', '2'])).err).toContain(
+      'so it takes at most one',
+    );
   });
 });

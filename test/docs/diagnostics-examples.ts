@@ -88,8 +88,8 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
   'What a policy must have': {
     'no-version': {
       golden: 'version-missing',
-      mend: 'Add `version: 1`.',
-      correction: ['providers:', 'version: 1\nproviders:'],
+      mend: 'Add `version: 2`.',
+      correction: ['providers:', 'version: 2\nproviders:'],
     },
     'no-models': {
       golden: 'models-missing',
@@ -125,6 +125,11 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       golden: 'after-abort-idle',
       mend: 'Remove the key.',
       correction: [', margin_tokens: 3', ''],
+    },
+    'private-host': {
+      golden: 'private-host',
+      mend: 'Add `allow_private_network: true` to the provider.',
+      correction: ['gpu-box:8000/v1"', 'gpu-box:8000/v1", allow_private_network: true'],
     },
     'free-model': {
       golden: 'price-zero-with-key',
@@ -262,6 +267,16 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       correction: ['provider: sim', 'provider: cloud'],
     },
     'selector-idle': { golden: 'selector-idle', mend: 'Set the variable of a provider that serves one.' },
+    'admits-undeclared': {
+      golden: 'region-excluded-by-negation',
+      mend: 'Name the regions that are allowed, or add `&& size(endpoint.regions) > 0`.',
+      correction: ['!("us" in endpoint.regions)', '"eu" in endpoint.regions'],
+    },
+    'misspelt-value': {
+      golden: 'tag-misspelt',
+      mend: 'Correct its spelling: regions, tags and labels are compared letter by letter.',
+      correction: ['"privat"', '"private"'],
+    },
     'prefers-none': {
       golden: 'preference-prefers-none',
       mend: 'Correct `prefer` or `worth`.',
@@ -296,6 +311,11 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       golden: 'budget-each-without-match',
       mend: 'Add `match: key.labels.team != ""`.',
       correction: ['    each: key.labels.team\n', '    each: key.labels.team\n    match: key.labels.team != ""\n'],
+    },
+    'small-budget': {
+      golden: 'budget-in-usd',
+      mend: 'Count in Credits: 1 USD is 1000, unless `usd_per_credit` says otherwise. If you mean it, state `on_exhausted`.',
+      correction: ['limit_credits: 200,', 'limit_credits: 200000,'],
     },
     'nothing-to-spend': {
       golden: 'budget-limit-zero',

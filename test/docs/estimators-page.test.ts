@@ -28,7 +28,7 @@ function commandOf(mark: string, policies: string): string[] {
 /** The estimator of the page and its options, as the policy of the page has them. */
 async function tally() {
   const shippedText = readFileSync(join(ROOT, 'policies/simulated.yaml'), 'utf8');
-  const policy = `version: 1\n${shippedText}${block('yaml learning')}`;
+  const policy = `version: 2\n${shippedText}${block('yaml learning')}`;
   const folder = writePolicy(policy);
   await newPlugin(commandOf('sh estimator', folder), { shipped, terminal: false });
   const modules = await createPluginLoader().load(['./plugins/tally/index.ts'], folder);

@@ -197,7 +197,7 @@ function row(path: string, schema: TSchema, isRequired: boolean): string {
       ? ', *required*'
       : schema.default === undefined || ['[]', '{}'].includes(JSON.stringify(schema.default))
         ? ''
-        : `; ${code(schema.default)}`;
+        : `; ${code(schema.default)}${schema.formerDefault === undefined ? '' : `, in version 1 ${code(schema.formerDefault)}`}`;
   return `\`${path}\` (${typeName(schema)}${limitsOf(schema)}${fallback}) | ${meaningOf(schema)}`;
 }
 

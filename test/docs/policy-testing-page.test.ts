@@ -5,7 +5,7 @@ import { MAIN, runToEnd, temporaryFolder } from '../support/signalbox.ts';
 
 const page = readFileSync(join(import.meta.dir, '../../docs/policies/testing.md'), 'utf8');
 /** The policy that the page's cases are about. */
-const MODELS = `version: 1
+const MODELS = `version: 2
 providers:
   far: { adapter: openai, api_key_env: OPENAI_API_KEY }
   near: { adapter: openai, base_url: "https://eu.api.openai.com/v1", api_key_env: OPENAI_EU_API_KEY }

@@ -95,7 +95,7 @@ describe('completion', () => {
     const written = (label: string) => offers.find((offer) => offer.label === label)?.textEdit?.newText;
     expect(written('gateway')).toBe('gateway:\n  ');
     expect(written('constraints')).toBe('constraints:\n  - $1\n');
-    expect(written('version')).toBe('version: 1');
+    expect(written('version')).toMatch(/^version: \$\{1:2\}$/);
   });
 
   test.each([
@@ -213,7 +213,7 @@ describe('hover', () => {
     expect(await hoverAt('models:\n  gp¦t: { provider: x }')).toContain('A model that requests can be routed to');
     expect(await hoverAt('providers:\n  p: { preset: gr¦oq }')).toContain('key in `GROQ_API_KEY`');
     expect(await hoverAt('selectors:\n  s: { strategy: auto, options: { pat¦ience_ms: 1 } }')).toContain(
-      'Default: `20000`',
+      'Default: `60000`, in version 1 `20000`',
     );
     for (const marked of [
       'learn¦ing: shadow',

@@ -134,7 +134,7 @@ describe('over the shipped catalog, however auto is tuned,', () => {
     const shipped = shippedPolicy().filter(({ path }) => !path.endsWith('cases.yaml'));
     return shipped.map(({ path, text: file }) => ({
       path,
-      text: file.replace(/^ {2}auto: \{.*$/m, `  auto: { strategy: auto, options: { ${text} }${filter} }`),
+      text: file.replace(/^ {2}auto:\n(?: {4}.*\n)+/m, `  auto: { strategy: auto, options: { ${text} }${filter} }\n`),
     }));
   };
 

@@ -51,7 +51,7 @@ describe('a story', () => {
     expect(tell(facts({ needs: CAPABILITIES.vision.bit }))).toEqual([
       'Asked for auto, task general: about 500 tokens of input and 400 of output; needs vision.',
       'blind left out: it lacks vision.',
-      'best is the best of 3 by auto:balanced: expected quality 90 %, 6.3 Credits, 4.5 s. Its utility is 0.03 above that of good: quality +0.06, cost −0.03.',
+      'best is the best of 3 by auto:balanced: expected quality 90 %, 6.3 Credits, 4.5 s. Its utility is 0.065 above that of good: quality +0.08, cost −0.015.',
       'At most 55.152 Credits are held for up to 4,096 tokens of output.',
       'best is also the baseline that savings are measured against, so this choice saves nothing.',
     ]);

@@ -1,14 +1,17 @@
+import { commandName } from '../../core/command-name.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { plural } from '../../core/text.ts';
 import { visible } from '../../core/visible.ts';
 import { checkPolicy, type PolicyCheck } from '../../operate/policy/check.ts';
 import { type Diagnostic, diagnosticsJson } from '../../policy/diagnostics.ts';
+import { STALE_AFTER_DAYS } from '../../policy/figures.ts';
+import { LATEST_VERSION } from '../../policy/versions.ts';
 import { parseArguments, SWITCH } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import { day, jsonText } from '../text.ts';
 import { folderIn, type PolicyCommand } from './command.ts';
 import { problemsText } from './problems.ts';
-import { leftOutBriefly, leftOutText } from './setting-text.ts';
+import { leftOutText, REASONS_MAX } from './setting-text.ts';
 
 /** `signalbox policy check`. Throws UsageError when there is nothing to judge. */
 export async function runCheck(args: readonly string[], options: PolicyCommand): Promise<CommandResult> {
@@ -21,8 +24,9 @@ export async function runCheck(args: readonly string[], options: PolicyCommand):
   return { text: values.json ? asJson(check) : asText(check, form), code: isWrong ? 2 : 0 };
 }
 
-/** Errors, and their likely cause: a selector that runs another strategy than it names may be why a case fails. */
-const isTold = ({ severity, code }: Diagnostic): boolean => severity === 'error' || code === 'former-option';
+/** Warnings that may be why an error is there: another strategy than a selector names, a text that nothing has. */
+const CAUSES: ReadonlySet<Diagnostic['code']> = new Set(['former-option', 'misspelt-value']);
+const isTold = ({ severity, code }: Diagnostic): boolean => severity === 'error' || CAUSES.has(code);
 
 const countOf = (found: readonly Diagnostic[], severity: Diagnostic['severity']): number =>
   found.filter((one) => one.severity === severity).length;
@@ -37,13 +41,32 @@ const isOfFigure = ({ code }: Diagnostic): boolean => code === 'stale-figure' ||
 const inALine = ({ file, line, column, code, message }: Diagnostic): string =>
   `  ${file}:${line}:${column}  ${code}  ${message}`;
 
-/** Sums up the figures of one kind in one file in a line: the shipped catalog's many would bury the operator's own. */
-function folded(figures: readonly Diagnostic[]): string[] {
-  const groups = Map.groupBy(figures, ({ file, code }) => `${code} ${file}`);
-  return [...groups.values()].map(([first, ...others]) => {
-    const more = others.length > 0 ? `, and ${others.length} more in this file (--all lists them)` : '';
-    return `${inALine(first!)}${more}`;
-  });
+/** Counts of what `--all` lists: the shipped catalog's many figures and providers would bury the operator's own mistakes. */
+function folded(figures: readonly Diagnostic[], missing: number): string {
+  const stale = figures.filter(({ code }) => code === 'stale-figure').length;
+  const unverified = figures.length - stale;
+  const counts = [
+    stale > 0 && `${plural(stale, 'figure')} ${areOf(stale)} older than ${STALE_AFTER_DAYS} days`,
+    unverified > 0 && `${plural(unverified, 'figure')} without a day or a source`,
+    missing > 0 && `${plural(missing, 'provider')} cannot serve here`,
+  ].filter(Boolean);
+  return counts.length > 0 ? `. ${counts.join(', ')}: --all` : '';
+}
+
+const areOf = (count: number): string => (count === 1 ? 'is' : 'are');
+
+/** The defaults that the latest version would change: tasks and selectors by number and name, since each has several. */
+function versionText(changes: readonly string[], folder: string): string {
+  const latest = `\`version: ${LATEST_VERSION}\``;
+  if (changes.length === 0) return `${latest} would change nothing here.`;
+  const selectors = changes.flatMap((path) => /^selectors\.(.+)\.options\.[^.]+$/.exec(path)?.[1] ?? []);
+  const tasks = changes.filter((path) => path.startsWith('tasks.')).length;
+  const names = [
+    ...changes.filter((path) => !path.includes('.')),
+    ...(tasks > 0 ? [`the sizes of ${plural(tasks, 'task')}`] : []),
+    ...new Set(selectors.map((name) => `the options of \`${name}\``)),
+  ];
+  return `${latest} would change ${names.join(', ')}: ${commandName()} policy diff ${folder} --as-version ${LATEST_VERSION}`;
 }
 
 interface CheckForm {
@@ -54,7 +77,7 @@ interface CheckForm {
 }
 
 function asText(
-  { bundle, snapshot, diagnostics: found, missing, unread }: PolicyCheck,
+  { bundle, snapshot, diagnostics: found, missing, unread, changedDefaults }: PolicyCheck,
   { folder, all, colour }: CheckForm,
 ): string {
   const errors = countOf(found, 'error');
@@ -63,11 +86,12 @@ function asText(
   const figures = shown.filter(isOfFigure);
   const others = shown.filter((one) => !isOfFigure(one));
   const parts = others.length === 0 ? [] : [problemsText(others, bundle, colour)];
-  if (figures.length > 0)
-    parts.push(`Figures to look up again:\n${(all ? figures.map(inALine) : folded(figures)).join('\n')}`);
+  if (all && figures.length > 0) parts.push(`Figures to look up again:\n${figures.map(inALine).join('\n')}`);
   if (unread.length > 0) parts.push(`Not read: ${visible(unread.join(', '))}`);
-  const warnings = countOf(found, 'warning') + unread.length;
-  const unseen = found.length - shown.length;
+  // Figures that are folded are counted apart.
+  const counted = all ? found : found.filter((one) => !isOfFigure(one));
+  const warnings = countOf(counted, 'warning') + unread.length;
+  const unseen = counted.filter((one) => !shown.includes(one)).length;
   const hidden = unseen === 0 ? '' : unseen === warnings ? ' (not shown)' : ` (${unseen} not shown)`;
   const counts = [
     errors > 0 && plural(errors, 'error'),
@@ -75,12 +99,15 @@ function asText(
   ].filter(Boolean);
   const files = plural(bundle.files.length, 'file');
   const size = snapshot ? `, ${plural(modelsOf(snapshot), 'model')}, ${plural(snapshot.cases.length, 'case')}` : '';
-  parts.push(`${folder}: ${files}${size}, ${counts.length > 0 ? counts.join(', ') : 'nothing wrong'}`);
-  if (missing.length > 0) parts.push(all ? leftOutText(missing) : leftOutBriefly(missing));
+  const isFew = all || missing.length <= REASONS_MAX;
+  const aside = all ? '' : folded(figures, isFew ? 0 : missing.length);
+  parts.push(`${folder}: ${files}${size}, ${counts.length > 0 ? counts.join(', ') : 'nothing wrong'}${aside}`);
+  if (isFew && missing.length > 0) parts.push(leftOutText(missing));
+  if (errors === 0 && changedDefaults) parts.push(versionText(changedDefaults, folder));
   return `${parts.join('\n\n')}\n`;
 }
 
-function asJson({ bundle, snapshot, diagnostics, missing, unread }: PolicyCheck): string {
+function asJson({ bundle, snapshot, diagnostics, missing, unread, changedDefaults }: PolicyCheck): string {
   const body = {
     ...diagnosticsJson(diagnostics),
     files: bundle.files.map(({ path }) => path),
@@ -88,6 +115,7 @@ function asJson({ bundle, snapshot, diagnostics, missing, unread }: PolicyCheck)
     cases: snapshot?.cases.length ?? null,
     left_out_here: missing,
     not_read: unread,
+    changed_by_latest_version: changedDefaults,
   };
   return jsonText(body);
 }

@@ -1,31 +1,44 @@
 import { UsageError } from '../../core/usage-error.ts';
 import { diffPolicy, type PolicyDifference } from '../../operate/policy/diff.ts';
 import { isFolder } from '../../operate/policy/tools.ts';
+import { type LanguageVersion, VERSIONS } from '../../policy/versions.ts';
 import { parseArguments, SWITCH, TEXT } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import type { PolicyCommand } from './command.ts';
 import { differenceJson } from './diff-json.ts';
 import { differenceText } from './diff-text.ts';
 
-const FLAGS = { requests: TEXT, json: SWITCH, strict: SWITCH };
+const FLAGS = { requests: TEXT, 'as-version': TEXT, json: SWITCH, strict: SWITCH };
 
 /** `signalbox policy diff`. Throws UsageError; where only the earlier policy cannot be loaded, after writing the rest. */
 export async function runDiff(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, FLAGS);
+  const asVersion = versionIn(values['as-version']);
   const [a, b, ...more] = positionals;
-  if (a === undefined || more.length > 0) {
+  if (asVersion === undefined && (a === undefined || more.length > 0)) {
     throw new UsageError(
       'policy diff takes one or two policies: folders, revisions or commits, as in policy diff HEAD.',
     );
   }
+  if (asVersion !== undefined && positionals.length > 1) {
+    throw new UsageError('policy diff --as-version compares one policy with itself, so it takes at most one.');
+  }
   const workspace = { ...command, folder: folderMeant(positionals, command) };
-  const difference = await diffPolicy({ a, b, requests: values.requests }, workspace);
+  const difference = await diffPolicy({ a: a ?? workspace.folder, b, asVersion, requests: values.requests }, workspace);
   const text = values.json ? differenceJson(difference) : differenceText(difference, command.terminal);
   if (difference.a.side === null) {
     await command.write(text);
-    throw new UsageError(`${a} cannot be loaded, so only the declarations were compared.`);
+    throw new UsageError(`${difference.a.place.label} cannot be loaded, so only the declarations were compared.`);
   }
   return { text, code: isFine(difference, values.strict) ? 0 : 2 };
+}
+
+function versionIn(text: string | undefined): LanguageVersion | undefined {
+  const version = VERSIONS.find((one) => `${one}` === text);
+  if (text !== undefined && version === undefined) {
+    throw new UsageError(`--as-version must be one of ${VERSIONS.join(', ')}, not ${text}.`);
+  }
+  return version;
 }
 
 /** The folder whose history a bare commit refers to: the other side's folder, if one is named, else the shipped one. */

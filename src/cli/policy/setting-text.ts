@@ -7,7 +7,7 @@ export const SETTING_WORDS: Readonly<Record<SettingName, string>> = {
 };
 
 /** More providers than these are listed by name alone. */
-const REASONS_MAX = 4;
+export const REASONS_MAX = 4;
 
 /** The providers that cannot serve in this environment, with the reasons; without a full stop. */
 export const leftOutText = (missing: readonly string[]): string =>

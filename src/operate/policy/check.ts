@@ -1,7 +1,9 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { StrategyPlugin } from '../../contract/strategy.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { Diagnostic } from '../../policy/diagnostics.ts';
+import { changedDefaults } from '../../policy/version-changes.ts';
 import { buildCandidate, isRejected, leftOutProviders, type PolicyTools } from '../../runtime/candidate.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import type { PolicyBundle } from '../../runtime/source.ts';
@@ -19,6 +21,8 @@ export interface PolicyCheck {
   readonly missing: readonly string[];
   /** Files that look like a part of the policy and are not read, with the reason. */
   readonly unread: readonly string[];
+  /** The defaults that the latest version of the language would change; null for a policy of that version. */
+  readonly changedDefaults: readonly string[] | null;
 }
 
 /**
@@ -39,8 +43,12 @@ export async function checkPolicy(folder: string, judge: JudgeTools, today: stri
     diagnostics: [...anywhere, ...here.diagnostics.filter((one) => !anywhere.some((other) => isSame(one, other)))],
     missing: here.missing,
     unread: await unreadFiles(folder),
+    changedDefaults: changedDefaults(JSON.parse(tools.parsed.outline), strategiesOf(judge.shipped)),
   };
 }
+
+const strategiesOf = (plugins: JudgeTools['shipped']): ReadonlyMap<string, StrategyPlugin> =>
+  new Map(plugins.flatMap((plugin) => (plugin.kind === 'strategy' ? [[plugin.name, plugin] as const] : [])));
 
 /** The findings with the variables that are set here. */
 type LocalFindings = Pick<PolicyCheck, 'missing' | 'diagnostics'>;

@@ -1,11 +1,14 @@
+import { UsageError } from '../../core/usage-error.ts';
+import type { LanguageVersion } from '../../policy/versions.ts';
 import type { PolicyChange, PolicyRename } from '../../runtime/diff.ts';
 import { inSlices } from '../../runtime/slices.ts';
+import { hashOf } from '../../runtime/source.ts';
 import { type ComparedCase, compareCases, NO_TOTALS, type Side, type Totals, withOutcomes } from './compare.ts';
 import { type ComparedRequests, compareRequests } from './diff-requests.ts';
 import { type BuiltPolicy, buildSide, changesOf, renamesOf } from './diff-side.ts';
 import { findPlace, folderPlace } from './place.ts';
 import { createScratch, type Scratch } from './scratch.ts';
-import type { PolicyWorkspace } from './tools.ts';
+import type { PolicySource, PolicyWorkspace } from './tools.ts';
 
 /** Two policies, side by side. */
 export interface PolicyDifference {
@@ -34,6 +37,8 @@ export interface DiffQuery {
   readonly a: string;
   /** The same; the workspace's folder if undefined. */
   readonly b: string | undefined;
+  /** If given, the second policy is the first, read as this version of the language. */
+  readonly asVersion?: LanguageVersion;
   /** A file with a request on each line; `-` for the standard input. */
   readonly requests: string | undefined;
 }
@@ -45,18 +50,33 @@ export async function diffPolicy(query: DiffQuery, workspace: PolicyWorkspace): 
 }
 
 async function compare(
-  { a, b, requests }: DiffQuery,
+  { a, b, asVersion, requests }: DiffQuery,
   workspace: PolicyWorkspace,
   scratch: Scratch,
 ): Promise<PolicyDifference> {
   const { folder, judge } = workspace;
-  const earlier = await buildSide(await findPlace(a, workspace, scratch), judge);
-  const place = b === undefined ? folderPlace(folder, workspace) : findPlace(b, workspace, scratch);
-  const later = await buildSide(await place, judge);
+  const first = await findPlace(a, workspace, scratch);
+  const earlier = await buildSide(first, judge);
+  const second = b === undefined ? folderPlace(folder, workspace) : findPlace(b, workspace, scratch);
+  const later = await buildSide(asVersion === undefined ? await second : inVersion(first, asVersion), judge);
+  if (asVersion !== undefined && later.outline.version !== asVersion) {
+    const message = `${first.label} cannot be read as version ${asVersion}: write \`version: ${earlier.outline.version}\` on a line of its own.`;
+    throw new UsageError(message);
+  }
   const changes = changesOf(earlier, later);
   const sides = earlier.side && later.side && { a: earlier.side, b: later.side };
   const decisions = sides && (await decideBoth(sides.a, sides.b, requests));
   return { a: earlier, b: later, changes, renamed: renamesOf(earlier, later), decisions };
+}
+
+/** The same policy, with another version of the language in the line that states it. */
+function inVersion(place: PolicySource, version: LanguageVersion): PolicySource {
+  const restated = (text: string) => text.replace(/^version: *\d+/m, `version: ${version}`);
+  const files = place.bundle.files.map((file) =>
+    file.text === undefined ? file : { ...file, text: restated(file.text) },
+  );
+  const label = `${place.label} as version ${version}`;
+  return { ...place, label, bundle: { files, hash: hashOf(JSON.stringify(files)) } };
 }
 
 async function decideBoth(a: Side, b: Side, file: string | undefined): Promise<ComparedDecisions> {

@@ -1,0 +1,81 @@
+import { editDistance } from '../core/edit-distance.ts';
+import { accessesOf, literalOf, nodesOf } from './cel-ast.ts';
+import type { CheckedExpression } from './cel-check.ts';
+import { comparisonsOf } from './cel-references.ts';
+import type { ParsedPolicy } from './parsed.ts';
+import type { Report } from './report.ts';
+
+/** Label → the values that keys have of it. */
+export type KnownLabels = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** The values that rules can compare with, as far as they are known. */
+export interface KnownValues {
+  readonly regions: readonly string[];
+  readonly tags: readonly string[];
+  readonly labels: KnownLabels;
+}
+
+/** @param labels of the existing keys; those of the policy's cases are added. */
+export function knownValues({ models, cases }: ParsedPolicy, labels: KnownLabels): KnownValues {
+  const all = new Map([...labels].map(([name, values]) => [name, new Set(values)]));
+  for (const { given } of cases)
+    for (const [name, value] of Object.entries(given.key.labels))
+      all.set(name, (all.get(name) ?? new Set()).add(value));
+  return {
+    regions: [...new Set(models.flatMap(({ endpoints }) => endpoints.flatMap(({ endpoint }) => endpoint.regions)))],
+    tags: [...new Set(models.flatMap(({ model }) => model.tags))],
+    labels: all,
+  };
+}
+
+/** Warns of texts that nothing has, and that resemble one which something has: `"EU"` where a region is `eu`. */
+export function reviewValues(
+  { ast, placeOf }: CheckedExpression<unknown>,
+  { regions, tags, labels }: KnownValues,
+  report: Report,
+): void {
+  for (const { node, path } of accessesOf(ast)) {
+    const [owner, field, label] = path;
+    if (owner !== 'key' || field !== 'labels' || label === undefined || labels.has(label)) continue;
+    const meant = [...labels.keys()].find((one) => isAlike(label, one));
+    if (meant === undefined) continue;
+    report.add('misspelt-value', placeOf(node), `no key has the label \`${label}\``, {
+      hint: `did you mean \`key.labels.${meant}\`?`,
+    });
+  }
+  for (const node of nodesOf(ast)) {
+    for (const [literal, path] of comparisonsOf(node)) {
+      const text = literalOf(literal);
+      if (typeof text !== 'string') continue;
+      const [, label] = /^key\.labels\.(.+)$/.exec(path) ?? [];
+      const [what, known] =
+        path === 'endpoint.regions'
+          ? ['endpoint has the region', regions]
+          : path === 'model.tags'
+            ? ['model has the tag', tags]
+            : [`key has the label \`${label}\` with`, [...(labels.get(label ?? '') ?? [])]];
+      // Keys come and go, so of their labels only the spelling is compared.
+      const resembles = label === undefined ? isAlike : isSpeltAlike;
+      const meant = known.includes(text) ? undefined : known.find((one) => resembles(text, one));
+      if (meant === undefined) continue;
+      report.add('misspelt-value', placeOf(literal), `no ${what} \`${text}\``, { hint: `did you mean "${meant}"?` });
+    }
+  }
+}
+
+const folded = (text: string): string => text.toLowerCase().replaceAll(/[\s_-]/g, '');
+
+/** Whether two texts differ in capitals, blanks and dashes alone. */
+const isSpeltAlike = (a: string, b: string): boolean => a !== b && folded(a) === folded(b);
+
+/** Shorter words are too often one letter apart: `us` and `uk`. */
+const LETTERS_MIN = 4;
+const digitsOf = (text: string): string => text.replaceAll(/\D/g, '');
+
+/** Whether one text is probably the other, misspelt. Different figures make different names: `eu-west-1`, `eu-west-2`. */
+function isAlike(a: string, b: string): boolean {
+  if (isSpeltAlike(a, b)) return true;
+  const shorter = Math.min(a.length, b.length);
+  if (shorter < LETTERS_MIN || digitsOf(a) !== digitsOf(b)) return false;
+  return editDistance(a.toLowerCase(), b.toLowerCase()) <= (shorter < 2 * LETTERS_MIN ? 1 : 2);
+}

@@ -1,0 +1,37 @@
+import type { TSchema } from '@sinclair/typebox';
+import type { StrategyPlugin } from '../contract/strategy.ts';
+import { isObject } from '../core/object.ts';
+import { SECTIONS } from './schema.ts';
+import { BUILT_IN_SELECTORS } from './selectors.ts';
+import { changedTasks } from './tasks.ts';
+import { changedKeys, formerDefault, LATEST_VERSION } from './versions.ts';
+
+/**
+ * The defaults of a policy of version 1 that the latest version would change, as paths of its keys: those that it does not
+ * state. Null for a policy of the latest version.
+ * @param outline the bare data of its sections
+ */
+export function changedDefaults(
+  outline: Readonly<Record<string, unknown>>,
+  strategies: ReadonlyMap<string, StrategyPlugin>,
+): string[] | null {
+  if (outline.version === LATEST_VERSION) return null;
+  const singles = Object.entries<TSchema>(SECTIONS)
+    .filter(([name, schema]) => formerDefault(schema) !== undefined && !(name in outline))
+    .map(([name]) => name);
+  const tasks = changedTasks(namesIn(outline.tasks)).map((name) => `tasks.${name}`);
+  const stated = isObject(outline.selectors) ? outline.selectors : {};
+  const selectors = [...new Set([...BUILT_IN_SELECTORS, ...Object.keys(stated)])].flatMap((name) => {
+    const selector = isObject(stated[name]) ? stated[name] : { strategy: name };
+    const plugin = strategies.get(String(selector.strategy));
+    const own = namesIn(selector.options);
+    // With an option of an earlier version, another strategy runs, which has no changed defaults.
+    if (!plugin || plugin.formerly?.options.some((option) => own.includes(option))) return [];
+    return changedKeys(plugin.options)
+      .filter((key) => !own.includes(key))
+      .map((key) => `selectors.${name}.options.${key}`);
+  });
+  return [...singles, ...tasks, ...selectors];
+}
+
+const namesIn = (map: unknown): string[] => (isObject(map) ? Object.keys(map) : []);

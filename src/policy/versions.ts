@@ -1,0 +1,36 @@
+import type { TObject, TSchema } from '@sinclair/typebox';
+import type { StrategyPlugin } from '../contract/strategy.ts';
+
+/** Versions of the policy language. They differ in defaults alone, so that a policy keeps the defaults that it was written for. */
+export const VERSIONS = [1, 2] as const;
+export type LanguageVersion = (typeof VERSIONS)[number];
+export const LATEST_VERSION = 2;
+
+/** The default of a value in version 1, where it was another. A schema states it as `formerDefault`. */
+export const formerDefault = (schema: TSchema): unknown => schema.formerDefault;
+
+/** The keys of a map whose defaults differ between the versions. */
+export const changedKeys = ({ properties = {} }: TSchema): string[] =>
+  Object.keys(properties).filter((key) => formerDefault(properties[key]) !== undefined);
+
+/** A schema with the defaults of a version: its own, and those of its keys. */
+export function inVersion<Schema extends TSchema>(schema: Schema, version: LanguageVersion): Schema {
+  if (version === LATEST_VERSION) return schema;
+  const own = formerDefault(schema) === undefined ? schema : { ...schema, default: formerDefault(schema) };
+  const keys = changedKeys(schema);
+  if (keys.length === 0) return own;
+  const changed = keys.map((key) => [key, inVersion(schema.properties[key], version)]);
+  return { ...own, properties: { ...schema.properties, ...Object.fromEntries(changed) } };
+}
+
+/** The strategies as a policy of a version configures them. */
+export function strategiesIn(
+  strategies: ReadonlyMap<string, StrategyPlugin>,
+  version: LanguageVersion,
+): ReadonlyMap<string, StrategyPlugin> {
+  const adapted = (plugin: StrategyPlugin): StrategyPlugin => {
+    const options: TObject = inVersion(plugin.options, version);
+    return options === plugin.options ? plugin : { ...plugin, options };
+  };
+  return new Map([...strategies].map(([name, plugin]) => [name, adapted(plugin)]));
+}

@@ -1,0 +1,55 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { PolicySnapshot } from '../../../src/core/snapshot.ts';
+import { TASK_NAMES } from '../../../src/core/tasks.ts';
+import { isRefusal } from '../../../src/routing/decide.ts';
+import { loaded, outcomeOf, prepared } from '../../routing/build.ts';
+import { routeFacts } from '../../support/chat-body.ts';
+import { EVERY_VARIABLE } from '../shipped.ts';
+
+/** The policy files that 0.1 came with, in the folder that `test/deploy` opens; its other files are an operator's. */
+const SHIPPED = [
+  'cases.yaml',
+  'models-local.yaml',
+  'models.yaml',
+  'providers.yaml',
+  'simulated.yaml',
+  'signalbox.yaml',
+];
+const FOLDER = join(import.meta.dir, '../../deploy/fixtures/v0.1/policies');
+const shippedWithFirst = readdirSync(FOLDER)
+  .filter((name) => SHIPPED.includes(name))
+  .map((name) => ({ path: name, text: readFileSync(join(FOLDER, name), 'utf8') }));
+
+/** The same where an operator deleted every section of the main file, so that each default decides. */
+const bare = shippedWithFirst
+  .filter(({ path }) => path !== 'cases.yaml' && path !== 'simulated.yaml')
+  .map((file) => (file.path === 'signalbox.yaml' ? { ...file, text: 'version: 1\n' } : file));
+
+const caller = { keyId: 'k', scopes: new Set(['route'] as const), labels: {}, models: null, limits: null, budgets: [] };
+
+/** Every task, selector and kind of language → the choice and its utility to the last bit. */
+function decisionsWith(from: PolicySnapshot): Record<string, string> {
+  const decided: Record<string, string> = {};
+  for (const task_type of TASK_NAMES)
+    for (const model of ['auto', 'auto-fast', 'auto-cheap'])
+      for (const languages of [[], ['rust'], ['brainfuck']]) {
+        const query = {
+          model,
+          task_type,
+          ...(languages.length > 0 && { constraints: { required_languages: languages } }),
+        };
+        const outcome = outcomeOf(from, routeFacts(query, caller, from), prepared(from, model));
+        const told = isRefusal(outcome)
+          ? 'refused'
+          : `${from.models[outcome.ranked[0].model]!.id} ${outcome.ranked[0].utility}`;
+        decided[[task_type, model, ...languages].join(' ')] = told;
+      }
+  return decided;
+}
+
+/** The decisions of both folders of version 1. `version-1.json` has them as the last program before version 2 made them. */
+export const decisionsOfVersion1 = () => ({
+  shipped: decisionsWith(loaded(shippedWithFirst, EVERY_VARIABLE)),
+  bare: decisionsWith(loaded(bare, EVERY_VARIABLE)),
+});

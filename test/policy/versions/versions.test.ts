@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { shipped } from '../../../plugins/index.ts';
+import type { PolicySnapshot } from '../../../src/core/snapshot.ts';
+import { decideFor, hypotheticalFacts } from '../../../src/operate/policy/hypothetical.ts';
+import { USUAL_TIME } from '../../../src/operate/policy/reasons.ts';
+import { createRegistry } from '../../../src/plugin-host/registry.ts';
+import { isRefusal } from '../../../src/routing/decide.ts';
+import { buildRuntime, type Runtime } from '../../../src/runtime/runtime.ts';
+import { tries } from '../../deep/effort.ts';
+import { runtimeWith } from '../../panel/decide.ts';
+import { SELECTORS } from '../../panel/judge.ts';
+import { PARTS, panelOf } from '../../panel/panel.ts';
+import { loaded } from '../../routing/build.ts';
+import { chatRequest } from '../../support/model-request.ts';
+import { decisionsOfVersion1 } from './decisions.ts';
+import recorded from './version-1.json' with { type: 'json' };
+
+const KEYS = { OPENAI_API_KEY: 'x', ANTHROPIC_API_KEY: 'x' };
+const THREE = ['gpt-6.1-sol', 'gpt-6-luna', 'claude-sonnet-5-5'];
+const handWritten = readFileSync(new URL('three-models.yaml', import.meta.url), 'utf8');
+const panel = PARTS.flatMap((part) => panelOf(part));
+
+test('version 1 decides as the program before version 2, to the last bit', () => {
+  expect(decisionsOfVersion1()).toEqual(recorded);
+});
+
+/** What each selector makes of each request of the panel, of the three models alone. */
+function decidedBy(runtime: Runtime): string[] {
+  const key = { id: 'panel', labels: {}, models: THREE };
+  return panel.flatMap(({ id, body }) =>
+    SELECTORS.map((model) => {
+      const request = chatRequest({ ...body, model });
+      const outcome = decideFor(hypotheticalFacts({ request, key, timeMs: Date.parse(USUAL_TIME) }, runtime), runtime);
+      if (isRefusal(outcome)) return `${id} ${model} refused`;
+      const ranked = outcome.ranked.map((one) => [
+        runtime.snapshot.models[one.model]!.id,
+        one.utility,
+        one.costCredits,
+      ]);
+      return `${id} ${model} ${ranked.join(' ')}`;
+    }),
+  );
+}
+
+describe('a policy of three models that states no default', () => {
+  const runtimeOf = (text: string) => buildRuntime(loaded(text, KEYS), createRegistry(shipped), () => 'x');
+  const ofShipped = decidedBy(runtimeWith({ name: 'two', providers: ['openai', 'anthropic'] }));
+
+  test('decides every request of the panel as the shipped policy does among those models, in version 2', () => {
+    expect(ofShipped.length).toBeGreaterThan(500);
+    expect(decidedBy(runtimeOf(handWritten))).toEqual(ofShipped);
+  });
+
+  test('decides otherwise in version 1', () => {
+    const former = decidedBy(runtimeOf(handWritten.replace('version: 2', 'version: 1')));
+    const chosen = (line: string) => line.split(' ').slice(0, 3).join(' ');
+    expect(former.filter((line, at) => chosen(line) !== chosen(ofShipped[at]!)).length).toBeGreaterThan(10);
+  });
+});
+
+/** What version 2 fills in, as a policy of version 1 states it. */
+const WRITTEN_OUT: Readonly<Record<string, string>> = {
+  unstated_latency: 'median',
+  unstated_languages: 'admit',
+  language_worth: '0.06',
+  'tasks.general': '{ expected_output_tokens: 400, default_input_tokens: 500, min_useful_output: 64 }',
+  'tasks.chat': '{ expected_output_tokens: 250, default_input_tokens: 300, min_useful_output: 64 }',
+  'tasks.coding': '{ expected_output_tokens: 1200, default_input_tokens: 2000, min_useful_output: 128 }',
+  'tasks.math': '{ expected_output_tokens: 700, default_input_tokens: 300, min_useful_output: 64 }',
+  'tasks.reasoning': '{ expected_output_tokens: 800, default_input_tokens: 800, min_useful_output: 64 }',
+  'tasks.writing': '{ expected_output_tokens: 900, default_input_tokens: 400, min_useful_output: 128 }',
+  'tasks.summarization': '{ expected_output_tokens: 350, default_input_tokens: 4000, min_useful_output: 64 }',
+  'tasks.translation': '{ expected_output_tokens: 600, default_input_tokens: 600, min_useful_output: 64 }',
+  'tasks.extraction': '{ expected_output_tokens: 250, default_input_tokens: 2000, min_useful_output: 32 }',
+  'tasks.classification': '{ expected_output_tokens: 20, default_input_tokens: 400, min_useful_output: 8 }',
+  'tasks.tool_use': '{ expected_output_tokens: 200, default_input_tokens: 1500, min_useful_output: 64 }',
+  'tasks.vision': '{ expected_output_tokens: 300, default_input_tokens: 300, min_useful_output: 64 }',
+  'auto.quality': '0.8',
+  'auto.cost': '0.15',
+  'auto.latency': '0.05',
+  'auto.patience_ms': '60000',
+};
+const OWN: Readonly<Record<string, string>> = {
+  unstated_latency: 'neutral',
+  unstated_languages: 'exclude',
+  language_worth: '0.2',
+  'auto.quality': '3',
+  'auto.cost': '1',
+  'auto.latency': '0.5',
+  'auto.patience_ms': '7000',
+};
+const OWN_TASK = '{ expected_output_tokens: 77, default_input_tokens: 88 }';
+
+const CATALOG = `providers: { s: { adapter: simulated }, o: { preset: openai } }
+models:
+  quick: { provider: o, price: { input: 1, output: 2 }, context_window: 9000, max_output: 900, quality: { default: 0.5 }, latency: { ttft_ms: 70, output_tokens_per_second: 99, basis: guessed } }
+  m: { provider: o, price: { input: 1, output: 2 }, context_window: 9000, max_output: 900, quality: { default: 0.5 } }
+`;
+
+/** A policy that states these settings, by name. */
+function policyOf(version: number, settings: Readonly<Record<string, string>>): string {
+  const below = (owner: string) =>
+    Object.entries(settings).flatMap(([name, value]) =>
+      name.startsWith(owner) ? `${name.slice(owner.length)}: ${value}` : [],
+    );
+  const singles = Object.entries(settings).flatMap(([name, value]) =>
+    name.includes('.') ? [] : `${name}: ${value}\n`,
+  );
+  const auto = below('auto.').join(', ');
+  return `version: ${version}\n${CATALOG}${singles.join('')}tasks: { ${below('tasks.').join(', ')} }
+selectors: { auto: { strategy: auto, options: { ${auto} } }, mine: { strategy: auto, options: { ${auto} } }, frugal: { strategy: auto-cheap } }\n`;
+}
+
+/** Of a snapshot, everything that defaults decide. Tasks by name: their order is the order in which they are written. */
+function effectOf({ tasks, selectors, models, languages, ...others }: PolicySnapshot) {
+  const { languageWorth, answerWorth, referencePrice, defaultWeights } = others;
+  return {
+    tasks: tasks.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    options: [...selectors.values()].map(({ name, strategy, options }) => [name, strategy, options]),
+    latencies: models.map(({ latency }) => latency),
+    languages,
+    single: { languageWorth, answerWorth, referencePrice, defaultWeights },
+  };
+}
+
+describe('version 2 is version 1 with the defaults written out:', () => {
+  const env = { OPENAI_API_KEY: 'x' };
+  const effectIn = (text: string) => effectOf(loaded(text, env));
+  const names = Object.keys(WRITTEN_OUT);
+  const statements = fc
+    .subarray(names)
+    .map((stated) => Object.fromEntries(stated.map((name) => [name, OWN[name] ?? OWN_TASK])));
+  const law = (defaults: Readonly<Record<string, string>>) =>
+    fc.property(statements, (own) => {
+      expect(effectIn(policyOf(2, own))).toEqual(effectIn(policyOf(1, { ...defaults, ...own })));
+    });
+
+  test('whatever a policy states itself, both have the same effect', () => {
+    fc.assert(law(WRITTEN_OUT), tries('version 2 is version 1 with the defaults written out', 60, 3000));
+  });
+
+  test.each(Object.keys(WRITTEN_OUT).filter((name) => name !== 'tasks.general'))('the law fails without %s', (name) => {
+    const { [name]: _, ...others } = WRITTEN_OUT;
+    expect(fc.check(law(others), { numRuns: 60, endOnFailure: true, seed: 1 }).failed).toBe(true);
+  });
+});
