@@ -10,6 +10,7 @@ import type { Price } from './price.ts';
 import type { AdmissionPolicy, RateLimit } from './rate-limit.ts';
 import type { Constraint, Preference } from './rules.ts';
 import type { Tokenizer } from './tokenizer.ts';
+import type { Wildcards } from './wildcard.ts';
 
 /**
  * A policy, compiled: everything a decision needs, frozen. Nothing on a request's path parses,
@@ -32,6 +33,8 @@ export interface PolicySnapshot {
   /** The models that can be served, by ID in ascending order. */
   readonly models: readonly Model[];
   readonly modelIndex: ReadonlyMap<string, number>;
+  /** Models that are no candidates, and are served where a caller names them; null for none. */
+  readonly wildcards: Wildcards | null;
   readonly selectors: ReadonlyMap<string, Selector>;
   /** Another name that callers may send as `model` → the selector or model that it stands for, served or not. */
   readonly aliases: ReadonlyMap<string, string>;
@@ -151,6 +154,8 @@ export interface Endpoint {
 
 export interface Model {
   readonly id: string;
+  /** The wildcard that it is of; absent for a model of the catalog. */
+  readonly pattern?: string;
   /** Tried in this order. Never empty. */
   readonly endpoints: readonly [Endpoint, ...Endpoint[]];
   /** Slot of the first endpoint among those of all models, which the bits of constraints count by; the others follow. */

@@ -48,6 +48,7 @@ import { draftSelectors } from './selectors.ts';
 import { compileTasks } from './tasks.ts';
 import { checkTimeZone } from './time-zone.ts';
 import { placeAt, toData, valueAt } from './tree.ts';
+import { draftWildcards, type WildcardDraft } from './wildcards.ts';
 
 /**
  * A policy after the checks that need neither plugins nor expressions nor the environment. Plain data:
@@ -73,6 +74,7 @@ export interface ParsedPolicy extends Pick<PolicySnapshot, 'tasks' | 'payments' 
   /** The place of `gateway.socket_bytes_max`, or of what stands for it. */
   readonly socketBytesPlace: SourceSpan;
   readonly models: readonly ModelDraft[];
+  readonly wildcards: readonly WildcardDraft[];
   /** Every model ID, invalid models included → its place. */
   readonly modelIds: ReadonlyMap<string, SourceSpan>;
   /** The catalog has no errors, so rules can be evaluated over it. */
@@ -145,7 +147,10 @@ function checkSections(context: CheckContext): Omit<ParsedPolicy, 'files' | 'dia
   const hosted = new Set(providers.filter(isHosted).map(({ name }) => name));
   const problemsBefore = context.report.found.length;
   const medianProviders = readValue('unstated_latency', context) === 'median' ? hosted : null;
-  const { named, drafts, ids } = draftModels({ ...context, usdPerCredit, needsKey, medianProviders, taskIndex });
+  const servesAny = providers.some(({ data }) => data?.serves !== undefined);
+  const modelContext = { ...context, usdPerCredit, needsKey, medianProviders, taskIndex, servesAny };
+  const { named, drafts, ids, latencyOf } = draftModels(modelContext);
+  const wildcards = draftWildcards(providers, latencyOf, modelContext);
   const hasSoundModels = context.report.found.length === problemsBefore && ids.size > 0;
   const baseline = readBaseline(ids, context);
   const selectors = draftSelectors(context, ids);
@@ -170,6 +175,7 @@ function checkSections(context: CheckContext): Omit<ParsedPolicy, 'files' | 'dia
     providersPlace: sections.get('providers')?.place ?? start,
     socketBytesPlace: placeAt(sectionSubject('gateway', context).tree, 'socket_bytes_max'),
     models: drafts,
+    wildcards,
     modelIds: ids,
     hasSoundModels,
     selectors,

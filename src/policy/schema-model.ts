@@ -299,9 +299,3 @@ export const EmbeddingModelText = closed(
   },
   DESCRIPTION,
 );
-
-/** A model of either kind, for editors and the reference. */
-export const AnyModelText = closed(
-  { ...MODEL, max_output: Type.Optional(MODEL.max_output), quality: Type.Optional(MODEL.quality) },
-  DESCRIPTION,
-);
