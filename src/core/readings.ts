@@ -1,5 +1,4 @@
-import type { Model, Task } from './snapshot.ts';
-import type { Wildcards } from './wildcard.ts';
+import type { Model, Task, Wildcards } from './snapshot.ts';
 
 /** An endpoint's health; the numbers are those of `Readings.health`. */
 export const HEALTH = {

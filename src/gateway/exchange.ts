@@ -311,12 +311,9 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     const [last, failure] = [this.#last, this.#failed.at(-1)?.failure];
     const cut = last !== null && wasCut(failure) && last.call.sent && !last.meter.hasReport;
     const noneTried = this.#failed.length === 0 && Number.isFinite(this.#shutUntil);
-    const unknown = last && failure && isUnknownName(failure, last.model) ? last.model : null;
-    const error = noneTried
-      ? shutError(this.#shutUntil - this.#gateway.now())
-      : unknown
-        ? unknownToService(unknown.id)
-        : failedError(this.#failed, cut || this.#billed, this.#runnable.request);
+    let error = failedError(this.#failed, cut || this.#billed, this.#runnable.request);
+    if (noneTried) error = shutError(this.#shutUntil - this.#gateway.now());
+    else if (last && failure && isUnknownName(failure, last.model)) error = unknownToService(last.model.id);
     this.#error = error;
     this.#settle('failed', cut ? last : null, cut ? last.broken(failure!) : null);
     return error;

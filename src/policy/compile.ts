@@ -3,6 +3,7 @@ import type { LedgerState } from '../core/budget.ts';
 import { languageSupport } from '../core/language-support.ts';
 import { slotCount } from '../core/readings.ts';
 import type { GatewayPolicy, PolicySnapshot, Selector } from '../core/snapshot.ts';
+import { compileAliases } from './aliases.ts';
 import {
   type Availability,
   environmentFacts,
@@ -13,7 +14,6 @@ import {
 import { compileContent } from './contents.ts';
 import { allowedBySpace, checkAdapters, checkSelectorSpaces } from './embeddings.ts';
 import { createChecker } from './expressions.ts';
-import type { FactsTable } from './facts.ts';
 import { reviewFigure } from './figures.ts';
 import { deepFreeze } from './freeze.ts';
 import { dependsOnIntent } from './intent.ts';
@@ -27,7 +27,7 @@ import type { Report } from './report.ts';
 import { type CheckedRules, type CompiledRules, checkRules, compileRules } from './rules.ts';
 import { compileSelectors } from './selectors.ts';
 import { inSteps } from './steps.ts';
-import { compileWildcards } from './wildcard-models.ts';
+import { compileWildcards, type PublicFigures } from './wildcard-models.ts';
 
 /** A compiled policy without its revision, and the environment's part of that revision. */
 export interface CompiledPolicy {
@@ -48,7 +48,7 @@ export interface CompileContext extends PluginMaps {
   /** The day, such as `2026-10-07`. Turns on warnings of stale or unverified figures and of misspelt languages. */
   readonly today?: string;
   /** The public figures of models, for a policy with wildcards; without it, no ID has any. */
-  readonly facts?: FactsTable | null;
+  readonly facts?: PublicFigures | null;
   /** The ledger that the policy would spend from. If given, the policy must fit it. */
   readonly ledger?: LedgerState;
   /** The settings that the running server keeps from its start. If given, a policy that wants others is told so. */
@@ -123,7 +123,7 @@ interface SnapshotParts extends Pick<PolicySnapshot, 'budgets' | 'rateLimits' | 
 }
 
 function assembleSnapshot(
-  { tasks, aliases, cases, payments }: ParsedPolicy,
+  { tasks, cases, payments, ...parsed }: ParsedPolicy,
   { baseline, admitUnstated, ...figures }: PolicySettings,
   usdPerCredit: string,
   { providers, models, leftOut }: Availability,
@@ -143,7 +143,7 @@ function assembleSnapshot(
     models,
     modelIndex,
     selectors: new Map(selectors.map((selector) => [selector.name, selector])),
-    aliases,
+    ...compileAliases(parsed, modelIndex),
     languages: languageSupport(models, admitUnstated),
     baseline: baseline === null ? null : (modelIndex.get(baseline) ?? null),
     constraints,

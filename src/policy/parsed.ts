@@ -2,7 +2,7 @@ import type { Static } from '@sinclair/typebox';
 import type { LedgerPolicy } from '../core/budget.ts';
 import { type Decimal, plainText, toNumber } from '../core/decimal.ts';
 import type { GatewayPolicy, PolicySnapshot } from '../core/snapshot.ts';
-import { draftAliases } from './aliases.ts';
+import { type AliasDraft, draftAliases } from './aliases.ts';
 import { draftCases } from './cases.ts';
 import { checkValue } from './check.ts';
 import { type ContentDraft, contentMatch, draftContent } from './contents.ts';
@@ -54,7 +54,7 @@ import { draftWildcards, type WildcardDraft } from './wildcards.ts';
  * A policy after the checks that need neither plugins nor expressions nor the environment. Plain data:
  * a worker can send it by structured clone.
  */
-export interface ParsedPolicy extends Pick<PolicySnapshot, 'tasks' | 'payments' | 'cases' | 'aliases'> {
+export interface ParsedPolicy extends Pick<PolicySnapshot, 'tasks' | 'payments' | 'cases'>, AliasDraft {
   /** By path, ascending. */
   readonly files: readonly PolicyFile[];
   /** The problems so far, not sorted. `compilePolicy` returns all. */
@@ -154,8 +154,7 @@ function checkSections(context: CheckContext): Omit<ParsedPolicy, 'files' | 'dia
   const hasSoundModels = context.report.found.length === problemsBefore && ids.size > 0;
   const baseline = readBaseline(ids, context);
   const selectors = draftSelectors(context, ids);
-  const places = new Map([...ids, ...selectors.map(({ name, place }) => [name, place] as const)]);
-  const aliases = draftAliases([...selectors, ...named], places, context.report);
+  const { aliases, standIns } = draftAliases({ models: named, ids, selectors }, context.report);
   const constraints = draftConstraints(context);
   const preferences = draftPreferences(context);
   const names = {
@@ -180,6 +179,7 @@ function checkSections(context: CheckContext): Omit<ParsedPolicy, 'files' | 'dia
     hasSoundModels,
     selectors,
     aliases,
+    standIns,
     constraints,
     preferences,
     budgets: draftBudgets(context, settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default),

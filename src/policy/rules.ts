@@ -1,8 +1,7 @@
 import { capabilityNames, OF_EVERY_DIALECT } from '../core/capability.ts';
 import { OPERATIONS } from '../core/operation.ts';
 import { type Constraint, emptyBits, type Preference, setBit } from '../core/rules.ts';
-import type { Model } from '../core/snapshot.ts';
-import type { WildcardModel } from '../core/wildcard.ts';
+import type { Model, WildcardModel } from '../core/snapshot.ts';
 import { literalOf } from './cel-ast.ts';
 import type { Program } from './cel-check.ts';
 import { hintForTags } from './cel-references.ts';

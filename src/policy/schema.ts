@@ -170,7 +170,10 @@ export const SelectorText = closed(
       { minLength: 1, maxLength: 128, example: 'text-embedding-3-small' },
       'Vector space that it chooses embedding models of. Without one it serves no embeddings.',
     ),
-    aliases: aliasList('Other names of the selector, for clients that show only some names.', 'claude-auto'),
+    aliases: aliasList(
+      'Other names of the selector, as of a model. Those of a model stand for the selector where the model is not served.',
+      'claude-auto',
+    ),
   },
   { description: 'A name that callers send as `model` to leave the choice to the gateway.' },
 );

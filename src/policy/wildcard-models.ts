@@ -1,6 +1,5 @@
 import { parseDecimal } from '../core/decimal.ts';
-import type { Model } from '../core/snapshot.ts';
-import type { WildcardModel, WildcardRefusal, Wildcards } from '../core/wildcard.ts';
+import type { Model, WildcardModel, WildcardRefusal, Wildcards } from '../core/snapshot.ts';
 import { narrowCapabilities, pagesMaxOf, type ServingProviders } from './availability.ts';
 import { checkValue } from './check.ts';
 import type { FactsTable, ModelFacts } from './facts.ts';
@@ -20,6 +19,9 @@ import { merged, treeOf, type WildcardDraft } from './wildcards.ts';
 /** The most asked IDs that stay compiled, the last used ones. */
 const KEPT_MAX = 1_000;
 
+/** What is published of models, and by whom. */
+export type PublicFigures = Pick<FactsTable, 'of' | 'ids' | 'source'>;
+
 /** The surroundings of wildcards: the compiled parts of their policy. */
 export interface WildcardContext {
   readonly parsed: ParsedPolicy;
@@ -27,7 +29,7 @@ export interface WildcardContext {
   readonly setups: ReadonlyMap<string, ProviderSetup>;
   readonly serving: ServingProviders;
   /** Null where the table of facts was not loaded: no ID has public figures then. */
-  readonly facts: Pick<FactsTable, 'of' | 'ids'> | null;
+  readonly facts: PublicFigures | null;
   readonly usdPerCredit: string;
   /** The slot behind those of the catalog. */
   readonly firstSlot: number;

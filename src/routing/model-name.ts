@@ -33,11 +33,22 @@ export function targetOf(name: string, caller: Caller, snapshot: PolicySnapshot)
  * @returns the selector or model that it stands for, and the name itself where it is another
  */
 export function meaningOf(name: string, snapshot: PolicySnapshot): Pick<NamedTarget, 'model' | 'alias'> {
-  const { selectors, modelIndex, aliases, wildcards, leftOut } = snapshot;
+  const { selectors, modelIndex, aliases } = snapshot;
   if (selectors.has(name) || modelIndex.has(name)) return { model: name, alias: null };
-  const isLeftOut = leftOut.some((one) => one.kind === 'model' && one.name === name);
-  const meant = aliases.get(name) ?? (isLeftOut ? null : wildcards?.meaning(name));
-  return meant == null || meant === name ? { model: name, alias: null } : { model: meant, alias: name };
+  const meant = aliases.get(name) ?? coveredBy(name, snapshot);
+  return meant === null || meant === name ? { model: name, alias: null } : { model: meant, alias: name };
+}
+
+/** Claude Code's suffix for a window of a million tokens. It sends the name without it; others send both. */
+const MILLION = '[1m]';
+
+/** The meaning of a name that is neither a name nor an alias of the policy; null for none. */
+function coveredBy(name: string, snapshot: PolicySnapshot): string | null {
+  const { aliasPatterns, wildcards, leftOut } = snapshot;
+  if (leftOut.some((one) => one.kind === 'model' && one.name === name)) return null;
+  if (name.endsWith(MILLION)) return meaningOf(name.slice(0, -MILLION.length), snapshot).model;
+  const pattern = aliasPatterns.find(([start]) => name.startsWith(start));
+  return pattern?.[1] ?? wildcards?.meaning(name) ?? null;
 }
 
 /** Whether a key may use a model: its list names it, or the wildcard that it is of. */

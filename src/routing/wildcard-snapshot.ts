@@ -1,7 +1,6 @@
 import type { LanguageSupport, Languages } from '../core/language-support.ts';
 import { emptyBits, setBit } from '../core/rules.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { WildcardModel } from '../core/wildcard.ts';
+import type { PolicySnapshot, WildcardModel } from '../core/snapshot.ts';
 
 /**
  * A policy for requests that name this model of a wildcard: it is the only one, so it is never a candidate beside others.

@@ -1,5 +1,5 @@
 import { SignalboxError } from '../core/errors.ts';
-import type { WildcardModel } from '../core/wildcard.ts';
+import type { WildcardModel } from '../core/snapshot.ts';
 import { createDecider } from '../routing/decide.ts';
 import { meaningOf } from '../routing/model-name.ts';
 import { snapshotWith } from '../routing/wildcard-snapshot.ts';

@@ -162,7 +162,8 @@ describe('a model that the policy does not list', () => {
 
   test('is never chosen by a selector', async () => {
     for (const selector of ['auto', 'auto-fast', 'auto-cheap']) {
-      expect(['luna', 'sol']).toContain((await served(selector))[0]!);
+      const [chosen] = await served(selector);
+      expect(chosen === 'luna' || chosen === 'sol').toBe(true);
     }
   });
 

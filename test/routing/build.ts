@@ -93,6 +93,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
     revision: 'r',
     usdPerCredit: '0.001',
     wildcards: null,
+    aliasPatterns: [],
     gateway: {
       bodyBytesMax: 1,
       messagesMax: 1,
