@@ -310,9 +310,8 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   #fail(): SignalboxError {
     const [last, failure] = [this.#last, this.#failed.at(-1)?.failure];
     const cut = last !== null && wasCut(failure) && last.call.sent && !last.meter.hasReport;
-    const noneTried = this.#failed.length === 0 && Number.isFinite(this.#shutUntil);
     let error = failedError(this.#failed, cut || this.#billed, this.#runnable.request);
-    if (noneTried) error = shutError(this.#shutUntil - this.#gateway.now());
+    if (!failure && Number.isFinite(this.#shutUntil)) error = shutError(this.#shutUntil - this.#gateway.now());
     else if (last && failure && isUnknownName(failure, last.model)) error = unknownToService(last.model.id);
     this.#error = error;
     this.#settle('failed', cut ? last : null, cut ? last.broken(failure!) : null);

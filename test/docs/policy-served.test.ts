@@ -30,7 +30,7 @@ function here(text: string): string {
   return (
     text
       .replaceAll(/base_url: https?:\S+/g, `base_url: ${upstream.url}`)
-      .replace('openai: { preset: openai }', `openai: { preset: openai, base_url: "${upstream.url}" }`)
+      .replace('openai: { preset: openai,', `openai: { preset: openai, base_url: "${upstream.url}",`)
       .replaceAll(/preset: openai, api_key_env/g, `preset: openai, base_url: "${upstream.url}", api_key_env`)
       // The names of these zones count to the west.
       .replace('time_zone: UTC', `time_zone: Etc/GMT${east < 0 ? '+' : '-'}${hours}`)
@@ -97,6 +97,13 @@ describe('a server with the policy of docs/policies/guide.md', () => {
     });
     expect(await served(nobody.key, dear)).toEqual(['gpt-6-astra', 'openai']);
     expect(await served(team.key, { model: 'gpt-6-luna' })).toEqual(['gpt-6-luna', 'openai']);
+  });
+
+  test('serve any model by its name: at the public price, or at the wildcard’s', async () => {
+    const { key } = await keyWith({});
+    expect(await served(key, { model: 'gpt-4o-mini' })).toEqual(['openai/gpt-4o-mini', 'openai']);
+    expect(await served(key, { model: 'workstation/qwen3-4b' })).toEqual(['workstation/qwen3-4b', 'workstation']);
+    expect(await served(key, { model: 'workstation/qwen3-coder-30b' })).toEqual(['team-coder', 'workstation']);
   });
 
   test('keep legal work in the EU: the key decides the endpoint', async () => {
