@@ -48,6 +48,7 @@ import { draftSelectors } from './selectors.ts';
 import { compileTasks } from './tasks.ts';
 import { checkTimeZone } from './time-zone.ts';
 import { placeAt, toData, valueAt } from './tree.ts';
+import { wildcardNames } from './wildcard-names.ts';
 import { draftWildcards, type WildcardDraft } from './wildcards.ts';
 
 /**
@@ -164,6 +165,7 @@ function checkSections(context: CheckContext): Omit<ParsedPolicy, 'files' | 'dia
     aliases,
     constraints: new Set(constraints.map(({ name }) => name)),
     tasks: taskIndex,
+    wildcard: wildcardNames({ models: drafts, aliases, wildcards }),
   };
   return {
     plugins: draftPlugins(context),

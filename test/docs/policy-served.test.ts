@@ -41,7 +41,9 @@ function here(text: string): string {
 beforeAll(async () => {
   upstream = startFakeUpstream();
   const files = [...shippedPolicy(), ...rest].map(({ path, text }) => [path.replace('policies/', ''), here(text)]);
-  live = await startLivePolicy(Object.fromEntries(files), { env: { ...KEYS, OLLAMA_BASE_URL: upstream.url } });
+  live = await startLivePolicy(Object.fromEntries(files), {
+    env: { ...KEYS, OLLAMA_BASE_URL: upstream.url, VLLM_BASE_URL: upstream.url },
+  });
 }, 20_000);
 afterAll(async () => {
   await live.stop();
@@ -99,11 +101,9 @@ describe('a server with the policy of docs/policies/guide.md', () => {
     expect(await served(team.key, { model: 'gpt-6-luna' })).toEqual(['gpt-6-luna', 'openai']);
   });
 
-  test('serve any model by its name: at the public price, or at the wildcard’s', async () => {
+  test('serve any model by its name', async () => {
     const { key } = await keyWith({});
-    expect(await served(key, { model: 'gpt-4o-mini' })).toEqual(['openai/gpt-4o-mini', 'openai']);
-    expect(await served(key, { model: 'workstation/qwen3-4b' })).toEqual(['workstation/qwen3-4b', 'workstation']);
-    expect(await served(key, { model: 'workstation/qwen3-coder-30b' })).toEqual(['team-coder', 'workstation']);
+    expect(await served(key, { model: 'vllm/qwen3-4b' })).toEqual(['vllm/qwen3-4b', 'vllm']);
   });
 
   test('keep legal work in the EU: the key decides the endpoint', async () => {
