@@ -9,7 +9,11 @@ import { type CheckContext, checkList, emptyMap, type NamedItem } from './sectio
 import { entryOf, placeAt, valueAt } from './tree.ts';
 
 /** The names that cases may refer to. */
-type CaseNames = Readonly<Record<'models' | 'providers' | 'selectors' | 'aliases' | 'constraints' | 'tasks', Names>>;
+type NamesOf = Record<'models' | 'providers' | 'selectors' | 'aliases' | 'constraints' | 'tasks', Names>;
+interface CaseNames extends Readonly<NamesOf> {
+  /** The ID that a name means by a wildcard; null for none. */
+  wildcard(name: string): string | null;
+}
 
 interface Names {
   has(name: string): boolean;
@@ -73,7 +77,9 @@ function readNames({ tree, place }: NamedItem<CaseText>): CaseReferences {
 function checkNames({ tree }: NamedItem<CaseText>, stated: CaseReferences, names: CaseNames, report: Report): void {
   const { given, expect } = stated;
   const check = (what: string, name: string | undefined, known: Names, ...path: readonly (string | number)[]) => {
-    if (name !== undefined && !known.has(name)) report.addUnknown(what, name, known.keys(), placeAt(tree, ...path));
+    const isOpen = what.endsWith('model') && name !== undefined && names.wildcard(name) !== null;
+    if (name !== undefined && !known.has(name) && !isOpen)
+      report.addUnknown(what, name, known.keys(), placeAt(tree, ...path));
   };
   const answering = new Set([...names.selectors.keys(), ...names.models.keys(), ...names.aliases.keys()]);
   check('selector or model', given.model, answering, 'given', 'model');

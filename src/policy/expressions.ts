@@ -16,6 +16,7 @@ import { type KnownLabels, knownValues, reviewValues } from './misspelt-values.t
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 import type { ExpressionDraft } from './rule-drafts.ts';
+import { wildcardNames } from './wildcard-names.ts';
 
 export type ExpressionChecker = ReturnType<typeof createChecker>;
 
@@ -28,6 +29,7 @@ export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, report:
     selectors: parsed.selectors.map(({ name }) => name),
     aliases: parsed.aliases,
     providers: parsed.providers.map(({ name }) => name),
+    wildcard: wildcardNames(parsed),
   };
   const values = knownValues(parsed, labels);
   const costs = createCostLimits(parsed, report);

@@ -30,7 +30,7 @@ function here(text: string): string {
   return (
     text
       .replaceAll(/base_url: https?:\S+/g, `base_url: ${upstream.url}`)
-      .replace('openai: { preset: openai }', `openai: { preset: openai, base_url: "${upstream.url}" }`)
+      .replace('openai: { preset: openai,', `openai: { preset: openai, base_url: "${upstream.url}",`)
       .replaceAll(/preset: openai, api_key_env/g, `preset: openai, base_url: "${upstream.url}", api_key_env`)
       // The names of these zones count to the west.
       .replace('time_zone: UTC', `time_zone: Etc/GMT${east < 0 ? '+' : '-'}${hours}`)
@@ -41,7 +41,9 @@ function here(text: string): string {
 beforeAll(async () => {
   upstream = startFakeUpstream();
   const files = [...shippedPolicy(), ...rest].map(({ path, text }) => [path.replace('policies/', ''), here(text)]);
-  live = await startLivePolicy(Object.fromEntries(files), { env: { ...KEYS, OLLAMA_BASE_URL: upstream.url } });
+  live = await startLivePolicy(Object.fromEntries(files), {
+    env: { ...KEYS, OLLAMA_BASE_URL: upstream.url, VLLM_BASE_URL: upstream.url },
+  });
 }, 20_000);
 afterAll(async () => {
   await live.stop();
@@ -97,6 +99,11 @@ describe('a server with the policy of docs/policies/guide.md', () => {
     });
     expect(await served(nobody.key, dear)).toEqual(['gpt-6-astra', 'openai']);
     expect(await served(team.key, { model: 'gpt-6-luna' })).toEqual(['gpt-6-luna', 'openai']);
+  });
+
+  test('serve any model by its name', async () => {
+    const { key } = await keyWith({});
+    expect(await served(key, { model: 'vllm/qwen3-4b' })).toEqual(['vllm/qwen3-4b', 'vllm']);
   });
 
   test('keep legal work in the EU: the key decides the endpoint', async () => {

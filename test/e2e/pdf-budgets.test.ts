@@ -19,7 +19,7 @@ const box = useSignalbox(() => ({
       path.replace('policies/', ''),
       text
         .replace('{ preset: anthropic,', `{ preset: anthropic, base_url: "${claude.url}", ${KEY},`)
-        .replace('{ preset: gemini }', `{ preset: gemini, base_url: "${gemini.url}", ${KEY} }`),
+        .replace('{ preset: gemini,', `{ preset: gemini, base_url: "${gemini.url}", ${KEY},`),
     ]),
   ),
   env: UPSTREAM_ENV,

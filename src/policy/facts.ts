@@ -1,0 +1,81 @@
+import { type Static, Type } from '@sinclair/typebox';
+import { SchemaCheck } from '../core/schema-check.ts';
+import { ModelText, PriceText } from './schema-model.ts';
+
+const { context_window, max_output, capabilities, temperature, released } = ModelText.properties;
+const { input, cached_input, cache_write, output, tiers } = PriceText.properties;
+const closed = { additionalProperties: false };
+
+/** A row: keys of a policy's model. Its price has no date and basis of its own, since the table has one for all. */
+const RowText = Type.Object(
+  {
+    price: Type.Object({ input, cached_input, cache_write, output, tiers: Type.Optional(tiers) }, closed),
+    ...{ context_window, max_output, capabilities, released },
+    temperature: Type.Optional(temperature),
+  },
+  closed,
+);
+type Row = Static<typeof RowText>;
+
+const FileText = Type.Object({
+  /** The repository and the commit that the facts are from, and its day. */
+  source: Type.String(),
+  commit: Type.String({ pattern: '^[0-9a-f]{40}$' }),
+  as_of: Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$' }),
+  licence: Type.String(),
+  models: Type.Record(Type.String(), Type.Record(Type.String(), RowText)),
+});
+type FileText = Static<typeof FileText>;
+
+/** The public facts of a model that answers conversations: the part of a policy's model that others publish. */
+export interface ModelFacts
+  extends Pick<ModelText, 'context_window' | 'max_output' | 'capabilities' | 'temperature' | 'released'> {
+  /** USD per 1M tokens, of the basis `aggregator`, with the day of the table. */
+  readonly price: PriceText;
+}
+
+/** Public models of the shipped providers, with their prices, limits and abilities. */
+export class FactsTable {
+  readonly #file: Omit<FileText, 'models'>;
+  readonly #models: ReadonlyMap<string, ReadonlyMap<string, Row>>;
+
+  constructor({ models, ...file }: FileText) {
+    this.#file = file;
+    this.#models = new Map(Object.entries(models).map(([preset, rows]) => [preset, new Map(Object.entries(rows))]));
+  }
+
+  /** The day on which the prices were read, such as `2026-07-01`. */
+  get asOf(): string {
+    return this.#file.as_of;
+  }
+
+  /** The repository and commit that the facts are from, such as `anomalyco/models.dev@f3fc6922`. */
+  get source(): string {
+    return `${this.#file.source}@${this.#file.commit.slice(0, 8)}`;
+  }
+
+  /**
+   * The facts of a model; null if the table has none.
+   * @param provider the preset of its provider, such as `openai`
+   * @param id the provider's own name of the model
+   */
+  of(provider: string, id: string): ModelFacts | null {
+    const row = this.#models.get(provider)?.get(id);
+    if (!row) return null;
+    const price: PriceText = { tiers: [], ...row.price, as_of: this.asOf, basis: 'aggregator' };
+    return { temperature: true, ...row, price };
+  }
+
+  /** The names of a preset's models, sorted. */
+  ids(provider: string): readonly string[] {
+    return [...(this.#models.get(provider)?.keys() ?? [])];
+  }
+}
+
+/** Loads the table. Only a wildcard, the importer and `catalog sync` need it. */
+export async function loadFacts(): Promise<FactsTable> {
+  const { default: file }: { default: unknown } = await import('./facts.json', { with: { type: 'json' } });
+  const check = new SchemaCheck(FileText);
+  if (!check.accepts(file)) throw new TypeError(`facts.json: ${check.errorOf(file)?.path} is not as facts.ts says`);
+  return new FactsTable(file);
+}
