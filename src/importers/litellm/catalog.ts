@@ -1,5 +1,5 @@
 import { parseDecimal } from '../../core/decimal.ts';
-import { block, exact, type Field, flow, type PolicyValue } from './emit.ts';
+import { block, exact, type Field, flow, type PolicyValue } from '../emit.ts';
 import { bareName } from './services.ts';
 import { type ConfigNode, type MapNode, readTree, valueAt } from './tree.ts';
 

@@ -1,8 +1,8 @@
-import { type Decimal, parseDecimal, plainText, toNumber } from '../../core/decimal.ts';
-import { booleanOf, decimalOf, roundUp, times } from './amounts.ts';
+import { type Decimal, parseDecimal, plainText, roundUp, times, toNumber } from '../../core/decimal.ts';
+import { block, exact, flow, type PolicyValue } from '../emit.ts';
+import { booleanOf, decimalOf } from './amounts.ts';
 import { type CatalogModel, findCatalogModel } from './catalog.ts';
 import type { ImportContext } from './context.ts';
-import { block, exact, flow, type PolicyValue } from './emit.ts';
 import type { LazyPath, OutcomeRecorder } from './outcomes.ts';
 import { type ConfigNode, type MapNode, valueAt } from './tree.ts';
 

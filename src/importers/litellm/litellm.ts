@@ -1,7 +1,7 @@
+import type { PolicyText } from '../emit.ts';
 import { readLimits } from './budgets.ts';
 import { readCatalog } from './catalog.ts';
 import { type ImportContext, mapOf, OperatorTodo, textOf, variableReference } from './context.ts';
-import type { PolicyText } from './emit.ts';
 import { type Deployment, readEntry } from './entries.ts';
 import { type LitellmSettings, readAliases, readFallbacks } from './fallbacks.ts';
 import { type IncludeReader, withIncludes } from './includes.ts';

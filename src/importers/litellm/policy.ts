@@ -1,5 +1,3 @@
-import type { ImportedLimits } from './budgets.ts';
-import type { ImportContext } from './context.ts';
 import {
   block,
   exact,
@@ -12,7 +10,9 @@ import {
   type PolicyValue,
   some,
   writeFile,
-} from './emit.ts';
+} from '../emit.ts';
+import type { ImportedLimits } from './budgets.ts';
+import type { ImportContext } from './context.ts';
 import type { ImportedModel, ImportedProvider } from './models.ts';
 import type { ImportedSelector, SelectorPlan } from './selectors.ts';
 import type { CommonSettings } from './settings.ts';

@@ -1,6 +1,6 @@
+import { block, exact, type Field, type FieldBlock, field, flow, type PolicyValue, some } from '../emit.ts';
 import type { CatalogModel } from './catalog.ts';
 import type { ImportContext } from './context.ts';
-import { block, exact, type Field, type FieldBlock, field, flow, type PolicyValue, some } from './emit.ts';
 import type { Deployment } from './entries.ts';
 import type { SourcedPrice } from './facts.ts';
 import type { ImportedModel } from './models.ts';
