@@ -1,4 +1,4 @@
-import type { Model, Task } from './snapshot.ts';
+import type { Model, Task, Wildcards } from './snapshot.ts';
 
 /** An endpoint's health; the numbers are those of `Readings.health`. */
 export const HEALTH = {
@@ -39,8 +39,16 @@ export interface Readings {
 /** The parts of a policy that readings cover. */
 export interface MeasuredCatalog {
   readonly models: readonly Model[];
+  readonly wildcards?: Pick<Wildcards, 'patterns'> | null;
   readonly tasks: readonly Task[];
 }
+
+/** The models in the order of their slots: those of the catalog, then a stand-in for each wildcard. */
+export const measuredModels = ({
+  models,
+  wildcards,
+}: Pick<MeasuredCatalog, 'models' | 'wildcards'>): readonly Model[] =>
+  wildcards ? [...models, ...wildcards.patterns] : models;
 
 /** How many endpoints the models have together. They are in the order of their slots. */
 export function slotCount(models: readonly Model[]): number {
@@ -49,7 +57,9 @@ export function slotCount(models: readonly Model[]): number {
 }
 
 /** Returns the readings before any measurement: the catalog's figures, all healthy. */
-export function priorReadings({ models, tasks }: MeasuredCatalog): Readings {
+export function priorReadings(catalog: MeasuredCatalog): Readings {
+  const { tasks } = catalog;
+  const models = measuredModels(catalog);
   const slots = slotCount(models);
   const ttftMs = new Float64Array(slots);
   const warmTtftMs = new Float64Array(slots);

@@ -32,9 +32,13 @@ export interface PolicySnapshot {
   /** The models that can be served, by ID in ascending order. */
   readonly models: readonly Model[];
   readonly modelIndex: ReadonlyMap<string, number>;
+  /** Models that are no candidates, and are served where a caller names them; null for none. */
+  readonly wildcards: Wildcards | null;
   readonly selectors: ReadonlyMap<string, Selector>;
   /** Another name that callers may send as `model` → the selector or model that it stands for, served or not. */
   readonly aliases: ReadonlyMap<string, string>;
+  /** The beginning of further such names → the same, the longest first. They cover no name that exists. */
+  readonly aliasPatterns: readonly (readonly [start: string, name: string])[];
   /** Weights for what `route_strategy` leaves out. */
   readonly defaultWeights: { readonly cost: number; readonly quality: number };
   /** Credits per 1M tokens: the yardstick of "one reference cost". */
@@ -151,6 +155,8 @@ export interface Endpoint {
 
 export interface Model {
   readonly id: string;
+  /** The wildcard that it is of; absent for a model of the catalog. */
+  readonly pattern?: string;
   /** Tried in this order. Never empty. */
   readonly endpoints: readonly [Endpoint, ...Endpoint[]];
   /** Slot of the first endpoint among those of all models, which the bits of constraints count by; the others follow. */
@@ -243,4 +249,37 @@ export interface Selector {
   readonly allows: Uint32Array | null;
   /** The one vector space that its embeddings come from; null: it serves none. */
   readonly vectorSpace: string | null;
+}
+
+/** A model that a wildcard of the policy serves, with what the policy's rules say of it. */
+export interface WildcardModel {
+  readonly model: Model;
+  /** By index of the constraint: whether its `require` admits the model; true without one. */
+  readonly allowed: readonly boolean[];
+  /** By index of the preference. */
+  readonly preferred: readonly boolean[];
+}
+
+/** The reason for which a wildcard does not serve an ID, as a sentence for callers. */
+export interface WildcardRefusal {
+  readonly refused: string;
+}
+
+/** The wildcards of a policy whose providers are set up here. */
+export interface Wildcards {
+  /** For each of them a stand-in of all its models, whose ID is the pattern. Their slots follow those of the catalog. */
+  readonly patterns: readonly Model[];
+  /**
+   * The model that a name means which is neither a name of the catalog nor an alias: one of the catalog where the
+   * provider's model is served by it, else one of a wildcard.
+   * @returns its ID; null for a name of none
+   */
+  meaning(name: string): string | null;
+  /**
+   * A wildcard's model by its ID. Compiled and judged at its first use; the last ones used are kept.
+   * @returns null for an ID of none
+   */
+  find(id: string): WildcardModel | WildcardRefusal | null;
+  /** The models with public figures. */
+  listed(): readonly Model[];
 }

@@ -16,7 +16,7 @@ import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.t
 import type { AnswerRoom, NextParts, UpstreamCall, UpstreamTarget } from '../upstream/upstream-call.ts';
 import { requestFor } from './endpoint-request.ts';
 import { shown } from './extras.ts';
-import { failureIn } from './failure.ts';
+import { failureIn, isUnknownName } from './failure.ts';
 import { brokenUsage, completeUsage, cutUsage, type ExpectedTokens, type MeasuredUsage, Meter } from './meter.ts';
 import { callSpan } from './observe/spans.ts';
 import type { RankedEndpoint } from './plan.ts';
@@ -214,8 +214,16 @@ export class Attempt {
     // An upstream whose stream is not read for long may hang up.
     const isOwnCut = !hasBegun || this.meter.isOwnPace;
     const isBlamed = failure.kind === 'timeout' ? isOwnFault : failure.kind !== 'cut' || isOwnCut;
-    this.#reporter.failed(failure, isBlamed && !failure.ofModel);
+    if (isUnknownName(failure, this.model)) this.#forget();
+    else this.#reporter.failed(failure, isBlamed && !failure.ofModel);
     return this.#record(failure, this.meter.reported);
+  }
+
+  /** The service does not know the name that a caller asked for: its endpoint is none the worse. */
+  #forget(): void {
+    const { unknownNames, originOf } = this.#runnable.runtime;
+    unknownNames.note(originOf(this.endpoint.provider), this.endpoint.upstream);
+    this.#reporter.dropped();
   }
 
   /**

@@ -14,6 +14,7 @@ import { type DecisionContext, isRefusal } from '../routing/decide.ts';
 import { leftOutProviders } from '../runtime/candidate.ts';
 import type { PastPolicies } from '../runtime/replay.ts';
 import { type DecisionRuntime, strategyOf } from '../runtime/runtime.ts';
+import { decisionRuntimeFor } from '../runtime/wildcard-runtime.ts';
 import { chosen } from './decision-record.ts';
 
 /** A record with the certificate of its decision, which is made by deciding again from the record. */
@@ -57,12 +58,12 @@ export async function certificateOf(
   if (record.frame === null) return without('It was made by a version that did not keep readings.');
   const revision = await records.findRevision(record.revision);
   if (!revision) return without('Its policy revision is no longer kept.');
-  const deciding = await past.find(revision);
-  if (typeof deciding === 'string') return without(deciding);
-  const readings = await records.findFrame(record.frame, deciding.snapshot).catch(orNone);
+  const found = await past.find(revision);
+  if (typeof found === 'string') return without(found);
+  const readings = await records.findFrame(record.frame, found.snapshot).catch(orNone);
   if (!readings) return without('The readings that it used are no longer kept.');
   try {
-    return replayed(record, deciding, readings);
+    return replayed(record, decisionRuntimeFor(found, record.facts.model), readings);
   } catch {
     // The record names something that its policy lacks: one of them was edited.
     return without('Its record does not match its policy revision.');

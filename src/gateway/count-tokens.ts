@@ -10,6 +10,7 @@ import { expectedInput, type InputFigures } from '../routing/input-tokens.ts';
 import { allowedEndpoints, limitsOf } from '../routing/rules.ts';
 import { textsOf } from '../routing/texts.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { runtimeFor } from '../runtime/wildcard-runtime.ts';
 import { ASKED_COUNT_MS } from '../upstream/token-count.ts';
 import { checkRequest } from './check-request.ts';
 import { ruledFacts } from './decide.ts';
@@ -58,7 +59,7 @@ export async function countTokens(
   caller: Caller,
   signal: AbortSignal,
 ): Promise<PromptCount> {
-  const runtime = gateway.lease();
+  const runtime = runtimeFor(gateway.lease(), request.model);
   const { snapshot } = runtime;
   checkRequest(request, snapshot.gateway);
   const facts = chatFacts(withoutDroppedTools(request, snapshot.gateway).request, caller, snapshot);

@@ -14,6 +14,7 @@ import { chatFacts, embeddingFacts, routeFacts } from '../routing/facts.ts';
 import { refusalError } from '../routing/refuse.ts';
 import { hasRules, type OnRuleFailure, type RuleInputs, withRules } from '../routing/rules.ts';
 import { countableTexts, questionOf } from '../routing/texts.ts';
+import { isOfWildcard } from '../routing/wildcard-snapshot.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
 import type { PromptHistory } from './affinity.ts';
 import { checkRequest } from './check-request.ts';
@@ -167,7 +168,7 @@ function readRequest(
   const recalled = history.recall(factsOf(request, caller, snapshot, { cap, isWhole }), snapshot);
   const read = withLoopReaders(recalled, request, history, snapshot);
   const facts = fit ? fit(read) : read;
-  if (!isIntentRead(facts)) return { facts, features: null };
+  if (!isIntentRead(facts) || isOfWildcard(snapshot)) return { facts, features: null };
   // An estimate only ranks models.
   return { facts, features: gateway.learner.memories.read(runtime, questionOf(request.conversation.turns)) };
 }
@@ -193,7 +194,10 @@ export function tryDecision(
     id: gateway.nextId(),
     seed: newSeed(),
     readings: runtime.readings(),
-    estimate: isIntentRead(ruled) ? gateway.learner.memories.estimate(runtime, ruled, features) : null,
+    estimate:
+      isIntentRead(ruled) && !isOfWildcard(snapshot)
+        ? gateway.learner.memories.estimate(runtime, ruled, features)
+        : null,
     explore: mayDraw ? explorationOf(snapshot.learning, ruled) : null,
     strategy,
     qualityFloor,

@@ -4,6 +4,7 @@ import type { AttemptRecord, DecisionOutcome } from '../core/decision-record.ts'
 import type { SignalboxError } from '../core/errors.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
 import type { Settlement } from '../ledger/rules/entry.ts';
+import { unknownToService } from '../runtime/wildcard-runtime.ts';
 import type { Write } from '../store/store.ts';
 import { type AlarmOwner, DeadlineAlarm } from '../upstream/alarm.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
@@ -20,6 +21,7 @@ import {
   failedError,
   failureIn,
   isFinal,
+  isUnknownName,
   isUnsayable,
   shutError,
   unreadError,
@@ -309,9 +311,9 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     const [last, failure] = [this.#last, this.#failed.at(-1)?.failure];
     const cut = last !== null && wasCut(failure) && last.call.sent && !last.meter.hasReport;
     const noneTried = this.#failed.length === 0 && Number.isFinite(this.#shutUntil);
-    const error = noneTried
-      ? shutError(this.#shutUntil - this.#gateway.now())
-      : failedError(this.#failed, cut || this.#billed, this.#runnable.request);
+    let error = failedError(this.#failed, cut || this.#billed, this.#runnable.request);
+    if (noneTried) error = shutError(this.#shutUntil - this.#gateway.now());
+    else if (last && failure && isUnknownName(failure, last.model)) error = unknownToService(last.model.id);
     this.#error = error;
     this.#settle('failed', cut ? last : null, cut ? last.broken(failure!) : null);
     return error;

@@ -32,7 +32,10 @@ export async function explain(
     );
   }
   const revision = await records.findRevision(record.revision);
-  const models = revision?.models ?? [];
+  const { facts } = record;
+  // A wildcard's model was its only candidate.
+  const isListed = !facts.pinned || revision?.models.includes(facts.model);
+  const models = isListed ? (revision?.models ?? []) : [facts.model];
   const quality = Object.fromEntries(models.map((model, index) => [model, record.quality[index] ?? 0]));
   const found = await certificateOf(record, { ...records, findRevision: async () => revision }, past);
   // Only operators may see the names of variables.

@@ -3,6 +3,7 @@ import { type ErrorInfo, SignalboxError } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { isObject } from '../core/object.ts';
 import type { Members } from '../core/original.ts';
+import type { Model } from '../core/snapshot.ts';
 
 /** A failed attempt, for the record, the log and the final answer. */
 export interface FailedAttempt {
@@ -43,6 +44,10 @@ export function failureText({ failure, sent = true }: FailedAttempt, upstream?: 
   if (failure.kind === 'not_found' && upstream !== undefined) return `${FAILURE_WORDS.not_found} \`${upstream}\``;
   return FAILURE_WORDS[failure.kind];
 }
+
+/** Whether a service answered that it does not know a name which a caller chose. A redirect says nothing of names. */
+export const isUnknownName = ({ kind, status = 404 }: ProviderFailure, { pattern }: Pick<Model, 'pattern'>): boolean =>
+  kind === 'not_found' && status >= 400 && pattern !== undefined;
 
 /** Whether the adapter could not express the request and sent nothing: another adapter may still do so. */
 export const isUnsayable = ({ kind }: ProviderFailure, sent = true): boolean => kind === 'rejected' && !sent;

@@ -1,6 +1,7 @@
 import type { DecisionOutcome } from '../core/decision-record.ts';
 import { isIntentRead } from '../core/facts.ts';
 import type { Example } from '../learning/answer.ts';
+import { isOfWildcard } from '../routing/wildcard-snapshot.ts';
 import type { Write } from '../store/store.ts';
 import type { Gateway } from './gateway.ts';
 import type { Platform } from './receipt.ts';
@@ -23,7 +24,7 @@ interface AnswerLearning {
 export function beginLearning(gateway: Gateway, runnable: RunnableRequest): AnswerLearning | null {
   const { runtime, request, history } = runnable;
   const { learning } = runtime.snapshot;
-  if (request.operation !== 'chat') return null;
+  if (request.operation !== 'chat' || isOfWildcard(runtime.snapshot)) return null;
   noteRequest(gateway, runnable);
   if (learning.mode === 'off') return null;
   const { learner, retries } = gateway;

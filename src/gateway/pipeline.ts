@@ -1,6 +1,7 @@
 import { idText } from '../core/id.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { withoutDroppedTools } from '../routing/dropped-tools.ts';
+import { runtimeFor } from '../runtime/wildcard-runtime.ts';
 import type { AnswerSource, RunningAnswer } from './answer-source.ts';
 import { withBoundedTools } from './bounded-tools.ts';
 import { decideRequest } from './decide.ts';
@@ -85,26 +86,27 @@ export async function serveRequest<Answer>(
 /** Takes the steps between read and write. Where a payment would mend an error, the error says how to pay. */
 async function carryOut(
   gateway: Gateway,
-  { request: given, context }: PipelineCall,
+  { request, context }: PipelineCall,
   funding: Funding,
   named: NamedRun | null,
 ): Promise<RunningAnswer> {
   checkServing(gateway);
   try {
-    const terms = funding.terms();
+    const given = funding.terms();
+    const terms = { ...given, runtime: runtimeFor(given.runtime, request.model) };
     context.step('pin');
     const { clock } = gateway;
     const startedAt = clock();
     const { runtime, caller } = terms;
     const { gateway: policy } = runtime.snapshot;
-    const { request: kept, dropped } = withoutDroppedTools(given, policy);
-    const request = withBoundedTools(kept, policy);
+    const { request: kept, dropped } = withoutDroppedTools(request, policy);
+    const bounded = withBoundedTools(kept, policy);
     // (guards on the request)
     // (cache)
-    const deciding = decideRequest(gateway, request, terms, true, context);
+    const deciding = decideRequest(gateway, bounded, terms, true, context);
     const { decision, history, features } = deciding instanceof Promise ? await deciding : deciding;
     const runnable: RunnableRequest = {
-      request,
+      request: bounded,
       dropped,
       context,
       terms,

@@ -2,6 +2,8 @@ import { toCredits } from '../core/credits.ts';
 import { idText, timeOfId } from '../core/id.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { type Advice, advise, taskNote } from '../routing/advise.ts';
+import { isOfWildcard } from '../routing/wildcard-snapshot.ts';
+import { runtimeFor } from '../runtime/wildcard-runtime.ts';
 import { decideRoute } from './decide.ts';
 import { recordDecision, recordedOf } from './decision-record.ts';
 import { checkServing } from './drain.ts';
@@ -33,7 +35,7 @@ export async function recommend(
   if (request.conversation.turns.length > 0) gateway.funding.checkNamed(request, caller);
   checkServing(gateway);
   context.step('pin');
-  const runtime = gateway.lease();
+  const runtime = runtimeFor(gateway.lease(), request.model);
   const { snapshot } = runtime;
   const payments = gateway.funding.adviceUnder(snapshot);
   // (guards on the request)
@@ -46,7 +48,8 @@ export async function recommend(
   const recorded = recordedOf(request, caller, snapshot, context.run);
   const writes = recordDecision(gateway, 'route', decision, recorded, snapshot, null);
   const example = exampleOf({ runtime, caller, decision, features });
-  gateway.records.append([...writes, ...gateway.learner.exampleWrites(runtime, example)]);
+  const examples = isOfWildcard(snapshot) ? [] : gateway.learner.exampleWrites(runtime, example);
+  gateway.records.append([...writes, ...examples]);
   const funds = gateway.ledger.availableFunds(caller, decision.facts.model, timeOfId(decision.id), terms.windowsOnly);
   const hold = funds?.firstHold(holdTermsOf({ runtime, decision, request })) ?? null;
   const [, ...others] = decision.ranked;

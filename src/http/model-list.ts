@@ -6,6 +6,7 @@ import { SignalboxError } from '../core/errors.ts';
 import { OPERATION_NAMES, OPERATIONS, type Operation } from '../core/operation.ts';
 import { hasBit } from '../core/rules.ts';
 import type { Model as CatalogModel, PolicySnapshot, Selector } from '../core/snapshot.ts';
+import { mayUse } from '../routing/model-name.ts';
 import {
   always,
   arrayOf,
@@ -133,24 +134,23 @@ export function directoryOf(snapshot: PolicySnapshot, caller: Caller): ModelDire
     directories.set(snapshot, known);
   }
   if (caller.models === null) {
-    known.all ??= new ModelDirectory(listModels(snapshot, null));
+    known.all ??= new ModelDirectory(listModels(snapshot, caller));
     return known.all;
   }
   let directory = known.own.get(caller);
   if (!directory) {
-    directory = new ModelDirectory(listModels(snapshot, caller.models));
+    directory = new ModelDirectory(listModels(snapshot, caller));
     known.own.set(caller, directory);
   }
   return directory;
 }
 
-/** @param may the IDs of the models that the caller may use; null for all */
-function listModels(snapshot: PolicySnapshot, may: ReadonlySet<string> | null): Model[] {
-  const { models, selectors } = snapshot;
-  const isUsable = (model: CatalogModel) => may?.has(model.id) ?? true;
+function listModels(snapshot: PolicySnapshot, caller: Pick<Caller, 'models'>): Model[] {
+  const { models, selectors, wildcards } = snapshot;
+  const isUsable = (model: CatalogModel) => mayUse(caller, model);
   const named = [
     ...[...selectors.values()].map((selector) => selectorBody(selector, models, isUsable)),
-    ...models.filter(isUsable).map(modelBody),
+    ...[...models, ...(wildcards?.listed() ?? [])].filter(isUsable).map(modelBody),
   ];
   const aliases = Map.groupBy(snapshot.aliases.keys(), (alias) => snapshot.aliases.get(alias)!);
   return named.flatMap((model) => [

@@ -1,3 +1,4 @@
+import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 import type { NamedItem } from './sections.ts';
@@ -6,27 +7,42 @@ import { placeAt, valueAt } from './tree.ts';
 /** The target of an alias. */
 type Target = Pick<NamedItem<unknown>, 'name' | 'path' | 'tree'>;
 
+/** The names that have aliases, wrong ones included → their places. */
+interface AliasTargets {
+  readonly models: readonly Target[];
+  readonly ids: ReadonlyMap<string, SourceSpan>;
+  readonly selectors: readonly (Target & { readonly place: SourceSpan })[];
+}
+
+/** Other names, with the selector or model that each stands for. One that ends in `*` stands for all that begin so. */
+export interface AliasDraft {
+  readonly aliases: ReadonlyMap<string, string>;
+  /** IDs and aliases of models → the selector that has them where the model is not served. */
+  readonly standIns: ReadonlyMap<string, string>;
+}
+
 /**
- * Reads the aliases of selectors and models. Reports those that are already the name of a selector or a model, or an
- * alias: callers send all of them as `model`.
- * @param names every selector and model, wrong ones included → its place
- * @returns alias → the selector or model that it stands for
+ * Reads the aliases of selectors and models. A selector may have the ID or an alias of a model, and stands in for it where
+ * that is not served. Reports other names that are taken: callers send all of them as `model`.
  */
-export function draftAliases(
-  targets: readonly Target[],
-  names: ReadonlyMap<string, SourceSpan>,
-  report: Report,
-): ReadonlyMap<string, string> {
+export function draftAliases({ models, ids, selectors }: AliasTargets, report: Report): AliasDraft {
   const aliases = new Map<string, string>();
+  const standIns = new Map<string, string>();
+  const names = new Map([...ids, ...selectors.map(({ name, place }) => [name, place] as const)]);
   const places = new Map<string, SourceSpan>();
-  for (const { name, path, tree } of targets) {
+  const read = ({ name, path, tree }: Target, isSelector: boolean) => {
     for (const [at, alias] of aliasesIn(tree).entries()) {
       const place = placeAt(tree, 'aliases', at);
+      const owner = ids.has(alias) ? alias : aliases.get(alias);
+      if (isSelector && owner !== undefined && ids.has(owner) && !standIns.has(alias)) {
+        standIns.set(alias, name);
+        continue;
+      }
       const taken = names.get(alias) ?? places.get(alias);
       if (taken) {
         const what = names.has(alias) ? 'the name of a selector or model' : 'an alias';
         report.add('duplicate-name', place, `\`${path}.aliases\` has \`${alias}\`, which is already ${what}`, {
-          hint: 'callers send names and aliases as `model`, so all of them must differ',
+          hint: 'callers send names and aliases as `model`, so all of them must differ; only a selector may have those of a model, to stand in for it where it is not served',
           related: { place: taken, message: 'first defined here' },
         });
         continue;
@@ -34,8 +50,27 @@ export function draftAliases(
       places.set(alias, place);
       aliases.set(alias, name);
     }
-  }
-  return aliases;
+  };
+  for (const model of models) read(model, false);
+  for (const selector of selectors) read(selector, true);
+  return { aliases, standIns };
+}
+
+/** Gives each alias its meaning here, and puts those that end in `*` apart, the longest first. */
+export function compileAliases(
+  { aliases, standIns }: AliasDraft,
+  served: PolicySnapshot['modelIndex'],
+): Pick<PolicySnapshot, 'aliases' | 'aliasPatterns'> {
+  const all = new Map(aliases);
+  for (const [alias, selector] of standIns) if (!served.has(aliases.get(alias) ?? alias)) all.set(alias, selector);
+  const isPattern = ([alias]: readonly [string, string]) => alias.endsWith('*');
+  return {
+    aliases: new Map([...all].filter((one) => !isPattern(one))),
+    aliasPatterns: [...all]
+      .filter(isPattern)
+      .map(([alias, name]) => [alias.slice(0, -1), name] as const)
+      .sort(([a], [b]) => b.length - a.length),
+  };
 }
 
 /** The texts under `aliases`. Read from the tree, so that other faults of their owner do not hide them. */

@@ -8,6 +8,8 @@ import type { ProviderSetup } from './providers.ts';
 import type { Report } from './report.ts';
 import { inSteps } from './steps.ts';
 
+export type ServingProviders = ReadonlyMap<string, Provider>;
+
 /** The providers and models that can be served in this environment. */
 export type Availability = Pick<PolicySnapshot, 'providers' | 'models' | 'leftOut'>;
 
@@ -18,9 +20,11 @@ export type Availability = Pick<PolicySnapshot, 'providers' | 'models' | 'leftOu
 export function selectAvailable(
   states: ReadonlyMap<string, ProviderSetup>,
   drafts: readonly ModelDraft[],
+  wildcards: readonly { readonly provider: string }[],
 ): Availability {
   const ready = [...states.values()].filter((state) => state.unset.length === 0 && state.provider !== null);
-  const used = new Set(drafts.flatMap((draft) => draft.endpoints.map(({ endpoint }) => endpoint.provider)));
+  const listed = drafts.flatMap((draft) => draft.endpoints.map(({ endpoint }) => endpoint.provider));
+  const used = new Set([...listed, ...wildcards.map(({ provider }) => provider)]);
   const isAlone = !ready.some((state) => !state.whenAlone && used.has(state.name));
   const serving = new Map<string, Provider>();
   for (const { name, provider, whenAlone } of ready) {
@@ -43,10 +47,10 @@ export function selectAvailable(
 }
 
 /** The pages that a model's services read: as it states itself, else as each of them does. */
-function pagesMaxOf(
+export function pagesMaxOf(
   { pagesMax: own }: Pick<Model, 'pagesMax'>,
   endpoints: readonly Endpoint[],
-  serving: ReadonlyMap<string, Provider>,
+  serving: ServingProviders,
 ): Model['pagesMax'] {
   if (own.length > 0) return own;
   const stated = [...new Set(endpoints.map(({ provider }) => provider))].map((name) => serving.get(name)?.pagesMax);

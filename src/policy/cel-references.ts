@@ -8,7 +8,10 @@ import { byNearness, didYouMean, listNames } from './nearest.ts';
 import type { Report } from './report.ts';
 
 /** The names that expressions can refer to. */
-export type ReferenceNames = Omit<PolicyNames, 'constraints'>;
+export interface ReferenceNames extends Omit<PolicyNames, 'constraints'> {
+  /** The ID that a name means beyond the catalog, by a wildcard; null for none. */
+  wildcard(name: string): string | null;
+}
 
 /** Reports texts compared with a field of names that are not such a name, so that the comparison is never true. */
 export function checkReferences(
@@ -70,6 +73,15 @@ function checkName(
     return;
   }
   const [what, known] = knownAt(path, names) ?? [];
+  const isModel = path === 'request.model' || path === 'model.id';
+  const covered = isModel ? names.wildcard(text) : null;
+  if (covered === text && !known?.includes(text)) return;
+  if (covered !== null && covered !== text && !known?.includes(text)) {
+    report.add('unknown-reference', place(), `\`${text}\` is served by the catalog, under another name`, {
+      expected: `\`${covered}\`, the model that it is`,
+    });
+    return;
+  }
   if (what !== undefined && known && !known.includes(text)) report.addUnknown(what, text, known, place());
   if (path !== 'request.languages' && path !== 'model.languages') return;
   const canonical = canonicalLanguage(text);

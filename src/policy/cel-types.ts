@@ -330,3 +330,20 @@ export function modelViews(
     }),
   }));
 }
+
+/** Makes expressions fail that read the tags of a model, or the regions of its endpoint, where none is stated. */
+export function withholdUnstated(view: View, { model, endpoints }: ModelDraft): void {
+  const fields = [
+    ['model', 'tags', model.tags],
+    ['endpoint', 'regions', endpoints[0]?.endpoint.regions ?? []],
+  ] as const;
+  for (const [owner, field, stated] of fields) {
+    const value = view[owner];
+    if (stated.length > 0 || typeof value !== 'object' || value === null) continue;
+    Object.defineProperty(value, field, {
+      get(): never {
+        throw new Error(`\`${owner}.${field}\` is not stated`);
+      },
+    });
+  }
+}

@@ -1,7 +1,9 @@
 import type { PluginMaps } from '../contract/kinds.ts';
 import type { LedgerState } from '../core/budget.ts';
 import { languageSupport } from '../core/language-support.ts';
+import { slotCount } from '../core/readings.ts';
 import type { GatewayPolicy, PolicySnapshot, Selector } from '../core/snapshot.ts';
+import { compileAliases } from './aliases.ts';
 import {
   type Availability,
   environmentFacts,
@@ -25,6 +27,7 @@ import type { Report } from './report.ts';
 import { type CheckedRules, type CompiledRules, checkRules, compileRules } from './rules.ts';
 import { compileSelectors } from './selectors.ts';
 import { inSteps } from './steps.ts';
+import { compileWildcards, type PublicFigures } from './wildcard-models.ts';
 
 /** A compiled policy without its revision, and the environment's part of that revision. */
 export interface CompiledPolicy {
@@ -44,6 +47,8 @@ export interface CompileContext extends PluginMaps {
   readonly outside?: ReadonlyMap<string, string>;
   /** The day, such as `2026-10-07`. Turns on warnings of stale or unverified figures and of misspelt languages. */
   readonly today?: string;
+  /** The public figures of models, for a policy with wildcards; without it, no ID has any. */
+  readonly facts?: PublicFigures | null;
   /** The ledger that the policy would spend from. If given, the policy must fit it. */
   readonly ledger?: LedgerState;
   /** The settings that the running server keeps from its start. If given, a policy that wants others is told so. */
@@ -53,7 +58,7 @@ export interface CompileContext extends PluginMaps {
 /** Checks the parts that need plugins, expressions and the environment, and compiles. Null if anything is wrong. */
 export function* compile(
   parsed: ParsedPolicy,
-  { env, plugins, outside, today, ledger, started, ...installed }: CompileContext,
+  { env, plugins, outside, today, facts = null, ledger, started, ...installed }: CompileContext,
   report: Report,
 ): Generator<undefined, CompiledPolicy | null> {
   const all = withOwnPlugins(parsed.plugins, installed, plugins ?? new Map(), outside ?? new Map(), report);
@@ -83,9 +88,13 @@ export function* compile(
     return null;
   }
   const drafts = yield* narrowCapabilities(parsed.models, states, report);
-  const available = selectAvailable(states, drafts);
+  const available = selectAvailable(states, drafts, parsed.wildcards);
   const { models } = available;
-  if (models.length === 0) reportNoProvider(states, parsed.providersPlace, report);
+  const wildcards = compileWildcards(parsed.wildcards, {
+    ...{ parsed, rules: programs, setups: states, serving: available.providers, facts },
+    ...{ usdPerCredit: credit.usd, firstSlot: slotCount(models) },
+  });
+  if (models.length === 0 && !wildcards) reportNoProvider(states, parsed.providersPlace, report);
   checkSelectorSpaces(parsed.selectors, vectors, models, report);
   yield;
   const rules = yield* compileRules({ ...parsed, models: drafts }, programs, models, report);
@@ -93,6 +102,7 @@ export function* compile(
   yield* inSteps(models, deepFreeze);
   const snapshot = assembleSnapshot(parsed, settings, credit.usd, available, {
     rules,
+    wildcards,
     learning,
     selectors: selectors.map(({ filterOf, ...one }) => ({
       ...one,
@@ -102,17 +112,18 @@ export function* compile(
     rateLimits: rateLimits.map(compileRateLimit),
     content: compileContent(settings.content, contentMatch),
   });
-  return { snapshot: deepFreeze(snapshot), environment: environmentFacts(states) };
+  const figures = wildcards && facts ? [['facts', facts.source]] : [];
+  return { snapshot: deepFreeze(snapshot), environment: [...environmentFacts(states), ...figures] };
 }
 
 /** The parts of a snapshot that are made of expressions and plugins. */
-interface SnapshotParts extends Pick<PolicySnapshot, 'budgets' | 'rateLimits' | 'content' | 'learning'> {
+interface SnapshotParts extends Pick<PolicySnapshot, 'budgets' | 'rateLimits' | 'content' | 'learning' | 'wildcards'> {
   readonly rules: CompiledRules;
   readonly selectors: readonly Selector[];
 }
 
 function assembleSnapshot(
-  { tasks, aliases, cases, payments }: ParsedPolicy,
+  { tasks, cases, payments, ...parsed }: ParsedPolicy,
   { baseline, admitUnstated, ...figures }: PolicySettings,
   usdPerCredit: string,
   { providers, models, leftOut }: Availability,
@@ -132,7 +143,7 @@ function assembleSnapshot(
     models,
     modelIndex,
     selectors: new Map(selectors.map((selector) => [selector.name, selector])),
-    aliases,
+    ...compileAliases(parsed, modelIndex),
     languages: languageSupport(models, admitUnstated),
     baseline: baseline === null ? null : (modelIndex.get(baseline) ?? null),
     constraints,

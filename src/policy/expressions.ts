@@ -15,6 +15,7 @@ import { budgetViewOf, type CelKind, limitViewOf, viewOf } from './cel-types.ts'
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 import type { ExpressionDraft } from './rule-drafts.ts';
+import { wildcardNames } from './wildcard-names.ts';
 
 export type ExpressionChecker = ReturnType<typeof createChecker>;
 
@@ -27,6 +28,7 @@ export function createChecker(parsed: ParsedPolicy, report: Report) {
     selectors: parsed.selectors.map(({ name }) => name),
     aliases: parsed.aliases,
     providers: parsed.providers.map(({ name }) => name),
+    wildcard: wildcardNames(parsed),
   };
   const costs = createCostLimits(parsed, report);
   const affordable = <Expression extends CheckedExpression<unknown>>(program: Expression | null, kind: CelKind) =>

@@ -1,6 +1,7 @@
 import { compileSteps, type LoadContext, type LoadResult } from './compile-steps.ts';
 import type { PolicyFile } from './parse.ts';
 import { type ParsedPolicy, parseWith } from './parsed.ts';
+import { atOnce } from './steps.ts';
 import { readYaml } from './yaml-reader.ts';
 
 export type { LoadContext, LoadResult } from './compile-steps.ts';
@@ -22,9 +23,5 @@ export function loadPolicy(files: readonly PolicyFile[], context: LoadContext): 
 
 /** The second half of `loadPolicy`, without pauses. */
 export function compilePolicy(parsed: ParsedPolicy, context: LoadContext): LoadResult {
-  const steps = compileSteps(parsed, context);
-  for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value;
-  }
+  return atOnce(compileSteps(parsed, context));
 }

@@ -51,7 +51,12 @@ export interface ModelContext extends CheckContext {
   /** Provider → whether it needs a key. */
   readonly needsKey: ReadonlyMap<string, boolean>;
   readonly taskIndex: ReadonlyMap<string, number>;
+  /** Whether a provider serves models that are not listed. */
+  readonly servesAny?: boolean;
 }
+
+/** Whether a name of `models` stands for many. */
+export const isWildcard = (name: string): boolean => name.includes('*');
 
 export interface CatalogDraft {
   /** Every model, invalid ones included. */
@@ -59,13 +64,15 @@ export interface CatalogDraft {
   readonly drafts: readonly ModelDraft[];
   /** Every model ID, invalid models included → its place. */
   readonly ids: ReadonlyMap<string, SourceSpan>;
+  readonly latencyOf: LatencyOf;
 }
 
 /** Checks the catalog and drafts its models. Wrong models are reported instead. */
 export function draftModels(context: ModelContext): CatalogDraft {
-  const named = checkNamed('models', modelSchemaOf, context);
+  const named = checkNamed('models', modelSchemaOf, context, { holds: (name) => !isWildcard(name) });
   const section = context.sections.get('models');
-  if (named.length === 0) {
+  const hasWildcard = section?.value.kind === 'map' && section.value.entries.some(({ key }) => isWildcard(key));
+  if (named.length === 0 && !hasWildcard && !context.servesAny) {
     context.report.add('no-models', section?.place ?? context.start, 'the policy declares no model', {
       expected: 'at least one under `models`',
     });
@@ -79,10 +86,14 @@ export function draftModels(context: ModelContext): CatalogDraft {
     drafts.flatMap(({ vectors }) => vectors ?? []),
     context,
   );
-  return { named, drafts, ids: new Map(named.map(({ name, place }) => [name, place])) };
+  return { named, drafts, latencyOf, ids: new Map(named.map(({ name, place }) => [name, place])) };
 }
 
-function draftModel(named: NamedItem<ModelText>, latencyOf: LatencyOf, context: ModelContext): ModelDraft | null {
+export function draftModel(
+  named: NamedItem<ModelText>,
+  latencyOf: LatencyOf,
+  context: ModelContext,
+): ModelDraft | null {
   const { data, tree, name } = named;
   if (!data) {
     reviewFaulty(named, context);

@@ -2,7 +2,7 @@ import type { Static } from '@sinclair/typebox';
 import type { LedgerPolicy } from '../core/budget.ts';
 import { type Decimal, plainText, toNumber } from '../core/decimal.ts';
 import type { GatewayPolicy, PolicySnapshot } from '../core/snapshot.ts';
-import { draftAliases } from './aliases.ts';
+import { type AliasDraft, draftAliases } from './aliases.ts';
 import { draftCases } from './cases.ts';
 import { checkValue } from './check.ts';
 import { type ContentDraft, contentMatch, draftContent } from './contents.ts';
@@ -48,12 +48,13 @@ import { draftSelectors } from './selectors.ts';
 import { compileTasks } from './tasks.ts';
 import { checkTimeZone } from './time-zone.ts';
 import { placeAt, toData, valueAt } from './tree.ts';
+import { draftWildcards, type WildcardDraft } from './wildcards.ts';
 
 /**
  * A policy after the checks that need neither plugins nor expressions nor the environment. Plain data:
  * a worker can send it by structured clone.
  */
-export interface ParsedPolicy extends Pick<PolicySnapshot, 'tasks' | 'payments' | 'cases' | 'aliases'> {
+export interface ParsedPolicy extends Pick<PolicySnapshot, 'tasks' | 'payments' | 'cases'>, AliasDraft {
   /** By path, ascending. */
   readonly files: readonly PolicyFile[];
   /** The problems so far, not sorted. `compilePolicy` returns all. */
@@ -73,6 +74,7 @@ export interface ParsedPolicy extends Pick<PolicySnapshot, 'tasks' | 'payments' 
   /** The place of `gateway.socket_bytes_max`, or of what stands for it. */
   readonly socketBytesPlace: SourceSpan;
   readonly models: readonly ModelDraft[];
+  readonly wildcards: readonly WildcardDraft[];
   /** Every model ID, invalid models included → its place. */
   readonly modelIds: ReadonlyMap<string, SourceSpan>;
   /** The catalog has no errors, so rules can be evaluated over it. */
@@ -145,12 +147,14 @@ function checkSections(context: CheckContext): Omit<ParsedPolicy, 'files' | 'dia
   const hosted = new Set(providers.filter(isHosted).map(({ name }) => name));
   const problemsBefore = context.report.found.length;
   const medianProviders = readValue('unstated_latency', context) === 'median' ? hosted : null;
-  const { named, drafts, ids } = draftModels({ ...context, usdPerCredit, needsKey, medianProviders, taskIndex });
+  const servesAny = providers.some(({ data }) => data?.serves !== undefined);
+  const modelContext = { ...context, usdPerCredit, needsKey, medianProviders, taskIndex, servesAny };
+  const { named, drafts, ids, latencyOf } = draftModels(modelContext);
+  const wildcards = draftWildcards(providers, latencyOf, modelContext);
   const hasSoundModels = context.report.found.length === problemsBefore && ids.size > 0;
   const baseline = readBaseline(ids, context);
   const selectors = draftSelectors(context, ids);
-  const places = new Map([...ids, ...selectors.map(({ name, place }) => [name, place] as const)]);
-  const aliases = draftAliases([...selectors, ...named], places, context.report);
+  const { aliases, standIns } = draftAliases({ models: named, ids, selectors }, context.report);
   const constraints = draftConstraints(context);
   const preferences = draftPreferences(context);
   const names = {
@@ -170,10 +174,12 @@ function checkSections(context: CheckContext): Omit<ParsedPolicy, 'files' | 'dia
     providersPlace: sections.get('providers')?.place ?? start,
     socketBytesPlace: placeAt(sectionSubject('gateway', context).tree, 'socket_bytes_max'),
     models: drafts,
+    wildcards,
     modelIds: ids,
     hasSoundModels,
     selectors,
     aliases,
+    standIns,
     constraints,
     preferences,
     budgets: draftBudgets(context, settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default),

@@ -1,14 +1,15 @@
 import { capabilityNames, OF_EVERY_DIALECT } from '../core/capability.ts';
 import { OPERATIONS } from '../core/operation.ts';
 import { type Constraint, emptyBits, type Preference, setBit } from '../core/rules.ts';
-import type { Model } from '../core/snapshot.ts';
+import type { Model, WildcardModel } from '../core/snapshot.ts';
 import { literalOf } from './cel-ast.ts';
 import type { Program } from './cel-check.ts';
 import { hintForTags } from './cel-references.ts';
-import { modelViews, viewOf } from './cel-types.ts';
+import { modelViews, viewOf, withholdUnstated } from './cel-types.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import { type ExpressionChecker, reasonOf } from './expressions.ts';
+import { type ExpressionChecker, reasonOf, tryRun } from './expressions.ts';
 import { readsIntent } from './intent.ts';
+import type { ModelDraft } from './models.ts';
 import { listNames } from './nearest.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
@@ -111,6 +112,25 @@ export function* compileRules(
   const conditions = [...rules.constraints, ...rules.preferences].map(({ when }) => when);
   const readIntent = conditions.some((when) => when !== null && readsIntent(when.ast));
   return { constraints, preferences, filters, readIntent };
+}
+
+/**
+ * The words of the rules on one model with one endpoint, which the catalog does not have. A region or tag that is not stated
+ * of it is unknown: an expression that reads one fails, and so counts as false.
+ */
+export function judgeModel(
+  { constraints, preferences }: CheckedRules,
+  { tasks }: Pick<ParsedPolicy, 'tasks'>,
+  draft: ModelDraft,
+): Omit<WildcardModel, 'model'> {
+  const names = tasks.map(({ name }) => name);
+  const [view = {}] = modelViews(draft, capabilityNames(draft.model.capabilities & ~OF_EVERY_DIALECT), names);
+  withholdUnstated(view, draft);
+  const holds = (program: Program | null) => program !== null && tryRun(program, view).value === true;
+  return {
+    allowed: constraints.map(({ require }) => require === null || holds(require)),
+    preferred: preferences.map(({ prefer }) => holds(prefer)),
+  };
 }
 
 interface RuleMatches {

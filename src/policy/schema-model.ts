@@ -242,7 +242,10 @@ const MODEL = {
     'Programming languages that it does not handle. One in neither list is unknown.',
     64,
   ),
-  aliases: aliasList('Other names of the model, which callers may send, too.', 'claude-local'),
+  aliases: aliasList(
+    'Other names of the model, which callers may send, too; with `*` at the end, all that begin so and are no names.',
+    'claude-local',
+  ),
   tags: texts(['local'], 'Your own marks, for rules.', 64),
   family: optional.string(
     { minLength: 1, maxLength: 64, example: 'claude' },
@@ -297,11 +300,5 @@ export const EmbeddingModelText = closed(
       default: { default: 1, basis: 'guessed' },
     }),
   },
-  DESCRIPTION,
-);
-
-/** A model of either kind, for editors and the reference. */
-export const AnyModelText = closed(
-  { ...MODEL, max_output: Type.Optional(MODEL.max_output), quality: Type.Optional(MODEL.quality) },
   DESCRIPTION,
 );

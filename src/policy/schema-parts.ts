@@ -97,9 +97,15 @@ export const ITEM_NAME = {
 export const itemName = (description: string, example: string) =>
   Type.String({ ...ITEM_NAME, examples: [example], description });
 
+/** The form of an alias. */
+const ALIAS_NAME = {
+  pattern: `${ITEM_NAME.pattern.slice(0, -1)}\\*?$`,
+  expected: `${ITEM_NAME.expected}; one \`*\` at its end for whatever follows`,
+};
+
 /** Other names under which callers reach an item; none unless stated. */
 export const aliasList = (description: string, example: string) =>
-  Type.Array(Type.String({ ...ITEM_NAME }), { default: [], examples: [[example]], description });
+  Type.Array(Type.String(ALIAS_NAME), { default: [], examples: [[example]], description });
 
 /** The form of a variable's name. Capitals only, so that a pasted key does not match. */
 export const VARIABLE_NAME = {

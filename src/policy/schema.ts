@@ -4,7 +4,6 @@ import { BudgetText, LedgerText } from './schema-budgets.ts';
 import { CaseText } from './schema-case.ts';
 import { LearningText } from './schema-learning.ts';
 import { ADMISSION_KEYS, CorsText, RateLimitText } from './schema-limits.ts';
-import { AnyModelText } from './schema-model.ts';
 import { PagesMaxText } from './schema-pages.ts';
 import {
   aliasList,
@@ -21,6 +20,7 @@ import {
 import { PaymentsText } from './schema-payments.ts';
 import { RecordsText } from './schema-records.ts';
 import { ConstraintText, PluginText, PreferenceText, SelectorModelsText } from './schema-rules.ts';
+import { AnyModelText } from './schema-wildcard.ts';
 
 /**
  * The policy language: one schema for the check, the static types and the completion of editors. A
@@ -129,6 +129,12 @@ export const ProviderText = closed(
       examples: ['when_alone'],
       description: '`when_alone`: only while no other provider can serve.',
     }),
+    serves: Type.Optional(
+      Type.Literal('*', {
+        examples: ['*'],
+        description: '`"*"`: any model that it has, as `NAME/ID`; one with public figures as `ID`, too.',
+      }),
+    ),
     settings: Type.Record(Type.String(), Type.Unknown(), {
       default: {},
       examples: [{ max_tokens_field: 'max_completion_tokens' }],
@@ -164,7 +170,10 @@ export const SelectorText = closed(
       { minLength: 1, maxLength: 128, example: 'text-embedding-3-small' },
       'Vector space that it chooses embedding models of. Without one it serves no embeddings.',
     ),
-    aliases: aliasList('Other names of the selector, for clients that show only some names.', 'claude-auto'),
+    aliases: aliasList(
+      'Other names of the selector, as of a model. Those of a model stand for the selector where the model is not served.',
+      'claude-auto',
+    ),
   },
   { description: 'A name that callers send as `model` to leave the choice to the gateway.' },
 );
@@ -225,7 +234,9 @@ export const SECTIONS = {
   gateway: GatewayText,
   records: RecordsText,
   providers: Type.Record(Type.String(), ProviderText, { description: 'Name → provider.' }),
-  models: Type.Record(Type.String(), AnyModelText, { description: 'ID → model: the catalog.' }),
+  models: Type.Record(Type.String(), AnyModelText, {
+    description: 'ID → model: the catalog. An ID that ends in `*` is a wildcard.',
+  }),
   tasks: Type.Record(Type.String(), TaskText, {
     description:
       'Name → task. `general` and the other usual tasks always exist; without sizes they have those of `general`.',

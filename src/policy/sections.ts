@@ -20,7 +20,13 @@ export interface NamedItem<Data> extends Subject {
   readonly data: Data | null;
 }
 
-const NAME = new RegExp(ITEM_NAME.pattern);
+/** The entries of a section that are checked together. */
+interface EntryNames {
+  /** The form of their names. Default: that of any item. */
+  readonly form?: { readonly pattern: string; readonly expected: string };
+  /** Default: all. */
+  readonly holds?: (name: string) => boolean;
+}
 
 /**
  * Checks each entry of a section that is a map, so that a wrong one does not hide problems of the others.
@@ -30,6 +36,7 @@ export function checkNamed<Schema extends TSchema>(
   section: SectionName,
   schema: Schema | ((entry: Tree) => Schema),
   { sections, report }: CheckContext,
+  { form = ITEM_NAME, holds = () => true }: EntryNames = {},
 ): NamedItem<Static<Schema>>[] {
   const entry = sections.get(section);
   if (!entry) return [];
@@ -37,9 +44,11 @@ export function checkNamed<Schema extends TSchema>(
     if (!isEmpty(entry.value)) reportWrongKind(section, entry.value, report);
     return [];
   }
-  return entry.value.entries.map(({ key, place, value }) => {
-    if (!NAME.test(key)) {
-      report.add('bad-name', place, `\`${key}\` cannot be a name`, { expected: ITEM_NAME.expected });
+  const name = new RegExp(form.pattern);
+  return entry.value.entries.flatMap(({ key, place, value }) => {
+    if (!holds(key)) return [];
+    if (!name.test(key)) {
+      report.add('bad-name', place, `\`${key}\` cannot be a name`, { expected: form.expected });
     }
     const subject: Subject = { path: `${section}.${key}`, tree: value, place };
     return {

@@ -1,3 +1,11 @@
+/** Runs steps without pauses. */
+export function atOnce<Result>(steps: Generator<undefined, Result>): Result {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
 /** Maps items with a pause after each, in which a host can serve requests. */
 export function* inSteps<Item, Made>(items: Iterable<Item>, make: (item: Item) => Made): Generator<undefined, Made[]> {
   const made: Made[] = [];

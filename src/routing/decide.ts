@@ -40,14 +40,13 @@ export class Decider {
   rejections: ArrayLike<number> = [];
   readonly #snapshot: PolicySnapshot;
   readonly #evaluation: Evaluation;
-  readonly #prior: Readings;
+  #prior: Readings | null = null;
   /** Whether the last decision had none but ejected endpoints. */
   #isLastResort = false;
 
   constructor(snapshot: PolicySnapshot) {
     this.#snapshot = snapshot;
     this.#evaluation = new Evaluation(snapshot);
-    this.#prior = priorReadings(snapshot);
   }
 
   /**
@@ -62,8 +61,13 @@ export class Decider {
     return { ...read, lastResorts: [...read.lastResorts, ...this.#unreading(others, context, readers)] };
   }
 
+  get #declared(): Readings {
+    this.#prior ??= priorReadings(this.#snapshot);
+    return this.#prior;
+  }
+
   #decide(facts: Facts, context: DecisionContext): Decision | Refusal {
-    const { id, seed, readings = this.#prior, estimate = null, onShortlist } = context;
+    const { id, seed, readings = this.#declared, estimate = null, onShortlist } = context;
     const { shortlist } = this.#evaluation;
     const quality = this.#evaluation.fill(facts, readings, estimate);
     this.rejections = shortlist.rejections;

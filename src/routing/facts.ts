@@ -150,7 +150,7 @@ function factsOf(
     weights,
     ceilings: { costCredits: routing.costCreditsMax ?? null, latencyMs: routing.latencyMsMax ?? null },
     budget,
-    allowedModels: allowedModels(caller),
+    allowedModels: allowedModels(caller, target),
     funds: null,
     rules: NO_RULES,
   };
@@ -261,7 +261,9 @@ function taskNamed(name: string, { taskIndex }: PolicySnapshot): string {
   return taskIndex.has(lower) ? lower : 'general';
 }
 
-const allowedModels = ({ models }: Caller): Facts['allowedModels'] => (models === null ? null : [...models]);
+/** The models of the key's list; the named one is among them, by itself or by the wildcard that it is of. */
+const allowedModels = ({ models }: Caller, { model, pinned }: NamedTarget): Facts['allowedModels'] =>
+  models && [...(pinned ? new Set([...models, model]) : models)];
 
 type Weights = NonNullable<RoutingTerms['weights']>;
 

@@ -1,7 +1,7 @@
 import type { Caller } from '../core/caller.ts';
 import { editDistance } from '../core/edit-distance.ts';
 import { SignalboxError } from '../core/errors.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { Model, PolicySnapshot } from '../core/snapshot.ts';
 
 /** The meaning of a request's `model`. */
 export interface NamedTarget {
@@ -17,18 +17,43 @@ export interface NamedTarget {
  * @throws SignalboxError where it names neither a selector nor a model, or the key may not use it
  */
 export function targetOf(name: string, caller: Caller, snapshot: PolicySnapshot): NamedTarget {
-  const meant = snapshot.aliases.get(name);
-  const model = meant ?? name;
-  const alias = meant === undefined ? null : name;
+  const { model, alias } = meaningOf(name, snapshot);
   if (snapshot.selectors.has(model)) return { model, pinned: false, alias };
   if (!snapshot.modelIndex.has(model)) throw unknownName(name, model, caller, snapshot);
-  if (caller.models !== null && !caller.models.has(model)) {
+  if (!mayUse(caller, snapshot.models[snapshot.modelIndex.get(model)!]!)) {
     throw new SignalboxError('insufficient_permissions', `This API key may not use the model \`${model}\`.`, {
       param: 'model',
     });
   }
   return { model, pinned: true, alias };
 }
+
+/**
+ * Resolves a name, known or not: an ID, then an alias, then a name that a wildcard covers.
+ * @returns the selector or model that it stands for, and the name itself where it is another
+ */
+export function meaningOf(name: string, snapshot: PolicySnapshot): Pick<NamedTarget, 'model' | 'alias'> {
+  const { selectors, modelIndex, aliases } = snapshot;
+  if (selectors.has(name) || modelIndex.has(name)) return { model: name, alias: null };
+  const meant = aliases.get(name) ?? coveredBy(name, snapshot);
+  return meant === null || meant === name ? { model: name, alias: null } : { model: meant, alias: name };
+}
+
+/** Claude Code's suffix for a window of a million tokens. It sends the name without it; others send both. */
+const MILLION = '[1m]';
+
+/** The meaning of a name that is neither a name nor an alias of the policy; null for none. */
+function coveredBy(name: string, snapshot: PolicySnapshot): string | null {
+  const { aliasPatterns, wildcards, leftOut } = snapshot;
+  if (leftOut.some((one) => one.kind === 'model' && one.name === name)) return null;
+  if (name.endsWith(MILLION)) return meaningOf(name.slice(0, -MILLION.length), snapshot).model;
+  const pattern = aliasPatterns.find(([start]) => name.startsWith(start));
+  return pattern?.[1] ?? wildcards?.meaning(name) ?? null;
+}
+
+/** Whether a key may use a model: its list names it, or the wildcard that it is of. */
+export const mayUse = ({ models }: Pick<Caller, 'models'>, { id, pattern }: Pick<Model, 'id' | 'pattern'>): boolean =>
+  models === null || models.has(id) || (pattern !== undefined && models.has(pattern));
 
 /** @param model what `name` stands for */
 function unknownName(name: string, model: string, caller: Caller, snapshot: PolicySnapshot): SignalboxError {
@@ -39,10 +64,10 @@ function unknownName(name: string, model: string, caller: Caller, snapshot: Poli
     return new SignalboxError('model_not_found', message, { param: 'model' });
   }
   const selectors = [...snapshot.selectors.keys()];
-  const mayUse = (id: string) => caller.models?.has(id) ?? true;
-  const models = [...snapshot.modelIndex.keys()].filter(mayUse);
+  const isUsable = (id: string) => caller.models?.has(id) ?? true;
+  const models = [...snapshot.modelIndex.keys()].filter(isUsable);
   const aliases = [...snapshot.aliases].flatMap(([alias, of]) =>
-    snapshot.selectors.has(of) || (snapshot.modelIndex.has(of) && mayUse(of)) ? [alias] : [],
+    snapshot.selectors.has(of) || (snapshot.modelIndex.has(of) && isUsable(of)) ? [alias] : [],
   );
   const similar = similarName(name, [...selectors, ...models, ...aliases]);
   const hint = similar === null ? '' : ` Did you mean \`${similar}\`?`;

@@ -10,6 +10,7 @@ import { createRegistry } from '../plugin-host/registry.ts';
 import type { StartSettings } from '../policy/compile.ts';
 import { compileSteps } from '../policy/compile-steps.ts';
 import type { Diagnostic } from '../policy/diagnostics.ts';
+import { loadFacts } from '../policy/facts.ts';
 import type { Environment, LoadContext, PolicyFile } from '../policy/load.ts';
 import { registerSecrets, scrub, scrubAll } from '../telemetry/secrets.ts';
 import type { Health } from '../upstream/health/health.ts';
@@ -98,7 +99,8 @@ export function compileCandidate(
     const own = await tools.loader.load(specifiers, resolve(tools.folder));
     if (isStale()) throw new SupersededError();
     const { env, unset } = recordUnset(tools.env);
-    const context = contextOf(own, { ...tools, env });
+    const facts = parsed.policy.wildcards.length > 0 ? await loadFacts() : null;
+    const context = { ...contextOf(own, { ...tools, env }), facts };
     const { snapshot, diagnostics: found } = await inSlices(compileSteps(parsed.policy, context), isStale);
     const diagnostics = found.map(withoutSecrets);
     if (!snapshot) return { problems: diagnostics, message: null };

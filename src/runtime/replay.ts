@@ -5,6 +5,7 @@ import { messageOf } from '../core/thrown.ts';
 import type { PluginLoader } from '../plugin-host/load.ts';
 import { createRegistry } from '../plugin-host/registry.ts';
 import { compileSteps } from '../policy/compile-steps.ts';
+import { loadFacts } from '../policy/facts.ts';
 import type { Environment, PolicyFile } from '../policy/load.ts';
 import { scrub } from '../telemetry/secrets.ts';
 import type { PolicyTools } from './candidate.ts';
@@ -65,6 +66,7 @@ async function build(revision: Revision, options: PastPoliciesOptions): Promise<
       env: pastEnvironment(surroundings.unset),
       ...installed,
       plugins: own,
+      facts: policy.wildcards.length > 0 ? await loadFacts() : null,
       revisionOf: () => revision.revision,
     };
     const { snapshot, diagnostics } = await inSlices(compileSteps(policy, context), () => false);

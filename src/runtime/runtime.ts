@@ -3,7 +3,7 @@ import type { PluginMaps } from '../contract/kinds.ts';
 import type { PreparedProvider } from '../contract/provider.ts';
 import type { PreparedStrategy } from '../contract/strategy.ts';
 import type { Facts } from '../core/facts.ts';
-import type { Readings } from '../core/readings.ts';
+import { measuredModels, type Readings } from '../core/readings.ts';
 import type { RuleScope } from '../core/rules.ts';
 import type { PolicySnapshot, Provider } from '../core/snapshot.ts';
 import { messageOf } from '../core/thrown.ts';
@@ -14,6 +14,7 @@ import { network } from '../upstream/connection/network.ts';
 import { Health, type OriginOf } from '../upstream/health/health.ts';
 import type { OutputLengths } from '../upstream/health/output-lengths.ts';
 import type { EndpointHealth } from '../upstream/health/types.ts';
+import type { UnknownNames } from '../upstream/health/unknown-names.ts';
 import type { UpstreamTarget } from '../upstream/upstream-call.ts';
 
 /** The strategy that scores a request, with its quality floor and its label. */
@@ -41,7 +42,7 @@ export interface DecisionRuntime {
 export interface Runtime extends DecisionRuntime {
   /** Calendar time in the policy's zone. `timeMs`: since 1970. */
   localTime(timeMs: number): RuleScope['time'];
-  /** By model, then by endpoint, in the snapshot's order. */
+  /** By model, then by endpoint, in the snapshot's order; those of wildcards follow. */
   readonly targets: readonly (readonly UpstreamTarget[])[];
   /** By name, those without a model included. */
   readonly providers: ReadonlyMap<string, UpstreamTarget>;
@@ -50,6 +51,8 @@ export interface Runtime extends DecisionRuntime {
   readonly originOf: OriginOf;
   /** Lengths of answers. Runtimes share it too. */
   readonly outputs: OutputLengths;
+  /** Shared too. */
+  readonly unknownNames: UnknownNames;
   /** The current readings of the upstreams. */
   readings(): Readings;
 }
@@ -84,17 +87,19 @@ export function buildRuntime(
     providers.set(provider.name, { adapter, dial: dialOf(provider, secret), apiKey });
   }
   const originOf: OriginOf = (provider) => origins.get(provider)!;
+  const models = measuredModels(snapshot);
   return {
     ...prepareDecisionRuntime(snapshot, registry),
     localTime: zonedClock(snapshot.gateway.timeZone),
-    health: snapshot.models.map(({ id, endpoints }) =>
+    health: models.map(({ id, endpoints }) =>
       endpoints.map(({ provider, upstream }) => health.endpoint(provider, upstream, id, originOf(provider))),
     ),
     readings: health.watch(snapshot, originOf),
     originOf,
     outputs: health.outputs,
     providers,
-    targets: snapshot.models.map((model) => model.endpoints.map((endpoint) => providers.get(endpoint.provider)!)),
+    unknownNames: health.unknownNames,
+    targets: models.map((model) => model.endpoints.map((endpoint) => providers.get(endpoint.provider)!)),
   };
 }
 

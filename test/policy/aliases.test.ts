@@ -4,8 +4,10 @@ import { anyText } from '../../src/conformance/any-text.ts';
 import { OPERATOR } from '../../src/core/caller.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import { meaningOf } from '../../src/routing/model-name.ts';
 import { model, snapshot } from '../routing/build.ts';
 import { chatFacts } from '../support/chat-body.ts';
+import { shippedSnapshot } from './shipped.ts';
 import { load, SMALL, snapshotOf } from './support.ts';
 
 const policyOf = (more: string) =>
@@ -69,4 +71,61 @@ describe('a request for an alias', () => {
   test('for a model that is left out says so', () => {
     expect(refusal('claude-gone')?.[1]).toBe('The model `gone` is in the policy but cannot be served: KEY is not set.');
   });
+});
+
+describe('a selector with the names of a model', () => {
+  const ofModel = (env: Record<string, string>) =>
+    snapshotOf(
+      load(
+        [
+          { path: 'p.yaml', text: SMALL },
+          {
+            path: 'q.yaml',
+            text: `providers: { far: { adapter: openai-compatible, base_url: "https://far.example", api_key_env: FAR_KEY } }
+models:
+  opus-5: { provider: far, aliases: [opus, opus-5-*], price: { input: 1, output: 2 }, context_window: 9000, max_output: 900, quality: { default: 0.9 } }
+selectors: { auto: { strategy: auto, aliases: [opus-5, opus, opus-5-*, opus-*] } }
+`,
+          },
+        ],
+        env,
+      ),
+    );
+  const meaning = (name: string, env = {}) => meaningOf(name, ofModel(env)).model;
+
+  test('stands in for it only where it is not served', () => {
+    for (const name of ['opus-5', 'opus', 'opus-5-20260101', 'opus-5[1m]']) {
+      expect(meaning(name)).toBe('auto');
+      expect(meaning(name, { FAR_KEY: 'k' })).toBe('opus-5');
+    }
+    expect(meaning('opus-9', { FAR_KEY: 'k' })).toBe('auto');
+  });
+
+  test.each([
+    ['models', 'a: { aliases: [x] }, b: { aliases: [x] }'],
+    ['models', 'a: { aliases: ["x-*"] }, b: { aliases: ["x-*"] }'],
+    ['selectors', 'auto: { strategy: auto, aliases: [tiny] }, other: { strategy: auto, aliases: [tiny] }'],
+  ])('two owners of one kind clash: %s: %s', (section, entries) => {
+    const found = load([
+      { path: 'p.yaml', text: SMALL },
+      { path: 'q.yaml', text: `${section}: { ${entries} }\n` },
+    ]);
+    expect(found.diagnostics.map(({ code }) => code)).toContain('duplicate-name');
+  });
+});
+
+test('the names that Claude Code sends are served by the shipped policy with any key', () => {
+  const NAMES = ['opus', 'sonnet', 'haiku', 'claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5'];
+  const dated = ['claude-haiku-4-5-20251001', 'claude-opus-5-5-20260922', 'claude-opus-5-5[1m]', 'opus[1m]'];
+  const meant = (env: Record<string, string>) =>
+    [...NAMES, ...dated].map((name) => meaningOf(name, shippedSnapshot(env)).model);
+  expect(meant({ OPENAI_API_KEY: 'k' })).toEqual([
+    ...['auto', 'auto', 'auto-cheap', 'auto', 'auto', 'auto-cheap'],
+    ...['auto-cheap', 'auto', 'auto', 'auto'],
+  ]);
+  expect(meant({ ANTHROPIC_API_KEY: 'k' })).toEqual([
+    ...['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5'],
+    ...['claude-opus-5-5', 'claude-sonnet-5-5', 'claude-haiku-5-5'],
+    ...['claude-haiku-4-5', 'claude-opus-5-5', 'claude-opus-5-5', 'claude-opus-5-5'],
+  ]);
 });

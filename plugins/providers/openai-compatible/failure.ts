@@ -36,7 +36,8 @@ const TOO_LARGE = /^\W*request too large for /i;
 /** At the start only: a refusal may quote a prompt about keys. */
 const KEY =
   /^\W*(?:error:?\s*)?(?:(?:incorrect|invalid) api[ _]key|api[ _]key not valid|your organization must be verified)/i;
-const MODEL = /^\W*(?:model not exist|invalid model:)/i;
+/** OpenRouter begins with the name. */
+const MODEL = /^\W*(?:model not exist|invalid model(?::| id)|[\w.:/@-]{1,128} is not a valid model id)/i;
 /** A 403 of xAI or OpenRouter about the content, not the key. */
 const MODERATED = /violates usage guidelines|requires moderation|input was flagged/i;
 

@@ -55,9 +55,13 @@ export function createChatMetrics(): ChatMetrics {
 function laneOf(lanes: LabelledCells<Lane>, { routing, result }: RequestContext): Lane {
   const selector = routing ? selectorOf(routing) : '';
   const answered = result && hasAnswered(result.outcome) ? result.outcome.attempts.at(-1) : undefined;
-  return answered
-    ? lanes.at(selector, answered.model, answered.provider, answered.upstream)
-    : lanes.at(selector, '', '', '');
+  if (!answered) return lanes.at(selector, '', '', '');
+  // Callers choose the IDs of wildcards, so their series are those of the pattern.
+  const pattern = routing?.snapshot.models[0]?.pattern;
+  const { model, provider, upstream } = answered;
+  return pattern === undefined
+    ? lanes.at(selector, model, provider, upstream)
+    : lanes.at(selector, pattern, provider, '*');
 }
 
 const EXPLORED = /:explored(?::|$)/;

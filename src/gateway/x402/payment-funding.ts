@@ -6,6 +6,9 @@ import type { Earmark } from '../../ledger/hold.ts';
 import type { ReservationRequest } from '../../ledger/reservation-request.ts';
 import { PaymentRefused } from '../../payments/payments.ts';
 import type { SignedPayment } from '../../payments/read-payment.ts';
+import { mayUse } from '../../routing/model-name.ts';
+import type { Runtime } from '../../runtime/runtime.ts';
+import { runtimeFor } from '../../runtime/wildcard-runtime.ts';
 import type { Payment } from '../../store/payments.ts';
 import type { FundedHold, Funding, FundingRequest, FundingTerms, RepeatIdentity } from '../funding.ts';
 import { holdOf, orUnwritten, recordedWallet } from '../key-funding.ts';
@@ -48,7 +51,7 @@ export class PaymentFunding implements Funding {
     return {
       runtime,
       // Only the quoted models may answer.
-      caller: { ...caller, models: new Set(terms.models.filter((model) => caller.models?.has(model) ?? true)) },
+      caller: { ...caller, models: new Set(terms.models.filter((id) => mayUse(caller, modelOf(id, runtime)))) },
       cap: terms.bound,
       windowsOnly: true,
       payer: caller.keyId === payer ? null : payer,
@@ -148,3 +151,9 @@ const hasArrived = (payment: Payment | null): boolean => payment?.state === 'cap
 
 const expiredError = () =>
   new PaymentRefused('quote_expired', 'The quote has expired. The payment is in the balance of the wallet.');
+
+/** The model of an ID, which may be a wildcard's; the bare ID for one that is no longer served. */
+function modelOf(id: string, runtime: Runtime): Parameters<typeof mayUse>[1] {
+  const { models, modelIndex } = runtimeFor(runtime, id).snapshot;
+  return models[modelIndex.get(id) ?? -1] ?? { id };
+}

@@ -5,6 +5,7 @@ import { requestHashOf } from '../../payments/canonical.ts';
 import { PaymentRefused } from '../../payments/payments.ts';
 import { unsettledError } from '../../payments/refusals.ts';
 import { withoutDroppedTools } from '../../routing/dropped-tools.ts';
+import { runtimeFor } from '../../runtime/wildcard-runtime.ts';
 import { decideRequest } from '../decide.ts';
 import type { FundingRequest } from '../funding.ts';
 import { isShortageCode } from '../shortage.ts';
@@ -97,7 +98,7 @@ async function affordable(
   free: Microcredits,
 ) {
   const { quoteMax, settleFee } = gateway.payments.policy!;
-  const runtime = gateway.lease();
+  const runtime = runtimeFor(gateway.lease(), request.model);
   const caller = callerOf(payer);
   const cap = Math.max(0, quoteMax - settleFee + free);
   try {

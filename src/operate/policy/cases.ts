@@ -2,7 +2,9 @@ import type { PolicyCase } from '../../core/policy-case.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { byNearness, listNames } from '../../policy/nearest.ts';
+import { meaningOf } from '../../routing/model-name.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
+import { runtimeFor } from '../../runtime/wildcard-runtime.ts';
 import { type Mismatch, mismatches } from './mismatches.ts';
 import { type CaseOutcome, outcomeOf } from './reasons.ts';
 
@@ -29,14 +31,18 @@ export interface UnservedPart {
 export function runCase(policyCase: PolicyCase, runtime: Runtime): CaseRun {
   const missing = unservedIn(policyCase, runtime.snapshot);
   if (missing.length > 0) return { case: policyCase, outcome: null, missing, failures: [] };
-  const outcome = outcomeOf(policyCase, runtime);
-  return { case: policyCase, outcome, missing, failures: mismatches(policyCase, outcome, runtime) };
+  const own = runtimeFor(runtime, policyCase.given.model);
+  const outcome = outcomeOf(policyCase, own);
+  return { case: policyCase, outcome, missing, failures: mismatches(policyCase, outcome, own) };
 }
 
 function unservedIn({ given, expect }: PolicyCase, snapshot: PolicySnapshot): UnservedPart[] {
-  const { modelIndex, providers, selectors, aliases } = snapshot;
-  const model = aliases.get(given.model) ?? given.model;
-  const isServed = (id: string) => modelIndex.has(id);
+  const { modelIndex, providers, selectors, wildcards } = snapshot;
+  const { model } = meaningOf(given.model, snapshot);
+  const isServed = (id: string) => {
+    const found = modelIndex.has(id) ? null : wildcards?.find(id);
+    return modelIndex.has(id) || (found != null && 'model' in found);
+  };
   const keyModels = given.key.models ?? [];
   const models = new Set([
     ...(selectors.has(model) ? [] : [model]),

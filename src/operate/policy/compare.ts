@@ -2,8 +2,10 @@ import { SignalboxError } from '../../core/errors.ts';
 import type { PolicyCase } from '../../core/policy-case.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { isRefusal } from '../../routing/decide.ts';
+import { meaningOf } from '../../routing/model-name.ts';
 import { refusalError } from '../../routing/refuse.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
+import { runtimeFor } from '../../runtime/wildcard-runtime.ts';
 import { type CaseRun, runCase } from './cases.ts';
 import { type CaseOutcome, outcomeOf } from './reasons.ts';
 
@@ -117,12 +119,18 @@ export function settingFor(model: string, a: Side, b: Side, preferred?: SettingK
     SETTINGS.find((one) => known(a[one]) && known(b[one])) ??
     SETTINGS.find((one) => known(a[one]) || known(b[one])) ??
     'anywhere';
-  return [a[setting] ?? a.anywhere, b[setting] ?? b.anywhere];
+  return [ownRuntime(a[setting] ?? a.anywhere, model), ownRuntime(b[setting] ?? b.anywhere, model)];
 }
 
-function isKnown(name: string, { selectors, modelIndex, aliases }: PolicySnapshot): boolean {
-  const model = aliases.get(name) ?? name;
-  return selectors.has(model) || modelIndex.has(model);
+/** The runtime of a wildcard's model; that of the whole policy for any other name, and for one that is not served. */
+function ownRuntime(runtime: Runtime, name: string): Runtime {
+  return isKnown(name, runtime.snapshot) ? runtimeFor(runtime, name) : runtime;
+}
+
+function isKnown(name: string, snapshot: PolicySnapshot): boolean {
+  const { model } = meaningOf(name, snapshot);
+  const found = snapshot.wildcards?.find(model);
+  return snapshot.selectors.has(model) || snapshot.modelIndex.has(model) || (found != null && 'model' in found);
 }
 
 /** Converts a decision's outcome for comparison. */

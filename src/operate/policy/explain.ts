@@ -19,6 +19,7 @@ import type { ProfileInput } from '../../routing/profile/input.ts';
 import type { StrongWords } from '../../routing/story-estimate.ts';
 import { questionOf } from '../../routing/texts.ts';
 import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
+import { runtimeFor } from '../../runtime/wildcard-runtime.ts';
 import { readStore, storeExists } from '../../store/open.ts';
 import { type CaseRun, caseNamed, runCase, type UnservedPart } from './cases.ts';
 import { exactFacts, type HypotheticalRequest, tryFor, UNNAMED } from './hypothetical.ts';
@@ -67,13 +68,14 @@ export interface RequestExplanation extends HypotheticalExplanation {
  */
 export async function explainRequest(
   hypothetical: HypotheticalRequest,
-  runtime: Runtime,
+  whole: Runtime,
   database: string,
 ): Promise<RequestExplanation> {
   const { request } = hypothetical;
   const { turns } = request.conversation;
   const { task } = request.routing;
   const failedRules = new Map<string, unknown>();
+  const runtime = runtimeFor(whole, hypothetical.request.model);
   const facts = await exactFacts(hypothetical, runtime, (rule, error) => failedRules.set(rule.name, error));
   const { estimate, words } = await learntOf(facts, questionOf(turns), runtime, database);
   return {

@@ -1,9 +1,9 @@
-import type { MeasuredCatalog, Readings } from '../../core/readings.ts';
-import type { PolicySnapshot } from '../../core/snapshot.ts';
+import { type MeasuredCatalog, measuredModels, type Readings } from '../../core/readings.ts';
 import { Declarations } from './declarations.ts';
 import { type Hub, TrackedEndpoint, TrackedProvider } from './endpoint.ts';
 import { OutputLengths } from './output-lengths.ts';
 import type { EndpointHealth, EndpointSample, HealthOptions } from './types.ts';
+import { UnknownNames } from './unknown-names.ts';
 import { endpointsBySlot, watchReadings } from './watch.ts';
 
 /** Time in ms after which an endpoint that no policy names is forgotten. */
@@ -21,6 +21,8 @@ const PUBLISH_EVERY_MS = 40;
 export type OriginOf = (provider: string) => string;
 const nowhere: OriginOf = () => '';
 
+type CatalogNames = Pick<MeasuredCatalog, 'models' | 'wildcards'>;
+
 /**
  * The health of every endpoint: breaker, cool-down, key and speed. Keyed by name, so that it outlives reloads.
  * Decisions see it as immutable frames.
@@ -28,6 +30,7 @@ const nowhere: OriginOf = () => '';
 export class Health {
   readonly outputs: OutputLengths;
   readonly declarations = new Declarations();
+  readonly unknownNames: UnknownNames;
   readonly #hub: Hub;
   readonly #providers = new Map<string, TrackedProvider>();
   readonly #endpoints = new Map<string, TrackedEndpoint>();
@@ -37,6 +40,7 @@ export class Health {
   constructor(options: HealthOptions) {
     this.#hub = { ...options, version: 0, hasPolicy: false, declarations: this.declarations };
     this.outputs = new OutputLengths(options.clock);
+    this.unknownNames = new UnknownNames(options.clock);
   }
 
   /** Returns the endpoint's health: the same object for the same names, until it is forgotten. */
@@ -49,9 +53,8 @@ export class Health {
    * which then costs a pass over all endpoints.
    */
   watch(snapshot: MeasuredCatalog, originOf: OriginOf = nowhere): () => Readings {
-    const { models } = snapshot;
     if (!this.#hub.hasPolicy) this.#name(snapshot, originOf);
-    const endpoints = endpointsBySlot(models, (...names) => this.#find(...names, originOf(names[0])));
+    const endpoints = endpointsBySlot(measuredModels(snapshot), (...names) => this.#find(...names, originOf(names[0])));
     return watchReadings({ watched: snapshot, endpoints, outputs: this.outputs }, this.#hub, () => ++this.#frames);
   }
 
@@ -71,7 +74,7 @@ export class Health {
   }
 
   /** Records a reload: refused keys may be good now. */
-  reloaded(snapshot: Pick<PolicySnapshot, 'models'>, originOf: OriginOf = nowhere): void {
+  reloaded(snapshot: CatalogNames, originOf: OriginOf = nowhere): void {
     this.#name(snapshot, originOf);
     for (const provider of this.#providers.values()) provider.key.forget();
     for (const endpoint of this.#endpoints.values()) endpoint.forgetKey();
@@ -83,7 +86,8 @@ export class Health {
     for (const endpoint of this.#endpoints.values()) if (endpoint.isNamed) yield endpoint.sample();
   }
 
-  #name({ models }: Pick<PolicySnapshot, 'models'>, originOf: OriginOf): void {
+  #name(catalog: CatalogNames, originOf: OriginOf): void {
+    const models = measuredModels(catalog);
     this.#hub.hasPolicy = true;
     for (const endpoint of this.#endpoints.values()) endpoint.isNamed = false;
     const endpoints = endpointsBySlot(models, (...names) => this.#find(...names, originOf(names[0])));

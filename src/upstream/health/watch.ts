@@ -1,4 +1,11 @@
-import { HEALTH, type MeasuredCatalog, priorReadings, type Readings, slotCount } from '../../core/readings.ts';
+import {
+  HEALTH,
+  type MeasuredCatalog,
+  measuredModels,
+  priorReadings,
+  type Readings,
+  slotCount,
+} from '../../core/readings.ts';
 import type { Model } from '../../core/snapshot.ts';
 import type { Hub, TrackedEndpoint } from './endpoint.ts';
 import { PRIOR_ANSWERS } from './endpoint-speed.ts';
@@ -41,7 +48,7 @@ function frameOf(prior: Readings, { watched, endpoints, outputs }: ReadingsSourc
   const tokensPerSecond = prior.tokensPerSecond.slice();
   const health = new Uint8Array(endpoints.length);
   const retryAt = new Float64Array(endpoints.length);
-  const priorAnswers = watched.models.flatMap(({ endpoints: own, latency }) =>
+  const priorAnswers = measuredModels(watched).flatMap(({ endpoints: own, latency }) =>
     own.map(() => PRIOR_ANSWERS[latency.basis]),
   );
   let until = Number.POSITIVE_INFINITY;

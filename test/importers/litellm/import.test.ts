@@ -100,9 +100,9 @@ describe('money', () => {
   test('is never underestimated: an unknown price is far above any real one, and is reported', () => {
     const text = withModel('model: openai/x');
     expect(fileOf(text, 'models.yaml')).toContain('price: { input: 999, output: 999 }');
-    expect(imported(text).report.unknownPrices).toEqual(['one']);
+    expect(imported(text).report.questions).toEqual(['one']);
     const half = withModel('model: openai/x, input_cost_per_token: 1e-6');
-    expect(imported(half).report.unknownPrices).toEqual(['one']);
+    expect(imported(half).report.questions).toEqual(['one']);
   });
 
   test('comes from LiteLLM’s price map or the catalog', () => {
@@ -122,7 +122,7 @@ describe('money', () => {
     expect(models).toContain('price: { input: 2.5, output: 10, basis: aggregator }');
     expect(models).toContain('context_window: 128000\n');
     expect(models).toContain('capabilities: [vision]');
-    expect(report.unknownPrices).toEqual([]);
+    expect(report.questions).toEqual([]);
     const known = fileOf(withModel('model: anthropic/claude-haiku-4-5-20251001'), 'models.yaml');
     expect(known).toContain('input: 1.00, cached_input: 0.10, cache_write: 1.25, output: 5.00, as_of: 2026-10-07');
   });
@@ -196,7 +196,7 @@ describe('keys and addresses', () => {
   test('on a private network are allowed, and cost what their service costs', () => {
     const text = withModel('model: anthropic/x, api_base: "http://claude-proxy:4000"');
     expect(fileOf(text, 'providers.yaml')).toContain('allow_private_network: true');
-    expect(imported(text).report.unknownPrices).toEqual(['one']);
+    expect(imported(text).report.questions).toEqual(['one']);
     const unknown = withModel('model: openai/x, api_base: os.environ/BASE');
     expect(fileOf(unknown, 'providers.yaml')).toContain('# BASE: where it is a name within a private network');
   });

@@ -1,0 +1,87 @@
+import type { ParsedPolicy } from './parsed.ts';
+import { isWellFormed, undated } from './same-model.ts';
+import type { WildcardDraft } from './wildcards.ts';
+
+type Catalog = Pick<ParsedPolicy, 'models' | 'aliases'>;
+
+/** The names that a wildcard covers. */
+export class WildcardNames {
+  readonly #prefix: string;
+  /** What the provider's names begin with. */
+  readonly #start: string;
+  readonly #catalog: CatalogNames;
+
+  constructor({ pattern, upstream, provider }: WildcardDraft, catalog: Catalog) {
+    this.#prefix = pattern.slice(0, -1);
+    this.#start = upstream.slice(0, -1);
+    this.#catalog = catalogNames(provider, catalog);
+  }
+
+  /** The length of what its IDs begin with. */
+  get length(): number {
+    return this.#prefix.length;
+  }
+
+  /** Whether it is `NAME/*` for every model of its provider, so that one without `NAME/` is known by facts alone. */
+  get takesBareNames(): boolean {
+    return this.#prefix.endsWith('/') && this.#start === '';
+  }
+
+  covers(name: string): boolean {
+    return name.length > this.#prefix.length && name.startsWith(this.#prefix);
+  }
+
+  /** The model that an ID means: one of the catalog under whatever name, else the ID itself. */
+  meaning(id: string): string {
+    const upstream = this.upstreamOf(id);
+    const { exact, undated: plain } = this.#catalog;
+    return exact.get(upstream) ?? plain.get(undated(upstream)) ?? id;
+  }
+
+  /** The provider's name of an ID that it covers. */
+  upstreamOf(id: string): string {
+    return this.#start + id.slice(this.#prefix.length);
+  }
+
+  /** The ID of a provider's model; null where it covers none such. */
+  idOf(upstream: string): string | null {
+    const id = this.#prefix + upstream.slice(this.#start.length);
+    return upstream.startsWith(this.#start) && this.covers(id) && isWellFormed(id) ? id : null;
+  }
+}
+
+/** Wildcards in the order in which they are asked for a name: the longest first; of one length in the order of the policy. */
+export const byLength = (a: { readonly names: WildcardNames }, b: typeof a): number => b.names.length - a.names.length;
+
+/**
+ * What a policy's wildcards make of a name, whether their providers are set up or not.
+ * @returns a function from a name to its ID, or null for a name of none
+ */
+export function wildcardNames(parsed: Catalog & Pick<ParsedPolicy, 'wildcards'>): (name: string) => string | null {
+  const all = parsed.wildcards.map((draft) => ({ names: new WildcardNames(draft, parsed) })).sort(byLength);
+  return (name) => (isWellFormed(name) && all.find(({ names }) => names.covers(name))?.names.meaning(name)) || null;
+}
+
+/** Every name of a provider's models that the catalog serves there, set up or not → the model. */
+interface CatalogNames {
+  readonly exact: ReadonlyMap<string, string>;
+  readonly undated: ReadonlyMap<string, string>;
+}
+
+function catalogNames(provider: string, { models, aliases }: Catalog): CatalogNames {
+  const exact = new Map<string, string>();
+  const plain = new Map<string, string>();
+  const add = (name: string, id: string) => {
+    if (!exact.has(name)) exact.set(name, id);
+    if (!plain.has(undated(name))) plain.set(undated(name), id);
+  };
+  const here = models.filter(({ endpoints }) => endpoints.some(({ endpoint }) => endpoint.provider === provider));
+  // A provider's own name of a model is stronger than another model's ID, and that than an alias.
+  for (const { model, endpoints } of here) {
+    for (const { endpoint } of endpoints) if (endpoint.provider === provider) add(endpoint.upstream, model.id);
+  }
+  const ids = new Set(here.map(({ model }) => model.id));
+  for (const id of ids) add(id, id);
+  for (const [alias, of] of aliases) if (ids.has(of)) add(alias, of);
+  return { exact, undated: plain };
+}

@@ -1,0 +1,154 @@
+import { checkValue } from './check.ts';
+import type { SourceSpan } from './diagnostics.ts';
+import type { LatencyOf } from './latency.ts';
+import { draftModel, isWildcard, type ModelContext, type ModelDraft } from './models.ts';
+import type { Report } from './report.ts';
+import type { ProviderText } from './schema.ts';
+import { ModelText } from './schema-model.ts';
+import { ITEM_NAME } from './schema-parts.ts';
+import { WildcardText } from './schema-wildcard.ts';
+import { checkNamed, emptyMap, type NamedItem } from './sections.ts';
+import { type Entry, entryOf, type MapTree, type ScalarTree, type Tree, toData, valueAt } from './tree.ts';
+
+/** The form of a wildcard: the beginning of the IDs, then `*`. */
+const WILDCARD_NAME = {
+  pattern: `^(?:${ITEM_NAME.pattern.slice(1, -1).replace('{0,127}', '{0,126}')})?\\*$`,
+  expected: `the beginning of the IDs, then one \`*\` at the end, such as \`openai/*\``,
+} as const;
+
+/** Figures of a model of which nobody states them: tokens. */
+const UNSTATED = { context_window: 128_000, max_output: 16_384 } as const;
+
+/** A wildcard of a policy. Plain data. */
+export interface WildcardDraft {
+  readonly pattern: string;
+  readonly path: string;
+  readonly place: SourceSpan;
+  /** Its own keys, as those of a model: they hold for all of its IDs. */
+  readonly tree: MapTree;
+  readonly provider: string;
+  /** The service whose public figures apply; null for none. */
+  readonly service: string | null;
+  /** The provider's name of a model, with `*` for what an ID has in its place. */
+  readonly upstream: string;
+  /** The price of an ID without a known one; null to refuse it. */
+  readonly unknownPrice: Tree | null;
+  /** All of its models at once: what rules, health and metrics know of them before one is asked for. */
+  readonly standIn: ModelDraft;
+}
+
+/** The wildcards of `models` and those of providers that serve `"*"`. Wrong ones are reported instead. */
+export function draftWildcards(
+  providers: readonly NamedItem<ProviderText>[],
+  latencyOf: LatencyOf,
+  context: ModelContext,
+): WildcardDraft[] {
+  const stated = checkNamed('models', WildcardText, context, { form: WILDCARD_NAME, holds: isWildcard });
+  const places = new Map(stated.map(({ name, place }) => [name, place]));
+  const served = providers.flatMap((provider) => {
+    const entry = entryOf(provider.tree, 'serves');
+    if (entry?.value.kind !== 'scalar' || entry.value.value !== '*') return [];
+    const name = `${provider.name}/*`;
+    const taken = places.get(name);
+    if (taken) context.report.addDuplicate(`models.${name}`, taken, entry.place);
+    return taken ? [] : [servedBy(provider, name, entry.place, context.report)];
+  });
+  const services = new Map(providers.map(({ name, data }) => [name, serviceOf(data)]));
+  return [...stated, ...served].flatMap((named) => draftWildcard(named, services, latencyOf, context) ?? []);
+}
+
+/** Figures are those of a service, which a preset names; not of an address that speaks as it does. */
+const serviceOf = (data: ProviderText | null): string | null => data?.preset ?? null;
+
+const text = (value: string, place: SourceSpan): ScalarTree => ({ kind: 'scalar', value, source: value, place });
+
+function servedBy(
+  provider: NamedItem<ProviderText>,
+  name: string,
+  place: SourceSpan,
+  report: Report,
+): NamedItem<WildcardText> {
+  const entry = { key: 'provider', place, value: text(provider.name, place) };
+  const tree: MapTree = { kind: 'map', entries: [entry], place };
+  const subject = { name, path: `providers.${provider.name}`, place, tree };
+  return { ...subject, data: checkValue(WildcardText, subject, report) };
+}
+
+function draftWildcard(
+  { name: pattern, path, place, tree, data }: NamedItem<WildcardText>,
+  services: ReadonlyMap<string, string | null>,
+  latencyOf: LatencyOf,
+  context: ModelContext,
+): WildcardDraft | null {
+  if (!data || tree.kind !== 'map') return null;
+  const upstream = data.upstream ?? pattern.slice(pattern.indexOf('/') + 1);
+  if (!/^[^*]*\*$/.test(upstream)) {
+    context.report.add(
+      'bad-form',
+      valueAt(tree, 'upstream')?.place ?? place,
+      `\`${path}.upstream\` has no \`*\` at its end`,
+      {
+        expected: '`*` for the part of the ID that the pattern leaves open',
+      },
+    );
+    return null;
+  }
+  const own = { ...tree, entries: tree.entries.filter(({ key }) => key !== 'unknown_price' && key !== 'upstream') };
+  const unknownPrice = valueAt(tree, 'unknown_price', 'as') ?? null;
+  const price = valueAt(own, 'price') ?? unknownPrice ?? treeOf({ input: 0, output: 0, basis: 'own' }, place);
+  const subject = { path, place, name: pattern, tree: merged(own, { price, upstream: text(upstream, place) }) };
+  const standIn = draftModel({ ...subject, data: checkValue(ModelText, subject, context.report) }, latencyOf, context);
+  const { provider } = data;
+  if (!standIn) return null;
+  const figures = unknownPrice || valueAt(own, 'price') ? standIn.figures.filter(isOfPrice) : [];
+  const service = services.get(provider) ?? null;
+  return {
+    pattern,
+    path,
+    place,
+    tree: own,
+    provider,
+    service,
+    upstream,
+    unknownPrice,
+    standIn: { ...standIn, figures },
+  };
+}
+
+const isOfPrice = ({ path }: { readonly path: string }): boolean => path.endsWith('price');
+
+/**
+ * The text of one model: the wildcard's own keys, then those of `more`, then the least that a model needs.
+ * @param more a key → its value, which holds where the wildcard does not state the key
+ */
+export function merged(own: MapTree, more: Readonly<Record<string, Tree>>): MapTree {
+  const { place } = own;
+  const least = { ...UNSTATED, quality: { default: 0.5, basis: 'guessed', as_of: '2026-01-01' } };
+  const entries: Entry[] = [...own.entries];
+  const add = (key: string, value: Tree) => {
+    if (!entries.some((entry) => entry.key === key)) entries.push({ key, place, value });
+  };
+  for (const [key, value] of Object.entries(more)) add(key, value);
+  for (const [key, value] of Object.entries(least)) add(key, treeOf(value, place));
+  const whole: MapTree = { kind: 'map', entries, place };
+  const most = valueAt(whole, 'context_window');
+  const output = toData(valueAt(whole, 'max_output') ?? emptyMap(place));
+  // Each is right where it stands; together the smaller bounds the other.
+  if (most?.kind !== 'scalar' || !(Number(output) > Number(most.value))) return whole;
+  return {
+    ...whole,
+    entries: entries.map((entry) => (entry.key === 'max_output' ? { ...entry, value: most } : entry)),
+  };
+}
+
+/** A value as the text of a policy. */
+export function treeOf(value: unknown, place: SourceSpan): Tree {
+  if (Array.isArray(value)) return { kind: 'list', items: value.map((item) => treeOf(item, place)), place };
+  if (typeof value === 'object' && value !== null) {
+    const entries = Object.entries(value).map(([key, item]) => ({ key, place, value: treeOf(item, place) }));
+    return { kind: 'map', entries, place };
+  }
+  if (typeof value === 'number' || typeof value === 'boolean')
+    return { kind: 'scalar', value, source: `${value}`, place };
+  return text(String(value), place);
+}

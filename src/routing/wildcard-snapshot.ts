@@ -1,0 +1,39 @@
+import type { LanguageSupport, Languages } from '../core/language-support.ts';
+import { emptyBits, setBit } from '../core/rules.ts';
+import type { PolicySnapshot, WildcardModel } from '../core/snapshot.ts';
+
+/**
+ * A policy for requests that name this model of a wildcard: it is the only one, so it is never a candidate beside others.
+ * Slots stay those of the policy.
+ */
+export function snapshotWith({ model, allowed, preferred }: WildcardModel, snapshot: PolicySnapshot): PolicySnapshot {
+  const bitAt = (index: number, isSet: boolean) => {
+    const bits = emptyBits(index + 1);
+    if (isSet) setBit(bits, index);
+    return bits;
+  };
+  return {
+    ...snapshot,
+    models: [model],
+    modelIndex: new Map([[model.id, 0]]),
+    baseline: null,
+    languages: languagesOf(snapshot.languages),
+    constraints: snapshot.constraints.map((one, at) =>
+      one.allows === null ? one : { ...one, allows: bitAt(model.firstSlot, allowed[at]!) },
+    ),
+    preferences: snapshot.preferences.map((one, at) => ({ ...one, prefers: bitAt(0, preferred[at]!) })),
+  };
+}
+
+/** Whether a snapshot is one of `snapshotWith`. Nothing is learned of its model. */
+export const isOfWildcard = ({ models }: Pick<PolicySnapshot, 'models'>): boolean => models[0]?.pattern !== undefined;
+
+/** A wildcard's model declares no language: it is no stand-in for models that do. */
+function languagesOf({ byName, admitUnstated }: Languages): Languages {
+  const supports = [...byName].map(([name, { known }]): [string, LanguageSupport] => {
+    const qualifies = emptyBits(1);
+    if (admitUnstated && !known.includes(1)) setBit(qualifies, 0);
+    return [name, { qualifies, known: Float64Array.of(0.5) }];
+  });
+  return { byName: new Map(supports), admitUnstated };
+}

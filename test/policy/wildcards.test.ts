@@ -1,0 +1,183 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { OPERATOR } from '../../src/core/caller.ts';
+import { SignalboxError } from '../../src/core/errors.ts';
+import type { PolicySnapshot } from '../../src/core/snapshot.ts';
+import type { ModelFacts } from '../../src/policy/facts.ts';
+import { loadPolicy } from '../../src/policy/load.ts';
+import { meaningOf, targetOf } from '../../src/routing/model-name.ts';
+import { effort } from '../deep/effort.ts';
+import { contextOf, load, SMALL } from './support.ts';
+
+const { runs, seed } = effort('names', 200, 5_000);
+
+const BARE = ['gpt-4o', 'gpt-4o-mini', 'qwen', 'x/qwen'] as const;
+const DATES = ['', '-2024-07-18', '-20251001', '-0613', '-001', '-latest', '@20251001'] as const;
+const undatedOf = (name: string) =>
+  DATES.reduce<string>((rest, date) => (date && rest.endsWith(date) ? rest.slice(0, -date.length) : rest), name);
+
+interface World {
+  readonly models: readonly {
+    readonly provider: string;
+    readonly upstream: string;
+    readonly aliases: readonly string[];
+  }[];
+  readonly patterns: readonly string[];
+}
+
+const upstream = fc.tuple(fc.constantFrom(...BARE), fc.constantFrom(...DATES)).map(([name, date]) => name + date);
+const ALIASES = ['gpt-4o', 'fast', 'gpt-*', 'gpt-4o-*', 'a/qw*', 'f*'] as const;
+const world: fc.Arbitrary<World> = fc.record({
+  models: fc.array(
+    fc.record({
+      provider: fc.constantFrom('a', 'b'),
+      upstream,
+      aliases: fc.uniqueArray(fc.constantFrom(...ALIASES), { maxLength: 3 }),
+    }),
+    { minLength: 1, maxLength: 4 },
+  ),
+  patterns: fc.uniqueArray(fc.constantFrom('a/*', 'b/*', 'a/gpt-*', '*'), { minLength: 1 }),
+});
+const asked = fc
+  .tuple(fc.constantFrom('', 'a/', 'b/', 'm0', 'fast', 'fa'), fc.oneof(upstream, fc.constant('')), fc.boolean())
+  .map(([start, name, isLoud]) => start + (isLoud ? name.toUpperCase() : name));
+
+const FACTS: ModelFacts = {
+  price: { input: 1, output: 2, tiers: [], as_of: '2026-07-01', basis: 'aggregator' },
+  ...{ context_window: 8000, max_output: 1000, capabilities: [], temperature: true },
+};
+
+const PRICE = 'price: { input: 1, output: 2 }';
+function snapshotOf({ models, patterns }: World): PolicySnapshot {
+  const taken = new Set<string>();
+  const listed = models.map(({ provider, upstream: name, aliases }, at) => {
+    const own = aliases.filter((alias) => !taken.has(alias));
+    for (const alias of own) taken.add(alias);
+    const names = own.map((alias) => `"${alias}"`).join(', ');
+    return `  m${at}: { provider: ${provider}, upstream: ${name}, aliases: [${names}], ${PRICE}, context_window: 8000, max_output: 1000, quality: { default: 0.5 } }`;
+  });
+  const open = patterns.map((pattern) => {
+    const provider = pattern === '*' || pattern.startsWith('a') ? 'a' : 'b';
+    return `  "${pattern}": { provider: ${provider}, ${PRICE} }`;
+  });
+  const address = 'adapter: openai-compatible, preset: groq, base_url: "http://127.0.0.1:1"';
+  const text = `version: 1\nproviders:\n  a: { ${address} }\n  b: { ${address} }\nmodels:\n${[...listed, ...open].join('\n')}\n`;
+  const facts = { of: (_: string, id: string) => (id === 'gpt-4o' ? FACTS : null), ids: () => ['gpt-4o'] };
+  const { snapshot, diagnostics } = loadPolicy([{ path: 'p.yaml', text }], {
+    ...contextOf({ GROQ_API_KEY: 'k' }),
+    facts: { ...facts, source: 's' },
+  });
+  if (!snapshot) throw new Error(diagnostics.map(({ message }) => message).join('\n'));
+  return snapshot;
+}
+
+type Resolve = (name: string, snapshot: PolicySnapshot) => string;
+const resolve: Resolve = (name, snapshot) => meaningOf(name, snapshot).model;
+
+/** The model of a wildcard that a name reaches; null for a model of the catalog, and for none. */
+type Reach = (
+  name: string,
+  snapshot: PolicySnapshot,
+) => { readonly provider: string; readonly upstream: string } | null;
+
+const reach: Reach = (name, snapshot) => {
+  const found = snapshot.wildcards?.find(resolve(name, snapshot));
+  return found && 'model' in found ? found.model.endpoints[0] : null;
+};
+
+describe('any name under any catalog, aliases and wildcards', () => {
+  const law = (by: Reach) =>
+    fc.property(world, asked, (given, name) => {
+      const reached = by(name, snapshotOf(given));
+      const plain = reached && undatedOf(reached.upstream.toLowerCase());
+      return !given.models.some((one) => one.provider === reached?.provider && undatedOf(one.upstream) === plain);
+    });
+
+  test(`reaches a model that the catalog serves only as that model (seed ${seed})`, () => {
+    fc.assert(law(reach), { seed, numRuns: runs });
+  });
+
+  test('would not if only exact names were the catalog’s, and the law shows it', () => {
+    const exactly: Reach = (name, snapshot) => {
+      const [provider = '', upstream = ''] = [name.slice(0, 1), name.slice(2)];
+      const isListed = snapshot.models.some(({ endpoints: [one] }) => one.upstream === upstream);
+      return /^[ab]\/./.test(name) && !isListed ? { provider, upstream } : reach(name, snapshot);
+    };
+    expect(fc.check(law(exactly), { seed, numRuns: 300 }).failed).toBe(true);
+  });
+
+  test('is an ID, else an alias, else one with `*`, the longest, else a wildcard’s', () => {
+    fc.assert(
+      fc.property(world, asked, (given, name) => {
+        const snapshot = snapshotOf(given);
+        const { modelIndex, selectors, aliases, aliasPatterns } = snapshot;
+        const starts = [...aliasPatterns].filter(([start]) => name.startsWith(start));
+        const [, covering] = starts.sort(([a], [b]) => b.length - a.length)[0] ?? [];
+        const expected =
+          modelIndex.has(name) || selectors.has(name)
+            ? name
+            : (aliases.get(name) ?? covering ?? snapshot.wildcards?.meaning(name) ?? name);
+        expect(resolve(name, snapshot)).toBe(expected);
+      }),
+      { seed, numRuns: runs },
+    );
+  });
+
+  test('is served to a key with a list only if the list names the model or its wildcard', () => {
+    const lists = fc.uniqueArray(fc.constantFrom('m0', 'm1', 'a/*', 'b/*', '*', 'a/gpt-4o', 'b/qwen', 'gpt-4o'));
+    fc.assert(
+      fc.property(world, asked, lists, (given, name, list) => {
+        const snapshot = snapshotOf(given);
+        const model = resolve(name, snapshot);
+        const found = snapshot.wildcards?.find(model);
+        const isWild = !snapshot.modelIndex.has(model) && found != null && 'model' in found;
+        if (!isWild && !snapshot.modelIndex.has(model)) return;
+        const own = isWild ? { ...snapshot, models: [found.model], modelIndex: new Map([[model, 0]]) } : snapshot;
+        const may = list.some((one) => one === model) || (isWild && list.some((one) => one === found.model.pattern));
+        expect(isAllowed(name, list, own)).toBe(may);
+      }),
+      { seed, numRuns: runs },
+    );
+  });
+});
+
+function isAllowed(name: string, list: readonly string[], snapshot: PolicySnapshot): boolean {
+  try {
+    targetOf(name, { ...OPERATOR, models: new Set(list) }, snapshot);
+    return true;
+  } catch (error) {
+    if (error instanceof SignalboxError && error.code === 'insufficient_permissions') return false;
+    throw error;
+  }
+}
+
+test('the last IDs that were asked stay compiled, and no more', () => {
+  const snapshot = snapshotOf({ models: [{ provider: 'b', upstream: 'qwen', aliases: [] }], patterns: ['a/*'] });
+  const first = snapshot.wildcards?.find('a/0');
+  expect(snapshot.wildcards?.find('a/0')).toBe(first!);
+  for (let at = 1; at <= 1_000; at++) snapshot.wildcards?.find(`a/${at}`);
+  const again = snapshot.wildcards?.find('a/0');
+  expect(again).not.toBe(first!);
+  expect(again).toEqual(first!);
+});
+
+describe('a wildcard that is wrong', () => {
+  const problemsOf = (models: string, providers = '') =>
+    load([
+      { path: 'p.yaml', text: SMALL },
+      { path: 'q.yaml', text: `models:\n  ${models}\n${providers}` },
+    ]).diagnostics.map(({ code, message }) => `${code} ${message}`);
+
+  test.each([
+    ['"sim*x": { provider: sim }', 'bad-name `sim*x` cannot be a name'],
+    ['"sim/*": { provider: nobody }', 'unknown-reference there is no provider `nobody`'],
+    ['"sim/*": { provider: sim, upstream: x }', 'bad-form `models.sim/*.upstream` has no `*` at its end'],
+    [
+      '"sim/*": { provider: sim, unknown_price: free }',
+      'wrong-type `models.sim/*.unknown_price` cannot be the text "free"',
+    ],
+    ['one: { provider: sim, unknown_price: refuse }', 'unknown-key `models.one` has no key `unknown_price`'],
+  ])('is reported: %s', (text, problem) => {
+    expect(problemsOf(text)).toContain(problem);
+  });
+});
