@@ -1,6 +1,16 @@
 import { plural } from '../../core/text.ts';
 import { visible } from '../../core/visible.ts';
-import { block, exact, type Field, field, flow, type PolicyValue, writeFile } from '../../importers/emit.ts';
+import {
+  ASK,
+  block,
+  commentedText,
+  exact,
+  type Field,
+  field,
+  flow,
+  type PolicyValue,
+  writeFile,
+} from '../../importers/emit.ts';
 import {
   type CatalogProposal,
   isComplete,
@@ -9,8 +19,6 @@ import {
   type ProposedPrice,
 } from './propose.ts';
 
-/** What stands for a figure that nobody stated. */
-const ASK = exact('?');
 /** For models of unknown quality. */
 const QUALITY = flow({ default: 0.5 });
 
@@ -25,7 +33,7 @@ export function patchOf(proposal: CatalogProposal): string {
   const entries = complete.map((one, at) => field(one.id, entryOf(one, provider), { isApart: at > 0 }));
   const models = entries.length > 0 ? field('models', block(...entries), { isApart: true }) : null;
   const { text } = writeFile('', headOf(proposal, complete.length, open), models);
-  const questions = open.map((one) => commented(writeFile('', [], field(one.id, entryOf(one, provider))).text));
+  const questions = open.map((one) => `\n${commentedText(2, field(one.id, entryOf(one, provider)))}`);
   const heading = models === null && questions.length > 0 ? '\n# models:' : '';
   return [text, heading, ...questions].join('');
 }
@@ -108,6 +116,3 @@ function priceOf(price: ProposedPrice): PolicyValue {
 
 const figures = (tier: Readonly<Record<string, string>>): Record<string, PolicyValue> =>
   Object.fromEntries(Object.entries(tier).map(([key, text]) => [key, exact(text)]));
-
-/** An entry as a comment below `models`. */
-const commented = (text: string): string => `\n${text.trimEnd().replace(/^/gm, '  # ')}\n`;
