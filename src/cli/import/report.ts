@@ -67,7 +67,7 @@ export function reportText({ file, folder, others, imported: { files, report } }
   const parts = [
     `${file} → ${folder}: ${files.map(({ name }) => name).join(', ')}\n` +
       `${plural(report.models.length, 'model')}, ${plural(report.selectors.length, 'selector')}; of ${plural(report.keys.length, 'key')} ${counts.join(', ')}.`,
-    section('Questions: these models are comments in models.yaml until you state', questionsOf(report)),
+    section('Questions: not served until you state', questionsOf(report)),
     section(
       'Could not be read',
       report.problems.map(

@@ -1,7 +1,7 @@
 import { decimalOf, numberOf } from './amounts.ts';
 import { type ProviderConnection, readConnection } from './connection.ts';
 import { type ImportContext, isName, looksSecret, textOf, textsOf } from './context.ts';
-import { type ModelFacts, readFacts } from './facts.ts';
+import { type DeploymentFacts, readFacts } from './facts.ts';
 import { LEFT_OUT_INFO, LEFT_OUT_PARAMS } from './left-out.ts';
 import type { LazyPath, OutcomeRecorder } from './outcomes.ts';
 import { bareName, modeOfName, providerOfName, SERVICES, WITHOUT_ADAPTER } from './services.ts';
@@ -19,7 +19,7 @@ export interface Deployment {
   readonly upstream: string;
   /** The model without provider and date; null if only the operator knows it, as for an Azure deployment. */
   readonly bare: string | null;
-  readonly facts: ModelFacts;
+  readonly facts: DeploymentFacts;
   /** Whether it embeds rather than converses. */
   readonly isEmbedder: boolean;
   /** Whether its names end in `*`: it is any model of its provider. */

@@ -7,7 +7,7 @@ import type { LazyPath, OutcomeRecorder } from './outcomes.ts';
 import { type ConfigNode, type MapNode, valueAt } from './tree.ts';
 
 /** Facts of the model behind a deployment. */
-export interface ModelFacts {
+export interface DeploymentFacts {
   readonly price: SourcedPrice | null;
   /** Tokens; null if unknown. */
   readonly contextWindow: number | null;
@@ -65,7 +65,7 @@ const RATE =
   /^(input_cost_per_token|cache_read_input_token_cost|cache_creation_input_token_cost|output_cost_per_token)(?:_above_(\d+)k_tokens)?$/;
 
 /** Reads the facts of a deployment's model from its entry, else LiteLLM's price map, else the shipped catalog. */
-export function readFacts(of: FactSources, context: ImportContext): ModelFacts {
+export function readFacts(of: FactSources, context: ImportContext): DeploymentFacts {
   const mapped = of.names.map((name) => context.priceMap.get(name)).find((entry) => entry !== undefined);
   const catalogModel =
     findCatalogModel(context.catalog, of.preset, of.names) ?? findPublicModel(context.facts, of.preset, of.names);
