@@ -2,11 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { errorsIn, imported } from './support.ts';
 
 /** Entries other than a model for conversations: embedding models and wildcards. */
-const PRICE = 'input_cost_per_token: 1e-6, output_cost_per_token: 1e-6';
 const unpriced = (params: string, more = '') =>
   `model_list:\n  - model_name: one\n    litellm_params: { ${params} }\n${more}`;
-const withPrice = (params: string, more = '') =>
-  unpriced(params.includes('_cost_per_token') ? params : `${params}, ${PRICE}`, more);
 const fileOf = (text: string, name: string) => imported(text).files.find((file) => file.name === name)?.text ?? '';
 const outcomeOf = (text: string, path: string) => imported(text).report.keys.find((key) => key.path === path);
 
