@@ -51,6 +51,8 @@ export async function runCommand(command: CommandLine, host: CommandHost): Promi
       return plugin(command.args, host);
     case 'import':
       return importFrom(command.args, host);
+    case 'catalog':
+      return catalog(command, host);
     case 'learn':
       return learn(command, host);
     case 'decisions':
@@ -106,6 +108,13 @@ async function importFrom(args: readonly string[], { shipped, now, write }: Comm
   const { text, code } = await runImport(args, { shippedPolicies: SHIPPED_POLICIES, shipped: await shipped(), now });
   await write(text);
   return code;
+}
+
+async function catalog({ args, folder, data }: PolicyArguments, host: CommandHost): Promise<number> {
+  const { runCatalog } = await import('./cli/catalog/catalog.ts');
+  host.mindPlugins();
+  await host.write(await runCatalog(args, { folder, judge: await judgeFor(data, host) }));
+  return 0;
 }
 
 async function learn({ args, folder, data }: PolicyArguments, host: CommandHost): Promise<number> {

@@ -2,6 +2,7 @@ import { type Capability, defineProvider, type ModelTraits, type ProviderCall, T
 import { EventReader, PassedEventReader, readReply } from './anthropic/answer.ts';
 import { countRequest, MARGIN, readCount } from './anthropic/count.ts';
 import { readFailure } from './anthropic/failure.ts';
+import { modelList } from './anthropic/model-list.ts';
 import { rulesOf } from './anthropic/models.ts';
 import { OWN_DIALECT, passRequest } from './anthropic/passthrough.ts';
 import { buildRequest } from './anthropic/request.ts';
@@ -51,6 +52,7 @@ export const anthropic = defineProvider({
       reply: readReply,
       stream: (passthrough) => (passthrough ? new PassedEventReader() : new EventReader()),
       failure: readFailure,
+      modelList,
       tokenCount: { request: (call) => countRequest(request(call)), reply: readCount, margin: MARGIN },
     };
   },

@@ -4,6 +4,7 @@ import { countRequest, MARGIN, readCount } from './gemini/count.ts';
 import { embeddings } from './gemini/embeddings.ts';
 import { readFailure } from './gemini/failure.ts';
 import { hasFixedSampling, isFrom } from './gemini/generation.ts';
+import { modelList } from './gemini/model-list.ts';
 import { buildRequest } from './gemini/request.ts';
 
 /** Google's Gemini API: `generateContent` and its stream, `batchEmbedContents`, `countTokens`. */
@@ -31,6 +32,7 @@ export const gemini = defineProvider({
     stream: () => new GeminiReader(),
     failure: readFailure,
     embeddings,
+    modelList,
     tokenCount: { request: countRequest, reply: readCount, margin: MARGIN },
     lacks: (_model, upstream) => lacks(upstream),
     // ai.google.dev/api/generate-content#GenerationConfig

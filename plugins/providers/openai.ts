@@ -45,6 +45,8 @@ export const openai = defineProvider({
         ...(model.capabilities.includes('reasoning') ? reasoningModelLacks(upstream) : []),
       ],
       request: (call) => requestOf(call, dialect, settings),
+      // Azure lists what could be deployed, not the deployments.
+      modelList: settings.service === 'azure' ? undefined : chat.modelList,
       passes: () => ['openai_responses'],
       reply: (body, passthrough) => readReply(body, format, passthrough),
       stream: (passthrough) => new OpenAiReader(format, passthrough),

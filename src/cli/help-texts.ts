@@ -88,6 +88,15 @@ Exit code: 2 when a case that held fails or B cannot load (--strict: when any ch
 --write saves it as DIR/policy.schema.json. The policy may have mistakes. Its plugins run.`,
   },
   {
+    command: 'catalog sync',
+    usage: 'PROVIDER [--out FILE] [--policies DIR] [--data DIR]',
+    summary: "Propose the models of a provider's own list that a policy does not have.",
+    details: `Asks the provider of the policy, at its address and with the key in its variable, for its models.
+Prints YAML to review, or writes it to --out; no policy changes. Figures are those of the list,
+else of a table of public models. An entry that lacks a price or a limit is a comment.
+Exit code: 0, or 1 when there is no list.`,
+  },
+  {
     command: 'keys create',
     usage: `[--name NAME] [--scope chat,route,admin] [--label K=V]... [--model ID]...
 [--expires-in 30d] [--rpm N] [--tpm N] [--streams N] [--wallet 0x...]...

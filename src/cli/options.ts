@@ -32,7 +32,7 @@ export type Command =
   | { readonly name: 'plugin' | 'import'; readonly args: readonly string[] }
   | ({ readonly name: 'health' } & HealthArguments)
   | ({ readonly name: 'decisions' | 'keys' | 'wallets' | 'ledger' } & DataArguments)
-  | ({ readonly name: 'policy' | 'learn' } & PolicyArguments);
+  | ({ readonly name: 'policy' | 'learn' | 'catalog' } & PolicyArguments);
 
 /** The default address of `serve`. */
 const PORT = '8787';
@@ -59,7 +59,7 @@ export function parseCommand(argv: readonly string[], env: Environment, defaultP
   if (name === 'decisions' || name === 'keys' || name === 'wallets' || name === 'ledger') {
     return { name, ...dataOf(rest, env) };
   }
-  if (name === 'policy' || name === 'learn') {
+  if (name === 'policy' || name === 'learn' || name === 'catalog') {
     // As `serve` has it; a folder among the arguments wins.
     const { folder, args } = folderOf('--policies', rest);
     const own = dataOf(args, env);

@@ -63,6 +63,41 @@ export interface CountMargin {
   readonly share: number;
 }
 
+/** The part of a wire adapter that reads the service's own list of models, for `signalbox catalog sync`. */
+export interface ModelListAdapter {
+  /** Headers of the request, beside the key. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The path of a page below the provider's base URL. @param after `next` of the page before; null for the first page */
+  path(after: string | null): string;
+  /** Reads a page; null where the body is no such list. */
+  read(body: string): ModelListPage | null;
+}
+
+export interface ModelListPage {
+  readonly models: readonly ListedModel[];
+  /** What `path` needs for the next page; null for the last one. */
+  readonly next: string | null;
+}
+
+/** A model as its service lists it. Members that the service does not state are absent. */
+export interface ListedModel {
+  readonly id: string;
+  /** USD per token, as the decimals of the list. */
+  readonly price?: { readonly input: string; readonly output: string } & Readonly<
+    Partial<Record<'cachedInput' | 'cacheWrite' | 'perRequest', string>>
+  >;
+  /** Tokens of input and output together. */
+  readonly contextWindow?: number;
+  /** The most tokens of an answer. */
+  readonly maxOutput?: number;
+  /** All that the model has. */
+  readonly capabilities?: readonly Capability[];
+  /** Such as `2026-11-20`. */
+  readonly released?: string;
+  /** Why it answers no conversations: its use, such as `embeddings`, or `retired`. */
+  readonly unfit?: string;
+}
+
 /** The traits of a model by the catalog. */
 export interface ModelTraits {
   readonly capabilities: readonly Capability[];
@@ -162,6 +197,8 @@ export interface WireAdapter {
   readonly embeddings?: EmbeddingAdapter;
   /** Absent where the service counts no prompts: the gateway then estimates. */
   readonly tokenCount?: TokenCountAdapter;
+  /** Absent where the service has no list of models. */
+  readonly modelList?: ModelListAdapter;
 }
 
 /**

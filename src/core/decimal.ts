@@ -34,3 +34,14 @@ export function plainText({ digits, scale }: Decimal): string {
   const fraction = text.slice(text.length - scale).replace(/0+$/, '');
   return sign + (fraction === '' ? whole : `${whole}.${fraction}`);
 }
+
+/** Rounds up to `decimals` decimals, so that no price is too low. */
+export function roundUp(decimal: Decimal, decimals: number): Decimal {
+  const { digits, scale } = decimal;
+  if (scale <= decimals) return decimal;
+  const unit = 10n ** BigInt(scale - decimals);
+  return { digits: (digits + unit - 1n) / unit, scale: decimals };
+}
+
+/** The decimal times a whole number. */
+export const times = ({ digits, scale }: Decimal, factor: bigint): Decimal => ({ digits: digits * factor, scale });

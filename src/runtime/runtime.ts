@@ -44,6 +44,8 @@ export interface Runtime extends DecisionRuntime {
   localTime(timeMs: number): RuleScope['time'];
   /** By model, then by endpoint, in the snapshot's order; those of wildcards follow. */
   readonly targets: readonly (readonly UpstreamTarget[])[];
+  /** By name, those without a model included. */
+  readonly providers: ReadonlyMap<string, UpstreamTarget>;
   /** By model, then by endpoint. Runtimes share it: an endpoint is identified by its names. */
   readonly health: readonly (readonly EndpointHealth[])[];
   readonly originOf: OriginOf;
@@ -95,6 +97,7 @@ export function buildRuntime(
     readings: health.watch(snapshot, originOf),
     originOf,
     outputs: health.outputs,
+    providers,
     unknownNames: health.unknownNames,
     targets: models.map((model) => model.endpoints.map((endpoint) => providers.get(endpoint.provider)!)),
   };

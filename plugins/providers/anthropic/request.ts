@@ -13,7 +13,7 @@ export interface RequestSettings {
   readonly prompt_cache: 'auto' | 'by_caller';
 }
 
-const HEADERS = { 'anthropic-version': '2023-06-01' } as const;
+export const HEADERS = { 'anthropic-version': '2023-06-01' } as const;
 
 /** Members of turns and parts that are read here. */
 const READ = ['cache_control', 'is_error'] as const;

@@ -2,6 +2,7 @@ import type { PreparedProvider, WireAdapter } from 'signalbox/plugin';
 import { ChunkReader, readReply } from './answer.ts';
 import { embeddingsOf } from './embeddings.ts';
 import { readFailure } from './failure.ts';
+import { modelList } from './model-list.ts';
 import { buildRequest, lacksOf } from './request.ts';
 import type { DialectSettings } from './settings.ts';
 
@@ -23,5 +24,6 @@ export function chatCompletions(
     stream: () => new ChunkReader(),
     failure: readFailure,
     embeddings: embeddingsOf(settings),
+    modelList,
   };
 }

@@ -13,6 +13,7 @@ import {
   NotIncluded,
   NotYaml,
 } from '../../importers/litellm/litellm.ts';
+import { loadFacts } from '../../policy/facts.ts';
 import { policySchema, schemaText } from '../../policy/json-schema.ts';
 import { parseArguments, SWITCH, TEXT } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
@@ -49,7 +50,10 @@ export async function runImport(args: readonly string[], command: ImportCommand)
   const name = file === '-' ? 'stdin' : basename(file);
   const imported = read(file, await textOf(file, CONFIGURATION_BYTES_MAX), {
     name,
-    catalog: await readFile(join(command.shippedPolicies, 'models.yaml'), 'utf8'),
+    catalog: await Promise.all(
+      ['models.yaml', 'embeddings.yaml'].map((file) => readFile(join(command.shippedPolicies, file), 'utf8')),
+    ),
+    facts: await loadFacts(),
     priceMap: await priceMapOf(values.prices),
     today: day(command.now()),
     include: includeFrom(file),

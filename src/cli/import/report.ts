@@ -37,12 +37,20 @@ export function reportJson({ file, folder, others, imported: { files, report } }
       },
       place: target === null ? null : `${target}:${fileLine}`,
     })),
-    set_prices: report.unknownPrices,
+    questions: Object.fromEntries(report.questions),
     assumed: Object.fromEntries(report.assumed),
     variables: Object.fromEntries(report.variables),
     not_served: report.skipped,
   };
   return jsonText(scrubAll(body));
+}
+
+/** A line for each question, with the models that it is about. */
+function questionsOf({ questions }: ImportReport): string[] {
+  const pairs = [...questions].flatMap(([name, asked]) => asked.map((what) => ({ name, what })));
+  return [...Map.groupBy(pairs, ({ what }) => what)].map(
+    ([what, ones]) => `${ones.map(({ name }) => name).join(', ')}: ${what}`,
+  );
 }
 
 const TITLES = {
@@ -59,6 +67,7 @@ export function reportText({ file, folder, others, imported: { files, report } }
   const parts = [
     `${file} → ${folder}: ${files.map(({ name }) => name).join(', ')}\n` +
       `${plural(report.models.length, 'model')}, ${plural(report.selectors.length, 'selector')}; of ${plural(report.keys.length, 'key')} ${counts.join(', ')}.`,
+    section('Questions: not served until you state', questionsOf(report)),
     section(
       'Could not be read',
       report.problems.map(
@@ -111,20 +120,14 @@ const shown = (all: readonly string[]): string =>
     ? all.join(', ')
     : `${all.slice(0, PLACES_SHOWN).join(', ')} and ${all.length - PLACES_SHOWN} more`;
 
-function steps(
-  folder: string,
-  others: readonly string[],
-  { unknownPrices, assumed, variables }: ImportReport,
-): string[] {
+function steps(folder: string, others: readonly string[], { questions, assumed, variables }: ImportReport): string[] {
   const lines: string[] = [];
   if (others.length > 0)
     lines.push(`Look at ${others.join(', ')}: found in the folder before the import, and part of the policy.`);
-  if (unknownPrices.length > 0) {
+  if (questions.size > 0)
     lines.push(
-      `Set the price of ${unknownPrices.join(', ')} in models.yaml: the configuration does not state it, so models.yaml has 999 USD per 1M tokens.`,
+      "Answer the questions above. For prices, --prices FILE reads LiteLLM's own map, model_prices_and_context_window.json.",
     );
-    lines.push("  (--prices FILE reads LiteLLM's own map, model_prices_and_context_window.json.)");
-  }
   if (assumed.size > 0) {
     lines.push('Check these assumptions in models.yaml:');
     const alike = Map.groupBy(assumed, ([, what]) => what.join('; '));

@@ -24,16 +24,6 @@ export function booleanOf(node: ConfigNode | undefined): boolean | null {
   return /^(?:false|no|off)$/i.test(node.text) ? false : null;
 }
 
-/** Rounds up to `decimals` decimals, so that no price is too low. */
-export function roundUp(decimal: Decimal, decimals: number): Decimal {
-  const { digits, scale } = decimal;
-  if (scale <= decimals) return decimal;
-  const unit = 10n ** BigInt(scale - decimals);
-  return { digits: (digits + unit - 1n) / unit, scale: decimals };
-}
-
-export const times = ({ digits, scale }: Decimal, factor: bigint): Decimal => ({ digits: digits * factor, scale });
-
 /** Seconds in a LiteLLM duration such as `30s`, `10m`, `24h`, `7d`, `2w` or `1mo`; null for any other text. */
 function secondsOf(text: string): number | null {
   const [, count = '', unit = ''] = /^(\d{1,6})\s*(s|m|h|d|w|mo)$/.exec(text) ?? [];

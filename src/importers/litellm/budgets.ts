@@ -1,7 +1,7 @@
-import { type Decimal, plainText, toNumber } from '../../core/decimal.ts';
-import { decimalOf, times, windowOf } from './amounts.ts';
+import { type Decimal, plainText, times, toNumber } from '../../core/decimal.ts';
+import { block, exact, type Field, type FieldBlock, field, isOneOf } from '../emit.ts';
+import { decimalOf, windowOf } from './amounts.ts';
 import { asName, type ImportContext, mapOf, textOf } from './context.ts';
-import { block, exact, type Field, type FieldBlock, field, isOneOf } from './emit.ts';
 import type { Deployment } from './entries.ts';
 import type { LitellmSettings } from './fallbacks.ts';
 import { TakenNames } from './names.ts';

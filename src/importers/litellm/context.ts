@@ -1,5 +1,5 @@
 import { SECRET_SHAPES } from '../../core/secret-shapes.ts';
-import type { CatalogModel } from './catalog.ts';
+import type { CatalogModel, PublicFacts } from './catalog.ts';
 import type { OutcomeRecorder } from './outcomes.ts';
 import type { ConfigNode, MapNode } from './tree.ts';
 
@@ -7,6 +7,7 @@ import type { ConfigNode, MapNode } from './tree.ts';
 export interface ImportContext {
   readonly outcomes: OutcomeRecorder;
   readonly catalog: readonly CatalogModel[];
+  readonly facts: PublicFacts;
   /** LiteLLM's own price map, by model name; empty without one. */
   readonly priceMap: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   readonly credentials: ReadonlyMap<string, MapNode>;
@@ -33,8 +34,8 @@ const REFERENCE_VALUE = 'os.environ/';
 
 /** The work that an import leaves to the operator. */
 export class OperatorTodo {
-  /** Models without a known price. */
-  readonly prices = new Set<string>();
+  /** Questions without whose answer a model cannot be served: the name in the configuration → what to state. */
+  readonly questions = new Map<string, readonly string[]>();
   /** Model → the values that the import assumed. */
   readonly assumed = new Map<string, string[]>();
   /** Variable → the value to set. */
@@ -79,6 +80,11 @@ export class OperatorTodo {
   /** Reserves a variable that LiteLLM reads by default. */
   refer(name: string): void {
     if (!this.#values.has(name)) this.#values.set(name, REFERENCE_VALUE);
+  }
+
+  /** Notes what the operator must state before a model can be served. */
+  ask(name: string, what: string): void {
+    this.questions.set(name, [...new Set([...(this.questions.get(name) ?? []), what])]);
   }
 
   assume(model: string, what: string): void {

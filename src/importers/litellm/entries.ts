@@ -1,7 +1,7 @@
 import { decimalOf, numberOf } from './amounts.ts';
 import { type ProviderConnection, readConnection } from './connection.ts';
 import { type ImportContext, isName, looksSecret, textOf, textsOf } from './context.ts';
-import { type ModelFacts, readFacts } from './facts.ts';
+import { type DeploymentFacts, readFacts } from './facts.ts';
 import { LEFT_OUT_INFO, LEFT_OUT_PARAMS } from './left-out.ts';
 import type { LazyPath, OutcomeRecorder } from './outcomes.ts';
 import { bareName, modeOfName, providerOfName, SERVICES, WITHOUT_ADAPTER } from './services.ts';
@@ -19,7 +19,11 @@ export interface Deployment {
   readonly upstream: string;
   /** The model without provider and date; null if only the operator knows it, as for an Azure deployment. */
   readonly bare: string | null;
-  readonly facts: ModelFacts;
+  readonly facts: DeploymentFacts;
+  /** Whether it embeds rather than converses. */
+  readonly isEmbedder: boolean;
+  /** Whether its names end in `*`: it is any model of its provider. */
+  readonly isPattern: boolean;
   readonly id: string | null;
   /** Milliseconds; null if the entry does not state it. */
   readonly totalMs: number | null;
@@ -64,12 +68,12 @@ export function readEntry(node: ConfigNode, context: ImportContext): EntryResult
   const infoNode = valueAt(node, 'model_info');
   if (infoNode && infoNode.kind !== 'map') outcomes.problem(infoNode, 'model_info must be a map');
   const info = infoNode?.kind === 'map' ? infoNode : null;
-  const without = unsupportedReason(params, info, model);
+  const without = unsupportedReason(params, info, name, model);
   if (without !== null) {
     outcomes.leftOut(node, `${name}: ${without}`);
     return { name, why: without };
   }
-  if (!isName(name))
+  if (!isName(name === '*' ? 'all' : name.replace(/\*$/, '')))
     return refuse(
       nameNode,
       'a name must begin with a letter or digit and contain only letters, digits and . _ : / @ + -, at most 120',
@@ -89,19 +93,28 @@ export function readEntry(node: ConfigNode, context: ImportContext): EntryResult
 }
 
 /** Why Signalbox cannot serve an entry that LiteLLM can; null if it can. */
-function unsupportedReason(params: MapNode, info: MapNode | null, model: string): string | null {
-  const mode = textOf(valueAt(info, 'mode')) ?? modeOfName(bareName(model));
+function unsupportedReason(params: MapNode, info: MapNode | null, name: string, model: string): string | null {
+  const mode = modeOf(info, model);
   if (mode !== null && MODES.has(mode))
-    return `Signalbox serves chat only, and this is for ${mode.replaceAll('_', ' ')}`;
+    return `Signalbox serves chat and embeddings, and this is for ${mode.replaceAll('_', ' ')}`;
+  if (mode === 'embedding' && providerOf(params, model) === 'anthropic') return 'Anthropic has no embeddings';
+  if (`${name}${model}`.includes('*') && !(PATTERN.test(name) && PATTERN.test(model)))
+    return 'a wildcard has one `*`, at the end of model_name and of model';
   if (valueAt(params, 'mock_response'))
     return 'there are no fixed answers; the adapter `simulated` answers without a provider';
   const reason = WITHOUT_ADAPTER.get(providerOf(params, model) ?? '');
   return reason === undefined ? null : `${providerOf(params, model)}: ${reason}`;
 }
 
-/** LiteLLM's modes other than conversations, which are `chat` and `responses`. */
+const PATTERN = /^[^*]*\*$/;
+
+/** LiteLLM's mode of an entry, stated or implied by its name; null for a conversation. */
+const modeOf = (info: MapNode | null, model: string): string | null =>
+  textOf(valueAt(info, 'mode')) ?? modeOfName(bareName(model));
+
+/** LiteLLM's modes that are not served. `chat` and `responses` are conversations. */
 const MODES: ReadonlySet<string> = new Set([
-  ...['completion', 'embedding', 'rerank', 'audio_transcription', 'audio_speech', 'image_generation', 'image_edit'],
+  ...['completion', 'rerank', 'audio_transcription', 'audio_speech', 'image_generation', 'image_edit'],
   ...['moderation', 'moderations', 'video_generation', 'vector_store', 'ocr', 'search', 'realtime', 'batch'],
 ]);
 
@@ -149,7 +162,8 @@ function deploymentOf(parts: EntryParts, context: ImportContext): Deployment | n
   const names = [baseModel, model, upstream, baseModel?.slice(baseModel.indexOf('/') + 1)].filter(
     (one) => typeof one === 'string',
   );
-  const facts = readFacts({ info, params, preset: connection.preset, names, at: atModel }, context);
+  const isEmbedder = modeOf(info, model) === 'embedding';
+  const facts = readFacts({ info, params, preset: connection.preset, isEmbedder, names, at: atModel }, context);
   outcomes.mapped(parts.nameNode, () => ['models', assigned.model]);
   if (prefix === null) outcomes.mapped(parts.modelNode, atModel('upstream'));
   else
@@ -161,7 +175,8 @@ function deploymentOf(parts: EntryParts, context: ImportContext): Deployment | n
   outcomes.mapped(region, atModel('regions'));
   if (baseModel !== null) outcomes.mapped(valueAt(info, 'base_model'), atModel(), 'its facts are looked up by it');
   const mode = valueAt(info, 'mode');
-  if (mode && ['chat', 'responses'].includes(textOf(mode) ?? '')) outcomes.mapped(mode, atModel());
+  if (mode && isEmbedder) outcomes.mapped(mode, atModel('operations'));
+  else if (mode && ['chat', 'responses'].includes(textOf(mode) ?? '')) outcomes.mapped(mode, atModel());
   else if (mode) outcomes.problem(mode, 'LiteLLM has no such mode; treated as chat');
   const deadline = (key: string, name: string, differs?: string) =>
     millisecondsOf(valueAt(params, key), atModel('deadlines', name), outcomes, differs);
@@ -173,6 +188,8 @@ function deploymentOf(parts: EntryParts, context: ImportContext): Deployment | n
     upstream,
     bare: baseModel === null && provider === 'azure' ? null : bareName(baseModel ?? upstream),
     facts,
+    isEmbedder,
+    isPattern: name.endsWith('*'),
     id: textOf(valueAt(info, 'id')),
     totalMs: deadline('timeout', 'total_ms', 'for all attempts together; LiteLLM counts each attempt'),
     firstTokenMs: deadline('stream_timeout', 'first_token_ms'),

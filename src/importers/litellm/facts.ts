@@ -1,17 +1,19 @@
-import { type Decimal, parseDecimal, plainText, toNumber } from '../../core/decimal.ts';
-import { booleanOf, decimalOf, roundUp, times } from './amounts.ts';
-import { type CatalogModel, findCatalogModel } from './catalog.ts';
+import { type Decimal, parseDecimal, plainText, roundUp, times, toNumber } from '../../core/decimal.ts';
+import { block, exact, flow, type PolicyValue } from '../emit.ts';
+import { booleanOf, decimalOf } from './amounts.ts';
+import { type CatalogModel, findCatalogModel, findPublicModel } from './catalog.ts';
 import type { ImportContext } from './context.ts';
-import { block, exact, flow, type PolicyValue } from './emit.ts';
 import type { LazyPath, OutcomeRecorder } from './outcomes.ts';
 import { type ConfigNode, type MapNode, valueAt } from './tree.ts';
 
 /** Facts of the model behind a deployment. */
-export interface ModelFacts {
+export interface DeploymentFacts {
   readonly price: SourcedPrice | null;
   /** Tokens; null if unknown. */
   readonly contextWindow: number | null;
   readonly maxOutput: number | null;
+  /** The length of an embedding model's vectors; null if unknown. */
+  readonly dimensions: number | null;
   /** Capability → whether the model has it; unknown ones are absent. */
   readonly capabilities: ReadonlyMap<string, boolean>;
   /** Whether LiteLLM's price map has the model, and with it all its capabilities. */
@@ -22,13 +24,14 @@ export interface ModelFacts {
 /** A price with its source. */
 export interface SourcedPrice {
   readonly value: PolicyValue;
-  readonly source: 'configuration' | 'price map' | 'catalog' | 'own server' | 'unknown';
+  readonly source: 'configuration' | 'price map' | 'catalog' | 'own server';
 }
 
 interface FactSources {
   readonly info: MapNode | null;
   readonly params: MapNode;
   readonly preset: string | null;
+  readonly isEmbedder: boolean;
   /** Candidate names of the model, the most reliable first. */
   readonly names: readonly string[];
   /** The path in the policy that a key becomes. */
@@ -62,9 +65,10 @@ const RATE =
   /^(input_cost_per_token|cache_read_input_token_cost|cache_creation_input_token_cost|output_cost_per_token)(?:_above_(\d+)k_tokens)?$/;
 
 /** Reads the facts of a deployment's model from its entry, else LiteLLM's price map, else the shipped catalog. */
-export function readFacts(of: FactSources, context: ImportContext): ModelFacts {
+export function readFacts(of: FactSources, context: ImportContext): DeploymentFacts {
   const mapped = of.names.map((name) => context.priceMap.get(name)).find((entry) => entry !== undefined);
-  const catalogModel = findCatalogModel(context.catalog, of.preset, of.names);
+  const catalogModel =
+    findCatalogModel(context.catalog, of.preset, of.names) ?? findPublicModel(context.facts, of.preset, of.names);
   const ofMap = (key: string): Decimal | null => {
     const value = mapped?.[key];
     return typeof value === 'number' ? parseDecimal(String(value)) : null;
@@ -77,12 +81,17 @@ export function readFacts(of: FactSources, context: ImportContext): ModelFacts {
   const capabilities = readCapabilities(of, context, mapped ?? null);
   const catalogPrice = catalogModel?.facts.find(({ key }) => key === 'price')?.value;
   const own = readOwnPrice(of, context);
-  const fromMap = own ? null : priceOf(ofMap, mapped ? Object.keys(mapped) : [], { basis: 'aggregator' });
+  const fromMap = own
+    ? null
+    : priceOf(of.isEmbedder ? inputAlone(ofMap) : ofMap, mapped ? Object.keys(mapped) : [], { basis: 'aggregator' });
   return {
     price:
       priceFrom(own, 'configuration') ?? priceFrom(fromMap, 'price map') ?? priceFrom(catalogPrice ?? null, 'catalog'),
     contextWindow: stated.contextWindow ?? count('max_input_tokens') ?? catalogModel?.contextWindow ?? null,
     maxOutput: stated.maxOutput ?? count('max_output_tokens') ?? count('max_tokens') ?? catalogModel?.maxOutput ?? null,
+    dimensions: of.isEmbedder
+      ? (stated.dimensions ?? count('output_vector_size') ?? (catalogModel?.dimensions || null))
+      : null,
     capabilities,
     isMapped: mapped !== undefined,
     catalogModel,
@@ -92,7 +101,16 @@ export function readFacts(of: FactSources, context: ImportContext): ModelFacts {
 const priceFrom = (value: PolicyValue | null, source: SourcedPrice['source']): SourcedPrice | null =>
   value === null ? null : { value, source };
 
-function readOwnPrice({ info, params, at }: FactSources, { outcomes, today }: ImportContext): PolicyValue | null {
+/** The rates of a model that writes nothing. */
+const inputAlone =
+  (rates: Rates): Rates =>
+  (key) =>
+    rates(key) ?? (key === 'output_cost_per_token' ? { digits: 0n, scale: 0 } : null);
+
+function readOwnPrice(
+  { info, params, isEmbedder, at }: FactSources,
+  { outcomes, today }: ImportContext,
+): PolicyValue | null {
   const nodes = new Map<string, ConfigNode>();
   for (const { key, node } of [...params.entries, ...(info?.entries ?? [])]) {
     if (!RATE.test(key)) continue;
@@ -108,7 +126,11 @@ function readOwnPrice({ info, params, at }: FactSources, { outcomes, today }: Im
     if (rate.note) outcomes.approximated(node, at('price'), rate.note);
     else outcomes.mapped(node, at('price'), 'USD a token, now USD per 1M');
   }
-  const value = priceOf((key) => rates.get(key) ?? null, [...rates.keys()], { as_of: exact(today), basis: 'own' });
+  const stated: Rates = (key) => rates.get(key) ?? null;
+  const value = priceOf(isEmbedder ? inputAlone(stated) : stated, [...rates.keys()], {
+    as_of: exact(today),
+    basis: 'own',
+  });
   if (value === null)
     for (const key of rates.keys()) outcomes.leftOut(nodes.get(key), 'a price needs both input and output');
   return value;
@@ -164,9 +186,9 @@ const tokens = (value: number): number | null =>
   Number.isInteger(value) && value >= 1 && value <= 100_000_000 ? value : null;
 
 function readSizes(
-  { info, at }: FactSources,
+  { info, isEmbedder, at }: FactSources,
   { outcomes }: ImportContext,
-): { contextWindow: number | null; maxOutput: number | null } {
+): { contextWindow: number | null; maxOutput: number | null; dimensions: number | null } {
   const read = (key: string): number | null => {
     const node = valueAt(info, key);
     const decimal = decimalOf(node);
@@ -182,7 +204,9 @@ function readSizes(
     if (output !== null) outcomes.leftOut(node('max_tokens'), 'max_output_tokens is used instead');
     else outcomes.approximated(node('max_tokens'), at('max_output'), 'treated as the maximum output');
   }
-  return { contextWindow: input, maxOutput: output ?? both };
+  const dimensions = isEmbedder ? read('output_vector_size') : null;
+  if (dimensions !== null) outcomes.mapped(node('output_vector_size'), at('embedding', 'dimensions'));
+  return { contextWindow: input, maxOutput: output ?? both, dimensions };
 }
 
 function readCapabilities(

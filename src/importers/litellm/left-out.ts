@@ -27,7 +27,7 @@ export const LEFT_OUT_PARAMS = notesOf({
 export const LEFT_OUT_INFO = notesOf({
   supported_environments: 'use one policy for each environment, and leave the model out of the others',
   health_check_timeout: 'real requests decide whether an endpoint is healthy; see docs/route/failover.md',
-  output_vector_size: 'Signalbox serves chat only',
+  output_vector_size: 'it is no embedding model',
   'input_cost_per_second output_cost_per_second': 'prices are by token',
 });
 

@@ -1,7 +1,7 @@
+import type { PolicyText } from '../emit.ts';
 import { readLimits } from './budgets.ts';
-import { readCatalog } from './catalog.ts';
+import { type PublicFacts, readCatalog } from './catalog.ts';
 import { type ImportContext, mapOf, OperatorTodo, textOf, variableReference } from './context.ts';
-import type { PolicyText } from './emit.ts';
 import { type Deployment, readEntry } from './entries.ts';
 import { type LitellmSettings, readAliases, readFallbacks } from './fallbacks.ts';
 import { type IncludeReader, withIncludes } from './includes.ts';
@@ -10,9 +10,10 @@ import { nameProviders } from './models.ts';
 import { type ImportProblem, type KeyOutcome, OutcomeRecorder } from './outcomes.ts';
 import { writePolicy } from './policy.ts';
 import { planSelectors } from './selectors.ts';
+import { servableOf } from './servable.ts';
 import { readCommonSettings, reportSections } from './settings.ts';
 import { type ConfigNode, isEmpty, leavesOf, type MapNode, readTree, valueAt } from './tree.ts';
-import { expandWildcard } from './wildcards.ts';
+import { expandEverything, firstWildcards } from './wildcards.ts';
 
 export { NotIncluded } from './includes.ts';
 export { OUTCOMES } from './outcomes.ts';
@@ -22,8 +23,10 @@ export { NotYaml } from './tree.ts';
 export interface ImportSources {
   /** The configuration's name, for comments. */
   readonly name: string;
-  /** `models.yaml` of the shipped policy, for facts that the configuration does not state. */
-  readonly catalog: string;
+  /** The files of the shipped policy with models, for facts that the configuration does not state. */
+  readonly catalog: readonly string[];
+  /** Public models, for facts that the shipped policy does not have. */
+  readonly facts: PublicFacts;
   /** LiteLLM's own price map, parsed, by model name. Empty without one. */
   readonly priceMap: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   /** The day, `2026-11-20`. */
@@ -43,8 +46,8 @@ export interface ImportReport {
   readonly keys: readonly KeyReport[];
   /** Mistakes in the configuration itself. */
   readonly problems: readonly ImportProblem[];
-  /** IDs of models without a known price. */
-  readonly unknownPrices: readonly string[];
+  /** Questions to the operator, without whose answer a model is not served: its name → what to state. */
+  readonly questions: ReadonlyMap<string, readonly string[]>;
   /** Model → the values that the import assumed. */
   readonly assumed: ReadonlyMap<string, readonly string[]>;
   /** Variable → the value to set. */
@@ -71,7 +74,8 @@ export function importLitellm(text: string, sources: ImportSources): ImportResul
   const root = withIncludes(readTree(text), sources.include, outcomes);
   const context: ImportContext = {
     outcomes,
-    catalog: readCatalog(sources.catalog),
+    catalog: sources.catalog.flatMap(readCatalog),
+    facts: sources.facts,
     priceMap: sources.priceMap,
     credentials: readCredentials(valueAt(root, 'credential_list'), outcomes),
     today: sources.today,
@@ -83,12 +87,13 @@ export function importLitellm(text: string, sources: ImportSources): ImportResul
     library: mapOf(valueAt(root, 'litellm_settings'), outcomes, 'a map of settings'),
   };
   const general = valueAt(root, 'general_settings');
-  const { deployments, skipped } = readModels(root, context);
-  const providers = nameProviders(deployments);
+  const { deployments, wildcards, open, skipped } = readModels(root, context);
+  const providers = nameProviders([...deployments, ...wildcards, ...open]);
   const fallbacks = readFallbacks(settings, context);
   const aliases = readAliases(settings, context);
   const named = new Set(skipped.flatMap(({ name }) => name ?? []));
-  const chosen = planSelectors({ deployments, fallbacks, aliases, skipped: named }, context);
+  const patterns = wildcards.map(({ group }) => group);
+  const chosen = planSelectors({ deployments, patterns, fallbacks, aliases, skipped: named }, context);
   const common = readCommonSettings(settings, general, context);
   const selectors = [...chosen.selectors.flatMap(({ names }) => names), ...chosen.aliases.map(({ name }) => name)];
   // Aliases with invalid names were left out.
@@ -100,8 +105,8 @@ export function importLitellm(text: string, sources: ImportSources): ImportResul
   ];
   const limits = readLimits(settings, deployments, namesOf, context);
   reportSections(root, general, context);
-  const drafts = { providers, chosen, common, limits, source: sources.name };
-  const files = deployments.length === 0 ? [] : writePolicy(drafts, context);
+  const drafts = { providers, chosen, wildcards, open, common, limits, source: sources.name };
+  const files = deployments.length + wildcards.length === 0 ? [] : writePolicy(drafts, context);
   const trees = new Map(files.map(({ name, text }) => [name, readTree(text)]));
   const { todo } = context;
   return {
@@ -109,11 +114,11 @@ export function importLitellm(text: string, sources: ImportSources): ImportResul
     report: {
       keys: outcomes.all(root).map((key) => ({ ...key, ...locate(trees, key.to) })),
       problems: outcomes.problems(),
-      unknownPrices: [...todo.prices],
+      questions: todo.questions,
       assumed: todo.assumed,
       variables: todo.variables,
       providers: providers.map(({ name }) => name),
-      models: chosen.groups.flatMap(({ models }) => models.map(({ id }) => id)),
+      models: [...chosen.groups.flatMap(({ models }) => models.map(({ id }) => id)), ...patterns],
       selectors,
       skipped,
     },
@@ -126,28 +131,33 @@ const variablesIn = (root: ConfigNode): string[] =>
 
 interface ModelList {
   readonly deployments: readonly Deployment[];
+  readonly wildcards: readonly Deployment[];
+  /** Those that wait for an answer of the operator. */
+  readonly open: readonly Deployment[];
   readonly skipped: readonly { readonly name: string | null; readonly why: string }[];
 }
 
 function readModels(root: ConfigNode, context: ImportContext): ModelList {
   const list = valueAt(root, 'model_list');
-  const deployments: Deployment[] = [];
+  const read: Deployment[] = [];
   const skipped: { name: string | null; why: string }[] = [];
-  if (!list || isEmpty(list)) return { deployments, skipped };
-  if (list.kind !== 'list') {
+  if (list && !isEmpty(list) && list.kind !== 'list')
     context.outcomes.problem(list, 'model_list must be a list of entries, each with model_name and litellm_params');
-    return { deployments, skipped };
-  }
-  for (const item of list.items) {
-    const pattern = expandWildcard(item, context);
-    if (pattern && pattern.entries.length === 0) skipped.push({ name: pattern.name, why: 'a pattern' });
-    for (const entry of pattern?.entries ?? [item]) {
-      const read = readEntry(entry, context);
-      if ('deployment' in read) deployments.push(read.deployment);
-      else skipped.push(read);
+  const items = list?.kind === 'list' ? list.items : [];
+  const named = new Set(items.map((item) => textOf(valueAt(item, 'model_name'))));
+  for (const item of items) {
+    for (const entry of expandEverything(item, named, context) ?? [item]) {
+      const result = readEntry(entry, context);
+      if ('deployment' in result) read.push(result.deployment);
+      else skipped.push(result);
     }
   }
-  return { deployments, skipped };
+  const { deployments, open, refused } = servableOf(read, context);
+  const wildcards = firstWildcards(
+    read.filter(({ isPattern }) => isPattern),
+    context,
+  );
+  return { deployments, wildcards, open, skipped: [...skipped, ...refused] };
 }
 
 function readCredentials(list: ConfigNode | undefined, outcomes: OutcomeRecorder): ReadonlyMap<string, MapNode> {

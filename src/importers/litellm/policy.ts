@@ -1,7 +1,6 @@
-import type { ImportedLimits } from './budgets.ts';
-import type { ImportContext } from './context.ts';
 import {
   block,
+  commentedText,
   exact,
   type Field,
   type FieldBlock,
@@ -12,16 +11,23 @@ import {
   type PolicyValue,
   some,
   writeFile,
-} from './emit.ts';
+} from '../emit.ts';
+import type { ImportedLimits } from './budgets.ts';
+import type { ImportContext } from './context.ts';
+import type { Deployment } from './entries.ts';
 import type { ImportedModel, ImportedProvider } from './models.ts';
 import type { ImportedSelector, SelectorPlan } from './selectors.ts';
 import type { CommonSettings } from './settings.ts';
+import { wildcardBlock } from './wildcards.ts';
 import { contextOf, modelBlock, qualityOf } from './write-models.ts';
 
 /** The parts of the policy to write. */
 interface ImportedPolicy {
   readonly providers: readonly ImportedProvider[];
   readonly chosen: SelectorPlan;
+  readonly wildcards: readonly Deployment[];
+  /** Written as comments, which wait for an answer of the operator. */
+  readonly open: readonly Deployment[];
   readonly common: CommonSettings;
   readonly limits: ImportedLimits;
   /** The configuration's name. */
@@ -35,9 +41,11 @@ export function writePolicy(drafts: ImportedPolicy, context: ImportContext): Pol
   const { limits, source, providers } = drafts;
   const budgets = field('budgets', some(limits.budgets));
   const rateLimits = field('rate_limits', some(limits.rateLimits), { isApart: budgets !== null });
-  const models = modelsOf(drafts).map((one, at) =>
-    field(one.id, modelBlock(one, drafts.common, context), { isApart: at > 0 }),
-  );
+  const entries = [
+    ...modelsOf(drafts).map((one) => [one.id, modelBlock(one, drafts.common, context)] as const),
+    ...drafts.wildcards.map((one) => [one.group, wildcardBlock(one, drafts.common, context)] as const),
+  ];
+  const models = entries.map(([id, value], at) => field(id, value, { isApart: at > 0 }));
   const file = (name: string, about: string, ...fields: readonly (Field | null)[]) =>
     writeFile(name, [MODELINE, about], ...fields);
   return [
@@ -51,10 +59,14 @@ export function writePolicy(drafts: ImportedPolicy, context: ImportContext): Pol
       'The providers of the models. A provider is left out, with its models, while its variable is not set.',
       field('providers', block(...providers.map(providerField))),
     ),
-    file(
-      'models.yaml',
-      'The catalog. Prices are USD per 1M tokens. Quality is the share of good answers.',
-      field('models', block(...models)),
+    withQuestions(
+      file(
+        'models.yaml',
+        'The catalog. Prices are USD per 1M tokens. Quality is the share of good answers.',
+        field('models', block(...models)),
+      ),
+      drafts,
+      context,
     ),
     ...(budgets || rateLimits
       ? [
@@ -74,6 +86,21 @@ export function writePolicy(drafts: ImportedPolicy, context: ImportContext): Pol
   ];
 }
 
+/** Adds the entries that wait for an answer, as comments. */
+function withQuestions(
+  { name, text }: PolicyText,
+  { open, common }: ImportedPolicy,
+  context: ImportContext,
+): PolicyText {
+  const entries = open.map((one) => {
+    const entry = modelBlock({ id: one.group, deployments: [one] }, common, context);
+    return `  # QUESTION: write what stands as ?, then remove the marks of the comment.\n${commentedText(2, field(one.group, entry))}`;
+  });
+  // After a comment at the end of a line, the formatter would add a second blank line.
+  const gap = / # [^\n]*\n$/.test(text) ? '' : '\n';
+  return { name, text: entries.length === 0 ? text : `${text}${gap}${entries.join('\n')}` };
+}
+
 const modelsOf = ({ chosen }: ImportedPolicy): ImportedModel[] => chosen.groups.flatMap(({ models }) => models);
 
 function main({ chosen, common }: ImportedPolicy): (Field | null)[] {
@@ -84,10 +111,18 @@ function main({ chosen, common }: ImportedPolicy): (Field | null)[] {
     field('alternatives', alternatives, { beside: 'models that a failure may fall back to' }),
     field('concurrency_max', common.concurrencyMax, { beside: 'requests that are worked on at once' }),
   );
+  const embedders = new Set(chosen.groups.flatMap(({ models }) => models.filter(isEmbedder).map(({ id }) => id)));
   const selectors = block(
     ...chosen.selectors.flatMap((one) => one.names.map((name) => selectorField(name, one, common))),
     ...chosen.aliases.map(({ name, model }) =>
-      field(name, flow({ strategy: 'auto', models: flow({ require: `model.id == ${JSON.stringify(model)}` }) })),
+      field(
+        name,
+        flow({
+          strategy: 'auto',
+          vector_space: embedders.has(model) ? model : null,
+          models: flow({ require: `model.id == ${JSON.stringify(model)}` }),
+        }),
+      ),
     ),
   );
   const orNone = (fields: FieldBlock) => (fields.fields.length > 0 ? fields : null);
@@ -165,8 +200,12 @@ function casesOf(drafts: ImportedPolicy): FieldBlock[] {
       ? [caseOf(`${name} is there by its name`, { model: name }, { model: name })]
       : [],
   );
-  const all = modelsOf(drafts);
-  const tooSmall = new Set(all.filter((model) => !takesUsual(model)).map(({ id }) => id));
+  const all = modelsOf(drafts).filter((model) => !isEmbedder(model));
+  const tooSmall = new Set(
+    modelsOf(drafts)
+      .filter((model) => !takesUsual(model))
+      .map(({ id }) => id),
+  );
   const byAlias = aliases.flatMap(({ name, model }) =>
     tooSmall.has(model) ? [] : [caseOf(`${name} means ${model}`, { model: name }, { model })],
   );
@@ -212,7 +251,10 @@ function selectorCases(
 const USUAL_MAX = 4_096;
 
 /** Whether a case can expect the model without stating a length. */
-const takesUsual = (model: ImportedModel): boolean => (contextOf(model) ?? USUAL_MAX) >= USUAL_MAX;
+const takesUsual = (model: ImportedModel): boolean =>
+  !isEmbedder(model) && (contextOf(model) ?? USUAL_MAX) >= USUAL_MAX;
+
+const isEmbedder = ({ deployments }: ImportedModel): boolean => deployments.some((one) => one.isEmbedder);
 
 /** A generous allowance for the output of a request without a cap. */
 const ROOM = 20_000;

@@ -4,6 +4,7 @@ import type { Deployment } from './entries.ts';
 import type { Fallbacks, FallbackTarget, ModelAlias } from './fallbacks.ts';
 import { freeId, groupByModel, type ImportedModel, type ModelGroup } from './models.ts';
 import { TakenNames } from './names.ts';
+import { BUILT_IN } from './servable.ts';
 
 /** A selector of the policy: the `model` of requests, and its models in order of preference. */
 export interface ImportedSelector {
@@ -22,11 +23,10 @@ export interface SelectorPlan {
   readonly aliases: readonly { readonly name: string; readonly model: string }[];
 }
 
-/** Selectors that exist in every policy. */
-const BUILT_IN = ['auto', 'auto-fast', 'auto-cheap'];
-
 interface SelectorInputs {
   readonly deployments: readonly Deployment[];
+  /** The names of wildcards. */
+  readonly patterns: readonly string[];
   readonly fallbacks: Fallbacks;
   readonly aliases: readonly ModelAlias[];
   /** Names of entries that were left out, for fallbacks and aliases that refer to them. */
@@ -80,7 +80,7 @@ const STEP =
 
 /** Resolves a fallback, and records its outcome. */
 function resolver(
-  { deployments, aliases, fallbacks, skipped }: SelectorInputs,
+  { deployments, patterns, aliases, fallbacks, skipped }: SelectorInputs,
   usable: readonly ModelAlias[],
   { outcomes }: ImportContext,
 ) {
@@ -88,29 +88,42 @@ function resolver(
   const byAlias = new Map(usable.map(({ name, group }) => [name, group]));
   // If two entries share an ID, the first counts.
   const byId = new Map(deployments.toReversed().map((one) => [one.id, one]));
+  const embedders = new Set(deployments.filter(({ isEmbedder }) => isEmbedder).map(({ group }) => group));
   const isDefault = new Set(fallbacks.byDefault.map(({ node }) => node));
   return (owner: string, { name, node }: FallbackTarget): FallbackMatch | null => {
     const alias = byAlias.get(name) ?? name;
     const found = groups.has(alias) ? alias : (byId.get(name) ?? null);
-    if (found === owner && isDefault.has(node)) return null;
+    if ((found === owner || embedders.has(owner)) && isDefault.has(node)) return null;
+    if (found !== null && (embedders.has(owner) || embedders.has(typeof found === 'string' ? found : found.group))) {
+      outcomes.leftOut(node, 'vectors of different models cannot be compared: nothing stands in for one');
+      return null;
+    }
     if (found === owner) outcomes.problem(node, 'a group cannot be its own fallback');
     else if (found !== null) outcomes.approximated(node, ['selectors', owner], STEP);
     else if (skipped.has(name) || aliases.some((one) => one.name === name))
       outcomes.leftOut(node, 'its entry of model_list is left out');
+    else if (isOfPattern(name, patterns)) outcomes.leftOut(node, BY_WILDCARD);
     else outcomes.problem(node, 'model_list has no entry of this name');
     return found;
   };
 }
 
+const BY_WILDCARD = 'a wildcard serves only requests that name its models; give this model an entry of its own';
+
+/** Whether a wildcard serves a name, or is it. */
+const isOfPattern = (name: string, patterns: readonly string[]): boolean =>
+  patterns.some((pattern) => name.startsWith(pattern.slice(0, -1)));
+
 /** Records the outcome of fallbacks whose group does not exist. */
 function reportOwners(
-  { fallbacks, skipped }: SelectorInputs,
+  { fallbacks, patterns, skipped }: SelectorInputs,
   groups: ReadonlySet<string>,
   { outcomes }: ImportContext,
 ): void {
   for (const { name, node } of fallbacks.owners) {
     if (groups.has(name)) continue;
     if (skipped.has(name)) outcomes.leftOut(node, 'their entry of model_list is left out');
+    else if (isOfPattern(name, patterns)) outcomes.leftOut(node, BY_WILDCARD);
     else outcomes.problem(node, 'model_list has no entry of this name');
   }
   for (const { node } of fallbacks.byDefault) {
@@ -119,7 +132,7 @@ function reportOwners(
 }
 
 function usableAliases(
-  { aliases, skipped }: SelectorInputs,
+  { aliases, patterns, skipped }: SelectorInputs,
   groups: ReadonlySet<string>,
   { outcomes }: ImportContext,
 ): ModelAlias[] {
@@ -139,6 +152,7 @@ function usableAliases(
       outcomes.mapped(node, ['selectors', name]);
       return true;
     } else if (skipped.has(group)) outcomes.leftOut(node, 'its entry of model_list is left out');
+    else if (isOfPattern(group, patterns)) outcomes.leftOut(node, BY_WILDCARD);
     else outcomes.problem(node, 'model_list has no entry of that name');
     return false;
   });

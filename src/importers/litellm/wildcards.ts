@@ -1,58 +1,109 @@
-import type { ImportContext } from './context.ts';
-import { textOf } from './context.ts';
+import { block, exact, type Field, type FieldBlock, field, flow, some } from '../emit.ts';
+import { type ImportContext, textOf } from './context.ts';
+import type { Deployment } from './entries.ts';
 import { SERVICES } from './services.ts';
+import type { CommonSettings } from './settings.ts';
 import { type ConfigNode, type MapNode, valueAt } from './tree.ts';
+import { deadlinesField } from './write-models.ts';
 
-/** An entry with a wildcard name, expanded into one entry per catalog model. */
-interface WildcardExpansion {
-  readonly name: string;
-  readonly entries: readonly ConfigNode[];
-}
+/** The services with public names of their models, by LiteLLM's name. */
+const PUBLIC = [...SERVICES].flatMap(([name, { preset, isOwn }]) =>
+  preset === null || isOwn || preset === 'azure-openai' ? [] : [name],
+);
 
-/** Expands an entry such as `openai/*`; null if its name has no wildcard. */
-export function expandWildcard(entry: ConfigNode, { catalog, outcomes }: ImportContext): WildcardExpansion | null {
+/** Beginnings of names that LiteLLM knows without a provider. */
+const KNOWN_BEGINNINGS = [
+  ...['gpt-', 'chatgpt-', 'o1', 'o3', 'o4'].map((start) => [start, 'openai'] as const),
+  ['claude-', 'anthropic'],
+  ['mistral-', 'mistral'],
+  ['codestral', 'mistral'],
+  ['deepseek-', 'deepseek'],
+] as const;
+
+/**
+ * Makes a wildcard for each provider of the entry `*`, which stands for any model of any provider; null for another entry.
+ * @param named the names that have entries of their own
+ */
+export function expandEverything(
+  entry: ConfigNode,
+  named: ReadonlySet<string | null>,
+  { outcomes }: ImportContext,
+): ConfigNode[] | null {
   const nameNode = valueAt(entry, 'model_name');
-  const name = textOf(nameNode);
   const params = valueAt(entry, 'litellm_params');
   const modelNode = valueAt(params, 'model');
-  const model = textOf(modelNode);
-  if (entry.kind !== 'map' || !nameNode || !name?.includes('*')) return null;
-  const [provider = '', rest] = model?.split('/') ?? [];
-  const preset = provider === 'azure' ? null : SERVICES.get(provider)?.preset;
-  const isPattern = rest === '*' && name.split('*').length === 2;
-  const models =
-    preset && isPattern ? catalog.filter(({ served }) => served.some((endpoint) => endpoint.preset === preset)) : [];
-  if (params?.kind !== 'map' || modelNode?.kind !== 'scalar' || models.length === 0) {
-    outcomes.leftOut(entry, `${name}: ${name === '*' ? EVERYTHING : NOBODY_KNOWS}`);
-    return { name, entries: [] };
-  }
-  const entries = models.map(({ id, served }): MapNode => {
-    const upstream = served.find((endpoint) => endpoint.preset === preset)?.upstream ?? id;
-    const inner = withEntry(params, 'model', { ...modelNode, text: `${provider}/${upstream}` });
-    const named =
-      nameNode.kind === 'scalar'
-        ? withEntry(entry, 'model_name', { ...nameNode, text: name.replace('*', upstream) })
-        : entry;
-    return withEntry(named, 'litellm_params', inner);
-  });
-  outcomes.approximated(
-    nameNode,
-    ['models'],
-    `the ${models.length} models of the shipped catalog; add others to models.yaml`,
-  );
-  outcomes.approximated(
-    modelNode,
-    ['models'],
-    'now one model each: a policy has no patterns, as every model needs a price',
-  );
-  return { name, entries };
+  const isEverything = textOf(nameNode) === '*' && textOf(modelNode) === '*' && !valueAt(params, 'custom_llm_provider');
+  if (!isEverything || entry.kind !== 'map' || params?.kind !== 'map') return null;
+  if (nameNode?.kind !== 'scalar' || modelNode?.kind !== 'scalar') return null;
+  outcomes.approximated(nameNode, ['models'], 'a wildcard for each provider; one without its key is left out');
+  outcomes.approximated(modelNode, ['models'], 'a wildcard has one provider');
+  const patterns = [
+    ...PUBLIC.map((provider) => [`${provider}/*`, `${provider}/*`] as const),
+    ...KNOWN_BEGINNINGS.map(([start, provider]) => [`${start}*`, `${provider}/${start}*`] as const),
+  ];
+  return patterns
+    .filter(([name]) => !named.has(name))
+    .map(([name, model]) => {
+      const inner = withEntry(params, 'model', { ...modelNode, text: model });
+      return withEntry(withEntry(entry, 'model_name', { ...nameNode, text: name }), 'litellm_params', inner);
+    });
 }
-
-const EVERYTHING = 'an unknown model gets a 404; add the models that callers use to models.yaml, with their prices';
-const NOBODY_KNOWS =
-  'a policy has no patterns, as every model needs a price; add the models that callers use to models.yaml';
 
 const withEntry = (map: MapNode, key: string, node: ConfigNode): MapNode => ({
   ...map,
   entries: map.entries.map((one) => (one.key === key ? { key, node } : one)),
 });
+
+/** Keys of a deployment that a wildcard does not have. */
+const NOT_OF_WILDCARDS: Readonly<Record<string, string>> = {
+  max_budget: 'write a budget with `match: request.model.startsWith("…")`',
+  budget_duration: 'write a budget with `match: request.model.startsWith("…")`',
+};
+const ONE_PROVIDER = 'a wildcard has one provider; a 429 of it goes to the caller';
+
+/** Keeps the first wildcard of each name, and records what no wildcard has. */
+export function firstWildcards(all: readonly Deployment[], { outcomes, todo }: ImportContext): Deployment[] {
+  const first = new Map<string, Deployment>();
+  for (const one of all) {
+    const { params, group } = one;
+    for (const key of ['order', 'weight', 'rpm', 'tpm', 'max_budget', 'budget_duration'])
+      outcomes.leftOut(valueAt(params, key), NOT_OF_WILDCARDS[key] ?? ONE_PROVIDER);
+    const before = first.get(group);
+    if (before)
+      outcomes.leftOut(valueAt(params, 'model'), `${ONE_PROVIDER}, here that of the first entry of this name`);
+    else first.set(group, one);
+    if (!before && !hasPublicPrices(one) && !one.connection.isOwn && !one.facts.price) {
+      todo.ask(
+        group,
+        'a price for all of its models, under `unknown_price` as `as: { input: …, output: … }`; until then it refuses each',
+      );
+    }
+  }
+  return [...first.values()];
+}
+
+const hasPublicPrices = ({ connection: { preset, baseUrl, baseUrlEnv } }: Deployment): boolean =>
+  preset !== null && preset !== 'azure-openai' && baseUrl === null && baseUrlEnv === null;
+
+/** The entry of a wildcard under `models`. */
+export function wildcardBlock(one: Deployment, common: CommonSettings, { today }: ImportContext): FieldBlock {
+  const { group, upstream, facts, connection, regions, tags, defaultMaxOutput, assigned } = one;
+  const free = flow({ as: flow({ input: 0, output: 0, as_of: exact(today), basis: 'own' }) });
+  const has = [...facts.capabilities].flatMap(([name, is]) => (is ? [name] : []));
+  const isFree = connection.isOwn && !facts.price;
+  const price: Field | null = facts.price
+    ? field('price', facts.price.value)
+    : field('unknown_price', isFree ? free : 'refuse', isFree ? { beside: 'your own server' } : {});
+  return block(
+    field('provider', assigned.provider),
+    upstream === group.slice(group.indexOf('/') + 1) ? null : field('upstream', upstream),
+    field('regions', some(regions)),
+    price,
+    field('context_window', facts.contextWindow),
+    field('max_output', facts.maxOutput),
+    field('default_max_output', defaultMaxOutput),
+    field('capabilities', some(has)),
+    field('tags', some(tags)),
+    deadlinesField([one], common),
+  );
+}

@@ -1,6 +1,6 @@
+import { ASK, block, exact, type Field, type FieldBlock, field, flow, type PolicyValue, some } from '../emit.ts';
 import type { CatalogModel } from './catalog.ts';
 import type { ImportContext } from './context.ts';
-import { block, exact, type Field, type FieldBlock, field, flow, type PolicyValue, some } from './emit.ts';
 import type { Deployment } from './entries.ts';
 import type { SourcedPrice } from './facts.ts';
 import type { ImportedModel } from './models.ts';
@@ -11,11 +11,12 @@ import type { CommonSettings } from './settings.ts';
 const UNKNOWN_SIZES = {
   hosted: { context: 128_000, output: 16_384 },
   own: { context: 32_768, output: 4_096 },
+  embedder: { context: 8_192, output: 0 },
 } as const;
 /** For models of unknown quality. */
 const UNKNOWN_QUALITY = 0.5;
-/** USD per 1M tokens, more than any model costs: a budget stops too early rather than too late. */
-const UNKNOWN_PRICE = flow({ input: 999, output: 999 });
+/** In an entry that is a comment. */
+const UNKNOWN_PRICE = flow({ input: ASK, output: ASK });
 
 /** The entry of a model under `models`. */
 export function modelBlock(
@@ -27,6 +28,20 @@ export function modelBlock(
   if (!first) throw new TypeError('a model has at least one deployment');
   const model = deployments.map(({ facts }) => facts.catalogModel).find((one) => one !== null) ?? null;
   const { price, prices, comments } = pricesOf(id, deployments, context);
+  if (first.isEmbedder) {
+    return block(
+      ...endpointFields(id, deployments, prices),
+      field('price', price, comments),
+      ...sizesOf(id, deployments, context),
+      field('operations', ['embed']),
+      ...catalogFields(model, ['capabilities']),
+      catalogField(model, 'embedding') ?? field('embedding', flow({ dimensions: first.facts.dimensions ?? ASK })),
+      ...catalogFields(model, ['tokenizer']),
+      field('tags', some([...new Set(deployments.flatMap((one) => one.tags))])),
+      deadlinesField(deployments, common),
+      catalogField(model, 'released'),
+    );
+  }
   return block(
     ...endpointFields(id, deployments, prices),
     field('price', price, comments),
@@ -85,24 +100,19 @@ interface Prices {
 
 function pricesOf(id: string, deployments: readonly Deployment[], { todo, today }: ImportContext): Prices {
   const free = flow({ input: 0, output: 0, as_of: exact(today), basis: 'own' });
-  const all = deployments.map(({ facts, connection }): SourcedPrice => {
-    if (facts.price) return facts.price;
-    return connection.isOwn ? { value: free, source: 'own server' } : { value: UNKNOWN_PRICE, source: 'unknown' };
-  });
-  const [first] = all;
+  const all = deployments.map(
+    ({ facts, connection }): SourcedPrice | null =>
+      facts.price ?? (connection.isOwn ? { value: free, source: 'own server' } : null),
+  );
+  const first = all.find((one) => one !== null);
   const price = first?.value ?? UNKNOWN_PRICE;
   const text = JSON.stringify(price);
-  const prices = all.map(({ value }) => (JSON.stringify(value) === text ? null : value));
+  const prices = all.map((one) => (one === null || JSON.stringify(one.value) === text ? null : one.value));
+  if (first && all.includes(null)) todo.assume(id, 'one price for all of its endpoints');
   const above: string[] = [];
   const model = deployments[0]?.facts.catalogModel;
-  if (all.some(({ source }) => source === 'unknown')) {
-    todo.prices.add(id);
-    above.push('PRICE UNKNOWN: 999 keeps budgets safe until you write your price, in USD per 1M tokens.');
-  }
   if (first?.source === 'catalog') {
-    above.push(
-      `Price and facts come from ${model?.id ?? 'the model'} of the shipped catalog (${model?.priceBasis ?? ''}).`,
-    );
+    above.push(`Price and facts come from ${model?.origin ?? 'the shipped catalog'}.`);
   }
   if (first?.source === 'price map') above.push("Price and facts are those of LiteLLM's map of prices.");
   const beside = first?.source === 'own server' ? 'your own server' : undefined;
@@ -117,17 +127,23 @@ function sizesOf(id: string, deployments: readonly Deployment[], { todo }: Impor
   const cap = deployments.map((one) => one.defaultMaxOutput).find((one) => one !== null) ?? null;
   const knownContext = firstOf(deployments, 'contextWindow');
   const knownOutput = firstOf(deployments, 'maxOutput');
-  const unknown = UNKNOWN_SIZES[deployments.some(({ connection }) => connection.isOwn) ? 'own' : 'hosted'];
+  const isEmbedder = deployments.some((one) => one.isEmbedder);
+  const isOwn = deployments.some(({ connection }) => connection.isOwn);
+  const unknown = UNKNOWN_SIZES[isEmbedder ? 'embedder' : isOwn ? 'own' : 'hosted'];
   const output = knownOutput ?? Math.max(cap ?? 0, unknown.output);
   const contextWindow = knownContext ?? Math.max(unknown.context, output);
   const maxOutput = Math.min(output, contextWindow);
   if (knownContext === null) todo.assume(id, `context_window ${contextWindow}`);
-  if (knownOutput === null) todo.assume(id, `max_output ${maxOutput}`);
+  if (knownOutput === null && !isEmbedder) todo.assume(id, `max_output ${maxOutput}`);
   const assumed = (value: number | null) => (value === null ? { beside: 'assumed' } : {});
   return [
     field('context_window', contextWindow, assumed(knownContext)),
-    field('max_output', maxOutput, assumed(knownOutput)),
-    field('default_max_output', cap && Math.min(cap, maxOutput)),
+    ...(isEmbedder
+      ? []
+      : [
+          field('max_output', maxOutput, assumed(knownOutput)),
+          field('default_max_output', cap && Math.min(cap, maxOutput)),
+        ]),
   ];
 }
 
@@ -166,7 +182,10 @@ const catalogField = (model: CatalogModel | null, key: string): Field | null =>
 const catalogFields = (model: CatalogModel | null, keys: readonly string[]): (Field | null)[] =>
   keys.map((key) => catalogField(model, key));
 
-function deadlinesField(deployments: readonly Deployment[], { totalMs, firstTokenMs }: CommonSettings): Field | null {
+export function deadlinesField(
+  deployments: readonly Deployment[],
+  { totalMs, firstTokenMs }: CommonSettings,
+): Field | null {
   const longest = (key: 'totalMs' | 'firstTokenMs', common: number | null): number | null => {
     const own = deployments.map((one) => one[key]).filter((one) => one !== null);
     return own.length === 0 ? common : Math.max(...own);

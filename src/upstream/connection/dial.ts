@@ -3,7 +3,7 @@ import { addressClass, literalAddress } from '../../core/address-class.ts';
 import { codeOf } from '../../core/thrown.ts';
 import { UpstreamError } from '../failures.ts';
 import { ConnectionPool, urlBelow } from '../http1/connection-pool.ts';
-import { type PendingReply, type Post, pendingFetch } from '../reply.ts';
+import { fetchedReply, type PendingReply, type Post, pendingFetch, type UpstreamReply } from '../reply.ts';
 import { proxyFor, type ReadVariable } from './proxy.ts';
 import type { Resolver } from './resolver.ts';
 
@@ -127,6 +127,14 @@ export class Dial {
     const init = { method: 'POST', headers: sized, body: new ReadableStream({ type: 'direct', pull }), signal };
     const response = this.#session.fetch(url, { ...init, redirect: 'manual', decompress: false });
     return pendingFetch(response, () => controller.abort());
+  }
+
+  /** Reads a resource below the base, at the first address of its host. Never follows redirects and never decompresses. */
+  async get(path: string, headers: Headers, signal: AbortSignal): Promise<UpstreamReply> {
+    const [peer] = await this.peers(performance.now());
+    if (!peer) throw new UpstreamError('connect', `no address for \`${this.host}\``);
+    const init = { headers, signal, redirect: 'manual', decompress: false } as const;
+    return fetchedReply(await this.#session.fetch(urlBelow(peer.base, path), init));
   }
 
   /**

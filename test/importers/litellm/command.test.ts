@@ -6,6 +6,7 @@ import { runHere } from '../../support/run-here.ts';
 import { runCommand, startSignalbox, temporaryFolder } from '../../support/signalbox.ts';
 import { CONFIGS, imported } from './support.ts';
 
+const PRICE = 'input_cost_per_token: 1e-6, output_cost_per_token: 2e-6';
 const folder = temporaryFolder();
 const config = (name: string) => join(CONFIGS, `${name}.yaml`);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -59,7 +60,8 @@ test('includes are read only from the folder of the configuration, under any nam
   const home = join(folder, 'with-includes');
   mkdirSync(join(home, 'more'), { recursive: true });
   const outside = join(folder, 'outside.yaml');
-  const model = (name: string) => `model_list: [{ model_name: ${name}, litellm_params: { model: openai/${name} } }]\n`;
+  const model = (name: string) =>
+    `model_list: [{ model_name: ${name}, litellm_params: { model: openai/gpt-4o-${name}, ${PRICE} } }]\n`;
   writeFileSync(outside, model('far'));
   symlinkSync(outside, join(home, 'link.yaml'));
   writeFileSync(join(home, 'more/b.yaml'), model('b'));
@@ -84,7 +86,7 @@ test('an imported policy serves chats under the callers’ usual model names, wi
   const { files } = imported(`
 model_list:
   - model_name: house
-    litellm_params: { model: openai/house-7b, api_base: ${upstream.url}, api_key: os.environ/HOUSE_KEY }
+    litellm_params: { model: openai/house-7b, api_base: ${upstream.url}, api_key: os.environ/HOUSE_KEY, ${PRICE} }
   - model_name: down
     litellm_params: { model: openai/big, api_base: "http://127.0.0.1:9/v1", api_key: none }
 router_settings: { model_group_alias: { gpt-4: house }, fallbacks: [{ down: [house] }] }

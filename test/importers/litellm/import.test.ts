@@ -10,8 +10,11 @@ const EXPECTED = join(import.meta.dir, 'expected');
 /** Every variable contains both a key and an address. */
 
 /** A configuration with one entry, and further sections. */
-const withModel = (params: string, more = '') =>
+const PRICE = 'input_cost_per_token: 1e-6, output_cost_per_token: 1e-6';
+const unpriced = (params: string, more = '') =>
   `model_list:\n  - model_name: one\n    litellm_params: { ${params} }\n${more}`;
+const withModel = (params: string, more = '') =>
+  unpriced(params.includes('_cost_per_token') ? params : `${params}, ${PRICE}`, more);
 const fileOf = (text: string, name: string) => imported(text).files.find((file) => file.name === name)?.text ?? '';
 const outcomeOf = (text: string, path: string) => imported(text).report.keys.find((key) => key.path === path);
 
@@ -44,26 +47,21 @@ describe('each of the configurations', () => {
   });
 });
 
-test.each([
-  'text-embedding-3-small',
-  'openai/text-embedding-3-large',
-  'cohere/rerank-v3.5',
-  'whisper-1',
-  'openai/gpt-4o-mini-tts',
-  'dall-e-3',
-  'gemini/gemini-embedding-001',
-])('%s is no chat model by its name, unless its mode says chat', (model) => {
-  const { report } = imported(withModel(`model: ${model}`));
-  expect([report.models, report.problems]).toEqual([[], []]);
-  expect(report.keys.find(({ path }) => path === 'model_list[0].model_name')?.note).toMatch(
-    /^one: Signalbox serves chat only, and this/,
-  );
-  const said = imported(withModel(`model: openai/${model.replace(/^.*\//, '')}`, '    model_info: { mode: chat }\n'));
-  expect(said.report.models).toEqual(['one']);
-});
+test.each(['cohere/rerank-v3.5', 'whisper-1', 'openai/gpt-4o-mini-tts', 'dall-e-3'])(
+  '%s is no chat model by its name, unless its mode says chat',
+  (model) => {
+    const { report } = imported(withModel(`model: ${model}`));
+    expect([report.models, report.problems]).toEqual([[], []]);
+    expect(report.keys.find(({ path }) => path === 'model_list[0].model_name')?.note).toMatch(
+      /^one: Signalbox serves chat and embeddings, and this/,
+    );
+    const priced = `model: openai/${model.replace(/^.*\//, '')}, input_cost_per_token: 1e-6, output_cost_per_token: 1e-6`;
+    expect(imported(withModel(priced, '    model_info: { mode: chat }\n')).report.models).toEqual(['one']);
+  },
+);
 
 describe('includes', () => {
-  const entry = (name: string) => `  - { model_name: ${name}, litellm_params: { model: openai/${name} } }\n`;
+  const entry = (name: string) => `  - { model_name: ${name}, litellm_params: { model: openai/${name}, ${PRICE} } }\n`;
   const main = `include: [more.yaml, gone.yaml, more.yaml, text.yaml]\nmodel_list:\n${entry('a')}litellm_settings: { num_retries: 1 }\n`;
   const files = {
     'more.yaml': `include: [deep.yaml]\nmodel_list:\n${entry('b')}`,
@@ -97,12 +95,23 @@ describe('money', () => {
     );
   });
 
-  test('is never underestimated: an unknown price is far above any real one, and is reported', () => {
-    const text = withModel('model: openai/x');
-    expect(fileOf(text, 'models.yaml')).toContain('price: { input: 999, output: 999 }');
-    expect(imported(text).report.unknownPrices).toEqual(['one']);
-    const half = withModel('model: openai/x, input_cost_per_token: 1e-6');
-    expect(imported(half).report.unknownPrices).toEqual(['one']);
+  test('is never guessed: an unknown price is a question, at the top of the report and in the entry', () => {
+    const known = '  - { model_name: two, litellm_params: { model: openai/gpt-4o } }\n';
+    for (const half of ['', ', input_cost_per_token: 1e-6']) {
+      const result = imported(unpriced(`model: openai/nova${half}`, known));
+      const asked = [...result.report.questions].map(([name, what]) => [name, ...what]);
+      expect(asked).toEqual([['one', 'its price, in USD per 1M tokens']]);
+      const models = result.files.find(({ name }) => name === 'models.yaml')?.text ?? '';
+      expect(models).toContain(
+        '  # one:\n  #   provider: openai\n  #   upstream: nova\n  #   price: { input: ?, output: ? }\n',
+      );
+      expect(models).not.toMatch(/^ {2}one:|999/m);
+      const told = reportText({ file: 'c.yaml', folder: 'p', others: [], imported: result });
+      expect(told.split('\n\n')[1]).toBe(
+        'Questions: not served until you state\n  one: its price, in USD per 1M tokens',
+      );
+      expect(errorsIn(result.files)).toEqual([]);
+    }
   });
 
   test('comes from LiteLLM’s price map or the catalog', () => {
@@ -117,19 +126,19 @@ describe('money', () => {
         },
       ],
     ]);
-    const { files, report } = imported(withModel('model: openai/x'), map);
+    const { files, report } = imported(unpriced('model: openai/x'), map);
     const models = files.find(({ name }) => name === 'models.yaml')?.text;
     expect(models).toContain('price: { input: 2.5, output: 10, basis: aggregator }');
     expect(models).toContain('context_window: 128000\n');
     expect(models).toContain('capabilities: [vision]');
-    expect(report.unknownPrices).toEqual([]);
-    const known = fileOf(withModel('model: anthropic/claude-haiku-4-5-20251001'), 'models.yaml');
+    expect(report.questions.size).toBe(0);
+    const known = fileOf(unpriced('model: anthropic/claude-haiku-4-5-20251001'), 'models.yaml');
     expect(known).toContain('input: 1.00, cached_input: 0.10, cache_write: 1.25, output: 5.00, as_of: 2026-10-07');
   });
 
   test('of a budget is the same in Credits, and its window never allows more to be spent at a time', () => {
     const budget = (duration: string) =>
-      fileOf(withModel('model: openai/x', `litellm_settings: { max_budget: 12.5${duration} }`), 'limits.yaml');
+      fileOf(withModel('model: openai/gpt-4o', `litellm_settings: { max_budget: 12.5${duration} }`), 'limits.yaml');
     expect(budget('')).toContain('limit_credits: 12500 # 12.5 USD\n    window: total');
     expect(budget(', budget_duration: 1h')).toContain('window: day');
     expect(budget(', budget_duration: 7d')).toContain('window: week');
@@ -140,8 +149,8 @@ describe('money', () => {
 
 describe('names', () => {
   test('of built-in selectors become selectors of the configured models', () => {
-    const text = 'model_list:\n  - { model_name: auto, litellm_params: { model: openai/x } }\n';
-    expect(imported(text).report).toMatchObject({ models: ['x'], selectors: ['auto'] });
+    const text = 'model_list:\n  - { model_name: auto, litellm_params: { model: openai/gpt-4o } }\n';
+    expect(imported(text).report).toMatchObject({ models: ['gpt-4o'], selectors: ['auto'] });
     expect(errorsIn(imported(text).files)).toEqual([]);
   });
 
@@ -155,14 +164,15 @@ describe('names', () => {
 
   test('keep the order of their fallbacks, whatever their quality in the catalog', () => {
     const entry = (name: string, model: string) => `  - { model_name: ${name}, litellm_params: { model: ${model} } }\n`;
-    const text = `model_list:\n${entry('a', 'openai/x')}${entry('b', 'openai/gpt-6-luna')}router_settings: { fallbacks: [{ a: [b] }] }\n`;
-    expect(fileOf(text, 'cases.yaml')).toContain('name: a takes x first');
+    const text = `model_list:\n${entry('a', 'openai/gpt-4o')}${entry('b', 'openai/gpt-6-luna')}router_settings: { fallbacks: [{ a: [b] }] }\n`;
+    expect(fileOf(text, 'cases.yaml')).toContain('name: a takes gpt-4o first');
     expect(errorsIn(imported(text).files)).toEqual([]);
   });
 });
 
 describe('keys and addresses', () => {
-  const entry = (name: string, params: string) => `  - { model_name: ${name}, litellm_params: { ${params} } }\n`;
+  const entry = (name: string, params: string) =>
+    `  - { model_name: ${name}, litellm_params: { ${params}, ${PRICE} } }\n`;
   const asked = (text: string) =>
     [...fileOf(text, 'providers.yaml').matchAll(/(?:key|url)_env: (\w+)/g)].map(([, name]) => name);
 
@@ -194,10 +204,13 @@ describe('keys and addresses', () => {
   });
 
   test('on a private network are allowed, and cost what their service costs', () => {
-    const text = withModel('model: anthropic/x, api_base: "http://claude-proxy:4000"');
+    const text = unpriced(
+      'model: anthropic/x, api_base: "http://claude-proxy:4000"',
+      '  - { model_name: two, litellm_params: { model: anthropic/claude-haiku-4-5, api_base: "http://claude-proxy:4000" } }\n',
+    );
     expect(fileOf(text, 'providers.yaml')).toContain('allow_private_network: true');
-    expect(imported(text).report.unknownPrices).toEqual(['one']);
-    const unknown = withModel('model: openai/x, api_base: os.environ/BASE');
+    expect([...imported(text).report.questions.keys()]).toEqual(['one']);
+    const unknown = withModel('model: openai/gpt-4o, api_base: os.environ/BASE');
     expect(fileOf(unknown, 'providers.yaml')).toContain('# BASE: where it is a name within a private network');
   });
 
@@ -222,7 +235,10 @@ describe('keys and addresses', () => {
     ['openai/deployments/gpt-4o-mini/v1', true],
     ['team7/Chat_API', true],
   ])('keep a path that consists of words: %s', (path, isCopied) => {
-    const made = fileOf(withModel(`model: openai/x, api_base: "https://gw.example.com/${path}"`), 'providers.yaml');
+    const made = fileOf(
+      withModel(`model: openai/gpt-4o, api_base: "https://gw.example.com/${path}"`),
+      'providers.yaml',
+    );
     expect(made.includes(path)).toBe(isCopied);
     expect(made.includes('base_url_env: OPENAI_BASE_URL')).toBe(!isCopied);
   });
@@ -247,7 +263,7 @@ describe('LiteLLM’s rules:', () => {
 
   test('a global budget of 0 means none, and a region is kept', () => {
     const text = withModel(
-      'model: openai/x, region_name: eu',
+      'model: openai/gpt-4o, region_name: eu',
       'litellm_settings: { max_budget: 0, budget_duration: 1d }\n',
     );
     expect(fileOf(text, 'limits.yaml')).toBe('');
@@ -257,7 +273,7 @@ describe('LiteLLM’s rules:', () => {
   test('the report names each key without an equivalent', () => {
     const strange = ['one', 'two', 'three', 'four', 'five'].map((name) => `${name}_budget`);
     const more = `general_settings: { ${strange.map((name) => `${name}: 1`).join(', ')} }\n`;
-    const params = 'model: openai/x, temperature: 0.1, stop: [a], seed: 1, top_p: 1';
+    const params = 'model: openai/gpt-4o, temperature: 0.1, stop: [a], seed: 1, top_p: 1';
     const report = reportText({ file: 'c', folder: 'p', others: [], imported: imported(withModel(params, more)) });
     expect(report).toContain(`general_settings.{${strange.join(', ')}} (`);
     expect(report).toContain('{temperature, stop, seed, top_p} (');
@@ -266,7 +282,7 @@ describe('LiteLLM’s rules:', () => {
 
 describe('YAML anchors', () => {
   test('are reported once, and apply wherever they are used', () => {
-    const text = `x-all: &all { timeout: 7 }\n${withModel('<<: *all, model: openai/x')}`;
+    const text = `x-all: &all { timeout: 7 }\n${withModel('<<: *all, model: openai/gpt-4o')}`;
     expect(outcomeOf(text, 'x-all.timeout')).toMatchObject({
       outcome: 'approximated',
       to: ['models', 'one', 'deadlines', 'total_ms'],

@@ -46,6 +46,9 @@ export function field(
   return value === null || value === undefined ? null : { key, value, ...more };
 }
 
+/** Stands for a figure that nobody stated, in an entry that is a comment. */
+export const ASK = exact('?');
+
 /** A list; null for an empty one. */
 export const some = <T>(items: readonly T[]): readonly T[] | null => (items.length > 0 ? items : null);
 
@@ -66,6 +69,12 @@ export function writeFile(name: string, head: readonly string[], ...fields: read
   const lines = [...head.flatMap((text) => commentLines(text, 0)), ...blockLines(block(...fields), 0)];
   return { name, text: `${lines.join('\n')}\n` };
 }
+
+/** Writes fields as comments, for entries that wait for a decision. */
+export const commentedText = (indent: number, ...fields: readonly (Field | null)[]): string =>
+  blockLines(block(...fields), 0)
+    .map((line) => `${' '.repeat(indent)}# ${line}\n`)
+    .join('');
 
 const commentLines = (text: string, indent: number): string[] =>
   wrap(text, COMMENT_WIDTH - indent).map((line) => `${' '.repeat(indent)}# ${line}`.trimEnd());

@@ -1,0 +1,55 @@
+import type { ImportContext } from './context.ts';
+import type { Deployment } from './entries.ts';
+import { valueAt } from './tree.ts';
+
+/** Selectors that exist in every policy. */
+export const BUILT_IN = ['auto', 'auto-fast', 'auto-cheap'];
+
+/** The deployments of single models, by what a policy can have of them. */
+interface ServableDeployments {
+  readonly deployments: readonly Deployment[];
+  /** Those that wait for an answer of the operator. */
+  readonly open: readonly Deployment[];
+  readonly refused: readonly { readonly name: string; readonly why: string }[];
+}
+
+/** Sorts the deployments of single models, and asks what a policy must know of the others. */
+export function servableOf(all: readonly Deployment[], { outcomes, todo }: ImportContext): ServableDeployments {
+  const deployments: Deployment[] = [];
+  const open: Deployment[] = [];
+  const refused: { name: string; why: string }[] = [];
+  for (const one of all) {
+    if (one.isPattern) continue;
+    const { group, params } = one;
+    const why = reasonAgainst(one, deployments);
+    const isAsElsewhere = one.bare === null && all.some((other) => other.group === group && other.facts.price);
+    const questions = why === null && !isAsElsewhere ? questionsOf(one) : [];
+    for (const question of questions) todo.ask(group, question);
+    if (why !== null) outcomes.leftOut(valueAt(params, 'model'), `${group}: ${why}`);
+    if (why === null && questions.length === 0) deployments.push(one);
+    else refused.push({ name: group, why: why ?? `it waits for ${questions.join(', and ')}` });
+    if (questions.length > 0) open.push(one);
+    // Those that stay out have no endpoints, shares and budgets.
+    if (why === null && questions.length === 0) continue;
+    for (const key of ['order', 'weight', 'rpm', 'tpm', 'max_budget', 'budget_duration'])
+      outcomes.leftOut(valueAt(params, key), 'its entry is not served yet');
+  }
+  return { deployments, open, refused };
+}
+
+/** Vectors of two models cannot be compared: nothing stands in for an embedding model. */
+function reasonAgainst({ group, isEmbedder, bare }: Deployment, before: readonly Deployment[]): string | null {
+  if (isEmbedder && BUILT_IN.includes(group)) return 'every policy has a selector of this name, for conversations';
+  const first = before.find((one) => one.group === group);
+  if (!first || (!isEmbedder && !first.isEmbedder)) return null;
+  return isEmbedder === first.isEmbedder && bare === first.bare
+    ? null
+    : 'vectors of another model than the first of this name cannot be compared with its own';
+}
+
+function questionsOf({ facts, connection, isEmbedder }: Deployment): string[] {
+  return [
+    ...(facts.price || connection.isOwn ? [] : ['its price, in USD per 1M tokens']),
+    ...(isEmbedder && facts.dimensions === null ? ['how many numbers its vectors have (`embedding.dimensions`)'] : []),
+  ];
+}

@@ -1,0 +1,172 @@
+import type { ListedModel } from '../../contract/provider.ts';
+import { parseDecimal, plainText, roundUp, times } from '../../core/decimal.ts';
+import type { ModelFacts } from '../../policy/facts.ts';
+import type { UsdPrice } from '../../policy/prices.ts';
+import { ITEM_NAME } from '../../policy/schema-parts.ts';
+
+/** A model that the policy has at the provider. */
+export interface PolicyModel {
+  readonly id: string;
+  /** The provider's name of it. */
+  readonly upstream: string;
+  /** Such as `models.yaml:12`. */
+  readonly place: string;
+  readonly usd: UsdPrice;
+}
+
+export interface ProposalSources {
+  readonly provider: string;
+  /** Whether its tokens cost nothing. */
+  readonly isOwnServer: boolean;
+  readonly own: readonly PolicyModel[];
+  /** Names that the policy uses already. */
+  readonly taken: ReadonlySet<string>;
+  readonly listed: readonly ListedModel[];
+  readonly factsOf: (id: string) => ModelFacts | null;
+  /** Where the facts are from, and their day. */
+  readonly factsSource: string;
+  readonly today: string;
+}
+
+/** A price as a policy states it: USD per 1M tokens in exact decimals. */
+export type ProposedPrice = Readonly<Record<string, string | readonly Readonly<Record<string, string>>[]>>;
+
+/** A model for the policy. What is null is a question to the operator. */
+export interface ProposedModel {
+  readonly id: string;
+  readonly upstream: string;
+  readonly price: ProposedPrice | null;
+  readonly contextWindow: number | null;
+  readonly maxOutput: number | null;
+  /** Null where neither the list nor the facts name any. */
+  readonly capabilities: readonly string[] | null;
+  readonly temperature: boolean;
+  readonly released: string | null;
+}
+
+/** What the operator may change in a policy after a look at a provider's list. */
+export interface CatalogProposal {
+  readonly provider: string;
+  readonly factsSource: string;
+  readonly today: string;
+  /** Listed, and new to the policy: complete, or with questions. */
+  readonly added: readonly ProposedModel[];
+  /** In the policy, and no longer listed. */
+  readonly gone: readonly PolicyModel[];
+  /** In the policy at another price than the list states. */
+  readonly repriced: readonly (PolicyModel & { readonly price: ProposedPrice })[];
+  /** Listed, and not for conversations, or not to be named in a policy: ID and reason. */
+  readonly unfit: readonly (readonly [id: string, why: string])[];
+  /** Listed and in the policy already. */
+  readonly known: number;
+}
+
+/** Whether a policy can have the model as it stands. */
+export const isComplete = ({ price, contextWindow, maxOutput }: ProposedModel): boolean =>
+  price !== null && contextWindow !== null && maxOutput !== null;
+
+/** Compares a provider's list with the models of a policy. Pure. */
+export function propose(sources: ProposalSources): CatalogProposal {
+  const { provider, factsSource, today, own } = sources;
+  const listed = [...new Map(sources.listed.map((one) => [one.id, one])).values()];
+  listed.sort((a, b) => (a.id < b.id ? -1 : 1));
+  const byName = new Map(listed.map((one) => [one.id, one]));
+  const mine = new Set(own.map(({ upstream }) => upstream));
+  const others = listed.filter(({ id }) => !mine.has(id));
+  const unfit = others.flatMap((one) => {
+    const why = reasonAgainst(one);
+    return why === null ? [] : [[one.id, why] as const];
+  });
+  const left = new Set(unfit.map(([id]) => id));
+  return {
+    ...{ provider, factsSource, today, unfit },
+    added: others.filter(({ id }) => !left.has(id)).map((one) => proposalOf(one, sources)),
+    gone: own.filter(({ upstream }) => !byName.has(upstream)),
+    repriced: own.flatMap((one) => {
+      const price = listPrice(byName.get(one.upstream)?.price, today);
+      return price && isOther(price, one.usd) ? [{ ...one, price }] : [];
+    }),
+    known: listed.length - others.length,
+  };
+}
+
+/** Names of what OpenAI and others list beside models for conversations. */
+const OTHER_USES: readonly (readonly [RegExp, string])[] = [
+  [/embed|(?:^|\/)(?:bge|e5|gte|voyage)-/i, 'embeddings'],
+  [/whisper|transcribe|(?:^|-)tts|audio|realtime|orpheus|lyria/i, 'audio'],
+  [/dall-e|image|imagen|sora|(?:^|\/)veo|video/i, 'images or video'],
+  [/moderation|guard(?:$|-)|rerank/i, 'classification'],
+  [/^(?:babbage|davinci)-|^gpt-.*-instruct/i, 'completions without a conversation'],
+  [/deep-research|computer-use|sonar|search-(?:preview|api)/i, 'more than tokens: it bills searches and tools, too'],
+];
+
+function reasonAgainst({ id, unfit }: ListedModel): string | null {
+  if (unfit !== undefined) return unfit;
+  if (!NAME.test(id) || id.includes('..')) return 'a policy cannot have the name';
+  return OTHER_USES.find(([form]) => form.test(id))?.[1] ?? null;
+}
+
+const NAME = new RegExp(ITEM_NAME.pattern);
+
+function proposalOf(
+  listed: ListedModel,
+  { provider, taken, isOwnServer, factsOf, today }: ProposalSources,
+): ProposedModel {
+  const { id: upstream } = listed;
+  const facts = factsOf(upstream);
+  const known = listPrice(listed.price, today) ?? (facts && factsPrice(facts)) ?? null;
+  const free: ProposedPrice = { input: '0', output: '0', as_of: today, basis: 'own' };
+  const contextWindow = listed.contextWindow ?? facts?.context_window ?? null;
+  const maxOutput = listed.maxOutput ?? facts?.max_output ?? null;
+  return {
+    id: taken.has(upstream) ? `${provider}/${upstream}` : upstream,
+    upstream,
+    price: known ?? (isOwnServer ? free : null),
+    contextWindow,
+    maxOutput: maxOutput !== null && contextWindow !== null ? Math.min(maxOutput, contextWindow) : maxOutput,
+    capabilities: listed.capabilities ?? facts?.capabilities ?? null,
+    temperature: facts?.temperature ?? true,
+    released: listed.released ?? facts?.released ?? null,
+  };
+}
+
+/** The price of a list, USD per token, as a policy's; null where it states none, or no exact one. */
+function listPrice(listed: ListedModel['price'], today: string): ProposedPrice | null {
+  if (!listed) return null;
+  const perMillion = (text: string | undefined) => scaled(text, 1_000_000n);
+  const [input, output] = [perMillion(listed.input), perMillion(listed.output)];
+  if (input === null || output === null) return null;
+  const more = {
+    cached_input: perMillion(listed.cachedInput),
+    cache_write: perMillion(listed.cacheWrite),
+    per_request: scaled(listed.perRequest, 1n),
+  };
+  // A rate of 0 for the cache says that there is none.
+  const stated = Object.entries(more).flatMap(([key, value]) =>
+    value === null || value === '0' ? [] : [[key, value]],
+  );
+  return { input, output, ...Object.fromEntries(stated), as_of: today, basis: 'vendor-list' };
+}
+
+/** Decimals of a USD per 1M tokens. More are rounded up, so that no price is too low. */
+const DECIMALS = 6;
+
+function scaled(text: string | undefined, factor: bigint): string | null {
+  const decimal = text === undefined ? null : parseDecimal(text);
+  return decimal && plainText(roundUp(times(decimal, factor), DECIMALS));
+}
+
+function factsPrice({ price }: ModelFacts): ProposedPrice {
+  const { tiers, as_of = '', basis } = price;
+  const stated = tiers.map((tier) => rates(tier));
+  return { ...rates(price), ...(stated.length > 0 && { tiers: stated }), as_of, basis };
+}
+
+const rates = (line: Partial<Readonly<Record<(typeof RATES)[number], number>>>): Record<string, string> =>
+  Object.fromEntries(RATES.flatMap((key) => (line[key] === undefined ? [] : [[key, String(line[key])]])));
+
+const RATES = ['over_input_tokens', 'input', 'cached_input', 'cache_write', 'output'] as const;
+
+/** Whether a listed price differs from the policy's in what both state. */
+const isOther = (price: ProposedPrice, usd: UsdPrice): boolean =>
+  Number(price.input) !== usd.input || Number(price.output) !== usd.output;

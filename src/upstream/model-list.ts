@@ -1,0 +1,50 @@
+import type { ListedModel } from '../contract/provider.ts';
+import { beyondLimits } from '../core/json-limits.ts';
+import { openFailure, sanitizeFailure, UpstreamError } from './failures.ts';
+import { callHeaders } from './http-request.ts';
+import { readText } from './read-text.ts';
+import type { UpstreamTarget } from './upstream-call.ts';
+
+/** The longest time of all pages together, ms. */
+const WITHIN_MS = 30_000;
+/** The most pages, the most bytes of one, and the most JSON values in it. Lists have a few hundred models. */
+const PAGES_MAX = 50;
+const PAGE_MAX = 16_777_216;
+const VALUES_MAX = 1_000_000;
+
+/**
+ * Reads the service's own list of models.
+ * @returns null where its adapter knows of no list
+ * @throws UpstreamError, with a message that is safe to show
+ */
+export async function listModels(target: UpstreamTarget): Promise<readonly ListedModel[] | null> {
+  const { adapter, dial, apiKey } = target;
+  if (adapter.kind !== 'wire' || !adapter.modelList || !dial) return null;
+  const { headers: own, path, read } = adapter.modelList;
+  const signal = AbortSignal.timeout(WITHIN_MS);
+  const models: ListedModel[] = [];
+  let after: string | null = null;
+  try {
+    const headers = callHeaders(adapter, own, target, false);
+    for (let page = 0; page < PAGES_MAX; page++) {
+      const reply = await dial.get(path(after), headers, signal);
+      if (reply.status >= 300 && reply.status < 400)
+        throw new UpstreamError('not_found', 'redirects are not followed', reply.status);
+      const body = await readText(reply, PAGE_MAX);
+      if (reply.status < 200 || reply.status > 299) {
+        const { kind, message } = adapter.failure(reply.status, reply.headers, body);
+        throw new UpstreamError(kind, message, reply.status);
+      }
+      const found = beyondLimits(body, VALUES_MAX) ? null : read(body);
+      if (!found) throw new UpstreamError('malformed', 'the answer is not a list of models', reply.status);
+      models.push(...found.models);
+      if (found.next === null) return models;
+      after = found.next;
+    }
+    throw new UpstreamError('malformed', `the list has more than ${PAGES_MAX} pages`);
+  } catch (error) {
+    const late = signal.aborted ? new UpstreamError('timeout', `no whole list within ${WITHIN_MS / 1000} s`) : error;
+    const { kind, message, status } = sanitizeFailure(openFailure(late, false), apiKey);
+    throw new UpstreamError(kind, message, status);
+  }
+}

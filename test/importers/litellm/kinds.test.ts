@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'bun:test';
+import { errorsIn, imported } from './support.ts';
+
+/** Entries other than a model for conversations: embedding models and wildcards. */
+const unpriced = (params: string, more = '') =>
+  `model_list:\n  - model_name: one\n    litellm_params: { ${params} }\n${more}`;
+const fileOf = (text: string, name: string) => imported(text).files.find((file) => file.name === name)?.text ?? '';
+const outcomeOf = (text: string, path: string) => imported(text).report.keys.find((key) => key.path === path);
+
+describe('embedding models', () => {
+  test('come over with the facts of the shipped ones', () => {
+    const text = unpriced('model: openai/text-embedding-3-small');
+    expect(imported(text).report.questions.size).toBe(0);
+    expect(
+      fileOf(text, 'models.yaml'),
+    ).toContain(`    price: { input: 0.02, output: 0, as_of: 2025-10-30, basis: vendor-list }
+    context_window: 8192
+    operations: [embed]
+    capabilities: [token_input]
+    embedding: { dimensions: 1536, shortest: 256, batch_inputs: 2048, batch_tokens: 300000 }
+`);
+    expect(errorsIn(imported(text).files)).toEqual([]);
+  });
+
+  test('come over with what the configuration states, and the length of their vectors is a question', () => {
+    const params = 'model: hosted_vllm/bge-m3, api_base: "http://gpu:8000/v1", api_key: none';
+    const info = (more: string) => `    model_info: { mode: embedding, max_input_tokens: 8192${more} }\n`;
+    const text = unpriced(params, info(', output_vector_size: 1024'));
+    expect(fileOf(text, 'models.yaml')).toContain(
+      '    context_window: 8192\n    operations: [embed]\n    embedding: { dimensions: 1024 }\n',
+    );
+    expect(outcomeOf(text, 'model_list[0].model_info.output_vector_size')).toMatchObject({ outcome: 'mapped' });
+    expect(errorsIn(imported(text).files)).toEqual([]);
+    expect([...imported(unpriced(params, info(''))).report.questions]).toEqual([
+      ['one', ['how many numbers its vectors have (`embedding.dimensions`)']],
+    ]);
+  });
+
+  test('have no substitutes: fallbacks and other models of the name stay out, aliases come over', () => {
+    const entry = (model: string) => `  - { model_name: one, litellm_params: { model: ${model} } }\n`;
+    const text = `model_list:\n${entry('openai/text-embedding-3-small')}${entry('openai/gpt-4o')}${entry('openai/gpt-4o').replace('one', 'two')}router_settings: { fallbacks: [{ one: [two] }, { two: [one] }], default_fallbacks: [two], model_group_alias: { vectors: one } }\n`;
+    expect(imported(text).report.models).toEqual(['one', 'two']);
+    expect(outcomeOf(text, 'router_settings.fallbacks[0].one[0]')?.outcome).toBe('left_out');
+    expect(outcomeOf(text, 'router_settings.fallbacks[1].two[0]')?.outcome).toBe('left_out');
+    expect(fileOf(text, 'signalbox.yaml')).toContain('vector_space: one');
+    expect(errorsIn(imported(text).files)).toEqual([]);
+  });
+});
+
+describe('wildcards', () => {
+  test('are wildcards: of a provider, of a part of its names, of deployments', () => {
+    const entry = (name: string, params: string) => `  - { model_name: "${name}", litellm_params: { ${params} } }\n`;
+    const text = `model_list:\n${entry('openai/*', 'model: openai/*')}${entry('claude-*', 'model: anthropic/claude-*')}${entry('eu/*', 'model: azure/*')}${entry('ollama/*', 'model: ollama/*')}router_settings: { fallbacks: [{ openai/gpt-4o: [claude-x] }] }\n`;
+    const models = fileOf(text, 'models.yaml');
+    expect(models).toContain('  openai/*:\n    provider: openai\n    unknown_price: refuse\n');
+    expect(models).toContain('  claude-*:\n    provider: anthropic\n    unknown_price: refuse\n');
+    expect(models).toContain('unknown_price: { as: { input: 0, output: 0, as_of: 2026-11-20, basis: own } }');
+    expect([...imported(text).report.questions.keys()]).toEqual(['eu/*']);
+    expect(outcomeOf(text, 'router_settings.fallbacks[0].openai/gpt-4o[0]')?.note).toContain('an entry of its own');
+    expect(errorsIn(imported(text).files)).toEqual([]);
+  });
+
+  test('of everything are one for each provider, and a `*` elsewhere is left out', () => {
+    const text = 'model_list:\n  - { model_name: "*", litellm_params: { model: "*" } }\n';
+    expect(imported(text).report.models).toEqual(
+      expect.arrayContaining(['openai/*', 'openrouter/*', 'gpt-*', 'claude-*']),
+    );
+    expect(errorsIn(imported(text).files)).toEqual([]);
+    const odd = imported(text.replace('name: "*"', 'name: "*-mini"').replace('model: "*"', 'model: "openai/*-mini"'));
+    expect(odd.report.skipped).toEqual([
+      { name: '*-mini', why: 'a wildcard has one `*`, at the end of model_name and of model' },
+    ]);
+  });
+});
