@@ -11,7 +11,7 @@ import { hasBit } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { CODE_TASKS } from '../core/tasks.ts';
 import { atDifficulty } from './difficulty.ts';
-import { costReference, dearestCase } from './estimate.ts';
+import { costReference, dearestCase, declaredOutput } from './estimate.ts';
 import { drawCandidate } from './explore.ts';
 import { holdToFloor, selectTop } from './rank.ts';
 import { Shortlist } from './shortlist.ts';
@@ -98,7 +98,15 @@ export class Evaluation {
   /** The shortlist as strategies see it. */
   candidates(facts: Facts): Candidates {
     const { n, quality, cost, latency } = this.shortlist;
-    return { n, quality, cost, latency, costReference: costReference(this.#snapshot, facts) };
+    return {
+      n,
+      quality,
+      cost,
+      latency,
+      costReference: costReference(this.#snapshot, facts),
+      qualityFactor: facts.qualityFactor ?? 1,
+      outputTokens: declaredOutput(facts, this.#snapshot),
+    };
   }
 
   /** Scores the shortlist and puts its best into `order`, at most `most` of them. */

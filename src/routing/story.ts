@@ -45,14 +45,19 @@ const DIFFICULTY: Readonly<Record<Difficulty, string | false>> = {
   hard: 'clearly hard, so models differ more',
 };
 
+const difficultyText = ({ difficulty, qualityFactor }: Facts): string | false =>
+  qualityFactor === undefined
+    ? DIFFICULTY[difficulty]
+    : `${DIFFICULTY[difficulty]}, and quality weighs ${figure(qualityFactor)} times as much`;
+
 function requestText({ outputTokens, candidates }: Certificate, facts: Facts): string {
-  const { model, alias, task, mix, difficulty, weights, ceilings, budget, funds, choices } = facts;
+  const { model, alias, task, mix, weights, ceilings, budget, funds, choices } = facts;
   const shares = mix.map((one) => `${percent(one.share)} ${one.task}`).join(', ');
   // Images count differently on each model; the figures are those of the best.
   const input = candidates[0]?.inputTokens ?? facts.inputTokens;
   const needs = capabilityNames(facts.needs);
   const terms = [
-    DIFFICULTY[difficulty],
+    difficultyText(facts),
     needs.length > 0 && `needs ${needs.join(', ')}`,
     facts.languages.length > 0 && `must handle ${facts.languages.join(', ')}`,
     choices > 1 && `${choices} choices`,

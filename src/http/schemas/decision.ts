@@ -55,6 +55,11 @@ const Facts = shape('The facts that the decision was based on. They contain no t
     '`easy` for a plainly easy question such as a greeting; `hard` for one that needs an expert, such as a proof; otherwise `usual`.',
     'usual',
   ),
+  quality_factor: orNull(
+    Type.Number(),
+    'How many times as much quality weighed because the request is hard; null for a request that is not, and where the policy states no `hard_quality_factor`.',
+    null,
+  ),
   natural_language: text('The language of the question, as ISO 639-1; `und` if unknown.', 'en'),
   languages: arrayOf(
     Type.String(),
