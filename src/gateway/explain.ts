@@ -33,10 +33,12 @@ export async function explain(
   }
   const revision = await records.findRevision(record.revision);
   const models = revision?.models ?? [];
-  const quality = Object.fromEntries(models.map((model, index) => [model, record.quality[index] ?? 0]));
   const found = await certificateOf(record, { ...records, findRevision: async () => revision }, past);
+  // The record has what the models were ranked by.
+  const counted = models.map((model, index) => [model, record.quality[index] ?? 0] as const);
+  const shown = found.certificate?.candidates.map((one) => [one.model, one.quality] as const) ?? counted;
   // Only operators may see the names of variables.
-  return { ...found, leftOut: caller.scopes.has('admin') ? found.leftOut : null, quality };
+  return { ...found, leftOut: caller.scopes.has('admin') ? found.leftOut : null, quality: Object.fromEntries(shown) };
 }
 
 function refuseUnreadable(cause: unknown): never {
