@@ -192,7 +192,7 @@ const AnswerWorth = number(
 );
 
 const HardQualityFactor = number(
-  { minimum: 1, maximum: 1_000 },
+  { minimum: 1, maximum: 1_000, examples: [8] },
   'How many times as much quality weighs in a request that is judged hard. Without it, the cost of such a request counts half.',
 );
 
