@@ -1,4 +1,4 @@
-import { type PreparedStrategy, Type } from 'signalbox/plugin';
+import { type Candidates, type PreparedStrategy, Type } from 'signalbox/plugin';
 
 /** The operator's weights, and the wait that weighs as much as a good answer. */
 export interface BalanceOptions {
@@ -6,6 +6,7 @@ export interface BalanceOptions {
   readonly cost: number;
   readonly latency: number;
   readonly patience_ms: number;
+  readonly patience_ms_per_token?: number;
   readonly quality_floor?: number;
 }
 
@@ -30,17 +31,27 @@ export const qualityFloor = Type.Optional(
   }),
 );
 
+/** The start of an answer counts as so many tokens of patience. */
+const START_TOKENS = 100;
+
 export const flooredAt = (floor: number | undefined): Pick<PreparedStrategy, 'qualityFloor'> =>
   floor === undefined ? {} : { qualityFloor: floor };
 
 /**
- * `U = w_q·Q − w_c·C/(v·C_ref) − w_l·L/T`, the weights divided by their sum. Raising one raw weight never worsens its
- * criterion.
+ * `U = w_q·Q − w_c·C/(h·v·C_ref) − w_l·L/(h·T)`, the weights divided by their sum; h is the factor of a hard request, else 1,
+ * and in `costReference`. Raising one raw weight never worsens its criterion.
  *
  * @throws Error where all three weights are 0.
  */
 export function weigh(
-  { quality: q, cost: c, latency: l, patience_ms: patienceMs, quality_floor: floor }: BalanceOptions,
+  {
+    quality: q,
+    cost: c,
+    latency: l,
+    patience_ms: patienceMs,
+    patience_ms_per_token: perToken,
+    quality_floor: floor,
+  }: BalanceOptions,
   labels: Pick<PreparedStrategy, 'reason' | 'tieBreak'>,
 ): PreparedStrategy {
   // Dividing by the largest first makes the result independent of the scale, bit for bit.
@@ -49,18 +60,25 @@ export function weigh(
   const raw = [q / largest, c / largest, l / largest] as const;
   const sum = raw[0] + raw[1] + raw[2];
   const [wq, wc, wl] = [raw[0] / sum, raw[1] / sum, raw[2] / sum];
+  /** T times h. */
+  const patienceFor = ({ qualityFactor = 1, outputTokens }: Candidates): number =>
+    perToken === undefined || outputTokens === undefined
+      ? patienceMs * qualityFactor
+      : Math.min(patienceMs, perToken * (START_TOKENS + outputTokens)) * qualityFactor;
   return {
     ...labels,
     ...flooredAt(floor),
-    score({ n, quality, cost, latency, costReference }, out) {
+    score(candidates, out) {
+      const { n, quality, cost, latency, costReference } = candidates;
+      const patience = patienceFor(candidates);
       for (let i = 0; i < n; i++) {
-        out[i] = wq * quality[i]! - (wc * cost[i]!) / costReference - (wl * latency[i]!) / patienceMs;
+        out[i] = wq * quality[i]! - (wc * cost[i]!) / costReference - (wl * latency[i]!) / patience;
       }
     },
-    parts: ({ quality, cost, latency, costReference }, at) => ({
-      quality: wq * quality[at]!,
-      cost: -(wc * cost[at]!) / costReference,
-      latency: -(wl * latency[at]!) / patienceMs,
+    parts: (candidates, at) => ({
+      quality: wq * candidates.quality[at]!,
+      cost: -(wc * candidates.cost[at]!) / candidates.costReference,
+      latency: -(wl * candidates.latency[at]!) / patienceFor(candidates),
     }),
   };
 }

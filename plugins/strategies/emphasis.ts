@@ -12,6 +12,12 @@ interface Emphasis {
 
 const OF_AUTO = 'Default: that of the selector `auto`.';
 
+const perToken = Type.Optional(
+  patience(
+    'Shortens `patience_ms` for short answers: to this figure, in ms, times the expected output tokens and 100 for the start. Default: not shortened.',
+  ),
+);
+
 /**
  * A strategy that is `auto` with one weight multiplied. A selector inherits the options that it leaves out from `auto`, so
  * that by the weight law its choice never costs more (or is never slower) than the choice of `auto`.
@@ -32,6 +38,7 @@ const emphasizing = (of: 'cost' | 'latency', { name, description, factor, former
         cost: Type.Optional(rawWeight(`How much cost counts, before \`emphasis\`. ${OF_AUTO}`)),
         latency: Type.Optional(rawWeight(`How much latency counts, before \`emphasis\`. ${OF_AUTO}`)),
         patience_ms: Type.Optional(patience(`The wait, in ms, that weighs as much as a good answer. ${OF_AUTO}`)),
+        ...(of === 'latency' && { patience_ms_per_token: perToken }),
         quality_floor: qualityFloor,
       },
       { additionalProperties: false, description },

@@ -15,6 +15,8 @@ export interface RankingCase {
   readonly figures: readonly CandidateMetrics[];
   /** The value of a good answer in Credits. */
   readonly worth: number;
+  /** How many times as much quality weighs. */
+  readonly factor: number;
   readonly weights: CallerWeights | null;
 }
 
@@ -41,6 +43,9 @@ export const figures = fc.record({ q: quality, c: cost, l: latency });
 
 const worth = fc.oneof(fc.constantFrom(0.02, 2, 20), fc.double({ min: 0.02, max: 2_000, noNaN: true }));
 
+/** Of a request: 1, or more for a hard one. */
+export const qualityFactor = fc.oneof(fc.constantFrom(1, 2, 4), fc.double({ min: 1, max: 1_000, noNaN: true }));
+
 export const weights: fc.Arbitrary<CallerWeights> = fc
   .oneof(fc.constantFrom(0, 0.3, 0.5, 1), fc.double({ min: 0, max: 1, noNaN: true }))
   .map((share) => ({ quality: share, cost: 1 - share }));
@@ -53,7 +58,7 @@ const sets = fc
   .map(([own, twins]) => [...own, ...(own.length > 0 ? twins.map((at) => own[at % own.length]!) : [])]);
 
 export const rankingCases = (options: OptionsArbitrary): fc.Arbitrary<RankingCase> =>
-  fc.record({ options, figures: sets, worth, weights: fc.option(weights) });
+  fc.record({ options, figures: sets, worth, factor: qualityFactor, weights: fc.option(weights) });
 
 /** Extreme values, which a request can still reach. */
 const extreme = fc.record({
@@ -70,6 +75,7 @@ export const extremeRankingCases = (options: OptionsArbitrary): fc.Arbitrary<Ran
       fc.tuple(extreme, fc.integer({ min: 1, max: 300 })).map(([one, n]) => Array.from({ length: n }, () => one)),
     ),
     worth: fc.constantFrom(1e-9, 1, 1e9),
+    factor: fc.constantFrom(1, 1_000),
     weights: fc.option(weights),
   });
 
@@ -77,7 +83,7 @@ export const extremeRankingCases = (options: OptionsArbitrary): fc.Arbitrary<Ran
 const SPARE = 3;
 
 /** The candidates as the host passes them, with leftovers of another request behind them. */
-export function candidatesOf({ figures: all, worth: costReference }: RankingCase): Candidates {
+export function candidatesOf({ figures: all, worth: costReference, factor }: RankingCase): Candidates {
   const column = (of: (one: CandidateMetrics) => number) =>
     Float64Array.from([...all.map(of), ...Array.from({ length: SPARE }, () => 0.123)]);
   return {
@@ -86,6 +92,7 @@ export function candidatesOf({ figures: all, worth: costReference }: RankingCase
     cost: column(({ c }) => c),
     latency: column(({ l }) => l),
     costReference,
+    qualityFactor: factor,
   };
 }
 
@@ -99,11 +106,18 @@ export const nameOf = (at: number): string => (at < 26 ? String.fromCharCode(65 
 /** The number of candidates that a report describes. */
 const DESCRIBED_MAX = 6;
 
-export function describeRankingCase({ options, figures: all, worth: value, weights: given }: RankingCase): string {
+export function describeRankingCase({
+  options,
+  figures: all,
+  worth: value,
+  factor,
+  weights: given,
+}: RankingCase): string {
   const described = all.slice(0, DESCRIBED_MAX).map(({ q, c, l }, at) => `${nameOf(at)} (Q ${q}, C ${c}, L ${l} ms)`);
   const more = all.length > DESCRIBED_MAX ? ` and ${all.length - DESCRIBED_MAX} more` : '';
   const who = described.length === 0 ? 'no candidates' : described.join(', ') + more;
   const weighed = given ? `, weights ${JSON.stringify(given)}` : '';
   const set = Object.keys(options).length > 0 ? `, options ${JSON.stringify(options)}` : '';
-  return `${who}; costReference ${value}${weighed}${set}`;
+  const hard = factor === 1 ? '' : `, qualityFactor ${factor}`;
+  return `${who}; costReference ${value}${hard}${weighed}${set}`;
 }

@@ -10,8 +10,12 @@ export interface Candidates {
   readonly cost: Float64Array;
   /** L: expected milliseconds to the end of the answer. */
   readonly latency: Float64Array;
-  /** v·C_ref: Credits that a good answer to this request is worth. Above 0. */
+  /** v·C_ref: Credits that a good answer to this request is worth, `qualityFactor` included. Above 0. */
   readonly costReference: number;
+  /** How many times as much quality weighs, 1 (also if left out) or more for a hard request. Divide what latency counts by it. */
+  readonly qualityFactor?: number;
+  /** Output tokens of one choice that the request and the policy let expect. Nothing learnt moves them. */
+  readonly outputTokens?: number;
 }
 
 /** A caller's weights, ≥ 0, summing to 1. */

@@ -35,7 +35,9 @@ export type RejectionGroup = (typeof REJECTION_GROUPS)[number];
 export interface RankedModel {
   /** Index of the model in the snapshot. */
   readonly model: number;
-  /** Q: probability of a good answer, 0..1. */
+  /** Expected share of good answers, 0..1: what people are shown. */
+  readonly share: number;
+  /** Q, 0..1, by which it is ranked: that share with the worth of languages and preferences. */
   readonly quality: number;
   /** C: expected Credits. */
   readonly costCredits: number;
@@ -75,7 +77,7 @@ export interface Decision {
   readonly lastResorts: readonly RankedModel[];
   /** How many models were eligible. */
   readonly eligible: number;
-  /** Q of every model of the snapshot, in its order, as this request saw it. */
+  /** Q of every model of the snapshot, in its order, as this request saw it, languages and preferences included. */
   readonly quality: Float64Array;
   /** The estimate behind the qualities; null where they are the declared ones. */
   readonly estimate: Estimate | null;

@@ -24,6 +24,8 @@ export interface Facts {
   readonly mix: readonly TaskShare[];
   /** Whether it is plainly easy: what every model of a catalog does well. In doubt it is `usual`. */
   readonly difficulty: Difficulty;
+  /** How many times as much quality weighs for being hard, 1 or more; absent where the policy states no factor. */
+  readonly qualityFactor?: number;
   /** Natural language of the question, ISO 639-1; `und` where it is undetermined. */
   readonly naturalLanguage: string;
   /** Programming languages that the question is about, in canonical names, ascending. They exclude no model. */

@@ -46,6 +46,8 @@ export interface PolicySnapshot {
   readonly referencePrice: { readonly input: number; readonly output: number };
   /** v: how many reference costs a good answer is worth. */
   readonly answerWorth: number;
+  /** How many times as much quality weighs in a hard request, 1 or more; null: only its cost counts half. */
+  readonly hardQualityFactor: number | null;
   /** Quality that a language of the request adds to a model that declares it, 0..1; half of it where unknown. */
   readonly languageWorth: number;
   /** Canonical name → what the models are said of it. A language of no model is not in it: it is unknown of all. */

@@ -36,10 +36,12 @@ export async function explain(
   // A wildcard's model was its only candidate.
   const isListed = !facts.pinned || revision?.models.includes(facts.model);
   const models = isListed ? (revision?.models ?? []) : [facts.model];
-  const quality = Object.fromEntries(models.map((model, index) => [model, record.quality[index] ?? 0]));
   const found = await certificateOf(record, { ...records, findRevision: async () => revision }, past);
+  // The record has what the models were ranked by.
+  const counted = models.map((model, index) => [model, record.quality[index] ?? 0] as const);
+  const shown = found.certificate?.candidates.map((one) => [one.model, one.quality] as const) ?? counted;
   // Only operators may see the names of variables.
-  return { ...found, leftOut: caller.scopes.has('admin') ? found.leftOut : null, quality };
+  return { ...found, leftOut: caller.scopes.has('admin') ? found.leftOut : null, quality: Object.fromEntries(shown) };
 }
 
 function refuseUnreadable(cause: unknown): never {

@@ -49,6 +49,7 @@ function candidateBody(entry: CandidateEntry): object {
     model: entry.model,
     rank: entry.rank,
     quality: entry.quality,
+    counted_quality: entry.countedQuality,
     estimate: entry.estimate && estimateBody(entry.estimate),
     languages: entry.languages,
     cost_credits: entry.costCredits,

@@ -46,6 +46,7 @@ export function factsBody(facts: Facts): object {
     task: facts.task,
     task_shares: facts.mix,
     difficulty: facts.difficulty,
+    quality_factor: facts.qualityFactor ?? null,
     natural_language: facts.naturalLanguage,
     languages: facts.languagesSeen,
     estimated_input_tokens: facts.inputTokens,

@@ -108,7 +108,7 @@ export interface CreditValue {
 export interface PolicySettings
   extends Pick<
     PolicySnapshot,
-    'ledger' | 'gateway' | 'defaultWeights' | 'referencePrice' | 'answerWorth' | 'languageWorth'
+    'ledger' | 'gateway' | 'defaultWeights' | 'referencePrice' | 'answerWorth' | 'hardQualityFactor' | 'languageWorth'
   > {
   readonly recordDays: number;
   readonly recordedMetadata: readonly string[];
@@ -230,6 +230,7 @@ function readSettings(
   const defaultWeights = readWeights(context);
   const reference = checkSection('reference_price', ReferencePriceText, context);
   const answerWorth = readValue('answer_worth', version, context);
+  const hardQualityFactor = readStated('hard_quality_factor', context);
   const languageWorth = readValue('language_worth', version, context);
   const admitUnstated = readValue('unstated_languages', version, context) === 'admit';
   const records = checkSection('records', RecordsText, context);
@@ -245,6 +246,7 @@ function readSettings(
     defaultWeights,
     referencePrice,
     answerWorth,
+    hardQualityFactor,
     languageWorth,
     admitUnstated,
     recordDays,
@@ -309,11 +311,19 @@ function readValue<Name extends 'answer_worth' | 'language_worth' | 'unstated_la
   return checkValue(SECTIONS[name], subject, report) ?? fallback;
 }
 
+/** The value of a section that is one value; null if it is left out or wrong. */
+function readStated<Name extends 'baseline' | 'hard_quality_factor'>(
+  name: Name,
+  { sections, report }: CheckContext,
+): Static<(typeof SECTIONS)[Name]> | null {
+  const entry = sections.get(name);
+  return entry ? checkValue(SECTIONS[name], { path: name, tree: entry.value, place: entry.place }, report) : null;
+}
+
 /** The ID of the baseline; null for none. The model need not be available here. */
-function readBaseline(ids: ReadonlyMap<string, SourceSpan>, { sections, report }: CheckContext): string | null {
-  const entry = sections.get('baseline');
-  if (!entry) return null;
-  const id = checkValue(SECTIONS.baseline, { path: 'baseline', tree: entry.value, place: entry.place }, report);
-  if (id !== null && !ids.has(id)) report.addUnknown('model', id, ids.keys(), entry.value.place);
+function readBaseline(ids: ReadonlyMap<string, SourceSpan>, context: CheckContext): string | null {
+  const id = readStated('baseline', context);
+  const place = context.sections.get('baseline')?.value.place;
+  if (id !== null && place && !ids.has(id)) context.report.addUnknown('model', id, ids.keys(), place);
   return id;
 }

@@ -229,6 +229,11 @@ const AnswerWorth = number(
   'How many reference costs a good answer is worth.',
 );
 
+const HardQualityFactor = number(
+  { minimum: 1, maximum: 1_000, examples: [8] },
+  'How many times as much quality weighs in a request that is judged hard. Without it, the cost of such a request counts half.',
+);
+
 const UnstatedLatency = oneOfExplained({
   means: {
     neutral: '1,000 ms to the first token and 50 tokens per second, for every model.',
@@ -287,6 +292,7 @@ export const SECTIONS = {
   default_weights: WeightsText,
   reference_price: ReferencePriceText,
   answer_worth: AnswerWorth,
+  hard_quality_factor: HardQualityFactor,
   unstated_latency: UnstatedLatency,
   language_worth: LanguageWorth,
   unstated_languages: UnstatedLanguages,

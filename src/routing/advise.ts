@@ -43,7 +43,7 @@ export function advise(decision: Decision, snapshot: PolicySnapshot, note: strin
       model: snapshot.models[other.model]!.id,
       estimated_cost_credits: shownCredits(other.costCredits),
       estimated_latency_ms: shownMs(other.latencyMs),
-      quality_trade_off: tradeOff(other, choice),
+      quality_trade_off: tradeOff(asShown(other), asShown(choice)),
     })),
     route_reason: decision.reason,
     decision_id: idText('dec_', decision.id),
@@ -60,7 +60,7 @@ function reasoning(decision: Decision, snapshot: PolicySnapshot, note: string | 
     : eligible === 1
       ? `${id} is the only model that can serve it`
       : `${id} is the best of ${eligible} eligible models by ${reason}`;
-  const figures = `expected quality ${percent(choice.quality)}, ${shownCredits(choice.costCredits)} Credits, ${shownMs(choice.latencyMs)} ms`;
+  const figures = `expected quality ${percent(choice.share)}${bonusText(choice)}, ${shownCredits(choice.costCredits)} Credits, ${shownMs(choice.latencyMs)} ms`;
   const { cappedBy, outputCap } = choice;
   const capped =
     cappedBy === null ? '' : ` Its output is capped at ${outputCap} tokens: ${cappedBy} pays for no more now.`;
@@ -68,7 +68,14 @@ function reasoning(decision: Decision, snapshot: PolicySnapshot, note: string | 
   return `${note ?? ''}${task}${why}: ${figures}.${capped}`;
 }
 
+/** Languages and preferences count, and are no share of good answers. */
+const bonusText = ({ share, quality }: RankedModel): string =>
+  share === quality ? '' : ` (counts as ${percent(quality)} with languages and preferences)`;
+
+/** `quality`: the expected share of good answers. */
 type CandidateFigures = Pick<RankedModel, 'quality' | 'costCredits' | 'latencyMs'>;
+
+const asShown = (one: RankedModel): CandidateFigures => ({ ...one, quality: one.share });
 
 /** One sentence with figures: `3 percentage points lower expected quality at 12 % of the cost, in 1.2 s instead of 4.5 s.` */
 export function tradeOff(other: CandidateFigures, choice: CandidateFigures): string {

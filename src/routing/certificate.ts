@@ -89,8 +89,10 @@ export interface CandidateEntry {
   readonly model: string;
   /** 1 is the choice; null for a rejected model. */
   readonly rank: number | null;
-  /** Q, 0..1, languages and preferences included. */
+  /** Expected share of good answers, 0..1. */
   readonly quality: number;
+  /** Q, 0..1, by which it is ranked: that share with the worth of languages and preferences. */
+  readonly countedQuality: number;
   /** Null where Q is the declared quality. */
   readonly estimate: EstimateEntry | null;
   /** Empty where the request names no language, or languages do not matter for its task. */

@@ -55,7 +55,17 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
   const { belowFloor } = facts.pinned && outcome ? evaluation.rank(facts, context, n) : (outcome ?? UNRANKED);
   const eligible = eligibleEntries(evaluation, context, belowFloor, inputs, snapshot);
   const ineligible = rejected.map(({ model, rejections }) => ({
-    ...candidateEntry(estimateRejected(model, rejections, quality[model]!, inputs, snapshot), inputs, snapshot),
+    ...candidateEntry(
+      estimateRejected(
+        model,
+        rejections,
+        { share: evaluation.shares[model]!, quality: quality[model]! },
+        inputs,
+        snapshot,
+      ),
+      inputs,
+      snapshot,
+    ),
     rejections: rejectionsAgainst(snapshot.models[model]!, rejections, inputs, snapshot),
   }));
   const candidates = [...eligible, ...ineligible].sort(byRankThenId);
@@ -142,7 +152,7 @@ function eligibleEntries(
   return [...order, ...unwanted].map((at, place) => {
     const ranked = evaluation.rankedAt(at, inputs.facts);
     const entry = candidateEntry(ranked, inputs, snapshot);
-    if (!isWanted(at)) return { ...entry, rejections: [unwantedFor(entry.quality, qualityFloor)] };
+    if (!isWanted(at)) return { ...entry, rejections: [unwantedFor(ranked.quality, qualityFloor)] };
     const parts = belowFloor
       ? { quality: ranked.utility }
       : partsOf(ranked.utility, () => strategy.parts?.(candidates, at, weights));
@@ -189,7 +199,7 @@ type CandidateEstimate = Omit<RankedModel, 'utility' | 'tokens'>;
 function estimateRejected(
   index: number,
   rejections: number,
-  quality: number,
+  qualities: Pick<RankedModel, 'share' | 'quality'>,
   inputs: DecisionInputs,
   snapshot: PolicySnapshot,
 ): CandidateEstimate {
@@ -202,7 +212,7 @@ function estimateRejected(
   const funded = withinFunds(model, open, facts, taskOf(facts, snapshot), cap);
   return {
     model: index,
-    quality,
+    ...qualities,
     costCredits: costOn(model, rejections, inputs, snapshot),
     latencyMs: latencyOn(model, rejections, inputs, snapshot),
     outputCap: cap,
@@ -216,7 +226,8 @@ function estimateRejected(
 function candidateEntry(
   {
     model: index,
-    quality,
+    share,
+    quality: countedQuality,
     costCredits,
     latencyMs,
     outputCap: cap,
@@ -232,7 +243,8 @@ function candidateEntry(
   return {
     model: model.id,
     rank: null,
-    quality,
+    quality: share,
+    countedQuality,
     estimate: estimateOf(index),
     languages: languagesOf(model, facts, snapshot),
     costCredits,

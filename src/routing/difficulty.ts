@@ -1,4 +1,4 @@
-import type { Difficulty } from '../core/facts.ts';
+import type { Difficulty, Facts } from '../core/facts.ts';
 
 /** The effect of a difficulty on estimates. */
 interface Effect {
@@ -6,7 +6,7 @@ interface Effect {
   readonly logits: number;
   /** Factor of the task's usual hidden reasoning. */
   readonly reasoning: number;
-  /** Factor of the worth of a good answer. */
+  /** Factor of the worth of a good answer, in Credits, where the policy states no `hard_quality_factor`. */
   readonly worth: number;
 }
 
@@ -22,7 +22,9 @@ const EFFECTS: Readonly<Record<Difficulty, Effect>> = {
   hard: { logits: -1.5, reasoning: 2, worth: 2 },
 };
 
-export const worthFactor = (difficulty: Difficulty): number => EFFECTS[difficulty].worth;
+/** Factor of the worth of a good answer to a request, in Credits. */
+export const worthFactor = ({ difficulty, qualityFactor }: Pick<Facts, 'difficulty' | 'qualityFactor'>): number =>
+  qualityFactor ?? EFFECTS[difficulty].worth;
 export const reasoningFactor = (difficulty: Difficulty): number => EFFECTS[difficulty].reasoning;
 
 /** Moves qualities by difficulty. They stay within 0..1 and keep their order; `usual` returns the same array. */

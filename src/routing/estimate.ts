@@ -179,12 +179,12 @@ function isWarm(facts: Facts, model: Model, endpoint: number): boolean {
 
 /**
  * v·C_ref: the worth of a good answer to this request, in Credits: its expected tokens at the policy's reference price,
- * times `answer_worth`.
+ * times `answer_worth`, times the factor of a hard request.
  */
 export function costReference(snapshot: PolicySnapshot, facts: Facts): number {
   const { input, output } = snapshot.referencePrice;
   const reference = (Math.max(1, facts.inputTokens) * input + declaredOutput(facts, snapshot) * output) / 1_000_000;
-  return snapshot.answerWorth * worthFactor(facts.difficulty) * reference;
+  return snapshot.answerWorth * worthFactor(facts) * reference;
 }
 
 /** The least useful output of one choice, in tokens; at most the requested maximum and the model's. */

@@ -11,7 +11,7 @@ import { hasBit } from '../core/rules.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { CODE_TASKS } from '../core/tasks.ts';
 import { atDifficulty } from './difficulty.ts';
-import { costReference, dearestCase } from './estimate.ts';
+import { costReference, dearestCase, declaredOutput } from './estimate.ts';
 import { drawCandidate } from './explore.ts';
 import { holdToFloor, selectTop } from './rank.ts';
 import { Shortlist } from './shortlist.ts';
@@ -57,6 +57,8 @@ export class Evaluation {
   readonly utility: Float64Array;
   /** Positions on the shortlist, best first; a model that `choose` drew stands before all. */
   readonly order: number[] = [];
+  /** By model: the expected share of good answers, before languages and preferences. */
+  shares: Float64Array = new Float64Array();
   readonly #snapshot: PolicySnapshot;
   /** Declared qualities by task, then by model. */
   readonly #byTask: readonly Float64Array[];
@@ -78,7 +80,8 @@ export class Evaluation {
   fill(facts: Facts, readings: Readings, estimate: Estimate | null): Float64Array {
     const taskAt = this.#snapshot.taskIndex.get(facts.task) ?? 0;
     const own = estimate === null ? this.declared(facts) : this.#estimated(estimate);
-    const quality = withWorths(atDifficulty(own, facts.difficulty), facts, this.#snapshot);
+    this.shares = atDifficulty(own, facts.difficulty);
+    const quality = withWorths(this.shares, facts, this.#snapshot);
     this.shortlist.fill(facts, this.#snapshot.tasks[taskAt]!, quality, readings);
     return quality;
   }
@@ -98,7 +101,15 @@ export class Evaluation {
   /** The shortlist as strategies see it. */
   candidates(facts: Facts): Candidates {
     const { n, quality, cost, latency } = this.shortlist;
-    return { n, quality, cost, latency, costReference: costReference(this.#snapshot, facts) };
+    return {
+      n,
+      quality,
+      cost,
+      latency,
+      costReference: costReference(this.#snapshot, facts),
+      qualityFactor: facts.qualityFactor ?? 1,
+      outputTokens: declaredOutput(facts, this.#snapshot),
+    };
   }
 
   /** Scores the shortlist and puts its best into `order`, at most `most` of them. */
@@ -154,6 +165,7 @@ export class Evaluation {
     const outputCap = cap[at]!;
     return {
       model,
+      share: this.shares[model]!,
       quality: quality[at]!,
       costCredits: cost[at]!,
       latencyMs: latency[at]!,

@@ -156,7 +156,9 @@ function factsOf(
     funds: null,
     rules: NO_RULES,
   };
-  return addOns === null ? facts : { ...facts, addOns };
+  const qualityFactor = facts.difficulty === 'hard' ? snapshot.hardQualityFactor : null;
+  if (addOns === null && qualityFactor === null) return facts;
+  return { ...facts, ...(addOns && { addOns }), ...(qualityFactor !== null && { qualityFactor }) };
 }
 
 /** The bill beside tokens that a request allows; null for nothing, as for nearly all requests. */

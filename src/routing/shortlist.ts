@@ -66,7 +66,7 @@ const hasEjected = (model: Model, endpoints: readonly number[], readings: Readin
  * The models that may serve a request, with their estimates, as arrays that are allocated once per snapshot and filled for
  * each request. Deciding is synchronous, so one set is enough.
  */
-export class Shortlist implements Omit<Candidates, 'costReference'> {
+export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'latency'> {
   /** Eligible models, which is the used length of the arrays. They are in the order of the models' IDs. */
   n = 0;
   /** Index in the snapshot's models. */

@@ -45,14 +45,19 @@ const DIFFICULTY: Readonly<Record<Difficulty, string | false>> = {
   hard: 'clearly hard, so models differ more',
 };
 
+const difficultyText = ({ difficulty, qualityFactor }: Facts): string | false =>
+  qualityFactor === undefined
+    ? DIFFICULTY[difficulty]
+    : `${DIFFICULTY[difficulty]}, and quality weighs ${figure(qualityFactor)} times as much`;
+
 function requestText({ outputTokens, candidates }: Certificate, facts: Facts): string {
-  const { model, alias, task, mix, difficulty, weights, ceilings, budget, funds, choices } = facts;
+  const { model, alias, task, mix, weights, ceilings, budget, funds, choices } = facts;
   const shares = mix.map((one) => `${percent(one.share)} ${one.task}`).join(', ');
   // Images count differently on each model; the figures are those of the best.
   const input = candidates[0]?.inputTokens ?? facts.inputTokens;
   const needs = capabilityNames(facts.needs);
   const terms = [
-    DIFFICULTY[difficulty],
+    difficultyText(facts),
     needs.length > 0 && `needs ${needs.join(', ')}`,
     facts.languages.length > 0 && `must handle ${facts.languages.join(', ')}`,
     choices > 1 && `${choices} choices`,
@@ -104,10 +109,10 @@ function choiceText(
   { reason, faulty, preferences, draw }: Certificate,
   { pinned }: Facts,
 ): string {
-  const { model, quality, costCredits, latencyMs } = choice;
-  // Quality added by a language or a preference is not expected quality.
-  const moved = qualityAdjustments(choice, preferences);
-  const figures = `expected quality ${percent(quality)}${moved && ` with ${moved}`}, ${shownCredits(costCredits)} Credits, ${seconds(latencyMs)} s`;
+  const { model, quality, countedQuality, costCredits, latencyMs } = choice;
+  // What a language or a preference adds is no share of good answers.
+  const moved = countedQuality === quality ? '' : qualityAdjustments(choice, preferences);
+  const figures = `expected quality ${percent(quality)}${moved && ` (counts as ${percent(countedQuality)} with ${moved})`}, ${shownCredits(costCredits)} Credits, ${seconds(latencyMs)} s`;
   if (pinned) return `${model} was asked for by name: ${figures}.`;
   if (!runnerUp) return `${model} is the only model left: ${figures}.`;
   if (draw && draw.best !== model)
@@ -133,7 +138,7 @@ function bestText(best: CandidateEntry, other: CandidateEntry, draw: DrawEntry):
 const chance = ({ probability, among }: DrawEntry): string => `chance of ${percent(probability)} among ${among}`;
 
 function tieBreak(a: CandidateEntry, b: CandidateEntry): string {
-  if (a.quality !== b.quality) return 'the higher quality';
+  if (a.countedQuality !== b.countedQuality) return 'the higher quality';
   if (a.costCredits !== b.costCredits) return 'the lower cost';
   return a.latencyMs === b.latencyMs ? 'the order of the IDs' : 'the lower latency';
 }

@@ -35,6 +35,7 @@ const VALUES = [
   'default_weights',
   'reference_price',
   'answer_worth',
+  'hard_quality_factor',
   'unstated_latency',
   'unstated_languages',
   'language_worth',

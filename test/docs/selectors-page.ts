@@ -170,7 +170,7 @@ async function rowsOf(
 async function choiceOf(one: Case, selector: Selector, runtime: Runtime): Promise<ShownChoice | null> {
   const outcome = await decideOne(one, selector, runtime);
   if (isRefusal(outcome)) return null;
-  const [{ model, costCredits, latencyMs, quality }] = outcome.ranked;
+  const [{ model, costCredits, latencyMs, share: quality }] = outcome.ranked;
   return {
     model: runtime.snapshot.models[model]!.id,
     cost: `${credits(costCredits)} Cr`,

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
-import { latency, quality } from '../../src/conformance/candidates.ts';
+import { latency, quality, qualityFactor } from '../../src/conformance/candidates.ts';
 import type { StrategyPlugin } from '../../src/contract/strategy.ts';
 import type { Decision } from '../../src/core/decision.ts';
 import { tries } from '../deep/effort.ts';
@@ -25,6 +25,8 @@ export interface Trial {
   readonly candidates: readonly Candidate[];
   /** C_ref in Credits; v is 20. */
   readonly reference: number;
+  /** How many times as much quality weighs: 1, or the factor of a hard request. Left out: 1. */
+  readonly factor?: number;
   readonly weights: Weights | null;
   readonly options: Readonly<Record<string, unknown>>;
 }
@@ -62,7 +64,10 @@ export function decideWith(plugin: StrategyPlugin, trial: Trial): Decision {
     answerWorth: WORTH,
   });
   const options = Value.Default(plugin.options, { ...trial.options }) as Record<string, unknown>;
-  return decisionOf(from, facts({ weights: trial.weights }), plugin.prepare(options));
+  const { weights, factor = 1 } = trial;
+  // The candidates' qualities stand as they are: it is the weight of them that is hard.
+  const asked = facts({ weights, ...(factor !== 1 && { qualityFactor: factor }) });
+  return decisionOf(from, asked, plugin.prepare(options));
 }
 
 /** Counts of generated edge cases. */
@@ -155,6 +160,7 @@ export function trials(more: {
     .record({
       candidates,
       reference,
+      factor: qualityFactor,
       weights: more.weights ?? fc.constant(null),
       options: more.options ?? fc.constant({}),
     })

@@ -46,7 +46,7 @@ export const ties = {
   right: ((a, b) => b.q - a.q || a.c - b.c || a.l - b.l || byId(a, b)) satisfies Compare,
 };
 
-const share = ({ c }: Candidate, { reference }: Trial) => c / 1e6 / (WORTH * reference);
+const share = ({ c }: Candidate, { reference, factor = 1 }: Trial) => c / 1e6 / (WORTH * reference * factor);
 
 /** Correct `weighted` and `auto` scores, for hosts that are wrong elsewhere. */
 export const scores = {
@@ -61,7 +61,7 @@ export const scores = {
   },
   autoRaw: (one: Candidate, trial: Trial) => {
     const { quality, cost, latency } = trial.options as Readonly<Record<string, number>>;
-    return quality! * one.q - cost! * share(one, trial) - (latency! * one.l) / 20_000;
+    return quality! * one.q - cost! * share(one, trial) - (latency! * one.l) / (20_000 * (trial.factor ?? 1));
   },
   quality: (one: Candidate) => one.q,
 };

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import { shipped } from '../../plugins/index.ts';
+import { qualityFactor } from '../../src/conformance/candidates.ts';
 import type { Candidates, PreparedStrategy, StrategyPlugin } from '../../src/contract/strategy.ts';
 import { tries } from '../deep/effort.ts';
 import { candidates, emphasis, floor, margin, rawWeights, reference, weights } from './generators.ts';
@@ -9,13 +10,16 @@ import { candidates, emphasis, floor, margin, rawWeights, reference, weights } f
 const strategies = shipped.filter((plugin): plugin is StrategyPlugin => plugin.kind === 'strategy');
 
 /** Candidates of a strategy. */
-const seen: fc.Arbitrary<Candidates> = fc.tuple(candidates, reference).map(([list, costReference]) => ({
-  n: list.length,
-  quality: Float64Array.from(list, ({ q }) => q),
-  cost: Float64Array.from(list, ({ c }) => c / 1e6),
-  latency: Float64Array.from(list, ({ l }) => l),
-  costReference,
-}));
+const seen: fc.Arbitrary<Candidates> = fc
+  .tuple(candidates, reference, qualityFactor)
+  .map(([list, costReference, factor]) => ({
+    n: list.length,
+    quality: Float64Array.from(list, ({ q }) => q),
+    cost: Float64Array.from(list, ({ c }) => c / 1e6),
+    latency: Float64Array.from(list, ({ l }) => l),
+    costReference,
+    qualityFactor: factor,
+  }));
 const options = fc
   .tuple(rawWeights, fc.record({ quality_margin: margin, quality_floor: floor, emphasis }))
   .map(([balance, within]) => ({ ...balance, ...within }));

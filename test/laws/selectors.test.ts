@@ -22,20 +22,27 @@ reportCoverage();
 
 /** The options of `auto`, and the factor of another selector. */
 const options = fc
-  .tuple(rawWeights, fc.constantFrom(1000, 20_000, 60_000), floor, emphasis)
-  .map(([weights, patience_ms, least, by]) => ({
+  .tuple(rawWeights, fc.constantFrom(1000, 20_000, 60_000), floor, emphasis, fc.constantFrom(undefined, 1, 60, 5000))
+  .map(([weights, patience_ms, least, by, perToken]) => ({
     ...weights,
     patience_ms,
     emphasis: by,
+    // `auto-fast` alone takes it.
+    ...(perToken === undefined ? {} : { patience_ms_per_token: perToken }),
     ...(least === undefined ? {} : { quality_floor: least }),
   }));
 const trial = trials({ options });
 
-/** `auto` on the same candidates with the same weights; it has no `emphasis`. */
-const byAuto: Ranker = (given) => {
-  const { emphasis: _, ...own } = given.options;
-  return through(auto)({ ...given, options: own });
-};
+const without =
+  (rank: Ranker, ...names: readonly string[]): Ranker =>
+  (given) =>
+    rank({
+      ...given,
+      options: Object.fromEntries(Object.entries(given.options).filter(([name]) => !names.includes(name))),
+    });
+
+/** `auto` on the same candidates with the same weights. */
+const byAuto = without(through(auto), 'emphasis', 'patience_ms_per_token');
 
 /** The strategy with altered options. */
 const spoilt =
@@ -62,6 +69,12 @@ function neverWorse(of: 'cost' | 'latency', criterion: (one: Candidate) => numbe
       'another patience': spoilt(real, ({ patience_ms: own }) => ({
         patience_ms: of === 'cost' ? own! / 10 : own! * 10,
       })),
+      ...(of === 'latency' && {
+        // A patience of 101 tokens, which may exceed that of auto.
+        'a patience by tokens alone': spoilt(real, ({ patience_ms_per_token: each }) =>
+          each === undefined ? {} : { patience_ms: 1e9, emphasis: 1 },
+        ),
+      }),
       'emphasis on quality': spoilt(real, ({ quality, emphasis: by }) => ({ quality: quality! * by!, emphasis: 1 })),
     },
   };
@@ -108,7 +121,7 @@ const selectors = [
 ] as const;
 
 describe.each(selectors)('$name:', (plugin, of, criterion, within) => {
-  const real = through(plugin);
+  const real = of === 'latency' ? through(plugin) : without(through(plugin), 'patience_ms_per_token');
   const laws = [neverWorse(of, criterion, real, stripped(within)), ofTies(of, criterion), floored];
   for (const law of laws) prove(plugin.name, real, law);
 });
@@ -119,7 +132,7 @@ describe('auto:', () => {
   test('an emphasis of 1 changes nothing', () => {
     fc.assert(
       fc.property(trial, (given) => {
-        const plain = { ...given, options: { ...given.options, emphasis: 1 } };
+        const plain = { ...given, options: { ...given.options, emphasis: 1, patience_ms_per_token: undefined } };
         const best = byAuto(plain)[0]!.utility;
         return [autoCheap, autoFast].every((plugin) => through(plugin)(plain)[0]!.utility === best);
       }),

@@ -1,6 +1,7 @@
 import { describe } from 'bun:test';
 import fc from 'fast-check';
 import { weighted } from '../../plugins/strategies/weighted.ts';
+import { qualityFactor } from '../../src/conformance/candidates.ts';
 import {
   candidates,
   isTooClose,
@@ -136,18 +137,20 @@ const purchase = fc.record({
   reference,
   given: fc.record({ cost: weight.filter((w) => w > 0), quality: weight }),
   size: fc.constantFrom(1, 10, 1000),
+  factor: qualityFactor,
 });
 
 const promise: Law = {
-  says: 'another percentage point of quality is worth up to 0.01·v·w_q/w_c reference costs, at every size',
+  says: 'another percentage point of quality is worth up to 0.01·h·v·w_q/w_c reference costs, at every size',
   holds: (rank) =>
-    fc.property(purchase, ({ q, points, c, more, reference: unit, given, size }) => {
+    fc.property(purchase, ({ q, points, c, more, reference: unit, given, size, factor: h }) => {
       const plain = { id: 'plain', q: q / 100, c: c * size, l: 500 };
       const better = { id: 'better', q: (q + points) / 100, c: (c + more) * size, l: 500 };
-      const ranking = rank({ candidates: [plain, better], reference: unit * size, weights: given, options: {} });
-      const worth = points * 0.01 * WORTH * (given.quality / given.cost) * unit;
+      const asked = { candidates: [plain, better], reference: unit * size, factor: h, weights: given, options: {} };
+      const ranking = rank(asked);
+      const worth = points * 0.01 * h * WORTH * (given.quality / given.cost) * unit;
       const price = more / 1e6;
-      const share = (given.cost / (given.cost + given.quality)) * (Math.abs(worth - price) / (WORTH * unit));
+      const share = (given.cost / (given.cost + given.quality)) * (Math.abs(worth - price) / (h * WORTH * unit));
       return share <= 2e-9 || (ranking[0]!.id === 'better') === price < worth;
     }),
   mutants: {

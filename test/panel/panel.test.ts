@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { priorReadings } from '../../src/core/readings.ts';
 import { TASK_NAMES } from '../../src/core/tasks.ts';
-import { runtimeWith } from './decide.ts';
+import { isRefusal } from '../../src/routing/decide.ts';
+import { Evaluation } from '../../src/routing/evaluate.ts';
+import { decideOne, factsFor, runtimeWith } from './decide.ts';
 import { faultsOf, lawsBroken, type Reckoned, reckonAll, SELECTORS, type Selector } from './judge.ts';
 import { KINDS } from './kinds.ts';
 import { KEY_SETS, MODELS, offeredBy } from './offers.ts';
@@ -113,4 +118,27 @@ test('each set of keys lets the shipped policy serve the models that the judge r
         .sort(),
     );
   }
+});
+
+/** A model is quicker if it takes at most two thirds of the time, and nearly as good if it loses at most so much quality. */
+const QUICKER = 2 / 3;
+const NEARLY = 0.03;
+
+test('auto-fast differs from auto-cheap wherever a quicker model is nearly as good', async () => {
+  const same: string[] = [];
+  for (const keys of KEY_SETS) {
+    const runtime = runtimeWith(keys);
+    const evaluation = new Evaluation(runtime.snapshot);
+    for (const one of all) {
+      const [cheap, fast] = [await decideOne(one, 'auto-cheap', runtime), await decideOne(one, 'auto-fast', runtime)];
+      if (isRefusal(cheap) || isRefusal(fast) || cheap.ranked[0].model !== fast.ranked[0].model) continue;
+      evaluation.fill(factsFor(one, 'auto-fast', runtime), priorReadings(runtime.snapshot), null);
+      const { n, quality, latency } = evaluation.shortlist;
+      const [{ quality: q, latencyMs }] = cheap.ranked;
+      const others = Array.from({ length: n }, (_, at) => at);
+      if (others.some((at) => latency[at]! <= latencyMs * QUICKER && quality[at]! >= q - NEARLY))
+        same.push(`${keys.name} ${one.id}`);
+    }
+  }
+  expect(same).toEqual([]);
 });

@@ -200,7 +200,7 @@ describe('the shipped policy', () => {
     const { constraints, preferences, budgets, rateLimits, cases } = snapshotOf(loadShipped(all, EVERY_VARIABLE));
     const stated = cases.filter(({ place }) => place.file === 'rules.yaml');
     expect([constraints, preferences, budgets, rateLimits, stated].map(({ length }) => length)).toEqual([
-      1, 1, 1, 1, 1,
+      2, 1, 1, 1, 1,
     ]);
     const output = rehearsed(all, (name) => EVERY_VARIABLE[name]);
     expect(output.split('\n').filter((line) => /^\S+:\d+:\d+ /.test(line))).toEqual([

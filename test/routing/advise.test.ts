@@ -6,6 +6,7 @@ import { decisionOf, facts, model, outcomeOf, price, snapshot } from './build.ts
 
 const ranked = (quality: number, costCredits: number, latencyMs = 100): RankedModel => ({
   model: 0,
+  share: quality,
   quality,
   costCredits,
   latencyMs,

@@ -137,6 +137,7 @@ export function snapshot(models: readonly Model[], more: Partial<PolicySnapshot>
     defaultWeights: { cost: 0.3, quality: 0.7 },
     referencePrice: { input: 1000, output: 4000 },
     answerWorth: 20,
+    hardQualityFactor: null,
     languageWorth: 0.04,
     languages: languageSupport(sorted, true),
     baseline: null,

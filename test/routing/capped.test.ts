@@ -100,7 +100,7 @@ test('an attempt is asked for no more than its hold pays, and for no less than i
     const whole = costOf(model, 0, facts, cap);
     if (whole <= amount) return;
     const index = snapshot.models.indexOf(model);
-    const rest = { quality: 1, costCredits: 1, latencyMs: 1, utility: 1, tokens: 1, cappedBy: null };
+    const rest = { share: 1, quality: 1, costCredits: 1, latencyMs: 1, utility: 1, tokens: 1, cappedBy: null };
     const ranked = { model: index, ...rest, outputCap: cap, endpoints: [0], bound: whole };
     const asks: (readonly [number[], number?])[] = [];
     const raise = async (amounts: readonly number[], least?: number) => asks.push([[...amounts], least]) > 9;
@@ -181,7 +181,16 @@ test('a fallback beyond the hold is capped at what a raise gets, and dropped whe
   const [x] = from.models;
   const cap = outputCap(x!, request);
   const [least, whole] = [usefulOf(x!, request, from, cap), cap].map((output) => costOf(x!, 0, request, output));
-  const rest = { quality: 1, costCredits: 1, latencyMs: 1, utility: 1, tokens: 1, cappedBy: null, endpoints: [0] };
+  const rest = {
+    share: 1,
+    quality: 1,
+    costCredits: 1,
+    latencyMs: 1,
+    utility: 1,
+    tokens: 1,
+    cappedBy: null,
+    endpoints: [0],
+  };
   const fallback = { model: 0, ...rest, outputCap: cap, bound: whole! };
   const after = async (gets: (by: number, from: number) => number) => {
     const hold = {

@@ -28,6 +28,7 @@ const agrees = (of: typeof certify) =>
     }
     const kept = outcome.ranked.map((one) => [
       from.models[one.model]!.id,
+      one.share,
       one.quality,
       one.costCredits,
       one.latencyMs,
@@ -39,6 +40,7 @@ const agrees = (of: typeof certify) =>
     const same = ranked.slice(0, kept.length).map((one) => [
       one.model,
       one.quality,
+      one.countedQuality,
       one.costCredits,
       one.latencyMs,
       // The decider does not score a named model.

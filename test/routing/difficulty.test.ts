@@ -31,7 +31,8 @@ describe('the effect of difficulty on qualities', () => {
     expect([...atDifficulty(shares, 'easy')].map((share) => share.toFixed(2))).toEqual(['0.95', '0.99']);
     expect([...atDifficulty(Float64Array.of(0, 1), 'easy')]).toEqual([0, 1]);
     expect([...atDifficulty(shares, 'hard')].map((share) => share.toFixed(2))).toEqual(['0.47', '0.81']);
-    expect([reasoningFactor('hard'), worthFactor('hard')]).toEqual([2, 2]);
+    expect([reasoningFactor('hard'), worthFactor({ difficulty: 'hard' })]).toEqual([2, 2]);
+    expect(worthFactor({ difficulty: 'hard', qualityFactor: 6 })).toBe(6);
     expect(reasoningFactor('easy')).toBeLessThan(1);
   });
 

@@ -86,7 +86,7 @@ describe('docs/route/selectors.md and scoring.md', () => {
   test('states the shipped options and settings', () => {
     const options = SELECTORS.map((selector) => shipped.selectors.get(selector)!.options);
     expect(options[0]).toEqual({ quality: 0.8, cost: 0.15, latency: 0.05, patience_ms: 60_000 });
-    expect(options[1]).toEqual({ ...options[0], emphasis: 12 });
+    expect(options[1]).toEqual({ ...options[0], emphasis: 12, patience_ms_per_token: 60 });
     expect(options[2]).toEqual({ ...options[0], emphasis: 16 });
     const [{ costCredits, latencyMs }] = decide('auto').ranked;
     const loses = (weight: number, share: number) => (weight * share).toFixed(2);
@@ -94,10 +94,11 @@ describe('docs/route/selectors.md and scoring.md', () => {
       `Its weights are 0.8, 16 × 0.15 and 0.05: sim-large loses 2.4 × ${costCredits.toFixed(2)} ÷ 42 = ${loses(2.4, costCredits / 42)} for its cost,`,
     );
     expect(flowing).toContain(
-      `Its weights are 0.8, 0.15 and 12 × 0.05: sim-large loses 0.6 × ${latencyMs.toFixed(0)} ÷ 60,000 = ${loses(0.6, latencyMs / 60_000)} for its time.`,
+      `Its weights are 0.8, 0.15 and 12 × 0.05: sim-large loses 0.6 × ${latencyMs.toFixed(0)} ÷ 30,000 = ${loses(0.6, latencyMs / 30_000)} for its time.`,
     );
     expect(flowing).toContain(`(${shipped.gateway.alternatives} in the shipped policy)`);
     expect(flowing).toContain(`\`v\`, ${shipped.answerWorth} in the shipped policy`);
+    expect(flowing).toContain(`\`hard_quality_factor\` times, ${shipped.hardQualityFactor} as shipped`);
   });
 
   test('shows selectors that load', () => {

@@ -84,6 +84,16 @@ describe('a language of the question', () => {
     expect(decisionOf(good, coding(['rust']), byQuality).ranked[0].quality).toBe(1);
   });
 
+  test('moves no quality that people see, whatever is added', () => {
+    fc.assert(
+      fc.property(fc.subarray(['go', 'rust', 'haskell']), fc.double({ min: 0, max: 1, noNaN: true }), (seen, worth) => {
+        const { ranked } = decisionOf({ ...from, languageWorth: worth }, coding(seen), byQuality);
+        expect(ranked.map(({ share }) => share)).toEqual([0.8, 0.8, 0.8]);
+        for (const { share, quality } of ranked) expect(quality).toBeGreaterThanOrEqual(share);
+      }),
+    );
+  });
+
   test('counts by the share of coding tasks', () => {
     expect(languageWorth(coding(['rust'], { task: 'general' }), from)).toBe(0);
     expect(languageWorth(coding(['rust'], { task: 'tool_use' }), from)).toBe(0.04);

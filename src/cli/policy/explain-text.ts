@@ -28,7 +28,7 @@ function rankedTable(ranked: readonly CandidateEntry[], terminal: boolean): stri
   const rows = ranked.map((one) => [
     `${one.rank}`,
     one.model,
-    `${(100 * one.quality).toFixed(1)} %`,
+    qualityText(one),
     `${shownCredits(one.costCredits)}`,
     `${seconds(one.latencyMs)} s`,
     BASIS[one.latencyBasis],
@@ -38,6 +38,13 @@ function rankedTable(ranked: readonly CandidateEntry[], terminal: boolean): stri
   const [names, ...lines] = grid([head, ...rows], terminal, (column) => column !== 1);
   const paint = painter(terminal);
   return `${[paint.faint(names!), paint.strong(lines[0]!), ...lines.slice(1)].join('\n')}\n`;
+}
+
+/** `90.5 % +6.0`: the share of good answers, and what languages and preferences add to it. */
+function qualityText({ quality, countedQuality }: CandidateEntry): string {
+  const bonus = (100 * (countedQuality - quality)).toFixed(1);
+  const added = Number(bonus) === 0 ? '' : Number(bonus) > 0 ? ` +${bonus}` : ` ${bonus.replace('-', '−')}`;
+  return `${(100 * quality).toFixed(1)} %${added}`;
 }
 
 /** Four decimals, or as many digits: strategies have scales of their own. */

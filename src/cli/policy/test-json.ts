@@ -47,7 +47,7 @@ function outcomeBody({ outcome }: CaseResult['runs'][number]['run'], { runtime }
     reason: outcome.reason,
     cost_credits: choice.costCredits,
     latency_ms: choice.latencyMs,
-    quality: choice.quality,
+    quality: choice.share,
   };
 }
 

@@ -17,7 +17,7 @@ import {
 } from '../../surface/schemas/parts.ts';
 
 const list = <Word extends string>(words: Readonly<Record<Word, unknown>>): Word[] => Object.keys(words) as Word[];
-const quality = share('Q, languages and preferences included.', 0.71);
+const quality = share('The expected share of good answers.', 0.71);
 const cost = figure('C, the expected cost. In Credits.', 0.46);
 const latency = figure('L, the expected time to the end of the answer. In ms.', 2_300);
 
@@ -85,9 +85,10 @@ const Candidate = Type.Object({
   model: modelId('The model.'),
   rank: orNull(Type.Integer(), '1 is the choice; null for a model that was left out.', 1),
   quality,
+  counted_quality: share('Q, by which it was ranked: `quality` with the worth of languages and preferences.', 0.75),
   estimate: orNull(
     Estimate,
-    'The parts of Q before languages and preferences: the declared quality, then each change in order. Null if Q is the declared quality.',
+    'The parts of `quality`: the declared quality, then each change in order. Null if it is the declared quality.',
   ),
   languages: arrayOf(
     Language,

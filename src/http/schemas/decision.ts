@@ -55,6 +55,11 @@ const Facts = shape('The facts that the decision was based on. They contain no t
     '`easy` for a plainly easy question such as a greeting; `hard` for one that needs an expert, such as a proof; otherwise `usual`.',
     'usual',
   ),
+  quality_factor: orNull(
+    Type.Number(),
+    'How many times as much quality weighed because the request is hard; null for a request that is not, and where the policy states no `hard_quality_factor`.',
+    null,
+  ),
   natural_language: text('The language of the question, as ISO 639-1; `und` if unknown.', 'en'),
   languages: arrayOf(
     Type.String(),
@@ -224,7 +229,8 @@ export const Decision = named('Decision', 'Why a model was chosen, and the outco
   facts: Facts,
   readings: Readings,
   quality: Type.Record(Type.String(), Type.Number({ minimum: 0, maximum: 1 }), {
-    description: 'Expected quality of every model for this request, by ID, from 0 to 1.',
+    description:
+      'Expected share of good answers of every model for this request, by ID, from 0 to 1. If the decision cannot be repeated, languages and preferences are included.',
     examples: [{ 'gpt-6-luna': 0.71, 'gpt-6-astra': 0.93 }],
   }),
   left_out: orNull(

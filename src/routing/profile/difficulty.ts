@@ -26,7 +26,8 @@ import { TASKS } from './tasks.ts';
  *   of olympiads; bounds such as "n <= 10^5";
  * - **an expert's code to be made**: lock-free, consensus, a compiler, type inference, cryptography, numerics;
  * - **a large change**: a migration or rewrite of a whole code base;
- * - **a hunt**: a failure in code of several threads (12 lines or more), or in 4,000 characters of code, logs or traces;
+ * - **a hunt**: a failure in code of several threads (12 lines or more), or in 4,000 characters of code, logs or traces; a deadlock
+ *   or race of a program that 9 words or more describe;
  * - **a puzzle** of 5 clues or more;
  * - **law**: a contract to be drafted, a clause to be reviewed, compared or translated;
  * - **verse** to be translated, and **a paper or an argument** to be reviewed critically;

@@ -40,7 +40,7 @@ export function outputHint(request: ProfileInput, guess: TaskDifficulty, last: Q
   if (shaped !== null)
     return { stated: Math.max(shaped, worded ?? 0, textLength(request, task, last) ?? 0), atMost: null };
   if (worded !== null) return { stated: worded, atMost: null };
-  return { stated: textLength(request, task, last), atMost: shortAnswer(request, guess) };
+  return { stated: textLength(request, task, last), atMost: shortAnswer(request, guess, last) };
 }
 
 /** Tokens by the schema of the answer, or of the only possible call. */
@@ -74,12 +74,29 @@ function textLength(request: ProfileInput, task: string, last: QuestionReading |
   if (last === null) return null;
   const isTranslated = task === 'translation';
   if (!isTranslated && !(PROSE_TASKS.has(task) && last.lead === SIGN.edit)) return null;
-  const tokens = objectTokens(request.conversation.turns);
+  const { turns } = request.conversation;
+  const tokens = objectTokens(turns);
   if (isTranslated) return Math.max(RENDERED_MIN, tokens);
-  return tokens < TEXT_MIN ? null : tokens;
+  return tokens < TEXT_MIN ? shownTokens(lastText(turns), last) : tokens;
 }
 
-function shortAnswer({ conversation: { turns } }: ProfileInput, { task, difficulty }: TaskDifficulty): number | null {
+/** Tokens of a short text behind a colon or in quotes; null for none: then it is of the conversation, or not there yet. */
+function shownTokens(text: string, { hasText, quotes }: QuestionReading): number | null {
+  if (!hasText && quotes === 0) return null;
+  const shown = text.slice(text.search(/[:："“„«「]/) + 1);
+  return Math.max(RENDERED_MIN, estimateTokens(shown));
+}
+
+const lastText = (turns: readonly Turn[]): string => {
+  const turn = turns.findLast(({ role }) => role === 'user');
+  return turn ? textOf(turn) : '';
+};
+
+function shortAnswer(
+  { conversation: { turns } }: ProfileInput,
+  { task, difficulty }: TaskDifficulty,
+  last: QuestionReading | null,
+): number | null {
   if (task === 'summarization') {
     const tokens = objectTokens(turns);
     return tokens < TEXT_MIN ? null : Math.max(SUMMARY_MIN, Math.ceil(SUMMARY_SHARE * tokens));
@@ -87,7 +104,10 @@ function shortAnswer({ conversation: { turns } }: ProfileInput, { task, difficul
   // "ok" and "1" alone ask for nothing; behind an answer they mean "go on".
   const [only] = turns;
   if (turns.length === 1 && only && SAYS_NOTHING.test(textOf(only).trim())) return EASY.chat!;
-  return difficulty === 'easy' ? (EASY[task] ?? null) : null;
+  if (difficulty !== 'easy') return null;
+  // Thanks and emoji are answered with about as much; a greeting begins a conversation.
+  const isThanks = task === 'chat' && last?.signs[SIGN.greet] === 0;
+  return isThanks ? Math.max(RENDERED_MIN, estimateTokens(lastText(turns))) : (EASY[task] ?? null);
 }
 
 /** Tokens of the answer to an easy request, by task. */

@@ -41,7 +41,7 @@ interface RuleInput {
 const QUERIES = /quer|print|output|comput|answer|count|minim|maxim|time limit|code|solve|find/;
 
 /** Looked for in other texts than a question. */
-const { ERRORS, LOCKS, NO_ERRORS, OF_CONTESTS, ...OF_QUESTIONS } = lexicon;
+const { CONCURRENT, ERRORS, LOCKS, NO_ERRORS, OF_CONTESTS, ...OF_QUESTIONS } = lexicon;
 /** The expressions that the rules look for in a question. */
 const LOOKED_FOR = { ...OF_QUESTIONS, QUERIES };
 export const EXPRESSIONS = new Expressions(Object.values(LOOKED_FOR), wordingOf);
@@ -73,6 +73,7 @@ const RULES: readonly Rule[] = [
   { tasks: OF_CODE, holds: isExpertCode, isNear: isNearCode },
   { tasks: OF_CODE, holds: isLargeChange, isNear: isNearCode },
   { tasks: OF_CODE, holds: isHunt, isNear: isNearCode },
+  { tasks: ['coding'], holds: isDeadlock },
   { tasks: ['reasoning', 'math', 'general'], holds: isPuzzle },
   { tasks: OF_LAW, holds: isLaw },
   { tasks: ['translation', 'writing'], holds: isVerse },
@@ -194,6 +195,13 @@ function isHunt({ view: { question }, wording }: RuleInput): boolean {
     question.codeFences + question.codeLines + question.documents > 0 &&
     wording.has(IS.FAILS)
   );
+}
+
+/** A fault of threads in a program that is described, and to be found or mended: more than its name. */
+function isDeadlock({ view, wording }: RuleInput): boolean {
+  if (view.reading.words < DEEP_WORDS_MIN || !wording.has(IS.DEADLOCK)) return false;
+  if (wording.has(IS.ABOUT_CODE) || wording.has(IS.SOLE_QUESTION)) return false;
+  return isOfCode(view) || CONCURRENT.test(wording.text);
 }
 
 function isPuzzle({ view: { shape, reading }, wording }: RuleInput): boolean {

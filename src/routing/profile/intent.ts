@@ -133,10 +133,22 @@ function guessTask(request: ProfileInput, turns: readonly UserTurn[], system: Sy
   if (forcesTool(request.conversation)) return certainly('tool_use');
   const view = viewOf(request, turns, system);
   if (view === null) return certainly('general');
+  if (isEmojiAlone(view, request.conversation.turns)) return { task: 'chat', mix: [], difficulty: 'easy' };
   const guess = last!.message.guess(view);
   // A general question behind an image is mostly about the image.
   return earlier?.hasImage && guess.task === 'general' ? certainly('vision') : guess;
 }
+
+/** 👍, 🙏 or ❤️ alone is thanks, unless it answers a question, tools are at work, or the system prompt says what to do with it. */
+function isEmojiAlone({ question, tools, system }: QuestionView, turns: readonly Turn[]): boolean {
+  if (question.length > EMOJI_CHARS_MAX || !EMOJI.test(question.text.trim())) return false;
+  if (tools?.amid || (system !== null && (system.binds || system.order >= 0))) return false;
+  const said = turns.findLast(({ role }) => role === 'assistant');
+  return said === undefined || !/[?？]\s*$/.test(textOf(said));
+}
+
+const EMOJI_CHARS_MAX = 40;
+const EMOJI = /^(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|[\u200d\ufe0f\s!.])+$/u;
 
 const certainly = (task: string): TaskGuess => ({ task, mix: [], difficulty: 'usual' });
 

@@ -151,6 +151,19 @@ describe('hard', () => {
     expect(difficultyOf(`Add comments to this.\n\n\`\`\`go\n${goCode(12)}\n\`\`\``)).toBe('usual');
   });
 
+  test('is a deadlock or race of a program that is described, not one of others', () => {
+    const described = [
+      'My Go program deadlocks: two goroutines each hold one mutex and wait for the other. How do I fix it?',
+      'In our Java service a race condition sells the same seat twice when two threads confirm at once.',
+    ];
+    expect(notOf('hard', described)).toEqual([]);
+    const others = [
+      'How do I avoid deadlocks in Postgres?',
+      'Our talks with the union ended in deadlock and we need a mediator soon',
+    ];
+    expect(notOf('usual', others)).toEqual([]);
+  });
+
   test('is a failure in 4,000 characters of a log, not in fewer, and not a summary of it', () => {
     const log = (lines: number): string =>
       Array.from({ length: lines }, (_, at) => `12:00:${at} level=info node=a msg="append entries" index=${at}`).join(

@@ -219,3 +219,49 @@ describe('the length of an answer, by a schema', () => {
     expect(schemaTokens({ $defs: many, $ref: '#/$defs/d0' })).toBeGreaterThan(100);
   });
 });
+
+describe('edits and acknowledgements', () => {
+  const read = (content: string) => profile({ messages: [{ role: 'user', content }] });
+
+  test('are expected to return about what they were given', () => {
+    const edits = [
+      'make this politer: send me the report now',
+      'fix the typos: i recieved teh packge yesteday and its brokn',
+    ];
+    for (const content of edits) {
+      const { task, output } = read(content);
+      expect([content, task]).toEqual([content, 'writing']);
+      expect(output.stated).toBeGreaterThanOrEqual(8);
+      expect(output.stated).toBeLessThanOrEqual(20);
+    }
+    for (const content of ['👍', '👍👍🏽', '❤️', 'thanks', 'Thank you so much!', 'danke', 'got it']) {
+      const { task, difficulty, output } = read(content);
+      expect([content, task, difficulty]).toEqual([content, 'chat', 'easy']);
+      expect(output.atMost).toBeLessThanOrEqual(12);
+    }
+  });
+
+  test('an emoji that answers a question, or is to be labelled, is no thanks', () => {
+    const behind = (role: 'assistant' | 'system', content: string) =>
+      profile({
+        messages: [
+          { role, content },
+          { role: 'user', content: '👍' },
+        ],
+      });
+    expect(behind('assistant', 'Shall I rewrite the whole file?').difficulty).toBe('usual');
+    expect(behind('assistant', 'Here it is.').task).toBe('chat');
+    expect(behind('system', 'Classify each message as positive or negative. Output the label only.').task).toBe(
+      'classification',
+    );
+  });
+
+  test('symptoms with figures are no math', () => {
+    const symptoms = [
+      'I have tearing chest pain radiating to my back, BP 190/110, I am 58. What should I do?',
+      'tearing chest pain',
+      'my kid is 4 and has 38.9 fever and a rash',
+    ];
+    for (const content of symptoms) expect(['general', 'reasoning', 'chat']).toContain(read(content).task);
+  });
+});

@@ -101,6 +101,11 @@ export const ABOUT_CODE =
 /** Faults of concurrency. */
 export const CONCURRENCY =
   /dead-?lock|live-?lock|race condition|data race|\brac[ey]\b|\bhangs?\b|\bstuck\b|\bthreads?\b|goroutine|intermittent|once in a|verklemm|wettlauf|blockier|interblocage|interbloqueo|condici[oó]n de carrera|condição de corrida|stallo|блокировк|гонк|зависает|死锁|竞态|数据竞争|卡住|デッドロック|競合|固まる|데드락|교착|경쟁 상태|멈/;
+/** Those whose names alone tell of several threads. */
+export const DEADLOCK =
+  /dead-?lock|live-?lock|race condition|data race|verklemm|wettlaufsituation|interblocage|interbloqueo|condici[oó]n de carrera|condição de corrida|взаимн\S+ блокировк|состояни\S+ гонки|死锁|竞态|デッドロック|데드락|교착/;
+/** What such a program is made of. */
+export const CONCURRENT = /goroutine|mutex|semaphore|\bthreads?\b|\blocks?\b|\bchannels?\b|\bcoroutine|\basync\b/;
 /** Code of several threads. */
 export const LOCKS =
   /\bsync\.(?:RW)?Mutex|\bsync\.Cond|std::(?:mutex|atomic|thread)|pthread_|Arc<(?:Mutex|RwLock)|AtomicU|Ordering::|\bsynchronized\b|ReentrantLock|threading\.(?:R?Lock|Thread)|volatile |memory_order/;

@@ -35,7 +35,7 @@ export const en: SignWords = {
     make_this_sound make_it_sound more_formal more_professional more_polite sound_more tone_down wording punctuation
     less_formal sound_less friendlier more_concise better_english improve_my typos make_the_following less_wordy
     clearer more_natural continue_this_story fix_my_english fix_my punch_up spice_up more_cordial correct_my improve
-    sounds_less flow_better tidy_up clean_up nicer`,
+    sounds_less flow_better tidy_up clean_up nicer politer kinder more_courteous less_harsh spelling misspell*`,
   make: `create make generate craft prepare come_up_with i_need build develop design turn`,
   write: `write draft compose help_me_write word_this`,
   prose: `ideas email e_mail mail letter story stories post blog resume invitation message song dialogue headline*
@@ -130,7 +130,7 @@ export const en: SignWords = {
     how_s_it_going how_is_it_going nice_to_meet bye goodbye good_bye see_you hiya morning gm night_night how_r_u
     sleep_well`,
   thanks: `thanks thank_you thx ty cheers perfect awesome lol haha* great nice cool wow much_appreciated that_s_all
-    that_was_everything`,
+    that_was_everything got_it sounds_good no_worries will_do makes_sense understood`,
   feel: `let_s_play lets_play play_a_game let_s_chat let_s_talk do_you_ever rough_day stay_in_character in_character break_character act_as play_the_role tired_of_talking i_feel lonely bored joke pretend role_play roleplay my_day how_s_your
     do_you_like your_favo* on_your_mind i_m_so_* can_t_sleep miss_you miss_my feeling_sad feeling_down feeling_lonely
     had_such any_plans you_re_funny good_day bad_day someone_to_listen somebody_to_listen so_alone are_you_there

@@ -1,0 +1,88 @@
+import { describe } from 'bun:test';
+import fc from 'fast-check';
+import { auto } from '../../plugins/strategies/auto.ts';
+import { autoCheap, autoFast } from '../../plugins/strategies/emphasis.ts';
+import { weighted } from '../../plugins/strategies/weighted.ts';
+import { qualityFactor } from '../../src/conformance/candidates.ts';
+import type { StrategyPlugin } from '../../src/contract/strategy.ts';
+import {
+  emphasis,
+  isTooClose,
+  type Law,
+  prove,
+  rawWeights,
+  reportCoverage,
+  type Trial,
+  through,
+  trials,
+  weights,
+} from './generators.ts';
+import { mutant } from './mutants.ts';
+
+reportCoverage();
+
+const balances = fc.tuple(rawWeights, emphasis).map(([own, by]) => ({ ...own, emphasis: by, patience_ms: 20_000 }));
+
+/** The case as an easy one whose weight of quality is the product of both. */
+function multiplied({ factor = 1, weights: given, options, ...rest }: Trial): Trial {
+  const quality = (options as { readonly quality?: number }).quality ?? 0;
+  return {
+    ...rest,
+    weights: given && { ...given, quality: given.quality * factor },
+    options: given ? options : { ...options, quality: quality * factor },
+  };
+}
+
+/** The parts of a balance that a factor must not reach, or must not miss. */
+const spoilt = (isOwn: boolean, divides: (factor: number, quality: number) => readonly [number, number]) =>
+  mutant((i, { quality, cost, latency, costReference, qualityFactor: h = 1 }, caller, given) => {
+    const { quality: q, cost: c, latency: l } = isOwn ? (given as Record<string, number>) : { ...caller, latency: 0 };
+    const sum = q! + c! + l!;
+    const [ofCost, ofLatency] = divides(h, quality[i]!);
+    const [byCost, byLatency] = [(cost[i]! * h) / (costReference * ofCost), latency[i]! / (20_000 * ofLatency)];
+    return (q! * quality[i]! - c! * byCost - l! * byLatency) / sum;
+  });
+
+const law = (trial: fc.Arbitrary<Trial>, isOwn: boolean): Law => ({
+  says: 'a hard request is decided as if its weight of quality were multiplied, the same for all candidates',
+  holds: (rank) =>
+    fc.property(trial, (given) => {
+      const [hard, plain] = [rank(given), rank(multiplied(given))];
+      return isTooClose(hard) || isTooClose(plain) || hard[0]!.id === plain[0]!.id;
+    }),
+  mutants: {
+    'a factor that counts for good models alone': spoilt(isOwn, (h, quality) => (quality > 0.8 ? [h, h] : [1, 1])),
+    'no factor': spoilt(isOwn, () => [1, 1]),
+    ...(isOwn && { 'a factor of the cost alone': spoilt(isOwn, (h) => [h, 1]) }),
+  },
+});
+
+const raising = (trial: fc.Arbitrary<Trial>): Law => ({
+  says: 'a larger factor of hard requests never picks a worse model',
+  holds: (rank) =>
+    fc.property(trial, qualityFactor, (given, by) => {
+      const before = rank(given);
+      const after = rank({ ...given, factor: (given.factor ?? 1) * by });
+      return isTooClose(before) || isTooClose(after) || after[0]!.q >= before[0]!.q;
+    }),
+  mutants: {
+    'a factor of cost and latency': mutant(
+      (i, { quality, cost, latency, costReference, qualityFactor: h = 1 }) =>
+        quality[i]! - (h * h * cost[i]!) / costReference - (h * latency[i]!) / 20_000,
+    ),
+  },
+});
+
+const own = trials({ options: balances });
+const cases: readonly (readonly [StrategyPlugin, fc.Arbitrary<Trial>, boolean])[] = [
+  [weighted, trials({ weights }), false],
+  [auto, own, true],
+  [autoCheap, own, true],
+  [autoFast, own, true],
+];
+
+for (const [plugin, trial, isOwn] of cases) {
+  describe(`${plugin.name}:`, () => {
+    for (const one of [law(trial, isOwn), raising(trial)]) prove(plugin.name, through(plugin), one);
+  });
+}
