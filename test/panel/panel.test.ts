@@ -1,6 +1,4 @@
 import { describe, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
-import { parse } from 'yaml';
 import { priorReadings } from '../../src/core/readings.ts';
 import { TASK_NAMES } from '../../src/core/tasks.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
