@@ -18,8 +18,12 @@ export const FORMER_DEFAULTS: BalanceOptions = { quality: 0.6, cost: 0.3, latenc
 /** Schema of one raw weight. */
 export const rawWeight = (description: string) => Type.Number({ minimum: 0, maximum: 1_000_000, description });
 
+/** A day. */
+export const PATIENCE_MS_MAX = 86_400_000;
+
 /** Schema of `patience_ms`. */
-export const patience = (description: string) => Type.Number({ exclusiveMinimum: 0, maximum: 86_400_000, description });
+export const patience = (description: string) =>
+  Type.Number({ exclusiveMinimum: 0, maximum: PATIENCE_MS_MAX, description });
 
 /** Schema of the floor that every strategy takes. */
 export const qualityFloor = Type.Optional(

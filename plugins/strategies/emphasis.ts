@@ -1,5 +1,5 @@
 import { defineStrategy, Type } from 'signalbox/plugin';
-import { DEFAULTS, patience, qualityFloor, rawWeight, weigh } from './balance.ts';
+import { DEFAULTS, PATIENCE_MS_MAX, patience, qualityFloor, rawWeight, weigh } from './balance.ts';
 
 interface Emphasis {
   readonly name: string;
@@ -12,11 +12,14 @@ interface Emphasis {
 
 const OF_AUTO = 'Default: that of the selector `auto`.';
 
-const perToken = Type.Optional(
-  patience(
-    'Shortens `patience_ms` for short answers: to this figure, in ms, times the expected output tokens and 100 for the start. Default: not shortened.',
+const perToken = {
+  ...patience(
+    'Shortens `patience_ms` for short answers: to this figure, in ms, times the expected output tokens and 100 for the start.',
   ),
-);
+  default: 60,
+  // The longest patience, which shortens none.
+  formerDefault: PATIENCE_MS_MAX,
+};
 
 /**
  * A strategy that is `auto` with one weight multiplied. A selector inherits the options that it leaves out from `auto`, so

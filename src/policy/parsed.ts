@@ -230,7 +230,7 @@ function readSettings(
   const defaultWeights = readWeights(context);
   const reference = checkSection('reference_price', ReferencePriceText, context);
   const answerWorth = readValue('answer_worth', version, context);
-  const hardQualityFactor = readStated('hard_quality_factor', context);
+  const hardFactor = readValue('hard_quality_factor', version, context);
   const languageWorth = readValue('language_worth', version, context);
   const admitUnstated = readValue('unstated_languages', version, context) === 'admit';
   const records = checkSection('records', RecordsText, context);
@@ -246,7 +246,7 @@ function readSettings(
     defaultWeights,
     referencePrice,
     answerWorth,
-    hardQualityFactor,
+    hardQualityFactor: hardFactor === 'none' ? null : hardFactor,
     languageWorth,
     admitUnstated,
     recordDays,
@@ -299,11 +299,9 @@ function readWeights(context: CheckContext): PolicySnapshot['defaultWeights'] | 
 }
 
 /** The value of a section that is one value; its default in this version if it is left out or wrong. */
-function readValue<Name extends 'answer_worth' | 'language_worth' | 'unstated_latency' | 'unstated_languages'>(
-  name: Name,
-  version: LanguageVersion,
-  { sections, report }: CheckContext,
-): Static<(typeof SECTIONS)[Name]> {
+function readValue<
+  Name extends 'answer_worth' | 'hard_quality_factor' | 'language_worth' | 'unstated_latency' | 'unstated_languages',
+>(name: Name, version: LanguageVersion, { sections, report }: CheckContext): Static<(typeof SECTIONS)[Name]> {
   const entry = sections.get(name);
   const fallback: Static<(typeof SECTIONS)[Name]> = inVersion(SECTIONS[name], version).default;
   if (!entry) return fallback;
@@ -311,19 +309,11 @@ function readValue<Name extends 'answer_worth' | 'language_worth' | 'unstated_la
   return checkValue(SECTIONS[name], subject, report) ?? fallback;
 }
 
-/** The value of a section that is one value; null if it is left out or wrong. */
-function readStated<Name extends 'baseline' | 'hard_quality_factor'>(
-  name: Name,
-  { sections, report }: CheckContext,
-): Static<(typeof SECTIONS)[Name]> | null {
-  const entry = sections.get(name);
-  return entry ? checkValue(SECTIONS[name], { path: name, tree: entry.value, place: entry.place }, report) : null;
-}
-
 /** The ID of the baseline; null for none. The model need not be available here. */
-function readBaseline(ids: ReadonlyMap<string, SourceSpan>, context: CheckContext): string | null {
-  const id = readStated('baseline', context);
-  const place = context.sections.get('baseline')?.value.place;
-  if (id !== null && place && !ids.has(id)) context.report.addUnknown('model', id, ids.keys(), place);
+function readBaseline(ids: ReadonlyMap<string, SourceSpan>, { sections, report }: CheckContext): string | null {
+  const entry = sections.get('baseline');
+  if (!entry) return null;
+  const id = checkValue(SECTIONS.baseline, { path: 'baseline', tree: entry.value, place: entry.place }, report);
+  if (id !== null && !ids.has(id)) report.addUnknown('model', id, ids.keys(), entry.value.place);
   return id;
 }

@@ -229,9 +229,15 @@ const AnswerWorth = number(
   'How many reference costs a good answer is worth.',
 );
 
-const HardQualityFactor = number(
-  { minimum: 1, maximum: 1_000, examples: [8] },
-  'How many times as much quality weighs in a request that is judged hard. Without it, the cost of such a request counts half.',
+const HardQualityFactor = Type.Unsafe<number | 'none'>(
+  Type.Union([Type.Number({ minimum: 1, maximum: 1000 }), Type.Literal('none')], {
+    expected: 'a number from 1 to 1000, or `none`',
+    default: 8,
+    formerDefault: 'none',
+    examples: [8],
+    description:
+      'How many times as much quality weighs in a request that is judged hard. `none`: the cost of such a request counts half.',
+  }),
 );
 
 const UnstatedLatency = oneOfExplained({

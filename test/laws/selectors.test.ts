@@ -1,6 +1,7 @@
 import { describe, test } from 'bun:test';
 import fc from 'fast-check';
 import { auto } from '../../plugins/strategies/auto.ts';
+import { PATIENCE_MS_MAX } from '../../plugins/strategies/balance.ts';
 import { autoCheap, autoFast } from '../../plugins/strategies/emphasis.ts';
 import { cheapestWithinMargin, fastestWithinMargin } from '../../plugins/strategies/margin.ts';
 import {
@@ -22,13 +23,19 @@ reportCoverage();
 
 /** The options of `auto`, and the factor of another selector. */
 const options = fc
-  .tuple(rawWeights, fc.constantFrom(1000, 20_000, 60_000), floor, emphasis, fc.constantFrom(undefined, 1, 60, 5000))
+  .tuple(
+    rawWeights,
+    fc.constantFrom(1000, 20_000, 60_000),
+    floor,
+    emphasis,
+    fc.constantFrom(1, 60, 5000, PATIENCE_MS_MAX),
+  )
   .map(([weights, patience_ms, least, by, perToken]) => ({
     ...weights,
     patience_ms,
     emphasis: by,
     // `auto-fast` alone takes it.
-    ...(perToken === undefined ? {} : { patience_ms_per_token: perToken }),
+    patience_ms_per_token: perToken,
     ...(least === undefined ? {} : { quality_floor: least }),
   }));
 const trial = trials({ options });
@@ -72,7 +79,7 @@ function neverWorse(of: 'cost' | 'latency', criterion: (one: Candidate) => numbe
       ...(of === 'latency' && {
         // A patience of 101 tokens, which may exceed that of auto.
         'a patience by tokens alone': spoilt(real, ({ patience_ms_per_token: each }) =>
-          each === undefined ? {} : { patience_ms: 1e9, emphasis: 1 },
+          each === PATIENCE_MS_MAX ? {} : { patience_ms: 1e9, emphasis: 1 },
         ),
       }),
       'emphasis on quality': spoilt(real, ({ quality, emphasis: by }) => ({ quality: quality! * by!, emphasis: 1 })),
@@ -132,7 +139,7 @@ describe('auto:', () => {
   test('an emphasis of 1 changes nothing', () => {
     fc.assert(
       fc.property(trial, (given) => {
-        const plain = { ...given, options: { ...given.options, emphasis: 1, patience_ms_per_token: undefined } };
+        const plain = { ...given, options: { ...given.options, emphasis: 1, patience_ms_per_token: PATIENCE_MS_MAX } };
         const best = byAuto(plain)[0]!.utility;
         return [autoCheap, autoFast].every((plugin) => through(plugin)(plain)[0]!.utility === best);
       }),
