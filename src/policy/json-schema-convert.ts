@@ -7,6 +7,7 @@ import type { Snippets } from './json-schema-snippets.ts';
 import { type EditorText, editorTextOf, isEmpty, titleOf } from './json-schema-text.ts';
 import { type EditorVocabulary, type EditorWord, type JsonSchema, wordsOf } from './json-schema-words.ts';
 import { ITEM_NAME } from './schema-parts.ts';
+import { WILDCARD_NAME } from './wildcards.ts';
 
 /** Keywords of JSON Schema. All others are our own, or TypeBox's. */
 const SHARED = [
@@ -108,7 +109,7 @@ export class SchemaConverter {
       ...(hint.isNamed && {
         propertyNames: {
           type: 'string',
-          pattern: ITEM_NAME.pattern,
+          pattern: path === 'models' ? `${ITEM_NAME.pattern}|${WILDCARD_NAME.pattern}` : ITEM_NAME.pattern,
           patternErrorMessage: `A name has ${ITEM_NAME.expected}.`,
         },
       }),

@@ -1,6 +1,7 @@
 import type { Plugin } from '../contract/kinds.ts';
 import type { JsonSchema } from './json-schema-words.ts';
 import { FACILITATOR_KEYS } from './schema-payments.ts';
+import { AnyModelText, WildcardText } from './schema-wildcard.ts';
 
 /** Path of a map → conditions between its keys. */
 export type SchemaRules = Readonly<Record<string, readonly JsonSchema[]>>;
@@ -45,20 +46,30 @@ const operationsAre = (list: JsonSchema): JsonSchema => ({
   ...needs('operations'),
 });
 
+const OF_MODELS: readonly JsonSchema[] = [
+  { ...needs('context_window'), properties: never(['unknown_price']) },
+  alone('endpoints', ['provider', 'upstream', 'regions'], 'Beside endpoints, this stands in each endpoint.'),
+  oneOf('provider', 'endpoints'),
+  when({ not: operationsAre({ minItems: 1, items: isWord('embed') }) }, needs('max_output', 'quality')),
+  when(operationsAre({ contains: isWord('embed') }), needs('embedding')),
+  when(needs('embedding'), needs('operations')),
+  when({ not: { anyOf: [needs('price'), needs('endpoints')] } }, needs('price')),
+  when(
+    { ...needs('endpoints'), not: needs('price') },
+    { properties: { endpoints: { type: 'array', items: { type: 'object', ...needs('price') } } } },
+  ),
+];
+
+const OF_WILDCARDS: JsonSchema = {
+  type: 'object',
+  errorMessage: 'An ID that ends in * is a wildcard: it needs a provider, and takes fewer keys than a model.',
+  ...needs('provider'),
+  properties: never(Object.keys(AnyModelText.properties).filter((key) => !(key in WildcardText.properties))),
+};
+
 const RULES: SchemaRules = {
   'providers.*': [oneOf('adapter', 'preset'), alone('base_url', ['base_url_env'], 'One of base_url and base_url_env.')],
-  'models.*': [
-    alone('endpoints', ['provider', 'upstream', 'regions'], 'Beside endpoints, this stands in each endpoint.'),
-    oneOf('provider', 'endpoints'),
-    when({ not: operationsAre({ minItems: 1, items: isWord('embed') }) }, needs('max_output', 'quality')),
-    when(operationsAre({ contains: isWord('embed') }), needs('embedding')),
-    when(needs('embedding'), needs('operations')),
-    when({ not: { anyOf: [needs('price'), needs('endpoints')] } }, needs('price')),
-    when(
-      { ...needs('endpoints'), not: needs('price') },
-      { properties: { endpoints: { type: 'array', items: { type: 'object', ...needs('price') } } } },
-    ),
-  ],
+  models: [{ patternProperties: { '[^*]$': { type: 'object', allOf: OF_MODELS }, '\\*$': OF_WILDCARDS } }],
   'constraints[]': [oneOf('require', 'max_latency_ms', 'max_cost_credits')],
   'rate_limits[]': [oneOf('requests_per_minute', 'tokens_per_minute', 'concurrent_streams')],
   'cases[].expect': [

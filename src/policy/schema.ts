@@ -236,7 +236,7 @@ const HardQualityFactor = Type.Unsafe<number | 'none'>(
     formerDefault: 'none',
     examples: [8],
     description:
-      'How many times as much quality weighs in a request that is judged hard. `none`: the cost of such a request counts half.',
+      'How many times as much quality weighs in a request that is judged hard, 1 to 1000. `none`: the cost of such a request counts half.',
   }),
 );
 

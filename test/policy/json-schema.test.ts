@@ -123,6 +123,20 @@ describe('the schema refuses faults that one file shows', () => {
     });
   }
 
+  test('keys of models at a wildcard, and keys of a wildcard at models', () => {
+    const full =
+      'provider: o, price: { input: 1, output: 2 }, context_window: 9, max_output: 9, quality: { default: 0.5 }';
+    expect(found(`models: { m: { ${full} }, "o/*": { provider: o, unknown_price: refuse } }`)).toEqual([]);
+    const wrong = [
+      `m: { ${full}, unknown_price: refuse }`,
+      `m: { ${full.replace('context_window: 9, ', '')} }`,
+      `"o/*": { ${full} }`,
+      '"o/*": { unknown_price: refuse }',
+      '"o/*/x": { provider: o }',
+    ];
+    expect(wrong.filter((model) => found(`models: { ${model} }`).length === 0)).toEqual([]);
+  });
+
   test('options of the strategy, the adapter, the preset and the estimator that are named', () => {
     const auto = 'selectors: { a: { strategy: auto, options: { quality_margin: 0.1 } } }';
     expect(found(auto)).toEqual(['/selectors/a/options must NOT have additional properties: quality_margin']);
@@ -186,7 +200,7 @@ describe('the texts for editors', () => {
 
   test('the schema has no keywords of our own', () => {
     const text = JSON.stringify(schema);
-    for (const word of ['"expected"', 'patternProperties', '"names":', '"sees":']) expect(text).not.toContain(word);
+    for (const word of ['"expected"', '^(.*)$', '"names":', '"sees":']) expect(text).not.toContain(word);
     expect(text.length).toBeLessThan(250_000);
   });
 

@@ -16,6 +16,8 @@ import { callFor, jsonObject, type RoundTrip, withEach, words } from './round-tr
 interface PassedDialect {
   readonly dialect: RoundTrip;
   readonly adapter: WireAdapter;
+  /** A model that takes all that its dialect has, such as system messages within a conversation. */
+  readonly upstream: string;
   /** The fields that routing, money and the missing store change. */
   readonly changed: readonly string[];
 }
@@ -24,6 +26,7 @@ const PASSED: readonly PassedDialect[] = [
   {
     dialect: CHAT,
     adapter: openaiAdapter({ cache_hints: 'sent', reasoning_history: 'reasoning_details' }),
+    upstream: 'gpt-6-terra',
     // Of the settings, defaults are left out; the law of what comes back has them.
     changed: [
       ...['model', 'max_tokens', 'max_completion_tokens', 'stream', 'stream_options', 'stop', 'n', 'response_format'],
@@ -33,11 +36,13 @@ const PASSED: readonly PassedDialect[] = [
   {
     dialect: MESSAGES,
     adapter: wireAdapter(anthropic.prepare({ prompt_cache: 'auto', threads: false })),
+    upstream: 'claude-opus-5-5',
     changed: ['model', 'max_tokens', 'stream'],
   },
   {
     dialect: RESPONSES,
     adapter: wireAdapter(openai.prepare({ service: 'openai', reasoning_summaries: 'auto' })),
+    upstream: 'gpt-6-terra',
     changed: ['model', 'max_output_tokens', 'store', 'include', 'stream'],
   },
 ];
@@ -56,10 +61,10 @@ const textOf = ({ changed }: PassedDialect, body: Json): Readonly<Record<string,
       .map(([name, value]) => [name, changed.includes(`${name}[]`) ? value : JSON.stringify(value)]),
   );
 
-function sentOf({ dialect, adapter }: PassedDialect, body: Json): Json {
+function sentOf({ dialect, adapter, upstream }: PassedDialect, body: Json): Json {
   const { request } = dialect.surface.read(structuredClone(body), new Headers());
   const model = { ...callFor(request, {}).model, capabilities: ['reasoning'] as const };
-  const made = adapter.request(callFor(request, { model, upstream: 'gpt-6-terra' }));
+  const made = adapter.request(callFor(request, { model, upstream }));
   if (!('body' in made)) throw new Error(made.message);
   const sent: unknown = JSON.parse(made.body);
   if (!isObject(sent)) throw new Error('the body is no object');
