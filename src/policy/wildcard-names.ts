@@ -60,10 +60,8 @@ export const byLength = (a: { readonly names: WildcardNames }, b: typeof a): num
  * What a policy's wildcards make of a name, whether their providers are set up or not.
  * @returns a function from a name to its ID, or null for a name of none
  */
-export function wildcardNames(
-  catalog: Catalog & { readonly wildcards: readonly WildcardDraft[] },
-): (name: string) => string | null {
-  const all = catalog.wildcards.map((draft) => ({ names: new WildcardNames(draft, catalog) })).sort(byLength);
+export function wildcardNames(wildcards: readonly WildcardDraft[], catalog: Catalog): (name: string) => string | null {
+  const all = wildcards.map((draft) => ({ names: new WildcardNames(draft, catalog) })).sort(byLength);
   return (name) => (isWellFormed(name) && all.find(({ names }) => names.covers(name))?.names.meaning(name)) || null;
 }
 

@@ -6,7 +6,7 @@ interface Effect {
   readonly logits: number;
   /** Factor of the task's usual hidden reasoning. */
   readonly reasoning: number;
-  /** Factor of the worth of a good answer, in Credits, where the policy states no `hard_quality_factor`. */
+  /** Factor of the worth of a good answer, in Credits, where `hard_quality_factor` is `none`. */
   readonly worth: number;
 }
 

@@ -57,7 +57,7 @@ const Facts = shape('The facts that the decision was based on. They contain no t
   ),
   quality_factor: orNull(
     Type.Number(),
-    'How many times as much quality weighed because the request is hard; null for a request that is not, and where the policy states no `hard_quality_factor`.',
+    'How many times as much quality weighed because the request is hard; null for a request that is not, and where `hard_quality_factor` is `none`.',
     null,
   ),
   natural_language: text('The language of the question, as ISO 639-1; `und` if unknown.', 'en'),
