@@ -29,7 +29,7 @@ export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, report:
     selectors: parsed.selectors.map(({ name }) => name),
     aliases: parsed.aliases,
     providers: parsed.providers.map(({ name }) => name),
-    wildcard: wildcardNames(parsed),
+    wildcard: wildcardNames(parsed.wildcards, parsed),
   };
   const values = knownValues(parsed, labels);
   const costs = createCostLimits(parsed, report);

@@ -1,8 +1,11 @@
-import type { ParsedPolicy } from './parsed.ts';
+import type { AliasDraft } from './aliases.ts';
+import type { ModelDraft } from './models.ts';
 import { isWellFormed, undated } from './same-model.ts';
 import type { WildcardDraft } from './wildcards.ts';
 
-type Catalog = Pick<ParsedPolicy, 'models' | 'aliases'>;
+interface Catalog extends Pick<AliasDraft, 'aliases'> {
+  readonly models: readonly ModelDraft[];
+}
 
 /** The names that a wildcard covers. */
 export class WildcardNames {
@@ -57,8 +60,8 @@ export const byLength = (a: { readonly names: WildcardNames }, b: typeof a): num
  * What a policy's wildcards make of a name, whether their providers are set up or not.
  * @returns a function from a name to its ID, or null for a name of none
  */
-export function wildcardNames(parsed: Catalog & Pick<ParsedPolicy, 'wildcards'>): (name: string) => string | null {
-  const all = parsed.wildcards.map((draft) => ({ names: new WildcardNames(draft, parsed) })).sort(byLength);
+export function wildcardNames(wildcards: readonly WildcardDraft[], catalog: Catalog): (name: string) => string | null {
+  const all = wildcards.map((draft) => ({ names: new WildcardNames(draft, catalog) })).sort(byLength);
   return (name) => (isWellFormed(name) && all.find(({ names }) => names.covers(name))?.names.meaning(name)) || null;
 }
 
