@@ -38,10 +38,10 @@ export async function explain(
   const models = isListed ? (revision?.models ?? []) : [facts.model];
   const found = await certificateOf(record, { ...records, findRevision: async () => revision }, past);
   // The record has what the models were ranked by.
-  const counted = models.map((model, index) => [model, record.quality[index] ?? 0] as const);
-  const shown = found.certificate?.candidates.map((one) => [one.model, one.quality] as const) ?? counted;
+  const counted = Object.fromEntries(models.map((model, index) => [model, record.quality[index] ?? 0]));
+  const quality = (found.matches && found.certificate?.shares) || counted;
   // Only operators may see the names of variables.
-  return { ...found, leftOut: caller.scopes.has('admin') ? found.leftOut : null, quality: Object.fromEntries(shown) };
+  return { ...found, leftOut: caller.scopes.has('admin') ? found.leftOut : null, quality };
 }
 
 function refuseUnreadable(cause: unknown): never {

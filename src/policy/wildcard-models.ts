@@ -122,7 +122,10 @@ class PolicyWildcards implements Wildcards {
     const known = service === null ? null : (facts?.of(service, upstream) ?? null);
     const text = textOf(upstream, known, wildcard);
     const hasPrice = text.entries.some(({ key }) => key === 'price');
-    if (!hasPrice) return { refused: `The price of \`${id}\` is not known here, so it is not served.` };
+    if (!hasPrice) {
+      const refused = `The price of \`${id}\` is not known here, so it is not served. A policy states it in \`models\`: see docs/policies/guide.md, “Serve any model by its name”.`;
+      return { refused };
+    }
     if (!known && changesBill(upstream, serving.get(provider)!.apiKeyEnv !== null)) {
       const message = `A part of \`${id}\` changes its bill or the model behind it, so it is served only with a price of its own.`;
       return { refused: message };

@@ -34,6 +34,8 @@ export interface Certificate {
   readonly answerWorth: number;
   /** The eligible models best first, then the rejected ones by ID. */
   readonly candidates: readonly CandidateEntry[];
+  /** Expected share of good answers of every model of the policy, by ID, 0..1. */
+  readonly shares: Readonly<Record<string, number>>;
   /** The rules that applied. */
   readonly constraints: readonly AppliedRule[];
   readonly preferences: readonly AppliedPreference[];

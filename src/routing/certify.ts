@@ -45,6 +45,7 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
   const { id, readings = priorReadings(snapshot), estimate = null } = context;
   const evaluation = new Evaluation(snapshot);
   const quality = evaluation.fill(facts, readings, estimate);
+  const shares = Object.fromEntries(snapshot.models.map(({ id: model }, at) => [model, evaluation.shares[at]!]));
   const { n, rejected, isLastResort: lastResort } = evaluation.shortlist;
   const estimateOf = estimatesOf(estimate, evaluation.declared(facts));
   const writing = expectedWriting(facts, snapshot, readings);
@@ -100,6 +101,7 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
     outputTokens: writing.outputTokens,
     answerWorth: costReference(snapshot, facts),
     candidates,
+    shares,
     constraints: constraints.map((at) => ruleOf(snapshot.constraints[at]!)),
     preferences: preferences.map((at) => preferenceOf(snapshot.preferences[at]!, snapshot)),
     unpreferred: choice && preferences.length > 0 ? choiceOf(unpreferring, estimate) : null,

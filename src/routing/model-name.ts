@@ -64,12 +64,13 @@ function unknownName(name: string, model: string, caller: Caller, snapshot: Poli
     return new SignalboxError('model_not_found', message, { param: 'model' });
   }
   const selectors = [...snapshot.selectors.keys()];
-  const isUsable = (id: string) => caller.models?.has(id) ?? true;
-  const models = [...snapshot.modelIndex.keys()].filter(isUsable);
-  const aliases = [...snapshot.aliases].flatMap(([alias, of]) =>
-    snapshot.selectors.has(of) || (snapshot.modelIndex.has(of) && isUsable(of)) ? [alias] : [],
-  );
-  const hint = nameHint(name, [...selectors, ...models, ...aliases]);
+  const usable = (models: readonly Model[] = []) => models.filter((one) => mayUse(caller, one)).map(({ id }) => id);
+  const models = usable(snapshot.models);
+  const meant = new Set([...selectors, ...models]);
+  const aliases = [...snapshot.aliases].flatMap(([alias, of]) => (meant.has(of) ? [alias] : []));
+  // The shortest first: of the services that have a model, its maker rather than a reseller.
+  const listed = usable(snapshot.wildcards?.listed()).sort((a, b) => a.length - b.length);
+  const hint = nameHint(name, [...meant, ...aliases, ...listed]);
   const message = `There is no model or selector \`${name}\`.${hint} Selectors are ${selectors.join(', ')}; GET /v1/models lists all models. ${HOW_TO_SERVE}`;
   return new SignalboxError('model_not_found', message, { param: 'model' });
 }

@@ -49,7 +49,7 @@ const upstream = Bun.serve({
   },
 });
 
-const OWN = `version: 1
+const OWN = `version: 2
 plugins: [./plugins/own.ts, signalbox-strategy-packed]
 providers:
   up: { adapter: openai-compatible, base_url: "${upstream.url}v1", api_key_env: TEST_UPSTREAM_KEY }

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { goesOn } from './fixtures/v0.1/goes-on.ts';
-import { type History, type OpenedFixture, openFixture, readHistory } from './fixtures/v0.1/history.ts';
+import { type OpenedFixture, openFixture, readExpected, readHistory } from './fixtures/v0.1/history.ts';
 
 /**
  * The present program opens the folders of commit 3e28ca1f, the last before any model was served by its name: the policy that
@@ -11,7 +10,7 @@ import { type History, type OpenedFixture, openFixture, readHistory } from './fi
 const PATIENCE = 60_000;
 const LATER_MS = 120_000;
 const FOLDER = join(import.meta.dir, 'fixtures/3e28ca1f');
-const expected = JSON.parse(readFileSync(join(FOLDER, 'expected.json'), 'utf8')) as History;
+const expected = readExpected(join(FOLDER, 'expected.json'));
 
 let opened: OpenedFixture;
 beforeAll(async () => {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { answerOf } from '../support/answers.ts';
 import { EXPECTED, KEPT, keyOf, previousKeyOf } from './fixtures/v0.1/folder.ts';
 import { goesOn, spent } from './fixtures/v0.1/goes-on.ts';
-import { type History, HOUR_MS, type OpenedFixture, openFixture, readHistory } from './fixtures/v0.1/history.ts';
+import { HOUR_MS, type OpenedFixture, openFixture, readExpected, readHistory } from './fixtures/v0.1/history.ts';
 
 /**
  * The present program opens the data folder and the policy folder of 0.1, by command and over HTTP. Money, keys, IDs and
@@ -17,7 +17,7 @@ const PATIENCE = 60_000;
 const YEARS_MS = 5 * 365 * 86_400_000;
 
 // `readHistory` of 0.1 wrote it.
-const expected = JSON.parse(readFileSync(EXPECTED, 'utf8')) as History;
+const expected = readExpected(EXPECTED);
 const idOf = (name: string): string => Object.keys(expected.keys).find((id) => expected.keys[id]?.name === name) ?? '';
 const withKey = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
 

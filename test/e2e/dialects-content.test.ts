@@ -49,24 +49,23 @@ const said = (part: object) => ({ messages: [{ role: 'user', content: [part] }] 
 const beginning = { messages: [QUESTION, { role: 'assistant', content: 'The answer is ' }] };
 
 describe('what a dialect has no words for is refused by capability, and nothing is sent:', () => {
-  test.each<[ModelName, string, object]>([
-    ['claude', 'logprobs', { logprobs: true }],
-    ['claude', 'seed', { seed: 0 }],
-    ['claude', 'penalties', { frequency_penalty: 0.5 }],
-    ['claude', 'logit_bias', { logit_bias: { 5: 1 } }],
-    ['claude', 'json_mode', { response_format: { type: 'json_object' } }],
-    ['claude', 'audio_input', said(sound('wav'))],
-    ['claude', 'file_ids', said(file({ file_id: 'file-1' }))],
-    ['claude', 'continuation', beginning],
-    ['gpt', 'stop', { stop: ['END'] }],
-    ['gemini', 'penalties', { presence_penalty: 1 }],
-    ['gemini', 'logit_bias', { logit_bias: { 5: 1 } }],
-    ['gemini', 'single_tool_calls', { tools: TOOLS, parallel_tool_calls: false }],
-    ['gemini', 'file_ids', said(file({ file_id: 'file-1' }))],
-  ])('%s lacks %s', async (model, capability, body) => {
+  test.each<[ModelName, string, object, string | null]>([
+    ['claude', 'logprobs', { logprobs: true }, 'logprobs'],
+    ['claude', 'seed', { seed: 0 }, 'seed'],
+    ['claude', 'penalties', { frequency_penalty: 0.5 }, 'frequency_penalty'],
+    ['claude', 'logit_bias', { logit_bias: { 5: 1 } }, 'logit_bias'],
+    ['claude', 'json_mode', { response_format: { type: 'json_object' } }, 'response_format'],
+    ['claude', 'audio_input', said(sound('wav')), null],
+    ['claude', 'file_ids', said(file({ file_id: 'file-1' })), null],
+    ['claude', 'continuation', beginning, null],
+    ['gemini', 'penalties', { presence_penalty: 1 }, 'presence_penalty'],
+    ['gemini', 'logit_bias', { logit_bias: { 5: 1 } }, 'logit_bias'],
+    ['gemini', 'single_tool_calls', { tools: TOOLS, parallel_tool_calls: false }, 'parallel_tool_calls'],
+    ['gemini', 'file_ids', said(file({ file_id: 'file-1' })), null],
+  ])('%s lacks %s', async (model, capability, body, field) => {
     const before = upstreamOf(model).requests.length;
     for (const stream of [false, true]) {
-      const { message } = await expectError(await chat({ model, ...body, stream }), 'no_eligible_model');
+      const { message } = await expectError(await chat({ model, ...body, stream }), 'no_eligible_model', field);
       expect(message).toContain(`it lacks ${capability}.`);
     }
     expect(upstreamOf(model).requests).toHaveLength(before);
@@ -84,7 +83,6 @@ describe('what a dialect cannot say although it could be asked for is refused by
     ['claude', 'messages[0].content[0].image_url.url', said(image('data:image/bmp;base64,AAAA'))],
     ['claude', 'messages[0].content[0].image_url.url', said(image('data:image/png,AAAA'))],
     ['claude', 'messages[0].content[0].file.file_data', said(file({ file_data: 'data:audio/wav;base64,AAAA' }))],
-    ['claude', 'stop', { stop: '\n' }],
     ['claude', 'tools[0].function.name', { tools: [{ type: 'function', function: { name: 'a.b' } }] }],
     ['claude', 'response_format.json_schema.schema', json({ type: 'object' })],
     ['gemini', 'messages[0].content[0].image_url.url', said(image('data:image/png,AAAA'))],

@@ -96,7 +96,7 @@ test('a foreign key and an unknown path get an error that says what would be rig
       'There is nothing at /chat/completions. Use /v1/chat/completions: the base URL of a client ends with /v1.',
     );
     expect(await said('/v1/images/edits', init)).toBe(
-      'There is nothing at /v1/images/edits. Signalbox does not serve images yet. It serves chat at /v1/chat/completions.',
+      'There is nothing at /v1/images/edits. Signalbox does not serve images yet. Signalbox serves chat at /v1/chat/completions, /v1/messages, /v1/responses, and embeddings at /v1/embeddings.',
     );
     expect(await said('/v1/chat/completion', init)).toContain('Did you mean /v1/chat/completions?');
   }

@@ -101,6 +101,13 @@ describe('a model that the policy does not list', () => {
     expect(unknown.message).toContain('The price of `openai/gpt-99` is not known');
   });
 
+  test('is among the nearest names of a mistyped one, its maker’s before a reseller’s', async () => {
+    const mistyped = await refused('gpt-4o-minii');
+    expect(mistyped).toMatchObject({ status: 404, code: 'model_not_found', calls: 0 });
+    expect(mistyped.message).toContain('Did you mean `openai/gpt-4o-mini`?');
+    expect((await refused('openai/gpt-4o-minii')).message).toContain('A policy states it in `models`');
+  });
+
   test('needs a price of its own where a part of its name changes the bill', async () => {
     for (const name of [
       'local/a:online',

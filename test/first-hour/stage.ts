@@ -15,7 +15,7 @@ export interface Served {
 }
 
 /** The lines of a shipped provider that has a key: its name, its settings and the variable. */
-const PROVIDER = /^( {2}([\w-]+): \{ preset: [^}]*?(?:\{[^}]*\})?) \} # (\w+_API_KEY)$/gm;
+const PROVIDER = /^( {2}([\w-]+): \{ preset: [^}]*?(?:\{[^}]*\}[^}]*?)?) \} # (\w+_API_KEY)$/gm;
 
 /** A copy of a policy folder in which each vendor has the address of a double. */
 export function withDoubles(shipped: string) {

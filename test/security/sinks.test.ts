@@ -236,6 +236,8 @@ describe('the network', () => {
     expect(global[0]?.text).toContain("redirect: 'manual'");
     const own = calling.filter(({ text }) => /[sS]ession\.fetch\(/.test(withoutComments(text)));
     expect(own.map(({ path }) => path)).toEqual(['src/upstream/connection/dial.ts']);
-    expect(own[0]?.text.match(/[sS]ession\.fetch\([^;]*;/g)).toEqual([expect.stringContaining("redirect: 'manual'")]);
+    const calls = own[0]?.text.match(/[sS]ession\.fetch\([^;]*;/g) ?? [];
+    expect(calls).toHaveLength(2);
+    for (const call of calls) expect(call).toContain("redirect: 'manual'");
   });
 });

@@ -57,8 +57,8 @@ async function compare(
   const { folder, judge } = workspace;
   const first = await findPlace(a, workspace, scratch);
   const earlier = await buildSide(first, judge);
-  const second = b === undefined ? folderPlace(folder, workspace) : findPlace(b, workspace, scratch);
-  const later = await buildSide(asVersion === undefined ? await second : inVersion(first, asVersion), judge);
+  const named = () => (b === undefined ? folderPlace(folder, workspace) : findPlace(b, workspace, scratch));
+  const later = await buildSide(asVersion === undefined ? await named() : inVersion(first, asVersion), judge);
   if (asVersion !== undefined && later.outline.version !== asVersion) {
     const message = `${first.label} cannot be read as version ${asVersion}: write \`version: ${earlier.outline.version}\` on a line of its own.`;
     throw new UsageError(message);

@@ -133,8 +133,9 @@ export class Dial {
   async get(path: string, headers: Headers, signal: AbortSignal): Promise<UpstreamReply> {
     const [peer] = await this.peers(performance.now());
     if (!peer) throw new UpstreamError('connect', `no address for \`${this.host}\``);
-    const init = { headers, signal, redirect: 'manual', decompress: false } as const;
-    return fetchedReply(await this.#session.fetch(urlBelow(peer.base, path), init));
+    const init = { headers, signal };
+    const response = this.#session.fetch(urlBelow(peer.base, path), { ...init, redirect: 'manual', decompress: false });
+    return fetchedReply(await response);
   }
 
   /**

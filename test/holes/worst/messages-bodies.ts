@@ -156,6 +156,5 @@ export const MESSAGES_BODIES: Bodies = {
   'unknown members of settings': (parts) => said([HELLO], { output_config: members(parts, () => 1) }),
   'edits of the context': (parts) =>
     said([HELLO], { context_management: { edits: list(parts, () => ({ type: 'compact_20260112' })) } }),
-  'stop sequences': (parts) => said([HELLO], { stop_sequences: list(parts, (at) => `stop ${at}`) }),
   metadata: (parts) => said([HELLO], { metadata: members(parts, () => 'x') }),
 };

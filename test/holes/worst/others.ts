@@ -5,12 +5,14 @@ import { REDACTIONS } from '../../../src/core/content.ts';
 import { jsonFault } from '../../../src/core/json-fault.ts';
 import { beyondLimits } from '../../../src/core/json-limits.ts';
 import type { RuleScope } from '../../../src/core/rules.ts';
+import { STOP_CHARS_MAX, STOPS_MAX } from '../../../src/core/stop-search.ts';
 import { Meter } from '../../../src/gateway/meter.ts';
 import { whyNotPublic } from '../../../src/gateway/public-address.ts';
 import { batchLine, endLine, replayedAnswer } from '../../../src/gateway/replayed-answer.ts';
 import { StepBudget } from '../../../src/gateway/signals/json.ts';
 import { violates } from '../../../src/gateway/signals/schema-check.ts';
 import { STEPS_MAX } from '../../../src/gateway/signals/watch.ts';
+import { StopCut } from '../../../src/gateway/stop-cut.ts';
 import { AnswerId } from '../../../src/gateway/threads.ts';
 import { OutputBound } from '../../../src/gateway/tranches.ts';
 import { loggableMessage } from '../../../src/gateway/upstream-message.ts';
@@ -129,17 +131,22 @@ function textOf(text: string): unknown {
   ).read();
 }
 
+/** Stops that share all but their end with each other, and nearly occur in a text of one letter. */
+const STOPS = list(STOPS_MAX, (at) => `${'x'.repeat(STOP_CHARS_MAX - 16 + at)}y`);
+
 /** What watches the parts of an answer on their way. */
 function watched(parts: (typeof WORST_PARTS)[string] extends (size: number) => infer Parts ? Parts : never): void {
   const meter = new Meter(true);
   const completion = new AnswerCompletion(1);
   const bound = new OutputBound();
   const id = new AnswerId();
+  const cut = new StopCut(STOPS, 1);
   for (const part of parts) {
     meter.observe([part], 0);
     completion.add(part, []);
     bound.add([part]);
     id.hear([part]);
+    cut.read([part]);
   }
   void [meter.counted, meter.mark];
 }

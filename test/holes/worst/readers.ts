@@ -41,7 +41,9 @@ export const WORST_BODIES: Readonly<Record<string, Bodies>> = {
 export const PROVIDERS = shipped.flatMap((plugin) => (plugin.kind === 'provider' ? [plugin] : []));
 
 /** The folders of importers. */
-export const IMPORTERS = readdirSync(join(import.meta.dir, '../../../src/importers'));
+export const IMPORTERS = readdirSync(join(import.meta.dir, '../../../src/importers'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
 
 const NO_HEADERS = new Headers();
 const IDENTITY = { decision: 1, created: 1_790_000_000, model: 'm' };
