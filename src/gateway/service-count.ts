@@ -45,7 +45,7 @@ export async function countAtEndpoint(
   const { snapshot, targets, health } = runtime;
   const model = snapshot.models[index]!;
   const endpoint = model.endpoints[at]!;
-  const began = performance.now();
+  const endsAt = performance.now() + withinMs;
   if (!(await places.take(history.keyId, withinMs))) return NO_PLACE;
   try {
     const left = requestFor({ request, history, decision: { facts }, runtime }, model, endpoint);
@@ -59,7 +59,7 @@ export async function countAtEndpoint(
       isSelected: facts.pinned ? undefined : (true as const),
     };
     const asked = { target: targets[index]![at]!, health: health[index]![at]!, deadlines: model.deadlines };
-    return await countAt(asked, call, began + withinMs - performance.now(), signal);
+    return await countAt(asked, call, endsAt - performance.now(), signal);
   } finally {
     places.leave(history.keyId);
   }
