@@ -17,6 +17,7 @@ import type { FundedTrial } from './decide-within.ts';
 import { requestFor } from './endpoint-request.ts';
 import { isRejectedByInput } from './exact-count.ts';
 import { choiceWithin, holdTermsOf } from './hold-terms.ts';
+import type { PromptCountEnd, RequestContext } from './request-context.ts';
 
 /** A prompt that services may count. */
 export interface CountablePrompt {
@@ -69,6 +70,8 @@ export async function countAtEndpoint(
 const RETRY_MS = 1_000;
 const NO_PLACE = { tokens: null, retryAfterMs: RETRY_MS } as const;
 
+type CountingCaller = Pick<RequestContext, 'signal' | 'addPromptCount'>;
+
 /** The longest time that services may take to count a prompt before its money is held, ms. */
 const COUNT_MS = 1_000;
 
@@ -78,15 +81,15 @@ const COUNT_MS = 1_000;
  */
 export class ServiceCounter {
   readonly #prompt: CountablePrompt;
-  readonly #caller: { readonly signal: AbortSignal };
+  readonly #caller: CountingCaller;
   /** Made for the first: few requests need one. */
   #counts: Map<number, ServiceCount | null> | null = null;
   #endsAt: number | null = null;
   /** The shortest time until a count that failed may succeed, ms; null where none failed. */
   #retryAfterMs: number | null = null;
 
-  /** @param caller whose signal ends the counts when it leaves */
-  constructor(prompt: CountablePrompt, caller: { readonly signal: AbortSignal }) {
+  /** @param caller ends the counts when it leaves, and notes how they ended */
+  constructor(prompt: CountablePrompt, caller: CountingCaller) {
     this.#prompt = prompt;
     this.#caller = caller;
   }
@@ -146,6 +149,7 @@ export class ServiceCounter {
     const counts = await Promise.all(
       [...byProvider.values()].map(async (at) => {
         const counted = await countAtEndpoint(this.#prompt, facts, { model: index, at, withinMs, signal });
+        this.#caller.addPromptCount({ provider: model.endpoints[at]!.provider, end: endOf(counted) });
         return this.#read(counted, marginAt(targets[index]![at]!));
       }),
     );
@@ -163,6 +167,11 @@ export class ServiceCounter {
     const { tokens } = counted;
     return margin && { tokens, margin: margin.tokens + Math.ceil(margin.share * tokens) };
   }
+}
+
+function endOf(counted: TokenCount): PromptCountEnd['end'] {
+  if (counted.tokens !== null) return 'counted';
+  return counted.retryAfterMs === null ? 'refused' : 'failed';
 }
 
 const UNCOUNTED =

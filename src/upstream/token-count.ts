@@ -67,7 +67,7 @@ export async function countAt(
   const now = performance.now();
   if (adapter.kind !== 'wire' || !adapter.tokenCount || signal.aborted) return NO_COUNT;
   const pausedMs = (pauses.get(health)?.until ?? now) - now;
-  if (pausedMs > 0) return { tokens: null, retryAfterMs: pausedMs };
+  if (pausedMs > 0) return { tokens: null, retryAfterMs: Math.round(pausedMs) };
   if (health.state !== 'healthy') return { tokens: null, retryAfterMs: RETRY_MS };
   const counting = { ...target, adapter: countingAdapter(adapter, adapter.tokenCount) };
   const asked = openCall(counting, { ...call, stream: false }, deadlines, now + withinMs);
@@ -101,7 +101,7 @@ function failedCount(health: EndpointHealth, { kind, retryAfterMs = 0 }: Provide
   const now = performance.now();
   const pause = pauseAfter(pauses.get(health), now, retryAfterMs);
   pauses.set(health, pause);
-  return { tokens: null, retryAfterMs: pause.until - now };
+  return { tokens: null, retryAfterMs: Math.round(pause.until - now) };
 }
 
 /** The adapter that asks for a count, and reads it as an answer that has nothing but its usage. */
