@@ -1,8 +1,10 @@
+import type { Caller } from '../core/caller.ts';
 import type { ContentPart } from '../core/conversation.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { type Members, pathText } from '../core/original.ts';
-import type { GatewayPolicy } from '../core/snapshot.ts';
+import type { GatewayPolicy, PolicySnapshot } from '../core/snapshot.ts';
+import { targetOf } from '../routing/model-name.ts';
 import { whyNotPublic } from './public-address.ts';
 
 /**
@@ -15,6 +17,15 @@ export function checkRequest(request: ModelRequest, limits: GatewayPolicy): void
   if (tools.length + leftOutTools.length > limits.toolsMax) throw tooMany(request.names.tools, limits.toolsMax);
   if (limits.allowPrivateImageUrls) return;
   for (const { parts } of turns) for (const part of parts) if (part.type !== 'tool-call') checkPart(part, request);
+}
+
+/**
+ * Checks a request that is not decided: its limits, and that the caller may use the model that it names.
+ * @throws SignalboxError for the field at fault.
+ */
+export function checkUndecided(request: ModelRequest, caller: Caller, snapshot: PolicySnapshot): void {
+  checkRequest(request, snapshot.gateway);
+  targetOf(request.model, caller, snapshot);
 }
 
 const tooMany = (param: string, most: number): SignalboxError =>
