@@ -149,7 +149,8 @@ class Connection implements SocketHandlers {
   }
 
   drain(socket: Socket): void {
-    this.#ends.place.move();
+    // Between requests only messages count.
+    if (this.#running) this.#ends.place.move();
     if (socket.getBufferedAmount() === 0) this.#goOn();
   }
 
