@@ -76,7 +76,9 @@ describe('a start is refused in one sentence, and goes on once the files are bac
       const { spool, ...noted } = JSON.parse(readFileSync(noteOf(other), 'utf8')) as { spool: object };
       for (const text of ['', JSON.stringify({ ...noted, spool: { ...spool, entries: -1 } })]) {
         writeFileSync(noteOf(other), text);
-        expect(await refusal(other)).toContain('ledger.id is damaged. It notes whether signalbox.db and settlements.spool');
+        expect(await refusal(other)).toContain(
+          'ledger.id is damaged. It notes whether signalbox.db and settlements.spool',
+        );
       }
       // Before the spool was noted.
       writeFileSync(noteOf(other), JSON.stringify(noted));
