@@ -11,6 +11,7 @@ import type { Facts } from '../../src/core/facts.ts';
 import { createIds, idText } from '../../src/core/id.ts';
 import { LinkedSet } from '../../src/core/linked-set.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
+import { CountPlaces } from '../../src/gateway/count-places.ts';
 import { tryDecision } from '../../src/gateway/decide.ts';
 import { recordDecision, recordedOf } from '../../src/gateway/decision-record.ts';
 import { giveFeedback } from '../../src/gateway/feedback.ts';
@@ -223,6 +224,7 @@ async function openParts(folder: string, runtime: Runtime): Promise<Parts> {
     affinity: new Affinity(clock),
     sessions: new Sessions(clock),
     counter: { count: async () => null },
+    countPlaces: new CountPlaces(),
     log,
     nextId,
     now,

@@ -128,7 +128,10 @@ export const ERRORS = {
     503,
     'Every model that could serve is unavailable for now: its provider asked for a pause, or refuses its API key.',
   ),
-  overloaded: unavailable(503, 'The server is overloaded or shutting down, or cannot write the ledger.'),
+  overloaded: unavailable(
+    503,
+    'The server is overloaded or shutting down, or cannot write the ledger; or the provider did not count the PDFs of a request that may fit.',
+  ),
   internal_error: spec('server_error', false)(
     500,
     'The request met a defect in Signalbox. The server’s log has the details.',

@@ -1,8 +1,10 @@
+import type { Caller } from '../core/caller.ts';
 import type { ContentPart } from '../core/conversation.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { type Members, pathText } from '../core/original.ts';
-import type { GatewayPolicy } from '../core/snapshot.ts';
+import type { GatewayPolicy, PolicySnapshot } from '../core/snapshot.ts';
+import { targetOf } from '../routing/model-name.ts';
 import { whyNotPublic } from './public-address.ts';
 
 /**
@@ -23,6 +25,15 @@ function toolsOf({ conversation, original, names }: ModelRequest): number {
   const native = nativeTools.filter(({ at }) => at.length > 1).length;
   const stated = original.body[names.tools];
   return Math.max(tools.length + native + leftOutTools.length, Array.isArray(stated) ? stated.length : 0);
+}
+
+/**
+ * Checks a request that is not decided: its limits, and that the caller may use the model that it names.
+ * @throws SignalboxError for the field at fault.
+ */
+export function checkUndecided(request: ModelRequest, caller: Caller, snapshot: PolicySnapshot): void {
+  checkRequest(request, snapshot.gateway);
+  targetOf(request.model, caller, snapshot);
 }
 
 const tooMany = (param: string, most: number): SignalboxError =>

@@ -100,8 +100,8 @@ async function endpointCount(
   const index = snapshot.modelIndex.get(model.id)!;
   for (const at of allowedEndpoints(model, slots, facts.needs)) {
     const place = { model: index, at, withinMs: ASKED_COUNT_MS, signal };
-    const counted = await countAtEndpoint({ request, history, runtime }, facts, place);
-    if (counted !== null || signal.aborted) return counted;
+    const { tokens } = await countAtEndpoint({ request, history, runtime, places: gateway.countPlaces }, facts, place);
+    if (tokens !== null || signal.aborted) return tokens;
   }
   return null;
 }

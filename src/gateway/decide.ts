@@ -32,7 +32,7 @@ import { type Gateway, newSeed } from './gateway.ts';
 import { mayGrow } from './growth.ts';
 import { withLoopReaders } from './loop-readers.ts';
 import type { RequestContext } from './request-context.ts';
-import { isHeldBack, ServiceCounter } from './service-count.ts';
+import { isHeldBack, isRefused, ServiceCounter, standsInRequest } from './service-count.ts';
 import { shortageError } from './shortage.ts';
 
 /** The terms of the funding that a decision keeps to. */
@@ -76,7 +76,8 @@ export function decideRequest(
   context.run = gateway.sessions.run(caller.keyId, request.headers.run);
   checkRequest(request, runtime.snapshot.gateway);
   const history = gateway.affinity.history(caller.keyId, request);
-  const services = isServed && !terms.windowsOnly ? new ServiceCounter({ request, history, runtime }, context) : null;
+  const prompt = { request, history, runtime, places: gateway.countPlaces };
+  const services = isServed && !terms.windowsOnly ? new ServiceCounter(prompt, context) : null;
   const undecided: UndecidedRequest = { request, terms, context, history, factsOf, services };
   const { thread } = request.conversation;
   return thread ? decideIn(thread, gateway, undecided, isServed) : decide(gateway, undecided, null, isServed);
@@ -125,7 +126,7 @@ function decide(gateway: Gateway, undecided: UndecidedRequest, fit: FactsFit | n
 
 /** Whether services may be asked for a count that may change an outcome. */
 const asksServices = ({ request, terms, services }: UndecidedRequest, { facts }: RequestReading, trial: FundedTrial) =>
-  services !== null && facts.pdfs > 0 && isHeldBack(trial, request, terms.runtime);
+  services !== null && facts.pdfs > 0 && standsInRequest(request) && isHeldBack(trial, request, terms.runtime);
 
 /** Decides anew by the count of a prompt, by tokenizers, then by services; by the trial where it could not be counted. */
 async function decideCounted(
@@ -148,7 +149,8 @@ async function decideCounted(
   if (services && asksServices(undecided, { facts: counted, features }, last)) {
     const tryUnseen = (facts: Facts) => tryDecision(gateway, { facts, features }, request, terms, false);
     const byServices = await services.factsFor(counted, tryUnseen);
-    if (byServices) last = tryBy(byServices);
+    if (byServices !== counted) last = tryBy(byServices);
+    if (services.failure && isRefused(last)) throw services.failure;
   }
   return { history, features, decision: decisionOf(gateway, last, request, terms) };
 }

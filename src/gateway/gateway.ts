@@ -8,6 +8,7 @@ import type { Runtime } from '../runtime/runtime.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { TokenCounter } from '../tokenizer/counter.ts';
 import type { Affinity } from './affinity.ts';
+import type { CountPlaces } from './count-places.ts';
 import type { FundingSource } from './funding.ts';
 import type { RequestContext } from './request-context.ts';
 import type { Sessions } from './sessions.ts';
@@ -27,6 +28,7 @@ export interface Gateway {
   readonly affinity: Affinity;
   readonly sessions: Sessions;
   readonly counter: TokenCounter;
+  readonly countPlaces: CountPlaces;
   readonly log: Log;
   /** The next ID; see `core/id.ts`. */
   nextId(): number;

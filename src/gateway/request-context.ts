@@ -28,6 +28,13 @@ export interface ExchangeResult {
   readonly platform: Platform;
 }
 
+/** The end of a count of a prompt by a service. */
+export interface PromptCountEnd {
+  readonly provider: string;
+  /** `refused`: the service does not count such a prompt. `failed`: it may count it later. */
+  readonly end: 'counted' | 'refused' | 'failed';
+}
+
 /** The caller, place and rate limits of an admitted request. */
 export interface Admission {
   /** Null for a caller without a key, until a payer has proved itself. */
@@ -91,6 +98,8 @@ export class RequestContext implements Links<RequestContext> {
   result: ExchangeResult | null = null;
   /** Charged usage of failed attempts, as their providers reported it; null for none. */
   failedUsage: Usage[] | null = null;
+  /** Counts of its prompt by services; null for none. */
+  promptCounts: PromptCountEnd[] | null = null;
   /** Whether a choice of the answer ended at the cap on its output, or for want of money. */
   hasReachedCap = false;
   /** Whether a kept answer was given again. */
@@ -179,6 +188,11 @@ export class RequestContext implements Links<RequestContext> {
   addFailedUsage(usage: Usage): void {
     this.failedUsage ??= [];
     this.failedUsage.push(usage);
+  }
+
+  addPromptCount(count: PromptCountEnd): void {
+    this.promptCounts ??= [];
+    this.promptCounts.push(count);
   }
 
   /** Takes over the place, rate limits and other holdings of the request's admission. */

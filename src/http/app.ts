@@ -30,7 +30,7 @@ import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
 import { recommendRoutes } from './recommend.ts';
 import { RequestContexts } from './request-contexts.ts';
-import type { EdgeServer, RouteServices } from './route-services.ts';
+import type { EdgeServer, RequestCarrier, RouteServices } from './route-services.ts';
 import { pathOf, RouteTable, routeRules } from './routes.ts';
 import { Sockets } from './sockets.ts';
 import { type StatusSources, statusRoutes } from './status.ts';
@@ -138,15 +138,16 @@ export function createApp(options: AppOptions) {
   const handler = { standardHostname: false };
   const app = new Elysia({ normalize: false, name: 'signalbox', handler });
   const reader = new BodyReader(gateway.clock);
-  /** Addresses of requests that came over a connection of another request. */
-  const addresses = new WeakMap<Request, string>();
+  /** The connections of requests that came over one of another request. */
+  const carriers = new WeakMap<Request, RequestCarrier>();
   const server: EdgeServer = {
     requestIP(request) {
-      const address = addresses.get(request);
-      return address === undefined ? (app.server?.requestIP(request) ?? null) : { address };
+      return carriers.get(request) ?? app.server?.requestIP(request) ?? null;
     },
     timeout(request, seconds) {
-      if (!addresses.has(request)) app.server?.timeout(request, seconds);
+      const carrier = carriers.get(request);
+      if (carrier) carrier.timeout(seconds);
+      else app.server?.timeout(request, seconds);
     },
   };
   const services: RouteServices = {
@@ -155,8 +156,8 @@ export function createApp(options: AppOptions) {
     contextOf,
     callerOf: (request) => contextOf(request).knownCaller,
     bodyOf: (request, context) => readBody(request, reader, bodyLimits(gateway, context), context),
-    async handle(request, address) {
-      addresses.set(request, address);
+    async handle(request, carrier) {
+      carriers.set(request, carrier);
       return await app.handle(request);
     },
     sockets: new Sockets(options, gateway.clock, () => gateway.lease().snapshot.gateway.admission),

@@ -5,10 +5,21 @@ import type { RequestContext } from '../gateway/request-context.ts';
 import type { Peers } from './address.ts';
 import type { Sockets } from './sockets.ts';
 
+/** Seconds that a complete or overdue answer may stay unread before its connection, which holds memory, is closed. */
+export const UNREAD_S = 30;
+
 /** The running server. */
 export interface EdgeServer extends Peers {
   /** Closes the connection of a request after so many seconds without traffic; 0 for never. */
   timeout(request: Request, seconds: number): void;
+}
+
+/** The connection of another request, which brings requests of its own. */
+export interface RequestCarrier {
+  /** The address of the caller. */
+  readonly address: string;
+  /** Closes the connection after so many seconds without traffic; 0 for never. */
+  timeout(seconds: number): void;
 }
 
 /** The services that route groups share. */
@@ -23,8 +34,8 @@ export interface RouteServices {
    * @throws SignalboxError
    */
   bodyOf(request: Request, context: RequestContext): Promise<unknown>;
-  /** Answers a request that came over another connection of its caller, whose address is given. */
-  handle(request: Request, address: string): Promise<Response>;
+  /** Answers a request that came over another connection of its caller. */
+  handle(request: Request, carrier: RequestCarrier): Promise<Response>;
   readonly sockets: Sockets;
   /** Null where none listens. Elysia's own way to it slows down every route that it is used on. */
   server(): EdgeServer | null;

@@ -17,7 +17,7 @@ export interface SocketLimits {
   readonly socketBytesMax: number;
 }
 
-/** The open WebSockets: how many each key has, the room that they take of the one for bodies, and which are idle. */
+/** The open WebSockets: how many each key has, the room that they take of the one for bodies, and which stand still. */
 export class Sockets {
   readonly #limits: SocketLimits;
   readonly #policy: () => AdmissionPolicy;
@@ -45,7 +45,7 @@ export class Sockets {
     if (count >= CONNECTIONS_MAX) {
       throw new SignalboxError('rate_limit_exceeded', `This API key holds ${count} connections; close one first.`);
     }
-    const place = new SocketPlace(this, this.#watch, keyId, this.#limits.gate.roomOf(keyId));
+    const place = new SocketPlace(this, this.#watch, keyId, this.#limits.gate.roomOf(callerOf(keyId)));
     if (!this.resize(place, 0)) throw overloaded();
     this.#held.set(keyId, count + 1);
     return place;
@@ -54,7 +54,7 @@ export class Sockets {
   /** For places: takes room for so many bytes beside the largest message. */
   resize({ keyId, room }: SocketPlace, bytes: number): boolean {
     const { gate, socketBytesMax } = this.#limits;
-    return gate.resize(room, keyId, socketBytesMax + bytes, this.#policy());
+    return gate.resize(room, callerOf(keyId), socketBytesMax + bytes, this.#policy());
   }
 
   /** For places. */
@@ -65,6 +65,9 @@ export class Sockets {
   }
 }
 
+/** The connections of a key are a caller of their own in the room: they take none that its requests need. */
+const callerOf = (keyId: string): string => `sockets of ${keyId}`;
+
 /** The place of one connection. */
 export class SocketPlace implements WatchedItem<SocketPlace> {
   before: SocketPlace | null = null;
@@ -74,11 +77,12 @@ export class SocketPlace implements WatchedItem<SocketPlace> {
   readonly room: ByteHold;
   readonly #sockets: Sockets;
   readonly #watch: Watch<SocketPlace>;
-  /** Ends a connection that is idle; null before it is open. */
-  #onIdle: (() => void) | null = null;
-  /** When its last message or request ended, or the connection itself; ms on the clock of the watch. */
+  /** Ends a connection that stands still for too long; null before it is open. */
+  #onLate: (() => void) | null = null;
+  /** Since when it stands still, or has ended; ms on the clock of the watch. */
   #since = 0;
-  #isServing = false;
+  /** How long it may stand still, ms. */
+  #stillMsMax = IDLE_MS;
   #isLeft = false;
 
   constructor(sockets: Sockets, watch: Watch<SocketPlace>, keyId: string, room: ByteHold) {
@@ -88,16 +92,26 @@ export class SocketPlace implements WatchedItem<SocketPlace> {
     this.room = room;
   }
 
-  /** Notes that the connection is open. @param onIdle closes it */
-  open(onIdle: () => void): void {
-    this.#onIdle = onIdle;
+  /** Notes that the connection is open. @param onLate closes it */
+  open(onLate: () => void): void {
+    this.#onLate = onLate;
     this.#since = this.#watch.now();
     this.#watch.add(this);
   }
 
-  /** Notes that a request runs, or has ended: while one runs, the connection may be silent. */
-  serve(isServing: boolean): void {
-    this.#isServing = isServing;
+  /** Notes that a request is under way. @param stillMsMax how long the connection may stand still from now on, ms */
+  serve(stillMsMax: number): void {
+    this.#stillMsMax = stillMsMax;
+    this.move();
+  }
+
+  /** Notes that no request is under way. */
+  rest(): void {
+    this.serve(IDLE_MS);
+  }
+
+  /** Notes that the connection does not stand still. */
+  move(): void {
     this.#since = this.#watch.now();
   }
 
@@ -113,17 +127,17 @@ export class SocketPlace implements WatchedItem<SocketPlace> {
     this.#isLeft = true;
     this.#since = this.#watch.now();
     this.#sockets.left(this);
-    if (this.#onIdle === null) this.room.leave();
+    if (this.#onLate === null) this.room.leave();
   }
 
   isLate(now: number): boolean {
-    return this.#isLeft ? now - this.#since >= LINGER_MS : !this.#isServing && now - this.#since >= IDLE_MS;
+    return now - this.#since >= (this.#isLeft ? LINGER_MS : this.#stillMsMax);
   }
 
   cut(): void {
     if (this.#isLeft) {
       this.#watch.remove(this);
       this.room.leave();
-    } else this.#onIdle?.();
+    } else this.#onLate?.();
   }
 }

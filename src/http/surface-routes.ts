@@ -2,6 +2,7 @@ import { Elysia, type HTTPHeaders } from 'elysia';
 import type { ErrorCode } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { AnswerSource, RunningAnswer } from '../gateway/answer-source.ts';
+import { checkUndecided } from '../gateway/check-request.ts';
 import type { Funding } from '../gateway/funding.ts';
 import {
   type NamedRun,
@@ -16,7 +17,7 @@ import { type AnswerForm, answer } from './answer.ts';
 import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
 import { claimName, nameOf, type ReplayableCall, type RequestName } from './replay.ts';
 import { textResponse } from './response.ts';
-import type { EdgeServer, RouteServices } from './route-services.ts';
+import { type EdgeServer, type RouteServices, UNREAD_S } from './route-services.ts';
 import { FUNDING_ERRORS } from './x402/route-docs.ts';
 
 /** The errors of every surface. */
@@ -42,9 +43,6 @@ const SURFACE_ERRORS: readonly ErrorCode[] = [
   'idempotency_answer_unavailable',
 ];
 
-/** Seconds that a complete or overdue answer may stay unread before its socket, which holds memory, is closed. */
-const UNREAD_S = 30;
-
 /** The route of a surface: a request is read, carried out and answered in its dialect, in JSON or as a stream. */
 export const surfaceRoutes = (services: RouteServices, surface: Surface) =>
   new Elysia({ name: surface.name }).post(
@@ -54,7 +52,7 @@ export const surfaceRoutes = (services: RouteServices, surface: Surface) =>
       if (surface.requestIdHeader) set.headers[surface.requestIdHeader] = context.requestId;
       const body = await services.bodyOf(request, context);
       keepOpen(services.server(), request, context);
-      const warmUp = warmUpOf(services, surface, context, body);
+      const warmUp = warmUpOf(services, surface, { context, body, request, headers: set.headers });
       if (warmUp !== null) {
         set.headers['content-type'] = 'text/event-stream';
         return textResponse(warmUp, set.headers);
@@ -72,14 +70,17 @@ export const surfaceRoutes = (services: RouteServices, surface: Surface) =>
  */
 function warmUpOf(
   { gateway }: RouteServices,
-  { warmUp }: Surface,
-  context: RequestContext,
-  body: unknown,
+  surface: Surface,
+  { context, body, request: { headers } }: SurfaceCall,
 ): string | null {
-  if (!warmUp || !context.caller) return null;
-  const answered = warmUp(body, () => ({ decision: gateway.nextId(), created: Math.floor(gateway.now() / 1_000) }));
-  if (answered !== null) context.operation = null;
-  return answered;
+  const { caller } = context;
+  const warmUp = caller && surface.warmUp?.(body, headers);
+  if (!warmUp) return null;
+  context.operation = null;
+  const { request } = warmUp;
+  checkUndecided(request, caller, gateway.lease().snapshot);
+  const created = Math.floor(gateway.now() / 1_000);
+  return warmUp.answer({ decision: gateway.nextId(), created, model: request.model });
 }
 
 /** Deadlines bound the wait for the answer; the server's own idle limit would cut off a model that thinks. */

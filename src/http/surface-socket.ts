@@ -2,7 +2,7 @@ import { Elysia } from 'elysia';
 import { SignalboxError } from '../core/errors.ts';
 import type { SocketDialogue, Surface } from '../surface/surface.ts';
 import { routeDocs } from './docs/route-docs.ts';
-import type { RouteServices } from './route-services.ts';
+import { type RouteServices, UNREAD_S } from './route-services.ts';
 import type { SocketPlace } from './sockets.ts';
 
 /** Headers of the upgrade that belong to the connection, or to a single request. */
@@ -14,14 +14,19 @@ interface Socket {
   readonly remoteAddress: string;
   /** @returns -1 where the text waits for its reader, 0 where the connection is gone */
   send(text: string): number;
+  /** Bytes that wait for their reader. */
+  getBufferedAmount(): number;
   close(code?: number, reason?: string): void;
+  /** Closes the connection without another byte. */
+  terminate(): void;
 }
 
 /** The handlers that Elysia's own calls. */
 interface SocketHandlers {
   open(socket: Socket): void;
   message(socket: Socket, frame: string | Buffer): void;
-  drain(): void;
+  /** Called whenever the reader has taken some of what waits for it. */
+  drain(socket: Socket): void;
   ping(socket: Socket): void;
   pong(socket: Socket): void;
   close(): void;
@@ -106,7 +111,11 @@ class Connection implements SocketHandlers {
   }
 
   open(socket: Socket): void {
-    this.#ends.place.open(() => socket.close(POLICY_VIOLATION, 'No whole message came for 60 seconds.'));
+    this.#ends.place.open(() => {
+      // An answer that is not read would go before the reason.
+      if (this.#running) socket.terminate();
+      else socket.close(POLICY_VIOLATION, 'No whole message came for 60 seconds.');
+    });
   }
 
   message(socket: Socket, frame: string | Buffer): void {
@@ -121,12 +130,13 @@ class Connection implements SocketHandlers {
     const controller = new AbortController();
     this.#running = controller;
     this.#early = 0;
-    place.serve(true);
-    void this.#answer(socket, String(frame), controller.signal)
+    this.#wait(controller, 0);
+    void this.#answer(socket, String(frame), controller)
       .catch(() => socket.close(DEFECT))
       .finally(() => {
         this.#running = null;
-        place.serve(false);
+        dialogue.end();
+        place.rest();
       });
   }
 
@@ -138,24 +148,40 @@ class Connection implements SocketHandlers {
     this.ping(socket);
   }
 
-  drain(): void {
-    this.#drained?.resolve();
-    this.#drained = null;
+  drain(socket: Socket): void {
+    // Between requests only messages count.
+    if (this.#running) this.#ends.place.move();
+    if (socket.getBufferedAmount() === 0) this.#goOn();
   }
 
   close(): void {
     this.#running?.abort();
-    this.drain();
+    this.#goOn();
     this.#ends.place.leave();
   }
 
-  async #answer(socket: Socket, frame: string, signal: AbortSignal): Promise<void> {
+  /** Lets the request under way wait for its answer or its reader. @param seconds without traffic at most; 0 for no bound */
+  #wait(running: AbortController, seconds: number): void {
+    // A request may end after its answer, when another one runs.
+    if (running === this.#running) this.#ends.place.serve(seconds === 0 ? Number.POSITIVE_INFINITY : seconds * 1_000);
+  }
+
+  #goOn(): void {
+    this.#drained?.resolve();
+    this.#drained = null;
+  }
+
+  async #answer(socket: Socket, frame: string, running: AbortController): Promise<void> {
     const { dialogue, place } = this.#ends;
     // Read once the request is admitted: a frame over a limit costs no more than a POST over it.
     const body = bodyOf(() => dialogue.read(frame));
-    const request = new Request(this.#url, { method: 'POST', headers: this.#headers, body, signal });
-    const response = await this.#services.handle(request, socket.remoteAddress);
-    if (response.status !== 200) return await this.#refuse(socket, response);
+    const request = new Request(this.#url, { method: 'POST', headers: this.#headers, body, signal: running.signal });
+    const timeout = (seconds: number) => this.#wait(running, seconds);
+    const response = await this.#services.handle(request, { address: socket.remoteAddress, timeout });
+    if (response.status !== 200) {
+      timeout(UNREAD_S);
+      return await this.#refuse(socket, response);
+    }
     const decoder = new TextDecoder();
     let rest = '';
     for await (const bytes of response.body ?? []) {

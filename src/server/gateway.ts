@@ -7,6 +7,7 @@ import type { PolicySnapshot } from '../core/snapshot.ts';
 import { messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { Affinity } from '../gateway/affinity.ts';
+import { CountPlaces } from '../gateway/count-places.ts';
 import { Sessions } from '../gateway/sessions.ts';
 import { Retries } from '../gateway/signals/retry.ts';
 import { x402Funding } from '../gateway/x402/funding.ts';
@@ -149,6 +150,7 @@ export async function openGateway(
     affinity: new Affinity(clock),
     sessions: new Sessions(clock),
     counter: createTokenCounter((error) => log.error('tokens cannot be counted', { error })),
+    countPlaces: new CountPlaces(),
     log,
     nextId,
     now,
@@ -165,7 +167,6 @@ export async function openGateway(
     stopReloading();
   };
   const recount = async () => (await ledger.prepare(terms(reloader.lease().snapshot)))();
-  const learning = () => statusOfLearning(store, learner, reloader.lease(), now());
-  const status: StatusSources = { health: tools.health, learning };
-  return { gateway, idempotency, reloader, status, recount, stop };
+  const learning: StatusSources['learning'] = () => statusOfLearning(store, learner, reloader.lease(), now());
+  return { gateway, idempotency, reloader, status: { health: tools.health, learning }, recount, stop };
 }

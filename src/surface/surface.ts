@@ -47,11 +47,11 @@ export interface Surface {
   /** Returns the writer of one answer as a JSON body. Its `write` returns ''; `end` returns the whole. */
   readonly json: (identity: AnswerIdentity) => AnswerWriter;
   /**
-   * Answers a request that asks nothing of a model, by events; absent where no client sends any.
+   * Reads a request that asks nothing of a model; absent where no client sends any.
    * @returns null for every other request
    * @throws SignalboxError that names the field at fault
    */
-  warmUp?(body: unknown, identity: () => Omit<AnswerIdentity, 'model'>): string | null;
+  warmUp?(body: unknown, headers: Headers): WarmUp | null;
   /** Opens a WebSocket at the same path, whose text frames are requests and events; absent for none. */
   dialogue?(): SocketDialogue;
   /**
@@ -73,6 +73,13 @@ export interface SurfaceRequest {
   readonly json?: Surface['json'];
 }
 
+/** A request that asks nothing of a model, as its surface has read it. */
+export interface WarmUp {
+  readonly request: ModelRequest;
+  /** Returns the events of its answer. */
+  answer(identity: AnswerIdentity): string;
+}
+
 /** One connection by WebSocket. It has one request at a time. */
 export interface SocketDialogue {
   /** Bytes of all that it remembers of past requests and answers. */
@@ -85,6 +92,8 @@ export interface SocketDialogue {
   read(frame: string): readonly Uint8Array[];
   /** Notes an event that is sent, as JSON. */
   sent(event: string): void;
+  /** Forgets the request under way, which is over, answered or not. */
+  end(): void;
   /** Returns the frame of an error that comes before any event. @param headers those that it has by POST */
   error(status: number, body: object, headers: Readonly<Record<string, string>>): string;
 }

@@ -8,8 +8,17 @@ import type { UpstreamTarget } from './upstream-call.ts';
 
 /** The longest time of a count that a client asks for before it sends its request, ms. */
 export const ASKED_COUNT_MS = 5_000;
-/** An endpoint that did not count is not asked again for this time, ms: it may be down, or have no counts at all. */
-const PAUSE_MS = 60_000;
+/** An endpoint whose service fails is not asked again for this time, ms: at first, and at most after failures in a row. */
+const PAUSE_MS = 2_000;
+const PAUSE_MS_MAX = 60_000;
+/** The time after which a count that failed without a pause may be asked for again, ms. */
+const RETRY_MS = 1_000;
+
+/** What an endpoint says of the length of a prompt. */
+export type TokenCount =
+  | { readonly tokens: number }
+  /** Not now, and perhaps after so many ms; null where it does not count such a prompt at all. */
+  | { readonly tokens: null; readonly retryAfterMs: number | null };
 
 /** An endpoint that a prompt may be sent to. */
 export interface CountingEndpoint {
@@ -18,27 +27,48 @@ export interface CountingEndpoint {
   readonly deadlines: Deadlines;
 }
 
-/** When an endpoint may be asked again, ms of performance.now. Its health stands for it: that outlives policies. */
-const pausedUntil = new WeakMap<EndpointHealth, number>();
+/** A time in which an endpoint is not asked for counts. */
+interface CountPause {
+  /** Its length without the wish of the service, ms. */
+  readonly ms: number;
+  /** Its end, ms of performance.now. */
+  readonly until: number;
+}
+
+/** The last pause since an endpoint counted. Its health stands for it: that outlives policies. */
+const pauses = new WeakMap<EndpointHealth, CountPause>();
+
+/**
+ * The pause after a failure of the service.
+ * @param last the one before; absent since the last count that succeeded
+ * @param askedMs the time that the service asks for
+ */
+export function pauseAfter(last: CountPause | undefined, now: number, askedMs: number): CountPause {
+  // A count that began before the pause says nothing new.
+  if (last && now < last.until) return last;
+  const ms = last ? Math.min(PAUSE_MS_MAX, 2 * last.ms) : PAUSE_MS;
+  return { ms, until: now + Math.max(ms, askedMs) };
+}
 
 /**
  * Has an endpoint count the input tokens of a call, where its adapter has an operation for it. Services limit counts apart
  * from answers, and some have none, so a failed count says nothing of an endpoint's health; health says where not to ask.
  * Never rejects.
- * @param withinMs the longest time that it may take; shorter than `ASKED_COUNT_MS`, a late count says nothing of the endpoint
+ * @param withinMs the longest time that it may take
  * @param signal ends the count when its caller leaves
- * @returns null where the endpoint does not count now
  */
 export async function countAt(
   { target, health, deadlines }: CountingEndpoint,
   call: ProviderCall,
   withinMs: number,
   signal: AbortSignal,
-): Promise<number | null> {
+): Promise<TokenCount> {
   const { adapter } = target;
   const now = performance.now();
-  if (adapter.kind !== 'wire' || !adapter.tokenCount || signal.aborted) return null;
-  if (health.state !== 'healthy' || now < (pausedUntil.get(health) ?? 0)) return null;
+  if (adapter.kind !== 'wire' || !adapter.tokenCount || signal.aborted) return NO_COUNT;
+  const pausedMs = (pauses.get(health)?.until ?? now) - now;
+  if (pausedMs > 0) return { tokens: null, retryAfterMs: Math.round(pausedMs) };
+  if (health.state !== 'healthy') return { tokens: null, retryAfterMs: RETRY_MS };
   const counting = { ...target, adapter: countingAdapter(adapter, adapter.tokenCount) };
   const asked = openCall(counting, { ...call, stream: false }, deadlines, now + withinMs);
   const leave = () => asked.abort();
@@ -49,15 +79,30 @@ export async function countAt(
     else parts.push(...batch);
   }
   signal.removeEventListener('abort', leave);
+  const usage = parts.find((part) => part.type === 'usage')?.usage;
+  if (usage) {
+    pauses.delete(health);
+    return { tokens: usage.inputTokens };
+  }
   const failure = parts.find((part) => part.type === 'failure')?.failure;
-  if (failure && isOfEndpoint(failure, withinMs))
-    pausedUntil.set(health, performance.now() + Math.max(PAUSE_MS, failure.retryAfterMs ?? 0));
-  return parts.find((part) => part.type === 'usage')?.usage.inputTokens ?? null;
+  return failure === undefined || OF_PROMPT.has(failure.kind) ? NO_COUNT : failedCount(health, failure);
 }
 
-/** Whether the endpoint is at fault: not for a prompt that it refuses, nor for a long one that takes its time. */
-const isOfEndpoint = ({ kind }: ProviderFailure, withinMs: number): boolean =>
-  kind !== 'rejected' && kind !== 'context' && (kind !== 'timeout' || withinMs >= ASKED_COUNT_MS);
+const NO_COUNT = { tokens: null, retryAfterMs: null } as const;
+
+/** A service that says so of one prompt may count the next one; one without counts says it of every prompt. */
+const OF_PROMPT: ReadonlySet<ProviderFailure['kind']> = new Set(['rejected', 'context', 'not_found']);
+
+/** What no prompt brings about: a long one may be late, and a strange one lack a permission. */
+const OF_SERVICE: ReadonlySet<ProviderFailure['kind']> = new Set(['rate_limited', 'overloaded', 'server', 'connect']);
+
+function failedCount(health: EndpointHealth, { kind, retryAfterMs = 0 }: ProviderFailure): TokenCount {
+  if (!OF_SERVICE.has(kind)) return { tokens: null, retryAfterMs: RETRY_MS };
+  const now = performance.now();
+  const pause = pauseAfter(pauses.get(health), now, retryAfterMs);
+  pauses.set(health, pause);
+  return { tokens: null, retryAfterMs: Math.round(pause.until - now) };
+}
 
 /** The adapter that asks for a count, and reads it as an answer that has nothing but its usage. */
 function countingAdapter(adapter: WireAdapter, { request, reply }: TokenCountAdapter): WireAdapter {

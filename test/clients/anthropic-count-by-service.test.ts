@@ -79,12 +79,18 @@ describe('a count by Anthropic', () => {
   });
 
   test('that fails is an estimate, leaves the endpoint healthy, and asks no more for a while', async () => {
-    upstream.behave(({ path }) => (path.endsWith('count_tokens') ? { fail: 'not_found' } : {}));
-    for (let again = 0; again < 3; again++) {
+    const counts = () => upstream.requests.filter(({ path }) => path.endsWith('count_tokens')).length;
+    const before = counts();
+    const asked = async () => {
       const answer = await box.post('/v1/messages/count_tokens', body);
       expect([answer.status, await answer.json()]).toMatchObject([200, { basis: 'estimated' }]);
-    }
-    expect(upstream.requests.filter(({ path }) => path.endsWith('count_tokens'))).toHaveLength(2);
+      return counts() - before;
+    };
+    // These say something of a prompt.
+    for (const fail of ['not_found', 'rejected', 'context'] as const) upstream.next({ fail });
+    expect([await asked(), await asked(), await asked()]).toEqual([1, 2, 3]);
+    upstream.behave(({ path }) => (path.endsWith('count_tokens') ? { fail: 'server' } : {}));
+    expect([await asked(), await asked(), await asked()]).toEqual([4, 4, 4]);
     expect((await box.post('/v1/messages', { ...body, max_tokens: 10 })).status).toBe(200);
   });
 });

@@ -121,7 +121,7 @@ describe('What the alarms and the dashboard are checked against', () => {
     expect(samplesOf(page).flatMap(faultsOf)).toEqual([]);
   });
 
-  test('was seen with figures, but for what needs a chain, or an hour', () => {
+  test('was seen with figures, but for what needs a chain, a service that counts, or an hour', () => {
     const seen = new Set(samplesOf(page).map(({ name }) => name.replace(/_(?:bucket|sum|count)$/, '')));
     expect([...EXPORTED.keys()].filter((name) => !seen.has(name)).sort()).toEqual([
       'signalbox_endpoint_warm_ttft_seconds',
@@ -131,6 +131,7 @@ describe('What the alarms and the dashboard are checked against', () => {
       'signalbox_payments_credits_total',
       'signalbox_payments_total',
       'signalbox_payments_unsettled',
+      'signalbox_prompt_counts_total',
     ]);
   });
 

@@ -77,7 +77,7 @@ describe('a start is refused in one sentence, and goes on once the files are bac
       for (const text of ['', JSON.stringify({ ...noted, spool: { ...spool, entries: -1 } })]) {
         writeFileSync(noteOf(other), text);
         expect(await refusal(other)).toContain(
-          'ledger.id is damaged. It notes whether signalbox.db and settlements.spool beside it are whole.',
+          'ledger.id is damaged. It notes whether signalbox.db and settlements.spool',
         );
       }
       // Before the spool was noted.

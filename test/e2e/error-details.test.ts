@@ -8,6 +8,7 @@ import { SCOPES } from '../../src/core/caller.ts';
 import { createIds } from '../../src/core/id.ts';
 import { LinkedSet } from '../../src/core/linked-set.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
+import { CountPlaces } from '../../src/gateway/count-places.ts';
 import { Sessions } from '../../src/gateway/sessions.ts';
 import { Retries } from '../../src/gateway/signals/retry.ts';
 import { x402Funding } from '../../src/gateway/x402/funding.ts';
@@ -309,6 +310,7 @@ describe('when this program itself fails', () => {
       affinity: new Affinity(() => performance.now()),
       sessions: new Sessions(() => performance.now()),
       counter: { count: async () => null },
+      countPlaces: new CountPlaces(),
       past: { find: async () => runtime },
       log,
       nextId,

@@ -6,6 +6,7 @@ import { ByteRoom } from '../../src/core/byte-room.ts';
 import { createIds } from '../../src/core/id.ts';
 import { LinkedSet } from '../../src/core/linked-set.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
+import { CountPlaces } from '../../src/gateway/count-places.ts';
 import { Sessions } from '../../src/gateway/sessions.ts';
 import { Retries } from '../../src/gateway/signals/retry.ts';
 import { x402Funding } from '../../src/gateway/x402/funding.ts';
@@ -89,6 +90,7 @@ async function serveInMemory(url: string) {
     affinity: new Affinity(clock),
     sessions: new Sessions(clock),
     counter: { count: async () => null },
+    countPlaces: new CountPlaces(),
     past: { find: async () => runtime },
     log,
     nextId,

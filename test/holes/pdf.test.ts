@@ -19,15 +19,16 @@ const gemini = useUpstream({ dialect: 'gemini' });
 const PAGE_TOKENS = 100;
 const PAGES = { claude: { request: 100 }, gemini: { file: 40 } } as const;
 type Model = keyof typeof PAGES;
+const IMAGE_TOKENS = 5_000;
 const WINDOW = 32_768;
 
 /** @param pages the most that the policy says the services read; null for the most that they do read */
 const policyOf = (pages: number | null) => {
   const figures = (model: Model) => {
     const stated = Object.entries(PAGES[model]).map(([form, most]) => `${form}: ${pages ?? most}`);
-    return `    page_tokens_max: ${PAGE_TOKENS}\n    pages_max: { ${stated} }\n`;
+    return `    page_tokens_max: ${PAGE_TOKENS}\n    pages_max: { ${stated} }\n    image_tokens_max: ${IMAGE_TOKENS}\n`;
   };
-  const capabilities = ['file_input'];
+  const capabilities = ['file_input', 'vision'];
   return testPolicy(
     { one: { url: claude.url, adapter: 'anthropic' }, two: { url: gemini.url, adapter: 'gemini' } },
     {
@@ -152,6 +153,31 @@ describe('a PDF that passes for a shorter one', () => {
     }
     expect(await overrunsOf(honest)).toBe(0);
   });
+
+  const INLINE = { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' };
+  const AT = { type: 'url', url: 'https://a.example/changes' };
+  test.each([
+    ['the PDF', [{ type: 'document', source: AT }]],
+    ['one of two PDFs', [INLINE, AT].map((source) => ({ type: 'document', source }))],
+    ['an image beside the PDF', [INLINE, AT].map((source, at) => ({ type: at ? 'image' : 'document', source }))],
+  ])(
+    'is held at its most where an address has %s: its server may show the count another file than the answer',
+    async (_, content) => {
+      // One page for the count, and all that the service reads for the answer.
+      serve(mostOf('claude', 1), PAGE_TOKENS);
+      const body = { model: 'claude', max_tokens: 64, messages: [{ role: 'user', content }] };
+      const before = await overrunsOf(honest);
+      for (const [budget, status] of [
+        ['3', 402],
+        ['9999', 200],
+      ] as const) {
+        const key = await honest.makeKey('--budget', `${budget}/month`);
+        expect((await honest.post('/v1/messages', body, withKey(key))).status).toBe(status);
+      }
+      expect(claude.requests.filter(isCount)).toHaveLength(0);
+      expect(await overrunsOf(honest)).toBe(before);
+    },
+  );
 
   const { runs, seed, proved } = effort('holes', 12, 600);
   const law = (box: Server) =>

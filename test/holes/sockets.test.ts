@@ -4,7 +4,7 @@ import { waitFor } from '../support/answers.ts';
 import { type Bystander, startBystander } from '../support/bystander.ts';
 import { leastOf } from '../support/in-time.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
-import { forgetPeak, peakMiB } from '../support/process.ts';
+import { forgetPeak, peakMiB, residentMiB } from '../support/process.ts';
 import type { RawConnection } from '../support/raw-http.ts';
 import { textFrame, upgrade } from '../support/raw-websocket.ts';
 import { openResponses, type ResponsesSocket } from '../support/responses-socket.ts';
@@ -19,6 +19,8 @@ const MIB = 1_048_576;
 const WAIT_MS = 4 * 100;
 /** Memory beyond which an attack has found a hole, MiB: six connections took 3,500. */
 const GROWN_MAX = 400;
+/** Memory of what connections remember, by the room that they hold. */
+const HELD_MAX = 1.6;
 /** The room for all bodies, as shipped. */
 const ROOM_MIB = 512;
 /** Items of one frame: as large as a message may be, less its other members. */
@@ -89,6 +91,27 @@ async function harmOf(attack: () => Promise<void>): Promise<string> {
   expect(wait).toBeLessThan(WAIT_MS);
   return harm;
 }
+
+// The first test: later ones find the memory that others took.
+test('what connections remember takes the memory that they hold room for', async () => {
+  const [connections, frames] = [22, 9];
+  const roomMiB = (connections * (frames * PART.length + MIB)) / MIB;
+  const before = residentMiB(box.pid);
+  const key = await box.makeKey();
+  for (let count = 0; count < connections; count++) {
+    expect(new Set(await chain(open(key), frames))).toEqual(new Set([200]));
+  }
+  const most = HELD_MAX * roomMiB;
+  // Until the garbage is collected.
+  const grown = await leastOf(most, async () => {
+    await Bun.sleep(500);
+    return residentMiB(box.pid) - before;
+  });
+  expect(grown).toBeLessThan(most);
+  proved(
+    `${connections} WebSockets of a key that remember ${frames} MB each: ${Math.round(grown)} MiB for ${Math.round(roomMiB)} of room`,
+  );
+}, 120_000);
 
 test.each([1, 6])(
   'announcements on %d connections of keys with a request a minute take the room of one each',

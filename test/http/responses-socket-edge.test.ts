@@ -7,6 +7,7 @@ import { useUpstream } from '../support/use.ts';
 
 /** Every frame of a WebSocket goes through the edge, also one that asks nothing of a model; and so does all that it goes on from. */
 const upstream = useUpstream();
+const MODELS = { best: { endpoints: ['fake'] }, other: { endpoints: ['fake'] } };
 const PART = 'x'.repeat(700_000);
 /** The room for bodies: 3 MB fit beside nothing else of their caller, and not beside two parts. */
 const ROOM = 8_388_608;
@@ -15,8 +16,11 @@ let tight: Signalbox;
 let small: Signalbox;
 beforeAll(async () => {
   const policy = (gateway: string) =>
-    testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, `gateway: { retries_max: 0, ${gateway} }`);
-  box = await startSignalbox({ policy: policy('body_bytes_max: 2000000'), env: UPSTREAM_ENV });
+    testPolicy({ fake: upstream.url }, MODELS, `gateway: { retries_max: 0, ${gateway} }`);
+  box = await startSignalbox({
+    policy: policy('body_bytes_max: 2000000, messages_max: 8, tools_max: 8'),
+    env: UPSTREAM_ENV,
+  });
   tight = await startSignalbox({
     policy: policy(`bodies_bytes_max: ${ROOM}, socket_bytes_max: 720000`),
     env: UPSTREAM_ENV,
@@ -72,6 +76,22 @@ describe('a frame that asks for no answer', () => {
     expect([answer.status, Number(answer.headers.get('x-ratelimit-remaining-tokens')) > 300]).toEqual([200, true]);
   });
 
+  test('is refused as a POST is that names no model, or one of others, or says too much', async () => {
+    const connection = open(box, await box.makeKey('--model', 'best'));
+    const item = { role: 'user', content: 'Hi' };
+    const tool = { type: 'function', name: 'run', parameters: {} };
+    for (const [members, status, code, param] of [
+      [{ model: 'none', input: 'Hi' }, 404, 'model_not_found', 'model'],
+      [{ model: 'other', input: 'Hi' }, 403, 'insufficient_permissions', 'model'],
+      [{ input: Array.from({ length: 9 }, () => item) }, 400, 'out_of_range', 'input'],
+      [{ input: 'Hi', tools: Array.from({ length: 9 }, () => tool) }, 400, 'out_of_range', 'tools'],
+    ] as const) {
+      const refused = { type: 'error', status, error: { code, param } };
+      for (const generate of [true, false])
+        expect(await connection.ask({ ...members, generate })).toMatchObject([refused]);
+    }
+  });
+
   test('reaches nobody with a revoked key, and closes the connection', async () => {
     const key = await box.makeKey();
     for (const members of [{ generate: false }, {}]) {
@@ -106,19 +126,21 @@ describe('the conversation that a connection remembers', () => {
     return (await tight.post('/v1/chat/completions', body, withKey(key))).status;
   };
 
-  test('takes room of its caller alone, and gives it back at the end', async () => {
-    const [key, other] = [await tight.makeKey(), await tight.makeKey()];
+  test('takes room beside the requests of its key, and gives it back at the end', async () => {
+    const key = await tight.makeKey();
     const connection = open(tight, key);
-    await connection.warmUp(PART, await connection.warmUp(PART));
+    const second = await connection.warmUp(PART, await connection.warmUp(PART));
+    expect(await large(key)).toBe(400);
+    await connection.warmUp(PART, second);
     expect(await large(key)).toBe(503);
-    expect(await large(other)).toBe(400);
     connection.socket.close();
     await waitFor(async () => (await large(key)) === 400);
   });
 
   test('gets 503 where it finds no room', async () => {
     const connection = open(tight, await tight.makeKey());
-    const last = await connection.warmUp(PART, await connection.warmUp(PART));
+    let last = await connection.warmUp(PART);
+    for (let count = 0; count < 2; count++) last = await connection.warmUp(PART, last);
     expect(last).toMatchObject({ type: 'response.completed' });
     expect(await connection.warmUp(PART, last)).toMatchObject({
       type: 'error',

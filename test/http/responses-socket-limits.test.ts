@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { quietFor, waitFor } from '../support/answers.ts';
+import { startDeafCaller } from '../support/deaf-caller.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
-import { type RawWebSocket, textFrame, upgrade } from '../support/raw-websocket.ts';
+import { type RawWebSocket, textFrame, upgrade, upgradeHead } from '../support/raw-websocket.ts';
 import { openResponses, type ResponsesSocket } from '../support/responses-socket.ts';
 import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 import { useLivePolicy, useUpstream } from '../support/use.ts';
@@ -10,6 +11,7 @@ import { useLivePolicy, useUpstream } from '../support/use.ts';
 const MIB = 1_048_576;
 const IDLE_MS = 60_000;
 const LINGER_MS = 20_000;
+const UNREAD_MS = 30_000;
 /** The server looks at its connections every 250 ms: by then it has. */
 const LOOKED_MS = 350;
 const upstream = useUpstream();
@@ -17,16 +19,24 @@ const policy = (gateway: string) =>
   testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }, `gateway: { retries_max: 0, ${gateway} }`);
 const live = useLivePolicy(() => ({ 'policy.yaml': policy('socket_bytes_max: 65536') }));
 let box: Signalbox;
+/** Its answers have two seconds. */
+let hasty: Signalbox;
 let skippedMs = 0;
+const PONG = Buffer.from([0x8a, 0x80, 0, 0, 0, 0]);
 beforeAll(async () => {
   const clock = () => performance.now() + skippedMs;
   box = await startSignalbox({ policy: policy(`bodies_bytes_max: ${8 * MIB}`), env: UPSTREAM_ENV, clock });
+  const more = '    deadlines: { first_token_ms: 2000, idle_ms: 2000, total_ms: 2000 }\n';
+  const short = testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'], more } });
+  hasty = await startSignalbox({ policy: short, env: UPSTREAM_ENV, clock });
 });
 const opened: { close(): void }[] = [];
 afterEach(() => {
   for (const connection of opened.splice(0)) connection.close();
 });
-afterAll(() => box.stop());
+afterAll(async () => {
+  await Promise.all([box.stop(), hasty.stop()]);
+});
 
 function open(to: Signalbox, key: string): ResponsesSocket {
   const connection = openResponses(to, key);
@@ -40,7 +50,7 @@ async function openRaw(key: string): Promise<RawWebSocket> {
   return found;
 }
 
-describe('a connection takes its largest message from the room of its caller', () => {
+describe('a connection takes its largest message from the room for the connections of its key', () => {
   afterEach(async () => {
     skippedMs += LINGER_MS;
     await Bun.sleep(LOOKED_MS);
@@ -65,6 +75,21 @@ describe('a connection takes its largest message from the room of its caller', (
     await quietFor(LOOKED_MS, 'room', async () => (await openRaw(key)).status === 101);
     skippedMs += LINGER_MS;
     await waitFor(async () => (await openRaw(key)).status === 101);
+  });
+
+  test('so that the requests of the key go on, however many connections come and go', async () => {
+    const key = await box.makeKey();
+    const statuses: number[] = [];
+    for (let count = 0; count < 9; count++) {
+      const { status, connection } = await openRaw(key);
+      statuses.push(status);
+      connection.close();
+    }
+    expect([statuses[0], statuses.at(-1)]).toEqual([101, 503]);
+    const body = { model: 'best', messages: [{ role: 'user', content: 'x'.repeat(1_000_000) }], max_tokens: 9 };
+    const answer = await box.post('/v1/chat/completions', body, { headers: { authorization: `Bearer ${key}` } });
+    // Read, and found too long.
+    expect(answer.status).toBe(400);
   });
 
   test('which a request of no WebSocket does not', async () => {
@@ -127,6 +152,22 @@ describe('a connection is closed', () => {
     skippedMs += 5_000;
     await waitFor(() => connection.closed !== null);
     expect([connection.closed, connection.reason]).toEqual([1008, REASON]);
+  });
+
+  test('that does not read its overdue answer for 30 seconds, though it sends pongs', async () => {
+    const openRequests = async () =>
+      Number(/^signalbox_requests_open (\d+)$/m.exec(await (await hasty.get('/metrics')).text())?.[1]);
+    upstream.next({ text: Array.from({ length: 60 }, () => 'x'.repeat(100_000)) });
+    const deaf = startDeafCaller(Number(new URL(hasty.url).port), upgradeHead(hasty.key));
+    opened.push({ close: deaf.hangUp });
+    const request = { type: 'response.create', model: 'best', input: 'Hi' };
+    deaf.send(textFrame(JSON.stringify(request)));
+    await waitFor(async () => (await openRequests()) === 1);
+    await waitFor(async () => (await openRequests()) === 0);
+    skippedMs += UNREAD_MS - 5_000;
+    await quietFor(LOOKED_MS, 'an end before 30 seconds', () => !deaf.send(PONG));
+    skippedMs += 5_000;
+    await waitFor(() => !deaf.send(PONG));
   });
 
   test('that sends more than 16 frames while its request runs, and the request ends', async () => {

@@ -10,6 +10,7 @@ import { ByteRoom } from '../../src/core/byte-room.ts';
 import { createIds } from '../../src/core/id.ts';
 import { LinkedSet } from '../../src/core/linked-set.ts';
 import { Affinity } from '../../src/gateway/affinity.ts';
+import { CountPlaces } from '../../src/gateway/count-places.ts';
 import type { FundingSource } from '../../src/gateway/funding.ts';
 import { Sessions } from '../../src/gateway/sessions.ts';
 import { Retries } from '../../src/gateway/signals/retry.ts';
@@ -265,6 +266,7 @@ export async function startWalletApp({
     affinity: new Affinity(() => performance.now()),
     sessions: new Sessions(() => performance.now()),
     counter: { count: async () => null },
+    countPlaces: new CountPlaces(),
     past: { find: async () => lease() },
     log,
     nextId,

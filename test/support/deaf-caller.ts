@@ -8,12 +8,15 @@ const { symbols: libc } = dlopen('libc.so.6', {
   close: { args: ['int'], returns: 'int' },
 });
 /** Linux's numbers. */
+const MSG_NOSIGNAL = 0x4000;
 const [AF_INET, SOCK_STREAM, SOL_SOCKET, SO_RCVBUF, IPPROTO_TCP, TCP_MAXSEG] = [2, 1, 1, 8, 6, 2];
 /** Bytes: the least receive window, and the segments of an Ethernet. On the loopback's own, a kernel takes in megabytes. */
 const WINDOW = 4_096;
 const SEGMENT = 1_400;
 
 export interface DeafCaller {
+  /** Sends more. @returns false once the connection is gone */
+  send(bytes: Uint8Array): boolean;
   hangUp(): void;
 }
 
@@ -32,11 +35,10 @@ export function startDeafCaller(port: number, request: string): DeafCaller {
   address.writeUInt16LE(AF_INET, 0);
   address.writeUInt16BE(port, 2);
   address.set([127, 0, 0, 1], 4);
-  const bytes = Buffer.from(request);
-  const isSent = libc.connect(fd, ptr(address), address.length) === 0 && libc.send(fd, ptr(bytes), bytes.length, 0) > 0;
-  if (!isSent) {
+  const send = (bytes: Uint8Array) => libc.send(fd, ptr(bytes), bytes.length, MSG_NOSIGNAL) > 0;
+  if (libc.connect(fd, ptr(address), address.length) !== 0 || !send(Buffer.from(request))) {
     libc.close(fd);
     throw new Error('no connection');
   }
-  return { hangUp: () => void libc.close(fd) };
+  return { send, hangUp: () => void libc.close(fd) };
 }

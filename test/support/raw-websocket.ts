@@ -24,9 +24,14 @@ export async function upgrade(
   allowHalfOpen = false,
 ): Promise<RawWebSocket> {
   const connection = await connect(url, allowHalfOpen);
-  const lines = ['GET /v1/responses HTTP/1.1', 'host: localhost', `authorization: Bearer ${key}`, ...UPGRADE];
-  await connection.write(`${lines.join('\r\n')}\r\n\r\n`);
+  await connection.write(upgradeHead(key));
   return { ...(await connection.response()), connection };
+}
+
+/** The head of a request for a WebSocket of Responses, up to the empty line. */
+export function upgradeHead(key: string): string {
+  const lines = ['GET /v1/responses HTTP/1.1', 'host: localhost', `authorization: Bearer ${key}`, ...UPGRADE];
+  return `${lines.join('\r\n')}\r\n\r\n`;
 }
 
 /** A masked text frame with a payload of so many bytes, of which all that are given follow. @param isLast of its message */

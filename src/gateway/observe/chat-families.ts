@@ -53,6 +53,11 @@ export function chatFamilies(seriesMax: number) {
       help: 'Failed attempts followed by another endpoint or model.',
       labels: ['provider', 'model', 'upstream', 'to'],
     }),
+    promptCounts: counter({
+      name: 'signalbox_prompt_counts_total',
+      help: 'Counts of PDFs by services before money is held, by how they ended.',
+      labels: ['provider', 'end'],
+    }),
     explored: counter({
       name: 'signalbox_explored_total',
       help: 'Explored chat requests.',

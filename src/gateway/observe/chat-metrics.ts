@@ -37,6 +37,7 @@ export function createChatMetrics(): ChatMetrics {
     const lane = laneOf(lanes.get(request.operation)!, request);
     lane.outcome(outcomeOf(request)).value++;
     dispatch.observe((dispatchedAt - startedAt) / 1000);
+    for (const { provider, end } of request.promptCounts ?? []) families.promptCounts.at(provider, end).value++;
     if (!result) return;
     const { outcome } = result;
     lane.count(outcome, request.failedUsage);

@@ -32,7 +32,6 @@ export class ResponsesDialogue implements SocketDialogue {
   }
 
   read(frame: string): readonly Uint8Array[] {
-    this.#asked = [];
     const request = parsed(frame);
     // Its own error tells more than one on its type.
     if (!isObject(request)) return [Buffer.from(frame)];
@@ -57,6 +56,11 @@ export class ResponsesDialogue implements SocketDialogue {
     if (!response) return;
     const { id, output } = response;
     this.#last = { id, items: Buffer.concat(joined([...this.#asked, itemsOf(output) ?? EMPTY])) };
+  }
+
+  end(): void {
+    // The last answer holds a copy of them.
+    this.#asked = [];
   }
 
   error(status: number, body: object, headers: Readonly<Record<string, string>>): string {
