@@ -21,6 +21,8 @@ export interface Requirements {
   readonly limits: RuleLimits;
   /** The vector space of the selector, null where it names none; undefined where none is asked for. */
   readonly vectorSpace: string | null | undefined;
+  /** Tokens that the model's window must have by the request's name of a model; 0 for any. */
+  readonly windowMin: number;
   /** Bits by index: models that may serve the languages that are required; null for all. */
   readonly qualified: Uint32Array | null;
 }
@@ -34,7 +36,7 @@ export interface Requirements {
 export function rejectionsOf(
   model: Model,
   index: number,
-  { facts, task, allowed, vectorSpace, limits, qualified }: Requirements,
+  { facts, task, allowed, vectorSpace, windowMin, limits, qualified }: Requirements,
   input: number,
   affordable: number,
 ): number {
@@ -50,7 +52,7 @@ export function rejectionsOf(
   if ((facts.outputTokensMax ?? facts.outputTokens ?? 0) > model.maxOutput) bits |= REJECTIONS.max_output.bit;
   const useful = usefulOutput(model, facts, task);
   if (embedding !== undefined) bits |= embeddingRejections(model, embedding, vectorSpace);
-  else if (input + useful > model.contextWindow) bits |= REJECTIONS.context.bit;
+  else if (Math.max(input + useful, windowMin) > model.contextWindow) bits |= REJECTIONS.context.bit;
   if (budget !== null || facts.funds !== null) {
     if (!isPriced(model, facts)) bits |= REJECTIONS.unpriced.bit;
     if (inputBound(model, facts) === null) bits |= REJECTIONS.unbounded_media.bit;

@@ -1,6 +1,7 @@
 import type { Caller } from '../core/caller.ts';
 import { editDistance } from '../core/edit-distance.ts';
 import { SignalboxError } from '../core/errors.ts';
+import type { Facts } from '../core/facts.ts';
 import type { Model, PolicySnapshot } from '../core/snapshot.ts';
 
 /** The meaning of a request's `model`. */
@@ -40,13 +41,16 @@ export function meaningOf(name: string, snapshot: PolicySnapshot): Pick<NamedTar
 }
 
 /** Claude Code's suffix for a window of a million tokens. It sends the name without it; others send both. */
-const MILLION = '[1m]';
+const MILLION_SUFFIX = '[1m]';
+
+/** The window that a request asks for by the suffix of its name, in tokens; 0 for none. No name of a policy ends so. */
+export const windowAsked = ({ alias }: Facts): number => (alias?.endsWith(MILLION_SUFFIX) ? 1_000_000 : 0);
 
 /** The meaning of a name that is neither a name nor an alias of the policy; null for none. */
 function coveredBy(name: string, snapshot: PolicySnapshot): string | null {
   const { aliasPatterns, wildcards, leftOut } = snapshot;
   if (leftOut.some((one) => one.kind === 'model' && one.name === name)) return null;
-  if (name.endsWith(MILLION)) return meaningOf(name.slice(0, -MILLION.length), snapshot).model;
+  if (name.endsWith(MILLION_SUFFIX)) return meaningOf(name.slice(0, -MILLION_SUFFIX.length), snapshot).model;
   const pattern = aliasPatterns.find(([start]) => name.startsWith(start));
   return pattern?.[1] ?? wildcards?.meaning(name) ?? null;
 }

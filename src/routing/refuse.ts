@@ -11,6 +11,7 @@ import { pathText } from '../core/original.ts';
 import type { Model, PolicySnapshot, Task } from '../core/snapshot.ts';
 import { affordableCap, outputCap, taskOf, usefulOutput, worstCase } from './estimate.ts';
 import { expectedInput } from './input-tokens.ts';
+import { windowAsked } from './model-name.ts';
 import {
   costOn,
   dimensionsOf,
@@ -241,6 +242,14 @@ function contextError(refusal: Refusal, snapshot: PolicySnapshot, param: string)
     const message = `The longest text has about ${embedding.longest} tokens. The most that an eligible model embeds at once is ${window}.`;
     const details = { estimated_input_tokens: embedding.longest, context_window: window };
     return new SignalboxError('context_length_exceeded', message, { param, details });
+  }
+  const asked = windowAsked(refusal.facts);
+  if (asked > window) {
+    const message = `\`${refusal.facts.alias}\` asks for a window of ${asked} tokens. The largest eligible one has ${window}: leave \`[1m]\` out, or name another model.`;
+    return new SignalboxError('unsupported_parameter', message, {
+      param: 'model',
+      details: { context_window: window },
+    });
   }
   const tokens = Math.min(...models.map((model) => expectedInput(refusal.facts, model)));
   return new SignalboxError(

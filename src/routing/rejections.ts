@@ -22,6 +22,7 @@ import {
   taskOf,
   withinFunds,
 } from './estimate.ts';
+import { windowAsked } from './model-name.ts';
 import { allowedEndpoints, limitsOf, openEndpoints, vectorSpaceOf } from './rules.ts';
 
 /** The facts and readings that a decision or refusal is based on. */
@@ -82,10 +83,7 @@ function textsFor(
       'nothing bounds the tokens of images, audio or files on it, so no budget or budget_limit can be kept',
     unpriced: () =>
       `it has no price for ${unpricedIn(model, facts, names).join(', ')}, so no budget or budget_limit can be kept`,
-    context: () =>
-      facts.embedding === undefined
-        ? `the prompt and a useful output exceed its window of ${model.contextWindow} tokens`
-        : `a text exceeds its window of ${model.contextWindow} tokens`,
+    context: () => contextText(model, facts),
     budget_limit: () => 'its worst case exceeds budget_limit',
     funds: () =>
       facts.funds?.cap === undefined
@@ -106,6 +104,14 @@ function vectorSpaceText({ embedding }: Model, facts: Facts, snapshot: PolicySna
   const space = vectorSpaceOf(facts, snapshot);
   if (space == null) return `the selector \`${facts.model}\` names no \`vector_space\`, so it serves no embeddings`;
   return `its vector space is \`${embedding?.vectorSpace}\`, and that of the selector is \`${space}\``;
+}
+
+function contextText({ contextWindow }: Model, facts: Facts): string {
+  const window = `its window of ${contextWindow} tokens`;
+  if (facts.embedding !== undefined) return `a text exceeds ${window}`;
+  const asked = windowAsked(facts);
+  if (asked > contextWindow) return `${window} is below the ${asked} that \`${facts.alias}\` asks for`;
+  return `the prompt and a useful output exceed ${window}`;
 }
 
 /** The parts of a request's bill that a model has no price for. */

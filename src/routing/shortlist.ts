@@ -16,6 +16,7 @@ import {
   withinFunds,
 } from './estimate.ts';
 import { expectedInput } from './input-tokens.ts';
+import { windowAsked } from './model-name.ts';
 import { allowedEndpoints, allowsAll, limitsOf, openEndpoints, vectorSpaceOf } from './rules.ts';
 
 /** Index in `REJECTIONS` of each bit, by its exponent. */
@@ -132,6 +133,7 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
       writing: expectedWriting(facts, this.#snapshot, readings),
       limits: limitsOf(facts, this.#snapshot),
       vectorSpace: vectorSpaceOf(facts, this.#snapshot),
+      windowMin: windowAsked(facts),
       qualified: qualifiedFor(facts.languages, languages, models.length),
     };
     this.#fill(this.#inputs, false);

@@ -36,3 +36,49 @@ describe('an alias', () => {
     for (const name of ['auto', 'claude-auto']) await expectError(await ask(name), 'request_exceeds_budget');
   });
 });
+
+describe('`[1m]` behind a name', () => {
+  const models = {
+    small: { endpoints: ['fake'], price: { input: 0.01, output: 0.01 } },
+    wide: { endpoints: ['fake'] },
+  };
+  const policy = testPolicy(
+    { fake: upstream.url },
+    models,
+    'selectors: { auto-cheap: { strategy: auto-cheap, aliases: [haiku] } }\n',
+  );
+  const [small, wide] = policy.split(/(?= {2}wide:)/);
+  const windows = useSignalbox({
+    policy: small!.replace('32768', '999999') + wide!.replace('32768', '1000000'),
+  });
+  const chat = (model: string) =>
+    windows.post('/v1/chat/completions', { model, messages: [{ role: 'user', content: 'Hi' }] });
+
+  test.each([
+    ['haiku', 'small'],
+    ['haiku[1m]', 'wide'],
+    ['auto-cheap[1m]', 'wide'],
+    ['wide[1m]', 'wide'],
+  ])('%s: a model whose window has as much answers, and the decision repeats', async (name, model) => {
+    const { platform } = await answerOf(await chat(name));
+    expect(platform).toMatchObject({ routed_model: model });
+    const decision = await (await windows.get(`/v1/decisions/${platform.decision_id}`)).json();
+    expect(decision).toMatchObject({ replay: { matches: true } });
+  });
+
+  test('is refused where the window is smaller, and the error says what to do', async () => {
+    const error = await expectError(await chat('small[1m]'), 'unsupported_parameter', 'model');
+    expect(error).toMatchObject({
+      message:
+        '`small[1m]` asks for a window of 1000000 tokens. The largest eligible one has 999999: leave `[1m]` out, or name another model.',
+    });
+  });
+
+  test('shows in the decision why a model is left out', async () => {
+    const { platform } = await answerOf(await chat('haiku[1m]'));
+    const decision = await windows.get(`/v1/decisions/${platform.decision_id}`);
+    expect(await decision.text()).toContain(
+      'its window of 999999 tokens is below the 1000000 that `haiku[1m]` asks for',
+    );
+  });
+});
