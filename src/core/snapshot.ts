@@ -270,9 +270,9 @@ export interface WildcardRefusal {
   readonly refused: string;
 }
 
-/** The wildcards of a policy whose providers are set up here. */
+/** The wildcards of a policy. Those whose providers are not set up here serve nothing. */
 export interface Wildcards {
-  /** For each of them a stand-in of all its models, whose ID is the pattern. Their slots follow those of the catalog. */
+  /** For each that serves of them a stand-in of all its models, whose ID is the pattern. Their slots follow those of the catalog. */
   readonly patterns: readonly Model[];
   /**
    * The model that a name means which is neither a name of the catalog nor an alias: one of the catalog where the
@@ -285,6 +285,8 @@ export interface Wildcards {
    * @returns null for an ID of none
    */
   find(id: string): WildcardModel | WildcardRefusal | null;
+  /** The pattern that would serve a name if its provider were set up here; null for none. */
+  leftOut(name: string): string | null;
   /** The models with public figures. */
   listed(): readonly Model[];
 }

@@ -20,7 +20,7 @@ export type Availability = Pick<PolicySnapshot, 'providers' | 'models' | 'leftOu
 export function selectAvailable(
   states: ReadonlyMap<string, ProviderSetup>,
   drafts: readonly ModelDraft[],
-  wildcards: readonly { readonly provider: string }[],
+  wildcards: readonly { readonly provider: string; readonly standIn: ModelDraft }[],
 ): Availability {
   const ready = [...states.values()].filter((state) => state.unset.length === 0 && state.provider !== null);
   const listed = drafts.flatMap((draft) => draft.endpoints.map(({ endpoint }) => endpoint.provider));
@@ -43,7 +43,11 @@ export function selectAvailable(
     });
     firstSlot += 1 + rest.length;
   }
-  return { providers: serving, models, leftOut: leftOutOf(states, drafts, used, serving, models) };
+  return {
+    providers: serving,
+    models,
+    leftOut: leftOutOf(states, [...drafts, ...wildcards.map(({ standIn }) => standIn)], used, serving),
+  };
 }
 
 /** The pages that a model's services read: as it states itself, else as each of them does. */
@@ -61,10 +65,8 @@ function leftOutOf(
   states: ReadonlyMap<string, ProviderSetup>,
   drafts: readonly ModelDraft[],
   used: ReadonlySet<string>,
-  serving: ReadonlyMap<string, Provider>,
-  models: readonly Model[],
+  serving: ServingProviders,
 ): LeftOut[] {
-  const served = new Set(models.map((model) => model.id));
   const providers = [...states.values()]
     // A provider that is set up and has no model is reported nowhere else.
     .filter(({ name }) => !serving.has(name) || !used.has(name))
@@ -73,7 +75,7 @@ function leftOutOf(
       return { kind: 'provider' as const, name, reason: unsetText(unset) ?? idle };
     });
   const without = drafts
-    .filter(({ model }) => !served.has(model.id))
+    .filter(({ endpoints }) => !endpoints.some(({ endpoint }) => serving.has(endpoint.provider)))
     .map(({ model, endpoints }) => {
       const names = [...new Set(endpoints.map(({ endpoint }) => endpoint.provider))];
       // A provider that lacks no variable is held back while another can serve.

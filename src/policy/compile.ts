@@ -103,7 +103,7 @@ export function* compile(
     ...{ parsed, rules: programs, setups: states, serving: available.providers, facts },
     ...{ usdPerCredit: credit.usd, firstSlot: slotCount(models) },
   });
-  if (models.length === 0 && !wildcards) reportNoProvider(states, parsed.providersPlace, report);
+  if (models.length === 0 && !wildcards?.patterns.length) reportNoProvider(states, parsed.providersPlace, report);
   checkSelectorSpaces(parsed.selectors, vectors, models, report);
   yield;
   const rules = yield* compileRules({ ...parsed, models: drafts }, programs, models, report);
@@ -121,7 +121,7 @@ export function* compile(
     rateLimits: rateLimits.map(compileRateLimit),
     content: compileContent(settings.content, contentMatch),
   });
-  const figures = wildcards && facts ? [['facts', facts.source]] : [];
+  const figures = wildcards?.patterns.length && facts ? [['facts', facts.source]] : [];
   return { snapshot: deepFreeze(snapshot), environment: [...environmentFacts(states), ...figures] };
 }
 

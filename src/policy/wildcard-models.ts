@@ -35,25 +35,26 @@ export interface WildcardContext {
   readonly firstSlot: number;
 }
 
-/** A wildcard that serves here. */
-interface ServingWildcard extends WildcardDraft {
+interface NamedWildcard extends WildcardDraft {
   readonly names: WildcardNames;
+}
+
+/** A wildcard that serves here. */
+interface ServingWildcard extends NamedWildcard {
   readonly standInModel: Model;
 }
 
-/** The wildcards whose providers are set up; null for none. */
-export function compileWildcards(drafts: readonly WildcardDraft[], context: WildcardContext): Wildcards | null {
-  const serving = drafts.filter(({ provider }) => context.serving.has(provider));
-  return serving.length === 0 ? null : deepFreeze(new PolicyWildcards(serving, context));
-}
+/** The wildcards of a policy; null for none. */
+export const compileWildcards = (drafts: readonly WildcardDraft[], context: WildcardContext): Wildcards | null =>
+  drafts.length === 0 ? null : deepFreeze(new PolicyWildcards(drafts, context));
 
 class PolicyWildcards implements Wildcards {
   readonly patterns: readonly Model[];
   readonly #context: WildcardContext;
   readonly #ofModels: Omit<ModelContext, 'report' | 'start'>;
-  readonly #byLength: readonly ServingWildcard[];
-  /** Those whose models are known by their bare names, too. */
-  readonly #bare: readonly ServingWildcard[];
+  /** In the order of the policy. */
+  readonly #serving: readonly ServingWildcard[];
+  readonly #leftOut: readonly NamedWildcard[];
   readonly #known = new Map<string, WildcardModel | WildcardRefusal>();
   #listed: readonly Model[] | null = null;
 
@@ -67,24 +68,23 @@ class PolicyWildcards implements Wildcards {
       medianProviders: null,
       sections: new Map(),
     };
-    const serving = drafts.map((draft, at): ServingWildcard => {
-      const [standIn] = narrowed([draft.standIn], context);
-      const standInModel = modelOf(standIn!, draft.pattern, context.firstSlot + at, context);
-      return { ...draft, names: new WildcardNames(draft, context.parsed), standInModel };
+    const named = drafts.map((draft) => ({ ...draft, names: new WildcardNames(draft, context.parsed) }));
+    const isServing = ({ provider }: WildcardDraft) => context.serving.has(provider);
+    this.#leftOut = named.filter((one) => !isServing(one));
+    this.#serving = named.filter(isServing).map((one, at): ServingWildcard => {
+      const [standIn] = narrowed([one.standIn], context);
+      return { ...one, standInModel: modelOf(standIn!, one.pattern, context.firstSlot + at, context) };
     });
-    this.patterns = serving.map(({ standInModel }) => standInModel);
-    this.#byLength = serving.toSorted(byLength);
-    this.#bare = serving.filter(({ names }) => names.takesBareNames);
+    this.patterns = this.#serving.map(({ standInModel }) => standInModel);
   }
 
   meaning(name: string): string | null {
-    if (!isWellFormed(name)) return null;
-    const { facts } = this.#context;
-    const covering = this.#byLength.find(({ names }) => names.covers(name));
-    if (covering) return covering.names.meaning(name);
-    const bare = this.#bare.find(({ service }) => service !== null && facts?.of(service, name));
-    const id = bare?.names.idOf(name);
-    return bare && id ? bare.names.meaning(id) : null;
+    const covered = coveredBy(this.#serving, name, this.#context);
+    return covered && covered.wildcard.names.meaning(covered.id);
+  }
+
+  leftOut(name: string): string | null {
+    return coveredBy(this.#leftOut, name, this.#context)?.wildcard.pattern ?? null;
   }
 
   find(id: string): WildcardModel | WildcardRefusal | null {
@@ -95,7 +95,7 @@ class PolicyWildcards implements Wildcards {
       return known;
     }
     if (this.meaning(id) !== id) return null;
-    const wildcard = this.#byLength.find(({ names }) => names.covers(id))!;
+    const wildcard = longestFor(id, this.#serving)!;
     const found = this.#compile(id, wildcard);
     this.#known.set(id, found);
     if (this.#known.size > KEPT_MAX) this.#known.delete(this.#known.keys().next().value!);
@@ -103,7 +103,7 @@ class PolicyWildcards implements Wildcards {
   }
 
   listed(): readonly Model[] {
-    this.#listed ??= this.#byLength.flatMap((wildcard) => {
+    this.#listed ??= this.#serving.toSorted(byLength).flatMap((wildcard) => {
       const known = wildcard.service === null ? [] : (this.#context.facts?.ids(wildcard.service) ?? []);
       return known.flatMap((upstream) => {
         const id = wildcard.names.idOf(upstream);
@@ -139,6 +139,29 @@ class PolicyWildcards implements Wildcards {
     const model = { ...modelOf(narrow, id, standInModel.firstSlot, this.#context), pattern };
     return deepFreeze({ model, ...judgeModel(rules, parsed, narrow) });
   }
+}
+
+/**
+ * The wildcard that covers a name, or knows it without what its IDs begin with.
+ * @returns the wildcard and the ID; null for a name of none
+ */
+function coveredBy<W extends NamedWildcard>(wildcards: readonly W[], name: string, { facts }: WildcardContext) {
+  if (!isWellFormed(name)) return null;
+  const longest = longestFor(name, wildcards);
+  if (longest) return { wildcard: longest, id: name };
+  const isKnown = ({ names, service }: W) => names.takesBareNames && service !== null && facts?.of(service, name);
+  const wildcard = wildcards.find(isKnown);
+  const id = wildcard?.names.idOf(name);
+  return wildcard && id ? { wildcard, id } : null;
+}
+
+/** Of the wildcards that cover a name the one with the longest beginning, of several the first. */
+function longestFor<W extends NamedWildcard>(name: string, wildcards: readonly W[]): W | null {
+  let longest: W | null = null;
+  for (const one of wildcards) {
+    if (one.names.covers(name) && one.names.length > (longest?.names.length ?? -1)) longest = one;
+  }
+  return longest;
 }
 
 /** The text of a model: the wildcard's own keys, then what is known of it, then a price that the operator owns. */

@@ -61,7 +61,9 @@ export const mayUse = ({ models }: Pick<Caller, 'models'>, { id, pattern }: Pick
 
 /** @param model what `name` stands for */
 function unknownName(name: string, model: string, caller: Caller, snapshot: PolicySnapshot): SignalboxError {
-  const absent = snapshot.leftOut.find((item) => item.kind === 'model' && item.name === model);
+  const { leftOut, wildcards } = snapshot;
+  const pattern = wildcards?.leftOut(model);
+  const absent = leftOut.find(({ kind, name: one }) => kind === 'model' && (one === model || one === pattern));
   if (absent) {
     const why = (caller.scopes.has('admin') ? absent.reason : absent.toCallers) ?? 'it is left out';
     const message = `The model \`${model}\` is in the policy but cannot be served: ${why}.`;
@@ -73,7 +75,7 @@ function unknownName(name: string, model: string, caller: Caller, snapshot: Poli
   const meant = new Set([...selectors, ...models]);
   const aliases = [...snapshot.aliases].flatMap(([alias, of]) => (meant.has(of) ? [alias] : []));
   // The shortest first: of the services that have a model, its maker rather than a reseller.
-  const listed = usable(snapshot.wildcards?.listed()).sort((a, b) => a.length - b.length);
+  const listed = usable(wildcards?.listed()).sort((a, b) => a.length - b.length);
   const hint = nameHint(name, [...meant, ...aliases, ...listed]);
   const message = `There is no model or selector \`${name}\`.${hint} Selectors are ${selectors.join(', ')}; GET /v1/models lists all models. ${HOW_TO_SERVE}`;
   return new SignalboxError('model_not_found', message, { param: 'model' });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { KEY_HEADERS } from '../../src/http/credentials.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
+import { expectError } from '../support/error-contract.ts';
 import { useSignalbox } from '../support/use.ts';
 
 /** What a newcomer meets first: other APIs' key headers, the address in a browser, a typing error in a body. */
@@ -145,6 +146,26 @@ test('a name that nothing serves leads to the nearest names, the keys of a polic
   );
   expect(await Bun.file(`${import.meta.dir}/../../docs/policies/guide.md`).text()).toContain('\n## Add a model\n');
 });
+
+test.each(['gpt-4o-mini', 'openai/gpt-4o-mini'])(
+  '%s: the error names the provider that a wildcard lacks, and to admins the variable',
+  async (model) => {
+    const key = await box.post('/admin/keys', { name: `plain-${model}` });
+    const { key: plain } = (await key.json()) as { key: string };
+    const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }] });
+    for (const [bearer, why] of [
+      [plain, ''],
+      [box.key, ': OPENAI_API_KEY is not set'],
+    ]) {
+      const headers = { 'content-type': 'application/json', authorization: `Bearer ${bearer}` };
+      await expectError(await send(body, headers), 'model_not_found', 'model');
+      const { error } = (await (await send(body, headers)).json()) as { error: { message: string } };
+      expect(error.message).toBe(
+        `The model \`${model}\` is in the policy but cannot be served: left out with its provider openai${why}.`,
+      );
+    }
+  },
+);
 
 test('the paths that an unknown one leads to are those that exist', async () => {
   const messageAt = async (path: string) => {
