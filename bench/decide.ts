@@ -2,7 +2,7 @@ import { cpus } from 'node:os';
 import { shipped } from '../plugins/index.ts';
 import { SCOPES } from '../src/core/caller.ts';
 import { createIds } from '../src/core/id.ts';
-import { newSeed } from '../src/gateway/gateway.ts';
+import { newSeed } from '../src/request/gateway.ts';
 import { emptyMemories } from '../src/learning/open.ts';
 import { createRegistry } from '../src/plugin-host/registry.ts';
 import { loadPolicy } from '../src/policy/load.ts';

@@ -14,7 +14,7 @@ export interface Cut {
 }
 
 const APP = 'src/http/app.ts';
-const PIPELINE = 'src/gateway/pipeline.ts';
+const PIPELINE = 'src/request/pipeline.ts';
 
 const after = (file: string, find: string, more: string): Patch => ({ file, find, replace: `${find}\n${more}` });
 const before = (file: string, find: string, more: string): Patch => ({ file, find, replace: `${more}\n${find}` });
@@ -78,7 +78,7 @@ export const CUTS: readonly Cut[] = [
     name: 'profiled',
     patches: stopAt(
       after(
-        'src/gateway/decide.ts',
+        'src/request/decide.ts',
         '  let reading = readRequest(gateway, undecided, fit, false);',
         '  return { isStopped: true };',
       ),
@@ -115,14 +115,14 @@ export const CUTS: readonly Cut[] = [
   {
     kind: 'without',
     name: 'the record',
-    patches: [insteadOf('src/gateway/decision-record.ts', '  records.add(', '  false && records.add(')],
+    patches: [insteadOf('src/request/decision-record.ts', '  records.add(', '  false && records.add(')],
   },
   {
     kind: 'without',
     name: 'log line and metrics',
     patches: [
       insteadOf(
-        'src/gateway/observe/observer.ts',
+        'src/request/observe/observer.ts',
         'if (this.#ended.push(request) === 1) setImmediate(this.#reportEnded);',
         '',
       ),

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { HTTPHeaders } from 'elysia';
 import { idText } from '../core/id.ts';
-import type { AnswerSource } from '../gateway/answer-source.ts';
+import type { AnswerSource } from '../exchange/answer-source.ts';
 import type { AnswerWriter, EventForm, Surface } from '../surface/surface.ts';
 import { DROPPED_HEADER, streamResponse, textsResponse } from './stream.ts';
 

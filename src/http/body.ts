@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { SignalboxError } from '../core/errors.ts';
 import { jsonFault } from '../core/json-fault.ts';
 import { beyondLimits, DEPTH_MAX } from '../core/json-limits.ts';
-import type { RequestContext } from '../gateway/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import type { BodyReader } from './body-reading.ts';
 
 export interface BodyLimits {

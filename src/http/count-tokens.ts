@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia';
-import { countTokens } from '../gateway/count-tokens.ts';
+import { countTokens } from '../request/count-tokens.ts';
 import { CountRequest, PromptTokens, readCount } from '../surface/anthropic-messages/count.ts';
 import { errorBody } from '../surface/anthropic-messages/error.ts';
 import { MessagesError } from '../surface/anthropic-messages/error-schema.ts';

@@ -4,7 +4,7 @@ import { RECORD_STATUSES } from '../core/decision-record.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { idText, parseId } from '../core/id.ts';
 import { OPERATION_NAMES } from '../core/operation.ts';
-import { explain } from '../gateway/explain.ts';
+import { explain } from '../request/explain.ts';
 import { decisionBody } from '../operate/decision-body.ts';
 import {
   DecisionFilterError,

@@ -1,6 +1,6 @@
 import type { Gate } from '../access/limits/gate.ts';
 import { ERROR_CODES } from '../core/errors.ts';
-import type { RequestContext } from '../gateway/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import { counter, gauge, histogram, OTHER } from '../telemetry/counts.ts';
 import type { Family } from '../telemetry/families.ts';
 

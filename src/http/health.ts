@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia';
-import type { Gateway } from '../gateway/gateway.ts';
+import type { Gateway } from '../request/gateway.ts';
 import type { StoreActivity } from '../store/activity.ts';
 import type { PolicyAdmin } from './admin.ts';
 import { routeDocs } from './docs/route-docs.ts';

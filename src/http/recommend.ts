@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
-import { recommend } from '../gateway/recommend.ts';
+import { recommend } from '../request/recommend.ts';
 import { MessagesRequest } from '../surface/anthropic-messages/request.ts';
 import { RouteRequest } from '../surface/openai-chat/route-query.ts';
 import { ResponsesRequest } from '../surface/openai-responses/request.ts';

@@ -1,7 +1,7 @@
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Caller } from '../core/caller.ts';
-import type { Gateway } from '../gateway/gateway.ts';
-import type { RequestContext } from '../gateway/request-context.ts';
+import type { Gateway } from '../request/gateway.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import type { Peers } from './address.ts';
 import type { Sockets } from './sockets.ts';
 

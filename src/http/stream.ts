@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { HTTPHeaders } from 'elysia';
-import type { AnswerSource } from '../gateway/answer-source.ts';
+import type { AnswerSource } from '../exchange/answer-source.ts';
 import type { EventForm, EventWriter } from '../surface/surface.ts';
 import { withoutSecrets } from './errors.ts';
 import { takeHeaders } from './response.ts';

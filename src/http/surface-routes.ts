@@ -1,17 +1,17 @@
 import { Elysia, type HTTPHeaders } from 'elysia';
 import type { ErrorCode } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
-import type { AnswerSource, RunningAnswer } from '../gateway/answer-source.ts';
-import { checkUndecided } from '../gateway/check-request.ts';
-import type { Funding } from '../gateway/funding.ts';
+import type { AnswerSource, RunningAnswer } from '../exchange/answer-source.ts';
+import { checkUndecided } from '../request/check-request.ts';
+import type { Funding } from '../money/funding.ts';
 import {
   type NamedRun,
   type PipelineCall,
   type PipelineEdge,
   type RepeatedAnswer,
   serveRequest,
-} from '../gateway/pipeline.ts';
-import type { RequestContext } from '../gateway/request-context.ts';
+} from '../request/pipeline.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import type { Surface } from '../surface/surface.ts';
 import { type AnswerForm, answer } from './answer.ts';
 import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';

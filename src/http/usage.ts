@@ -3,7 +3,7 @@ import type { Caller } from '../core/caller.ts';
 import { toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { isTimeZone } from '../core/zoned-time.ts';
-import type { Gateway } from '../gateway/gateway.ts';
+import type { Gateway } from '../request/gateway.ts';
 import { fundBodies, usesOf } from '../operate/ledger/status.ts';
 import {
   parseDay,

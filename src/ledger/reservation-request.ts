@@ -16,7 +16,7 @@ export interface ReservationRequest {
   readonly caller: Caller;
   /** The `model` of the request. */
   readonly selector: string;
-  /** Its session, as `gateway/sessions.ts` names it; absent for none. */
+  /** Its session, as `prompt/sessions.ts` names it; absent for none. */
   readonly session?: string;
   /** The agent of that session; absent for none. */
   readonly agent?: string;

@@ -1,5 +1,5 @@
 import type { Gate } from '../access/limits/gate.ts';
-import type { X402Gateway } from '../gateway/x402/gateway.ts';
+import type { X402Gateway } from '../money/x402/gateway.ts';
 import { gateFamilies } from '../http/edge-metrics.ts';
 import { learningFamilies } from '../learning/metrics.ts';
 import { ledgerFamilies } from '../ledger/metrics.ts';

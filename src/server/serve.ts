@@ -4,7 +4,7 @@ import { openKeys } from '../access/keys.ts';
 import { Gate } from '../access/limits/gate.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { messageOf } from '../core/thrown.ts';
-import type { Gateway } from '../gateway/gateway.ts';
+import type { Gateway } from '../request/gateway.ts';
 import { createApp } from '../http/app.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
 import { type PolicyCandidate, type ServingProvider, servingProviders } from '../runtime/candidate.ts';

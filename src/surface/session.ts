@@ -4,7 +4,7 @@ import type { RunNames } from '../core/run-names.ts';
 const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id'] as const;
 
 /**
- * Returns the caller's names of the run that a request belongs to. They are claims, which `gateway/sessions.ts` bounds.
+ * Returns the caller's names of the run that a request belongs to. They are claims, which `prompt/sessions.ts` bounds.
  * @param stated the fields of the body that may name the session, the first one first: `metadata.session_id`, `prompt_cache_key`
  */
 export const runIn = (headers: Headers, ...stated: readonly (string | null | undefined)[]): RunNames => ({

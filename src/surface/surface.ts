@@ -3,8 +3,8 @@ import type { StreamPart } from '../contract/parts.ts';
 import type { SignalboxError } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { Operation } from '../core/operation.ts';
-import type { AnswerIdentity } from '../gateway/answer-source.ts';
-import type { Receipt } from '../gateway/receipt.ts';
+import type { AnswerIdentity } from '../exchange/answer-source.ts';
+import type { Receipt } from '../money/receipt.ts';
 
 /**
  * A dialect that callers speak: how a request is read into the neutral one, and how its answer and its errors are

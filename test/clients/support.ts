@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from 'bun:test';
-import type { Platform } from '../../src/gateway/receipt.ts';
+import type { Platform } from '../../src/money/receipt.ts';
 import { DIALECTS, type DialectName } from '../support/dialects/index.ts';
 import {
   type Behaviour,

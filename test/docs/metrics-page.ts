@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createChatMetrics } from '../../src/gateway/observe/chat-metrics.ts';
+import { createChatMetrics } from '../../src/request/observe/chat-metrics.ts';
 import { createEdgeMetrics, gateFamilies } from '../../src/http/edge-metrics.ts';
 import { learningFamilies } from '../../src/learning/metrics.ts';
 import { ledgerFamilies } from '../../src/ledger/metrics.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
 import { isObject, type Json, listOf, objectOf, parseJson, textOf } from '../../plugins/providers/json.ts';
 import type { ErrorCode } from '../../src/core/errors.ts';
-import type { Platform } from '../../src/gateway/receipt.ts';
+import type { Platform } from '../../src/money/receipt.ts';
 import { anthropicMessages } from '../../src/surface/anthropic-messages/surface.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
 import { openaiResponses } from '../../src/surface/openai-responses/surface.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { AnswerMark, markOfTurn } from '../../src/gateway/answer-mark.ts';
+import { AnswerMark, markOfTurn } from '../../src/prompt/answer-mark.ts';
 import type { ChatMessage } from '../../src/surface/openai-chat/request.ts';
 import { chatRequest } from '../support/model-request.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { sortExtras } from '../../src/gateway/extras.ts';
+import { sortExtras } from '../../src/money/extras.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
 
 test('a plugin that writes into the extras of one request fails, and reaches no other request', () => {

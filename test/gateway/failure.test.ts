@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import type { ProviderFailure } from '../../src/contract/parts.ts';
-import { type FailedAttempt, failedError, failureText } from '../../src/gateway/failure.ts';
+import { type FailedAttempt, failedError, failureText } from '../../src/exchange/failure.ts';
 import { sanitizeFailure } from '../../src/upstream/failures.ts';
 import { chatRequest } from '../support/model-request.ts';
 

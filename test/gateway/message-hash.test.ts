@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { hashOfTurn } from '../../src/gateway/message-hash.ts';
+import { hashOfTurn } from '../../src/prompt/message-hash.ts';
 import { anthropicMessages } from '../../src/surface/anthropic-messages/surface.ts';
 import type { ChatMessage } from '../../src/surface/openai-chat/request.ts';
 import { chatRequest } from '../support/model-request.ts';

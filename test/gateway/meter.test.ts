@@ -10,7 +10,7 @@ import {
   failedUsage,
   type MeasuredUsage,
   Meter,
-} from '../../src/gateway/meter.ts';
+} from '../../src/money/meter.ts';
 import { anyCodePoint } from '../support/any-code-point.ts';
 
 const said = (text: string): StreamPart => ({ type: 'text', choice: 0, text });

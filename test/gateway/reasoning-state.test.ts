@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import * as state from '../../src/gateway/reasoning-state.ts';
+import * as state from '../../src/prompt/reasoning-state.ts';
 import type { ChatMessage } from '../../src/surface/openai-chat/request.ts';
 import { chatRequest } from '../support/model-request.ts';
 

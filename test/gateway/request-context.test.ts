@@ -4,7 +4,7 @@ import { Gate } from '../../src/access/limits/gate.ts';
 import { Limiter } from '../../src/access/limits/limiter.ts';
 import { type ErrorCode, SignalboxError } from '../../src/core/errors.ts';
 import { LinkedSet } from '../../src/core/linked-set.ts';
-import type { RequestContext } from '../../src/gateway/request-context.ts';
+import type { RequestContext } from '../../src/request/request-context.ts';
 import { type ContextFacts, callerNamed, contextWith } from '../support/request-context.ts';
 
 const ONE_STREAM = { requestsPerMinute: null, tokensPerMinute: null, concurrentStreams: 1 };

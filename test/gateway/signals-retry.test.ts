@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { ModelRequest } from '../../src/core/model-request.ts';
-import { Affinity } from '../../src/gateway/affinity.ts';
-import { Retries, retryName } from '../../src/gateway/signals/retry.ts';
+import { Affinity } from '../../src/prompt/affinity.ts';
+import { Retries, retryName } from '../../src/request/signals/retry.ts';
 import type { Example } from '../../src/learning/answer.ts';
 import type { ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { chatRequest } from '../support/model-request.ts';

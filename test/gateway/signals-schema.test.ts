@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import Ajv from 'ajv/dist/2020';
 import fc from 'fast-check';
-import { StepBudget } from '../../src/gateway/signals/json.ts';
-import { violates } from '../../src/gateway/signals/schema-check.ts';
+import { StepBudget } from '../../src/request/signals/json.ts';
+import { violates } from '../../src/request/signals/schema-check.ts';
 import { effort } from '../deep/effort.ts';
 import { inTime } from '../support/in-time.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import { StopSearch } from '../../src/core/stop-search.ts';
-import { StopCut } from '../../src/gateway/stop-cut.ts';
+import { StopCut } from '../../src/exchange/stop-cut.ts';
 import { tries } from '../deep/effort.ts';
 
 /** Few letters, so that stops overlap, begin within each other and occur. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { RecentByKey, type RecentLimits } from '../../src/gateway/recent-by-key.ts';
-import { AnswerId } from '../../src/gateway/threads.ts';
+import { RecentByKey, type RecentLimits } from '../../src/prompt/recent-by-key.ts';
+import { AnswerId } from '../../src/prompt/threads.ts';
 
 const HOUR_MS = 3_600_000;
 const LIMITS = { most: 4, mostOfAll: 7, idleMs: 24 * HOUR_MS };

@@ -4,7 +4,7 @@ import type { Caller } from '../../src/core/caller.ts';
 import type { DecisionRecord } from '../../src/core/decision-record.ts';
 import { idAt, idText } from '../../src/core/id.ts';
 import type { LearningPolicy } from '../../src/core/learning-policy.ts';
-import type { FeedbackGateway } from '../../src/gateway/feedback.ts';
+import type { FeedbackGateway } from '../../src/request/feedback.ts';
 import { errorResponse, publicError } from '../../src/http/errors.ts';
 import { feedbackRoutes } from '../../src/http/feedback.ts';
 import type { AnswerScore, ScoreReceipt, ScoreRefusal } from '../../src/learning/answer.ts';

@@ -2,7 +2,7 @@ import { parseDocument } from 'yaml';
 import { shipped } from '../../plugins/index.ts';
 import type { Decision, Refusal } from '../../src/core/decision.ts';
 import type { Facts } from '../../src/core/facts.ts';
-import { countInput, decisiveTokenizers } from '../../src/gateway/exact-count.ts';
+import { countInput, decisiveTokenizers } from '../../src/request/exact-count.ts';
 import { decideFor, hypotheticalFacts } from '../../src/operate/policy/hypothetical.ts';
 import { USUAL_TIME } from '../../src/operate/policy/reasons.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';

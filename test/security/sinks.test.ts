@@ -164,14 +164,14 @@ describe('the log', () => {
 
   test('is written to by these files', () => {
     expect(files).toEqual([
-      'src/gateway/answer-recorder.ts',
-      'src/gateway/decide.ts',
-      'src/gateway/drain.ts',
-      'src/gateway/gateway.ts',
-      'src/gateway/observe/foreign-fields.ts',
-      'src/gateway/observe/log-line.ts',
-      'src/gateway/observe/observer.ts',
-      'src/gateway/shortage.ts',
+      'src/request/answer-recorder.ts',
+      'src/request/decide.ts',
+      'src/request/drain.ts',
+      'src/request/gateway.ts',
+      'src/request/observe/foreign-fields.ts',
+      'src/request/observe/log-line.ts',
+      'src/request/observe/observer.ts',
+      'src/money/shortage.ts',
       'src/http/app.ts',
       'src/http/cors.ts',
       'src/http/decisions.ts',

@@ -1,4 +1,4 @@
-import type { Platform } from '../../src/gateway/receipt.ts';
+import type { Platform } from '../../src/money/receipt.ts';
 
 /** The JSON that the gateway answers with, as far as tests look into it. Absent members are undefined at run time. */
 export interface Answer {

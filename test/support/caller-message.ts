@@ -1,6 +1,6 @@
 import type { StreamPart } from '../../src/contract/parts.ts';
 import { plainUsage } from '../../src/core/usage.ts';
-import type { Receipt } from '../../src/gateway/receipt.ts';
+import type { Receipt } from '../../src/money/receipt.ts';
 import { CompletionWriter } from '../../src/surface/openai-chat/completion.ts';
 import type { ChatMessage } from '../../src/surface/openai-chat/request.ts';
 

@@ -1,6 +1,6 @@
 import { Gate } from '../../src/access/limits/gate.ts';
-import type { Gateway } from '../../src/gateway/gateway.ts';
-import { Observer } from '../../src/gateway/observe/observer.ts';
+import type { Gateway } from '../../src/request/gateway.ts';
+import { Observer } from '../../src/request/observe/observer.ts';
 
 /** What an app is made with where nobody looks at its requests. */
 export const unobserved = ({ log, clock, nextId }: Gateway) => ({

@@ -1,6 +1,6 @@
 import { type Caller, walletCaller } from '../../src/core/caller.ts';
 import type { AttemptRecord, DecisionOutcome } from '../../src/core/decision-record.ts';
-import { type ExchangeResult, RequestContext } from '../../src/gateway/request-context.ts';
+import { type ExchangeResult, RequestContext } from '../../src/request/request-context.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
 import type { Trace } from '../../src/telemetry/trace.ts';
 

@@ -1,7 +1,7 @@
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { SignalboxError } from '../../src/core/errors.ts';
-import type { AnswerSource } from '../../src/gateway/answer-source.ts';
-import type { Receipt } from '../../src/gateway/receipt.ts';
+import type { AnswerSource } from '../../src/exchange/answer-source.ts';
+import type { Receipt } from '../../src/money/receipt.ts';
 import type { NextParts } from '../../src/upstream/upstream-call.ts';
 import { RECEIPT } from './caller-message.ts';
 

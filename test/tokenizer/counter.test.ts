@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import { countInput } from '../../src/gateway/exact-count.ts';
+import { countInput } from '../../src/request/exact-count.ts';
 import type { ChatMessage } from '../../src/surface/openai-chat/request.ts';
 import { createTokenCounter } from '../../src/tokenizer/counter.ts';
 import { tries } from '../deep/effort.ts';

@@ -2,7 +2,7 @@ import type { DecisionOutcome } from '../../core/decision-record.ts';
 import { idText } from '../../core/id.ts';
 import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import type { Explanation } from '../../gateway/explain.ts';
+import type { Explanation } from '../../request/explain.ts';
 import { decisionBody } from '../../operate/decision-body.ts';
 import { explainStoredDecision } from '../../operate/stored-decision.ts';
 import { story } from '../../routing/story.ts';

@@ -1,4 +1,4 @@
-import type { X402Gateway } from '../../gateway/x402/gateway.ts';
+import type { X402Gateway } from '../../money/x402/gateway.ts';
 import type { GrantStore } from '../../operate/keys.ts';
 import type { RouteServices } from '../route-services.ts';
 

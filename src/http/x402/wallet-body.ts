@@ -1,6 +1,6 @@
 import { iso } from '../../core/clock.ts';
 import { toCredits } from '../../core/credits.ts';
-import type { X402Gateway } from '../../gateway/x402/gateway.ts';
+import type { X402Gateway } from '../../money/x402/gateway.ts';
 import { paymentBody } from './payments.ts';
 
 const PAYMENTS_SHOWN = 20;

@@ -3,7 +3,7 @@ import { MICROCREDITS, type Microcredits } from '../../core/credits.ts';
 import { parseDecimal, toNumber } from '../../core/decimal.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import type { PaymentPolicy } from '../../core/payment-policy.ts';
-import type { X402Gateway } from '../../gateway/x402/gateway.ts';
+import type { X402Gateway } from '../../money/x402/gateway.ts';
 import * as docs from './route-docs.ts';
 import type { X402Services } from './services.ts';
 

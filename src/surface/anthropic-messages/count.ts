@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { type ModelRequest, modelRequest } from '../../core/model-request.ts';
 import { compileRead } from '../../core/validation.ts';
-import { unsupportedThread } from '../../gateway/threads.ts';
+import { unsupportedThread } from '../../prompt/threads.ts';
 import { named, tokens, word } from '../schemas/parts.ts';
 import { checkMessages } from './check.ts';
 import { requestHeaders } from './headers.ts';

@@ -1,8 +1,8 @@
 import type { StreamPart } from '../../contract/parts.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import { isPlausible, plainUsage, type Usage } from '../../core/usage.ts';
-import type { AnswerIdentity } from '../../gateway/answer-source.ts';
-import type { Receipt } from '../../gateway/receipt.ts';
+import type { AnswerIdentity } from '../../exchange/answer-source.ts';
+import type { Receipt } from '../../money/receipt.ts';
 import type { EventForm, EventWriter } from '../surface.ts';
 import { AnswerBlocks, type BlockStart, type BlockStep, isBlockPart } from './answer-blocks.ts';
 import { errorBody } from './error.ts';

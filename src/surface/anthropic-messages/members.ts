@@ -2,7 +2,7 @@ import type { FinishReason, StreamPart } from '../../contract/parts.ts';
 import { idText } from '../../core/id.ts';
 import { isObject, parsedJson } from '../../core/object.ts';
 import type { Usage } from '../../core/usage.ts';
-import type { AnswerIdentity } from '../../gateway/answer-source.ts';
+import type { AnswerIdentity } from '../../exchange/answer-source.ts';
 import type { AnswerBlocks } from './answer-blocks.ts';
 
 /** A message without its content, its end and its usage: the members that are the same at its start and its end. */

@@ -2,7 +2,7 @@ import { isObject } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
 import type { Usage } from '../../core/usage.ts';
 import { wrapState } from '../../core/wrapped-state.ts';
-import type { Receipt } from '../../gateway/receipt.ts';
+import type { Receipt } from '../../money/receipt.ts';
 import { CUT, usageMembers } from './members.ts';
 import { type PassedPart, PassedUsage } from './passed-usage.ts';
 

@@ -1,7 +1,7 @@
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
 import type { SignalboxError } from '../../core/errors.ts';
-import type { AnswerIdentity } from '../../gateway/answer-source.ts';
-import type { Receipt } from '../../gateway/receipt.ts';
+import type { AnswerIdentity } from '../../exchange/answer-source.ts';
+import type { Receipt } from '../../money/receipt.ts';
 import type { EventForm, EventWriter } from '../surface.ts';
 import { completionId, logprobsBody, NO_ARGUMENTS, usageBody } from './completion.ts';
 import { errorBody } from './error.ts';

@@ -2,8 +2,8 @@ import type { FinishReason, StreamPart } from '../../contract/parts.ts';
 import { idText } from '../../core/id.ts';
 import type { Members } from '../../core/original.ts';
 import type { Usage } from '../../core/usage.ts';
-import type { AnswerIdentity } from '../../gateway/answer-source.ts';
-import type { Receipt } from '../../gateway/receipt.ts';
+import type { AnswerIdentity } from '../../exchange/answer-source.ts';
+import type { Receipt } from '../../money/receipt.ts';
 import type { AnswerWriter } from '../surface.ts';
 
 /** Returns OpenAI's name of an answer. */

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { StreamPart } from '../../contract/parts.ts';
-import type { AnswerIdentity } from '../../gateway/answer-source.ts';
-import type { Receipt } from '../../gateway/receipt.ts';
+import type { AnswerIdentity } from '../../exchange/answer-source.ts';
+import type { Receipt } from '../../money/receipt.ts';
 import { always, count, modelId, named, tokens } from '../schemas/parts.ts';
 import { Platform } from '../schemas/platform.ts';
 import type { AnswerWriter } from '../surface.ts';

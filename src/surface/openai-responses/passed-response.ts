@@ -3,7 +3,7 @@ import { GatheredText } from '../../core/gathered-text.ts';
 import { isObject } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
 import { isImpossible } from '../../core/usage.ts';
-import type { Receipt } from '../../gateway/receipt.ts';
+import type { Receipt } from '../../money/receipt.ts';
 import { usageBody } from './response.ts';
 import { WHOLE_EVENTS, wholeResponse } from './whole-response.ts';
 

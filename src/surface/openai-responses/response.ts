@@ -1,8 +1,8 @@
 import { idText } from '../../core/id.ts';
 import type { Members } from '../../core/original.ts';
 import type { Usage } from '../../core/usage.ts';
-import type { AnswerIdentity } from '../../gateway/answer-source.ts';
-import type { Receipt } from '../../gateway/receipt.ts';
+import type { AnswerIdentity } from '../../exchange/answer-source.ts';
+import type { Receipt } from '../../money/receipt.ts';
 import { isAllowedTools, type ResponsesRequest } from './request.ts';
 
 /** The changing members of a `response` object; the others repeat the request. */

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { idText } from '../../../src/core/id.ts';
 import { plainUsage } from '../../../src/core/usage.ts';
-import { logRequests, requestLine } from '../../../src/gateway/observe/log-line.ts';
-import type { ExchangeResult, RequestContext, RoutingAttempt } from '../../../src/gateway/request-context.ts';
+import { logRequests, requestLine } from '../../../src/request/observe/log-line.ts';
+import type { ExchangeResult, RequestContext, RoutingAttempt } from '../../../src/request/request-context.ts';
 import type { Log, LogFields } from '../../../src/telemetry/log.ts';
 import { attemptRecord, type ContextFacts, contextWith, resultOf as settled } from '../../support/request-context.ts';
 

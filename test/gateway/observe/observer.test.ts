@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { Observer, type RequestReporter } from '../../../src/gateway/observe/observer.ts';
+import { Observer, type RequestReporter } from '../../../src/request/observe/observer.ts';
 import type { Trace } from '../../../src/telemetry/trace.ts';
 import { type ContextFacts, callerNamed } from '../../support/request-context.ts';
 

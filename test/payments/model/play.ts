@@ -4,10 +4,10 @@ import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 
 import { walletCaller } from '../../../src/core/caller.ts';
 import { SignalboxError } from '../../../src/core/errors.ts';
 import { createIds } from '../../../src/core/id.ts';
-import type { FundedHold, FundingRequest } from '../../../src/gateway/funding.ts';
-import { KeyFunding } from '../../../src/gateway/key-funding.ts';
-import { RequestContext } from '../../../src/gateway/request-context.ts';
-import { PaymentFunding } from '../../../src/gateway/x402/payment-funding.ts';
+import type { FundedHold, FundingRequest } from '../../../src/money/funding.ts';
+import { KeyFunding } from '../../../src/money/key-funding.ts';
+import { RequestContext } from '../../../src/request/request-context.ts';
+import { PaymentFunding } from '../../../src/money/x402/payment-funding.ts';
 import type { ReservationRequest } from '../../../src/ledger/reservation-request.ts';
 import { PaymentRefused } from '../../../src/payments/payments.ts';
 import type { Quote } from '../../../src/payments/quote.ts';

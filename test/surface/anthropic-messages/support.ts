@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { StreamPart } from '../../../src/contract/parts.ts';
-import type { Receipt } from '../../../src/gateway/receipt.ts';
+import type { Receipt } from '../../../src/money/receipt.ts';
 import { MessageEvents } from '../../../src/surface/anthropic-messages/events.ts';
 import { MessageWriter } from '../../../src/surface/anthropic-messages/message.ts';
 import { RECEIPT } from '../../support/caller-message.ts';

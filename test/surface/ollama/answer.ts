@@ -1,7 +1,7 @@
 import type { StreamPart } from '../../../src/contract/parts.ts';
 import type { SignalboxError } from '../../../src/core/errors.ts';
-import type { AnswerIdentity } from '../../../src/gateway/answer-source.ts';
-import type { Receipt } from '../../../src/gateway/receipt.ts';
+import type { AnswerIdentity } from '../../../src/exchange/answer-source.ts';
+import type { Receipt } from '../../../src/money/receipt.ts';
 import type { AnswerWriter, EventForm, EventWriter } from '../../../src/surface/surface.ts';
 
 const NS_PER_MS = 1_000_000;

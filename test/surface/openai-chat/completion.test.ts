@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { StreamPart } from '../../../src/contract/parts.ts';
 import { plainUsage } from '../../../src/core/usage.ts';
-import type { Receipt } from '../../../src/gateway/receipt.ts';
+import type { Receipt } from '../../../src/money/receipt.ts';
 import { ChunkWriter } from '../../../src/surface/openai-chat/chunks.ts';
 import { CompletionWriter, usageBody } from '../../../src/surface/openai-chat/completion.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { placesOf } from '../../../src/core/conversation.ts';
-import { hashOfTurn } from '../../../src/gateway/message-hash.ts';
-import { bearsState, withReadableState } from '../../../src/gateway/reasoning-state.ts';
+import { hashOfTurn } from '../../../src/prompt/message-hash.ts';
+import { bearsState, withReadableState } from '../../../src/prompt/reasoning-state.ts';
 import { profile } from '../../../src/routing/profile/profile.ts';
 import { openaiResponses } from '../../../src/surface/openai-responses/surface.ts';
 

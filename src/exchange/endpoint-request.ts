@@ -1,0 +1,91 @@
+import type { PreparedProvider, ProviderCall } from '../contract/provider.ts';
+import { traitsOf } from '../contract/traits.ts';
+import { passthroughBit } from '../core/capability.ts';
+import type { Facts } from '../core/facts.ts';
+import type { ModelRequest } from '../core/model-request.ts';
+import type { Endpoint, Model, PolicySnapshot } from '../core/snapshot.ts';
+import { withoutUnsupported } from '../routing/unsupported.ts';
+import type { PromptHistory } from '../prompt/affinity.ts';
+import { NO_EXTRAS, shown, sortExtras } from '../money/extras.ts';
+import type { RankedEndpoint } from './plan.ts';
+import { withReadableState } from '../prompt/reasoning-state.ts';
+import { untakenStops, withoutStops } from './stop-cut.ts';
+
+/** A decided request before it is fitted to an endpoint. */
+interface UnfittedRequest {
+  readonly request: ModelRequest;
+  readonly history: PromptHistory;
+  readonly decision: { readonly facts: Facts };
+  readonly runtime: { readonly snapshot: PolicySnapshot };
+}
+
+/** A call of an endpoint, and the fields of its request that were left out. */
+interface EndpointCall {
+  readonly call: ProviderCall;
+  readonly dropped: readonly string[];
+  /** Of these, those of `gateway.drop_unsupported` that the endpoint lacks. */
+  readonly unsupported: readonly string[];
+  /** Stops that the endpoint does not take, at which the gateway cuts; null for none. */
+  readonly stops: readonly string[] | null;
+}
+
+/** The call that sends a request one way. @param stream whether the answer is asked for as a stream */
+export function callFor(
+  unfitted: UnfittedRequest,
+  { ranked, at }: RankedEndpoint,
+  stream: boolean,
+  adapter: PreparedProvider,
+): EndpointCall {
+  const { decision, runtime } = unfitted;
+  const model = runtime.snapshot.models[ranked.model]!;
+  const endpoint = model.endpoints[at]!;
+  const { dropUnsupported } = runtime.snapshot.gateway;
+  const { extras, ...given } = requestFor(unfitted, model, endpoint);
+  const { request, dropped: unsupported } = withoutUnsupported(given.request, endpoint.capabilities, dropUnsupported);
+  const stops = untakenStops(request, endpoint, adapter);
+  const call: ProviderCall = {
+    upstream: endpoint.upstream,
+    request: stops === null ? request : withoutStops(request),
+    extras,
+    stream,
+    outputCap: ranked.outputCap,
+    model: traitsOf(model),
+    isSelected: decision.facts.pinned ? undefined : true,
+  };
+  return { call, dropped: [...given.dropped, ...unsupported], unsupported, stops };
+}
+
+/** A request as one endpoint may get it. */
+interface EndpointRequest {
+  readonly request: ModelRequest;
+  /** Fields unknown to the gateway that its provider takes. */
+  readonly extras: Readonly<Record<string, unknown>>;
+  /** The fields that were left out. */
+  readonly dropped: readonly string[];
+}
+
+/** Fits a request to an endpoint. One that goes out as it came keeps its fields, and the state that its own service has signed. */
+export function requestFor(unfitted: UnfittedRequest, model: Model, endpoint: Endpoint): EndpointRequest {
+  const { request, history, runtime } = unfitted;
+  const isPassed = (endpoint.capabilities & passthroughBit(request.original.dialect)) !== 0;
+  if (isPassed) return { request, extras: NO_EXTRAS.passed, dropped: NO_EXTRAS.dropped };
+  const provider = runtime.snapshot.providers.get(endpoint.provider)!;
+  const { unnamed = NO_EXTRAS.dropped } = request.routing;
+  const { passed: extras, dropped } = sortExtras(request, provider);
+  if (!history.bearsState && unnamed.length === 0) return { request, extras, dropped };
+  const left = readable(unfitted, model);
+  return { request: left.request, extras, dropped: [...dropped, ...left.dropped, ...unnamed] };
+}
+
+/** Returns the request as the model may read it: signed or encrypted reasoning goes only to the family that wrote it. */
+function readable(
+  { request, history, decision }: UnfittedRequest,
+  { family }: Model,
+): Pick<EndpointRequest, 'request' | 'dropped'> {
+  const left = withReadableState(request, (turn) => {
+    const writer = history.writerOf(turn);
+    // A caller who names the model is responsible for reasoning of an unknown writer.
+    return writer === null ? decision.facts.pinned : writer === family;
+  });
+  return { request: left.request, dropped: shown(left.dropped) };
+}

@@ -1,0 +1,399 @@
+import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
+import type { ByteHold } from '../core/byte-room.ts';
+import type { AttemptRecord, DecisionOutcome } from '../core/decision-record.ts';
+import type { SignalboxError } from '../core/errors.ts';
+import type { GatewayPolicy } from '../core/snapshot.ts';
+import type { Settlement } from '../ledger/rules/entry.ts';
+import { unknownToService } from '../runtime/wildcard-runtime.ts';
+import type { Write } from '../store/store.ts';
+import { type AlarmOwner, DeadlineAlarm } from '../upstream/alarm.ts';
+import type { AttemptReporter } from '../upstream/health/types.ts';
+import type { AnswerRoom, NextParts } from '../upstream/upstream-call.ts';
+import { AnswerRecorder } from '../request/answer-recorder.ts';
+import type { RunningAnswer } from './answer-source.ts';
+import { Attempt } from './attempt.ts';
+import { entryLine } from '../money/charge.ts';
+import {
+  brokenError,
+  callerGone,
+  crowdedError,
+  type FailedAttempt,
+  failedError,
+  failureIn,
+  hasCalled,
+  isFinal,
+  isUnknownName,
+  pauseOf,
+  shutError,
+  unreadError,
+  wasCut,
+} from './failure.ts';
+import { type FundedWay, fundedWay } from '../money/funded-way.ts';
+import type { FundedHold } from '../money/funding.ts';
+import type { Gateway } from '../request/gateway.ts';
+import { GrowingAnswer } from './growing-answer.ts';
+import { chargedTokens, failedUsage, type MeasuredUsage } from '../money/meter.ts';
+import { Plan, type PlannedAttempt } from './plan.ts';
+import { type Receipt, receiptOf, withoutPrice } from '../money/receipt.ts';
+import type { RunnableRequest } from './runnable-request.ts';
+import { paidOutput, type TrancheTerms } from '../money/tranches.ts';
+
+/** A reader gets the error of the deadline within this time after it. */
+const UNREAD_GRACE_MS = 1_000;
+
+/**
+ * Steps 7 and 8 of one request: carries the decision out and pays for it. The answer's end, a failure, the caller's
+ * leaving and a shutdown all end it by `#settle`, which runs exactly once.
+ */
+export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
+  /** Unix time of admission, seconds. */
+  readonly created: number;
+  readonly funded: FundedHold;
+  mayBeCut = false;
+  readonly #gateway: Gateway;
+  readonly #runnable: RunnableRequest;
+  readonly #recorder: AnswerRecorder;
+  readonly #attempts: AttemptRecord[] = [];
+  readonly #failed: FailedAttempt[] = [];
+  readonly #deadlineAt: number;
+  readonly #plan: Plan;
+  /** The attempt under way, or the one that answered. */
+  #running: Attempt | null = null;
+  /** Its answer, where that is paid for as it is written. */
+  #growing: GrowingAnswer | null = null;
+  /** The attempt that failed last. */
+  #last: Attempt | null = null;
+  /** When the first of the shut endpoints may be tried again, Unix ms. */
+  #shutUntil = Number.POSITIVE_INFINITY;
+  /** Ends a pause between attempts. */
+  #wake: (() => void) | null = null;
+  /** The batch with the first content part, until it is read. */
+  #first: readonly StreamPart[] | null = null;
+  #receipt: Receipt | null = null;
+  /** Tokens of the usage that is charged; 0 before the end. */
+  #tokens = 0;
+  #error: SignalboxError | null = null;
+  /** A failed attempt has cost something. */
+  #billed = false;
+  #callerGone = false;
+  /** Memory of an answer in one piece; null before its first bytes. */
+  #bytes: ByteHold | null = null;
+  /** Whether it is known if the settlement survives this process. */
+  #isConfirmed = false;
+  readonly #alarm = new DeadlineAlarm(this);
+
+  /** @param funded the money set aside for it */
+  constructor(gateway: Gateway, runnable: RunnableRequest, funded: FundedHold) {
+    const { decision, clock, startedAt } = runnable;
+    const { models, gateway: policy } = runnable.runtime.snapshot;
+    this.created = Math.floor(gateway.now() / 1000);
+    this.funded = funded;
+    this.#gateway = gateway;
+    this.#runnable = runnable;
+    this.#recorder = new AnswerRecorder(gateway, runnable);
+    this.#deadlineAt = startedAt + models[decision.ranked[0].model]!.deadlines.totalMs;
+    this.#plan = new Plan(decision, { retriesMax: policy.retriesMax, clock, random: Math.random });
+    // An attempt has the same deadline, and reports it to its reader. There may be none.
+    this.#alarm.set(performance.now() + this.#deadlineAt - clock() + UNREAD_GRACE_MS);
+  }
+
+  get decision(): number {
+    return this.#runnable.decision.id;
+  }
+  get inputTokens(): number {
+    return Math.ceil(this.#running?.expected.inputTokens ?? 0);
+  }
+  get unsupported(): readonly string[] {
+    return this.#running?.unsupported ?? [];
+  }
+  get policy(): GatewayPolicy {
+    return this.#runnable.runtime.snapshot.gateway;
+  }
+  get model(): string {
+    const { runtime, decision } = this.#runnable;
+    return (this.#running?.model ?? runtime.snapshot.models[decision.ranked[0].model]!).id;
+  }
+  get receipt(): Receipt | null {
+    return this.#receipt;
+  }
+  get isDeserted(): boolean {
+    return this.#callerGone;
+  }
+  get error(): SignalboxError | null {
+    return this.#error;
+  }
+
+  /**
+   * Tries the endpoints of the plan until one shows content.
+   * @throws SignalboxError of the last attempt.
+   */
+  async open(): Promise<void> {
+    this.#runnable.context.step('dispatch');
+    try {
+      for (let step = this.#plan.next(); step !== null; step = this.#plan.next()) {
+        if (step.waitMs > 0 && !(await this.#pause(step.waitMs))) break;
+        if (this.#ended()) throw this.#error;
+        const reporter = this.#admitted(step);
+        if (!reporter) continue;
+        const funding = fundedWay(this.#runnable, this.funded.hold, step.way);
+        const way = funding instanceof Promise ? await this.#awaited(funding, reporter) : funding;
+        if (way === null) {
+          if (this.#ended()) throw this.#error;
+          this.#plan.drop();
+          continue;
+        }
+        const running = this.#begin(way, reporter);
+        let opened = running.content();
+        for (; opened instanceof Promise; opened = running.content()) await opened;
+        if (!('kind' in opened)) return this.#show(running, opened, way.growth);
+        if (this.#ended()) throw this.#error;
+        this.#giveUp(running, opened);
+        this.#plan.failed(opened, pauseOf(running.health, opened, this.#gateway.now()), this.#attempts.at(-1)!.ms);
+        if (isFinal(opened, running.call.sent) || this.#runnable.clock() >= this.#deadlineAt) break;
+      }
+      throw this.#fail();
+    } catch (cause) {
+      // A defect. Without a reader, money and a place would be held until the deadline.
+      if (!this.#ended()) this.abandon('caller-gone');
+      await this.#confirm();
+      throw cause;
+    }
+  }
+
+  /** Takes the first content, which the reader gets next. */
+  #show(running: Attempt, first: readonly StreamPart[], growth: TrancheTerms | undefined): void {
+    this.#first = first;
+    if (!growth) return;
+    this.mayBeCut = true;
+    const room = this.#runnable.request.stream ? null : this;
+    this.#growing = new GrowingAnswer(running, growth, { first, hold: this.funded.hold, room });
+  }
+
+  read(): NextParts {
+    const first = this.#first;
+    if (first) {
+      this.#first = null;
+      return this.#seen(this.#running!, first);
+    }
+    const running = this.#running;
+    if (!running || this.#ended()) return this.#confirmed();
+    const source = this.#growing ?? running;
+    const batch = source.read();
+    if (batch instanceof Promise) return batch;
+    if (this.#ended()) return this.#confirmed();
+    if (batch === null) {
+      const { record, measured } = source.completed();
+      this.#attempts.push(record);
+      this.#settle('completed', running, measured);
+      return this.#confirmed();
+    }
+    const failure = failureIn(batch);
+    const seen = this.#seen(running, batch);
+    if (failure === null || this.#ended()) return seen;
+    this.#note(running, failure);
+    this.#error = brokenError(running.model.id, failure);
+    this.#settle('broken', running, source.broken(failure));
+    return seen;
+  }
+
+  /** Returns what the caller may see of a batch. An answer that has ended at its stops is charged as one that its caller left. */
+  #seen(running: Attempt, batch: readonly StreamPart[]): readonly StreamPart[] {
+    const { stops, meter } = running;
+    const seen = stops?.read(batch) ?? batch;
+    this.#recorder.hear(seen);
+    // A service that has ended the answer by itself tells its usage at once.
+    if (stops?.isOver && meter.finished < this.#runnable.decision.facts.choices) this.#leave('completed', running);
+    return seen;
+  }
+
+  abandon(reason: SignalboxError | 'caller-gone'): void {
+    if (this.#ended()) return;
+    this.#callerGone = reason === 'caller-gone';
+    this.#error = reason === 'caller-gone' ? callerGone() : reason;
+    this.#wake?.();
+    this.#leave('abandoned', this.#running);
+  }
+
+  /** Ends the attempt before its service does. */
+  #leave(status: DecisionOutcome['status'], running: Attempt | null): void {
+    running?.call.abort();
+    if (running) this.#attempts.push(running.left(this.#callerGone));
+    this.#settle(status, running, running?.call.sent ? (this.#growing ?? running).broken(null) : null);
+  }
+
+  onDeadline(): void {
+    this.abandon(unreadError());
+  }
+
+  /** Takes room for the answer. Without room the exchange ends, at no endpoint's fault. */
+  makeRoom(bytes: number): boolean {
+    if (this.#ended()) return false;
+    this.#bytes ??= this.#gateway.answers.hold(this.#runnable.caller.keyId);
+    if (this.#bytes.take(bytes, this.policy.admission.answersBytesMax)) return true;
+    this.abandon(crowdedError(this.#runnable.request.names.outputTokensMax));
+    return false;
+  }
+
+  #ended(): boolean {
+    return this.#receipt !== null;
+  }
+
+  /** Waits before the attempt. Returns false where the deadline comes first. */
+  async #pause(waitMs: number): Promise<boolean> {
+    if (this.#runnable.clock() + waitMs >= this.#deadlineAt) return false;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, waitMs);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#wake = null;
+    return true;
+  }
+
+  /** Begins an attempt with the endpoint's health; null where its health refuses one. Another attempt at a provider draws on its retry budget. */
+  #admitted(step: PlannedAttempt): AttemptReporter | null {
+    const { way, again, force } = step;
+    const { health: healths, snapshot } = this.#runnable.runtime;
+    const health = healths[way.ranked.model]![way.at]!;
+    const { provider } = snapshot.models[way.ranked.model]!.endpoints[way.at]!;
+    const reporter = health.begin({ retry: again || hasCalled(this.#failed, provider), force });
+    if (reporter === 'no-budget') this.#plan.denied(step);
+    else if (reporter === 'shut') {
+      this.#shutUntil = Math.min(this.#shutUntil, health.retryAt);
+      this.#plan.shut();
+    } else return reporter;
+    return null;
+  }
+
+  /** Awaits the money of an attempt. Without it, the attempt is reported as dropped. */
+  async #awaited(funding: Promise<FundedWay | null>, reporter: AttemptReporter): Promise<FundedWay | null> {
+    let funded: FundedWay | null = null;
+    try {
+      funded = await funding;
+    } finally {
+      if (funded === null || this.#ended()) reporter.dropped();
+    }
+    return this.#ended() ? null : funded;
+  }
+
+  /** Begins an attempt: its request is on its way when this returns. */
+  #begin(way: FundedWay, reporter: AttemptReporter): Attempt {
+    const outputPaid = way.growth ? paidOutput(way.growth, this.funded.hold.left) : undefined;
+    const limits = { deadlineAt: this.#deadlineAt, hasOthers: this.#plan.hasOthers, room: this, outputPaid };
+    try {
+      this.#running = new Attempt(way, reporter, this.#runnable, limits);
+    } catch (cause) {
+      // An attempt whose end is not reported would block its endpoint for others.
+      reporter.dropped();
+      throw cause;
+    }
+    return this.#running;
+  }
+
+  /** Notes a failed attempt and posts its usage as far as it is known. */
+  #giveUp(running: Attempt, failure: ProviderFailure): void {
+    const { model, endpoint, meter, call } = running;
+    this.#failed.push(this.#note(running, failure));
+    const measured = failedUsage(meter, running.expected);
+    if (measured) {
+      this.#runnable.context.addFailedUsage(measured.usage);
+      if (this.funded.hold.post(entryLine(model, endpoint, measured)) > 0) this.#billed = true;
+    }
+    call.abort();
+    this.#bytes?.leave();
+    this.#running = null;
+    this.#last = running;
+  }
+
+  /** No attempt is left. One that was cut off while its upstream worked is charged as a broken answer. */
+  #fail(): SignalboxError {
+    const [last, failure] = [this.#last, this.#failed.at(-1)?.failure];
+    const cut = last !== null && wasCut(failure) && last.call.sent && !last.meter.hasReport;
+    let error = failedError(this.#failed, cut || this.#billed, this.#runnable.request);
+    if (!failure && Number.isFinite(this.#shutUntil)) error = shutError(this.#shutUntil - this.#gateway.now());
+    else if (last && failure && isUnknownName(failure, last.model)) error = unknownToService(last.model.id);
+    this.#error = error;
+    this.#settle('failed', cut ? last : null, cut ? last.broken(failure!) : null);
+    return error;
+  }
+
+  /** Null once the receipt may be shown. Until then the caller waits for the end. */
+  #confirmed(): null | Promise<void> {
+    return this.#isConfirmed ? null : this.#confirm();
+  }
+
+  /** Removes a price that could be forgotten from the receipt. */
+  #confirm(): Promise<void> {
+    return this.#gateway.ledger.written().then((isWritten) => {
+      if (!isWritten) this.#receipt &&= withoutPrice(this.#receipt);
+      this.#isConfirmed = true;
+    });
+  }
+
+  #note(running: Attempt, failure: ProviderFailure): FailedAttempt {
+    const { model, endpoint, meter, call } = running;
+    this.#attempts.push(running.failed(failure));
+    const { provider, upstream } = endpoint;
+    const failed = { model: model.id, provider, upstream, failure, requestId: call.requestId, sent: call.sent };
+    this.#recorder.logFailure({ ...failed, hasBegun: meter.firstContentAt !== null });
+    return failed;
+  }
+
+  /** The one end: posts the last attempt, releases the rest, and writes the record with it. */
+  #settle(status: DecisionOutcome['status'], running: Attempt | null, measured: MeasuredUsage | null): void {
+    this.#runnable.context.step('settle');
+    const line = running && measured ? entryLine(running.model, running.endpoint, measured) : null;
+    this.#alarm.clear();
+    try {
+      this.funded.hold.settle(line, (settlement) => this.#close(status, running, measured, settlement));
+    } finally {
+      running?.meter.forget();
+      this.#bytes?.leave();
+      this.#runnable.context.endWork(this.#tokens);
+    }
+  }
+
+  /** Makes the receipt of what was charged, and the record of how it came to it. */
+  #close(
+    status: DecisionOutcome['status'],
+    running: Attempt | null,
+    measured: MeasuredUsage | null,
+    { charged, overrun }: Settlement,
+  ): readonly Write[] {
+    const { decision, clock, startedAt, runtime, context } = this.#runnable;
+    this.#growing?.settled(overrun);
+    const receipt = receiptOf({
+      decision,
+      baseline: runtime.snapshot.models[decision.baseline]!,
+      model: running?.model.id ?? this.model,
+      fallback: running !== null && running.way.ranked.model !== decision.ranked[0].model,
+      measured,
+      charged,
+      dropped: running?.dropped ?? [],
+      attempts: this.#attempts,
+      payment: this.funded.shown(charged),
+      cappedBy: this.#growing?.cutBy ?? running?.way.ranked.cappedBy ?? null,
+      usageReplaced: running?.meter.isUsageReplaced ?? false,
+    });
+    this.#receipt = receipt;
+    if (running && measured) this.#tokens = chargedTokens(measured, running.model, decision.facts);
+    context.hasReachedCap = this.#growing?.isCut || running?.meter.isCut || false;
+    const firstAt = running?.meter.firstContentAt ?? null;
+    const outcome: DecisionOutcome = {
+      status,
+      error: this.#callerGone ? null : (this.#error?.code ?? null),
+      attempts: this.#attempts,
+      usage: measured && receipt.usage,
+      estimated: receipt.platform.estimated,
+      charged,
+      saved: receipt.saved,
+      cappedBy: receipt.platform.output_capped_by ?? null,
+      usageReplaced: receipt.platform.usage_replaced ?? false,
+      firstPartMs: firstAt === null ? null : Math.round(firstAt - startedAt),
+      totalMs: Math.round(clock() - startedAt),
+    };
+    return [...this.#recorder.settlementWrites(outcome, receipt.platform), ...this.funded.settlementWrites(charged)];
+  }
+}

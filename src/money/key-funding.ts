@@ -1,0 +1,108 @@
+import type { Caller } from '../core/caller.ts';
+import { type Microcredits, toCredits } from '../core/credits.ts';
+import type { ModelRequest } from '../core/model-request.ts';
+import { isWallet } from '../core/wallet.ts';
+import { type FundShortage, isShortage } from '../ledger/available-funds.ts';
+import type { Hold } from '../ledger/hold.ts';
+import type { ReservationRequest } from '../ledger/reservation-request.ts';
+import { orOverloaded, overloadedBy } from '../store/unwritten.ts';
+import { scrub } from '../telemetry/secrets.ts';
+import { FundedHold, type Funding, type FundingRequest, type FundingTerms } from './funding.ts';
+import type { Gateway } from '../request/gateway.ts';
+import type { PlatformPayment } from './receipt.ts';
+import { shortageError } from './shortage.ts';
+
+const UNWRITTEN = 'The ledger cannot be written, so no request can be charged; try again.';
+
+/** A key pays from its own funds: its budgets, those of the policy, and its balance. */
+export class KeyFunding implements Funding {
+  readonly caller: Caller;
+  readonly provedCaller = null;
+  readonly identity = null;
+  readonly #gateway: Gateway;
+  readonly #agentWallet: string | null;
+
+  constructor(gateway: Gateway, { request }: Pick<FundingRequest, 'request'>, key: Caller) {
+    this.caller = key;
+    this.#gateway = gateway;
+    this.#agentWallet = recordedWallet(request);
+  }
+
+  terms(): FundingTerms {
+    const runtime = this.#gateway.lease();
+    return {
+      runtime,
+      caller: this.caller,
+      cap: null,
+      windowsOnly: false,
+      payer: null,
+      agentWallet: this.#agentWallet,
+    };
+  }
+
+  async reserve(request: ReservationRequest, begun: Promise<void> | null): Promise<FundedHold> {
+    let hold: Hold | FundShortage;
+    try {
+      hold = await this.#gateway.ledger.reserve(request);
+    } catch (cause) {
+      throw overloadedBy(cause, UNWRITTEN);
+    }
+    if (isShortage(hold)) throw shortageError(hold, request.caller, this.#gateway);
+    if (begun) await confirmed(hold, begun);
+    return holdOf(hold, request);
+  }
+
+  async mend(cause: unknown): Promise<unknown> {
+    return cause;
+  }
+}
+
+/** Gives the money back when the request's own row cannot be written. */
+async function confirmed(hold: Hold, begun: Promise<void>): Promise<void> {
+  try {
+    await orUnwritten(() => begun);
+  } catch (cause) {
+    hold.settle(null, () => []);
+    throw cause;
+  }
+}
+
+/** `agent_wallet` as the books store it, with secrets masked, for the books are kept for good. */
+export const recordedWallet = ({ routing: { agentWallet: named } }: ModelRequest): string | null =>
+  named === undefined ? null : scrub(named);
+
+/** A hold on the funds of the request's caller, or of the payer in its place. */
+export function holdOf(hold: Hold, { caller, payer }: ReservationRequest): FundedHold {
+  const holder = payer ?? caller.keyId;
+  return isWallet(holder) ? new BalanceHold(hold, holder) : new FundedHold(hold);
+}
+
+/** A hold on a wallet's balance. */
+class BalanceHold extends FundedHold {
+  readonly #holder: string;
+
+  constructor(hold: Hold, holder: string) {
+    super(hold);
+    this.#holder = holder;
+  }
+
+  override shown(charged: Microcredits): PlatformPayment {
+    return {
+      id: null,
+      source: 'wallet_credits',
+      payer: this.#holder,
+      state: null,
+      scheme: null,
+      network: null,
+      asset: null,
+      paid_atomic: null,
+      transaction: null,
+      paid_credits: 0,
+      fee_credits: 0,
+      balance_added_credits: toCredits(0 - charged),
+    };
+  }
+}
+
+/** Maps a StoreError to `overloaded`: money that cannot be written down may not be spent. */
+export const orUnwritten = <T>(write: () => Promise<T>): Promise<T> => orOverloaded(UNWRITTEN, write);

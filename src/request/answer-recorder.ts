@@ -1,0 +1,83 @@
+import type { StreamPart } from '../contract/parts.ts';
+import type { DecisionOutcome } from '../core/decision-record.ts';
+import { idText } from '../core/id.ts';
+import { recordContent } from '../records/contents.ts';
+import type { Write } from '../store/store.ts';
+import { recordDecision, recordedOf } from './decision-record.ts';
+import { type FailedAttempt, failureText } from '../exchange/failure.ts';
+import type { Gateway } from './gateway.ts';
+import { beginLearning } from './learn-from-answer.ts';
+import type { Platform } from '../money/receipt.ts';
+import type { RunnableRequest } from '../exchange/runnable-request.ts';
+import { AnswerId } from '../prompt/threads.ts';
+import { loggableMessage } from '../exchange/upstream-message.ts';
+
+/** Records what lasts of an answer: its decision, its content where the policy keeps it, its thread, and what is learnt from it. */
+export class AnswerRecorder {
+  readonly #gateway: Gateway;
+  readonly #runnable: RunnableRequest;
+  readonly #learning: ReturnType<typeof beginLearning>;
+  readonly #content: ReturnType<typeof recordContent>;
+  readonly #answerId: AnswerId | null;
+
+  constructor(gateway: Gateway, runnable: RunnableRequest) {
+    const { request, decision, caller, runtime } = runnable;
+    this.#gateway = gateway;
+    this.#runnable = runnable;
+    this.#learning = beginLearning(gateway, runnable);
+    this.#content = recordContent(
+      gateway.records.contents,
+      runtime.snapshot.content,
+      request,
+      decision.facts.model,
+      caller,
+    );
+    this.#answerId = request.conversation.thread ? new AnswerId() : null;
+  }
+
+  /** Takes parts before the caller gets them. */
+  hear(parts: readonly StreamPart[]): void {
+    this.#content?.add(parts);
+    this.#learning?.watch?.hear(parts);
+    this.#answerId?.hear(parts);
+  }
+
+  /** Notes the end of the answer. Returns what is written with the settlement. */
+  settlementWrites(outcome: DecisionOutcome, platform: Platform): Write[] {
+    const gateway = this.#gateway;
+    const { request, decision, context, caller, runtime } = this.#runnable;
+    if (this.#answerId) this.#noteThread(this.#answerId.value, outcome);
+    context.result = { outcome, platform };
+    const recorded = recordedOf(request, caller, runtime.snapshot, context.run);
+    const writes = [...recordDecision(gateway, request.operation, decision, recorded, runtime.snapshot, outcome)];
+    if (this.#learning) writes.push(...this.#learning.settlementWrites(outcome, platform));
+    if (this.#content) writes.push(...this.#content.writes(decision.id, gateway.now()));
+    return writes;
+  }
+
+  /** Remembers a whole answer, from which its thread may go on. */
+  #noteThread(id: string | null, { status, attempts, usage }: DecisionOutcome): void {
+    const { caller, runtime, decision } = this.#runnable;
+    const attempt = attempts.at(-1);
+    if (status !== 'completed' || id === null || !attempt || !usage) return;
+    const { threads } = this.#gateway.affinity;
+    threads.note(caller.keyId, { id, attempt, usage, facts: decision.facts }, runtime);
+  }
+
+  /** Logs the status and message of the upstream for operators. Health reports the effect on the endpoint. */
+  logFailure(attempt: FailedAttempt): void {
+    const { decision, request } = this.#runnable;
+    const { model, provider, upstream, failure, requestId } = attempt;
+    this.#gateway.log.warn('an attempt failed', {
+      decision: idText('dec_', decision.id),
+      provider,
+      model,
+      upstream,
+      kind: failure.kind,
+      detail: failureText(attempt, upstream),
+      status: failure.status,
+      upstream_request_id: requestId ?? undefined,
+      upstream_message: loggableMessage(attempt, request),
+    });
+  }
+}

@@ -1,0 +1,286 @@
+import type { Caller } from '../core/caller.ts';
+import type { Thread } from '../core/conversation.ts';
+import type { Decision } from '../core/decision.ts';
+import { type Facts, isIntentRead } from '../core/facts.ts';
+import { timeOfId } from '../core/id.ts';
+import { explorationOf } from '../core/learning-policy.ts';
+import type { ModelRequest } from '../core/model-request.ts';
+import type { Constraint, Preference } from '../core/rules.ts';
+import { piecesIn, piecesOf, replaceRuns } from '../core/runs.ts';
+import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { Tokenizer } from '../core/tokenizer.ts';
+import { type DecisionContext, isRefusal } from '../routing/decide.ts';
+import { chatFacts, embeddingFacts, routeFacts } from '../routing/facts.ts';
+import { refusalError } from '../routing/refuse.ts';
+import { hasRules, type OnRuleFailure, type RuleInputs, withRules } from '../routing/rules.ts';
+import { countableTexts, questionOf } from '../routing/texts.ts';
+import { isOfWildcard } from '../routing/wildcard-snapshot.ts';
+import { type Runtime, strategyOf } from '../runtime/runtime.ts';
+import type { PromptHistory } from '../prompt/affinity.ts';
+import { checkRequest } from './check-request.ts';
+import {
+  type DecideAs,
+  type DecisionResult,
+  decideThread,
+  type FactsFit,
+  type RequestDecision,
+} from './decide-thread.ts';
+import { decideWithin, type FundedTrial } from './decide-within.ts';
+import { countInput, decisiveTokenizers } from './exact-count.ts';
+import type { FundingTerms } from '../money/funding.ts';
+import { type Gateway, newSeed } from './gateway.ts';
+import { mayGrow } from '../money/growth.ts';
+import { withLoopReaders } from '../prompt/loop-readers.ts';
+import type { RequestContext } from './request-context.ts';
+import { isHeldBack, isRefused, ServiceCounter, standsInRequest } from './service-count.ts';
+import { shortageError } from '../money/shortage.ts';
+
+/** The terms of the funding that a decision keeps to. */
+type DecisionTerms = Pick<FundingTerms, 'runtime' | 'caller' | 'cap' | 'windowsOnly'>;
+
+/** A request that is to be decided. */
+interface UndecidedRequest {
+  readonly request: ModelRequest;
+  readonly terms: DecisionTerms;
+  readonly context: RequestContext;
+  readonly history: PromptHistory;
+  /** Reads its facts. */
+  readonly factsOf: typeof chatFacts;
+  /** Has services count its prompt; null where none may be asked. */
+  readonly services: ServiceCounter | null;
+}
+
+/** A request as a decision goes by it. */
+interface RequestReading {
+  readonly facts: Facts;
+  /** The features of its last question; null without text, or where its intent was not read. */
+  readonly features: Uint8Array | null;
+}
+
+/**
+ * The step decide of a request for a model.
+ * @param isServed whether it is to be carried out, not only priced: another model than the best may be drawn then, and a
+ * service may be asked to count its prompt, if its money is there
+ * @throws SignalboxError
+ */
+export function decideRequest(
+  gateway: Gateway,
+  request: ModelRequest,
+  terms: DecisionTerms,
+  isServed: boolean,
+  context: RequestContext,
+  factsOf = request.operation === 'embed' ? embeddingFacts : chatFacts,
+): DecisionResult {
+  const { runtime, caller } = terms;
+  context.step('profile');
+  context.run = gateway.sessions.run(caller.keyId, request.headers.run);
+  checkRequest(request, runtime.snapshot.gateway);
+  const history = gateway.affinity.history(caller.keyId, request);
+  const prompt = { request, history, runtime, places: gateway.countPlaces };
+  const services = isServed && !terms.windowsOnly ? new ServiceCounter(prompt, context) : null;
+  const undecided: UndecidedRequest = { request, terms, context, history, factsOf, services };
+  const { thread } = request.conversation;
+  return thread ? decideIn(thread, gateway, undecided, isServed) : decide(gateway, undecided, null, isServed);
+}
+
+/**
+ * The step decide of a route request: the decision that a chat of the same facts would get, without a draw.
+ * @throws SignalboxError
+ */
+export const decideRoute = (
+  gateway: Gateway,
+  request: ModelRequest,
+  terms: Omit<DecisionTerms, 'cap'>,
+  context: RequestContext,
+): DecisionResult => decideRequest(gateway, request, { ...terms, cap: null }, false, context, routeFacts);
+
+function decideIn(thread: Thread, gateway: Gateway, undecided: UndecidedRequest, mayDraw: boolean): DecisionResult {
+  const { runtime, caller } = undecided.terms;
+  const decideAs: DecideAs = (fit, draws = mayDraw) => decide(gateway, undecided, fit, draws);
+  return decideThread(gateway.affinity.threads, { thread, keyId: caller.keyId, runtime }, decideAs);
+}
+
+/**
+ * Decides a request. Where money makes it depend on the intent, the intent is read and all is decided anew. Where only the
+ * bound of the prompt leaves no model, or that of its PDFs no whole answer, the prompt is counted, if it can be, and all is
+ * decided anew.
+ * @param fit null for no thread
+ * @throws SignalboxError when no model is left, or no money for it
+ */
+function decide(gateway: Gateway, undecided: UndecidedRequest, fit: FactsFit | null, mayDraw: boolean): DecisionResult {
+  const { request, terms, context, history } = undecided;
+  const { snapshot } = terms.runtime;
+  let reading = readRequest(gateway, undecided, fit, false);
+  let trial = tryDecision(gateway, reading, request, terms, mayDraw, context);
+  const isUnread = !isIntentRead(reading.facts) && request.embedding === null;
+  if (isUnread && dependsOnLength(trial, snapshot)) {
+    reading = readRequest(gateway, undecided, fit, true);
+    trial = tryDecision(gateway, reading, request, terms, mayDraw, context);
+  }
+  const { features } = reading;
+  const tokenizers = decisiveTokenizers(trial.outcome, trial.shortage !== null, snapshot);
+  if (tokenizers.length > 0 || asksServices(undecided, reading, trial))
+    return decideCounted(gateway, undecided, reading, trial, tokenizers, mayDraw);
+  return { history, features, decision: decisionOf(gateway, trial, request, terms) };
+}
+
+/** Whether services may be asked for a count that may change an outcome. */
+const asksServices = ({ request, terms, services }: UndecidedRequest, { facts }: RequestReading, trial: FundedTrial) =>
+  services !== null && facts.pdfs > 0 && standsInRequest(request) && isHeldBack(trial, request, terms.runtime);
+
+/** Decides anew by the count of a prompt, by tokenizers, then by services; by the trial where it could not be counted. */
+async function decideCounted(
+  gateway: Gateway,
+  undecided: UndecidedRequest,
+  { facts, features }: RequestReading,
+  trial: FundedTrial,
+  tokenizers: readonly Tokenizer[],
+  mayDraw: boolean,
+): Promise<RequestDecision> {
+  const { request, terms, context, history, services } = undecided;
+  const tryBy = (facts: Facts) => tryDecision(gateway, { facts, features }, request, terms, mayDraw, context);
+  let counted = facts;
+  let last = trial;
+  const inputTokensCounted = await countInput(gateway.counter, tokenizers, facts, countableTexts(request));
+  if (inputTokensCounted) {
+    counted = { ...facts, inputTokensCounted };
+    last = tryBy(counted);
+  }
+  if (services && asksServices(undecided, { facts: counted, features }, last)) {
+    const tryUnseen = (facts: Facts) => tryDecision(gateway, { facts, features }, request, terms, false);
+    const byServices = await services.factsFor(counted, tryUnseen);
+    if (byServices !== counted) last = tryBy(byServices);
+    if (services.failure && isRefused(last)) throw services.failure;
+  }
+  return { history, features, decision: decisionOf(gateway, last, request, terms) };
+}
+
+/**
+ * Reads the facts of a request, and its question where an estimate goes by it.
+ * @param isWhole whether to read its intent in any case
+ */
+function readRequest(
+  gateway: Gateway,
+  { request, terms, history, factsOf }: UndecidedRequest,
+  fit: FactsFit | null,
+  isWhole: boolean,
+): RequestReading {
+  const { runtime, caller, cap } = terms;
+  const { snapshot } = runtime;
+  const recalled = history.recall(factsOf(request, caller, snapshot, { cap, isWhole }), snapshot);
+  const read = withLoopReaders(recalled, request, history, snapshot);
+  const facts = fit ? fit(read) : read;
+  if (!isIntentRead(facts) || isOfWildcard(snapshot)) return { facts, features: null };
+  // An estimate only ranks models.
+  return { facts, features: gateway.learner.memories.read(runtime, questionOf(request.conversation.turns)) };
+}
+
+/**
+ * Finds the rules that apply, and decides under them within the caller's money.
+ * @param context gets the routing attempt; absent for a decision of no request
+ */
+export function tryDecision(
+  gateway: Gateway,
+  { facts, features }: RequestReading,
+  request: ModelRequest,
+  { runtime, caller, windowsOnly }: Omit<DecisionTerms, 'cap'>,
+  mayDraw: boolean,
+  context?: RequestContext,
+): FundedTrial {
+  context?.step('shortlist');
+  const { snapshot, decider } = runtime;
+  const { faults } = decider;
+  const ruled = ruledFacts(gateway, facts, request, caller, runtime);
+  const { strategy, qualityFloor, reason } = strategyOf(ruled, runtime);
+  const given: DecisionContext = {
+    id: gateway.nextId(),
+    seed: newSeed(),
+    readings: runtime.readings(),
+    estimate:
+      isIntentRead(ruled) && !isOfWildcard(snapshot)
+        ? gateway.learner.memories.estimate(runtime, ruled, features)
+        : null,
+    explore: mayDraw ? explorationOf(snapshot.learning, ruled) : null,
+    strategy,
+    qualityFloor,
+    reason,
+    onShortlist: context?.trace ? stepOf(context) : undefined,
+  };
+  const session = context?.run.session ?? undefined;
+  const funds = gateway.ledger.availableFunds(caller, facts.model, timeOfId(given.id), windowsOnly, session);
+  const trial = funds
+    ? decideWithin(funds, ruled, given, runtime)
+    : { outcome: decider.decide(ruled, given), shortage: null, funds };
+  if (context) context.routing = { facts: ruled, snapshot, rejections: decider.rejections };
+  if (decider.faults > faults) {
+    reportOnce(gateway, strategy, `the strategy of \`${facts.model}\` gave no usable scores`, null);
+  }
+  return trial;
+}
+
+const stepOf = (context: RequestContext) => () => context.step('decide');
+
+/** @throws SignalboxError for a trial that found no model, or no money for it */
+function decisionOf(
+  gateway: Gateway,
+  { outcome, shortage }: FundedTrial,
+  request: ModelRequest,
+  { runtime, caller }: DecisionTerms,
+): Decision {
+  if (shortage) throw shortageError(shortage, caller, gateway);
+  if (isRefusal(outcome)) throw refusalError(outcome, runtime.snapshot, request, gateway.now());
+  return outcome;
+}
+
+/** Adds the rules that apply to the facts of a request. */
+export function ruledFacts(
+  gateway: Gateway,
+  facts: Facts,
+  { stream, settings, routing }: Pick<ModelRequest, 'stream' | 'settings' | 'routing'>,
+  caller: Caller,
+  runtime: Runtime,
+): Facts {
+  if (!hasRules(runtime.snapshot)) return facts;
+  const { user = '' } = settings;
+  const { metadata } = routing;
+  const inputs = { stream, user, metadata, caller, time: runtime.localTime(gateway.now()) };
+  return withRules(facts, runtime.snapshot, inputs, failureReport(gateway, inputs));
+}
+
+const failureReport =
+  (gateway: Gateway, inputs: RuleInputs): OnRuleFailure =>
+  (rule, error) => {
+    const reason = () => withoutValues(String(error), inputs);
+    reportOnce(gateway, rule, `the condition of rule \`${rule.name}\` failed and counts as true`, reason);
+  };
+
+/** Whether money makes the outcome depend on the least useful or the usual length of an answer, which go by its task. */
+function dependsOnLength({ outcome, shortage }: FundedTrial, snapshot: PolicySnapshot): boolean {
+  if (shortage !== null || isRefusal(outcome)) return true;
+  return outcome.facts.funds !== null && (outcome.ranked[0].cappedBy !== null || mayGrow(snapshot, outcome));
+}
+
+/** CEL quotes values that it cannot read, which a caller wrote. Shorter ones disclose nothing. */
+const VALUE_MIN = 4;
+
+function withoutValues(text: string, { user, metadata }: Pick<RuleInputs, 'user' | 'metadata'>): string {
+  const values = [user, ...Object.values(metadata ?? {})].filter(({ length }) => length >= VALUE_MIN);
+  const left = values.reduce((rest, value) => rest.replaceAll(value, '[value]'), text);
+  // An error may repeat a part of a value.
+  const pieces = piecesOf([left]);
+  return replaceRuns(left, new Set(values.flatMap((value) => [...piecesIn(value, pieces)])), () => '[value]');
+}
+
+/** Rules and strategies whose fault was logged: it would be the same with every request. */
+const reported = new WeakSet<object>();
+
+function reportOnce(
+  { log }: Gateway,
+  about: Constraint | Preference | object,
+  message: string,
+  error: (() => string) | null,
+): void {
+  if (reported.has(about)) return;
+  reported.add(about);
+  log.warn(message, error === null ? {} : { error: error() });
+}

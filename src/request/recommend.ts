@@ -1,0 +1,66 @@
+import { toCredits } from '../core/credits.ts';
+import { idText, timeOfId } from '../core/id.ts';
+import type { ModelRequest } from '../core/model-request.ts';
+import { type Advice, advise, taskNote } from '../routing/advise.ts';
+import { withoutDroppedTools } from '../routing/dropped-tools.ts';
+import { isOfWildcard } from '../routing/wildcard-snapshot.ts';
+import { runtimeFor } from '../runtime/wildcard-runtime.ts';
+import { decideRoute } from './decide.ts';
+import { recordDecision, recordedOf } from './decision-record.ts';
+import { checkServing } from './drain.ts';
+import type { PaymentEstimate } from '../money/funding.ts';
+import type { Gateway } from './gateway.ts';
+import { choiceWithin, holdTermsOf } from '../money/hold-terms.ts';
+import { exampleOf } from './learn-from-answer.ts';
+import type { RequestContext } from './request-context.ts';
+import { sayableModels } from './sayable.ts';
+
+/** Advice with what a chat would set aside, and with the price of a payment where the policy takes payments. */
+export type PricedAdvice = Advice & {
+  /** Present where the caller has budgets or a balance; null where a chat would wait for money. */
+  readonly first_hold_credits?: number | null;
+  readonly payment_quote?: PaymentEstimate;
+};
+
+/**
+ * Recommends a model: the pipeline of a chat up to decide. A request with messages gets the decision that it would get as
+ * a chat. Spends nothing.
+ * @throws SignalboxError
+ */
+export async function recommend(
+  gateway: Gateway,
+  request: ModelRequest,
+  context: RequestContext,
+): Promise<PricedAdvice> {
+  const caller = context.knownCaller;
+  // Such a chat would be refused before all else.
+  if (request.conversation.turns.length > 0) gateway.funding.checkNamed(request, caller);
+  checkServing(gateway);
+  context.step('pin');
+  const runtime = runtimeFor(gateway.lease(), request.model);
+  const { snapshot } = runtime;
+  const payments = gateway.funding.adviceUnder(snapshot);
+  // (guards on the request)
+  const terms = { runtime, caller, windowsOnly: payments?.mayPay(caller) ?? false };
+  const deciding = decideRoute(gateway, request, terms, context);
+  const { decision, features, history } = deciding instanceof Promise ? await deciding : deciding;
+  const asked = withoutDroppedTools(request, snapshot.gateway).request;
+  const offered = { ...decision, ranked: sayableModels({ request: asked, history, decision, runtime }) };
+  // Deciding may have taken a while, and after the shutdown nothing can be written.
+  checkServing(gateway);
+  context.decisionId = idText('dec_', decision.id);
+  const recorded = recordedOf(request, caller, snapshot, context.run);
+  const writes = recordDecision(gateway, 'route', decision, recorded, snapshot, null);
+  const example = exampleOf({ runtime, caller, decision, features });
+  const examples = isOfWildcard(snapshot) ? [] : gateway.learner.exampleWrites(runtime, example);
+  gateway.records.append([...writes, ...examples]);
+  const funds = gateway.ledger.availableFunds(caller, decision.facts.model, timeOfId(decision.id), terms.windowsOnly);
+  const hold = funds?.firstHold(holdTermsOf({ runtime, decision, request })) ?? null;
+  const [, ...others] = offered.ranked;
+  const shown = hold ? { ...offered, ranked: [choiceWithin(hold, offered, snapshot), ...others] as const } : offered;
+  return {
+    ...advise(shown, snapshot, taskNote(request.routing.task, decision.facts.task)),
+    ...(funds && { first_hold_credits: hold && toCredits(hold.amount) }),
+    ...(payments && { payment_quote: payments.quoteOf(decision) }),
+  };
+}
