@@ -36,7 +36,10 @@ const LAYERS: readonly (readonly string[])[] = [
     'importers',
   ],
   ['store/open.ts', 'runtime', 'payments'],
-  ['gateway'],
+  ['prompt'],
+  ['money'],
+  ['exchange'],
+  ['request'],
   ['surface'],
   ['operate', 'conformance'],
   ['http', 'cli'],
@@ -124,13 +127,13 @@ describe('rooms', () => {
     expect(knowing.map(({ path }) => path)).toEqual([]);
   });
 
-  test('of gateway and http only the folders x402 know payments, and the app that composes them', () => {
-    const isOfPayments = (path: string) => path.startsWith('src/payments/') || path.startsWith('src/gateway/x402/');
+  test('of a request’s rooms and http only the folders x402 know payments', () => {
+    const isOfPayments = (path: string) => path.startsWith('src/payments/') || path.startsWith('src/money/x402/');
     const knowing = sources
-      .filter(({ path }) => /^src\/(?:gateway|http)\/(?!x402\/)/.test(path))
+      .filter(({ path }) => /^src\/(?:prompt|money|exchange|request|http)\/(?!x402\/)/.test(path))
       .filter(({ path, imports }) => imports.some((target) => isOfPayments(fileAt(path, target))))
       .map(({ path }) => path);
-    expect(knowing).toEqual(['src/http/app.ts']);
+    expect(knowing).toEqual([]);
   });
 
   test('only the store knows SQLite', () => {

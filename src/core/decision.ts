@@ -57,6 +57,13 @@ export interface RankedModel {
   readonly bound: Microcredits;
 }
 
+/** A way that a request may go: an endpoint of one of the decision's models. */
+export interface RankedEndpoint {
+  readonly ranked: RankedModel;
+  /** Index of the endpoint in its model. */
+  readonly at: number;
+}
+
 export interface Decision {
   /** See `core/id.ts`; outside it is `dec_…`. */
   readonly id: number;

@@ -1,8 +1,8 @@
 import type { SignalboxError } from '../core/errors.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
-import type { NextParts } from '../upstream/upstream-call.ts';
 import type { FundedHold } from '../money/funding.ts';
 import type { Receipt } from '../money/receipt.ts';
+import type { NextParts } from '../upstream/upstream-call.ts';
 
 /** The names that an answer has in every dialect. */
 export interface AnswerIdentity {

@@ -1,11 +1,22 @@
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { ProviderCall } from '../contract/provider.ts';
 import { abortBillingOf } from '../core/abort-billing.ts';
+import type { RankedEndpoint } from '../core/decision.ts';
 import type { AttemptRecord } from '../core/decision-record.ts';
 import { type Facts, isIntentRead } from '../core/facts.ts';
 import { lineFor } from '../core/price.ts';
 import type { Endpoint, Model } from '../core/snapshot.ts';
 import type { Usage } from '../core/usage.ts';
+import { shown } from '../money/extras.ts';
+import {
+  brokenUsage,
+  completeUsage,
+  cutUsage,
+  type ExpectedTokens,
+  type MeasuredUsage,
+  Meter,
+} from '../money/meter.ts';
+import { marginOf } from '../money/tranches.ts';
 import { expectedWriting, ttftFactor, WARM_SHARE } from '../routing/estimate.ts';
 import { expectedInput } from '../routing/input-tokens.ts';
 import type { CallTrace } from '../telemetry/trace.ts';
@@ -13,15 +24,11 @@ import { openCall } from '../upstream/call.ts';
 import { openEmbeddings } from '../upstream/embeddings.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
 import type { AnswerRoom, NextParts, UpstreamCall, UpstreamTarget } from '../upstream/upstream-call.ts';
+import { callSpan } from './call-span.ts';
 import { callFor } from './endpoint-request.ts';
-import { shown } from '../money/extras.ts';
 import { failureIn, isUnknownName } from './failure.ts';
-import { brokenUsage, completeUsage, cutUsage, type ExpectedTokens, type MeasuredUsage, Meter } from '../money/meter.ts';
-import { callSpan } from '../request/observe/spans.ts';
-import type { RankedEndpoint } from './plan.ts';
 import type { RunnableRequest } from './runnable-request.ts';
 import { StopCut } from './stop-cut.ts';
-import { marginOf } from '../money/tranches.ts';
 
 interface AttemptLimits {
   /** When the request must be answered, ms on the clock. */

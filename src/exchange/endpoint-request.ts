@@ -1,14 +1,14 @@
 import type { PreparedProvider, ProviderCall } from '../contract/provider.ts';
 import { traitsOf } from '../contract/traits.ts';
 import { passthroughBit } from '../core/capability.ts';
+import type { RankedEndpoint } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { Endpoint, Model, PolicySnapshot } from '../core/snapshot.ts';
-import { withoutUnsupported } from '../routing/unsupported.ts';
-import type { PromptHistory } from '../prompt/affinity.ts';
 import { NO_EXTRAS, shown, sortExtras } from '../money/extras.ts';
-import type { RankedEndpoint } from './plan.ts';
+import type { PromptHistory } from '../prompt/affinity.ts';
 import { withReadableState } from '../prompt/reasoning-state.ts';
+import { withoutUnsupported } from '../routing/unsupported.ts';
 import { untakenStops, withoutStops } from './stop-cut.ts';
 
 /** A decided request before it is fitted to an endpoint. */

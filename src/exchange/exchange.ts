@@ -4,15 +4,19 @@ import type { AttemptRecord, DecisionOutcome } from '../core/decision-record.ts'
 import type { SignalboxError } from '../core/errors.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
 import type { Settlement } from '../ledger/rules/entry.ts';
+import { entryLine } from '../money/charge.ts';
+import { type FundedWay, fundedWay } from '../money/funded-way.ts';
+import type { FundedHold } from '../money/funding.ts';
+import { chargedTokens, failedUsage, type MeasuredUsage } from '../money/meter.ts';
+import { type Receipt, receiptOf, withoutPrice } from '../money/receipt.ts';
+import { paidOutput, type TrancheTerms } from '../money/tranches.ts';
 import { unknownToService } from '../runtime/wildcard-runtime.ts';
 import type { Write } from '../store/store.ts';
 import { type AlarmOwner, DeadlineAlarm } from '../upstream/alarm.ts';
 import type { AttemptReporter } from '../upstream/health/types.ts';
 import type { AnswerRoom, NextParts } from '../upstream/upstream-call.ts';
-import { AnswerRecorder } from '../request/answer-recorder.ts';
 import type { RunningAnswer } from './answer-source.ts';
 import { Attempt } from './attempt.ts';
-import { entryLine } from '../money/charge.ts';
 import {
   brokenError,
   callerGone,
@@ -28,15 +32,9 @@ import {
   unreadError,
   wasCut,
 } from './failure.ts';
-import { type FundedWay, fundedWay } from '../money/funded-way.ts';
-import type { FundedHold } from '../money/funding.ts';
-import type { Gateway } from '../request/gateway.ts';
 import { GrowingAnswer } from './growing-answer.ts';
-import { chargedTokens, failedUsage, type MeasuredUsage } from '../money/meter.ts';
 import { Plan, type PlannedAttempt } from './plan.ts';
-import { type Receipt, receiptOf, withoutPrice } from '../money/receipt.ts';
-import type { RunnableRequest } from './runnable-request.ts';
-import { paidOutput, type TrancheTerms } from '../money/tranches.ts';
+import type { ExchangeParts, ExchangeRecorder, RunnableRequest } from './runnable-request.ts';
 
 /** A reader gets the error of the deadline within this time after it. */
 const UNREAD_GRACE_MS = 1_000;
@@ -50,9 +48,9 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   readonly created: number;
   readonly funded: FundedHold;
   mayBeCut = false;
-  readonly #gateway: Gateway;
+  readonly #parts: ExchangeParts;
   readonly #runnable: RunnableRequest;
-  readonly #recorder: AnswerRecorder;
+  readonly #recorder: ExchangeRecorder;
   readonly #attempts: AttemptRecord[] = [];
   readonly #failed: FailedAttempt[] = [];
   readonly #deadlineAt: number;
@@ -83,14 +81,14 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   readonly #alarm = new DeadlineAlarm(this);
 
   /** @param funded the money set aside for it */
-  constructor(gateway: Gateway, runnable: RunnableRequest, funded: FundedHold) {
+  constructor(parts: ExchangeParts, runnable: RunnableRequest, funded: FundedHold, recorder: ExchangeRecorder) {
     const { decision, clock, startedAt } = runnable;
     const { models, gateway: policy } = runnable.runtime.snapshot;
-    this.created = Math.floor(gateway.now() / 1000);
+    this.created = Math.floor(parts.now() / 1000);
     this.funded = funded;
-    this.#gateway = gateway;
+    this.#parts = parts;
     this.#runnable = runnable;
-    this.#recorder = new AnswerRecorder(gateway, runnable);
+    this.#recorder = recorder;
     this.#deadlineAt = startedAt + models[decision.ranked[0].model]!.deadlines.totalMs;
     this.#plan = new Plan(decision, { retriesMax: policy.retriesMax, clock, random: Math.random });
     // An attempt has the same deadline, and reports it to its reader. There may be none.
@@ -148,7 +146,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
         if (!('kind' in opened)) return this.#show(running, opened, way.growth);
         if (this.#ended()) throw this.#error;
         this.#giveUp(running, opened);
-        this.#plan.failed(opened, pauseOf(running.health, opened, this.#gateway.now()), this.#attempts.at(-1)!.ms);
+        this.#plan.failed(opened, pauseOf(running.health, opened, this.#parts.now()), this.#attempts.at(-1)!.ms);
         if (isFinal(opened, running.call.sent) || this.#runnable.clock() >= this.#deadlineAt) break;
       }
       throw this.#fail();
@@ -228,7 +226,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   /** Takes room for the answer. Without room the exchange ends, at no endpoint's fault. */
   makeRoom(bytes: number): boolean {
     if (this.#ended()) return false;
-    this.#bytes ??= this.#gateway.answers.hold(this.#runnable.caller.keyId);
+    this.#bytes ??= this.#parts.answers.hold(this.#runnable.caller.keyId);
     if (this.#bytes.take(bytes, this.policy.admission.answersBytesMax)) return true;
     this.abandon(crowdedError(this.#runnable.request.names.outputTokensMax));
     return false;
@@ -312,7 +310,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     const [last, failure] = [this.#last, this.#failed.at(-1)?.failure];
     const cut = last !== null && wasCut(failure) && last.call.sent && !last.meter.hasReport;
     let error = failedError(this.#failed, cut || this.#billed, this.#runnable.request);
-    if (!failure && Number.isFinite(this.#shutUntil)) error = shutError(this.#shutUntil - this.#gateway.now());
+    if (!failure && Number.isFinite(this.#shutUntil)) error = shutError(this.#shutUntil - this.#parts.now());
     else if (last && failure && isUnknownName(failure, last.model)) error = unknownToService(last.model.id);
     this.#error = error;
     this.#settle('failed', cut ? last : null, cut ? last.broken(failure!) : null);
@@ -326,7 +324,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
 
   /** Removes a price that could be forgotten from the receipt. */
   #confirm(): Promise<void> {
-    return this.#gateway.ledger.written().then((isWritten) => {
+    return this.#parts.ledger.written().then((isWritten) => {
       if (!isWritten) this.#receipt &&= withoutPrice(this.#receipt);
       this.#isConfirmed = true;
     });

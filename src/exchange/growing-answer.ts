@@ -2,11 +2,11 @@ import type { StreamPart } from '../contract/parts.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Hold, HoldExtension } from '../ledger/hold.ts';
 import { cappingName, type FundBlock } from '../ledger/rules/fund.ts';
+import type { ExpectedTokens } from '../money/meter.ts';
+import { mayReadOn, nextTranche, OutputBound, paidOutput, type TrancheTerms, wholeTranche } from '../money/tranches.ts';
 import type { AnswerRoom, NextParts } from '../upstream/upstream-call.ts';
 import type { Attempt } from './attempt.ts';
 import { failureIn } from './failure.ts';
-import type { ExpectedTokens } from '../money/meter.ts';
-import { mayReadOn, nextTranche, OutputBound, paidOutput, type TrancheTerms, wholeTranche } from '../money/tranches.ts';
 import { WaitingParts } from './waiting-parts.ts';
 
 /** The most characters that wait for a slow reader. Beyond it the whole worst case is held, or the answer ends. */

@@ -2,10 +2,10 @@ import { ANSWER_BYTES_MAX } from '../access/idempotency/answer.ts';
 import type { IdempotentRun } from '../access/idempotency/run.ts';
 import type { StreamPart } from '../contract/parts.ts';
 import { SignalboxError } from '../core/errors.ts';
+import type { Receipt } from '../money/receipt.ts';
 import { arrived } from '../upstream/arrival.ts';
 import type { NextParts } from '../upstream/upstream-call.ts';
 import type { AnswerSource, RunningAnswer } from './answer-source.ts';
-import type { Receipt } from '../money/receipt.ts';
 import { batchLine, endLine } from './replayed-answer.ts';
 import { WaitingParts } from './waiting-parts.ts';
 

@@ -1,5 +1,5 @@
 import type { ProviderFailure } from '../contract/parts.ts';
-import type { Decision, RankedModel } from '../core/decision.ts';
+import type { Decision, RankedEndpoint } from '../core/decision.ts';
 
 /** The longest pause before a retry of the same endpoint, with full jitter, ms. */
 const PAUSE_MAX_MS = 250;
@@ -9,13 +9,6 @@ const QUICK_MS = 1_000;
 const WAIT_MAX_MS = 5_000;
 /** Denials by a retry budget before the plan stops asking it. Other requests may show meanwhile that the provider is up. */
 const DENIALS_MAX = 4;
-
-/** A way that a request may go: an endpoint of one of the decision's models. */
-export interface RankedEndpoint {
-  readonly ranked: RankedModel;
-  /** Index of the endpoint in its model. */
-  readonly at: number;
-}
 
 /** The next attempt of a plan. */
 export interface PlannedAttempt {

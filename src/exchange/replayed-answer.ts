@@ -3,8 +3,8 @@ import type { StreamPart } from '../contract/parts.ts';
 import { ERROR_CODES, SignalboxError } from '../core/errors.ts';
 import { isObject } from '../core/object.ts';
 import { SchemaCheck } from '../core/schema-check.ts';
-import type { AnswerSource } from './answer-source.ts';
 import type { Receipt } from '../money/receipt.ts';
+import type { AnswerSource } from './answer-source.ts';
 
 /**
  * The stored text of an answer: a line for each batch of parts, then a line with its end. The text depends on no

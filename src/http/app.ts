@@ -4,11 +4,10 @@ import type { Authentication } from '../access/key-entry.ts';
 import type { Gate } from '../access/limits/gate.ts';
 import { Limiter } from '../access/limits/limiter.ts';
 import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
+import type { GrantStore } from '../operate/keys.ts';
 import type { Gateway } from '../request/gateway.ts';
 import type { Observer } from '../request/observe/observer.ts';
 import type { RequestContext } from '../request/request-context.ts';
-import type { X402Gateway } from '../money/x402/gateway.ts';
-import type { GrantStore } from '../operate/keys.ts';
 import type { StoreActivity } from '../store/activity.ts';
 import { openaiChat } from '../surface/openai-chat/surface.ts';
 import type { Surface } from '../surface/surface.ts';
@@ -38,6 +37,7 @@ import { surfaceRoutes } from './surface-routes.ts';
 import { surfaceSocket, type Upgrader } from './surface-socket.ts';
 import { usageRoutes } from './usage.ts';
 import { x402Routes } from './x402/routes.ts';
+import type { X402Gateway } from './x402/services.ts';
 
 export interface AppOptions {
   readonly gateway: X402Gateway;

@@ -4,7 +4,6 @@ import { RECORD_STATUSES } from '../core/decision-record.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { idText, parseId } from '../core/id.ts';
 import { OPERATION_NAMES } from '../core/operation.ts';
-import { explain } from '../request/explain.ts';
 import { decisionBody } from '../operate/decision-body.ts';
 import {
   DecisionFilterError,
@@ -14,6 +13,7 @@ import {
   PAGE_LIMIT,
   PAGE_LIMIT_MAX,
 } from '../operate/decisions.ts';
+import { explain } from '../request/explain.ts';
 import type { RecordQuery } from '../store/records.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';

@@ -6,10 +6,11 @@ import { bearerOf, parseKey } from '../access/key.ts';
 import { toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { idText } from '../core/id.ts';
-import type { Funding } from '../money/funding.ts';
+import type { AnswerSource, RunningAnswer } from '../exchange/answer-source.ts';
 import { KeptAnswer } from '../exchange/kept-answer.ts';
-import type { NamedRun, PipelineCall, RepeatedAnswer } from '../request/pipeline.ts';
 import { replayedAnswer } from '../exchange/replayed-answer.ts';
+import type { Funding } from '../money/funding.ts';
+import type { NamedRequest } from '../request/pipeline.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import { orOverloaded } from '../store/unwritten.ts';
 import { openaiChat } from '../surface/openai-chat/surface.ts';
@@ -38,7 +39,8 @@ export interface RequestName extends KeyedRequest {
 }
 
 /** A request with the headers of its response. */
-export interface ReplayableCall extends PipelineCall {
+interface ReplayableCall {
+  readonly context: RequestContext;
   readonly headers: HTTPHeaders;
 }
 
@@ -78,9 +80,20 @@ export function nameOf(
 const hashIn = ({ name }: Surface, bodyHash: Uint8Array): Uint8Array =>
   name === openaiChat.name ? bodyHash : createHash('sha256').update(`${name}\0`).update(bodyHash).digest();
 
-/** A run whose response tells of credit that was given back. */
-interface NamedResponse extends NamedRun {
-  /** Adds the credit to the headers. Of a stream, only the credit that was given before its headers left. */
+/** The answer to an earlier request of the same name. */
+interface RepeatedAnswer {
+  readonly kind: 'stored';
+  readonly answer: Response | string;
+}
+
+/** A request that is carried out once for its name. */
+interface NamedRun extends NamedRequest {
+  readonly kind: 'run';
+  /** Gives the name back, where the request ends before its exchange. */
+  drop(): Promise<void>;
+  /** Returns the source that stores the answer as it is read. */
+  keep(answer: RunningAnswer): AnswerSource;
+  /** Adds credit that was given back to the headers. Of a stream, only the credit that was given before its headers left. */
   addCredit(): void;
 }
 
@@ -93,7 +106,7 @@ export async function claimName(
   name: RequestName,
   call: ReplayableCall,
   form: AnswerForm,
-): Promise<NamedResponse | RepeatedAnswer<Response | string>> {
+): Promise<NamedRun | RepeatedAnswer> {
   const claim = await orOverloaded(UNREADABLE, () => services.idempotency.claim(name));
   if (claim.kind === 'replay') return { kind: 'stored', answer: await replay(claim, name, call, form) };
   if (claim.kind !== 'run') throw refusalError(claim, name);
@@ -106,7 +119,7 @@ function namedRun(
   run: IdempotentRun,
   { headers }: ReplayableCall,
   isStream: boolean,
-): NamedResponse {
+): NamedRun {
   const addCredit = () => {
     if (run.givenBack > 0) headers['x-signalbox-given-back'] = String(toCredits(run.givenBack));
   };

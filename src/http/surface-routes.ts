@@ -2,20 +2,16 @@ import { Elysia, type HTTPHeaders } from 'elysia';
 import type { ErrorCode } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { AnswerSource, RunningAnswer } from '../exchange/answer-source.ts';
+import type { FundingRequest } from '../money/funding.ts';
 import { checkUndecided } from '../request/check-request.ts';
-import type { Funding } from '../money/funding.ts';
-import {
-  type NamedRun,
-  type PipelineCall,
-  type PipelineEdge,
-  type RepeatedAnswer,
-  serveRequest,
-} from '../request/pipeline.ts';
+import { decisionFor } from '../request/decide.ts';
+import type { Gateway } from '../request/gateway.ts';
+import { serveRequest } from '../request/pipeline.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import type { Surface } from '../surface/surface.ts';
-import { type AnswerForm, answer } from './answer.ts';
+import { answer } from './answer.ts';
 import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
-import { claimName, nameOf, type ReplayableCall, type RequestName } from './replay.ts';
+import { claimName, nameOf } from './replay.ts';
 import { textResponse } from './response.ts';
 import { type EdgeServer, type RouteServices, UNREAD_S } from './route-services.ts';
 import { FUNDING_ERRORS } from './x402/route-docs.ts';
@@ -52,13 +48,13 @@ export const surfaceRoutes = (services: RouteServices, surface: Surface) =>
       if (surface.requestIdHeader) set.headers[surface.requestIdHeader] = context.requestId;
       const body = await services.bodyOf(request, context);
       keepOpen(services.server(), request, context);
-      const warmUp = warmUpOf(services, surface, { context, body, request, headers: set.headers });
+      const call = { context, body, request, headers: set.headers };
+      const warmUp = warmUpOf(services, surface, call);
       if (warmUp !== null) {
         set.headers['content-type'] = 'text/event-stream';
         return textResponse(warmUp, set.headers);
       }
-      const edge = new SurfaceEdge(services, surface, { context, body, request, headers: set.headers });
-      const answered = await serveRequest(services.gateway, context, edge);
+      const answered = await answerCall(services, surface, call);
       return typeof answered === 'string' ? textResponse(answered, set.headers) : answered;
     },
     surfaceDocs(surface),
@@ -98,72 +94,65 @@ interface SurfaceCall {
   readonly headers: HTTPHeaders;
 }
 
-/** Stands for the form of an answer until the request is read. */
-const UNREAD: AnswerForm = {
-  events: null,
-  json() {
-    throw new Error('a request was answered before it was read');
-  },
-};
-
-/** The ends of the pipeline for one request: its surface reads and writes, HTTP carries. */
-class SurfaceEdge implements PipelineEdge<Response | string> {
-  readonly #services: RouteServices;
-  readonly #surface: Surface;
-  readonly #http: SurfaceCall;
-  #form: AnswerForm = UNREAD;
-  #addCredit: (() => void) | null = null;
-
-  constructor(services: RouteServices, surface: Surface, http: SurfaceCall) {
-    this.#services = services;
-    this.#surface = surface;
-    this.#http = http;
-  }
-
-  read(): ModelRequest {
-    const { context, body, request: origin } = this.#http;
-    const { request, events, json = this.#surface.json } = this.#surface.read(body, origin.headers);
-    this.#form = { events, json };
-    context.isStream = events !== null;
-    return request;
-  }
-
-  /** A payer that has just proved itself counts against the rate limits from here on. */
-  fund({ request, context }: PipelineCall): Funding | Promise<Funding> {
-    const { url, headers } = this.#http.request;
-    const { caller: key, idempotencyKey } = context;
-    const funding = this.#services.gateway.funding.of({ request, context, key, idempotencyKey, url, headers });
-    return funding instanceof Promise ? acceptedLater(funding, context) : accepted(funding, context);
-  }
-
-  claim(call: PipelineCall, funding: Funding): Promise<NamedRun | RepeatedAnswer<Response | string>> | null {
-    const { request, headers } = this.#http;
-    const name = nameOf(call.context, request.headers, funding, this.#surface);
-    return name && this.#claimed(name, { ...call, headers });
-  }
-
-  async #claimed(name: RequestName, call: ReplayableCall): Promise<NamedRun | RepeatedAnswer<Response | string>> {
-    const named = await claimName(this.#services, name, call, this.#form);
-    if (named.kind === 'run') this.#addCredit = named.addCredit;
-    return named;
-  }
-
-  write(source: AnswerSource, { funded, policy }: RunningAnswer): Promise<Response | string> {
-    const { context, headers } = this.#http;
-    context.addLimitHeaders(headers);
-    Object.assign(headers, funded.headers);
-    const answered = answer(source, this.#form, headers, policy.commitAfterMs);
-    return this.#addCredit ? answered.finally(this.#addCredit) : answered;
-  }
-}
-
-function accepted(funding: Funding, context: RequestContext): Funding {
+/** Reads a request, finds its payer and its name, has it carried out, and writes its answer in the surface's dialect. */
+async function answerCall(
+  services: RouteServices,
+  surface: Surface,
+  { context, body, request: origin, headers }: SurfaceCall,
+): Promise<Response | string> {
+  const { gateway } = services;
+  const { request, events, json = surface.json } = surface.read(body, origin.headers);
+  context.isStream = events !== null;
+  const form = { events, json };
+  // Steps that need not wait go on in the same turn of the event loop.
+  const found = gateway.funding.of(unfundedRequest(gateway, request, context, origin));
+  const funding = found instanceof Promise ? await found : found;
+  // A payer that has just proved itself counts against the rate limits from here on.
   if (funding.provedCaller) context.acceptPayer(funding.provedCaller);
-  return funding;
+  const name = nameOf(context, origin.headers, funding, surface);
+  const named = name && (await claimName(services, name, { context, headers }, form));
+  if (named?.kind === 'stored') return named.answer;
+  let running: RunningAnswer;
+  try {
+    running = await serveRequest(gateway, { request, context, funding, named });
+  } catch (cause) {
+    await named?.drop();
+    throw cause;
+  }
+  // (guards on the answer: each wraps `running`)
+  const source = named ? named.keep(running) : running;
+  abandonWithCaller(context, running, source, named?.toTheEnd ?? false);
+  context.addLimitHeaders(headers);
+  Object.assign(headers, running.funded.headers);
+  const answered = answer(source, form, headers, running.policy.commitAfterMs);
+  return await (named ? answered.finally(named.addCredit) : answered);
 }
 
-const acceptedLater = async (funding: Promise<Funding>, context: RequestContext): Promise<Funding> =>
-  accepted(await funding, context);
+function unfundedRequest(
+  gateway: Gateway,
+  request: ModelRequest,
+  context: RequestContext,
+  { url, headers }: Request,
+): FundingRequest {
+  const { caller: key, idempotencyKey } = context;
+  return { request, key, idempotencyKey, url, headers, decide: decisionFor(gateway, request, context) };
+}
+
+/** Ends an answer when its caller leaves. A named one that goes on to its end only loses its reader. */
+function abandonWithCaller(
+  { signal }: RequestContext,
+  running: RunningAnswer,
+  source: AnswerSource,
+  toTheEnd: boolean,
+): void {
+  const leave = () => {
+    if (!toTheEnd) running.abandon('caller-gone');
+    if (source !== running) source.abandon('caller-gone');
+  };
+  signal.addEventListener('abort', leave);
+  // The caller may have left while the money was set aside: that event is over.
+  if (signal.aborted) leave();
+}
 
 /** Operation → the group of its routes in the API's documentation. */
 const TAGS = { chat: 'chat', embed: 'embeddings' } as const;

@@ -3,7 +3,6 @@ import type { Caller } from '../core/caller.ts';
 import { toCredits } from '../core/credits.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { isTimeZone } from '../core/zoned-time.ts';
-import type { Gateway } from '../request/gateway.ts';
 import { fundBodies, usesOf } from '../operate/ledger/status.ts';
 import {
   parseDay,
@@ -16,6 +15,7 @@ import {
   usagePeriod,
 } from '../operate/usage.ts';
 import { GROUPINGS, type Grouping, parseGrouping } from '../operate/usage-sums.ts';
+import type { Gateway } from '../request/gateway.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
 import * as schemas from './schemas/ledger.ts';

@@ -1,8 +1,8 @@
+import type { RankedEndpoint } from '../core/decision.ts';
 import type { Hold } from '../ledger/hold.ts';
 import { worstCase } from '../routing/estimate.ts';
 import { StoreError } from '../store/store.ts';
 import { type DecidedRequest, roomyWay, trancheTerms } from './growth.ts';
-import type { RankedEndpoint } from '../exchange/plan.ts';
 import { raisedWay } from './raised-way.ts';
 import { leastTranche, type TrancheTerms } from './tranches.ts';
 

@@ -6,11 +6,22 @@ import type { SignalboxError } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Hold } from '../ledger/hold.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import type { ReservationRequest } from '../ledger/reservation-request.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Write } from '../store/store.ts';
+import type { Log } from '../telemetry/log.ts';
 import type { PlatformPayment } from './receipt.ts';
-import type { RequestContext } from '../request/request-context.ts';
+
+/** The parts of a gateway that a funding works with. */
+export interface FundingParts {
+  /** The runtime in force. */
+  lease(): Runtime;
+  readonly ledger: Ledger;
+  readonly log: Log;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
 
 /** A request before its payer is known. */
 export interface FundingRequest {
@@ -23,7 +34,11 @@ export interface FundingRequest {
   readonly url: string;
   /** Of the HTTP request: one of them may bring a payment. */
   readonly headers: Pick<Headers, 'get'>;
-  readonly context: RequestContext;
+  /**
+   * Decides it without carrying it out, for a quote.
+   * @throws SignalboxError when no model is left, or no money for it
+   */
+  readonly decide: (terms: DecisionTerms) => Promise<{ readonly runtime: Runtime; readonly decision: Decision }>;
 }
 
 /**
@@ -81,8 +96,8 @@ export type PaymentEstimate = {
   readonly max_atomic: readonly { readonly network: string; readonly asset: string; readonly amount_atomic: string }[];
 };
 
-/** The terms on which a request is decided and carried out. */
-export interface FundingTerms {
+/** The terms on which a request is decided. */
+export interface DecisionTerms {
   readonly runtime: Runtime;
   /** The caller whose rules, limits and models apply. */
   readonly caller: Caller;
@@ -90,6 +105,10 @@ export interface FundingTerms {
   readonly cap: Microcredits | null;
   /** Whether the caller's balance is left out, because it is yet to be paid in. */
   readonly windowsOnly: boolean;
+}
+
+/** The terms on which it is carried out, too. */
+export interface FundingTerms extends DecisionTerms {
   /** The holder whose balance pays in place of the caller's own; null for the caller's own. */
   readonly payer: string | null;
   /** The wallet that the request named, as the books keep it; null for none. */

@@ -1,6 +1,6 @@
 import { abortBillingOf, type StoppedBilling } from '../core/abort-billing.ts';
 import { CAPABILITIES, passthroughBit } from '../core/capability.ts';
-import type { Decision } from '../core/decision.ts';
+import type { Decision, RankedEndpoint } from '../core/decision.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { Endpoint, Model, PolicySnapshot, Provider } from '../core/snapshot.ts';
 import type { FirstTranche } from '../ledger/reservation-request.ts';
@@ -8,7 +8,6 @@ import { affordableCap, capWithin, expectedOutput, outputCap, taskOf, usefulOutp
 import { inputBound } from '../routing/input-tokens.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { passesExtras } from './extras.ts';
-import type { RankedEndpoint } from '../exchange/plan.ts';
 import { firstTranche, leastTranche, marginOf, type TrancheTerms } from './tranches.ts';
 
 /** A request with its decision, and the runtime that it was decided under. */

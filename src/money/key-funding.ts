@@ -7,8 +7,7 @@ import type { Hold } from '../ledger/hold.ts';
 import type { ReservationRequest } from '../ledger/reservation-request.ts';
 import { orOverloaded, overloadedBy } from '../store/unwritten.ts';
 import { scrub } from '../telemetry/secrets.ts';
-import { FundedHold, type Funding, type FundingRequest, type FundingTerms } from './funding.ts';
-import type { Gateway } from '../request/gateway.ts';
+import { FundedHold, type Funding, type FundingParts, type FundingRequest, type FundingTerms } from './funding.ts';
 import type { PlatformPayment } from './receipt.ts';
 import { shortageError } from './shortage.ts';
 
@@ -19,17 +18,17 @@ export class KeyFunding implements Funding {
   readonly caller: Caller;
   readonly provedCaller = null;
   readonly identity = null;
-  readonly #gateway: Gateway;
+  readonly #parts: FundingParts;
   readonly #agentWallet: string | null;
 
-  constructor(gateway: Gateway, { request }: Pick<FundingRequest, 'request'>, key: Caller) {
+  constructor(parts: FundingParts, { request }: Pick<FundingRequest, 'request'>, key: Caller) {
     this.caller = key;
-    this.#gateway = gateway;
+    this.#parts = parts;
     this.#agentWallet = recordedWallet(request);
   }
 
   terms(): FundingTerms {
-    const runtime = this.#gateway.lease();
+    const runtime = this.#parts.lease();
     return {
       runtime,
       caller: this.caller,
@@ -43,11 +42,11 @@ export class KeyFunding implements Funding {
   async reserve(request: ReservationRequest, begun: Promise<void> | null): Promise<FundedHold> {
     let hold: Hold | FundShortage;
     try {
-      hold = await this.#gateway.ledger.reserve(request);
+      hold = await this.#parts.ledger.reserve(request);
     } catch (cause) {
       throw overloadedBy(cause, UNWRITTEN);
     }
-    if (isShortage(hold)) throw shortageError(hold, request.caller, this.#gateway);
+    if (isShortage(hold)) throw shortageError(hold, request.caller, this.#parts);
     if (begun) await confirmed(hold, begun);
     return holdOf(hold, request);
   }

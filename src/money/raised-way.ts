@@ -1,12 +1,11 @@
 import type { Microcredits } from '../core/credits.ts';
-import type { Decision } from '../core/decision.ts';
+import type { Decision, RankedEndpoint } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Hold } from '../ledger/hold.ts';
 import { ampleCase, capWithin, taskOf, usefulCase, worstCase } from '../routing/estimate.ts';
 import { StoreError } from '../store/store.ts';
 import type { DecidedRequest } from './growth.ts';
-import type { RankedEndpoint } from '../exchange/plan.ts';
 
 /**
  * Raises a hold by what an attempt lacks, as far as possible. Returns the attempt with its output capped at what is held; null

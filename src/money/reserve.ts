@@ -1,9 +1,9 @@
+import type { Decision } from '../core/decision.ts';
+import type { ModelRequest } from '../core/model-request.ts';
+import type { RunNames } from '../core/run-names.ts';
 import type { ReservationRequest } from '../ledger/reservation-request.ts';
-import { checkServing } from '../request/drain.ts';
-import type { FundedHold, Funding } from './funding.ts';
-import type { Gateway } from '../request/gateway.ts';
+import type { FundedHold, Funding, FundingTerms } from './funding.ts';
 import { holdTermsOf } from './hold-terms.ts';
-import type { RunnableRequest } from '../exchange/runnable-request.ts';
 
 /** The claim of a request on its name, which is stored before a provider is called. */
 export interface RequestClaim {
@@ -15,59 +15,51 @@ export interface RequestClaim {
   begin(decision: number): Promise<void>;
 }
 
-/** A request that repeats are recognized by. `toTheEnd`: it waits for money though its caller leaves. */
-interface NamedRequest {
-  readonly claim: RequestClaim;
-  readonly toTheEnd: boolean;
+/** A decided request before its money is set aside. */
+export interface UnpaidRequest {
+  readonly request: ModelRequest;
+  readonly decision: Decision;
+  readonly terms: FundingTerms;
+  readonly run: RunNames;
+  /** When its decision began, ms on `clock`. */
+  readonly startedAt: number;
+  /** Ends its waiting for money; undefined for a request that goes on without its caller. */
+  readonly signal: AbortSignal | undefined;
+  /** Milliseconds on a clock that never goes back. */
+  readonly clock: () => number;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
 }
 
 /**
- * Begins to set the worst case of a decision aside. From here on a shutdown waits for the request, until its work is ended.
- * @param named null for a request without a name
+ * Begins to set the worst case of a decision aside.
+ * @param claim null for a request without a name
  * @returns a promise that rejects with an error that the funding mends, and then nothing is held
- * @throws SignalboxError
  */
-export function reserve(
-  gateway: Gateway,
-  runnable: RunnableRequest,
-  funding: Funding,
-  named: NamedRequest | null,
-): Promise<FundedHold> {
-  const { request, decision, context, startedAt } = runnable;
-  context.startedAt = startedAt;
-  context.step('reserve');
-  // Deciding may have taken a while.
-  checkServing(gateway);
-  context.beginWork(request.stream, Math.ceil(decision.ranked[0].tokens));
-  context.enterFlight(gateway.inFlight);
-  const signal = named?.toTheEnd ? undefined : context.signal;
-  const begun = named?.claim.begin(decision.id) ?? null;
+export function reserve(unpaid: UnpaidRequest, funding: Funding, claim: RequestClaim | null): Promise<FundedHold> {
+  const begun = claim?.begin(unpaid.decision.id) ?? null;
   // The funding awaits it.
   begun?.catch(() => {});
-  return funding.reserve(reservationRequest(gateway, runnable, signal), begun);
+  return funding.reserve(reservationRequest(unpaid), begun);
 }
 
 /** An exchange ends at its deadline; a hold that is open so much later was forgotten, ms. */
 const EXPIRY_SLACK_MS = 60_000;
 
-function reservationRequest(
-  { clock, now }: Gateway,
-  runnable: RunnableRequest,
-  signal: AbortSignal | undefined,
-): ReservationRequest {
-  const { decision, context, terms, startedAt } = runnable;
+function reservationRequest(unpaid: UnpaidRequest): ReservationRequest {
+  const { request, decision, run, terms, startedAt, signal, clock, now } = unpaid;
   const { caller, payer, agentWallet, runtime } = terms;
   const { id, facts, ranked } = decision;
   const { models, ledger } = runtime.snapshot;
   const [choice] = ranked;
   const leftMs = models[choice.model]!.deadlines.totalMs - (clock() - startedAt);
-  const { amounts, whole, least, ample, growth } = holdTermsOf(runnable);
+  const { amounts, whole, least, ample, growth } = holdTermsOf({ request, decision, runtime });
   return {
     id,
     caller,
     selector: facts.model,
-    session: context.run.session ?? undefined,
-    agent: context.run.agent ?? undefined,
+    session: run.session ?? undefined,
+    agent: run.agent ?? undefined,
     agentWallet,
     payer,
     amounts,

@@ -3,7 +3,7 @@ import { iso } from '../core/clock.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { type ErrorCode, SignalboxError } from '../core/errors.ts';
 import type { FundShortage } from '../ledger/available-funds.ts';
-import type { Gateway } from '../request/gateway.ts';
+import type { FundingParts } from './funding.ts';
 
 /** A time in which some running request ends, ms. */
 const CONTENDED_RETRY_MS = 1_000;
@@ -12,7 +12,7 @@ const CONTENDED_RETRY_MS = 1_000;
 export function shortageError(
   shortage: FundShortage,
   caller: Caller,
-  { log, ledger }: Pick<Gateway, 'log' | 'ledger'>,
+  { log, ledger }: Pick<FundingParts, 'log' | 'ledger'>,
 ): SignalboxError {
   ledger.refused(shortage);
   log.info('a request was refused: its budget or balance is too low', {

@@ -3,9 +3,9 @@ import { toCredits } from '../core/credits.ts';
 import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../core/decision-record.ts';
 import type { Facts, FundFacts } from '../core/facts.ts';
 import { idText } from '../core/id.ts';
+import { platformAttempt } from '../money/receipt.ts';
 import type { Hindsight } from '../request/certificate.ts';
 import type { Explanation } from '../request/explain.ts';
-import { platformAttempt } from '../money/receipt.ts';
 import { usageBody } from '../surface/openai-chat/completion.ts';
 import { certificateBody, NO_CERTIFICATE } from './certificate-body.ts';
 

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { OPERATOR } from '../core/caller.ts';
 import { UsageError } from '../core/usage-error.ts';
-import { type Explanation, explain } from '../request/explain.ts';
 import { openRecordReader } from '../records/records.ts';
+import { type Explanation, explain } from '../request/explain.ts';
 import { PastPolicies } from '../runtime/replay.ts';
 import { readStore, storeExists } from '../store/open.ts';
 import type { PolicyWorkspace } from './policy/tools.ts';

@@ -1,29 +1,32 @@
 import type { StreamPart } from '../contract/parts.ts';
 import type { DecisionOutcome } from '../core/decision-record.ts';
 import { idText } from '../core/id.ts';
+import { type FailedAttempt, failureText } from '../exchange/failure.ts';
+import type { ExchangeRecorder, RunnableRequest } from '../exchange/runnable-request.ts';
+import { loggableMessage } from '../exchange/upstream-message.ts';
+import type { Platform } from '../money/receipt.ts';
+import { AnswerId } from '../prompt/threads.ts';
 import { recordContent } from '../records/contents.ts';
 import type { Write } from '../store/store.ts';
 import { recordDecision, recordedOf } from './decision-record.ts';
-import { type FailedAttempt, failureText } from '../exchange/failure.ts';
 import type { Gateway } from './gateway.ts';
 import { beginLearning } from './learn-from-answer.ts';
-import type { Platform } from '../money/receipt.ts';
-import type { RunnableRequest } from '../exchange/runnable-request.ts';
-import { AnswerId } from '../prompt/threads.ts';
-import { loggableMessage } from '../exchange/upstream-message.ts';
+import type { RequestContext } from './request-context.ts';
 
 /** Records what lasts of an answer: its decision, its content where the policy keeps it, its thread, and what is learnt from it. */
-export class AnswerRecorder {
+export class AnswerRecorder implements ExchangeRecorder {
   readonly #gateway: Gateway;
   readonly #runnable: RunnableRequest;
+  readonly #context: RequestContext;
   readonly #learning: ReturnType<typeof beginLearning>;
   readonly #content: ReturnType<typeof recordContent>;
   readonly #answerId: AnswerId | null;
 
-  constructor(gateway: Gateway, runnable: RunnableRequest) {
+  constructor(gateway: Gateway, runnable: RunnableRequest, context: RequestContext) {
     const { request, decision, caller, runtime } = runnable;
     this.#gateway = gateway;
     this.#runnable = runnable;
+    this.#context = context;
     this.#learning = beginLearning(gateway, runnable);
     this.#content = recordContent(
       gateway.records.contents,
@@ -45,7 +48,8 @@ export class AnswerRecorder {
   /** Notes the end of the answer. Returns what is written with the settlement. */
   settlementWrites(outcome: DecisionOutcome, platform: Platform): Write[] {
     const gateway = this.#gateway;
-    const { request, decision, context, caller, runtime } = this.#runnable;
+    const { request, decision, caller, runtime } = this.#runnable;
+    const context = this.#context;
     if (this.#answerId) this.#noteThread(this.#answerId.value, outcome);
     context.result = { outcome, platform };
     const recorded = recordedOf(request, caller, runtime.snapshot, context.run);

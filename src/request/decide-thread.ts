@@ -2,10 +2,10 @@ import type { Thread } from '../core/conversation.ts';
 import type { Decision } from '../core/decision.ts';
 import { type ErrorCode, SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
-import { THREAD_NEEDS } from '../routing/profile/size.ts';
-import type { Runtime } from '../runtime/runtime.ts';
 import type { PromptHistory } from '../prompt/affinity.ts';
 import { notFound, type Threads, unsupportedThread } from '../prompt/threads.ts';
+import { THREAD_NEEDS } from '../routing/profile/size.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 
 /** The decision of a request, with what else was read of it: its answer is learnt from by that. */
 export interface RequestDecision {

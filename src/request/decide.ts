@@ -9,14 +9,20 @@ import type { Constraint, Preference } from '../core/rules.ts';
 import { piecesIn, piecesOf, replaceRuns } from '../core/runs.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Tokenizer } from '../core/tokenizer.ts';
+import type { DecisionTerms, FundingRequest } from '../money/funding.ts';
+import { mayGrow } from '../money/growth.ts';
+import { shortageError } from '../money/shortage.ts';
+import type { PromptHistory } from '../prompt/affinity.ts';
+import { withLoopReaders } from '../prompt/loop-readers.ts';
 import { type DecisionContext, isRefusal } from '../routing/decide.ts';
+import { withoutDroppedTools } from '../routing/dropped-tools.ts';
 import { chatFacts, embeddingFacts, routeFacts } from '../routing/facts.ts';
 import { refusalError } from '../routing/refuse.ts';
 import { hasRules, type OnRuleFailure, type RuleInputs, withRules } from '../routing/rules.ts';
 import { countableTexts, questionOf } from '../routing/texts.ts';
 import { isOfWildcard } from '../routing/wildcard-snapshot.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
-import type { PromptHistory } from '../prompt/affinity.ts';
+import { runtimeFor } from '../runtime/wildcard-runtime.ts';
 import { checkRequest } from './check-request.ts';
 import {
   type DecideAs,
@@ -27,16 +33,9 @@ import {
 } from './decide-thread.ts';
 import { decideWithin, type FundedTrial } from './decide-within.ts';
 import { countInput, decisiveTokenizers } from './exact-count.ts';
-import type { FundingTerms } from '../money/funding.ts';
 import { type Gateway, newSeed } from './gateway.ts';
-import { mayGrow } from '../money/growth.ts';
-import { withLoopReaders } from '../prompt/loop-readers.ts';
 import type { RequestContext } from './request-context.ts';
 import { isHeldBack, isRefused, ServiceCounter, standsInRequest } from './service-count.ts';
-import { shortageError } from '../money/shortage.ts';
-
-/** The terms of the funding that a decision keeps to. */
-type DecisionTerms = Pick<FundingTerms, 'runtime' | 'caller' | 'cap' | 'windowsOnly'>;
 
 /** A request that is to be decided. */
 interface UndecidedRequest {
@@ -82,6 +81,16 @@ export function decideRequest(
   const { thread } = request.conversation;
   return thread ? decideIn(thread, gateway, undecided, isServed) : decide(gateway, undecided, null, isServed);
 }
+
+/** Decides a request without carrying it out, as a quote needs it. Throws as `decideRequest` does. */
+export const decisionFor =
+  (gateway: Gateway, request: ModelRequest, context: RequestContext): FundingRequest['decide'] =>
+  async (terms) => {
+    const runtime = runtimeFor(terms.runtime, request.model);
+    const { request: reduced } = withoutDroppedTools(request, runtime.snapshot.gateway);
+    const { decision } = await decideRequest(gateway, reduced, { ...terms, runtime }, false, context);
+    return { runtime, decision };
+  };
 
 /**
  * The step decide of a route request: the decision that a chat of the same facts would get, without a draw.

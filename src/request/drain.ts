@@ -1,5 +1,6 @@
 import { SignalboxError } from '../core/errors.ts';
 import type { Gateway } from './gateway.ts';
+import type { RequestContext } from './request-context.ts';
 
 /** The interval of looks at the requests in flight, ms. */
 const LOOK_MS = 20;
@@ -17,6 +18,24 @@ export async function drain({ inFlight, clock, log }: Gateway, patienceMs: numbe
 export function checkServing({ draining }: Pick<Gateway, 'draining'>): void {
   if (!draining()) return;
   throw new SignalboxError('overloaded', 'The server is shutting down; try again.', { retryAfterMs: 1_000 });
+}
+
+/**
+ * Does work that a shutdown waits for.
+ * @throws SignalboxError `overloaded` once the shutdown has begun
+ */
+export async function inFlight<T>(
+  gateway: Pick<Gateway, 'draining' | 'inFlight'>,
+  context: RequestContext,
+  work: () => Promise<T>,
+): Promise<T> {
+  checkServing(gateway);
+  context.enterFlight(gateway.inFlight);
+  try {
+    return await work();
+  } finally {
+    context.leaveFlight();
+  }
 }
 
 /** The part that was made is charged, so a client must not repeat the request blindly. */

@@ -2,16 +2,16 @@ import type { ByteRoom } from '../core/byte-room.ts';
 import type { LinkedSet } from '../core/linked-set.ts';
 import type { Learner } from '../learning/learner.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { FundingSource } from '../money/funding.ts';
+import type { Affinity } from '../prompt/affinity.ts';
+import type { Sessions } from '../prompt/sessions.ts';
 import type { Records } from '../records/records.ts';
 import type { PastPolicies } from '../runtime/replay.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { TokenCounter } from '../tokenizer/counter.ts';
-import type { Affinity } from '../prompt/affinity.ts';
 import type { CountPlaces } from './count-places.ts';
-import type { FundingSource } from '../money/funding.ts';
 import type { RequestContext } from './request-context.ts';
-import type { Sessions } from '../prompt/sessions.ts';
 import type { Retries } from './signals/retry.ts';
 
 /** The parts that the use cases work with. */

@@ -1,11 +1,11 @@
 import type { DecisionOutcome } from '../core/decision-record.ts';
 import { isIntentRead } from '../core/facts.ts';
+import type { RunnableRequest } from '../exchange/runnable-request.ts';
 import type { Example } from '../learning/answer.ts';
+import type { Platform } from '../money/receipt.ts';
 import { isOfWildcard } from '../routing/wildcard-snapshot.ts';
 import type { Write } from '../store/store.ts';
 import type { Gateway } from './gateway.ts';
-import type { Platform } from '../money/receipt.ts';
-import type { RunnableRequest } from '../exchange/runnable-request.ts';
 import { retryName } from './signals/retry.ts';
 import { type AnswerWatch, watchAnswer } from './signals/watch.ts';
 

@@ -1,130 +1,56 @@
 import { idText } from '../core/id.ts';
 import type { ModelRequest } from '../core/model-request.ts';
+import type { RunningAnswer } from '../exchange/answer-source.ts';
+import { Exchange } from '../exchange/exchange.ts';
+import type { RunnableRequest } from '../exchange/runnable-request.ts';
+import type { FundedHold, Funding } from '../money/funding.ts';
+import { type RequestClaim, reserve } from '../money/reserve.ts';
 import { withoutDroppedTools } from '../routing/dropped-tools.ts';
 import { runtimeFor } from '../runtime/wildcard-runtime.ts';
-import type { AnswerSource, RunningAnswer } from '../exchange/answer-source.ts';
+import { AnswerRecorder } from './answer-recorder.ts';
 import { withBoundedTools } from './bounded-tools.ts';
 import { decideRequest } from './decide.ts';
+import type { RequestDecision } from './decide-thread.ts';
 import { checkServing } from './drain.ts';
-import { Exchange } from '../exchange/exchange.ts';
-import type { Funding } from '../money/funding.ts';
 import type { Gateway } from './gateway.ts';
 import type { RequestContext } from './request-context.ts';
-import { type RequestClaim, reserve } from '../money/reserve.ts';
-import type { RunnableRequest } from '../exchange/runnable-request.ts';
 
-/** A request as its surface has read it. */
-export interface PipelineCall {
+/** A request as its surface has read it, with its payer and the name by which repeats of it are recognized. */
+export interface FundedRequest {
   readonly request: ModelRequest;
   readonly context: RequestContext;
+  readonly funding: Funding;
+  /** Null for a request without a name. */
+  readonly named: NamedRequest | null;
 }
 
-/** The ends of the pipeline: a surface, and the transport of its requests and answers. */
-export interface PipelineEdge<Answer> {
-  /** @throws SignalboxError for the field at fault */
-  read(): ModelRequest;
-  /** Finds who pays: at once where no signature is to be checked. @throws SignalboxError */
-  fund(call: PipelineCall): Funding | Promise<Funding>;
-  /**
-   * Claims the name by which repeats of the request are recognized.
-   * @returns null for a request without a name
-   * @throws SignalboxError while a request of that name runs, or where its answer cannot be given again
-   */
-  claim(call: PipelineCall, funding: Funding): Promise<NamedRun | RepeatedAnswer<Answer>> | null;
-  /** Writes an answer in the dialect of the surface. @throws SignalboxError of an answer that failed before its headers */
-  write(source: AnswerSource, answer: RunningAnswer): Promise<Answer>;
-}
-
-/** The answer to an earlier request of the same name. */
-export interface RepeatedAnswer<Answer> {
-  readonly kind: 'stored';
-  readonly answer: Answer;
-}
-
-/** A request that is carried out once for its name. */
-export interface NamedRun {
-  readonly kind: 'run';
+/** The name of a request that is carried out once for it. */
+export interface NamedRequest {
   readonly claim: RequestClaim;
   /** Whether it goes on after its caller has left. */
   readonly toTheEnd: boolean;
-  /** Gives the name back, where the request ends before its exchange. */
-  drop(): Promise<void>;
-  /** Returns the source that stores the answer as it is read. */
-  keep(answer: RunningAnswer): AnswerSource;
 }
 
 /**
- * The pipeline of a request for a model. `http/admission.ts` has admitted it before its body arrived, and noted so in the context.
- * `recommend` takes the same steps up to decide.
+ * Carries a request out as far as its exchange, which takes the steps from dispatch on. `http/admission.ts` has admitted it before its
+ * body arrived, and noted so in the context. `recommend` takes the same steps up to decide. Where a payment would mend an error,
+ * the error says how to pay.
  * @throws SignalboxError, and then nothing is held
  */
-export async function serveRequest<Answer>(
-  gateway: Gateway,
-  context: RequestContext,
-  edge: PipelineEdge<Answer>,
-): Promise<Answer> {
-  const call = { context, request: edge.read() };
-  // Steps that need not wait go on in the same turn of the event loop.
-  const found = edge.fund(call);
-  const funding = found instanceof Promise ? await found : found;
-  const claim = edge.claim(call, funding);
-  const named = claim && (await claim);
-  if (named?.kind === 'stored') return named.answer;
-  let running: RunningAnswer;
-  try {
-    running = await carryOut(gateway, call, funding, named);
-  } catch (cause) {
-    await named?.drop();
-    throw cause;
-  }
-  // (guards on the answer: each wraps `running`)
-  const source = named ? named.keep(running) : running;
-  abandonWithCaller(context, running, source, named?.toTheEnd ?? false);
-  return await edge.write(source, running);
-}
-
-/** Takes the steps between read and write. Where a payment would mend an error, the error says how to pay. */
-async function carryOut(
-  gateway: Gateway,
-  { request, context }: PipelineCall,
-  funding: Funding,
-  named: NamedRun | null,
-): Promise<RunningAnswer> {
+export async function serveRequest(gateway: Gateway, funded: FundedRequest): Promise<RunningAnswer> {
+  const { context, funding } = funded;
   checkServing(gateway);
   try {
-    const given = funding.terms();
-    const terms = { ...given, runtime: runtimeFor(given.runtime, request.model) };
-    context.step('pin');
+    const found = decided(gateway, funded);
+    const runnable = found instanceof Promise ? await found : found;
     const { clock } = gateway;
-    const startedAt = clock();
-    const { runtime, caller } = terms;
-    const { gateway: policy } = runtime.snapshot;
-    const { request: kept, dropped } = withoutDroppedTools(request, policy);
-    const bounded = withBoundedTools(kept, policy);
-    // (guards on the request)
-    // (cache)
-    const deciding = decideRequest(gateway, bounded, terms, true, context);
-    const { decision, history, features } = deciding instanceof Promise ? await deciding : deciding;
-    const runnable: RunnableRequest = {
-      request: bounded,
-      dropped,
-      context,
-      terms,
-      runtime,
-      caller,
-      clock,
-      startedAt,
-      decision,
-      history,
-      features,
-    };
     const reservedAt = clock();
-    const funded = await reserve(gateway, runnable, funding, named);
+    const hold = await setAside(gateway, runnable, funded);
     // Only from here on the decision is kept, and can be looked up.
-    context.decisionId = idText('dec_', decision.id);
+    context.decisionId = idText('dec_', runnable.decision.id);
     // A chain takes seconds, which are not the gateway's own.
-    if (funded.isSettledPayment) context.startedAt += clock() - reservedAt;
-    const exchange = new Exchange(gateway, runnable, funded);
+    if (hold.isSettledPayment) context.startedAt += clock() - reservedAt;
+    const exchange = new Exchange(gateway, runnable, hold, new AnswerRecorder(gateway, runnable, context));
     context.attach(exchange);
     return exchange;
   } catch (cause) {
@@ -134,18 +60,54 @@ async function carryOut(
   }
 }
 
-/** Ends an answer when its caller leaves. A named one that goes on to its end only loses its reader. */
-function abandonWithCaller(
-  { signal }: RequestContext,
-  running: RunningAnswer,
-  source: AnswerSource,
-  toTheEnd: boolean,
-): void {
-  const leave = () => {
-    if (!toTheEnd) running.abandon('caller-gone');
-    if (source !== running) source.abandon('caller-gone');
-  };
-  signal.addEventListener('abort', leave);
-  // The caller may have left while the money was set aside: that event is over.
-  if (signal.aborted) leave();
+/** The steps from pin to decide. What need not wait goes on in the same turn of the event loop. */
+function decided(
+  gateway: Gateway,
+  { request, context, funding }: FundedRequest,
+): RunnableRequest | Promise<RunnableRequest> {
+  const given = funding.terms();
+  const terms = { ...given, runtime: runtimeFor(given.runtime, request.model) };
+  context.step('pin');
+  const { clock } = gateway;
+  const startedAt = clock();
+  const { runtime, caller } = terms;
+  const { gateway: policy } = runtime.snapshot;
+  const { request: kept, dropped } = withoutDroppedTools(request, policy);
+  const bounded = withBoundedTools(kept, policy);
+  // (guards on the request)
+  // (cache)
+  const runnableOf = ({ decision, history, features }: RequestDecision): RunnableRequest => ({
+    request: bounded,
+    dropped,
+    context,
+    terms,
+    runtime,
+    caller,
+    clock,
+    startedAt,
+    decision,
+    history,
+    features,
+  });
+  const deciding = decideRequest(gateway, bounded, terms, true, context);
+  return deciding instanceof Promise ? deciding.then(runnableOf) : runnableOf(deciding);
+}
+
+/** The step reserve. From here on a shutdown waits for the request, until its work is ended. */
+function setAside(
+  gateway: Gateway,
+  { request, decision, terms, startedAt }: RunnableRequest,
+  { context, funding, named }: FundedRequest,
+): Promise<FundedHold> {
+  const { clock, now, inFlight } = gateway;
+  context.startedAt = startedAt;
+  context.step('reserve');
+  // Deciding may have taken a while.
+  checkServing(gateway);
+  context.beginWork(request.stream, Math.ceil(decision.ranked[0].tokens));
+  context.enterFlight(inFlight);
+  // A named request waits for money though its caller leaves.
+  const signal = named?.toTheEnd ? undefined : context.signal;
+  const unpaid = { request, decision, terms, run: context.run, startedAt, signal, clock, now };
+  return reserve(unpaid, funding, named?.claim ?? null);
 }

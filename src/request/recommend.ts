@@ -1,6 +1,8 @@
 import { toCredits } from '../core/credits.ts';
 import { idText, timeOfId } from '../core/id.ts';
 import type { ModelRequest } from '../core/model-request.ts';
+import type { PaymentEstimate } from '../money/funding.ts';
+import { choiceWithin, holdTermsOf } from '../money/hold-terms.ts';
 import { type Advice, advise, taskNote } from '../routing/advise.ts';
 import { withoutDroppedTools } from '../routing/dropped-tools.ts';
 import { isOfWildcard } from '../routing/wildcard-snapshot.ts';
@@ -8,9 +10,7 @@ import { runtimeFor } from '../runtime/wildcard-runtime.ts';
 import { decideRoute } from './decide.ts';
 import { recordDecision, recordedOf } from './decision-record.ts';
 import { checkServing } from './drain.ts';
-import type { PaymentEstimate } from '../money/funding.ts';
 import type { Gateway } from './gateway.ts';
-import { choiceWithin, holdTermsOf } from '../money/hold-terms.ts';
 import { exampleOf } from './learn-from-answer.ts';
 import type { RequestContext } from './request-context.ts';
 import { sayableModels } from './sayable.ts';

@@ -10,8 +10,8 @@ import type { Operation } from '../core/operation.ts';
 import { NO_RUN, type RunNames } from '../core/run-names.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Usage } from '../core/usage.ts';
-import type { Trace, TraceStep } from '../telemetry/trace.ts';
 import type { Platform } from '../money/receipt.ts';
+import type { Trace, TraceStep } from '../telemetry/trace.ts';
 
 /** The last decision that was tried for a request, whether it found a model or none. */
 export interface RoutingAttempt {

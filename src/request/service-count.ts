@@ -5,18 +5,18 @@ import type { RankedModel } from '../core/decision.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Facts, ServiceCount } from '../core/facts.ts';
 import type { ModelRequest } from '../core/model-request.ts';
+import { requestFor } from '../exchange/endpoint-request.ts';
+import { choiceWithin, holdTermsOf } from '../money/hold-terms.ts';
+import type { PromptHistory } from '../prompt/affinity.ts';
 import { isRefusal } from '../routing/decide.ts';
 import { outputCap } from '../routing/estimate.ts';
 import { expectedInput } from '../routing/input-tokens.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { countAt, type TokenCount } from '../upstream/token-count.ts';
 import type { UpstreamTarget } from '../upstream/upstream-call.ts';
-import type { PromptHistory } from '../prompt/affinity.ts';
 import type { CountPlaces } from './count-places.ts';
 import type { FundedTrial } from './decide-within.ts';
-import { requestFor } from '../exchange/endpoint-request.ts';
 import { isRejectedByInput } from './exact-count.ts';
-import { choiceWithin, holdTermsOf } from '../money/hold-terms.ts';
 import type { PromptCountEnd, RequestContext } from './request-context.ts';
 
 /** A prompt that services may count. */

@@ -1,6 +1,6 @@
 import type { Gate } from '../access/limits/gate.ts';
-import type { X402Gateway } from '../money/x402/gateway.ts';
 import { gateFamilies } from '../http/edge-metrics.ts';
+import type { X402Gateway } from '../http/x402/services.ts';
 import { learningFamilies } from '../learning/metrics.ts';
 import { ledgerFamilies } from '../ledger/metrics.ts';
 import { paymentFamilies } from '../payments/metrics.ts';

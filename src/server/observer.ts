@@ -1,11 +1,11 @@
 import { UsageError } from '../core/usage-error.ts';
+import { createEdgeMetrics } from '../http/edge-metrics.ts';
+import type { ServeOptions } from '../operate/serve-options.ts';
 import type { Gateway } from '../request/gateway.ts';
 import { createChatMetrics } from '../request/observe/chat-metrics.ts';
 import { logForeignFields } from '../request/observe/foreign-fields.ts';
 import { logRequests } from '../request/observe/log-line.ts';
 import { Observer, type RequestReporter } from '../request/observe/observer.ts';
-import { createEdgeMetrics } from '../http/edge-metrics.ts';
-import type { ServeOptions } from '../operate/serve-options.ts';
 import type { Surface } from '../surface/surface.ts';
 import type { Family } from '../telemetry/families.ts';
 import type { Log } from '../telemetry/log.ts';

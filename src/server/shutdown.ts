@@ -1,7 +1,7 @@
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Keys } from '../access/keys.ts';
+import type { X402Gateway } from '../http/x402/services.ts';
 import { drain } from '../request/drain.ts';
-import type { X402Gateway } from '../money/x402/gateway.ts';
 import type { OpenStore, StoreLock } from '../store/driver.ts';
 import type { Tracer } from '../telemetry/tracing/start.ts';
 import type { LedgerNote } from './ledger-note.ts';

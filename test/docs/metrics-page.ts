@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createChatMetrics } from '../../src/request/observe/chat-metrics.ts';
 import { createEdgeMetrics, gateFamilies } from '../../src/http/edge-metrics.ts';
 import { learningFamilies } from '../../src/learning/metrics.ts';
 import { ledgerFamilies } from '../../src/ledger/metrics.ts';
 import { PaymentCounts } from '../../src/payments/counts.ts';
 import { paymentFamilies } from '../../src/payments/metrics.ts';
+import { createChatMetrics } from '../../src/request/observe/chat-metrics.ts';
 import { policyFamilies, taskFamilies } from '../../src/runtime/metrics.ts';
 import { rejectionCounter } from '../../src/server/defects.ts';
 import { storeFamilies } from '../../src/store/metrics.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { createEdgeMetrics } from '../../src/http/edge-metrics.ts';
 import { createChatMetrics } from '../../src/request/observe/chat-metrics.ts';
 import type { RequestContext } from '../../src/request/request-context.ts';
-import { createEdgeMetrics } from '../../src/http/edge-metrics.ts';
 import { counter } from '../../src/telemetry/counts.ts';
 import type { Family } from '../../src/telemetry/families.ts';
 import { metricsPage } from '../../src/telemetry/page.ts';

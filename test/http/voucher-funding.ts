@@ -1,11 +1,11 @@
 import type { Caller } from '../../src/core/caller.ts';
 import { toCredits } from '../../src/core/credits.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
-import type { FundedHold, Funding, FundingRequest, FundingSource, RepeatIdentity } from '../../src/money/funding.ts';
-import type { Gateway } from '../../src/request/gateway.ts';
-import { KeyFunding } from '../../src/money/key-funding.ts';
 import { isShortage } from '../../src/ledger/available-funds.ts';
 import type { ReservationRequest } from '../../src/ledger/reservation-request.ts';
+import type { FundedHold, Funding, FundingRequest, FundingSource, RepeatIdentity } from '../../src/money/funding.ts';
+import { KeyFunding } from '../../src/money/key-funding.ts';
+import type { Gateway } from '../../src/request/gateway.ts';
 
 const VOUCHER = 'x-voucher';
 const VOUCHER_USED = 'x-voucher-used';

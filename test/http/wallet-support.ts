@@ -9,16 +9,12 @@ import { openKeys } from '../../src/access/keys.ts';
 import { ByteRoom } from '../../src/core/byte-room.ts';
 import { createIds } from '../../src/core/id.ts';
 import { LinkedSet } from '../../src/core/linked-set.ts';
-import { Affinity } from '../../src/prompt/affinity.ts';
-import { CountPlaces } from '../../src/request/count-places.ts';
-import type { FundingSource } from '../../src/money/funding.ts';
-import { Sessions } from '../../src/prompt/sessions.ts';
-import { Retries } from '../../src/request/signals/retry.ts';
-import { x402Funding } from '../../src/money/x402/funding.ts';
-import type { X402Gateway } from '../../src/money/x402/gateway.ts';
 import { createApp } from '../../src/http/app.ts';
+import type { X402Gateway } from '../../src/http/x402/services.ts';
 import { openLearner } from '../../src/learning/open.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
+import type { FundingSource } from '../../src/money/funding.ts';
+import { x402Funding } from '../../src/money/x402/funding.ts';
 import {
   type AuthorizationOutcome,
   type AuthorizationQuery,
@@ -30,7 +26,11 @@ import {
 import { openPayments } from '../../src/payments/service.ts';
 import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
+import { Affinity } from '../../src/prompt/affinity.ts';
+import { Sessions } from '../../src/prompt/sessions.ts';
 import { openRecords } from '../../src/records/records.ts';
+import { CountPlaces } from '../../src/request/count-places.ts';
+import { Retries } from '../../src/request/signals/retry.ts';
 import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
 import { hashOf } from '../../src/runtime/source.ts';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';

@@ -1,6 +1,10 @@
-import type { X402Gateway } from '../../money/x402/gateway.ts';
+import type { X402Parts } from '../../money/x402/gateway.ts';
 import type { GrantStore } from '../../operate/keys.ts';
+import type { Gateway } from '../../request/gateway.ts';
 import type { RouteServices } from '../route-services.ts';
+
+/** A gateway that takes payments by x402. */
+export type X402Gateway = Gateway & X402Parts;
 
 /** The services of the routes of payments. */
 export interface X402Services extends RouteServices {

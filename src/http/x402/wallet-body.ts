@@ -1,7 +1,7 @@
 import { iso } from '../../core/clock.ts';
 import { toCredits } from '../../core/credits.ts';
-import type { X402Gateway } from '../../money/x402/gateway.ts';
 import { paymentBody } from './payments.ts';
+import type { X402Gateway } from './services.ts';
 
 const PAYMENTS_SHOWN = 20;
 

@@ -9,6 +9,7 @@ import { paymentShown } from '../../money/x402/payment-hold.ts';
 import { topUpAmount } from '../../money/x402/top-up-amount.ts';
 import { makeWalletKey, topUp, type WalletRequest } from '../../money/x402/wallets.ts';
 import { requestHashOf } from '../../payments/canonical.ts';
+import { checkServing, inFlight } from '../../request/drain.ts';
 import { inTerms } from '../terms.ts';
 import * as docs from './route-docs.ts';
 import { TopUpRequest, WalletKeyRequest } from './schemas.ts';
@@ -66,7 +67,8 @@ function settledTopUp(services: X402Services, from: WalletCall, { name = '', new
   return onceSigned(services, from, async (signed) => {
     // Once sent, the payment is settled even if the caller disconnects. The signal marks it as one that the caller may repeat.
     const by = { keyId: keyId === null || isWallet(keyId) ? null : keyId, signal: from.request.signal };
-    const { payment, made } = await withinTerms(() => topUp(gateway, requestContext, signed, { name, isNew }, by));
+    const settle = () => withinTerms(() => topUp(gateway, signed, { name, isNew }, by));
+    const { payment, made } = await inFlight(gateway, requestContext, settle);
     Object.assign(from.headers, paymentHeaders(payment));
     return {
       object: 'wallet.topup',
@@ -86,6 +88,7 @@ function newKey(services: X402Services, from: WalletCall, body: WalletKeyRequest
     throw new SignalboxError('not_found', 'This server does not accept payments, so wallets have no keys.');
   }
   return onceSigned(services, from, async (signed) => {
+    checkServing(services.gateway);
     const { made, revoked } = await withinTerms(() => makeWalletKey(services.gateway, signed, { name, revokeOthers }));
     return { object: 'wallet.key', wallet: signed.payer, id: made.info.id, name, key: made.key, revoked };
   });

@@ -3,9 +3,8 @@ import { MICROCREDITS, type Microcredits } from '../../core/credits.ts';
 import { parseDecimal, toNumber } from '../../core/decimal.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import type { PaymentPolicy } from '../../core/payment-policy.ts';
-import type { X402Gateway } from '../../money/x402/gateway.ts';
 import * as docs from './route-docs.ts';
-import type { X402Services } from './services.ts';
+import type { X402Gateway, X402Services } from './services.ts';
 
 const REFUNDS =
   'The unused part of a payment becomes the balance of the wallet and pays for its next requests. Nothing is sent back on the chain.';

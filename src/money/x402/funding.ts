@@ -9,7 +9,7 @@ import type { SignedPayment } from '../../payments/read-payment.ts';
 import { blockedError, unsettledError } from '../../payments/refusals.ts';
 import type { FundedHold, Funding, FundingRequest, FundingSource, FundingTerms, PaymentEstimate } from '../funding.ts';
 import { KeyFunding } from '../key-funding.ts';
-import type { X402Gateway } from './gateway.ts';
+import type { X402Parts } from './gateway.ts';
 import { checkMayName, keyPayer, namedWallet, unprovedPayer } from './payer.ts';
 import { PaymentFunding } from './payment-funding.ts';
 import { PAYMENT_HEADERS, SIGNATURE_HEADER } from './payment-headers.ts';
@@ -19,7 +19,7 @@ import { paymentErrorOf, quotedError } from './quoted-error.ts';
  * The funding of a gateway that may take payments. While its policy takes none, keys alone pay.
  * @param gatewayOf returns the gateway, which has this source itself.
  */
-export const x402Funding = (gatewayOf: () => X402Gateway): FundingSource => ({
+export const x402Funding = (gatewayOf: () => X402Parts): FundingSource => ({
   headerNames: PAYMENT_HEADERS,
   of: (request) => fundingOf(gatewayOf(), request),
   keyless: {
@@ -41,7 +41,7 @@ export const x402Funding = (gatewayOf: () => X402Gateway): FundingSource => ({
     },
 });
 
-function fundingOf(gateway: X402Gateway, given: FundingRequest): Funding | Promise<Funding> {
+function fundingOf(gateway: X402Parts, given: FundingRequest): Funding | Promise<Funding> {
   const { request, key, headers } = given;
   const { policy } = gateway.payments;
   const wallet = namedWallet(request, key);
@@ -61,7 +61,7 @@ function fundingOf(gateway: X402Gateway, given: FundingRequest): Funding | Promi
 }
 
 async function paymentFunding(
-  gateway: X402Gateway,
+  gateway: X402Parts,
   given: FundingRequest,
   header: string,
   wallet: string | null,
@@ -75,7 +75,7 @@ async function paymentFunding(
 
 /** Reads and checks the payment of a request. Throws SignalboxError, and PaymentRefused for one that a new one would mend. */
 async function signedPayment(
-  { payments }: X402Gateway,
+  { payments }: X402Parts,
   { request, idempotencyKey, key }: FundingRequest,
   header: string,
   wallet: string | null,
@@ -91,10 +91,10 @@ async function signedPayment(
 
 /** A key on a gateway that takes payments: an error on its balance says how to pay. */
 class PayableKeyFunding extends KeyFunding {
-  readonly #gateway: X402Gateway;
+  readonly #gateway: X402Parts;
   readonly #request: FundingRequest;
 
-  constructor(gateway: X402Gateway, request: FundingRequest, key: Caller) {
+  constructor(gateway: X402Parts, request: FundingRequest, key: Caller) {
     super(gateway, request, key);
     this.#gateway = gateway;
     this.#request = request;
@@ -122,11 +122,11 @@ class UnpaidFunding implements Funding {
   readonly caller = null;
   readonly provedCaller = null;
   readonly identity = null;
-  readonly #gateway: X402Gateway;
+  readonly #gateway: X402Parts;
   readonly #request: FundingRequest;
   readonly #wallet: string | null;
 
-  constructor(gateway: X402Gateway, request: FundingRequest, wallet: string | null) {
+  constructor(gateway: X402Parts, request: FundingRequest, wallet: string | null) {
     this.#gateway = gateway;
     this.#request = request;
     this.#wallet = wallet;

@@ -13,7 +13,7 @@ import type { Payment } from '../../store/payments.ts';
 import type { FundedHold, Funding, FundingRequest, FundingTerms, RepeatIdentity } from '../funding.ts';
 import { holdOf, orUnwritten, recordedWallet } from '../key-funding.ts';
 import { shortageError } from '../shortage.ts';
-import type { X402Gateway } from './gateway.ts';
+import type { X402Parts } from './gateway.ts';
 import { signedPayer } from './payer.ts';
 import { errorOfPayment, PaymentHold } from './payment-hold.ts';
 import { paymentErrorOf } from './quoted-error.ts';
@@ -23,12 +23,12 @@ export class PaymentFunding implements Funding {
   readonly caller: Caller;
   readonly provedCaller: Caller | null;
   readonly identity: RepeatIdentity;
-  readonly #gateway: X402Gateway;
+  readonly #gateway: X402Parts;
   readonly #request: FundingRequest;
   readonly #payment: SignedPayment;
 
   /** @param request its key's rules apply, and its funds are left alone. */
-  constructor(gateway: X402Gateway, request: FundingRequest, payment: SignedPayment) {
+  constructor(gateway: X402Parts, request: FundingRequest, payment: SignedPayment) {
     const { key } = request;
     const wallet = walletCaller(payment.payer);
     this.caller = key ?? wallet;
@@ -133,14 +133,14 @@ async function onPayment<T>(payment: Payment | null, work: Promise<T>): Promise<
 }
 
 /** All that a payment brought becomes balance: nothing runs on it. */
-function depositAll({ payments, ledger }: X402Gateway, payment: Payment): Promise<void> {
+function depositAll({ payments, ledger }: X402Parts, payment: Payment): Promise<void> {
   const { id, payer, fee } = payment;
   const waived = { paid: 0, fee: -fee, note: idText('pay_', id) };
   return ledger.deposit(payer, waived, payments.settleWrites(payment, 0, 0));
 }
 
 /** A balance that was spent since it was quoted with asks for another quote; budgets and running requests do not. */
-function balanceError(gateway: X402Gateway, shortage: FundShortage, { caller }: ReservationRequest): Error {
+function balanceError(gateway: X402Parts, shortage: FundShortage, { caller }: ReservationRequest): Error {
   if (shortage.kind === 'balance' && shortage.why === 'exhausted') {
     return new PaymentRefused('balance_spent', 'The balance of the wallet no longer covers its part of the price.');
   }

@@ -6,15 +6,15 @@ import type { Payment } from '../../store/payments.ts';
 import type { Write } from '../../store/store.ts';
 import { FundedHold } from '../funding.ts';
 import type { PlatformPayment } from '../receipt.ts';
-import type { X402Gateway } from './gateway.ts';
+import type { X402Parts } from './gateway.ts';
 import { paymentHeaders } from './payment-headers.ts';
 
 /** A hold on the money of a payment that has just arrived. */
 export class PaymentHold extends FundedHold {
-  readonly #gateway: Pick<X402Gateway, 'payments' | 'ledger'>;
+  readonly #gateway: Pick<X402Parts, 'payments' | 'ledger'>;
   readonly #payment: Payment;
 
-  constructor(gateway: Pick<X402Gateway, 'payments' | 'ledger'>, hold: Hold, payment: Payment) {
+  constructor(gateway: Pick<X402Parts, 'payments' | 'ledger'>, hold: Hold, payment: Payment) {
     super(hold);
     this.#gateway = gateway;
     this.#payment = payment;

@@ -4,12 +4,9 @@ import { isWallet } from '../../core/wallet.ts';
 import { requestHashOf } from '../../payments/canonical.ts';
 import { PaymentRefused } from '../../payments/payments.ts';
 import { unsettledError } from '../../payments/refusals.ts';
-import { withoutDroppedTools } from '../../routing/dropped-tools.ts';
-import { runtimeFor } from '../../runtime/wildcard-runtime.ts';
-import { decideRequest } from '../../request/decide.ts';
 import type { FundingRequest } from '../funding.ts';
 import { isShortageCode } from '../shortage.ts';
-import type { X402Gateway } from './gateway.ts';
+import type { X402Parts } from './gateway.ts';
 import { callerOf, type PayerContext } from './payer.ts';
 import { base64Json } from './payment-headers.ts';
 import { type PaymentReason, paymentRequiredError } from './payment-required.ts';
@@ -28,7 +25,7 @@ const PAID_FOR = { chat: 'A chat completion.', embed: 'Embeddings.' } as const;
 
 /** The error of a request whose payment was refused or whose quote does not fit, with a new quote where one helps. */
 export async function paymentErrorOf(
-  gateway: X402Gateway,
+  gateway: X402Parts,
   request: FundingRequest,
   payer: PayerContext,
   cause: unknown,
@@ -53,7 +50,7 @@ export async function paymentErrorOf(
  * @throws SignalboxError where no payment would have the request carried out, or it must not be paid for anew.
  */
 export async function quotedError(
-  gateway: X402Gateway,
+  gateway: X402Parts,
   given: FundingRequest,
   payer: PayerContext,
   reason: PaymentReason,
@@ -92,19 +89,16 @@ export async function quotedError(
  * @throws SignalboxError
  */
 async function affordable(
-  gateway: X402Gateway,
-  { request, context }: FundingRequest,
+  gateway: X402Parts,
+  { request, decide }: FundingRequest,
   payer: PayerContext,
   free: Microcredits,
 ) {
   const { quoteMax, settleFee } = gateway.payments.policy!;
-  const runtime = runtimeFor(gateway.lease(), request.model);
   const caller = callerOf(payer);
   const cap = Math.max(0, quoteMax - settleFee + free);
   try {
-    const terms = { runtime, caller, cap, windowsOnly: true };
-    const { request: reduced } = withoutDroppedTools(request, runtime.snapshot.gateway);
-    return { runtime, ...(await decideRequest(gateway, reduced, terms, false, context)) };
+    return await decide({ runtime: gateway.lease(), caller, cap, windowsOnly: true });
   } catch (cause) {
     if (!(cause instanceof SignalboxError)) throw cause;
     const { code, info } = cause;

@@ -7,9 +7,7 @@ import { PaymentRefused, type PaymentSubmission, type PaymentUse } from '../../p
 import type { SignedPayment } from '../../payments/read-payment.ts';
 import { unsettledError } from '../../payments/refusals.ts';
 import type { Payment } from '../../store/payments.ts';
-import { checkServing } from '../../request/drain.ts';
-import type { RequestContext } from '../../request/request-context.ts';
-import type { X402Gateway } from './gateway.ts';
+import type { X402Parts } from './gateway.ts';
 import { type PaymentReason, paymentRequiredError } from './payment-required.ts';
 
 /** A request of a wallet for something else than a completion, which it pays for or proves itself by. */
@@ -31,7 +29,7 @@ const DESCRIPTIONS: Readonly<Record<WalletRequest['purpose'], string>> = {
  * @throws SignalboxError `payment_unavailable` when no network can be quoted.
  */
 export function walletQuoteError(
-  { payments, lease }: X402Gateway,
+  { payments, lease }: X402Parts,
   { purpose, amount, requestHash, url }: WalletRequest,
   wallet: string | null,
   reason: PaymentReason,
@@ -57,7 +55,7 @@ export function walletQuoteError(
  * @throws SignalboxError, with a new quote where that would mend it; `payment_unsettled` where another payment may have
  * paid for it already; 403 for a wallet that has never paid and asks for a key, because such wallets cost nothing.
  */
-export async function readSigned(gateway: X402Gateway, request: WalletRequest, header: string): Promise<SignedPayment> {
+export async function readSigned(gateway: X402Parts, request: WalletRequest, header: string): Promise<SignedPayment> {
   const { payments } = gateway;
   const { purpose, requestHash } = request;
   const signed = await orQuoted(gateway, request, null, () =>
@@ -74,7 +72,7 @@ export async function readSigned(gateway: X402Gateway, request: WalletRequest, h
 
 /** Runs the work of a payment. A refusal that a new payment can mend becomes an error with a quote. */
 export async function orQuoted<T>(
-  gateway: X402Gateway,
+  gateway: X402Parts,
   request: WalletRequest,
   wallet: string | null,
   run: () => Promise<T>,
@@ -107,27 +105,12 @@ export interface TopUp {
  * @throws PaymentRefused, KeyTermsError or SignalboxError, and then no key was made.
  */
 export async function topUp(
-  gateway: X402Gateway,
-  context: RequestContext,
-  signed: SignedPayment,
-  key: TopUpKey,
-  use: Omit<PaymentUse, 'decision'>,
-): Promise<TopUp> {
-  checkServing(gateway);
-  context.enterFlight(gateway.inFlight);
-  try {
-    return await settleTopUp(gateway, signed, key, { ...use, decision: null });
-  } finally {
-    context.leaveFlight();
-  }
-}
-
-async function settleTopUp(
-  gateway: X402Gateway,
+  gateway: X402Parts,
   signed: SignedPayment,
   wanted: TopUpKey,
-  use: PaymentUse,
+  by: Omit<PaymentUse, 'decision'>,
 ): Promise<TopUp> {
+  const use = { ...by, decision: null };
   const { payments, ledger, keys } = gateway;
   const { payer: wallet } = signed;
   // Before money moves.
@@ -164,11 +147,10 @@ export interface WalletKeyTerms {
 
 /** Makes a key for a wallet that has proved itself. Throws PaymentRefused, KeyTermsError and SignalboxError. */
 export async function makeWalletKey(
-  gateway: X402Gateway,
+  gateway: X402Parts,
   signed: SignedPayment,
   { name, revokeOthers }: WalletKeyTerms,
 ): Promise<{ made: IssuedKey; revoked: number }> {
-  checkServing(gateway);
   const { payments, keys } = gateway;
   const { payer: wallet } = signed;
   const resolution = await payments.settle(signed, { decision: null, keyId: null }, () => {
@@ -179,7 +161,7 @@ export async function makeWalletKey(
   return { made: await keys.createForWallet(wallet, name, revokeOthers), revoked };
 }
 
-async function hasPaid({ ledger, payments }: X402Gateway, payer: string): Promise<boolean> {
+async function hasPaid({ ledger, payments }: X402Parts, payer: string): Promise<boolean> {
   if ((ledger.balanceOf(payer)?.limit ?? 0) > 0) return true;
   const [one] = await payments.list({ state: 'settled', payer, limit: 1, before: null });
   return one !== undefined;

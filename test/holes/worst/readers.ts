@@ -11,8 +11,8 @@ import type {
   WireAdapter,
 } from '../../../src/contract/provider.ts';
 import type { ModelRequest } from '../../../src/core/model-request.ts';
-import { Affinity } from '../../../src/prompt/affinity.ts';
 import { failedError } from '../../../src/exchange/failure.ts';
+import { Affinity } from '../../../src/prompt/affinity.ts';
 import { withReadableState } from '../../../src/prompt/reasoning-state.ts';
 import { profile } from '../../../src/routing/profile/profile.ts';
 import { readChatRequest } from '../../../src/surface/openai-chat/reader.ts';

@@ -4,11 +4,10 @@ import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 
 import { walletCaller } from '../../../src/core/caller.ts';
 import { SignalboxError } from '../../../src/core/errors.ts';
 import { createIds } from '../../../src/core/id.ts';
+import type { ReservationRequest } from '../../../src/ledger/reservation-request.ts';
 import type { FundedHold, FundingRequest } from '../../../src/money/funding.ts';
 import { KeyFunding } from '../../../src/money/key-funding.ts';
-import { RequestContext } from '../../../src/request/request-context.ts';
 import { PaymentFunding } from '../../../src/money/x402/payment-funding.ts';
-import type { ReservationRequest } from '../../../src/ledger/reservation-request.ts';
 import { PaymentRefused } from '../../../src/payments/payments.ts';
 import type { Quote } from '../../../src/payments/quote.ts';
 import { randomFrom } from '../../deep/effort.ts';
@@ -63,7 +62,7 @@ const REQUEST: FundingRequest = {
   idempotencyKey: null,
   url: 'http://127.0.0.1/v1/chat/completions',
   headers: new Headers(),
-  context: new RequestContext(new Request('http://127.0.0.1/'), 0, 0, '/v1/chat/completions'),
+  decide: () => Promise.reject(new Error('it is not decided here')),
 };
 
 const NOON = Date.UTC(2026, 10, 20, 12);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import type { FinishReason, StreamPart } from '../../src/contract/parts.ts';
 import type { LearningPolicy } from '../../src/core/learning-policy.ts';
-import { watchAnswer } from '../../src/request/signals/watch.ts';
 import { LEARNING_OFF } from '../../src/policy/learning.ts';
+import { watchAnswer } from '../../src/request/signals/watch.ts';
 import type { ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { chatRequest } from '../support/model-request.ts';
 

@@ -3,11 +3,10 @@ import { join } from 'node:path';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { walletCaller } from '../../src/core/caller.ts';
 import { createIds } from '../../src/core/id.ts';
+import type { ReservationRequest } from '../../src/ledger/reservation-request.ts';
 import type { Funding, FundingRequest } from '../../src/money/funding.ts';
 import { KeyFunding } from '../../src/money/key-funding.ts';
-import { RequestContext } from '../../src/request/request-context.ts';
 import { PaymentFunding } from '../../src/money/x402/payment-funding.ts';
-import type { ReservationRequest } from '../../src/ledger/reservation-request.ts';
 import { budget, caller, NOON, order } from '../ledger/support.ts';
 import { scratchFolder } from '../payments/model/files.ts';
 import { ServerRun } from '../payments/model/house.ts';
@@ -119,7 +118,7 @@ export class FundingStand {
 
 const requestOf = (): FundingRequest => ({
   request: chatRequest({ messages: [] }),
-  context: new RequestContext(new Request('http://127.0.0.1/'), 0, 0, '/v1/chat/completions'),
+  decide: () => Promise.reject(new Error('it is not decided here')),
   key: null,
   idempotencyKey: null,
   url: 'http://127.0.0.1/v1/chat/completions',

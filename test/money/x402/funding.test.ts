@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { SignalboxError } from '../../src/core/errors.ts';
-import { idText } from '../../src/core/id.ts';
-import type { FundedHold, Funding } from '../../src/money/funding.ts';
-import { StoreError } from '../../src/store/store.ts';
-import { tries } from '../deep/effort.ts';
-import { line } from '../ledger/support.ts';
-import { FEE } from '../payments/model/house.ts';
-import { BUDGET, FundingStand, NOTHING_SET_ASIDE, PAYERS, type PayerName } from './funding-stand.ts';
+import { SignalboxError } from '../../../src/core/errors.ts';
+import { idText } from '../../../src/core/id.ts';
+import type { FundedHold, Funding } from '../../../src/money/funding.ts';
+import { StoreError } from '../../../src/store/store.ts';
+import { tries } from '../../deep/effort.ts';
+import { line } from '../../ledger/support.ts';
+import { FEE } from '../../payments/model/house.ts';
+import { BUDGET, FundingStand, NOTHING_SET_ASIDE, PAYERS, type PayerName } from '../funding-stand.ts';
 
 const MAX = 5_000_000;
 let stand: FundingStand;
