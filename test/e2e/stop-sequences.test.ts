@@ -159,7 +159,9 @@ describe('a cut stream whose service stays silent', () => {
   ])(
     'waits a second at most for the usage where its service %s, and is charged as a whole answer',
     async (_, model, n, raw, more) => {
+      const before = upstream.aborted;
       const cut = await inTime(4_000, () => answersTo(model, n, raw, more));
+      await waitFor(() => upstream.aborted > before);
       expect(cut).toMatchObject({ done: true, texts: ['one ', 'three'].slice(0, n), estimated: true });
       expect(cut.ends).toEqual(Array(n).fill('stop'));
       // All that the service wrote is counted.
