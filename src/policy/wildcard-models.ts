@@ -80,7 +80,7 @@ class PolicyWildcards implements Wildcards {
 
   meaning(name: string): string | null {
     const covered = coveredBy(this.#serving, name, this.#context);
-    return covered && covered.wildcard.names.meaning(covered.id);
+    return covered ? covered.wildcard.names.meaning(covered.id) : null;
   }
 
   leftOut(name: string): string | null {
