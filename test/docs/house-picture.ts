@@ -8,7 +8,15 @@ const FLOORS: readonly (readonly [floor: string, rooms: Readonly<Record<string, 
   ['doors', { http: 'routes, admission', cli: 'commands' }],
   ['operators', { operate: 'what operators ask for', conformance: 'the laws of plugins' }],
   ['dialects', { surface: 'the dialects that callers speak' }],
-  ['a request', { gateway: 'pipeline, exchange, funding' }],
+  [
+    'a request',
+    {
+      request: 'context, pipeline, decide',
+      exchange: 'attempts, answer, settlement',
+      money: 'who pays, holds',
+      prompt: 'affinity, threads, runs',
+    },
+  ],
   ['in force', { runtime: 'policy in force, reload', payments: 'x402' }],
   [
     'rooms',
