@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
-import { effort, isDeep } from '../deep/effort.ts';
+import { effort } from '../deep/effort.ts';
 import { waitFor } from '../support/answers.ts';
 import { type Bystander, startBystander } from '../support/bystander.ts';
 import { leastOf } from '../support/in-time.ts';
@@ -94,7 +94,7 @@ async function harmOf(attack: () => Promise<void>): Promise<string> {
 
 // The first test: later ones find the memory that others took.
 test('what connections remember takes the memory that they hold room for', async () => {
-  const [connections, frames] = [isDeep ? 22 : 14, 9];
+  const [connections, frames] = [22, 9];
   const roomMiB = (connections * (frames * PART.length + MIB)) / MIB;
   const before = residentMiB(box.pid);
   const key = await box.makeKey();
