@@ -12,10 +12,10 @@ export function untakenStops(
   { capabilities }: Pick<Endpoint, 'capabilities'>,
   adapter: PreparedProvider,
 ): readonly string[] | null {
-  if (stop === undefined || stop.length === 0) return null;
+  const all = typeof stop === 'string' ? [stop] : (stop ?? []);
+  if (all.length === 0) return null;
   // A request that goes out as it came keeps its stops, and so does its answer.
   if (adapter.kind === 'wire' && capabilities & passthroughBit(original.dialect)) return null;
-  const all = typeof stop === 'string' ? [stop] : stop;
   const stops = all.filter((one) => one !== '');
   const isTaken = stops.length === all.length && capabilities & CAPABILITIES.stop.bit;
   return isTaken && adapter.takesStops?.(stops) !== false ? null : stops;
