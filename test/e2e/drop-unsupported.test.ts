@@ -21,7 +21,7 @@ beforeAll(async () => {
       { claude: { url: claude.url, adapter: 'anthropic' }, other: other.url },
       {
         'claude-opus-4-8': { endpoints: ['claude'], quality: 0.9 },
-        able: { endpoints: ['other'], quality: 0.2, capabilities: ['tools', 'json_schema', 'logprobs'] },
+        able: { endpoints: ['other'], quality: 0.2, capabilities: ['tools', 'json_schema', 'logprobs', 'choices'] },
         mute: { endpoints: ['other'], quality: 0.1, capabilities: [], more: '    lacks: [seed]\n' },
         plain: { endpoints: ['other'], quality: 0.1, more: '    lacks: [single_tool_calls, seed]\n' },
       },
@@ -140,6 +140,18 @@ describe('another field', () => {
     const { status, param, message } = await refusal(lax, chat({ tools, seed: 7 }, 'mute'));
     expect([status, param]).toEqual([422, 'tools']);
     expect(message).toEndWith('it lacks tools. Leave `tools` out or use one of: `able`, `claude-opus-4-8`, `plain`.');
+  });
+
+  test('as `n` leads to the models that give several choices', async () => {
+    for (const model of ['plain', 'claude-opus-4-8']) {
+      expect(await refusal(lax, chat({ n: 2 }, model))).toEqual({
+        status: 422,
+        code: 'no_eligible_model',
+        param: 'n',
+        message: `\`${model}\` does not meet the request: it lacks choices. Leave \`n\` out or use one of: \`able\`.`,
+      });
+    }
+    expect(await answerOf(await lax.post(CHAT, chat({ n: 2 }, 'auto')))).toMatchObject({ model: 'able' });
   });
 
   test('that no model takes has two remedies', async () => {
