@@ -8,6 +8,7 @@ import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 /** `gateway.drop_unsupported`: a Claude, which lacks most settings, beside a model of OpenAI's dialect, which has them. */
 let claude: FakeUpstream;
 let other: FakeUpstream;
+let openai: FakeUpstream;
 let lax: Signalbox;
 let strict: Signalbox;
 
@@ -16,10 +17,16 @@ const ALL = '[presence_penalty, frequency_penalty, logit_bias, logprobs, seed, p
 beforeAll(async () => {
   claude = startFakeUpstream({ dialect: 'anthropic', key: UPSTREAM_KEY });
   other = startFakeUpstream({ key: UPSTREAM_KEY });
+  openai = startFakeUpstream({ key: UPSTREAM_KEY });
   const policy = (more: string) =>
     testPolicy(
-      { claude: { url: claude.url, adapter: 'anthropic' }, other: other.url },
       {
+        claude: { url: claude.url, adapter: 'anthropic' },
+        other: other.url,
+        openai: { url: openai.url, adapter: 'openai' },
+      },
+      {
+        sol: { endpoints: ['openai'], quality: 0.1, capabilities: ['reasoning'], more: '    lacks: [seed]\n' },
         'claude-opus-4-8': { endpoints: ['claude'], quality: 0.9 },
         able: { endpoints: ['other'], quality: 0.2, capabilities: ['tools', 'json_schema', 'logprobs', 'choices'] },
         mute: { endpoints: ['other'], quality: 0.1, capabilities: [], more: '    lacks: [seed]\n' },
@@ -34,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await Promise.all([lax.stop(), strict.stop()]);
-  await Promise.all([claude.stop(), other.stop()]);
+  await Promise.all([claude.stop(), other.stop(), openai.stop()]);
 });
 
 const messages = [{ role: 'user', content: 'Hi' }];
@@ -111,6 +118,17 @@ describe('a listed field', () => {
     expect(response.headers.get('x-signalbox-dropped')).toBe(field);
     expect(sent(other)).not.toHaveProperty('parallel_tool_calls');
   });
+});
+
+test('of a list of wishes only that member is dropped, and named', async () => {
+  const [state, logprobs] = ['reasoning.encrypted_content', 'message.output_text.logprobs'];
+  const ask = (more: object) => lax.post('/v1/responses', { model: 'sol', input: 'Hi', store: false, ...more });
+  const response = await ask({ include: [state, logprobs], top_logprobs: 2 });
+  expect(response.headers.get('x-signalbox-dropped')).toBe('include[1], top_logprobs');
+  const { body } = openai.requests.at(-1)!;
+  expect([body.include, body.top_logprobs]).toEqual([[state], undefined]);
+  expect((await ask({ include: [state], top_logprobs: 2 })).headers.get('x-signalbox-dropped')).toBe('top_logprobs');
+  expect((await ask({ include: [logprobs] })).headers.get('x-signalbox-dropped')).toBe('include[0]');
 });
 
 describe('another field', () => {
