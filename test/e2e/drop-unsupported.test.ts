@@ -120,6 +120,18 @@ describe('a listed field', () => {
   });
 });
 
+test('the API’s documentation names every header of Signalbox’s own, the one for dropped fields too', async () => {
+  const { paths } = (await (await fetch(`${lax.url}/docs/json`)).json()) as {
+    paths: Record<string, { post: { responses: Record<string, { headers: object }> } }>;
+  };
+  const { headers } = await lax.post(CHAT, chat({ seed: 7 }));
+  const own = [...headers.keys()].filter((name) => name.startsWith('x-signalbox-'));
+  expect(own).toContain('x-signalbox-dropped');
+  for (const path of [CHAT, '/v1/messages', '/v1/responses']) {
+    expect(Object.keys(paths[path]!.post.responses['200']!.headers)).toEqual(expect.arrayContaining(own));
+  }
+});
+
 test('of a list of wishes only that member is dropped, and named', async () => {
   const [state, logprobs] = ['reasoning.encrypted_content', 'message.output_text.logprobs'];
   const ask = (more: object) => lax.post('/v1/responses', { model: 'sol', input: 'Hi', store: false, ...more });
