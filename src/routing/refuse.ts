@@ -47,12 +47,6 @@ export function refusalError(
   if (refusal.group === 'health') return healthError(refusal, snapshot, now);
   if (refusal.group === 'budget') return budgetError(refusal, snapshot, task);
   if (refusal.group === 'context') return contextError(refusal, snapshot, names.turns);
-  const choicesAtFault = facts.choices > 1 && onlyLacksChoices(refusal, snapshot);
-  if (choicesAtFault) {
-    return new SignalboxError('unsupported_parameter', 'No eligible model supports more than one choice. Send n: 1.', {
-      param: 'n',
-    });
-  }
   const wide = facts.embedding && heldBackBy(refusal, snapshot, 'dimensions');
   if (wide && wide.length > 0) return dimensionsError(facts, wide);
   const inputs = { ...refusal, names };
@@ -155,13 +149,6 @@ function unpricedError(
     `No eligible model has a price for ${least.join(', ')}, so a budget could not be kept. Leave it out, or ask the operator for its price in the policy.`,
     { param: addOns?.unpriced[0] ?? (addOns?.rereadings ? tools : 'cache_control') },
   );
-}
-
-function onlyLacksChoices({ rejected, facts }: Refusal, { models }: PolicySnapshot): boolean {
-  return rejected.some(({ model, rejections }) => {
-    const missing = capabilityNames(facts.needs & ~models[model]!.capabilities);
-    return rejections === REJECTIONS.capability.bit && missing.length === 1 && missing[0] === 'choices';
-  });
 }
 
 /** What has no price costs more than any fund has. */

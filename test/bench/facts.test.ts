@@ -36,6 +36,8 @@ const FILES: Readonly<Record<string, string>> = {
     '"text", "audio", "pdf"',
   ),
   'providers/openai/models/dear-audio.toml': model(`${PRICED}\ninput_audio = 9`, '', '"text", "audio"'),
+  'providers/openai/models/gpt-4x.toml': model(PRICED).replace('reasoning = true', 'reasoning = false'),
+  'providers/openrouter/models/gpt-4x.toml': model(PRICED).replace('reasoning = true', 'reasoning = false'),
   'providers/openai/models/tiered.toml': model(
     `${PRICED}\n[[cost.tiers]]\ntier = { size = 200_000 }\ninput = 2\noutput = 4`,
   ),
@@ -70,7 +72,7 @@ describe('npm run facts', () => {
 
   test('writes what can be billed and converses, with inheritance, its commit and its licence', () => {
     const { exitCode, stdout } = run(clone, '--out', out);
-    expect([exitCode, stdout.toString()]).toEqual([0, expect.stringContaining('of 2026-03-05: openai 3, anthropic 0')]);
+    expect([exitCode, stdout.toString()]).toEqual([0, expect.stringContaining('of 2026-03-05: openai 4, anthropic 0')]);
     const { models, ...head } = JSON.parse(readFileSync(out, 'utf8'));
     expect(head).toEqual({
       source: 'anomalyco/models.dev',
@@ -87,6 +89,12 @@ describe('npm run facts', () => {
         capabilities: ['tools', 'json_schema', 'reasoning', 'audio_input', 'file_input'],
       },
       'dear-audio': { ...usual, price: { input: 1, output: 2 }, capabilities: ['tools', 'json_schema', 'reasoning'] },
+      // The list tells nothing of these two: they are OpenAI's own, not its models' at others.
+      'gpt-4x': {
+        ...usual,
+        price: { input: 1, output: 2 },
+        capabilities: ['tools', 'vision', 'json_schema', 'choices', 'logprobs'],
+      },
       tiered: {
         ...usual,
         price: { input: 1, output: 2, tiers: [{ over_input_tokens: 200_000, input: 2, output: 4 }] },
@@ -94,6 +102,7 @@ describe('npm run facts', () => {
       },
     });
     expect(models.openrouter).toEqual({
+      'gpt-4x': { ...usual, price: { input: 1, output: 2 }, capabilities: ['tools', 'vision', 'json_schema'] },
       'openai/heir': {
         price: { input: 3, output: 4 },
         context_window: 100_000,

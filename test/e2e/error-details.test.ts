@@ -95,7 +95,13 @@ test('a foreign key and an unknown path get an error that says what would be rig
     expect(await said('/v1/images/edits', init)).toBe(
       'There is nothing at /v1/images/edits. Signalbox does not serve images yet. Signalbox serves chat at /v1/chat/completions, /v1/messages, /v1/responses, and embeddings at /v1/embeddings.',
     );
-    expect(await said('/v1/chat/completion', init)).toContain('Did you mean /v1/chat/completions?');
+    for (const [path, meant] of [
+      ['/v1/chat/completion', '/v1/chat/completions'],
+      ['/v1/messages/count_token', '/v1/messages/count_tokens'],
+      ['/health/liveliness', '/health'],
+    ] as const) {
+      expect(await said(path, init)).toEndWith(`Did you mean ${meant}?`);
+    }
   }
 });
 

@@ -216,7 +216,7 @@ const cases: readonly Case[] = [
     param: 'service_tier',
     provoke: () => chat({ service_tier: 'priority' }),
   },
-  { code: 'unsupported_parameter', when: 'no model gives several choices', param: 'n', provoke: () => chat({ n: 2 }) },
+  { code: 'no_eligible_model', when: 'no model gives several choices', param: 'n', provoke: () => chat({ n: 2 }) },
   {
     code: 'budget_limit_too_low',
     when: 'the budget buys nothing',

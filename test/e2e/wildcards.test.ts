@@ -77,6 +77,20 @@ describe('a model that the policy does not list', () => {
     expect(platform.credits_consumed).toBeCloseTo((0.15 * input + 0.6 * output) / 1000, 9);
   });
 
+  test('takes of OpenAI itself what OpenAI’s models before GPT-5 take', async () => {
+    const more = { n: 2, logprobs: true, top_logprobs: 2, seed: 7, logit_bias: { '1': 1 }, presence_penalty: 0.5 };
+    const { choices, platform } = await answerOf(await chat('gpt-4o-mini', more));
+    expect([choices.length, platform.dropped]).toEqual([2, []]);
+    expect(upstream.requests.at(-1)?.body).toMatchObject(more);
+    for (const [model, fields] of [
+      ['gpt-5.3-chat-latest', { logprobs: true }],
+      ['gpt-5.4', { n: 2 }],
+      ['local/gpt-4o-mini', { logprobs: true }],
+    ] as const) {
+      expect(await refused(model, fields)).toMatchObject({ status: 422, code: 'no_eligible_model', calls: 0 });
+    }
+  });
+
   test('is explained by its decision, which is repeated bit for bit', async () => {
     const { platform } = await answerOf(await chat('gpt-4o-mini'));
     const found = await (await box.get(`/v1/decisions/${platform.decision_id}`)).json();

@@ -83,7 +83,7 @@ describe('the table of public models', () => {
     expect(facts.of('openai', 'gpt-4o-mini')).toEqual({
       price: { input: 0.15, cached_input: 0.075, output: 0.6, tiers: [], as_of: facts.asOf, basis: 'aggregator' },
       ...{ context_window: 128_000, max_output: 16_384, temperature: true, released: '2024-07-18' },
-      capabilities: ['tools', 'vision', 'json_schema', 'file_input'],
+      capabilities: ['tools', 'vision', 'json_schema', 'file_input', 'choices', 'logprobs'],
     });
     for (const [preset, id] of [
       ['openai', 'gpt-nova-9'],
