@@ -40,3 +40,26 @@ export function oneLine(text: string): string {
 export function plainText(body: string): string {
   return /^\s*[<[{]/.test(body) ? '' : body;
 }
+
+/** A service's name of a model in a sentence. */
+const NAME = `["'\`]?[\\w.:/@-]{1,200}["'\`]?`;
+/** At the start and around the name only: an error may quote what the request says, and files and tools are not found, either. */
+const UNKNOWN_MODEL = new RegExp(
+  [
+    `(?:the )?(?:requested |publisher )?models?(?:[:/ ]\\s*${NAME})?,? (?:(?:is |was )?not (?:found|exist)|does not exist)\\b`,
+    '(?:invalid|unknown) model(?: id| name)?\\b(?! (?:parameter|option|setting))',
+    'not found the model\\b',
+    'unable to access model\\b',
+    // Anthropic.
+    `model: ${NAME}$`,
+    // OpenRouter begins with the name, or has nobody who serves it.
+    `${NAME} is not a valid model id\\b`,
+    `no endpoints found for ${NAME}$`,
+  ]
+    .map((form) => `^\\W*(?:error:?\\s*)?${form}`)
+    .join('|'),
+  'i',
+);
+
+/** Whether the words of a service say that it does not know the model. */
+export const saysUnknownModel = (words: string): boolean => UNKNOWN_MODEL.test(words.slice(0, READ_MAX).trimEnd());
