@@ -43,21 +43,18 @@ export function plainText(body: string): string {
 
 /** A service's name of a model in a sentence. */
 const NAME = `["'\`]?[\\w.:/@-]{1,200}["'\`]?`;
-/** At the start and around the name only: an error may quote what the request says, and files and tools are not found, either. */
+/** From the start, and of the model alone: an error may quote the request, and a file or tool may be missing, too. */
 const UNKNOWN_MODEL = new RegExp(
-  [
+  `^\\W*(?:error:?\\s*)?(?:${[
     `(?:the )?(?:requested |publisher )?models?(?:[:/ ]\\s*${NAME})?,? (?:(?:is |was )?not (?:found|exist)|does not exist)\\b`,
-    '(?:invalid|unknown) model(?: id| name)?\\b(?! (?:parameter|option|setting))',
-    'not found the model\\b',
-    'unable to access model\\b',
+    '(?:invalid|unknown) model(?:[:,.]| id\\b| name\\b|$)',
+    '(?:not found the|unable to access) model\\b',
     // Anthropic.
     `model: ${NAME}$`,
     // OpenRouter begins with the name, or has nobody who serves it.
     `${NAME} is not a valid model id\\b`,
     `no endpoints found for ${NAME}$`,
-  ]
-    .map((form) => `^\\W*(?:error:?\\s*)?${form}`)
-    .join('|'),
+  ].join('|')})`,
   'i',
 );
 

@@ -135,9 +135,6 @@ export interface ProviderFailure {
   readonly original?: Members;
   /** With `malformed`: the model wrote text that its provider could not parse. The endpoint itself is healthy. */
   readonly ofModel?: true;
-  /**
-   * With `not_found`: the service says that it does not know the model. Without it, a 404 may be about another part of the request,
-   * such as a file. A name that callers chose is not asked again for a minute after such a failure.
-   */
+  /** With `not_found`: the service says that it does not know the model. Another 404 may be about a part of the request, such as a file. */
   readonly unknownModel?: true;
 }
