@@ -194,6 +194,38 @@ function isAllowed(name: string, list: readonly string[], snapshot: PolicySnapsh
   }
 }
 
+test('of several versions with figures none is taken for another, and the refusal names them', () => {
+  const rows = ['gpt-4o-2024-07-18', 'gpt-4o-0613'];
+  const { wildcards } = snapshotOf({
+    models: [{ provider: 'b', upstream: 'x', aliases: [] }],
+    patterns: ['a/*'],
+    rows,
+  });
+  for (const id of ['a/gpt-4o', 'a/gpt-4o-latest', 'a/GPT-4o-2024-08-06']) {
+    const refused = expect.stringContaining('may be any of `a/gpt-4o-2024-07-18`, `a/gpt-4o-0613`');
+    expect(wildcards?.find(id)).toEqual({ refused });
+  }
+  expect(wildcards?.find('a/gpt-4o-0613')).toHaveProperty('model');
+});
+
+test('a rule that names another writing than the ID is refused with the ID', () => {
+  const rule = (name: string) =>
+    `version: 1
+providers: { a: { adapter: openai-compatible, preset: groq, serves: "*" } }
+models: { m: { provider: a, ${PRICE}, context_window: 8000, max_output: 1000, quality: { default: 0.5 } } }
+constraints: [{ name: c, require: 'model.id != "${name}"' }]
+`;
+  const problems = (name: string) =>
+    loadPolicy([{ path: 'p.yaml', text: rule(name) }], {
+      ...contextOf({ GROQ_API_KEY: 'k' }),
+      facts: factsOf(['gpt-4o']),
+    }).diagnostics.map(({ message, expected }) => [message, expected]);
+  expect(problems('a/gpt-4o')).toEqual([]);
+  expect(problems('a/GPT-4o-2024-07-18')).toEqual([
+    ['`a/GPT-4o-2024-07-18` is served under another name', '`a/gpt-4o`, the model that it is'],
+  ]);
+});
+
 test('the last IDs that were asked stay compiled, and no more', () => {
   const snapshot = snapshotOf({
     models: [{ provider: 'b', upstream: 'qwen', aliases: [] }],
