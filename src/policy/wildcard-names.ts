@@ -72,19 +72,19 @@ export class WildcardNames {
   }
 }
 
-interface Named {
+interface WildcardEntry {
   readonly names: WildcardNames;
 }
 
 /** Wildcards in the order in which they are asked for a name: the longest first; of one length in the order of the policy. */
-export const byLength = (a: Named, b: Named): number => b.names.length - a.names.length;
+export const byLength = (a: WildcardEntry, b: WildcardEntry): number => b.names.length - a.names.length;
 
 /**
  * The model that an ID means: one of the catalog, else one with public figures, else the ID itself.
  * @param all by length
  * @returns null for an ID that none of them covers
  */
-export function meaningBy(all: readonly Named[], id: string): string | null {
+export function meaningBy(all: readonly WildcardEntry[], id: string): string | null {
   const names = all.find((one) => one.names.covers(id))?.names;
   if (!names) return null;
   const found = names.listed(id) ?? names.publicId(id);
