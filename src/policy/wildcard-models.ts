@@ -9,11 +9,19 @@ import type { ParsedPolicy } from './parsed.ts';
 import type { ProviderSetup } from './providers.ts';
 import { Report } from './report.ts';
 import { type CheckedRules, judgeModel } from './rules.ts';
-import { changesBill, isWellFormed } from './same-model.ts';
+import { changesBill } from './same-model.ts';
 import { ModelText } from './schema-model.ts';
 import { atOnce } from './steps.ts';
 import type { Tree } from './tree.ts';
-import { byLength, meaningBy, type PublicFigures, WildcardNames } from './wildcard-names.ts';
+import {
+  byLength,
+  coveredBy,
+  longestFor,
+  meaningBy,
+  type NamedWildcard,
+  type PublicFigures,
+  withNames,
+} from './wildcard-names.ts';
 import { merged, treeOf, type WildcardDraft } from './wildcards.ts';
 
 /** The most asked IDs that stay compiled, the last used ones. */
@@ -30,10 +38,6 @@ export interface WildcardContext {
   readonly usdPerCredit: string;
   /** The slot behind those of the catalog. */
   readonly firstSlot: number;
-}
-
-interface NamedWildcard extends WildcardDraft {
-  readonly names: WildcardNames;
 }
 
 /** A wildcard that serves here. */
@@ -67,7 +71,7 @@ class PolicyWildcards implements Wildcards {
       medianProviders: null,
       sections: new Map(),
     };
-    const named = drafts.map((draft) => ({ ...draft, names: new WildcardNames(draft, context.parsed, context.facts) }));
+    const named = withNames(drafts, context.parsed, context.facts);
     const isServing = ({ provider }: WildcardDraft) => context.serving.has(provider);
     this.#leftOut = named.filter((one) => !isServing(one));
     this.#serving = named.filter(isServing).map((one, at): ServingWildcard => {
@@ -147,30 +151,6 @@ class PolicyWildcards implements Wildcards {
     const model = { ...modelOf(narrow, id, standInModel.firstSlot, this.#context), pattern };
     return deepFreeze({ model, ...judgeModel(rules, parsed, narrow) });
   }
-}
-
-/**
- * The wildcard that covers a name, or knows it without what its IDs begin with.
- * @returns the wildcard and the ID; null for a name of none
- */
-function coveredBy<W extends NamedWildcard>(wildcards: readonly W[], name: string) {
-  if (!isWellFormed(name)) return null;
-  const longest = longestFor(name, wildcards);
-  if (longest) return { wildcard: longest, id: name };
-  const open = wildcards.filter(({ names }) => names.takesBareNames);
-  const isKnownAs = ({ names }: W) => names.rowsOf(name).includes(name);
-  const wildcard = open.find(isKnownAs) ?? open.find(({ names }) => names.rowsOf(name).length > 0);
-  const id = wildcard?.names.idOf(name);
-  return wildcard && id ? { wildcard, id } : null;
-}
-
-/** Of the wildcards that cover a name the one with the longest beginning, of several the first. */
-function longestFor<W extends NamedWildcard>(name: string, wildcards: readonly W[]): W | null {
-  let longest: W | null = null;
-  for (const one of wildcards) {
-    if (one.names.covers(name) && one.names.length > (longest?.names.length ?? -1)) longest = one;
-  }
-  return longest;
 }
 
 /** The text of a model: the wildcard's own keys, then what is known of it, then a price that the operator owns. */

@@ -8,11 +8,11 @@ interface Catalog extends Pick<AliasDraft, 'aliases'> {
   readonly models: readonly ModelDraft[];
 }
 
-/** What is published of models, and by whom. */
-export type PublicFigures = Pick<FactsTable, 'of' | 'rowsOf' | 'ids' | 'source'>;
+/** What is published of models, by whom, and on which day. */
+export type PublicFigures = Pick<FactsTable, 'of' | 'rowsOf' | 'ids' | 'source' | 'asOf'>;
 
 /** The names that a wildcard covers. */
-export class WildcardNames {
+class WildcardNames {
   readonly #prefix: string;
   /** What the provider's names begin with. */
   readonly #start: string;
@@ -72,19 +72,26 @@ export class WildcardNames {
   }
 }
 
-interface WildcardEntry {
+/** A wildcard with the names that it covers. */
+export interface NamedWildcard extends WildcardDraft {
   readonly names: WildcardNames;
 }
 
+export const withNames = (
+  drafts: readonly WildcardDraft[],
+  catalog: Catalog,
+  facts: PublicFigures | null,
+): readonly NamedWildcard[] => drafts.map((draft) => ({ ...draft, names: new WildcardNames(draft, catalog, facts) }));
+
 /** Wildcards in the order in which they are asked for a name: the longest first; of one length in the order of the policy. */
-export const byLength = (a: WildcardEntry, b: WildcardEntry): number => b.names.length - a.names.length;
+export const byLength = (a: NamedWildcard, b: NamedWildcard): number => b.names.length - a.names.length;
 
 /**
  * The model that an ID means: one of the catalog, else one with public figures, else the ID itself.
  * @param all by length
  * @returns null for an ID that none of them covers
  */
-export function meaningBy(all: readonly WildcardEntry[], id: string): string | null {
+export function meaningBy(all: readonly NamedWildcard[], id: string): string | null {
   const names = all.find((one) => one.names.covers(id))?.names;
   if (!names) return null;
   const found = names.listed(id) ?? names.publicId(id);
@@ -101,8 +108,36 @@ export function wildcardNames(
   catalog: Catalog,
   facts: PublicFigures | null,
 ): (name: string) => string | null {
-  const all = wildcards.map((draft) => ({ names: new WildcardNames(draft, catalog, facts) })).sort(byLength);
-  return (name) => (isWellFormed(name) ? meaningBy(all, name) : null);
+  const named = withNames(wildcards, catalog, facts);
+  const all = named.toSorted(byLength);
+  return (name) => {
+    const covered = coveredBy(named, name);
+    return covered && meaningBy(all, covered.id);
+  };
+}
+
+/**
+ * The wildcard that covers a name, or knows it without what its IDs begin with.
+ * @returns the wildcard and the ID; null for a name of none
+ */
+export function coveredBy<W extends NamedWildcard>(wildcards: readonly W[], name: string) {
+  if (!isWellFormed(name)) return null;
+  const longest = longestFor(name, wildcards);
+  if (longest) return { wildcard: longest, id: name };
+  const open = wildcards.filter(({ names }) => names.takesBareNames);
+  const isKnownAs = ({ names }: W) => names.rowsOf(name).includes(name);
+  const wildcard = open.find(isKnownAs) ?? open.find(({ names }) => names.rowsOf(name).length > 0);
+  const id = wildcard?.names.idOf(name);
+  return wildcard && id ? { wildcard, id } : null;
+}
+
+/** Of the wildcards that cover a name the one with the longest beginning, of several the first. */
+export function longestFor<W extends NamedWildcard>(name: string, wildcards: readonly W[]): W | null {
+  let longest: W | null = null;
+  for (const one of wildcards) {
+    if (one.names.covers(name) && one.names.length > (longest?.names.length ?? -1)) longest = one;
+  }
+  return longest;
 }
 
 /** Every name of a provider's models that the catalog serves there, set up or not → the model. */
