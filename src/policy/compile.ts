@@ -30,7 +30,8 @@ import { compileSelectors } from './selectors.ts';
 import { reviewSmallBudgets } from './small-budgets.ts';
 import { inSteps } from './steps.ts';
 import { strategiesIn } from './versions.ts';
-import { compileWildcards, type PublicFigures } from './wildcard-models.ts';
+import { compileWildcards } from './wildcard-models.ts';
+import type { PublicFigures } from './wildcard-names.ts';
 
 /** A compiled policy without its revision, and the environment's part of that revision. */
 export interface CompiledPolicy {
@@ -78,7 +79,7 @@ export function* compile(
   if (parsed.hasSoundModels) checkSelectorSpaces(parsed.selectors, vectors, null, report);
   const learning = compileLearning(parsed.learning, { report, estimators: all.estimators });
   yield;
-  const check = createChecker(parsed, labels ?? NO_LABELS, report);
+  const check = createChecker(parsed, labels ?? NO_LABELS, facts, report);
   const programs = yield* checkRules(parsed, check, report);
   const budgets = yield* checkLimits(parsed.budgets, 'budget', check, report);
   const rateLimits = yield* checkLimits(parsed.rateLimits, 'limit', check, report);

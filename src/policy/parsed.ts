@@ -168,7 +168,7 @@ function checkSections(context: CheckContext): Omit<ParsedPolicy, 'files' | 'dia
     aliases,
     constraints: new Set(constraints.map(({ name }) => name)),
     tasks: taskIndex,
-    wildcard: wildcardNames(wildcards, { models: drafts, aliases }),
+    wildcard: wildcardNames(wildcards, { models: drafts, aliases }, null),
   };
   return {
     version,
