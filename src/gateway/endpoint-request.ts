@@ -9,7 +9,7 @@ import type { PromptHistory } from './affinity.ts';
 import { NO_EXTRAS, shown, sortExtras } from './extras.ts';
 import type { RankedEndpoint } from './plan.ts';
 import { withReadableState } from './reasoning-state.ts';
-import { untakenStops, withoutStops } from './stop-cut.ts';
+import { fitStops } from './stop-cut.ts';
 
 /** A decided request before it is fitted to an endpoint. */
 interface UnfittedRequest {
@@ -41,11 +41,11 @@ export function callFor(
   const endpoint = model.endpoints[at]!;
   const { dropUnsupported } = runtime.snapshot.gateway;
   const { extras, ...given } = requestFor(unfitted, model, endpoint);
-  const { request, dropped: unsupported } = withoutUnsupported(given.request, endpoint.capabilities, dropUnsupported);
-  const stops = untakenStops(request, endpoint, adapter);
+  const { dropped: unsupported, ...left } = withoutUnsupported(given.request, endpoint.capabilities, dropUnsupported);
+  const { request, stops } = fitStops(left.request, endpoint, adapter);
   const call: ProviderCall = {
     upstream: endpoint.upstream,
-    request: stops === null ? request : withoutStops(request),
+    request,
     extras,
     stream,
     outputCap: ranked.outputCap,
