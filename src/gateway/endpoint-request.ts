@@ -89,3 +89,19 @@ function readable(
   });
   return { request: left.request, dropped: shown(left.dropped) };
 }
+
+/** Characters shown of the path of a field that was left out. */
+const PATH_SHOWN = 128;
+
+/**
+ * Joins the paths that were left out before an endpoint, for it and by its adapter. The last are bounded: a long conversation
+ * has thousands, and a caller's names may have any length.
+ */
+export function droppedPaths(
+  before: readonly string[],
+  fitted: readonly string[],
+  own: readonly string[],
+): readonly string[] {
+  if (before.length + fitted.length + own.length === 0) return NO_EXTRAS.dropped;
+  return [...before, ...fitted, ...shown(own.map((path) => path.slice(0, PATH_SHOWN)))];
+}

@@ -5,6 +5,7 @@ import type { ModelRequest } from '../core/model-request.ts';
 import { isObject } from '../core/object.ts';
 import type { Endpoint } from '../core/snapshot.ts';
 import { NO_STOP_BEGUN, StopSearch } from '../core/stop-search.ts';
+import { AnswerMark } from './answer-mark.ts';
 
 /** A request as an endpoint may get it, and the stops at which the gateway cuts its answer; null for none. */
 interface FittedStops {
@@ -63,6 +64,7 @@ export class StopCut {
   /** Made for the first text, and shared by all choices. */
   #search: StopSearch | null = null;
   readonly #texts: ChoiceText[] = [];
+  readonly #mark = new AnswerMark();
   #ended = 0;
   #isCut = false;
 
@@ -77,6 +79,11 @@ export class StopCut {
     return this.#isCut && this.#ended >= this.#choices;
   }
 
+  /** What the caller has seen of the answer, as a figure. */
+  get mark(): number {
+    return this.#mark.value;
+  }
+
   /** Returns what the caller may see of the next parts. */
   read(parts: readonly StreamPart[]): readonly StreamPart[] {
     const seen: StreamPart[] = [];
@@ -89,6 +96,7 @@ export class StopCut {
         if (!text.hasEnded) this.#readContent(text, part, seen);
       }
     }
+    for (const part of seen) this.#mark.add(part);
     return seen;
   }
 
