@@ -203,7 +203,7 @@ export interface WireAdapter {
 
 /**
  * A wait between two parts of an in-process answer. Adapters have no timers: they say how long
- * to wait, and the host waits, within the deadlines of the call.
+ * to wait, and the host waits, within the deadlines of the call. Usage must be due within a second of the last `finish`.
  */
 export interface Pause {
   readonly type: 'pause';

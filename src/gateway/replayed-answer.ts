@@ -15,6 +15,7 @@ const EndLine = Type.Object({
   created: Type.Integer(),
   model: Type.String(),
   inputTokens: Type.Optional(Type.Integer()),
+  unsupported: Type.Optional(Type.Array(Type.String())),
   receipt: Type.Object({ usage: Type.Object({}), platform: Type.Object({}), saved: Type.Integer() }),
   error: Type.Union([
     Type.Null(),
@@ -58,12 +59,14 @@ export function batchOf(line: string): StreamPart[] {
 }
 
 /** Returns the last line. The cause of the error is for the log of its first answer, and is not stored. */
-export function endLine({ created, model, inputTokens, receipt }: AnswerSource, error: SignalboxError | null): string {
+export function endLine(source: AnswerSource, error: SignalboxError | null): string {
+  const { created, model, inputTokens, unsupported, receipt } = source;
   const { cause: _, ...info } = error?.info ?? {};
   return JSON.stringify({
     created,
     model,
     inputTokens,
+    unsupported,
     receipt,
     error: error && { code: error.code, message: error.message, info },
   });
@@ -78,11 +81,12 @@ export function replayedAnswer(decision: number, text: string): ReplayedAnswer |
   const lastAt = text.lastIndexOf('\n') + 1;
   const end: unknown = JSON.parse(text.slice(lastAt));
   if (!endLineForm.accepts(end) || !isReceipt(end.receipt)) return null;
-  const { created, model, inputTokens, receipt, error: stored } = end;
+  const { created, model, inputTokens, unsupported, receipt, error: stored } = end;
   const code = stored && ERROR_CODES.find((one) => one === stored.code);
   if (code === undefined) return null;
   const error = stored && code && new SignalboxError(code, stored.message, stored.info);
-  return new ReplayedAnswer({ decision, created, model, inputTokens, receipt, error }, text.slice(0, lastAt));
+  const ends = { decision, created, model, inputTokens, unsupported, receipt, error };
+  return new ReplayedAnswer(ends, text.slice(0, lastAt));
 }
 
 interface ReplayedEnd {
@@ -90,6 +94,7 @@ interface ReplayedEnd {
   readonly created: number;
   readonly model: string;
   readonly inputTokens: number | undefined;
+  readonly unsupported: readonly string[] | undefined;
   readonly receipt: Receipt;
   readonly error: SignalboxError | null;
 }
@@ -100,17 +105,19 @@ class ReplayedAnswer implements AnswerSource {
   readonly created: number;
   readonly model: string;
   readonly inputTokens: number | undefined;
+  readonly unsupported: readonly string[] | undefined;
   /** Of the first answer. */
   readonly receipt: Receipt;
   readonly error: SignalboxError | null;
   readonly #batches: string;
   #at = 0;
 
-  constructor({ decision, created, model, inputTokens, receipt, error }: ReplayedEnd, batches: string) {
+  constructor({ decision, created, model, inputTokens, unsupported, receipt, error }: ReplayedEnd, batches: string) {
     this.decision = decision;
     this.created = created;
     this.model = model;
     this.inputTokens = inputTokens;
+    this.unsupported = unsupported;
     this.receipt = receipt;
     this.error = error;
     this.#batches = batches;

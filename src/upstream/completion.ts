@@ -1,5 +1,8 @@
 import { isContent, type ProviderFailure, type StreamPart } from '../contract/parts.ts';
 
+/** How long usage is awaited once every choice has finished, ms. */
+export const USAGE_WAIT_MS = 1_000;
+
 /**
  * Tracks which choices of an answer have finished, and whether the answer is complete. Drops parts of a choice that
  * arrive after its finish, so that nothing is repeated.

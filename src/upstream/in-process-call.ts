@@ -1,7 +1,7 @@
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { InProcessAdapter, Pause, ProviderCall } from '../contract/provider.ts';
 import type { Deadlines } from '../core/snapshot.ts';
-import { AnswerCompletion } from './completion.ts';
+import { AnswerCompletion, USAGE_WAIT_MS } from './completion.ts';
 import { sanitizeFailure } from './failures.ts';
 import type { NextParts, UpstreamCall } from './upstream-call.ts';
 
@@ -22,6 +22,8 @@ export class InProcessCall implements UpstreamCall {
   #due: number;
   /** Length of that pause, in ms. */
   #lastPause = 0;
+  /** When usage must be due; Infinity before every choice has finished. */
+  #usageBy = Number.POSITIVE_INFINITY;
   #over = false;
   /** The wait for the end of a pause: when it began, and the deadline that it had then. */
   #wait: { readonly since: number; readonly limit: number } | null = null;
@@ -70,7 +72,7 @@ export class InProcessCall implements UpstreamCall {
 
   #limitAt(now: number): number {
     const idleBy = Math.max(now, this.#due - this.#lastPause) + this.#deadlines.idleMs;
-    return Math.min(this.#completion.started ? idleBy : this.#firstContentBy, this.#totalBy);
+    return Math.min(this.#completion.started ? idleBy : this.#firstContentBy, this.#usageBy, this.#totalBy);
   }
 
   #sleep(ms: number): Promise<void> {
@@ -99,7 +101,7 @@ export class InProcessCall implements UpstreamCall {
         } else if (!this.#completion.add(next.value, batch)) {
           if (this.#completion.failure) return this.#completion.failure;
           this.#end();
-        }
+        } else if (this.#completion.finished) this.#usageBy = Math.min(this.#usageBy, this.#due + USAGE_WAIT_MS);
       }
       return null;
     } catch {

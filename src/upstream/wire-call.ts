@@ -3,7 +3,7 @@ import type { ProviderCall, StreamReader, WireAdapter } from '../contract/provid
 import { beyondLimits } from '../core/json-limits.ts';
 import type { Deadlines } from '../core/snapshot.ts';
 import { type AlarmOwner, DeadlineAlarm } from './alarm.ts';
-import { AnswerCompletion } from './completion.ts';
+import { AnswerCompletion, USAGE_WAIT_MS } from './completion.ts';
 import { Opening } from './connection/opening.ts';
 import { bodyFailure, openFailure, sanitizeFailure, sanitizePart, UpstreamError } from './failures.ts';
 import { type FrameParser, frameParser } from './frames.ts';
@@ -26,8 +26,6 @@ const UNCHECKED_MAX = 16_384;
 /** The most bytes of an error's body, and ms to wait for it. */
 const ERROR_MAX = 65_536;
 const ERROR_WAIT = 500;
-/** How long to wait for usage once every choice has finished, in ms. */
-const USAGE_WAIT = 1_000;
 /** Limits, in ms and bytes, for reading past a complete answer to keep its connection. */
 const DRAIN_WAIT = 250;
 const DRAIN_MAX = 65_536;
@@ -307,7 +305,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
 
   /** Deadline of the next read. */
   #readDeadline(): number {
-    if (this.#finishedAt > 0) return Math.min(this.#finishedAt + USAGE_WAIT, this.#totalBy);
+    if (this.#finishedAt > 0) return Math.min(this.#finishedAt + USAGE_WAIT_MS, this.#totalBy);
     if (!this.#completion.started || !this.#stream) return this.#firstContentBy;
     return Math.min(performance.now() + this.#deadlines.idleMs, this.#totalBy);
   }

@@ -79,6 +79,20 @@ describe('a listed field', () => {
     expect(await response.text()).toContain('"dropped":["seed"]');
   });
 
+  test.each([false, true])('is named in the header of a repeated answer, too (stream: %p)', async (stream) => {
+    const init = { headers: { 'idempotency-key': crypto.randomUUID() } };
+    const ask = async () => {
+      const { headers, text } = await lax.post(CHAT, chat({ seed: 7, stream }), init).then(async (response) => ({
+        headers: response.headers,
+        text: await response.text(),
+      }));
+      return { replayed: headers.get('x-signalbox-replayed'), dropped: headers.get('x-signalbox-dropped'), text };
+    };
+    const first = await ask();
+    expect(first).toMatchObject({ replayed: null, dropped: 'seed' });
+    expect(await ask()).toEqual({ ...first, replayed: 'true' });
+  });
+
   test.each<[string, string, object]>([
     ['chat', CHAT, chat({ tools, parallel_tool_calls: false }, 'plain')],
     [

@@ -1,25 +1,51 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { answerOf, waitFor } from '../support/answers.ts';
-import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { answerOf, eventsOf, waitFor } from '../support/answers.ts';
+import { type Behaviour, startFakeUpstream } from '../support/fake-upstream.ts';
+import { inTime } from '../support/in-time.ts';
 import { testPolicy, UPSTREAM_KEY } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 
-/** `up` takes stops, but its model `plain` has none of them; `claude` is Anthropic's. */
+/** Answers in the gateway's process; says its usage long after its end. */
+const LATE = `import { defineProvider, plainUsage, Type } from 'signalbox/plugin';
+export const late = defineProvider({
+  name: 'late',
+  contract: 2,
+  status: 'alpha',
+  settings: Type.Object({}),
+  prepare: () => ({
+    kind: 'in-process',
+    lacks: () => ['stop'],
+    *answer() {
+      yield { type: 'text', choice: 0, text: 'one END two' };
+      yield { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' };
+      yield { type: 'pause', ms: 20_000 };
+      yield { type: 'usage', usage: plainUsage(10, 50) };
+    },
+  }),
+});
+`;
+
+/** `up` takes stops, but its models `plain` and `growing` have none of them; `claude` is Anthropic's. */
 const upstream = useUpstream();
 const claude = startFakeUpstream({ dialect: 'anthropic', key: UPSTREAM_KEY });
 afterAll(() => claude.stop());
-const box = useSignalbox(() => ({
-  policy: testPolicy(
-    { up: upstream.url, claude: { url: claude.url, adapter: 'anthropic' } },
+const box = useSignalbox(() => {
+  const policy = testPolicy(
+    { up: upstream.url, grow: upstream.url, claude: { url: claude.url, adapter: 'anthropic' } },
     {
-      plain: { endpoints: ['up'], more: '    lacks: [stop]\n' },
-      taking: { endpoints: ['up'], quality: 0.6 },
+      plain: { endpoints: ['up'], capabilities: ['tools', 'json_schema', 'choices'], more: '    lacks: [stop]\n' },
+      growing: { endpoints: ['grow'], quality: 0.1, more: '    lacks: [stop]\n' },
+      taking: { endpoints: ['up'], quality: 0.6, capabilities: ['tools', 'json_schema', 'choices'] },
       'claude-sim': { endpoints: ['claude'], quality: 0.5 },
+      late: { endpoints: ['late'], quality: 0.1 },
     },
-  ),
-}));
+  )
+    .replace('providers:\n', 'plugins: [./late.ts]\nproviders:\n  late: { adapter: late }\n')
+    .replace(/( {2}grow: \{)/, '$1 after_abort: { bills: stops, reports: each },');
+  return { policy: { 'policy.yaml': policy, 'late.ts': LATE } };
+});
 
 const messages = [{ role: 'user' as const, content: 'Count to nine.' }];
 const chat = { messages, max_tokens: 1_000 };
@@ -77,6 +103,95 @@ describe('a stop of a model that takes none', () => {
     const answer = await answerOf(await box.post('/v1/chat/completions', { ...chat, model: 'auto', stop: 'END' }));
     expect(answer.platform.routed_model).toBe('plain');
     expect(answer.choices[0]?.message.content).toBe('one two ');
+  });
+});
+
+describe('a cut stream whose service stays silent', () => {
+  /** An event of OpenAI's stream: a piece of a choice, or its end. */
+  const event = (index: number, content: string | null): string => {
+    const choice = {
+      index,
+      delta: content === null ? {} : { content },
+      finish_reason: content === null ? 'stop' : null,
+    };
+    return `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [choice] })}\n\n`;
+  };
+  const usage = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 10, completion_tokens: 50 } })}\n\n`;
+  const whole = event(0, 'one END two') + event(0, null);
+
+  /** The answers to streams of several choices, of a service that writes this and then neither goes on nor ends. */
+  async function answersTo(model: string, n: number, raw: readonly string[], more: Behaviour = {}) {
+    upstream.next({ form: 'sse', keepOpen: true, raw, ...more });
+    const { chunks, done } = await eventsOf(
+      await box.post('/v1/chat/completions', { ...chat, model, n, stop: 'END', stream: true }),
+    );
+    const { platform } = chunks.at(-1)!;
+    const choices = chunks.flatMap(({ choices }) => choices);
+    const texts = Array.from({ length: n }, (_, at) =>
+      choices.map(({ index, delta }) => (index === at ? (delta.content ?? '') : '')).join(''),
+    );
+    const ends = choices.flatMap(({ finish_reason: end }) => end ?? []);
+    const { estimated, credits_consumed: credits } = platform;
+    return { done, texts, ends, estimated, credits };
+  }
+  const one = { done: true, texts: ['one '], ends: ['stop'] };
+
+  test('has its usage where that comes within a second of its end', async () => {
+    const raw = [whole, usage];
+    expect(await answersTo('plain', 1, raw, { betweenChunksMs: 20 })).toEqual({
+      ...one,
+      estimated: false,
+      credits: 0.21,
+    });
+  });
+
+  // A second is what it may take.
+  test.each<[string, string, number, readonly string[], Behaviour]>([
+    ['has ended it', 'plain', 1, [whole], {}],
+    [
+      'has ended it, and keeps the connection alive',
+      'growing',
+      1,
+      [whole, ...Array(200).fill(': wait\n\n')],
+      { betweenChunksMs: 100 },
+    ],
+    ['has ended all choices, one of them without a stop', 'plain', 2, [whole, event(1, 'three'), event(1, null)], {}],
+  ])(
+    'waits a second at most for the usage where its service %s, and is charged as a whole answer',
+    async (_, model, n, raw, more) => {
+      const before = upstream.aborted;
+      const cut = await inTime(4_000, () => answersTo(model, n, raw, more));
+      await waitFor(() => upstream.aborted > before);
+      expect(cut).toMatchObject({ done: true, texts: ['one ', 'three'].slice(0, n), estimated: true });
+      expect(cut.ends).toEqual(Array(n).fill('stop'));
+      // All that the service wrote is counted.
+      const uncut = await answersTo('taking', n, raw.slice(0, 3), { keepOpen: false });
+      expect(uncut).toMatchObject({ texts: ['one END two', 'three'].slice(0, n), credits: cut.credits });
+    },
+  );
+
+  test.each<[string, readonly string[]]>([
+    ['all choices were cut', [event(0, 'one END two'), event(1, 'threeEND')]],
+    [
+      'its service has ended the last one, and would go on with the other',
+      [event(0, 'one END'), event(1, 'three'), event(1, null)],
+    ],
+    [
+      'its service has ended the first one, and would go on with the other',
+      [event(1, 'three'), event(1, null), event(0, 'one END')],
+    ],
+  ])('does not wait where %s: no usage is due, and the call is aborted', async (_, raw) => {
+    const before = upstream.aborted;
+    const cut = await inTime(1_000, () => answersTo('plain', 2, raw));
+    expect(cut).toMatchObject({ done: true, texts: ['one ', 'three'], ends: ['stop', 'stop'], estimated: true });
+    await waitFor(() => upstream.aborted > before);
+  });
+
+  test('of a plugin in the gateway’s process waits no longer either', async () => {
+    const response = () => box.post('/v1/chat/completions', { ...chat, model: 'late', stop: 'END', stream: true });
+    const { chunks, done } = await inTime(4_000, async () => eventsOf(await response()));
+    expect([done, chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('')]).toEqual([true, 'one ']);
+    expect(chunks.at(-1)?.platform.estimated).toBe(true);
   });
 });
 

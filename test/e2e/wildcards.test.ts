@@ -6,6 +6,8 @@ import { type Signalbox, startSignalbox, withKey } from '../support/signalbox.ts
 
 let upstream: FakeUpstream;
 let box: Signalbox;
+/** Milliseconds that the gateway's clock is ahead. */
+let ahead = 0;
 
 const MORE = `
 budgets: [{ name: cheap, match: 'request.model == "openai/gpt-4o"', limit_credits: 0, window: day }]
@@ -37,7 +39,7 @@ beforeAll(async () => {
     quality: { default: 0.8, basis: guessed }
 `,
     );
-  box = await startSignalbox({ policy, env: UPSTREAM_ENV });
+  box = await startSignalbox({ policy, env: UPSTREAM_ENV, clock: () => performance.now() + ahead });
 });
 afterAll(async () => {
   await box.stop();
@@ -195,6 +197,15 @@ describe('a model that the policy does not list', () => {
       data: { model: string; state: string }[];
     };
     expect(data.find(({ model }) => model === 'local/*')).toMatchObject({ state: 'healthy' });
+  });
+
+  test('is asked again a minute after its service did not know it', async () => {
+    upstream.next({ status: 404, error: { code: 'model_not_found' } });
+    expect(await refused('local/pulled-later')).toMatchObject({ status: 404, calls: 1 });
+    ahead += 45_000;
+    expect(await refused('local/pulled-later')).toMatchObject({ status: 404, calls: 0 });
+    ahead += 15_000;
+    expect(await served('local/pulled-later')).toEqual(['local/pulled-later', 'pulled-later']);
   });
 
   test('shares breaker and metrics with all of its wildcard', async () => {

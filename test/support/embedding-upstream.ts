@@ -129,7 +129,7 @@ const GEMINI: Wire = {
     const texts: string[] = [];
     let length = own;
     for (const one of requests) {
-      if (!isObject(one) || one.model !== model) return 'the model of each request must match';
+      if (!isObject(one) || one.model !== decodeURIComponent(model)) return 'the model of each request must match';
       for (const name in one)
         if (!['model', 'content', 'taskType', 'title', 'outputDimensionality'].includes(name))
           return `Unknown name "${name}" at 'requests[0]'`;

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { InProcessAdapter, Pause } from '../../src/contract/provider.ts';
 import type { Deadlines } from '../../src/core/snapshot.ts';
@@ -45,6 +45,17 @@ describe('an in-process answer', () => {
     const started = performance.now();
     expect(failureIn(await partsOf(open(() => parts, deadlines, totalMs)))?.kind).toBe('timeout');
     expect(performance.now() - started).toBeLessThan(4_000);
+  });
+
+  test('has a second for its usage once every choice has finished, whatever the pauses, and however late its reader is', async () => {
+    const answers = [
+      [say('a'), FINISH, pause(900), USAGE],
+      [say('a'), FINISH, pause(900), pause(900), USAGE],
+    ].map((parts) => open(() => parts));
+    for (const call of answers) expect(await nextBatch(call)).toEqual([say('a'), FINISH]);
+    const { now } = performance;
+    using _ = spyOn(performance, 'now').mockImplementation(() => now.call(performance) + 1_500);
+    expect(await Promise.all(answers.map(partsOf))).toEqual([[USAGE], []]);
   });
 
   test('ends at an abort, even during a pause, and its adapter is notified', async () => {

@@ -1,6 +1,6 @@
 import type { CountMargin, HttpCall, ProviderCall, ProviderFailure } from 'signalbox/plugin';
 import { numberOf, objectOf, parseJson } from '../json.ts';
-import { buildRequest, modelPath } from './request.ts';
+import { buildRequest, modelPath, resourceName } from './request.ts';
 
 /** Google does not say how near its counts are to the bill. */
 export const MARGIN: CountMargin = { tokens: 256, share: 0.05 };
@@ -9,9 +9,9 @@ export const MARGIN: CountMargin = { tokens: 256, share: 0.05 };
 export function countRequest(call: ProviderCall): HttpCall | ProviderFailure {
   const made = buildRequest(call);
   if ('kind' in made) return made;
-  const model = modelPath(call.upstream);
+  const model = resourceName(call.upstream);
   const body = { generateContentRequest: { model, ...objectOf(parseJson(made.body)) } };
-  return { ...made, path: `/${model}:countTokens`, body: JSON.stringify(body) };
+  return { ...made, path: `/${modelPath(call.upstream)}:countTokens`, body: JSON.stringify(body) };
 }
 
 export const readCount = (body: string): number | null => numberOf(objectOf(parseJson(body)).totalTokens) ?? null;

@@ -9,14 +9,14 @@ import {
 import { isObject, listOf, numberOf, objectOf, parseJson } from '../json.ts';
 import { malformed } from '../parts.ts';
 import { failureOfError } from './failure.ts';
-import { modelPath } from './request.ts';
+import { modelPath, resourceName } from './request.ts';
 
 /** Gemini's `batchEmbedContents` (ai.google.dev/api/embeddings). */
 export const embeddings: EmbeddingAdapter = { request: buildRequest, reply: readReply };
 
 function buildRequest(call: EmbeddingCall): HttpCall | ProviderFailure {
   const { upstream, inputs, dimensions, isShortened, extras, request } = call;
-  const model = modelPath(upstream);
+  const model = resourceName(upstream);
   const requests = [];
   for (const input of inputs) {
     if (input.type === 'tokens') return { kind: 'rejected', message: 'input: Gemini embeds texts, no tokens' };
@@ -28,7 +28,8 @@ function buildRequest(call: EmbeddingCall): HttpCall | ProviderFailure {
     });
   }
   const dropped = request.settings.user === undefined ? [] : [request.names.user];
-  return { path: `/${model}:batchEmbedContents`, headers: {}, body: JSON.stringify({ requests }), dropped };
+  const path = `/${modelPath(upstream)}:batchEmbedContents`;
+  return { path, headers: {}, body: JSON.stringify({ requests }), dropped };
 }
 
 /** The vectors are in the order of the requests. Only later models report usage. */

@@ -25,11 +25,17 @@ export function buildRequest(call: ProviderCall): HttpCall | ProviderFailure {
   return { path: pathOf(call), headers: {}, body: JSON.stringify(body), dropped: notes.dropped };
 }
 
-/** The path of a model, such as `models/gemini-3-flash`. */
-export function modelPath(upstream: string): string {
+/** The name of a model as a resource, such as `models/gemini-3-flash`. */
+export function resourceName(upstream: string): string {
   const name = bareName(upstream);
-  const tuned = name.startsWith('tunedModels/');
-  return `${tuned ? 'tunedModels' : 'models'}/${encodeURIComponent(tuned ? name.slice(12) : name)}`;
+  return name.startsWith('tunedModels/') ? name : `models/${name}`;
+}
+
+/** The same in a path, where the model's own name is one segment. */
+export function modelPath(upstream: string): string {
+  const name = resourceName(upstream);
+  const at = name.indexOf('/') + 1;
+  return name.slice(0, at) + encodeURIComponent(name.slice(at));
 }
 
 function pathOf({ upstream, stream }: ProviderCall): string {
