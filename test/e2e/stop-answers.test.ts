@@ -81,7 +81,7 @@ test('stops are not sought in the arguments of tools, nor in text on both sides 
   });
 });
 
-test.each([true, false])('structured output is cut as any text (stream: %p)', async (stream) => {
+test.each([true, false])('structured output is cut like other text (stream: %p)', async (stream) => {
   const schema = { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'object' } } };
   upstream.next({ text: ['{"a":', '1}', '\n\n', 'more'] });
   const body = { ...asked, model: 'plain', stop: ['\n\n'], response_format: schema, stream };
