@@ -12,6 +12,7 @@ import { findContradiction } from './cel-contradictions.ts';
 import { createCostLimits } from './cel-cost-limits.ts';
 import { checkReferences, type ReferenceNames } from './cel-references.ts';
 import { budgetViewOf, type CelKind, limitViewOf, viewOf } from './cel-types.ts';
+import type { PublicFigures } from './facts.ts';
 import { type KnownLabels, knownValues, reviewValues } from './misspelt-values.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
@@ -21,7 +22,7 @@ import { wildcardNames } from './wildcard-names.ts';
 export type ExpressionChecker = ReturnType<typeof createChecker>;
 
 /** Checks the expressions of one policy. Each check returns null for an absent or wrong expression. */
-export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, report: Report) {
+export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, facts: PublicFigures | null, report: Report) {
   const texts: FileTexts = new Map(parsed.files.map(({ path, text }) => [path, text ?? '']));
   const names: ReferenceNames = {
     tasks: parsed.tasks.map(({ name }) => name),
@@ -29,7 +30,7 @@ export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, report:
     selectors: parsed.selectors.map(({ name }) => name),
     aliases: parsed.aliases,
     providers: parsed.providers.map(({ name }) => name),
-    wildcard: wildcardNames(parsed.wildcards, parsed),
+    wildcard: wildcardNames(parsed.wildcards, parsed, facts),
   };
   const values = knownValues(parsed, labels);
   const costs = createCostLimits(parsed, report);

@@ -72,6 +72,9 @@ export class FactsTable {
   }
 }
 
+/** What is published of models, by whom, and on which day. */
+export type PublicFigures = Pick<FactsTable, 'of' | 'ids' | 'source' | 'asOf'>;
+
 /** Loads the table. Only a wildcard, the importer and `catalog sync` need it. */
 export async function loadFacts(): Promise<FactsTable> {
   const { default: file }: { default: unknown } = await import('./facts.json', { with: { type: 'json' } });

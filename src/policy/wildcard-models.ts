@@ -2,25 +2,22 @@ import { parseDecimal } from '../core/decimal.ts';
 import type { Model, WildcardModel, WildcardRefusal, Wildcards } from '../core/snapshot.ts';
 import { narrowCapabilities, pagesMaxOf, type ServingProviders } from './availability.ts';
 import { checkValue } from './check.ts';
-import type { FactsTable, ModelFacts } from './facts.ts';
+import type { ModelFacts, PublicFigures } from './facts.ts';
 import { deepFreeze } from './freeze.ts';
 import { draftModel, type ModelContext, type ModelDraft } from './models.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { ProviderSetup } from './providers.ts';
 import { Report } from './report.ts';
 import { type CheckedRules, judgeModel } from './rules.ts';
-import { changesBill, isWellFormed } from './same-model.ts';
+import { changesBill } from './same-model.ts';
 import { ModelText } from './schema-model.ts';
 import { atOnce } from './steps.ts';
 import type { Tree } from './tree.ts';
-import { byLength, WildcardNames } from './wildcard-names.ts';
+import { byLength, coveredBy, longestFor, type NamedWildcard, withNames } from './wildcard-names.ts';
 import { merged, treeOf, type WildcardDraft } from './wildcards.ts';
 
 /** The most asked IDs that stay compiled, the last used ones. */
 const KEPT_MAX = 1_000;
-
-/** What is published of models, and by whom. */
-export type PublicFigures = Pick<FactsTable, 'of' | 'ids' | 'source'>;
 
 /** The surroundings of wildcards: the compiled parts of their policy. */
 export interface WildcardContext {
@@ -33,10 +30,6 @@ export interface WildcardContext {
   readonly usdPerCredit: string;
   /** The slot behind those of the catalog. */
   readonly firstSlot: number;
-}
-
-interface NamedWildcard extends WildcardDraft {
-  readonly names: WildcardNames;
 }
 
 /** A wildcard that serves here. */
@@ -68,7 +61,7 @@ class PolicyWildcards implements Wildcards {
       medianProviders: null,
       sections: new Map(),
     };
-    const named = drafts.map((draft) => ({ ...draft, names: new WildcardNames(draft, context.parsed) }));
+    const named = withNames(drafts, context.parsed);
     const isServing = ({ provider }: WildcardDraft) => context.serving.has(provider);
     this.#leftOut = named.filter((one) => !isServing(one));
     this.#serving = named.filter(isServing).map((one, at): ServingWildcard => {
@@ -79,12 +72,12 @@ class PolicyWildcards implements Wildcards {
   }
 
   meaning(name: string): string | null {
-    const covered = coveredBy(this.#serving, name, this.#context);
-    return covered && covered.wildcard.names.meaning(covered.id);
+    const covered = coveredBy(this.#serving, name, this.#context.facts);
+    return covered?.wildcard.names.meaning(covered.id) ?? null;
   }
 
   leftOut(name: string): string | null {
-    return coveredBy(this.#leftOut, name, this.#context)?.wildcard.pattern ?? null;
+    return coveredBy(this.#leftOut, name, this.#context.facts)?.wildcard.pattern ?? null;
   }
 
   find(id: string): WildcardModel | WildcardRefusal | null {
@@ -139,29 +132,6 @@ class PolicyWildcards implements Wildcards {
     const model = { ...modelOf(narrow, id, standInModel.firstSlot, this.#context), pattern };
     return deepFreeze({ model, ...judgeModel(rules, parsed, narrow) });
   }
-}
-
-/**
- * The wildcard that covers a name, or knows it without what its IDs begin with.
- * @returns the wildcard and the ID; null for a name of none
- */
-function coveredBy<W extends NamedWildcard>(wildcards: readonly W[], name: string, { facts }: WildcardContext) {
-  if (!isWellFormed(name)) return null;
-  const longest = longestFor(name, wildcards);
-  if (longest) return { wildcard: longest, id: name };
-  const isKnown = ({ names, service }: W) => names.takesBareNames && service !== null && facts?.of(service, name);
-  const wildcard = wildcards.find(isKnown);
-  const id = wildcard?.names.idOf(name);
-  return wildcard && id ? { wildcard, id } : null;
-}
-
-/** Of the wildcards that cover a name the one with the longest beginning, of several the first. */
-function longestFor<W extends NamedWildcard>(name: string, wildcards: readonly W[]): W | null {
-  let longest: W | null = null;
-  for (const one of wildcards) {
-    if (one.names.covers(name) && one.names.length > (longest?.names.length ?? -1)) longest = one;
-  }
-  return longest;
 }
 
 /** The text of a model: the wildcard's own keys, then what is known of it, then a price that the operator owns. */

@@ -1,4 +1,5 @@
 import type { AliasDraft } from './aliases.ts';
+import type { PublicFigures } from './facts.ts';
 import type { ModelDraft } from './models.ts';
 import { isWellFormed, undated } from './same-model.ts';
 import type { WildcardDraft } from './wildcards.ts';
@@ -56,13 +57,52 @@ export class WildcardNames {
 /** Wildcards in the order in which they are asked for a name: the longest first; of one length in the order of the policy. */
 export const byLength = (a: { readonly names: WildcardNames }, b: typeof a): number => b.names.length - a.names.length;
 
+/** A wildcard with the names that it covers. */
+export interface NamedWildcard extends WildcardDraft {
+  readonly names: WildcardNames;
+}
+
+export const withNames = (drafts: readonly WildcardDraft[], catalog: Catalog): readonly NamedWildcard[] =>
+  drafts.map((draft) => ({ ...draft, names: new WildcardNames(draft, catalog) }));
+
 /**
  * What a policy's wildcards make of a name, whether their providers are set up or not.
+ * @param facts null where public figures are not at hand: no name is known then without what its ID begins with
  * @returns a function from a name to its ID, or null for a name of none
  */
-export function wildcardNames(wildcards: readonly WildcardDraft[], catalog: Catalog): (name: string) => string | null {
-  const all = wildcards.map((draft) => ({ names: new WildcardNames(draft, catalog) })).sort(byLength);
-  return (name) => (isWellFormed(name) && all.find(({ names }) => names.covers(name))?.names.meaning(name)) || null;
+export function wildcardNames(
+  drafts: readonly WildcardDraft[],
+  catalog: Catalog,
+  facts: PublicFigures | null,
+): (name: string) => string | null {
+  const wildcards = withNames(drafts, catalog);
+  return (name) => {
+    const covered = coveredBy(wildcards, name, facts);
+    return covered?.wildcard.names.meaning(covered.id) ?? null;
+  };
+}
+
+/**
+ * The wildcard that covers a name, or knows it without what its IDs begin with.
+ * @returns the wildcard and the ID; null for a name of none
+ */
+export function coveredBy<W extends NamedWildcard>(wildcards: readonly W[], name: string, facts: PublicFigures | null) {
+  if (!isWellFormed(name)) return null;
+  const longest = longestFor(name, wildcards);
+  if (longest) return { wildcard: longest, id: name };
+  const isKnown = ({ names, service }: W) => names.takesBareNames && service !== null && facts?.of(service, name);
+  const wildcard = wildcards.find(isKnown);
+  const id = wildcard?.names.idOf(name);
+  return wildcard && id ? { wildcard, id } : null;
+}
+
+/** Of the wildcards that cover a name the one with the longest beginning, of several the first. */
+export function longestFor<W extends NamedWildcard>(name: string, wildcards: readonly W[]): W | null {
+  let longest: W | null = null;
+  for (const one of wildcards) {
+    if (one.names.covers(name) && one.names.length > (longest?.names.length ?? -1)) longest = one;
+  }
+  return longest;
 }
 
 /** Every name of a provider's models that the catalog serves there, set up or not → the model. */

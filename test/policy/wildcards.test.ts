@@ -65,7 +65,7 @@ function snapshotOf({ models, patterns }: World): PolicySnapshot {
   const facts = { of: (_: string, id: string) => (id === 'gpt-4o' ? FACTS : null), ids: () => ['gpt-4o'] };
   const { snapshot, diagnostics } = loadPolicy([{ path: 'p.yaml', text }], {
     ...contextOf({ GROQ_API_KEY: 'k' }),
-    facts: { ...facts, source: 's' },
+    facts: { ...facts, source: 's', asOf: '2026-07-01' },
   });
   if (!snapshot) throw new Error(diagnostics.map(({ message }) => message).join('\n'));
   return snapshot;
