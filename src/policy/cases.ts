@@ -3,13 +3,10 @@ import { ERRORS } from '../core/errors.ts';
 import type { PolicyCase } from '../core/policy-case.ts';
 import { validPartsOf } from './check.ts';
 import type { Diagnostic, SourceSpan } from './diagnostics.ts';
-import type { PublicFigures } from './facts.ts';
-import type { ParsedPolicy } from './parsed.ts';
 import { Report } from './report.ts';
 import { CaseText, ExpectText, GivenText } from './schema-case.ts';
 import { type CheckContext, checkList, emptyMap, type NamedItem } from './sections.ts';
 import { entryOf, placeAt, valueAt } from './tree.ts';
-import { wildcardNames } from './wildcard-names.ts';
 
 /** The names that cases may refer to. */
 type NamesOf = Record<'models' | 'providers' | 'selectors' | 'aliases' | 'constraints' | 'tasks', Names>;
@@ -111,16 +108,6 @@ function checkNames({ tree }: NamedItem<CaseText>, stated: CaseReferences, names
     if (entry && !names.models.has(id) && names.wildcard(id) !== id)
       report.addUnknown('model', id, names.models.keys(), entry.place);
     check('constraint or kind of rejection', reason, reasons, 'expect', 'rejected', id);
-  }
-}
-
-/** Checks what cases send as `model`, with the names that only public figures know. */
-export function checkSentNames({ sentNames, ...parsed }: ParsedPolicy, facts: PublicFigures | null, report: Report) {
-  const { selectors, modelIds, aliases, wildcards } = parsed;
-  const known = new Set([...selectors.map(({ name }) => name), ...modelIds.keys(), ...aliases.keys()]);
-  const meaning = wildcardNames(wildcards, parsed, facts);
-  for (const { name, place } of sentNames) {
-    if (!known.has(name) && meaning(name) === null) report.addUnknown('selector or model', name, known, place);
   }
 }
 

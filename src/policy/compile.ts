@@ -11,7 +11,6 @@ import {
   reportNoProvider,
   selectAvailable,
 } from './availability.ts';
-import { checkSentNames } from './cases.ts';
 import { compileContent } from './contents.ts';
 import { allowedBySpace, checkAdapters, checkSelectorSpaces } from './embeddings.ts';
 import { createChecker } from './expressions.ts';
@@ -85,7 +84,7 @@ export function* compile(
   const programs = yield* checkRules(parsed, check, report);
   const budgets = yield* checkLimits(parsed.budgets, 'budget', check, report);
   const rateLimits = yield* checkLimits(parsed.rateLimits, 'limit', check, report);
-  checkSentNames(parsed, facts, report);
+  for (const one of parsed.sentNames) check.sent(one);
   const contentMatch = check.match(parsed.contentMatch, 'budget');
   const isAffordable = check.reviewTotals();
   if (ledger) checkLedgerState(parsed, ledger, report);

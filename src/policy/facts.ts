@@ -35,7 +35,7 @@ export interface ModelFacts
 }
 
 /** Public models of the shipped providers, with their prices, limits and abilities. */
-export class FactsTable {
+class FactsTable {
   readonly #file: Omit<FileText, 'models'>;
   readonly #models: ReadonlyMap<string, ReadonlyMap<string, Row>>;
 

@@ -9,7 +9,7 @@ interface Catalog extends Pick<AliasDraft, 'aliases'> {
 }
 
 /** The names that a wildcard covers. */
-export class WildcardNames {
+class WildcardNames {
   readonly #prefix: string;
   /** What the provider's names begin with. */
   readonly #start: string;

@@ -48,7 +48,10 @@ export const servable = (parts: {
 export function modelCount(ids: readonly string[]): string {
   const wildcards = ids.filter(isWildcard).length;
   const models = ids.length - wildcards;
-  const counts = [models > 0 || wildcards === 0 ? plural(models, 'model') : '', wildcards > 0 && plural(wildcards, 'wildcard')];
+  const counts = [
+    models > 0 || wildcards === 0 ? plural(models, 'model') : '',
+    wildcards > 0 && plural(wildcards, 'wildcard'),
+  ];
   return counts.filter(Boolean).join(', ');
 }
 

@@ -305,7 +305,13 @@ function preferenceOf(preference: Preference, { models }: PolicySnapshot): Appli
   return { ...ruleOf(preference), worth: preference.worth, models: preferred.map(({ id }) => id) };
 }
 
-const counterfactual = ({ model, quality, countedQuality, costCredits, latencyMs }: CandidateEntry): Counterfactual => ({
+const counterfactual = ({
+  model,
+  quality,
+  countedQuality,
+  costCredits,
+  latencyMs,
+}: CandidateEntry): Counterfactual => ({
   model,
   quality: quality ?? countedQuality,
   costCredits,

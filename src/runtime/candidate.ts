@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import type { Plugin } from '../contract/kinds.ts';
 import type { LedgerState } from '../core/budget.ts';
+import { measuredModels } from '../core/readings.ts';
 import type { PolicyEnvironment } from '../core/revision.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import { measuredModels } from '../core/readings.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { PluginLoader, PluginModule, PluginModules } from '../plugin-host/load.ts';
 import { createRegistry } from '../plugin-host/registry.ts';
