@@ -58,7 +58,8 @@ export function rowsOf(files: readonly TomlFile[]): Record<string, Record<string
   const rows = Object.entries(PRESETS).flatMap(([provider, preset]) =>
     files.flatMap(({ path, data }) => {
       const id = nameOf(path, `providers/${provider}/models/`);
-      const row = id && rowOf(id, inherited(data, vendors));
+      const isAlias = id !== null && ALIASES[preset]?.includes(id);
+      const row = id && !isAlias && rowOf(id, inherited(data, vendors));
       return id && row ? [{ preset, id, row }] : [];
     }),
   );
@@ -98,8 +99,10 @@ function omit(from: unknown, path: string): void {
   else omit(from[step], rest.join('.'));
 }
 
-/** Names whose bill or model is not the row's: variants and routers of OpenRouter, and names that its owner moves. */
-const MOVING = /[:~]|^openrouter\/|^[^A-Za-z0-9]/;
+/** Names whose bill or model is not the row's: variants and routers of OpenRouter, and names that their owners move. */
+const MOVING = /[:~]|^openrouter\/|(?:^|[-/])(?:latest|router)(?:[-/]|$)|^[^A-Za-z0-9]/i;
+/** Preset → vendors' names without such a word. models.dev has had three models behind each, at different prices. */
+const ALIASES: Readonly<Record<string, readonly string[]>> = { deepseek: ['deepseek-chat', 'deepseek-reasoner'] };
 /** Models that do more than converse, and bill searches or calls of other models beside tokens; and classifiers. */
 const MORE_THAN_TOKENS = /sonar|search-preview|deep-research|multi-agent|fusion|prompt-guard|content-safety/;
 const FULL_DAY = /^\d{4}-\d{2}-\d{2}$/;

@@ -15,7 +15,7 @@ import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.t
 import type { AnswerRoom, NextParts, UpstreamCall, UpstreamTarget } from '../upstream/upstream-call.ts';
 import { callFor } from './endpoint-request.ts';
 import { shown } from './extras.ts';
-import { failureIn, isUnknownName } from './failure.ts';
+import { failureIn, isOfAskedModel, isUnknownName } from './failure.ts';
 import { brokenUsage, completeUsage, cutUsage, type ExpectedTokens, type MeasuredUsage, Meter } from './meter.ts';
 import { callSpan } from './observe/spans.ts';
 import type { RankedEndpoint } from './plan.ts';
@@ -211,15 +211,16 @@ export class Attempt {
     // An upstream whose stream is not read for long may hang up.
     const isOwnCut = !hasBegun || this.meter.isOwnPace;
     const isBlamed = failure.kind === 'timeout' ? isOwnFault : failure.kind !== 'cut' || isOwnCut;
-    if (isUnknownName(failure, this.model)) this.#forget();
+    if (isOfAskedModel(failure, this.model)) this.#missed(failure);
     else this.#reporter.failed(failure, isBlamed && !failure.ofModel);
     return this.#record(failure, this.meter.reported);
   }
 
-  /** The service does not know the name that a caller asked for: its endpoint is none the worse. */
-  #forget(): void {
+  /** The service found nothing for a request whose model the caller chose. */
+  #missed(failure: ProviderFailure): void {
     const { unknownNames, originOf } = this.#runnable.runtime;
-    unknownNames.note(originOf(this.endpoint.provider), this.endpoint.upstream);
+    const { provider, upstream } = this.endpoint;
+    if (isUnknownName(failure, upstream)) unknownNames.note(originOf(provider), upstream);
     this.#reporter.dropped();
   }
 

@@ -4,7 +4,6 @@ import type { AttemptRecord, DecisionOutcome } from '../core/decision-record.ts'
 import type { SignalboxError } from '../core/errors.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
 import type { Settlement } from '../ledger/rules/entry.ts';
-import { unknownToService } from '../runtime/wildcard-runtime.ts';
 import type { Write } from '../store/store.ts';
 import { type AlarmOwner, DeadlineAlarm } from '../upstream/alarm.ts';
 import type { AttemptReporter } from '../upstream/health/types.ts';
@@ -22,7 +21,7 @@ import {
   failureIn,
   hasCalled,
   isFinal,
-  isUnknownName,
+  notFoundError,
   pauseOf,
   shutError,
   unreadError,
@@ -313,7 +312,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     const cut = last !== null && wasCut(failure) && last.call.sent && !last.meter.hasReport;
     let error = failedError(this.#failed, cut || this.#billed, this.#runnable.request);
     if (!failure && Number.isFinite(this.#shutUntil)) error = shutError(this.#shutUntil - this.#gateway.now());
-    else if (last && failure && isUnknownName(failure, last.model)) error = unknownToService(last.model.id);
+    else if (last && failure) error = notFoundError(failure, last.model) ?? error;
     this.#error = error;
     this.#settle('failed', cut ? last : null, cut ? last.broken(failure!) : null);
     return error;

@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { SchemaCheck } from '../core/schema-check.ts';
+import { SameModels } from './same-model.ts';
 import { ModelText, PriceText } from './schema-model.ts';
 
 const { context_window, max_output, capabilities, temperature, released } = ModelText.properties;
@@ -35,13 +36,15 @@ export interface ModelFacts
 }
 
 /** Public models of the shipped providers, with their prices, limits and abilities. */
-class FactsTable {
+export class FactsTable {
   readonly #file: Omit<FileText, 'models'>;
   readonly #models: ReadonlyMap<string, ReadonlyMap<string, Row>>;
+  readonly #names: ReadonlyMap<string, SameModels>;
 
   constructor({ models, ...file }: FileText) {
     this.#file = file;
     this.#models = new Map(Object.entries(models).map(([preset, rows]) => [preset, new Map(Object.entries(rows))]));
+    this.#names = new Map(Object.entries(models).map(([preset, rows]) => [preset, new SameModels(Object.keys(rows))]));
   }
 
   /** The day on which the prices were read, such as `2026-07-01`. */
@@ -66,14 +69,20 @@ class FactsTable {
     return { temperature: true, ...row, price };
   }
 
+  /**
+   * The rows that any writing of a model may mean, by `SameModels`; several are versions of which none is the one that was
+   * asked for.
+   * @param provider as for `of`
+   */
+  rowsOf(provider: string, id: string): readonly string[] {
+    return this.#names.get(provider)?.namesOf(id) ?? [];
+  }
+
   /** The names of a preset's models, sorted. */
   ids(provider: string): readonly string[] {
     return [...(this.#models.get(provider)?.keys() ?? [])];
   }
 }
-
-/** What is published of models, by whom, and on which day. */
-export type PublicFigures = Pick<FactsTable, 'of' | 'ids' | 'source' | 'asOf'>;
 
 /** Loads the table. Only a wildcard, the importer and `catalog sync` need it. */
 export async function loadFacts(): Promise<FactsTable> {

@@ -2,7 +2,7 @@ import { parseDecimal } from '../core/decimal.ts';
 import type { Model, WildcardModel, WildcardRefusal, Wildcards } from '../core/snapshot.ts';
 import { narrowCapabilities, pagesMaxOf, type ServingProviders } from './availability.ts';
 import { checkValue } from './check.ts';
-import type { ModelFacts, PublicFigures } from './facts.ts';
+import type { ModelFacts } from './facts.ts';
 import { deepFreeze } from './freeze.ts';
 import { draftModel, type ModelContext, type ModelDraft } from './models.ts';
 import type { ParsedPolicy } from './parsed.ts';
@@ -13,7 +13,15 @@ import { changesBill } from './same-model.ts';
 import { ModelText } from './schema-model.ts';
 import { atOnce } from './steps.ts';
 import type { Tree } from './tree.ts';
-import { byLength, coveredBy, longestFor, type NamedWildcard, withNames } from './wildcard-names.ts';
+import {
+  byLength,
+  coveredBy,
+  longestFor,
+  meaningBy,
+  type NamedWildcard,
+  type PublicFigures,
+  withNames,
+} from './wildcard-names.ts';
 import { merged, treeOf, type WildcardDraft } from './wildcards.ts';
 
 /** The most asked IDs that stay compiled, the last used ones. */
@@ -47,6 +55,8 @@ class PolicyWildcards implements Wildcards {
   readonly #ofModels: Omit<ModelContext, 'report' | 'start'>;
   /** In the order of the policy. */
   readonly #serving: readonly ServingWildcard[];
+  /** The same by length. */
+  readonly #longest: readonly ServingWildcard[];
   readonly #leftOut: readonly NamedWildcard[];
   readonly #known = new Map<string, WildcardModel | WildcardRefusal>();
   #listed: readonly Model[] | null = null;
@@ -61,23 +71,24 @@ class PolicyWildcards implements Wildcards {
       medianProviders: null,
       sections: new Map(),
     };
-    const named = withNames(drafts, context.parsed);
+    const named = withNames(drafts, context.parsed, context.facts);
     const isServing = ({ provider }: WildcardDraft) => context.serving.has(provider);
     this.#leftOut = named.filter((one) => !isServing(one));
     this.#serving = named.filter(isServing).map((one, at): ServingWildcard => {
       const [standIn] = narrowed([one.standIn], context);
       return { ...one, standInModel: modelOf(standIn!, one.pattern, context.firstSlot + at, context) };
     });
+    this.#longest = this.#serving.toSorted(byLength);
     this.patterns = this.#serving.map(({ standInModel }) => standInModel);
   }
 
   meaning(name: string): string | null {
-    const covered = coveredBy(this.#serving, name, this.#context.facts);
-    return covered?.wildcard.names.meaning(covered.id) ?? null;
+    const covered = coveredBy(this.#serving, name);
+    return covered && meaningBy(this.#longest, covered.id);
   }
 
   leftOut(name: string): string | null {
-    return coveredBy(this.#leftOut, name, this.#context.facts)?.wildcard.pattern ?? null;
+    return coveredBy(this.#leftOut, name)?.wildcard.pattern ?? null;
   }
 
   find(id: string): WildcardModel | WildcardRefusal | null {
@@ -96,7 +107,7 @@ class PolicyWildcards implements Wildcards {
   }
 
   listed(): readonly Model[] {
-    this.#listed ??= this.#serving.toSorted(byLength).flatMap((wildcard) => {
+    this.#listed ??= this.#longest.flatMap((wildcard) => {
       const known = wildcard.service === null ? [] : (this.#context.facts?.ids(wildcard.service) ?? []);
       return known.flatMap((upstream) => {
         const id = wildcard.names.idOf(upstream);
@@ -112,7 +123,12 @@ class PolicyWildcards implements Wildcards {
     const { parsed, facts, rules, serving } = this.#context;
     const { service, provider, path, place, standIn, standInModel, pattern } = wildcard;
     const upstream = wildcard.names.upstreamOf(id);
-    const known = service === null ? null : (facts?.of(service, upstream) ?? null);
+    const [row, ...others] = wildcard.names.rowsOf(upstream);
+    if (row !== undefined && others.length > 0) {
+      const versions = [row, ...others].map((name) => `\`${wildcard.names.idOf(name) ?? name}\``).join(', ');
+      return { refused: `\`${id}\` may be any of ${versions}, whose prices may differ. Name one of them.` };
+    }
+    const known = service === null || row === undefined ? null : (facts?.of(service, row) ?? null);
     const text = textOf(upstream, known, wildcard);
     const hasPrice = text.entries.some(({ key }) => key === 'price');
     if (!hasPrice) {

@@ -42,6 +42,10 @@ const FILES: Readonly<Record<string, string>> = {
   'providers/openai/models/old.toml': model(PRICED, 'status = "deprecated"'),
   'providers/openai/models/free.toml': model('input = 0\noutput = 0'),
   'providers/openai/models/painter.toml': model(PRICED, '', '"text"', '"text", "image"'),
+  'providers/openai/models/chat-latest.toml': model(PRICED),
+  'providers/deepseek/models/deepseek-chat.toml': model(PRICED),
+  'providers/openrouter/models/deepseek/deepseek-chat.toml': model(PRICED),
+  'providers/openrouter/models/someone/router.toml': model(PRICED),
   'providers/openai/models/thinks-dearer.toml': model(`${PRICED}\nreasoning = 3`),
   'providers/openai/models/unpriced.toml': model('').replace('[cost]\n', ''),
   'providers/openrouter/models/openai/heir.toml': `base_model = "openai/base"\nbase_model_omit = ["release_date"]\n[cost]\ninput = 3\noutput = 4\n[limit]\noutput = 1_000\n`,
@@ -93,7 +97,10 @@ describe('npm run facts', () => {
         capabilities: can,
       },
     });
+    expect(models.deepseek).toEqual({});
     expect(models.openrouter).toEqual({
+      // DeepSeek moves this name, OpenRouter does not.
+      'deepseek/deepseek-chat': { ...usual, price: { input: 1, output: 2 }, capabilities: can },
       'openai/heir': {
         price: { input: 3, output: 4 },
         context_window: 100_000,

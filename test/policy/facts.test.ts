@@ -71,9 +71,10 @@ describe('the table of public models', () => {
     expect(new Set(diagnostics.map(({ code }) => code))).toEqual(new Set(['stale-figure']));
   });
 
-  test('has no name that stands for another model or another bill, and no price of 0', () => {
+  test('has no name that moves or stands for another model or another bill, and no price of 0', () => {
+    expect(facts.ids('deepseek')).toEqual(['deepseek-v4-flash', 'deepseek-v4-pro']);
     for (const { id, row } of rows) {
-      expect(id).not.toMatch(/:|^~|^openrouter\/|^ft-|\.\./);
+      expect(id).not.toMatch(/:|^~|^openrouter\/|^ft-|\.\.|latest|\/router$/);
       expect(Math.min(row?.price.input ?? 0, row?.price.output ?? 0)).toBeGreaterThan(0);
       expect(row?.price).toMatchObject({ basis: 'aggregator', as_of: facts.asOf });
     }
