@@ -14,7 +14,6 @@ import {
 import { compileContent } from './contents.ts';
 import { allowedBySpace, checkAdapters, checkSelectorSpaces } from './embeddings.ts';
 import { createChecker } from './expressions.ts';
-import type { PublicFigures } from './facts.ts';
 import { reviewFigure } from './figures.ts';
 import { deepFreeze } from './freeze.ts';
 import { dependsOnIntent } from './intent.ts';
@@ -32,6 +31,7 @@ import { reviewSmallBudgets } from './small-budgets.ts';
 import { inSteps } from './steps.ts';
 import { strategiesIn } from './versions.ts';
 import { compileWildcards } from './wildcard-models.ts';
+import type { PublicFigures } from './wildcard-names.ts';
 import { servable } from './wildcards.ts';
 
 /** A compiled policy without its revision, and the environment's part of that revision. */

@@ -13,12 +13,11 @@ import { findContradiction } from './cel-contradictions.ts';
 import { createCostLimits } from './cel-cost-limits.ts';
 import { checkReferences, type ReferenceNames } from './cel-references.ts';
 import { budgetViewOf, type CelKind, limitViewOf, viewOf } from './cel-types.ts';
-import type { PublicFigures } from './facts.ts';
 import { type KnownLabels, knownValues, reviewValues } from './misspelt-values.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 import type { ExpressionDraft } from './rule-drafts.ts';
-import { wildcardNames } from './wildcard-names.ts';
+import { type PublicFigures, wildcardNames } from './wildcard-names.ts';
 
 export type ExpressionChecker = ReturnType<typeof createChecker>;
 

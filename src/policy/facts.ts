@@ -35,7 +35,7 @@ export interface ModelFacts
 }
 
 /** Public models of the shipped providers, with their prices, limits and abilities. */
-class FactsTable {
+export class FactsTable {
   readonly #file: Omit<FileText, 'models'>;
   readonly #models: ReadonlyMap<string, ReadonlyMap<string, Row>>;
 
@@ -71,9 +71,6 @@ class FactsTable {
     return [...(this.#models.get(provider)?.keys() ?? [])];
   }
 }
-
-/** What is published of models, by whom, and on which day. */
-export type PublicFigures = Pick<FactsTable, 'of' | 'ids' | 'source' | 'asOf'>;
 
 /** Loads the table. Only a wildcard, the importer and `catalog sync` need it. */
 export async function loadFacts(): Promise<FactsTable> {

@@ -2,7 +2,7 @@ import { parseDecimal } from '../core/decimal.ts';
 import type { Model, WildcardModel, WildcardRefusal, Wildcards } from '../core/snapshot.ts';
 import { narrowCapabilities, pagesMaxOf, type ServingProviders } from './availability.ts';
 import { checkValue } from './check.ts';
-import type { ModelFacts, PublicFigures } from './facts.ts';
+import type { ModelFacts } from './facts.ts';
 import { deepFreeze } from './freeze.ts';
 import { draftModel, type ModelContext, type ModelDraft } from './models.ts';
 import type { ParsedPolicy } from './parsed.ts';
@@ -13,7 +13,14 @@ import { changesBill } from './same-model.ts';
 import { ModelText } from './schema-model.ts';
 import { atOnce } from './steps.ts';
 import type { Tree } from './tree.ts';
-import { byLength, coveredBy, longestFor, type NamedWildcard, withNames } from './wildcard-names.ts';
+import {
+  byLength,
+  coveredBy,
+  longestFor,
+  type NamedWildcard,
+  type PublicFigures,
+  withNames,
+} from './wildcard-names.ts';
 import { merged, treeOf, type WildcardDraft } from './wildcards.ts';
 
 /** The most asked IDs that stay compiled, the last used ones. */

@@ -1,5 +1,5 @@
 import type { AliasDraft } from './aliases.ts';
-import type { PublicFigures } from './facts.ts';
+import type { FactsTable } from './facts.ts';
 import type { ModelDraft } from './models.ts';
 import { isWellFormed, undated } from './same-model.ts';
 import type { WildcardDraft } from './wildcards.ts';
@@ -7,6 +7,9 @@ import type { WildcardDraft } from './wildcards.ts';
 interface Catalog extends Pick<AliasDraft, 'aliases'> {
   readonly models: readonly ModelDraft[];
 }
+
+/** What is published of models, by whom, and on which day. */
+export type PublicFigures = Pick<FactsTable, 'of' | 'ids' | 'source' | 'asOf'>;
 
 /** The names that a wildcard covers. */
 class WildcardNames {

@@ -76,7 +76,7 @@ describe('a policy of wildcards alone', () => {
 
   test('reads in a rule the ID that rules see, where a name without its provider stands', async () => {
     const { out, code } = await run('check', constraint('false', 'request.model == "gpt-4.1"'));
-    expect(out).toContain('`gpt-4.1` is another name of a model, which rules do not see');
+    expect(out).toContain('`gpt-4.1` is served under another name');
     expect(out).toContain('expected: `a/gpt-4.1`, the model that it is');
     expect(code).toBe(2);
   });
