@@ -123,12 +123,15 @@ class PolicyWildcards implements Wildcards {
     const { parsed, facts, rules, serving } = this.#context;
     const { service, provider, path, place, standIn, standInModel, pattern } = wildcard;
     const upstream = wildcard.names.upstreamOf(id);
-    const [row, ...others] = wildcard.names.rowsOf(upstream);
-    if (row !== undefined && others.length > 0) {
-      const versions = [row, ...others].map((name) => `\`${wildcard.names.idOf(name) ?? name}\``).join(', ');
-      return { refused: `\`${id}\` may be any of ${versions}, whose prices may differ. Name one of them.` };
+    const rows = wildcard.names.rowsOf(upstream);
+    // Of one row that this wildcard covers, the ID would be the row's.
+    if (rows.length > 0 && !rows.includes(upstream)) {
+      const versions = rows.map((row) => `\`${wildcard.names.idOf(row) ?? row}\``).join(', ');
+      return {
+        refused: `\`${id}\` is not a known version of its model, and prices differ by version. Known: ${versions}.`,
+      };
     }
-    const known = service === null || row === undefined ? null : (facts?.of(service, row) ?? null);
+    const known = service === null ? null : (facts?.of(service, upstream) ?? null);
     const text = textOf(upstream, known, wildcard);
     const hasPrice = text.entries.some(({ key }) => key === 'price');
     if (!hasPrice) {

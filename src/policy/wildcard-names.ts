@@ -72,26 +72,6 @@ class WildcardNames {
   }
 }
 
-interface WildcardEntry {
-  readonly names: WildcardNames;
-}
-
-/** Wildcards in the order in which they are asked for a name: the longest first; of one length in the order of the policy. */
-export const byLength = (a: WildcardEntry, b: WildcardEntry): number => b.names.length - a.names.length;
-
-/**
- * The model that an ID means: one of the catalog, else one with public figures, else the ID itself.
- * @param all by length
- * @returns null for an ID that none of them covers
- */
-export function meaningBy(all: readonly WildcardEntry[], id: string): string | null {
-  const names = all.find((one) => one.names.covers(id))?.names;
-  if (!names) return null;
-  const found = names.listed(id) ?? names.publicId(id);
-  // Another writing may be the ID of a longer wildcard.
-  return found === id || names.listed(id) !== null ? found : meaningBy(all, found);
-}
-
 /** A wildcard with the names that it covers. */
 export interface NamedWildcard extends WildcardDraft {
   readonly names: WildcardNames;
@@ -103,19 +83,35 @@ export const withNames = (
   facts: PublicFigures | null,
 ): readonly NamedWildcard[] => drafts.map((draft) => ({ ...draft, names: new WildcardNames(draft, catalog, facts) }));
 
+/** Wildcards in the order in which they are asked for a name: the longest first; of one length in the order of the policy. */
+export const byLength = (a: NamedWildcard, b: NamedWildcard): number => b.names.length - a.names.length;
+
+/**
+ * The model that an ID means: one of the catalog, else one with public figures, else the ID itself.
+ * @param all by length
+ * @returns null for an ID that none of them covers
+ */
+export function meaningBy(all: readonly NamedWildcard[], id: string): string | null {
+  const names = all.find((one) => one.names.covers(id))?.names;
+  if (!names) return null;
+  const found = names.listed(id) ?? names.publicId(id);
+  // Another writing may be the ID of a longer wildcard.
+  return found === id || names.listed(id) !== null ? found : meaningBy(all, found);
+}
+
 /**
  * What a policy's wildcards make of a name, whether their providers are set up or not.
- * @param facts null where public figures are not at hand: no name is known then without what its ID begins with
  * @returns a function from a name to its ID, or null for a name of none
  */
 export function wildcardNames(
-  drafts: readonly WildcardDraft[],
+  wildcards: readonly WildcardDraft[],
   catalog: Catalog,
   facts: PublicFigures | null,
 ): (name: string) => string | null {
-  const all = withNames(drafts, catalog, facts).toSorted(byLength);
+  const named = withNames(wildcards, catalog, facts);
+  const all = named.toSorted(byLength);
   return (name) => {
-    const covered = coveredBy(all, name);
+    const covered = coveredBy(named, name);
     return covered && meaningBy(all, covered.id);
   };
 }

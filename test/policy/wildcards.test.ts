@@ -202,10 +202,17 @@ test('of several versions with figures none is taken for another, and the refusa
     rows,
   });
   for (const id of ['a/gpt-4o', 'a/gpt-4o-latest', 'a/GPT-4o-2024-08-06']) {
-    const refused = expect.stringContaining('may be any of `a/gpt-4o-2024-07-18`, `a/gpt-4o-0613`');
+    const refused = expect.stringContaining('Known: `a/gpt-4o-2024-07-18`, `a/gpt-4o-0613`.');
     expect(wildcards?.find(id)).toEqual({ refused });
   }
   expect(wildcards?.find('a/gpt-4o-0613')).toHaveProperty('model');
+  // A wildcard that does not cover the model has no way round the rules of the one that does.
+  const narrow = snapshotOf({
+    models: [{ provider: 'b', upstream: 'x', aliases: [] }],
+    patterns: ['a/*', 'a/gpt-*'],
+    rows: ['gpt'],
+  });
+  expect(narrow.wildcards?.find('a/gpt-2024-07-18')).toEqual({ refused: expect.stringContaining('Known: `gpt`.') });
 });
 
 test('a rule that names another writing than the ID is refused with the ID', () => {
