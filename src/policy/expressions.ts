@@ -1,5 +1,6 @@
 import type { BudgetScope } from '../core/budget.ts';
 import type { RuleScope } from '../core/rules.ts';
+import type { SentName } from './cases.ts';
 import {
   type CheckedExpression,
   checkExpression,
@@ -40,7 +41,13 @@ export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, facts: 
     if (program) checkReferences(program, names, report);
     return program;
   };
+  const sendable = new Set([...names.selectors, ...names.models, ...names.aliases.keys()]);
   return {
+    /** A name that callers send, which may be one that only public figures know. */
+    sent({ name, place }: SentName): void {
+      if (sendable.has(name) || names.wildcard(name) !== null) return;
+      report.addUnknown('selector or model', name, sendable, place);
+    },
     /** An expression over the catalog. With an unknown name it matches no model, which need not be reported too. */
     of(draft: ExpressionDraft | null, kind: CelKind): Program | null {
       const before = report.found.length;

@@ -42,6 +42,7 @@ export function refusalError(
   now = 0,
 ): SignalboxError {
   const { facts } = refusal;
+  if (snapshot.models.length === 0) return onlyWildcards(facts, snapshot);
   const names = request ? { ...request.names, nativeTools: request.conversation.nativeTools } : USUAL_NAMES;
   const task = taskOf(facts, snapshot);
   if (refusal.group === 'health') return healthError(refusal, snapshot, now);
@@ -72,6 +73,13 @@ export function refusalError(
     ...(atFault && { param: atFault[0].name }),
     details: { rejected, ...(relaxation && { relaxation }) },
   });
+}
+
+/** A selector has nothing to choose from where wildcards alone serve. */
+function onlyWildcards({ model }: Facts, { wildcards }: PolicySnapshot): SignalboxError {
+  const named = wildcards?.patterns.map(({ id }) => `\`${id.slice(0, -1)}…\``).join(', ');
+  const message = `\`${model}\` chooses from the models that the policy lists, and it lists none that is served here. Name a model instead: ${named}.`;
+  return new SignalboxError('no_eligible_model', message, { param: 'model', details: { rejected: [] } });
 }
 
 /** Whether it is one: fields such as `container` stand among the native tools, too. */
