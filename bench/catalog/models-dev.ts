@@ -58,7 +58,8 @@ export function rowsOf(files: readonly TomlFile[]): Record<string, Record<string
   const rows = Object.entries(PRESETS).flatMap(([provider, preset]) =>
     files.flatMap(({ path, data }) => {
       const id = nameOf(path, `providers/${provider}/models/`);
-      const row = id && rowOf(id, inherited(data, vendors));
+      const isAlias = id !== null && ALIASES[preset]?.includes(id);
+      const row = id && !isAlias && rowOf(id, preset, inherited(data, vendors));
       return id && row ? [{ preset, id, row }] : [];
     }),
   );
@@ -98,14 +99,23 @@ function omit(from: unknown, path: string): void {
   else omit(from[step], rest.join('.'));
 }
 
-/** Names whose bill or model is not the row's: variants and routers of OpenRouter, and names that its owner moves. */
-const MOVING = /[:~]|^openrouter\/|^[^A-Za-z0-9]/;
+/** Names whose bill or model is not the row's: variants and routers of OpenRouter, and names that their owners move. */
+const MOVING = /[:~]|^openrouter\/|(?:^|[-/])(?:latest|router)(?:[-/]|$)|^[^A-Za-z0-9]/i;
+/** Preset → vendors' names without such a word. models.dev has had three models behind each, at different prices. */
+const ALIASES: Readonly<Record<string, readonly string[]>> = { deepseek: ['deepseek-chat', 'deepseek-reasoner'] };
 /** Models that do more than converse, and bill searches or calls of other models beside tokens; and classifiers. */
 const MORE_THAN_TOKENS = /sonar|search-preview|deep-research|multi-agent|fusion|prompt-guard|content-safety/;
 const FULL_DAY = /^\d{4}-\d{2}-\d{2}$/;
 
+/**
+ * The list says nothing of `n` and `logprobs`. OpenAI's own models before GPT-5 take both; its reasoning models and
+ * `gpt-5-chat-latest` take no `logprobs` (UKGovernmentBEIS/inspect_ai#2739, CopilotKit/CopilotKit#7191).
+ */
+const BEFORE_GPT_5 = /^gpt-(?:3\.5|4)/;
+const CHOICES = ['choices', 'logprobs'] as const;
+
 /** The row of a model; null for one that is not listed: no price, not a conversation in text, deprecated. */
-function rowOf(id: string, entry: unknown): Row | null {
+function rowOf(id: string, preset: string, entry: unknown): Row | null {
   if (MOVING.test(id) || MORE_THAN_TOKENS.test(id) || !/^[A-Za-z0-9._:/@-]{1,128}$/.test(id)) return null;
   if (!Value.Check(Entry, entry) || entry.status === 'deprecated') return null;
   const { cost, limit, modalities, release_date: released = '' } = entry;
@@ -123,7 +133,7 @@ function rowOf(id: string, entry: unknown): Row | null {
     },
     context_window: limit.context,
     max_output: Math.min(limit.output, limit.context),
-    capabilities: capabilitiesOf(entry),
+    capabilities: [...capabilitiesOf(entry), ...(preset === 'openai' && BEFORE_GPT_5.test(id) ? CHOICES : [])],
     ...(entry.temperature === false && { temperature: false }),
     ...(FULL_DAY.test(released) && { released }),
   };

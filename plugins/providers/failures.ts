@@ -40,3 +40,23 @@ export function oneLine(text: string): string {
 export function plainText(body: string): string {
   return /^\s*[<[{]/.test(body) ? '' : body;
 }
+
+/** A service's name of a model in a sentence. */
+const NAME = `["'\`]?[\\w.:/@-]{1,200}["'\`]?`;
+/** From the start, and of the model alone: an error may quote the request, and a file or tool may be missing, too. */
+const UNKNOWN_MODEL = new RegExp(
+  `^\\W*(?:error:?\\s*)?(?:${[
+    `(?:the )?(?:requested |publisher )?models?(?:[:/ ]\\s*${NAME})?,? (?:(?:is |was )?not (?:found|exist)|does not exist)\\b`,
+    '(?:invalid|unknown) model(?:[:,.]| id\\b| name\\b|$)',
+    '(?:not found the|unable to access) model\\b',
+    // Anthropic.
+    `model: ${NAME}$`,
+    // OpenRouter begins with the name, or has nobody who serves it.
+    `${NAME} is not a valid model id\\b`,
+    `no endpoints found for ${NAME}$`,
+  ].join('|')})`,
+  'i',
+);
+
+/** Whether the words of a service say that it does not know the model. */
+export const saysUnknownModel = (words: string): boolean => UNKNOWN_MODEL.test(words.slice(0, READ_MAX).trimEnd());

@@ -135,4 +135,6 @@ export interface ProviderFailure {
   readonly original?: Members;
   /** With `malformed`: the model wrote text that its provider could not parse. The endpoint itself is healthy. */
   readonly ofModel?: true;
+  /** With `not_found`: the service says that it does not know the model. Another 404 may be about a part of the request, such as a file. */
+  readonly unknownModel?: true;
 }

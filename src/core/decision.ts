@@ -35,8 +35,8 @@ export type RejectionGroup = (typeof REJECTION_GROUPS)[number];
 export interface RankedModel {
   /** Index of the model in the snapshot. */
   readonly model: number;
-  /** Expected share of good answers, 0..1: what people are shown. */
-  readonly share: number;
+  /** Expected share of good answers, 0..1: what people are shown. Null where nobody states a quality: of a wildcard's model. */
+  readonly share: number | null;
   /** Q, 0..1, by which it is ranked: that share with the worth of languages and preferences. */
   readonly quality: number;
   /** C: expected Credits. */

@@ -2,91 +2,116 @@
 export const STOPS_MAX = 16;
 export const STOP_CHARS_MAX = 256;
 
-/** A place of the automaton: the longest end of the text so far that begins a stop. */
-interface Place {
-  readonly next: Map<number, Place>;
-  /** Characters of that beginning. */
-  readonly depth: number;
-  /** The place of its longest proper end that also begins a stop; null for the root. */
-  fallback: Place | null;
-  /** The longest stop that ends here; null for none. */
-  stop: string | null;
-}
-
-/** The stop that was found. */
-export interface StopMatch {
-  readonly stop: string;
-  /** The index behind its last character, in the text given last. */
+/** What a piece of text has led to. */
+interface StopReading {
+  /** Where the text behind the piece goes on; of no meaning once a stop was found. */
+  readonly place: number;
+  /** The stop that is complete first; null for none. */
+  readonly stop: string | null;
+  /** The index behind its last character, in the piece. */
   readonly end: number;
 }
 
-const placeAt = (depth: number): Place => ({ next: new Map(), depth, fallback: null, stop: null });
+/** The place of a text of which no stop may have begun. */
+export const NO_STOP_BEGUN = 0;
 
 /**
- * Finds the first of several stops in a text that comes in pieces, in time that grows with the text alone: the automaton of
+ * Finds the first of several stops in texts that come in pieces, in time that grows with the text alone: the automaton of
  * Aho and Corasick, "Efficient string matching" (1975). The stop that is complete first is found; of those that are complete at
  * the same character, the longest.
+ *
+ * It does not change once it is made, so all texts share one. A text is known by its place: the longest end of it that begins a
+ * stop. Places are numbered, and each takes 12 bytes: 16 stops of 256 characters take 49 kB.
  */
 export class StopSearch {
-  readonly #root = placeAt(0);
-  #place: Place = this.#root;
+  readonly #stops: readonly string[];
+  #places = 1;
+  /** Of each place: its last character, characters, and a stop that begins so. */
+  readonly #unit: Uint16Array;
+  readonly #depth: Uint16Array;
+  readonly #owner: Uint8Array;
+  /** Its first longer place, and the next one as long as itself with the same beginning; 0 for none. */
+  readonly #child: Uint16Array;
+  readonly #sibling: Uint16Array;
+  /** The place of its longest proper end that also begins a stop. */
+  readonly #fallback: Uint16Array;
+  /** The longest stop that ends here, counted from 1; 0 for none. */
+  readonly #found: Uint8Array;
 
-  /** @param stops none of them empty */
+  /** @param stops none of them empty; at most `STOPS_MAX`, each of at most `STOP_CHARS_MAX` characters */
   constructor(stops: readonly string[]) {
-    for (const stop of stops) this.#add(stop);
+    const most = stops.reduce((sum, { length }) => sum + length, 1);
+    this.#stops = stops;
+    this.#unit = new Uint16Array(most);
+    this.#depth = new Uint16Array(most);
+    this.#owner = new Uint8Array(most);
+    this.#child = new Uint16Array(most);
+    this.#sibling = new Uint16Array(most);
+    this.#fallback = new Uint16Array(most);
+    this.#found = new Uint8Array(most);
+    for (let at = 0; at < stops.length; at++) this.#add(at, stops[at]!);
     this.#link();
   }
 
-  /** Characters at the end of the text so far that may still become a stop. */
-  get pending(): number {
-    return this.#place.depth;
-  }
-
-  /** Reads the next piece. @returns the stop that is complete first; null where none is */
-  find(text: string): StopMatch | null {
-    for (let at = 0; at < text.length; at++) {
-      this.#place = this.#after(this.#place, text.charCodeAt(at));
-      if (this.#place.stop !== null) return { stop: this.#place.stop, end: at + 1 };
+  /** Reads the next piece of a text. */
+  read(place: number, piece: string): StopReading {
+    let here = place;
+    for (let at = 0; at < piece.length; at++) {
+      here = this.#after(here, piece.charCodeAt(at));
+      const found = this.#found[here]!;
+      if (found > 0) return { place: here, stop: this.#stops[found - 1]!, end: at + 1 };
     }
-    return null;
+    return { place: here, stop: null, end: piece.length };
   }
 
-  /** Begins a new text. */
-  restart(): void {
-    this.#place = this.#root;
+  /** The end of a text that may still become a stop. */
+  begun(place: number): string {
+    return place === NO_STOP_BEGUN ? '' : this.#stops[this.#owner[place]!]!.slice(0, this.#depth[place]);
   }
 
-  #add(stop: string): void {
-    let place = this.#root;
+  #add(index: number, stop: string): void {
+    let place = NO_STOP_BEGUN;
     for (let at = 0; at < stop.length; at++) {
       const unit = stop.charCodeAt(at);
-      let next = place.next.get(unit);
-      if (!next) {
-        next = placeAt(place.depth + 1);
-        place.next.set(unit, next);
-      }
-      place = next;
+      place = this.#childOf(place, unit) || this.#grow(place, unit, index);
     }
-    place.stop = stop;
+    this.#found[place] = index + 1;
+  }
+
+  #grow(place: number, unit: number, owner: number): number {
+    const next = this.#places++;
+    this.#unit[next] = unit;
+    this.#depth[next] = this.#depth[place]! + 1;
+    this.#owner[next] = owner;
+    this.#sibling[next] = this.#child[place]!;
+    this.#child[place] = next;
+    return next;
   }
 
   /** Shallow places first: a fallback is always shallower. */
   #link(): void {
-    const queue = [this.#root];
-    for (const place of queue) {
-      for (const [unit, next] of place.next) {
-        next.fallback = place.fallback ? this.#after(place.fallback, unit) : this.#root;
-        next.stop ??= next.fallback.stop;
-        queue.push(next);
+    const queue = new Uint16Array(this.#places);
+    for (let at = 0, end = 1; at < end; at++) {
+      const place = queue[at]!;
+      for (let next = this.#child[place]!; next > 0; next = this.#sibling[next]!) {
+        if (place !== NO_STOP_BEGUN) this.#fallback[next] = this.#after(this.#fallback[place]!, this.#unit[next]!);
+        this.#found[next] ||= this.#found[this.#fallback[next]!]!;
+        queue[end++] = next;
       }
     }
   }
 
-  #after(from: Place, unit: number): Place {
-    for (let place: Place | null = from; place !== null; place = place.fallback) {
-      const next = place.next.get(unit);
-      if (next) return next;
+  /** 0 for none. */
+  #childOf(place: number, unit: number): number {
+    let child = this.#child[place]!;
+    while (child > 0 && this.#unit[child] !== unit) child = this.#sibling[child]!;
+    return child;
+  }
+
+  #after(from: number, unit: number): number {
+    for (let place = from; ; place = this.#fallback[place]!) {
+      const next = this.#childOf(place, unit);
+      if (next > 0 || place === NO_STOP_BEGUN) return next;
     }
-    return this.#root;
   }
 }

@@ -1,13 +1,13 @@
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { ProviderCall } from '../contract/provider.ts';
-import { abortBillingOf } from '../core/abort-billing.ts';
+import { type AbortBilling, abortBillingOf } from '../core/abort-billing.ts';
 import type { RankedEndpoint } from '../core/decision.ts';
 import type { AttemptRecord } from '../core/decision-record.ts';
 import { type Facts, isIntentRead } from '../core/facts.ts';
 import { lineFor } from '../core/price.ts';
 import type { Endpoint, Model } from '../core/snapshot.ts';
 import type { Usage } from '../core/usage.ts';
-import { shown } from '../money/extras.ts';
+import { mayHide } from '../money/growth.ts';
 import {
   brokenUsage,
   completeUsage,
@@ -16,7 +16,7 @@ import {
   type MeasuredUsage,
   Meter,
 } from '../money/meter.ts';
-import { marginOf } from '../money/tranches.ts';
+import { marginOf, PACE_FACTOR } from '../money/tranches.ts';
 import { expectedWriting, ttftFactor, WARM_SHARE } from '../routing/estimate.ts';
 import { expectedInput } from '../routing/input-tokens.ts';
 import type { CallTrace } from '../telemetry/trace.ts';
@@ -25,8 +25,8 @@ import { openEmbeddings } from '../upstream/embeddings.ts';
 import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.ts';
 import type { AnswerRoom, NextParts, UpstreamCall, UpstreamTarget } from '../upstream/upstream-call.ts';
 import { callSpan } from './call-span.ts';
-import { callFor } from './endpoint-request.ts';
-import { failureIn, isUnknownName } from './failure.ts';
+import { callFor, droppedPaths } from './endpoint-request.ts';
+import { failureIn, isOfAskedModel, isUnknownName } from './failure.ts';
 import type { RunnableRequest } from './runnable-request.ts';
 import { StopCut } from './stop-cut.ts';
 
@@ -41,8 +41,6 @@ interface AttemptLimits {
   readonly outputPaid?: number;
 }
 
-/** Characters shown of the path of a field that was left out. */
-const PATH_SHOWN = 128;
 /** A timeout is the endpoint's fault only if at least this share of its own time was left when it began. */
 const FAIR_SHARE = 0.9;
 /** An endpoint that was silent for this share of its time is at fault even if the caller left: else impatient callers would choose it for ever. */
@@ -121,10 +119,7 @@ export class Attempt {
     return openEmbeddings(target, call, query, embedding, (to, one) => this.#open(to, one, room));
   }
 
-  /**
-   * Returns the batch with the first content part, or the failure that came before it; a promise while neither has
-   * come, then ask again.
-   */
+  /** Returns the batch with the first content part, or the failure before it; a promise while neither has come, then ask again. */
   content(): readonly StreamPart[] | ProviderFailure | Promise<void> {
     for (;;) {
       const batch = this.call.read();
@@ -161,8 +156,7 @@ export class Attempt {
   completed(): { readonly record: AttemptRecord; readonly measured: MeasuredUsage } {
     const { meter } = this;
     const now = this.#runnable.clock();
-    const { expected } = this;
-    const measured = completeUsage(meter, expected);
+    const measured = completeUsage(meter, this.expected);
     const { usage } = measured;
     // A slow reader would make the endpoint look slow.
     const visible = meter.isOwnPace ? usage.outputTokens - usage.reasoningTokens : 0;
@@ -172,21 +166,23 @@ export class Attempt {
       this.#isStream ? null : now - this.#openedAt - this.#extraMs,
       isWarm(usage),
     );
-    if (this.#runnable.decision.facts.operation === 'chat') this.#learn(measured, expected);
+    this.#learn(measured);
     return { record: this.#record(null, usage), measured };
   }
 
-  /** Learns from a whole answer: the prompt cache, and the usual length of answers. */
-  #learn(measured: MeasuredUsage, expected: ExpectedTokens): void {
+  /** Learns from a whole answer: its writer, the prompt cache, and the usual length of answers. */
+  #learn(measured: MeasuredUsage): void {
     const { runtime, history } = this.#runnable;
     const { facts, readings } = this.#runnable.decision;
+    if (facts.operation !== 'chat') return;
     const { usage, estimated } = measured;
     const inputTokens = this.#cacheableTokens(measured);
     const share = usage.inputTokens > 0 ? inputTokens / usage.inputTokens : 0;
-    const expectedTokens = Math.round(share * expected.inputTokens);
+    const expectedTokens = Math.round(share * this.expected.inputTokens);
     const read = { inputTokens, expectedTokens, at: this.#openedAt };
+    const answer = this.stops ?? this.meter;
     // The turns of a thread are not what its service has read.
-    if (facts.thread === undefined) history.noteAnswer(this.model, this.endpoint, read, this.meter, runtime.snapshot);
+    if (facts.thread === undefined) history.noteAnswer(this.model, this.endpoint, read, answer, runtime.snapshot);
     // Some providers report reasoning as ordinary output.
     const isMixed = this.model.reasoningTokens > 0 && usage.reasoningTokens === 0;
     if (estimated || isMixed || this.meter.isFiltered) return;
@@ -203,9 +199,9 @@ export class Attempt {
    * Returns the tokens of the prompt that the provider's cache may hold. Where cache writes are billed apart, they happen on
    * request and are reported; elsewhere the provider caches by itself.
    */
-  #cacheableTokens({ usage, estimated }: MeasuredUsage): number {
+  #cacheableTokens({ usage }: MeasuredUsage): number {
     const { input, cacheWrite } = lineFor(this.endpoint.price, usage.inputTokens);
-    if (estimated || cacheWrite === input) return usage.inputTokens;
+    if (this.meter.reported === null || cacheWrite === input) return usage.inputTokens;
     return usage.cachedInputTokens + usage.cacheWriteTokens;
   }
 
@@ -218,15 +214,16 @@ export class Attempt {
     // An upstream whose stream is not read for long may hang up.
     const isOwnCut = !hasBegun || this.meter.isOwnPace;
     const isBlamed = failure.kind === 'timeout' ? isOwnFault : failure.kind !== 'cut' || isOwnCut;
-    if (isUnknownName(failure, this.model)) this.#forget();
+    if (isOfAskedModel(failure, this.model)) this.#missed(failure);
     else this.#reporter.failed(failure, isBlamed && !failure.ofModel);
     return this.#record(failure, this.meter.reported);
   }
 
-  /** The service does not know the name that a caller asked for: its endpoint is none the worse. */
-  #forget(): void {
+  /** The service found nothing for a request whose model the caller chose. */
+  #missed(failure: ProviderFailure): void {
     const { unknownNames, originOf } = this.#runnable.runtime;
-    unknownNames.note(originOf(this.endpoint.provider), this.endpoint.upstream);
+    const { provider, upstream } = this.endpoint;
+    if (isUnknownName(failure, upstream)) unknownNames.note(originOf(provider), upstream);
     this.#reporter.dropped();
   }
 
@@ -234,8 +231,11 @@ export class Attempt {
    * Ends an attempt that has no reader any more. Returns its record.
    *
    * @param byCaller true when the caller left, false when the gateway gave it up
+   * @param whole what is charged for an answer that has ended at its stops, and so is whole to its caller; null for another
    */
-  left(byCaller: boolean): AttemptRecord {
+  left(byCaller: boolean, whole: MeasuredUsage | null = null): AttemptRecord {
+    this.call.abort();
+    if (whole) this.#learn(whole);
     const isSilent =
       byCaller && this.call.sent && this.meter.firstContentAt === null && this.#tookMs() >= SILENT_SHARE * this.#ownMs;
     if (isSilent) this.#reporter.failed({ kind: 'timeout', message: 'the caller did not wait for it' }, true);
@@ -267,26 +267,51 @@ export class Attempt {
   /**
    * Returns the usage to charge for an answer without its end: see `brokenUsage`.
    * Where the gateway closed the connection, a service that stops has its margin, and one that bills the whole answer then the most
-   * that it can be: nothing more is known of it.
+   * that it can be: nothing more is known of it. Nothing but time tells of hidden thought, so that nobody gets it for nothing who
+   * leaves behind it, its pace is taken high.
    * @param failure how it broke off; null where it was left
    */
   broken(failure: ProviderFailure | null): MeasuredUsage {
-    const { clock, runtime } = this.#runnable;
+    const { clock } = this.#runnable;
     const { readings, facts } = this.#runnable.decision;
     const isClosedHere = failure === null || failure.kind === 'timeout';
-    const billing = abortBillingOf(this.endpoint, runtime.snapshot.providers);
+    const billing = this.#billing;
     if (isClosedHere && billing.bills === 'whole') {
       const isWhole = this.meter.finished >= facts.choices;
       return isWhole ? completeUsage(this.meter, this.expected) : cutUsage(this.meter, this.expected);
     }
+    const now = clock();
     const expectedAt = this.#openedAt + readings.ttftMs[this.#slot]! + this.#extraMs;
+    const begunAt = this.meter.firstContentAt ?? (this.#mayHide ? now : expectedAt);
     const tokensPerSecond = readings.tokensPerSecond[this.#slot]! * facts.choices;
+    const thinkingPace = this.#mayHide ? tokensPerSecond * (failure === null ? PACE_FACTOR : 1) : 0;
     return brokenUsage(this.meter, {
       ...this.expected,
       tokensPerSecond,
-      outputMs: clock() - (this.meter.firstContentAt ?? expectedAt),
+      outputMs: now - begunAt,
+      thought: Math.ceil((thinkingPace * (begunAt - this.#openedAt)) / 1_000),
       margin: isClosedHere && billing.bills === 'stops' ? marginOf(billing, tokensPerSecond) : 0,
     });
+  }
+
+  get #billing(): AbortBilling {
+    return abortBillingOf(this.endpoint, this.#runnable.runtime.snapshot.providers);
+  }
+
+  /** Whether the model may have thought before its first content, and no report has said so. */
+  get #mayHide(): boolean {
+    if (this.meter.reported && this.meter.reported.reasoningTokens > 0) return false;
+    const { request, runtime } = this.#runnable;
+    return mayHide(this.model, this.endpoint, runtime.snapshot.providers.get(this.endpoint.provider)!, request);
+  }
+
+  /**
+   * Whether its call is to be aborted, since all choices have ended, one of them at a stop. A service that has ended them all by
+   * itself tells its usage at once, and one that bills the whole answer tells it at the end.
+   */
+  get isOver(): boolean {
+    const isOpen = this.meter.finished < this.#runnable.decision.facts.choices;
+    return isOpen && this.stops?.isOver === true && this.#billing.bills !== 'whole';
   }
 
   /**
@@ -357,17 +382,6 @@ export class Attempt {
     const { outputCap } = this.way.ranked;
     trace.end(callSpan({ provider, endpoint, request, outputCap, attempt, usage }));
   }
-}
-
-const NO_PATHS: readonly string[] = [];
-
-/**
- * Joins the paths that were left out before an endpoint, for it and by its adapter. The last are bounded: a long conversation
- * has thousands, and a caller's names may have any length.
- */
-function droppedPaths(before: readonly string[], fitted: readonly string[], own: readonly string[]): readonly string[] {
-  if (before.length + fitted.length + own.length === 0) return NO_PATHS;
-  return [...before, ...fitted, ...shown(own.map((path) => path.slice(0, PATH_SHOWN)))];
 }
 
 /** Whether the provider had so much of the prompt in its cache that the first token came sooner. */

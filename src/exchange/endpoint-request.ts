@@ -9,7 +9,7 @@ import { NO_EXTRAS, shown, sortExtras } from '../money/extras.ts';
 import type { PromptHistory } from '../prompt/affinity.ts';
 import { withReadableState } from '../prompt/reasoning-state.ts';
 import { withoutUnsupported } from '../routing/unsupported.ts';
-import { untakenStops, withoutStops } from './stop-cut.ts';
+import { fitStops } from './stop-cut.ts';
 
 /** A decided request before it is fitted to an endpoint. */
 interface UnfittedRequest {
@@ -41,11 +41,11 @@ export function callFor(
   const endpoint = model.endpoints[at]!;
   const { dropUnsupported } = runtime.snapshot.gateway;
   const { extras, ...given } = requestFor(unfitted, model, endpoint);
-  const { request, dropped: unsupported } = withoutUnsupported(given.request, endpoint.capabilities, dropUnsupported);
-  const stops = untakenStops(request, endpoint, adapter);
+  const { dropped: unsupported, ...left } = withoutUnsupported(given.request, endpoint.capabilities, dropUnsupported);
+  const { request, stops } = fitStops(left.request, endpoint, adapter);
   const call: ProviderCall = {
     upstream: endpoint.upstream,
-    request: stops === null ? request : withoutStops(request),
+    request,
     extras,
     stream,
     outputCap: ranked.outputCap,
@@ -88,4 +88,20 @@ function readable(
     return writer === null ? decision.facts.pinned : writer === family;
   });
   return { request: left.request, dropped: shown(left.dropped) };
+}
+
+/** Characters shown of the path of a field that was left out. */
+const PATH_SHOWN = 128;
+
+/**
+ * Joins the paths that were left out before an endpoint, for it and by its adapter. The last are bounded: a long conversation
+ * has thousands, and a caller's names may have any length.
+ */
+export function droppedPaths(
+  before: readonly string[],
+  fitted: readonly string[],
+  own: readonly string[],
+): readonly string[] {
+  if (before.length + fitted.length + own.length === 0) return NO_EXTRAS.dropped;
+  return [...before, ...fitted, ...shown(own.map((path) => path.slice(0, PATH_SHOWN)))];
 }

@@ -10,7 +10,6 @@ import type { FundedHold } from '../money/funding.ts';
 import { chargedTokens, failedUsage, type MeasuredUsage } from '../money/meter.ts';
 import { type Receipt, receiptOf, withoutPrice } from '../money/receipt.ts';
 import { paidOutput, type TrancheTerms } from '../money/tranches.ts';
-import { unknownToService } from '../runtime/wildcard-runtime.ts';
 import type { Write } from '../store/store.ts';
 import { type AlarmOwner, DeadlineAlarm } from '../upstream/alarm.ts';
 import type { AttemptReporter } from '../upstream/health/types.ts';
@@ -26,7 +25,7 @@ import {
   failureIn,
   hasCalled,
   isFinal,
-  isUnknownName,
+  notFoundError,
   pauseOf,
   shutError,
   unreadError,
@@ -189,18 +188,18 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     const seen = this.#seen(running, batch);
     if (failure === null || this.#ended()) return seen;
     this.#note(running, failure);
-    this.#error = brokenError(running.model.id, failure);
-    this.#settle('broken', running, source.broken(failure));
+    // The caller has all of an answer that was read on behind its stops.
+    const isWhole = running.stops?.isOver ?? false;
+    if (!isWhole) this.#error = brokenError(running.model.id, failure);
+    this.#settle(isWhole ? 'completed' : 'broken', running, source.broken(failure));
     return seen;
   }
 
   /** Returns what the caller may see of a batch. An answer that has ended at its stops is charged as one that its caller left. */
   #seen(running: Attempt, batch: readonly StreamPart[]): readonly StreamPart[] {
-    const { stops, meter } = running;
-    const seen = stops?.read(batch) ?? batch;
+    const seen = running.stops?.read(batch) ?? batch;
     this.#recorder.hear(seen);
-    // A service that has ended the answer by itself tells its usage at once.
-    if (stops?.isOver && meter.finished < this.#runnable.decision.facts.choices) this.#leave('completed', running);
+    if (running.isOver) this.#leave('completed', running);
     return seen;
   }
 
@@ -214,9 +213,9 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
 
   /** Ends the attempt before its service does. */
   #leave(status: DecisionOutcome['status'], running: Attempt | null): void {
-    running?.call.abort();
-    if (running) this.#attempts.push(running.left(this.#callerGone));
-    this.#settle(status, running, running?.call.sent ? (this.#growing ?? running).broken(null) : null);
+    const measured = running?.call.sent ? (this.#growing ?? running).broken(null) : null;
+    if (running) this.#attempts.push(running.left(this.#callerGone, status === 'completed' ? measured : null));
+    this.#settle(status, running, measured);
   }
 
   onDeadline(): void {
@@ -311,7 +310,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     const cut = last !== null && wasCut(failure) && last.call.sent && !last.meter.hasReport;
     let error = failedError(this.#failed, cut || this.#billed, this.#runnable.request);
     if (!failure && Number.isFinite(this.#shutUntil)) error = shutError(this.#shutUntil - this.#parts.now());
-    else if (last && failure && isUnknownName(failure, last.model)) error = unknownToService(last.model.id);
+    else if (last && failure) error = notFoundError(failure, last.model) ?? error;
     this.#error = error;
     this.#settle('failed', cut ? last : null, cut ? last.broken(failure!) : null);
     return error;

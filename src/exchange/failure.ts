@@ -4,6 +4,7 @@ import type { ModelRequest } from '../core/model-request.ts';
 import { isObject } from '../core/object.ts';
 import type { Members } from '../core/original.ts';
 import type { Model } from '../core/snapshot.ts';
+import { unknownToService } from '../runtime/wildcard-runtime.ts';
 import type { EndpointHealth } from '../upstream/health/types.ts';
 
 /** A failed attempt, for the record, the log and the final answer. */
@@ -46,9 +47,28 @@ export function failureText({ failure, sent = true }: FailedAttempt, upstream?: 
   return FAILURE_WORDS[failure.kind];
 }
 
-/** Whether a service answered that it does not know a name which a caller chose. A redirect says nothing of names. */
-export const isUnknownName = ({ kind, status = 404 }: ProviderFailure, { pattern }: Pick<Model, 'pattern'>): boolean =>
+/** Whether a service found nothing for a request whose model the caller chose: its endpoint is none the worse. A redirect says nothing. */
+export const isOfAskedModel = ({ kind, status = 404 }: ProviderFailure, { pattern }: Pick<Model, 'pattern'>): boolean =>
   kind === 'not_found' && status >= 400 && pattern !== undefined;
+
+/** Whether it names this model as the one that it does not know. Anything else may be about what one request says. */
+export const isUnknownName = ({ unknownModel, message }: ProviderFailure, upstream: string): boolean =>
+  unknownModel === true &&
+  message.split(/[^\w.:/@-]+/).some((word) => word.replace(/^models\/|[.:]$/g, '') === upstream);
+
+/** The error of a service that found nothing for a request; null where its caller did not choose the model. */
+export function notFoundError(failure: ProviderFailure, model: Pick<Model, 'id' | 'pattern'>): SignalboxError | null {
+  if (!isOfAskedModel(failure, model)) return null;
+  return failure.unknownModel ? unknownToService(model.id) : refusedError(failure, { cause: failure.message });
+}
+
+/** The error of a service that refuses what a request says. */
+const refusedError = ({ message }: ProviderFailure, info: ErrorInfo): SignalboxError =>
+  new SignalboxError(
+    'upstream_rejected_request',
+    `The model's provider refused the request: ${withoutAddresses(message)}`,
+    info,
+  );
 
 /** Whether the adapter could not express the request and sent nothing: another adapter may still do so. */
 const isUnsayable = ({ kind }: ProviderFailure, sent = true): boolean => kind === 'rejected' && !sent;
@@ -103,11 +123,7 @@ export function failedError(
     });
   }
   if (last?.kind === 'rejected') {
-    return new SignalboxError(
-      'upstream_rejected_request',
-      `The model's provider refused the request: ${withoutAddresses(last.message)}`,
-      { cause, ...originalOf(last, request) },
-    );
+    return refusedError(last, { cause, ...originalOf(last, request) });
   }
   const tried = [...new Set(attempts.map(({ model }) => model))].join(', ');
   const every = (...kinds: readonly ProviderFailure['kind'][]) => failures.every(({ kind }) => kinds.includes(kind));

@@ -4,40 +4,54 @@ import { CAPABILITIES, passthroughBit } from '../core/capability.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { isObject } from '../core/object.ts';
 import type { Endpoint } from '../core/snapshot.ts';
-import { StopSearch } from '../core/stop-search.ts';
+import { NO_STOP_BEGUN, StopSearch } from '../core/stop-search.ts';
+import { AnswerMark } from '../prompt/answer-mark.ts';
 
-/** Returns the stops of a request that an endpoint does not take, which the gateway cuts at; null where it takes all or there are none. */
-export function untakenStops(
-  { settings: { stop }, original }: ModelRequest,
-  { capabilities }: Pick<Endpoint, 'capabilities'>,
-  adapter: PreparedProvider,
-): readonly string[] | null {
-  if (stop === undefined || stop.length === 0) return null;
-  // A request that goes out as it came keeps its stops, and so does its answer.
-  if (adapter.kind === 'wire' && capabilities & passthroughBit(original.dialect)) return null;
-  const all = typeof stop === 'string' ? [stop] : stop;
-  const stops = all.filter((one) => one !== '');
-  const isTaken = stops.length === all.length && capabilities & CAPABILITIES.stop.bit;
-  return isTaken && adapter.takesStops?.(stops) !== false ? null : stops;
+/** A request as an endpoint may get it, and the stops at which the gateway cuts its answer; null for none. */
+interface FittedStops {
+  readonly request: ModelRequest;
+  readonly stops: readonly string[] | null;
 }
 
-export const withoutStops = (request: ModelRequest): ModelRequest =>
-  request.edit([{ at: [request.names.stop], value: undefined }]);
+/** Fits the stops of a request to an endpoint, which gets all of them or none. An empty one ends nothing, and goes nowhere. */
+export function fitStops(
+  request: ModelRequest,
+  { capabilities }: Pick<Endpoint, 'capabilities'>,
+  adapter: PreparedProvider,
+): FittedStops {
+  const { settings, original, names } = request;
+  const all = typeof settings.stop === 'string' ? [settings.stop] : (settings.stop ?? []);
+  // A request that goes out as it came keeps its stops, and so does its answer.
+  const isPassed = adapter.kind === 'wire' && capabilities & passthroughBit(original.dialect);
+  if (all.length === 0 || isPassed) return { request, stops: null };
+  const stops = all.filter((one) => one !== '');
+  const isTaken = capabilities & CAPABILITIES.stop.bit && adapter.takesStops?.(stops) !== false;
+  if (isTaken && stops.length === all.length) return { request, stops: null };
+  const sent = isTaken && stops.length > 0 ? stops : undefined;
+  const fitted = request.edit([{ at: [names.stop], value: sent }]);
+  return { request: fitted, stops: isTaken || stops.length === 0 ? null : stops };
+}
 
 type Part<Type extends StreamPart['type']> = Extract<StreamPart, { readonly type: Type }>;
 
-/** A choice that is read for stops. */
+/** A choice that is read for stops: there may be 128 in an answer, so it is small. */
 interface ChoiceText {
   readonly choice: number;
-  readonly search: StopSearch;
-  /** Text that may still become a stop. */
-  held: string;
-  /** Characters of text that were passed on, and those whose token probabilities were. */
+  /** Its place in the search. */
+  place: number;
+  /** Characters that were passed on. */
   shown: number;
-  logged: number;
-  /** Probabilities of tokens that are not yet shown whole. */
-  logprobs: unknown[];
+  /** Probabilities of its tokens; null before the first. */
+  log: TokenLog | null;
   hasEnded: boolean;
+}
+
+/** Probabilities of tokens that wait until their text is shown. */
+interface TokenLog {
+  readonly entries: unknown[];
+  /** Entries that were passed on, and their characters. */
+  sent: number;
+  chars: number;
 }
 
 /**
@@ -47,7 +61,10 @@ interface ChoiceText {
 export class StopCut {
   readonly #stops: readonly string[];
   readonly #choices: number;
-  readonly #texts = new Map<number, ChoiceText>();
+  /** Made for the first text, and shared by all choices. */
+  #search: StopSearch | null = null;
+  readonly #texts: ChoiceText[] = [];
+  readonly #mark = new AnswerMark();
   #ended = 0;
   #isCut = false;
 
@@ -62,11 +79,16 @@ export class StopCut {
     return this.#isCut && this.#ended >= this.#choices;
   }
 
+  /** What the caller has seen of the answer, as a figure. */
+  get mark(): number {
+    return this.#mark.value;
+  }
+
   /** Returns what the caller may see of the next parts. */
   read(parts: readonly StreamPart[]): readonly StreamPart[] {
     const seen: StreamPart[] = [];
     // A service sends the probabilities of a text behind it.
-    for (const part of parts) if (part.type === 'logprobs') this.#textOf(part.choice).logprobs.push(...part.content);
+    for (const part of parts) if (part.type === 'logprobs') this.#keep(part);
     for (const part of parts) {
       if (part.type === 'usage' || part.type === 'failure') seen.push(part);
       else {
@@ -74,22 +96,25 @@ export class StopCut {
         if (!text.hasEnded) this.#readContent(text, part, seen);
       }
     }
+    for (const part of seen) this.#mark.add(part);
     return seen;
   }
 
   #textOf(choice: number): ChoiceText {
-    let text = this.#texts.get(choice);
-    if (!text) {
-      const search = new StopSearch(this.#stops);
-      text = { choice, search, held: '', shown: 0, logged: 0, logprobs: [], hasEnded: false };
-      this.#texts.set(choice, text);
-    }
-    return text;
+    this.#texts[choice] ??= { choice, place: NO_STOP_BEGUN, shown: 0, log: null, hasEnded: false };
+    return this.#texts[choice];
+  }
+
+  #keep({ choice, content }: Part<'logprobs'>): void {
+    const text = this.#textOf(choice);
+    if (text.hasEnded) return;
+    text.log ??= { entries: [], sent: 0, chars: 0 };
+    for (const entry of content) text.log.entries.push(entry);
   }
 
   #readContent(text: ChoiceText, part: Exclude<StreamPart, { type: 'usage' | 'failure' }>, seen: StreamPart[]): void {
     if (part.type === 'text') {
-      this.#readText(text, part, seen);
+      this.#readText(text, part.text, seen);
       return;
     }
     if (part.type === 'logprobs') {
@@ -98,60 +123,68 @@ export class StopCut {
       return;
     }
     // Text on both sides of a call, a thought or the end is not one text.
-    if (part.type !== 'state') {
-      this.#show(text, text.held.length, seen);
-      text.search.restart();
+    if (part.type !== 'state' && text.place !== NO_STOP_BEGUN) {
+      this.#show(text, this.#searching.begun(text.place), seen);
+      text.place = NO_STOP_BEGUN;
     }
     if (part.type === 'finish') this.#finish(text, seen);
     seen.push(part);
   }
 
-  #readText(text: ChoiceText, part: Part<'text'>, seen: StreamPart[]): void {
-    const before = text.held.length;
-    const found = text.search.find(part.text);
-    text.held += part.text;
-    if (!found) {
-      this.#show(text, text.held.length - text.search.pending, seen);
-      return;
-    }
-    this.#show(text, before + found.end - found.stop.length, seen);
-    text.held = '';
-    this.#isCut = true;
-    this.#end(text);
-    seen.push({ type: 'finish', choice: text.choice, reason: 'stop', raw: 'stop', stop: found.stop });
+  get #searching(): StopSearch {
+    this.#search ??= new StopSearch(this.#stops);
+    return this.#search;
   }
 
-  #show(text: ChoiceText, length: number, seen: StreamPart[]): void {
-    if (length === 0) return;
-    seen.push({ type: 'text', choice: text.choice, text: text.held.slice(0, length) });
-    text.held = text.held.slice(length);
-    text.shown += length;
-    this.#log(text, seen);
+  #readText(text: ChoiceText, piece: string, seen: StreamPart[]): void {
+    const search = this.#searching;
+    const held = search.begun(text.place);
+    const { place, stop, end } = search.read(text.place, piece);
+    const open = held + piece;
+    const length = stop === null ? open.length - search.begun(place).length : held.length + end - stop.length;
+    this.#show(text, open.slice(0, length), seen);
+    text.place = place;
+    if (stop === null) return;
+    this.#isCut = true;
+    this.#end(text);
+    seen.push({ type: 'finish', choice: text.choice, reason: 'stop', raw: 'stop', stop });
+  }
+
+  #show(to: ChoiceText, text: string, seen: StreamPart[]): void {
+    if (text === '') return;
+    seen.push({ type: 'text', choice: to.choice, text });
+    to.shown += text.length;
+    this.#log(to, seen);
   }
 
   /** Passes on the probabilities of the tokens that are shown whole. */
-  #log(text: ChoiceText, seen: StreamPart[]): void {
-    const content: unknown[] = [];
-    for (const entry of text.logprobs) {
+  #log({ choice, log, shown }: ChoiceText, seen: StreamPart[]): void {
+    if (log === null) return;
+    const { sent } = log;
+    for (; log.sent < log.entries.length; log.sent++) {
+      const entry = log.entries[log.sent];
       const length = isObject(entry) && typeof entry.token === 'string' ? entry.token.length : 0;
-      if (text.logged + length > text.shown) break;
-      text.logged += length;
-      content.push(entry);
+      if (log.chars + length > shown) break;
+      log.chars += length;
     }
-    if (content.length === 0) return;
-    text.logprobs = text.logprobs.slice(content.length);
-    seen.push({ type: 'logprobs', choice: text.choice, content, refusal: [] });
+    if (log.sent === sent) return;
+    seen.push({ type: 'logprobs', choice, content: log.entries.slice(sent, log.sent), refusal: [] });
+    if (2 * log.sent < log.entries.length) return;
+    log.entries.splice(0, log.sent);
+    log.sent = 0;
   }
 
   /** The service has ended the choice: tokens whose text is not that of the answer, such as halves of a character, are told now. */
   #finish(text: ChoiceText, seen: StreamPart[]): void {
-    const { choice, logprobs } = text;
-    if (logprobs.length > 0) seen.push({ type: 'logprobs', choice, content: logprobs, refusal: [] });
+    const { choice, log } = text;
+    const content = log?.entries.slice(log.sent) ?? [];
+    if (content.length > 0) seen.push({ type: 'logprobs', choice, content, refusal: [] });
     this.#end(text);
   }
 
   #end(text: ChoiceText): void {
     text.hasEnded = true;
+    text.log = null;
     this.#ended++;
   }
 }

@@ -1,6 +1,6 @@
 import { Elysia, type HTTPHeaders, t } from 'elysia';
 import { SignalboxError } from '../core/errors.ts';
-import { nameHint } from '../routing/model-name.ts';
+import { meaningOf, nameHint } from '../routing/model-name.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import { directoryOf, Model, ModelList, type PageQuery } from './model-list.ts';
 import type { RouteServices } from './route-services.ts';
@@ -44,10 +44,14 @@ export function modelRoutes({ gateway, callerOf }: RouteServices) {
     const models = directory(request);
     const found = models.find(id);
     if (found) return found;
+    const meant = models.find(meaningOf(id, gateway.lease().snapshot).model);
+    if (meant) return { ...meant, id, display_name: meant.id };
     const name = id.slice(0, 100);
+    // The shortest first: of the services that have a model, its maker rather than a reseller.
+    const names = [...models.ids].sort((a, b) => a.length - b.length);
     throw new SignalboxError(
       'model_not_found',
-      `The model \`${name}\` does not exist, or this key may not use it.${nameHint(name, [...models.ids])}`,
+      `The model \`${name}\` does not exist, or this key may not use it.${nameHint(name, names)}`,
       { param: 'model' },
     );
   };

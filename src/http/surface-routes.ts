@@ -14,6 +14,7 @@ import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
 import { claimName, nameOf } from './replay.ts';
 import { textResponse } from './response.ts';
 import { type EdgeServer, type RouteServices, UNREAD_S } from './route-services.ts';
+import { DROPPED_HEADER } from './stream.ts';
 import { FUNDING_ERRORS } from './x402/route-docs.ts';
 
 /** The errors of every surface. */
@@ -157,9 +158,29 @@ function abandonWithCaller(
 /** Operation → the group of its routes in the API's documentation. */
 const TAGS = { chat: 'chat', embed: 'embeddings' } as const;
 
+/** Headers of an answer, for the API's documentation. */
+const ANSWER_HEADERS = {
+  'x-request-id': 'The ID of the request.',
+  'x-signalbox-version': 'The build that answers.',
+  'x-signalbox-decision-id': 'The ID of the decision, for `/v1/decisions`.',
+  'x-signalbox-model': 'The model that answers. A stream whose headers go out before its first content has none.',
+  'x-signalbox-credits': 'The charge. Not of a stream, whose last event has it.',
+  [DROPPED_HEADER]:
+    'Fields that the model lacks and `gateway.drop_unsupported` lists, separated by commas: they did not reach it. `platform.dropped` names them, too.',
+  'x-signalbox-given-back': 'Credits given back for an earlier attempt under the same `Idempotency-Key`.',
+  'x-signalbox-replayed': '`true` if it repeats an earlier answer.',
+} as const;
+
 function surfaceDocs({ docs, pays, operation, errorBody }: Surface) {
   const { error, ...spec } = docs;
   const access = { access: operation, operation, counts: true, pays };
   const form = { schema: error, body: errorBody };
-  return routeDocs({ ...spec, ...access, tag: TAGS[operation], errors: SURFACE_ERRORS, errorForm: form });
+  return routeDocs({
+    ...spec,
+    ...access,
+    tag: TAGS[operation],
+    errors: SURFACE_ERRORS,
+    errorForm: form,
+    headers: ANSWER_HEADERS,
+  });
 }

@@ -1,3 +1,4 @@
+import { editDistance } from '../core/edit-distance.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { Operation } from '../core/operation.ts';
 import { nearest } from '../policy/nearest.ts';
@@ -17,6 +18,8 @@ const OTHER_APIS: readonly (readonly [path: RegExp, name: string])[] = [
 
 /** Longer paths are not compared with the known ones. */
 const COMPARED_MAX = 60;
+/** So many wrong letters are a slip, and no path of another API. */
+const SLIP_MAX = 2;
 
 /** Returns the error for a path without a route, which leads to the path that was probably meant. */
 export function nothingAt(path: string, routes: RouteTable): SignalboxError {
@@ -32,10 +35,10 @@ function helpFor(path: string, routes: RouteTable): string {
       ? `Use ${printable(right)}: the base URL of a client ends with /v1.`
       : `Use ${printable(right)}.`;
   }
-  const other = OTHER_APIS.find(([form]) => form.test(below));
-  if (other) return `Signalbox does not serve ${other[1]} yet. ${servedIn(routes)}`;
   const meant = path.length > COMPARED_MAX ? null : nearestIn(routes, [plain, right]);
-  if (meant !== null) return `Did you mean ${meant}?`;
+  const other = OTHER_APIS.find(([form]) => form.test(below));
+  if (meant !== null && (!other || editDistance(right, meant) <= SLIP_MAX)) return `Did you mean ${meant}?`;
+  if (other) return `Signalbox does not serve ${other[1]} yet. ${servedIn(routes)}`;
   return `${servedIn(routes)} /docs lists every path.`;
 }
 
@@ -47,7 +50,7 @@ function servedIn({ rules }: RouteTable): string {
   return `Signalbox serves ${all.filter((one) => !one.endsWith(' at ')).join(', and ')}.`;
 }
 
-/** Routes with parameters get those of a path that begins as they do. */
+/** Routes with parameters get those of a path whose other steps are near theirs; the last resort is the beginning of a path. */
 function nearestIn({ rules }: RouteTable, paths: readonly string[]): string | null {
   const patterns = new Set(rules.map((rule) => rule.path).filter((path) => !path.includes('*')));
   for (const path of paths) {
@@ -55,14 +58,17 @@ function nearestIn({ rules }: RouteTable, paths: readonly string[]): string | nu
     const known = [...patterns].flatMap((pattern) => {
       const steps = pattern.split('/');
       if (!pattern.includes(':')) return [pattern];
-      if (steps.length !== given.length || steps[1] !== given[1]) return [];
+      if (steps.length !== given.length || !steps.every((step, at) => isNear(step, given[at] ?? ''))) return [];
       return [steps.map((step, at) => (step[0] === ':' ? given[at] : step)).join('/')];
     });
     const meant = nearest(path, known);
     if (meant !== null) return meant;
   }
-  return null;
+  return [...patterns].find((known) => paths.some((path) => path.startsWith(`${known}/`))) ?? null;
 }
+
+const isNear = (step: string, given: string): boolean =>
+  step === given || step[0] === ':' || nearest(given, [step]) !== null;
 
 /** Cuts a caller's path, so that it can be repeated. */
 export function printable(path: string): string {

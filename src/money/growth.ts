@@ -28,7 +28,12 @@ function growingBilling({ providers }: PolicySnapshot, endpoint: Endpoint): Stop
  * Whether a model may write hidden reasoning for a request: by itself, or because the request states an effort, or has a field
  * that is passed on unread. Even the effort `none` may reach a service that has no such value.
  */
-function mayHide(model: Model, endpoint: Endpoint, provider: Provider, request: DecidedRequest['request']): boolean {
+export function mayHide(
+  model: Model,
+  endpoint: Endpoint,
+  provider: Provider,
+  request: DecidedRequest['request'],
+): boolean {
   if (model.mayReason) return true;
   if (request === null || (model.capabilities & CAPABILITIES.reasoning.bit) === 0) return false;
   // A request that goes out as it came has all of its fields.

@@ -202,20 +202,23 @@ export interface BrokenAnswer extends ExpectedTokens {
   readonly tokensPerSecond: number;
   /** Time since the first part was seen, or else since it was to be expected. May be negative. */
   readonly outputMs: number;
+  /** What it may have thought unseen before that, tokens: no part has any of it. */
+  readonly thought: number;
   /** What its service may bill beyond that, tokens; 0 where it ended the answer itself. */
   readonly margin: number;
 }
 
 /**
- * Returns the usage of an answer that was cut: the prompt, and the largest of the output counted, the output reported,
- * and the output that the model makes in such a time, with the margin of its service.
+ * Returns the usage of an answer that was cut: the prompt, and the larger of the output reported and what was written: the larger
+ * of the output counted and the output that the model makes in such a time, with what it has thought unseen. The margin of its
+ * service is added.
  */
 export function brokenUsage(meter: Meter, expected: BrokenAnswer): MeasuredUsage {
-  const { inputTokens, outputMax, tokensPerSecond, outputMs, margin } = expected;
+  const { inputTokens, outputMax, tokensPerSecond, outputMs, thought, margin } = expected;
   const made = Math.ceil((tokensPerSecond * Math.max(0, outputMs)) / 1000);
   const { reported, impossible } = meter;
   const told = reported?.outputTokens ?? 0;
-  const most = Math.max(meter.counted, told + meter.unreported, made) + margin;
+  const most = Math.max(told + meter.unreported, Math.max(meter.counted, made) + thought) + margin;
   const output = Math.max(told, Math.min(outputMax, most));
   if (!reported) return { usage: plainUsage(inputTokens, output), estimated: true, impossible };
   const prompt = reported.inputTokens || inputTokens;

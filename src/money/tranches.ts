@@ -25,7 +25,7 @@ export interface TrancheTerms {
 }
 
 /** A pace may be so many times the one that was measured. */
-const PACE_FACTOR = 2;
+export const PACE_FACTOR = 2;
 
 /** Returns the margin of a service in tokens. `tokensPerSecond`: the pace of all choices together. */
 export function marginOf({ marginTokens, marginMs }: StoppedBilling, tokensPerSecond: number): number {

@@ -7,6 +7,7 @@ import type { ModelDraft } from './models.ts';
 import type { ProviderSetup } from './providers.ts';
 import type { Report } from './report.ts';
 import { inSteps } from './steps.ts';
+import { servable, type WildcardDraft } from './wildcards.ts';
 
 export type ServingProviders = ReadonlyMap<string, Provider>;
 
@@ -20,11 +21,11 @@ export type Availability = Pick<PolicySnapshot, 'providers' | 'models' | 'leftOu
 export function selectAvailable(
   states: ReadonlyMap<string, ProviderSetup>,
   drafts: readonly ModelDraft[],
-  wildcards: readonly { readonly provider: string; readonly standIn: ModelDraft }[],
+  wildcards: readonly WildcardDraft[],
 ): Availability {
   const ready = [...states.values()].filter((state) => state.unset.length === 0 && state.provider !== null);
-  const listed = drafts.flatMap((draft) => draft.endpoints.map(({ endpoint }) => endpoint.provider));
-  const used = new Set([...listed, ...wildcards.map(({ provider }) => provider)]);
+  const all = servable({ models: drafts, wildcards });
+  const used = new Set(all.flatMap((draft) => draft.endpoints.map(({ endpoint }) => endpoint.provider)));
   const isAlone = !ready.some((state) => !state.whenAlone && used.has(state.name));
   const serving = new Map<string, Provider>();
   for (const { name, provider, whenAlone } of ready) {
@@ -43,11 +44,7 @@ export function selectAvailable(
     });
     firstSlot += 1 + rest.length;
   }
-  return {
-    providers: serving,
-    models,
-    leftOut: leftOutOf(states, [...drafts, ...wildcards.map(({ standIn }) => standIn)], used, serving),
-  };
+  return { providers: serving, models, leftOut: leftOutOf(states, all, used, serving) };
 }
 
 /** The pages that a model's services read: as it states itself, else as each of them does. */

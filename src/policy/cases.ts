@@ -2,7 +2,7 @@ import { REJECTIONS } from '../core/decision.ts';
 import { ERRORS } from '../core/errors.ts';
 import type { PolicyCase } from '../core/policy-case.ts';
 import { validPartsOf } from './check.ts';
-import type { Diagnostic } from './diagnostics.ts';
+import type { Diagnostic, SourceSpan } from './diagnostics.ts';
 import { Report } from './report.ts';
 import { CaseText, ExpectText, GivenText } from './schema-case.ts';
 import { type CheckContext, checkList, emptyMap, type NamedItem } from './sections.ts';
@@ -10,9 +10,18 @@ import { entryOf, placeAt, valueAt } from './tree.ts';
 
 /** The names that cases may refer to. */
 type NamesOf = Record<'models' | 'providers' | 'selectors' | 'aliases' | 'constraints' | 'tasks', Names>;
-interface CaseNames extends Readonly<NamesOf> {
+export interface CaseNames extends Readonly<NamesOf> {
+  readonly patterns: readonly string[];
   /** The ID that a name means by a wildcard; null for none. */
   wildcard(name: string): string | null;
+  /** Gets the names that cases send as `model`. */
+  readonly sent: SentName[];
+}
+
+/** A name that a case sends as `model`. */
+export interface SentName {
+  readonly name: string;
+  readonly place: SourceSpan;
 }
 
 interface Names {
@@ -77,14 +86,13 @@ function readNames({ tree, place }: NamedItem<CaseText>): CaseReferences {
 function checkNames({ tree }: NamedItem<CaseText>, stated: CaseReferences, names: CaseNames, report: Report): void {
   const { given, expect } = stated;
   const check = (what: string, name: string | undefined, known: Names, ...path: readonly (string | number)[]) => {
-    const isOpen = what.endsWith('model') && name !== undefined && names.wildcard(name) !== null;
-    if (name !== undefined && !known.has(name) && !isOpen)
-      report.addUnknown(what, name, known.keys(), placeAt(tree, ...path));
+    if (name === undefined || known.has(name) || (what === 'model' && names.wildcard(name) === name)) return;
+    report.addUnknown(what, name, known.keys(), placeAt(tree, ...path));
   };
-  const answering = new Set([...names.selectors.keys(), ...names.models.keys(), ...names.aliases.keys()]);
-  check('selector or model', given.model, answering, 'given', 'model');
+  if (given.model !== undefined) names.sent.push({ name: given.model, place: placeAt(tree, 'given', 'model') });
+  const listable = new Set([...names.models.keys(), ...names.patterns]);
   for (const [at, id] of (given.key?.models ?? []).entries()) {
-    check('model', id, names.models, 'given', 'key', 'models', at);
+    check('model', id, listable, 'given', 'key', 'models', at);
   }
   for (const [at, id] of [expect.model ?? []].flat().entries()) {
     // For a single model instead of a list, this is the place of the value.
@@ -97,7 +105,8 @@ function checkNames({ tree }: NamedItem<CaseText>, stated: CaseReferences, names
   const rejected = valueAt(tree, 'expect', 'rejected');
   for (const [id, reason] of Object.entries(expect.rejected ?? {})) {
     const entry = rejected && entryOf(rejected, id);
-    if (entry && !names.models.has(id)) report.addUnknown('model', id, names.models.keys(), entry.place);
+    if (entry && !names.models.has(id) && names.wildcard(id) !== id)
+      report.addUnknown('model', id, names.models.keys(), entry.place);
     check('constraint or kind of rejection', reason, reasons, 'expect', 'rejected', id);
   }
 }

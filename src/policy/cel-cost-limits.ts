@@ -4,6 +4,7 @@ import { extentsOf } from './cel-extents.ts';
 import type { CelKind } from './cel-types.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
+import { servable } from './wildcards.ts';
 
 /** Limit of steps of all expressions that run for each request, about 4 ms. */
 const REQUEST_STEPS_MAX = 200_000;
@@ -11,8 +12,9 @@ const REQUEST_STEPS_MAX = 200_000;
 const LOAD_STEPS_MAX = 20_000_000;
 
 /** Checks the worst-case cost of a policy's expressions before any of them runs. */
-export function createCostLimits({ models, tasks }: ParsedPolicy, report: Report) {
-  const extents = extentsOf(models, tasks.length);
+export function createCostLimits(parsed: ParsedPolicy, report: Report) {
+  const models = servable(parsed);
+  const extents = extentsOf(models, parsed.tasks.length);
   const endpointCount = models.reduce((sum, { endpoints }) => sum + endpoints.length, 0);
   const perRequest = new StepTotal('judged for each request', REQUEST_STEPS_MAX);
   const perLoad = new StepTotal('judged over the catalog when the policy is loaded', LOAD_STEPS_MAX);

@@ -77,7 +77,7 @@ function checkName(
   const covered = isModel ? names.wildcard(text) : null;
   if (covered === text && !known?.includes(text)) return;
   if (covered !== null && covered !== text && !known?.includes(text)) {
-    report.add('unknown-reference', place(), `\`${text}\` is served by the catalog, under another name`, {
+    report.add('unknown-reference', place(), `\`${text}\` is served under another name`, {
       expected: `\`${covered}\`, the model that it is`,
     });
     return;

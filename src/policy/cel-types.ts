@@ -164,11 +164,11 @@ class CelRequest implements FieldsOf<'Request'> {
     this.budget_limit = from.budget_limit;
     this.user = from.user;
     this.metadata = labels(from.metadata);
-    if (from.languages.length > LANGUAGES_MAX) withhold(this, 'languages', `names more than ${LANGUAGES_MAX}`);
-    if (from.user.length > TEXT_MAX) withhold(this, 'user', `has more than ${TEXT_MAX} characters`);
-    if (from.metadata.size > METADATA_MAX) withhold(this, 'metadata', `has more than ${METADATA_MAX} entries`);
+    if (from.languages.length > LANGUAGES_MAX) refuseToRead(this, 'languages', `names more than ${LANGUAGES_MAX}`);
+    if (from.user.length > TEXT_MAX) refuseToRead(this, 'user', `has more than ${TEXT_MAX} characters`);
+    if (from.metadata.size > METADATA_MAX) refuseToRead(this, 'metadata', `has more than ${METADATA_MAX} entries`);
     else if (from.metadata.size > 0 && hasLongText(from.metadata)) {
-      withhold(this, 'metadata', `has a name or text of more than ${TEXT_MAX} characters`);
+      refuseToRead(this, 'metadata', `has a name or text of more than ${TEXT_MAX} characters`);
     }
   }
 }
@@ -177,10 +177,16 @@ const hasLongText = (metadata: ReadonlyMap<string, string>): boolean =>
   metadata.entries().some((texts) => texts.some(({ length }) => length > TEXT_MAX));
 
 /** Makes conditions that read a field fail, because it is larger than their cost estimate assumes. */
-function withhold(request: CelRequest, field: keyof CelRequest, why: string): void {
-  Object.defineProperty(request, field, {
+const refuseToRead = (request: CelRequest, field: keyof CelRequest, why: string): void =>
+  withhold({ request }, 'request', field, `${why}, the most that a condition reads`);
+
+/** Makes expressions that read a field fail. */
+function withhold(view: View, owner: string, field: string, why: string): void {
+  const value = view[owner];
+  if (typeof value !== 'object' || value === null) return;
+  Object.defineProperty(value, field, {
     get(): never {
-      throw new Error(`\`request.${field}\` ${why}, the most that a condition reads`);
+      throw new Error(`\`${owner}.${field}\` ${why}`);
     },
   });
 }
@@ -331,19 +337,19 @@ export function modelViews(
   }));
 }
 
-/** Makes expressions fail that read the tags of a model, or the regions of its endpoint, where none is stated. */
+/**
+ * Makes expressions fail that read what nobody states of a wildcard's model: its quality and languages, which no table has,
+ * and tags and regions where the wildcard has none.
+ */
 export function withholdUnstated(view: View, { model, endpoints }: ModelDraft): void {
-  const fields = [
-    ['model', 'tags', model.tags],
-    ['endpoint', 'regions', endpoints[0]?.endpoint.regions ?? []],
-  ] as const;
-  for (const [owner, field, stated] of fields) {
-    const value = view[owner];
-    if (stated.length > 0 || typeof value !== 'object' || value === null) continue;
-    Object.defineProperty(value, field, {
-      get(): never {
-        throw new Error(`\`${owner}.${field}\` is not stated`);
-      },
-    });
-  }
+  for (const field of ['quality', 'languages']) withhold(view, 'model', field, 'is not stated');
+  if (model.tags.length === 0) withhold(view, 'model', 'tags', 'is not stated');
+  if (endpoints[0]?.endpoint.regions.length === 0) withhold(view, 'endpoint', 'regions', 'is not stated');
+}
+
+/** Makes expressions fail that read what each model of a wildcard has of its own. */
+export function withholdOpen(view: View): void {
+  for (const field of ['id', 'price', 'context_window', 'max_output', 'capabilities'])
+    withhold(view, 'model', field, 'is that of each model');
+  for (const field of ['upstream', 'price']) withhold(view, 'endpoint', field, 'is that of each model');
 }

@@ -30,7 +30,9 @@ import { compileSelectors } from './selectors.ts';
 import { reviewSmallBudgets } from './small-budgets.ts';
 import { inSteps } from './steps.ts';
 import { strategiesIn } from './versions.ts';
-import { compileWildcards, type PublicFigures } from './wildcard-models.ts';
+import { compileWildcards } from './wildcard-models.ts';
+import type { PublicFigures } from './wildcard-names.ts';
+import { servable } from './wildcards.ts';
 
 /** A compiled policy without its revision, and the environment's part of that revision. */
 export interface CompiledPolicy {
@@ -78,16 +80,18 @@ export function* compile(
   if (parsed.hasSoundModels) checkSelectorSpaces(parsed.selectors, vectors, null, report);
   const learning = compileLearning(parsed.learning, { report, estimators: all.estimators });
   yield;
-  const check = createChecker(parsed, labels ?? NO_LABELS, report);
+  const check = createChecker(parsed, labels ?? NO_LABELS, facts, report);
   const programs = yield* checkRules(parsed, check, report);
   const budgets = yield* checkLimits(parsed.budgets, 'budget', check, report);
   const rateLimits = yield* checkLimits(parsed.rateLimits, 'limit', check, report);
+  for (const one of parsed.sentNames) check.sent(one);
   const contentMatch = check.match(parsed.contentMatch, 'budget');
   const isAffordable = check.reviewTotals();
   if (ledger) checkLedgerState(parsed, ledger, report);
   if (started) reviewStart(parsed, started, report);
   if (today !== undefined) {
-    for (const model of parsed.models) review(model, today, report);
+    for (const model of servable(parsed)) review(model, today, report);
+    if (facts) reviewPublicFigures(parsed, facts, today, report);
     reviewSmallBudgets(parsed, report);
   }
   // Whether anything can be served is checked only for a valid policy.
@@ -179,6 +183,16 @@ function reviewStart({ settings, socketBytesPlace }: ParsedPolicy, { socketBytes
 function review({ figures, misspeltLanguages }: ParsedPolicy['models'][number], today: string, report: Report): void {
   for (const figure of figures) reviewFigure(figure, today, report);
   for (const { place, message, hint } of misspeltLanguages) report.add('unknown-language', place, message, { hint });
+}
+
+/** Reports once that the public figures are old which the wildcards of a policy go by. */
+function reviewPublicFigures({ wildcards }: ParsedPolicy, facts: PublicFigures, today: string, report: Report): void {
+  const one = wildcards.find(({ service }) => service !== null && facts.ids(service).length > 0);
+  if (!one) return;
+  const { source, asOf } = facts;
+  const hint = 'take a newer version of Signalbox, or state the prices that you rely on in `models`';
+  const figure = { path: `public table ${source}`, place: one.place, asOf, isVerified: true, expected: '', hint };
+  reviewFigure(figure, today, report);
 }
 
 /** Evaluates the valid rules of a policy that is wrong elsewhere, so that all problems are reported at once. */

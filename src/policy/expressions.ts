@@ -1,5 +1,6 @@
 import type { BudgetScope } from '../core/budget.ts';
 import type { RuleScope } from '../core/rules.ts';
+import type { SentName } from './cases.ts';
 import {
   type CheckedExpression,
   checkExpression,
@@ -16,12 +17,12 @@ import { type KnownLabels, knownValues, reviewValues } from './misspelt-values.t
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 import type { ExpressionDraft } from './rule-drafts.ts';
-import { wildcardNames } from './wildcard-names.ts';
+import { type PublicFigures, wildcardNames } from './wildcard-names.ts';
 
 export type ExpressionChecker = ReturnType<typeof createChecker>;
 
 /** Checks the expressions of one policy. Each check returns null for an absent or wrong expression. */
-export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, report: Report) {
+export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, facts: PublicFigures | null, report: Report) {
   const texts: FileTexts = new Map(parsed.files.map(({ path, text }) => [path, text ?? '']));
   const names: ReferenceNames = {
     tasks: parsed.tasks.map(({ name }) => name),
@@ -29,7 +30,7 @@ export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, report:
     selectors: parsed.selectors.map(({ name }) => name),
     aliases: parsed.aliases,
     providers: parsed.providers.map(({ name }) => name),
-    wildcard: wildcardNames(parsed.wildcards, parsed),
+    wildcard: wildcardNames(parsed.wildcards, parsed, facts),
   };
   const values = knownValues(parsed, labels);
   const costs = createCostLimits(parsed, report);
@@ -40,7 +41,13 @@ export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, report:
     if (program) checkReferences(program, names, report);
     return program;
   };
+  const sendable = new Set([...names.selectors, ...names.models, ...names.aliases.keys()]);
   return {
+    /** A name that callers send, which may be one that only public figures know. */
+    sent({ name, place }: SentName): void {
+      if (sendable.has(name) || names.wildcard(name) !== null) return;
+      report.addUnknown('selector or model', name, sendable, place);
+    },
     /** An expression over the catalog. With an unknown name it matches no model, which need not be reported too. */
     of(draft: ExpressionDraft | null, kind: CelKind): Program | null {
       const before = report.found.length;

@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { SchemaCheck } from '../core/schema-check.ts';
+import { SameModels } from './same-model.ts';
 import { ModelText, PriceText } from './schema-model.ts';
 
 const { context_window, max_output, capabilities, temperature, released } = ModelText.properties;
@@ -38,10 +39,12 @@ export interface ModelFacts
 export class FactsTable {
   readonly #file: Omit<FileText, 'models'>;
   readonly #models: ReadonlyMap<string, ReadonlyMap<string, Row>>;
+  readonly #names: ReadonlyMap<string, SameModels>;
 
   constructor({ models, ...file }: FileText) {
     this.#file = file;
     this.#models = new Map(Object.entries(models).map(([preset, rows]) => [preset, new Map(Object.entries(rows))]));
+    this.#names = new Map(Object.entries(models).map(([preset, rows]) => [preset, new SameModels(Object.keys(rows))]));
   }
 
   /** The day on which the prices were read, such as `2026-07-01`. */
@@ -64,6 +67,15 @@ export class FactsTable {
     if (!row) return null;
     const price: PriceText = { tiers: [], ...row.price, as_of: this.asOf, basis: 'aggregator' };
     return { temperature: true, ...row, price };
+  }
+
+  /**
+   * The rows that any writing of a model may mean, by `SameModels`; several are versions of which none is the one that was
+   * asked for.
+   * @param provider as for `of`
+   */
+  rowsOf(provider: string, id: string): readonly string[] {
+    return this.#names.get(provider)?.namesOf(id) ?? [];
   }
 
   /** The names of a preset's models, sorted. */

@@ -16,6 +16,8 @@ export interface DeclaredFigure {
   /** Whether its source is stated. */
   readonly isVerified: boolean;
   readonly expected: string;
+  /** The way to mend its age, where it is another than its `as_of`. */
+  readonly hint?: string;
 }
 
 /** Days after which a figure is stale. */
@@ -70,6 +72,6 @@ export function reviewFigure(figure: DeclaredFigure, today: string, report: Repo
   const days = Math.round((Date.parse(today) - Date.parse(asOf)) / DAY_MS);
   if (days <= STALE_AFTER_DAYS) return;
   report.add('stale-figure', dayPlace, `\`${path}\` was seen ${days} days ago, on ${asOf}`, {
-    hint: 'check the figure at its source, then update it and its `as_of`',
+    hint: figure.hint ?? 'check the figure at its source, then update it and its `as_of`',
   });
 }

@@ -4,6 +4,7 @@ import type { CheckedExpression } from './cel-check.ts';
 import { comparisonsOf } from './cel-references.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
+import { servable } from './wildcards.ts';
 
 /** Label → the values that keys have of it. */
 export type KnownLabels = ReadonlyMap<string, ReadonlySet<string>>;
@@ -16,9 +17,10 @@ export interface KnownValues {
 }
 
 /** @param labels of the existing keys; those of the policy's cases are added. */
-export function knownValues({ models, cases }: ParsedPolicy, labels: KnownLabels): KnownValues {
+export function knownValues(parsed: ParsedPolicy, labels: KnownLabels): KnownValues {
+  const models = servable(parsed);
   const all = new Map([...labels].map(([name, values]) => [name, new Set(values)]));
-  for (const { given } of cases)
+  for (const { given } of parsed.cases)
     for (const [name, value] of Object.entries(given.key.labels))
       all.set(name, (all.get(name) ?? new Set()).add(value));
   return {

@@ -3,7 +3,7 @@ import type { LedgerPolicy } from '../core/budget.ts';
 import { type Decimal, plainText, toNumber } from '../core/decimal.ts';
 import type { GatewayPolicy, PolicySnapshot } from '../core/snapshot.ts';
 import { type AliasDraft, draftAliases } from './aliases.ts';
-import { draftCases } from './cases.ts';
+import { type CaseNames, draftCases, type SentName } from './cases.ts';
 import { checkValue } from './check.ts';
 import { type ContentDraft, contentMatch, draftContent } from './contents.ts';
 import { readOrigins } from './cors.ts';
@@ -91,6 +91,8 @@ export interface ParsedPolicy extends Pick<PolicySnapshot, 'tasks' | 'payments' 
   /** The requests whose content is kept; null for all of them, or if no content is kept. */
   readonly contentMatch: ExpressionDraft | null;
   readonly learning: LearningDraft;
+  /** What cases send as `model`, which is checked where public figures are at hand. */
+  readonly sentNames: readonly SentName[];
   /** The bare data of every section, by which two revisions are compared. */
   readonly outline: Readonly<Record<string, unknown>>;
 }
@@ -155,20 +157,22 @@ function checkSections(context: CheckContext): Omit<ParsedPolicy, 'files' | 'dia
   const modelContext = { ...context, usdPerCredit, needsKey, medianProviders, taskIndex, servesAny };
   const { named, drafts, ids, latencyOf } = draftModels(modelContext);
   const wildcards = draftWildcards(providers, latencyOf, modelContext);
-  const hasSoundModels = context.report.found.length === problemsBefore && ids.size > 0;
+  const hasSoundModels = context.report.found.length === problemsBefore && ids.size + wildcards.length > 0;
   const baseline = readBaseline(ids, context);
   const selectors = draftSelectors(context, ids);
   const { aliases, standIns } = draftAliases({ models: named, ids, selectors }, context.report);
   const constraints = draftConstraints(context);
   const preferences = draftPreferences(context);
-  const names = {
+  const names: CaseNames = {
     models: ids,
     providers: new Set(providers.map(({ name }) => name)),
     selectors: new Set(selectors.map(({ name }) => name)),
     aliases,
     constraints: new Set(constraints.map(({ name }) => name)),
     tasks: taskIndex,
-    wildcard: wildcardNames(wildcards, { models: drafts, aliases }),
+    patterns: wildcards.map(({ pattern }) => pattern),
+    wildcard: wildcardNames(wildcards, { models: drafts, aliases }, null),
+    sent: [],
   };
   return {
     version,
@@ -194,6 +198,7 @@ function checkSections(context: CheckContext): Omit<ParsedPolicy, 'files' | 'dia
     learning: draftLearning(context),
     payments: draftPayments(context, usdPerCredit),
     cases: draftCases(context, names),
+    sentNames: names.sent,
     outline: Object.fromEntries([...sections].map(([name, { value }]) => [name, toData(value)])),
   };
 }

@@ -6,16 +6,17 @@ import { plural } from '../core/text.ts';
 import { type ASTNode, literalOf, nodesOf, pathOf } from './cel-ast.ts';
 import type { Program } from './cel-check.ts';
 import { hintForTags } from './cel-references.ts';
-import { modelViews, viewOf, withholdUnstated } from './cel-types.ts';
+import { modelViews, viewOf, withholdOpen, withholdUnstated } from './cel-types.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { type ExpressionChecker, reasonOf, tryRun } from './expressions.ts';
 import { readsIntent } from './intent.ts';
-import type { ModelDraft } from './models.ts';
+import { isWildcard, type ModelDraft } from './models.ts';
 import { listNames } from './nearest.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 import { type ConstraintDraft, expressionAt, type PreferenceDraft } from './rule-drafts.ts';
 import { inSteps } from './steps.ts';
+import { servable } from './wildcards.ts';
 
 interface CheckedConstraint {
   readonly draft: ConstraintDraft;
@@ -84,8 +85,10 @@ export interface CompiledRules {
 interface RuleTarget {
   readonly id: string;
   readonly view: Readonly<Record<string, unknown>>;
-  /** Its bit; -1 if it cannot be served here. */
+  /** Its bit; -1 if it cannot be served here, or is no candidate. */
   readonly slot: number;
+  /** Whether it stands for the models of a wildcard, of which an expression that fails may admit some. */
+  readonly isOpen: boolean;
 }
 
 /** Models turned into views in one step. */
@@ -93,7 +96,7 @@ const VIEWS_PER_STEP = 50;
 /** Evaluations of an expression in one step: the costliest takes about 4 ms for them. */
 const EVALUATIONS_PER_STEP = 16;
 
-/** Evaluates every rule over the whole catalog, and keeps the bits of models and endpoints that can be served here. */
+/** Evaluates every rule over all that can be served, and keeps the bits of models and endpoints that can be served here. */
 export function* compileRules(
   parsed: ParsedPolicy,
   rules: CheckedRules,
@@ -116,8 +119,8 @@ export function* compileRules(
 }
 
 /**
- * The words of the rules on one model with one endpoint, which the catalog does not have. A region or tag that is not stated
- * of it is unknown: an expression that reads one fails, and so counts as false.
+ * The words of the rules on one model with one endpoint, which the catalog does not have. A quality, language, region or tag
+ * that is not stated of it is unknown: an expression that reads one fails, and so counts as false.
  */
 export function judgeModel(
   { constraints, preferences }: CheckedRules,
@@ -161,17 +164,19 @@ class RuleCompiler {
   *readCatalog(): Generator<undefined, void> {
     const tasks = this.#parsed.tasks.map(({ name }) => name);
     const indexes = new Map(this.#served.map((model, index) => [model.id, index]));
-    for (const [at, draft] of this.#parsed.models.entries()) {
+    for (const [at, draft] of servable(this.#parsed).entries()) {
       const { id } = draft.model;
+      const isOpen = isWildcard(id);
       const index = indexes.get(id) ?? -1;
       const model = this.#served[index];
       const views = modelViews(draft, capabilityNames(draft.model.capabilities & ~OF_EVERY_DIALECT), tasks);
       for (const [i, { endpoint }] of draft.endpoints.entries()) {
         const place = model ? model.endpoints.indexOf(endpoint) : -1;
         const view = views[i] ?? {};
-        if (endpoint.regions.length === 0) this.#undeclared.add(this.#endpoints.length);
-        this.#endpoints.push({ id, view, slot: model && place >= 0 ? model.firstSlot + place : -1 });
-        if (i === 0) this.#models.push({ id, view, slot: index });
+        if (isOpen) withholdOpen(view);
+        else if (endpoint.regions.length === 0) this.#undeclared.add(this.#endpoints.length);
+        this.#endpoints.push({ id, view, slot: model && place >= 0 ? model.firstSlot + place : -1, isOpen });
+        if (i === 0 && !isOpen) this.#models.push({ id, view, slot: index, isOpen });
       }
       if (at % VIEWS_PER_STEP === 0) yield;
     }
@@ -259,11 +264,15 @@ class RuleCompiler {
     let reason = '';
     let ofCatalog = 0;
     let ofServed = 0;
-    for (const [at, { id, view, slot }] of targets.entries()) {
+    for (const [at, { id, view, slot, isOpen }] of targets.entries()) {
       if (at % EVALUATIONS_PER_STEP === 0) yield;
       try {
         if (!program.run(view)) continue;
       } catch (error) {
+        if (isOpen) {
+          ofCatalog++;
+          continue;
+        }
         failed.add(id);
         reason = reasonOf(error);
         continue;

@@ -1,4 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
+import { SchemaCheck } from '../core/schema-check.ts';
 import { VARIABLE_NAME } from './schema-parts.ts';
 import { creditsHint, missingSpaceHint, rounded, usdIn } from './slip-hints.ts';
 import type { ListTree, ScalarTree, Tree } from './tree.ts';
@@ -11,7 +12,9 @@ export function typeHint(schema: TSchema, tree: Tree, key: string): string | und
     return missingSpaceHint(tree.source, Object.keys(schema.properties ?? {})) ?? asMap(schema, tree);
   }
   if (tree.value === null) return example(schema);
-  if (schema.type === 'array') return `write a list: [${tree.source}]`;
+  if (schema.type === 'array') {
+    return new SchemaCheck(schema.items).accepts(tree.value) ? `write a list: [${tree.source}]` : example(schema);
+  }
   if (typeof tree.value !== 'string') return fitsInQuotes(schema, tree) ? 'put it in quotes' : example(schema);
   const isNumber = schema.type === 'number' || schema.type === 'integer';
   if (!isNumber) return undefined;

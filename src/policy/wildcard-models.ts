@@ -2,25 +2,30 @@ import { parseDecimal } from '../core/decimal.ts';
 import type { Model, WildcardModel, WildcardRefusal, Wildcards } from '../core/snapshot.ts';
 import { narrowCapabilities, pagesMaxOf, type ServingProviders } from './availability.ts';
 import { checkValue } from './check.ts';
-import type { FactsTable, ModelFacts } from './facts.ts';
+import type { ModelFacts } from './facts.ts';
 import { deepFreeze } from './freeze.ts';
 import { draftModel, type ModelContext, type ModelDraft } from './models.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { ProviderSetup } from './providers.ts';
 import { Report } from './report.ts';
 import { type CheckedRules, judgeModel } from './rules.ts';
-import { changesBill, isWellFormed } from './same-model.ts';
+import { changesBill } from './same-model.ts';
 import { ModelText } from './schema-model.ts';
 import { atOnce } from './steps.ts';
 import type { Tree } from './tree.ts';
-import { byLength, WildcardNames } from './wildcard-names.ts';
+import {
+  byLength,
+  coveredBy,
+  longestFor,
+  meaningBy,
+  type NamedWildcard,
+  type PublicFigures,
+  withNames,
+} from './wildcard-names.ts';
 import { merged, treeOf, type WildcardDraft } from './wildcards.ts';
 
 /** The most asked IDs that stay compiled, the last used ones. */
 const KEPT_MAX = 1_000;
-
-/** What is published of models, and by whom. */
-export type PublicFigures = Pick<FactsTable, 'of' | 'ids' | 'source'>;
 
 /** The surroundings of wildcards: the compiled parts of their policy. */
 export interface WildcardContext {
@@ -33,10 +38,6 @@ export interface WildcardContext {
   readonly usdPerCredit: string;
   /** The slot behind those of the catalog. */
   readonly firstSlot: number;
-}
-
-interface NamedWildcard extends WildcardDraft {
-  readonly names: WildcardNames;
 }
 
 /** A wildcard that serves here. */
@@ -54,6 +55,8 @@ class PolicyWildcards implements Wildcards {
   readonly #ofModels: Omit<ModelContext, 'report' | 'start'>;
   /** In the order of the policy. */
   readonly #serving: readonly ServingWildcard[];
+  /** The same by length. */
+  readonly #longest: readonly ServingWildcard[];
   readonly #leftOut: readonly NamedWildcard[];
   readonly #known = new Map<string, WildcardModel | WildcardRefusal>();
   #listed: readonly Model[] | null = null;
@@ -68,23 +71,24 @@ class PolicyWildcards implements Wildcards {
       medianProviders: null,
       sections: new Map(),
     };
-    const named = drafts.map((draft) => ({ ...draft, names: new WildcardNames(draft, context.parsed) }));
+    const named = withNames(drafts, context.parsed, context.facts);
     const isServing = ({ provider }: WildcardDraft) => context.serving.has(provider);
     this.#leftOut = named.filter((one) => !isServing(one));
     this.#serving = named.filter(isServing).map((one, at): ServingWildcard => {
       const [standIn] = narrowed([one.standIn], context);
       return { ...one, standInModel: modelOf(standIn!, one.pattern, context.firstSlot + at, context) };
     });
+    this.#longest = this.#serving.toSorted(byLength);
     this.patterns = this.#serving.map(({ standInModel }) => standInModel);
   }
 
   meaning(name: string): string | null {
-    const covered = coveredBy(this.#serving, name, this.#context);
-    return covered ? covered.wildcard.names.meaning(covered.id) : null;
+    const covered = coveredBy(this.#serving, name);
+    return covered && meaningBy(this.#longest, covered.id);
   }
 
   leftOut(name: string): string | null {
-    return coveredBy(this.#leftOut, name, this.#context)?.wildcard.pattern ?? null;
+    return coveredBy(this.#leftOut, name)?.wildcard.pattern ?? null;
   }
 
   find(id: string): WildcardModel | WildcardRefusal | null {
@@ -103,7 +107,7 @@ class PolicyWildcards implements Wildcards {
   }
 
   listed(): readonly Model[] {
-    this.#listed ??= this.#serving.toSorted(byLength).flatMap((wildcard) => {
+    this.#listed ??= this.#longest.flatMap((wildcard) => {
       const known = wildcard.service === null ? [] : (this.#context.facts?.ids(wildcard.service) ?? []);
       return known.flatMap((upstream) => {
         const id = wildcard.names.idOf(upstream);
@@ -119,6 +123,14 @@ class PolicyWildcards implements Wildcards {
     const { parsed, facts, rules, serving } = this.#context;
     const { service, provider, path, place, standIn, standInModel, pattern } = wildcard;
     const upstream = wildcard.names.upstreamOf(id);
+    const rows = wildcard.names.rowsOf(upstream);
+    // Of one row that this wildcard covers, the ID would be the row's.
+    if (rows.length > 0 && !rows.includes(upstream)) {
+      const versions = rows.map((row) => `\`${wildcard.names.idOf(row) ?? row}\``).join(', ');
+      return {
+        refused: `\`${id}\` is not a known version of its model, and prices differ by version. Known: ${versions}.`,
+      };
+    }
     const known = service === null ? null : (facts?.of(service, upstream) ?? null);
     const text = textOf(upstream, known, wildcard);
     const hasPrice = text.entries.some(({ key }) => key === 'price');
@@ -139,29 +151,6 @@ class PolicyWildcards implements Wildcards {
     const model = { ...modelOf(narrow, id, standInModel.firstSlot, this.#context), pattern };
     return deepFreeze({ model, ...judgeModel(rules, parsed, narrow) });
   }
-}
-
-/**
- * The wildcard that covers a name, or knows it without what its IDs begin with.
- * @returns the wildcard and the ID; null for a name of none
- */
-function coveredBy<W extends NamedWildcard>(wildcards: readonly W[], name: string, { facts }: WildcardContext) {
-  if (!isWellFormed(name)) return null;
-  const longest = longestFor(name, wildcards);
-  if (longest) return { wildcard: longest, id: name };
-  const isKnown = ({ names, service }: W) => names.takesBareNames && service !== null && facts?.of(service, name);
-  const wildcard = wildcards.find(isKnown);
-  const id = wildcard?.names.idOf(name);
-  return wildcard && id ? { wildcard, id } : null;
-}
-
-/** Of the wildcards that cover a name the one with the longest beginning, of several the first. */
-function longestFor<W extends NamedWildcard>(name: string, wildcards: readonly W[]): W | null {
-  let longest: W | null = null;
-  for (const one of wildcards) {
-    if (one.names.covers(name) && one.names.length > (longest?.names.length ?? -1)) longest = one;
-  }
-  return longest;
 }
 
 /** The text of a model: the wildcard's own keys, then what is known of it, then a price that the operator owns. */

@@ -1,3 +1,4 @@
+import { plural } from '../core/text.ts';
 import { checkValue } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { LatencyOf } from './latency.ts';
@@ -35,6 +36,23 @@ export interface WildcardDraft {
   readonly unknownPrice: Tree | null;
   /** All of its models at once: what rules, health and metrics know of them before one is asked for. */
   readonly standIn: ModelDraft;
+}
+
+/** All that a policy can serve: its catalog, then a stand-in for each wildcard, whose ID is the pattern. */
+export const servable = (parts: {
+  readonly models: readonly ModelDraft[];
+  readonly wildcards: readonly WildcardDraft[];
+}): readonly ModelDraft[] => [...parts.models, ...parts.wildcards.map(({ standIn }) => standIn)];
+
+/** The number of models and of wildcards among IDs: `6 models, 1 wildcard`. */
+export function modelCount(ids: readonly string[]): string {
+  const wildcards = ids.filter(isWildcard).length;
+  const models = ids.length - wildcards;
+  const counts = [
+    models > 0 || wildcards === 0 ? plural(models, 'model') : '',
+    wildcards > 0 && plural(wildcards, 'wildcard'),
+  ];
+  return counts.filter(Boolean).join(', ');
 }
 
 /** The wildcards of `models` and those of providers that serve `"*"`. Wrong ones are reported instead. */
@@ -95,7 +113,8 @@ function draftWildcard(
   }
   const own = { ...tree, entries: tree.entries.filter(({ key }) => key !== 'unknown_price' && key !== 'upstream') };
   const unknownPrice = valueAt(tree, 'unknown_price', 'as') ?? null;
-  const price = valueAt(own, 'price') ?? unknownPrice ?? treeOf({ input: 0, output: 0, basis: 'own' }, place);
+  // Any price would do: rules are not evaluated on it, and each ID has its own. None at all would be a free model.
+  const price = valueAt(own, 'price') ?? unknownPrice ?? treeOf({ input: 1, output: 1, basis: 'own' }, place);
   const subject = { path, place, name: pattern, tree: merged(own, { price, upstream: text(upstream, place) }) };
   const standIn = draftModel({ ...subject, data: checkValue(ModelText, subject, context.report) }, latencyOf, context);
   const { provider } = data;

@@ -33,9 +33,9 @@ export async function explain(
   }
   const revision = await records.findRevision(record.revision);
   const { facts } = record;
-  // A wildcard's model was its only candidate.
+  // A wildcard's model was its only candidate, and nobody states its quality.
   const isListed = !facts.pinned || revision?.models.includes(facts.model);
-  const models = isListed ? (revision?.models ?? []) : [facts.model];
+  const models = isListed ? (revision?.models ?? []) : [];
   const found = await certificateOf(record, { ...records, findRevision: async () => revision }, past);
   // The record has what the models were ranked by.
   const counted = Object.fromEntries(models.map((model, index) => [model, record.quality[index] ?? 0]));

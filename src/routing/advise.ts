@@ -60,7 +60,7 @@ function reasoning(decision: Decision, snapshot: PolicySnapshot, note: string | 
     : eligible === 1
       ? `${id} is the only model that can serve it`
       : `${id} is the best of ${eligible} eligible models by ${reason}`;
-  const figures = `expected quality ${percent(choice.share)}${bonusText(choice)}, ${shownCredits(choice.costCredits)} Credits, ${shownMs(choice.latencyMs)} ms`;
+  const figures = `${qualityText(choice)}, ${shownCredits(choice.costCredits)} Credits, ${shownMs(choice.latencyMs)} ms`;
   const { cappedBy, outputCap } = choice;
   const capped =
     cappedBy === null ? '' : ` Its output is capped at ${outputCap} tokens: ${cappedBy} pays for no more now.`;
@@ -69,13 +69,19 @@ function reasoning(decision: Decision, snapshot: PolicySnapshot, note: string | 
 }
 
 /** Languages and preferences count, and are no share of good answers. */
-const bonusText = ({ share, quality }: RankedModel): string =>
-  share === quality ? '' : ` (counts as ${percent(quality)} with languages and preferences)`;
+function qualityText({ share, quality }: RankedModel): string {
+  if (share === null) return UNKNOWN_QUALITY;
+  const bonus = share === quality ? '' : ` (counts as ${percent(quality)} with languages and preferences)`;
+  return `expected quality ${percent(share)}${bonus}`;
+}
+
+/** The quality of a model of which nobody states any. */
+export const UNKNOWN_QUALITY = 'unknown quality';
 
 /** `quality`: the expected share of good answers. */
 type CandidateFigures = Pick<RankedModel, 'quality' | 'costCredits' | 'latencyMs'>;
 
-const asShown = (one: RankedModel): CandidateFigures => ({ ...one, quality: one.share });
+const asShown = (one: RankedModel): CandidateFigures => ({ ...one, quality: one.share ?? one.quality });
 
 /** One sentence with figures: `3 percentage points lower expected quality at 12 % of the cost, in 1.2 s instead of 4.5 s.` */
 export function tradeOff(other: CandidateFigures, choice: CandidateFigures): string {

@@ -34,7 +34,7 @@ export interface Certificate {
   readonly answerWorth: number;
   /** The eligible models best first, then the rejected ones by ID. */
   readonly candidates: readonly CandidateEntry[];
-  /** Expected share of good answers of every model of the policy, by ID, 0..1. */
+  /** Expected share of good answers, 0..1, by the ID of every model that has one. */
   readonly shares: Readonly<Record<string, number>>;
   /** The rules that applied. */
   readonly constraints: readonly AppliedRule[];
@@ -91,8 +91,8 @@ export interface CandidateEntry {
   readonly model: string;
   /** 1 is the choice; null for a rejected model. */
   readonly rank: number | null;
-  /** Expected share of good answers, 0..1. */
-  readonly quality: number;
+  /** Expected share of good answers, 0..1; null where nobody states a quality. */
+  readonly quality: number | null;
   /** Q, 0..1, by which it is ranked: that share with the worth of languages and preferences. */
   readonly countedQuality: number;
   /** Null where Q is the declared quality. */
@@ -159,4 +159,4 @@ export interface AppliedPreference extends AppliedRule {
   readonly models: readonly string[];
 }
 
-export type Counterfactual = Pick<CandidateEntry, 'model' | 'quality' | 'costCredits' | 'latencyMs'>;
+export type Counterfactual = Pick<CandidateEntry, 'model' | 'costCredits' | 'latencyMs'> & { readonly quality: number };

@@ -45,7 +45,12 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
   const { id, readings = priorReadings(snapshot), estimate = null } = context;
   const evaluation = new Evaluation(snapshot);
   const quality = evaluation.fill(facts, readings, estimate);
-  const shares = Object.fromEntries(snapshot.models.map(({ id: model }, at) => [model, evaluation.shares[at]!]));
+  const shares = Object.fromEntries(
+    snapshot.models.flatMap(({ id: model }, at) => {
+      const share = evaluation.shareOf(at);
+      return share === null ? [] : [[model, share]];
+    }),
+  );
   const { n, rejected, isLastResort: lastResort } = evaluation.shortlist;
   const estimateOf = estimatesOf(estimate, evaluation.declared(facts));
   const writing = expectedWriting(facts, snapshot, readings);
@@ -60,7 +65,7 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
       estimateRejected(
         model,
         rejections,
-        { share: evaluation.shares[model]!, quality: quality[model]! },
+        { share: evaluation.shareOf(model), quality: quality[model]! },
         inputs,
         snapshot,
       ),
@@ -300,9 +305,15 @@ function preferenceOf(preference: Preference, { models }: PolicySnapshot): Appli
   return { ...ruleOf(preference), worth: preference.worth, models: preferred.map(({ id }) => id) };
 }
 
-const counterfactual = ({ model, quality, costCredits, latencyMs }: CandidateEntry): Counterfactual => ({
+const counterfactual = ({
   model,
   quality,
+  countedQuality,
+  costCredits,
+  latencyMs,
+}: CandidateEntry): Counterfactual => ({
+  model,
+  quality: quality ?? countedQuality,
   costCredits,
   latencyMs,
 });

@@ -158,6 +158,11 @@ export class Evaluation {
     return { faulty: false, belowFloor: false, reason, draw: null, best: 0 };
   }
 
+  /** The share of good answers that people are shown of a model; null where nobody states a quality. */
+  shareOf(model: number): number | null {
+    return this.#snapshot.models[model]!.pattern === undefined ? this.shares[model]! : null;
+  }
+
   /** The candidate at a position of the shortlist. */
   rankedAt(at: number, facts: Facts): RankedModel {
     const { model: indexes, quality, cost, latency, tokens, cap, isCapped, endpoints } = this.shortlist;
@@ -165,7 +170,7 @@ export class Evaluation {
     const outputCap = cap[at]!;
     return {
       model,
-      share: this.shares[model]!,
+      share: this.shareOf(model),
       quality: quality[at]!,
       costCredits: cost[at]!,
       latencyMs: latency[at]!,

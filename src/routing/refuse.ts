@@ -42,17 +42,12 @@ export function refusalError(
   now = 0,
 ): SignalboxError {
   const { facts } = refusal;
+  if (snapshot.models.length === 0) return onlyWildcards(facts, snapshot);
   const names = request ? { ...request.names, nativeTools: request.conversation.nativeTools } : USUAL_NAMES;
   const task = taskOf(facts, snapshot);
   if (refusal.group === 'health') return healthError(refusal, snapshot, now);
   if (refusal.group === 'budget') return budgetError(refusal, snapshot, task);
   if (refusal.group === 'context') return contextError(refusal, snapshot, names.turns);
-  const choicesAtFault = facts.choices > 1 && onlyLacksChoices(refusal, snapshot);
-  if (choicesAtFault) {
-    return new SignalboxError('unsupported_parameter', 'No eligible model supports more than one choice. Send n: 1.', {
-      param: 'n',
-    });
-  }
   const wide = facts.embedding && heldBackBy(refusal, snapshot, 'dimensions');
   if (wide && wide.length > 0) return dimensionsError(facts, wide);
   const inputs = { ...refusal, names };
@@ -78,6 +73,13 @@ export function refusalError(
     ...(atFault && { param: atFault[0].name }),
     details: { rejected, ...(relaxation && { relaxation }) },
   });
+}
+
+/** A selector has nothing to choose from where wildcards alone serve. */
+function onlyWildcards({ model }: Facts, { wildcards }: PolicySnapshot): SignalboxError {
+  const named = wildcards?.patterns.map(({ id }) => `\`${id.slice(0, -1)}…\``).join(', ');
+  const message = `\`${model}\` chooses from the models that the policy lists, and it lists none that is served here. Name a model instead: ${named}.`;
+  return new SignalboxError('no_eligible_model', message, { param: 'model', details: { rejected: [] } });
 }
 
 /** Whether it is one: fields such as `container` stand among the native tools, too. */
@@ -155,13 +157,6 @@ function unpricedError(
     `No eligible model has a price for ${least.join(', ')}, so a budget could not be kept. Leave it out, or ask the operator for its price in the policy.`,
     { param: addOns?.unpriced[0] ?? (addOns?.rereadings ? tools : 'cache_control') },
   );
-}
-
-function onlyLacksChoices({ rejected, facts }: Refusal, { models }: PolicySnapshot): boolean {
-  return rejected.some(({ model, rejections }) => {
-    const missing = capabilityNames(facts.needs & ~models[model]!.capabilities);
-    return rejections === REJECTIONS.capability.bit && missing.length === 1 && missing[0] === 'choices';
-  });
 }
 
 /** What has no price costs more than any fund has. */

@@ -3,7 +3,7 @@ import { shownCredits } from '../core/ceiling.ts';
 import { toCredits } from '../core/credits.ts';
 import { type Difficulty, type Facts, isIntentRead } from '../core/facts.ts';
 import type { SourcePlace } from '../core/source-place.ts';
-import { percent, seconds, tradeOff } from './advise.ts';
+import { percent, seconds, tradeOff, UNKNOWN_QUALITY } from './advise.ts';
 import type {
   AppliedPreference,
   AppliedRule,
@@ -112,7 +112,9 @@ function choiceText(
   const { model, quality, countedQuality, costCredits, latencyMs } = choice;
   // What a language or a preference adds is no share of good answers.
   const moved = countedQuality === quality ? '' : qualityAdjustments(choice, preferences);
-  const figures = `expected quality ${percent(quality)}${moved && ` (counts as ${percent(countedQuality)} with ${moved})`}, ${shownCredits(costCredits)} Credits, ${seconds(latencyMs)} s`;
+  const counted = moved && ` (counts as ${percent(countedQuality)} with ${moved})`;
+  const expected = quality === null ? UNKNOWN_QUALITY : `expected quality ${percent(quality)}${counted}`;
+  const figures = `${expected}, ${shownCredits(costCredits)} Credits, ${seconds(latencyMs)} s`;
   if (pinned) return `${model} was asked for by name: ${figures}.`;
   if (!runnerUp) return `${model} is the only model left: ${figures}.`;
   if (draw && draw.best !== model)
@@ -206,7 +208,8 @@ function baselineText({ baseline: other }: Certificate, choice: CandidateEntry):
   if (!other) return [];
   if (other.model === choice.model)
     return [`${choice.model} is also the baseline that savings are measured against, so this choice saves nothing.`];
-  const difference = tradeOff(other, choice).replace(/^The/, 'the');
+  const { quality, countedQuality } = choice;
+  const difference = tradeOff(other, { ...choice, quality: quality ?? countedQuality }).replace(/^The/, 'the');
   return [
     `Savings are measured against the baseline, ${other.model}, which would cost ${shownCredits(other.costCredits)} Credits: ${difference}`,
   ];

@@ -1,7 +1,7 @@
 import { type Capability, lackingBits } from '../core/capability.ts';
 import { DROPPABLE_SETTINGS, type DroppableName } from '../core/droppable.ts';
 import type { FieldNames, ModelRequest } from '../core/model-request.ts';
-import type { Edit } from '../core/original.ts';
+import { type Edit, pathText } from '../core/original.ts';
 
 type DroppableNames = ReadonlySet<DroppableName>;
 
@@ -41,14 +41,25 @@ export function withoutUnsupported(
   );
   if (lost.length === 0) return { request, dropped: NONE };
   const { names } = request;
-  const settings = lost.map(({ setting }) => setting);
-  const fields = [
-    ...settings.map((setting) => names[setting]),
-    ...(settings.includes('logprobs') ? [names.topLogprobs] : []),
-  ];
-  const edits = fields.map((field): Edit => ({ at: field.split('.'), value: undefined }));
-  const stated = fields.filter((_, at) => request.originalAt(edits[at]!.at) !== undefined);
+  const edits: Edit[] = [];
+  const stated: string[] = [];
+  for (const { setting, name } of lost) {
+    for (const field of setting === 'logprobs' ? [names.logprobs, names.topLogprobs] : [names[setting]]) {
+      const at = field.split('.');
+      const value = request.originalAt(at);
+      const others = Array.isArray(value) ? withoutMember(value, name) : null;
+      edits.push({ at, value: others?.left });
+      if (value !== undefined && others?.at !== -1) stated.push(others ? pathText([...at, others.at]) : field);
+    }
+  }
   return { request: request.edit(edits), dropped: stated };
+}
+
+/** Of a list of wishes, such as `include` of Responses, only the one that ends in a name is taken out. */
+function withoutMember(list: readonly unknown[], name: string) {
+  const isMember = (one: unknown): boolean => String(one).endsWith(`.${name}`);
+  const left = list.filter((one) => !isMember(one));
+  return { at: list.findIndex(isMember), left: left.length > 0 ? left : undefined };
 }
 
 /** A field that a request states and not every model takes. */

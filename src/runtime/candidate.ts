@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import type { Plugin } from '../contract/kinds.ts';
 import type { LedgerState } from '../core/budget.ts';
+import { measuredModels } from '../core/readings.ts';
 import type { PolicyEnvironment } from '../core/revision.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import { plural } from '../core/text.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { PluginLoader, PluginModule, PluginModules } from '../plugin-host/load.ts';
 import { createRegistry } from '../plugin-host/registry.ts';
@@ -13,6 +13,7 @@ import type { Diagnostic } from '../policy/diagnostics.ts';
 import { loadFacts } from '../policy/facts.ts';
 import type { Environment, LoadContext, PolicyFile } from '../policy/load.ts';
 import type { KnownLabels } from '../policy/misspelt-values.ts';
+import { modelCount } from '../policy/wildcards.ts';
 import { registerSecrets, scrub, scrubAll } from '../telemetry/secrets.ts';
 import type { Health } from '../upstream/health/health.ts';
 import type { PolicyChange } from './diff.ts';
@@ -189,22 +190,22 @@ function contextOf(own: PluginModules, { env, shipped, today, ledger, labels, st
   };
 }
 
-/** A provider that is set up, with its number of models, which may be 0. */
+/** A provider that is set up, with the IDs of what it serves: models, and patterns of wildcards. */
 export interface ServingProvider {
   readonly name: string;
-  readonly models: number;
+  readonly served: readonly string[];
 }
 
-export function servingProviders({ providers, models }: PolicySnapshot): ServingProvider[] {
-  return [...providers.keys()].map((name) => {
-    const own = models.filter(({ endpoints }) => endpoints.some(({ provider }) => provider === name));
-    return { name, models: own.length };
+export function servingProviders(snapshot: PolicySnapshot): ServingProvider[] {
+  return [...snapshot.providers.keys()].map((name) => {
+    const own = measuredModels(snapshot).filter(({ endpoints }) => endpoints.some(({ provider }) => provider === name));
+    return { name, served: own.map(({ id }) => id) };
   });
 }
 
-/** `openai (6 models), lm-studio (no model)` */
+/** `openai (6 models, 1 wildcard), lm-studio (no model)` */
 export const servingText = (providers: readonly ServingProvider[]): string =>
-  providers.map(({ name, models }) => `${name} (${models === 0 ? 'no model' : plural(models, 'model')})`).join(', ');
+  providers.map(({ name, served }) => `${name} (${served.length === 0 ? 'no model' : modelCount(served)})`).join(', ');
 
 /** Providers that cannot serve in this environment: `openai (OPENAI_API_KEY is not set)`. */
 export function leftOutProviders({ leftOut }: PolicySnapshot): string[] {

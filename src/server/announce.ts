@@ -24,7 +24,7 @@ const reasonsCommand = (): string => `${commandName()} policy check --all`;
 
 /** Names of the providers that are set up and serve no model, separated by commas; empty for none. */
 const idleOf = (providers: readonly ServingProvider[]): string =>
-  providers.flatMap(({ name, models }) => (models === 0 ? [name] : [])).join(', ');
+  providers.flatMap(({ name, served }) => (served.length === 0 ? [name] : [])).join(', ');
 
 /** The first lines for a new operator: the address, and a command that works when pasted. */
 function welcome({ address, simulated, providers, silent, leftOut, unpacked }: Start, key: string | null): string {
@@ -39,7 +39,7 @@ function welcome({ address, simulated, providers, silent, leftOut, unpacked }: S
     `  Documentation  ${address}/docs`,
     simulated
       ? '  Models         simulated; for real ones, set the key of a provider and start again (docs/start.md)'
-      : `  Models from    ${servingText(providers.filter(({ models }) => models > 0))}`,
+      : `  Models from    ${servingText(providers.filter(({ served }) => served.length > 0))}`,
     ...(idle
       ? [`  No model yet   ${idle}; declare what it serves in the policy (docs/start.md, A server of your own)`]
       : []),

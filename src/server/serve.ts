@@ -131,9 +131,9 @@ async function whoAnswers({ runtime: { snapshot } }: PolicyCandidate, { isTermin
 
 /** Servers on this machine that should answer and do not listen: `ollama at 127.0.0.1:11434`. */
 async function silentServers(serving: readonly ServingProvider[], { providers }: PolicySnapshot): Promise<string[]> {
-  const found = serving.map(async ({ name, models }) => {
+  const found = serving.map(async ({ name, served }) => {
     const baseUrl = providers.get(name)?.baseUrl ?? null;
-    if (models === 0 || baseUrl === null || (await listensHere(baseUrl)) !== false) return [];
+    if (served.length === 0 || baseUrl === null || (await listensHere(baseUrl)) !== false) return [];
     return [`${name} at ${new URL(baseUrl).host}`];
   });
   return (await Promise.all(found)).flat();

@@ -36,12 +36,18 @@ const FILES: Readonly<Record<string, string>> = {
     '"text", "audio", "pdf"',
   ),
   'providers/openai/models/dear-audio.toml': model(`${PRICED}\ninput_audio = 9`, '', '"text", "audio"'),
+  'providers/openai/models/gpt-4x.toml': model(PRICED).replace('reasoning = true', 'reasoning = false'),
+  'providers/openrouter/models/gpt-4x.toml': model(PRICED).replace('reasoning = true', 'reasoning = false'),
   'providers/openai/models/tiered.toml': model(
     `${PRICED}\n[[cost.tiers]]\ntier = { size = 200_000 }\ninput = 2\noutput = 4`,
   ),
   'providers/openai/models/old.toml': model(PRICED, 'status = "deprecated"'),
   'providers/openai/models/free.toml': model('input = 0\noutput = 0'),
   'providers/openai/models/painter.toml': model(PRICED, '', '"text"', '"text", "image"'),
+  'providers/openai/models/chat-latest.toml': model(PRICED),
+  'providers/deepseek/models/deepseek-chat.toml': model(PRICED),
+  'providers/openrouter/models/deepseek/deepseek-chat.toml': model(PRICED),
+  'providers/openrouter/models/someone/router.toml': model(PRICED),
   'providers/openai/models/thinks-dearer.toml': model(`${PRICED}\nreasoning = 3`),
   'providers/openai/models/unpriced.toml': model('').replace('[cost]\n', ''),
   'providers/openrouter/models/openai/heir.toml': `base_model = "openai/base"\nbase_model_omit = ["release_date"]\n[cost]\ninput = 3\noutput = 4\n[limit]\noutput = 1_000\n`,
@@ -70,7 +76,7 @@ describe('npm run facts', () => {
 
   test('writes what can be billed and converses, with inheritance, its commit and its licence', () => {
     const { exitCode, stdout } = run(clone, '--out', out);
-    expect([exitCode, stdout.toString()]).toEqual([0, expect.stringContaining('of 2026-03-05: openai 3, anthropic 0')]);
+    expect([exitCode, stdout.toString()]).toEqual([0, expect.stringContaining('of 2026-03-05: openai 4, anthropic 0')]);
     const { models, ...head } = JSON.parse(readFileSync(out, 'utf8'));
     expect(head).toEqual({
       source: 'anomalyco/models.dev',
@@ -87,13 +93,23 @@ describe('npm run facts', () => {
         capabilities: ['tools', 'json_schema', 'reasoning', 'audio_input', 'file_input'],
       },
       'dear-audio': { ...usual, price: { input: 1, output: 2 }, capabilities: ['tools', 'json_schema', 'reasoning'] },
+      // The list tells nothing of these two: they are OpenAI's own, not its models' at others.
+      'gpt-4x': {
+        ...usual,
+        price: { input: 1, output: 2 },
+        capabilities: ['tools', 'vision', 'json_schema', 'choices', 'logprobs'],
+      },
       tiered: {
         ...usual,
         price: { input: 1, output: 2, tiers: [{ over_input_tokens: 200_000, input: 2, output: 4 }] },
         capabilities: can,
       },
     });
+    expect(models.deepseek).toEqual({});
     expect(models.openrouter).toEqual({
+      'gpt-4x': { ...usual, price: { input: 1, output: 2 }, capabilities: ['tools', 'vision', 'json_schema'] },
+      // DeepSeek moves this name, OpenRouter does not.
+      'deepseek/deepseek-chat': { ...usual, price: { input: 1, output: 2 }, capabilities: can },
       'openai/heir': {
         price: { input: 3, output: 4 },
         context_window: 100_000,

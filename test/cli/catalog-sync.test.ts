@@ -35,6 +35,12 @@ models:
     context_window: 128000
     max_output: 4096
     quality: { default: 0.7, basis: guessed }
+  claude-dated-1:
+    provider: anthropic
+    price: { input: 1, output: 2, as_of: 2026-11-20, basis: own }
+    context_window: 128000
+    max_output: 4096
+    quality: { default: 0.7, basis: guessed }
   gpt-4.1-mini:
     provider: openrouter
     upstream: openai/gpt-5.1
@@ -68,12 +74,15 @@ describe('a list becomes a patch to review:', () => {
   test('OpenAI’s names get figures from the table, and those that it does not know are questions', async () => {
     const out = await patchOf('openai');
     expect(out).toContain(
-      '# Models of openai on 2026-11-23: 1 model of its list in the policy, 1 to add, 2 with questions.',
+      '# Models of openai on 2026-11-23: 1 model of its list in the policy, 2 to add, 2 with questions.',
     );
     // The policy has another model of this name.
     expect(out).toContain(
       '  openai/gpt-4.1-mini:\n    provider: openai\n    upstream: gpt-4.1-mini\n    price: { input: 0.4, cached_input: 0.1, output: 1.6, as_of: 2026-07-01, basis: aggregator }\n    context_window: 1047576\n',
     );
+    // A date behind a name does not hide its figures; beside the name itself it is nothing new.
+    expect(out).toContain('  gpt-4o-mini-2024-07-18:\n    provider: openai\n    price: { input: 0.15,');
+    expect(out).toContain('# - versions of models in the list: gpt-4.1-mini-2025-04-14\n');
     expect(out).toContain('# - price: ft:gpt-4o:acme::1, gpt-nova-9\n');
     expect(out).toContain(
       '  # gpt-nova-9:\n  #   provider: openai\n  #   price: { input: ?, output: ? }\n  #   context_window: ?\n',
@@ -98,6 +107,10 @@ describe('a list becomes a patch to review:', () => {
       '  claude-sonnet-4-5:\n    provider: anthropic\n    price: { input: 3, cached_input: 0.3, cache_write: 3.75, output: 15, as_of: 2026-07-01, basis: aggregator }\n    context_window: 200000\n',
     );
     expect(out).toContain('# - retired: claude-old-1\n');
+    expect(out).toContain(
+      '# - versions of models in the policy; as entries they would leave its rules: claude-dated-1-20260901\n',
+    );
+    expect(out).not.toMatch(/No longer listed|^ *claude-dated-1/m);
   });
 
   test('Gemini’s names lose their prefix, and tiers of a price stay', async () => {
@@ -118,7 +131,7 @@ describe('a list becomes a patch to review:', () => {
       '  meta-llama/llama-3.3-70b-instruct:\n    provider: openrouter\n    price: { input: 0.1, output: 0.32, as_of: 2026-11-23, basis: vendor-list }\n',
     );
     expect(out).toContain('  qwen/qwen3-coder:free:\n');
-    expect(out).toContain('# - gpt-4.1-mini (policy.yaml:28): input 1, now 1.25; output 2, now 10\n');
+    expect(out).toContain('# - gpt-4.1-mini (policy.yaml:34): input 1, now 1.25; output 2, now 10\n');
     expect(out).toContain('# - text and image: openrouter/auto\n');
     expect(out).toContain('# - image and text: google/gemini-2.5-flash-image\n');
     expect(out).toContain('# - more than tokens: it bills searches and tools, too: perplexity/sonar-pro\n');
@@ -132,6 +145,8 @@ describe('a list becomes a patch to review:', () => {
     expect(ollama).toContain(
       '  # qwen3:8b:\n  #   provider: ollama\n  #   price: { input: 0, output: 0, as_of: 2026-11-23, basis: own }\n  #   context_window: ?\n',
     );
+    // Ollama runs it elsewhere, for money.
+    expect(ollama).toContain('  # gpt-oss:120b-cloud:\n  #   provider: ollama\n  #   price: { input: ?, output: ? }\n');
     expect(ollama).toContain('# - embeddings: nomic-embed-text:latest\n');
   });
 

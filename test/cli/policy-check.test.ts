@@ -110,7 +110,7 @@ describe('signalbox policy check', () => {
     const { out, code } = await runHere(['policy', 'check'], {}, '', LATER);
     expect(code).toBe(0);
     expect(out).toMatch(
-      /^\S+policies: \d+ files, \d+ models, \d+ cases, nothing wrong\. \d+ figures are older than 90 days, \d+ providers cannot serve here: --all\n$/,
+      /^\S+policies: \d+ files, \d+ models, \d+ wildcards, \d+ cases, nothing wrong\. \d+ figures are older than 90 days, \d+ providers cannot serve here: --all\n$/,
     );
     const { out: all } = await runHere(['policy', 'check', '--all'], {}, '', LATER);
     expect(all.match(/ stale-figure /g)).toHaveLength(Number(/(\d+) figures/.exec(out)?.[1]));

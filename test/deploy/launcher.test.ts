@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runToEnd, temporaryFolder } from '../support/signalbox.ts';
@@ -9,9 +9,6 @@ const folders: string[] = [];
 afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true });
 });
-
-let clone: string;
-let bin: string;
 
 function script(path: string, text: string): void {
   writeFileSync(path, `#!/bin/sh\n${text}\n`);
@@ -24,22 +21,26 @@ sleep 0.3
 mkdir -p node_modules && cp package-lock.json node_modules/.installed-lock
 echo noise`;
 
-beforeEach(() => {
-  clone = temporaryFolder();
-  bin = temporaryFolder();
+/** A clone and a folder of the PATH, each test's own: all run at once, for they wait most of the time. */
+function setUp() {
+  const [clone, bin] = [temporaryFolder(), temporaryFolder()];
   folders.push(clone, bin);
   for (const file of ['signalbox', 'deploy/install.sh', 'package-lock.json'])
     cpSync(join(ROOT, file), join(clone, file));
   mkdirSync(join(clone, 'src'));
   script(join(clone, 'src/main.ts'), 'echo "ran with $*"');
   script(join(bin, 'npm'), NPM);
-});
+  return {
+    clone,
+    bin,
+    launch: (file = join(clone, 'signalbox'), args: readonly string[] = ['policy', 'check file']) =>
+      runToEnd([file, ...args], { CLONE: clone, PATH: `${bin}:${process.env.PATH}` }, '/'),
+    calls: () => readFileSync(join(clone, 'npm-calls'), 'utf8').trim().split('\n'),
+  };
+}
 
-const launch = (file = join(clone, 'signalbox'), args: readonly string[] = ['policy', 'check file']) =>
-  runToEnd([file, ...args], { CLONE: clone, PATH: `${bin}:${process.env.PATH}` }, '/');
-const calls = () => readFileSync(join(clone, 'npm-calls'), 'utf8').trim().split('\n');
-
-test('it installs what serves, says so on the standard error, and hands the arguments on', async () => {
+test.concurrent('it installs what serves, says so on the standard error, and hands the arguments on', async () => {
+  const { launch, calls } = setUp();
   const { code, out, err } = await launch();
   expect({ code, out }).toEqual({ code: 0, out: 'ran with policy check file\n' });
   expect(err).toContain('Installing packages');
@@ -47,7 +48,8 @@ test('it installs what serves, says so on the standard error, and hands the argu
   expect(calls()).toEqual([expect.stringMatching(/^ci --omit=dev /)]);
 });
 
-test('what is installed is not installed again, until the lock file changes', async () => {
+test.concurrent('what is installed is not installed again, until the lock file changes', async () => {
+  const { clone, launch, calls } = setUp();
   await launch();
   expect((await launch()).err).toBe('');
   expect(calls()).toHaveLength(1);
@@ -66,13 +68,15 @@ test('a clone and the standalone program start with the same settings', () => {
   expect(ofClone.map(([name]) => name)).toContain('BUN_JSC_heapGrowthFunctionThresholdInMB');
 });
 
-test('it runs by a link on the PATH', async () => {
+test.concurrent('it runs by a link on the PATH', async () => {
+  const { clone, bin, launch } = setUp();
   const link = join(bin, 'signalbox');
   symlinkSync(join(clone, 'signalbox'), link);
   expect((await launch(link, ['version'])).out).toBe('ran with version\n');
 });
 
-test('help names the command as it was typed', async () => {
+test.concurrent('help names the command as it was typed', async () => {
+  const { bin } = setUp();
   const usage = async (typed: string, cwd: string) => {
     const env = { PATH: `${bin}:${process.env.PATH}` };
     const { out } = await runToEnd(['sh', '-c', `${typed} help version`], env, cwd);
@@ -84,13 +88,15 @@ test('help names the command as it was typed', async () => {
   expect(await usage('signalbox', '/')).toBe('signalbox version');
 });
 
-test('two at once install once', async () => {
+test.concurrent('two at once install once', async () => {
+  const { launch, calls } = setUp();
   const both = await Promise.all([launch(), launch()]);
   expect(both.map(({ code, out }) => [code, out])).toEqual(Array(2).fill([0, 'ran with policy check file\n']));
   expect(calls()).toHaveLength(1);
 });
 
-test('an installation that fails runs nothing, and the next one tries again', async () => {
+test.concurrent('an installation that fails runs nothing, and the next one tries again', async () => {
+  const { clone, bin, launch } = setUp();
   script(join(bin, 'npm'), 'echo "no network" >&2; exit 1');
   const failed = await launch();
   expect({ code: failed.code, out: failed.out }).toEqual({ code: 1, out: '' });
@@ -100,7 +106,8 @@ test('an installation that fails runs nothing, and the next one tries again', as
   expect((await launch()).code).toBe(0);
 });
 
-test('an installer that was killed keeps nobody out', async () => {
+test.concurrent('an installer that was killed keeps nobody out', async () => {
+  const { clone, launch } = setUp();
   mkdirSync(join(clone, '.installing'));
   const gone = Bun.spawn(['true']);
   await gone.exited;

@@ -176,7 +176,7 @@ async function choiceOf(one: Case, selector: Selector, runtime: Runtime): Promis
     model: runtime.snapshot.models[model]!.id,
     cost: `${credits(costCredits)} Cr`,
     time: `${(latencyMs / 1_000).toFixed(1)} s`,
-    quality: `${Math.round(quality * 100)} %`,
+    quality: `${Math.round(quality! * 100)} %`,
   };
 }
 

@@ -44,7 +44,7 @@ function panelFor(id: string, title: string, runtime: Runtime): Panel {
     if (choice !== null) choices.set(selector, choice);
     points = candidates
       .filter(({ rank }) => rank !== null)
-      .map(({ model, costCredits, quality }) => ({ model, cost: costCredits, quality }));
+      .map(({ model, costCredits, quality }) => ({ model, cost: costCredits, quality: quality! }));
   }
   return { title, points, choices };
 }

@@ -8,7 +8,10 @@ test('docs/operate/observe.md names every attribute of our own that a span may h
   const page = read('docs/operate/observe.md');
   const namesIn = (text: string, name: RegExp) =>
     [...new Set([...text.matchAll(name)].map(([, found]) => found))].sort();
-  const names = namesIn(read('src/request/observe/spans.ts') + read('src/exchange/call-span.ts'), /'(signalbox\.\w+)'/g);
+  const names = namesIn(
+    read('src/request/observe/spans.ts') + read('src/exchange/call-span.ts'),
+    /'(signalbox\.\w+)'/g,
+  );
   expect(names.length).toBeGreaterThan(15);
   expect(namesIn(page, /`(signalbox\.\w+)`/g)).toEqual(names);
 });

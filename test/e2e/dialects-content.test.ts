@@ -73,7 +73,7 @@ describe('what a dialect has no words for is refused by capability, and nothing 
 
   test.each<ModelName>(['claude', 'gemini'])('%s gives one answer alone', async (model) => {
     const before = upstreamOf(model).requests.length;
-    await expectError(await chat({ model, n: 2 }), 'unsupported_parameter', 'n');
+    await expectError(await chat({ model, n: 2 }), 'no_eligible_model', 'n');
     expect(upstreamOf(model).requests).toHaveLength(before);
   });
 });

@@ -8,6 +8,7 @@ import { type Signalbox, startSignalbox } from '../support/signalbox.ts';
 /** `gateway.drop_unsupported`: a Claude, which lacks most settings, beside a model of OpenAI's dialect, which has them. */
 let claude: FakeUpstream;
 let other: FakeUpstream;
+let openai: FakeUpstream;
 let lax: Signalbox;
 let strict: Signalbox;
 
@@ -16,12 +17,18 @@ const ALL = '[presence_penalty, frequency_penalty, logit_bias, logprobs, seed, p
 beforeAll(async () => {
   claude = startFakeUpstream({ dialect: 'anthropic', key: UPSTREAM_KEY });
   other = startFakeUpstream({ key: UPSTREAM_KEY });
+  openai = startFakeUpstream({ key: UPSTREAM_KEY });
   const policy = (more: string) =>
     testPolicy(
-      { claude: { url: claude.url, adapter: 'anthropic' }, other: other.url },
       {
+        claude: { url: claude.url, adapter: 'anthropic' },
+        other: other.url,
+        openai: { url: openai.url, adapter: 'openai' },
+      },
+      {
+        sol: { endpoints: ['openai'], quality: 0.1, capabilities: ['reasoning'], more: '    lacks: [seed]\n' },
         'claude-opus-4-8': { endpoints: ['claude'], quality: 0.9 },
-        able: { endpoints: ['other'], quality: 0.2, capabilities: ['tools', 'json_schema', 'logprobs'] },
+        able: { endpoints: ['other'], quality: 0.2, capabilities: ['tools', 'json_schema', 'logprobs', 'choices'] },
         mute: { endpoints: ['other'], quality: 0.1, capabilities: [], more: '    lacks: [seed]\n' },
         plain: { endpoints: ['other'], quality: 0.1, more: '    lacks: [single_tool_calls, seed]\n' },
       },
@@ -34,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await Promise.all([lax.stop(), strict.stop()]);
-  await Promise.all([claude.stop(), other.stop()]);
+  await Promise.all([claude.stop(), other.stop(), openai.stop()]);
 });
 
 const messages = [{ role: 'user', content: 'Hi' }];
@@ -127,6 +134,29 @@ describe('a listed field', () => {
   });
 });
 
+test('the API’s documentation names every header of Signalbox’s own, the one for dropped fields too', async () => {
+  const { paths } = (await (await fetch(`${lax.url}/docs/json`)).json()) as {
+    paths: Record<string, { post: { responses: Record<string, { headers: object }> } }>;
+  };
+  const { headers } = await lax.post(CHAT, chat({ seed: 7 }));
+  const own = [...headers.keys()].filter((name) => name.startsWith('x-signalbox-'));
+  expect(own).toContain('x-signalbox-dropped');
+  for (const path of [CHAT, '/v1/messages', '/v1/responses']) {
+    expect(Object.keys(paths[path]!.post.responses['200']!.headers)).toEqual(expect.arrayContaining(own));
+  }
+});
+
+test('of a list of wishes only that member is dropped, and named', async () => {
+  const [state, logprobs] = ['reasoning.encrypted_content', 'message.output_text.logprobs'];
+  const ask = (more: object) => lax.post('/v1/responses', { model: 'sol', input: 'Hi', store: false, ...more });
+  const response = await ask({ include: [state, logprobs], top_logprobs: 2 });
+  expect(response.headers.get('x-signalbox-dropped')).toBe('include[1], top_logprobs');
+  const { body } = openai.requests.at(-1)!;
+  expect([body.include, body.top_logprobs]).toEqual([[state], undefined]);
+  expect((await ask({ include: [state], top_logprobs: 2 })).headers.get('x-signalbox-dropped')).toBe('top_logprobs');
+  expect((await ask({ include: [logprobs] })).headers.get('x-signalbox-dropped')).toBe('include[0]');
+});
+
 describe('another field', () => {
   const refusal = async (box: Signalbox, body: object) => {
     const response = await box.post(CHAT, body);
@@ -154,6 +184,18 @@ describe('another field', () => {
     const { status, param, message } = await refusal(lax, chat({ tools, seed: 7 }, 'mute'));
     expect([status, param]).toEqual([422, 'tools']);
     expect(message).toEndWith('it lacks tools. Leave `tools` out or use one of: `able`, `claude-opus-4-8`, `plain`.');
+  });
+
+  test('as `n` leads to the models that give several choices', async () => {
+    for (const model of ['plain', 'claude-opus-4-8']) {
+      expect(await refusal(lax, chat({ n: 2 }, model))).toEqual({
+        status: 422,
+        code: 'no_eligible_model',
+        param: 'n',
+        message: `\`${model}\` does not meet the request: it lacks choices. Leave \`n\` out or use one of: \`able\`.`,
+      });
+    }
+    expect(await answerOf(await lax.post(CHAT, chat({ n: 2 }, 'auto')))).toMatchObject({ model: 'able' });
   });
 
   test('that no model takes has two remedies', async () => {

@@ -216,7 +216,7 @@ const cases: readonly Case[] = [
     param: 'service_tier',
     provoke: () => chat({ service_tier: 'priority' }),
   },
-  { code: 'unsupported_parameter', when: 'no model gives several choices', param: 'n', provoke: () => chat({ n: 2 }) },
+  { code: 'no_eligible_model', when: 'no model gives several choices', param: 'n', provoke: () => chat({ n: 2 }) },
   {
     code: 'budget_limit_too_low',
     when: 'the budget buys nothing',
@@ -375,7 +375,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** Codes with a test of their own, in error-details.test.ts, policy.test.ts, idempotency.test.ts and test/http. */
+/** Codes with a test of their own, in error-details.test.ts, hostile.test.ts, policy.test.ts, idempotency.test.ts and test/http. */
 const OWN_TEST: readonly string[] =
   'in_flight thread_not_found idempotency_key_reused idempotency_answer_unavailable precondition_failed policy_invalid request_timeout upstream_timeout overloaded internal_error payment_required payment_invalid agent_wallet_mismatch unsupported_x402_version payment_unavailable payment_unsettled learning_off nothing_to_score feedback_conflict feedback_window_over'.split(
     ' ',

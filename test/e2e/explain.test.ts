@@ -13,6 +13,7 @@ const model = (id: string, [input, output]: readonly number[], quality: number, 
     context_window: 100000
     max_output: 8192
     quality: { default: ${quality} }
+    latency: { ttft_ms: 5, output_tokens_per_second: 10000 }
 ${more}`;
 
 const POLICY = `version: 1

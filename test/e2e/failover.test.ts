@@ -171,7 +171,8 @@ describe('a dead upstream', () => {
     first.behave({ status: 503 });
     const before = first.requests.length;
     const calls = 8;
-    for (let i = 0; i < calls; i++) await expectError(await chat(box), 'upstream_failed');
+    const answers = await Promise.all(Array.from({ length: calls }, () => chat(box)));
+    for (const answer of answers) await expectError(answer, 'upstream_failed');
     expect(first.requests.length - before).toBeLessThanOrEqual(1.2 * calls + 3);
   }, 30_000);
 

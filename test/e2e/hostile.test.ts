@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { randomFrom, seedOf } from '../deep/effort.ts';
 import { type Answer, answerOf } from '../support/answers.ts';
 import { type Bystander, startBystander } from '../support/bystander.ts';
+import { expectError } from '../support/error-contract.ts';
 import { FULL, makeBody, QUERY } from '../support/hostile-bodies.ts';
 import { inTime, leastOf } from '../support/in-time.ts';
 import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
@@ -323,6 +324,7 @@ describe('connections that lead nowhere', () => {
       for (const { what, connection, ended } of slow) {
         expect(await ended, what).toBeLessThan(SLOW_MS);
         expect(connection.received).toMatch(/^(HTTP\/1\.1 408 |$)/);
+        if (what === 'half of the body') await expectError(await connection.response(), 'request_timeout');
       }
     },
     SLOW_MS + 5_000,

@@ -53,7 +53,8 @@ describe('when a command returns, the running server has its change in force', (
   });
 });
 
-describe('a command does not wait', () => {
+// At once: one of them waits, and the other has servers of its own.
+describe.concurrent('a command does not wait', () => {
   test('longer than 5 seconds for a server that stands still, and says so', async () => {
     process.kill(box.pid, 'SIGSTOP');
     try {

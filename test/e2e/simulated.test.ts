@@ -15,7 +15,7 @@ const tool = {
   },
 };
 
-test('every selector answers offline, and says that it is simulated', async () => {
+test.concurrent('every selector answers offline, and says that it is simulated', async () => {
   const selectors = ['auto', 'auto-fast', 'auto-cheap'];
   const answers = await Promise.all(selectors.map(async (model) => answerOf(await ask({ model }))));
   for (const { choices, platform, usage } of answers) {
@@ -26,7 +26,7 @@ test('every selector answers offline, and says that it is simulated', async () =
   }
 });
 
-test.each([
+test.concurrent.each([
   ['Say hello.', ['sim-small', 'sim-flash', 'sim-small']],
   ['Explain why water boils earlier on a mountain.', ['sim-large', 'sim-flash', 'sim-small']],
 ])('“%s”: auto balances, auto-fast takes the fast model, auto-cheap the cheap one', async (content, models) => {
@@ -37,14 +37,14 @@ test.each([
   expect(await Promise.all(routed)).toEqual(models);
 });
 
-test('a stream comes in pieces and ends well', async () => {
+test.concurrent('a stream comes in pieces and ends well', async () => {
   const { chunks, done } = await eventsOf(await ask({ model: 'sim-flash', stream: true }));
   expect(done).toBe(true);
   expect(chunks.length).toBeGreaterThan(5);
   expect(chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('')).toContain('simulated answer');
 });
 
-test('a tool is called, in JSON and in a stream', async () => {
+test.concurrent('a tool is called, in JSON and in a stream', async () => {
   const body = { model: 'sim-flash', tools: [tool], messages: [{ role: 'user', content: 'The weather in Rome?' }] };
   const { choices } = await answerOf(await ask(body));
   expect(choices[0]).toMatchObject({ finish_reason: 'tool_calls', message: { content: null } });
@@ -57,7 +57,7 @@ test('a tool is called, in JSON and in a stream', async () => {
   expect(JSON.parse(calls.map((one) => one.function.arguments).join(''))).toEqual({ city: expect.any(String) });
 });
 
-test('a JSON schema is obeyed', async () => {
+test.concurrent('a JSON schema is obeyed', async () => {
   const schema = {
     type: 'object',
     properties: { year: { type: 'integer' }, kind: { type: 'string', enum: ['a', 'b'] } },

@@ -227,7 +227,7 @@ describe('on a terminal', () => {
     const env = { OPENAI_API_KEY: 'sk-none', LM_STUDIO_BASE_URL: closed, OLLAMA_BASE_URL: closed };
     const { child, shown } = await onTerminal(newPath(), env);
     expect(shown()).toMatch(
-      /Models from +openai \(\d+ models\), ollama \(\d models\)\s+No model yet +lm-studio; declare what it serves.+\s+Not started +ollama at 127\.0\.0\.1:9: nothing listens there yet\s+Not in use +\d+ providers; /,
+      /Models from +openai \(\d+ models, 1 wildcard\), ollama \(\d models\)\s+No model yet +lm-studio; declare what it serves.+\s+Not started +ollama at 127\.0\.0\.1:9: nothing listens there yet\s+Not in use +\d+ providers; /,
     );
     child.terminal!.write('\x03');
     expect(await child.exited).toBe(0);
@@ -333,7 +333,7 @@ describe('providers', () => {
     expect(models.filter(({ owned_by: owner }) => owner === 'openai').length).toBeGreaterThan(0);
     expect(models.some(({ owned_by: owner }) => owner === 'simulated')).toBe(false);
     expect(bare.lines.join('\n')).toMatch(/"listening",.*"providers":"simulated \(\d models\)"/);
-    expect(openai.lines.join('\n')).toMatch(/"listening",.*"providers":"openai \(\d+ models\)"/);
+    expect(openai.lines.join('\n')).toMatch(/"listening",.*"providers":"openai \(\d+ models, 1 wildcard\)"/);
     expect(openai.lines.join('\n')).not.toContain('sk-none');
   });
 });

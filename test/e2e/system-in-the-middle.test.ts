@@ -88,6 +88,31 @@ describe.each(Object.keys(BODIES))('a system message in the middle of %s', (path
   });
 });
 
+const [hello, hi, red, french] = turns;
+describe.each(['/v1/chat/completions', '/v1/messages'])('where Claude refuses a system message, %s', (path) => {
+  test.each<[string, (object | undefined)[]]>([
+    ['behind an answer', [hello, hi, french]],
+    ['amid the user’s words', [hello, hi, french, red, french, hello]],
+  ])('has it %s not as the user’s own words', async (_, messages) => {
+    const response = await box.post(path, { max_tokens: 99, model: 'claude-opus-4-8', messages });
+    expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
+    const { turns: sent } = claude.requests.at(-1)!.asked;
+    const ownWords = sent.map(({ text }) => text.replaceAll(AS_USER['claude-haiku-4-5']!, ''));
+    expect(ownWords.join()).not.toContain('French');
+  });
+});
+
+test('nothing comes between a call and its result where a server takes system messages at the beginning only', async () => {
+  const call = { id: 'c1', type: 'function', function: { name: 'look', arguments: '{}' } };
+  const [user, calls] = [turns[0]!, { role: 'assistant', content: null, tool_calls: [call] }];
+  const result = { role: 'tool', tool_call_id: 'c1', content: 'Red.' };
+  const messages = [user, calls, turns[3]!, result];
+  const response = await box.post('/v1/chat/completions', { model: 'qwen3.8-27b', messages });
+  expect(response.status).toBe(200);
+  const marked = `Red.\n\n${AS_USER['qwen3.8-27b']}`;
+  expect(template.requests.at(-1)!.body.messages).toEqual([user, calls, { ...result, content: marked }]);
+});
+
 test('a recommended model takes it, too, by a selector', async () => {
   const response = await box.post('/v1/chat/completions', { ...BODIES['/v1/chat/completions'], model: 'auto' });
   expect(response.status).toBe(200);

@@ -10,10 +10,14 @@ let box: Signalbox;
 let ahead = 0;
 
 const MORE = `
-budgets: [{ name: cheap, match: 'request.model == "openai/gpt-4o"', limit_credits: 0, window: day }]
+budgets:
+  - { name: cheap, match: 'request.model == "openai/gpt-4o"', limit_credits: 0, window: day }
+  - { name: o1, match: 'request.model == "in-house-o1"', limit_credits: 0, window: day }
 constraints:
   - { name: in-eu, when: 'request.metadata.region == "eu"', require: '!("us" in endpoint.regions)' }
   - { name: no-preview, require: '!model.id.contains("preview")' }
+  - { name: no-pro, require: 'model.id != "in-house-gpt-5-pro"' }
+  - { name: no-dear, when: 'request.metadata.thrift == "yes"', require: 'model.price.output <= 1.0' }
   - { name: no-turbo, require: '!model.id.endsWith("gpt-4-turbo")' }
 gateway: { retries_max: 2 }
 `;
@@ -24,11 +28,12 @@ beforeAll(async () => {
   const policy = listed
     .replace(
       'providers:\n',
-      `providers:\n  openai: { preset: openai, base_url: "${upstream.url}", api_key_env: TEST_UPSTREAM_KEY, serves: "*" }\n`,
+      `providers:\n  openai: { preset: openai, base_url: "${upstream.url}", api_key_env: TEST_UPSTREAM_KEY, serves: "*" }\n  house: { preset: openai, base_url: "${upstream.url}", api_key_env: TEST_UPSTREAM_KEY }\n`,
     )
     .replace(
       'models:\n',
       `models:
+  "in-house-*": { provider: house, upstream: "*", unknown_price: { as: { input: 0.1, output: 0.2, basis: own, as_of: 2026-11-01 } } }
   "local/*": { provider: local, regions: [eu], unknown_price: { as: { input: 5, output: 25, basis: own, as_of: 2026-11-01 } } }
   sol:
     provider: openai
@@ -67,6 +72,12 @@ async function refused(model: string, more: object = {}) {
   };
 }
 
+async function stateOfLocal() {
+  const response = await box.get('/admin/endpoints');
+  const { data } = (await response.json()) as { data: { model: string; state: string }[] };
+  return data.find(({ model }) => model === 'local/*')?.state;
+}
+
 describe('a model that the policy does not list', () => {
   test('is served by its bare name and behind its provider’s, at its public price', async () => {
     expect(await served('gpt-4o-mini')).toEqual(['openai/gpt-4o-mini', 'gpt-4o-mini']);
@@ -75,6 +86,19 @@ describe('a model that the policy does not list', () => {
     // 0.15 and 0.60 USD per 1M tokens, at 0.001 USD per Credit.
     const { prompt_tokens: input, completion_tokens: output } = usage;
     expect(platform.credits_consumed).toBeCloseTo((0.15 * input + 0.6 * output) / 1000, 9);
+  });
+
+  test('takes of OpenAI itself what OpenAI’s models before GPT-5 take', async () => {
+    const more = { n: 2, logprobs: true, top_logprobs: 2, seed: 7, logit_bias: { '1': 1 }, presence_penalty: 0.5 };
+    const { choices, platform } = await answerOf(await chat('gpt-4o-mini', more));
+    expect([choices.length, platform.dropped]).toEqual([2, []]);
+    expect(upstream.requests.at(-1)?.body).toMatchObject(more);
+    for (const [model, fields] of [
+      ['gpt-5.4', { n: 2 }],
+      ['local/gpt-4o-mini', { logprobs: true }],
+    ] as const) {
+      expect(await refused(model, fields)).toMatchObject({ status: 422, code: 'no_eligible_model', calls: 0 });
+    }
   });
 
   test('is explained by its decision, which is repeated bit for bit', async () => {
@@ -91,6 +115,27 @@ describe('a model that the policy does not list', () => {
     for (const name of ['openai/gpt-4.1', 'gpt-4.1', 'openai/gpt-4.1-2025-04-14', 'openai/GPT-4.1', 'openai/sol']) {
       expect(await served(name)).toEqual(['sol', 'gpt-4.1-2025-04-14']);
     }
+  });
+
+  test('is the one with public figures in every writing: its ID, rules, budgets and price', async () => {
+    for (const name of ['gpt-4o-mini-2024-07-18', 'openai/GPT-4o-mini', 'openai/models/gpt-4o-mini-latest'])
+      expect(await served(name)).toEqual(['openai/gpt-4o-mini', 'gpt-4o-mini']);
+    const { platform, usage } = await answerOf(await chat('in-house-GPT-4.1-2025-04-14'));
+    const { prompt_tokens: input, completion_tokens: output } = usage;
+    expect(platform.routed_model).toBe('in-house-gpt-4.1');
+    expect(platform.credits_consumed).toBeCloseTo((2 * input + 8 * output) / 1000, 9);
+    for (const name of ['in-house-gpt-5-pro', 'in-house-gpt-5-pro-2025-10-06', 'in-house-GPT-5-pro'])
+      expect(await refused(name)).toMatchObject({ status: 422, calls: 0 });
+    const thrift = { metadata: { thrift: 'yes' } };
+    expect(await refused('in-house-gpt-4.1-2025-04-14', thrift)).toMatchObject({ status: 422, calls: 0 });
+    expect(await served('in-house-own-2025-10-06', thrift)).toEqual(['in-house-own-2025-10-06', 'own-2025-10-06']);
+    for (const name of ['in-house-o1', 'in-house-o1-2024-12-17', 'in-house-O1'])
+      expect(await refused(name)).toMatchObject({ status: 402, calls: 0 });
+  });
+
+  test('is the version that was asked for where that has figures', async () => {
+    expect(await served('in-house-GPT-4o-2024-05-13')).toEqual(['in-house-gpt-4o-2024-05-13', 'gpt-4o-2024-05-13']);
+    expect(await served('in-house-gpt-4o-2024-11-19')).toEqual(['in-house-gpt-4o', 'gpt-4o']);
   });
 
   test('has the operator’s price where none is known, or is refused', async () => {
@@ -116,6 +161,9 @@ describe('a model that the policy does not list', () => {
       'local/@preset/mine',
       'local/openrouter/auto',
       'local/auto',
+      'local/OpenRouter/Auto',
+      'local/gpt-oss:120b-Cloud',
+      'local/ft:gpt-4o:me::1',
       'openai/ft:gpt-4o:me::1',
     ]) {
       expect(await refused(name)).toMatchObject({ status: 404, code: 'model_not_found', calls: 0 });
@@ -186,21 +234,48 @@ describe('a model that the policy does not list', () => {
   });
 
   test.each([
-    { status: 404, error: { message: 'The model `x` does not exist', code: 'model_not_found' } },
-    { status: 400, error: { message: 'x/y is not a valid model ID', code: 400 } },
-  ])('is the caller’s 404 where its service does not know it ($status), remembered for a minute', async (failure) => {
-    const name = `local/unknown-${failure.status}`;
-    upstream.next(failure);
-    expect(await refused(name)).toMatchObject({ status: 404, code: 'model_not_found', calls: 1 });
-    expect(await refused(name)).toMatchObject({ status: 404, code: 'model_not_found', calls: 0 });
-    const { data } = (await (await box.get('/admin/endpoints')).json()) as {
-      data: { model: string; state: string }[];
-    };
-    expect(data.find(({ model }) => model === 'local/*')).toMatchObject({ state: 'healthy' });
+    { status: 404, error: { message: 'The model `NAME` does not exist', code: 'model_not_found' } },
+    { status: 404, error: { message: 'model "NAME" not found, try pulling it first' } },
+    { status: 404, error: { message: 'No endpoints found for NAME.', code: 404 } },
+    { status: 400, error: { message: 'NAME is not a valid model ID', code: 400 } },
+  ])(
+    'is the caller’s 404 where its service does not know it ($status $error.message), remembered for a minute',
+    async ({ status, error }) => {
+      const name = `unknown-${Bun.hash.crc32(error.message)}`;
+      upstream.next({ status, error: { ...error, message: error.message.replace('NAME', name) } });
+      expect(await refused(`local/${name}`)).toMatchObject({ status: 404, code: 'model_not_found', calls: 1 });
+      expect(await refused(`local/${name}`)).toMatchObject({ status: 404, code: 'model_not_found', calls: 0 });
+      expect(await stateOfLocal()).toBe('healthy');
+    },
+  );
+
+  test.each([
+    { message: 'File not found: file_1', type: 'not_found_error' },
+    { message: 'No endpoints found that support tool use. To learn more, visit https://openrouter.ai', code: 404 },
+    { message: 'No endpoints found matching your data policy (Paid model training).', code: 404 },
+    { message: 'The model `sound-1` does not exist', code: 'model_not_found', param: 'tools[0].model' },
+    '',
+    '404 page not found',
+  ])('stays open to others where a 404 is about what one request says: %j', async (error) => {
+    for (let at = 0; at < 6; at++) {
+      upstream.next({ status: 404, error });
+      const { status, code, message, calls } = await refused('local/asked-badly');
+      expect([status, code, calls]).toEqual([400, 'upstream_rejected_request', 1]);
+      const words = typeof error === 'string' ? error || 'status 404' : error.message.split('.')[0];
+      expect(message).toContain(`The model's provider refused the request: ${words}`);
+    }
+    expect(await stateOfLocal()).toBe('healthy');
+    expect(await served('local/asked-badly')).toEqual(['local/asked-badly', 'asked-badly']);
+  });
+
+  test('is the caller’s 404, and not remembered, where its service does not say which model it lacks', async () => {
+    upstream.next({ status: 400, error: { message: 'Model Not Exist' } });
+    expect(await refused('local/nameless')).toMatchObject({ status: 404, code: 'model_not_found', calls: 1 });
+    expect(await served('local/nameless')).toEqual(['local/nameless', 'nameless']);
   });
 
   test('is asked again a minute after its service did not know it', async () => {
-    upstream.next({ status: 404, error: { code: 'model_not_found' } });
+    upstream.next({ status: 404, error: { message: 'model "pulled-later" not found', code: 'model_not_found' } });
     expect(await refused('local/pulled-later')).toMatchObject({ status: 404, calls: 1 });
     ahead += 45_000;
     expect(await refused('local/pulled-later')).toMatchObject({ status: 404, calls: 0 });

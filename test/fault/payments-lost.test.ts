@@ -1,18 +1,24 @@
-import { afterEach, expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { bookProblems } from '../payments/model/books.ts';
 import { chatBody, type Stand, shortOf, startStand } from '../payments/model/stand.ts';
 
-/** Transactions that never reach the chain. Each test has its own chain, because it moves the chain's time. */
-let stand: Stand;
-afterEach(() => stand.stop());
+/** Transactions that never reach the chain. Each test has its own chain, because it moves the chain's time; so they run at once. */
+const stands: Stand[] = [];
+afterAll(() => Promise.all(stands.map((stand) => stand.stop())));
+
+async function start(): Promise<Stand> {
+  const stand = await startStand({ confirmationMs: 1_000 });
+  stands.push(stand);
+  return stand;
+}
 
 const PURSE = 1_000_000_000n;
 /** Time after which no authorization of a quote is valid, s. */
 const LATER = 3_600;
 
 for (const fault of ['hang', 'error', 'cut'] as const) {
-  test(`a broadcast that is lost on its way (${fault}): held back until it expires, then quoted again and paid once`, async () => {
-    stand = await startStand({ confirmationMs: 1_000 });
+  test.concurrent(`a broadcast that is lost on its way (${fault}): held back until it expires, then quoted again and paid once`, async () => {
+    const stand = await start();
     const { chain, proxy, upstream } = stand;
     const payer = await chain.payer(PURSE);
     const body = chatBody(1, { agent_wallet: payer.address });
@@ -38,8 +44,8 @@ for (const fault of ['hang', 'error', 'cut'] as const) {
   }, 60_000);
 }
 
-test('a pool that loses its transactions: held back until they expire, while other payers continue', async () => {
-  stand = await startStand({ confirmationMs: 1_000 });
+test.concurrent('a pool that loses its transactions: held back until they expire, while other payers continue', async () => {
+  const stand = await start();
   const { chain } = stand;
   const payer = await chain.payer(PURSE);
   const other = await chain.payer(PURSE);

@@ -34,6 +34,12 @@ const READERS: readonly WorstReader[] = [
   ...otherReaders,
 ];
 
+/** In `npm test` every other shape of each; readers that are next to each other have the same shapes, and take others of them. */
+const TRIED = READERS.map((reader, nth) => ({
+  ...reader,
+  shapes: Object.entries(reader.shapes).filter((_, at, { length }) => isDeep || length === 1 || (at + nth) % 2 === 0),
+}));
+
 const nameOf = ({ name }: { readonly name: string }): string => name;
 
 /** The entries of a registry that have no worst shapes. */
@@ -80,12 +86,12 @@ describe('worst shapes', () => {
 describe('eight times the input takes at most twenty times the time', () => {
   const growths: number[] = [];
 
-  test.each(READERS)(
+  test.each(TRIED)(
     '$name',
     async ({ shapes, partsMax = Number.POSITIVE_INFINITY, weight = 1 }) => {
       const options = { ...OPTIONS, partsMax: Math.min(OPTIONS.partsMax / weight, partsMax) };
       const found: string[] = [];
-      for (const [what, shape] of Object.entries(shapes)) {
+      for (const [what, shape] of shapes) {
         const growth = await growthOf(shape, options);
         growths.push(growth);
         if (growth >= GROWTH_MAX) found.push(`${what}: ${growth.toFixed(1)} times`);

@@ -17,6 +17,8 @@ const routes = new RouteTable([
   rule('GET', '/v1/models'),
   rule('GET', '/v1/models/*'),
   rule('GET', '/v1/decisions/:id'),
+  rule('GET', '/v1/payments/:id'),
+  rule('POST', '/v1/messages/count_tokens'),
   rule('GET', '/admin/keys'),
   rule('GET', '/healthz'),
 ]);
@@ -35,7 +37,11 @@ test('an unknown path leads to the path that was meant', () => {
     '/v1/model': 'Did you mean /v1/models?',
     '/admin/key': 'Did you mean /admin/keys?',
     '/healthy': 'Did you mean /healthz?',
+    '/healthz/liveliness': 'Did you mean /healthz?',
     '/v1/decision/dec_1': 'Did you mean /v1/decisions/dec_1?',
+    '/decision/dec_1': 'Did you mean /v1/decisions/dec_1?',
+    '/v1/messages/count_token': 'Did you mean /v1/messages/count_tokens?',
+    '/messages/count-tokens': 'Did you mean /v1/messages/count_tokens?',
   };
   expect(Object.fromEntries(Object.keys(cases).map((path) => [path, help(path)]))).toEqual(cases);
 });
@@ -54,6 +60,7 @@ test('the path of another API is named as that API, with or without /v1', () => 
 });
 
 test('any other path leads to the list, and a long one is cut', () => {
+  expect(help('/probe/liveliness')).toBe(`${SERVED} /docs lists every path.`);
   expect(help('/v1/frobnicate')).toBe(`${SERVED} /docs lists every path.`);
   expect(nothingAt(`/${'x'.repeat(5000)}`, routes).message.length).toBeLessThan(250);
 });

@@ -91,6 +91,9 @@ const bodies = fc
   })
   .map(({ body, settings, model }): ChatRequest => ({ ...body, ...settings, model }));
 
+/** Part of every run: Anthropic refuses blank stops, and an empty one stops nothing. */
+const BLANK_STOP: ChatRequest = { model: 'auto', messages: [{ role: 'user', content: 'Hi' }], stop: '' };
+
 let recommended = 0;
 
 /** Asks one server for advice, and chats with another, which are the same unless the law is to fail. */
@@ -116,11 +119,11 @@ describe('what /v1/route recommends for a body, chat does not refuse for its for
     async (name, box) => {
       recommended = 0;
       const how = tries(`what /v1/route recommends, chat does not refuse for its form, ${name}`, 60, 4_000);
-      await fc.assert(law(box()), how);
+      await fc.assert(law(box()), { ...how, examples: [[BLANK_STOP]] });
       console.log(`${name}: ${how.numRuns} runs, seed ${how.seed}, ${recommended} recommended`);
       expect(recommended).toBeGreaterThan(how.numRuns / 5);
     },
-    120_000,
+    600_000,
   );
 
   test.each<[string, () => ReturnType<typeof law>]>([

@@ -16,7 +16,7 @@ const policy = (url: string) =>
   testPolicy(
     { up: url },
     {
-      plain: { endpoints: ['up'], more: '    deadlines: { first_token_ms: 400, idle_ms: 300, total_ms: 4000 }\n' },
+      plain: { endpoints: ['up'], more: '    deadlines: { first_token_ms: 400, idle_ms: 300, total_ms: 1500 }\n' },
       tiered: { endpoints: ['up'] },
     },
     'ledger: { contention_wait_ms: 0 }\n',

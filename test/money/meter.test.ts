@@ -117,29 +117,39 @@ test('a report before the end may be a running count: what was seen is charged w
   expect(completeUsage(whole, expected)).toMatchObject({ usage: plainUsage(7, 3), estimated: false });
 });
 
-test('a cut answer is charged the most of what was seen, reported and will have been made, and the margin of its service: but for the report, within the cap', () => {
+test('a cut answer is charged the most of what was seen, reported and will have been made, with what was thought unseen and the margin of its service: but for the report, within the cap', () => {
   const pace = fc.record({
     tokensPerSecond: fc.integer({ min: 1, max: 500 }),
     outputMs: fc.integer({ min: -2_000, max: 5_000 }),
+    thought: tokens,
     margin: tokens,
   });
   const words = fc.string({ maxLength: 300 });
   const lawOf = (charge: typeof brokenUsage) =>
-    fc.property(answer, pace, words, (given, { tokensPerSecond, outputMs, margin }, since) => {
+    fc.property(answer, pace, words, (given, { tokensPerSecond, outputMs, thought, margin }, since) => {
       const meter = meterOf(given);
       meter.observe([said(since)], 1);
       const { reported, inputTokens, outputMax } = given;
       const [prompt, output] = reported ?? [0, 0];
       const made = outputMs <= 0 ? 0 : Math.ceil((tokensPerSecond * outputMs) / 1000);
-      const seen = Math.max(made, meter.counted, output + (reported ? meter.unreported : 0));
-      const { usage, estimated } = charge(meter, { inputTokens, outputMax, tokensPerSecond, outputMs, margin });
+      const seen = Math.max(Math.max(made, meter.counted) + thought, output + (reported ? meter.unreported : 0));
+      const { usage, estimated } = charge(meter, {
+        inputTokens,
+        outputMax,
+        tokensPerSecond,
+        outputMs,
+        thought,
+        margin,
+      });
       expect(usage.inputTokens).toBe(prompt || inputTokens);
       expect(usage.outputTokens).toBe(Math.max(output, Math.min(outputMax, seen + margin)));
       expect(estimated).toBe(true);
     });
   fc.assert(lawOf(brokenUsage), { numRuns: 500 });
-  const forgets = lawOf((meter, expected) => brokenUsage(meter, { ...expected, margin: 0 }));
-  expect(fc.check(forgets, { numRuns: 500 }).failed).toBe(true);
+  for (const forgotten of [{ margin: 0 }, { thought: 0 }]) {
+    const forgets = lawOf((meter, expected) => brokenUsage(meter, { ...expected, ...forgotten }));
+    expect(fc.check(forgets, { numRuns: 500 }).failed).toBe(true);
+  }
 });
 
 test('what only a dialect can say is counted: texts as text, state in base64 a quarter', () => {
@@ -172,7 +182,7 @@ const markLaw = (ofCut: typeof cutUsage) =>
     meter.observe([told(odd)], 0);
     const ends: MeasuredUsage[] = [
       completeUsage(meter, given),
-      brokenUsage(meter, { ...given, tokensPerSecond: 1, outputMs: 0, margin: 0 }),
+      brokenUsage(meter, { ...given, tokensPerSecond: 1, outputMs: 0, thought: 0, margin: 0 }),
       ofCut(meter, given),
     ];
     for (const measured of ends) {

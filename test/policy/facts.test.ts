@@ -71,9 +71,10 @@ describe('the table of public models', () => {
     expect(new Set(diagnostics.map(({ code }) => code))).toEqual(new Set(['stale-figure']));
   });
 
-  test('has no name that stands for another model or another bill, and no price of 0', () => {
+  test('has no name that moves or stands for another model or another bill, and no price of 0', () => {
+    expect(facts.ids('deepseek')).toEqual(['deepseek-v4-flash', 'deepseek-v4-pro']);
     for (const { id, row } of rows) {
-      expect(id).not.toMatch(/:|^~|^openrouter\/|^ft-|\.\./);
+      expect(id).not.toMatch(/:|^~|^openrouter\/|^ft-|\.\.|latest|\/router$/);
       expect(Math.min(row?.price.input ?? 0, row?.price.output ?? 0)).toBeGreaterThan(0);
       expect(row?.price).toMatchObject({ basis: 'aggregator', as_of: facts.asOf });
     }
@@ -83,7 +84,7 @@ describe('the table of public models', () => {
     expect(facts.of('openai', 'gpt-4o-mini')).toEqual({
       price: { input: 0.15, cached_input: 0.075, output: 0.6, tiers: [], as_of: facts.asOf, basis: 'aggregator' },
       ...{ context_window: 128_000, max_output: 16_384, temperature: true, released: '2024-07-18' },
-      capabilities: ['tools', 'vision', 'json_schema', 'file_input'],
+      capabilities: ['tools', 'vision', 'json_schema', 'file_input', 'choices', 'logprobs'],
     });
     for (const [preset, id] of [
       ['openai', 'gpt-nova-9'],

@@ -3,8 +3,9 @@ import fc from 'fast-check';
 import { OPERATOR } from '../../src/core/caller.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
-import type { ModelFacts } from '../../src/policy/facts.ts';
+import { FactsTable } from '../../src/policy/facts.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
+import type { PublicFigures } from '../../src/policy/wildcard-names.ts';
 import { meaningOf, targetOf } from '../../src/routing/model-name.ts';
 import { effort } from '../deep/effort.ts';
 import { contextOf, load, SMALL } from './support.ts';
@@ -23,6 +24,8 @@ interface World {
     readonly aliases: readonly string[];
   }[];
   readonly patterns: readonly string[];
+  /** The names with public figures. */
+  readonly rows: readonly string[];
 }
 
 const upstream = fc.tuple(fc.constantFrom(...BARE), fc.constantFrom(...DATES)).map(([name, date]) => name + date);
@@ -37,18 +40,30 @@ const world: fc.Arbitrary<World> = fc.record({
     { minLength: 1, maxLength: 4 },
   ),
   patterns: fc.uniqueArray(fc.constantFrom('a/*', 'b/*', 'a/gpt-*', '*'), { minLength: 1 }),
+  rows: fc.uniqueArray(upstream, { maxLength: 5 }),
 });
 const asked = fc
   .tuple(fc.constantFrom('', 'a/', 'b/', 'm0', 'fast', 'fa'), fc.oneof(upstream, fc.constant('')), fc.boolean())
   .map(([start, name, isLoud]) => start + (isLoud ? name.toUpperCase() : name));
 
-const FACTS: ModelFacts = {
-  price: { input: 1, output: 2, tiers: [], as_of: '2026-07-01', basis: 'aggregator' },
-  ...{ context_window: 8000, max_output: 1000, capabilities: [], temperature: true },
-};
+/** Rows whose prices and windows tell which one it is; the guess of an operator is below all of them. */
+const factsOf = (rows: readonly string[]): FactsTable =>
+  new FactsTable({
+    ...{ source: 's', commit: '0'.repeat(40), as_of: '2026-07-01', licence: 'l' },
+    models: {
+      groq: Object.fromEntries(
+        rows.map((name, at) => [
+          name,
+          { price: { input: 1 + at, output: 2 + at }, context_window: 9_000 + at, max_output: 1_000, capabilities: [] },
+        ]),
+      ),
+    },
+  });
 
 const PRICE = 'price: { input: 1, output: 2 }';
-function snapshotOf({ models, patterns }: World): PolicySnapshot {
+const GUESS = 'unknown_price: { as: { input: 0.1, output: 0.1, as_of: 2026-11-01, basis: own } }';
+
+function snapshotOf({ models, patterns, rows }: World, facts: PublicFigures = factsOf(rows)): PolicySnapshot {
   const taken = new Set<string>();
   const listed = models.map(({ provider, upstream: name, aliases }, at) => {
     const own = aliases.filter((alias) => !taken.has(alias));
@@ -58,15 +73,12 @@ function snapshotOf({ models, patterns }: World): PolicySnapshot {
   });
   const open = patterns.map((pattern) => {
     const provider = pattern === '*' || pattern.startsWith('a') ? 'a' : 'b';
-    return `  "${pattern}": { provider: ${provider}, ${PRICE} }`;
+    return `  "${pattern}": { provider: ${provider}, ${GUESS} }`;
   });
   const address = 'adapter: openai-compatible, preset: groq, base_url: "http://127.0.0.1:1"';
   const text = `version: 1\nproviders:\n  a: { ${address} }\n  b: { ${address} }\nmodels:\n${[...listed, ...open].join('\n')}\n`;
-  const facts = { of: (_: string, id: string) => (id === 'gpt-4o' ? FACTS : null), ids: () => ['gpt-4o'] };
-  const { snapshot, diagnostics } = loadPolicy([{ path: 'p.yaml', text }], {
-    ...contextOf({ GROQ_API_KEY: 'k' }),
-    facts: { ...facts, source: 's' },
-  });
+  const context = { ...contextOf({ GROQ_API_KEY: 'k' }), facts };
+  const { snapshot, diagnostics } = loadPolicy([{ path: 'p.yaml', text }], context);
   if (!snapshot) throw new Error(diagnostics.map(({ message }) => message).join('\n'));
   return snapshot;
 }
@@ -104,6 +116,37 @@ describe('any name under any catalog, aliases and wildcards', () => {
       return /^[ab]\/./.test(name) && !isListed ? { provider, upstream } : reach(name, snapshot);
     };
     expect(fc.check(law(exactly), { seed, numRuns: 300 }).failed).toBe(true);
+  });
+
+  const rowLaw = (factsBy: (rows: readonly string[]) => PublicFigures) =>
+    fc.property(world, asked, (given, name) => {
+      const snapshot = snapshotOf(given, factsBy(given.rows));
+      const id = resolve(name, snapshot);
+      const found = snapshot.wildcards?.find(id);
+      if (!found || !('model' in found)) return true;
+      const { endpoints, contextWindow } = found.model;
+      const [{ upstream: sent, price }] = endpoints;
+      const same = given.rows.filter((row) => undatedOf(row) === undatedOf(sent.toLowerCase()));
+      if (same.length === 0) return contextWindow === 128_000;
+      // It is one row: by the name that is sent, by its ID, by its price. A version that has a row is never another.
+      const at = given.rows.indexOf(sent);
+      const isOther = same.some((row) => row.length > sent.length && name.toLowerCase().endsWith(row));
+      const [{ input, output }] = price.lines;
+      const isPriced = contextWindow === 9_000 + at && input / output === (1 + at) / (2 + at);
+      return at >= 0 && id.endsWith(sent) && isPriced && !isOther;
+    });
+
+  test(`reaches a model with public figures only as that model, at its price (seed ${seed})`, () => {
+    fc.assert(rowLaw(factsOf), { seed, numRuns: runs });
+  });
+
+  test('would pay the operator’s guess if only exact names had figures, and the law shows it', () => {
+    const exactly = (rows: readonly string[]): PublicFigures => {
+      const table = factsOf(rows);
+      table.rowsOf = (_, id) => (rows.includes(id) ? [id] : []);
+      return table;
+    };
+    expect(fc.check(rowLaw(exactly), { seed, numRuns: 300 }).failed).toBe(true);
   });
 
   test('is an ID, else an alias, else one with `*`, the longest, else a wildcard’s', () => {
@@ -151,8 +194,51 @@ function isAllowed(name: string, list: readonly string[], snapshot: PolicySnapsh
   }
 }
 
+test('of several versions with figures none is taken for another, and the refusal names them', () => {
+  const rows = ['gpt-4o-2024-07-18', 'gpt-4o-0613'];
+  const { wildcards } = snapshotOf({
+    models: [{ provider: 'b', upstream: 'x', aliases: [] }],
+    patterns: ['a/*'],
+    rows,
+  });
+  for (const id of ['a/gpt-4o', 'a/gpt-4o-latest', 'a/GPT-4o-2024-08-06']) {
+    const refused = expect.stringContaining('Known: `a/gpt-4o-2024-07-18`, `a/gpt-4o-0613`.');
+    expect(wildcards?.find(id)).toEqual({ refused });
+  }
+  expect(wildcards?.find('a/gpt-4o-0613')).toHaveProperty('model');
+  // A wildcard that does not cover the model has no way round the rules of the one that does.
+  const narrow = snapshotOf({
+    models: [{ provider: 'b', upstream: 'x', aliases: [] }],
+    patterns: ['a/*', 'a/gpt-*'],
+    rows: ['gpt'],
+  });
+  expect(narrow.wildcards?.find('a/gpt-2024-07-18')).toEqual({ refused: expect.stringContaining('Known: `gpt`.') });
+});
+
+test('a rule that names another writing than the ID is refused with the ID', () => {
+  const rule = (name: string) =>
+    `version: 1
+providers: { a: { adapter: openai-compatible, preset: groq, serves: "*" } }
+models: { m: { provider: a, ${PRICE}, context_window: 8000, max_output: 1000, quality: { default: 0.5 } } }
+constraints: [{ name: c, require: 'model.id != "${name}"' }]
+`;
+  const problems = (name: string) =>
+    loadPolicy([{ path: 'p.yaml', text: rule(name) }], {
+      ...contextOf({ GROQ_API_KEY: 'k' }),
+      facts: factsOf(['gpt-4o']),
+    }).diagnostics.map(({ message, expected }) => [message, expected]);
+  expect(problems('a/gpt-4o')).toEqual([]);
+  expect(problems('a/GPT-4o-2024-07-18')).toEqual([
+    ['`a/GPT-4o-2024-07-18` is served under another name', '`a/gpt-4o`, the model that it is'],
+  ]);
+});
+
 test('the last IDs that were asked stay compiled, and no more', () => {
-  const snapshot = snapshotOf({ models: [{ provider: 'b', upstream: 'qwen', aliases: [] }], patterns: ['a/*'] });
+  const snapshot = snapshotOf({
+    models: [{ provider: 'b', upstream: 'qwen', aliases: [] }],
+    patterns: ['a/*'],
+    rows: [],
+  });
   const first = snapshot.wildcards?.find('a/0');
   expect(snapshot.wildcards?.find('a/0')).toBe(first!);
   for (let at = 1; at <= 1_000; at++) snapshot.wildcards?.find(`a/${at}`);

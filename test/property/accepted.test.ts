@@ -6,7 +6,7 @@ import type { ModelRequest } from '../../src/core/model-request.ts';
 import { dropNulls } from '../../src/core/nullable.ts';
 import type { GatewayPolicy } from '../../src/core/snapshot.ts';
 import { compileCheck } from '../../src/core/validation.ts';
-import { untakenStops, withoutStops } from '../../src/exchange/stop-cut.ts';
+import { fitStops } from '../../src/exchange/stop-cut.ts';
 import { checkRequest } from '../../src/request/check-request.ts';
 import { profile } from '../../src/routing/profile/profile.ts';
 import { checkChat, checkToolKinds } from '../../src/surface/openai-chat/check.ts';
@@ -55,8 +55,7 @@ interface Sent {
 
 /** The gateway cuts at stops that the provider does not take, and leaves them out. */
 function fitted(capabilities: number, { adapter }: Subject, call: ProviderCall): ProviderCall {
-  const isCut = untakenStops(call.request, { capabilities }, adapter) !== null;
-  return isCut ? { ...call, request: withoutStops(call.request) } : call;
+  return { ...call, request: fitStops(call.request, { capabilities }, adapter).request };
 }
 
 function send(subject: Subject, asked: ProviderCall): Sent {

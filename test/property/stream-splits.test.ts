@@ -118,7 +118,10 @@ describe('a stream says the same', () => {
 
   test.each(Object.entries(mutants))('and a reader that %s is found out', (_, mutant) => {
     for (const dialect of DIALECT_NAMES) {
-      expect([dialect, fc.check(anySplit(dialect, mutant), { seed, numRuns: 2_000 }).failed]).toEqual([dialect, true]);
+      expect([
+        dialect,
+        fc.check(anySplit(dialect, mutant), { seed, numRuns: 2_000, endOnFailure: true }).failed,
+      ]).toEqual([dialect, true]);
     }
   });
 });
@@ -180,7 +183,9 @@ describe('a stream that goes out as it came', () => {
 
   test.each<DialectName>(['anthropic', 'responses'])('says the same, however it is cut: %s', (dialect) => {
     fc.assert(anyPassed(dialect, read), { seed, numRuns: runs });
-    expect(fc.check(anyPassed(dialect, mutants['knows no CR']!), { seed, numRuns: 2_000 }).failed).toBe(true);
+    expect(
+      fc.check(anyPassed(dialect, mutants['knows no CR']!), { seed, numRuns: 2_000, endOnFailure: true }).failed,
+    ).toBe(true);
     proved(`any split of a stream of ${dialect} that goes out as it came: the same events and parts`);
   });
 });

@@ -285,9 +285,22 @@ describe('a failure', () => {
     '%i is of the kind %s: %s',
     (status, kind, message, body) => {
       const failure = adapter.failure(status, new Headers(), JSON.stringify(body));
-      expect(failure).toEqual({ kind: kind as never, message, status });
+      const unknown = status === 404 ? { unknownModel: true as const } : {};
+      expect(failure).toEqual({ kind: kind as never, message, status, ...unknown });
     },
   );
+
+  test('of 404 says whether it is about the model', () => {
+    const failure = (message: string) =>
+      adapter.failure(
+        404,
+        new Headers(),
+        JSON.stringify({ type: 'error', error: { type: 'not_found_error', message } }),
+      );
+    expect(failure('model: claude-of-old')).toMatchObject({ kind: 'not_found', unknownModel: true });
+    for (const message of ['File not found: file_1', 'skill: model', 'Not Found'])
+      expect(failure(message)).toEqual({ kind: 'not_found', status: 404, message });
+  });
 
   test('without the API’s body is classified by its status', () => {
     const failure = (status: number, body: string) => adapter.failure(status, new Headers(), body);

@@ -115,4 +115,22 @@ describe('a request that goes out as it came', () => {
     ];
     expect(sentOf({ messages }).messages).toEqual([kept]);
   });
+
+  const say = (role: string, content: unknown) => ({ role, content });
+  const marked = say('user', [{ type: 'text', text: '<system-reminder>\nS\n</system-reminder>' }]);
+  const [user, assistant, system] = [say('user', 'a'), say('assistant', 'b'), say('system', 'S')];
+  const searching = say('assistant', [{ type: 'server_tool_use', id: 's', name: 'web_search', input: {} }]);
+  test.each<[string, object[], object[]]>([
+    ['between a user’s turn and an answer', [user, system, assistant, user], [user, system, assistant, user]],
+    ['at the end', [user, system], [user, system]],
+    ['behind a tool that the service runs', [user, searching, system], [user, searching, system]],
+    ['behind an answer', [user, assistant, system], [user, assistant, marked]],
+    ['before the user', [user, system, user], [user, marked, user]],
+    ['behind another', [user, assistant, system, system], [user, assistant, marked, system]],
+    ['at the beginning', [system, user], [marked, user]],
+  ])('has a system message %s as it is, or marked where the service refuses it', (_, messages, expected) => {
+    expect(sentOf({ messages }).messages).toEqual(expected);
+    const older = expected.map((one) => (one === system ? marked : one));
+    expect(sentOf({ messages }, { upstream: 'claude-haiku-4-5' }).messages).toEqual(older);
+  });
 });

@@ -134,7 +134,7 @@ describe('messages', () => {
     });
   });
 
-  test('of the operator alone become the user’s', () => {
+  test('of the operator alone become the user’s, marked behind an answer', () => {
     expect(messagesOf([{ role: 'system', content: 'S' }])).toMatchObject({
       messages: [{ role: 'user', content: [text('S')] }],
     });
@@ -147,7 +147,19 @@ describe('messages', () => {
     ).toEqual([
       { role: 'user', content: [text('a')] },
       { role: 'assistant', content: [text('b')] },
-      { role: 'user', content: [text('go on')] },
+      { role: 'user', content: [text('<system-reminder>\ngo on\n</system-reminder>')] },
+    ]);
+  });
+
+  test('of the operator within a user’s turn stand behind it, where alone the model accepts them', () => {
+    const said = [...'aAbB'].map(
+      (content): ChatMessage => ({ role: /[A-Z]/.test(content) ? 'system' : 'user', content }),
+    );
+    expect(messagesOf([...said, { role: 'assistant', content: 'c' }, said[0]!]).messages).toEqual([
+      { role: 'user', content: [text('a'), text('b')] },
+      { role: 'system', content: [text('A'), text('B')] },
+      { role: 'assistant', content: [text('c')] },
+      { role: 'user', content: [text('a')] },
     ]);
   });
 

@@ -36,6 +36,12 @@ describe('an error', () => {
     expect(adapter.reply(JSON.stringify(answer))).toEqual([{ type: 'failure', failure }]);
   });
 
+  test('of 404 says whether it is about the model', () => {
+    expect(read(404, fixture('errors/not-found.json')).unknownModel).toBe(true);
+    const file = { error: { code: 404, message: 'File files/a1 is not found.', status: 'NOT_FOUND' } };
+    expect(read(404, JSON.stringify(file))).toEqual({ kind: 'not_found', status: 404, message: file.error.message });
+  });
+
   test.each<[number, string, ProviderFailure]>([
     [400, '', { kind: 'rejected', status: 400, message: 'status 400' }],
     [401, 'Go away', { kind: 'auth', status: 401, message: 'Go away' }],

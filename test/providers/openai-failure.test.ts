@@ -42,6 +42,32 @@ describe('a status outside 2xx', () => {
     expect(failure(400, error(fields)).kind as string).toBe(kind);
   });
 
+  test.each([
+    ['The model `gpt-9` does not exist or you do not have access to it.', true],
+    ['The model: `gpt-9` does not exist', true],
+    ["The requested model 'gpt-9' does not exist.", true],
+    ['model "gpt-9" not found, try pulling it first', true],
+    ['Model not found, inaccessible, and/or not deployed', true],
+    ['Model Not Exist', true],
+    ['Invalid model: gpt-9', true],
+    ['Invalid model name passed in model=gpt-9', true],
+    ['Unknown Model, please check the model code.', true],
+    ['Not found the model gpt-9 or Permission denied', true],
+    ['Unable to access model gpt-9. Please visit the list of models', true],
+    ['x-ai/gpt-9 is not a valid model ID', true],
+    ['No endpoints found for x-ai/gpt-9.', true],
+    ['No endpoints found that support tool use.', false],
+    ['No endpoints found matching your data policy', false],
+    ['File not found: the model `gpt-9` does not exist', false],
+    ['Model gpt-9 cannot read it: file file-1 not found', false],
+    ['Invalid model parameter', false],
+    ['Not Found', false],
+  ])('404 “%s” says that the model is unknown: %p', (message, is) => {
+    expect(failure(404, error({ message }))).toMatchObject({ kind: 'not_found' });
+    expect(failure(404, error({ message })).unknownModel).toBe(is || undefined);
+    expect(failure(404, error({ message, param: 'tools[0].model' })).unknownModel).toBeUndefined();
+  });
+
   test('of a single request above the minute’s limit does not block other requests', () => {
     const message =
       'Request too large for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000, Requested 46530.';

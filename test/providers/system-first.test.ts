@@ -19,6 +19,17 @@ const conversations = fc.array(message, { maxLength: 7 }).map((all) =>
 const textIn = ({ content }: Members): string =>
   Array.isArray(content) ? content.map((part) => part.text).join(' ') : String(content);
 const isInstruction = ({ role }: Members): boolean => role === 'system' || role === 'developer';
+/** The messages with instructions behind the results that follow them: nothing comes between a call and its results. */
+const withResultsFirst = (messages: readonly Members[]): Members[] => {
+  const waiting: Members[] = [];
+  const ordered = messages.flatMap((one) => {
+    if (one.role === 'tool') return [one];
+    if (!isInstruction(one)) return [...waiting.splice(0), one];
+    waiting.push(one);
+    return [];
+  });
+  return [...ordered, ...waiting];
+};
 const placesIn = (messages: readonly Members[]): string[] => messages.map(textIn).join(' ').match(/t\d\./g) ?? [];
 
 const law = (fit: typeof systemFirst) =>
@@ -28,10 +39,12 @@ const law = (fit: typeof systemFirst) =>
     expect(messages).toEqual(before);
     // One system message, at the beginning.
     expect(sent.findLastIndex(isInstruction)).toBeLessThan(1);
+    const leading = messages.findIndex((one) => !isInstruction(one));
+    const begin = leading < 0 ? messages.length : leading;
     // Every text is there, in the caller's order, and marked if it is an instruction behind the first other message.
-    expect(placesIn(sent)).toEqual(placesIn(messages));
-    const begin = messages.findIndex((one) => !isInstruction(one));
-    for (const late of begin < 0 ? [] : messages.slice(begin).filter(isInstruction)) {
+    const ordered = [...messages.slice(0, begin), ...withResultsFirst(messages.slice(begin))];
+    expect(placesIn(sent)).toEqual(placesIn(ordered));
+    for (const late of messages.slice(begin).filter(isInstruction)) {
       expect(sent.map(textIn).join(' ')).toContain(`<system>\n${textIn(late)}\n</system>`);
     }
     // Nobody answers who did not, and no user speaks behind a result who did not.
@@ -61,6 +74,14 @@ describe('system messages for a server that takes one, at the beginning,', () =>
       (all) => all.map((one, at) => (at > 0 && isInstruction(one) ? { ...one, role: 'user' } : one)),
     ],
     ['left where they are', (all) => all],
+    [
+      'put between a call and its result',
+      (all) => {
+        const isCut = (at: number) => all[at - 1]?.role === 'assistant' && all[at + 1]?.role === 'tool';
+        const marked = (one: Members) => ({ role: 'user', content: `<system>\n${textIn(one)}\n</system>` });
+        return systemFirst(all.map((one, at) => (isInstruction(one) && isCut(at) ? marked(one) : one)));
+      },
+    ],
   ])('would not if they were %s', (_, mutant) => {
     expect(fc.check(law(mutant), { numRuns: 300, seed: 1 }).failed).toBe(true);
   });
@@ -76,6 +97,7 @@ describe('system messages for a server that takes one, at the beginning,', () =>
         said('system', 'late'),
         said('user', 'c'),
         said('assistant', 'd'),
+        said('developer', 'early'),
         said('tool', 'r'),
         said('system', 'last'),
       ]),
@@ -85,7 +107,7 @@ describe('system messages for a server that takes one, at the beginning,', () =>
       said('assistant', 'b'),
       said('user', '<system>\nlate\n</system>\n\nc'),
       said('assistant', 'd'),
-      said('tool', 'r\n\n<system>\nlast\n</system>'),
+      said('tool', 'r\n\n<system>\nearly\n</system>\n\n<system>\nlast\n</system>'),
     ]);
   });
 });

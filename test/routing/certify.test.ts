@@ -131,7 +131,7 @@ describe('the estimate of a quality', () => {
           const at = from.modelIndex.get(id)!;
           const { declared, length, outcomes, text, count, shadow } = entry!;
           const used = shadow === null ? declared + length + outcomes + text : declared + length;
-          expect(used).toBeCloseTo(quality, 12);
+          expect(used).toBeCloseTo(quality!, 12);
           expect(shadow).toBe(estimate.shadow && estimate.shadow[at]!);
           if (shadow !== null) expect(declared + length + outcomes + text).toBeCloseTo(shadow, 12);
           const steps = [estimate.length, estimate.outcomes[at], estimate.text[at]];

@@ -262,16 +262,6 @@ test('a rule whose condition throws applies, and is reported', () => {
   ]);
 });
 
-test('a refusal names `n` only where no other capability is missing', () => {
-  const needs = CAPABILITIES.choices.bit | CAPABILITIES.vision.bit;
-  const errorFor = (capabilities: number) => {
-    const from = snapshot([model('a', { capabilities })]);
-    return refusalError(outcomeOf(from, facts({ choices: 2, needs })) as Refusal, from);
-  };
-  expect(errorFor(CAPABILITIES.vision.bit)).toMatchObject({ code: 'unsupported_parameter', info: { param: 'n' } });
-  expect(errorFor(0).code).toBe('no_eligible_model');
-});
-
 test('constraints that no endpoint meets together are named, without those that limit no endpoint', () => {
   const constraints = [
     constraint({ name: 'first', allows: Uint32Array.of(1) }),

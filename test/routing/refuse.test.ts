@@ -384,11 +384,6 @@ describe('an error about no model', () => {
     expect(details).toMatchObject({ rejected: [{ reasons: ['it lacks vision'] }, { reasons: ['it lacks vision'] }] });
   });
 
-  test('names `n` where nothing else is missing', () => {
-    const error = errorOf(from, facts({ choices: 2, needs: CAPABILITIES.choices.bit }));
-    expect([error.code, error.info.param]).toEqual(['unsupported_parameter', 'n']);
-  });
-
   test('names the context window for a prompt that is too long, and the pinned model', () => {
     const long = errorOf(from, facts({ inputTokens: 200_000 }));
     expect([long.status, long.code]).toEqual([400, 'context_length_exceeded']);

@@ -50,7 +50,16 @@ function answer(request: Request): Response {
   switch (pathname) {
     case '/openai/v1/models': {
       if (bearer !== `Bearer ${KEY}`) return noKey;
-      const names = ['gpt-4.1-mini', 'gpt-mine', 'gpt-nova-9', 'text-embedding-3-small', 'tts-1', 'ft:gpt-4o:acme::1'];
+      const names = [
+        'gpt-4.1-mini',
+        'gpt-4.1-mini-2025-04-14',
+        'gpt-4o-mini-2024-07-18',
+        'gpt-mine',
+        'gpt-nova-9',
+        'text-embedding-3-small',
+        'tts-1',
+        'ft:gpt-4o:acme::1',
+      ];
       return Response.json(list(...names.map((id) => openAi(id)), openAi('bad\n# name')));
     }
     case '/anthropic/v1/models': {
@@ -59,7 +68,7 @@ function answer(request: Request): Response {
       }
       if (request.headers.get('anthropic-version') !== '2023-06-01') return refused(400, { type: 'error' });
       if (searchParams.get('after_id') === null) {
-        const data = [NEW_CLAUDE, claude('claude-sonnet-4-5')];
+        const data = [NEW_CLAUDE, claude('claude-dated-1-20260901'), claude('claude-sonnet-4-5')];
         return Response.json({ data, has_more: true, first_id: data[0]?.id, last_id: 'claude-sonnet-4-5' });
       }
       if (searchParams.get('after_id') !== 'claude-sonnet-4-5') return refused(400, { type: 'error' });
@@ -79,7 +88,13 @@ function answer(request: Request): Response {
     case '/openrouter/api/v1/models':
       return new Response(OPENROUTER, { headers: { 'content-type': 'application/json' } });
     case '/v1/models':
-      return Response.json(list(openAi('qwen3:8b', 'library'), openAi('nomic-embed-text:latest', 'library')));
+      return Response.json(
+        list(
+          openAi('qwen3:8b', 'library'),
+          openAi('gpt-oss:120b-cloud', 'library'),
+          openAi('nomic-embed-text:latest', 'library'),
+        ),
+      );
     case '/vllm/v1/models':
       return Response.json(
         list(openAi('Qwen/Qwen3-8B', 'vllm', { root: 'Qwen/Qwen3-8B', parent: null, max_model_len: 40_960 })),

@@ -16,8 +16,9 @@ export interface ThreeModels {
   stop(): Promise<void>;
 }
 
-/** Tests ask with a new key until the server knows it. One kind of key is good for a single request. */
+/** Tests ask with a new key until the server knows it. One kind of key is good for a single request. Funds that others hold are not long waited for. */
 const LIMITS = `gateway: { failed_auth_per_minute: 1000000, retries_max: 0 }
+ledger: { contention_wait_ms: 200 }
 rate_limits: [{ name: once, each: key, match: key.labels.pace == "once", requests_per_minute: 1 }]
 `;
 

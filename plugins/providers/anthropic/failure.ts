@@ -1,5 +1,5 @@
 import type { ProviderFailure } from 'signalbox/plugin';
-import { type FailureKind, kindOfStatus, oneLine, plainText, READ_MAX } from '../failures.ts';
+import { type FailureKind, kindOfStatus, oneLine, plainText, READ_MAX, saysUnknownModel } from '../failures.ts';
 import { isObject, type Json, objectOf, parseJson, textOf } from '../json.ts';
 
 const TYPES: ReadonlyMap<string, FailureKind> = new Map([
@@ -38,7 +38,10 @@ export function readFailure(status: number, _headers: Headers, body: string, pas
   const error = objectOf(original.error);
   const words = textOf(error.message) || textOf(error.type) || plainText(body);
   const kind = kindOf(error, status);
-  const failure: ProviderFailure = { kind, message: oneLine(words) || `status ${status}`, status };
+  const failure: ProviderFailure = {
+    ...{ kind, message: oneLine(words) || `status ${status}`, status },
+    ...(kind === 'not_found' && saysUnknownModel(words) && { unknownModel: true }),
+  };
   const isRefusal = kind === 'rejected' || kind === 'context';
   return passthrough && isRefusal && isObject(original.error) ? { ...failure, original } : failure;
 }

@@ -8,8 +8,9 @@ export interface MessageTurn {
 }
 
 /**
- * Builds the API's turns: alternating user and assistant, tool results first, and a system message only after a user's
- * turn. Later messages never change earlier turns: the API caches and checks by prefix.
+ * Builds the API's turns: alternating user and assistant, tool results first, and a system message only between a user's
+ * turn and an answer, where the API takes one (pydantic/pydantic-ai#6765). A later answer never changes earlier turns: the API
+ * caches and checks by prefix.
  */
 export class MessagesBuilder {
   readonly #inline: boolean;
@@ -20,7 +21,7 @@ export class MessagesBuilder {
   /** The content of the user's current turn. */
   #results: Block[] = [];
   #userBlocks: Block[] = [];
-  /** Instructions behind it, for a model that accepts system messages. */
+  /** Instructions around it, which stand behind it, for a model that accepts system messages. */
   #instructions: Block[] = [];
   /** Calls of the last answer that await results, and the path of the message of each. */
   readonly #open = new Map<unknown, string>();
@@ -39,9 +40,6 @@ export class MessagesBuilder {
   }
 
   say(blocks: readonly Block[]): void {
-    const isAfterUser = this.#userBlocks.length + this.#results.length > 0;
-    // What a user says after instructions stays behind them.
-    if (isAfterUser && this.#instructions.length > 0) this.#endUser();
     this.#userBlocks.push(...blocks);
   }
 
@@ -104,6 +102,9 @@ export class MessagesBuilder {
     }
     if (content.length > 0) this.#turns.push({ role: 'user', content });
     if (instructions.length === 0) return;
-    this.#turns.push({ role: content.length === 0 ? 'user' : 'system', content: instructions });
+    const isAlone = content.length === 0;
+    this.#turns.push(
+      isAlone ? { role: 'user', content: instructions.map(asReminder) } : { role: 'system', content: instructions },
+    );
   }
 }

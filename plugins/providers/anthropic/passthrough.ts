@@ -19,7 +19,7 @@ type Body = Record<string, unknown>;
 /**
  * Builds `POST /messages` from a request in Anthropic's own dialect. Changed are the model, the cap and `stream`; Signalbox's
  * own fields are taken out, and the state of other services' models, which Anthropic would refuse; system messages are
- * reworded for models without them. Fields that a model does not
+ * reworded where the model takes none. Fields that a model does not
  * take are fitted only where a selector chose the model: a caller who names it wants its answer.
  */
 export function passRequest(call: ProviderCall): HttpCall {
@@ -34,7 +34,7 @@ export function passRequest(call: ProviderCall): HttpCall {
   keepUserId(body);
   const rules = rulesOf(upstream);
   body.messages = withoutForeignState(body.messages);
-  if (!rules.inlineSystem) body.messages = withReminders(body.messages);
+  body.messages = withReminders(body.messages, rules.inlineSystem);
   const dropped: string[] = [];
   if (isSelected) fit(body, rules, dropped);
   // A caller's own budget may exceed the caller's own cap: thoughts between calls of tools count over several requests.
@@ -62,17 +62,32 @@ function withoutForeignState(messages: unknown): unknown {
   });
 }
 
-/** The messages with text of the user in place of system messages. The same list where there are none. */
-function withReminders(messages: unknown): unknown {
-  const isSystem = (message: unknown): message is Members => isObject(message) && message.role === 'system';
-  if (!Array.isArray(messages) || !messages.some(isSystem)) return messages;
-  return messages.map((message: unknown) => {
-    if (!isSystem(message)) return message;
+/**
+ * The messages with text of the user in place of system messages that the model refuses. The same list where there are none.
+ * @param inline the model takes system messages, between a user's turn and an answer
+ */
+function withReminders(messages: unknown, inline: boolean): unknown {
+  const isRefused = (message: unknown, at: number, all: readonly unknown[]): message is Members =>
+    isOf(message, 'system') && !(inline && mayPrecede(all[at - 1]) && mayFollow(all[at + 1]));
+  if (!Array.isArray(messages) || !messages.some(isRefused)) return messages;
+  return messages.map((message: unknown, at) => {
+    if (!isRefused(message, at, messages)) return message;
     const { content } = message;
     const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content).filter(isObject);
     return { ...message, role: 'user', content: blocks.map(asReminder) };
   });
 }
+
+const isOf = (message: unknown, role: string): message is Members => isObject(message) && message.role === role;
+
+/** Whether a system message may stand behind another one. A system message there is reworded to a user's. */
+function mayPrecede(message: unknown): boolean {
+  if (!isOf(message, 'assistant')) return message !== undefined;
+  const last = listOf(message.content).at(-1);
+  return isObject(last) && last.type === 'server_tool_use';
+}
+
+const mayFollow = (message: unknown): boolean => message === undefined || isOf(message, 'assistant');
 
 interface ListMessage extends Members {
   readonly content: readonly unknown[];

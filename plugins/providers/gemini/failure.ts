@@ -1,5 +1,5 @@
 import type { ProviderFailure } from 'signalbox/plugin';
-import { type FailureKind, kindOfStatus, oneLine, plainText, READ_MAX } from '../failures.ts';
+import { type FailureKind, kindOfStatus, oneLine, plainText, READ_MAX, saysUnknownModel } from '../failures.ts';
 import { isObject, type Json, listOf, objectOf, objectsIn, parseJson, textOf } from '../json.ts';
 
 /** By the name of a `google.rpc.Code`. */
@@ -45,9 +45,10 @@ export function failureOfError(error: unknown): ProviderFailure {
 function failureOf(error: Json, status: number | undefined, words: string): ProviderFailure {
   const details = objectsIn(error.details);
   const retryAfterMs = retryAfter(details);
+  const kind = kindOf(error, status, details, words.slice(0, READ_MAX));
   return {
-    kind: kindOf(error, status, details, words.slice(0, READ_MAX)),
-    message: oneLine(words),
+    ...{ kind, message: oneLine(words) },
+    ...(kind === 'not_found' && saysUnknownModel(words) && { unknownModel: true }),
     ...(status !== undefined && { status }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   };

@@ -26,7 +26,7 @@ export class ChoiceReader {
     const raw = textOf(choice.finish_reason);
     // xAI leaves the reason of unstreamed tool calls empty.
     const isCall = choice.finish_reason === '' && message === choice.message && this.#calls?.has(index) === true;
-    if (raw !== '' || isCall) parts.push(this.#finish(index, raw));
+    if (raw !== '' || isCall) parts.push(this.#finish(index, raw, stopOf(choice)));
   }
 
   #message(choice: number, message: Json, answerId: unknown, parts: StreamPart[]): void {
@@ -46,14 +46,15 @@ export class ChoiceReader {
     if (message.function_call) add(this.#callsOf(choice, answerId).readFunctionCall(message.function_call), parts);
   }
 
-  #finish(choice: number, raw: string): StreamPart {
+  #finish(choice: number, raw: string, stop: string | undefined): StreamPart {
     if (BREAKS.has(raw)) {
       const message = `the upstream broke the answer off: ${raw}`;
       return { type: 'failure', failure: { kind: 'overloaded', message } };
     }
     const calls = this.#calls?.get(choice);
     if (calls?.nameless) return malformed('a tool call has no name');
-    return { type: 'finish', choice, reason: finishReason(raw, calls !== undefined), raw };
+    const reason = finishReason(raw, calls !== undefined);
+    return { type: 'finish', choice, reason, raw, ...(stop !== undefined && reason === 'stop' && { stop }) };
   }
 
   #callsOf(choice: number, answerId: unknown): ToolCalls {
@@ -67,6 +68,10 @@ export class ChoiceReader {
     return calls;
   }
 }
+
+/** The stop sequence that ended a choice, of vLLM and SGLang; a number there is the ID of a token. */
+const stopOf = ({ stop_reason, matched_stop }: Json): string | undefined =>
+  textOf(stop_reason) || textOf(matched_stop) || undefined;
 
 function add(part: StreamPart | null, parts: StreamPart[]): void {
   if (part) parts.push(part);

@@ -1,5 +1,5 @@
 import type { ProviderFailure } from 'signalbox/plugin';
-import { type FailureKind, kindOfStatus, oneLine, plainText, READ_MAX } from '../failures.ts';
+import { type FailureKind, kindOfStatus, oneLine, plainText, READ_MAX, saysUnknownModel } from '../failures.ts';
 import { isObject, type Json, listOf, objectOf, parseJson, textOf } from '../json.ts';
 
 /** Codes and types with the same meaning on all servers. */
@@ -36,8 +36,13 @@ const TOO_LARGE = /^\W*request too large for /i;
 /** At the start only: a refusal may quote a prompt about keys. */
 const KEY =
   /^\W*(?:error:?\s*)?(?:(?:incorrect|invalid) api[ _]key|api[ _]key not valid|your organization must be verified)/i;
-/** OpenRouter begins with the name. */
-const MODEL = /^\W*(?:model not exist|invalid model(?::| id)|[\w.:/@-]{1,128} is not a valid model id)/i;
+/** Codes and types that are about the model alone. */
+const UNKNOWN_MODEL: ReadonlySet<string> = new Set([
+  'model_not_found',
+  'model_not_available',
+  'invalid_model',
+  'DeploymentNotFound',
+]);
 /** A 403 of xAI or OpenRouter about the content, not the key. */
 const MODERATED = /violates usage guidelines|requires moderation|input was flagged/i;
 
@@ -48,8 +53,9 @@ const BEHIND_400: ReadonlySet<FailureKind> = new Set(['context', 'auth', 'not_fo
 export function readFailure(status: number, _headers: Headers, body: string): ProviderFailure {
   const parsed = parseJson(body);
   const words = messageOf(parsed) || plainText(body);
-  const kind = kindOf(status, fieldsOf(parsed), words);
-  return { kind, message: oneLine(words) || `status ${status}`, status, ...blameOf(kind) };
+  const fields = fieldsOf(parsed);
+  const kind = kindOf(status, fields, words);
+  return { kind, message: oneLine(words) || `status ${status}`, status, ...blameOf(kind, fields, words) };
 }
 
 /** The error in an answer: in `error`, in Groq's member, or the answer itself, by its `object`. Null for none. */
@@ -69,12 +75,21 @@ export function failureOfError(error: unknown): ProviderFailure {
     kind: kind ?? 'server',
     message: oneLine(words) || 'the upstream reported an error',
     status,
-    ...blameOf(kind),
+    ...blameOf(kind, fields, words),
   };
 }
 
-/** Malformed output is the model's fault. */
-const blameOf = (kind: FailureKind | undefined) => (kind === 'malformed' ? ({ ofModel: true } as const) : {});
+/** Malformed output is the model's fault; a name that the service does not know, of the one who chose it. */
+function blameOf(kind: FailureKind | undefined, error: Json, words: string): Partial<ProviderFailure> {
+  if (kind === 'malformed') return { ofModel: true };
+  return kind === 'not_found' && isUnknownModel(error, words) ? { unknownModel: true } : {};
+}
+
+/** Whether an error says that the service does not know the model. One about a parameter is about another model, such as a tool's. */
+function isUnknownModel({ code, type, param }: Json, words: string): boolean {
+  if (typeof param === 'string' && param !== '' && param !== 'model') return false;
+  return UNKNOWN_MODEL.has(textOf(code)) || UNKNOWN_MODEL.has(textOf(type)) || saysUnknownModel(words);
+}
 
 function kindOf(status: number, error: Json, words: string): FailureKind {
   const named = kindByName(error, words);
@@ -93,7 +108,7 @@ function kindByName(error: Json, words: string): FailureKind | undefined {
   if (kind !== undefined && kind !== 'rejected') return kind;
   if (CONTEXT.test(searched)) return 'context';
   if (KEY.test(searched)) return 'auth';
-  if (MODEL.test(searched)) return 'not_found';
+  if (isUnknownModel(error, searched)) return 'not_found';
   return kind;
 }
 

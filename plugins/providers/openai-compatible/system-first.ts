@@ -6,7 +6,7 @@ const isInstruction = ({ role }: Members): boolean => role === 'system' || role 
 /**
  * The messages for a server that takes one system message, at the beginning. Leading ones become one. A later one becomes marked
  * text where it stands: in the user's next message, else at the end of the user's message or tool result before it, else in a
- * message of its own. Returns the same list where nothing changes.
+ * message of its own. Nothing comes between a call and its results. Returns the same list where nothing changes.
  */
 export function systemFirst(messages: readonly Members[]): readonly Members[] {
   if (!messages.some((message, at) => at > 0 && isInstruction(message))) return messages;
@@ -19,6 +19,8 @@ export function systemFirst(messages: readonly Members[]): readonly Members[] {
     if (isInstruction(message)) {
       const marked = markedText(message);
       waiting = waiting ? joined(waiting, marked) : marked;
+    } else if (message.role === 'tool') {
+      fitted.push(message);
     } else {
       if (waiting && message.role !== 'user') place(waiting, fitted);
       fitted.push(waiting && message.role === 'user' ? { ...message, ...joined(waiting, message) } : message);

@@ -2,6 +2,7 @@ import { commandName } from '../../core/command-name.ts';
 import { plural } from '../../core/text.ts';
 import { visibleLines } from '../../core/visible.ts';
 import { type ImportReport, type ImportResult, type KeyReport, OUTCOMES } from '../../importers/litellm/litellm.ts';
+import { modelCount } from '../../policy/wildcards.ts';
 import { scrub, scrubAll } from '../../telemetry/secrets.ts';
 import { jsonText } from '../text.ts';
 
@@ -66,7 +67,7 @@ export function reportText({ file, folder, others, imported: { files, report } }
   );
   const parts = [
     `${file} → ${folder}: ${files.map(({ name }) => name).join(', ')}\n` +
-      `${plural(report.models.length, 'model')}, ${plural(report.selectors.length, 'selector')}; of ${plural(report.keys.length, 'key')} ${counts.join(', ')}.`,
+      `${modelCount(report.models)}, ${plural(report.selectors.length, 'selector')}; of ${plural(report.keys.length, 'key')} ${counts.join(', ')}.`,
     section('Questions: not served until you state', questionsOf(report)),
     section(
       'Could not be read',

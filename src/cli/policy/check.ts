@@ -1,11 +1,14 @@
 import { commandName } from '../../core/command-name.ts';
+import { measuredModels } from '../../core/readings.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { plural } from '../../core/text.ts';
 import { visible } from '../../core/visible.ts';
 import { checkPolicy, type PolicyCheck } from '../../operate/policy/check.ts';
 import { type Diagnostic, diagnosticsJson } from '../../policy/diagnostics.ts';
 import { STALE_AFTER_DAYS } from '../../policy/figures.ts';
+import { isWildcard } from '../../policy/models.ts';
 import { LATEST_VERSION } from '../../policy/versions.ts';
+import { modelCount } from '../../policy/wildcards.ts';
 import { parseArguments, SWITCH } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import { day, jsonText } from '../text.ts';
@@ -31,9 +34,11 @@ const isTold = ({ severity, code }: Diagnostic): boolean => severity === 'error'
 const countOf = (found: readonly Diagnostic[], severity: Diagnostic['severity']): number =>
   found.filter((one) => one.severity === severity).length;
 
-/** Counts the declared models: also those that serve only alone, which are left out where every variable is set. */
-const modelsOf = ({ models, leftOut }: PolicySnapshot): number =>
-  models.length + leftOut.filter(({ kind }) => kind === 'model').length;
+/** The declared models and wildcards: also those that serve only alone, which are left out where every variable is set. */
+const declaredIn = (snapshot: PolicySnapshot): string[] => [
+  ...measuredModels(snapshot).map(({ id }) => id),
+  ...snapshot.leftOut.flatMap(({ kind, name }) => (kind === 'model' ? [name] : [])),
+];
 
 /** Catalogs age all at once: a line for each figure is enough. */
 const isOfFigure = ({ code }: Diagnostic): boolean => code === 'stale-figure' || code === 'unverified-figure';
@@ -98,7 +103,7 @@ function asText(
     warnings > 0 && `${plural(warnings, 'warning')}${hidden}`,
   ].filter(Boolean);
   const files = plural(bundle.files.length, 'file');
-  const size = snapshot ? `, ${plural(modelsOf(snapshot), 'model')}, ${plural(snapshot.cases.length, 'case')}` : '';
+  const size = snapshot ? `, ${modelCount(declaredIn(snapshot))}, ${plural(snapshot.cases.length, 'case')}` : '';
   const isFew = all || missing.length <= REASONS_MAX;
   const aside = all ? '' : folded(figures, isFew ? 0 : missing.length);
   parts.push(`${folder}: ${files}${size}, ${counts.length > 0 ? counts.join(', ') : 'nothing wrong'}${aside}`);
@@ -111,7 +116,8 @@ function asJson({ bundle, snapshot, diagnostics, missing, unread, changedDefault
   const body = {
     ...diagnosticsJson(diagnostics),
     files: bundle.files.map(({ path }) => path),
-    models: snapshot && modelsOf(snapshot),
+    models: snapshot && declaredIn(snapshot).filter((id) => !isWildcard(id)).length,
+    wildcards: snapshot && declaredIn(snapshot).filter(isWildcard).length,
     cases: snapshot?.cases.length ?? null,
     left_out_here: missing,
     not_read: unread,

@@ -42,6 +42,7 @@ function rankedTable(ranked: readonly CandidateEntry[], terminal: boolean): stri
 
 /** `90.5 % +6.0`: the share of good answers, and what languages and preferences add to it. */
 function qualityText({ quality, countedQuality }: CandidateEntry): string {
+  if (quality === null) return 'unknown';
   const bonus = (100 * (countedQuality - quality)).toFixed(1);
   const added = Number(bonus) === 0 ? '' : Number(bonus) > 0 ? ` +${bonus}` : ` ${bonus.replace('-', '−')}`;
   return `${(100 * quality).toFixed(1)} %${added}`;

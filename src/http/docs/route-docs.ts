@@ -26,6 +26,8 @@ export interface RouteDocs extends RouteAccess {
     /** JSON unless stated. */
     readonly mediaType?: string;
   };
+  /** Headers of the answer, with what they say. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** The schema of a body that the handler checks itself; given to the router, it would check it again. */
   readonly request?: TSchema;
   /** Its other form, as a stream. */
@@ -73,7 +75,7 @@ export function routeDocs(spec: RouteDocs) {
   const refusals: readonly ErrorCode[] = access === 'admin' ? [...KEYED, 'insufficient_permissions'] : KEYED;
   const security = isOpen ? [] : [...KEY_SECURITY, ...(pays ? [{}] : [])];
   const responses = () => ({
-    [answer.status ?? 200]: answerResponse(answer, events),
+    [answer.status ?? 200]: { ...answerResponse(answer, events), ...headersOf(spec) },
     ...errorResponses(isOpen ? errors : [...refusals, ...errors], errorField, errorForm),
   });
   return {
@@ -108,6 +110,15 @@ function answerResponse(answer: RouteDocs['answer'], events: RouteDocs['events']
   const { mediaType: eventType, schema: event, example } = events;
   const either = { ...content, [eventType]: { schema: event, example } };
   return { description: `${description} ${events.description}`, content: either };
+}
+
+function headersOf({ headers }: RouteDocs) {
+  if (!headers) return {};
+  const documented = Object.entries(headers).map(([name, description]) => [
+    name,
+    { description, schema: { type: 'string' } },
+  ]);
+  return { headers: Object.fromEntries(documented) };
 }
 
 const answerExample = ({ schema, example, differs }: RouteDocs['answer']): unknown =>

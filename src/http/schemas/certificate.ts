@@ -84,7 +84,11 @@ const Language = Type.Object({
 const Candidate = Type.Object({
   model: modelId('The model.'),
   rank: orNull(Type.Integer(), '1 is the choice; null for a model that was left out.', 1),
-  quality,
+  quality: orNull(
+    quality,
+    'The expected share of good answers; null where nobody states a quality, as of a wildcard’s models.',
+    0.71,
+  ),
   counted_quality: share('Q, by which it was ranked: `quality` with the worth of languages and preferences.', 0.75),
   estimate: orNull(
     Estimate,

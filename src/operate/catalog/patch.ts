@@ -69,7 +69,7 @@ function headOf(
     ...(gone.length > 0
       ? ['', `No longer listed by ${provider}; requests for them may fail:`, ...gone.map(goneText)]
       : []),
-    ...(reasons.size > 0 ? ['', 'Left out, by their use:'] : []),
+    ...(reasons.size > 0 ? ['', 'Left out:'] : []),
     ...[...reasons].map(([why, ones]) => `- ${visible(why)}: ${ones.map(([id]) => visible(id)).join(', ')}`),
     ...(added.length > 0
       ? [

@@ -2,6 +2,7 @@ import type { ListedModel } from '../../contract/provider.ts';
 import { parseDecimal, plainText, roundUp, times } from '../../core/decimal.ts';
 import type { ModelFacts } from '../../policy/facts.ts';
 import type { UsdPrice } from '../../policy/prices.ts';
+import { changesBill, SameModels } from '../../policy/same-model.ts';
 import { ITEM_NAME } from '../../policy/schema-parts.ts';
 
 /** A model that the policy has at the provider. */
@@ -23,6 +24,8 @@ export interface ProposalSources {
   readonly taken: ReadonlySet<string>;
   readonly listed: readonly ListedModel[];
   readonly factsOf: (id: string) => ModelFacts | null;
+  /** The models with facts that a listed name may mean: see `FactsTable.rowsOf`. */
+  readonly rowsOf: (id: string) => readonly string[];
   /** Where the facts are from, and their day. */
   readonly factsSource: string;
   readonly today: string;
@@ -67,21 +70,26 @@ export const isComplete = ({ price, contextWindow, maxOutput }: ProposedModel): 
 
 /** Compares a provider's list with the models of a policy. Pure. */
 export function propose(sources: ProposalSources): CatalogProposal {
-  const { provider, factsSource, today, own } = sources;
+  const { provider, factsSource, today, own, rowsOf } = sources;
   const listed = [...new Map(sources.listed.map((one) => [one.id, one])).values()];
   listed.sort((a, b) => (a.id < b.id ? -1 : 1));
   const byName = new Map(listed.map((one) => [one.id, one]));
-  const mine = new Set(own.map(({ upstream }) => upstream));
-  const others = listed.filter(({ id }) => !mine.has(id));
-  const unfit = others.flatMap((one) => {
-    const why = reasonAgainst(one);
+  const mine = new SameModels(own.map(({ upstream }) => upstream));
+  const theirs = new SameModels(byName.keys());
+  const isMine = ({ id }: ListedModel) => mine.namesOf(id).length > 0;
+  const others = listed.filter((one) => !isMine(one));
+  const unfit = listed.flatMap((one) => {
+    if (isMine(one)) return mine.namesOf(one.id).includes(one.id) ? [] : [[one.id, OF_POLICY] as const];
+    const [row, ...more] = rowsOf(one.id);
+    const isVersion = row !== undefined && more.length === 0 && row !== one.id && byName.has(row);
+    const why = reasonAgainst(one) ?? (isVersion ? OF_LIST : null);
     return why === null ? [] : [[one.id, why] as const];
   });
   const left = new Set(unfit.map(([id]) => id));
   return {
     ...{ provider, factsSource, today, unfit },
     added: others.filter(({ id }) => !left.has(id)).map((one) => proposalOf(one, sources)),
-    gone: own.filter(({ upstream }) => !byName.has(upstream)),
+    gone: own.filter(({ upstream }) => theirs.namesOf(upstream).length === 0),
     repriced: own.flatMap((one) => {
       const price = listPrice(byName.get(one.upstream)?.price, today);
       return price && isOther(price, one.usd) ? [{ ...one, price }] : [];
@@ -89,6 +97,10 @@ export function propose(sources: ProposalSources): CatalogProposal {
     known: listed.length - others.length,
   };
 }
+
+/** An entry for it would be a way round what the policy says of the model. */
+const OF_POLICY = 'versions of models in the policy; as entries they would leave its rules';
+const OF_LIST = 'versions of models in the list';
 
 /** Names of what OpenAI and others list beside models for conversations. */
 const OTHER_USES: readonly (readonly [RegExp, string])[] = [
@@ -110,10 +122,11 @@ const NAME = new RegExp(ITEM_NAME.pattern);
 
 function proposalOf(
   listed: ListedModel,
-  { provider, taken, isOwnServer, factsOf, today }: ProposalSources,
+  { provider, taken, isOwnServer, factsOf, rowsOf, today }: ProposalSources,
 ): ProposedModel {
   const { id: upstream } = listed;
-  const facts = factsOf(upstream);
+  const [row, ...others] = rowsOf(upstream);
+  const facts = row === undefined || others.length > 0 ? null : factsOf(row);
   const known = listPrice(listed.price, today) ?? (facts && factsPrice(facts)) ?? null;
   const free: ProposedPrice = { input: '0', output: '0', as_of: today, basis: 'own' };
   const contextWindow = listed.contextWindow ?? facts?.context_window ?? null;
@@ -121,7 +134,8 @@ function proposalOf(
   return {
     id: taken.has(upstream) ? `${provider}/${upstream}` : upstream,
     upstream,
-    price: known ?? (isOwnServer ? free : null),
+    // Another machine bills what yours only passes on.
+    price: known ?? (isOwnServer && !changesBill(upstream, false) ? free : null),
     contextWindow,
     maxOutput: maxOutput !== null && contextWindow !== null ? Math.min(maxOutput, contextWindow) : maxOutput,
     capabilities: listed.capabilities ?? facts?.capabilities ?? null,

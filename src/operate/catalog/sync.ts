@@ -28,13 +28,15 @@ export async function syncCatalog(
   const listed = await listOf(name, runtime);
   const stated = parsed.providers.find((one) => one.name === name)?.data;
   const table = await loadFacts();
+  const service = stated?.preset ?? stated?.adapter ?? name;
   return propose({
     provider: name,
     isOwnServer: setup?.allowPrivateNetwork === true && setup.apiKeyEnv === null,
     own: modelsOf(name, parsed),
     taken: new Set([...parsed.modelIds.keys(), ...parsed.aliases.keys(), ...parsed.selectors.map((one) => one.name)]),
     listed,
-    factsOf: (id) => table.of(stated?.preset ?? stated?.adapter ?? name, id),
+    factsOf: (id) => table.of(service, id),
+    rowsOf: (id) => table.rowsOf(service, id),
     factsSource: `${table.source} of ${table.asOf}`,
     today,
   });

@@ -1,4 +1,5 @@
 import type { PolicyCase } from '../../core/policy-case.ts';
+import { measuredModels } from '../../core/readings.ts';
 import type { PolicySnapshot } from '../../core/snapshot.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { byNearness, listNames } from '../../policy/nearest.ts';
@@ -33,15 +34,16 @@ export function runCase(policyCase: PolicyCase, runtime: Runtime): CaseRun {
   if (missing.length > 0) return { case: policyCase, outcome: null, missing, failures: [] };
   const own = runtimeFor(runtime, policyCase.given.model);
   const outcome = outcomeOf(policyCase, own);
-  return { case: policyCase, outcome, missing, failures: mismatches(policyCase, outcome, own) };
+  return { case: policyCase, outcome, missing, failures: mismatches(policyCase, outcome, own, runtime) };
 }
 
 function unservedIn({ given, expect }: PolicyCase, snapshot: PolicySnapshot): UnservedPart[] {
-  const { modelIndex, providers, selectors, wildcards } = snapshot;
+  const { providers, selectors, wildcards } = snapshot;
+  const served = new Set(measuredModels(snapshot).map(({ id }) => id));
   const { model } = meaningOf(given.model, snapshot);
   const isServed = (id: string) => {
-    const found = modelIndex.has(id) ? null : wildcards?.find(id);
-    return modelIndex.has(id) || (found != null && 'model' in found);
+    const found = served.has(id) ? null : wildcards?.find(id);
+    return served.has(id) || (found != null && 'model' in found);
   };
   const keyModels = given.key.models ?? [];
   const models = new Set([

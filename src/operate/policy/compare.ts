@@ -137,7 +137,7 @@ function isKnown(name: string, snapshot: PolicySnapshot): boolean {
 export function requestOutcomeOf(outcome: CaseOutcome, snapshot: PolicySnapshot): RequestOutcome {
   if (outcome instanceof SignalboxError) return { code: outcome.code, message: outcome.message };
   if (isRefusal(outcome)) return requestOutcomeOf(refusalError(outcome, snapshot), snapshot);
-  const [{ model, endpoints, costCredits, latencyMs, share: quality }] = outcome.ranked;
+  const [{ model, endpoints, costCredits, latencyMs, share, quality }] = outcome.ranked;
   const { id, endpoints: all } = snapshot.models[model]!;
   return {
     model: id,
@@ -146,7 +146,7 @@ export function requestOutcomeOf(outcome: CaseOutcome, snapshot: PolicySnapshot)
     costCredits,
     costUsd: costCredits * Number(snapshot.usdPerCredit),
     latencyMs,
-    quality,
+    quality: share ?? quality,
   };
 }
 

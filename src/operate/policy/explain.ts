@@ -188,7 +188,8 @@ export async function explainCase(
   }));
   const ran = runs.find(({ run }) => run.outcome !== null);
   if (!ran) return { case: found, unserved: runs[0]!.run.missing };
-  const { runtime, names } = ran.setting;
+  const { runtime: whole, names } = ran.setting;
+  const runtime = runtimeFor(whole, found.given.model);
   return {
     ...explained(factsOf(found, runtime), null, runtime, {}),
     words: () => new Map(),

@@ -5,6 +5,7 @@ import type { CaseFailure } from '../../policy/cases.ts';
 import { isRefusal } from '../../routing/decide.ts';
 import { refusalError } from '../../routing/refuse.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
+import { runtimeFor } from '../../runtime/wildcard-runtime.ts';
 import { type CaseOutcome, isDecision, reasonsAgainst } from './reasons.ts';
 import { whyNotChosen, whyNotRejectedBy } from './why.ts';
 
@@ -17,8 +18,12 @@ export interface Mismatch extends CaseFailure {
   readonly got: string;
 }
 
-/** Returns the keys of `expect` that do not hold. */
-export function mismatches(policyCase: PolicyCase, outcome: CaseOutcome, runtime: Runtime): Mismatch[] {
+/**
+ * Returns the keys of `expect` that do not hold.
+ * @param runtime that of the request, by `runtimeFor`
+ * @param whole that of the whole policy
+ */
+export function mismatches(policyCase: PolicyCase, outcome: CaseOutcome, runtime: Runtime, whole: Runtime): Mismatch[] {
   const { expect } = policyCase;
   const refusal = refusalIn(outcome, runtime);
   const found = [
@@ -26,7 +31,7 @@ export function mismatches(policyCase: PolicyCase, outcome: CaseOutcome, runtime
     ...(expect.refused === null
       ? choiceMismatches(expect, outcome, refusal, runtime)
       : refusalMismatch(expect.refused, outcome, refusal, runtime)),
-    ...rejectedMismatches(expect, outcome, runtime),
+    ...rejectedMismatches(expect, outcome, whole),
   ];
   return found.map(({ hint, expected, ...text }) => ({
     case: policyCase,
@@ -167,9 +172,10 @@ function boundKey(key: keyof typeof BOUNDS, bound: number): ChoiceKey {
     key,
     wanted,
     miss(decision, runtime) {
-      const value = decision.ranked[0][of];
+      const [choice] = decision.ranked;
+      const value = of === 'quality' && choice.share === null ? Number.NaN : choice[of];
       if (side === 'below' ? value < bound : value > bound) return null;
-      const got = `${Number(value.toPrecision(6))} ${unit}`.trim();
+      const got = Number.isNaN(value) ? 'unknown' : `${Number(value.toPrecision(6))} ${unit}`.trim();
       const message = `the expected ${what} of \`${chosenId(decision, runtime)}\` is ${got}`;
       return { got, message, expected: wanted };
     },
@@ -191,14 +197,11 @@ function refusalMismatch(
   return [{ key, wanted, got: `chose ${id}`, message: `chose \`${id}\`` }];
 }
 
-function rejectedMismatches(
-  { rejected }: PolicyCase['expect'],
-  outcome: CaseOutcome,
-  runtime: Runtime,
-): MismatchText[] {
+function rejectedMismatches({ rejected }: PolicyCase['expect'], outcome: CaseOutcome, whole: Runtime): MismatchText[] {
   return Object.entries(rejected).flatMap(([id, rule]) => {
     const key = `rejected.${id}`;
     if (outcome instanceof SignalboxError) return [refusedBefore(key, rule, outcome)];
+    const runtime = runtimeFor(whole, id);
     const against = reasonsAgainst(id, outcome.facts, runtime);
     if (against.includes(rule)) return [];
     const got = against.length === 0 ? 'eligible' : against.join(', ');

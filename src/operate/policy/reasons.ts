@@ -8,6 +8,7 @@ import { hasBit } from '../../core/rules.ts';
 import { isRefusal } from '../../routing/decide.ts';
 import { violatedConstraints } from '../../routing/rejections.ts';
 import { vectorSpaceOf } from '../../routing/rules.ts';
+import { isOfWildcard } from '../../routing/wildcard-snapshot.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { readRouteRequest } from '../../surface/openai-chat/reader.ts';
 import { RouteRequest } from '../../surface/openai-chat/route-query.ts';
@@ -60,7 +61,9 @@ export function reasonsAgainst(id: string, facts: Facts, runtime: Runtime): stri
   const outcome = decideFor(asked, runtime);
   const bits = isRefusal(outcome) ? (outcome.rejected[0]?.rejections ?? 0) : 0;
   const kinds = Object.entries(REJECTIONS).filter(([, { bit }]) => (bits & bit) !== 0);
-  const allows = facts.pinned ? null : (snapshot.selectors.get(facts.model)?.allows ?? null);
+  const allows = snapshot.selectors.get(facts.model)?.allows ?? null;
+  // A selector never chooses a wildcard's model.
+  const isUnselected = !facts.pinned && (isOfWildcard(snapshot) || (allows !== null && !hasBit(allows, index)));
   const rules =
     (bits & REJECTIONS.constraint.bit) === 0
       ? []
@@ -72,7 +75,7 @@ export function reasonsAgainst(id: string, facts: Facts, runtime: Runtime): stri
   return [
     ...rules,
     ...kinds.map(([kind]) => kind),
-    ...(allows !== null && !hasBit(allows, index) ? ['selector'] : []),
+    ...(isUnselected ? ['selector'] : []),
     ...(isElsewhere ? ['vector_space'] : []),
   ];
 }

@@ -108,8 +108,9 @@ function messagesOf(rounds: readonly Round[], last: unknown, tools: readonly Jso
       const answered = ids.map((id, at) => ({ type: 'tool_result', tool_use_id: id, ...results[at] }));
       return [
         { role: 'user', content: question },
-        ...(instruction ? [{ role: 'system', content: instruction }] : []),
         ...(furtherQuestion ? [{ role: 'user', content: furtherQuestion }] : []),
+        // The API takes one only between a user's turn and an answer.
+        ...(instruction && content.length > 0 ? [{ role: 'system', content: instruction }] : []),
         ...(content.length > 0 ? [{ role: 'assistant', content }] : []),
         ...(answered.length > 0 ? [{ role: 'user', content: answered }] : []),
       ];

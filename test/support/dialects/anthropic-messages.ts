@@ -38,11 +38,15 @@ export function checkMessages(body: Json, claude: Claude): void {
   checkThinkingBlocks(body, merged);
 }
 
-/** The placement rules of build-with-claude/mid-conversation-system-messages. */
+/** The placement rules of build-with-claude/mid-conversation-system-messages, by pydantic/pydantic-ai#6765. */
 function checkSystemMessage(messages: readonly unknown[], at: number, claude: Claude): void {
   if (!claude.takesSystemMessages) refuse(`messages.${at}: role 'system' is not supported on this model`);
   if (Object(messages[at - 1]).role !== 'user') {
     refuse(`messages.${at}: a 'system' message must immediately follow a 'user' message`);
+  }
+  const { role = 'assistant' } = Object(messages[at + 1]);
+  if (role !== 'assistant') {
+    refuse(`messages.${at}: a 'system' message must be the last message or be followed by an 'assistant' message`);
   }
 }
 

@@ -67,7 +67,7 @@ async function linesOf(response: Response): Promise<OllamaReply[]> {
 
 describe('with the simulated models', () => {
   test('a request without `stream` gets lines, whose last has the counts, the duration and the price', async () => {
-    const response = await ask({ model: 'auto' }, {}, simulated);
+    const response = await ask({ model: 'auto-fast' }, {}, simulated);
     expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/x-ndjson']);
     const lines = await linesOf(response);
     const last = lines.pop()!;
@@ -83,9 +83,9 @@ describe('with the simulated models', () => {
   });
 
   test('with `stream: false` it gets one object, and OpenAI’s callers get theirs beside it', async () => {
-    const whole = await replyOf(await ask({ model: 'auto', stream: false }, {}, simulated));
+    const whole = await replyOf(await ask({ model: 'auto-fast', stream: false }, {}, simulated));
     expect(whole).toMatchObject({ done: true, done_reason: 'stop', message: { role: 'assistant' } });
-    const answer = await answerOf(await simulated.post('/v1/chat/completions', { model: 'auto', messages }));
+    const answer = await answerOf(await simulated.post('/v1/chat/completions', { model: 'auto-fast', messages }));
     expect(answer.choices[0]!.message.content).toBe(whole.message.content);
     expect(answer.platform.credits_consumed).toBe(whole.platform!.credits_consumed);
   });
@@ -95,13 +95,15 @@ describe('with the simulated models', () => {
     const tools = [{ type: 'function', function: { name: 'weather', description: 'The weather.', parameters } }];
     const question = { role: 'user', content: 'What is the weather in Bern?' };
     const called = await replyOf(
-      await ask({ model: 'auto', stream: false, messages: [question], tools }, {}, simulated),
+      await ask({ model: 'auto-fast', stream: false, messages: [question], tools }, {}, simulated),
     );
     const calls = called.message.tool_calls!;
     expect(calls).toEqual([{ function: { name: 'weather', arguments: { city: 'simulated' } } }]);
     const result = { role: 'tool', tool_name: 'weather', content: '20 °C' };
     const next = [question, { role: 'assistant', content: '', tool_calls: calls }, result];
-    const answered = await replyOf(await ask({ model: 'auto', stream: false, messages: next, tools }, {}, simulated));
+    const answered = await replyOf(
+      await ask({ model: 'auto-fast', stream: false, messages: next, tools }, {}, simulated),
+    );
     expect(answered.message.content).toContain('The tool answered: "20 °C"');
   });
 
