@@ -135,7 +135,7 @@ class PolicyWildcards implements Wildcards {
     const text = textOf(upstream, known, wildcard);
     const hasPrice = text.entries.some(({ key }) => key === 'price');
     if (!hasPrice) {
-      const refused = `The price of \`${id}\` is not known here, so it is not served. A policy states it in \`models\`: see docs/policies/guide.md, “Serve any model by its name”.`;
+      const refused = `The price of \`${id}\` is not known here, so it is not served. A policy states it in \`models\`: see docs/policies/any-model.md.`;
       return { refused };
     }
     if (!known && changesBill(upstream, serving.get(provider)!.apiKeyEnv !== null)) {

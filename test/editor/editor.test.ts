@@ -54,7 +54,12 @@ describe('files of the policy', () => {
   });
 
   test('have nothing wrong with them, and neither have the examples of the docs', async () => {
-    const examples = ['policies/language.md', 'policies/guide.md'].flatMap((name) => [
+    const examples = [
+      'policies/language.md',
+      'policies/guide.md',
+      'policies/any-model.md',
+      'policies/choosing.md',
+    ].flatMap((name) => [
       ...readFileSync(join(DOCS, name), 'utf8').matchAll(/^```yaml(?: policy.*)?\n([\s\S]*?)^```$/gm),
     ]);
     expect(examples.length).toBeGreaterThan(12);

@@ -43,7 +43,7 @@ function readAsResponses(body: unknown, headers: Headers): SurfaceRequest {
   return { request, events: read.stream_options?.include_usage === true ? CHUNKS_WITH_USAGE : CHUNKS };
 }
 
-/** OpenAI's chat completions. The routes that are no surface's answer errors in its shape. */
+/** OpenAI's chat completions. Routes of the API that belong to no surface have errors of this shape. */
 export const openaiChat: Surface = {
   name: 'openai-chat',
   operation: 'chat',
