@@ -21,6 +21,7 @@ import {
   unixTime,
   word,
 } from '../surface/schemas/parts.ts';
+import { textOrNull } from './schemas/shapes.ts';
 
 export const Model = named('Model', 'A model, a selector or an alias, for the readers of every dialect.', {
   id: modelId('The value to send as `model`.'),
@@ -55,8 +56,8 @@ export const ModelList = named(
   {
     ...listOf(Model, 'The models.'),
     has_more: flag('Whether `limit` left out models behind `last_id`.', false),
-    first_id: orNull(Type.String(), 'The first ID; null for an empty list.', 'auto'),
-    last_id: orNull(Type.String(), 'The last ID; null for an empty list.', 'sim-small'),
+    first_id: textOrNull('The first ID; null for an empty list.', 'auto'),
+    last_id: textOrNull('The last ID; null for an empty list.', 'sim-small'),
     models: Type.Array(Type.Object({}), {
       description:
         'Always empty. Codex reads its models here, and takes the instructions of its agent from them: with an empty list it keeps its own.',

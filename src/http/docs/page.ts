@@ -83,8 +83,8 @@ const text = (body: string, type: string): Response =>
   new Response(body, { headers: { 'content-type': `${type}; charset=utf-8`, 'content-security-policy': POLICY } });
 
 /** Swagger UI at `/docs`, the OpenAPI document at `/docs/json`. The document is made when it is first asked for. */
-export function docsRoutes(document: () => Promise<object>) {
-  let made: Promise<object> | null = null;
+export function docsRoutes(document: () => object) {
+  let made: object | null = null;
   const hide = unlisted({ access: 'open' });
   return (
     new Elysia({ name: 'docs' })
