@@ -1,7 +1,7 @@
 import { UsageError } from '../core/usage-error.ts';
-import type { Ledger, LedgerTerms } from '../ledger/ledger.ts';
+import type { X402Gateway } from '../http/x402/services.ts';
+import type { LedgerTerms } from '../ledger/ledger.ts';
 import { rehearse } from '../operate/policy/rehearse.ts';
-import type { Payments } from '../payments/service.ts';
 import { createPluginLoader } from '../plugin-host/load.ts';
 import { type Diagnostic, formatDiagnostics } from '../policy/diagnostics.ts';
 import type { PolicyFile } from '../policy/load.ts';
@@ -13,7 +13,6 @@ import { Reloader } from '../runtime/reload.ts';
 import { PastPolicies } from '../runtime/replay.ts';
 import { readBundle } from '../runtime/source.ts';
 import { watchPolicies } from '../runtime/watch.ts';
-import type { Log } from '../telemetry/log.ts';
 import { mask } from '../telemetry/secrets.ts';
 import type { Health } from '../upstream/health/health.ts';
 import { logReload } from './events.ts';
@@ -59,12 +58,8 @@ async function minded<T>(work: () => Promise<T>, err: Terminal): Promise<T> {
 }
 
 /** The parts of a server that follow a reload. */
-export interface ReloadServices {
-  readonly ledger: Ledger;
-  readonly payments: Payments;
+export interface ReloadServices extends Pick<X402Gateway, 'ledger' | 'payments' | 'records' | 'log'> {
   readonly terms: TermsOf;
-  readonly records: Records;
-  readonly log: Log;
   readonly err: Terminal;
 }
 

@@ -67,19 +67,10 @@ export interface Move {
   readonly totals: Totals;
 }
 
-/** All requests of a file. */
-export interface ComparedRequests {
-  /** In the order of the file. */
-  readonly different: readonly DifferentRequest[];
-  /** The number of further different lines. */
-  readonly leftOut: number;
-  /** The move of most requests first. */
-  readonly moves: readonly Move[];
-  readonly totals: Totals;
-}
+export type ComparedRequests = Awaited<ReturnType<typeof compareRequests>>;
 
 /** Decides every request of a file, or of the standard input, by both policies. Throws UsageError that names file and line. */
-export async function compareRequests(file: string, a: Side, b: Side): Promise<ComparedRequests> {
+export async function compareRequests(file: string, a: Side, b: Side) {
   const counter = createTokenCounter(() => {}, PATIENT_COUNT_MS);
   const different: DifferentRequest[] = [];
   const moves = new Map<string, Move>();
@@ -98,6 +89,7 @@ export async function compareRequests(file: string, a: Side, b: Side): Promise<C
   }
   if (totals.requests === 0) throw new UsageError(`${shownName(file)} has no requests.`);
   const most = [...moves.values()].sort((one, other) => other.totals.requests - one.totals.requests);
+  // `leftOut` counts the different lines that are not kept. The first move is that of most requests.
   return { different, leftOut, moves: most, totals };
 }
 
