@@ -77,6 +77,7 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, { store, 
   return { ledger, terms };
 }
 
+/** Opens learning, with its regular checkpoints. */
 const openLearning = (store: OpenStore, nextId: () => number, { now }: Host, log: Log) =>
   openLearner({
     store,
