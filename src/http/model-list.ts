@@ -125,24 +125,15 @@ const listBody = (data: readonly Model[], hasMore: boolean): Static<typeof Model
 });
 
 /** The directories under a policy: one for all keys without a list of models, and one for each caller with such a list. */
-const directories = new WeakMap<PolicySnapshot, { all: ModelDirectory | null; own: WeakMap<Caller, ModelDirectory> }>();
+const directories = new WeakMap<PolicySnapshot, WeakMap<object, ModelDirectory>>();
 
 /** Returns the models that a caller may use. They are listed once for a policy and a caller. */
-export function directoryOf(snapshot: PolicySnapshot, caller: Caller): ModelDirectory {
-  let known = directories.get(snapshot);
-  if (!known) {
-    known = { all: null, own: new WeakMap() };
-    directories.set(snapshot, known);
-  }
-  if (caller.models === null) {
-    known.all ??= new ModelDirectory(listModels(snapshot, caller));
-    return known.all;
-  }
-  let directory = known.own.get(caller);
-  if (!directory) {
-    directory = new ModelDirectory(listModels(snapshot, caller));
-    known.own.set(caller, directory);
-  }
+export function directoryOf(snapshot: PolicySnapshot, caller: Pick<Caller, 'models'>): ModelDirectory {
+  const known = directories.get(snapshot) ?? new WeakMap<object, ModelDirectory>();
+  directories.set(snapshot, known);
+  const usable = caller.models ?? snapshot;
+  const directory = known.get(usable) ?? new ModelDirectory(listModels(snapshot, caller));
+  known.set(usable, directory);
   return directory;
 }
 

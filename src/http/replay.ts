@@ -167,10 +167,7 @@ function replay(
 function refusalError(refusal: ClaimRefusal, { label, param, canRetry }: RequestName): SignalboxError {
   switch (refusal.kind) {
     case 'in-flight':
-      return new SignalboxError('in_flight', `A request with this ${label} is still running.`, {
-        retryAfterMs: RETRY_MS,
-        ...(!canRetry && { retry: false }),
-      });
+      return stillRunning(label, canRetry);
     case 'reused':
       return new SignalboxError(
         'idempotency_key_reused',
@@ -187,3 +184,10 @@ function refusalError(refusal: ClaimRefusal, { label, param, canRetry }: Request
     }
   }
 }
+
+/** The refusal of a repeat while the first request runs. */
+export const stillRunning = (label: string, canRetry: boolean): SignalboxError =>
+  new SignalboxError('in_flight', `A request with this ${label} is still running.`, {
+    retryAfterMs: RETRY_MS,
+    ...(!canRetry && { retry: false }),
+  });

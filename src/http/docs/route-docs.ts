@@ -66,6 +66,20 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
   'overloaded',
 ];
 
+/** Errors of every route that decides by a whole request. */
+export const DECISION_ERRORS: readonly ErrorCode[] = [
+  ...BODY_ERRORS,
+  'unknown_field',
+  'unsupported_parameter',
+  'model_not_found',
+  'budget_limit_too_low',
+  'context_length_exceeded',
+  'no_eligible_model',
+  'no_healthy_model',
+  'insufficient_quota',
+  'request_exceeds_budget',
+];
+
 /** Makes the `detail` of an Elysia route, which the route table and the OpenAPI document are made from. */
 export function routeDocs(spec: RouteDocs) {
   const { summary, description, tag = 'admin', answer, events, requests, errors = [], errorField } = spec;

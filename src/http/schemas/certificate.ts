@@ -101,12 +101,9 @@ const Candidate = Type.Object({
   ),
   cost_credits: cost,
   latency_ms: latency,
-  latency_basis: Type.Union(
-    [Type.Literal('measured'), Type.Literal('stated'), Type.Literal('estimated'), Type.Literal('neutral')],
-    {
-      description:
-        'The source of the speed: answers measured by this server, the policy, the median of similar models in the catalog, or a neutral figure.',
-    },
+  latency_basis: word(
+    ['measured', 'stated', 'estimated', 'neutral'],
+    'The source of the speed: answers measured by this server, the policy, the median of similar models in the catalog, or a neutral figure.',
   ),
   reasoning_tokens: figure('Expected hidden reasoning of one choice, tokens; part of cost and latency.', 600),
   utility: figureOrNull('The score by the strategy; null for a model that was left out.', 0.4),
