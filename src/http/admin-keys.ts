@@ -11,6 +11,7 @@ import type { KeyInfo } from '../store/keys.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX } from '../store/trail.ts';
 import { bodyIn } from './body.ts';
 import * as docs from './docs/key-docs.ts';
+import { queryLimit } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from './schemas/keys.ts';
 import { actorOf, grantedAmount, inTerms, limitOf, orNothingDone, refuseValue } from './terms.ts';
@@ -67,15 +68,7 @@ const TRAIL_QUERY = t.Object({
       description: 'Only changes of the key with this ID, or of the wallet with this address.',
     }),
   ),
-  limit: t.Optional(
-    t.Any({
-      type: 'integer',
-      minimum: 1,
-      maximum: TRAIL_LIMIT_MAX,
-      // The router would fill in a `default` for a missing field.
-      description: `How many at most; ${TRAIL_LIMIT} unless said.`,
-    }),
-  ),
+  limit: queryLimit(TRAIL_LIMIT, TRAIL_LIMIT_MAX),
 });
 
 const changingRoutes = ({ gateway, callerOf, keys, store }: KeyServices) => {

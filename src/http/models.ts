@@ -3,6 +3,7 @@ import { SignalboxError } from '../core/errors.ts';
 import { meaningOf, nameHint } from '../routing/model-name.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import { directoryOf, Model, ModelList, type PageQuery } from './model-list.ts';
+import { queryText } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import { unlisted } from './routes.ts';
 import { limitOf } from './terms.ts';
@@ -64,9 +65,9 @@ export function modelRoutes({ gateway, callerOf }: RouteServices) {
 const LIST = {
   query: t.Object(
     {
-      limit: t.Optional(t.String({ description: `Models of a page, 1 to ${LIMIT_MAX}. Default: all.` })),
-      after_id: t.Optional(t.String({ description: 'Only models behind this one.' })),
-      before_id: t.Optional(t.String({ description: 'Only models in front of this one.' })),
+      limit: queryText(`Models of a page, 1 to ${LIMIT_MAX}. Default: all.`),
+      after_id: queryText('Only models behind this one.'),
+      before_id: queryText('Only models in front of this one.'),
     },
     // Codex adds its version.
     { additionalProperties: true },

@@ -17,6 +17,7 @@ import {
 import { GROUPINGS, type Grouping, parseGrouping } from '../operate/usage-sums.ts';
 import type { Gateway } from '../request/gateway.ts';
 import { routeDocs } from './docs/route-docs.ts';
+import { queryText, queryTexts } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import * as schemas from './schemas/ledger.ts';
 import { refuseValue } from './terms.ts';
@@ -25,13 +26,9 @@ import { refuseValue } from './terms.ts';
 const DAYS_MAX = 366;
 
 const PERIOD_QUERY = {
-  from: t.Optional(t.String({ description: 'The first day, such as `2026-11-01`; 30 days before `to` unless given.' })),
-  to: t.Optional(t.String({ description: 'The day after the last one, such as `2026-12-01`; tomorrow unless given.' })),
-  time_zone: t.Optional(
-    t.String({
-      description: 'IANA name of the zone in which days begin, such as `Europe/Berlin`; UTC unless given.',
-    }),
-  ),
+  from: queryText('The first day, such as `2026-11-01`; 30 days before `to` unless given.'),
+  to: queryText('The day after the last one, such as `2026-12-01`; tomorrow unless given.'),
+  time_zone: queryText('IANA name of the zone in which days begin, such as `Europe/Berlin`; UTC unless given.'),
 };
 
 /** `GET /v1/usage`: the charges of the calling key, and the funds that it draws on. `GET /admin/usage`: those of all keys. */
@@ -40,11 +37,7 @@ export const usageRoutes = ({ gateway, callerOf }: RouteServices) =>
     .get('/v1/usage', ({ request }) => keyUsage(gateway, callerOf(request), request.url), {
       query: t.Object({
         ...PERIOD_QUERY,
-        by: t.Optional(
-          t.String({
-            description: 'Adds `groups` by these, with commas: `session`, `agent`, or others of `GET /admin/usage`.',
-          }),
-        ),
+        by: queryText('Adds `groups` by these, with commas: `session`, `agent`, or others of `GET /admin/usage`.'),
       }),
       ...routeDocs({
         access: 'key',
@@ -60,18 +53,12 @@ export const usageRoutes = ({ gateway, callerOf }: RouteServices) =>
     .get('/admin/usage', ({ request }) => adminUsage(gateway, request.url), {
       query: t.Object({
         ...PERIOD_QUERY,
-        by: t.Optional(
-          t.String({
-            description: `Groupings, with commas: ${GROUPINGS.join(', ')} and \`label:NAME\`; \`day,model\` unless given.`,
-          }),
+        by: queryText(
+          `Groupings, with commas: ${GROUPINGS.join(', ')} and \`label:NAME\`; \`day,model\` unless given.`,
         ),
-        key: t.Optional(t.String({ description: 'Only charges of the key with this ID, or of this wallet.' })),
-        model: t.Optional(t.String({ description: 'Only charges of the model with this ID.' })),
-        label: t.Optional(
-          t.Union([t.String(), t.Array(t.String())], {
-            description: 'Only charges of keys with this label, as `name=value`. It may be repeated.',
-          }),
-        ),
+        key: queryText('Only charges of the key with this ID, or of this wallet.'),
+        model: queryText('Only charges of the model with this ID.'),
+        label: queryTexts('Only charges of keys with this label, as `name=value`. It may be repeated.'),
       }),
       ...routeDocs({
         access: 'admin',

@@ -124,14 +124,10 @@ function reportOf(query: UsageQuery, sums: UsageSums): UsageReport {
   return { query, total: groups.reduce((sum, { charged }) => sum + charged, 0), groups };
 }
 
-/** A stretch of time, ms since 1970. */
-interface Span {
-  readonly from: number;
-  /** Exclusive. */
-  readonly to: number;
-}
+/** A stretch of time, ms since 1970; `to` is exclusive. */
+type Span = ReturnType<typeof spanOf>;
 
-function spanOf({ from, to, timeZone }: UsagePeriod): Span {
+function spanOf({ from, to, timeZone }: UsagePeriod) {
   const beginning = (date: Temporal.PlainDate) => date.toZonedDateTime({ timeZone }).epochMilliseconds;
   return { from: beginning(from), to: beginning(to) };
 }

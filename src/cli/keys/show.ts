@@ -50,16 +50,14 @@ function rotatedText({ rotatedAt, overlapEndsAt }: KeyInfo, now: number): string
   return isOver ? utc(rotatedAt) : `${utc(rotatedAt)}; the old secret works until ${utc(overlapEndsAt)}`;
 }
 
-const figure = (amount: number): string => amount.toLocaleString('en');
-
 function limitsText({ limits }: KeyInfo): string {
-  const { requestsPerMinute = null, tokensPerMinute = null, concurrentStreams = null } = limits ?? {};
   const parts = [
-    requestsPerMinute === null ? [] : `${figure(requestsPerMinute)} requests a minute`,
-    tokensPerMinute === null ? [] : `${figure(tokensPerMinute)} tokens a minute`,
-    concurrentStreams === null ? [] : `${figure(concurrentStreams)} streams at once`,
-  ].flat();
-  return parts.join(', ') || 'as in the policy';
+    [limits?.requestsPerMinute, 'requests a minute'],
+    [limits?.tokensPerMinute, 'tokens a minute'],
+    [limits?.concurrentStreams, 'streams at once'],
+  ] as const;
+  const stated = parts.flatMap(([limit, unit]) => (limit == null ? [] : [`${limit.toLocaleString('en')} ${unit}`]));
+  return stated.join(', ') || 'as in the policy';
 }
 
 function budgetText({ budget, spent, renewsAt }: BudgetUse): string {

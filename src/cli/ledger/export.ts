@@ -17,22 +17,15 @@ import { periodOf } from './period.ts';
 /** The flags that choose entries of the books, and group them. */
 export const ENTRY_FLAGS = { from: TEXT, to: TEXT, 'time-zone': TEXT, key: TEXT, label: LIST, model: TEXT, by: TEXT };
 
-interface ExportQuery {
-  readonly filter: Parameters<typeof moneyEntries>[1];
-  /** Null: a line for each entry. */
-  readonly by: readonly Grouping[] | null;
-  readonly timeZone: string;
-  readonly format: 'csv' | 'json';
-}
-
 /** Reads the arguments, before a database is opened. Throws UsageError. */
-export function parseExport(args: readonly string[]): ExportQuery {
+export function parseExport(args: readonly string[]) {
   const flags = parseFlags(args, { ...ENTRY_FLAGS, format: TEXT });
   const { 'time-zone': timeZone = 'UTC', by } = flags;
   const format = choiceOf('--format', flags.format ?? 'csv', ['csv', 'json']);
   const { from, to } = periodOf(flags.from, flags.to, timeZone);
   const labels = pairsOf(flags.label, 'A label');
   const filter = { from, to, keyId: flags.key ?? null, model: flags.model ?? null, labels };
+  // Without groupings there is a line for each entry.
   return { filter, by: by === undefined ? null : groupingsOf(by), timeZone, format };
 }
 
@@ -49,7 +42,7 @@ export function groupingsOf(text: string): Grouping[] {
 
 /** Writes page by page: an export may be larger than the memory. */
 export async function writeExport(
-  { filter, by, timeZone, format }: ExportQuery,
+  { filter, by, timeZone, format }: ReturnType<typeof parseExport>,
   journal: Pick<JournalReader, 'money' | 'usdPerCredit'>,
   write: Writer,
 ): Promise<void> {

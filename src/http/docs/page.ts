@@ -92,14 +92,7 @@ export function docsRoutes(document: () => object) {
       // Clients ask whether anything is there; they follow no redirect.
       .head('/', () => new Response(null), hide)
       .get('/docs', () => text(PAGE, 'text/html'), hide)
-      .get(
-        '/docs/json',
-        () => {
-          made ??= document();
-          return made;
-        },
-        hide,
-      )
+      .get('/docs/json', () => (made ??= document()), hide)
       .get('/docs/page.js', () => text(SCRIPT, 'text/javascript'), hide)
       .get('/docs/page.css', () => text(STYLE, 'text/css'), hide)
       .get(

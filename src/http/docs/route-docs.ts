@@ -117,13 +117,11 @@ function answerResponse(answer: RouteDocs['answer'], events: RouteDocs['events']
   return { description: `${description} ${events.description}`, content: either };
 }
 
-function headersOf({ headers }: RouteDocs) {
-  if (!headers) return {};
-  const documented = Object.entries(headers).map(([name, description]) => [
-    name,
-    { description, schema: { type: 'string' } },
-  ]);
-  return { headers: Object.fromEntries(documented) };
+function headersOf({ headers = {} }: RouteDocs) {
+  const documented = Object.entries(headers).map(([name, description]) => {
+    return [name, { description, schema: { type: 'string' } }] as const;
+  });
+  return documented.length > 0 && { headers: Object.fromEntries(documented) };
 }
 
 const answerExample = ({ schema, example, differs }: RouteDocs['answer']): unknown =>

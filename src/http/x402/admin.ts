@@ -8,6 +8,7 @@ import { creditWallet } from '../../operate/wallets.ts';
 import { PAYMENT_STATES, type PaymentQuery, type PaymentState } from '../../store/payments.ts';
 import type { KeyEvent, TrailAction } from '../../store/trail.ts';
 import { bodyIn } from '../body.ts';
+import { queryLimit } from '../query.ts';
 import { actorOf, grantedAmount, inTerms, limitOf, orNothingDone, refuseValue } from '../terms.ts';
 import { noPayment, paymentBody } from './payments.ts';
 import * as docs from './route-docs.ts';
@@ -124,9 +125,7 @@ const checkNote = (note: string) => inTerms(() => checkText('note', note));
 const QUERY = t.Object({
   state: t.Optional(t.Any({ type: 'string', enum: [...PAYMENT_STATES], description: 'Only those in this state.' })),
   wallet: t.Optional(t.Any({ type: 'string', description: 'Only those of this wallet.' })),
-  limit: t.Optional(
-    t.Any({ type: 'integer', minimum: 1, maximum: LIMIT_MAX, description: `How many at most; ${LIMIT} unless said.` }),
-  ),
+  limit: queryLimit(LIMIT, LIMIT_MAX),
   before: t.Optional(t.Any({ type: 'string', description: 'Only those made before the payment with this ID.' })),
 });
 
