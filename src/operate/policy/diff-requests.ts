@@ -142,14 +142,8 @@ async function answer(query: HypotheticalRequest, runtime: Runtime, counter: Tok
   }
 }
 
-interface Line {
-  readonly text: string;
-  /** From 1. */
-  readonly line: number;
-}
-
-/** Lines that hold something, as they come in. Throws UsageError. */
-async function* linesOf(file: string): AsyncGenerator<Line> {
+/** Lines that hold something, as they come in, with their numbers from 1. Throws UsageError. */
+async function* linesOf(file: string): AsyncGenerator<{ readonly text: string; readonly line: number }> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let line = 0;
   for await (const bytes of byteLines(streamOf(file), file)) {

@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { codeOf, messageOf } from '../../core/thrown.ts';
@@ -113,11 +114,7 @@ async function removeLeftovers(folder: string, name: string): Promise<void> {
   }
 }
 
-interface Rights {
-  readonly uid: number;
-  readonly gid: number;
-  readonly mode: number;
-}
+type Rights = Pick<Stats, 'uid' | 'gid' | 'mode'>;
 
 async function writeBeside(path: string, text: string, rights: Rights | null): Promise<void> {
   const handle = await fs.open(path, 'wx', rights ? 0o600 : 0o666);
