@@ -205,7 +205,7 @@ function totalsText(cases: Totals, requests: Totals | null, inUsd: boolean, term
 /** The costs of the requests that both policies answer. */
 function costs({ answered, a, b }: Totals, inUsd: boolean): string {
   if (answered === 0) return '';
-  const [from, to] = inUsd ? [a.usd, b.usd] : [a.credits, b.credits];
+  const [from, to] = inUsd ? [a.costUsd, b.costUsd] : [a.costCredits, b.costCredits];
   return `${pair(short(from), short(to))}${growth(from, to)}`;
 }
 

@@ -1,5 +1,4 @@
 import type { TSchema } from '@sinclair/typebox';
-import type { AnyElysia } from 'elysia';
 import { ERRORS, type ErrorCode, SignalboxError } from '../../core/errors.ts';
 import { errorBody } from '../../surface/openai-chat/error.ts';
 import { ErrorBody } from '../../surface/openai-chat/error-schema.ts';
@@ -67,6 +66,20 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
   'overloaded',
 ];
 
+/** Errors of every route that decides by a whole request. */
+export const DECISION_ERRORS: readonly ErrorCode[] = [
+  ...BODY_ERRORS,
+  'unknown_field',
+  'unsupported_parameter',
+  'model_not_found',
+  'budget_limit_too_low',
+  'context_length_exceeded',
+  'no_eligible_model',
+  'no_healthy_model',
+  'insufficient_quota',
+  'request_exceeds_budget',
+];
+
 /** Makes the `detail` of an Elysia route, which the route table and the OpenAPI document are made from. */
 export function routeDocs(spec: RouteDocs) {
   const { summary, description, tag = 'admin', answer, events, requests, errors = [], errorField } = spec;
@@ -85,7 +98,7 @@ export function routeDocs(spec: RouteDocs) {
       tags: [tag],
       security,
       [RESPONSES_DETAIL]: responses,
-      ...(request && { requestBody: { content: { 'application/json': { schema: request } } } }),
+      ...(request && { request }),
       ...(requests && { 'x-requests': requests }),
       [ACCESS_DETAIL]: { access, body, counts, pays, operation } satisfies RouteAccess,
     },
@@ -93,15 +106,7 @@ export function routeDocs(spec: RouteDocs) {
 }
 
 /** The member of a route's `detail` that makes its `responses`: hundreds of examples, which no start needs. */
-const RESPONSES_DETAIL = 'x-responses';
-
-/** Makes the `responses` of routes, before a document is made of them. */
-export function documentResponses(routes: AnyElysia['routes']): void {
-  for (const { hooks } of routes) {
-    const make: unknown = hooks.detail?.[RESPONSES_DETAIL];
-    if (typeof make === 'function') hooks.detail.responses = make();
-  }
-}
+export const RESPONSES_DETAIL = 'x-responses';
 
 function answerResponse(answer: RouteDocs['answer'], events: RouteDocs['events']) {
   const { schema, description, mediaType = 'application/json' } = answer;
@@ -112,13 +117,11 @@ function answerResponse(answer: RouteDocs['answer'], events: RouteDocs['events']
   return { description: `${description} ${events.description}`, content: either };
 }
 
-function headersOf({ headers }: RouteDocs) {
-  if (!headers) return {};
-  const documented = Object.entries(headers).map(([name, description]) => [
-    name,
-    { description, schema: { type: 'string' } },
-  ]);
-  return { headers: Object.fromEntries(documented) };
+function headersOf({ headers = {} }: RouteDocs) {
+  const documented = Object.entries(headers).map(([name, description]) => {
+    return [name, { description, schema: { type: 'string' } }] as const;
+  });
+  return documented.length > 0 && { headers: Object.fromEntries(documented) };
 }
 
 const answerExample = ({ schema, example, differs }: RouteDocs['answer']): unknown =>

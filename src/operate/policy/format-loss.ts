@@ -11,19 +11,11 @@ interface Piece {
   readonly what: string;
 }
 
-/** A damage that formatting would do, at its first place. */
-export interface Loss {
-  /** Ends a sentence that begins with `formatting would change`. */
-  readonly what: string;
-  /** Offset in the text before, in UTF-16 units. */
-  readonly at: number;
-}
-
 /**
  * Compares a formatted text with its original. Returns null if it has the same data, numbers as they were written included,
  * and the same comments between the same values. Both are YAML.
  */
-export function lostIn(formatted: string, text: string): Loss | null {
+export function lostIn(formatted: string, text: string): Piece | null {
   const [before, after] = [contentOf(text), contentOf(formatted)];
   const lost = (what: string) => ({ what, at: firstDifference(before.pieces, after.pieces) });
   if (before.shape !== after.shape) return lost('the data');
