@@ -1,11 +1,11 @@
-import type { TSchema } from '@sinclair/typebox';
-import type { AnyElysia } from 'elysia';
+import { type AnyElysia, Elysia } from 'elysia';
 import { isObject } from '../../core/object.ts';
 import { ACCESS_DETAIL } from '../routes.ts';
 import { PAYMENT_IDS, PAYMENTS_TAG } from '../x402/route-docs.ts';
-import { RESPONSES_DETAIL } from './route-docs.ts';
+import { documentResponses } from './route-docs.ts';
 
-type Json = { [name: string]: unknown };
+type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+type JsonObject = { [name: string]: Json };
 
 const DESCRIPTION = `One OpenAI-compatible endpoint in front of many models. \`model\` is a model's ID or a selector that
 chooses one: \`auto\`, \`auto-fast\`, \`auto-cheap\`. Amounts of money are Credits, with at most 6 decimals.
@@ -14,90 +14,105 @@ An error has the body \`{"error": {"message", "type", "param", "code"}}\`; on \`
 
 const KEY = 'An API key: `sb_live_…`.';
 
-const ABOUT = {
-  openapi: '3.1.0',
-  tags: [
-    { name: 'chat', description: 'Completions' },
-    { name: 'embeddings', description: 'Vectors of texts' },
-    { name: 'route', description: 'Recommendations, at no cost' },
-    { name: 'models', description: 'Models and selectors that requests can name' },
-    { name: 'decisions', description: 'Why a model was chosen, and the outcome' },
-    { name: 'usage', description: 'Spend so far, and what is left' },
-    PAYMENTS_TAG,
-    { name: 'admin', description: 'For operators: keys with the scope `admin`' },
-    { name: 'health', description: 'For load balancers; no key' },
-  ],
-  servers: [{ url: '/' }],
-};
+/**
+ * The OpenAPI document of the routes: collected by @elysiajs/swagger, then changed to fit 3.1.
+ * Schemas that have a title become components; each is written once.
+ */
+export async function openApiDocument(version: string, routes: AnyElysia): Promise<object> {
+  // Loads some hundred modules that no start needs.
+  const { swagger } = await import('@elysiajs/swagger');
+  documentResponses(routes.routes);
+  const collector = new Elysia({ normalize: false }).use(
+    swagger({
+      path: '/page',
+      specPath: '/document',
+      excludeStaticFile: false,
+      exclude: ['/page', '/document'],
+      documentation: {
+        info: {
+          title: 'Signalbox',
+          version,
+          description: DESCRIPTION,
+          license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+        },
+        components: {
+          securitySchemes: {
+            apiKey: { type: 'http', scheme: 'bearer', description: KEY },
+            apiKeyHeader: {
+              type: 'apiKey',
+              in: 'header',
+              name: 'x-api-key',
+              description: `${KEY} The header \`api-key\` takes it, too.`,
+            },
+          },
+        },
+        tags: [
+          { name: 'chat', description: 'Completions' },
+          { name: 'embeddings', description: 'Vectors of texts' },
+          { name: 'route', description: 'Recommendations, at no cost' },
+          { name: 'models', description: 'Models and selectors that requests can name' },
+          { name: 'decisions', description: 'Why a model was chosen, and the outcome' },
+          { name: 'usage', description: 'Spend so far, and what is left' },
+          PAYMENTS_TAG,
+          { name: 'admin', description: 'For operators: keys with the scope `admin`' },
+          { name: 'health', description: 'For load balancers; no key' },
+        ],
+      },
+    }),
+  );
+  collector.use(routes);
+  const collected = (await (await collector.handle(new Request('http://localhost/document'))).json()) as JsonObject;
+  return mend(collected);
+}
 
-const SECURITY = {
-  apiKey: { type: 'http', scheme: 'bearer', description: KEY },
-  apiKeyHeader: {
-    type: 'apiKey',
-    in: 'header',
-    name: 'x-api-key',
-    description: `${KEY} The header \`api-key\` takes it, too.`,
-  },
-};
-
-/** The OpenAPI document of the routes. Schemas that have a title become components; each is written once. */
-export function openApiDocument(version: string, { routes }: AnyElysia): object {
-  const schemas: Json = {};
-  const paths: Record<string, Json> = {};
-  for (const { method, path, hooks } of routes) {
-    if (hooks.detail.hide) continue;
-    const shown = path.replaceAll(/:(\w+)/g, '{$1}');
-    paths[shown] = { ...paths[shown], [method.toLowerCase()]: operationOf(method, shown, hooks, schemas) };
+function mend(collected: JsonObject): JsonObject {
+  const components = isObject(collected.components) ? collected.components : {};
+  const schemas: JsonObject = {};
+  const paths: JsonObject = {};
+  for (const [path, methods] of Object.entries(isObject(collected.paths) ? collected.paths : {})) {
+    if (!isObject(methods)) continue;
+    paths[path] = Object.fromEntries(
+      Object.entries(methods).map(([method, one]) => [method, isObject(one) ? mendOperation(one, path, schemas) : one]),
+    );
   }
-  const license = { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' };
+  const { openapi: _, servers: __, ...rest } = collected;
   return {
-    ...ABOUT,
-    info: { title: 'Signalbox', version, description: DESCRIPTION, license },
+    openapi: '3.1.0',
+    ...rest,
+    servers: [{ url: '/' }],
     paths,
     components: {
-      securitySchemes: SECURITY,
+      ...components,
       schemas: Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1))),
     },
   };
 }
 
-function operationOf(
-  method: string,
-  path: string,
-  { detail, query, body }: AnyElysia['routes'][number]['hooks'],
-  schemas: Json,
-) {
-  const { request, [RESPONSES_DETAIL]: responses, 'x-requests': requests, [ACCESS_DETAIL]: _, ...rest } = detail;
-  const parameters = [...(path.includes('{id}') ? [idParameter(path)] : []), ...queryParameters(query)];
-  const schema = body ?? request;
+function mendOperation(one: JsonObject, path: string, schemas: JsonObject): JsonObject {
+  const { parameters, requestBody, responses, 'x-requests': requests, [ACCESS_DETAIL]: _, ...rest } = one;
+  const queried = Array.isArray(parameters) ? parameters.filter((each) => isObject(each) && each.in === 'query') : [];
+  const asked = [...(path.includes('{id}') ? [idParameter(path)] : []), ...queried];
+  const body =
+    isObject(requestBody) && isObject(requestBody.content) ? requestBody.content['application/json'] : undefined;
   return {
-    operationId: method.toLowerCase() + path.split('/').map(idPart).join(''),
     ...rest,
-    ...(parameters.length > 0 && { parameters }),
-    ...(schema && {
+    ...(asked.length > 0 && { parameters: asked }),
+    ...(isObject(body) && {
       requestBody: {
         required: true,
-        content: { 'application/json': { schema: fold(schema, schemas), ...(requests && { examples: requests }) } },
+        content: {
+          'application/json': {
+            schema: fold(body.schema ?? {}, schemas),
+            ...(requests !== undefined && { examples: requests }),
+          },
+        },
       },
     }),
-    responses: fold(responses(), schemas),
+    responses: fold(responses ?? {}, schemas),
   };
 }
 
-const idPart = (part: string): string => (part.startsWith('{') ? `By${capital(part.slice(1, -1))}` : capital(part));
-const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
-
-const queryParameters = (query: TSchema | undefined): Json[] =>
-  Object.entries<TSchema>(query?.properties ?? {}).map(([name, { description, examples, ...schema }]) => ({
-    description,
-    examples,
-    schema,
-    in: 'query',
-    name,
-    required: query?.required?.includes(name) ?? false,
-  }));
-
-const idParameter = (path: string): Json => ({
+const idParameter = (path: string): JsonObject => ({
   name: 'id',
   in: 'path',
   required: true,
@@ -115,7 +130,7 @@ const ID_MEANINGS = [
 const COMPONENT = /^[A-Z][A-Za-z]+$/;
 
 /** Moves schemas that have a name to the components and leaves references; drops TypeBox's own fields. */
-function fold(value: unknown, schemas: Json): unknown {
+function fold(value: Json, schemas: JsonObject): Json {
   if (Array.isArray(value)) return value.map((item) => fold(item, schemas));
   if (!isObject(value)) return value;
   const { $id, ...plain } = value;

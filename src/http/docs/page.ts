@@ -83,8 +83,8 @@ const text = (body: string, type: string): Response =>
   new Response(body, { headers: { 'content-type': `${type}; charset=utf-8`, 'content-security-policy': POLICY } });
 
 /** Swagger UI at `/docs`, the OpenAPI document at `/docs/json`. The document is made when it is first asked for. */
-export function docsRoutes(document: () => object) {
-  let made: object | null = null;
+export function docsRoutes(document: () => Promise<object>) {
+  let made: Promise<object> | null = null;
   const hide = unlisted({ access: 'open' });
   return (
     new Elysia({ name: 'docs' })
@@ -92,7 +92,14 @@ export function docsRoutes(document: () => object) {
       // Clients ask whether anything is there; they follow no redirect.
       .head('/', () => new Response(null), hide)
       .get('/docs', () => text(PAGE, 'text/html'), hide)
-      .get('/docs/json', () => (made ??= document()), hide)
+      .get(
+        '/docs/json',
+        () => {
+          made ??= document();
+          return made;
+        },
+        hide,
+      )
       .get('/docs/page.js', () => text(SCRIPT, 'text/javascript'), hide)
       .get('/docs/page.css', () => text(STYLE, 'text/css'), hide)
       .get(

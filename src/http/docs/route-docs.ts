@@ -1,4 +1,5 @@
 import type { TSchema } from '@sinclair/typebox';
+import type { AnyElysia } from 'elysia';
 import { ERRORS, type ErrorCode, SignalboxError } from '../../core/errors.ts';
 import { errorBody } from '../../surface/openai-chat/error.ts';
 import { ErrorBody } from '../../surface/openai-chat/error-schema.ts';
@@ -98,7 +99,7 @@ export function routeDocs(spec: RouteDocs) {
       tags: [tag],
       security,
       [RESPONSES_DETAIL]: responses,
-      ...(request && { request }),
+      ...(request && { requestBody: { content: { 'application/json': { schema: request } } } }),
       ...(requests && { 'x-requests': requests }),
       [ACCESS_DETAIL]: { access, body, counts, pays, operation } satisfies RouteAccess,
     },
@@ -106,7 +107,15 @@ export function routeDocs(spec: RouteDocs) {
 }
 
 /** The member of a route's `detail` that makes its `responses`: hundreds of examples, which no start needs. */
-export const RESPONSES_DETAIL = 'x-responses';
+const RESPONSES_DETAIL = 'x-responses';
+
+/** Makes the `responses` of routes, before a document is made of them. */
+export function documentResponses(routes: AnyElysia['routes']): void {
+  for (const { hooks } of routes) {
+    const make: unknown = hooks.detail?.[RESPONSES_DETAIL];
+    if (typeof make === 'function') hooks.detail.responses = make();
+  }
+}
 
 function answerResponse(answer: RouteDocs['answer'], events: RouteDocs['events']) {
   const { schema, description, mediaType = 'application/json' } = answer;
