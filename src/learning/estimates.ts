@@ -33,18 +33,6 @@ export function estimateFor(
   };
 }
 
-/** Q of every model with everything learned, whatever the mode. Valid until the next call. */
-export function learnedQualities(
-  { snapshot }: LearningPolicyInForce,
-  bound: BoundMemory,
-  facts: TaskFacts,
-  features: Uint8Array | null,
-): Float64Array {
-  const inquiry = inquiryOf(snapshot, bound, facts, features, false);
-  const found = callEstimator(bound, inquiry, bound.scratch, false);
-  return found?.quality ?? declaredFor(facts, snapshot, bound.byTask);
-}
-
 /** Counts a request in the estimator's means; with `lengthAlone`, its length only. */
 export function countRequest(
   { snapshot }: LearningPolicyInForce,

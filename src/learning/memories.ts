@@ -2,13 +2,7 @@ import type { ModelKnowledge, TellingWord } from '../contract/estimator.ts';
 import type { TaskFacts } from '../core/declared.ts';
 import type { Estimate } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
-import type {
-  EstimatorMemories,
-  LearningTables,
-  OutcomeWithFeatures,
-  ResetRow,
-  StoredPosition,
-} from '../store/learning.ts';
+import type { EstimatorMemories, LearningTables, ResetRow, StoredPosition } from '../store/learning.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Write } from '../store/store.ts';
 import type { LearningPolicyInForce } from './answer.ts';
@@ -17,11 +11,11 @@ import {
   type BoundMemory,
   HostedMemory,
   type MemoryChanges,
-  type MemoryStep,
   type OnEstimatorFault,
   type StoredMemory,
 } from './memory.ts';
 import type { LearningSecret } from './secret.ts';
+import { isScore, orderSteps } from './steps.ts';
 
 /** The maximum number of outcomes to learn again at a start. Checkpoints are more frequent. */
 const TAIL_MAX = 100_000;
@@ -67,11 +61,8 @@ export class Memories {
     const memories = new Memories({ secret, onFault }, { outcome: last, reset });
     for (const { estimator, ...position } of through) {
       const tail = await learning.outcomes.tail(estimator, position.outcome, TAIL_MAX);
-      const steps = orderSteps(
-        tail,
-        resets.filter(({ id }) => id > position.reset),
-        position.outcome,
-      );
+      const later = resets.filter(({ id }) => id > position.reset);
+      const steps = orderSteps(tail.filter(isScore), later, position.outcome);
       const own = parts.filter((one) => one.estimator === estimator).map(({ part, bytes }) => [part, bytes] as const);
       memories.#add(estimator, { parts: new Map(own), steps });
       memories.#through.set(estimator, position);
@@ -191,35 +182,4 @@ export function partWrites(memories: EstimatorMemories, name: string, { everythi
   const changed = everything ? [...parts].filter(([, bytes]) => bytes !== null) : [...parts];
   const puts = changed.map(([part, bytes]) => memories.putPart(name, part, bytes));
   return everything ? [memories.deleteParts(name), ...puts] : puts;
-}
-
-/**
- * Orders the outcomes since a checkpoint, each reset after the last outcome that it covers; resets that no server has
- * applied come last. The requests since the checkpoint precede the outcomes with greater IDs, as IDs grow with time.
- */
-function orderSteps(
-  outcomes: readonly OutcomeWithFeatures[],
-  resets: readonly ResetRow[],
-  checkpoint: number,
-): MemoryStep[] {
-  const byDecision = new Map(outcomes.map((row) => [row.decision, row]));
-  const questions = [...byDecision.values()]
-    .filter(({ decision }) => decision > checkpoint)
-    .sort((one, other) => one.decision - other.decision);
-  const steps: MemoryStep[] = [];
-  let at = 0;
-  let next = 0;
-  for (const row of outcomes) {
-    for (; at < resets.length; at++) {
-      const { applied } = resets[at]!;
-      if (applied === null || applied >= row.id) break;
-      steps.push({ kind: 'reset', reset: resets[at]! });
-    }
-    for (; next < questions.length && questions[next]!.decision < row.id; next++) {
-      steps.push({ kind: 'question', row: questions[next]! });
-    }
-    steps.push({ kind: 'outcome', row });
-  }
-  for (const reset of resets.slice(at)) steps.push({ kind: 'reset', reset });
-  return steps;
 }

@@ -12,19 +12,13 @@ import type { OutcomeWithFeatures, ResetRow } from '../store/learning.ts';
 import type { LearningPolicyInForce } from './answer.ts';
 import { catalogOf, catalogWith } from './catalog.ts';
 import type { LearningSecret } from './secret.ts';
+import type { MemoryStep } from './steps.ts';
 
 /** The part of an outcome that an estimator learns from. */
 export type Lesson = Pick<
   OutcomeWithFeatures,
   'model' | 'task' | 'declared' | 'score' | 'weight' | 'probability' | 'among' | 'features'
 >;
-
-/** An event that the stored parts do not include yet. */
-export type MemoryStep =
-  /** The request of an outcome. */
-  | { readonly kind: 'question'; readonly row: OutcomeWithFeatures }
-  | { readonly kind: 'outcome'; readonly row: OutcomeWithFeatures }
-  | { readonly kind: 'reset'; readonly reset: Pick<ResetRow, 'id' | 'model'> };
 
 /** Receives plugin failures. `where` is `open`, `read`, `estimate`, `learn`, `known`, `telling` or `save`. */
 export type OnEstimatorFault = (estimator: string, where: string, error: unknown) => void;
@@ -124,7 +118,7 @@ export class HostedMemory {
     try {
       if (!this.#open) return null;
       const bytes: unknown = this.#open.prepared.read(text, lengthAlone);
-      // The settlement writes it in its commit, which must not fail because of it.
+      // A write that fails because of it would take others along.
       if (bytes instanceof Uint8Array && bytes.length <= FEATURES_MAX) return bytes;
       throw new RangeError(`the features of a question must be a Uint8Array of at most ${FEATURES_MAX} bytes`);
     } catch (error) {
@@ -158,13 +152,25 @@ export class HostedMemory {
     }
   }
 
+  /** Repeats a stored event. @returns of an outcome the estimate before it; null if the plugin failed */
+  repeat(bound: Pick<BoundMemory, 'estimator' | 'catalog'>, step: MemoryStep): number | null {
+    if (step.kind === 'outcome') return this.learn(bound, step.row);
+    if (step.kind === 'question') this.#noteQuestion(bound, step.row);
+    else this.forget(step.reset);
+    return null;
+  }
+
   /** Takes effect at once, or when the memory is opened. */
   forget(reset: Pick<ResetRow, 'id' | 'model'>): void {
     if (!this.#open) {
       this.#stored = { ...this.#stored, steps: [...this.#stored.steps, { kind: 'reset', reset }] };
       return;
     }
-    this.#forget(this.#open.memory, reset.model);
+    try {
+      this.#open.memory.forget(reset.model);
+    } catch (error) {
+      this.fault('learn', error);
+    }
   }
 
   /**
@@ -216,11 +222,7 @@ export class HostedMemory {
     const { steps } = this.#stored;
     this.#stored = { parts: new Map(), steps: [] };
     const estimator = steps.length > 0 ? this.#over(catalog) : null;
-    for (const step of steps) {
-      if (step.kind === 'reset') this.#forget(this.#open.memory, step.reset.model);
-      else if (step.kind === 'question') this.#noteQuestion({ catalog, estimator }, step.row);
-      else this.learn({ catalog, estimator }, step.row);
-    }
+    for (const step of steps) this.repeat({ catalog, estimator }, step);
   }
 
   /** Repeats the count of a request at its original position. */
@@ -255,14 +257,6 @@ export class HostedMemory {
     } catch (error) {
       this.fault('open', error);
       return null;
-    }
-  }
-
-  #forget(memory: EstimatorMemory, model: string | null): void {
-    try {
-      memory.forget(model);
-    } catch (error) {
-      this.fault('learn', error);
     }
   }
 }

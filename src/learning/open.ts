@@ -4,6 +4,7 @@ import { LearningState } from './learning-state.ts';
 import { Memories } from './memories.ts';
 import type { OnEstimatorFault } from './memory.ts';
 import { findSecret, loadSecret } from './secret.ts';
+import { isScore } from './steps.ts';
 
 const STATE_BATCH = 1_000;
 
@@ -55,7 +56,7 @@ export async function loadLearningState(store: Pick<Repositories, 'learning'>, n
   for (let after = stored?.outcome ?? 0; ; ) {
     const rows = await outcomes.after(after, STATE_BATCH);
     for (const row of rows) {
-      state.replay(row);
+      if (isScore(row)) state.replay(row);
       if (row.id <= forgotten) state.brier.restart();
     }
     const last = rows.at(-1);
