@@ -22,15 +22,7 @@ export function estimateFor(
   const length = found?.length ?? 0;
   const quality = found && isOn ? found.quality : allMoved(declaredFor(facts, snapshot, bound.byTask), length);
   if (!found || lengthAlone) return declaredEstimate(quality, length);
-  return {
-    quality,
-    shadow: isOn ? null : found.quality,
-    length: found.length,
-    outcomes: found.outcomes,
-    text: found.text,
-    counts: found.counts,
-    trust: found.trust,
-  };
+  return { ...found, quality, shadow: isOn ? null : found.quality };
 }
 
 /** Counts a request in the estimator's means; with `lengthAlone`, its length only. */

@@ -79,9 +79,9 @@ export class HostedMemory {
   #stored: StoredMemory;
   #open: OpenMemory | null = null;
   #generation = 0;
-  /** The changes of a checkpoint that failed. */
-  #unsaved: MemoryChanges | null = null;
+  /** Whether the next checkpoint takes all parts: after a reopening, damage, or a checkpoint that failed. */
   #everything = false;
+  #isUnsaved = false;
   /** Whether it missed outcomes, or could not be saved. */
   #isBehind = false;
 
@@ -133,7 +133,7 @@ export class HostedMemory {
    */
   learn({ estimator, catalog }: Pick<BoundMemory, 'estimator' | 'catalog'>, lesson: Lesson): number | null {
     const { model, task, declared, score, weight, probability, among, features } = lesson;
-    const modelAt = indexOfModel(catalog, model);
+    const modelAt = catalog.models.findIndex(({ id }) => id === model);
     const taskAt = catalog.tasks.indexOf(task);
     if (modelAt < 0 || taskAt < 0) {
       const wider = catalogWith(catalog, lesson);
@@ -174,20 +174,18 @@ export class HostedMemory {
   }
 
   /**
-   * The changes for a checkpoint; null if there are none, or the memory is not open. Until `markSaved`, the next call
-   * includes them again.
+   * The changes for a checkpoint; null if the memory is not open, or fails. Until `markSaved`, the next call takes all
+   * parts.
    */
   save(): MemoryChanges | null {
     if (!this.#open) return null;
     try {
-      const { everything, parts } = this.#unsaved ?? { everything: false, parts: [] };
-      const all = everything || this.#everything;
-      const changes = this.#open.memory.save(all);
-      // All parts supersede earlier changes.
-      this.#unsaved = { everything: all, parts: all ? changes : new Map([...parts, ...changes]) };
+      const everything = this.#everything || this.#isUnsaved;
+      const parts = this.#open.memory.save(everything);
       this.#everything = false;
       this.#isBehind = false;
-      return this.#unsaved;
+      this.#isUnsaved = everything || parts.size > 0;
+      return { everything, parts };
     } catch (error) {
       this.#isBehind = true;
       this.fault('save', error);
@@ -197,7 +195,7 @@ export class HostedMemory {
 
   /** Marks the changes of the last `save` as written. */
   markSaved(): void {
-    this.#unsaved = null;
+    this.#isUnsaved = false;
   }
 
   fault(where: string, error: unknown): void {
@@ -261,11 +259,6 @@ export class HostedMemory {
   }
 }
 
-function indexOfModel({ models }: EstimatorCatalog, id: string): number {
-  for (let at = 0; at < models.length; at++) if (models[at]!.id === id) return at;
-  return -1;
-}
-
 export const findingOf = (models: number): Finding => ({
   quality: new Float64Array(models),
   outcomes: new Float32Array(models),
@@ -289,17 +282,11 @@ const PASSES = 3;
 /** The parts that can be opened together. Damage to one part affects only the parts that depend on it. */
 function readableParts(prepared: PreparedEstimator, parts: ReadonlyMap<string, Uint8Array>): Map<string, Uint8Array> {
   let readable = new Map<string, Uint8Array>();
-  let left = [...parts];
-  for (let pass = 0; pass < PASSES && left.length > 0; pass++) {
-    const refused: typeof left = [];
-    const add = (some: typeof left): void => {
-      const wider = new Map([...readable, ...some]);
-      if (openOrNull(prepared, wider)) readable = wider;
-      else if (some.length === 1) refused.push(...some);
-      else for (const half of [some.slice(0, some.length >> 1), some.slice(some.length >> 1)]) add(half);
-    };
-    add(left);
-    left = refused;
+  for (let pass = 0; pass < PASSES; pass++) {
+    for (const part of parts) {
+      const wider = new Map([...readable, part]);
+      if (wider.size > readable.size && openOrNull(prepared, wider)) readable = wider;
+    }
   }
   return readable;
 }

@@ -82,11 +82,8 @@ export class CatalogEstimator implements Estimator {
     const toOwn = hasText ? this.#trustInOwn(group) : 0;
     // The weights of a text's words lie far apart in memory, so they are read only where that changes something.
     const readsWords = hasText && (isCounted || toShared > 0 || toOwn > 0);
-    if (readsWords) {
-      features.unpack(bytes);
-      this.#memory.words.read(features);
-    }
-    const shared = readsWords ? (this.#memory.shared?.product ?? 0) : 0;
+    if (readsWords) features.unpack(bytes);
+    const shared = readsWords ? (this.#memory.shared?.product(features) ?? 0) : 0;
     into.trust = Math.max(toShared, toOwn);
     into.outcomes.fill(0);
     into.counts.fill(0);
@@ -98,8 +95,8 @@ export class CatalogEstimator implements Estimator {
       const tally = task && memory.tasks[task.index];
       if (tally) into.counts[at] = tally.count;
       if (!readsWords || !memory.own) continue;
-      const own = memory.own.weights.product;
-      const centres = memory.own.centres;
+      const { weights, centres } = memory.own;
+      const own = weights.product(features);
       const centre = group ? centres[group.index]! : 0;
       into.text[at] = common + toOwn * (own - centre);
       if (group && isCounted) centres[group.index] = centre + meanRate(group.requests) * (own - centre);
@@ -123,9 +120,8 @@ export class CatalogEstimator implements Estimator {
     const model = this.#memory.touchModel(this.#catalog.models[at]!.id, hasText);
     const outcomes = this.#outcomesOf(model, at, taskAt, task);
     const length = hasText ? this.#lengthOf(group) : 0;
-    this.#memory.words.read(features);
-    const shared = hasText ? (this.#memory.shared?.product ?? 0) - group.shared : 0;
-    const own = hasText && model.own ? model.own.weights.product - model.own.centres[group.index]! : 0;
+    const shared = hasText ? (this.#memory.shared?.product(features) ?? 0) - group.shared : 0;
+    const own = hasText && model.own ? model.own.weights.product(features) - model.own.centres[group.index]! : 0;
     // In single precision, as in `estimate`.
     const text = Math.fround(this.#trustInShared(group) * shared + this.#trustInOwn(group) * own);
     const before = moved(declared, length + Math.fround(outcomes) + text);
