@@ -23,8 +23,7 @@ export type Lesson = Pick<
 /** Receives plugin failures. `where` is `open`, `read`, `estimate`, `learn`, `known`, `telling` or `save`. */
 export type OnEstimatorFault = (estimator: string, where: string, error: unknown) => void;
 
-interface MemoryOptions {
-  readonly name: string;
+export interface MemoryOptions {
   readonly secret: LearningSecret;
   readonly onFault: OnEstimatorFault;
 }
@@ -34,6 +33,8 @@ export interface StoredMemory {
   readonly parts: ReadonlyMap<string, Uint8Array>;
   readonly steps: readonly MemoryStep[];
 }
+
+const NOTHING: StoredMemory = { parts: new Map(), steps: [] };
 
 /** The changes since the last checkpoint. */
 export interface MemoryChanges {
@@ -73,8 +74,7 @@ export interface BoundMemory {
  */
 export class HostedMemory {
   readonly name: string;
-  readonly #secret: LearningSecret;
-  readonly #onFault: OnEstimatorFault;
+  readonly #options: MemoryOptions;
   readonly #bound = new WeakMap<PolicySnapshot, BoundMemory>();
   #stored: StoredMemory;
   #open: OpenMemory | null = null;
@@ -85,10 +85,9 @@ export class HostedMemory {
   /** Whether it missed outcomes, or could not be saved. */
   #isBehind = false;
 
-  constructor({ name, secret, onFault }: MemoryOptions, stored: StoredMemory) {
+  constructor(name: string, options: MemoryOptions, stored: StoredMemory = NOTHING) {
     this.name = name;
-    this.#secret = secret;
-    this.#onFault = onFault;
+    this.#options = options;
     this.#stored = stored;
   }
 
@@ -199,7 +198,7 @@ export class HostedMemory {
   }
 
   fault(where: string, error: unknown): void {
-    this.#onFault(this.name, where, error);
+    this.#options.onFault(this.name, where, error);
   }
 
   /** Opens the memory with the options of a snapshot, unless it already has them. */
@@ -207,7 +206,7 @@ export class HostedMemory {
     const options = JSON.stringify(snapshot.learning.options);
     if (this.#open?.plugin === plugin && this.#open.options === options) return;
     try {
-      const prepared = plugin.prepare({ ...snapshot.learning.options }, this.#secret);
+      const prepared = plugin.prepare({ ...snapshot.learning.options }, this.#options.secret);
       const parts = this.#open ? partsOf(this.#open.memory) : this.#stored.parts;
       const wasOpen = this.#open !== null;
       this.#open = { plugin, options, prepared, memory: this.#openReadable(prepared, parts) };
@@ -218,7 +217,7 @@ export class HostedMemory {
       return;
     }
     const { steps } = this.#stored;
-    this.#stored = { parts: new Map(), steps: [] };
+    this.#stored = NOTHING;
     const estimator = steps.length > 0 ? this.#over(catalog) : null;
     for (const step of steps) this.repeat({ catalog, estimator }, step);
   }

@@ -5,10 +5,9 @@ import type { Store } from '../store/store.ts';
 import type { LearningPolicyInForce } from './answer.ts';
 import { partWrites } from './memories.ts';
 import { HostedMemory, type OnEstimatorFault } from './memory.ts';
+import { PAGE, pagesOf } from './pages.ts';
 import { findSecret } from './secret.ts';
 import { isScore, orderSteps } from './steps.ts';
-
-const BATCH = 1_000;
 
 /**
  * Records a reset of a model by ID, or of everything for null. A running server applies it at its next refresh, others
@@ -48,12 +47,11 @@ export async function replayOutcomes(
 ): Promise<ReplayResult> {
   const { name } = policy.estimator;
   const secret = (await findSecret(store)) ?? [0, 0];
-  const bound = new HostedMemory({ name, secret, onFault }, { parts: new Map(), steps: [] }).over(policy);
+  const bound = new HostedMemory(name, { secret, onFault }).over(policy);
   const { reset, since } = await resetsOf(store);
   let outcomes = 0;
   let after = 0;
-  for (;;) {
-    const rows = await store.learning.outcomes.after(after, BATCH);
+  for await (const rows of pagesOf((last) => store.learning.outcomes.after(last, PAGE), after)) {
     const taught = rows
       .filter((row) => isScore(row) && row.weight > 0 && row.id >= since(row.model))
       // Features of another plugin are unreadable.
@@ -64,9 +62,7 @@ export async function replayOutcomes(
       outcomes++;
       onOutcome(step.row, estimated ?? step.row.declared);
     }
-    const last = rows.at(-1);
-    if (!last) break;
-    after = last.id;
+    after = rows.at(-1)?.id ?? after;
   }
   return {
     outcomes,

@@ -1,5 +1,5 @@
 import { type FigureCodec, PartReader, PartWriter } from './codec.ts';
-import type { TrustEvidence } from './means.ts';
+import type { WordEvidence } from './means.ts';
 import {
   LearnedMemory,
   type ModelMemory,
@@ -150,8 +150,7 @@ function readModel(id: string, memory: LearnedMemory, reader: PartReader): void 
 
 function passHead(memory: LearnedMemory, codec: FigureCodec): void {
   memory.clock = codec.mass(memory.clock);
-  passEvidence(memory.sharedEvidence, codec);
-  passEvidence(memory.ownEvidence, codec);
+  passEvidence(memory.evidence, codec);
 }
 
 function passTask(task: TaskMemory, codec: FigureCodec): void {
@@ -159,8 +158,7 @@ function passTask(task: TaskMemory, codec: FigureCodec): void {
   task.requests = codec.mass(task.requests);
   task.length = codec.f64(task.length);
   task.shared = codec.f64(task.shared);
-  passEvidence(task.sharedEvidence, codec);
-  passEvidence(task.ownEvidence, codec);
+  passEvidence(task.evidence, codec);
 }
 
 function passTally(tally: OutcomeTally, codec: FigureCodec): void {
@@ -169,9 +167,11 @@ function passTally(tally: OutcomeTally, codec: FigureCodec): void {
   tally.count = codec.mass(tally.count);
 }
 
-function passEvidence(evidence: TrustEvidence, codec: FigureCodec): void {
-  evidence.hit = codec.f64(evidence.hit);
-  evidence.spread = codec.mass(evidence.spread);
+function passEvidence({ shared, own }: WordEvidence, codec: FigureCodec): void {
+  for (const evidence of [shared, own]) {
+    evidence.hit = codec.f64(evidence.hit);
+    evidence.spread = codec.mass(evidence.spread);
+  }
 }
 
 /** Version 0.1 kept the weights of 23 figures of a text's form before those of its words. */
