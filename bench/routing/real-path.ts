@@ -27,7 +27,6 @@ import { recordDecision, recordedOf } from '../../src/request/decision-record.ts
 import { giveFeedback } from '../../src/request/feedback.ts';
 import type { Gateway } from '../../src/request/gateway.ts';
 import { exampleOf, noteRequest } from '../../src/request/learn-from-answer.ts';
-import { Retries } from '../../src/request/signals/retry.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
@@ -112,10 +111,8 @@ export class RealPath {
     const { facts, features, decision } = await this.#decide(input, model, true);
     const outcome = answered(decision, runtime);
     const recorded = recordedOf({ stream: false, routing: {} }, CALLER, runtime.snapshot);
-    gateway.records.append([
-      ...recordDecision(gateway, 'chat', decision, recorded, runtime.snapshot, outcome),
-      ...learner.exampleWrites(runtime, exampleOf({ runtime, caller: CALLER, decision, features })),
-    ]);
+    gateway.records.append(recordDecision(gateway, 'chat', decision, recorded, runtime.snapshot, outcome));
+    learner.noteAnswer(runtime, exampleOf({ runtime, caller: CALLER, decision, features }));
     const chosen = runtime.snapshot.models[decision.ranked[0].model]!.id;
     if (facts.pinned && chosen !== model) throw new Error(`${chosen} answered for ${model}`);
     return { decision: idText('dec_', decision.id), model: chosen };
@@ -220,7 +217,6 @@ async function openParts(folder: string, runtime: Runtime): Promise<Parts> {
     records,
     past: { find: async () => runtime },
     learner,
-    retries: new Retries(clock),
     affinity: new Affinity(clock),
     sessions: new Sessions(clock),
     counter: { count: async () => null },

@@ -1,4 +1,3 @@
-import { SIGNALS } from '../core/learning-policy.ts';
 import type { CelKind } from './cel-types.ts';
 import type { EditorWord, NameKind } from './json-schema-words.ts';
 import { LEARNING_MODE_MEANINGS } from './schema-learning.ts';
@@ -20,7 +19,6 @@ export interface EditorHint {
 }
 
 const OFF = (means: string): readonly EditorWord[] => [['off', means]];
-const NOT_LOOKED_FOR: EditorHint = { short: OFF('It is not looked for.') };
 
 /** By path: `*` stands for each name of a map, `[]` for each item of a list. */
 export const HINTS: Readonly<Record<string, EditorHint>> = {
@@ -63,8 +61,6 @@ export const HINTS: Readonly<Record<string, EditorHint>> = {
   'rate_limits[].each': { sees: 'limit' },
   'rate_limits[].match': { sees: 'limit' },
   learning: { short: Object.entries(LEARNING_MODE_MEANINGS) },
-  'learning.signals': { short: OFF('Nothing is looked for.') },
-  ...Object.fromEntries(SIGNALS.map((signal) => [`learning.signals.${signal}`, NOT_LOOKED_FOR])),
   'learning.explore': { short: OFF('Nothing is tried.') },
   'learning.estimator': { names: 'estimator' },
   'payments.x402.networks[]': { title: 'Network' },

@@ -12,7 +12,6 @@ import type { Log } from '../telemetry/log.ts';
 import type { TokenCounter } from '../tokenizer/counter.ts';
 import type { CountPlaces } from './count-places.ts';
 import type { RequestContext } from './request-context.ts';
-import type { Retries } from './signals/retry.ts';
 
 /** The parts that the use cases work with. */
 export interface Gateway {
@@ -24,7 +23,6 @@ export interface Gateway {
   /** Earlier policies, for deciding their decisions again. */
   readonly past: Pick<PastPolicies, 'find'>;
   readonly learner: Learner;
-  readonly retries: Retries;
   readonly affinity: Affinity;
   readonly sessions: Sessions;
   readonly counter: TokenCounter;

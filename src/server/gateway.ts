@@ -20,7 +20,6 @@ import { Sessions } from '../prompt/sessions.ts';
 import { keepIndexed } from '../records/keep-indexed.ts';
 import { openRecords } from '../records/records.ts';
 import { CountPlaces } from '../request/count-places.ts';
-import { Retries } from '../request/signals/retry.ts';
 import type { PolicyCandidate } from '../runtime/candidate.ts';
 import type { OpenStore } from '../store/driver.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -153,7 +152,6 @@ export async function openGateway(
     records,
     past,
     learner,
-    retries: new Retries(clock),
     affinity: new Affinity(clock),
     sessions: new Sessions(clock),
     counter: createTokenCounter((error) => log.error('tokens cannot be counted', { error })),

@@ -24,7 +24,7 @@ const never = (): never => {
 const log = createLog({ write: () => {}, pretty: false, now: () => 0 });
 const nothing = { commits: { counts: new Float64Array(0), sum: 0 }, waiting: 0, errors: 0, isFailing: false };
 const NOTHING_LEARNT = {
-  outcomes: new Map<string, number>(),
+  scores: 0,
   withheld: 0,
   brier: { declared: Number.NaN, estimated: Number.NaN },
   known: 0,
