@@ -1,6 +1,7 @@
 import type { Caller } from '../core/caller.ts';
 import type { Thread } from '../core/conversation.ts';
 import type { Decision } from '../core/decision.ts';
+import type { Estimate } from '../core/estimate.ts';
 import { type Facts, isIntentRead } from '../core/facts.ts';
 import { timeOfId } from '../core/id.ts';
 import { explorationOf } from '../core/learning-policy.ts';
@@ -205,10 +206,7 @@ export function tryDecision(
     id: gateway.nextId(),
     seed: newSeed(),
     readings: runtime.readings(),
-    estimate:
-      isIntentRead(ruled) && !isOfWildcard(snapshot)
-        ? gateway.learner.memories.estimate(runtime, ruled, features)
-        : null,
+    estimate: correctionOf(gateway, ruled, features, runtime),
     explore: mayDraw ? explorationOf(snapshot.learning, ruled) : null,
     strategy,
     qualityFloor,
@@ -225,6 +223,20 @@ export function tryDecision(
     reportOnce(gateway, strategy, `the strategy of \`${facts.model}\` gave no usable scores`, null);
   }
   return trial;
+}
+
+/** The estimate for a request; null where nothing corrects the declared qualities. */
+function correctionOf(
+  { learner }: Gateway,
+  facts: Facts,
+  features: Uint8Array | null,
+  runtime: Runtime,
+): Estimate | null {
+  const { snapshot } = runtime;
+  if (!isIntentRead(facts) || isOfWildcard(snapshot)) return null;
+  const estimate = learner.memories.estimate(runtime, facts, features);
+  // While learning is off, only the length of the question does.
+  return snapshot.learning.mode === 'off' && estimate.length === 0 ? null : estimate;
 }
 
 const stepOf = (context: RequestContext) => () => context.step('decide');

@@ -69,7 +69,7 @@ class RecordWrite implements SqlWrite {
       labelsText(record.labels),
       record.revision,
       record.frame,
-      record.quality,
+      record.quality ?? NO_QUALITY,
       encodeEstimate(record),
       bodyOf(record),
       record.session,
@@ -78,6 +78,8 @@ class RecordWrite implements SqlWrite {
 }
 
 const NO_LABELS = '{}';
+/** In the place of qualities that are not kept: the column takes no null. */
+const NO_QUALITY = new Uint8Array(0);
 
 function labelsText(labels: DecisionRecord['labels']): string {
   for (const _ in labels) return JSON.stringify(labels);
@@ -93,7 +95,7 @@ function bodyOf(record: DecisionRecord): string {
 /** @throws UnreadableRecord for a row that was edited */
 function decodeRow({ body, estimate, labels, ...head }: RecordRow): DecisionRecord {
   try {
-    const quality = new Float64Array(head.quality.slice().buffer);
+    const quality = head.quality.length === 0 ? null : new Float64Array(head.quality.slice().buffer);
     const decoded = decodeBody(body);
     const record: DecisionRecord = {
       ...head,
