@@ -7,7 +7,7 @@ import { timeOfId } from '../core/id.ts';
 import { explorationOf } from '../core/learning-policy.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { Constraint, Preference } from '../core/rules.ts';
-import { piecesIn, piecesOf, replaceRuns } from '../core/runs.ts';
+import { withoutRunsOf } from '../core/runs.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Tokenizer } from '../core/tokenizer.ts';
 import type { DecisionTerms, FundingRequest } from '../money/funding.ts';
@@ -288,8 +288,7 @@ function withoutValues(text: string, { user, metadata }: Pick<RuleInputs, 'user'
   const values = [user, ...Object.values(metadata ?? {})].filter(({ length }) => length >= VALUE_MIN);
   const left = values.reduce((rest, value) => rest.replaceAll(value, '[value]'), text);
   // An error may repeat a part of a value.
-  const pieces = piecesOf([left]);
-  return replaceRuns(left, new Set(values.flatMap((value) => [...piecesIn(value, pieces)])), () => '[value]');
+  return withoutRunsOf(left, values, '[value]');
 }
 
 /** Rules and strategies whose fault was logged: it would be the same with every request. */

@@ -1,4 +1,5 @@
 import { type DecisionRecord, modelOf, statusOf } from '../../../core/decision-record.ts';
+import { isEmpty } from '../../../core/object.ts';
 import { hasSecret, scrub } from '../../../telemetry/secrets.ts';
 import { type RecordLog, UnreadableRecord } from '../../records.ts';
 import { first, type SqlTables, type SqlValue, type SqlWrite, type Statement, sql } from '../statement.ts';
@@ -77,14 +78,10 @@ class RecordWrite implements SqlWrite {
   }
 }
 
-const NO_LABELS = '{}';
 /** In the place of qualities that are not kept: the column takes no null. */
 const NO_QUALITY = new Uint8Array(0);
 
-function labelsText(labels: DecisionRecord['labels']): string {
-  for (const _ in labels) return JSON.stringify(labels);
-  return NO_LABELS;
-}
+const labelsText = (labels: DecisionRecord['labels']): string => (isEmpty(labels) ? '{}' : JSON.stringify(labels));
 
 /** Languages and metadata are the only texts in it from a caller; those of metadata are redacted already. */
 function bodyOf(record: DecisionRecord): string {
