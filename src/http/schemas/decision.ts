@@ -217,7 +217,7 @@ export const Decision = named('Decision', 'Why a model was chosen, and the outco
   readings: Readings,
   quality: Type.Record(Type.String(), Type.Number({ minimum: 0, maximum: 1 }), {
     description:
-      'Expected share of good answers of every model for this request, by ID, from 0 to 1; of a wildcard’s model none. If the decision cannot be repeated, languages and preferences are included.',
+      'Expected share of good answers of every model for this request, by ID, from 0 to 1; of a wildcard’s model none. If the decision cannot be repeated, languages and preferences are included, and it is empty where no estimate corrected what the policy declares.',
     examples: [{ 'gpt-6-luna': 0.71, 'gpt-6-astra': 0.93 }],
   }),
   left_out: orNull(

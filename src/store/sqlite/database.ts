@@ -191,7 +191,10 @@ class SqliteStore implements SqlStore {
     }
   }
 
-  /** Sets whether the next commit is synced. A synced commit also syncs the commits before it. */
+  /**
+   * Sets whether the next commit is synced. A synced commit also syncs the commits before it. Not prepared: SQLite sets this
+   * while it compiles, so that the first run of a prepared statement does nothing, and each later one compiles again.
+   */
   #syncCommits(synced: boolean): void {
     if (synced === this.#syncs) return;
     this.#db.run(`PRAGMA synchronous = ${synced ? 'FULL' : 'NORMAL'}`);
