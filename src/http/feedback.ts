@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
+import { always, decisionId, modelId, named, orNull, share, text, word } from '../api/parts.ts';
 import { FeedbackRequest } from '../core/feedback.ts';
 import { compileCheck } from '../core/validation.ts';
 import { type FeedbackGateway, giveFeedback } from '../request/feedback.ts';
-import { always, decisionId, modelId, named, orNull, share, text, word } from '../surface/schemas/parts.ts';
 import { FEEDBACK_REQUESTS } from './docs/request-examples.ts';
 import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';

@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
+import { ChatMessage } from '../api/chat-request.ts';
 import { type Plugin, schemaOfPlugin } from '../contract/kinds.ts';
-import { ChatMessage } from '../surface/openai-chat/request.ts';
 import { type EditorHint, HINTS } from './json-schema-hints.ts';
 import type { SchemaRules } from './json-schema-rules.ts';
 import type { Snippets } from './json-schema-snippets.ts';

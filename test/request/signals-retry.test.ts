@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
+import type { ChatRequest } from '../../src/api/chat-request.ts';
 import type { ModelRequest } from '../../src/core/model-request.ts';
 import type { Example } from '../../src/learning/answer.ts';
 import { Affinity } from '../../src/prompt/affinity.ts';
 import { Retries, retryName } from '../../src/request/signals/retry.ts';
-import type { ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { chatRequest } from '../support/model-request.ts';
 
 let now = 1_000_000;

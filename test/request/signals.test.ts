@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
+import type { ChatRequest } from '../../src/api/chat-request.ts';
 import type { FinishReason, StreamPart } from '../../src/contract/parts.ts';
 import type { LearningPolicy } from '../../src/core/learning-policy.ts';
 import { LEARNING_OFF } from '../../src/policy/learning.ts';
 import { watchAnswer } from '../../src/request/signals/watch.ts';
-import type { ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { chatRequest } from '../support/model-request.ts';
 
 const ON: LearningPolicy = { ...LEARNING_OFF, mode: 'on' };

@@ -10,7 +10,7 @@ import {
   policyRevision,
   routeReason,
   text,
-} from '../../surface/schemas/parts.ts';
+} from '../../api/parts.ts';
 import { PaymentQuote } from '../x402/quote-schema.ts';
 
 const cost = credits('Expected cost.', 0.42);

@@ -1,7 +1,7 @@
+import { NO_EXTRAS } from '../../api/extras.ts';
 import type { ContentPart, TextPart, ToolCallPart } from '../../core/conversation.ts';
 import { isObject } from '../../core/object.ts';
 import type { Members, OriginalPath } from '../../core/original.ts';
-import { NO_EXTRAS } from '../openai-chat/extras.ts';
 import type { MessageBlock, ResultBlock } from './request.ts';
 
 type Block = MessageBlock | ResultBlock;

@@ -1,3 +1,4 @@
+import { extrasOf, NO_EXTRAS } from '../../api/extras.ts';
 import type {
   ContentPart,
   Conversation,
@@ -7,7 +8,6 @@ import type {
   Turn,
 } from '../../core/conversation.ts';
 import { type Members, type OriginalPath, valueAt } from '../../core/original.ts';
-import { extrasOf, NO_EXTRAS } from '../openai-chat/extras.ts';
 import { billingOf, runnersIn, toolsAddedBy } from './billing.ts';
 import { blockParts, textPart } from './blocks.ts';
 import type { Message, MessageBlock, MessagesRequest, OwnTool, Tool, ToolResultBlock } from './request.ts';

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { always, named, orNull, shape, text, word } from '../schemas/parts.ts';
+import { always, named, orNull, shape, text, word } from '../../api/parts.ts';
 import { ERROR_TYPES } from './error.ts';
 
 export const MessagesError = named('MessagesError', 'The body of every error.', {

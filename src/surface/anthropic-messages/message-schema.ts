@@ -1,6 +1,6 @@
 import { type TProperties, Type } from '@sinclair/typebox';
-import { always, count, modelId, named, orNull, shape, text, tokens, word } from '../schemas/parts.ts';
-import { Platform } from '../schemas/platform.ts';
+import { always, count, modelId, named, orNull, shape, text, tokens, word } from '../../api/parts.ts';
+import { Platform } from '../../api/platform.ts';
 import { MessagesError } from './error-schema.ts';
 
 const counts = {

@@ -1,6 +1,6 @@
 import { type SchemaOptions, type Static, type TSchema, Type } from '@sinclair/typebox';
+import { AgentWallet, BudgetLimit, RouteConstraints, RouteStrategy } from '../../api/routing-fields.ts';
 import { STOP_CHARS_MAX, STOPS_MAX } from '../../core/stop-search.ts';
-import { AgentWallet, BudgetLimit, RouteConstraints, RouteStrategy } from '../openai-chat/request.ts';
 
 /**
  * The Messages request: Anthropic's, with Signalbox's additions. It is open: a field or a type of block that it does not

@@ -1,7 +1,6 @@
-import { misspelt } from '../../core/edit-distance.ts';
+import type { ChatMessage, ChatRequest, MessagePart } from '../../api/chat-request.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { isObject } from '../../core/object.ts';
-import type { ChatMessage, ChatRequest, MessagePart } from './request.ts';
 
 /** A chat, or a route query with its messages, which may name no model. */
 type AnyChat = Omit<ChatRequest, 'model'>;
@@ -67,29 +66,6 @@ function refuseKind(tool: unknown, param: string): void {
     `${param}.type`,
     `Only tools of the type \`function\` are supported, not \`${tool.type.slice(0, 64)}\`.`,
   );
-}
-
-/** Unknown fields of a body that are looked at: one with more has no typing error. */
-const UNKNOWN_MAX = 32;
-
-/**
- * Refuses a field that is one edit away from a known one. Other unknown fields pass, as providers have some of their own.
- * @param body unchecked
- * @param within the path of its owner, such as `stream_options.`; '' for the whole body
- * @throws SignalboxError
- */
-export function checkSpelling(body: unknown, known: readonly string[], within = ''): void {
-  if (!isObject(body)) return;
-  let unknown = 0;
-  for (const name in body) {
-    if (known.includes(name)) continue;
-    if (++unknown > UNKNOWN_MAX) return;
-    const meant = misspelt(name, known);
-    if (meant === null || body[meant] !== undefined) continue;
-    throw new SignalboxError('unknown_field', `\`${within}${name}\` is not a known field; did you mean \`${meant}\`?`, {
-      param: `${within}${name}`,
-    });
-  }
 }
 
 const invalid = (param: string, message: string) => new SignalboxError('invalid_value', message, { param });

@@ -1,10 +1,11 @@
+import { errorBody } from '../../api/error.ts';
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import type { AnswerIdentity } from '../../exchange/answer-source.ts';
 import type { Receipt } from '../../money/receipt.ts';
+import { NO_ARGUMENTS } from '../no-arguments.ts';
 import type { EventForm, EventWriter } from '../surface.ts';
-import { completionId, logprobsBody, NO_ARGUMENTS, usageBody } from './completion.ts';
-import { errorBody } from './error.ts';
+import { completionId, logprobsBody, usageBody } from './completion.ts';
 
 const DONE = 'data: [DONE]\n\n';
 

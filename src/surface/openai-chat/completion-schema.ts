@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
-import { modelId, named, orNull, tokens, unixTime, word } from '../schemas/parts.ts';
-import { Platform } from '../schemas/platform.ts';
-import { ErrorObject } from './error-schema.ts';
+import { ErrorObject } from '../../api/error-schema.ts';
+import { modelId, named, orNull, tokens, unixTime, word } from '../../api/parts.ts';
+import { Platform } from '../../api/platform.ts';
 
 export const Usage = named('Usage', 'Tokens of one completion.', {
   prompt_tokens: tokens('Input tokens, cached ones included.', 12),

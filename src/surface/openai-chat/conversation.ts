@@ -1,3 +1,5 @@
+import type { ChatMessage, ChatRequest, ChatTool, MessagePart, ToolCall } from '../../api/chat-request.ts';
+import { extrasOf, NO_EXTRAS } from '../../api/extras.ts';
 import type {
   ContentPart,
   Conversation,
@@ -9,8 +11,6 @@ import type {
 } from '../../core/conversation.ts';
 import { isObject } from '../../core/object.ts';
 import type { OriginalPath } from '../../core/original.ts';
-import { extrasOf, NO_EXTRAS } from './extras.ts';
-import type { ChatMessage, ChatRequest, ChatTool, MessagePart, ToolCall } from './request.ts';
 
 const NO_TOOLS: readonly never[] = Object.freeze([]);
 

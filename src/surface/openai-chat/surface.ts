@@ -1,16 +1,16 @@
+import { ChatRequest } from '../../api/chat-request.ts';
+import { errorBody } from '../../api/error.ts';
+import { ErrorBody } from '../../api/error-schema.ts';
 import { isResponsesBody, readResponses } from '../openai-responses/read-body.ts';
 import { readResponsesRequest } from '../openai-responses/reader.ts';
 import type { Surface, SurfaceDocs, SurfaceRequest } from '../surface.ts';
 import { CHUNKS, CHUNKS_WITH_USAGE } from './chunks.ts';
 import { CompletionWriter } from './completion.ts';
 import { ChatCompletion, ChatCompletionChunk } from './completion-schema.ts';
-import { errorBody } from './error.ts';
-import { ErrorBody } from './error-schema.ts';
 import { CHAT_ANSWER, CHAT_REQUESTS, CHAT_STREAM } from './examples.ts';
 import { FOREIGN_FIELDS } from './foreign-fields.ts';
 import { readChat } from './read-body.ts';
 import { readChatRequest } from './reader.ts';
-import { ChatRequest } from './request.ts';
 
 const docs: SurfaceDocs = {
   summary: 'Create a chat completion',
@@ -43,7 +43,7 @@ function readAsResponses(body: unknown, headers: Headers): SurfaceRequest {
   return { request, events: read.stream_options?.include_usage === true ? CHUNKS_WITH_USAGE : CHUNKS };
 }
 
-/** OpenAI's chat completions. The routes that are no surface's answer errors in its shape. */
+/** OpenAI's chat completions. */
 export const openaiChat: Surface = {
   name: 'openai-chat',
   operation: 'chat',

@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
+import { always, count, modelId, named, tokens } from '../../api/parts.ts';
+import { Platform } from '../../api/platform.ts';
 import type { StreamPart } from '../../contract/parts.ts';
 import type { AnswerIdentity } from '../../exchange/answer-source.ts';
 import type { Receipt } from '../../money/receipt.ts';
-import { always, count, modelId, named, tokens } from '../schemas/parts.ts';
-import { Platform } from '../schemas/platform.ts';
 import type { AnswerWriter } from '../surface.ts';
 
 /** The answer with all vectors. */

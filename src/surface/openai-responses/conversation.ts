@@ -1,7 +1,7 @@
+import { addMembers, extrasOf, NO_EXTRAS } from '../../api/extras.ts';
 import type { ContentPart, Conversation, FilePart, ToolCallPart, Turn } from '../../core/conversation.ts';
 import type { Members, OriginalPath } from '../../core/original.ts';
 import { unwrapState } from '../../core/wrapped-state.ts';
-import { addMembers, extrasOf, NO_EXTRAS } from '../openai-chat/extras.ts';
 import type { InputItem, InputPart, KnownItem, MessageItem, ResponsesRequest } from './request.ts';
 import {
   addToolsOfInput,

@@ -1,10 +1,10 @@
+import { errorBody } from '../../api/error.ts';
 import type { StreamPart } from '../../contract/parts.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import type { Members } from '../../core/original.ts';
 import { isImpossible } from '../../core/usage.ts';
 import type { AnswerIdentity } from '../../exchange/answer-source.ts';
 import type { Receipt } from '../../money/receipt.ts';
-import { errorBody } from '../openai-chat/error.ts';
 import type { AnswerWriter, EventForm, EventWriter } from '../surface.ts';
 import { OutputItems } from './output.ts';
 import { PassedResponse } from './passed-response.ts';

@@ -1,8 +1,8 @@
+import { checkSpelling } from '../../api/spelling.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { isObject } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
 import { compileRead } from '../../core/validation.ts';
-import { checkSpelling } from '../openai-chat/check.ts';
 import { checkResponses } from './check.ts';
 import { KNOWN_FIELDS, ResponsesRequest } from './request.ts';
 

@@ -1,7 +1,7 @@
 import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import { ROUTING_FIELDS } from '../../api/routing-fields.ts';
 import { USES_MAX } from '../../core/add-ons.ts';
 import { nullable, nullableMembers } from '../../core/nullable.ts';
-import { ChatRequest } from '../openai-chat/request.ts';
 
 /**
  * The request of OpenAI's Responses, with Signalbox's additions. One schema is the check, the static type and the
@@ -161,8 +161,6 @@ const penalty = { minimum: -2, maximum: 2 } as const;
 /** A field whose only accepted values change nothing: `check.ts` refuses the others by name. */
 const inert = (description: string) => Type.Optional(Type.Unknown({ description }));
 
-const { route_strategy, constraints, budget_limit, agent_wallet } = ChatRequest.properties;
-
 export const ResponsesRequest = Type.Object(
   {
     model: Type.String({ minLength: 1, maxLength: 256, description: 'A model ID or a selector such as `auto`.' }),
@@ -215,10 +213,7 @@ export const ResponsesRequest = Type.Object(
     previous_response_id: inert('Only null: no response is stored.'),
     conversation: inert('Only null: no conversation is stored.'),
     prompt: inert('Only null: templates of a provider are not supported.'),
-    route_strategy,
-    constraints,
-    budget_limit,
-    agent_wallet,
+    ...ROUTING_FIELDS,
   },
   { ...open, $id: 'ResponsesRequest' },
 );

@@ -13,8 +13,8 @@ import {
   tokens,
   unixTime,
   word,
-} from '../schemas/parts.ts';
-import { Platform } from '../schemas/platform.ts';
+} from '../../api/parts.ts';
+import { Platform } from '../../api/platform.ts';
 
 const open = { additionalProperties: true } as const;
 const id = text('Names the item.', 'msg_0a4x1wm3zk0_0');

@@ -1,4 +1,4 @@
-import { ErrorBody } from '../openai-chat/error-schema.ts';
+import { ErrorBody } from '../../api/error-schema.ts';
 import type { Surface, SurfaceDocs } from '../surface.ts';
 import { ResponsesDialogue } from './dialogue.ts';
 import { errorBody } from './error.ts';

@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { nullable, nullableMembers } from '../../core/nullable.ts';
-import { STOP_CHARS_MAX } from '../../core/stop-search.ts';
+import { nullable, nullableMembers } from '../core/nullable.ts';
+import { STOP_CHARS_MAX } from '../core/stop-search.ts';
+import { ROUTING_FIELDS } from './routing-fields.ts';
 
 /**
  * The chat completion request: OpenAI's, with Signalbox's additions. This one schema is the
@@ -147,40 +148,6 @@ const ResponseFormat = Type.Union([
   ),
 ]);
 
-export const RouteStrategy = Type.Object(
-  {
-    cost_weight: nullable(Type.Number({ minimum: 0, description: 'How much cost counts. Only the ratio matters.' })),
-    quality_weight: nullable(Type.Number({ minimum: 0, description: 'How much quality counts.' })),
-  },
-  { additionalProperties: false, description: 'Routes by these weights with the strategy `weighted`.' },
-);
-
-export const RouteConstraints = Type.Object(
-  {
-    max_cost_credits: nullable(Type.Number({ minimum: 0, description: 'Ceiling of the expected cost, in Credits.' })),
-    max_latency_ms: nullable(
-      Type.Integer({ minimum: 1, description: 'Ceiling of the expected latency to the end, in ms.' }),
-    ),
-    required_languages: nullable(
-      Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
-        maxItems: 64,
-        description: 'Programming languages the model must handle; aliases such as `js` and `golang` are known.',
-      }),
-    ),
-  },
-  { additionalProperties: false, description: 'Hard limits on what may be chosen.' },
-);
-
-export const BudgetLimit = Type.Number({
-  exclusiveMinimum: 0,
-  description: 'Most Credits that this request may consume. Hard.',
-});
-
-export const AgentWallet = Type.String({
-  maxLength: 128,
-  description: 'Address of the wallet for x402 settlement: `0x` and 40 hex digits.',
-});
-
 const penalty = { minimum: -2, maximum: 2 } as const;
 const tokenCount = (description: string) => nullable(Type.Integer({ minimum: 1, maximum: 1_000_000_000, description }));
 
@@ -209,10 +176,7 @@ export const ChatRequest = Type.Object(
     reasoning_effort: nullable(Type.String({ description: 'Such as `low`, `medium`, `high`.' })),
     user: nullable(Type.String()),
     metadata: nullable(nullableMembers(Type.String())),
-    route_strategy: nullable(RouteStrategy),
-    constraints: nullable(RouteConstraints),
-    budget_limit: nullable(BudgetLimit),
-    agent_wallet: nullable(AgentWallet),
+    ...ROUTING_FIELDS,
   },
   { ...open, $id: 'ChatCompletionRequest' },
 );

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
-import { WINDOWS } from '../../core/budget.ts';
-import { ERRORS } from '../../core/errors.ts';
-import { PolicyDiagnostic } from '../schemas/diagnostic.ts';
-import { credits, named, orNull, tokens, word } from '../schemas/parts.ts';
+import { WINDOWS } from '../core/budget.ts';
+import { ERRORS } from '../core/errors.ts';
+import { PolicyDiagnostic } from './diagnostic.ts';
+import { credits, named, orNull, tokens, word } from './parts.ts';
 
 const rows: readonly (readonly [string, { readonly type: string; readonly code?: string }])[] = Object.entries(ERRORS);
 
