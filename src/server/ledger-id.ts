@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fdatasyncSync, fsyncSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { isObject, parsedJson } from '../core/object.ts';
+import { isObject, parseJson } from '../core/object.ts';
 import { codeOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { syncFolder, writeAll } from '../store/durable-file.ts';
@@ -100,7 +100,7 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
 
 /** Null for a malformed text. One of an earlier version has no spool. */
 function parseLedgerId(text: string): LedgerId | null {
-  const found = parsedJson(text);
+  const found = parseJson(text);
   if (!isObject(found) || typeof found.ledger !== 'string' || !isCount(found.entry)) return null;
   const spool = found.spool === undefined ? null : parseSpoolNote(found.spool);
   return spool === undefined ? null : { ledger: found.ledger, entry: found.entry, spool };

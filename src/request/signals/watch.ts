@@ -1,7 +1,7 @@
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
 import type { LearningPolicy } from '../../core/learning-policy.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
-import { isObject, parsedJson } from '../../core/object.ts';
+import { isObject, parseJson } from '../../core/object.ts';
 import type { AnswerSignals } from '../../learning/answer.ts';
 import { StepBudget } from './json.ts';
 import { violates } from './schema-check.ts';
@@ -165,7 +165,7 @@ function isUnformed(
   { settings: { answerFormat: format } }: ModelRequest,
   steps: StepBudget,
 ): boolean | null {
-  const value = parsedJson(text);
+  const value = parseJson(text);
   if (value === undefined) return true;
   if (format?.type !== 'json-schema') return !isObject(value);
   return violates(format.schema ?? true, value, steps);
@@ -187,6 +187,6 @@ function toolsOf({ conversation }: ModelRequest): ReadonlyMap<string, unknown> {
 function isMisused(call: Call, tools: ReadonlyMap<string, unknown>, steps: StepBudget): boolean | null {
   const schema = tools.get(call.name);
   if (schema === undefined) return true;
-  const value = call.arguments.trim() === '' ? {} : parsedJson(call.arguments);
+  const value = call.arguments.trim() === '' ? {} : parseJson(call.arguments);
   return isObject(value) ? violates(schema, value, steps) : true;
 }

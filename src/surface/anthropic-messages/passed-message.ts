@@ -1,4 +1,4 @@
-import { isObject } from '../../core/object.ts';
+import { isObject, textOf } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
 import { isImpossible, type Usage } from '../../core/usage.ts';
 import { wrapState } from '../../core/wrapped-state.ts';
@@ -6,8 +6,6 @@ import { CUT, inputOf, usageMembers, wholeUsage } from './members.ts';
 import type { PassedPart } from './passed-usage.ts';
 
 type Draft = Record<string, unknown>;
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** Puts the events of an answer in this dialect together again; a whole message counts as one event. */
 export class PassedMessage {

@@ -74,7 +74,7 @@ class AnswerTurn {
 
   addMessage(message: MessageItem, at: OriginalPath): void {
     this.#places.push(at);
-    for (const part of partsOf(message.content, [...at, 'content'])) this.#parts.push(part);
+    for (const part of contentParts(message.content, [...at, 'content'])) this.#parts.push(part);
     const extras = extrasOf(message, OF_MESSAGE);
     if (extras === NO_EXTRAS) return;
     this.#extras ??= {};
@@ -102,7 +102,7 @@ class AnswerTurn {
       for (const id in ours.calls) this.#ofCalls.set(id, ours.calls[id]!);
     } else if (content !== '') {
       for (const detail of detailsOf(item, content, index)) this.#details.push(detail);
-    } else this.#reasoning += textOf(item.content ?? item.summary ?? []);
+    } else this.#reasoning += joinedText(item.content ?? item.summary ?? []);
   }
 
   turn(): Turn {
@@ -138,7 +138,8 @@ class AnswerTurn {
   }
 }
 
-const textOf = (parts: readonly { readonly text?: string }[]): string => parts.map(({ text = '' }) => text).join('');
+const joinedText = (parts: readonly { readonly text?: string }[]): string =>
+  parts.map(({ text = '' }) => text).join('');
 
 /** An item of OpenAI's as entries of `reasoning_details`. */
 function detailsOf(
@@ -193,14 +194,19 @@ function otherTurn(item: InputItem, at: OriginalPath): Turn | null {
   if (isMessage(item)) {
     const { role, content } = item;
     if (role === 'assistant') return null;
-    return { role: roleOf(role), parts: partsOf(content, [...at, 'content']), extras: extrasOf(item, OF_MESSAGE), at };
+    return {
+      role: roleOf(role),
+      parts: contentParts(content, [...at, 'content']),
+      extras: extrasOf(item, OF_MESSAGE),
+      at,
+    };
   }
   if (isKnown(item)) {
     if (item.type !== 'function_call_output' && item.type !== 'custom_tool_call_output') return null;
     const { call_id: toolCallId, output } = item;
     return {
       role: 'tool',
-      parts: partsOf(output, [...at, 'output']),
+      parts: contentParts(output, [...at, 'output']),
       toolCallId,
       extras: extrasOf(item, OF_OUTPUT),
       at,
@@ -239,7 +245,7 @@ const ROLES = { user: 'user', system: 'system', developer: 'developer' } as cons
 const roleOf = (role: string): 'user' | 'system' | 'developer' =>
   role === 'system' || role === 'developer' ? ROLES[role] : 'user';
 
-function partsOf(content: MessageItem['content'], at: OriginalPath): readonly ContentPart[] {
+function contentParts(content: MessageItem['content'], at: OriginalPath): readonly ContentPart[] {
   if (typeof content === 'string') {
     return [{ type: 'text', text: content, at, valueAt: at, extras: NO_EXTRAS }];
   }
