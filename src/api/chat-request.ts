@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { nullable, nullableMembers } from '../core/nullable.ts';
 import { STOP_CHARS_MAX } from '../core/stop-search.ts';
+import { openShape, tagged, word } from './parts.ts';
 import { ROUTING_FIELDS } from './routing-fields.ts';
 
 /**
@@ -10,100 +11,57 @@ import { ROUTING_FIELDS } from './routing-fields.ts';
  * field is nullable, and null is dropped before anything reads the request, but for the
  * `content` of a message: of an answer that only calls tools, some servers want it to be there.
  */
-const open = { additionalProperties: true } as const;
-
 const StopText = Type.String({ maxLength: STOP_CHARS_MAX });
-const TextPart = Type.Object({ type: Type.Literal('text'), text: Type.String() }, open);
-const ImagePart = Type.Object(
-  {
-    type: Type.Literal('image_url'),
-    image_url: Type.Object(
-      { url: Type.String({ description: 'https address or data: URL' }), detail: nullable(Type.String()) },
-      open,
-    ),
-  },
-  open,
-);
-const AudioPart = Type.Object(
-  {
-    type: Type.Literal('input_audio'),
-    input_audio: Type.Object({ data: Type.String({ description: 'base64' }), format: Type.String() }, open),
-  },
-  open,
-);
-const FilePart = Type.Object(
-  {
-    type: Type.Literal('file'),
-    file: Type.Object(
-      {
-        file_data: nullable(Type.String()),
-        file_id: nullable(Type.String()),
-        filename: nullable(Type.String()),
-      },
-      open,
-    ),
-  },
-  open,
-);
-const RefusalPart = Type.Object({ type: Type.Literal('refusal'), refusal: Type.String() }, open);
+const TextPart = tagged('text', { text: Type.String() });
+const ImagePart = tagged('image_url', {
+  image_url: openShape({
+    url: Type.String({ description: 'https address or data: URL' }),
+    detail: nullable(Type.String()),
+  }),
+});
+const AudioPart = tagged('input_audio', {
+  input_audio: openShape({ data: Type.String({ description: 'base64' }), format: Type.String() }),
+});
+const FilePart = tagged('file', {
+  file: openShape({
+    file_data: nullable(Type.String()),
+    file_id: nullable(Type.String()),
+    filename: nullable(Type.String()),
+  }),
+});
+const RefusalPart = tagged('refusal', { refusal: Type.String() });
 export const MessagePart = Type.Union([TextPart, ImagePart, AudioPart, FilePart, RefusalPart]);
 export type MessagePart = Static<typeof MessagePart>;
 
-export const ToolCall = Type.Object(
-  {
-    id: Type.String(),
-    type: Type.Literal('function'),
-    function: Type.Object({ name: Type.String(), arguments: Type.String() }, open),
-  },
-  open,
-);
+export const ToolCall = openShape({
+  id: Type.String(),
+  type: Type.Literal('function'),
+  function: openShape({ name: Type.String(), arguments: Type.String() }),
+});
 
 export type ToolCall = Static<typeof ToolCall>;
 
-export const ChatMessage = Type.Object(
-  {
-    role: Type.Union(
-      [
-        Type.Literal('system'),
-        Type.Literal('developer'),
-        Type.Literal('user'),
-        Type.Literal('assistant'),
-        Type.Literal('tool'),
-        Type.Literal('function'),
-      ],
-      { description: 'Who speaks.' },
-    ),
-    content: Type.Optional(Type.Union([Type.String(), Type.Array(MessagePart, { minItems: 1 }), Type.Null()])),
-    name: nullable(Type.String()),
-    refusal: nullable(Type.String()),
-    tool_calls: nullable(Type.Array(ToolCall)),
-    tool_call_id: nullable(Type.String({ description: 'The call that a `tool` message answers.' })),
-  },
-  open,
-);
+export const ChatMessage = openShape({
+  role: word(['system', 'developer', 'user', 'assistant', 'tool', 'function'], 'Who speaks.'),
+  content: Type.Optional(Type.Union([Type.String(), Type.Array(MessagePart, { minItems: 1 }), Type.Null()])),
+  name: nullable(Type.String()),
+  refusal: nullable(Type.String()),
+  tool_calls: nullable(Type.Array(ToolCall)),
+  tool_call_id: nullable(Type.String({ description: 'The call that a `tool` message answers.' })),
+});
 export type ChatMessage = Static<typeof ChatMessage>;
 
-export const ChatTool = Type.Object(
-  {
-    type: Type.Literal('function'),
-    function: Type.Object(
-      {
-        name: Type.String({ minLength: 1, maxLength: 64 }),
-        description: nullable(Type.String()),
-        parameters: nullable(Type.Object({}, { ...open, description: 'A JSON schema.' })),
-        strict: nullable(Type.Boolean()),
-      },
-      open,
-    ),
-  },
-  open,
-);
+export const ChatTool = tagged('function', {
+  function: openShape({
+    name: Type.String({ minLength: 1, maxLength: 64 }),
+    description: nullable(Type.String()),
+    parameters: nullable(openShape({}, { description: 'A JSON schema.' })),
+    strict: nullable(Type.Boolean()),
+  }),
+});
 export type ChatTool = Static<typeof ChatTool>;
 
-const NamedTool = Type.Object(
-  { type: Type.Literal('function'), function: Type.Object({ name: Type.String() }, open) },
-  open,
-);
+const NamedTool = tagged('function', { function: openShape({ name: Type.String() }) });
 
 const ToolChoice = Type.Union(
   [
@@ -111,52 +69,38 @@ const ToolChoice = Type.Union(
     Type.Literal('auto'),
     Type.Literal('required'),
     NamedTool,
-    Type.Object(
-      {
-        type: Type.Literal('allowed_tools'),
-        allowed_tools: Type.Object(
-          {
-            mode: Type.Union([Type.Literal('auto'), Type.Literal('required')]),
-            tools: Type.Array(NamedTool, { minItems: 1, description: 'Those of `tools` that may be called.' }),
-          },
-          open,
-        ),
-      },
-      open,
-    ),
+    tagged('allowed_tools', {
+      allowed_tools: openShape({
+        mode: Type.Union([Type.Literal('auto'), Type.Literal('required')]),
+        tools: Type.Array(NamedTool, { minItems: 1, description: 'Those of `tools` that may be called.' }),
+      }),
+    }),
   ],
   { description: '`none`, `auto`, `required`, the one function to call, or the functions that may be called.' },
 );
 
 const ResponseFormat = Type.Union([
-  Type.Object({ type: Type.Literal('text') }, open),
-  Type.Object({ type: Type.Literal('json_object') }, open),
-  Type.Object(
-    {
-      type: Type.Literal('json_schema'),
-      json_schema: Type.Object(
-        {
-          name: Type.String(),
-          description: nullable(Type.String()),
-          schema: nullable(Type.Object({}, open)),
-          strict: nullable(Type.Boolean()),
-        },
-        open,
-      ),
-    },
-    open,
-  ),
+  tagged('text', {}),
+  tagged('json_object', {}),
+  tagged('json_schema', {
+    json_schema: openShape({
+      name: Type.String(),
+      description: nullable(Type.String()),
+      schema: nullable(openShape({})),
+      strict: nullable(Type.Boolean()),
+    }),
+  }),
 ]);
 
 const penalty = { minimum: -2, maximum: 2 } as const;
 const tokenCount = (description: string) => nullable(Type.Integer({ minimum: 1, maximum: 1_000_000_000, description }));
 
-export const ChatRequest = Type.Object(
+export const ChatRequest = openShape(
   {
     model: Type.String({ minLength: 1, maxLength: 256, description: 'A model ID or a selector such as `auto`.' }),
     messages: Type.Array(ChatMessage, { minItems: 1 }),
     stream: nullable(Type.Boolean({ default: false })),
-    stream_options: nullable(Type.Object({ include_usage: nullable(Type.Boolean()) }, open)),
+    stream_options: nullable(openShape({ include_usage: nullable(Type.Boolean()) })),
     max_tokens: tokenCount('Most output tokens.'),
     max_completion_tokens: tokenCount('Most output tokens; the newer name of `max_tokens`.'),
     temperature: nullable(Type.Number({ minimum: 0, maximum: 2 })),
@@ -178,7 +122,7 @@ export const ChatRequest = Type.Object(
     metadata: nullable(nullableMembers(Type.String())),
     ...ROUTING_FIELDS,
   },
-  { ...open, $id: 'ChatCompletionRequest' },
+  { $id: 'ChatCompletionRequest' },
 );
 export type ChatRequest = Static<typeof ChatRequest>;
 
