@@ -1,6 +1,6 @@
 import type { ChatMessage, ChatRequest, MessagePart } from '../../api/chat-request.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import { isObject } from '../../core/object.ts';
+import { isObject, listOf, objectOf } from '../../core/object.ts';
 
 /** A chat, or a route query with its messages, which may name no model. */
 type AnyChat = Omit<ChatRequest, 'model'>;
@@ -43,16 +43,15 @@ export function checkToolKinds(body: unknown): void {
   const { tool_choice: choice } = body;
   if (!isObject(choice) || choice.type !== 'allowed_tools') refuseKind(choice, 'tool_choice');
   else if (isObject(choice.allowed_tools)) refuseKinds(choice.allowed_tools.tools, 'tool_choice.allowed_tools.tools');
-  const messages = Array.isArray(body.messages) ? body.messages : [];
+  const messages = listOf(body.messages);
   for (let at = 0; at < messages.length; at++) {
-    const message: unknown = messages[at];
-    const calls = isObject(message) ? message.tool_calls : null;
-    if (Array.isArray(calls) && calls.some(isOtherKind)) refuseKinds(calls, `messages[${at}].tool_calls`);
+    const calls = listOf(objectOf(messages[at]).tool_calls);
+    if (calls.some(isOtherKind)) refuseKinds(calls, `messages[${at}].tool_calls`);
   }
 }
 
-function refuseKinds(list: unknown, param: string): void {
-  if (!Array.isArray(list)) return;
+function refuseKinds(stated: unknown, param: string): void {
+  const list = listOf(stated);
   const at = list.findIndex(isOtherKind);
   if (at >= 0) refuseKind(list[at], `${param}[${at}]`);
 }

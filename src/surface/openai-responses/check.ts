@@ -1,5 +1,5 @@
 import { SignalboxError } from '../../core/errors.ts';
-import { isObject } from '../../core/object.ts';
+import { objectsIn } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
 import { type AllowedTools, isAllowedTools, type ResponsesRequest } from './request.ts';
 
@@ -60,12 +60,10 @@ function checkChoice({ tools = [], input, tool_choice: choice }: ResponsesReques
 
 /** Tools that items of the input add. */
 const toolsOfInput = (input: ResponsesRequest['input']): readonly Members[] =>
-  typeof input === 'string'
-    ? []
-    : input.flatMap((item) => ('tools' in item && Array.isArray(item.tools) ? item.tools.filter(isObject) : []));
+  typeof input === 'string' ? [] : input.flatMap((item) => ('tools' in item ? objectsIn(item.tools) : []));
 
 const withinNamespace = (tool: Members): readonly Members[] =>
-  Array.isArray(tool.tools) ? tool.tools.filter(isObject) : [tool];
+  Array.isArray(tool.tools) ? objectsIn(tool.tools) : [tool];
 
 /** The names of tools, those in namespaces included. */
 const namesOf = (tools: readonly Members[]): ReadonlySet<unknown> =>
