@@ -8,8 +8,9 @@ import type {
   Turn,
 } from '../../core/conversation.ts';
 import { type Members, type OriginalPath, valueAt } from '../../core/original.ts';
+import { textPart } from '../neutral-parts.ts';
 import { billingOf, runnersIn, toolsAddedBy } from './billing.ts';
-import { blockParts, textPart } from './blocks.ts';
+import { blockParts } from './blocks.ts';
 import type { Message, MessageBlock, MessagesRequest, OwnTool, Tool, ToolResultBlock } from './request.ts';
 import { earlierReasoning } from './state.ts';
 

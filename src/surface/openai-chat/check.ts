@@ -1,6 +1,6 @@
 import type { ChatMessage, ChatRequest, MessagePart } from '../../api/chat-request.ts';
-import { SignalboxError } from '../../core/errors.ts';
 import { isObject, listOf, objectOf } from '../../core/object.ts';
+import { checkOffered, invalid, missing, unsupported, withoutTools } from '../refusals.ts';
 
 /** A chat, or a route query with its messages, which may name no model. */
 type AnyChat = Omit<ChatRequest, 'model'>;
@@ -67,9 +67,6 @@ function refuseKind(tool: unknown, param: string): void {
   );
 }
 
-const invalid = (param: string, message: string) => new SignalboxError('invalid_value', message, { param });
-const unsupported = (param: string, message: string) => new SignalboxError('unsupported_parameter', message, { param });
-
 /** Refuses fields that would be billed beyond tokens, or by other prices: no reservation could cover them. */
 function checkBill(request: Readonly<Record<string, unknown>>): void {
   const { service_tier: tier, modalities, best_of: bestOf } = request;
@@ -99,17 +96,17 @@ function checkMessage(message: ChatMessage, index: number): void {
   const hasCalls =
     message.role === 'assistant' && (message.tool_calls?.length || 'function_call' in message || message.refusal);
   if (message.content == null && !hasCalls) {
-    throw missing(`messages[${index}].content`, 'is required. Only an assistant message with tool calls can omit it.');
+    const param = `messages[${index}].content`;
+    throw missing(param, `\`${param}\` is required. Only an assistant message with tool calls can omit it.`);
   }
   if (Array.isArray(message.content)) {
     for (const [i, part] of message.content.entries()) checkPart(part, index, i);
   }
   if (message.role === 'tool' && message.tool_call_id === undefined) {
-    throw missing(`messages[${index}].tool_call_id`, 'is required: it names the call that this message answers.');
+    const param = `messages[${index}].tool_call_id`;
+    throw missing(param, `\`${param}\` is required: it names the call that this message answers.`);
   }
 }
-
-const missing = (param: string, why: string) => new SignalboxError('missing_field', `\`${param}\` ${why}`, { param });
 
 const IMAGE_URL = /^(?:https?:\/\/|data:)/i;
 /** Members of a part that hold media: each belongs to parts of its own type. */
@@ -133,16 +130,12 @@ function checkPart(part: MessagePart, message: number, index: number): void {
 
 function checkTools({ tools, tool_choice: choice }: AnyChat): void {
   if (choice === undefined || choice === 'none' || choice === 'auto') return;
-  if (!tools?.length) throw invalid('tool_choice', '`tool_choice` requires `tools`.');
+  if (!tools?.length) throw withoutTools();
   if (choice === 'required') return;
   const offered = new Set(tools.map((tool) => tool.function.name));
-  if (choice.type === 'function') checkOffered(choice.function.name, offered, 'tool_choice');
+  if (choice.type === 'function') checkOffered(choice.function.name, offered, 'tool_choice.function.name');
   else {
     for (const [at, tool] of choice.allowed_tools.tools.entries())
-      checkOffered(tool.function.name, offered, `tool_choice.allowed_tools.tools[${at}]`);
+      checkOffered(tool.function.name, offered, `tool_choice.allowed_tools.tools[${at}].function.name`);
   }
-}
-
-function checkOffered(name: string, offered: ReadonlySet<string>, path: string): void {
-  if (!offered.has(name)) throw invalid(`${path}.function.name`, `\`tools\` has no tool \`${name.slice(0, 64)}\`.`);
 }

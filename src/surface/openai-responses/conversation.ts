@@ -2,6 +2,7 @@ import { addMembers, extrasOf, NO_EXTRAS } from '../../api/extras.ts';
 import type { ContentPart, Conversation, FilePart, ToolCallPart, Turn } from '../../core/conversation.ts';
 import type { Members, OriginalPath } from '../../core/original.ts';
 import { unwrapState } from '../../core/wrapped-state.ts';
+import { nativePart, textPart } from '../neutral-parts.ts';
 import type { InputItem, InputPart, KnownItem, MessageItem, ResponsesRequest } from './request.ts';
 import {
   addToolsOfInput,
@@ -52,7 +53,7 @@ export function conversationOf({
 }
 
 function textTurn(role: 'system' | 'user', text: string, at: OriginalPath): Turn {
-  return { role, parts: [{ type: 'text', text, at, valueAt: at, extras: NO_EXTRAS }], extras: NO_EXTRAS, at };
+  return { role, parts: [textPart(text, at)], extras: NO_EXTRAS, at };
 }
 
 /** The items of one answer, which are one turn: reasoning, messages and calls. */
@@ -246,9 +247,7 @@ const roleOf = (role: string): 'user' | 'system' | 'developer' =>
   role === 'system' || role === 'developer' ? ROLES[role] : 'user';
 
 function contentParts(content: MessageItem['content'], at: OriginalPath): readonly ContentPart[] {
-  if (typeof content === 'string') {
-    return [{ type: 'text', text: content, at, valueAt: at, extras: NO_EXTRAS }];
-  }
+  if (typeof content === 'string') return [textPart(content, at)];
   return content.flatMap((part, index) => partOf(part, [...at, index]));
 }
 
@@ -300,11 +299,3 @@ function partOf(part: { readonly type: string }, at: OriginalPath): ContentPart 
     }
   }
 }
-
-const nativePart = (kind: string, at: OriginalPath): ContentPart => ({
-  type: 'native',
-  kind,
-  at,
-  valueAt: at,
-  extras: NO_EXTRAS,
-});

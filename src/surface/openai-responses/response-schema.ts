@@ -7,6 +7,7 @@ import {
   flag,
   modelId,
   named,
+  open,
   orNull,
   shape,
   text,
@@ -16,7 +17,6 @@ import {
 } from '../../api/parts.ts';
 import { Platform } from '../../api/platform.ts';
 
-const open = { additionalProperties: true } as const;
 const id = text('Names the item.', 'msg_0a4x1wm3zk0_0');
 const status = word(['in_progress', 'completed', 'incomplete'], 'Whether the item is whole.');
 
