@@ -124,12 +124,12 @@ const staysInResult = ({ type }: ContentPart): boolean => type === 'text' || typ
 
 function assistantTurn(content: readonly MessageBlock[], index: number, own: Members): Turn {
   const at = ['messages', index];
-  const { calls, extras } = earlierReasoning(content, own);
+  const earlier = earlierReasoning(content);
   const parts: ContentPart[] = [];
   for (let i = 0; i < content.length; i++) {
-    for (const part of blockParts(content[i]!, ['messages', index, 'content', i], calls)) parts.push(part);
+    for (const part of blockParts(content[i]!, ['messages', index, 'content', i], earlier.calls)) parts.push(part);
   }
-  return { role: 'assistant', parts, extras, at };
+  return { role: 'assistant', parts, extras: earlier.extrasBeside(own), at };
 }
 
 const isResult = (block: MessageBlock): block is ToolResultBlock => block.type === 'tool_result';

@@ -1,7 +1,7 @@
 import { addMembers, extrasOf, NO_EXTRAS } from '../../api/extras.ts';
 import type { ContentPart, Conversation, FilePart, ToolCallPart, Turn } from '../../core/conversation.ts';
 import type { Members, OriginalPath } from '../../core/original.ts';
-import { unwrapState } from '../../core/wrapped-state.ts';
+import { EarlierReasoning } from '../earlier-reasoning.ts';
 import { nativePart, textPart } from '../neutral-parts.ts';
 import type { InputItem, InputPart, KnownItem, MessageItem, ResponsesRequest } from './request.ts';
 import {
@@ -60,17 +60,12 @@ function textTurn(role: 'system' | 'user', text: string, at: OriginalPath): Turn
 class AnswerTurn {
   readonly #places: OriginalPath[] = [];
   readonly #parts: ContentPart[] = [];
-  readonly #details: Members[] = [];
-  /** State of other services for calls, by their IDs. */
-  readonly #ofCalls = new Map<string, Members>();
-  #extra: Members | null = null;
-  /** Reasoning that any model can read. */
-  #reasoning = '';
+  readonly #earlier = new EarlierReasoning();
   /** Null before the first message with some. */
   #extras: Record<string, unknown> | null = null;
 
   get isEmpty(): boolean {
-    return this.#parts.length === 0 && this.#details.length === 0 && this.#extra === null;
+    return this.#parts.length === 0 && !this.#earlier.hasState;
   }
 
   addMessage(message: MessageItem, at: OriginalPath): void {
@@ -96,14 +91,9 @@ class AnswerTurn {
     const index = this.#places.length;
     this.#places.push(at);
     const content = item.encrypted_content ?? '';
-    const ours = unwrapState(content);
-    if (ours) {
-      for (const detail of ours.details ?? []) this.#details.push(detail);
-      this.#extra = ours.extra ?? this.#extra;
-      for (const id in ours.calls) this.#ofCalls.set(id, ours.calls[id]!);
-    } else if (content !== '') {
-      for (const detail of detailsOf(item, content, index)) this.#details.push(detail);
-    } else this.#reasoning += joinedText(item.content ?? item.summary ?? []);
+    if (this.#earlier.unwrap(content)) return;
+    if (content === '') this.#earlier.text += joinedText(item.content ?? item.summary ?? []);
+    else for (const detail of detailsOf(item, content, index)) this.#earlier.details.push(detail);
   }
 
   turn(): Turn {
@@ -111,26 +101,15 @@ class AnswerTurn {
     const turn: { -readonly [Key in keyof Turn]: Turn[Key] } = {
       role: 'assistant',
       parts: this.#partsWithState(),
-      extras: this.#extrasWithState(),
+      extras: this.#earlier.extrasBeside(this.#extras ?? NO_EXTRAS),
       at,
     };
     if (alsoAt.length > 0) turn.alsoAt = alsoAt;
     return turn;
   }
 
-  #extrasWithState(): Members {
-    const extras = this.#extras ?? NO_EXTRAS;
-    if (this.#details.length === 0 && this.#extra === null && this.#reasoning === '') return extras;
-    return {
-      ...extras,
-      ...(this.#reasoning !== '' && { reasoning_content: this.#reasoning }),
-      ...(this.#details.length > 0 && { reasoning_details: this.#details }),
-      ...(this.#extra && { extra_content: this.#extra }),
-    };
-  }
-
   #partsWithState(): readonly ContentPart[] {
-    const ofCalls = this.#ofCalls;
+    const { calls: ofCalls } = this.#earlier;
     if (ofCalls.size === 0) return this.#parts;
     return this.#parts.map((part) => {
       const extra = part.type === 'tool-call' ? ofCalls.get(part.id) : undefined;
