@@ -4,6 +4,7 @@ import type { ProviderFailure } from '../contract/parts.ts';
 import type { HttpCall, ProviderCall, ProviderPreset, WireAdapter } from '../contract/provider.ts';
 import { CAPABILITY_NAMES, type Capability } from '../core/capability.ts';
 import type { ModelRequest } from '../core/model-request.ts';
+import { parseJson } from '../core/object.ts';
 import { deepFreeze } from '../policy/freeze.ts';
 import { calls, copyOfCall, describeCall, frozenCall, plainCalls, plainOf, traits, upstreams } from './calls.ts';
 import type { ConformanceHost } from './host.ts';
@@ -126,7 +127,7 @@ function httpFault(
   const fault = pathFault(path) ?? headersFault(adapter, headers, host);
   if (fault) return fault;
   if (typeof body !== 'string') return 'its body is no text: use JSON.stringify';
-  if (parsed(body) === undefined) return `its body is no JSON: ${quote(body)}`;
+  if (parseJson(body) === undefined) return `its body is no JSON: ${quote(body)}`;
   const isList = Array.isArray(dropped) && dropped.every((name) => typeof name === 'string' && name !== '');
   return isList ? null : `\`dropped\` is ${shortJson(dropped)}: a list of the names of fields, empty for none`;
 }
@@ -137,14 +138,6 @@ function madeFault(adapter: WireAdapter, made: HttpCall | ProviderFailure, host:
   if (made.kind !== 'rejected')
     return `in place of a request it gives a failure of kind ${shortJson(made.kind)}, not \`rejected\``;
   return typeof made.message === 'string' && made.message !== '' ? null : 'it rejects, and does not say what';
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 const request = wireLaw<ProviderCall>({
@@ -200,7 +193,7 @@ const capped = wireLaw<ProviderCall>({
   cases: () => fc.oneof(plainCalls, calls),
   fault(adapter, call) {
     const made = adapter.request(call);
-    if ('kind' in made || has(parsed(made.body), call.outputCap)) return null;
+    if ('kind' in made || has(parseJson(made.body), call.outputCap)) return null;
     return `no figure of its body is the cap of ${call.outputCap} tokens: ${quote(made.body)}`;
   },
   describe: describeCall,

@@ -178,7 +178,7 @@ export interface WireAdapter {
    *   headers: {},
    *   body: JSON.stringify({
    *     model: upstream,
-   *     lines: request.conversation.turns.map(({ role, parts }) => ({ role, text: textOf(parts) })),
+   *     lines: request.conversation.turns.map(({ role, parts }) => ({ role, text: turnText(parts) })),
    *     limit: outputCap,
    *     stream,
    *   }),

@@ -4,12 +4,12 @@ import type { Authentication } from '../access/key-entry.ts';
 import type { Gate } from '../access/limits/gate.ts';
 import { Limiter } from '../access/limits/limiter.ts';
 import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
+import { errorBody } from '../api/error.ts';
 import type { GrantStore } from '../operate/keys.ts';
 import type { Gateway } from '../request/gateway.ts';
 import type { Observer } from '../request/observe/observer.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import type { StoreActivity } from '../store/activity.ts';
-import { openaiChat } from '../surface/openai-chat/surface.ts';
 import type { Surface } from '../surface/surface.ts';
 import { adminRoutes, type PolicyAdmin } from './admin.ts';
 import { type KeyAdmin, keyRoutes } from './admin-keys.ts';
@@ -210,9 +210,9 @@ export function createApp(options: AppOptions) {
           });
         });
         context.handled(known.status, known.code);
-        // A path below a surface's is of its dialect. Every other route answers as OpenAI's surface does.
+        // A path below a surface's is of its dialect.
         const isOf = ({ path }: Surface) => context.route === path || context.route.startsWith(`${path}/`);
-        const surface = surfaces.find(isOf) ?? openaiChat;
+        const surface = surfaces.find(isOf) ?? { errorBody };
         return errorResponse(known, surface, errorHeaders(set.headers, gateway.funding));
       })
       .use(requests)

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
+import { always, decisionId, modelId, named, orNull, share, text, word } from '../api/parts.ts';
 import { FeedbackRequest } from '../core/feedback.ts';
 import { type FeedbackGateway, giveFeedback } from '../request/feedback.ts';
-import { always, decisionId, modelId, named, orNull, share, text, word } from '../surface/schemas/parts.ts';
 import { bodyIn } from './body.ts';
 import { FEEDBACK_REQUESTS } from './docs/request-examples.ts';
 import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';

@@ -1,12 +1,5 @@
 import type { Static } from '@sinclair/typebox';
 import { Type } from '@sinclair/typebox';
-import type { Caller } from '../core/caller.ts';
-import { capabilityNames, MODEL_CAPABILITIES } from '../core/capability.ts';
-import { SignalboxError } from '../core/errors.ts';
-import { OPERATION_NAMES, OPERATIONS, type Operation } from '../core/operation.ts';
-import { hasBit } from '../core/rules.ts';
-import type { Model as CatalogModel, PolicySnapshot, Selector } from '../core/snapshot.ts';
-import { mayUse } from '../routing/model-name.ts';
 import {
   always,
   arrayOf,
@@ -20,7 +13,14 @@ import {
   tokens,
   unixTime,
   word,
-} from '../surface/schemas/parts.ts';
+} from '../api/parts.ts';
+import type { Caller } from '../core/caller.ts';
+import { capabilityNames, MODEL_CAPABILITIES } from '../core/capability.ts';
+import { SignalboxError } from '../core/errors.ts';
+import { OPERATION_NAMES, OPERATIONS, type Operation } from '../core/operation.ts';
+import { hasBit } from '../core/rules.ts';
+import type { Model as CatalogModel, PolicySnapshot, Selector } from '../core/snapshot.ts';
+import { mayUse } from '../routing/model-name.ts';
 import { textOrNull } from './schemas/shapes.ts';
 
 export const Model = named('Model', 'A model, a selector or an alias, for the readers of every dialect.', {

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
+import { RouteRequest } from '../api/route-query.ts';
 import { recommend } from '../request/recommend.ts';
 import { MessagesRequest } from '../surface/anthropic-messages/request.ts';
-import { RouteRequest } from '../surface/openai-chat/route-query.ts';
 import { ResponsesRequest } from '../surface/openai-responses/request.ts';
 import { readRouteBody } from '../surface/route-body.ts';
 import { ROUTE_REQUESTS } from './docs/request-examples.ts';

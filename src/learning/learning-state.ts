@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { timeOfId } from '../core/id.ts';
-import { parsedJson } from '../core/object.ts';
+import { parseJson } from '../core/object.ts';
 import type { OutcomeRow } from '../store/learning.ts';
 import { BrierScore } from './brier.ts';
 import { KeyInfluence } from './influence.ts';
@@ -44,6 +44,6 @@ export class LearningState {
 
 /** Unreadable figures start afresh: they only affect how much outcomes count. */
 function parseBody(text: string | null): Static<typeof Body> | null {
-  const body = text === null ? null : parsedJson(text);
+  const body = text === null ? null : parseJson(text);
   return Value.Check(Body, body) ? body : null;
 }

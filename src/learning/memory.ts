@@ -207,7 +207,7 @@ export class HostedMemory {
     if (this.#open?.plugin === plugin && this.#open.options === options) return;
     try {
       const prepared = plugin.prepare({ ...snapshot.learning.options }, this.#options.secret);
-      const parts = this.#open ? partsOf(this.#open.memory) : this.#stored.parts;
+      const parts = this.#open ? savedParts(this.#open.memory) : this.#stored.parts;
       const wasOpen = this.#open !== null;
       this.#open = { plugin, options, prepared, memory: this.#openReadable(prepared, parts) };
       this.#everything ||= wasOpen;
@@ -291,5 +291,5 @@ function readableParts(prepared: PreparedEstimator, parts: ReadonlyMap<string, U
 }
 
 /** All parts of a memory, to open another with. */
-const partsOf = (memory: EstimatorMemory): Map<string, Uint8Array> =>
+export const savedParts = (memory: EstimatorMemory): Map<string, Uint8Array> =>
   new Map([...memory.save(true)].flatMap(([part, bytes]) => (bytes ? [[part, bytes] as const] : [])));

@@ -1,8 +1,8 @@
+import { type Dimensions, LABEL, labelsOf } from '../accounting/entry.ts';
 import type { BudgetScope } from '../core/budget.ts';
 import type { Caller } from '../core/caller.ts';
 import { isWallet } from '../core/wallet.ts';
 import type { DrawnFund } from './drawn-fund.ts';
-import { type Dimensions, LABEL, labelsOf } from './rules/entry.ts';
 
 /** A spender: a key with its labels, or a wallet, by one selector. */
 export interface Account {

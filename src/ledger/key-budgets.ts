@@ -1,7 +1,7 @@
+import { type Window, windowAt } from '../accounting/window.ts';
 import type { Budget } from '../core/budget.ts';
 import type { BudgetUse, KeyBudget, KeyBudgets } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
-import { type Window, windowAt } from './rules/window.ts';
 
 /** Begins the definitions of budgets that keys share. Those of the policy begin with a condition. */
 const OF_KEYS = 'keys';

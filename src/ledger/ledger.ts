@@ -1,3 +1,6 @@
+import { checkDeposit, type Deposit } from '../accounting/entry.ts';
+import type { FundRef, FundStanding } from '../accounting/fund.ts';
+import { checkReservation } from '../accounting/reservation.ts';
 import type { Budget, LedgerState, StoredBudget } from '../core/budget.ts';
 import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
@@ -19,9 +22,6 @@ import { closeOrphans, type OrphansClosed } from './orphans.ts';
 import { Refusals } from './refusals.ts';
 import { ReservationDesk } from './reservation-desk.ts';
 import type { ReservationRequest } from './reservation-request.ts';
-import { checkDeposit, type Deposit } from './rules/entry.ts';
-import type { FundRef, FundStanding } from './rules/fund.ts';
-import { checkReservation } from './rules/reservation.ts';
 import { type LedgerSample, sampleBalances, sampleBudgets } from './sample.ts';
 import { unusedFunds } from './unused.ts';
 

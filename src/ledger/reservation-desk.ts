@@ -1,3 +1,5 @@
+import { checkDeposit } from '../accounting/entry.ts';
+import { type FundBlock, fit, isBlocked } from '../accounting/fund.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { idText, timeOfId } from '../core/id.ts';
 import { LinkedSet } from '../core/linked-set.ts';
@@ -12,8 +14,6 @@ import { type Earmark, type HeldRequest, type Hold, type HoldTools, ReservationH
 import type { LedgerNotifier } from './notifier.ts';
 import { OpenHolds } from './open-holds.ts';
 import type { ReservationRequest } from './reservation-request.ts';
-import { checkDeposit } from './rules/entry.ts';
-import { type FundBlock, fit, isBlocked } from './rules/fund.ts';
 
 export interface ReservationDeskOptions {
   readonly books: LedgerBooks;

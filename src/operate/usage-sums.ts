@@ -1,5 +1,5 @@
+import { type Window, windowAt } from '../accounting/window.ts';
 import { isBalanceOnly, momentOf } from '../ledger/export/export.ts';
-import { type Window, windowAt } from '../ledger/rules/window.ts';
 import type { MoneyEntry } from '../store/journal-reader.ts';
 
 /** The dimensions of the books that usage can be grouped by; `label:NAME`, too. */

@@ -1,8 +1,8 @@
+import { labelsOf } from '../accounting/entry.ts';
+import { windowAt } from '../accounting/window.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { moneyEntries } from '../ledger/export/export.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { labelsOf } from '../ledger/rules/entry.ts';
-import { windowAt } from '../ledger/rules/window.ts';
 import type { JournalReader } from '../store/journal-reader.ts';
 import { columnOf, type Grouping, NO_FIGURES, type UsageGroup, UsageSums } from './usage-sums.ts';
 

@@ -1,5 +1,15 @@
 import type { ASTNode } from './cel-ast.ts';
-import { DOUBLE, type Extent, type Extents, largerOf, listOf, mapOf, objectOf, SCALAR, textOf } from './cel-extents.ts';
+import {
+  DOUBLE,
+  type Extent,
+  type Extents,
+  largerOf,
+  listExtent,
+  mapOf,
+  objectExtent,
+  SCALAR,
+  textExtent,
+} from './cel-extents.ts';
 import { methodCost, readSteps } from './cel-function-cost.ts';
 import { type CelKind, VARIABLES } from './cel-types.ts';
 
@@ -36,7 +46,7 @@ type NameExtents = ReadonlyMap<string, Extent>;
  * size. Walks the expression once.
  */
 export function costOf(ast: ASTNode, kind: CelKind, extents: Extents): ExpressionCost {
-  const names = new Map(Object.entries(VARIABLES[kind]).map(([name, type]) => [name, objectOf(type)]));
+  const names = new Map(Object.entries(VARIABLES[kind]).map(([name, type]) => [name, objectExtent(type)]));
   const weigher = new Weigher(extents);
   const { steps } = weigher.part(ast, names);
   return { steps, excess: weigher.excess };
@@ -82,7 +92,7 @@ class Weigher {
       }
       case 'list': {
         const items = this.#joined(node.args, names);
-        return { steps: items.steps, extent: listOf(node.args.length, items.extent) };
+        return { steps: items.steps, extent: listExtent(node.args.length, items.extent) };
       }
       case 'map': {
         const keys = this.#joined(
@@ -135,8 +145,8 @@ class Weigher {
     const turn = parts.reduce((sum, { steps }) => sum + steps, ITERATION_STEPS);
     const { size } = over.extent;
     const steps = 1 + over.steps + size * turn;
-    if (name === 'map') return { steps, extent: listOf(size, parts.at(-1)?.extent ?? item) };
-    return { steps, extent: name === 'filter' ? listOf(size, item) : SCALAR };
+    if (name === 'map') return { steps, extent: listExtent(size, parts.at(-1)?.extent ?? item) };
+    return { steps, extent: name === 'filter' ? listExtent(size, item) : SCALAR };
   }
 
   /** `cel.bind(name, value, expression)`. */
@@ -162,7 +172,7 @@ class Weigher {
 const COMPREHENSIONS: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'map', 'filter']);
 
 function extentOfLiteral(value: unknown): Extent {
-  if (typeof value === 'string' || value instanceof Uint8Array) return textOf(value.length);
+  if (typeof value === 'string' || value instanceof Uint8Array) return textExtent(value.length);
   return typeof value === 'number' ? DOUBLE : SCALAR;
 }
 

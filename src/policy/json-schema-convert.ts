@@ -1,11 +1,11 @@
 import type { TSchema } from '@sinclair/typebox';
+import { ChatMessage } from '../api/chat-request.ts';
 import { type Plugin, schemaOfPlugin } from '../contract/kinds.ts';
-import { ChatMessage } from '../surface/openai-chat/request.ts';
 import { type EditorHint, HINTS } from './json-schema-hints.ts';
 import type { SchemaRules } from './json-schema-rules.ts';
 import type { Snippets } from './json-schema-snippets.ts';
 import { type EditorText, editorTextOf, isEmpty, titleOf } from './json-schema-text.ts';
-import { type EditorVocabulary, type EditorWord, type JsonSchema, wordsOf } from './json-schema-words.ts';
+import { type EditorVocabulary, type EditorWord, editorWords, type JsonSchema } from './json-schema-words.ts';
 import { ITEM_NAME } from './schema-parts.ts';
 import { WILDCARD_NAME } from './wildcards.ts';
 
@@ -64,7 +64,7 @@ export class SchemaConverter {
   /** The alternative forms of a value. */
   #forms(schema: TSchema, path: string, hint: EditorHint): JsonSchema[] {
     if (path === 'cases[].given.messages') return [MESSAGES];
-    const words = wordsOf(schema);
+    const words = editorWords(schema);
     if (words) return [{ type: 'string', ...enumOf(words) }];
     if (Array.isArray(schema.anyOf)) return schema.anyOf.flatMap((one: TSchema) => this.#forms(one, path, hint));
     if (schema.type === 'object') return [this.#map(schema, path, hint)];
@@ -264,7 +264,7 @@ const MESSAGES = {
         title: 'Role',
         description: 'Who speaks. Required.',
         type: 'string',
-        enum: (wordsOf(ChatMessage.properties.role) ?? []).map(([role]) => role),
+        enum: (editorWords(ChatMessage.properties.role) ?? []).map(([role]) => role),
       },
       content: {
         title: 'Content',

@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import { isObject } from '../core/object.ts';
 import { type CelKind, FIELDS, type TypeName, VARIABLES } from './cel-types.ts';
-import { wordsOf } from './json-schema-words.ts';
+import { editorWords } from './json-schema-words.ts';
 import { formerDefault } from './versions.ts';
 
 /** The text that an editor shows for a key, plain and in Markdown. */
@@ -97,7 +97,7 @@ export function isEmpty(value: unknown): boolean {
 function kindOf(schema: TSchema): string {
   if ('const' in schema) return `Always \`${schema.const}\`.`;
   if (schema.type === 'boolean') return '`true` or `false`.';
-  if (schema.type === 'array') return wordsOf(schema.items ?? {}) ? 'List of words.' : 'List.';
+  if (schema.type === 'array') return editorWords(schema.items ?? {}) ? 'List of words.' : 'List.';
   if (schema.type !== 'number' && schema.type !== 'integer') return '';
   return `${schema.type === 'integer' ? 'Whole number' : 'Number'}${boundsOf(schema)}.`;
 }

@@ -3,7 +3,7 @@ import type { Budget, BudgetScope } from '../core/budget.ts';
 import type { RateLimit } from '../core/rate-limit.ts';
 import { type ASTNode, accessesOf, nodesOf, pathOf } from './cel-ast.ts';
 import type { Program, TextProgram } from './cel-check.ts';
-import { partsOf } from './cel-contradictions.ts';
+import { operandsOf } from './cel-contradictions.ts';
 import { budgetViewOf, environmentOf, limitViewOf } from './cel-types.ts';
 import { EMPTY_KEY, type ExpressionChecker, tryRun } from './expressions.ts';
 import type { BudgetDraft, RateLimitDraft } from './limit-drafts.ts';
@@ -113,7 +113,7 @@ class EachReview {
     // So does a fallback on the ID of the key.
     const probe = { ...EMPTY_KEY, key: { ...EMPTY_KEY.key, id: '\u0000' } };
     if (tryRun(this.#each, this.#viewOf(probe)).value?.includes('\u0000')) return false;
-    return !this.#match || !partsOf(this.#match.ast).some((part) => this.#isDemand(part, label));
+    return !this.#match || !operandsOf(this.#match.ast).some((part) => this.#isDemand(part, label));
   }
 
   /** Whether a part of a condition reads only this label and is false for keys without it. */

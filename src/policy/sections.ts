@@ -66,7 +66,7 @@ export function checkList<Schema extends TSchema>(
   context: CheckContext,
 ): NamedItem<Static<Schema>>[] {
   const places = new Map<string, SourceSpan>();
-  return listOf(section, context).map((tree, at) => {
+  return itemsOf(section, context).map((tree, at) => {
     const nameTree = valueAt(tree, 'name');
     const name = nameTree?.kind === 'scalar' && typeof nameTree.value === 'string' ? nameTree.value : null;
     const place = nameTree?.place ?? tree.place;
@@ -80,7 +80,7 @@ export function checkList<Schema extends TSchema>(
 }
 
 /** The items of a section that is a list; empty if it is left out. Reports any other value. */
-export function listOf(section: SectionName, { sections, report }: CheckContext): ListTree['items'] {
+export function itemsOf(section: SectionName, { sections, report }: CheckContext): ListTree['items'] {
   const value = sections.get(section)?.value;
   if (!value || isEmpty(value)) return [];
   if (value.kind === 'list') return value.items;

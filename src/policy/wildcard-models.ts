@@ -132,7 +132,7 @@ class PolicyWildcards implements Wildcards {
       };
     }
     const known = service === null ? null : (facts?.of(service, upstream) ?? null);
-    const text = textOf(upstream, known, wildcard);
+    const text = wildcardText(upstream, known, wildcard);
     const hasPrice = text.entries.some(({ key }) => key === 'price');
     if (!hasPrice) {
       const refused = `The price of \`${id}\` is not known here, so it is not served. A policy states it in \`models\`: see docs/policies/any-model.md.`;
@@ -154,7 +154,7 @@ class PolicyWildcards implements Wildcards {
 }
 
 /** The text of a model: the wildcard's own keys, then what is known of it, then a price that the operator owns. */
-function textOf(upstream: string, known: ModelFacts | null, { tree, place, unknownPrice }: WildcardDraft) {
+function wildcardText(upstream: string, known: ModelFacts | null, { tree, place, unknownPrice }: WildcardDraft) {
   const more: Record<string, Tree> = { upstream: treeOf(upstream, place) };
   for (const [key, value] of Object.entries(known ?? {})) more[key] = treeOf(value, place);
   if (unknownPrice) more.price ??= unknownPrice;

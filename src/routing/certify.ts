@@ -162,7 +162,7 @@ function eligibleEntries(
     if (!isWanted(at)) return { ...entry, rejections: [unwantedFor(ranked.quality, qualityFloor)] };
     const parts = belowFloor
       ? { quality: ranked.utility }
-      : partsOf(ranked.utility, () => strategy.parts?.(candidates, at, weights));
+      : utilityParts(ranked.utility, () => strategy.parts?.(candidates, at, weights));
     return { ...entry, rank: place + 1, utility: ranked.utility, parts };
   });
 }
@@ -188,7 +188,7 @@ function percentBelow(quality: number, floor: number): string {
 const PARTS_SLACK = 2e-9;
 
 /** The strategy's terms of a utility, if they are finite and add up to it; else none. */
-function partsOf(utility: number, ask: () => unknown): Readonly<Record<string, number>> {
+function utilityParts(utility: number, ask: () => unknown): Readonly<Record<string, number>> {
   try {
     const terms = Object.entries(ask() ?? {});
     const parts = terms.filter((part): part is [string, number] => Number.isFinite(part[1]));

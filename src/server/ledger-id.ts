@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fdatasyncSync, fsyncSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
-import { parsedJson } from '../core/object.ts';
+import { parseJson } from '../core/object.ts';
 import { SchemaCheck } from '../core/schema-check.ts';
 import { codeOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
@@ -106,6 +106,6 @@ const bytesOf = ({ ledger, entry, spool }: LedgerId): Buffer =>
 
 /** Null for a malformed text. */
 function parseLedgerId(text: string): LedgerId | null {
-  const found = parsedJson(text);
+  const found = parseJson(text);
   return form.accepts(found) ? { ...found, spool: found.spool ?? null } : null;
 }

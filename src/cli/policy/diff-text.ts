@@ -26,9 +26,9 @@ const NOTE =
 
 /** The difference as text. Names of cases and requests and texts of plugins can hold anything, so secrets are masked. */
 export const differenceText = (difference: PolicyDifference, terminal: boolean): string =>
-  scrub(textOf(difference, terminal));
+  scrub(unscrubbedText(difference, terminal));
 
-function textOf({ a, b, changes, renamed, decisions }: PolicyDifference, terminal: boolean): string {
+function unscrubbedText({ a, b, changes, renamed, decisions }: PolicyDifference, terminal: boolean): string {
   const paint = painter(terminal);
   const parts = [
     `${paint.strong(visible(`${a.place.label} → ${b.place.label}`))}\n`,

@@ -8,7 +8,7 @@ import {
   policyRevision,
   routeReason,
   text,
-} from '../../surface/schemas/parts.ts';
+} from '../../api/parts.ts';
 import { PaymentQuote } from '../x402/quote-schema.ts';
 import { figureOrNull, rows } from './shapes.ts';
 

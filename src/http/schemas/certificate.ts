@@ -1,20 +1,8 @@
 import { Type } from '@sinclair/typebox';
+import { arrayOf, credits, figure, flag, modelId, orNull, shape, share, text, tokens, word } from '../../api/parts.ts';
 import { REJECTIONS } from '../../core/decision.ts';
 import { LEARNING_MODES } from '../../core/learning-policy.ts';
 import { HEALTH } from '../../core/readings.ts';
-import {
-  arrayOf,
-  credits,
-  figure,
-  flag,
-  modelId,
-  orNull,
-  shape,
-  share,
-  text,
-  tokens,
-  word,
-} from '../../surface/schemas/parts.ts';
 import { figureOrNull, textOrNull, wholeOrNull } from './shapes.ts';
 
 const list = <Word extends string>(words: Readonly<Record<Word, unknown>>): Word[] => Object.keys(words) as Word[];

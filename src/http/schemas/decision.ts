@@ -1,10 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { CAPABILITY_NAMES } from '../../core/capability.ts';
-import { RECORD_STATUSES } from '../../core/decision-record.ts';
-import { DIFFICULTIES } from '../../core/facts.ts';
-import { OPERATION_NAMES } from '../../core/operation.ts';
-import { Usage } from '../../surface/openai-chat/completion-schema.ts';
-import { ERROR_CODES } from '../../surface/openai-chat/error-schema.ts';
+import { ERROR_CODES } from '../../api/error-schema.ts';
 import {
   always,
   arrayOf,
@@ -29,8 +24,13 @@ import {
   unixTime,
   upstreamRequestId,
   word,
-} from '../../surface/schemas/parts.ts';
-import { Platform } from '../../surface/schemas/platform.ts';
+} from '../../api/parts.ts';
+import { Platform } from '../../api/platform.ts';
+import { CAPABILITY_NAMES } from '../../core/capability.ts';
+import { RECORD_STATUSES } from '../../core/decision-record.ts';
+import { DIFFICULTIES } from '../../core/facts.ts';
+import { OPERATION_NAMES } from '../../core/operation.ts';
+import { Usage } from '../../surface/openai-chat/completion-schema.ts';
 import { CERTIFICATE, cachedTokens, Readings, Replay } from './certificate.ts';
 import { figureOrNull, rows, shapeOrNull, textOrNull, wholeOrNull } from './shapes.ts';
 

@@ -1,20 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { BUDGET_CREDITS_MAX, EXPIRY_MAX_MS, LIMIT_MAX, OVERLAP_MAX_MS, OVERLAP_MS } from '../../access/terms.ts';
+import { arrayOf, credits, listOf, moment, momentOrNull, named, orNull, shape, text, word } from '../../api/parts.ts';
 import { EXHAUSTED_ACTIONS, WINDOWS } from '../../core/budget.ts';
 import { SCOPES } from '../../core/caller.ts';
 import { TRAIL_ACTIONS } from '../../store/trail.ts';
-import {
-  arrayOf,
-  credits,
-  listOf,
-  moment,
-  momentOrNull,
-  named,
-  orNull,
-  shape,
-  text,
-  word,
-} from '../../surface/schemas/parts.ts';
 import { rows, shapeOrNull, textOrNull, wholeOrNull } from './shapes.ts';
 
 const closed = { additionalProperties: false } as const;

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
-import { PolicyDiagnostic } from '../../surface/schemas/diagnostic.ts';
-import { arrayOf, count, moment, named, orNull, policyRevision, text, word } from '../../surface/schemas/parts.ts';
+import { PolicyDiagnostic } from '../../api/diagnostic.ts';
+import { arrayOf, count, moment, named, orNull, policyRevision, text, word } from '../../api/parts.ts';
 import { rows, shapeOrNull } from './shapes.ts';
 
 export const PolicyChange = named('PolicyChange', 'One change of the policy.', {

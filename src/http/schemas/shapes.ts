@@ -1,5 +1,5 @@
 import { type TProperties, Type } from '@sinclair/typebox';
-import { arrayOf, orNull } from '../../surface/schemas/parts.ts';
+import { arrayOf, orNull } from '../../api/parts.ts';
 
 /** A list of objects. */
 export const rows = <Fields extends TProperties>(description: string, fields: Fields, ...examples: unknown[][]) =>

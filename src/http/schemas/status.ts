@@ -1,5 +1,4 @@
 import { Type } from '@sinclair/typebox';
-import { HEALTH } from '../../core/readings.ts';
 import {
   always,
   arrayOf,
@@ -19,7 +18,8 @@ import {
   text,
   tokens,
   word,
-} from '../../surface/schemas/parts.ts';
+} from '../../api/parts.ts';
+import { HEALTH } from '../../core/readings.ts';
 import { figureOrNull, rows, shapeOrNull, textOrNull } from './shapes.ts';
 
 const quantiles = (description: string, p50: number, p90: number) =>

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { arrayOf, credits, named, text } from '../../surface/schemas/parts.ts';
+import { arrayOf, credits, named, text } from '../../api/parts.ts';
 import { rows } from '../schemas/shapes.ts';
 
 const atomic = (description: string) => text(`${description} In atomic units of the asset.`, '3250');

@@ -1,5 +1,4 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { PAYMENT_STATES } from '../../store/payments.ts';
 import {
   always,
   arrayOf,
@@ -15,8 +14,9 @@ import {
   shape,
   text,
   word,
-} from '../../surface/schemas/parts.ts';
-import { PlatformPayment } from '../../surface/schemas/platform.ts';
+} from '../../api/parts.ts';
+import { PlatformPayment } from '../../api/platform.ts';
+import { PAYMENT_STATES } from '../../store/payments.ts';
 import { addedCredits } from '../schemas/keys.ts';
 import { rows, textOrNull } from '../schemas/shapes.ts';
 

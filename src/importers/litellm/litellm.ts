@@ -1,7 +1,7 @@
 import type { PolicyText } from '../emit.ts';
 import { readLimits } from './budgets.ts';
 import { type PublicFacts, readCatalog } from './catalog.ts';
-import { type ImportContext, mapOf, OperatorTodo, textOf, variableReference } from './context.ts';
+import { type ImportContext, mapOf, OperatorTodo, variableReference } from './context.ts';
 import { type Deployment, readEntry } from './entries.ts';
 import { type LitellmSettings, readAliases, readFallbacks } from './fallbacks.ts';
 import { type IncludeReader, withIncludes } from './includes.ts';
@@ -12,7 +12,7 @@ import { writePolicy } from './policy.ts';
 import { planSelectors } from './selectors.ts';
 import { servableOf } from './servable.ts';
 import { readCommonSettings, reportSections } from './settings.ts';
-import { type ConfigNode, isEmpty, leavesOf, type MapNode, readTree, valueAt } from './tree.ts';
+import { type ConfigNode, isEmpty, leavesOf, type MapNode, readTree, scalarText, valueAt } from './tree.ts';
 import { expandEverything, firstWildcards } from './wildcards.ts';
 
 export { NotIncluded } from './includes.ts';
@@ -127,7 +127,7 @@ export function importLitellm(text: string, sources: ImportSources): ImportResul
 
 /** The environment variables that a configuration refers to. */
 const variablesIn = (root: ConfigNode): string[] =>
-  leavesOf(root).flatMap((leaf) => variableReference(textOf(leaf) ?? '') || []);
+  leavesOf(root).flatMap((leaf) => variableReference(scalarText(leaf) ?? '') || []);
 
 interface ModelList {
   readonly deployments: readonly Deployment[];
@@ -144,7 +144,7 @@ function readModels(root: ConfigNode, context: ImportContext): ModelList {
   if (list && !isEmpty(list) && list.kind !== 'list')
     context.outcomes.problem(list, 'model_list must be a list of entries, each with model_name and litellm_params');
   const items = list?.kind === 'list' ? list.items : [];
-  const named = new Set(items.map((item) => textOf(valueAt(item, 'model_name'))));
+  const named = new Set(items.map((item) => scalarText(valueAt(item, 'model_name'))));
   for (const item of items) {
     for (const entry of expandEverything(item, named, context) ?? [item]) {
       const result = readEntry(entry, context);
@@ -166,7 +166,7 @@ function readCredentials(list: ConfigNode | undefined, outcomes: OutcomeRecorder
     outcomes.problem(list, 'it must be a list of maps with credential_name and credential_values');
   for (const item of list?.kind === 'list' ? list.items : []) {
     const nameNode = valueAt(item, 'credential_name');
-    const name = textOf(nameNode);
+    const name = scalarText(nameNode);
     const values = valueAt(item, 'credential_values');
     if (!nameNode || name === null || values?.kind !== 'map') {
       outcomes.problem(nameNode ?? item, 'a credential needs credential_name and credential_values, a map');
@@ -200,5 +200,5 @@ function locate(
 /** A step of a policy path: a key, or the name or index of a list's item. */
 const below = (node: ConfigNode | undefined, step: string): ConfigNode | undefined =>
   node?.kind === 'list'
-    ? node.items.find((item, at) => (textOf(valueAt(item, 'name')) ?? String(at)) === step)
+    ? node.items.find((item, at) => (scalarText(valueAt(item, 'name')) ?? String(at)) === step)
     : valueAt(node, step);

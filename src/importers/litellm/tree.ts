@@ -189,3 +189,7 @@ export function mapsOf(node: ConfigNode, seen: Set<ConfigNode> = new Set()): Map
   if (node.kind === 'list') return node.items.flatMap((item) => mapsOf(item, seen));
   return [node, ...node.entries.flatMap((entry) => mapsOf(entry.node, seen))];
 }
+
+/** The text of a scalar; null if it is empty or another node. */
+export const scalarText = (node: ConfigNode | undefined): string | null =>
+  node?.kind === 'scalar' && node.text !== '' ? node.text : null;

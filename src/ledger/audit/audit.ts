@@ -1,3 +1,4 @@
+import { quarterOf } from '../../accounting/window.ts';
 import type { Microcredits } from '../../core/credits.ts';
 import { timeOfId } from '../../core/id.ts';
 import type {
@@ -8,7 +9,6 @@ import type {
   PaymentRow,
   SpendRow,
 } from '../../store/journal-reader.ts';
-import { quarterOf } from '../rules/window.ts';
 import { type AuditedFundRow, AuditFunds, balanceText, type FundFault, type FundGroup } from './funds.ts';
 import { SeenReservations } from './memory.ts';
 import { AuditPayments, type PaymentFault } from './payments.ts';

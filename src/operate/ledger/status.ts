@@ -1,3 +1,4 @@
+import type { FundStanding } from '../../accounting/fund.ts';
 import { iso } from '../../core/clock.ts';
 import { type Microcredits, toCredits } from '../../core/credits.ts';
 import type { FundGroup } from '../../ledger/audit/funds.ts';
@@ -6,7 +7,6 @@ import { balanceFund } from '../../ledger/drawn-fund.ts';
 import { isOfKeys } from '../../ledger/key-budgets.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { type FundHolds, holdAge, OpenHolds } from '../../ledger/open-holds.ts';
-import type { FundStanding } from '../../ledger/rules/fund.ts';
 import { unusedFunds } from '../../ledger/unused.ts';
 import type { StoreReader } from '../../store/driver.ts';
 

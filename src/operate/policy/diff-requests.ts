@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { type Static, Type } from '@sinclair/typebox';
 import { SignalboxError } from '../../core/errors.ts';
-import { isObject, parsedJson } from '../../core/object.ts';
+import { isObject, parseJson } from '../../core/object.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { compileCheck } from '../../core/validation.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
@@ -116,7 +116,7 @@ async function naming<T>(place: string, run: () => T | Promise<T>): Promise<T> {
 }
 
 function readLine(text: string): HypotheticalRequest & Pick<RequestLine, 'name' | 'count'> {
-  const value = parsedJson(text);
+  const value = parseJson(text);
   if (value === undefined) throw new UsageError('the line is not JSON; each line is one request.');
   const isWrapped = isObject(value) && 'request' in value;
   if (isWrapped) checkLine(value);

@@ -34,10 +34,10 @@ function contentOf(text: string) {
   const shape = JSON.stringify(shapeOf(contents, leaves));
   const comments = commentsIn(text);
   const pieces = [...leaves, ...comments].sort((a, b) => a.at - b.at);
-  return { shape, pieces, comments: wordsOf(comments), order: wordsOf(pieces) };
+  return { shape, pieces, comments: piecesText(comments), order: piecesText(pieces) };
 }
 
-const wordsOf = (pieces: readonly Piece[]): string => JSON.stringify(pieces.map(({ what }) => what));
+const piecesText = (pieces: readonly Piece[]): string => JSON.stringify(pieces.map(({ what }) => what));
 
 /** Data with its keys in their order, and with anchors and tags. Adds values to the leaves. */
 function shapeOf(node: unknown, leaves: Piece[]): unknown {

@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { PaymentRequirements } from '@x402/core/types';
-import { parsedJson } from '../../core/object.ts';
+import { parseJson } from '../../core/object.ts';
 import { readText } from '../../upstream/read-text.ts';
 import { fetchedReply } from '../../upstream/reply.ts';
 import {
@@ -170,7 +170,7 @@ export class RemoteFacilitator implements Facilitator {
       signal: AbortSignal.timeout(timeoutMs),
     });
     const text = await readText(fetchedReply(response), ANSWER_MAX);
-    const content = parsedJson(text);
+    const content = parseJson(text);
     return { status: response.status, content: Value.Check(form, content) ? content : null };
   }
 }

@@ -1,3 +1,5 @@
+import { isObject, listOf } from '../../core/object.ts';
+
 /** Tokens of values: a text, one that is prose by its name, a number, a boolean; items of a list. */
 const TEXT = 12;
 const PROSE = 120;
@@ -19,14 +21,9 @@ const FORMAT = 10;
 
 type Schema = Readonly<Record<string, unknown>>;
 
-const isSchema = (value: unknown): value is Schema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const numberAt = (schema: Schema, key: string): number | null =>
   typeof schema[key] === 'number' && Number.isFinite(schema[key]) ? schema[key] : null;
-const listAt = (schema: Schema, key: string): readonly unknown[] => {
-  const value = schema[key];
-  return Array.isArray(value) ? value : [];
-};
+const listAt = (schema: Schema, key: string): readonly unknown[] => listOf(schema[key]);
 
 /**
  * Expected tokens of a value of a JSON schema. Another property never lowers it. Pure; the time is linear in the size of
@@ -47,7 +44,7 @@ class Measure {
 
   /** `name`: of the property with this schema. */
   of(schema: unknown, name: string, depth: number): number {
-    if (!isSchema(schema) || depth > DEPTH_MAX) return TEXT;
+    if (!isObject(schema) || depth > DEPTH_MAX) return TEXT;
     const one = this.#one(schema, name, depth);
     const also = listAt(schema, 'allOf').reduce<number>((sum, part) => sum + this.of(part, name, depth + 1), 0);
     return Math.min(TOKENS_MAX, one + also);
@@ -65,7 +62,7 @@ class Measure {
 
   #typed(schema: Schema, name: string, depth: number, hasChoices: boolean): number {
     const types = typeof schema.type === 'string' ? [schema.type] : listAt(schema, 'type');
-    if (types.includes('object') || isSchema(schema.properties)) return this.#object(schema, depth);
+    if (types.includes('object') || isObject(schema.properties)) return this.#object(schema, depth);
     if (types.includes('array') || 'items' in schema) return this.#array(schema, name, depth);
     if (types.includes('string')) return text(schema, name);
     if (types.includes('number') || types.includes('integer')) return NUMBER;
@@ -74,8 +71,8 @@ class Measure {
   }
 
   #object(schema: Schema, depth: number): number {
-    const properties = isSchema(schema.properties) ? Object.entries(schema.properties) : [];
-    if (properties.length === 0) return isSchema(schema.additionalProperties) ? ITEMS * TEXT : AROUND;
+    const properties = isObject(schema.properties) ? Object.entries(schema.properties) : [];
+    if (properties.length === 0) return isObject(schema.additionalProperties) ? ITEMS * TEXT : AROUND;
     return properties.reduce((sum, [key, value]) => sum + keyTokens(key) + this.of(value, key, depth + 1), 2);
   }
 
@@ -84,7 +81,7 @@ class Measure {
     const most = Math.max(0, numberAt(schema, 'maxItems') ?? ITEMS_MAX);
     const prefix = listAt(schema, 'prefixItems');
     const fixed = prefix.reduce<number>((sum, item) => sum + 1 + this.of(item, name, depth + 1), 0);
-    if (prefix.length > 0 && !isSchema(schema.items)) return 2 + fixed;
+    if (prefix.length > 0 && !isObject(schema.items)) return 2 + fixed;
     const items = Math.min(ITEMS_MAX, Math.max(least, Math.min(most, ITEMS)));
     return 2 + fixed + items * (1 + this.of(schema.items, '', depth + 1));
   }
@@ -118,7 +115,7 @@ function resolveReference(root: unknown, reference: string): unknown {
   if (!reference.startsWith('#')) return null;
   let at = root;
   for (const step of reference.slice(1).split('/').filter(Boolean)) {
-    if (!isSchema(at)) return null;
+    if (!isObject(at)) return null;
     at = Object.hasOwn(at, step) ? at[step] : null;
   }
   return at;

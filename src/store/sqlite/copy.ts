@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { codeOf } from '../../core/thrown.ts';
 import { StoreError } from '../store.ts';
 import { BUSY_TIMEOUT_MS } from './database.ts';
-import { faultOf, wordsOf } from './fault.ts';
+import { faultOf, faultText } from './fault.ts';
 
 /**
  * Writes a copy of an existing database, as it is at one moment, to `target`, while others use it. The copy is
@@ -39,5 +39,5 @@ function copyWords(error: unknown): string {
   const code = codeOf(error);
   if (code === 'EEXIST') return 'that file exists';
   if (code === 'ENOENT') return 'there is no such folder';
-  return wordsOf(error);
+  return faultText(error);
 }

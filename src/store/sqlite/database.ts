@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import type { StoreActivity } from '../activity.ts';
 import type { Repositories } from '../repositories.ts';
 import { StoreError } from '../store.ts';
-import { Fault, faultOf, unreadable, wordsOf } from './fault.ts';
+import { Fault, faultOf, faultText, unreadable } from './fault.ts';
 import { FENCE_TABLE, type Fence, raiseFence } from './fence.ts';
 import { GroupCommit } from './group-commit.ts';
 import { migrate, pending } from './migrate.ts';
@@ -51,7 +51,7 @@ export async function openSqlite(
     return Object.assign(store, sqliteRepositories(store));
   } catch (error) {
     db?.close();
-    throw new StoreError(`Cannot open the database ${resolve(path)}: ${wordsOf(error)}.`, {
+    throw new StoreError(`Cannot open the database ${resolve(path)}: ${faultText(error)}.`, {
       reason: faultOf(error),
       cause: error,
     });

@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { StoreLock } from '../driver.ts';
 import { StoreError } from '../store.ts';
-import { faultOf, wordsOf } from './fault.ts';
+import { faultOf, faultText } from './fault.ts';
 
 /** How long a start waits for `isFolderLocked` of a command, ms. */
 const PROBE_WAIT_MS = 100;
@@ -35,7 +35,7 @@ export function lockFolder(folder: string): StoreLock {
     throw new StoreError(
       reason === 'busy'
         ? `Another Signalbox server is using the data folder ${resolve(folder)}. Stop it, or choose another folder with --data.`
-        : `Cannot use the data folder ${resolve(folder)}: ${wordsOf(error)}.`,
+        : `Cannot use the data folder ${resolve(folder)}: ${faultText(error)}.`,
       { reason, cause: error },
     );
   }

@@ -1,6 +1,6 @@
+import { checkDeposit, type Deposit } from '../../../accounting/entry.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { isWallet } from '../../../core/wallet.ts';
-import { checkDeposit, type Deposit } from '../../../ledger/rules/entry.ts';
 import type { Write } from '../../store.ts';
 import type { Journal } from './journal.ts';
 

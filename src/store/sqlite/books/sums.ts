@@ -1,7 +1,7 @@
+import type { Dimensions } from '../../../accounting/entry.ts';
+import { quarterOf } from '../../../accounting/window.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { timeOfId } from '../../../core/id.ts';
-import type { Dimensions } from '../../../ledger/rules/entry.ts';
-import { quarterOf } from '../../../ledger/rules/window.ts';
 
 /** The charges of one account at one tariff in one quarter of an hour, since the last checkpoint. */
 export interface Sum {

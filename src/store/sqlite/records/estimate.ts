@@ -101,8 +101,8 @@ export function decodeEstimate(
   const own = has('quality') ? doubles(models) : quality?.slice();
   if (own === undefined) throw new Error('records: an estimate lacks its qualities');
   const shadow = has('shadow') ? doubles(models) : null;
-  const listOf = (part: 'outcomes' | 'text' | 'counts') => (has(part) ? floats(models) : new Float32Array(models));
-  const lists = { outcomes: listOf('outcomes'), text: listOf('text'), counts: listOf('counts') };
+  const floatsFor = (part: 'outcomes' | 'text' | 'counts') => (has(part) ? floats(models) : new Float32Array(models));
+  const lists = { outcomes: floatsFor('outcomes'), text: floatsFor('text'), counts: floatsFor('counts') };
   return { estimate: { quality: own, shadow, length: scalars[0]!, trust: scalars[1]!, ...lists }, draw };
 }
 

@@ -79,3 +79,25 @@ export const Platform = named('Platform', 'The routing and the cost of the answe
   ),
   payment: Type.Optional(PlatformPayment),
 });
+
+/** As examples of answers show it. Tests hold it against the schema. */
+export const platform = {
+  routed_model: 'gpt-6-luna',
+  route_reason: 'auto:balanced',
+  credits_consumed: 0.0455,
+  cost_saved_credits: 0.8745,
+  decision_id: 'dec_0a4x1wm3zk0',
+  policy_revision: '95f1a7d5f908027b',
+  estimated: false,
+  dropped: [],
+  attempts: [
+    {
+      model: 'gpt-6-luna',
+      provider: 'openai',
+      ms: 912,
+      failure: null,
+      request_id: 'req_7f3a',
+      finish_reasons: ['stop'],
+    },
+  ],
+};

@@ -1,5 +1,5 @@
-import type { WindowKind } from '../../core/budget.ts';
-import type { Microcredits } from '../../core/credits.ts';
+import type { WindowKind } from '../core/budget.ts';
+import type { Microcredits } from '../core/credits.ts';
 
 /** The name of a fund, and its window. */
 export interface FundTitle {

@@ -1,5 +1,5 @@
-import { type TProperties, type TSchema, Type } from '@sinclair/typebox';
-import { FAILURE_KINDS } from '../../contract/parts.ts';
+import { type SchemaOptions, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import { FAILURE_KINDS } from '../contract/parts.ts';
 
 /**
  * Helpers for the schemas of answers. Answers are left open (`additionalProperties` is not set):
@@ -8,6 +8,26 @@ import { FAILURE_KINDS } from '../../contract/parts.ts';
 export function named<Properties extends TProperties>(title: string, description: string, properties: Properties) {
   return Type.Object(properties, { title, description });
 }
+
+/** Of objects that may have members beyond those of their schema. */
+export const open = { additionalProperties: true } as const;
+
+/** An object of a request: members that the schema does not name stay in it. */
+export const openShape = <Properties extends TProperties>(properties: Properties, options: SchemaOptions = {}) =>
+  Type.Object(properties, { ...open, ...options });
+
+/** Such an object with a `type`. */
+export const tagged = <Tag extends string, Properties extends TProperties>(
+  type: Tag,
+  properties: Properties,
+  options: SchemaOptions = {},
+) => openShape({ type: Type.Literal(type), ...properties }, options);
+
+/** The pattern of every text but these. */
+export const patternOtherThan = (words: readonly string[]): string => `^(?!(?:${words.join('|')})$)`;
+
+/** A member that may be left out or null, and stays null. */
+export const optional = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]));
 
 /** An object within another. */
 export const shape = <Properties extends TProperties>(description: string, properties: Properties) =>
@@ -41,10 +61,12 @@ export const orNull = <Schema extends TSchema>(schema: Schema, description: stri
   Type.Union([schema, Type.Null()], shown(description, examples));
 
 /** One of some words. */
-export const word = <Word extends string>(words: readonly Word[], description: string, ...examples: Word[]) =>
-  Type.Union(
-    words.map((each) => Type.Literal(each)),
-    shown(description, examples),
+export const word = <const Word extends string>(words: readonly Word[], description: string, ...examples: Word[]) =>
+  Type.Unsafe<Word>(
+    Type.Union(
+      words.map((each) => Type.Literal(each)),
+      shown(description, examples),
+    ),
   );
 
 export const credits = (description: string, example: number) =>

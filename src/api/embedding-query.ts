@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import type { EmbeddingInput, EmbeddingQuery } from '../../core/embedding.ts';
+import type { EmbeddingInput, EmbeddingQuery } from '../core/embedding.ts';
 
 /** Inputs of a request at most, as at OpenAI. */
 const INPUTS_MAX = 2048;

@@ -1,4 +1,4 @@
-import type { WindowKind } from '../../core/budget.ts';
+import type { WindowKind } from '../core/budget.ts';
 
 /** Sums are kept by the quarter of an hour, because the windows of every time zone begin with one. */
 export const QUARTER_MS = 900_000;

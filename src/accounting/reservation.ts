@@ -1,4 +1,4 @@
-import type { Microcredits } from '../../core/credits.ts';
+import type { Microcredits } from '../core/credits.ts';
 
 /** `pending` is open; the others are final. */
 export type ReservationState =

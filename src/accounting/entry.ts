@@ -1,5 +1,5 @@
-import type { Microcredits } from '../../core/credits.ts';
-import type { Usage } from '../../core/usage.ts';
+import type { Microcredits } from '../core/credits.ts';
+import type { Usage } from '../core/usage.ts';
 
 /** A model, its provider and its price. Each is made once: the ledger knows it by identity. */
 export interface Tariff {

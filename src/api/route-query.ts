@@ -1,8 +1,11 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { nullable, nullableMembers, onlyNull } from '../../core/nullable.ts';
-import { isObject } from '../../core/object.ts';
-import { Dimensions, Input } from '../openai-embeddings/query.ts';
-import { ChatRequest, RouteConstraints, RouteStrategy } from './request.ts';
+import { nullable, nullableMembers, onlyNull } from '../core/nullable.ts';
+import { isObject } from '../core/object.ts';
+import { ChatRequest } from './chat-request.ts';
+import { Dimensions, Input } from './embedding-query.ts';
+import { ROUTING_FIELDS } from './routing-fields.ts';
+
+const { constraints, route_strategy } = ROUTING_FIELDS;
 
 const model = nullable(
   Type.String({
@@ -57,8 +60,8 @@ export const RouteQuery = Type.Object(
     metadata: nullable(
       nullableMembers(Type.String(), { description: 'As in a chat request; for the policy’s rules.' }),
     ),
-    constraints: nullable(RouteConstraints),
-    route_strategy: nullable(RouteStrategy),
+    constraints,
+    route_strategy,
   },
   { additionalProperties: false, $id: 'RouteQuery' },
 );

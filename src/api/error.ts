@@ -1,7 +1,7 @@
-import { ERRORS, type SignalboxError } from '../../core/errors.ts';
+import { ERRORS, type SignalboxError } from '../core/errors.ts';
 
-/** An error in OpenAI's shape, and members of another protocol beside it. */
-interface OpenAiError {
+/** The body of an error, and members of another protocol beside it. OpenAI's clients read it, too. */
+interface ErrorAnswer {
   readonly error: {
     readonly message: string;
     readonly type: string;
@@ -13,7 +13,7 @@ interface OpenAiError {
 }
 
 /** Returns the body that tells a caller of an error. */
-export function errorBody({ code, message, info: { param, details, beside } }: SignalboxError): OpenAiError {
+export function errorBody({ code, message, info: { param, details, beside } }: SignalboxError): ErrorAnswer {
   const row: { readonly type: string; readonly code?: string } = ERRORS[code];
   return {
     ...beside,
