@@ -4,7 +4,7 @@ import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-t
 import { BatchSpanProcessor, type ReadableSpan, type SpanExporter } from '@opentelemetry/sdk-trace';
 import { totalBy } from '../counts.ts';
 import type { Family } from '../families.ts';
-import { LineLimit } from '../line-limit.ts';
+import { lineLimit } from '../line-limit.ts';
 import type { Log } from '../log.ts';
 import type { TracingSettings } from './settings.ts';
 
@@ -23,7 +23,7 @@ export class SpanQueue {
   #unreported = 0;
   #reason = '';
   /** A collector that is down must not flood the log. */
-  readonly #warnings = new LineLimit(1);
+  readonly #mayWarn = lineLimit(1);
   /** Spans in the processor's queue. Counted here, because it drops excess spans silently. */
   #waiting = 0;
   /** Spans at the exporter, without a result. */
@@ -100,7 +100,7 @@ export class SpanQueue {
     this.lost += count;
     this.#unreported += count;
     this.#reason = reason;
-    if (this.#warnings.next(this.#clock()) !== null) this.#report();
+    if (this.#mayWarn(this.#clock()) !== null) this.#report();
   }
 
   /** Logs the losses since the last report. */

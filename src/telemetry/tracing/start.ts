@@ -7,7 +7,6 @@ import {
   resourceFromAttributes,
 } from '@opentelemetry/resources';
 import { SamplingDecision, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace';
-import type { Family } from '../families.ts';
 import type { Log } from '../log.ts';
 import type { Trace } from '../trace.ts';
 import { parseContext } from './context.ts';
@@ -16,16 +15,7 @@ import { RequestTrace } from './request-trace.ts';
 import type { TracingSettings } from './settings.ts';
 import { SpanQueue, spanFamily } from './span-queue.ts';
 
-export interface Tracer {
-  /** Starts the trace of a request with these headers. */
-  begin(headers: Headers): Trace;
-  readonly families: readonly Family[];
-  /**
-   * Sends the waiting spans, and none after the patience. Never rejects.
-   * @param patienceMs 5 s by default
-   */
-  close(patienceMs?: number): Promise<void>;
-}
+export type Tracer = ReturnType<typeof startTracing>;
 
 export interface TracerOptions {
   /** Access to the environment of the process. OpenTelemetry's exporters also read it directly. */
@@ -42,7 +32,7 @@ export interface TracerOptions {
 const PATIENCE_MS = 5_000;
 
 /** Loads OpenTelemetry, as the only file that the others import only dynamically. */
-export function startTracing(settings: TracingSettings, options: TracerOptions): Tracer {
+export function startTracing(settings: TracingSettings, options: TracerOptions) {
   const { clock = () => performance.now(), now = Date.now, log, version } = options;
   const { propagates, sampling } = settings;
   const queue = new SpanQueue(settings, log, clock);
@@ -61,12 +51,14 @@ export function startTracing(settings: TracingSettings, options: TracerOptions):
       ? (parent.traceFlags & TraceFlags.SAMPLED) !== 0
       : sampler.shouldSample(ROOT_CONTEXT, traceId).decision === SamplingDecision.RECORD_AND_SAMPLED;
   return {
-    begin(headers) {
+    /** Starts the trace of a request with these headers. */
+    begin(headers: Headers): Trace {
       const parent = propagates ? parseContext(headers) : null;
       const traceId = parent?.traceId ?? newTraceId();
       return new RequestTrace(traceId, isSampled(traceId, parent), parent, request);
     },
     families: [spanFamily(queue)],
+    /** Sends the waiting spans, and none after the patience. Never rejects. */
     close: (patienceMs = PATIENCE_MS) => queue.close(patienceMs),
   };
 }
