@@ -57,7 +57,7 @@ export interface AppOptions {
   readonly socketBytesMax: number;
   readonly status: StatusSources;
   /** Makes the page at `/metrics`; null where it is switched off. */
-  readonly metrics: (() => Promise<string>) | null;
+  readonly metrics: (() => string) | null;
 }
 
 /** Values that any body may hold, beside those of the messages and tools that the policy allows. */

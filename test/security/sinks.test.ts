@@ -199,7 +199,7 @@ describe('the log', () => {
       'src/server/store.ts',
       'src/server/upkeep.ts',
       'src/telemetry/log.ts',
-      'src/telemetry/tracing/exporter.ts',
+      'src/telemetry/tracing/span-queue.ts',
       'src/telemetry/tracing/start.ts',
     ]);
   });
