@@ -56,8 +56,7 @@ export class OperatorTodo {
    * @param wanted its name, unless another value has it
    */
   invent(wanted: string, value: string): string {
-    const invented = this.#invented.get(wanted) ?? new Map<string, string>();
-    this.#invented.set(wanted, invented);
+    const invented = this.#invented.getOrInsertComputed(wanted, () => new Map());
     const before = invented.get(value);
     if (before !== undefined) return before;
     // Each earlier invention took at least one number.
