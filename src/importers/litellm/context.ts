@@ -7,8 +7,9 @@ import type { ConfigNode, MapNode } from './tree.ts';
 export interface ImportContext {
   readonly outcomes: OutcomeRecorder;
   readonly catalog: readonly CatalogModel[];
+  /** Public models, for facts that the shipped policy does not have. */
   readonly facts: PublicFacts;
-  /** LiteLLM's own price map, by model name; empty without one. */
+  /** LiteLLM's own price map, parsed, by model name; empty without one. */
   readonly priceMap: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   readonly credentials: ReadonlyMap<string, MapNode>;
   /** The day, `2026-11-20`. */
