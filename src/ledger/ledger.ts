@@ -208,30 +208,22 @@ export class Ledger {
     const before = this.#preparing;
     this.#preparing = promise;
     await before;
-    try {
-      this.#checkUnit(terms);
-      const count = await this.#books.count();
-      try {
-        const counted = await countAnew(terms.budgets, this.#funds.budgetWindows, count, this.#time);
-        await this.#books.putState({
-          usdPerCredit: terms.usdPerCredit,
-          budgets: terms.budgets.filter(isOfPolicy).map(storedOf),
-        });
-        return () => {
-          this.#funds.use(counted(this.#time));
-          count.end();
-          this.#moveAll();
-          this.#contention.wakeAll();
-          end();
-        };
-      } catch (cause) {
-        count.end();
-        throw cause;
-      }
-    } catch (cause) {
-      end();
-      throw cause;
-    }
+    // Ends the preparation if it fails.
+    using preparation = new DisposableStack();
+    preparation.defer(end);
+    this.#checkUnit(terms);
+    const count = await this.#books.count();
+    preparation.defer(() => count.end());
+    const counted = await countAnew(terms.budgets, this.#funds.budgetWindows, count, this.#time);
+    const budgets = terms.budgets.filter(isOfPolicy).map(storedOf);
+    await this.#books.putState({ usdPerCredit: terms.usdPerCredit, budgets });
+    const prepared = preparation.move();
+    return () => {
+      this.#funds.use(counted(this.#time));
+      prepared.dispose();
+      this.#moveAll();
+      this.#contention.wakeAll();
+    };
   }
 
   /**

@@ -25,10 +25,6 @@ export interface HoldOp {
   readonly least?: Microcredits;
   /** It then gets no more than this, or than its share of what is free if that is more, microcredits. Absent: all that is free. */
   readonly ample?: Microcredits;
-  /** The process that made it. A process that opens the books alone closes the reservations that others left open. */
-  readonly owner: string;
-  /** Milliseconds since 1970. An unsettled reservation is a defect from then on, and its owner expires it. */
-  readonly expiresAt: number;
   /** The `agent_wallet` of the request. Stored with the reservation; moves no money. */
   readonly note: string | null;
 }

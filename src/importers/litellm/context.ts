@@ -7,8 +7,9 @@ import { type ConfigNode, type MapNode, scalarText } from './tree.ts';
 export interface ImportContext {
   readonly outcomes: OutcomeRecorder;
   readonly catalog: readonly CatalogModel[];
+  /** Public models, for facts that the shipped policy does not have. */
   readonly facts: PublicFacts;
-  /** LiteLLM's own price map, by model name; empty without one. */
+  /** LiteLLM's own price map, parsed, by model name; empty without one. */
   readonly priceMap: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   readonly credentials: ReadonlyMap<string, MapNode>;
   /** The day, `2026-11-20`. */
@@ -56,8 +57,7 @@ export class OperatorTodo {
    * @param wanted its name, unless another value has it
    */
   invent(wanted: string, value: string): string {
-    const invented = this.#invented.get(wanted) ?? new Map<string, string>();
-    this.#invented.set(wanted, invented);
+    const invented = this.#invented.getOrInsertComputed(wanted, () => new Map());
     const before = invented.get(value);
     if (before !== undefined) return before;
     // Each earlier invention took at least one number.

@@ -42,7 +42,13 @@ interface AssignedNames {
 }
 
 /** A deployment, or the reason in a sentence why there is none. */
-type EntryResult = { readonly deployment: Deployment } | { readonly name: string | null; readonly why: string };
+type EntryResult = { readonly deployment: Deployment } | SkippedEntry;
+
+/** An entry that is not served, with the reason in a sentence. Its name is null where it has none. */
+export interface SkippedEntry {
+  readonly name: string | null;
+  readonly why: string;
+}
 
 /** Reads an entry of `model_list`, and records the outcome of every key in it. */
 export function readEntry(node: ConfigNode, context: ImportContext): EntryResult {

@@ -1,8 +1,8 @@
 import type { PolicyText } from '../emit.ts';
 import { readLimits } from './budgets.ts';
-import { type PublicFacts, readCatalog } from './catalog.ts';
+import { readCatalog } from './catalog.ts';
 import { type ImportContext, mapOf, OperatorTodo, variableReference } from './context.ts';
-import { type Deployment, readEntry } from './entries.ts';
+import { type Deployment, readEntry, type SkippedEntry } from './entries.ts';
 import { type LitellmSettings, readAliases, readFallbacks } from './fallbacks.ts';
 import { type IncludeReader, withIncludes } from './includes.ts';
 import { LEFT_OUT_PARAMS } from './left-out.ts';
@@ -20,17 +20,11 @@ export { OUTCOMES } from './outcomes.ts';
 export { NotYaml } from './tree.ts';
 
 /** The inputs of an import besides the configuration. */
-export interface ImportSources {
+export interface ImportSources extends Pick<ImportContext, 'facts' | 'priceMap' | 'today'> {
   /** The configuration's name, for comments. */
   readonly name: string;
   /** The files of the shipped policy with models, for facts that the configuration does not state. */
   readonly catalog: readonly string[];
-  /** Public models, for facts that the shipped policy does not have. */
-  readonly facts: PublicFacts;
-  /** LiteLLM's own price map, parsed, by model name. Empty without one. */
-  readonly priceMap: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
-  /** The day, `2026-11-20`. */
-  readonly today: string;
   readonly include: IncludeReader;
 }
 
@@ -41,22 +35,16 @@ export interface KeyReport extends KeyOutcome {
   readonly fileLine: number | null;
 }
 
-export interface ImportReport {
+export interface ImportReport extends Readonly<Pick<OperatorTodo, 'questions' | 'assumed' | 'variables'>> {
   /** Every leaf of the configuration in its order. */
   readonly keys: readonly KeyReport[];
   /** Mistakes in the configuration itself. */
   readonly problems: readonly ImportProblem[];
-  /** Questions to the operator, without whose answer a model is not served: its name → what to state. */
-  readonly questions: ReadonlyMap<string, readonly string[]>;
-  /** Model → the values that the import assumed. */
-  readonly assumed: ReadonlyMap<string, readonly string[]>;
-  /** Variable → the value to set. */
-  readonly variables: ReadonlyMap<string, string>;
   readonly providers: readonly string[];
   readonly models: readonly string[];
   readonly selectors: readonly string[];
   /** Entries of `model_list` that are not served. */
-  readonly skipped: readonly { readonly name: string | null; readonly why: string }[];
+  readonly skipped: readonly SkippedEntry[];
 }
 
 export interface ImportResult {
@@ -134,13 +122,13 @@ interface ModelList {
   readonly wildcards: readonly Deployment[];
   /** Those that wait for an answer of the operator. */
   readonly open: readonly Deployment[];
-  readonly skipped: readonly { readonly name: string | null; readonly why: string }[];
+  readonly skipped: readonly SkippedEntry[];
 }
 
 function readModels(root: ConfigNode, context: ImportContext): ModelList {
   const list = valueAt(root, 'model_list');
   const read: Deployment[] = [];
-  const skipped: { name: string | null; why: string }[] = [];
+  const skipped: SkippedEntry[] = [];
   if (list && !isEmpty(list) && list.kind !== 'list')
     context.outcomes.problem(list, 'model_list must be a list of entries, each with model_name and litellm_params');
   const items = list?.kind === 'list' ? list.items : [];

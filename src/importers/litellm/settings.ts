@@ -115,12 +115,7 @@ export function reportSections(root: ConfigNode, general: ConfigNode | undefined
     if (outcomes.has(node)) continue;
     const why = LEFT_OUT_GENERAL.get(key);
     if (key === 'master_key' && !isTextOfKey(node)) outcomes.remark(node, 'keys are texts that begin with sk-');
-    if (key === 'maximum_spend_logs_retention_period')
-      outcomes.leftOut(
-        node,
-        'the ledger keeps its entries; `records.retention_days` (30) applies to records of decisions',
-      );
-    else if (why !== undefined) outcomes.leftOut(node, why);
+    if (why !== undefined) outcomes.leftOut(node, why);
   }
   for (const { key, node } of root.kind === 'map' ? root.entries : []) {
     const why = LEFT_OUT_SECTIONS.get(key);

@@ -207,13 +207,8 @@ export class AuditFunds {
   #shareOf(name: string, definition: string, subject: string): Share {
     const key = JSON.stringify([name, definition, subject]);
     const budgetKey = JSON.stringify([name, definition]);
-    const known = this.#shares.get(key);
-    if (known) return known;
-    const budget = this.#budgets.get(budgetKey) ?? newMembers();
-    this.#budgets.set(budgetKey, budget);
-    const share = { budget, own: newMembers() };
-    this.#shares.set(key, share);
-    return share;
+    const budget = this.#budgets.getOrInsertComputed(budgetKey, newMembers);
+    return this.#shares.getOrInsertComputed(key, () => ({ budget, own: newMembers() }));
   }
 
   #enter({ budget, own }: Share, account: number): void {
@@ -221,19 +216,12 @@ export class AuditFunds {
       if (members.accounts.has(account)) continue;
       members.accounts.add(account);
       members.sums.addAll(this.#chargedTo(account));
-      const memberOf = this.#memberOf.get(account);
-      if (memberOf) memberOf.push(members);
-      else this.#memberOf.set(account, [members]);
+      this.#memberOf.getOrInsert(account, []).push(members);
     }
   }
 
   #chargedTo(account: number): QuarterSums {
-    let sums = this.#charged.get(account);
-    if (!sums) {
-      sums = new QuarterSums();
-      this.#charged.set(account, sums);
-    }
-    return sums;
+    return this.#charged.getOrInsertComputed(account, () => new QuarterSums());
   }
 
   #checkOpening(draw: AuditedFundRow): void {

@@ -12,6 +12,7 @@ import {
   type NetworkHost,
   queryOf,
   reasonCode,
+  resultOfRefusal,
   type SettleResult,
   type Verification,
 } from './facilitator.ts';
@@ -119,10 +120,7 @@ export class RemoteFacilitator implements Facilitator {
     const unknown = { state: 'unknown', reason, transaction } as const;
     if (transaction !== null || UNCERTAIN.test(reason)) return unknown;
     const { chain, host } = this.#options;
-    const outcome = await chain.outcome(queryOf(authorization, host.now())).catch(() => null);
-    if (outcome === null) return unknown;
-    if (outcome.state === 'used') return { ...unknown, transaction: outcome.transaction };
-    return { state: 'failed', reason };
+    return resultOfRefusal(chain, queryOf(authorization, host.now()), reason).catch(() => unknown);
   }
 
   /** Waits for the chain to show the transfer: a service's word alone credits no wallet. Nodes may lag behind it. */

@@ -50,6 +50,10 @@ export function faultOf(error: unknown): StoreErrorReason {
   return error instanceof SQLiteError || codeOf(error) !== '' ? 'broken' : 'refused';
 }
 
+/** @returns the error of work that failed as a whole, in one sentence. `words` say why. */
+export const failureOf = (what: string, cause: unknown, words = faultText(cause)): StoreError =>
+  new StoreError(`${what}: ${words}.`, { reason: faultOf(cause), cause });
+
 /** @returns the error of a read that failed. */
 export const unreadable = (cause: unknown): StoreError =>
   new StoreError(`the database cannot be read: ${faultText(cause)}`, { reason: faultOf(cause), cause });

@@ -60,11 +60,7 @@ export class Deposits {
   /** Rows that are being written, by wallet. They may still fail. */
   get unwrittenRows(): ReadonlyMap<string, readonly number[]> {
     const byWallet = new Map<string, number[]>();
-    for (const { wallet, rows } of this.#pending) {
-      const known = byWallet.get(wallet);
-      if (known) known.push(...rows);
-      else byWallet.set(wallet, [...rows]);
-    }
+    for (const { wallet, rows } of this.#pending) byWallet.getOrInsert(wallet, []).push(...rows);
     return byWallet;
   }
 }

@@ -93,12 +93,8 @@ export class Sums {
   }
 
   #sumOf(quarter: number, account: number, dimensions: Dimensions, tariff: number): Sum {
+    const none = { charges: 0, microcredits: 0, input: 0, output: 0, taken: false };
     const key = `${quarter}/${account}/${tariff}`;
-    let sum = this.#fresh.get(key);
-    if (!sum) {
-      sum = { quarter, account, dimensions, tariff, charges: 0, microcredits: 0, input: 0, output: 0, taken: false };
-      this.#fresh.set(key, sum);
-    }
-    return sum;
+    return this.#fresh.getOrInsertComputed(key, () => ({ quarter, account, dimensions, tariff, ...none }));
   }
 }
