@@ -85,7 +85,7 @@ export function* compile(
   const budgets = yield* checkLimits(parsed.budgets, 'budget', check, report);
   const rateLimits = yield* checkLimits(parsed.rateLimits, 'limit', check, report);
   for (const one of parsed.sentNames) check.sent(one);
-  const contentMatch = check.match(parsed.contentMatch, 'budget');
+  const contentMatch = check.condition(parsed.contentMatch, 'budget');
   const isAffordable = check.reviewTotals();
   if (ledger) checkLedgerState(parsed, ledger, report);
   if (started) reviewStart(parsed, started, report);

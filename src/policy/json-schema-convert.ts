@@ -3,7 +3,6 @@ import { type Plugin, schemaOfPlugin } from '../contract/kinds.ts';
 import { ChatMessage } from '../surface/openai-chat/request.ts';
 import { type EditorHint, HINTS } from './json-schema-hints.ts';
 import type { SchemaRules } from './json-schema-rules.ts';
-import type { Snippets } from './json-schema-snippets.ts';
 import { type EditorText, editorTextOf, isEmpty, titleOf } from './json-schema-text.ts';
 import { type EditorVocabulary, type EditorWord, type JsonSchema, wordsOf } from './json-schema-words.ts';
 import { ITEM_NAME } from './schema-parts.ts';
@@ -32,12 +31,10 @@ export class SchemaConverter {
   readonly definitions: Record<string, JsonSchema> = {};
   readonly #words: EditorVocabulary;
   readonly #rules: SchemaRules;
-  readonly #snippets: Snippets;
 
-  constructor(words: EditorVocabulary, rules: SchemaRules, snippets: Snippets) {
+  constructor(words: EditorVocabulary, rules: SchemaRules) {
     this.#words = words;
     this.#rules = rules;
-    this.#snippets = snippets;
   }
 
   /** `path`: as in HINTS. */
@@ -68,8 +65,7 @@ export class SchemaConverter {
     if (words) return [{ type: 'string', ...enumOf(words) }];
     if (Array.isArray(schema.anyOf)) return schema.anyOf.flatMap((one: TSchema) => this.#forms(one, path, hint));
     if (schema.type === 'object') return [this.#map(schema, path, hint)];
-    if (schema.type === 'array')
-      return [{ ...shared(schema), items: this.#item(schema, path), ...this.#snippetsOf(path, 'array') }];
+    if (schema.type === 'array') return [{ ...shared(schema), items: this.#item(schema, path) }];
     const known = hint.names && schema.type === 'string' ? this.#words[hint.names] : [];
     // All error codes are known. Other names may come from elsewhere.
     if (hint.names === 'error') return [{ type: 'string', ...enumOf(known) }];
@@ -114,7 +110,6 @@ export class SchemaConverter {
         },
       }),
       ...(others !== undefined && { additionalProperties: others }),
-      ...this.#snippetsOf(path),
     };
     // The editor's own message would be `Expected "Quality"`, by the title.
     const errorMessage = `Needs a map${required.length > 0 ? ` with ${required.join(', ')}` : ''}.`;
@@ -133,19 +128,6 @@ export class SchemaConverter {
       ...known.map(([name]): [string, JsonSchema] => [name, this.#each(eachOf(schema) ?? schema, path)]),
       ...stated,
     ]);
-  }
-
-  #snippetsOf(path: string, type = 'object'): JsonSchema {
-    const snippets = this.#snippets[path];
-    if (!snippets) return {};
-    return {
-      defaultSnippets: snippets.map(({ description, ...snippet }) => ({
-        ...snippet,
-        type,
-        description: plainly(description),
-        markdownDescription: description,
-      })),
-    };
   }
 
   /** The schema of unknown keys. */

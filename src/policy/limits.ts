@@ -25,7 +25,7 @@ export function* checkLimits<Draft extends BudgetDraft | RateLimitDraft>(
   report: Report,
 ): Generator<undefined, readonly CheckedLimit<Draft>[]> {
   return yield* inSteps(drafts, (draft) => {
-    const match = check.match(draft.match, kind);
+    const match = check.condition(draft.match, kind);
     const each = typeof draft.each === 'string' ? null : check.each(draft.each, kind);
     // A wrong `match` does not tell which keys `each` runs for.
     if (each && (match || !draft.match)) new EachReview(each, match, kind, report).run();

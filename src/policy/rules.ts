@@ -52,11 +52,11 @@ export function* checkRules(
   return {
     constraints: yield* inSteps(parsed.constraints, (draft) => ({
       draft,
-      when: check.when(draft.when),
+      when: check.condition(draft.when, 'when'),
       require: check.of(draft.require, 'constraint'),
     })),
     preferences: yield* inSteps(parsed.preferences, (draft) => {
-      const checked = { draft, when: check.when(draft.when), prefer: check.of(draft.prefer, 'model') };
+      const checked = { draft, when: check.condition(draft.when, 'when'), prefer: check.of(draft.prefer, 'model') };
       if (draft.worth === 0) {
         const message = `preference \`${draft.name}\` has a worth of 0, so it has no effect`;
         report.add('prefers-none', draft.worthPlace, message, { hint: 'remove it, or set `worth` to another value' });
