@@ -113,12 +113,8 @@ function boundsOf({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: TSch
   return bounds.flatMap(([words, bound]) => (bound === undefined ? [] : [`, ${words} ${grouped(bound)}`])).join('');
 }
 
-/** Groups digits in threes, independent of the machine's locale. */
-function grouped(figure: unknown): string {
-  const [whole = '', fraction] = String(figure).split('.');
-  const threes = whole.replace(/\B(?=(\d{3})+$)/g, ',');
-  return fraction === undefined ? threes : `${threes}.${fraction}`;
-}
+/** Independent of the machine's locale. */
+const grouped = (figure: unknown): string => Number(figure).toLocaleString('en', { maximumFractionDigits: 20 });
 
 function namesSeen(kind: CelKind): string {
   return Object.entries(VARIABLES[kind])
