@@ -1,13 +1,13 @@
 import type { PreparedProvider, ProviderPlugin, ProviderPreset } from '../contract/provider.ts';
 import { type AbortBilling, UNKNOWN_BILLING } from '../core/abort-billing.ts';
 import type { Provider } from '../core/snapshot.ts';
-import { readAbortBilling, reviewAbortBilling } from './abort-billing.ts';
 import { ADDRESS, normalUrl, refuseForbidden, reportNoAddress, reviewPrivateName } from './addresses.ts';
 import { checkOptions, validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { findService, type ProviderService } from './provider-service.ts';
 import type { Report } from './report.ts';
 import { ProviderText } from './schema.ts';
+import { readAbortBilling, reviewAbortBilling } from './schema-abort.ts';
 import { readPagesMax } from './schema-pages.ts';
 import { emptyMap, type NamedItem } from './sections.ts';
 import { placeAt, valueAt } from './tree.ts';
