@@ -155,7 +155,7 @@ export interface CaseFailure {
 export function caseDiagnostics(failures: readonly CaseFailure[]): Diagnostic[] {
   const report = new Report();
   for (const { case: failed, message, expected, hint } of failures) {
-    const place = { length: 1, ...failed.place };
+    const place = { ...failed.place, length: failed.place.length ?? 1 };
     report.add('case-failed', place, `case \`${failed.name}\` failed: ${message}`, { expected, hint });
   }
   return report.sorted();

@@ -4,6 +4,7 @@ import type { EstimatorPlugin } from '../contract/estimator.ts';
 import type { PreparedStrategy, StrategyPlugin } from '../contract/strategy.ts';
 import { mostTelling, stepsOf } from '../core/schema-errors.ts';
 import { plural } from '../core/text.ts';
+import { messageOf } from '../core/thrown.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { didYouMean, listNames, nearest } from './nearest.ts';
 import type { Report } from './report.ts';
@@ -250,7 +251,7 @@ function refusalOf(
     else plugin.prepare(options, [0, 0]);
     return null;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { BudgetScope } from '../core/budget.ts';
 import type { RuleScope } from '../core/rules.ts';
+import { messageOf } from '../core/thrown.ts';
 import type { SentName } from './cases.ts';
 import {
   type CheckedExpression,
@@ -145,6 +146,6 @@ export function tryRun<Value>(
 
 /** The reason of a failure, on one line. */
 export function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  return text.split('\n', 1)[0] ?? text;
+  const [line = ''] = messageOf(error).split('\n', 1);
+  return line;
 }

@@ -9,21 +9,9 @@ import { ITEM_NAME } from './schema-parts.ts';
 import { WILDCARD_NAME } from './wildcards.ts';
 
 /** Keywords of JSON Schema. All others are our own, or TypeBox's. */
-const SHARED = [
-  'type',
-  'const',
-  'minimum',
-  'maximum',
-  'exclusiveMinimum',
-  'exclusiveMaximum',
-  'minLength',
-  'maxLength',
-  'pattern',
-  'minItems',
-  'maxItems',
-  'uniqueItems',
-  'minProperties',
-] as const;
+const SHARED: readonly string[] =
+  `type const minimum maximum exclusiveMinimum exclusiveMaximum minLength maxLength pattern minItems maxItems uniqueItems
+  minProperties`.split(/\s+/);
 
 /** Converts TypeBox schemas of the language to JSON Schema for editors. */
 export class SchemaConverter {
@@ -40,7 +28,7 @@ export class SchemaConverter {
   /** `path`: as in HINTS. */
   convert(schema: TSchema, path: string, isRequired = false): JsonSchema {
     const hint = HINTS[path] ?? {};
-    const title = hint.title ?? schema.title ?? titleOf(lastOf(path));
+    const title = titleAt(path, schema);
     const forms = withShort(this.#forms(schema, path, hint), hint);
     return {
       ...editorTextOf(schema, title, isRequired, hint.sees),
@@ -91,7 +79,7 @@ export class SchemaConverter {
   /** The text of an item without a description is that of its list. */
   #aboutItem(schema: TSchema, list: TSchema, path: string): EditorText {
     const { description } = list;
-    return editorTextOf({ description, ...schema }, HINTS[`${path}[]`]?.title ?? titleOf(lastOf(path)), false);
+    return editorTextOf({ description, ...schema }, titleAt(`${path}[]`, { ...schema, title: undefined }), false);
   }
 
   /** Keys are inside `allOf`; otherwise editors insert all defaults into a new map. */
@@ -144,6 +132,12 @@ export class SchemaConverter {
     this.definitions[name] ??= this.convert(schema, `${path}.*`);
     return { $ref: `#/definitions/${name}` };
   }
+}
+
+/** An entry that is a map has its title in the singular: one of `endpoints[]` is an `Endpoint`. */
+function titleAt(path: string, { title, type }: TSchema): string {
+  const isEntry = type === 'object' && /(?:\[\]|\.\*)$/.test(path);
+  return HINTS[path]?.title ?? title ?? titleOf(isEntry ? lastOf(path).replace(/s$/, '') : lastOf(path));
 }
 
 /** Admits an empty section. */

@@ -1,6 +1,7 @@
 import type { PreparedProvider, ProviderPlugin, ProviderPreset } from '../contract/provider.ts';
 import { type AbortBilling, UNKNOWN_BILLING } from '../core/abort-billing.ts';
 import type { Provider } from '../core/snapshot.ts';
+import { messageOf } from '../core/thrown.ts';
 import { ADDRESS, normalUrl, refuseForbidden, reportNoAddress, reviewPrivateName } from './addresses.ts';
 import { checkOptions, validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
@@ -103,9 +104,11 @@ function prepareAdapter(
   if (!checked) return null;
   const ofPreset = Object.entries(preset.settings ?? {}).filter(([key]) => !valueAt(subject.tree, key));
   const settings = { ...checked, ...Object.fromEntries(ofPreset) };
-  const prepared = prepare(plugin, settings);
-  if (prepared instanceof Error) {
-    const message = `adapter \`${plugin.name}\` refuses its settings: ${prepared.message}`;
+  let prepared: PreparedProvider;
+  try {
+    prepared = plugin.prepare(settings);
+  } catch (error) {
+    const message = `adapter \`${plugin.name}\` refuses its settings: ${messageOf(error)}`;
     scope.report.add('plugin-failed', subject.tree.place, message);
     return null;
   }
@@ -124,14 +127,6 @@ function prepareAdapter(
     embeds: prepared.kind === 'wire' ? prepared.embeddings !== undefined : prepared.embed !== undefined,
     afterAbort: prepared.afterAbort,
   };
-}
-
-function prepare(plugin: ProviderPlugin, settings: Readonly<Record<string, unknown>>): PreparedProvider | Error {
-  try {
-    return plugin.prepare(settings);
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error));
-  }
 }
 
 interface AddressSetup {

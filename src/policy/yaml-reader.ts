@@ -138,12 +138,7 @@ class LibraryReader {
         });
         continue;
       }
-      const before = first.get(key);
-      if (before) {
-        this.#report.addDuplicate(key, place, before);
-        continue;
-      }
-      first.set(key, place);
+      if (!this.#report.isFirst(key, place, first)) continue;
       entries.push({ key, place, value: this.#tree(asNode(item.value), place, depth) });
     }
     return entries;
