@@ -33,11 +33,8 @@ interface Names {
 export function draftCases(context: CheckContext, names: CaseNames): PolicyCase[] {
   return checkList('cases', CaseText, context).flatMap((named) => {
     const { data, tree, name } = named;
-    if (!data) {
-      checkNames(named, readNames(named), names, context.report);
-      return [];
-    }
-    checkNames(named, data, names, context.report);
+    checkNames(named, data ?? readNames(named), names, context.report);
+    if (!data) return [];
     checkBody(named, data, context.report);
     checkExpectation(named, data, context.report);
     const { metadata, key, time = null, body, model: usual, ...query } = data.given;

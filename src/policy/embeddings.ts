@@ -1,7 +1,9 @@
 import type { EmbeddingModel } from '../core/embedding.ts';
 import { bothBits, emptyBits, setBit } from '../core/rules.ts';
-import type { Endpoint, Model } from '../core/snapshot.ts';
+import type { Model } from '../core/snapshot.ts';
+import { checkAtMost } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
+import type { ModelDraft } from './models.ts';
 import type { ProviderSetup } from './providers.ts';
 import type { Report } from './report.ts';
 import type { SelectorText } from './schema.ts';
@@ -35,10 +37,7 @@ export function readEmbedding(
     report.add('conflicting-keys', placeAt(tree, 'embedding'), message, { expected: '`operations: [embed]`' });
   }
   const { dimensions, shortest = dimensions, batch_inputs: batchInputs, batch_tokens: batchTokens } = embedding;
-  if (shortest > dimensions) {
-    const message = `\`${path}.embedding.shortest\` is more than \`dimensions\``;
-    report.add('out-of-range', placeAt(tree, 'embedding', 'shortest'), message, { expected: `at most ${dimensions}` });
-  }
+  checkAtMost({ path, tree, place }, ['embedding', 'shortest'], shortest, ['dimensions', dimensions], { report });
   return {
     vectorSpace: embedding.vector_space ?? name,
     dimensions,
@@ -103,15 +102,9 @@ export function checkSelectorSpaces(
   }
 }
 
-/** A model of the catalog with the places of its endpoints. */
-interface PlacedModel {
-  readonly model: Pick<Model, 'id' | 'embedding'>;
-  readonly endpoints: readonly { readonly endpoint: Pick<Endpoint, 'provider'>; readonly place: SourceSpan }[];
-}
-
 /** Reports embedding models at providers whose adapter cannot embed. */
 export function checkAdapters(
-  models: readonly PlacedModel[],
+  models: readonly ModelDraft[],
   providers: ReadonlyMap<string, Pick<ProviderSetup, 'embeds'>>,
   report: Report,
 ): void {

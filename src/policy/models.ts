@@ -153,26 +153,23 @@ export function draftModel(
 
 /** Checks the valid parts of a model that does not fit its schema. */
 function reviewFaulty(named: NamedItem<ModelText>, context: ModelContext): void {
-  const parts = validPartsOf(ModelText, named.tree);
-  checkSizes(named, parts, context);
+  checkSizes(named, validPartsOf(ModelText, named.tree), context);
   checkTasks(named.tree, context);
-  const checkPrice = (owner: Tree, price: PriceText | undefined) => {
-    const tree = valueAt(owner, 'price');
-    if (price) priceAt(owner, price, context);
-    else if (tree) reviewRates(tree, context.report);
-  };
-  checkPrice(named.tree, parts.price);
-  const checkProvider = (name: string | undefined, owner: Tree) => {
-    if (name === undefined || context.needsKey.has(name)) return;
-    context.report.addUnknown('provider', name, context.needsKey.keys(), placeAt(owner, 'provider'));
-  };
-  checkProvider(parts.provider, named.tree);
   const endpoints = valueAt(named.tree, 'endpoints');
-  for (const tree of endpoints?.kind === 'list' ? endpoints.items : []) {
+  for (const tree of [named.tree, ...(endpoints?.kind === 'list' ? endpoints.items : [])]) {
     const { provider, price } = validPartsOf(EndpointText, tree);
-    checkProvider(provider, tree);
-    checkPrice(tree, price);
+    const rates = valueAt(tree, 'price');
+    if (price) priceAt(tree, price, context);
+    else if (rates) reviewRates(rates, context.report);
+    if (provider !== undefined) checkProvider(provider, tree, context);
   }
+}
+
+/** Whether a provider exists. */
+function checkProvider(name: string, owner: Tree, { needsKey, report }: ModelContext): boolean {
+  const isKnown = needsKey.has(name);
+  if (!isKnown) report.addUnknown('provider', name, needsKey.keys(), placeAt(owner, 'provider'));
+  return isKnown;
 }
 
 function checkSizes(named: Subject, data: Partial<ModelText>, context: CheckContext): void {
@@ -216,10 +213,7 @@ function draftEndpoints(
   if (data.endpoints) refuseBothForms(named, report);
   return listed.flatMap((text, at) => {
     const own = data.endpoints ? (valueAt(tree, 'endpoints', at) ?? tree) : tree;
-    const known = context.needsKey.has(text.provider);
-    if (!known) {
-      report.addUnknown('provider', text.provider, context.needsKey.keys(), placeAt(own, 'provider'));
-    }
+    const isKnown = checkProvider(text.provider, own, context);
     if (!text.price && !data.price) {
       const hint = data.endpoints
         ? 'set a price for the model, or one for each endpoint'
@@ -227,7 +221,7 @@ function draftEndpoints(
       report.add('missing-key', data.endpoints ? own.place : place, `\`${path}\` needs the key \`price\``, { hint });
     }
     const price = text.price && data.endpoints ? priceAt(own, text.price, context) : shared;
-    if (!price || !known) return [];
+    if (!price || !isKnown) return [];
     const { provider, upstream = name, regions } = text;
     const isFree = price.perRequest === 0 && price.lines.every((line) => line.input === 0 && line.output === 0);
     if (isFree && context.needsKey.get(provider)) {

@@ -18,17 +18,12 @@ import { type ConstraintDraft, expressionAt, type PreferenceDraft } from './rule
 import { inSteps } from './steps.ts';
 import { servable } from './wildcards.ts';
 
-interface CheckedConstraint {
-  readonly draft: ConstraintDraft;
-  readonly when: Program | null;
-  readonly require: Program | null;
-}
-
-interface CheckedPreference {
-  readonly draft: PreferenceDraft;
-  readonly when: Program | null;
-  readonly prefer: Program | null;
-}
+/** A rule with its condition, and the expression under a key of its own. */
+type CheckedRule<Draft, Key extends string> = Readonly<
+  { draft: Draft; when: Program | null } & Record<Key, Program | null>
+>;
+type CheckedConstraint = CheckedRule<ConstraintDraft, 'require'>;
+type CheckedPreference = CheckedRule<PreferenceDraft, 'prefer'>;
 
 interface CheckedFilter {
   readonly selector: string;
