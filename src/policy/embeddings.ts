@@ -1,9 +1,8 @@
 import type { EmbeddingModel } from '../core/embedding.ts';
 import { bothBits, emptyBits, setBit } from '../core/rules.ts';
-import type { Model } from '../core/snapshot.ts';
+import type { Endpoint, Model } from '../core/snapshot.ts';
 import { checkAtMost } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import type { ModelDraft } from './models.ts';
 import type { ProviderSetup } from './providers.ts';
 import type { Report } from './report.ts';
 import type { SelectorText } from './schema.ts';
@@ -102,9 +101,15 @@ export function checkSelectorSpaces(
   }
 }
 
+/** A model of the catalog with the places of its endpoints. */
+interface PlacedModel {
+  readonly model: Pick<Model, 'id' | 'embedding'>;
+  readonly endpoints: readonly { readonly endpoint: Pick<Endpoint, 'provider'>; readonly place: SourceSpan }[];
+}
+
 /** Reports embedding models at providers whose adapter cannot embed. */
 export function checkAdapters(
-  models: readonly ModelDraft[],
+  models: readonly PlacedModel[],
   providers: ReadonlyMap<string, Pick<ProviderSetup, 'embeds'>>,
   report: Report,
 ): void {
