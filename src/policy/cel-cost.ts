@@ -95,14 +95,8 @@ class Weigher {
         return { steps: items.steps, extent: listExtent(node.args.length, items.extent) };
       }
       case 'map': {
-        const keys = this.#joined(
-          node.args.map(([key]) => key),
-          names,
-        );
-        const values = this.#joined(
-          node.args.map(([, value]) => value),
-          names,
-        );
+        const [keyNodes, valueNodes] = [node.args.map(([key]) => key), node.args.map(([, value]) => value)];
+        const [keys, values] = [this.#joined(keyNodes, names), this.#joined(valueNodes, names)];
         return { steps: keys.steps + values.steps, extent: mapOf(node.args.length, keys.extent, values.extent) };
       }
       case 'call':
@@ -185,23 +179,11 @@ function entryOf(owner: PartCost, index: PartCost): PartCost {
 
 /** An operator without its operands. */
 function operator(sign: string, a: Extent, b: Extent): PartCost {
-  switch (sign) {
-    case '&&':
-    case '||':
-      return { steps: 0, extent: SCALAR };
-    case 'in': {
-      const each = Math.min(readSteps(a), readSteps(b.item ?? b));
-      return { steps: b.kind === 'map' ? 0 : b.size * each, extent: SCALAR };
-    }
-    case '+':
-    case '-':
-    case '*':
-    case '/':
-    case '%':
-      return sum(sign, a, b);
-    default:
-      return { steps: Math.min(readSteps(a), readSteps(b)), extent: SCALAR };
-  }
+  if (sign === '&&' || sign === '||') return { steps: 0, extent: SCALAR };
+  if ('+-*/%'.includes(sign)) return sum(sign, a, b);
+  if (sign !== 'in') return { steps: Math.min(readSteps(a), readSteps(b)), extent: SCALAR };
+  const each = Math.min(readSteps(a), readSteps(b.item ?? b));
+  return { steps: b.kind === 'map' ? 0 : b.size * each, extent: SCALAR };
 }
 
 /** Arithmetic on numbers, or `+` on texts or lists. */

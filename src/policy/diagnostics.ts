@@ -118,19 +118,14 @@ export interface DiagnosticDetails {
   readonly related?: { readonly place: SourceSpan; readonly message: string };
 }
 
-export interface FormatOptions {
-  /** Adds terminal colours. Default: plain text. */
-  readonly colour?: boolean;
-}
-
 /**
  * The diagnostics for people: `file:line:col  code  message`, the line with carets under the place,
- * the expected form and the related place. Secrets in the lines are masked.
+ * the expected form and the related place. Secrets in the lines are masked. `colour` adds terminal colours.
  */
 export function formatDiagnostics(
   diagnostics: readonly Diagnostic[],
   files: readonly FileText[],
-  { colour = false }: FormatOptions = {},
+  { colour = false }: { readonly colour?: boolean } = {},
 ): string {
   const secrets = diagnostics.filter((found) => found.code === 'secret');
   const lines = sourceLines(files, secrets);
@@ -161,11 +156,7 @@ function position(place: SourceSpan): string {
 }
 
 /** The diagnostics for programs, as `--json` prints them, with the counts that decide the exit code. */
-export function diagnosticsJson(diagnostics: readonly Diagnostic[]): {
-  readonly errors: number;
-  readonly warnings: number;
-  readonly diagnostics: readonly Diagnostic[];
-} {
+export function diagnosticsJson(diagnostics: readonly Diagnostic[]) {
   const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
   return { errors, warnings: diagnostics.length - errors, diagnostics };
 }

@@ -32,11 +32,7 @@ export function draftPlugins(context: CheckContext): PluginDraft[] {
       });
       return [];
     }
-    const before = first.get(specifier);
-    if (before) context.report.addDuplicate(specifier, tree.place, before);
-    if (before) return [];
-    first.set(specifier, tree.place);
-    return [{ specifier, place: tree.place }];
+    return context.report.isFirst(specifier, tree.place, first) ? [{ specifier, place: tree.place }] : [];
   });
 }
 

@@ -71,9 +71,7 @@ export function checkList<Schema extends TSchema>(
     const name = nameTree?.kind === 'scalar' && typeof nameTree.value === 'string' ? nameTree.value : null;
     const place = nameTree?.place ?? tree.place;
     const path = name === null ? `${section}[${at}]` : `${section}.${name}`;
-    const first = name === null ? undefined : places.get(name);
-    if (first) context.report.addDuplicate(path, place, first);
-    else if (name !== null) places.set(name, place);
+    if (name !== null) context.report.isFirst(name, place, places, path);
     const subject: Subject = { path, tree, place: tree.place };
     return { ...subject, name: name ?? String(at), data: checkValue(schema, subject, context.report) };
   });
@@ -98,9 +96,13 @@ export function checkSection<Schema extends TSchema>(
 }
 
 /** A section to check; an empty map if it is left out. */
-export function sectionSubject(section: SectionName, { sections, start }: CheckContext): Subject {
+export const sectionSubject = (section: SectionName, { sections, start }: CheckContext): Subject =>
+  statedSubject(section, sections) ?? { path: section, tree: emptyMap(start), place: start };
+
+/** A section to check; undefined if it is left out. */
+export function statedSubject(section: SectionName, sections: Sections): Subject | undefined {
   const entry = sections.get(section);
-  return { path: section, tree: entry?.value ?? emptyMap(start), place: entry?.place ?? start };
+  return entry && { path: section, tree: entry.value, place: entry.place };
 }
 
 export function emptyMap(place: SourceSpan): Tree {

@@ -17,7 +17,7 @@ import {
   byLength,
   coveredBy,
   longestFor,
-  meaningBy,
+  meaningIn,
   type NamedWildcard,
   type PublicFigures,
   withNames,
@@ -51,12 +51,11 @@ export const compileWildcards = (drafts: readonly WildcardDraft[], context: Wild
 
 class PolicyWildcards implements Wildcards {
   readonly patterns: readonly Model[];
+  readonly meaning: (name: string) => string | null;
   readonly #context: WildcardContext;
   readonly #ofModels: Omit<ModelContext, 'report' | 'start'>;
   /** In the order of the policy. */
   readonly #serving: readonly ServingWildcard[];
-  /** The same by length. */
-  readonly #longest: readonly ServingWildcard[];
   readonly #leftOut: readonly NamedWildcard[];
   readonly #known = new Map<string, WildcardModel | WildcardRefusal>();
   #listed: readonly Model[] | null = null;
@@ -78,13 +77,8 @@ class PolicyWildcards implements Wildcards {
       const [standIn] = narrowed([one.standIn], context);
       return { ...one, standInModel: modelOf(standIn!, one.pattern, context.firstSlot + at, context) };
     });
-    this.#longest = this.#serving.toSorted(byLength);
+    this.meaning = meaningIn(this.#serving);
     this.patterns = this.#serving.map(({ standInModel }) => standInModel);
-  }
-
-  meaning(name: string): string | null {
-    const covered = coveredBy(this.#serving, name);
-    return covered && meaningBy(this.#longest, covered.id);
   }
 
   leftOut(name: string): string | null {
@@ -107,7 +101,7 @@ class PolicyWildcards implements Wildcards {
   }
 
   listed(): readonly Model[] {
-    this.#listed ??= this.#longest.flatMap((wildcard) => {
+    this.#listed ??= this.#serving.toSorted(byLength).flatMap((wildcard) => {
       const known = wildcard.service === null ? [] : (this.#context.facts?.ids(wildcard.service) ?? []);
       return known.flatMap((upstream) => {
         const id = wildcard.names.idOf(upstream);
