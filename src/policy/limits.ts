@@ -104,7 +104,7 @@ function isShared(label: string, { each, match, kind }: GroupedLimit): boolean {
   // So does a fallback on the ID of the key.
   const probe = { ...EMPTY_KEY, key: { ...EMPTY_KEY.key, id: '\u0000' } };
   if (tryRun(each, VIEWS[kind](probe)).value?.includes('\u0000')) return false;
-  return !match || !partsOf(match.ast).some((part) => isDemand(part, label, kind));
+  return !match || !operandsOf(match.ast).some((part) => isDemand(part, label, kind));
 }
 
 /** Whether a part of a condition reads only this label and is false for keys without it. */
