@@ -6,7 +6,42 @@ import { join, relative } from 'node:path';
  * The most lines of each room, without blank ones and comments. Code that needs more raises its room's figure in the commit that
  * needs it, with the reason beside the figure. A new room begins with its own.
  */
-const LINES_MAX: Readonly<Record<string, number>> = {};
+const LINES_MAX: Readonly<Record<string, number>> = {
+  'plugins/estimators': 1066,
+  'plugins/index.ts': 25,
+  'plugins/providers': 4795,
+  'plugins/strategies': 236,
+  'src/access': 1449,
+  'src/accounting': 229,
+  'src/api': 656,
+  'src/cli': 4304,
+  'src/commands.ts': 158,
+  'src/conformance': 2208,
+  'src/contract': 517,
+  'src/core': 3094,
+  'src/exchange': 1841,
+  'src/http': 5133,
+  'src/importers': 2931,
+  'src/learning': 1147,
+  'src/ledger': 2469,
+  'src/main.ts': 135,
+  'src/money': 1645,
+  'src/operate': 3642,
+  'src/payments': 2362,
+  'src/plugin-host': 244,
+  'src/policy': 8835,
+  'src/prompt': 781,
+  'src/records': 490,
+  'src/request': 2127,
+  'src/routing': 9120,
+  'src/runtime': 1253,
+  'src/server': 1377,
+  'src/store': 5612,
+  'src/surface': 4596,
+  'src/telemetry': 1034,
+  'src/tokenizer': 194,
+  'src/upstream': 3472,
+};
 
 const ROOT = join(import.meta.dir, '..');
 
