@@ -64,7 +64,7 @@ export function commandIn<Run>(group: string, commands: Readonly<Record<string, 
   return run;
 }
 
-/** What an argument must give. Throws UsageError where it gives nothing. */
+/** Returns the value that an argument must give. Throws UsageError where it gives none. */
 export function needed<T>(value: T | null | undefined, usage: string): T {
   if (value === null || value === undefined) throw new UsageError(usage);
   return value;

@@ -42,7 +42,7 @@ function jsonLine(columns: readonly string[], line: Line): string {
 /** Resolves once the text was taken. */
 export type Writer = (text: string) => Promise<void>;
 
-/** What separates and ends lines, by format. The lines of `json` are one array. */
+/** The separators and ends of lines, by format. The lines of `json` are one array. */
 const FORMS = {
   csv: { line: csvLine, between: '', end: '', empty: '' },
   json: { line: jsonLine, between: ',\n', end: '\n]\n', empty: ']\n' },

@@ -33,7 +33,7 @@ export function parseCredits(text: string): Microcredits | null {
   return sign === '-' ? -amount : amount;
 }
 
-/** What a grant changed: `Granted 25 Credits to k7…: 50 Credits in all.` */
+/** The change that a grant made: `Granted 25 Credits to k7…: 50 Credits in all.` */
 export const grantText = (done: string, amount: Microcredits, owner: string, all: Microcredits): string => {
   const change = amount > 0 ? `${done} ${creditsText(amount)} to` : `Took ${creditsText(-amount)} back from`;
   return `${change} ${owner}: ${creditsText(all)} in all.\n`;

@@ -75,7 +75,7 @@ export interface ModelListAdapter {
 
 export interface ModelListPage {
   readonly models: readonly ListedModel[];
-  /** What `path` needs for the next page; null for the last one. */
+  /** The parameter of `path` for the next page; null for the last one. */
   readonly next: string | null;
 }
 

@@ -98,7 +98,7 @@ export interface ParsedPolicy extends Pick<PolicySnapshot, 'tasks' | 'payments' 
   /** The requests whose content is kept; null for all of them, or if no content is kept. */
   readonly contentMatch: ExpressionDraft | null;
   readonly learning: LearningDraft;
-  /** What cases send as `model`, which is checked where public figures are at hand. */
+  /** The names that cases send as `model`. They are checked where public figures are at hand. */
   readonly sentNames: readonly SentName[];
   /** The bare data of every section, by which two revisions are compared. */
   readonly outline: Readonly<Record<string, unknown>>;

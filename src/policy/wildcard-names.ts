@@ -8,7 +8,7 @@ interface Catalog extends Pick<AliasDraft, 'aliases'> {
   readonly models: readonly ModelDraft[];
 }
 
-/** What is published of models, by whom, and on which day. */
+/** The published figures of models, with their publisher and day. */
 export type PublicFigures = Pick<FactsTable, 'of' | 'rowsOf' | 'ids' | 'source' | 'asOf'>;
 
 /** The names that a wildcard covers. */
@@ -18,7 +18,7 @@ function namesOf(
   facts: PublicFigures | null,
 ) {
   const prefix = pattern.slice(0, -1);
-  // What the provider's names begin with.
+  // The beginning of the provider's names.
   const start = upstream.slice(0, -1);
   const { names, models } = catalogNames(provider, catalog);
   const covers = (name: string): boolean => name.length > prefix.length && name.startsWith(prefix);

@@ -33,7 +33,7 @@ export interface OutcomeRow extends Omit<ExampleRow, 'until' | 'features'> {
   readonly weight: number;
   /** Q as estimated before the outcome, by the estimator that learned it. */
   readonly estimated: number;
-  /** What a check of the answer looked for, as bits; 0 for callers' scores. */
+  /** The faults that a check of the answer looked for, as bits; 0 for callers' scores. */
   readonly looked: number;
   /** The caller's label; of another source, the fault that the answer showed. */
   readonly label: string | null;

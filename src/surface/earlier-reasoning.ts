@@ -3,7 +3,7 @@ import { unwrapState } from '../core/wrapped-state.ts';
 
 /** The reasoning of an earlier answer, gathered from what bore it, in the neutral form. */
 export class EarlierReasoning {
-  /** What any model can read. */
+  /** The text that any model can read. */
   text = '';
   readonly details: Members[] = [];
   /** State of its tool calls, by their IDs. */

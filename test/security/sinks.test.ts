@@ -180,7 +180,6 @@ describe('the log', () => {
       'src/request/answer-recorder.ts',
       'src/request/decide.ts',
       'src/request/drain.ts',
-      'src/request/gateway.ts',
       'src/request/observe/foreign-fields.ts',
       'src/request/observe/log-line.ts',
       'src/request/observe/observer.ts',

@@ -2,7 +2,7 @@
 const MAGIC = 0x4c424c31;
 const FIRST_BYTES = 256;
 
-/** What reads or writes figures in their place: each method takes the figure before, and returns the one to keep. */
+/** A reader or writer of figures in their place: each method takes the figure before, and returns the one to keep. */
 export interface FigureCodec {
   f64(value: number): number;
   /** A number of at least 0. */

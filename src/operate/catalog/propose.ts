@@ -34,10 +34,10 @@ export interface ProposalSources {
 /** A price as a policy states it: USD per 1M tokens in exact decimals. */
 export type ProposedPrice = Readonly<Record<string, string | readonly Readonly<Record<string, string>>[]>>;
 
-/** A model for the policy. What is null is a question to the operator. */
+/** A model for the policy. A figure that is null is a question to the operator. */
 export type ProposedModel = ReturnType<typeof proposalOf>;
 
-/** What the operator may change in a policy after a look at a provider's list. */
+/** The changes of a policy that a provider's list suggests to its operator. */
 export interface CatalogProposal extends Pick<ProposalSources, 'provider' | 'factsSource' | 'today'> {
   /** Listed, and new to the policy: complete, or with questions. */
   readonly added: readonly ProposedModel[];
