@@ -75,7 +75,7 @@ export class GroupCommit implements StoreActivity {
   /** Takes settlements that the disk refuses; without it they wait in memory alone. */
   spool: Pick<Spool, 'add' | 'clear'> | null = null;
   #spoolFailing = false;
-  /** Appends that the spool should have, and that are in memory alone. */
+  /** The number of appends that should outlive the process, but are neither in the database nor in the spool. */
   unkept = 0;
   #closed = false;
 
@@ -104,7 +104,7 @@ export class GroupCommit implements StoreActivity {
     return promise;
   }
 
-  append(writes: readonly SqlWrite[], droppable: boolean): void {
+  append(writes: readonly SqlWrite[], droppable = false): void {
     const refusal = droppable || this.#closed ? this.#refusal() : null;
     if (refusal) {
       this.#db.onError(refusal);
