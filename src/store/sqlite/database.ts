@@ -92,7 +92,6 @@ class SqliteStore extends GroupCommit implements SqlStore {
     return this;
   }
 
-  /** Reserves room in the spool for the settlements of so many open reservations. Throws StoreError when the disk is full. */
   makeRoom(reservations: number): void {
     this.#spool?.makeRoom(reservations);
   }

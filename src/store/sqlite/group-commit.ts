@@ -92,6 +92,10 @@ export class GroupCommit implements StoreActivity {
   }
 
   commit(writes: readonly SqlWrite[]): Promise<void> {
+    return this.#add(writes);
+  }
+
+  #add(writes: readonly SqlWrite[]): Promise<void> {
     const refusal = this.#refusal();
     if (refusal) return Promise.reject(refusal);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -135,7 +139,7 @@ export class GroupCommit implements StoreActivity {
 
   async flush(): Promise<void> {
     this.#appendDeferred();
-    if (this.#oldestAppend < Number.POSITIVE_INFINITY || this.#units.length > 0) await this.commit([]);
+    if (this.#oldestAppend < Number.POSITIVE_INFINITY || this.#units.length > 0) await this.#add([]);
   }
 
   /** Flushes, then refuses everything. */

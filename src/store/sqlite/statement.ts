@@ -46,7 +46,10 @@ export async function first<Row>(
 /** The part of a store that repositories need. */
 export type SqlTables = SqlReader & Pick<Store, 'commit'>;
 
-export interface SqlStore extends Store, SqlReader {}
+export interface SqlStore extends Store, SqlReader {
+  /** Reserves room in a spool for the settlements of so many open reservations. Throws StoreError when the disk is full. */
+  makeRoom?(reservations: number): void;
+}
 
 /** The tables of one room, in versions; each runs once, in order. */
 export interface Migrations {
