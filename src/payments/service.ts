@@ -6,7 +6,7 @@ import type { Payment } from '../store/payments.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store, Write } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
-import { Blocklist } from './blocklist.ts';
+import { loadBlocklist } from './blocklist.ts';
 import { PaymentCounts } from './counts.ts';
 import type { OpenNetwork } from './facilitator/facilitator.ts';
 import { openNetwork as openByPolicy } from './facilitator/network.ts';
@@ -19,7 +19,7 @@ import type { Quote, QuoteRequest } from './quote.ts';
 import { readPayment, type SignedPayment } from './read-payment.ts';
 import { Reconciler } from './reconciler.ts';
 import { isTransient, orNotSent, unavailableError } from './refusals.ts';
-import { PaymentRegister } from './register.ts';
+import { loadRegister } from './register.ts';
 import { loadSeal } from './seal.ts';
 import { authorizationIdOf, checkQuote, Settlements } from './settlements.ts';
 
@@ -46,7 +46,7 @@ export interface PaymentsOptions {
  */
 export async function openPayments(options: PaymentsOptions): Promise<Payments> {
   const { store, now, log } = options;
-  const { register, abandoned } = await PaymentRegister.load(store);
+  const { register, abandoned } = await loadRegister(store);
   for (const payment of abandoned) await settleAbandoned(payment, options);
   if (abandoned.length > 0) {
     const [first] = abandoned;
@@ -55,8 +55,8 @@ export async function openPayments(options: PaymentsOptions): Promise<Payments> 
       first: first && idText('pay_', first.id),
     });
   }
-  const blocklist = new Blocklist(store, now, await store.blocklist.all());
-  return paymentsOf(options, { register, blocklist, seal: await loadSeal(store) });
+  const [blocklist, seal] = [await loadBlocklist(store, now), await loadSeal(store)];
+  return paymentsOf(options, { register, blocklist, seal });
 }
 
 /** A payer without a complete answer pays no fee. The ledger has released the reservation. */

@@ -10,7 +10,7 @@ import { GroupCommit } from './group-commit.ts';
 import { migrate, pending } from './migrate.ts';
 import { sqliteRepositories } from './repositories.ts';
 import type { Spool } from './spool.ts';
-import type { Migrations, SqlStore, SqlValue, SqlWrite, Statement } from './statement.ts';
+import type { Migrations, SqlParam, SqlStore, SqlValue, SqlWrite, Statement } from './statement.ts';
 
 /** How long a command waits for another process that writes, before it fails, ms. */
 export const BUSY_TIMEOUT_MS = 2_000;
@@ -38,7 +38,7 @@ export async function openSqlite(
   let db: Database | null = null;
   try {
     createPrivately(path);
-    db = new Database(path, { readwrite: true });
+    db = new Database(path, { readwrite: true, strict: true });
     db.run(`PRAGMA busy_timeout = ${options.busyTimeoutMs ?? BUSY_TIMEOUT_MS}`);
     // Of a new file. Larger pages are fewer system calls a commit; beyond this, more is written than gained.
     db.run('PRAGMA page_size = 8192');
@@ -69,7 +69,8 @@ export type SqliteRepositories = WatchedStore & Repositories;
 class SqliteStore extends GroupCommit implements SqlStore {
   readonly #db: Database;
   #spool: Spool | null = null;
-  readonly #prepared = new Map<Statement, Prepared<unknown, SqlValue[]>>();
+  /** By their text. */
+  readonly #prepared = new Map<string, Prepared<unknown, SqlParam[]>>();
   readonly #begin: Prepared;
   readonly #end: Prepared;
   readonly #version: Prepared<{ data_version: number }, []>;
@@ -126,11 +127,11 @@ class SqliteStore extends GroupCommit implements SqlStore {
     }
   }
 
-  #prepare(statement: Statement): Prepared<unknown, SqlValue[]> {
-    let prepared = this.#prepared.get(statement);
+  #prepare({ sql }: Statement): Prepared<unknown, SqlParam[]> {
+    let prepared = this.#prepared.get(sql);
     if (!prepared) {
-      prepared = this.#db.prepare<unknown, SqlValue[]>(statement.sql);
-      this.#prepared.set(statement, prepared);
+      prepared = this.#db.prepare<unknown, SqlParam[]>(sql);
+      this.#prepared.set(sql, prepared);
     }
     return prepared;
   }
