@@ -89,7 +89,7 @@ function shownTokens(text: string, { hasText, quotes }: QuestionReading): number
 
 const lastText = (turns: readonly Turn[]): string => {
   const turn = turns.findLast(({ role }) => role === 'user');
-  return turn ? textOf(turn) : '';
+  return turn ? withoutHarness(textOf(turn)) : '';
 };
 
 function shortAnswer(

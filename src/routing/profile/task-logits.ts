@@ -87,7 +87,7 @@ function shippedWeights(): TaskWeights {
   const named = FEATURE_NAMES.flatMap((name) => WEIGHTS[name] ?? SYSTEM_PROMPT_WEIGHTS[name] ?? TASKS.map(() => 0));
   const entries = STEMS.trim().split(/[:\s]/);
   const names = entries.filter((_, at) => at % 2 === 0);
-  const hundredths: readonly number[] = JSON.parse(`[${entries.filter((_, at) => at % 2 === 1).join(',')}]`);
-  const weights = new WeightRows([...named, ...hundredths.map((figure) => figure / 100)]);
+  const ofStems: readonly number[] = JSON.parse(`[${entries.filter((_, at) => at % 2 === 1).join(',')}]`);
+  const weights = new WeightRows([...named, ...ofStems].map((hundredths) => hundredths / 100));
   return { weights, rows: new StemRows(names.map((name, at) => [stemNamed(name), FEATURE_NAMES.length + at])) };
 }
