@@ -35,7 +35,7 @@ import { callerWeights, Evaluation, languageWorth, type RankingOptions } from '.
 import { expectedInput } from './input-tokens.ts';
 import { refusalError } from './refuse.ts';
 import { costOn, type DecisionInputs, healthOf, latencyOn, rejectionsAgainst } from './rejections.ts';
-import { allowedEndpoints, limitsOf, openEndpoints } from './rules.ts';
+import { allowedEndpoints, endpointsFor, openEndpoints } from './rules.ts';
 
 /**
  * Repeats a decision and keeps every candidate. The first candidate is the one that `Decider.decide` chooses for the same
@@ -54,26 +54,17 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
   const { n, rejected, isLastResort: lastResort } = evaluation.shortlist;
   const estimateOf = estimatesOf(estimate, evaluation.declared(facts));
   const writing = expectedWriting(facts, snapshot, readings);
-  const inputs: CertificateInputs = { facts, readings, lastResort, writing, estimateOf };
+  const inputs: CertificateInputs = { facts, readings, snapshot, lastResort, writing, estimateOf };
   const outcome = n > 0 ? evaluation.choose(facts, context, n) : null;
   const best = outcome && snapshot.models[evaluation.shortlist.model[outcome.best]!]!.id;
   // A named model is chosen without a score, and shown with one.
   const { belowFloor } = facts.pinned && outcome ? evaluation.rank(facts, context, n) : (outcome ?? UNRANKED);
-  const eligible = eligibleEntries(evaluation, context, belowFloor, inputs, snapshot);
-  const ineligible = rejected.map(({ model, rejections }) => ({
-    ...candidateEntry(
-      estimateRejected(
-        model,
-        rejections,
-        { share: evaluation.shareOf(model), quality: quality[model]! },
-        inputs,
-        snapshot,
-      ),
-      inputs,
-      snapshot,
-    ),
-    rejections: rejectionsAgainst(snapshot.models[model]!, rejections, inputs, snapshot),
-  }));
+  const eligible = eligibleEntries(evaluation, context, belowFloor, inputs);
+  const ineligible = rejected.map(({ model, rejections }) => {
+    const qualities = { share: evaluation.shareOf(model), quality: quality[model]! };
+    const entry = candidateEntry(estimateRejected(model, rejections, qualities, inputs), inputs);
+    return { ...entry, rejections: rejectionsAgainst(snapshot.models[model]!, rejections, inputs) };
+  });
   const candidates = [...eligible, ...ineligible].sort(byRankThenId);
   const [choice = null, runnerUp = null] = candidates.filter(({ rank }) => rank !== null);
   const baseline = n === 0 || facts.pinned ? null : snapshot.models[evaluation.baseline(facts)]!.id;
@@ -149,7 +140,6 @@ function eligibleEntries(
   { strategy, qualityFloor = strategy.qualityFloor }: RankingOptions,
   belowFloor: boolean,
   inputs: CertificateInputs,
-  snapshot: PolicySnapshot,
 ): CandidateEntry[] {
   const { shortlist, order } = evaluation;
   const candidates = evaluation.candidates(inputs.facts);
@@ -158,7 +148,7 @@ function eligibleEntries(
   const unwanted = Array.from({ length: shortlist.n }, (_, at) => at).filter((at) => !isWanted(at));
   return [...order, ...unwanted].map((at, place) => {
     const ranked = evaluation.rankedAt(at, inputs.facts);
-    const entry = candidateEntry(ranked, inputs, snapshot);
+    const entry = candidateEntry(ranked, inputs);
     if (!isWanted(at)) return { ...entry, rejections: [unwantedFor(ranked.quality, qualityFloor)] };
     const parts = belowFloor
       ? { quality: ranked.utility }
@@ -208,11 +198,10 @@ function estimateRejected(
   rejections: number,
   qualities: Pick<RankedModel, 'share' | 'quality'>,
   inputs: DecisionInputs,
-  snapshot: PolicySnapshot,
 ): CandidateEstimate {
-  const { facts, readings } = inputs;
+  const { facts, readings, snapshot } = inputs;
   const model = snapshot.models[index]!;
-  const allowed = allowedEndpoints(model, limitsOf(facts, snapshot).slots, facts.needs);
+  const allowed = endpointsFor(model, facts, snapshot);
   const priced = allowed.length > 0 ? allowed : allowedEndpoints(model, null, facts.needs);
   const cap = Math.max(0, affordableCap(model, priced, facts, outputCap(model, facts)));
   const open = openEndpoints(model, allowed, readings, false);
@@ -220,8 +209,8 @@ function estimateRejected(
   return {
     model: index,
     ...qualities,
-    costCredits: costOn(model, rejections, inputs, snapshot),
-    latencyMs: latencyOn(model, rejections, inputs, snapshot),
+    costCredits: costOn(model, rejections, inputs),
+    latencyMs: latencyOn(model, rejections, inputs),
     outputCap: cap,
     cappedBy: null,
     endpoints: funded?.endpoints ?? open,
@@ -242,8 +231,7 @@ function candidateEntry(
     endpoints: open,
     bound,
   }: CandidateEstimate,
-  { facts, readings, writing, estimateOf }: CertificateInputs,
-  snapshot: PolicySnapshot,
+  { facts, readings, snapshot, writing, estimateOf }: CertificateInputs,
 ): CandidateEntry {
   const model = snapshot.models[index]!;
   const inputTokens = expectedInput(facts, model);
@@ -305,15 +293,6 @@ function preferenceOf(preference: Preference, { models }: PolicySnapshot): Appli
   return { ...ruleOf(preference), worth: preference.worth, models: preferred.map(({ id }) => id) };
 }
 
-const counterfactual = ({
-  model,
-  quality,
-  countedQuality,
-  costCredits,
-  latencyMs,
-}: CandidateEntry): Counterfactual => ({
-  model,
-  quality: quality ?? countedQuality,
-  costCredits,
-  latencyMs,
-});
+function counterfactual({ model, quality, countedQuality, costCredits, latencyMs }: CandidateEntry): Counterfactual {
+  return { model, quality: quality ?? countedQuality, costCredits, latencyMs };
+}

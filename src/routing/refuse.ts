@@ -26,7 +26,7 @@ import {
   USUAL_NAMES,
   unpricedIn,
 } from './rejections.ts';
-import { allowedEndpoints, canServe, limitsOf } from './rules.ts';
+import { canServe, endpointsFor } from './rules.ts';
 import { type NeededField, neededFields } from './unsupported.ts';
 
 /**
@@ -50,7 +50,7 @@ export function refusalError(
   if (refusal.group === 'context') return contextError(refusal, snapshot, names.turns);
   const wide = facts.embedding && heldBackBy(refusal, snapshot, 'dimensions');
   if (wide && wide.length > 0) return dimensionsError(facts, wide);
-  const inputs = { ...refusal, names };
+  const inputs = { ...refusal, snapshot, names };
   const unpriced = heldBackBy(refusal, snapshot, 'unpriced', ...UNBOUNDED)
     .map((model) => unpricedIn(model, facts, names))
     .filter((parts) => parts.length > 0);
@@ -59,7 +59,7 @@ export function refusalError(
   if (tool && onlyLacksDialect(refusal, snapshot)) return dialectToolError(tool, facts);
   const rejected = refusal.rejected.map(({ model, rejections }) => ({
     model: snapshot.models[model]!.id,
-    reasons: rejectionsAgainst(snapshot.models[model]!, rejections, inputs, snapshot).map(({ text }) => text),
+    reasons: rejectionsAgainst(snapshot.models[model]!, rejections, inputs).map(({ text }) => text),
   }));
   const relaxation = nearestRelaxation(refusal, snapshot, names);
   const reasons = [...new Set(rejected.flatMap((one) => one.reasons))];
@@ -120,14 +120,13 @@ function fieldsAtFault(
 
 /** The models that take every field of a request, and that its caller may name. */
 function takersOf({ facts, rejected }: Refusal, snapshot: PolicySnapshot): string[] {
-  const { slots } = limitsOf(facts, snapshot);
   const refused = new Set(rejected.map(({ model }) => model));
   const isTaker = (model: Model, at: number): boolean =>
     !refused.has(at) &&
     (facts.allowedModels?.includes(model.id) ?? true) &&
     (model.operations & OPERATIONS[facts.operation].bit) !== 0 &&
     canServe(model, facts.needs) &&
-    allowedEndpoints(model, slots, facts.needs).length > 0;
+    endpointsFor(model, facts, snapshot).length > 0;
   return snapshot.models.filter(isTaker).map(({ id }) => id);
 }
 
@@ -173,9 +172,8 @@ const WAIT_MIN_MS = 1_000;
 /** Endpoints that cool down or are misconfigured come back by themselves: the wait is for the first of them. */
 function healthError(refusal: Refusal, snapshot: PolicySnapshot, now: number): SignalboxError {
   const { facts, readings } = refusal;
-  const { slots } = limitsOf(facts, snapshot);
   const out = heldBackBy(refusal, snapshot, 'health').map((model) => {
-    const shut = allowedEndpoints(model, slots, facts.needs).map((at) => model.firstSlot + at);
+    const shut = endpointsFor(model, facts, snapshot).map((at) => model.firstSlot + at);
     const first = shut.reduce((a, b) => (readings.retryAt[b]! < readings.retryAt[a]! ? b : a));
     return { model: model.id, state: healthOf(readings, first), at: readings.retryAt[first]! };
   });
@@ -190,10 +188,9 @@ function healthError(refusal: Refusal, snapshot: PolicySnapshot, now: number): S
 
 function budgetError(refusal: Refusal, snapshot: PolicySnapshot, task: Task): SignalboxError {
   const { facts } = refusal;
-  const { slots } = limitsOf(facts, snapshot);
   const least = heldBackBy(refusal, snapshot, 'health', 'funds', 'budget_limit').map((model) =>
     Math.max(
-      ...allowedEndpoints(model, slots, facts.needs).map((at) =>
+      ...endpointsFor(model, facts, snapshot).map((at) =>
         worstCase(model.endpoints[at]!.price, model, facts, usefulOutput(model, facts, task)),
       ),
     ),
@@ -212,9 +209,8 @@ function budgetError(refusal: Refusal, snapshot: PolicySnapshot, task: Task): Si
  */
 export function leastWorstCase(refusal: Refusal, snapshot: PolicySnapshot): Microcredits {
   const { facts } = refusal;
-  const { slots } = limitsOf(facts, snapshot);
   const costs = heldBackBy(refusal, snapshot, 'health', 'funds').flatMap((model) => {
-    const endpoints = allowedEndpoints(model, slots, facts.needs);
+    const endpoints = endpointsFor(model, facts, snapshot);
     const cap = affordableCap(model, endpoints, facts, outputCap(model, facts));
     const most =
       facts.funds?.cap === undefined ? cap : Math.min(cap, usefulOutput(model, facts, taskOf(facts, snapshot)));
@@ -269,18 +265,19 @@ const FIGURE_MIN = 1e-6;
 /** The smallest change of limits, in proportion, that admits a model; else fewer languages, or no `budget_limit`. */
 function nearestRelaxation(refusal: Refusal, snapshot: PolicySnapshot, names: RefusalNames): string | null {
   const { facts } = refusal;
+  const inputs = { ...refusal, snapshot };
   const limits: readonly RequestLimit[] = [
     {
       kind: 'max_cost',
       field: 'max_cost_credits',
       from: facts.ceilings.costCredits,
-      to: (model) => shownCredits(costOn(model, 0, refusal, snapshot)),
+      to: (model) => shownCredits(costOn(model, 0, inputs)),
     },
     {
       kind: 'max_latency',
       field: 'max_latency_ms',
       from: facts.ceilings.latencyMs,
-      to: (model) => shownMs(latencyOn(model, 0, refusal, snapshot)),
+      to: (model) => shownMs(latencyOn(model, 0, inputs)),
     },
     {
       kind: 'max_output',

@@ -23,10 +23,11 @@ import {
   withinFunds,
 } from './estimate.ts';
 import { windowAsked } from './model-name.ts';
-import { allowedEndpoints, limitsOf, openEndpoints, vectorSpaceOf } from './rules.ts';
+import { endpointsFor, openEndpoints, vectorSpaceOf } from './rules.ts';
 
-/** The facts and readings that a decision or refusal is based on. */
+/** What a decision or refusal is based on. */
 export interface DecisionInputs extends Pick<Refusal, 'facts' | 'readings'> {
+  readonly snapshot: PolicySnapshot;
   /** Whether ejected endpoints counted as open. Default: true, as in every refusal. */
   readonly lastResort?: boolean;
   /** Default: those of OpenAI's chat, as in every record. */
@@ -42,14 +43,9 @@ export interface RefusalNames extends Pick<FieldNames, 'turns' | 'tools' | 'outp
 export const USUAL_NAMES: RefusalNames = { turns: 'messages', tools: 'tools', outputTokensMax: 'max_tokens' };
 
 /** Explains the bits of a rejection, with the constraints that caused them. */
-export function rejectionsAgainst(
-  model: Model,
-  rejections: number,
-  inputs: DecisionInputs,
-  snapshot: PolicySnapshot,
-): RejectionEntry[] {
-  const constraints = isSet(rejections, 'constraint') ? violatedConstraints(model, rejections, inputs, snapshot) : [];
-  const texts = textsFor(model, rejections, constraints, inputs, snapshot);
+export function rejectionsAgainst(model: Model, rejections: number, inputs: DecisionInputs): RejectionEntry[] {
+  const constraints = isSet(rejections, 'constraint') ? violatedConstraints(model, rejections, inputs) : [];
+  const texts = textsFor(model, rejections, constraints, inputs);
   const rules = constraints.map(({ name, place }) => ({ name, place }));
   const kinds = (Object.keys(texts) as Rejection[]).filter((kind) => isSet(rejections, kind));
   return kinds.map((kind) => ({ kind, text: texts[kind](), rules: kind === 'constraint' ? rules : [] }));
@@ -60,9 +56,8 @@ function textsFor(
   rejections: number,
   constraints: readonly Constraint[],
   inputs: DecisionInputs,
-  snapshot: PolicySnapshot,
 ): Record<Rejection, () => string> {
-  const { facts, names = USUAL_NAMES } = inputs;
+  const { facts, snapshot, names = USUAL_NAMES } = inputs;
   return {
     dimensions: () => `it has no vectors of ${facts.embedding?.dimensions} dimensions, only ${dimensionsOf(model)}`,
     vector_space: () => vectorSpaceText(model, facts, snapshot),
@@ -76,9 +71,9 @@ function textsFor(
     language: () => languagesAgainst(model, facts.languages, snapshot).join(', and '),
     max_output: () => `${outputField(facts, names)} is above its maximum of ${model.maxOutput}`,
     max_cost: () =>
-      `its expected cost of ${shownCredits(costOn(model, rejections, inputs, snapshot))} Credits is above max_cost_credits`,
+      `its expected cost of ${shownCredits(costOn(model, rejections, inputs))} Credits is above max_cost_credits`,
     max_latency: () =>
-      `its expected latency of ${shownMs(latencyOn(model, rejections, inputs, snapshot))} ms is above max_latency_ms`,
+      `its expected latency of ${shownMs(latencyOn(model, rejections, inputs))} ms is above max_latency_ms`,
     unbounded_media: () =>
       'nothing bounds the tokens of images, audio or files on it, so no budget or budget_limit can be kept',
     unpriced: () =>
@@ -89,7 +84,7 @@ function textsFor(
       facts.funds?.cap === undefined
         ? 'its worst case exceeds what budgets leave'
         : 'its prompt and a useful output cost more than budgets leave',
-    health: () => `it is unavailable for now: ${healthReasons(model, inputs, snapshot)}`,
+    health: () => `it is unavailable for now: ${healthReasons(model, inputs)}`,
   };
 }
 
@@ -189,9 +184,8 @@ const UNAVAILABLE: Readonly<Record<HealthState, string | null>> = {
 };
 
 /** The health of the endpoints that constraints allow, each reason once. */
-function healthReasons(model: Model, { facts, readings }: DecisionInputs, snapshot: PolicySnapshot): string {
-  const allowed = allowedEndpoints(model, limitsOf(facts, snapshot).slots, facts.needs);
-  const why = allowed.map((at) => UNAVAILABLE[healthOf(readings, model.firstSlot + at)]);
+function healthReasons(model: Model, { facts, readings, snapshot }: DecisionInputs): string {
+  const why = endpointsFor(model, facts, snapshot).map((at) => UNAVAILABLE[healthOf(readings, model.firstSlot + at)]);
   return [...new Set(why)].filter((one) => one !== null).join(', ');
 }
 
@@ -200,18 +194,13 @@ export function isSet(rejections: number, kind: Rejection): boolean {
 }
 
 /** The active constraints that a model does not meet. */
-export function violatedConstraints(
-  model: Model,
-  rejections: number,
-  inputs: DecisionInputs,
-  snapshot: PolicySnapshot,
-): Constraint[] {
+export function violatedConstraints(model: Model, rejections: number, inputs: DecisionInputs): Constraint[] {
   const forbids = ({ allows, maxCostCredits, maxLatencyMs }: Constraint): boolean => {
     if (allows !== null && !model.endpoints.some((_, at) => hasBit(allows, model.firstSlot + at))) return true;
-    if (isAbove(latencyOn(model, rejections, inputs, snapshot), maxLatencyMs)) return true;
-    return isAbove(costOn(model, rejections, inputs, snapshot), maxCostCredits);
+    if (isAbove(latencyOn(model, rejections, inputs), maxLatencyMs)) return true;
+    return isAbove(costOn(model, rejections, inputs), maxCostCredits);
   };
-  const active = inputs.facts.rules.constraints.map((at) => snapshot.constraints[at]!);
+  const active = inputs.facts.rules.constraints.map((at) => inputs.snapshot.constraints[at]!);
   const violated = active.filter(forbids);
   // Each can be met by some endpoint, and no endpoint meets them all.
   return violated.length > 0 ? violated : active.filter(({ allows }) => allows !== null);
@@ -222,16 +211,16 @@ export const outputField = (facts: Facts, names: RefusalNames) =>
   facts.outputTokensMax === null ? 'estimated_output_tokens' : names.outputTokensMax;
 
 /** Expected Credits at the endpoint that the shortlist based these rejections of a model on. */
-export function costOn(model: Model, rejections: number, inputs: DecisionInputs, snapshot: PolicySnapshot): number {
-  const { facts, readings } = inputs;
-  const first = judgedEndpoint(model, rejections, inputs, snapshot);
+export function costOn(model: Model, rejections: number, inputs: DecisionInputs): number {
+  const { facts, readings, snapshot } = inputs;
+  const first = judgedEndpoint(model, rejections, inputs);
   return expectedCost(model, first, facts, expectedWriting(facts, snapshot, readings));
 }
 
 /** Expected milliseconds at that endpoint. */
-export function latencyOn(model: Model, rejections: number, inputs: DecisionInputs, snapshot: PolicySnapshot): number {
-  const { facts, readings } = inputs;
-  const first = judgedEndpoint(model, rejections, inputs, snapshot);
+export function latencyOn(model: Model, rejections: number, inputs: DecisionInputs): number {
+  const { facts, readings, snapshot } = inputs;
+  const first = judgedEndpoint(model, rejections, inputs);
   return expectedLatency(model, first, facts, readings, expectedWriting(facts, snapshot, readings));
 }
 
@@ -239,9 +228,9 @@ export function latencyOn(model: Model, rejections: number, inputs: DecisionInpu
  * The first endpoint that constraints, health and funds allow. Where health or funds allow none, the first that constraints
  * allow.
  */
-function judgedEndpoint(model: Model, rejections: number, inputs: DecisionInputs, snapshot: PolicySnapshot): number {
-  const { facts, readings, lastResort = true } = inputs;
-  const allowed = allowedEndpoints(model, limitsOf(facts, snapshot).slots, facts.needs);
+function judgedEndpoint(model: Model, rejections: number, inputs: DecisionInputs): number {
+  const { facts, readings, snapshot, lastResort = true } = inputs;
+  const allowed = endpointsFor(model, facts, snapshot);
   const open = isSet(rejections, 'health') ? [] : openEndpoints(model, allowed, readings, lastResort);
   const candidates = open.length > 0 ? open : allowed;
   if (facts.funds === null || isSet(rejections, 'funds') || candidates.length < 2) return candidates[0] ?? 0;

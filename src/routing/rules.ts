@@ -113,6 +113,10 @@ export function allowedEndpoints(model: Model, slots: Uint32Array | null, needs:
   return allowed;
 }
 
+/** The same by the constraints that apply to a request. */
+export const endpointsFor = (model: Model, facts: Facts, snapshot: PolicySnapshot): readonly number[] =>
+  allowedEndpoints(model, limitsOf(facts, snapshot).slots, facts.needs);
+
 /** Whether constraints allow every endpoint of a model. */
 export function allowsAll({ endpoints, firstSlot }: Model, slots: Uint32Array | null): boolean {
   if (slots === null) return true;

@@ -36,7 +36,7 @@ describe('a request', () => {
     const refusal = outcomeOf(from, request);
     if (!('rejected' in refusal)) throw new Error('not refused');
     const [{ rejections }] = refusal.rejected as [(typeof refusal.rejected)[0]];
-    expect(rejectionsAgainst(from.models[0]!, rejections, refusal, from)).toMatchObject([
+    expect(rejectionsAgainst(from.models[0]!, rejections, { ...refusal, snapshot: from })).toMatchObject([
       { kind: 'capability', text: 'none of its endpoints has all of seed, penalties' },
     ]);
   });

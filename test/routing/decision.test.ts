@@ -273,6 +273,8 @@ test('constraints that no endpoint meets together are named, without those that 
   const refusal = outcomeOf(from, request) as Refusal;
   expect(refusal.rejected).toEqual([{ model: 0, rejections: REJECTIONS.constraint.bit }]);
   expect(
-    violatedConstraints(from.models[0]!, refusal.rejected[0]!.rejections, refusal, from).map(({ name }) => name),
+    violatedConstraints(from.models[0]!, refusal.rejected[0]!.rejections, { ...refusal, snapshot: from }).map(
+      ({ name }) => name,
+    ),
   ).toEqual(['first', 'second']);
 });

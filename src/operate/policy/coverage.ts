@@ -82,14 +82,14 @@ export class Coverage {
     this.#noteRules(facts, snapshot);
     const lookedAt = lookedAtBy(facts, snapshot);
     for (const at of facts.rules.constraints)
-      this.#addConstraint(snapshot.constraints[at]!, lookedAt, outcome, snapshot);
+      this.#addConstraint(snapshot.constraints[at]!, lookedAt, { ...outcome, snapshot });
     if (isRefusal(outcome)) return;
     const [choice] = outcome.ranked;
     const model = snapshot.models[choice.model]!;
     this.#touch('models', model.id);
     this.#touch('endpoints', endpointKey(model, model.endpoints[choice.endpoints[0]!]!));
     // Preferences do not matter for a model that is named.
-    if (!facts.pinned) this.#addPreferences(facts, outcome, snapshot);
+    if (!facts.pinned) this.#addPreferences(facts, { ...outcome, snapshot });
   }
 
   report(): CoverageReport {
@@ -138,12 +138,7 @@ export class Coverage {
   }
 
   /** A constraint is covered when it rejects a model or an endpoint of the request. */
-  #addConstraint(
-    constraint: Constraint,
-    lookedAt: readonly Model[],
-    asked: DecisionInputs,
-    snapshot: PolicySnapshot,
-  ): void {
+  #addConstraint(constraint: Constraint, lookedAt: readonly Model[], asked: DecisionInputs): void {
     const { name, allows, maxLatencyMs, maxCostCredits } = constraint;
     if (allows !== null) {
       for (const model of lookedAt) {
@@ -156,12 +151,11 @@ export class Coverage {
     }
     if (this.#isTouched('constraints', name)) return;
     const isBeyond = (model: Model): boolean =>
-      isAbove(latencyOn(model, 0, asked, snapshot), maxLatencyMs) ||
-      isAbove(costOn(model, 0, asked, snapshot), maxCostCredits);
+      isAbove(latencyOn(model, 0, asked), maxLatencyMs) || isAbove(costOn(model, 0, asked), maxCostCredits);
     if (lookedAt.some(isBeyond)) this.#touch('constraints', name);
   }
 
-  #addPreferences(facts: Facts, { readings }: DecisionInputs, snapshot: PolicySnapshot): void {
+  #addPreferences(facts: Facts, { readings, snapshot }: DecisionInputs): void {
     const open = facts.rules.preferences
       .map((at) => snapshot.preferences[at]!)
       .filter(({ name }) => !this.#isTouched('preferences', name));

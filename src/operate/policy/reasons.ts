@@ -67,7 +67,7 @@ export function reasonsAgainst(id: string, facts: Facts, runtime: Runtime): stri
   const rules =
     (bits & REJECTIONS.constraint.bit) === 0
       ? []
-      : violatedConstraints(model, bits, { facts: asked, readings: outcome.readings }, snapshot).map(
+      : violatedConstraints(model, bits, { facts: asked, readings: outcome.readings, snapshot }).map(
           ({ name }) => name,
         );
   const space = vectorSpaceOf(facts, snapshot);
