@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { accuracy, examplesBySet, featureRows, fit, isOfSystemPrompt, taughtStems } from './profile-fit.ts';
+import { accuracy, examplesBySet, fit, taughtFeatures, taughtStems } from './profile-fit.ts';
 import { fixed } from './stats.ts';
 
 /**
- * `bun bench/fit-profile.ts`: writes the weights that tell a question's task into `weights.ts`, `weights-system-prompt.ts` and
- * `stems.ts` of `src/routing/profile`, as they are committed. `--left-out`: first, by leaving one set of prompts out after
+ * `bun bench/fit-profile.ts`: writes the weights that tell a question's task into `weights.ts` and `stems.ts` of
+ * `src/routing/profile`, as they are committed. `--left-out`: first, by leaving one set of prompts out after
  * the other, how well the fit does on what it was not fitted to.
  */
 const FOLDER = join(import.meta.dir, '../src/routing/profile');
@@ -20,31 +20,20 @@ if (process.argv.includes('--left-out')) {
 
 const weights = fit([...sets.values()].flat());
 
-/** Writes the rows of some features. */
-function writeWeights(file: string, name: string, comment: string, isOf: (at: number) => boolean): void {
-  const rows = Object.entries(featureRows(weights, isOf)).map(
-    ([feature, row]) => `  ${JSON.stringify(feature)}: [${row.join(', ')}],`,
-  );
-  writeFileSync(
-    join(FOLDER, file),
-    `/**\n${comment}\n */\nexport const ${name}: Readonly<Record<string, readonly number[]>> = {\n${rows.join('\n')}\n};\n`,
-  );
-}
-
-writeWeights(
-  'weights.ts',
-  'WEIGHTS',
-  ` * The addition of each feature of a question to the log-odds of each of \`TASKS\`, in hundredths. Written by
- * \`bun bench/fit-profile.ts\` from the labelled prompts of the tests; not to be edited by hand.`,
-  (at) => !isOfSystemPrompt(at),
+const rows = Object.entries(taughtFeatures(weights)).map(
+  ([feature, row]) => `  ${JSON.stringify(feature)}: [${row.join(', ')}],`,
 );
-writeWeights(
-  'weights-system-prompt.ts',
-  'SYSTEM_PROMPT_WEIGHTS',
-  ` * The addition of a system prompt to the log-odds of each of \`TASKS\`, where a question is weighed under it (\`under …\`) and where it
- * is itself weighed (\`… what to do\`), in hundredths. Written by \`bun bench/fit-profile.ts\` beside \`weights.ts\`; not to be
- * edited by hand.`,
-  isOfSystemPrompt,
+writeFileSync(
+  join(FOLDER, 'weights.ts'),
+  `/**
+ * The addition of each feature of a question to the log-odds of each of \`TASKS\`, in hundredths: of a question by itself, under a
+ * system prompt (\`under …\`), and of a system prompt itself (\`… what to do\`). Written by \`bun bench/fit-profile.ts\` from the
+ * labelled prompts of the tests; not to be edited by hand.
+ */
+export const WEIGHTS: Readonly<Record<string, readonly number[]>> = {
+${rows.join('\n')}
+};
+`,
 );
 
 /** Stems on a line. */

@@ -31,8 +31,6 @@ const TOOL_USE = TASKS.indexOf('tool_use');
 /** Features of a question under a system prompt, and of a system prompt itself. */
 const IS_UNDER = FEATURE_NAMES.map((name) => /^under |^a system prompt$/.test(name));
 const IS_STANDING = FEATURE_NAMES.map((name) => /what to do/.test(name));
-/** Whether a feature is one of system prompts, by its place. */
-export const isOfSystemPrompt = (at: number): boolean => (IS_UNDER[at] ?? false) || (IS_STANDING[at] ?? false);
 
 interface LabelledPrompt {
   readonly task: string;
@@ -263,13 +261,10 @@ function taughtRow(weights: Float64Array, at: number): readonly number[] | null 
 }
 
 /** The weights of the features that tell anything, by name, in hundredths. */
-export const featureRows = (
-  weights: Float64Array,
-  isOf: (at: number) => boolean,
-): Readonly<Record<string, readonly number[]>> =>
+export const taughtFeatures = (weights: Float64Array): Readonly<Record<string, readonly number[]>> =>
   Object.fromEntries(
     FEATURE_NAMES.flatMap((name, at) => {
-      const row = isOf(at) ? taughtRow(weights, at) : null;
+      const row = taughtRow(weights, at);
       return row ? [[name, row]] : [];
     }),
   );

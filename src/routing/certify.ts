@@ -220,19 +220,10 @@ function estimateRejected(
 
 /** The entry of a model, without rank, utility and rejections. */
 function candidateEntry(
-  {
-    model: index,
-    share,
-    quality: countedQuality,
-    costCredits,
-    latencyMs,
-    outputCap: cap,
-    cappedBy,
-    endpoints: open,
-    bound,
-  }: CandidateEstimate,
+  { model: index, share, quality: countedQuality, endpoints: open, bound, ...figures }: CandidateEstimate,
   { facts, readings, snapshot, writing, estimateOf }: CertificateInputs,
 ): CandidateEntry {
+  const { costCredits, latencyMs, outputCap, cappedBy } = figures;
   const model = snapshot.models[index]!;
   const inputTokens = expectedInput(facts, model);
   return {
@@ -250,7 +241,7 @@ function candidateEntry(
     parts: {},
     inputTokens,
     cachedInputTokens: cachedInput(facts, model, open[0] ?? 0, inputTokens),
-    outputCap: cap,
+    outputCap,
     cappedBy,
     worstCaseCredits: toCredits(bound),
     endpoints: model.endpoints.map(({ provider, upstream }, at) => ({

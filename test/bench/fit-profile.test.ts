@@ -1,14 +1,12 @@
 import { expect, test } from 'bun:test';
-import { examplesBySet, featureRows, fit, isOfSystemPrompt, SETS, taughtStems } from '../../bench/profile-fit.ts';
+import { examplesBySet, fit, SETS, taughtFeatures, taughtStems } from '../../bench/profile-fit.ts';
 import { STEMS } from '../../src/routing/profile/stems.ts';
 import { WEIGHTS } from '../../src/routing/profile/weights.ts';
-import { SYSTEM_PROMPT_WEIGHTS } from '../../src/routing/profile/weights-system-prompt.ts';
 import { promptsOf } from '../routing/profile/prompts.ts';
 
 test('the committed weights of the profile are those that the labelled prompts teach', () => {
   const weights = fit([...examplesBySet().values()].flat());
-  expect(featureRows(weights, (at) => !isOfSystemPrompt(at))).toEqual(WEIGHTS);
-  expect(featureRows(weights, isOfSystemPrompt)).toEqual(SYSTEM_PROMPT_WEIGHTS);
+  expect(taughtFeatures(weights)).toEqual(WEIGHTS);
   expect(taughtStems(weights)).toEqual(STEMS.trim().split(/\s+/));
 }, 120_000);
 

@@ -170,7 +170,7 @@ const ON_MATERIAL: readonly Sign[] = [
   ...(['either', 'fact', 'given', 'say'] as const),
 ];
 
-/** All features by name; `weights.ts` and `weights-system-prompt.ts` have a row for each. */
+/** All features by name; `weights.ts` has a row for each that tells anything. */
 export const FEATURES: readonly Feature[] = [
   figure('always', FIGURE.one),
   ...WEIGHTED_SIGNS.map((sign) => figure(sign, SIGN[sign], COUNTED_MOST, sign)),

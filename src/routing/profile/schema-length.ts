@@ -1,3 +1,6 @@
+import { isObject } from '../../core/object.ts';
+import type { Members } from '../../core/original.ts';
+
 /** Tokens of values: a text, one that is prose by its name, a number, a boolean; items of a list. */
 const TEXT = 12;
 const PROSE = 120;
@@ -17,13 +20,9 @@ const PROSE_NAME =
 /** Tokens of a text with a `format`. */
 const FORMAT = 10;
 
-type Schema = Readonly<Record<string, unknown>>;
-
-const isSchema = (value: unknown): value is Schema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-const numberAt = (schema: Schema, key: string): number | null =>
+const numberAt = (schema: Members, key: string): number | null =>
   typeof schema[key] === 'number' && Number.isFinite(schema[key]) ? schema[key] : null;
-const listAt = (schema: Schema, key: string): readonly unknown[] => {
+const listAt = (schema: Members, key: string): readonly unknown[] => {
   const value = schema[key];
   return Array.isArray(value) ? value : [];
 };
@@ -47,13 +46,13 @@ class Measure {
 
   /** `name`: of the property with this schema. */
   of(schema: unknown, name: string, depth: number): number {
-    if (!isSchema(schema) || depth > DEPTH_MAX) return TEXT;
+    if (!isObject(schema) || depth > DEPTH_MAX) return TEXT;
     const one = this.#one(schema, name, depth);
     const also = listAt(schema, 'allOf').reduce<number>((sum, part) => sum + this.of(part, name, depth + 1), 0);
     return Math.min(TOKENS_MAX, one + also);
   }
 
-  #one(schema: Schema, name: string, depth: number): number {
+  #one(schema: Members, name: string, depth: number): number {
     if (typeof schema.$ref === 'string') return this.#reference(schema.$ref, name, depth);
     if ('const' in schema) return literal(schema.const);
     const values = listAt(schema, 'enum');
@@ -63,9 +62,9 @@ class Measure {
     return Math.max(longest, this.#typed(schema, name, depth, choices.length > 0));
   }
 
-  #typed(schema: Schema, name: string, depth: number, hasChoices: boolean): number {
+  #typed(schema: Members, name: string, depth: number, hasChoices: boolean): number {
     const types = typeof schema.type === 'string' ? [schema.type] : listAt(schema, 'type');
-    if (types.includes('object') || isSchema(schema.properties)) return this.#object(schema, depth);
+    if (types.includes('object') || isObject(schema.properties)) return this.#object(schema, depth);
     if (types.includes('array') || 'items' in schema) return this.#array(schema, name, depth);
     if (types.includes('string')) return text(schema, name);
     if (types.includes('number') || types.includes('integer')) return NUMBER;
@@ -73,18 +72,18 @@ class Measure {
     return hasChoices || 'allOf' in schema ? 0 : TEXT;
   }
 
-  #object(schema: Schema, depth: number): number {
-    const properties = isSchema(schema.properties) ? Object.entries(schema.properties) : [];
-    if (properties.length === 0) return isSchema(schema.additionalProperties) ? ITEMS * TEXT : AROUND;
+  #object(schema: Members, depth: number): number {
+    const properties = isObject(schema.properties) ? Object.entries(schema.properties) : [];
+    if (properties.length === 0) return isObject(schema.additionalProperties) ? ITEMS * TEXT : AROUND;
     return properties.reduce((sum, [key, value]) => sum + keyTokens(key) + this.of(value, key, depth + 1), 2);
   }
 
-  #array(schema: Schema, name: string, depth: number): number {
+  #array(schema: Members, name: string, depth: number): number {
     const least = Math.max(0, numberAt(schema, 'minItems') ?? 0);
     const most = Math.max(0, numberAt(schema, 'maxItems') ?? ITEMS_MAX);
     const prefix = listAt(schema, 'prefixItems');
     const fixed = prefix.reduce<number>((sum, item) => sum + 1 + this.of(item, name, depth + 1), 0);
-    if (prefix.length > 0 && !isSchema(schema.items)) return 2 + fixed;
+    if (prefix.length > 0 && !isObject(schema.items)) return 2 + fixed;
     const items = Math.min(ITEMS_MAX, Math.max(least, Math.min(most, ITEMS)));
     return 2 + fixed + items * (1 + this.of(schema.items, '', depth + 1));
   }
@@ -106,7 +105,7 @@ function literal(value: unknown): number {
   return typeof value === 'number' ? NUMBER : FLAG;
 }
 
-function text(schema: Schema, name: string): number {
+function text(schema: Members, name: string): number {
   const usual = typeof schema.format === 'string' ? FORMAT : PROSE_NAME.test(name) ? PROSE : TEXT;
   const most = Math.max(0, numberAt(schema, 'maxLength') ?? Number.POSITIVE_INFINITY) / CHARACTERS;
   const least = Math.max(0, numberAt(schema, 'minLength') ?? 0) / CHARACTERS;
@@ -118,7 +117,7 @@ function resolveReference(root: unknown, reference: string): unknown {
   if (!reference.startsWith('#')) return null;
   let at = root;
   for (const step of reference.slice(1).split('/').filter(Boolean)) {
-    if (!isSchema(at)) return null;
+    if (!isObject(at)) return null;
     at = Object.hasOwn(at, step) ? at[step] : null;
   }
   return at;
