@@ -192,11 +192,8 @@ const NEEDS_OF_TASK: Readonly<Record<string, number>> = {
 
 /** The profile of a request without messages. */
 const NO_CONTENT: Profile = {
+  ...UNREAD,
   task: 'general',
-  mix: EMPTY,
-  difficulty: 'usual',
-  naturalLanguage: 'und',
-  languagesSeen: EMPTY,
   inputTokens: 0,
   inputTokensMax: 0,
   images: 0,
@@ -204,7 +201,6 @@ const NO_CONTENT: Profile = {
   pdfs: 0,
   pages: 0,
   unboundedMedia: 0,
-  output: { stated: null, atMost: null },
   needs: 0,
   hourCache: false,
 };

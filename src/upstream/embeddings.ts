@@ -140,31 +140,30 @@ class BatchedCall implements UpstreamCall {
 
   #begin(): BatchCall {
     const inputs = this.#batches[this.#at]!;
-    const batch = new EmbeddingBatch(inputs, this.#dimensions);
-    const one = new BatchCall(this.#at++, batch, this.#open(inputs));
+    const one = new BatchCall(this.#at++, inputs, this.#dimensions, this.#open(inputs));
     this.#running.add(one);
     return one;
   }
 
   /** Ends a batch. Returns the usage until now; after the last one, the failure of the answer. */
   #end(one: BatchCall, failure: ProviderFailure | null): readonly StreamPart[] {
-    const { call, batch } = one;
+    const { call, tokens } = one;
     this.#running.delete(one);
     this.#named = this.#failure ? this.#named : call;
     this.#isSent ||= call.sent;
     this.#failure ??= failure;
     // A batch that failed may have been billed.
-    if (failure === null || batch.tokens !== null) {
-      this.#isReported ||= batch.tokens !== null;
-      this.#tokens += batch.tokens ?? batch.expected;
+    if (failure === null || tokens !== null) {
+      this.#isReported ||= tokens !== null;
+      this.#tokens += tokens ?? one.expected;
     }
     if (failure) call.abort();
-    else this.#vectors[one.index] = batch.vectors;
+    else this.#vectors[one.index] = one.vectors;
     if (this.#failure === null) {
       while (this.#running.size < BATCHES_MAX && this.#at < this.#batches.length) this.#begin();
     }
     const isLast = this.#running.size === 0;
-    const usage = failure !== null && batch.tokens === null && !isLast ? [] : this.#usage();
+    const usage = failure !== null && tokens === null && !isLast ? [] : this.#usage();
     if (!isLast) return usage;
     this.#isOver = true;
     if (this.#failure) return [...usage, { type: 'failure', failure: this.#failure }];
@@ -188,23 +187,29 @@ class BatchedCall implements UpstreamCall {
   #usage(): readonly StreamPart[] {
     if (!this.#isReported) return [];
     let tokens = this.#tokens;
-    for (const { batch } of this.#running) tokens += batch.expected;
+    for (const { expected } of this.#running) tokens += expected;
     return [{ type: 'usage', usage: plainUsage(tokens, 0) }];
   }
 }
 
-/** The call of one batch. */
+/** The call of one batch, with the answer to it. */
 class BatchCall {
   readonly index: number;
-  readonly batch: EmbeddingBatch;
   readonly call: UpstreamCall;
+  readonly vectors: (readonly number[])[] = [];
+  /** Input tokens as reported; null for no report that can be true. */
+  tokens: number | null = null;
+  readonly #inputs: readonly EmbeddingInput[];
+  readonly #dimensions: number;
+  #taken = 0;
   /** While nothing has come. */
   #wait: Promise<void> | null = null;
 
-  constructor(index: number, batch: EmbeddingBatch, call: UpstreamCall) {
+  constructor(index: number, inputs: readonly EmbeddingInput[], dimensions: number, call: UpstreamCall) {
     this.index = index;
-    this.batch = batch;
     this.call = call;
+    this.#inputs = inputs;
+    this.#dimensions = dimensions;
   }
 
   /** Reads what has come. Returns the failure that ended the batch, null for a good end, or a promise while it goes on. */
@@ -216,26 +221,11 @@ class BatchCall {
           this.#wait = null;
         });
       } else {
-        const failure = parts === null ? this.batch.fault() : this.batch.add(parts);
+        const failure = parts === null ? this.#fault() : this.#add(parts);
         if (parts === null || failure) return failure;
       }
     }
     return this.#wait;
-  }
-}
-
-/** The answer to one batch. */
-class EmbeddingBatch {
-  readonly vectors: (readonly number[])[] = [];
-  /** Input tokens as reported; null for no report that can be true. */
-  tokens: number | null = null;
-  readonly #inputs: readonly EmbeddingInput[];
-  readonly #dimensions: number;
-  #taken = 0;
-
-  constructor(inputs: readonly EmbeddingInput[], dimensions: number) {
-    this.#inputs = inputs;
-    this.#dimensions = dimensions;
   }
 
   get expected(): number {
@@ -243,7 +233,7 @@ class EmbeddingBatch {
   }
 
   /** Takes parts of the answer. Returns the failure that ends it. */
-  add(parts: readonly StreamPart[]): ProviderFailure | null {
+  #add(parts: readonly StreamPart[]): ProviderFailure | null {
     for (const part of parts) {
       if (part.type === 'failure') return part.failure;
       if (part.type === 'usage' && isPlausible(part.usage) && part.usage.inputTokens > 0)
@@ -256,7 +246,7 @@ class EmbeddingBatch {
   }
 
   /** The failure of an answer that has ended; null for a whole one. */
-  fault(): ProviderFailure | null {
+  #fault(): ProviderFailure | null {
     const missing = this.#inputs.length - this.#taken;
     return missing === 0 ? null : malformed(`the answer lacks ${missing} of ${this.#inputs.length} vectors`);
   }
