@@ -1,5 +1,6 @@
 import { cpus } from 'node:os';
 import { shipped } from '../plugins/index.ts';
+import type { ChatRequest } from '../src/api/chat-request.ts';
 import { SCOPES } from '../src/core/caller.ts';
 import { createIds } from '../src/core/id.ts';
 import { emptyMemories } from '../src/learning/open.ts';
@@ -12,7 +13,6 @@ import { hasRules, withRules } from '../src/routing/rules.ts';
 import { questionOf } from '../src/routing/texts.ts';
 import { buildRuntime, type Runtime, strategyOf } from '../src/runtime/runtime.ts';
 import { readChatRequest } from '../src/surface/openai-chat/reader.ts';
-import type { ChatRequest } from '../src/surface/openai-chat/request.ts';
 import { profile } from '../test/support/chat-body.ts';
 import { largePolicy } from './large-policy.ts';
 import { quantile, table, timedInBlocks } from './stats.ts';

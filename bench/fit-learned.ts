@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'bun';
-import { FORM_FEATURE_NAMES, writeFormFeatures } from '../plugins/estimators/learned/dense.ts';
-import { Scanner } from '../plugins/estimators/learned/scanner.ts';
+import { lengthFeature } from '../plugins/estimators/learned/features.ts';
+import { countTokens } from '../plugins/estimators/learned/scanner.ts';
 
 /**
- * `bun bench/fit-learned.ts --data <folder>`: mean and standard deviation of each figure of a text's form over the
- * prompts of `train.jsonl.gz` there, as the table to paste into `plugins/estimators/learned/dense.ts`. No prompt of
- * another file is looked at. A line has `prompt`; what else it has is not read.
+ * `bun bench/fit-learned.ts --data <folder>`: mean and standard deviation of the length of the prompts of
+ * `train.jsonl.gz` there, for `plugins/estimators/learned/features.ts`. No prompt of another file is looked at. A line
+ * has `prompt`; what else it has is not read.
  */
 const folder = process.argv[process.argv.indexOf('--data') + 1];
 if (!process.argv.includes('--data') || folder === undefined) throw new Error('--data <folder> is needed');
@@ -17,26 +17,15 @@ const lines = new TextDecoder()
   .trim()
   .split('\n');
 
-const scanner = new Scanner([0, 0]);
-const figures = new Float64Array(FORM_FEATURE_NAMES.length);
-const sums = new Float64Array(FORM_FEATURE_NAMES.length);
-const squares = new Float64Array(FORM_FEATURE_NAMES.length);
-for (const line of lines) {
+const lengths = lines.map((line) => {
   const { prompt }: { prompt: string } = JSON.parse(line);
-  scanner.scan(prompt);
-  writeFormFeatures(scanner, figures);
-  figures.forEach((figure, at) => {
-    sums[at]! += figure;
-    squares[at]! += figure ** 2;
-  });
-}
-
-console.log(`// ${lines.length} prompts`);
-FORM_FEATURE_NAMES.forEach((name, at) => {
-  const mean = sums[at]! / lines.length;
-  const deviation = Math.sqrt(Math.max(0, squares[at]! / lines.length - mean ** 2));
-  console.log(`  ['${name}', ${round(mean)}, ${round(deviation)}],`);
+  return lengthFeature(countTokens(prompt));
 });
+const mean = lengths.reduce((sum, length) => sum + length, 0) / lengths.length;
+const variance = lengths.reduce((sum, length) => sum + (length - mean) ** 2, 0) / lengths.length;
+console.log(`// ${lines.length} prompts`);
+console.log(`const LENGTH_MEAN = ${round(mean)};`);
+console.log(`const LENGTH_DEVIATION = ${round(Math.sqrt(variance))};`);
 
 /** Four digits that count. */
 function round(value: number): string {

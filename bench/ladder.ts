@@ -61,7 +61,7 @@ const ALONE = 0.4;
 /** Rounds of each cell before those that count. */
 const UNCOUNTED = 2;
 
-interface Entrant {
+export interface Entrant {
   readonly rung: Rung;
   readonly program: Program;
   readonly requestsOf: Requests;
@@ -150,7 +150,11 @@ async function cellOf(
   return { workload, prompts, inFlight, rungs };
 }
 
-async function roundOf({ program, requestsOf }: Entrant, inFlight: number, requests: number): Promise<LadderRound> {
+export async function roundOf(
+  { program, requestsOf }: Entrant,
+  inFlight: number,
+  requests: number,
+): Promise<LadderRound> {
   const spent = cpuMeter(program.pid);
   const { latencies } = await run(program.port, requestsOf, inFlight, requests);
   const { all, main, http, engine } = spent();

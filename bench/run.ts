@@ -1,3 +1,4 @@
+import { beside } from './beside.ts';
 import { startBench } from './gateways.ts';
 import { climb, type LadderCell } from './ladder.ts';
 import { aloneLine, ladderTable, rungTable, startTable, workloadTable } from './ladder-tables.ts';
@@ -13,12 +14,15 @@ import { yardstick } from './yardstick.ts';
 /**
  * `npm run bench`: what a request costs, rung by rung (`ladder`), step by step (`steps`), in lines and objects (`way`), in each dialect (`surfaces`) and for the list of models (`models`), beside
  * published figures (`yardstick`), and at the start of a server (`start`). The name of a part runs it alone. `--only TEXT`: workloads
- * of the ladder and of the dialects, and rungs of the way, whose name has it. `--quick` for a look. `--write` puts the tables into docs/benchmarks.md and bench/results/.
+ * of the ladder and of the dialects, and rungs of the way, whose name has it. `--beside FOLDER`: nothing but rungs of the ladder
+ * here and in another checkout, in turns. `--quick` for a look. `--write` puts the tables into docs/benchmarks.md and bench/results/.
  */
 const flag = (name: string): boolean => process.argv.includes(name);
 const quick = flag('--quick');
 const onlyAt = process.argv.indexOf('--only');
 const only = onlyAt < 0 ? '' : (process.argv[onlyAt + 1] ?? '');
+const besideAt = process.argv.indexOf('--beside');
+const other = besideAt < 0 ? null : (process.argv[besideAt + 1] ?? null);
 const SUMMARY = 'docs/benchmarks.md';
 const FULL = 'bench/results/ladder.md';
 const SURFACES = 'bench/results/surfaces.md';
@@ -83,6 +87,11 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
 };
 
 async function main(): Promise<void> {
+  if (other) {
+    const plan = { rounds: quick ? 5 : 13, requests: 2_000 };
+    process.stdout.write(`${occasion()}, ${plan.rounds} interleaved rounds.\n\n${await beside(other, plan)}\n`);
+    return;
+  }
   const asked = Object.keys(PARTS).filter((name) => process.argv.slice(2).includes(name));
   for (const [name, measure] of Object.entries(PARTS)) {
     if (asked.length === 0 || asked.includes(name)) await measure();

@@ -14,6 +14,7 @@ export interface Cut {
 }
 
 const APP = 'src/http/app.ts';
+const EDGE = 'src/http/surface-routes.ts';
 const PIPELINE = 'src/request/pipeline.ts';
 
 const after = (file: string, find: string, more: string): Patch => ({ file, find, replace: `${find}\n${more}` });
@@ -22,12 +23,13 @@ const insteadOf = (file: string, find: string, replace: string): Patch => ({ fil
 
 const CONSTANT = "return new Response('{}', { headers: { 'content-type': 'application/json' } });";
 /** Where a request has been decided. */
-const GIVEN = '    const runnable: RunnableRequest = {';
+const GIVEN = '    const reservedAt = clock();';
 /** The request ends in the middle of the pipeline: what it stopped with is handed out to where the answer would be written. */
 const stopAt = (patch: Patch): readonly Patch[] => [
   patch,
-  before(PIPELINE, GIVEN, '    if (deciding.isStopped) return deciding;'),
-  before(PIPELINE, '  // (guards on the answer: each wraps `running`)', "  if (running.isStopped) return '{}';"),
+  before(PIPELINE, '  return deciding instanceof Promise', '  if (deciding.isStopped) return deciding;'),
+  before(PIPELINE, GIVEN, '    if (runnable.isStopped) return runnable;'),
+  before(EDGE, '  // (guards on the answer: each wraps `running`)', "  if (running.isStopped) return '{}';"),
 ];
 
 /** An intent that takes no reading. */
@@ -71,7 +73,7 @@ export const CUTS: readonly Cut[] = [
   {
     kind: 'up to',
     name: 'body read and checked, payer known',
-    patches: [after(PIPELINE, '  const funding = found instanceof Promise ? await found : found;', "  return '{}';")],
+    patches: [after(EDGE, '  const funding = found instanceof Promise ? await found : found;', "  return '{}';")],
   },
   {
     kind: 'up to',
@@ -95,8 +97,8 @@ export const CUTS: readonly Cut[] = [
     patches: stopAt(
       before(
         PIPELINE,
-        '    const exchange = new Exchange(gateway, runnable, funded);',
-        '    funded.hold.settle(null, () => []); context.endWork(0); return { isStopped: true };',
+        '    const exchange = new Exchange(',
+        '    hold.hold.settle(null, () => []); context.endWork(0); return { isStopped: true };',
       ),
     ),
   },

@@ -16,26 +16,14 @@ const APART = [
   ['cli', 'server'],
 ] as const;
 
-/** A room may import itself and every room of a layer further up, but for those that are APART. A room within another one has its own place. */
+/** A room is a folder of `src`. It may import itself and every room of a layer further up, but for those that are APART. */
 const LAYERS: readonly (readonly string[])[] = [
   ['core'],
-  ['contract', 'surface/openai-chat/request.ts', 'surface/openai-embeddings/query.ts'],
-  ['surface/openai-chat/route-query.ts', 'telemetry', 'ledger/rules'],
+  ['contract', 'accounting'],
+  ['api', 'telemetry'],
   ['store'],
-  [
-    'store/sqlite',
-    'policy',
-    'routing',
-    'tokenizer',
-    'ledger',
-    'access',
-    'upstream',
-    'records',
-    'learning',
-    'plugin-host',
-    'importers',
-  ],
-  ['store/open.ts', 'runtime', 'payments'],
+  ['policy', 'routing', 'tokenizer', 'ledger', 'access', 'upstream', 'records', 'learning', 'plugin-host', 'importers'],
+  ['runtime', 'payments'],
   ['prompt'],
   ['money'],
   ['exchange'],
@@ -44,9 +32,10 @@ const LAYERS: readonly (readonly string[])[] = [
   ['operate', 'conformance'],
   ['http', 'cli'],
   ['server'],
-  ['commands.ts'],
-  ['main.ts'],
 ];
+
+/** The files beside the rooms: they start the program, and no room knows them. */
+const PROGRAM = ['src/commands.ts', 'src/main.ts'];
 
 const IMPURE_IMPORT = /^(?:node:|bun:|bun$)/;
 const IMPURE_CALL =
@@ -76,10 +65,7 @@ function readSource(path: string): Source {
 const sources = [...filesBelow('src'), ...filesBelow('plugins')].map(readSource);
 const tests = [...filesBelow('test'), ...filesBelow('bench'), ...filesBelow('deploy')].map(readSource);
 
-/** The longest room that a path lies in. */
-const ROOMS = LAYERS.flat().sort((a, b) => b.length - a.length);
-const roomOf = (path: string): string =>
-  ROOMS.find((room) => `${path}/`.startsWith(`src/${room}/`)) ?? path.split('/')[1] ?? '';
+const roomOf = (path: string): string => path.split('/')[1] ?? '';
 const layerOf = (room: string): number => LAYERS.findIndex((layer) => layer.includes(room));
 
 /** Blanks comments and strings, so that prose about `fetch(` is not a call of it. Keeps the lines. */
@@ -97,20 +83,19 @@ const fileAt = (from: string, target: string): string =>
 
 describe('rooms', () => {
   test('every folder of src is a room with a place among the layers', () => {
-    expect(
-      sources.filter(({ path }) => path.startsWith('src/') && layerOf(roomOf(path)) < 0).map(({ path }) => path),
-    ).toEqual([]);
+    const homeless = sources.filter(({ path }) => path.startsWith('src/') && layerOf(roomOf(path)) < 0);
+    expect(homeless.map(({ path }) => path).sort()).toEqual(PROGRAM);
   });
 
   test('a room imports only itself and rooms that stand before it', () => {
     const outward = sources
-      .filter(({ path }) => path.startsWith('src/'))
+      .filter(({ path }) => path.startsWith('src/') && !PROGRAM.includes(path))
       .flatMap(({ path, imports }) =>
         imports
           .filter((target) => target.startsWith('.'))
           .map((target) => relative(ROOT, resolve(ROOT, dirname(path), target)))
           .filter((target) => {
-            if (!target.startsWith('src/')) return roomOf(path) !== 'main.ts';
+            if (!target.startsWith('src/') || PROGRAM.includes(target)) return true;
             if (APART.some(([one, other]) => one === roomOf(path) && other === roomOf(target))) return true;
             return roomOf(target) !== roomOf(path) && layerOf(roomOf(target)) >= layerOf(roomOf(path));
           })
@@ -119,11 +104,11 @@ describe('rooms', () => {
     expect(outward).toEqual([]);
   });
 
-  test('before the surfaces only the policy, whose cases are written in it, knows the form of OpenAI’s requests', () => {
+  test('before the surfaces only the policy, whose cases are written in it, knows the form of requests', () => {
     const knowing = sources
       .filter(({ path }) => path.startsWith('src/') && layerOf(roomOf(path)) < layerOf('surface'))
-      .filter(({ path }) => !path.startsWith('src/policy/') && !path.startsWith('src/surface/'))
-      .filter(({ path, imports }) => imports.some((target) => fileAt(path, target).startsWith('src/surface/')));
+      .filter(({ path }) => !path.startsWith('src/policy/') && !path.startsWith('src/api/'))
+      .filter(({ path, imports }) => imports.some((target) => fileAt(path, target).startsWith('src/api/')));
     expect(knowing.map(({ path }) => path)).toEqual([]);
   });
 
@@ -144,6 +129,18 @@ describe('rooms', () => {
       )
       .map(({ path }) => path);
     expect(knowing).toEqual([]);
+  });
+
+  test('a store’s interfaces know no implementation, and only what starts a store opens one', () => {
+    const isInterface = (path: string) => /^src\/store\/[^/]+$/.test(path) && path !== 'src/store/open.ts';
+    const knowing = sources.filter(
+      ({ path, imports }) =>
+        (isInterface(path) && imports.some((target) => fileAt(path, target).startsWith('src/store/sqlite/'))) ||
+        (layerOf(roomOf(path)) < layerOf('operate') &&
+          !PROGRAM.includes(path) &&
+          imports.some((target) => fileAt(path, target) === 'src/store/open.ts')),
+    );
+    expect(knowing.map(({ path }) => path)).toEqual([]);
   });
 
   test('no files import each other in a circle', () => {
@@ -196,18 +193,37 @@ describe('rooms', () => {
 });
 
 describe('dialects of callers', () => {
-  /** OpenAI's names of an answer, the end of its streams, and the members of its errors. */
-  const OWN = /chatcmpl-|\[DONE\]|chat\.completion|\btype: row\.type\b|\berror: \{ message\b/;
-
-  test('are the surfaces’ own: no other room writes what OpenAI’s callers read', () => {
-    const elsewhere = sources
-      .filter(({ path }) => path.startsWith('src/') && !path.startsWith('src/surface/'))
+  /** The lines of `src` outside a room that match. */
+  const linesOutside = (room: string, pattern: RegExp): readonly string[] =>
+    sources
+      .filter(({ path }) => path.startsWith('src/') && !path.startsWith(`src/${room}/`))
       // Samples of what providers speak.
       .filter(({ path }) => path !== 'src/conformance/answers.ts')
       .flatMap(({ path, text }) =>
-        text.split('\n').flatMap((line, i) => (OWN.test(line) ? [`${path}:${i + 1} ${line.trim()}`] : [])),
+        text.split('\n').flatMap((line, i) => (pattern.test(line) ? [`${path}:${i + 1} ${line.trim()}`] : [])),
       );
-    expect(elsewhere).toEqual([]);
+
+  test('are the surfaces’ own: no other room writes what OpenAI’s callers read', () => {
+    expect(linesOutside('surface', /chatcmpl-|\[DONE\]|chat\.completion/)).toEqual([]);
+  });
+
+  test('share one error with the routes that are no dialect’s', () => {
+    expect(linesOutside('api', /\btype: row\.type\b|\berror: \{ message\b/)).toEqual([]);
+  });
+
+  test('share by `api/`: none takes its fields from another one’s folder', () => {
+    const FOREIGN = /^src\/surface\/(?!openai-chat\/)([^/]+)\//;
+    const lenders = sources.flatMap(({ path, imports }) => {
+      const [, own] = FOREIGN.exec(path) ?? [];
+      if (own === undefined) return [];
+      const others = imports
+        .map((target) => fileAt(path, target))
+        .filter((target) => /^src\/surface\/[^/]+\//.test(target));
+      return others
+        .filter((target) => !target.startsWith(`src/surface/${own}/`))
+        .map((target) => `${path} → ${target}`);
+    });
+    expect(lenders).toEqual([]);
   });
 });
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { shipped } from '../../plugins/index.ts';
 import { openKeys } from '../../src/access/keys.ts';
+import type { ChatRequest } from '../../src/api/chat-request.ts';
 import { ByteRoom } from '../../src/core/byte-room.ts';
 import { type Caller, SCOPES } from '../../src/core/caller.ts';
 import type { Decision } from '../../src/core/decision.ts';
@@ -27,7 +28,6 @@ import { recordDecision, recordedOf } from '../../src/request/decision-record.ts
 import { giveFeedback } from '../../src/request/feedback.ts';
 import type { Gateway } from '../../src/request/gateway.ts';
 import { exampleOf, noteRequest } from '../../src/request/learn-from-answer.ts';
-import { Retries } from '../../src/request/signals/retry.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
@@ -38,7 +38,6 @@ import { learningMigrations } from '../../src/store/sqlite/learning/schema.ts';
 import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
 import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import type { Store } from '../../src/store/store.ts';
-import type { ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { chatFacts, questionOf, routeFacts } from '../../test/support/chat-body.ts';
 import { chatRequest } from '../../test/support/model-request.ts';
 import { WEIGHTS } from './policy.ts';
@@ -112,10 +111,8 @@ export class RealPath {
     const { facts, features, decision } = await this.#decide(input, model, true);
     const outcome = answered(decision, runtime);
     const recorded = recordedOf({ stream: false, routing: {} }, CALLER, runtime.snapshot);
-    gateway.records.append([
-      ...recordDecision(gateway, 'chat', decision, recorded, runtime.snapshot, outcome),
-      ...learner.exampleWrites(runtime, exampleOf({ runtime, caller: CALLER, decision, features })),
-    ]);
+    gateway.records.append(recordDecision(gateway, 'chat', decision, recorded, runtime.snapshot, outcome));
+    learner.noteAnswer(runtime, exampleOf({ runtime, caller: CALLER, decision, features }));
     const chosen = runtime.snapshot.models[decision.ranked[0].model]!.id;
     if (facts.pinned && chosen !== model) throw new Error(`${chosen} answered for ${model}`);
     return { decision: idText('dec_', decision.id), model: chosen };
@@ -220,7 +217,6 @@ async function openParts(folder: string, runtime: Runtime): Promise<Parts> {
     records,
     past: { find: async () => runtime },
     learner,
-    retries: new Retries(clock),
     affinity: new Affinity(clock),
     sessions: new Sessions(clock),
     counter: { count: async () => null },

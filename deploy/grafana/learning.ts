@@ -4,7 +4,7 @@ export const learning = [
   row('Learning'),
   curves({
     title: 'Outcomes by source',
-    description: 'Outcomes an hour. checks: signs of failure in answers. Empty while learning is off.',
+    description: 'Outcomes an hour. Empty while learning is off.',
     unit: 'short',
     width: 8,
     min: 0,

@@ -1,18 +1,9 @@
+import { isObject, listOf, objectOf, objectsIn, parseJson, textOf } from 'signalbox/plugin';
+
 /** A JSON object from an upstream, whose members are unchecked. */
 export type Json = Readonly<Record<string, unknown>>;
 
-export function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** The value if it is an object, otherwise an empty one. */
-export const objectOf = (value: unknown): Json => (isObject(value) ? value : NO_MEMBERS);
-const NO_MEMBERS: Json = {};
-
-/** The value if it is a string, otherwise an empty one. */
-export function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
+export { isObject, listOf, objectOf, objectsIn, parseJson, textOf };
 
 /** The value if it is a number. */
 export function numberOf(value: unknown): number | undefined {
@@ -22,18 +13,6 @@ export function numberOf(value: unknown): number | undefined {
 /** The value if it is a whole number of tokens. */
 export const tokensOf = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined;
-
-/** The value if it is an array, otherwise an empty one. */
-export function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : NO_ITEMS;
-}
-const NO_ITEMS: readonly unknown[] = [];
-
-/** The objects in a list; empty for any other value. */
-export function objectsIn(value: unknown): readonly Json[] {
-  return Array.isArray(value) ? value.filter(isObject) : NO_OBJECTS;
-}
-const NO_OBJECTS: readonly Json[] = [];
 
 /**
  * Translates each object of a list, and leaves other values out. Returns the same list where nothing changes.
@@ -70,15 +49,6 @@ function unescaped(step: string): string {
     return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
   } catch {
     return step;
-  }
-}
-
-/** Parses JSON; undefined for invalid text. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

@@ -1,6 +1,5 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { commandName } from '../core/command-name.ts';
-import type { Microcredits } from '../core/credits.ts';
 import { messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { nearest } from '../policy/nearest.ts';
@@ -65,16 +64,18 @@ export function commandIn<Run>(group: string, commands: Readonly<Record<string, 
   return run;
 }
 
-/** The arguments of a command that moves Credits: `HOLDER CREDITS [--note TEXT]`. */
-interface CreditArguments {
-  readonly holder: string;
-  /** Null where none is stated. */
-  readonly credits: string | null;
-  readonly note: string;
+/** Returns the value that an argument must give. Throws UsageError where it gives none. */
+export function needed<T>(value: T | null | undefined, usage: string): T {
+  if (value === null || value === undefined) throw new UsageError(usage);
+  return value;
 }
 
+/** The one positional argument that a command takes. Throws UsageError for none, or several. */
+export const onlyOne = ([one, ...more]: readonly string[], usage: string): string =>
+  needed(more.length === 0 ? one || null : null, usage);
+
 /** Reads an ID, an amount that may be negative, and a note. Throws UsageError with the usage for other arguments. */
-export function parseCreditArguments(args: readonly string[], usage: string): CreditArguments {
+export function parseCreditArguments(args: readonly string[], usage: string) {
   // Node's parser would read a negative amount as an option. Such a note is written `--note=-5`.
   const at = args.findIndex((argument, i) => /^-[\d.]/.test(argument) && args[i - 1] !== '--note');
   const { values, positionals } = parseArguments(at < 0 ? args : args.toSpliced(at, 1), { note: TEXT });
@@ -84,13 +85,12 @@ export function parseCreditArguments(args: readonly string[], usage: string): Cr
   return { holder, credits: credits[0] ?? null, note: values.note ?? '' };
 }
 
-/** Reads an amount to give, or to take back where negative; not 0. Throws UsageError. */
-export function creditsIn(text: string): Microcredits {
-  const amount = parseCredits(text);
-  if (amount) return amount;
-  throw new UsageError(
-    `Write an amount of Credits such as 25 or -2.50, not 0, with at most 6 decimals, not "${text}".`,
-  );
+/** Reads what a grant takes: an ID, an amount to give, or to take back where negative, and a note. Throws UsageError. */
+export function parseGrant(args: readonly string[], usage: string) {
+  const { holder, credits, note } = parseCreditArguments(args, usage);
+  const text = needed(credits, usage);
+  const wrong = `Write an amount of Credits such as 25 or -2.50, not 0, with at most 6 decimals, not "${text}".`;
+  return { holder, amount: needed(parseCredits(text) || null, wrong), note };
 }
 
 /** Reads a whole number of a flag. Throws UsageError. */
@@ -102,9 +102,10 @@ export function wholeOf(flag: string, text: string, min: number, max: number): n
 
 /** Reads one of some words. Throws UsageError. */
 export function choiceOf<Word extends string>(flag: string, text: string, words: readonly Word[]): Word {
-  const word = words.find((one) => one === text);
-  if (word !== undefined) return word;
-  throw new UsageError(`${flag} is ${listed(words)}, not "${text}".`);
+  return needed(
+    words.find((one) => one === text),
+    `${flag} is ${listed(words)}, not "${text}".`,
+  );
 }
 
 /** Reads flags of the form name=value. Throws UsageError for a repeated name: one of the two values would be lost. */

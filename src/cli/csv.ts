@@ -12,7 +12,7 @@ export function csvRow(cells: readonly Cell[]): string {
   return `${cells.map(cellText).join(',')}\r\n`;
 }
 
-export const csvLine = (columns: readonly string[], line: Line): string =>
+const csvLine = (columns: readonly string[], line: Line): string =>
   csvRow(columns.map((column) => line[column] ?? null));
 
 function cellText(cell: Cell): string {
@@ -31,10 +31,39 @@ function decimalOf(number: number): string {
 }
 
 /** A line as JSON; decimals stay texts, for a number would lose their digits. */
-export function jsonLine(columns: readonly string[], line: Line): string {
+function jsonLine(columns: readonly string[], line: Line): string {
   const values = columns.map((column) => {
     const cell = line[column] ?? null;
     return [column, typeof cell === 'object' && cell !== null ? cell.decimal : cell];
   });
   return JSON.stringify(Object.fromEntries(values));
+}
+
+/** Resolves once the text was taken. */
+export type Writer = (text: string) => Promise<void>;
+
+/** The separators and ends of lines, by format. The lines of `json` are one array. */
+const FORMS = {
+  csv: { line: csvLine, between: '', end: '', empty: '' },
+  json: { line: jsonLine, between: ',\n', end: '\n]\n', empty: ']\n' },
+  jsonl: { line: jsonLine, between: '\n', end: '\n', empty: '' },
+} as const;
+
+/** Writes page by page: an export may be larger than the memory. */
+export async function writeTable(
+  columns: readonly string[],
+  pages: AsyncIterable<readonly Line[]> | Iterable<readonly Line[]>,
+  format: keyof typeof FORMS,
+  write: Writer,
+): Promise<void> {
+  const { line, between, end, empty } = FORMS[format];
+  await write({ csv: csvRow(columns), json: '[\n', jsonl: '' }[format]);
+  let isEmpty = true;
+  for await (const page of pages) {
+    if (page.length === 0) continue;
+    const lines = page.map((one) => line(columns, one)).join(between);
+    await write(isEmpty ? lines : between + lines);
+    isEmpty = false;
+  }
+  await write(isEmpty ? empty : end);
 }

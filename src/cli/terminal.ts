@@ -1,3 +1,4 @@
+import { wrapped } from '../core/text.ts';
 import { visible } from '../core/visible.ts';
 
 /** Columns of a terminal. */
@@ -35,14 +36,3 @@ export const table = (rows: readonly (readonly string[])[]): string => `${grid(r
 
 export const clipped = (text: string, width: number): string =>
   text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
-
-/** Lines of at most so many columns, broken between words; a longer word has a line of its own. */
-export function wrapped(text: string, width: number): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
-    else lines.push(word);
-  }
-  return lines;
-}

@@ -4,15 +4,14 @@ import { commandName } from '../core/command-name.ts';
 import { toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
 import { creditsText } from '../core/text.ts';
-import { UsageError } from '../core/usage-error.ts';
 import { WALLET_FORM, walletOf } from '../core/wallet.ts';
 import { grantDetails } from '../operate/keys.ts';
 import { creditWallet, findWallet, listWallets, type WalletBalance, type WalletSource } from '../operate/wallets.ts';
 import type { Payment } from '../store/payments.ts';
-import { commandIn, creditsIn, parseArguments, parseCreditArguments, parseFlags, SWITCH } from './arguments.ts';
+import { commandIn, needed, onlyOne, parseArguments, parseFlags, parseGrant, SWITCH } from './arguments.ts';
 import { requireLedger, withTerms } from './keys/command.ts';
 import { table } from './terminal.ts';
-import { fieldLines, jsonText, minute } from './text.ts';
+import { fieldLines, grantText, jsonText, minute } from './text.ts';
 import { userName } from './user.ts';
 
 /** `signalbox wallets list|show|credit`. Returns what to print. Throws UsageError. */
@@ -24,10 +23,7 @@ export async function runWallets([name, ...args]: readonly string[], command: Wa
 async function list(args: readonly string[], source: WalletSource): Promise<string> {
   const { json } = parseFlags(args, { json: SWITCH });
   const wallets = await listWallets(source);
-  if (json) {
-    const bodies = wallets.map(balanceBody);
-    return jsonText(bodies);
-  }
+  if (json) return jsonText(wallets.map(balanceBody));
   const rows = wallets.map(({ wallet, granted, spent, isBlocked }) => [
     wallet,
     creditsText(granted),
@@ -48,15 +44,9 @@ const balanceBody = ({ wallet, granted, spent, isBlocked }: WalletBalance) => ({
 
 async function show(args: readonly string[], source: WalletSource): Promise<string> {
   const { values, positionals } = parseArguments(args, { json: SWITCH });
-  const [address, more] = positionals;
-  if (!address || more !== undefined) {
-    throw new UsageError(
-      `wallets show takes the address of one wallet. Run ${commandName()} wallets list to see them.`,
-    );
-  }
-  const wallet = addressIn(address);
-  const found = await findWallet(source, wallet);
-  if (!found) throw new UsageError(`There is no wallet ${wallet}.`);
+  const usage = `wallets show takes the address of one wallet. Run ${commandName()} wallets list to see them.`;
+  const wallet = addressIn(onlyOne(positionals, usage));
+  const found = needed(await findWallet(source, wallet), `There is no wallet ${wallet}.`);
   const { granted, spent, isBlocked, keys, payments } = found;
   const ids = keys.map(({ id }) => id);
   if (values.json) return jsonText({ ...balanceBody(found), keys: ids, payments: payments.map(paymentLine) });
@@ -99,25 +89,16 @@ const paymentCells = ({ id, created, state, purpose, network, paid, transaction 
 
 async function credit(args: readonly string[], { store, now }: WalletSource): Promise<string> {
   const usage = 'wallets credit takes the address of a wallet and the Credits to add, such as 25 or -2.50.';
-  const { holder, credits, note } = parseCreditArguments(args, usage);
-  if (credits === null) throw new UsageError(usage);
+  const { holder, amount, note } = parseGrant(args, usage);
   const wallet = addressIn(holder);
-  const amount = creditsIn(credits);
   checkText('note', note);
   const time = now();
   const actor = { kind: 'cli', name: userName() } as const;
   const grant = { amount, note };
   const line = store.trail.add({ time, actor, action: 'grant', keyId: wallet, details: grantDetails(grant) });
   await creditWallet(store, wallet, grant, line, time);
-  const done =
-    amount > 0 ? `Credited ${creditsText(amount)} to ${wallet}` : `Took ${creditsText(-amount)} back from ${wallet}`;
-  const sum = creditsText(await store.ledger.granted(wallet));
-  return `${done}: ${sum} in all.\n`;
+  return grantText('Credited', amount, wallet, await store.ledger.granted(wallet));
 }
 
-function addressIn(text: string): string {
-  const wallet = walletOf(text);
-  // It is not repeated: somebody may have put a private key in its place.
-  if (!wallet) throw new UsageError(`The address of a wallet is ${WALLET_FORM}.`);
-  return wallet;
-}
+/** The text is not repeated: somebody may have put a private key in its place. */
+const addressIn = (text: string): string => needed(walletOf(text), `The address of a wallet is ${WALLET_FORM}.`);

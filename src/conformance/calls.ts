@@ -1,11 +1,11 @@
 import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
+import { ChatRequest } from '../api/chat-request.ts';
 import type { ModelTraits, ProviderCall } from '../contract/provider.ts';
 import { CAPABILITY_NAMES, capabilityNames, MODEL_CAPABILITIES, OF_EVERY_DIALECT } from '../core/capability.ts';
 import { dropNulls } from '../core/nullable.ts';
 import { deepFreeze } from '../policy/freeze.ts';
 import { readChatRequest } from '../surface/openai-chat/reader.ts';
-import { ChatRequest } from '../surface/openai-chat/request.ts';
 import { anyRequest } from './requests.ts';
 
 /** Model names of providers. */

@@ -46,7 +46,7 @@ const worth = fc.oneof(fc.constantFrom(0.02, 2, 20), fc.double({ min: 0.02, max:
 /** Of a request: 1, or more for a hard one. */
 export const qualityFactor = fc.oneof(fc.constantFrom(1, 2, 4), fc.double({ min: 1, max: 1_000, noNaN: true }));
 
-export const weights: fc.Arbitrary<CallerWeights> = fc
+const weights: fc.Arbitrary<CallerWeights> = fc
   .oneof(fc.constantFrom(0, 0.3, 0.5, 1), fc.double({ min: 0, max: 1, noNaN: true }))
   .map((share) => ({ quality: share, cost: 1 - share }));
 
@@ -59,6 +59,10 @@ const sets = fc
 
 export const rankingCases = (options: OptionsArbitrary): fc.Arbitrary<RankingCase> =>
   fc.record({ options, figures: sets, worth, factor: qualityFactor, weights: fc.option(weights) });
+
+/** The same, always with weights of a caller. */
+export const weightedCases = (options: OptionsArbitrary): fc.Arbitrary<RankingCase> =>
+  fc.tuple(rankingCases(options), weights).map(([trial, own]) => ({ ...trial, weights: own }));
 
 /** Extreme values, which a request can still reach. */
 const extreme = fc.record({

@@ -6,6 +6,7 @@ import type {
   Finding,
   PreparedEstimator,
 } from '../contract/estimator.ts';
+import { savedParts } from '../learning/memory.ts';
 import { describeHistory, type EstimatorHistory, findingFor, histories, replay } from './estimator-history.ts';
 import { isEqual, type Law, law, shortJson } from './law.ts';
 import { defaultsOf, optionsFrom, optionsLaw, preparedWith, type StatedOptions } from './schema-values.ts';
@@ -124,9 +125,6 @@ const named = estimatorLaw({
   },
 });
 
-const partsOf = (memory: EstimatorMemory): Map<string, Uint8Array> =>
-  new Map([...memory.save(true)].flatMap(([name, bytes]) => (bytes ? [[name, bytes] as const] : [])));
-
 const saved = estimatorLaw({
   name: 'saved',
   says: '`open` restores the state that `save(true)` returned, and so do the parts of `save(false)`',
@@ -143,7 +141,7 @@ const saved = estimatorLaw({
     replay(estimator, prepared, { ...history, steps: history.steps.slice(half) });
     keep();
     const found = findingFor(estimator, prepared, history);
-    for (const [how, parts] of Object.entries({ 'save(true)': partsOf(memory), 'save(false)': stored })) {
+    for (const [how, parts] of Object.entries({ 'save(true)': savedParts(memory), 'save(false)': stored })) {
       const again = findingFor(prepared.open(parts).over(history.catalog), prepared, history);
       if (!isEqual(again, found))
         return `opened from what ${how} gave it finds ${shortJson([...again.quality])}, not ${shortJson([...found.quality])}`;
@@ -183,7 +181,7 @@ const ONE: EstimatorCatalog = {
 };
 const OUTCOME = { features: null, task: 0, model: 0, declared: 0.5, weight: 1, probability: 1, among: 1 };
 
-const wordsOf = (n: number): string => Array.from({ length: n }, (_, at) => `w${at}`).join(' ');
+const someWords = (n: number): string => Array.from({ length: n }, (_, at) => `w${at}`).join(' ');
 
 const bounded: Law<Subject> = law({
   name: 'bounded',
@@ -192,13 +190,13 @@ const bounded: Law<Subject> = law({
   cases: ({ plugin }) => (optionsFrom(plugin.options) ? fc.constant(defaultsOf(plugin.options) ?? {}) : null),
   fault({ plugin }, given) {
     const prepared = plugin.prepare(given, SECRET);
-    const [short, long] = [prepared.read(wordsOf(2_000)).length, prepared.read(wordsOf(40_000)).length];
+    const [short, long] = [prepared.read(someWords(2_000)).length, prepared.read(someWords(40_000)).length];
     if (long > 4 * Math.max(4_096, short)) return `of 2,000 words it keeps ${short} bytes, of 40,000 ${long}`;
     const memory = fresh(prepared);
     const estimator = memory.over(ONE);
     const sizeAfter = (outcomes: number): number => {
       for (let at = 0; at < outcomes; at++) estimator.learn({ ...OUTCOME, score: at % 2 });
-      return [...partsOf(memory).values()].reduce((sum, part) => sum + part.length, 0);
+      return [...savedParts(memory).values()].reduce((sum, part) => sum + part.length, 0);
     };
     const [few, many] = [sizeAfter(10), sizeAfter(2_000)];
     return many - few <= GROWTH_MAX ? null : `of 10 outcomes of a model its memory has ${few} bytes, of 2,010 ${many}`;

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { messageOf } from '../core/thrown.ts';
 
 /** The extent of a run. */
 export interface LawRunOptions {
@@ -74,8 +75,6 @@ function faultOrThrow(run: () => string | null): string | null {
     return `it throws ${quote(messageOf(cause))}`;
   }
 }
-
-export const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
 /** The maximum number of characters of a quotation. */
 const QUOTED_MAX = 300;

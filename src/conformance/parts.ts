@@ -1,5 +1,5 @@
 import { FAILURE_KINDS, type StreamPart } from '../contract/parts.ts';
-import { isObject, parsedJson } from '../core/object.ts';
+import { isObject, parseJson } from '../core/object.ts';
 import { shortJson } from './law.ts';
 
 const FINISHES: readonly unknown[] = ['stop', 'length', 'tool_calls', 'content_filter'];
@@ -12,7 +12,7 @@ const isObjectOrNone = (value: unknown): boolean => value === undefined || isObj
 
 /** Whether a text is JSON that fits one line of an event. */
 const isJsonLine = (value: unknown): boolean =>
-  typeof value === 'string' && !/[\r\n]/.test(value) && parsedJson(value) !== undefined;
+  typeof value === 'string' && !/[\r\n]/.test(value) && parseJson(value) !== undefined;
 
 const isUnread = (value: unknown): boolean =>
   isObject(value) && Array.isArray(value.texts) && value.texts.every(isText) && isCount(value.stateChars);

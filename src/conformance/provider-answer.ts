@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { Frame, WireAdapter } from '../contract/provider.ts';
+import { parseJson } from '../core/object.ts';
 import { bodies, frames, oddTexts } from './answers.ts';
 import { isEqual, type Law, quote, shortJson } from './law.ts';
 import { failureFault, partsFault } from './parts.ts';
@@ -15,12 +16,8 @@ const hasFinish = (parts: readonly StreamPart[]): boolean => parts.some(({ type 
 
 /** Whether a text cannot be an answer. */
 const isNoAnswer = (text: string): boolean => {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value !== 'object' || value === null || Object.keys(value).length === 0;
-  } catch {
-    return true;
-  }
+  const value = parseJson(text);
+  return typeof value !== 'object' || value === null || Object.keys(value).length === 0;
 };
 
 const reply = wireLaw<string>({

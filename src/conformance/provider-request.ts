@@ -4,6 +4,7 @@ import type { ProviderFailure } from '../contract/parts.ts';
 import type { HttpCall, ProviderCall, ProviderPreset, WireAdapter } from '../contract/provider.ts';
 import { CAPABILITY_NAMES, type Capability } from '../core/capability.ts';
 import type { ModelRequest } from '../core/model-request.ts';
+import { parseJson } from '../core/object.ts';
 import { deepFreeze } from '../policy/freeze.ts';
 import { calls, copyOfCall, describeCall, frozenCall, plainCalls, plainOf, traits, upstreams } from './calls.ts';
 import type { ConformanceHost } from './host.ts';
@@ -126,7 +127,7 @@ function httpFault(
   const fault = pathFault(path) ?? headersFault(adapter, headers, host);
   if (fault) return fault;
   if (typeof body !== 'string') return 'its body is no text: use JSON.stringify';
-  if (parsed(body) === undefined) return `its body is no JSON: ${quote(body)}`;
+  if (parseJson(body) === undefined) return `its body is no JSON: ${quote(body)}`;
   const isList = Array.isArray(dropped) && dropped.every((name) => typeof name === 'string' && name !== '');
   return isList ? null : `\`dropped\` is ${shortJson(dropped)}: a list of the names of fields, empty for none`;
 }
@@ -139,26 +140,23 @@ function madeFault(adapter: WireAdapter, made: HttpCall | ProviderFailure, host:
   return typeof made.message === 'string' && made.message !== '' ? null : 'it rejects, and does not say what';
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+/** Makes a law about the calls of an adapter: any that the gateway admits, unless it names others. */
+const callLaw = ({ calls: tried = calls, ...text }: CallLawText): Law<ProviderSubject> =>
+  wireLaw<ProviderCall>({ ...text, cases: () => tried, describe: describeCall });
 
-const request = wireLaw<ProviderCall>({
+type CallLawText = Omit<Parameters<typeof wireLaw<ProviderCall>>[0], 'cases' | 'describe'> & {
+  readonly calls?: fc.Arbitrary<ProviderCall>;
+};
+
+const request = callLaw({
   name: 'request',
   says: 'any admitted request becomes a path, headers and JSON, or a `rejected` with a reason; nothing throws',
-  cases: () => calls,
   fault: (adapter, call, { host }) => madeFault(adapter, adapter.request(frozenCall(call)), host),
-  describe: describeCall,
 });
 
-const pure = wireLaw<ProviderCall>({
+const pure = callLaw({
   name: 'pure',
   says: 'the same call becomes the same request, without clock, randomness or environment, and the call is not changed',
-  cases: () => calls,
   fault(adapter, call) {
     const given = copyOfCall(call);
     const { value, reached } = runSealed(() => [adapter.request(given), adapter.request(copyOfCall(call))]);
@@ -168,13 +166,12 @@ const pure = wireLaw<ProviderCall>({
       (isEqual(value[0], value[1]) ? null : `it gives ${shortJson(value[0])}, and then ${shortJson(value[1])}`)
     );
   },
-  describe: describeCall,
 });
 
-const keyless = wireLaw<ProviderCall>({
+const keyless = callLaw({
   name: 'key',
   says: 'path, body and headers contain no key: the gateway adds it as `auth` declares',
-  cases: () => plainCalls,
+  calls: plainCalls,
   fault(adapter, call) {
     const { value: made } = runSealed(() => adapter.request(call));
     if ('kind' in made) return null;
@@ -185,7 +182,6 @@ const keyless = wireLaw<ProviderCall>({
     const [where] = Object.entries(places).find(([, text]) => text.includes(CANARY)) ?? [];
     return where ? `what a variable of the environment holds stands in its ${where}` : null;
   },
-  describe: describeCall,
 });
 
 /** Whether a number occurs anywhere in a JSON value. */
@@ -194,24 +190,22 @@ function has(value: unknown, figure: number): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some((member) => has(member, figure));
 }
 
-const capped = wireLaw<ProviderCall>({
+const capped = callLaw({
   name: 'output-cap',
   says: 'every request contains `outputCap`, because the reservation relies on it',
-  cases: () => fc.oneof(plainCalls, calls),
+  calls: fc.oneof(plainCalls, calls),
   fault(adapter, call) {
     const made = adapter.request(call);
-    if ('kind' in made || has(parsed(made.body), call.outputCap)) return null;
+    if ('kind' in made || has(parseJson(made.body), call.outputCap)) return null;
     return `no figure of its body is the cap of ${call.outputCap} tokens: ${quote(made.body)}`;
   },
-  describe: describeCall,
 });
 
 const isFigure = (figure: unknown): boolean => typeof figure === 'number' && figure >= 0 && Number.isFinite(figure);
 
-const counted = wireLaw<ProviderCall>({
+const counted = callLaw({
   name: 'token-count',
   says: 'a count of tokens is asked for as an answer is: by a path, headers and JSON, the same ones for the same call; its margin is of figures from 0',
-  cases: () => calls,
   fault(adapter, call, { host }) {
     const { tokenCount } = adapter;
     if (!tokenCount) return null;
@@ -224,7 +218,6 @@ const counted = wireLaw<ProviderCall>({
       fault ?? (isEqual(value[0], value[1]) ? null : `it asks ${shortJson(value[0])}, and then ${shortJson(value[1])}`)
     );
   },
-  describe: describeCall,
 });
 
 /** Fields of a chat request. */

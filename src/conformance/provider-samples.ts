@@ -19,7 +19,7 @@ function readPieces(adapter: WireAdapter, host: ConformanceHost, pieces: readonl
   return [...list, ...parser.push(decoder.decode()), ...parser.end()].flatMap((frame) => [...reader.read(frame)]);
 }
 
-const partsOf = (adapter: WireAdapter, host: ConformanceHost, { kind, text }: Sample): readonly StreamPart[] =>
+const sampleParts = (adapter: WireAdapter, host: ConformanceHost, { kind, text }: Sample): readonly StreamPart[] =>
   kind === 'reply' ? adapter.reply(text) : readPieces(adapter, host, [encoder.encode(text)]);
 
 const sampleFrom = (samples: readonly Sample[]): fc.Arbitrary<Sample> | null =>
@@ -38,7 +38,7 @@ const samples = wireLaw<Sample>({
   says: 'each recorded answer gives the result written beside it',
   cases: (subject) => sampleFrom(subject.samples.filter(({ expect }) => expect !== null)),
   fault: (adapter, sample, { host }) =>
-    sample.expect && expectationFault(partsOf(adapter, host, sample), sample.expect),
+    sample.expect && expectationFault(sampleParts(adapter, host, sample), sample.expect),
   describe: describeSample,
 });
 
@@ -50,7 +50,7 @@ const splits = wireLaw<{ readonly sample: Sample; readonly places: readonly numb
     return sample && fc.record({ sample, places: fc.array(fc.nat(65_536), { maxLength: 12 }), isNoisy: fc.boolean() });
   },
   fault(adapter, { sample, places, isNoisy }, { host }) {
-    const whole = partsOf(adapter, host, sample);
+    const whole = sampleParts(adapter, host, sample);
     if (whole.length === 0) return `nothing of it is read with the frames \`${adapter.frames}\``;
     const text = isNoisy ? noisy(adapter, sample.text) : sample.text;
     const cut = readPieces(adapter, host, split(encoder.encode(text), places));
@@ -85,7 +85,7 @@ const ending = wireLaw<Sample>({
   name: 'ending',
   says: 'a recorded answer ends with a `finish` for each choice, then at most usage, with plausible figures',
   cases: (subject) => sampleFrom(subject.samples),
-  fault: (adapter, sample, { host }) => endingFault(joinParts(partsOf(adapter, host, sample))),
+  fault: (adapter, sample, { host }) => endingFault(joinParts(sampleParts(adapter, host, sample))),
   describe: describeSample,
 });
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { ChatRequest } from '../surface/openai-chat/request.ts';
+import type { ChatRequest } from '../api/chat-request.ts';
 
 type RequestFields = Readonly<Record<string, unknown>>;
 

@@ -2,8 +2,9 @@ import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import { isObject } from '../core/object.ts';
+import { messageOf } from '../core/thrown.ts';
 import { deepFreeze } from '../policy/freeze.ts';
-import { isEqual, type Law, law, messageOf, quote, shortJson } from './law.ts';
+import { isEqual, type Law, law, quote, shortJson } from './law.ts';
 
 /** Options of a plugin, as a policy states them. */
 export type StatedOptions = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { figures, nameOf, type OptionsArbitrary, type RankingCase, rankingCases, weights } from './candidates.ts';
+import { figures, nameOf, type OptionsArbitrary, type RankingCase, rankingCases, weightedCases } from './candidates.ts';
 import type { Law } from './law.ts';
 import { rankingOf, type StrategySubject, strategyLaw } from './strategy.ts';
 
@@ -24,9 +24,6 @@ const independent = strategyLaw({
   },
 });
 
-const weighted = (options: OptionsArbitrary): fc.Arbitrary<RankingCase> =>
-  fc.tuple(rankingCases(options), weights).map(([trial, own]) => ({ ...trial, weights: own }));
-
 /** The increase of the weight of quality. */
 const MORE = 0.25;
 
@@ -34,7 +31,7 @@ const heeding = strategyLaw({
   name: 'heeds-weights',
   says: 'more weight on quality never gives a worse model, and more weight on cost never a dearer one',
   isNote: true,
-  trials: weighted,
+  trials: weightedCases,
   fault(strategy, trial, subject) {
     const share = trial.weights?.quality ?? 0;
     const raised = Math.min(1, share + MORE);

@@ -10,7 +10,7 @@ import {
   type RankingCase,
   rankingCases,
   usedBuffer,
-  weights,
+  weightedCases,
 } from './candidates.ts';
 import type { ConformanceHost } from './host.ts';
 import { isEqual, type Law, law, shortJson } from './law.ts';
@@ -133,7 +133,7 @@ const extremes = strategyLaw({
 const weighed = strategyLaw({
   name: 'weights',
   says: 'utilities are numbers with and without a caller’s weights',
-  trials: (given) => fc.tuple(rankingCases(given), weights).map(([trial, own]) => ({ ...trial, weights: own })),
+  trials: weightedCases,
   fault(strategy, trial) {
     const n = trial.figures.length;
     return (

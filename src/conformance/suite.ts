@@ -1,8 +1,9 @@
 import type { Plugin } from '../contract/kinds.ts';
 import type { ProviderPlugin } from '../contract/provider.ts';
+import { messageOf } from '../core/thrown.ts';
 import { ESTIMATOR_LAWS } from './estimator.ts';
 import type { ConformanceHost } from './host.ts';
-import { type Law, type LawReport, type LawRunOptions, messageOf } from './law.ts';
+import type { Law, LawReport, LawRunOptions } from './law.ts';
 import { ANSWER_LAWS } from './provider-answer.ts';
 import { IN_PROCESS_LAWS } from './provider-in-process.ts';
 import { PREPARED_LAWS, REQUEST_LAWS } from './provider-request.ts';

@@ -26,6 +26,7 @@ export type { EmbeddingInput, EmbeddingQuery } from '../core/embedding.ts';
 export { logitOf, moved, sigmoid } from '../core/estimate.ts';
 export { beyondLimits } from '../core/json-limits.ts';
 export type { FieldNames, ModelRequest } from '../core/model-request.ts';
+export { isObject, listOf, objectOf, objectsIn, parseJson, textOf } from '../core/object.ts';
 export { type Edit, type Members, type Original, type OriginalPath, pathText } from '../core/original.ts';
 export { estimateTokens } from '../core/tokens.ts';
 export { canonicalUsage, plainUsage, type ReportedTokens, type Usage } from '../core/usage.ts';

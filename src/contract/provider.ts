@@ -75,7 +75,7 @@ export interface ModelListAdapter {
 
 export interface ModelListPage {
   readonly models: readonly ListedModel[];
-  /** What `path` needs for the next page; null for the last one. */
+  /** The parameter of `path` for the next page; null for the last one. */
   readonly next: string | null;
 }
 
@@ -178,7 +178,7 @@ export interface WireAdapter {
    *   headers: {},
    *   body: JSON.stringify({
    *     model: upstream,
-   *     lines: request.conversation.turns.map(({ role, parts }) => ({ role, text: textOf(parts) })),
+   *     lines: request.conversation.turns.map(({ role, parts }) => ({ role, text: turnText(parts) })),
    *     limit: outputCap,
    *     stream,
    *   }),

@@ -33,7 +33,7 @@ export function arePlausible({ hourCacheTokens = 0, toolUses = {} }: AddOns, wri
 
 const sum = (uses: Readonly<Record<string, number>>): number => Object.values(uses).reduce((all, one) => all + one, 0);
 
-/** What either of two lists of tools and marks lets a service bill, where those with one name are the same. */
+/** The most that a service may bill for two lists of tools and marks together. Tools of one name are one tool. */
 export function joinedAddOns(one: AskedAddOns | undefined, other: AskedAddOns | undefined): AskedAddOns | undefined {
   if (!one || !other) return one ?? other;
   const toolUses = { ...one.toolUses };

@@ -31,8 +31,11 @@ export interface DecisionRecord {
   readonly parentAgent: string | null;
   /** The frame of readings it was made by; 0 for those of the policy, null if none was stored. */
   readonly frame: number | null;
-  /** Q by index of the model in the revision; NaN if not computed. */
-  readonly quality: Float64Array;
+  /**
+   * Q by index of the model in the revision; NaN if not computed. Null where no estimate corrected the declared ones: deciding
+   * again computes them. Records of earlier versions have it always.
+   */
+  readonly quality: Float64Array | null;
   /** The estimate behind the qualities; null if they are the declared ones. */
   readonly estimate: Estimate | null;
   /** How the choice was drawn; null if it was the best. */

@@ -1,5 +1,6 @@
 import { CAPABILITIES, type Capability } from './capability.ts';
 import type { ModelRequest } from './model-request.ts';
+import { isEmpty } from './object.ts';
 
 /** A setting of a request that not every model takes. */
 interface DroppableSetting {
@@ -43,8 +44,3 @@ export const DROPPABLE_SETTINGS = DROPPABLE_NAMES.map((name) => {
   const one: DroppableSetting = DROPPABLE[name];
   return { ...one, name, bit: CAPABILITIES[one.capability].bit };
 });
-
-function isEmpty(members: object | undefined): boolean {
-  for (const _ in members) return false;
-  return true;
-}

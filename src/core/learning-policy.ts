@@ -1,9 +1,5 @@
 import type { Operation } from './operation.ts';
 
-/** Signs of a good or bad answer that the gateway sees by itself. */
-export const SIGNALS = ['schema', 'tool_arguments', 'refusal', 'empty', 'retry'] as const;
-export type Signal = (typeof SIGNALS)[number];
-
 /** `off`: declared quality and length alone. `shadow`: what was learnt is computed and shown, not used. */
 export const LEARNING_MODES = ['off', 'shadow', 'on'] as const;
 export type LearningMode = (typeof LEARNING_MODES)[number];
@@ -19,8 +15,6 @@ export interface LearningPolicy {
   readonly feedbackWindowMs: number;
   /** How many outcomes a caller's score counts as, 0 to 1; 0: none is taken. */
   readonly feedbackWeight: number;
-  /** How many outcomes a look at an answer counts as, 0 to 1, by what it looks for; 0: it is not looked for. */
-  readonly signals: Readonly<Record<Signal, number>>;
   /** The share of all that is learnt which one key may make up, 0 to 1, beyond an allowance; a key with more of the traffic may make up as much. */
   readonly influenceMax: number;
   /** How other models than the best are tried now and then; null for never. */

@@ -49,7 +49,7 @@ export interface ListPriceLine {
 
 const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 
-const gcd = (a: bigint, b: bigint): bigint => (b === 0n ? a : gcd(b, a % b));
+export const gcd = (a: bigint, b: bigint): bigint => (b === 0n ? a : gcd(b, a % b));
 
 /** A fee in USD is 1M times as many microcredits as a USD price per 1M tokens. */
 const feeOf = ({ digits, scale }: Decimal): Decimal => ({ digits: digits * 1_000_000n, scale });

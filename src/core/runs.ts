@@ -16,7 +16,7 @@ export function piecesOf(texts: Iterable<string>): Pieces {
 }
 
 /** Those of a few pieces that stand in a text. */
-export function piecesIn(text: string, pieces: Pieces): Set<string> {
+function piecesIn(text: string, pieces: Pieces): Set<string> {
   const found = new Set<string>();
   for (let at = 0; at + RUN_MIN <= text.length; at++) {
     const piece = text.slice(at, at + RUN_MIN);
@@ -45,6 +45,12 @@ export function replaceRuns(text: string, pieces: Pieces, replacement: (run: str
     at = end;
   }
   return kept === 0 ? text : out + text.slice(kept);
+}
+
+/** A text in which every run that it shares with one of the sources is replaced. */
+export function withoutRunsOf(text: string, sources: readonly string[], replacement: string): string {
+  const pieces = piecesOf([text]);
+  return replaceRuns(text, new Set(sources.flatMap((source) => [...piecesIn(source, pieces)])), () => replacement);
 }
 
 /** Long, or of more than one kind of character: `upstream` may well be a word of both texts. */

@@ -2,7 +2,7 @@
 export const STOPS_MAX = 16;
 export const STOP_CHARS_MAX = 256;
 
-/** What a piece of text has led to. */
+/** The result of reading a piece of text. */
 interface StopReading {
   /** Where the text behind the piece goes on; of no meaning once a stop was found. */
   readonly place: number;

@@ -1,8 +1,7 @@
-import { isObject } from './object.ts';
+import { objectOf, textOf } from './object.ts';
 
 /** The message of anything that was thrown. */
 export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
 
 /** The code of an error of the system or of SQLite; '' for none. */
-export const codeOf = (thrown: unknown): string =>
-  isObject(thrown) && typeof thrown.code === 'string' ? thrown.code : '';
+export const codeOf = (thrown: unknown): string => textOf(objectOf(thrown).code);

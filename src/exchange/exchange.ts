@@ -1,9 +1,9 @@
+import type { Settlement } from '../accounting/entry.ts';
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { ByteHold } from '../core/byte-room.ts';
 import type { AttemptRecord, DecisionOutcome } from '../core/decision-record.ts';
 import type { SignalboxError } from '../core/errors.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
-import type { Settlement } from '../ledger/rules/entry.ts';
 import { entryLine } from '../money/charge.ts';
 import { type FundedWay, fundedWay } from '../money/funded-way.ts';
 import type { FundedHold } from '../money/funding.ts';

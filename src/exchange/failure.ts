@@ -112,41 +112,46 @@ export function failedError(
   const cause = attempts
     .map(({ provider, model, failure }) => `${provider}/${model}: ${failure.kind} ${failure.message}`)
     .join('; ');
-  const unsent = heard.length === 0;
-  if (last?.kind === 'rejected' && unsent) {
-    // Adapters begin the message with the path of a field, if it is about one.
-    const [param, root = ''] = /^(\w+)[\w.[\]]*(?= )/.exec(last.message) ?? [];
-    const message = `\`${attempts.at(-1)?.model}\` cannot take this request, and nothing was sent: ${withoutAddresses(last.message)}`;
-    return new SignalboxError('upstream_rejected_request', message, {
-      ...(Object.hasOwn(request.original.body, root) && { param }),
-      cause,
-    });
-  }
   if (last?.kind === 'rejected') {
+    if (heard.length === 0) return unsayableError(last, attempts.at(-1)!.model, request, cause);
     return refusedError(last, { cause, ...originalOf(last, request) });
   }
   const tried = [...new Set(attempts.map(({ model }) => model))].join(', ');
-  const every = (...kinds: readonly ProviderFailure['kind'][]) => failures.every(({ kind }) => kinds.includes(kind));
-  if (failures.length > 0 && every('context')) {
+  const kind = failures.every((one) => one.kind === last?.kind) ? last?.kind : null;
+  if (kind === 'context') {
     return new SignalboxError('context_length_exceeded', `The prompt is too long for ${tried}.`, {
       param: request.names.turns,
       cause,
       ...originalOf(last, request),
     });
   }
-  if (failures.length > 0 && every('rate_limited')) {
+  if (kind === 'rate_limited') {
     const waits = failures.flatMap(({ retryAfterMs }) => (retryAfterMs === undefined ? [] : [retryAfterMs]));
     return new SignalboxError('upstream_rate_limited', `The provider of ${tried} is limiting its request rate.`, {
       retryAfterMs: waits.length > 0 ? Math.min(...waits) : 1_000,
       cause,
     });
   }
-  if (failures.length > 0 && every('timeout')) {
+  if (kind === 'timeout') {
     return new SignalboxError('upstream_timeout', `${tried} did not answer in time.`, { cause, ...retry });
   }
   const how = [...new Set(attempts.map((attempt) => `\`${attempt.model}\`: ${failureText(attempt)}`))];
   const message = `Every attempt at a provider failed. ${how.join('; ') || 'No model was tried'}.`;
   return new SignalboxError('upstream_failed', message, { cause, ...retry });
+}
+
+/** The error of a request that no adapter could express, by the last. */
+function unsayableError(
+  { message: why }: ProviderFailure,
+  model: string,
+  { original }: ModelRequest,
+  cause: string,
+): SignalboxError {
+  // Adapters begin the message with the path of a field, if it is about one.
+  const [param, root = ''] = /^(\w+)[\w.[\]]*(?= )/.exec(why) ?? [];
+  const message = `\`${model}\` cannot take this request, and nothing was sent: ${withoutAddresses(why)}`;
+  const about = Object.hasOwn(original.body, root) ? { param } : {};
+  return new SignalboxError('upstream_rejected_request', message, { ...about, cause });
 }
 
 /** The statuses by which services refuse a request for what it says. */

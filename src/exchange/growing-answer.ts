@@ -1,7 +1,7 @@
+import { cappingName, type FundBlock } from '../accounting/fund.ts';
 import type { StreamPart } from '../contract/parts.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Hold, HoldExtension } from '../ledger/hold.ts';
-import { cappingName, type FundBlock } from '../ledger/rules/fund.ts';
 import type { ExpectedTokens } from '../money/meter.ts';
 import { mayReadOn, nextTranche, OutputBound, paidOutput, type TrancheTerms, wholeTranche } from '../money/tranches.ts';
 import type { AnswerRoom, NextParts } from '../upstream/upstream-call.ts';

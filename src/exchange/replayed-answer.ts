@@ -73,69 +73,33 @@ export function endLine(source: AnswerSource, error: SignalboxError | null): str
 }
 
 /**
- * Reads a stored answer.
+ * Reads a stored answer, to give it again: that calls no model and costs nothing.
  * @param text lines of batches, and the last line.
  * @returns null for a text of another version.
  */
-export function replayedAnswer(decision: number, text: string): ReplayedAnswer | null {
-  const lastAt = text.lastIndexOf('\n') + 1;
-  const end: unknown = JSON.parse(text.slice(lastAt));
+export function replayedAnswer(decision: number, text: string): AnswerSource | null {
+  const endAt = text.lastIndexOf('\n') + 1;
+  const end: unknown = JSON.parse(text.slice(endAt));
   if (!endLineForm.accepts(end) || !isReceipt(end.receipt)) return null;
   const { created, model, inputTokens, unsupported, receipt, error: stored } = end;
   const code = stored && ERROR_CODES.find((one) => one === stored.code);
   if (code === undefined) return null;
   const error = stored && code && new SignalboxError(code, stored.message, stored.info);
-  const ends = { decision, created, model, inputTokens, unsupported, receipt, error };
-  return new ReplayedAnswer(ends, text.slice(0, lastAt));
-}
-
-interface ReplayedEnd {
-  readonly decision: number;
-  readonly created: number;
-  readonly model: string;
-  readonly inputTokens: number | undefined;
-  readonly unsupported: readonly string[] | undefined;
-  readonly receipt: Receipt;
-  readonly error: SignalboxError | null;
-}
-
-/** A stored answer, given again: it calls no model and costs nothing. */
-class ReplayedAnswer implements AnswerSource {
-  readonly decision: number;
-  readonly created: number;
-  readonly model: string;
-  readonly inputTokens: number | undefined;
-  readonly unsupported: readonly string[] | undefined;
-  /** Of the first answer. */
-  readonly receipt: Receipt;
-  readonly error: SignalboxError | null;
-  readonly #batches: string;
-  #at = 0;
-
-  constructor({ decision, created, model, inputTokens, unsupported, receipt, error }: ReplayedEnd, batches: string) {
-    this.decision = decision;
-    this.created = created;
-    this.model = model;
-    this.inputTokens = inputTokens;
-    this.unsupported = unsupported;
-    this.receipt = receipt;
-    this.error = error;
-    this.#batches = batches;
-  }
-
-  async open(): Promise<void> {
-    if (this.error && this.#batches === '') throw this.error;
-  }
-
-  read(): readonly StreamPart[] | null {
-    const end = this.#batches.indexOf('\n', this.#at);
-    if (end < 0) return null;
-    const line = this.#batches.slice(this.#at, end);
-    this.#at = end + 1;
-    return batchOf(line);
-  }
-
-  abandon(): void {
-    this.#at = this.#batches.length;
-  }
+  let at = 0;
+  return {
+    ...{ decision, created, model, inputTokens, unsupported, receipt, error },
+    async open() {
+      if (error && endAt === 0) throw error;
+    },
+    read() {
+      if (at >= endAt) return null;
+      const lineEnd = text.indexOf('\n', at);
+      const line = text.slice(at, lineEnd);
+      at = lineEnd + 1;
+      return batchOf(line);
+    },
+    abandon() {
+      at = endAt;
+    },
+  };
 }

@@ -14,7 +14,7 @@ import type { Write } from '../store/store.ts';
 import type { Trace, TraceStep } from '../telemetry/trace.ts';
 import type { FailedAttempt } from './failure.ts';
 
-/** What an exchange notes of its request, and has it do. */
+/** The side of a request that its exchange writes to. */
 export interface ExchangeContext {
   /** Null while nothing is traced. */
   readonly trace: Trace | null;

@@ -79,7 +79,7 @@ export class StopCut {
     return this.#isCut && this.#ended >= this.#choices;
   }
 
-  /** What the caller has seen of the answer, as a figure. */
+  /** A figure of the answer as its caller has seen it. */
   get mark(): number {
     return this.#mark.value;
   }

@@ -1,6 +1,6 @@
 import type { ProviderFailure } from '../contract/parts.ts';
 import type { ModelRequest } from '../core/model-request.ts';
-import { piecesIn, piecesOf, RUN_MIN, replaceRuns } from '../core/runs.ts';
+import { RUN_MIN, withoutRunsOf } from '../core/runs.ts';
 import type { FailedAttempt } from './failure.ts';
 
 /** Characters of a request that are searched for the words of an upstream. */
@@ -18,9 +18,7 @@ export function loggableMessage({ failure, hasBegun }: FailedAttempt, request: M
   const texts = textsOf(request);
   const size = texts.reduce((sum, text) => sum + text.length, 0);
   if (size > SEARCHED_MAX) return '[left out: the request is too large to be looked for in it]';
-  const pieces = piecesOf([message]);
-  const shared = new Set(texts.flatMap((text) => [...piecesIn(text, pieces)]));
-  return replaceRuns(message, shared, () => '[prompt]');
+  return withoutRunsOf(message, texts, '[prompt]');
 }
 
 /** Members that hold media rather than words. */

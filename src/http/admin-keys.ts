@@ -5,15 +5,16 @@ import { type KeyGrant, OVERLAP_MS } from '../access/terms.ts';
 import type { KeyBudget } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { exactMillionths } from '../core/exact-millionths.ts';
-import { compileCheck } from '../core/validation.ts';
 import { isMistypedWallet, WALLET_FORM, walletOf } from '../core/wallet.ts';
-import { type GrantStore, grantToKey, servedKeyFunds } from '../operate/keys.ts';
+import { type GrantStore, grantToKey, servedKeyFunds, statedLimits } from '../operate/keys.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX } from '../store/trail.ts';
+import { bodyIn } from './body.ts';
 import * as docs from './docs/key-docs.ts';
+import { queryLimit } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from './schemas/keys.ts';
-import { actorOf, grantedAmount, inTerms, limitOf, orNothingDone } from './terms.ts';
+import { actorOf, grantedAmount, inTerms, limitOf, orNothingDone, refuseValue } from './terms.ts';
 
 /** The keys, as the edge sees them. */
 export type KeyAdmin = Pick<Keys, 'create' | 'rotate' | 'revoke' | 'grant' | 'get' | 'list' | 'trail'>;
@@ -22,10 +23,6 @@ export interface KeyServices extends Pick<RouteServices, 'gateway' | 'callerOf'>
   readonly keys: KeyAdmin;
   readonly store: Pick<GrantStore, 'ledger'>;
 }
-
-const checkKey = compileCheck(KeyRequest);
-const checkRotate = compileCheck(RotateRequest);
-const checkGrant = compileCheck(GrantRequest);
 
 /** No cache may keep a secret. */
 const SECRET_HEADERS = { 'cache-control': 'no-store' };
@@ -60,8 +57,7 @@ const readingRoutes = ({ gateway, keys }: Omit<KeyServices, 'store'>) =>
 /** The ID of a key as it is, or the address of a wallet in lower case. */
 function trailSubject(text: string): string {
   if (!isMistypedWallet(text)) return walletOf(text) ?? text;
-  const message = `\`key\` must be the ID of a key, or the address of a wallet: ${WALLET_FORM}.`;
-  throw new SignalboxError('invalid_value', message, { param: 'key' });
+  return refuseValue('key', `\`key\` must be the ID of a key, or the address of a wallet: ${WALLET_FORM}.`);
 }
 
 /** Values are looked at by hand, for an error of ours: the router would refuse them in its own words. */
@@ -72,15 +68,7 @@ const TRAIL_QUERY = t.Object({
       description: 'Only changes of the key with this ID, or of the wallet with this address.',
     }),
   ),
-  limit: t.Optional(
-    t.Any({
-      type: 'integer',
-      minimum: 1,
-      maximum: TRAIL_LIMIT_MAX,
-      // The router would fill in a `default` for a missing field.
-      description: `How many at most; ${TRAIL_LIMIT} unless said.`,
-    }),
-  ),
+  limit: queryLimit(TRAIL_LIMIT, TRAIL_LIMIT_MAX),
 });
 
 const changingRoutes = ({ gateway, callerOf, keys, store }: KeyServices) => {
@@ -94,7 +82,7 @@ const changingRoutes = ({ gateway, callerOf, keys, store }: KeyServices) => {
         Object.assign(set.headers, SECRET_HEADERS);
         return made(await changed(() => keys.create(grantOf(body, gateway.now()), by)));
       },
-      { transform: ({ body }) => checkKey(body), body: KeyRequest, ...docs.CREATE },
+      { ...bodyIn(KeyRequest), ...docs.CREATE },
     )
     .post(
       '/admin/keys/:id/rotate',
@@ -106,7 +94,7 @@ const changingRoutes = ({ gateway, callerOf, keys, store }: KeyServices) => {
         Object.assign(set.headers, SECRET_HEADERS);
         return made(rotated);
       },
-      { transform: ({ body }) => checkRotate(body), body: RotateRequest, ...docs.ROTATE },
+      { ...bodyIn(RotateRequest), ...docs.ROTATE },
     )
     .post(
       '/admin/keys/:id/revoke',
@@ -129,7 +117,7 @@ const changingRoutes = ({ gateway, callerOf, keys, store }: KeyServices) => {
         await gateway.ledger.refresh(true).catch(() => {});
         return statusBody(gateway, await found(keys, id));
       },
-      { transform: ({ body }) => checkGrant(body), body: GrantRequest, ...docs.GRANT },
+      { ...bodyIn(GrantRequest), ...docs.GRANT },
     );
 };
 
@@ -138,33 +126,18 @@ const changed = <T>(deed: () => T | Promise<T>): Promise<T> => orNothingDone(() 
 
 /** The terms of a request for a key, with the defaults. */
 function grantOf(body: KeyRequest, now: number): KeyGrant {
-  const {
-    name = '',
-    scopes = ['chat', 'route'],
-    labels = {},
-    models = null,
-    limits,
-    budgets = [],
-    wallets = null,
-  } = body;
-  const { requests_per_minute = null, tokens_per_minute = null, concurrent_streams = null } = limits ?? {};
-  const isLimited = requests_per_minute !== null || tokens_per_minute !== null || concurrent_streams !== null;
-  const expiresIn = body.expires_in_seconds ?? null;
+  const { name = '', scopes = ['chat', 'route'], labels = {}, models = null, budgets = [], wallets = null } = body;
+  const { expires_in_seconds: expiresIn = null, limits = {} } = body;
   return {
-    name,
+    ...{ name, labels, models, wallets },
     scopes: [...new Set(scopes)],
-    labels,
-    models,
     expiresAt: expiresIn === null ? null : now + expiresIn * 1_000,
-    limits: isLimited
-      ? {
-          requestsPerMinute: requests_per_minute,
-          tokensPerMinute: tokens_per_minute,
-          concurrentStreams: concurrent_streams,
-        }
-      : null,
+    limits: statedLimits({
+      requestsPerMinute: limits.requests_per_minute ?? null,
+      tokensPerMinute: limits.tokens_per_minute ?? null,
+      concurrentStreams: limits.concurrent_streams ?? null,
+    }),
     budgets: budgets.map(budgetOf),
-    wallets,
   };
 }
 

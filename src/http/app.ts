@@ -1,15 +1,15 @@
-import { Elysia, type HTTPHeaders } from 'elysia';
+import { type AnyElysia, Elysia, type HTTPHeaders } from 'elysia';
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Authentication } from '../access/key-entry.ts';
 import type { Gate } from '../access/limits/gate.ts';
 import { Limiter } from '../access/limits/limiter.ts';
 import { LIMIT_HEADERS } from '../access/limits/refusal.ts';
+import { errorBody } from '../api/error.ts';
 import type { GrantStore } from '../operate/keys.ts';
 import type { Gateway } from '../request/gateway.ts';
 import type { Observer } from '../request/observe/observer.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import type { StoreActivity } from '../store/activity.ts';
-import { openaiChat } from '../surface/openai-chat/surface.ts';
 import type { Surface } from '../surface/surface.ts';
 import { adminRoutes, type PolicyAdmin } from './admin.ts';
 import { type KeyAdmin, keyRoutes } from './admin-keys.ts';
@@ -57,7 +57,7 @@ export interface AppOptions {
   readonly socketBytesMax: number;
   readonly status: StatusSources;
   /** Makes the page at `/metrics`; null where it is switched off. */
-  readonly metrics: (() => Promise<string>) | null;
+  readonly metrics: (() => string) | null;
 }
 
 /** Values that any body may hold, beside those of the messages and tools that the policy allows. */
@@ -125,6 +125,24 @@ const admissionRules = ({ gateway, authenticate, gate }: AppOptions, routes: Rou
   preflights: new PreflightRefusals(gateway.log),
 });
 
+/** The server as requests see it: those that came over a connection of another request go by their carrier. */
+function edgeOf(app: AnyElysia) {
+  const carriers = new WeakMap<Request, RequestCarrier>();
+  const server: EdgeServer = {
+    requestIP: (request) => carriers.get(request) ?? app.server?.requestIP(request) ?? null,
+    timeout: (request, seconds) => {
+      const carrier = carriers.get(request);
+      if (carrier) carrier.timeout(seconds);
+      else app.server?.timeout(request, seconds);
+    },
+  };
+  const handle: RouteServices['handle'] = async (request, carrier) => {
+    carriers.set(request, carrier);
+    return await app.handle(request);
+  };
+  return { server: () => app.server && server, handle };
+}
+
 /**
  * The whole HTTP edge. `onRequest` admits before a byte of the body is read (validation would run
  * before any later hook), and the one error mapping stands at the root. `normalize` is off: it
@@ -138,30 +156,16 @@ export function createApp(options: AppOptions) {
   const handler = { standardHostname: false };
   const app = new Elysia({ normalize: false, name: 'signalbox', handler });
   const reader = new BodyReader(gateway.clock);
-  /** The connections of requests that came over one of another request. */
-  const carriers = new WeakMap<Request, RequestCarrier>();
-  const server: EdgeServer = {
-    requestIP(request) {
-      return carriers.get(request) ?? app.server?.requestIP(request) ?? null;
-    },
-    timeout(request, seconds) {
-      const carrier = carriers.get(request);
-      if (carrier) carrier.timeout(seconds);
-      else app.server?.timeout(request, seconds);
-    },
-  };
+  const edge = edgeOf(app);
   const services: RouteServices = {
     gateway,
     idempotency,
     contextOf,
     callerOf: (request) => contextOf(request).knownCaller,
     bodyOf: (request, context) => readBody(request, reader, bodyLimits(gateway, context), context),
-    async handle(request, carrier) {
-      carriers.set(request, carrier);
-      return await app.handle(request);
-    },
+    handle: edge.handle,
     sockets: new Sockets(options, gateway.clock, () => gateway.lease().snapshot.gateway.admission),
-    server: () => app.server && server,
+    server: edge.server,
   };
   const requests = requestRoutes(services, options, () => app.server);
   const others = otherRoutes(services, options);
@@ -196,16 +200,19 @@ export function createApp(options: AppOptions) {
         contextOf(request).handled(status, null);
       })
       .onError({ as: 'global' }, ({ error, set, request }) => {
-        const requestId = String(set.headers['x-request-id']);
+        const context = contextOf(request);
         const known = publicError(error, (defect) => {
           const stack = defect instanceof Error ? defect.stack : String(defect);
-          gateway.log.error('a request failed: internal error', { request: requestId, method: request.method, stack });
+          gateway.log.error('a request failed: internal error', {
+            request: context.requestId,
+            method: request.method,
+            stack,
+          });
         });
-        const context = contextOf(request);
         context.handled(known.status, known.code);
-        // A path below a surface's is of its dialect. Every other route answers as OpenAI's surface does.
+        // A path below a surface's is of its dialect.
         const isOf = ({ path }: Surface) => context.route === path || context.route.startsWith(`${path}/`);
-        const surface = surfaces.find(isOf) ?? openaiChat;
+        const surface = surfaces.find(isOf) ?? { errorBody };
         return errorResponse(known, surface, errorHeaders(set.headers, gateway.funding));
       })
       .use(requests)

@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto';
+import type { TSchema } from '@sinclair/typebox';
 import { SignalboxError } from '../core/errors.ts';
 import { jsonFault } from '../core/json-fault.ts';
 import { beyondLimits, DEPTH_MAX } from '../core/json-limits.ts';
+import { compileCheck } from '../core/validation.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import type { BodyReader } from './body-reading.ts';
 
@@ -53,4 +55,10 @@ function checkJsonLimits(text: string, valuesMax: number): void {
   if (limit === 'values') {
     throw new SignalboxError('request_too_large', `The body may contain at most ${valuesMax} values.`);
   }
+}
+
+/** The options of a route whose body a schema describes: refused with the path of the field, and then typed. */
+export function bodyIn<Schema extends TSchema>(schema: Schema) {
+  const check = compileCheck(schema);
+  return { transform: ({ body }: { readonly body: unknown }) => check(body), body: schema };
 }

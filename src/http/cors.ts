@@ -68,19 +68,12 @@ export class PreflightRefusals {
   refuse({ headers }: Request, route: RouteEntry): void {
     const origin = headers.get('origin');
     if (origin === null || !headers.has('access-control-request-method')) return;
-    if (!isForPages(route)) {
-      throw new SignalboxError(
-        'method_not_allowed',
-        `Web pages of other origins can never call ${route.path}: no setting of the policy allows it.`,
-        { headers: { allow: route.allow } },
-      );
-    }
-    this.#note(origin);
-    throw new SignalboxError(
-      'method_not_allowed',
-      `Web pages of ${printable(origin)} may not call Signalbox. To allow them, add the origin to gateway.cors.origins in the policy.`,
-      { headers: { allow: route.allow } },
-    );
+    const isAllowable = isForPages(route);
+    if (isAllowable) this.#note(origin);
+    const message = isAllowable
+      ? `Web pages of ${printable(origin)} may not call Signalbox. To allow them, add the origin to gateway.cors.origins in the policy.`
+      : `Web pages of other origins can never call ${route.path}: no setting of the policy allows it.`;
+    throw new SignalboxError('method_not_allowed', message, { headers: { allow: route.allow } });
   }
 
   #note(origin: string): void {

@@ -16,27 +16,22 @@ import {
 import { explain } from '../request/explain.ts';
 import type { RecordQuery } from '../store/records.ts';
 import { routeDocs } from './docs/route-docs.ts';
+import { queryText, queryTexts } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import { Decision, DecisionList, KeptContent } from './schemas/decision.ts';
 
-const text = (description: string) => t.Optional(t.String({ description }));
-
 const QUERY = t.Object({
-  from: text('The first moment, such as `2026-11-20` or `2026-11-20T08:00Z`. A day begins at midnight UTC.'),
-  to: text('The moment after the last one.'),
-  key: text('The ID of the key, or the address of the wallet, that made the request.'),
-  model: text('The last model tried, or the choice if none was tried.'),
-  task: text('The task type of the request.'),
-  status: text(`One of ${RECORD_STATUSES.join(', ')}.`),
-  operation: text(`One of ${OPERATION_NAMES.join(', ')}.`),
-  session: text('The session that the request names.'),
-  label: t.Optional(
-    t.Union([t.String(), t.Array(t.String())], {
-      description: 'A label of the key at the time, as `name=value`. It may be repeated; a decision must have all.',
-    }),
-  ),
-  after: text('The ID of the last decision of the page before.'),
-  limit: text(`How many at most, up to ${PAGE_LIMIT_MAX}; ${PAGE_LIMIT} unless given.`),
+  from: queryText('The first moment, such as `2026-11-20` or `2026-11-20T08:00Z`. A day begins at midnight UTC.'),
+  to: queryText('The moment after the last one.'),
+  key: queryText('The ID of the key, or the address of the wallet, that made the request.'),
+  model: queryText('The last model tried, or the choice if none was tried.'),
+  task: queryText('The task type of the request.'),
+  status: queryText(`One of ${RECORD_STATUSES.join(', ')}.`),
+  operation: queryText(`One of ${OPERATION_NAMES.join(', ')}.`),
+  session: queryText('The session that the request names.'),
+  label: queryTexts('A label of the key at the time, as `name=value`. It may be repeated; a decision must have all.'),
+  after: queryText('The ID of the last decision of the page before.'),
+  limit: queryText(`How many at most, up to ${PAGE_LIMIT_MAX}; ${PAGE_LIMIT} unless given.`),
 });
 
 /** The reasons for a choice and its outcome, the list of decisions, and the text of a request where the policy keeps it. */

@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
+import { always, decisionId, modelId, named, orNull, share, text, word } from '../api/parts.ts';
 import { FeedbackRequest } from '../core/feedback.ts';
-import { compileCheck } from '../core/validation.ts';
 import { type FeedbackGateway, giveFeedback } from '../request/feedback.ts';
-import { always, decisionId, modelId, named, orNull, share, text, word } from '../surface/schemas/parts.ts';
+import { bodyIn } from './body.ts';
 import { FEEDBACK_REQUESTS } from './docs/request-examples.ts';
 import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
 import type { RouteServices } from './route-services.ts';
@@ -25,8 +25,6 @@ export const Feedback = named('Feedback', 'The result of a score.', {
   weight: share('The weight of the score, in outcomes.', 1),
 });
 
-const check = compileCheck(FeedbackRequest);
-
 interface FeedbackServices extends Pick<RouteServices, 'callerOf'> {
   readonly gateway: FeedbackGateway;
 }
@@ -44,8 +42,7 @@ export const feedbackRoutes = ({ gateway, callerOf }: FeedbackServices) =>
       return { object: 'feedback', decision_id: decision, model, task, score, label, result, weight };
     },
     {
-      transform: ({ body }) => check(body),
-      body: FeedbackRequest,
+      ...bodyIn(FeedbackRequest),
       ...routeDocs({
         access: 'key',
         counts: true,

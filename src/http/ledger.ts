@@ -1,6 +1,7 @@
 import { Elysia, t } from 'elysia';
 import { overviewBody, overviewOf } from '../operate/ledger/status.ts';
 import { routeDocs } from './docs/route-docs.ts';
+import { queryText } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import * as schemas from './schemas/ledger.ts';
 
@@ -10,7 +11,7 @@ export const ledgerRoutes = ({ gateway }: Pick<RouteServices, 'gateway'>) =>
     '/admin/ledger',
     async ({ query: { name } }) => overviewBody(await overviewOf(gateway.ledger), name, gateway.now()),
     {
-      query: t.Object({ name: t.Optional(t.String({ description: 'Only funds of this name.' })) }),
+      query: t.Object({ name: queryText('Only funds of this name.') }),
       ...routeDocs({
         access: 'admin',
         summary: 'Charges, reservations and funds',

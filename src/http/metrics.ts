@@ -6,12 +6,12 @@ import { routeDocs } from './docs/route-docs.ts';
 const TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** `/metrics`, as Prometheus reads it; `page` is null where it is switched off. Names providers and models, no key or prompt. */
-export const metricsRoutes = (page: (() => Promise<string>) | null) =>
+export const metricsRoutes = (page: (() => string) | null) =>
   new Elysia({ name: 'metrics' }).get(
     '/metrics',
-    async () => {
+    () => {
       if (!page) throw new SignalboxError('not_found', 'Metrics are switched off on this server.');
-      return new Response(await page(), { headers: { 'content-type': TYPE } });
+      return new Response(page(), { headers: { 'content-type': TYPE } });
     },
     METRICS,
   );

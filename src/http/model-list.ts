@@ -1,12 +1,5 @@
 import type { Static } from '@sinclair/typebox';
 import { Type } from '@sinclair/typebox';
-import type { Caller } from '../core/caller.ts';
-import { capabilityNames, MODEL_CAPABILITIES } from '../core/capability.ts';
-import { SignalboxError } from '../core/errors.ts';
-import { OPERATION_NAMES, OPERATIONS, type Operation } from '../core/operation.ts';
-import { hasBit } from '../core/rules.ts';
-import type { Model as CatalogModel, PolicySnapshot, Selector } from '../core/snapshot.ts';
-import { mayUse } from '../routing/model-name.ts';
 import {
   always,
   arrayOf,
@@ -20,7 +13,15 @@ import {
   tokens,
   unixTime,
   word,
-} from '../surface/schemas/parts.ts';
+} from '../api/parts.ts';
+import type { Caller } from '../core/caller.ts';
+import { capabilityNames, MODEL_CAPABILITIES } from '../core/capability.ts';
+import { SignalboxError } from '../core/errors.ts';
+import { OPERATION_NAMES, OPERATIONS, type Operation } from '../core/operation.ts';
+import { hasBit } from '../core/rules.ts';
+import type { Model as CatalogModel, PolicySnapshot, Selector } from '../core/snapshot.ts';
+import { mayUse } from '../routing/model-name.ts';
+import { textOrNull } from './schemas/shapes.ts';
 
 export const Model = named('Model', 'A model, a selector or an alias, for the readers of every dialect.', {
   id: modelId('The value to send as `model`.'),
@@ -55,8 +56,8 @@ export const ModelList = named(
   {
     ...listOf(Model, 'The models.'),
     has_more: flag('Whether `limit` left out models behind `last_id`.', false),
-    first_id: orNull(Type.String(), 'The first ID; null for an empty list.', 'auto'),
-    last_id: orNull(Type.String(), 'The last ID; null for an empty list.', 'sim-small'),
+    first_id: textOrNull('The first ID; null for an empty list.', 'auto'),
+    last_id: textOrNull('The last ID; null for an empty list.', 'sim-small'),
     models: Type.Array(Type.Object({}), {
       description:
         'Always empty. Codex reads its models here, and takes the instructions of its agent from them: with an empty list it keeps its own.',
@@ -124,24 +125,15 @@ const listBody = (data: readonly Model[], hasMore: boolean): Static<typeof Model
 });
 
 /** The directories under a policy: one for all keys without a list of models, and one for each caller with such a list. */
-const directories = new WeakMap<PolicySnapshot, { all: ModelDirectory | null; own: WeakMap<Caller, ModelDirectory> }>();
+const directories = new WeakMap<PolicySnapshot, WeakMap<object, ModelDirectory>>();
 
 /** Returns the models that a caller may use. They are listed once for a policy and a caller. */
-export function directoryOf(snapshot: PolicySnapshot, caller: Caller): ModelDirectory {
-  let known = directories.get(snapshot);
-  if (!known) {
-    known = { all: null, own: new WeakMap() };
-    directories.set(snapshot, known);
-  }
-  if (caller.models === null) {
-    known.all ??= new ModelDirectory(listModels(snapshot, caller));
-    return known.all;
-  }
-  let directory = known.own.get(caller);
-  if (!directory) {
-    directory = new ModelDirectory(listModels(snapshot, caller));
-    known.own.set(caller, directory);
-  }
+export function directoryOf(snapshot: PolicySnapshot, caller: Pick<Caller, 'models'>): ModelDirectory {
+  const known = directories.get(snapshot) ?? new WeakMap<object, ModelDirectory>();
+  directories.set(snapshot, known);
+  const usable = caller.models ?? snapshot;
+  const directory = known.get(usable) ?? new ModelDirectory(listModels(snapshot, caller));
+  known.set(usable, directory);
   return directory;
 }
 

@@ -3,8 +3,10 @@ import { SignalboxError } from '../core/errors.ts';
 import { meaningOf, nameHint } from '../routing/model-name.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import { directoryOf, Model, ModelList, type PageQuery } from './model-list.ts';
+import { queryText } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import { unlisted } from './routes.ts';
+import { limitOf } from './terms.ts';
 
 /** Clients write a slash within an ID as `%2F`. A text that cannot be decoded is not an ID. */
 function decoded(path: string): string {
@@ -23,11 +25,7 @@ function pageIn(url: string): PageQuery | null {
   const query = new URL(url).searchParams;
   const [limit, after, before] = ['limit', 'after_id', 'before_id'].map((name) => query.get(name));
   if (limit == null && after == null && before == null) return null;
-  const most = limit == null ? LIMIT_MAX : Number(limit);
-  if (!Number.isInteger(most) || most < 1 || most > LIMIT_MAX) {
-    const message = `\`limit\` must be a whole number from 1 to ${LIMIT_MAX}.`;
-    throw new SignalboxError('out_of_range', message, { param: 'limit' });
-  }
+  const most = limit == null ? LIMIT_MAX : limitOf(limit, LIMIT_MAX);
   return { limit: most, after: after ?? null, before: before ?? null };
 }
 
@@ -67,9 +65,9 @@ export function modelRoutes({ gateway, callerOf }: RouteServices) {
 const LIST = {
   query: t.Object(
     {
-      limit: t.Optional(t.String({ description: `Models of a page, 1 to ${LIMIT_MAX}. Default: all.` })),
-      after_id: t.Optional(t.String({ description: 'Only models behind this one.' })),
-      before_id: t.Optional(t.String({ description: 'Only models in front of this one.' })),
+      limit: queryText(`Models of a page, 1 to ${LIMIT_MAX}. Default: all.`),
+      after_id: queryText('Only models behind this one.'),
+      before_id: queryText('Only models in front of this one.'),
     },
     // Codex adds its version.
     { additionalProperties: true },

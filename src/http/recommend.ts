@@ -1,12 +1,12 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
+import { RouteRequest } from '../api/route-query.ts';
 import { recommend } from '../request/recommend.ts';
 import { MessagesRequest } from '../surface/anthropic-messages/request.ts';
-import { RouteRequest } from '../surface/openai-chat/route-query.ts';
 import { ResponsesRequest } from '../surface/openai-responses/request.ts';
 import { readRouteBody } from '../surface/route-body.ts';
 import { ROUTE_REQUESTS } from './docs/request-examples.ts';
-import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
+import { DECISION_ERRORS, routeDocs } from './docs/route-docs.ts';
 import { textResponse } from './response.ts';
 import type { RouteServices } from './route-services.ts';
 import { RouteAdvice } from './schemas/advice.ts';
@@ -46,18 +46,6 @@ export const recommendRoutes = ({ gateway, contextOf, bodyOf }: RouteServices) =
       answer: { schema: RouteAdvice, description: 'The recommendation.' },
       requests: ROUTE_REQUESTS,
       errorField: 'constraints.max_cost_credits',
-      errors: [
-        ...BODY_ERRORS,
-        'unknown_field',
-        'unsupported_parameter',
-        'model_not_found',
-        'budget_limit_too_low',
-        'context_length_exceeded',
-        'no_eligible_model',
-        'insufficient_quota',
-        'request_exceeds_budget',
-        'no_healthy_model',
-        'agent_wallet_mismatch',
-      ],
+      errors: [...DECISION_ERRORS, 'agent_wallet_mismatch'],
     }),
   );

@@ -80,12 +80,6 @@ export function nameOf(
 const hashIn = ({ name }: Surface, bodyHash: Uint8Array): Uint8Array =>
   name === openaiChat.name ? bodyHash : createHash('sha256').update(`${name}\0`).update(bodyHash).digest();
 
-/** The answer to an earlier request of the same name. */
-interface RepeatedAnswer {
-  readonly kind: 'stored';
-  readonly answer: Response | string;
-}
-
 /** A request that is carried out once for its name. */
 interface NamedRun extends NamedRequest {
   readonly kind: 'run';
@@ -106,7 +100,7 @@ export async function claimName(
   name: RequestName,
   call: ReplayableCall,
   form: AnswerForm,
-): Promise<NamedRun | RepeatedAnswer> {
+): Promise<NamedRun | { readonly kind: 'stored'; readonly answer: Response | string }> {
   const claim = await orOverloaded(UNREADABLE, () => services.idempotency.claim(name));
   if (claim.kind === 'replay') return { kind: 'stored', answer: await replay(claim, name, call, form) };
   if (claim.kind !== 'run') throw refusalError(claim, name);
@@ -167,10 +161,7 @@ function replay(
 function refusalError(refusal: ClaimRefusal, { label, param, canRetry }: RequestName): SignalboxError {
   switch (refusal.kind) {
     case 'in-flight':
-      return new SignalboxError('in_flight', `A request with this ${label} is still running.`, {
-        retryAfterMs: RETRY_MS,
-        ...(!canRetry && { retry: false }),
-      });
+      return stillRunning(label, canRetry);
     case 'reused':
       return new SignalboxError(
         'idempotency_key_reused',
@@ -187,3 +178,10 @@ function refusalError(refusal: ClaimRefusal, { label, param, canRetry }: Request
     }
   }
 }
+
+/** The refusal of a repeat while the first request runs. */
+export const stillRunning = (label: string, canRetry: boolean): SignalboxError =>
+  new SignalboxError('in_flight', `A request with this ${label} is still running.`, {
+    retryAfterMs: RETRY_MS,
+    ...(!canRetry && { retry: false }),
+  });

@@ -3,19 +3,12 @@ import { isObject } from '../core/object.ts';
 import { OPERATION_NAMES } from '../core/operation.ts';
 import { SchemaCheck } from '../core/schema-check.ts';
 
-const Access = Type.Union([
-  Type.Literal('chat'),
-  Type.Literal('embed'),
-  Type.Literal('route'),
-  Type.Literal('admin'),
-  Type.Literal('key'),
-  Type.Literal('open'),
-]);
+const ACCESS = ['chat', 'embed', 'route', 'admin', 'key', 'open'] as const;
 
 /** The access that a route declares beside its handler. */
 export const RouteAccess = Type.Object({
   /** The scope that a caller's key must have; `key`: any key; `open`: none. */
-  access: Access,
+  access: Type.Union(ACCESS.map((name) => Type.Literal(name))),
   /** `none`: a POST whose body is not read. */
   body: Type.Optional(Type.Literal('none')),
   /** Whether it takes a place in the gate and counts against the rate limits. */

@@ -10,7 +10,7 @@ import { serveRequest } from '../request/pipeline.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import type { Surface } from '../surface/surface.ts';
 import { answer } from './answer.ts';
-import { BODY_ERRORS, routeDocs } from './docs/route-docs.ts';
+import { DECISION_ERRORS, routeDocs } from './docs/route-docs.ts';
 import { claimName, nameOf } from './replay.ts';
 import { textResponse } from './response.ts';
 import { type EdgeServer, type RouteServices, UNREAD_S } from './route-services.ts';
@@ -19,16 +19,7 @@ import { FUNDING_ERRORS } from './x402/route-docs.ts';
 
 /** The errors of every surface. */
 const SURFACE_ERRORS: readonly ErrorCode[] = [
-  ...BODY_ERRORS,
-  'unknown_field',
-  'unsupported_parameter',
-  'model_not_found',
-  'budget_limit_too_low',
-  'context_length_exceeded',
-  'no_eligible_model',
-  'no_healthy_model',
-  'insufficient_quota',
-  'request_exceeds_budget',
+  ...DECISION_ERRORS,
   ...FUNDING_ERRORS,
   'budget_contended',
   'upstream_rejected_request',

@@ -10,16 +10,7 @@ const OF_CONNECTION =
   /^(?:connection|upgrade|host|content-.*|transfer-encoding|sec-websocket-.*|idempotency-key|payment-signature)$/;
 
 /** The socket of a connection, as Bun has it. */
-interface Socket {
-  readonly remoteAddress: string;
-  /** @returns -1 where the text waits for its reader, 0 where the connection is gone */
-  send(text: string): number;
-  /** Bytes that wait for their reader. */
-  getBufferedAmount(): number;
-  close(code?: number, reason?: string): void;
-  /** Closes the connection without another byte. */
-  terminate(): void;
-}
+type Socket = Pick<Bun.ServerWebSocket, 'remoteAddress' | 'send' | 'getBufferedAmount' | 'close' | 'terminate'>;
 
 /** The handlers that Elysia's own calls. */
 interface SocketHandlers {

@@ -1,6 +1,6 @@
 import { KeyTermsError } from '../access/terms.ts';
 import type { Microcredits } from '../core/credits.ts';
-import { SignalboxError } from '../core/errors.ts';
+import { type ErrorCode, SignalboxError } from '../core/errors.ts';
 import { exactMillionths } from '../core/exact-millionths.ts';
 import type { Actor } from '../store/trail.ts';
 import { orOverloaded } from '../store/unwritten.ts';
@@ -35,8 +35,7 @@ export const orNothingDone = <T>(change: () => Promise<T>): Promise<T> =>
  */
 export function grantedAmount(credits: number): Microcredits {
   const amount = exactMillionths(credits, 'credits');
-  if (amount !== 0) return amount;
-  throw new SignalboxError('invalid_value', '`credits` must not be 0.', { param: 'credits' });
+  return amount !== 0 ? amount : refuseValue('credits', '`credits` must not be 0.');
 }
 
 /** The actor of a change by HTTP, for the trail: its key and the ID of its request. */
@@ -53,5 +52,10 @@ export const actorOf = (
 export function limitOf(asked: unknown, most: number): number {
   const limit = Number(asked);
   if (Number.isSafeInteger(limit) && limit >= 1 && limit <= most) return limit;
-  throw new SignalboxError('out_of_range', `\`limit\` must be a whole number from 1 to ${most}.`, { param: 'limit' });
+  return refuseValue('limit', `\`limit\` must be a whole number from 1 to ${most}.`, 'out_of_range');
+}
+
+/** Refuses a value of a parameter. */
+export function refuseValue(param: string, message: string, code: ErrorCode = 'invalid_value'): never {
+  throw new SignalboxError(code, message, { param });
 }

@@ -17,20 +17,18 @@ import {
 import { GROUPINGS, type Grouping, parseGrouping } from '../operate/usage-sums.ts';
 import type { Gateway } from '../request/gateway.ts';
 import { routeDocs } from './docs/route-docs.ts';
+import { queryText, queryTexts } from './query.ts';
 import type { RouteServices } from './route-services.ts';
 import * as schemas from './schemas/ledger.ts';
+import { refuseValue } from './terms.ts';
 
 /** Days of a report at most. */
 const DAYS_MAX = 366;
 
 const PERIOD_QUERY = {
-  from: t.Optional(t.String({ description: 'The first day, such as `2026-11-01`; 30 days before `to` unless given.' })),
-  to: t.Optional(t.String({ description: 'The day after the last one, such as `2026-12-01`; tomorrow unless given.' })),
-  time_zone: t.Optional(
-    t.String({
-      description: 'IANA name of the zone in which days begin, such as `Europe/Berlin`; UTC unless given.',
-    }),
-  ),
+  from: queryText('The first day, such as `2026-11-01`; 30 days before `to` unless given.'),
+  to: queryText('The day after the last one, such as `2026-12-01`; tomorrow unless given.'),
+  time_zone: queryText('IANA name of the zone in which days begin, such as `Europe/Berlin`; UTC unless given.'),
 };
 
 /** `GET /v1/usage`: the charges of the calling key, and the funds that it draws on. `GET /admin/usage`: those of all keys. */
@@ -39,11 +37,7 @@ export const usageRoutes = ({ gateway, callerOf }: RouteServices) =>
     .get('/v1/usage', ({ request }) => keyUsage(gateway, callerOf(request), request.url), {
       query: t.Object({
         ...PERIOD_QUERY,
-        by: t.Optional(
-          t.String({
-            description: 'Adds `groups` by these, with commas: `session`, `agent`, or others of `GET /admin/usage`.',
-          }),
-        ),
+        by: queryText('Adds `groups` by these, with commas: `session`, `agent`, or others of `GET /admin/usage`.'),
       }),
       ...routeDocs({
         access: 'key',
@@ -59,18 +53,12 @@ export const usageRoutes = ({ gateway, callerOf }: RouteServices) =>
     .get('/admin/usage', ({ request }) => adminUsage(gateway, request.url), {
       query: t.Object({
         ...PERIOD_QUERY,
-        by: t.Optional(
-          t.String({
-            description: `Groupings, with commas: ${GROUPINGS.join(', ')} and \`label:NAME\`; \`day,model\` unless given.`,
-          }),
+        by: queryText(
+          `Groupings, with commas: ${GROUPINGS.join(', ')} and \`label:NAME\`; \`day,model\` unless given.`,
         ),
-        key: t.Optional(t.String({ description: 'Only charges of the key with this ID, or of this wallet.' })),
-        model: t.Optional(t.String({ description: 'Only charges of the model with this ID.' })),
-        label: t.Optional(
-          t.Union([t.String(), t.Array(t.String())], {
-            description: 'Only charges of keys with this label, as `name=value`. It may be repeated.',
-          }),
-        ),
+        key: queryText('Only charges of the key with this ID, or of this wallet.'),
+        model: queryText('Only charges of the model with this ID.'),
+        label: queryTexts('Only charges of keys with this label, as `name=value`. It may be repeated.'),
       }),
       ...routeDocs({
         access: 'admin',
@@ -136,16 +124,15 @@ function groupingsOf(text: string): Grouping[] {
   return text.split(',').map((part, at, all) => {
     const grouping = parseGrouping(part.trim());
     if (grouping && all.findIndex((one) => one.trim() === part.trim()) === at) return grouping;
-    const message = `\`by\` accepts ${GROUPINGS.join(', ')} and label:NAME, each once, not \`${part.slice(0, 64)}\`.`;
-    throw new SignalboxError('invalid_value', message, { param: 'by' });
+    const form = `${GROUPINGS.join(', ')} and label:NAME, each once`;
+    return refuseValue('by', `\`by\` accepts ${form}, not \`${part.slice(0, 64)}\`.`);
   });
 }
 
 function labelOf(text: string): [string, string] {
   const at = text.indexOf('=');
   if (at >= 1) return [text.slice(0, at), text.slice(at + 1)];
-  const message = `\`label\` must have the form name=value, not \`${text.slice(0, 64)}\`.`;
-  throw new SignalboxError('invalid_value', message, { param: 'label' });
+  return refuseValue('label', `\`label\` must have the form name=value, not \`${text.slice(0, 64)}\`.`);
 }
 
 function periodOf(query: URLSearchParams, now: number): UsagePeriod {
@@ -153,23 +140,21 @@ function periodOf(query: URLSearchParams, now: number): UsagePeriod {
   const period = usagePeriod({ from: dayOf(query, 'from'), to: dayOf(query, 'to') }, timeZone, now);
   const { from, to } = period;
   const days = from.until(to).days;
-  if (days < 1)
-    throw new SignalboxError('invalid_value', `\`to\` is ${to}. It must be later than \`from\`, which is ${from}.`, {
-      param: 'to',
-    });
-  if (days > DAYS_MAX) {
-    const message = `A report covers at most ${DAYS_MAX} days; from ${from} to ${to} are ${days}.`;
-    throw new SignalboxError('out_of_range', message, { param: 'from' });
-  }
-  return period;
+  if (days < 1) refuseValue('to', `\`to\` is ${to}. It must be later than \`from\`, which is ${from}.`);
+  if (days <= DAYS_MAX) return period;
+  const message = `A report covers at most ${DAYS_MAX} days; from ${from} to ${to} are ${days}.`;
+  return refuseValue('from', message, 'out_of_range');
 }
 
 function zoneOf(query: URLSearchParams): string {
   const timeZone = query.get('time_zone') ?? 'UTC';
   // The days of an offset such as +01:07 begin amid a quarter of an hour that sums are kept by.
   if (/^[A-Za-z]/.test(timeZone) && isTimeZone(timeZone)) return timeZone;
-  const message = `The time zone \`${timeZone.slice(0, 64)}\` is unknown. Use an IANA name such as UTC or Europe/Berlin.`;
-  throw new SignalboxError('invalid_value', message, { param: 'time_zone' });
+  const shown = timeZone.slice(0, 64);
+  return refuseValue(
+    'time_zone',
+    `The time zone \`${shown}\` is unknown. Use an IANA name such as UTC or Europe/Berlin.`,
+  );
 }
 
 /** The entries of the books begin later, and no report reaches further. */
@@ -181,6 +166,5 @@ function dayOf(query: URLSearchParams, name: 'from' | 'to'): Temporal.PlainDate 
   if (text === null) return null;
   const date = parseDay(text);
   if (date && date.year >= YEAR_MIN && date.year <= YEAR_MAX) return date;
-  const message = `\`${name}\` must be a day such as 2026-11-20, not \`${text.slice(0, 64)}\`.`;
-  throw new SignalboxError('invalid_value', message, { param: name });
+  return refuseValue(name, `\`${name}\` must be a day such as 2026-11-20, not \`${text.slice(0, 64)}\`.`);
 }

@@ -1,3 +1,5 @@
+import { wrapped } from '../core/text.ts';
+
 /** A value of a policy file. */
 export type PolicyValue = string | number | boolean | ExactNumber | readonly PolicyValue[] | FieldBlock;
 
@@ -77,7 +79,10 @@ export const commentedText = (indent: number, ...fields: readonly (Field | null)
     .join('');
 
 const commentLines = (text: string, indent: number): string[] =>
-  wrap(text, COMMENT_WIDTH - indent).map((line) => `${' '.repeat(indent)}# ${line}`.trimEnd());
+  text
+    .split('\n')
+    .flatMap((paragraph) => wrapped(paragraph, COMMENT_WIDTH - indent))
+    .map((line) => `${' '.repeat(indent)}# ${line}`.trimEnd());
 
 /** `dash`: of the list item that the fields are; empty for none. */
 function blockLines({ fields }: FieldBlock, indent: number, dash = ''): string[] {
@@ -142,20 +147,4 @@ function scalarText(text: string, inFlow: boolean): string {
     !(inFlow && /[,[\]{}"'?]/.test(text));
   if (isPlain) return text;
   return text.includes('"') && !text.includes("'") && !/[\\\n\r\t]/.test(text) ? `'${text}'` : JSON.stringify(text);
-}
-
-/** Breaks a text at spaces into lines of at most `width` characters. */
-function wrap(text: string, width: number): string[] {
-  const lines: string[] = [];
-  for (const paragraph of text.split('\n')) {
-    let line = '';
-    for (const word of paragraph.split(' ')) {
-      if (line !== '' && line.length + 1 + word.length > width) {
-        lines.push(line);
-        line = word;
-      } else line = line === '' ? word : `${line} ${word}`;
-    }
-    lines.push(line);
-  }
-  return lines;
 }

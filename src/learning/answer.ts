@@ -1,7 +1,6 @@
 import type { EstimatorPlugin } from '../contract/estimator.ts';
 import type { TaskFacts } from '../core/declared.ts';
 import type { ExplorationDraw } from '../core/estimate.ts';
-import type { Signal } from '../core/learning-policy.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 
 /** The parts of a runtime that learning needs. */
@@ -21,9 +20,6 @@ export interface Example {
   /** Null if the model was not drawn, or another one answered. */
   readonly draw: ExplorationDraw | null;
 }
-
-/** Whether an answer showed each signal. Signals that could not occur are absent. */
-export type AnswerSignals = Partial<Readonly<Record<Signal, boolean>>>;
 
 /** A caller's score of an answer. */
 export interface AnswerScore {
@@ -52,8 +48,8 @@ export type ScoreRefusal = 'unknown' | 'contradicts';
 
 /** Figures of learning since the process began. */
 export interface LearningActivity {
-  /** Number of outcomes by source: `caller`, `checks`, `retry`. */
-  readonly outcomes: ReadonlyMap<string, number>;
+  /** Number of callers' scores, learned or kept. */
+  readonly scores: number;
   /** Outcomes that did not count because their key had reached its share. */
   readonly withheld: number;
   /** Mean squared errors of declared and estimated qualities, over the latest callers' scores; NaN before any. */

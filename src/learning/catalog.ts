@@ -11,12 +11,11 @@ interface ModelTask {
 /** The models and tasks of a snapshot, in its order. Copies, so that a plugin cannot write into the policy. */
 export const catalogOf = ({ tasks, models }: PolicySnapshot): EstimatorCatalog => ({
   tasks: tasks.map(({ name }) => name),
-  models: models.map(({ id, quality, declared: { stated, general, basis } }) => ({
+  models: models.map(({ id, quality, declared: { stated, ...declared } }) => ({
+    ...declared,
     id,
     quality: quality.slice(),
     stated: stated.slice(),
-    general,
-    basis,
   })),
 });
 

@@ -1,4 +1,4 @@
-import type { Finding, Inquiry } from '../contract/estimator.ts';
+import type { Finding } from '../contract/estimator.ts';
 import { declaredCopy, declaredFor, type TaskFacts } from '../core/declared.ts';
 import { allMoved, type Estimate } from '../core/estimate.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
@@ -13,71 +13,49 @@ export function estimateFor(
   features: Uint8Array | null,
 ): Estimate {
   const { mode } = snapshot.learning;
-  const lengthAlone = mode === 'off';
-  const inquiry = inquiryOf(snapshot, bound, facts, features, lengthAlone);
   // The arrays are stored with the decision, so they are new; while learning is off, they are not used.
-  const into = lengthAlone ? bound.scratch : findingOf(snapshot.models.length);
-  const found = callEstimator(bound, inquiry, into, false);
+  const into = mode === 'off' ? bound.scratch : findingOf(snapshot.models.length);
+  const found = callEstimator(bound, inquiryOf(snapshot, bound, facts, features), into, false);
   const isOn = mode === 'on';
   const length = found?.length ?? 0;
   const quality = found && isOn ? found.quality : allMoved(declaredFor(facts, snapshot, bound.byTask), length);
-  if (!found || lengthAlone) return declaredEstimate(quality, length);
-  return {
-    quality,
-    shadow: isOn ? null : found.quality,
-    length: found.length,
-    outcomes: found.outcomes,
-    text: found.text,
-    counts: found.counts,
-    trust: found.trust,
-  };
+  if (!found || mode === 'off') return declaredEstimate(quality, length);
+  return { ...found, quality, shadow: isOn ? null : found.quality };
 }
 
-/** Q of every model with everything learned, whatever the mode. Valid until the next call. */
-export function learnedQualities(
-  { snapshot }: LearningPolicyInForce,
-  bound: BoundMemory,
-  facts: TaskFacts,
-  features: Uint8Array | null,
-): Float64Array {
-  const inquiry = inquiryOf(snapshot, bound, facts, features, false);
-  const found = callEstimator(bound, inquiry, bound.scratch, false);
-  return found?.quality ?? declaredFor(facts, snapshot, bound.byTask);
-}
-
-/** Counts a request in the estimator's means; with `lengthAlone`, its length only. */
+/** Counts a request in the estimator's means; while learning is off, its length only. */
 export function countRequest(
   { snapshot }: LearningPolicyInForce,
   bound: BoundMemory,
   facts: TaskFacts,
   features: Uint8Array | null,
-  lengthAlone: boolean,
 ): void {
-  callEstimator(bound, inquiryOf(snapshot, bound, facts, features, lengthAlone), bound.scratch, true);
+  callEstimator(bound, inquiryOf(snapshot, bound, facts, features), bound.scratch, true);
 }
 
-function inquiryOf(
+const inquiryOf = (
   snapshot: PolicySnapshot,
   { byTask }: BoundMemory,
   facts: TaskFacts,
   features: Uint8Array | null,
-  lengthAlone: boolean,
-): Inquiry {
+) => ({
+  features,
+  task: snapshot.taskIndex.get(facts.task) ?? 0,
   // All requests share the declared qualities, so the plugin gets a copy.
-  const declared = declaredCopy(facts, snapshot, byTask);
-  return { features, task: snapshot.taskIndex.get(facts.task) ?? 0, declared, lengthAlone };
-}
+  declared: declaredCopy(facts, snapshot, byTask),
+  lengthAlone: snapshot.learning.mode === 'off',
+});
 
 /** Null if the plugin failed, in which case the declared qualities apply. */
 function callEstimator(
   { memory, estimator, catalog }: BoundMemory,
-  inquiry: Inquiry,
+  inquiry: ReturnType<typeof inquiryOf>,
   into: Finding,
   isCounted: boolean,
 ): Finding | null {
   if (!estimator) return null;
   const { quality, outcomes, text, counts } = into;
-  const { lengthAlone = false } = inquiry;
+  const { lengthAlone } = inquiry;
   try {
     // A value that the plugin does not write must not pass for a result.
     if (!lengthAlone) quality.fill(Number.NaN);

@@ -32,24 +32,17 @@ interface InfluenceSums {
  */
 export class KeyInfluence {
   readonly #stakes = new Map<string, Stake>();
-  #mass = 0;
-  #chats = 0;
   /** When masses last decayed, ms since 1970. */
   #at: number;
 
   constructor({ at, stakes }: InfluenceSums) {
     this.#at = at;
-    for (const [key, mass, chats] of stakes) {
-      this.#stakes.set(key, { mass, chats });
-      this.#mass += mass;
-      this.#chats += chats;
-    }
+    for (const [key, mass, chats] of stakes) this.#stakes.set(key, { mass, chats });
   }
 
   noteChat(key: string, now: number): void {
     this.#age(now);
     this.#stake(key).chats++;
-    this.#chats++;
   }
 
   /**
@@ -67,7 +60,6 @@ export class KeyInfluence {
   addMass(key: string, weight: number, now: number): void {
     this.#age(now);
     this.#stake(key).mass += weight;
-    this.#mass += weight;
   }
 
   /** The weight of the key's learned outcomes. */
@@ -77,13 +69,18 @@ export class KeyInfluence {
 
   /** The maximum mass of the key at present; may be Infinity. */
   bound(key: string, influenceMax: number): number {
-    const { mass = 0, chats = 0 } = this.#find(key) ?? {};
-    // Sums in another order may differ in their last bits.
-    const others = Math.max(0, this.#mass - mass);
-    if (others < NEGLIGIBLE && this.#chats - chats < NEGLIGIBLE) return Number.POSITIVE_INFINITY;
+    const own = this.#find(key);
+    const chats = own?.chats ?? 0;
+    const others = { mass: 0, chats: 0 };
+    for (const stake of this.#stakes.values()) {
+      if (stake === own) continue;
+      others.mass += stake.mass;
+      others.chats += stake.chats;
+    }
+    if (others.mass < NEGLIGIBLE && others.chats < NEGLIGIBLE) return Number.POSITIVE_INFINITY;
     if (influenceMax >= 1) return Number.POSITIVE_INFINITY;
-    const ofOthers = (influenceMax / (1 - influenceMax)) * others;
-    const hasMost = this.#chats > 0 && chats / this.#chats > influenceMax;
+    const ofOthers = (influenceMax / (1 - influenceMax)) * others.mass;
+    const hasMost = chats > influenceMax * (chats + others.chats);
     return ALLOWANCE + (hasMost ? Math.max(ofOthers, chats) : ofOthers);
   }
 
@@ -110,14 +107,10 @@ export class KeyInfluence {
     if (steps <= 0) return;
     this.#at += steps * STEP_MS;
     const left = 0.5 ** ((steps * STEP_MS) / HALF_LIFE_MS);
-    this.#mass = 0;
-    this.#chats = 0;
     for (const [key, stake] of this.#stakes) {
       stake.mass *= left;
       stake.chats *= left;
       if (stake.mass < NEGLIGIBLE && stake.chats < NEGLIGIBLE) this.#stakes.delete(key);
-      this.#mass += stake.mass;
-      this.#chats += stake.chats;
     }
   }
 }

@@ -2,31 +2,24 @@ import { declaredFor } from '../core/declared.ts';
 import { idAt, timeOfId } from '../core/id.ts';
 import type { ExampleRow, OutcomeRow } from '../store/learning.ts';
 import type { Repositories } from '../store/repositories.ts';
-import type { Store, Write } from '../store/store.ts';
+import type { Deferral, Store, Write } from '../store/store.ts';
 import type {
   AnswerScore,
-  AnswerSignals,
   Example,
   LearningActivity,
   LearningPolicyInForce,
   ScoreReceipt,
   ScoreRefusal,
 } from './answer.ts';
-import { judge } from './checks.ts';
-import { learnedQualities } from './estimates.ts';
 import type { LearningState } from './learning-state.ts';
 import type { Memories } from './memories.ts';
 import type { OnEstimatorFault } from './memory.ts';
-import { RecentItems } from './recent.ts';
 
 /** Keeps the features of outcomes that no checkpoint includes yet, ms. */
 const SLACK_MS = 600_000;
 
 /** The store of a server that learns. */
-type LearningStore = Pick<Store, 'append' | 'commit' | 'flush' | 'version'> & Pick<Repositories, 'learning'>;
-
-/** The number of recent answers to remember, so that none counts twice. */
-const OBSERVED_MAX = 10_000;
+type LearningStore = Pick<Store, 'append' | 'commit' | 'flush' | 'version'> & Deferral & Pick<Repositories, 'learning'>;
 
 interface LearnerParts {
   readonly memories: Memories;
@@ -50,9 +43,6 @@ export interface LearnerOptions {
   readonly checkpointMs?: number;
 }
 
-/** An outcome before its weight is known. */
-type OutcomeDraft = Pick<OutcomeRow, 'source' | 'score' | 'offered' | 'looked' | 'label'>;
-
 /**
  * Learns the quality of models from the outcomes of answers: in memory in the order of their IDs, and writes them in that
  * order. Requests never wait for it.
@@ -66,13 +56,11 @@ export class Learner {
   readonly #state: LearningState;
   readonly #faults: LearnerParts['faults'];
   readonly #timers: ReturnType<typeof setInterval>[] = [];
-  /** The latest decisions whose answers were checked; negated, those whose answers were asked for again. */
-  readonly #observed = new RecentItems<number>(OBSERVED_MAX);
   /** By decision: settles after its last score. */
   readonly #scoring = new Map<number, Promise<unknown>>();
   /** By decision: learned scores that may not be durable yet. */
   readonly #unwritten = new Map<number, OutcomeRow>();
-  readonly #outcomes = new Map<string, number>();
+  #scores = 0;
   #withheld = 0;
   #version: number | null = null;
   /** The state as the last checkpoint has it. */
@@ -95,32 +83,25 @@ export class Learner {
   get activity(): LearningActivity {
     const { declared, estimated } = this.#state.brier;
     return {
-      outcomes: this.#outcomes,
+      scores: this.#scores,
       withheld: this.#withheld,
       brier: { declared, estimated },
       faults: this.#faults.count,
     };
   }
 
-  /** The writes that make an answer scorable, for the commit of its settlement; none while learning is off. */
-  exampleWrites(policy: LearningPolicyInForce, example: Example): Write[] {
-    if (policy.snapshot.learning.mode === 'off') return [];
+  /** Makes a decision scorable; writes behind the answer, with its record. Nothing while learning is off. */
+  keepExample(policy: LearningPolicyInForce, example: Example): void {
     const row = this.#rowOf(policy, example);
-    return row ? [this.#store.learning.examples.add(row)] : [];
+    if (row) this.#store.defer(this.#store.learning.examples.add(row));
   }
 
-  /**
-   * Learns from the signals of an answer. Never throws.
-   * @returns the writes for the commit of its settlement
-   */
-  observeAnswer(policy: LearningPolicyInForce, example: Example, signals: AnswerSignals): Write[] {
-    if (policy.snapshot.learning.mode === 'off') return [];
-    try {
-      return this.#observe(policy, example, signals);
-    } catch (error) {
-      this.#onError(error);
-      return [];
-    }
+  /** The same of an answered chat, which counts towards the traffic of its key. */
+  noteAnswer(policy: LearningPolicyInForce, example: Example): void {
+    const row = this.#rowOf(policy, example);
+    if (!row) return;
+    this.#state.influence.noteChat(row.keyId, this.#now());
+    this.#store.defer(this.#store.learning.examples.add(row));
   }
 
   /** Learns from a caller's score. Resolves once it is durable; rejects with StoreError. */
@@ -194,12 +175,12 @@ export class Learner {
     this.#timers.push(timer);
   }
 
-  /** Null if the policy lacks the model. */
+  /** Null while learning is off, or if the policy lacks the model. */
   #rowOf(policy: LearningPolicyInForce, example: Example): ExampleRow | null {
     const { snapshot, estimator } = policy;
     const { decision, keyId, model, facts, features, draw } = example;
     const at = snapshot.modelIndex.get(model);
-    if (at === undefined) return null;
+    if (snapshot.learning.mode === 'off' || at === undefined) return null;
     const { byTask } = this.memories.over(policy);
     return {
       decision,
@@ -213,22 +194,6 @@ export class Learner {
       among: draw?.among ?? 1,
       features,
     };
-  }
-
-  #observe(policy: LearningPolicyInForce, example: Example, signals: AnswerSignals): Write[] {
-    const { snapshot } = policy;
-    const isCheck = signals.retry === undefined;
-    const row = this.#rowOf(policy, example);
-    if (!row || !this.#observed.add(isCheck ? example.decision : -example.decision)) return [];
-    if (isCheck) this.#state.influence.noteChat(example.keyId, this.#now());
-    const modelAt = snapshot.modelIndex.get(example.model)!;
-    const quality = learnedQualities(policy, this.memories.over(policy), example.facts, example.features)[modelAt]!;
-    const verdict = judge(signals, snapshot.learning.signals, this.#state.signals, quality);
-    if (!verdict) return [];
-    const { source, score, weight: offered, looked, blamed: label } = verdict;
-    const { outcome, writes } = this.#learn(policy, row, { source, score, offered, looked, label });
-    // A withheld outcome without a caller is not stored.
-    return outcome.weight > 0 ? writes : [];
   }
 
   async #score(
@@ -246,7 +211,7 @@ export class Learner {
       return { result: 'repeated', weight: earlier.weight, label: earlier.label };
     }
     const offered = mode === 'off' ? 0 : feedbackWeight;
-    const { outcome, writes } = this.#learn(policy, example, { source: 'caller', score, offered, looked: 0, label });
+    const { outcome, writes } = this.#learn(policy, example, { score, offered, label });
     this.#unwritten.set(decision, outcome);
     // A commit could be rejected after the outcome is already learned.
     this.#store.append(writes);
@@ -273,48 +238,26 @@ export class Learner {
   /** Takes an ID and learns synchronously, so that outcomes are learned in the order of their IDs. */
   #learn(
     policy: LearningPolicyInForce,
-    row: ExampleRow,
-    { source, score, offered, looked, label }: OutcomeDraft,
+    { until: _, ...example }: ExampleRow,
+    given: Pick<OutcomeRow, 'score' | 'offered' | 'label'>,
   ): { outcome: OutcomeRow; writes: Write[] } {
-    const { influence } = this.#state;
     const { outcomes } = this.#store.learning;
-    const { estimator, snapshot } = policy;
-    const { decision, keyId, model, task, declared, probability, among } = row;
+    const { name } = policy.estimator;
     const bound = this.memories.over(policy);
     const id = Math.max(this.#nextId(), this.memories.lastOutcome + 1);
-    const weight = influence.admit(keyId, offered, snapshot.learning.influenceMax, timeOfId(id));
+    const { influenceMax } = policy.snapshot.learning;
+    const weight = this.#state.influence.admit(example.keyId, given.offered, influenceMax, timeOfId(id));
     // A weightless outcome may never be written.
-    const begin = weight > 0 ? this.memories.beginWrite(estimator.name, this.#store.learning) : null;
+    const begin = weight > 0 ? this.memories.beginWrite(name, this.#store.learning) : null;
     // Features of another plugin are unreadable.
-    const features = row.estimator === estimator.name ? row.features : null;
-    const lesson = { model, task, declared, score, weight, probability, among, features };
-    const estimated = (weight > 0 ? bound.memory.learn(bound, lesson) : null) ?? declared;
+    const features = example.estimator === name ? example.features : null;
+    const lesson = { ...example, ...given, weight, features };
+    const estimated = (weight > 0 ? bound.memory.learn(bound, lesson) : null) ?? example.declared;
     this.memories.advance(id);
-    const outcome: OutcomeRow = {
-      id,
-      source,
-      estimator: estimator.name,
-      score,
-      offered,
-      weight,
-      estimated,
-      looked,
-      label,
-      decision,
-      keyId,
-      model,
-      task,
-      declared,
-      probability,
-      among,
-    };
+    const outcome = { ...lesson, id, source: 'caller' as const, estimator: name, estimated, looked: 0 };
     this.#state.note(outcome);
-    this.#count(outcome);
+    this.#scores++;
+    if (weight === 0 && given.offered > 0) this.#withheld++;
     return { outcome, writes: begin ? [begin, outcomes.add(outcome)] : [outcomes.add(outcome)] };
-  }
-
-  #count({ source, weight, offered }: OutcomeRow): void {
-    this.#outcomes.set(source, (this.#outcomes.get(source) ?? 0) + 1);
-    if (weight === 0 && offered > 0) this.#withheld++;
   }
 }

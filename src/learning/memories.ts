@@ -1,36 +1,17 @@
-import type { ModelKnowledge, TellingWord } from '../contract/estimator.ts';
+import type { Estimator, ModelKnowledge, TellingWord } from '../contract/estimator.ts';
 import type { TaskFacts } from '../core/declared.ts';
 import type { Estimate } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
-import type {
-  EstimatorMemories,
-  LearningTables,
-  OutcomeWithFeatures,
-  ResetRow,
-  StoredPosition,
-} from '../store/learning.ts';
+import type { EstimatorMemories, LearningTables, ResetRow, StoredPosition } from '../store/learning.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Write } from '../store/store.ts';
 import type { LearningPolicyInForce } from './answer.ts';
 import { countRequest, estimateFor } from './estimates.ts';
-import {
-  type BoundMemory,
-  HostedMemory,
-  type MemoryChanges,
-  type MemoryStep,
-  type OnEstimatorFault,
-  type StoredMemory,
-} from './memory.ts';
-import type { LearningSecret } from './secret.ts';
+import { type BoundMemory, HostedMemory, type MemoryChanges, type MemoryOptions, type StoredMemory } from './memory.ts';
+import { isScore, orderSteps } from './steps.ts';
 
 /** The maximum number of outcomes to learn again at a start. Checkpoints are more frequent. */
 const TAIL_MAX = 100_000;
-
-interface MemoriesOptions {
-  readonly store: Pick<Repositories, 'learning'>;
-  readonly secret: LearningSecret;
-  readonly onFault: OnEstimatorFault;
-}
 
 /** The changes of a checkpoint. */
 interface CheckpointChanges {
@@ -41,37 +22,34 @@ interface CheckpointChanges {
 
 /** The memories of all estimator plugins that have learned here, by name. */
 export class Memories {
-  readonly #secret: LearningSecret;
-  readonly #onFault: OnEstimatorFault;
+  readonly #options: MemoryOptions;
   readonly #memories = new Map<string, HostedMemory>();
   /** As stored. */
   readonly #through = new Map<string, StoredPosition>();
   #lastOutcome: number;
   #lastReset: number;
 
-  constructor({ secret, onFault }: Omit<MemoriesOptions, 'store'>, last: StoredPosition) {
-    this.#secret = secret;
-    this.#onFault = onFault;
+  constructor(options: MemoryOptions, last: StoredPosition) {
+    this.#options = options;
     this.#lastOutcome = last.outcome;
     this.#lastReset = last.reset;
   }
 
   /** @throws StoreError */
-  static async load({ store, secret, onFault }: MemoriesOptions): Promise<{ memories: Memories; resets: ResetRow[] }> {
-    const { learning } = store;
+  static async load(
+    { learning }: Pick<Repositories, 'learning'>,
+    options: MemoryOptions,
+  ): Promise<{ memories: Memories; resets: ResetRow[] }> {
     const parts = await learning.memories.parts();
     const through = await learning.memories.positions();
     const resets = await learning.resets.after(0);
     const last = await learning.outcomes.lastId();
     const reset = resets.at(-1)?.id ?? 0;
-    const memories = new Memories({ secret, onFault }, { outcome: last, reset });
+    const memories = new Memories(options, { outcome: last, reset });
     for (const { estimator, ...position } of through) {
       const tail = await learning.outcomes.tail(estimator, position.outcome, TAIL_MAX);
-      const steps = orderSteps(
-        tail,
-        resets.filter(({ id }) => id > position.reset),
-        position.outcome,
-      );
+      const later = resets.filter(({ id }) => id > position.reset);
+      const steps = orderSteps(tail.filter(isScore), later, position.outcome);
       const own = parts.filter((one) => one.estimator === estimator).map(({ part, bytes }) => [part, bytes] as const);
       memories.#add(estimator, { parts: new Map(own), steps });
       memories.#through.set(estimator, position);
@@ -89,7 +67,7 @@ export class Memories {
 
   over(policy: LearningPolicyInForce): BoundMemory {
     const { name } = policy.estimator;
-    return (this.#memories.get(name) ?? this.#add(name, { parts: new Map(), steps: [] })).over(policy);
+    return (this.#memories.get(name) ?? this.#add(name)).over(policy);
   }
 
   /** The features of a question; null without text. */
@@ -104,17 +82,11 @@ export class Memories {
 
   /** Counts a request whose answer will be used in the estimator's means. */
   noteRequest(policy: LearningPolicyInForce, facts: TaskFacts, features: Uint8Array | null): void {
-    countRequest(policy, this.over(policy), facts, features, policy.snapshot.learning.mode === 'off');
+    countRequest(policy, this.over(policy), facts, features);
   }
 
   known(policy: LearningPolicyInForce): readonly ModelKnowledge[] {
-    const { memory, estimator } = this.over(policy);
-    try {
-      return estimator?.known() ?? [];
-    } catch (error) {
-      memory.fault('known', error);
-      return [];
-    }
+    return this.#asked(policy, 'known', (estimator) => estimator.known());
   }
 
   /** The words of a text with the most influence on the estimate for a model, by its ID. */
@@ -123,16 +95,10 @@ export class Memories {
     { text, task, model }: { readonly text: string; readonly task: string; readonly model: string },
     most: number,
   ): readonly TellingWord[] {
-    const { memory, estimator } = this.over(policy);
     const { taskIndex, modelIndex } = policy.snapshot;
     const at = modelIndex.get(model);
     if (at === undefined) return [];
-    try {
-      return estimator?.telling(text, taskIndex.get(task) ?? 0, at, most) ?? [];
-    } catch (error) {
-      memory.fault('telling', error);
-      return [];
-    }
+    return this.#asked(policy, 'telling', (estimator) => estimator.telling(text, taskIndex.get(task) ?? 0, at, most));
   }
 
   /** The write to precede the first outcome of an estimator; null after that. */
@@ -179,8 +145,19 @@ export class Memories {
     for (const [name, one] of through) this.#through.set(name, one);
   }
 
-  #add(name: string, stored: StoredMemory): HostedMemory {
-    const memory = new HostedMemory({ name, secret: this.#secret, onFault: this.#onFault }, stored);
+  /** Nothing if the plugin failed. */
+  #asked<T>(policy: LearningPolicyInForce, where: string, ask: (estimator: Estimator) => readonly T[]): readonly T[] {
+    const { memory, estimator } = this.over(policy);
+    try {
+      return estimator ? ask(estimator) : [];
+    } catch (error) {
+      memory.fault(where, error);
+      return [];
+    }
+  }
+
+  #add(name: string, stored?: StoredMemory): HostedMemory {
+    const memory = new HostedMemory(name, this.#options, stored);
     this.#memories.set(name, memory);
     return memory;
   }
@@ -191,35 +168,4 @@ export function partWrites(memories: EstimatorMemories, name: string, { everythi
   const changed = everything ? [...parts].filter(([, bytes]) => bytes !== null) : [...parts];
   const puts = changed.map(([part, bytes]) => memories.putPart(name, part, bytes));
   return everything ? [memories.deleteParts(name), ...puts] : puts;
-}
-
-/**
- * Orders the outcomes since a checkpoint, each reset after the last outcome that it covers; resets that no server has
- * applied come last. The requests since the checkpoint precede the outcomes with greater IDs, as IDs grow with time.
- */
-function orderSteps(
-  outcomes: readonly OutcomeWithFeatures[],
-  resets: readonly ResetRow[],
-  checkpoint: number,
-): MemoryStep[] {
-  const byDecision = new Map(outcomes.map((row) => [row.decision, row]));
-  const questions = [...byDecision.values()]
-    .filter(({ decision }) => decision > checkpoint)
-    .sort((one, other) => one.decision - other.decision);
-  const steps: MemoryStep[] = [];
-  let at = 0;
-  let next = 0;
-  for (const row of outcomes) {
-    for (; at < resets.length; at++) {
-      const { applied } = resets[at]!;
-      if (applied === null || applied >= row.id) break;
-      steps.push({ kind: 'reset', reset: resets[at]! });
-    }
-    for (; next < questions.length && questions[next]!.decision < row.id; next++) {
-      steps.push({ kind: 'question', row: questions[next]! });
-    }
-    steps.push({ kind: 'outcome', row });
-  }
-  for (const reset of resets.slice(at)) steps.push({ kind: 'reset', reset });
-  return steps;
 }

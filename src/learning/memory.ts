@@ -12,6 +12,7 @@ import type { OutcomeWithFeatures, ResetRow } from '../store/learning.ts';
 import type { LearningPolicyInForce } from './answer.ts';
 import { catalogOf, catalogWith } from './catalog.ts';
 import type { LearningSecret } from './secret.ts';
+import type { MemoryStep } from './steps.ts';
 
 /** The part of an outcome that an estimator learns from. */
 export type Lesson = Pick<
@@ -19,18 +20,10 @@ export type Lesson = Pick<
   'model' | 'task' | 'declared' | 'score' | 'weight' | 'probability' | 'among' | 'features'
 >;
 
-/** An event that the stored parts do not include yet. */
-export type MemoryStep =
-  /** The request of an outcome. */
-  | { readonly kind: 'question'; readonly row: OutcomeWithFeatures }
-  | { readonly kind: 'outcome'; readonly row: OutcomeWithFeatures }
-  | { readonly kind: 'reset'; readonly reset: Pick<ResetRow, 'id' | 'model'> };
-
 /** Receives plugin failures. `where` is `open`, `read`, `estimate`, `learn`, `known`, `telling` or `save`. */
 export type OnEstimatorFault = (estimator: string, where: string, error: unknown) => void;
 
-interface MemoryOptions {
-  readonly name: string;
+export interface MemoryOptions {
   readonly secret: LearningSecret;
   readonly onFault: OnEstimatorFault;
 }
@@ -40,6 +33,8 @@ export interface StoredMemory {
   readonly parts: ReadonlyMap<string, Uint8Array>;
   readonly steps: readonly MemoryStep[];
 }
+
+const NOTHING: StoredMemory = { parts: new Map(), steps: [] };
 
 /** The changes since the last checkpoint. */
 export interface MemoryChanges {
@@ -79,22 +74,20 @@ export interface BoundMemory {
  */
 export class HostedMemory {
   readonly name: string;
-  readonly #secret: LearningSecret;
-  readonly #onFault: OnEstimatorFault;
+  readonly #options: MemoryOptions;
   readonly #bound = new WeakMap<PolicySnapshot, BoundMemory>();
   #stored: StoredMemory;
   #open: OpenMemory | null = null;
   #generation = 0;
-  /** The changes of a checkpoint that failed. */
-  #unsaved: MemoryChanges | null = null;
+  /** Whether the next checkpoint takes all parts: after a reopening, damage, or a checkpoint that failed. */
   #everything = false;
+  #isUnsaved = false;
   /** Whether it missed outcomes, or could not be saved. */
   #isBehind = false;
 
-  constructor({ name, secret, onFault }: MemoryOptions, stored: StoredMemory) {
+  constructor(name: string, options: MemoryOptions, stored: StoredMemory = NOTHING) {
     this.name = name;
-    this.#secret = secret;
-    this.#onFault = onFault;
+    this.#options = options;
     this.#stored = stored;
   }
 
@@ -124,7 +117,7 @@ export class HostedMemory {
     try {
       if (!this.#open) return null;
       const bytes: unknown = this.#open.prepared.read(text, lengthAlone);
-      // The settlement writes it in its commit, which must not fail because of it.
+      // A write that fails because of it would take others along.
       if (bytes instanceof Uint8Array && bytes.length <= FEATURES_MAX) return bytes;
       throw new RangeError(`the features of a question must be a Uint8Array of at most ${FEATURES_MAX} bytes`);
     } catch (error) {
@@ -139,7 +132,7 @@ export class HostedMemory {
    */
   learn({ estimator, catalog }: Pick<BoundMemory, 'estimator' | 'catalog'>, lesson: Lesson): number | null {
     const { model, task, declared, score, weight, probability, among, features } = lesson;
-    const modelAt = indexOfModel(catalog, model);
+    const modelAt = catalog.models.findIndex(({ id }) => id === model);
     const taskAt = catalog.tasks.indexOf(task);
     if (modelAt < 0 || taskAt < 0) {
       const wider = catalogWith(catalog, lesson);
@@ -158,30 +151,40 @@ export class HostedMemory {
     }
   }
 
+  /** Repeats a stored event. @returns of an outcome the estimate before it; null if the plugin failed */
+  repeat(bound: Pick<BoundMemory, 'estimator' | 'catalog'>, step: MemoryStep): number | null {
+    if (step.kind === 'outcome') return this.learn(bound, step.row);
+    if (step.kind === 'question') this.#noteQuestion(bound, step.row);
+    else this.forget(step.reset);
+    return null;
+  }
+
   /** Takes effect at once, or when the memory is opened. */
   forget(reset: Pick<ResetRow, 'id' | 'model'>): void {
     if (!this.#open) {
       this.#stored = { ...this.#stored, steps: [...this.#stored.steps, { kind: 'reset', reset }] };
       return;
     }
-    this.#forget(this.#open.memory, reset.model);
+    try {
+      this.#open.memory.forget(reset.model);
+    } catch (error) {
+      this.fault('learn', error);
+    }
   }
 
   /**
-   * The changes for a checkpoint; null if there are none, or the memory is not open. Until `markSaved`, the next call
-   * includes them again.
+   * The changes for a checkpoint; null if the memory is not open, or fails. Until `markSaved`, the next call takes all
+   * parts.
    */
   save(): MemoryChanges | null {
     if (!this.#open) return null;
     try {
-      const { everything, parts } = this.#unsaved ?? { everything: false, parts: [] };
-      const all = everything || this.#everything;
-      const changes = this.#open.memory.save(all);
-      // All parts supersede earlier changes.
-      this.#unsaved = { everything: all, parts: all ? changes : new Map([...parts, ...changes]) };
+      const everything = this.#everything || this.#isUnsaved;
+      const parts = this.#open.memory.save(everything);
       this.#everything = false;
       this.#isBehind = false;
-      return this.#unsaved;
+      this.#isUnsaved = everything || parts.size > 0;
+      return { everything, parts };
     } catch (error) {
       this.#isBehind = true;
       this.fault('save', error);
@@ -191,11 +194,11 @@ export class HostedMemory {
 
   /** Marks the changes of the last `save` as written. */
   markSaved(): void {
-    this.#unsaved = null;
+    this.#isUnsaved = false;
   }
 
   fault(where: string, error: unknown): void {
-    this.#onFault(this.name, where, error);
+    this.#options.onFault(this.name, where, error);
   }
 
   /** Opens the memory with the options of a snapshot, unless it already has them. */
@@ -203,8 +206,8 @@ export class HostedMemory {
     const options = JSON.stringify(snapshot.learning.options);
     if (this.#open?.plugin === plugin && this.#open.options === options) return;
     try {
-      const prepared = plugin.prepare({ ...snapshot.learning.options }, this.#secret);
-      const parts = this.#open ? partsOf(this.#open.memory) : this.#stored.parts;
+      const prepared = plugin.prepare({ ...snapshot.learning.options }, this.#options.secret);
+      const parts = this.#open ? savedParts(this.#open.memory) : this.#stored.parts;
       const wasOpen = this.#open !== null;
       this.#open = { plugin, options, prepared, memory: this.#openReadable(prepared, parts) };
       this.#everything ||= wasOpen;
@@ -214,13 +217,9 @@ export class HostedMemory {
       return;
     }
     const { steps } = this.#stored;
-    this.#stored = { parts: new Map(), steps: [] };
+    this.#stored = NOTHING;
     const estimator = steps.length > 0 ? this.#over(catalog) : null;
-    for (const step of steps) {
-      if (step.kind === 'reset') this.#forget(this.#open.memory, step.reset.model);
-      else if (step.kind === 'question') this.#noteQuestion({ catalog, estimator }, step.row);
-      else this.learn({ catalog, estimator }, step.row);
-    }
+    for (const step of steps) this.repeat({ catalog, estimator }, step);
   }
 
   /** Repeats the count of a request at its original position. */
@@ -257,19 +256,6 @@ export class HostedMemory {
       return null;
     }
   }
-
-  #forget(memory: EstimatorMemory, model: string | null): void {
-    try {
-      memory.forget(model);
-    } catch (error) {
-      this.fault('learn', error);
-    }
-  }
-}
-
-function indexOfModel({ models }: EstimatorCatalog, id: string): number {
-  for (let at = 0; at < models.length; at++) if (models[at]!.id === id) return at;
-  return -1;
 }
 
 export const findingOf = (models: number): Finding => ({
@@ -295,21 +281,15 @@ const PASSES = 3;
 /** The parts that can be opened together. Damage to one part affects only the parts that depend on it. */
 function readableParts(prepared: PreparedEstimator, parts: ReadonlyMap<string, Uint8Array>): Map<string, Uint8Array> {
   let readable = new Map<string, Uint8Array>();
-  let left = [...parts];
-  for (let pass = 0; pass < PASSES && left.length > 0; pass++) {
-    const refused: typeof left = [];
-    const add = (some: typeof left): void => {
-      const wider = new Map([...readable, ...some]);
-      if (openOrNull(prepared, wider)) readable = wider;
-      else if (some.length === 1) refused.push(...some);
-      else for (const half of [some.slice(0, some.length >> 1), some.slice(some.length >> 1)]) add(half);
-    };
-    add(left);
-    left = refused;
+  for (let pass = 0; pass < PASSES; pass++) {
+    for (const part of parts) {
+      const wider = new Map([...readable, part]);
+      if (wider.size > readable.size && openOrNull(prepared, wider)) readable = wider;
+    }
   }
   return readable;
 }
 
 /** All parts of a memory, to open another with. */
-const partsOf = (memory: EstimatorMemory): Map<string, Uint8Array> =>
+export const savedParts = (memory: EstimatorMemory): Map<string, Uint8Array> =>
   new Map([...memory.save(true)].flatMap(([part, bytes]) => (bytes ? [[part, bytes] as const] : [])));

@@ -1,4 +1,3 @@
-import { OUTCOME_SOURCES } from '../store/learning.ts';
 import { gaugeBy, total, totalBy } from '../telemetry/counts.ts';
 import type { Family } from '../telemetry/families.ts';
 import type { Learner } from './learner.ts';
@@ -6,9 +5,9 @@ import type { Learner } from './learner.ts';
 /** Metrics on how much is learned, from which sources, and whether it improves the estimates. */
 export function learningFamilies(learner: Pick<Learner, 'activity'>): readonly Family[] {
   return [
-    totalBy('signalbox_outcomes_total', 'Outcomes of answers, by source.', 'source', () =>
-      OUTCOME_SOURCES.map((source) => [source, learner.activity.outcomes.get(source) ?? 0] as const),
-    ),
+    totalBy('signalbox_outcomes_total', 'Outcomes of answers, by source.', 'source', () => [
+      ['caller', learner.activity.scores],
+    ]),
     total(
       'signalbox_outcomes_withheld_total',
       'Outcomes of keys that used up their share.',

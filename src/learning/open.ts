@@ -3,9 +3,9 @@ import { Learner, type LearnerOptions } from './learner.ts';
 import { LearningState } from './learning-state.ts';
 import { Memories } from './memories.ts';
 import type { OnEstimatorFault } from './memory.ts';
+import { PAGE, pagesOf } from './pages.ts';
 import { findSecret, loadSecret } from './secret.ts';
-
-const STATE_BATCH = 1_000;
+import { isScore } from './steps.ts';
 
 /**
  * Opens the memories for learning, which only one server may do.
@@ -15,7 +15,7 @@ export async function openLearner(options: LearnerOptions): Promise<Learner> {
   const { store, now } = options;
   const secret = await loadSecret(store);
   const faults = new FaultReporter(options.onFault);
-  const { memories, resets } = await Memories.load({ store, secret, onFault: faults.report });
+  const { memories, resets } = await Memories.load(store, { secret, onFault: faults.report });
   // Future outcomes come after these resets.
   const open = resets.filter(({ applied }) => applied === null);
   if (open.length > 0) await store.commit(open.map(({ id }) => store.learning.resets.apply(id, memories.lastOutcome)));
@@ -33,7 +33,7 @@ export async function openLearningReader(
 ): Promise<(Memories & Pick<LearningState, 'brier'>) | null> {
   const secret = await findSecret(store);
   if (!secret) return null;
-  const { memories } = await Memories.load({ store, secret, onFault: new FaultReporter(onFault).report });
+  const { memories } = await Memories.load(store, { secret, onFault: new FaultReporter(onFault).report });
   const { brier } = await loadLearningState(store, 0);
   return Object.assign(memories, { brier });
 }
@@ -52,16 +52,13 @@ export async function loadLearningState(store: Pick<Repositories, 'learning'>, n
   const [reset] = resets.filter(({ model }) => model === null).slice(-1);
   const forgotten = reset ? (reset.applied ?? Number.POSITIVE_INFINITY) : -1;
   if ((stored?.outcome ?? 0) <= forgotten) state.brier.restart();
-  for (let after = stored?.outcome ?? 0; ; ) {
-    const rows = await outcomes.after(after, STATE_BATCH);
+  for await (const rows of pagesOf((last) => outcomes.after(last, PAGE), stored?.outcome ?? 0)) {
     for (const row of rows) {
-      state.replay(row);
+      if (isScore(row)) state.replay(row);
       if (row.id <= forgotten) state.brier.restart();
     }
-    const last = rows.at(-1);
-    if (!last) return state;
-    after = last.id;
   }
+  return state;
 }
 
 /** Reports each fault once: a plugin that fails mostly fails at every request. */

@@ -3,15 +3,11 @@ import type { OutcomeWithFeatures, StoredPosition } from '../store/learning.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import type { LearningPolicyInForce } from './answer.ts';
-import { countRequest } from './estimates.ts';
 import { partWrites } from './memories.ts';
-import { type BoundMemory, HostedMemory, type OnEstimatorFault } from './memory.ts';
-import { RecentItems } from './recent.ts';
+import { HostedMemory, type OnEstimatorFault } from './memory.ts';
+import { PAGE, pagesOf } from './pages.ts';
 import { findSecret } from './secret.ts';
-
-const BATCH = 1_000;
-/** The outcomes of one answer are close together. */
-const RECENT_MAX = 10_000;
+import { isScore, orderSteps } from './steps.ts';
 
 /**
  * Records a reset of a model by ID, or of everything for null. A running server applies it at its next refresh, others
@@ -51,31 +47,22 @@ export async function replayOutcomes(
 ): Promise<ReplayResult> {
   const { name } = policy.estimator;
   const secret = (await findSecret(store)) ?? [0, 0];
-  const bound = new HostedMemory({ name, secret, onFault }, { parts: new Map(), steps: [] }).over(policy);
+  const bound = new HostedMemory(name, { secret, onFault }).over(policy);
   const { reset, since } = await resetsOf(store);
-  const recent = new RecentItems<number>(RECENT_MAX);
   let outcomes = 0;
   let after = 0;
-  for (;;) {
-    const rows = await store.learning.outcomes.after(after, BATCH);
-    const taught = rows.filter(({ id, weight, model }) => weight > 0 && id >= since(model));
-    const questions = taught
-      .filter(({ decision, estimator }) => estimator === name && recent.add(decision))
-      .sort((one, other) => one.decision - other.decision);
-    let next = 0;
-    for (const row of taught) {
-      for (; next < questions.length && questions[next]!.decision < row.id; next++) {
-        const { task, features } = questions[next]!;
-        if (features) noteQuestion(policy, bound, task, features);
-      }
-      const features = row.estimator === name ? row.features : null;
-      const estimated = bound.memory.learn(bound, { ...row, features }) ?? row.declared;
+  for await (const rows of pagesOf((last) => store.learning.outcomes.after(last, PAGE), after)) {
+    const taught = rows
+      .filter((row) => isScore(row) && row.weight > 0 && row.id >= since(row.model))
+      // Features of another plugin are unreadable.
+      .map((row) => (row.estimator === name ? row : { ...row, features: null }));
+    for (const step of orderSteps(taught, [], 0)) {
+      const estimated = bound.memory.repeat(bound, step);
+      if (step.kind !== 'outcome') continue;
       outcomes++;
-      onOutcome({ ...row, features }, estimated);
+      onOutcome(step.row, estimated ?? step.row.declared);
     }
-    const last = rows.at(-1);
-    if (!last) break;
-    after = last.id;
+    after = rows.at(-1)?.id ?? after;
   }
   return {
     outcomes,
@@ -83,11 +70,6 @@ export async function replayOutcomes(
     through: { outcome: after, reset },
     known: bound.estimator?.known() ?? [],
   };
-}
-
-/** Repeats the count of a request at its original position. */
-function noteQuestion(policy: LearningPolicyInForce, bound: BoundMemory, task: string, features: Uint8Array): void {
-  if (policy.snapshot.taskIndex.has(task)) countRequest(policy, bound, { task, mix: [] }, features, false);
 }
 
 /** The last reset, and for each model the ID from which outcomes still count. */

@@ -2,6 +2,7 @@ import { timeOfId } from '../core/id.ts';
 import type { OutcomeFilter, OutcomeRow, SourceSums } from '../store/learning.ts';
 import type { Repositories } from '../store/repositories.ts';
 import { loadLearningState } from './open.ts';
+import { PAGE, pagesOf } from './pages.ts';
 
 /** The recent influence of a key; masses and traffic decay by half in a week. */
 export interface KeyShare {
@@ -55,18 +56,9 @@ export async function overviewOf(
   };
 }
 
-const PAGE = 1_000;
-
-/** Outcomes in their order, in pages. Rejects with StoreError. */
-export async function* outcomePages(
+/** The outcomes that match, in their order, in pages. Rejects with StoreError. */
+export const outcomePages = (
   { learning }: Pick<Repositories, 'learning'>,
   filter: OutcomeFilter,
-): AsyncGenerator<readonly OutcomeRow[]> {
-  for (let { after } = filter; ; ) {
-    const rows = await learning.outcomes.list({ ...filter, after }, PAGE);
-    const last = rows.at(-1);
-    if (!last) return;
-    yield rows;
-    after = last.id;
-  }
-}
+): AsyncGenerator<readonly OutcomeRow[]> =>
+  pagesOf((after) => learning.outcomes.list({ ...filter, after }, PAGE), filter.after);

@@ -1,8 +1,8 @@
+import { type Dimensions, LABEL, labelsOf } from '../accounting/entry.ts';
 import type { BudgetScope } from '../core/budget.ts';
 import type { Caller } from '../core/caller.ts';
 import { isWallet } from '../core/wallet.ts';
 import type { DrawnFund } from './drawn-fund.ts';
-import { type Dimensions, LABEL, labelsOf } from './rules/entry.ts';
 
 /** A spender: a key with its labels, or a wallet, by one selector. */
 export interface Account {
@@ -36,11 +36,7 @@ export class Accounts {
   of(caller: Caller, selector: string, payer: string | null, session = '', agent = ''): Account {
     if (payer !== null && payer !== caller.keyId)
       return newAccount(caller, selector, payerOf(payer), { session, agent });
-    let accounts = this.#byCaller.get(caller);
-    if (!accounts) {
-      accounts = { bySelector: new Map(), bySession: new Map() };
-      this.#byCaller.set(caller, accounts);
-    }
+    const accounts = this.#byCaller.getOrInsertComputed(caller, noAccounts);
     if (session === '' && agent === '') return accountBy(selector, accounts, caller);
     return accountIn({ session, agent }, selector, accounts, caller);
   }
@@ -51,6 +47,8 @@ interface CallerAccounts {
   /** By session, agent and selector, the oldest first. */
   readonly bySession: Map<string, Account>;
 }
+
+const noAccounts = (): CallerAccounts => ({ bySelector: new Map(), bySession: new Map() });
 
 function accountBy(selector: string, { bySelector }: CallerAccounts, caller: Caller): Account {
   let account = bySelector.get(selector);

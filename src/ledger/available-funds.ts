@@ -1,9 +1,9 @@
+import { cappingName, type FundBlock, type FundStanding, type FundTitle } from '../accounting/fund.ts';
 import type { ExhaustedAction } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { FundCap, FundFacts } from '../core/facts.ts';
 import type { DrawnFund } from './drawn-fund.ts';
 import { type FirstHold, firstHoldOf, type HoldTerms, leastIn } from './first-hold.ts';
-import { cappingName, type FundBlock, type FundStanding, type FundTitle } from './rules/fund.ts';
 
 /** The reason why a request cannot be paid: the fund that lacks money, and its figures. Amounts are microcredits. */
 export interface FundShortage

@@ -1,5 +1,5 @@
+import { type FundBlock, type FundRef, type FundStanding, fundName } from '../accounting/fund.ts';
 import { Spread } from '../core/spread.ts';
-import { type FundBlock, type FundRef, type FundStanding, fundName } from './rules/fund.ts';
 import type { Waits } from './sample.ts';
 
 /** Requests that may wait for one fund; further ones are refused at once. */

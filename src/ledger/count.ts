@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
+import type { Dimensions } from '../accounting/entry.ts';
+import { quarterOf, type Window, windowAt } from '../accounting/window.ts';
 import type { Budget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Count } from '../store/books.ts';
 import { scopeOfEntries } from './accounts.ts';
 import { BudgetWindows, subjectOf } from './funds.ts';
-import type { Dimensions } from './rules/entry.ts';
-import { quarterOf, type Window, windowAt } from './rules/window.ts';
 
 /** Accounts matched in one turn of the event loop. The conditions of budgets are the operator's, and may be slow. */
 const SLICE = 500;

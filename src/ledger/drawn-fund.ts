@@ -1,7 +1,7 @@
+import type { FundRef, FundTitle } from '../accounting/fund.ts';
+import type { Window } from '../accounting/window.ts';
 import type { Budget, ExhaustedAction } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
-import type { FundRef, FundTitle } from './rules/fund.ts';
-import type { Window } from './rules/window.ts';
 
 /** A fund with its terms by the policy. */
 export interface DrawnFund extends FundRef {

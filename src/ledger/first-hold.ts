@@ -1,7 +1,7 @@
+import { type FundStanding, fit, isBlocked } from '../accounting/fund.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { type DrawnFund, mayCap } from './drawn-fund.ts';
 import type { ReservationRequest } from './reservation-request.ts';
-import { type FundStanding, fit, isBlocked } from './rules/fund.ts';
 
 /** The amounts of a request for money. */
 export type HoldTerms = Pick<ReservationRequest, 'amounts' | 'whole' | 'least' | 'ample' | 'growth'>;

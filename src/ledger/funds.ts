@@ -1,10 +1,10 @@
+import { type Window, windowAt } from '../accounting/window.ts';
 import type { Budget, BudgetScope } from '../core/budget.ts';
 import { holds, subjectIn } from '../core/condition.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { isWallet } from '../core/wallet.ts';
 import type { Account } from './accounts.ts';
 import { BudgetFund, balanceFund, type DrawnFund } from './drawn-fund.ts';
-import { type Window, windowAt } from './rules/window.ts';
 
 /** The funds of subjects in one window. */
 interface Counts {

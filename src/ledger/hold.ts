@@ -1,3 +1,16 @@
+import type { Deposit, EntryLine, Settlement } from '../accounting/entry.ts';
+import { type FundBlock, type FundTitle, fit, isBlocked } from '../accounting/fund.ts';
+import {
+  expire,
+  isCost,
+  leftOf,
+  openReservation,
+  post,
+  type Reservation,
+  raise,
+  type Step,
+  settle,
+} from '../accounting/reservation.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
 import type { Links } from '../core/linked-set.ts';
@@ -9,19 +22,6 @@ import type { Contention } from './contention.ts';
 import { type DrawnFund, mayCap } from './drawn-fund.ts';
 import type { LedgerNotifier } from './notifier.ts';
 import type { ReservationRequest } from './reservation-request.ts';
-import type { Deposit, EntryLine, Settlement } from './rules/entry.ts';
-import { type FundBlock, type FundTitle, fit, isBlocked } from './rules/fund.ts';
-import {
-  expire,
-  isCost,
-  leftOf,
-  openReservation,
-  post,
-  type Reservation,
-  raise,
-  type Step,
-  settle,
-} from './rules/reservation.ts';
 
 /** Money set aside for one request. Ends with exactly one settlement, on every path. Amounts are microcredits. */
 export type Hold = Pick<

@@ -1,7 +1,7 @@
+import { type Window, windowAt } from '../accounting/window.ts';
 import type { Budget } from '../core/budget.ts';
 import type { BudgetUse, KeyBudget, KeyBudgets } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
-import { type Window, windowAt } from './rules/window.ts';
 
 /** Begins the definitions of budgets that keys share. Those of the policy begin with a condition. */
 const OF_KEYS = 'keys';
@@ -22,9 +22,8 @@ export function keyBudgets(keys: readonly KeyBudgets[]): Budget[] {
   for (const { keyId, budgets } of keys) {
     for (const budget of budgets) {
       const name = nameOf(budget);
-      const group = alike.get(name) ?? { from: budget, limits: new Map() };
-      group.limits.set(keyId, Math.min(budget.limit, group.limits.get(keyId) ?? Number.POSITIVE_INFINITY));
-      alike.set(name, group);
+      const { limits } = alike.getOrInsertComputed(name, () => ({ from: budget, limits: new Map() }));
+      limits.set(keyId, Math.min(budget.limit, limits.get(keyId) ?? Number.POSITIVE_INFINITY));
     }
   }
   return [...alike].map(([name, { from, limits }]) => ({

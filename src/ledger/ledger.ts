@@ -1,3 +1,6 @@
+import { checkDeposit, type Deposit } from '../accounting/entry.ts';
+import type { FundRef, FundStanding } from '../accounting/fund.ts';
+import { checkReservation } from '../accounting/reservation.ts';
 import type { Budget, LedgerState, StoredBudget } from '../core/budget.ts';
 import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
@@ -19,9 +22,6 @@ import { closeOrphans, type OrphansClosed } from './orphans.ts';
 import { Refusals } from './refusals.ts';
 import { ReservationDesk } from './reservation-desk.ts';
 import type { ReservationRequest } from './reservation-request.ts';
-import { checkDeposit, type Deposit } from './rules/entry.ts';
-import type { FundRef, FundStanding } from './rules/fund.ts';
-import { checkReservation } from './rules/reservation.ts';
 import { type LedgerSample, sampleBalances, sampleBudgets } from './sample.ts';
 import { unusedFunds } from './unused.ts';
 
@@ -208,30 +208,22 @@ export class Ledger {
     const before = this.#preparing;
     this.#preparing = promise;
     await before;
-    try {
-      this.#checkUnit(terms);
-      const count = await this.#books.count();
-      try {
-        const counted = await countAnew(terms.budgets, this.#funds.budgetWindows, count, this.#time);
-        await this.#books.putState({
-          usdPerCredit: terms.usdPerCredit,
-          budgets: terms.budgets.filter(isOfPolicy).map(storedOf),
-        });
-        return () => {
-          this.#funds.use(counted(this.#time));
-          count.end();
-          this.#moveAll();
-          this.#contention.wakeAll();
-          end();
-        };
-      } catch (cause) {
-        count.end();
-        throw cause;
-      }
-    } catch (cause) {
-      end();
-      throw cause;
-    }
+    // Ends the preparation if it fails.
+    using preparation = new DisposableStack();
+    preparation.defer(end);
+    this.#checkUnit(terms);
+    const count = await this.#books.count();
+    preparation.defer(() => count.end());
+    const counted = await countAnew(terms.budgets, this.#funds.budgetWindows, count, this.#time);
+    const budgets = terms.budgets.filter(isOfPolicy).map(storedOf);
+    await this.#books.putState({ usdPerCredit: terms.usdPerCredit, budgets });
+    const prepared = preparation.move();
+    return () => {
+      this.#funds.use(counted(this.#time));
+      prepared.dispose();
+      this.#moveAll();
+      this.#contention.wakeAll();
+    };
   }
 
   /**

@@ -1,6 +1,6 @@
+import type { FundStanding } from '../accounting/fund.ts';
 import type { LedgerBooks } from '../store/books.ts';
 import type { DrawnFund } from './drawn-fund.ts';
-import type { FundStanding } from './rules/fund.ts';
 
 /** Reports something about money to an operator. */
 type Alarm = (message: string, details: Readonly<Record<string, string | number>>) => void;

@@ -1,5 +1,5 @@
+import { type FundRef, type FundTitle, fundName } from '../accounting/fund.ts';
 import { timeOfId } from '../core/id.ts';
-import { type FundRef, type FundTitle, fundName } from './rules/fund.ts';
 
 /** The open requests that hold money of one fund. */
 export interface FundHolds {

@@ -1,3 +1,5 @@
+import { checkDeposit } from '../accounting/entry.ts';
+import { type FundBlock, fit, isBlocked } from '../accounting/fund.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { idText, timeOfId } from '../core/id.ts';
 import { LinkedSet } from '../core/linked-set.ts';
@@ -12,8 +14,6 @@ import { type Earmark, type HeldRequest, type Hold, type HoldTools, ReservationH
 import type { LedgerNotifier } from './notifier.ts';
 import { OpenHolds } from './open-holds.ts';
 import type { ReservationRequest } from './reservation-request.ts';
-import { checkDeposit } from './rules/entry.ts';
-import { type FundBlock, fit, isBlocked } from './rules/fund.ts';
 
 export interface ReservationDeskOptions {
   readonly books: LedgerBooks;
@@ -53,7 +53,6 @@ type BookingCall<Booked> = (money: MoneyRequest, op: DrawingOp) => Promise<Booke
 export class ReservationDesk {
   readonly #options: ReservationDeskOptions;
   readonly #tools: HoldTools;
-  readonly #owner = crypto.randomUUID();
   readonly #holds = new LinkedSet<ReservationHold>();
   readonly #earmarks = new Set<OpenEarmark>();
 
@@ -170,13 +169,13 @@ export class ReservationDesk {
 
   /** Draws on the funds that apply now. */
   #opOf({ request, account, isPatient }: MoneyRequest): DrawingOp {
-    const { id, ample, expiresAt, agentWallet: note } = request;
+    const { id, ample, agentWallet: note } = request;
     const { dimensions } = account;
     const funds = this.#options.funds.of(account, timeOfId(id));
     const at = this.#options.now();
     const amounts = amountsFor(request, funds);
     const least = leastFor(request, funds, isPatient, this.#look);
-    return { kind: 'hold', id, at, dimensions, funds, amounts, least, ample, owner: this.#owner, expiresAt, note };
+    return { kind: 'hold', id, at, dimensions, funds, amounts, least, ample, note };
   }
 
   /** Resolves with the hold once the books have granted it. */

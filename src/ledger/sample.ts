@@ -1,3 +1,4 @@
+import type { FundStanding } from '../accounting/fund.ts';
 import type { Budget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Spread } from '../core/spread.ts';
@@ -5,7 +6,6 @@ import { OTHER } from '../telemetry/counts.ts';
 import type { BudgetFund } from './drawn-fund.ts';
 import type { BudgetWindows } from './funds.ts';
 import { holdAge, type OpenHolds } from './open-holds.ts';
-import type { FundStanding } from './rules/fund.ts';
 
 /** Requests that waited for money held by others, by the end of their wait. */
 export interface Waits {

@@ -1,6 +1,6 @@
+import type { FundStanding } from '../accounting/fund.ts';
+import { windowAt } from '../accounting/window.ts';
 import type { StoredBudget } from '../core/budget.ts';
-import type { FundStanding } from './rules/fund.ts';
-import { windowAt } from './rules/window.ts';
 
 /**
  * Returns a fund for each budget that nothing has drawn on in the window of a time, of no subject: nobody knows those to come.

@@ -1,6 +1,6 @@
+import type { EntryLine, Tariff } from '../accounting/entry.ts';
 import { costOf } from '../core/price.ts';
 import type { Endpoint, Model } from '../core/snapshot.ts';
-import type { EntryLine, Tariff } from '../ledger/rules/entry.ts';
 import type { MeasuredUsage } from './meter.ts';
 
 /** Endpoints are frozen with their snapshot, so the text of their prices is made once. */

@@ -1,4 +1,5 @@
 import type { ModelRequest } from '../core/model-request.ts';
+import { isEmpty } from '../core/object.ts';
 import type { Members } from '../core/original.ts';
 import type { Provider } from '../core/snapshot.ts';
 
@@ -26,11 +27,7 @@ export const passesExtras = ({ extras }: Pick<ModelRequest, 'extras'>, { passthr
 
 /** Sorts the fields that the gateway does not know into those that a provider lets through and the rest. */
 export function sortExtras({ extras }: ModelRequest, { passthrough }: Pick<Provider, 'passthrough'>): SortedExtras {
-  for (const _ in extras) return sorted(extras, passthrough);
-  return NO_EXTRAS;
-}
-
-function sorted(extras: Members, passthrough: Provider['passthrough']): SortedExtras {
+  if (isEmpty(extras)) return NO_EXTRAS;
   const unknown = Object.keys(extras);
   const passes = passingOf(passthrough);
   return {

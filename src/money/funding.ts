@@ -15,7 +15,7 @@ import type { PlatformPayment } from './receipt.ts';
 
 /** The parts of a gateway that a funding works with. */
 export interface FundingParts {
-  /** The runtime in force. */
+  /** The runtime in force; taken once per request and kept to its end. */
   lease(): Runtime;
   readonly ledger: Ledger;
   readonly log: Log;

@@ -202,9 +202,9 @@ export interface BrokenAnswer extends ExpectedTokens {
   readonly tokensPerSecond: number;
   /** Time since the first part was seen, or else since it was to be expected. May be negative. */
   readonly outputMs: number;
-  /** What it may have thought unseen before that, tokens: no part has any of it. */
+  /** Tokens that it may have thought unseen before that: no part has any of them. */
   readonly thought: number;
-  /** What its service may bill beyond that, tokens; 0 where it ended the answer itself. */
+  /** Tokens that its service may bill beyond that; 0 where it ended the answer itself. */
   readonly margin: number;
 }
 

@@ -108,37 +108,25 @@ export function platformAttempt(attempt: AttemptRecord): PlatformAttempt {
 
 /** Returns the receipt of a settled exchange. */
 export function receiptOf(end: ExchangeEnd): Receipt & { readonly platform: Platform } {
-  const {
-    decision,
-    baseline,
-    model,
-    fallback,
-    measured,
-    charged,
-    dropped,
-    attempts,
-    payment,
-    cappedBy,
-    usageReplaced,
-  } = end;
+  const { decision, measured, charged } = end;
   const { pinned } = decision.facts;
   const usage = measured?.usage ?? plainUsage(0, 0);
   // Where nothing was answered the baseline had cost nothing either, not even its fee for a request.
-  const elsewhere = pinned || measured === null ? 0 : costOf(baseline.endpoints[0].price, usage);
+  const elsewhere = pinned || measured === null ? 0 : costOf(end.baseline.endpoints[0].price, usage);
   const saved = pinned ? 0 : elsewhere - charged;
   const platform: Platform = {
-    routed_model: model,
-    route_reason: fallback ? `${decision.reason}:fallback` : decision.reason,
+    routed_model: end.model,
+    route_reason: end.fallback ? `${decision.reason}:fallback` : decision.reason,
     credits_consumed: toCredits(charged),
     cost_saved_credits: toCredits(saved),
     decision_id: idText('dec_', decision.id),
     policy_revision: decision.revision,
     estimated: measured?.estimated ?? true,
-    dropped,
-    attempts: attempts.map(platformAttempt),
-    output_capped_by: cappedBy ?? undefined,
-    usage_replaced: usageReplaced || undefined,
-    payment: payment ?? undefined,
+    dropped: end.dropped,
+    attempts: end.attempts.map(platformAttempt),
+    output_capped_by: end.cappedBy ?? undefined,
+    usage_replaced: end.usageReplaced || undefined,
+    payment: end.payment ?? undefined,
   };
   return { usage, platform, saved };
 }

@@ -1,3 +1,4 @@
+import type { AskedAddOns } from '../core/add-ons.ts';
 import { capabilityNames } from '../core/capability.ts';
 import { toCredits } from '../core/credits.ts';
 import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../core/decision-record.ts';
@@ -73,20 +74,18 @@ export function factsBody(facts: Facts): object {
     capping_fund: cappingFund(facts.funds),
     key_models: facts.allowedModels,
     embedding: embeddingBody(facts),
-    thread: facts.thread
-      ? { model: facts.thread.model, endpoints: facts.thread.endpoints, tokens: facts.thread.tokens }
-      : null,
+    thread: facts.thread ?? null,
     thought_readers: facts.readers ?? null,
-    add_ons: facts.addOns
-      ? {
-          hour_cache: facts.addOns.hourCache,
-          tool_uses: facts.addOns.toolUses,
-          rereadings: facts.addOns.rereadings,
-          unpriced: facts.addOns.unpriced,
-        }
-      : null,
+    add_ons: facts.addOns ? addOnsBody(facts.addOns) : null,
   };
 }
+
+const addOnsBody = ({ hourCache, toolUses, rereadings, unpriced }: AskedAddOns): object => ({
+  hour_cache: hourCache,
+  tool_uses: toolUses,
+  rereadings,
+  unpriced,
+});
 
 function embeddingBody({ embedding }: Facts): object | null {
   if (embedding === undefined) return null;

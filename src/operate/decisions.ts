@@ -9,21 +9,12 @@ export const PAGE_LIMIT = 50;
 export const PAGE_LIMIT_MAX = 500;
 
 /** The filters as texts, as the admin API and the command line take them. Empty lists and absent texts admit all. */
-export interface DecisionFilters {
-  readonly from?: string;
-  readonly to?: string;
-  readonly key?: string;
-  readonly model?: string;
-  readonly task?: string;
-  readonly status?: string;
-  readonly operation?: string;
-  readonly session?: string;
+export type DecisionFilters = Readonly<Partial<Record<TextFilter, string>>> & {
   /** Each as `name=value`. */
   readonly label?: readonly string[];
-  /** The ID of the last decision of the page before. */
-  readonly after?: string;
-  readonly limit?: string;
-}
+};
+/** `after` is the ID of the last decision of the page before. */
+type TextFilter = 'from' | 'to' | 'key' | 'model' | 'task' | 'status' | 'operation' | 'session' | 'after' | 'limit';
 
 /** A filter that cannot be read. */
 export class DecisionFilterError extends Error {
@@ -63,32 +54,27 @@ function timeOf(filter: 'from' | 'to', text: string): number {
     const time = /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00Z` : text;
     return Temporal.Instant.from(time).epochMilliseconds;
   } catch {
-    throw new DecisionFilterError(filter, `takes 2026-11-20 or 2026-11-20T08:00Z, not "${text.slice(0, 64)}"`);
+    return refuse(filter, 'takes 2026-11-20 or 2026-11-20T08:00Z', text);
   }
 }
 
-function wordOf<Word extends string>(filter: keyof DecisionFilters, text: string, words: readonly Word[]): Word {
-  const word = words.find((one) => one === text);
-  if (word !== undefined) return word;
-  throw new DecisionFilterError(filter, `takes ${words.join(', ')}, not "${text.slice(0, 64)}"`);
-}
+const wordOf = <Word extends string>(filter: keyof DecisionFilters, text: string, words: readonly Word[]): Word =>
+  words.find((one) => one === text) ?? refuse(filter, `takes ${words.join(', ')}`, text);
 
 function labelOf(text: string): [string, string] {
   const at = text.indexOf('=');
-  if (at >= 1) return [text.slice(0, at), text.slice(at + 1)];
-  throw new DecisionFilterError('label', `is written name=value, not "${text.slice(0, 64)}"`);
+  return at >= 1 ? [text.slice(0, at), text.slice(at + 1)] : refuse('label', 'is written name=value', text);
 }
 
-function cursorOf(text: string): number {
-  const id = parseId('dec_', text);
-  if (id !== null) return id;
-  throw new DecisionFilterError('after', `takes the ID of a decision, not "${text.slice(0, 64)}"`);
-}
+const cursorOf = (text: string): number => parseId('dec_', text) ?? refuse('after', 'takes the ID of a decision', text);
 
 function limitOf(text: string): number {
   const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0;
-  if (limit >= 1 && limit <= PAGE_LIMIT_MAX) return limit;
-  throw new DecisionFilterError('limit', `takes 1 to ${PAGE_LIMIT_MAX}, not "${text.slice(0, 64)}"`);
+  return limit >= 1 && limit <= PAGE_LIMIT_MAX ? limit : refuse('limit', `takes 1 to ${PAGE_LIMIT_MAX}`, text);
+}
+
+function refuse(filter: keyof DecisionFilters, form: string, text: string): never {
+  throw new DecisionFilterError(filter, `${form}, not "${text.slice(0, 64)}"`);
 }
 
 /** The newest decisions first. */

@@ -1,7 +1,7 @@
 import { visibleBalance } from '../access/key-body.ts';
 import { holderOf } from '../access/key-entry.ts';
 import type { Keys } from '../access/keys.ts';
-import type { BudgetUse } from '../core/caller.ts';
+import type { BudgetUse, KeyLimits } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { keyBudgetUses } from '../ledger/key-budgets.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -72,3 +72,7 @@ export async function storedKeyFunds(database: string, info: KeyInfo, now: numbe
   if (read) return read.value;
   return { uses: await keyBudgetUses(async () => 0, budgets, now), balance: visibleBalance(info, null) };
 }
+
+/** Limits of a key as they are kept: null where none is stated. */
+export const statedLimits = (limits: KeyLimits): KeyLimits | null =>
+  Object.values(limits).every((limit) => limit === null) ? null : limits;

@@ -1,6 +1,5 @@
-import type { Microcredits } from '../core/credits.ts';
+import { type Window, windowAt } from '../accounting/window.ts';
 import { isBalanceOnly, momentOf } from '../ledger/export/export.ts';
-import { type Window, windowAt } from '../ledger/rules/window.ts';
 import type { MoneyEntry } from '../store/journal-reader.ts';
 
 /** The dimensions of the books that usage can be grouped by; `label:NAME`, too. */
@@ -16,18 +15,12 @@ export function parseGrouping(name: string): Grouping | null {
 /** The name of a grouping's column. */
 export const columnOf = (grouping: Grouping): string => (grouping === 'key' ? 'key_id' : grouping);
 
-/** Tokens and money of charges. */
-export interface UsageFigures {
-  readonly charges: number;
-  readonly input: number;
-  readonly cached: number;
-  readonly written: number;
-  readonly output: number;
-  /** Less what was given back. */
-  readonly charged: Microcredits;
-  /** Billed by providers beyond reservations: the operator's loss. */
-  readonly overrun: Microcredits;
-}
+/**
+ * Tokens and money of charges, microcredits. `charged` is less what was given back; `overrun` was billed by providers beyond
+ * reservations: the operator's loss.
+ */
+export const NO_FIGURES = { charges: 0, input: 0, cached: 0, written: 0, output: 0, charged: 0, overrun: 0 };
+export type UsageFigures = Readonly<typeof NO_FIGURES>;
 
 /** UsageFigures with the dimensions that they can be grouped by; a dimension that they lack is empty. */
 export interface Spending extends UsageFigures {
@@ -48,7 +41,7 @@ export interface UsageGroup extends UsageFigures {
   readonly names: readonly string[];
 }
 
-type Sums = { names: readonly string[] } & { -readonly [Figure in keyof UsageFigures]: UsageFigures[Figure] };
+type Sums = { names: readonly string[] } & typeof NO_FIGURES;
 
 /** Sums up charges by groupings. */
 export class UsageSums {
@@ -67,11 +60,8 @@ export class UsageSums {
   add(spending: Spending): void {
     const names = this.#nameOf.map((nameOf) => nameOf(spending));
     const key = JSON.stringify(names);
-    let sums = this.#groups.get(key);
-    if (!sums) {
-      sums = { names, charges: 0, input: 0, cached: 0, written: 0, output: 0, charged: 0, overrun: 0 };
-      this.#groups.set(key, sums);
-    }
+    const sums = this.#groups.get(key) ?? { names, ...NO_FIGURES };
+    this.#groups.set(key, sums);
     sums.charges += spending.charges;
     sums.input += spending.input;
     sums.cached += spending.cached;

@@ -1,10 +1,10 @@
+import { labelsOf } from '../accounting/entry.ts';
+import { windowAt } from '../accounting/window.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { moneyEntries } from '../ledger/export/export.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { labelsOf } from '../ledger/rules/entry.ts';
-import { windowAt } from '../ledger/rules/window.ts';
 import type { JournalReader } from '../store/journal-reader.ts';
-import { columnOf, type Grouping, type UsageGroup, UsageSums } from './usage-sums.ts';
+import { columnOf, type Grouping, NO_FIGURES, type UsageGroup, UsageSums } from './usage-sums.ts';
 
 /** A period of whole days. */
 export interface UsagePeriod {
@@ -80,20 +80,14 @@ export async function usageOf(ledger: Pick<Ledger, 'usage'>, query: UsageQuery):
       const found = labelsOf(charges.dimensions);
       if (wanted.some(([name, value]) => (found[name] ?? '') !== value)) continue;
       sums.add({
+        // The sums of a running server do not tell all figures apart.
+        ...NO_FIGURES,
         ...charges,
-        keyId: key,
-        labels: found,
-        selector,
-        session,
-        agent,
+        ...{ keyId: key, labels: found, selector, session, agent },
         moment: window.from,
         model: charges.model ?? '',
         provider: charges.provider ?? '',
-        // The sums of a running server do not tell these apart.
-        cached: 0,
-        written: 0,
         charged: charges.microcredits,
-        overrun: 0,
       });
     }
     checkSize(sums);
@@ -124,14 +118,10 @@ function reportOf(query: UsageQuery, sums: UsageSums): UsageReport {
   return { query, total: groups.reduce((sum, { charged }) => sum + charged, 0), groups };
 }
 
-/** A stretch of time, ms since 1970. */
-interface Span {
-  readonly from: number;
-  /** Exclusive. */
-  readonly to: number;
-}
+/** A stretch of time, ms since 1970; `to` is exclusive. */
+type Span = ReturnType<typeof spanOf>;
 
-function spanOf({ from, to, timeZone }: UsagePeriod): Span {
+function spanOf({ from, to, timeZone }: UsagePeriod) {
   const beginning = (date: Temporal.PlainDate) => date.toZonedDateTime({ timeZone }).epochMilliseconds;
   return { from: beginning(from), to: beginning(to) };
 }

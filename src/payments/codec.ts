@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { SignalboxError } from '../core/errors.ts';
 import { beyondLimits } from '../core/json-limits.ts';
+import { parseJson } from '../core/object.ts';
 import { SchemaCheck } from '../core/schema-check.ts';
 
 /** The most values in a payment's JSON. A stock client writes about thirty. */
@@ -43,11 +44,9 @@ function jsonOf(header: string): unknown {
   if (!BASE64.test(header)) throw formError('It must be JSON in base64');
   const text = Buffer.from(header, 'base64').toString();
   if (beyondLimits(text, VALUES_MAX)) throw formError('Its JSON is nested too deeply or has too many values');
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw formError('It must be JSON in base64');
-  }
+  const value = parseJson(text);
+  if (value === undefined) throw formError('It must be JSON in base64');
+  return value;
 }
 
 function formError(message: string): SignalboxError {

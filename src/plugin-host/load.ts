@@ -3,7 +3,7 @@ import { dirname, extname, isAbsolute, join, relative, resolve } from 'node:path
 import { fileURLToPath } from 'node:url';
 import type { Plugin } from '../contract/kinds.ts';
 import * as contract from '../contract/plugin.ts';
-import { isObject } from '../core/object.ts';
+import { isObject, objectOf } from '../core/object.ts';
 import { claimFiles } from './owners.ts';
 import { assertContract } from './registry.ts';
 
@@ -210,7 +210,7 @@ const looksLikePlugin = (value: unknown): value is Plugin =>
 /** The error of a build or top level, on one line. */
 function reasonOf(cause: unknown): string {
   const first: unknown = cause instanceof AggregateError ? cause.errors[0] : cause;
-  const { message, position } = isObject(first) ? first : {};
+  const { message, position } = objectOf(first);
   const at = isObject(position) && 'line' in position ? ` (line ${position.line})` : '';
   return `${(typeof message === 'string' ? message : String(first)).split('\n')[0]}${at}`;
 }

@@ -2,6 +2,7 @@ import type { ModelTraits } from '../contract/provider.ts';
 import { traitsOf } from '../contract/traits.ts';
 import { lackingBits, PASSTHROUGH_BITS } from '../core/capability.ts';
 import type { Endpoint, LeftOut, Model, PolicySnapshot, Provider } from '../core/snapshot.ts';
+import { messageOf } from '../core/thrown.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { ModelDraft } from './models.ts';
 import type { ProviderSetup } from './providers.ts';
@@ -128,8 +129,7 @@ export function* narrowCapabilities(
     } catch (error) {
       if (!state || failed.has(provider)) return capabilities;
       failed.add(provider);
-      const why = error instanceof Error ? error.message : String(error);
-      const message = `the adapter of \`${provider}\` fails to list the capabilities of its models: ${why}`;
+      const message = `the adapter of \`${provider}\` fails to list the capabilities of its models: ${messageOf(error)}`;
       report.add('plugin-failed', state.place, message);
       return capabilities;
     }

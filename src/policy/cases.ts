@@ -33,11 +33,8 @@ interface Names {
 export function draftCases(context: CheckContext, names: CaseNames): PolicyCase[] {
   return checkList('cases', CaseText, context).flatMap((named) => {
     const { data, tree, name } = named;
-    if (!data) {
-      checkNames(named, readNames(named), names, context.report);
-      return [];
-    }
-    checkNames(named, data, names, context.report);
+    checkNames(named, data ?? readNames(named), names, context.report);
+    if (!data) return [];
     checkBody(named, data, context.report);
     checkExpectation(named, data, context.report);
     const { metadata, key, time = null, body, model: usual, ...query } = data.given;
@@ -155,7 +152,7 @@ export interface CaseFailure {
 export function caseDiagnostics(failures: readonly CaseFailure[]): Diagnostic[] {
   const report = new Report();
   for (const { case: failed, message, expected, hint } of failures) {
-    const place = { length: 1, ...failed.place };
+    const place = { ...failed.place, length: failed.place.length ?? 1 };
     report.add('case-failed', place, `case \`${failed.name}\` failed: ${message}`, { expected, hint });
   }
   return report.sorted();

@@ -1,6 +1,6 @@
 import { ParseError, type ParseResult } from '@marcbachmann/cel-js';
 import { type ASTNode, literalOf, nodesOf, pathOf, type TextRange } from './cel-ast.ts';
-import { type CelFault, explainSyntax, explainType } from './cel-explain.ts';
+import { type CelFault, explainSyntax, explainType, TYPE_WORDS } from './cel-explain.ts';
 import { type CelKind, environmentOf, VARIABLES } from './cel-types.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { listNames } from './nearest.ts';
@@ -107,15 +107,10 @@ export function isCel(text: string): boolean {
 }
 
 function nameOfType(type: string | undefined): string {
-  const names: Readonly<Record<string, string>> = {
-    string: 'a text',
-    double: 'a number',
-    int: 'a whole number',
-    bool: 'true or false',
-  };
-  if (type?.startsWith('list')) return 'a list';
-  if (type?.startsWith('map')) return 'a map';
-  return names[type ?? ''] ?? `of the type ${type}`;
+  if (type === 'bool') return TYPE_WORDS.bool;
+  const names: Readonly<Record<string, string>> = { ...TYPE_WORDS, list: 'list', map: 'map' };
+  const name = names[type?.split('<', 1)[0] ?? ''];
+  return name === undefined ? `of the type ${type}` : `a ${name}`;
 }
 
 const ELSEWHERE: Readonly<Record<CelKind, string>> = {

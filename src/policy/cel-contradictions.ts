@@ -32,7 +32,7 @@ export function findContradiction(ast: ASTNode, valueOfConstant: () => boolean):
   const namesNothing = ![...nodesOf(ast)].some((node) => node.op === 'id');
   if (namesNothing) return valueOfConstant() ? null : { at: ast, message: 'it is false for every request' };
   const left = new Map<string, PossibleValues>();
-  for (const part of partsOf(ast)) {
+  for (const part of operandsOf(ast)) {
     if (literalOf(part) === false) return { at: part, message: 'one of its parts is false for every request' };
     const field = narrow(part, left);
     if (field === null || !isEmpty(left.get(field))) continue;
@@ -53,10 +53,10 @@ function hintFor(field: string, part: ASTNode): string | undefined {
 }
 
 /** The operands of `&&`, nested ones included. */
-export function partsOf(node: ASTNode): ASTNode[] {
+export function operandsOf(node: ASTNode): ASTNode[] {
   if (node.op !== '&&') return [node];
   const [left, right] = node.args;
-  return [...partsOf(left), ...partsOf(right)];
+  return [...operandsOf(left), ...operandsOf(right)];
 }
 
 function isEmpty(left: PossibleValues | undefined): boolean {

@@ -16,8 +16,8 @@ export function createCostLimits(parsed: ParsedPolicy, report: Report) {
   const models = servable(parsed);
   const extents = extentsOf(models, parsed.tasks.length);
   const endpointCount = models.reduce((sum, { endpoints }) => sum + endpoints.length, 0);
-  const perRequest = new StepTotal('judged for each request', REQUEST_STEPS_MAX);
-  const perLoad = new StepTotal('judged over the catalog when the policy is loaded', LOAD_STEPS_MAX);
+  const perRequest = stepTotal('judged for each request', REQUEST_STEPS_MAX);
+  const perLoad = stepTotal('judged over the catalog when the policy is loaded', LOAD_STEPS_MAX);
   return {
     /** Whether one expression is within its limit. Reports the part that exceeds it. */
     admit(program: CheckedExpression<unknown>, kind: CelKind): boolean {
@@ -35,9 +35,7 @@ export function createCostLimits(parsed: ParsedPolicy, report: Report) {
     },
     /** Whether all admitted expressions together are within the limits. Reports the costliest one otherwise. */
     reviewTotals(): boolean {
-      const exceeded = [perRequest, perLoad].filter((total) => total.isExceeded);
-      for (const total of exceeded) total.report(report);
-      return exceeded.length === 0;
+      return [perRequest, perLoad].map((total) => total.isWithin(report)).every(Boolean);
     },
   };
 }
@@ -45,33 +43,24 @@ export function createCostLimits(parsed: ParsedPolicy, report: Report) {
 const HINT = 'nested loops multiply, and texts of callers count with their greatest length: loop over shorter lists';
 
 /** The steps of all expressions that run on one occasion. */
-class StepTotal {
-  readonly #occasion: string;
-  readonly #max: number;
-  #steps = 0;
-  #costliest: { readonly program: CheckedExpression<unknown>; readonly steps: number } | null = null;
-
-  constructor(occasion: string, max: number) {
-    this.#occasion = occasion;
-    this.#max = max;
-  }
-
-  add(program: CheckedExpression<unknown>, steps: number): void {
-    this.#steps += steps;
-    if (steps > (this.#costliest?.steps ?? -1)) this.#costliest = { program, steps };
-  }
-
-  get isExceeded(): boolean {
-    return this.#steps > this.#max;
-  }
-
-  report(report: Report): void {
-    if (!this.#costliest) return;
-    const { program, steps } = this.#costliest;
-    const message = `the expressions that are ${this.#occasion} can take ${countOf(this.#steps)} steps together, more than ${countOf(this.#max)}`;
-    const hint = `this one takes the most, ${countOf(steps)}; ${HINT}`;
-    report.add('cel-too-costly', program.placeOf(program.ast), message, { hint });
-  }
+function stepTotal(occasion: string, max: number) {
+  let total = 0;
+  const costliest: { program?: CheckedExpression<unknown>; steps: number } = { steps: -1 };
+  return {
+    add(program: CheckedExpression<unknown>, steps: number): void {
+      total += steps;
+      if (steps > costliest.steps) Object.assign(costliest, { program, steps });
+    },
+    /** Whether they are within the limit. Reports the costliest one otherwise. */
+    isWithin(report: Report): boolean {
+      const { program, steps } = costliest;
+      if (total <= max || !program) return true;
+      const message = `the expressions that are ${occasion} can take ${countOf(total)} steps together, more than ${countOf(max)}`;
+      const hint = `this one takes the most, ${countOf(steps)}; ${HINT}`;
+      report.add('cel-too-costly', program.placeOf(program.ast), message, { hint });
+      return false;
+    },
+  };
 }
 
 const countOf = (steps: number): string => Math.ceil(steps).toLocaleString('en');

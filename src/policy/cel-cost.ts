@@ -1,5 +1,15 @@
 import type { ASTNode } from './cel-ast.ts';
-import { DOUBLE, type Extent, type Extents, largerOf, listOf, mapOf, objectOf, SCALAR, textOf } from './cel-extents.ts';
+import {
+  DOUBLE,
+  type Extent,
+  type Extents,
+  largerOf,
+  listExtent,
+  mapOf,
+  objectExtent,
+  SCALAR,
+  textExtent,
+} from './cel-extents.ts';
 import { methodCost, readSteps } from './cel-function-cost.ts';
 import { type CelKind, VARIABLES } from './cel-types.ts';
 
@@ -36,7 +46,7 @@ type NameExtents = ReadonlyMap<string, Extent>;
  * size. Walks the expression once.
  */
 export function costOf(ast: ASTNode, kind: CelKind, extents: Extents): ExpressionCost {
-  const names = new Map(Object.entries(VARIABLES[kind]).map(([name, type]) => [name, objectOf(type)]));
+  const names = new Map(Object.entries(VARIABLES[kind]).map(([name, type]) => [name, objectExtent(type)]));
   const weigher = new Weigher(extents);
   const { steps } = weigher.part(ast, names);
   return { steps, excess: weigher.excess };
@@ -82,17 +92,11 @@ class Weigher {
       }
       case 'list': {
         const items = this.#joined(node.args, names);
-        return { steps: items.steps, extent: listOf(node.args.length, items.extent) };
+        return { steps: items.steps, extent: listExtent(node.args.length, items.extent) };
       }
       case 'map': {
-        const keys = this.#joined(
-          node.args.map(([key]) => key),
-          names,
-        );
-        const values = this.#joined(
-          node.args.map(([, value]) => value),
-          names,
-        );
+        const [keyNodes, valueNodes] = [node.args.map(([key]) => key), node.args.map(([, value]) => value)];
+        const [keys, values] = [this.#joined(keyNodes, names), this.#joined(valueNodes, names)];
         return { steps: keys.steps + values.steps, extent: mapOf(node.args.length, keys.extent, values.extent) };
       }
       case 'call':
@@ -135,8 +139,8 @@ class Weigher {
     const turn = parts.reduce((sum, { steps }) => sum + steps, ITERATION_STEPS);
     const { size } = over.extent;
     const steps = 1 + over.steps + size * turn;
-    if (name === 'map') return { steps, extent: listOf(size, parts.at(-1)?.extent ?? item) };
-    return { steps, extent: name === 'filter' ? listOf(size, item) : SCALAR };
+    if (name === 'map') return { steps, extent: listExtent(size, parts.at(-1)?.extent ?? item) };
+    return { steps, extent: name === 'filter' ? listExtent(size, item) : SCALAR };
   }
 
   /** `cel.bind(name, value, expression)`. */
@@ -162,7 +166,7 @@ class Weigher {
 const COMPREHENSIONS: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'map', 'filter']);
 
 function extentOfLiteral(value: unknown): Extent {
-  if (typeof value === 'string' || value instanceof Uint8Array) return textOf(value.length);
+  if (typeof value === 'string' || value instanceof Uint8Array) return textExtent(value.length);
   return typeof value === 'number' ? DOUBLE : SCALAR;
 }
 
@@ -175,23 +179,11 @@ function entryOf(owner: PartCost, index: PartCost): PartCost {
 
 /** An operator without its operands. */
 function operator(sign: string, a: Extent, b: Extent): PartCost {
-  switch (sign) {
-    case '&&':
-    case '||':
-      return { steps: 0, extent: SCALAR };
-    case 'in': {
-      const each = Math.min(readSteps(a), readSteps(b.item ?? b));
-      return { steps: b.kind === 'map' ? 0 : b.size * each, extent: SCALAR };
-    }
-    case '+':
-    case '-':
-    case '*':
-    case '/':
-    case '%':
-      return sum(sign, a, b);
-    default:
-      return { steps: Math.min(readSteps(a), readSteps(b)), extent: SCALAR };
-  }
+  if (sign === '&&' || sign === '||') return { steps: 0, extent: SCALAR };
+  if ('+-*/%'.includes(sign)) return sum(sign, a, b);
+  if (sign !== 'in') return { steps: Math.min(readSteps(a), readSteps(b)), extent: SCALAR };
+  const each = Math.min(readSteps(a), readSteps(b.item ?? b));
+  return { steps: b.kind === 'map' ? 0 : b.size * each, extent: SCALAR };
 }
 
 /** Arithmetic on numbers, or `+` on texts or lists. */

@@ -183,13 +183,14 @@ function unknownFunction(summary: string, node: ASTNode | undefined, at: TextRan
   return { code: 'cel-unknown-name', at: range, message, expected, hint: didYouMean(name, known) };
 }
 
-function plainTypes(text: string): string {
-  return text
-    .replaceAll(/\bstring\b/g, 'text')
-    .replaceAll(/\bdouble\b/g, 'number')
-    .replaceAll(/\bint\b/g, 'whole number')
-    .replaceAll(/\bbool\b/g, 'true or false');
-}
+/** The types of CEL in words. */
+export const TYPE_WORDS = { string: 'text', double: 'number', int: 'whole number', bool: 'true or false' } as const;
+
+const plainTypes = (text: string): string =>
+  Object.entries(TYPE_WORDS).reduce(
+    (plain, [type, word]) => plain.replaceAll(new RegExp(`\\b${type}\\b`, 'g'), word),
+    text,
+  );
 
 /** Explains types that do not fit each other: mostly an integer literal and a double. */
 function clash(summary: string, node: ASTNode | undefined, at: TextRange): CelFault {

@@ -19,10 +19,10 @@ export interface Extent {
 
 export const SCALAR: Extent = { kind: 'scalar', size: 1 };
 export const DOUBLE: Extent = { kind: 'double', size: 1 };
-export const textOf = (size: number): Extent => ({ kind: 'text', size });
-export const listOf = (size: number, item: Extent): Extent => ({ kind: 'list', size, item });
+export const textExtent = (size: number): Extent => ({ kind: 'text', size });
+export const listExtent = (size: number, item: Extent): Extent => ({ kind: 'list', size, item });
 export const mapOf = (size: number, item: Extent, value: Extent): Extent => ({ kind: 'map', size, item, value });
-export const objectOf = (type: TypeName): Extent => ({ kind: 'object', size: 1, type });
+export const objectExtent = (type: TypeName): Extent => ({ kind: 'object', size: 1, type });
 
 type FieldTable = typeof FIELDS;
 /** A field that is a list or a map, such as `Request.needs`. */
@@ -39,7 +39,7 @@ export type Extents = (type: TypeName, field: string) => Extent;
 
 /** Characters of the longest name that the language accepts. */
 const NAME_MAX = 256;
-const NAME = textOf(NAME_MAX);
+const NAME = textExtent(NAME_MAX);
 /** Labels of one key. */
 const LABELS_MAX = 64;
 
@@ -50,24 +50,27 @@ const LABELS_MAX = 64;
 export function extentsOf(models: readonly ModelDraft[], taskCount: number): Extents {
   const longest = (sizes: readonly number[]) => sizes.reduce((most, size) => Math.max(most, size), 0);
   const textsOf = (lists: readonly (readonly string[])[]) =>
-    listOf(longest(lists.map(({ length }) => length)), textOf(longest(lists.flat().map(({ length }) => length))));
+    listExtent(
+      longest(lists.map(({ length }) => length)),
+      textExtent(longest(lists.flat().map(({ length }) => length))),
+    );
   const endpoints = models.flatMap((model) => model.endpoints.map(({ endpoint }) => endpoint));
-  const capabilities = listOf(CAPABILITY_NAMES.length, NAME);
+  const capabilities = listExtent(CAPABILITY_NAMES.length, NAME);
   const collections: Readonly<Record<Collection, Extent>> = {
     'Request.needs': capabilities,
-    'Request.languages': listOf(LANGUAGES_MAX, NAME),
-    'Request.metadata': { ...mapOf(METADATA_MAX, textOf(TEXT_MAX), textOf(TEXT_MAX)), isTotal: true },
+    'Request.languages': listExtent(LANGUAGES_MAX, NAME),
+    'Request.metadata': { ...mapOf(METADATA_MAX, textExtent(TEXT_MAX), textExtent(TEXT_MAX)), isTotal: true },
     'Key.labels': { ...mapOf(LABELS_MAX, NAME, NAME), isTotal: true },
     'Model.capabilities': capabilities,
     'Model.languages': textsOf(models.map(({ model }) => [...model.languages])),
     'Model.tags': textsOf(models.map(({ model }) => model.tags)),
     'Model.quality': mapOf(taskCount + 1, NAME, DOUBLE),
-    'Model.providers': listOf(longest(models.map((model) => model.endpoints.length)), NAME),
+    'Model.providers': listExtent(longest(models.map((model) => model.endpoints.length)), NAME),
     'Endpoint.regions': textsOf(endpoints.map(({ regions }) => regions)),
   };
   const texts: Readonly<Record<string, Extent>> = {
-    'Request.user': textOf(TEXT_MAX),
-    'Endpoint.upstream': textOf(longest(endpoints.map(({ upstream }) => upstream.length))),
+    'Request.user': textExtent(TEXT_MAX),
+    'Endpoint.upstream': textExtent(longest(endpoints.map(({ upstream }) => upstream.length))),
   };
   const known: Readonly<Record<string, Extent>> = { ...collections, ...texts };
   return (type, field) => {
@@ -75,7 +78,7 @@ export function extentsOf(models: readonly ModelDraft[], taskCount: number): Ext
     const declared = fields[field]?.[0] ?? '';
     if (declared === 'string') return known[`${type}.${field}`] ?? NAME;
     if (declared === 'double') return DOUBLE;
-    if (isTypeName(declared)) return objectOf(declared);
+    if (isTypeName(declared)) return objectExtent(declared);
     return known[`${type}.${field}`] ?? SCALAR;
   };
 }

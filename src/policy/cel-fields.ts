@@ -1,5 +1,6 @@
-import { KNOWN_FIELDS, RouteConstraints } from '../surface/openai-chat/request.ts';
-import { RouteQuery } from '../surface/openai-chat/route-query.ts';
+import { KNOWN_FIELDS } from '../api/chat-request.ts';
+import { RouteQuery } from '../api/route-query.ts';
+import { RouteConstraints } from '../api/routing-fields.ts';
 import { FIELDS, type TypeName } from './cel-types.ts';
 import { nearest } from './nearest.ts';
 

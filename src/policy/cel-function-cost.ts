@@ -1,4 +1,4 @@
-import { DOUBLE, type Extent, listOf, mapOf, SCALAR, textOf } from './cel-extents.ts';
+import { DOUBLE, type Extent, listExtent, mapOf, SCALAR, textExtent } from './cel-extents.ts';
 
 /** Characters read in one step. */
 const CHARACTERS_PER_STEP = 16;
@@ -51,21 +51,21 @@ export function methodCost(name: string, operands: readonly Extent[]): MethodCos
   const read = operands.reduce((sum, extent) => sum + readSteps(extent), 0);
   const canFail = !NEVER_FAIL.has(name) && !(second === undefined && /^get[A-Z]/.test(name));
   const growth = TEXTS[name];
-  if (growth !== undefined) return { steps: read * growth, extent: textOf(first.size * growth), canFail };
+  if (growth !== undefined) return { steps: read * growth, extent: textExtent(first.size * growth), canFail };
   switch (name) {
     case 'size':
       // cel-js counts a text's characters one by one.
       return { steps: first.kind === 'text' ? first.size : 1, extent: SCALAR, canFail };
     case 'string':
-      return { steps: read, extent: textOf(first.kind === 'text' ? first.size : 32), canFail };
+      return { steps: read, extent: textExtent(first.kind === 'text' ? first.size : 32), canFail };
     case 'split':
-      return { steps: read + first.size, extent: listOf(first.size + 1, textOf(first.size)), canFail };
+      return { steps: read + first.size, extent: listExtent(first.size + 1, textExtent(first.size)), canFail };
     case 'join': {
       const characters = first.size * ((first.item?.size ?? first.size) + (second?.size ?? 0));
-      return { steps: first.size + characters / CHARACTERS_PER_STEP, extent: textOf(characters), canFail };
+      return { steps: first.size + characters / CHARACTERS_PER_STEP, extent: textExtent(characters), canFail };
     }
     case 'json':
-      return { steps: read * 4, extent: mapOf(first.size, textOf(first.size), textOf(first.size)), canFail };
+      return { steps: read * 4, extent: mapOf(first.size, textExtent(first.size), textExtent(first.size)), canFail };
     case 'duration':
       // Its regular expression tries every pair of positions in a text of digits, from every position.
       return { steps: read + first.size ** 3 / 25, extent: SCALAR, canFail };
@@ -74,6 +74,6 @@ export function methodCost(name: string, operands: readonly Extent[]): MethodCos
     default:
       if (GIVE_SCALARS.has(name)) return { steps: read, extent: SCALAR, canFail };
       if (/^get[A-Z]/.test(name)) return { steps: second ? ZONE_STEPS : 1, extent: SCALAR, canFail };
-      return { steps: read, extent: textOf(operands.reduce((sum, { size }) => sum + size, 0)), canFail };
+      return { steps: read, extent: textExtent(operands.reduce((sum, { size }) => sum + size, 0)), canFail };
   }
 }

@@ -2,7 +2,7 @@ import { MODEL_CAPABILITIES } from '../core/capability.ts';
 import { DIFFICULTIES } from '../core/facts.ts';
 import { canonicalLanguage } from '../core/languages.ts';
 import { type ASTNode, literalOf, nodesOf, pathOf } from './cel-ast.ts';
-import type { CheckedExpression, Program } from './cel-check.ts';
+import type { CheckedExpression } from './cel-check.ts';
 import type { PolicyNames } from './json-schema-words.ts';
 import { byNearness, didYouMean, listNames } from './nearest.ts';
 import type { Report } from './report.ts';
@@ -22,33 +22,54 @@ export function checkReferences(
   for (const node of nodesOf(ast)) {
     const path = pathOf(node);
     const [owner, field, task] = path ?? [];
-    if (path?.length === 3 && owner === 'model' && field === 'quality' && task !== undefined) {
-      const known = ['default', ...names.tasks];
-      const at = { start: node.end - task.length, end: node.end };
-      if (!known.includes(task)) report.addUnknown('task', task, known, placeOf(node.op === '.' ? at : node));
+    if (path?.length !== 3 || owner !== 'model' || field !== 'quality' || task === undefined) continue;
+    const known = ['default', ...names.tasks];
+    const at = { start: node.end - task.length, end: node.end };
+    if (!known.includes(task)) report.addUnknown('task', task, known, placeOf(node.op === '.' ? at : node));
+  }
+  for (const { text, path, literal } of comparedTexts(ast)) {
+    const refuse = (message: string, expected: string, hint?: string) =>
+      report.add('unknown-reference', placeOf(literal), message, { expected, hint });
+    const meant = path === 'request.model' ? names.aliases.get(text) : undefined;
+    const [what, known] = knownAt(path, names) ?? [];
+    if (meant !== undefined) {
+      refuse(`\`${text}\` is an alias, which rules do not see`, `\`${meant}\`, the name that it stands for`);
+    } else if (what !== undefined && known && !known.includes(text)) {
+      const covered = path === 'request.model' || path === 'model.id' ? names.wildcard(text) : null;
+      if (covered === null) report.addUnknown(what, text, known, placeOf(literal));
+      else if (covered !== text)
+        refuse(`\`${text}\` is served under another name`, `\`${covered}\`, the model that it is`);
     }
-    for (const [literal, compared] of comparisonsOf(node)) {
-      const text = literalOf(literal);
-      if (typeof text === 'string') checkName(text, compared, () => placeOf(literal), names, report);
-    }
+    const isLanguage = path === 'request.languages' || path === 'model.languages';
+    const canonical = isLanguage ? canonicalLanguage(text) : text;
+    if (canonical === text) continue;
+    const hint = `did you mean \`${canonical}\`?`;
+    refuse(`there is no language \`${text}\``, 'the canonical name, in lower case', hint);
   }
 }
 
 /** A hint for a tag that no model has. Such a tag alone is not an error. */
 export function hintForTags(ast: ASTNode, tags: readonly string[]): string | undefined {
-  for (const node of nodesOf(ast)) {
-    for (const [literal, path] of comparisonsOf(node)) {
-      const text = literalOf(literal);
-      if (path !== 'model.tags' || typeof text !== 'string' || tags.includes(text)) continue;
-      const known = listNames(byNearness(text, tags));
-      return didYouMean(text, tags) ?? `no model has the tag \`${text}\`; there are ${known}`;
-    }
+  for (const { text, path } of comparedTexts(ast)) {
+    if (path !== 'model.tags' || tags.includes(text)) continue;
+    const known = listNames(byNearness(text, tags));
+    return didYouMean(text, tags) ?? `no model has the tag \`${text}\`; there are ${known}`;
   }
   return undefined;
 }
 
+/** Each literal text of an expression, with the path that it is compared with. */
+export function* comparedTexts(ast: ASTNode) {
+  for (const node of nodesOf(ast)) {
+    for (const [literal, path] of comparisonsOf(node)) {
+      const text = literalOf(literal);
+      if (typeof text === 'string') yield { text, path, literal };
+    }
+  }
+}
+
 /** Pairs of a literal and the path that it is compared with. */
-export function comparisonsOf(node: ASTNode): [ASTNode, string][] {
+function comparisonsOf(node: ASTNode): [ASTNode, string][] {
   if (node.op !== '==' && node.op !== '!=' && node.op !== 'in') return [];
   const [left, right] = node.args;
   const leftPath = pathOf(left)?.join('.');
@@ -56,40 +77,6 @@ export function comparisonsOf(node: ASTNode): [ASTNode, string][] {
   if (leftPath && right.op === 'list') return right.args.map((item) => [item, leftPath]);
   if (leftPath) return [[right, leftPath]];
   return rightPath ? [[left, rightPath]] : [];
-}
-
-function checkName(
-  text: string,
-  path: string,
-  place: () => ReturnType<Program['placeOf']>,
-  names: ReferenceNames,
-  report: Report,
-): void {
-  const meant = path === 'request.model' ? names.aliases.get(text) : undefined;
-  if (meant !== undefined) {
-    report.add('unknown-reference', place(), `\`${text}\` is an alias, which rules do not see`, {
-      expected: `\`${meant}\`, the name that it stands for`,
-    });
-    return;
-  }
-  const [what, known] = knownAt(path, names) ?? [];
-  const isModel = path === 'request.model' || path === 'model.id';
-  const covered = isModel ? names.wildcard(text) : null;
-  if (covered === text && !known?.includes(text)) return;
-  if (covered !== null && covered !== text && !known?.includes(text)) {
-    report.add('unknown-reference', place(), `\`${text}\` is served under another name`, {
-      expected: `\`${covered}\`, the model that it is`,
-    });
-    return;
-  }
-  if (what !== undefined && known && !known.includes(text)) report.addUnknown(what, text, known, place());
-  if (path !== 'request.languages' && path !== 'model.languages') return;
-  const canonical = canonicalLanguage(text);
-  if (canonical === text) return;
-  report.add('unknown-reference', place(), `there is no language \`${text}\``, {
-    expected: 'the canonical name, in lower case',
-    hint: `did you mean \`${canonical}\`?`,
-  });
 }
 
 type KnownNames = readonly [what: string, known: readonly string[]];

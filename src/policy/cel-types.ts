@@ -205,22 +205,7 @@ class CelKey implements FieldsOf<'Key'> {
     this.labels = labels(from.labels);
   }
 }
-class CelTime implements FieldsOf<'Time'> {
-  readonly year: number;
-  readonly month: number;
-  readonly day: number;
-  readonly weekday: number;
-  readonly hour: number;
-  readonly minute: number;
-  constructor(from: RuleScope['time']) {
-    this.year = from.year;
-    this.month = from.month;
-    this.day = from.day;
-    this.weekday = from.weekday;
-    this.hour = from.hour;
-    this.minute = from.minute;
-  }
-}
+class CelTime {}
 class CelModel {}
 class CelEndpoint {}
 class CelPrice {}
@@ -254,7 +239,10 @@ export function environmentOf(kind: CelKind): Environment {
   return environment;
 }
 
-function instance<Name extends 'Model' | 'Endpoint' | 'Price' | 'Latency'>(name: Name, fields: FieldsOf<Name>): object {
+function instance<Name extends 'Time' | 'Model' | 'Endpoint' | 'Price' | 'Latency'>(
+  name: Name,
+  fields: FieldsOf<Name>,
+): View {
   return Object.assign(new CLASSES[name](), fields);
 }
 
@@ -284,11 +272,14 @@ function cachingLast<Scope extends object>(make: (scope: Scope) => View): (scope
   };
 }
 
+/** All requests of a minute share their time. */
+const timeOf = cachingLast((time: RuleScope['time']) => instance('Time', time));
+
 /** The CEL view of a scope. */
 export const viewOf = cachingLast(({ request, key, time }: RuleScope) => ({
   request: new CelRequest(request),
   key: new CelKey(key),
-  time: new CelTime(time),
+  time: timeOf(time),
 }));
 
 /** The CEL view of a budget's scope. */

@@ -4,12 +4,13 @@ import type { EstimatorPlugin } from '../contract/estimator.ts';
 import type { PreparedStrategy, StrategyPlugin } from '../contract/strategy.ts';
 import { mostTelling, stepsOf } from '../core/schema-errors.ts';
 import { plural } from '../core/text.ts';
+import { messageOf } from '../core/thrown.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { didYouMean, listNames, nearest } from './nearest.ts';
 import type { Report } from './report.ts';
 import { literalsOf } from './schema-parts.ts';
 import { foreignKeyHint, missingSpaceHint, ownerHint, twinHint, usdKeyHint } from './slip-hints.ts';
-import { describe, entryOf, type ScalarTree, type Tree, toData, valueAt } from './tree.ts';
+import { describe, entryOf, placeAt, type ScalarTree, type Tree, toData, valueAt } from './tree.ts';
 import { example, formHint, shareHint, splitDecimal, switchHint, typeHint } from './value-hints.ts';
 
 /** A value to check, with its path and place for messages. */
@@ -59,6 +60,19 @@ function keepingLists(tree: Tree, filled: unknown): unknown {
   const inner = (key: string, value: Tree) => keepingLists(value, Object.getOwnPropertyDescriptor(filled, key)?.value);
   if (tree.kind === 'list') return tree.items.map((item, at) => inner(`${at}`, item));
   return { ...filled, ...Object.fromEntries(tree.entries.map(({ key, value }) => [key, inner(key, value)])) };
+}
+
+/** Reports a figure that is above another of its owner; one that is not stated bounds nothing. */
+export function checkAtMost(
+  { path, tree }: Subject,
+  keys: readonly string[],
+  value: number | undefined,
+  [limitKey, limit]: readonly [key: string, value: number | undefined],
+  { report }: { readonly report: Report },
+): void {
+  if (value === undefined || limit === undefined || value <= limit) return;
+  const message = `\`${[path, ...keys].join('.')}\` is more than \`${limitKey}\``;
+  report.add('out-of-range', placeAt(tree, ...keys), message, { expected: `at most ${limit}` });
 }
 
 /** Checks the options of a plugin. Unknown keys are errors unless its schema admits them. */
@@ -237,7 +251,7 @@ function refusalOf(
     else plugin.prepare(options, [0, 0]);
     return null;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }
 

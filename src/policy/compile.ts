@@ -12,6 +12,7 @@ import {
   selectAvailable,
 } from './availability.ts';
 import { compileContent } from './contents.ts';
+import type { Diagnostic, DiagnosticCode } from './diagnostics.ts';
 import { allowedBySpace, checkAdapters, checkSelectorSpaces } from './embeddings.ts';
 import { createChecker } from './expressions.ts';
 import { reviewFigure } from './figures.ts';
@@ -24,7 +25,7 @@ import type { KnownLabels } from './misspelt-values.ts';
 import type { ParsedPolicy, PolicySettings } from './parsed.ts';
 import { type LoadedPlugin, withOwnPlugins } from './plugins.ts';
 import { cachedTokensMin, compileProvider, type Environment } from './providers.ts';
-import type { Report } from './report.ts';
+import { Report } from './report.ts';
 import { type CheckedRules, type CompiledRules, checkRules, compileRules } from './rules.ts';
 import { compileSelectors } from './selectors.ts';
 import { reviewSmallBudgets } from './small-budgets.ts';
@@ -35,7 +36,7 @@ import type { PublicFigures } from './wildcard-names.ts';
 import { servable } from './wildcards.ts';
 
 /** A compiled policy without its revision, and the environment's part of that revision. */
-export interface CompiledPolicy {
+interface CompiledPolicy {
   readonly snapshot: Omit<PolicySnapshot, 'revision'>;
   readonly environment: readonly (readonly unknown[])[];
 }
@@ -44,7 +45,12 @@ export interface CompiledPolicy {
 export type StartSettings = Pick<GatewayPolicy, 'socketBytesMax'>;
 
 /** The surroundings that a policy is compiled in: installed plugins by name, environment and more. */
-export interface CompileContext extends PluginMaps {
+export interface LoadContext extends PluginMaps {
+  /**
+   * Hashes a content: the texts of the files and the effects of the environment (providers that lack a
+   * variable, addresses in force). The content holds no secret.
+   */
+  revisionOf(content: string): string;
   readonly env: Environment;
   /** Specifier → loaded plugins of the policy. Their option schemas are checked, and `prepare` is tried. */
   readonly plugins?: ReadonlyMap<string, LoadedPlugin>;
@@ -62,10 +68,41 @@ export interface CompileContext extends PluginMaps {
   readonly started?: StartSettings;
 }
 
+export interface LoadResult {
+  /** Null if the policy has errors. */
+  readonly snapshot: PolicySnapshot | null;
+  /** Without errors, warnings only. */
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+const SEEM_MISSING: ReadonlySet<DiagnosticCode> = new Set([
+  'unknown-reference',
+  'no-version',
+  'no-models',
+  'credits-changed',
+  'budget-renamed',
+]);
+
+/**
+ * The second half of `loadPolicy` in steps, each well under 5 ms, so that a host can serve requests
+ * between them. Yields nothing; returns the result.
+ */
+export function* compileSteps(parsed: ParsedPolicy, context: LoadContext): Generator<undefined, LoadResult> {
+  const report = new Report(parsed.diagnostics);
+  const compiled = yield* compile(parsed, context, report);
+  // The missing part may be in a file that cannot be read.
+  const diagnostics = report.sorted().filter((found) => !(parsed.isPartial && SEEM_MISSING.has(found.code)));
+  if (!compiled || report.failed) return { snapshot: null, diagnostics };
+  yield;
+  const texts = parsed.files.map((file) => file.text);
+  const revision = context.revisionOf(JSON.stringify([texts, compiled.environment]));
+  return { snapshot: deepFreeze({ revision, ...compiled.snapshot }), diagnostics };
+}
+
 /** Checks the parts that need plugins, expressions and the environment, and compiles. Null if anything is wrong. */
-export function* compile(
+function* compile(
   parsed: ParsedPolicy,
-  { env, plugins, outside, today, facts = null, ledger, labels, started, ...installed }: CompileContext,
+  { env, plugins, outside, today, facts = null, ledger, labels, started, ...installed }: LoadContext,
   report: Report,
 ): Generator<undefined, CompiledPolicy | null> {
   const all = withOwnPlugins(parsed.plugins, installed, plugins ?? new Map(), outside ?? new Map(), report);
@@ -85,7 +122,7 @@ export function* compile(
   const budgets = yield* checkLimits(parsed.budgets, 'budget', check, report);
   const rateLimits = yield* checkLimits(parsed.rateLimits, 'limit', check, report);
   for (const one of parsed.sentNames) check.sent(one);
-  const contentMatch = check.match(parsed.contentMatch, 'budget');
+  const contentMatch = check.condition(parsed.contentMatch, 'budget');
   const isAffordable = check.reviewTotals();
   if (ledger) checkLedgerState(parsed, ledger, report);
   if (started) reviewStart(parsed, started, report);

@@ -57,6 +57,7 @@ const ERRORS = {
 
 const WARNINGS = {
   'former-option': 'A selector sets an option of an earlier version, and runs as in that version.',
+  'former-key': 'A key of an earlier version, which has no effect any more.',
   'plugin-outside':
     'A plugin runs code from outside the policy folder, through `../` or a link. Anyone who can write to that file can run code as Signalbox.',
   'departs-from-base':
@@ -76,7 +77,7 @@ const WARNINGS = {
   'budget-renamed':
     'A budget is new, and one that the ledger counts is gone. A renamed budget is counted again from its entries.',
   'trusts-everybody': '`trusted_proxies` covers every IPv4 address, so callers can forge theirs.',
-  'learning-idle': '`explore` is set while `mode` is `off`, or all weights of outcomes are 0.',
+  'learning-idle': '`explore` is set while `mode` is `off`, or `feedback_weight` is 0.',
   'facilitator-without-token': 'A facilitator for real money has no `bearer_env`.',
   'after-abort-idle': 'A key of `after_abort` has no effect, because it does not say `bills: stops`.',
   'private-host': 'The host of a provider probably leads to a private network, where requests are refused.',
@@ -117,19 +118,14 @@ export interface DiagnosticDetails {
   readonly related?: { readonly place: SourceSpan; readonly message: string };
 }
 
-export interface FormatOptions {
-  /** Adds terminal colours. Default: plain text. */
-  readonly colour?: boolean;
-}
-
 /**
  * The diagnostics for people: `file:line:col  code  message`, the line with carets under the place,
- * the expected form and the related place. Secrets in the lines are masked.
+ * the expected form and the related place. Secrets in the lines are masked. `colour` adds terminal colours.
  */
 export function formatDiagnostics(
   diagnostics: readonly Diagnostic[],
   files: readonly FileText[],
-  { colour = false }: FormatOptions = {},
+  { colour = false }: { readonly colour?: boolean } = {},
 ): string {
   const secrets = diagnostics.filter((found) => found.code === 'secret');
   const lines = sourceLines(files, secrets);
@@ -160,11 +156,7 @@ function position(place: SourceSpan): string {
 }
 
 /** The diagnostics for programs, as `--json` prints them, with the counts that decide the exit code. */
-export function diagnosticsJson(diagnostics: readonly Diagnostic[]): {
-  readonly errors: number;
-  readonly warnings: number;
-  readonly diagnostics: readonly Diagnostic[];
-} {
+export function diagnosticsJson(diagnostics: readonly Diagnostic[]) {
   const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
   return { errors, warnings: diagnostics.length - errors, diagnostics };
 }

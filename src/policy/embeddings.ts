@@ -1,6 +1,7 @@
 import type { EmbeddingModel } from '../core/embedding.ts';
 import { bothBits, emptyBits, setBit } from '../core/rules.ts';
 import type { Endpoint, Model } from '../core/snapshot.ts';
+import { checkAtMost } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { ProviderSetup } from './providers.ts';
 import type { Report } from './report.ts';
@@ -35,10 +36,7 @@ export function readEmbedding(
     report.add('conflicting-keys', placeAt(tree, 'embedding'), message, { expected: '`operations: [embed]`' });
   }
   const { dimensions, shortest = dimensions, batch_inputs: batchInputs, batch_tokens: batchTokens } = embedding;
-  if (shortest > dimensions) {
-    const message = `\`${path}.embedding.shortest\` is more than \`dimensions\``;
-    report.add('out-of-range', placeAt(tree, 'embedding', 'shortest'), message, { expected: `at most ${dimensions}` });
-  }
+  checkAtMost({ path, tree, place }, ['embedding', 'shortest'], shortest, ['dimensions', dimensions], { report });
   return {
     vectorSpace: embedding.vector_space ?? name,
     dimensions,

@@ -1,5 +1,6 @@
 import type { BudgetScope } from '../core/budget.ts';
 import type { RuleScope } from '../core/rules.ts';
+import { messageOf } from '../core/thrown.ts';
 import type { SentName } from './cases.ts';
 import {
   type CheckedExpression,
@@ -34,11 +35,9 @@ export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, facts: 
   };
   const values = knownValues(parsed, labels);
   const costs = createCostLimits(parsed, report);
-  const affordable = <Expression extends CheckedExpression<unknown>>(program: Expression | null, kind: CelKind) =>
-    program && costs.admit(program, kind) ? program : null;
-  const check = (draft: ExpressionDraft | null, kind: CelKind): Program | null => {
-    const program = affordable(draft && checkExpression(draft, kind, texts, report), kind);
-    if (program) checkReferences(program, names, report);
+  const admitted = <Expression extends CheckedExpression<unknown>>(program: Expression | null, kind: CelKind) => {
+    if (!program || !costs.admit(program, kind)) return null;
+    checkReferences(program, names, report);
     return program;
   };
   const sendable = new Set([...names.selectors, ...names.models, ...names.aliases.keys()]);
@@ -51,35 +50,22 @@ export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, facts: 
     /** An expression over the catalog. With an unknown name it matches no model, which need not be reported too. */
     of(draft: ExpressionDraft | null, kind: CelKind): Program | null {
       const before = report.found.length;
-      const program = check(draft, kind);
+      const program = admitted(draft && checkExpression(draft, kind, texts, report), kind);
       if (!program || report.found.length > before) return null;
       reviewValues(program, values, report);
       return program;
     },
-    /** The condition of a rule. */
-    when(draft: ExpressionDraft | null): Program | null {
-      const program = check(draft, 'when');
-      if (program) {
-        checkCondition(program, OF_RULES, report);
-        reviewValues(program, values, report);
-      }
-      return program;
-    },
-    /** The condition of a budget or rate limit. */
-    match(draft: ExpressionDraft | null, kind: 'budget' | 'limit'): Program | null {
-      const program = check(draft, kind);
-      if (program) {
-        checkCondition(program, kind === 'budget' ? OF_BUDGETS : OF_LIMITS, report);
-        reviewValues(program, values, report);
-      }
+    /** The condition of a rule, budget or rate limit. */
+    condition(draft: ExpressionDraft | null, kind: keyof typeof CONDITIONS): Program | null {
+      const program = admitted(draft && checkExpression(draft, kind, texts, report), kind);
+      if (!program) return null;
+      checkCondition(program, CONDITIONS[kind], report);
+      reviewValues(program, values, report);
       return program;
     },
     each(draft: ExpressionDraft | null, kind: 'budget' | 'limit'): TextProgram | null {
-      const program = affordable(draft && checkText(draft, kind, texts, report), kind);
-      if (program) {
-        checkReferences(program, names, report);
-        reviewValues(program, values, report);
-      }
+      const program = admitted(draft && checkText(draft, kind, texts, report), kind);
+      if (program) reviewValues(program, values, report);
       return program;
     },
     reviewTotals: costs.reviewTotals,
@@ -114,33 +100,28 @@ const EMPTY_REQUEST: RuleScope = {
 export const EMPTY_KEY: BudgetScope = { request: { model: 'auto' }, key: { id: 'k', labels: new Map() } };
 
 interface ConditionKind {
+  readonly owner: string;
   readonly nothing: Parameters<Program['run']>[0];
-  readonly toSwitchOff: string;
   readonly toAskFirst: string;
 }
 
-const OF_RULES: ConditionKind = {
-  nothing: viewOf(EMPTY_REQUEST),
-  toSwitchOff: 'to turn a rule off, comment it out',
-  toAskFirst: 'request.metadata.n != "" && double(request.metadata.n) > 3.0',
-};
-const OF_BUDGETS: ConditionKind = {
-  nothing: budgetViewOf(EMPTY_KEY),
-  toSwitchOff: 'to turn a budget off, comment it out',
-  toAskFirst: 'key.labels.level != "" && double(key.labels.level) > 3.0',
-};
-const OF_LIMITS: ConditionKind = {
-  nothing: limitViewOf(EMPTY_KEY),
-  toSwitchOff: 'to turn a rate limit off, comment it out',
-  toAskFirst: OF_BUDGETS.toAskFirst,
-};
+const OF_KEYS = 'key.labels.level != "" && double(key.labels.level) > 3.0';
+const CONDITIONS = {
+  when: {
+    owner: 'rule',
+    nothing: viewOf(EMPTY_REQUEST),
+    toAskFirst: 'request.metadata.n != "" && double(request.metadata.n) > 3.0',
+  },
+  budget: { owner: 'budget', nothing: budgetViewOf(EMPTY_KEY), toAskFirst: OF_KEYS },
+  limit: { owner: 'rate limit', nothing: limitViewOf(EMPTY_KEY), toAskFirst: OF_KEYS },
+} satisfies Partial<Record<CelKind, ConditionKind>>;
 
-function checkCondition(program: Program, { nothing, toSwitchOff, toAskFirst }: ConditionKind, report: Report): void {
+function checkCondition(program: Program, { owner, nothing, toAskFirst }: ConditionKind, report: Report): void {
   const { path } = program.draft;
   const impossible = findContradiction(program.ast, () => tryRun(program, nothing).value !== false);
   if (impossible) {
     const message = `\`${path}\` can never be true: ${impossible.message}`;
-    const hint = impossible.hint ?? toSwitchOff;
+    const hint = impossible.hint ?? `to turn a ${owner} off, comment it out`;
     report.add('rule-never-applies', program.placeOf(impossible.at), message, { hint });
     return;
   }
@@ -165,6 +146,6 @@ export function tryRun<Value>(
 
 /** The reason of a failure, on one line. */
 export function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  return text.split('\n', 1)[0] ?? text;
+  const [line = ''] = messageOf(error).split('\n', 1);
+  return line;
 }

@@ -38,13 +38,15 @@ export interface ModelFacts
 /** Public models of the shipped providers, with their prices, limits and abilities. */
 export class FactsTable {
   readonly #file: Omit<FileText, 'models'>;
-  readonly #models: ReadonlyMap<string, ReadonlyMap<string, Row>>;
-  readonly #names: ReadonlyMap<string, SameModels>;
+  readonly #providers: ReadonlyMap<string, { readonly rows: ReadonlyMap<string, Row>; readonly names: SameModels }>;
 
   constructor({ models, ...file }: FileText) {
     this.#file = file;
-    this.#models = new Map(Object.entries(models).map(([preset, rows]) => [preset, new Map(Object.entries(rows))]));
-    this.#names = new Map(Object.entries(models).map(([preset, rows]) => [preset, new SameModels(Object.keys(rows))]));
+    const tableOf = (rows: Record<string, Row>) => ({
+      rows: new Map(Object.entries(rows)),
+      names: new SameModels(Object.keys(rows)),
+    });
+    this.#providers = new Map(Object.entries(models).map(([preset, rows]) => [preset, tableOf(rows)]));
   }
 
   /** The day on which the prices were read, such as `2026-07-01`. */
@@ -63,7 +65,7 @@ export class FactsTable {
    * @param id the provider's own name of the model
    */
   of(provider: string, id: string): ModelFacts | null {
-    const row = this.#models.get(provider)?.get(id);
+    const row = this.#providers.get(provider)?.rows.get(id);
     if (!row) return null;
     const price: PriceText = { tiers: [], ...row.price, as_of: this.asOf, basis: 'aggregator' };
     return { temperature: true, ...row, price };
@@ -75,12 +77,12 @@ export class FactsTable {
    * @param provider as for `of`
    */
   rowsOf(provider: string, id: string): readonly string[] {
-    return this.#names.get(provider)?.namesOf(id) ?? [];
+    return this.#providers.get(provider)?.names.namesOf(id) ?? [];
   }
 
   /** The names of a preset's models, sorted. */
   ids(provider: string): readonly string[] {
-    return [...(this.#models.get(provider)?.keys() ?? [])];
+    return [...(this.#providers.get(provider)?.rows.keys() ?? [])];
   }
 }
 

@@ -1,30 +1,17 @@
 import type { TSchema } from '@sinclair/typebox';
+import { ChatMessage } from '../api/chat-request.ts';
 import { type Plugin, schemaOfPlugin } from '../contract/kinds.ts';
-import { ChatMessage } from '../surface/openai-chat/request.ts';
 import { type EditorHint, HINTS } from './json-schema-hints.ts';
 import type { SchemaRules } from './json-schema-rules.ts';
-import type { Snippets } from './json-schema-snippets.ts';
 import { type EditorText, editorTextOf, isEmpty, titleOf } from './json-schema-text.ts';
-import { type EditorVocabulary, type EditorWord, type JsonSchema, wordsOf } from './json-schema-words.ts';
+import { type EditorVocabulary, type EditorWord, editorWords, type JsonSchema } from './json-schema-words.ts';
 import { ITEM_NAME } from './schema-parts.ts';
 import { WILDCARD_NAME } from './wildcards.ts';
 
 /** Keywords of JSON Schema. All others are our own, or TypeBox's. */
-const SHARED = [
-  'type',
-  'const',
-  'minimum',
-  'maximum',
-  'exclusiveMinimum',
-  'exclusiveMaximum',
-  'minLength',
-  'maxLength',
-  'pattern',
-  'minItems',
-  'maxItems',
-  'uniqueItems',
-  'minProperties',
-] as const;
+const SHARED: readonly string[] =
+  `type const minimum maximum exclusiveMinimum exclusiveMaximum minLength maxLength pattern minItems maxItems uniqueItems
+  minProperties`.split(/\s+/);
 
 /** Converts TypeBox schemas of the language to JSON Schema for editors. */
 export class SchemaConverter {
@@ -32,18 +19,16 @@ export class SchemaConverter {
   readonly definitions: Record<string, JsonSchema> = {};
   readonly #words: EditorVocabulary;
   readonly #rules: SchemaRules;
-  readonly #snippets: Snippets;
 
-  constructor(words: EditorVocabulary, rules: SchemaRules, snippets: Snippets) {
+  constructor(words: EditorVocabulary, rules: SchemaRules) {
     this.#words = words;
     this.#rules = rules;
-    this.#snippets = snippets;
   }
 
   /** `path`: as in HINTS. */
   convert(schema: TSchema, path: string, isRequired = false): JsonSchema {
     const hint = HINTS[path] ?? {};
-    const title = hint.title ?? schema.title ?? titleOf(lastOf(path));
+    const title = titleAt(path, schema);
     const forms = withShort(this.#forms(schema, path, hint), hint);
     return {
       ...editorTextOf(schema, title, isRequired, hint.sees),
@@ -64,12 +49,11 @@ export class SchemaConverter {
   /** The alternative forms of a value. */
   #forms(schema: TSchema, path: string, hint: EditorHint): JsonSchema[] {
     if (path === 'cases[].given.messages') return [MESSAGES];
-    const words = wordsOf(schema);
+    const words = editorWords(schema);
     if (words) return [{ type: 'string', ...enumOf(words) }];
     if (Array.isArray(schema.anyOf)) return schema.anyOf.flatMap((one: TSchema) => this.#forms(one, path, hint));
     if (schema.type === 'object') return [this.#map(schema, path, hint)];
-    if (schema.type === 'array')
-      return [{ ...shared(schema), items: this.#item(schema, path), ...this.#snippetsOf(path, 'array') }];
+    if (schema.type === 'array') return [{ ...shared(schema), items: this.#item(schema, path) }];
     const known = hint.names && schema.type === 'string' ? this.#words[hint.names] : [];
     // All error codes are known. Other names may come from elsewhere.
     if (hint.names === 'error') return [{ type: 'string', ...enumOf(known) }];
@@ -95,7 +79,7 @@ export class SchemaConverter {
   /** The text of an item without a description is that of its list. */
   #aboutItem(schema: TSchema, list: TSchema, path: string): EditorText {
     const { description } = list;
-    return editorTextOf({ description, ...schema }, HINTS[`${path}[]`]?.title ?? titleOf(lastOf(path)), false);
+    return editorTextOf({ description, ...schema }, titleAt(`${path}[]`, { ...schema, title: undefined }), false);
   }
 
   /** Keys are inside `allOf`; otherwise editors insert all defaults into a new map. */
@@ -114,7 +98,6 @@ export class SchemaConverter {
         },
       }),
       ...(others !== undefined && { additionalProperties: others }),
-      ...this.#snippetsOf(path),
     };
     // The editor's own message would be `Expected "Quality"`, by the title.
     const errorMessage = `Needs a map${required.length > 0 ? ` with ${required.join(', ')}` : ''}.`;
@@ -135,19 +118,6 @@ export class SchemaConverter {
     ]);
   }
 
-  #snippetsOf(path: string, type = 'object'): JsonSchema {
-    const snippets = this.#snippets[path];
-    if (!snippets) return {};
-    return {
-      defaultSnippets: snippets.map(({ description, ...snippet }) => ({
-        ...snippet,
-        type,
-        description: plainly(description),
-        markdownDescription: description,
-      })),
-    };
-  }
-
   /** The schema of unknown keys. */
   #others(schema: TSchema, path: string): JsonSchema | false | undefined {
     const each = eachOf(schema);
@@ -162,6 +132,12 @@ export class SchemaConverter {
     this.definitions[name] ??= this.convert(schema, `${path}.*`);
     return { $ref: `#/definitions/${name}` };
   }
+}
+
+/** An entry that is a map has its title in the singular: one of `endpoints[]` is an `Endpoint`. */
+function titleAt(path: string, { title, type }: TSchema): string {
+  const isEntry = type === 'object' && /(?:\[\]|\.\*)$/.test(path);
+  return HINTS[path]?.title ?? title ?? titleOf(isEntry ? lastOf(path).replace(/s$/, '') : lastOf(path));
 }
 
 /** Admits an empty section. */
@@ -264,7 +240,7 @@ const MESSAGES = {
         title: 'Role',
         description: 'Who speaks. Required.',
         type: 'string',
-        enum: (wordsOf(ChatMessage.properties.role) ?? []).map(([role]) => role),
+        enum: (editorWords(ChatMessage.properties.role) ?? []).map(([role]) => role),
       },
       content: {
         title: 'Content',

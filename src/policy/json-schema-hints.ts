@@ -1,11 +1,10 @@
-import { SIGNALS } from '../core/learning-policy.ts';
 import type { CelKind } from './cel-types.ts';
 import type { EditorWord, NameKind } from './json-schema-words.ts';
 import { LEARNING_MODE_MEANINGS } from './schema-learning.ts';
 
 /** Facts on a key, for editors, that its schema does not have. */
 export interface EditorHint {
-  /** Default: made from the key. */
+  /** Default: made from the key; for an entry that is a map, in the singular. */
   readonly title?: string;
   /** The kind of thing that its value names. */
   readonly names?: NameKind;
@@ -20,56 +19,40 @@ export interface EditorHint {
 }
 
 const OFF = (means: string): readonly EditorWord[] => [['off', means]];
-const NOT_LOOKED_FOR: EditorHint = { short: OFF('It is not looked for.') };
 
 /** By path: `*` stands for each name of a map, `[]` for each item of a list. */
 export const HINTS: Readonly<Record<string, EditorHint>> = {
   providers: { isNamed: true },
-  'providers.*': { title: 'Provider' },
   'providers.*.adapter': { names: 'adapter' },
   'providers.*.preset': { names: 'preset' },
   models: { isNamed: true },
-  'models.*': { title: 'Model' },
   'models.*.provider': { names: 'provider' },
-  'models.*.endpoints[]': { title: 'Endpoint' },
   'models.*.endpoints[].provider': { names: 'provider' },
   'models.*.price': { title: 'Price (USD per 1M tokens)' },
-  'models.*.price.tiers[]': { title: 'Tier' },
   'models.*.endpoints[].price': { title: 'Price (USD per 1M tokens)' },
-  'models.*.endpoints[].price.tiers[]': { title: 'Tier' },
   'models.*.languages[]': { names: 'language' },
   'models.*.lacks_languages[]': { names: 'language' },
   'models.*.quality': { keys: 'task' },
   'models.*.quality.*': { title: 'Share of good answers' },
   tasks: { isNamed: true, keys: 'task' },
-  'tasks.*': { title: 'Task' },
   selectors: { isNamed: true },
-  'selectors.*': { title: 'Selector' },
   'selectors.*.strategy': { names: 'strategy' },
   'selectors.*.models.require': { sees: 'model' },
   'gateway.time_zone': { names: 'zone' },
   'records.content.match': { sees: 'budget' },
-  'constraints[]': { title: 'Constraint' },
   'constraints[].when': { sees: 'when' },
   'constraints[].require': { sees: 'constraint' },
-  'preferences[]': { title: 'Preference' },
   'preferences[].when': { sees: 'when' },
   'preferences[].prefer': { sees: 'model' },
-  'budgets[]': { title: 'Budget' },
   'budgets[].each': { sees: 'budget' },
   'budgets[].match': { sees: 'budget' },
   'budgets[].time_zone': { names: 'zone' },
-  'rate_limits[]': { title: 'Rate limit' },
   'rate_limits[].each': { sees: 'limit' },
   'rate_limits[].match': { sees: 'limit' },
   learning: { short: Object.entries(LEARNING_MODE_MEANINGS) },
-  'learning.signals': { short: OFF('Nothing is looked for.') },
-  ...Object.fromEntries(SIGNALS.map((signal) => [`learning.signals.${signal}`, NOT_LOOKED_FOR])),
   'learning.explore': { short: OFF('Nothing is tried.') },
   'learning.estimator': { names: 'estimator' },
-  'payments.x402.networks[]': { title: 'Network' },
   baseline: { names: 'model' },
-  'cases[]': { title: 'Case' },
   'cases[].given.model': { names: 'asked' },
   'cases[].given.task_type': { names: 'task' },
   'cases[].given.constraints.required_languages[]': { names: 'language' },

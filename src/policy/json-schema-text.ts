@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import { isObject } from '../core/object.ts';
 import { type CelKind, FIELDS, type TypeName, VARIABLES } from './cel-types.ts';
-import { wordsOf } from './json-schema-words.ts';
+import { editorWords } from './json-schema-words.ts';
 import { formerDefault } from './versions.ts';
 
 /** The text that an editor shows for a key, plain and in Markdown. */
@@ -11,44 +11,21 @@ export interface EditorText {
   readonly markdownDescription?: string;
 }
 
-/** Words of keys with capitals of their own. */
-const WORDS: Readonly<Record<string, string>> = {
-  api: 'API',
-  id: 'ID',
-  rpc: 'RPC',
-  ttft: 'TTFT',
-  ttl: 'TTL',
-  url: 'URL',
-  urls: 'URLs',
-  usd: 'USD',
-};
-
-/** Units at the end of keys. */
-const UNITS: readonly (readonly [suffix: string, unit: string])[] = [
-  ['_tokens_per_second_max', 'tokens per second, at most'],
-  ['_tokens_per_second', 'tokens per second'],
-  ['_tokens_max', 'tokens, at most'],
-  ['_input_tokens', 'input tokens'],
-  ['_output_tokens', 'output tokens'],
-  ['_bytes_max', 'bytes, at most'],
-  ['_per_minute', 'per minute'],
-  ['_credits', 'Credits'],
-  ['_seconds', 'seconds'],
-  ['_tokens', 'tokens'],
-  ['_days', 'days'],
-  ['_usd', 'USD'],
-  ['_eth', 'ETH'],
-  ['_ms', 'ms'],
-  ['_s', 'seconds'],
-];
+/** Words of keys that are written in capitals. */
+const CAPITALS = /^(?:api|id|rpc|ttft|ttl|url|usd)(?=s?$)/;
+/** The unit at the end of a key, which may be an upper bound. */
+const UNIT =
+  /_((?:(?:input|output)_)?tokens(?:_per_second)?|bytes|per_minute|credits|seconds|days|usd|eth|ms|s)(_max)?$/;
+const UNIT_NAMES: Readonly<Record<string, string>> = { credits: 'Credits', usd: 'USD', eth: 'ETH', s: 'seconds' };
 
 /** The title of a key: `ttft_ms` is `TTFT (ms)`. */
 export function titleOf(key: string): string {
-  const [suffix = '', unit] = UNITS.find(([end]) => key.endsWith(end)) ?? [];
+  const [suffix = '', unit, isMost] = UNIT.exec(key) ?? [];
   const words = key.slice(0, key.length - suffix.length).split('_');
-  const name = words.map((word) => WORDS[word] ?? word).join(' ');
+  const name = words.map((word) => word.replace(CAPITALS, (known) => known.toUpperCase())).join(' ');
   const title = `${name[0]?.toUpperCase() ?? ''}${name.slice(1)}`;
-  return unit === undefined ? title : `${title} (${unit})`;
+  if (unit === undefined) return title;
+  return `${title} (${UNIT_NAMES[unit] ?? unit.replaceAll('_', ' ')}${isMost ? ', at most' : ''})`;
 }
 
 /** The description of a value, with its type, bounds and default. */
@@ -97,7 +74,7 @@ export function isEmpty(value: unknown): boolean {
 function kindOf(schema: TSchema): string {
   if ('const' in schema) return `Always \`${schema.const}\`.`;
   if (schema.type === 'boolean') return '`true` or `false`.';
-  if (schema.type === 'array') return wordsOf(schema.items ?? {}) ? 'List of words.' : 'List.';
+  if (schema.type === 'array') return editorWords(schema.items ?? {}) ? 'List of words.' : 'List.';
   if (schema.type !== 'number' && schema.type !== 'integer') return '';
   return `${schema.type === 'integer' ? 'Whole number' : 'Number'}${boundsOf(schema)}.`;
 }
@@ -113,12 +90,8 @@ function boundsOf({ minimum, exclusiveMinimum, maximum, exclusiveMaximum }: TSch
   return bounds.flatMap(([words, bound]) => (bound === undefined ? [] : [`, ${words} ${grouped(bound)}`])).join('');
 }
 
-/** Groups digits in threes, independent of the machine's locale. */
-function grouped(figure: unknown): string {
-  const [whole = '', fraction] = String(figure).split('.');
-  const threes = whole.replace(/\B(?=(\d{3})+$)/g, ',');
-  return fraction === undefined ? threes : `${threes}.${fraction}`;
-}
+/** Independent of the machine's locale. */
+const grouped = (figure: unknown): string => Number(figure).toLocaleString('en', { maximumFractionDigits: 20 });
 
 function namesSeen(kind: CelKind): string {
   return Object.entries(VARIABLES[kind])

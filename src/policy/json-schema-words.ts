@@ -90,7 +90,7 @@ export function vocabularyOf(plugins: readonly Plugin[], own: PolicyNames) {
 }
 
 /** The words of a union of string literals; null for any other schema. The meaning of a capability is in its own table. */
-export const wordsOf = (schema: TSchema): readonly EditorWord[] | null =>
+export const editorWords = (schema: TSchema): readonly EditorWord[] | null =>
   literalsOf(schema)?.map(([word, means]) => [word, means || meaningOfCapability(word)]) ?? null;
 
 const meaningOfCapability = (word: string): string =>

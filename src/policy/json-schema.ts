@@ -2,7 +2,6 @@ import type { TSchema } from '@sinclair/typebox';
 import type { Plugin } from '../contract/kinds.ts';
 import { nullable, SchemaConverter } from './json-schema-convert.ts';
 import { definitionOf, rulesOf } from './json-schema-rules.ts';
-import { snippetsOf } from './json-schema-snippets.ts';
 import { type JsonSchema, type PolicyNames, vocabularyOf } from './json-schema-words.ts';
 import { SECTIONS } from './schema.ts';
 
@@ -29,7 +28,7 @@ export function policySchema(given: readonly Plugin[], own: PolicyNames = NO_NAM
   const plugins = [
     ...new Map(given.toReversed().map((plugin) => [definitionOf(plugin), plugin])).values(),
   ].toReversed();
-  const converter = new SchemaConverter(vocabularyOf(plugins, own), rulesOf(plugins), snippetsOf(plugins));
+  const converter = new SchemaConverter(vocabularyOf(plugins, own), rulesOf(plugins));
   const sections = Object.entries<TSchema>(SECTIONS).map(([name, schema]): [string, JsonSchema] => {
     const section = converter.convert(schema, name);
     // All entries of a section may be comments.

@@ -1,13 +1,13 @@
 import { Value } from '@sinclair/typebox/value';
 import type { EstimatorPlugin } from '../contract/estimator.ts';
-import { type LearningPolicy, SIGNALS } from '../core/learning-policy.ts';
+import type { LearningPolicy } from '../core/learning-policy.ts';
 import { checkValue, optionsOf, type Subject, validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 import { LearningText } from './schema-learning.ts';
 import { RecordsText } from './schema-records.ts';
 import { type CheckContext, emptyMap, sectionSubject } from './sections.ts';
-import { entryOf, placeAt, type ScalarTree, type Tree, valueAt } from './tree.ts';
+import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -69,7 +69,6 @@ function policyOf(text: LearningText, daysMax: number): Omit<LearningPolicy, 'op
     estimator: text.estimator,
     feedbackWindowMs: Math.min(text.feedback_window_days, daysMax) * DAY_MS,
     feedbackWeight: text.feedback_weight,
-    signals: text.signals,
     influenceMax: text.influence_max,
     explore: explore
       ? { share: explore.share, temperature: explore.temperature, qualityMargin: explore.quality_margin }
@@ -77,47 +76,31 @@ function policyOf(text: LearningText, daysMax: number): Omit<LearningPolicy, 'op
   };
 }
 
-/** Expands `off`: a weight of 0 for one signal or all of them, and no exploring. */
+/** Leaves `explore: off` out: the default is not to explore. */
 function withoutOff(section: Tree): Tree {
   if (section.kind !== 'map') return section;
-  const entries = section.entries.flatMap((entry) => {
-    if (entry.key === 'explore' && isOff(entry.value)) return [];
-    return [entry.key === 'signals' ? { ...entry, value: withZeros(entry.value) } : entry];
-  });
-  return { ...section, entries };
+  return { ...section, entries: section.entries.filter(({ key, value }) => key !== 'explore' || !isOff(value)) };
 }
 
-function withZeros(signals: Tree): Tree {
-  if (isOff(signals)) {
-    const { place } = signals;
-    const entries = SIGNALS.map((key) => ({ key, place, value: { ...signals, value: 0, source: '0' } }));
-    return { kind: 'map', entries, place };
-  }
-  if (signals.kind !== 'map') return signals;
-  const entries = signals.entries.map((entry) =>
-    isOff(entry.value) ? { ...entry, value: { ...entry.value, value: 0, source: '0' } } : entry,
-  );
-  return { ...signals, entries };
-}
-
-const isOff = (tree: Tree): tree is ScalarTree => tree.kind === 'scalar' && tree.value === 'off';
+const isOff = (tree: Tree): boolean => tree.kind === 'scalar' && tree.value === 'off';
 
 /** Warns of settings without effect. */
-function warnOfIdle(
-  { mode, signals, feedback_weight: weight }: Partial<LearningText>,
-  tree: Tree,
-  report: Report,
-): void {
+function warnOfIdle({ mode, feedback_weight: weight }: Partial<LearningText>, tree: Tree, report: Report): void {
   const explore = entryOf(tree, 'explore');
   if (explore && mode === 'off') {
     report.add('learning-idle', explore.place, '`learning.explore` has no effect while `learning.mode` is `off`', {
       hint: 'set `mode: shadow` or `mode: on`, or remove `explore`',
     });
   }
-  const teaches = !signals || [weight, ...Object.values(signals)].some((one) => one !== 0);
-  if (mode !== undefined && mode !== 'off' && !teaches) {
+  if (mode !== undefined && mode !== 'off' && weight === 0) {
     report.add('learning-idle', placeAt(tree, 'mode'), `\`learning.mode\` is \`${mode}\`, but nothing is learned`, {
-      hint: '`feedback_weight` and all of `signals` are 0: set at least one above 0',
+      hint: '`feedback_weight` is 0: set it above 0',
+    });
+  }
+  const signals = entryOf(tree, 'signals');
+  if (signals) {
+    report.add('former-key', signals.place, '`learning.signals` has no effect any more', {
+      hint: 'Signalbox no longer checks answers for signs of failure: score them with POST /v1/feedback, and remove `signals`',
     });
   }
 }

@@ -3,7 +3,7 @@ import type { Budget, BudgetScope } from '../core/budget.ts';
 import type { RateLimit } from '../core/rate-limit.ts';
 import { type ASTNode, accessesOf, nodesOf, pathOf } from './cel-ast.ts';
 import type { Program, TextProgram } from './cel-check.ts';
-import { partsOf } from './cel-contradictions.ts';
+import { operandsOf } from './cel-contradictions.ts';
 import { budgetViewOf, environmentOf, limitViewOf } from './cel-types.ts';
 import { EMPTY_KEY, type ExpressionChecker, tryRun } from './expressions.ts';
 import type { BudgetDraft, RateLimitDraft } from './limit-drafts.ts';
@@ -25,10 +25,10 @@ export function* checkLimits<Draft extends BudgetDraft | RateLimitDraft>(
   report: Report,
 ): Generator<undefined, readonly CheckedLimit<Draft>[]> {
   return yield* inSteps(drafts, (draft) => {
-    const match = check.match(draft.match, kind);
+    const match = check.condition(draft.match, kind);
     const each = typeof draft.each === 'string' ? null : check.each(draft.each, kind);
     // A wrong `match` does not tell which keys `each` runs for.
-    if (each && (match || !draft.match)) new EachReview(each, match, kind, report).run();
+    if (each && (match || !draft.match)) reviewEach({ each, match, kind }, report);
     return { draft, match, each };
   });
 }
@@ -61,81 +61,70 @@ export const compileRateLimit = ({ draft, match, each }: CheckedLimit<RateLimitD
 
 const VIEWS = { budget: budgetViewOf, limit: limitViewOf } as const;
 
+/** An `each` whose `match`, if there is one, is right. */
+interface GroupedLimit {
+  readonly each: TextProgram;
+  readonly match: Program | null;
+  readonly kind: 'budget' | 'limit';
+}
+
+/** Each value of the expression has its own one of these. */
+const UNITS = { budget: 'window', limit: 'limit' } as const;
+
 /** Warns of an `each` that fails, or that may group keys by mistake. */
-class EachReview {
-  readonly #each: TextProgram;
-  readonly #match: Program | null;
-  readonly #kind: 'budget' | 'limit';
-  readonly #report: Report;
-  /** Each value of the expression has its own one of these. */
-  readonly #unit: 'window' | 'limit';
-
-  constructor(each: TextProgram, match: Program | null, kind: 'budget' | 'limit', report: Report) {
-    this.#each = each;
-    this.#match = match;
-    this.#kind = kind;
-    this.#report = report;
-    this.#unit = kind === 'budget' ? 'window' : 'limit';
-  }
-
-  run(): void {
-    const { ast, placeOf, draft } = this.#each;
-    const accesses = [...accessesOf(ast)];
-    if (accesses.length === 0) {
-      this.#report.add('shared-window', placeOf(ast), `\`${draft.path}\` has the same value for everyone`, {
-        hint: `to give everyone one ${this.#unit} together, remove \`each\`; \`key.labels.team\` gives each team its own, \`key\` each key`,
-      });
-      return;
-    }
-    const bare = this.#viewOf(EMPTY_KEY);
-    const { failure } = tryRun(this.#each, bare);
-    const isMatched = !this.#match || tryRun(this.#match, bare).value !== false;
-    if (failure !== undefined && isMatched) {
-      const message = `\`${draft.path}\` fails for some requests and then counts as the empty text: ${failure}`;
-      this.#report.add('when-can-fail', placeOf(ast), message, {
-        hint: 'require in `match` what the expression needs, such as `key.labels.team.contains("-")`',
-      });
-      return;
-    }
-    for (const label of new Set(accesses.map(({ path }) => labelOf(path)))) {
-      if (label !== null && this.#isShared(label)) this.#warnOfShared(label);
-    }
-  }
-
-  #viewOf(scope: BudgetScope): Readonly<Record<string, unknown>> {
-    return VIEWS[this.#kind](scope);
-  }
-
-  /** Whether keys without a label share one limit, probably by mistake. */
-  #isShared(label: string): boolean {
-    // A comparison with the label shows that keys without it were considered.
-    if (isComparedIn(this.#each.ast, label)) return false;
-    // So does a fallback on the ID of the key.
-    const probe = { ...EMPTY_KEY, key: { ...EMPTY_KEY.key, id: '\u0000' } };
-    if (tryRun(this.#each, this.#viewOf(probe)).value?.includes('\u0000')) return false;
-    return !this.#match || !partsOf(this.#match.ast).some((part) => this.#isDemand(part, label));
-  }
-
-  /** Whether a part of a condition reads only this label and is false for keys without it. */
-  #isDemand(part: ASTNode, label: string): boolean {
-    const accesses = [...accessesOf(part)];
-    if (accesses.length === 0 || !accesses.every(({ path }) => labelOf(path) === label)) return false;
-    const run = environmentOf(this.#kind).parse(serialize(part));
-    return tryRun({ run }, this.#viewOf(EMPTY_KEY)).value === false;
-  }
-
-  #warnOfShared(label: string): void {
-    const { ast, placeOf, draft } = this.#each;
-    const node = [...accessesOf(ast)].find(({ path }) => labelOf(path) === label)?.node ?? ast;
-    const written = node.input.slice(node.start, node.end);
-    const message = `\`${draft.path}\`: all keys without the label \`${label}\` share one ${this.#unit}`;
-    const orOthers = `${written} == "" ? "others" : ${written}`;
-    const toName = node === ast ? `\`each: '${orOthers}'\`` : `\`(${orOthers})\` for it, and quotes around the whole`;
-    const toExclude = demandOf(`${written} != ""`, this.#match);
-    this.#report.add('shared-window', placeOf(node), message, {
-      hint: `to exclude them, ${toExclude}; to give them one ${this.#unit} together, write ${toName}`,
+function reviewEach(limit: GroupedLimit, report: Report): void {
+  const { each, match, kind } = limit;
+  const { ast, placeOf, draft } = each;
+  const accesses = [...accessesOf(ast)];
+  if (accesses.length === 0) {
+    report.add('shared-window', placeOf(ast), `\`${draft.path}\` has the same value for everyone`, {
+      hint: `to give everyone one ${UNITS[kind]} together, remove \`each\`; \`key.labels.team\` gives each team its own, \`key\` each key`,
     });
+    return;
   }
+  const bare = VIEWS[kind](EMPTY_KEY);
+  const { failure } = tryRun(each, bare);
+  const isMatched = !match || tryRun(match, bare).value !== false;
+  if (failure !== undefined && isMatched) {
+    const message = `\`${draft.path}\` fails for some requests and then counts as the empty text: ${failure}`;
+    report.add('when-can-fail', placeOf(ast), message, {
+      hint: 'require in `match` what the expression needs, such as `key.labels.team.contains("-")`',
+    });
+    return;
+  }
+  for (const label of new Set(accesses.map(({ path }) => labelOf(path)))) {
+    if (label !== null && isShared(label, limit)) warnOfShared(label, limit, report);
+  }
+}
+
+/** Whether keys without a label share one limit, probably by mistake. */
+function isShared(label: string, { each, match, kind }: GroupedLimit): boolean {
+  // A comparison with the label shows that keys without it were considered.
+  if (isComparedIn(each.ast, label)) return false;
+  // So does a fallback on the ID of the key.
+  const probe = { ...EMPTY_KEY, key: { ...EMPTY_KEY.key, id: '\u0000' } };
+  if (tryRun(each, VIEWS[kind](probe)).value?.includes('\u0000')) return false;
+  return !match || !operandsOf(match.ast).some((part) => isDemand(part, label, kind));
+}
+
+/** Whether a part of a condition reads only this label and is false for keys without it. */
+function isDemand(part: ASTNode, label: string, kind: GroupedLimit['kind']): boolean {
+  const accesses = [...accessesOf(part)];
+  if (accesses.length === 0 || !accesses.every(({ path }) => labelOf(path) === label)) return false;
+  const run = environmentOf(kind).parse(serialize(part));
+  return tryRun({ run }, VIEWS[kind](EMPTY_KEY)).value === false;
+}
+
+function warnOfShared(label: string, { each: { ast, placeOf, draft }, match, kind }: GroupedLimit, report: Report) {
+  const node = [...accessesOf(ast)].find(({ path }) => labelOf(path) === label)?.node ?? ast;
+  const written = node.input.slice(node.start, node.end);
+  const message = `\`${draft.path}\`: all keys without the label \`${label}\` share one ${UNITS[kind]}`;
+  const orOthers = `${written} == "" ? "others" : ${written}`;
+  const toName = node === ast ? `\`each: '${orOthers}'\`` : `\`(${orOthers})\` for it, and quotes around the whole`;
+  const toExclude = demandOf(`${written} != ""`, match);
+  report.add('shared-window', placeOf(node), message, {
+    hint: `to exclude them, ${toExclude}; to give them one ${UNITS[kind]} together, write ${toName}`,
+  });
 }
 
 function isComparedIn(ast: ASTNode, label: string): boolean {

@@ -1,10 +1,10 @@
-import { compileSteps, type LoadContext, type LoadResult } from './compile-steps.ts';
+import { compileSteps, type LoadContext, type LoadResult } from './compile.ts';
 import type { PolicyFile } from './parse.ts';
 import { type ParsedPolicy, parseWith } from './parsed.ts';
 import { atOnce } from './steps.ts';
 import { readYaml } from './yaml-reader.ts';
 
-export type { LoadContext, LoadResult } from './compile-steps.ts';
+export type { LoadContext, LoadResult } from './compile.ts';
 export type { FileProblem, PolicyFile } from './parse.ts';
 export type { ParsedPolicy } from './parsed.ts';
 export type { LoadedPlugin } from './plugins.ts';

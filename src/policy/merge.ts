@@ -90,11 +90,7 @@ function join(section: SectionName, before: Entry, again: Entry, report: Report)
     return first;
   }
   const places = new Map(first.entries.map((entry) => [entry.key, entry.place]));
-  const fresh = second.entries.filter((entry) => {
-    const known = places.get(entry.key);
-    if (known) report.addDuplicate(`${section}.${entry.key}`, entry.place, known);
-    return !known;
-  });
+  const fresh = second.entries.filter(({ key, place }) => report.isFirst(key, place, places, `${section}.${key}`));
   return { ...first, entries: [...first.entries, ...fresh] };
 }
 

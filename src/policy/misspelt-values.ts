@@ -1,7 +1,7 @@
 import { editDistance } from '../core/edit-distance.ts';
-import { accessesOf, literalOf, nodesOf } from './cel-ast.ts';
+import { accessesOf } from './cel-ast.ts';
 import type { CheckedExpression } from './cel-check.ts';
-import { comparisonsOf } from './cel-references.ts';
+import { comparedTexts } from './cel-references.ts';
 import type { ParsedPolicy } from './parsed.ts';
 import type { Report } from './report.ts';
 import { servable } from './wildcards.ts';
@@ -45,23 +45,19 @@ export function reviewValues(
       hint: `did you mean \`key.labels.${meant}\`?`,
     });
   }
-  for (const node of nodesOf(ast)) {
-    for (const [literal, path] of comparisonsOf(node)) {
-      const text = literalOf(literal);
-      if (typeof text !== 'string') continue;
-      const [, label] = /^key\.labels\.(.+)$/.exec(path) ?? [];
-      const [what, known] =
-        path === 'endpoint.regions'
-          ? ['endpoint has the region', regions]
-          : path === 'model.tags'
-            ? ['model has the tag', tags]
-            : [`key has the label \`${label}\` with`, [...(labels.get(label ?? '') ?? [])]];
-      // Keys come and go, so of their labels only the spelling is compared.
-      const resembles = label === undefined ? isAlike : isSpeltAlike;
-      const meant = known.includes(text) ? undefined : known.find((one) => resembles(text, one));
-      if (meant === undefined) continue;
-      report.add('misspelt-value', placeOf(literal), `no ${what} \`${text}\``, { hint: `did you mean "${meant}"?` });
-    }
+  for (const { text, path, literal } of comparedTexts(ast)) {
+    const [, label] = /^key\.labels\.(.+)$/.exec(path) ?? [];
+    const [what, known] =
+      path === 'endpoint.regions'
+        ? ['endpoint has the region', regions]
+        : path === 'model.tags'
+          ? ['model has the tag', tags]
+          : [`key has the label \`${label}\` with`, [...(labels.get(label ?? '') ?? [])]];
+    // Keys come and go, so of their labels only the spelling is compared.
+    const resembles = label === undefined ? isAlike : isSpeltAlike;
+    const meant = known.includes(text) ? undefined : known.find((one) => resembles(text, one));
+    if (meant === undefined) continue;
+    report.add('misspelt-value', placeOf(literal), `no ${what} \`${text}\``, { hint: `did you mean "${meant}"?` });
   }
 }
 

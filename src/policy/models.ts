@@ -3,9 +3,8 @@ import type { Decimal } from '../core/decimal.ts';
 import { canonicalLanguage } from '../core/languages.ts';
 import { operationBits } from '../core/operation.ts';
 import type { Price } from '../core/price.ts';
-import type { Deadlines, DeclaredLatency, Endpoint, Model } from '../core/snapshot.ts';
-import { readAbortBilling, reviewAbortBilling } from './abort-billing.ts';
-import { validPartsOf } from './check.ts';
+import type { Deadlines, Endpoint, Model } from '../core/snapshot.ts';
+import { checkAtMost, type Subject, validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { checkVectorSpaces, type EmbeddingDraft, modelSchemaOf, readEmbedding } from './embeddings.ts';
 import { type DeclaredFigure, figuresOf } from './figures.ts';
@@ -13,6 +12,7 @@ import { type LatencyOf, latencies, usualReasoning } from './latency.ts';
 import { type MisspeltLanguage, misspeltLanguagesOf } from './misspelt-languages.ts';
 import { readPrice, reviewRates, type UsdPrice, usdOf } from './prices.ts';
 import type { Report } from './report.ts';
+import { readAbortBilling, reviewAbortBilling } from './schema-abort.ts';
 import { EndpointText, ModelText, type PriceText } from './schema-model.ts';
 import { readPagesMax } from './schema-pages.ts';
 import { type CheckContext, checkNamed, type NamedItem } from './sections.ts';
@@ -20,7 +20,6 @@ import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
 
 /** Output cap, tokens, of a request and model without one. */
 const DEFAULT_MAX_OUTPUT = 4096;
-const DEADLINES = { connectMs: 5_000, firstTokenMs: 20_000, idleMs: 30_000, totalMs: 300_000 } as const;
 
 /** A model with all its endpoints, available here or not. Plain data. */
 export interface ModelDraft {
@@ -104,9 +103,13 @@ export function draftModel(
   checkTasks(tree, context);
   const embedding = readEmbedding(named, data, context.report);
   const latency = latencyOf(data);
-  checkCachedTtft(named, data, latency.ttftMs, context.report);
+  // A cached prompt is never slower, so the two figures were probably swapped.
+  checkAtMost(named, ['latency', 'cached_ttft_ms'], data.latency?.cached_ttft_ms, ['ttft_ms', latency.ttftMs], context);
   const reasoningTokens = usualReasoning(data);
   const reasoningByTask = byTask(data.reasoning_tokens, reasoningTokens, context);
+  // More than the usual, in the task with the longest reasoning.
+  const thinkingMs =
+    (1000 * (Math.max(reasoningTokens, ...reasoningByTask) - reasoningTokens)) / latency.outputTokensPerSecond;
   const model = {
     id: name,
     contextWindow: data.context_window,
@@ -135,7 +138,7 @@ export function draftModel(
       stated: statedTasks(data, context),
       basis: data.quality.basis,
     },
-    deadlines: compileDeadlines(data.deadlines, longestTtftMs(latency, reasoningTokens, reasoningByTask)),
+    deadlines: compileDeadlines(data.deadlines, latency.ttftMs + thinkingMs),
     created: secondsOf(data.released),
   };
   return {
@@ -150,57 +153,29 @@ export function draftModel(
 
 /** Checks the valid parts of a model that does not fit its schema. */
 function reviewFaulty(named: NamedItem<ModelText>, context: ModelContext): void {
-  const parts = validPartsOf(ModelText, named.tree);
-  checkSizes(named, parts, context);
+  checkSizes(named, validPartsOf(ModelText, named.tree), context);
   checkTasks(named.tree, context);
-  const checkPrice = (owner: Tree, price: PriceText | undefined) => {
-    const tree = valueAt(owner, 'price');
-    if (price) priceAt(owner, price, context);
-    else if (tree) reviewRates(tree, context.report);
-  };
-  checkPrice(named.tree, parts.price);
-  const checkProvider = (name: string | undefined, owner: Tree) => {
-    if (name === undefined || context.needsKey.has(name)) return;
-    context.report.addUnknown('provider', name, context.needsKey.keys(), placeAt(owner, 'provider'));
-  };
-  checkProvider(parts.provider, named.tree);
   const endpoints = valueAt(named.tree, 'endpoints');
-  for (const tree of endpoints?.kind === 'list' ? endpoints.items : []) {
+  for (const tree of [named.tree, ...(endpoints?.kind === 'list' ? endpoints.items : [])]) {
     const { provider, price } = validPartsOf(EndpointText, tree);
-    checkProvider(provider, tree);
-    checkPrice(tree, price);
+    const rates = valueAt(tree, 'price');
+    if (price) priceAt(tree, price, context);
+    else if (rates) reviewRates(rates, context.report);
+    if (provider !== undefined) checkProvider(provider, tree, context);
   }
 }
 
-/** Time to the first content, ms, for the task with the longest reasoning. */
-function longestTtftMs(
-  { ttftMs, outputTokensPerSecond }: DeclaredLatency,
-  usual: number,
-  reasoningByTask: Float64Array,
-): number {
-  return ttftMs + (1000 * (Math.max(usual, ...reasoningByTask) - usual)) / outputTokensPerSecond;
+/** Whether a provider exists. */
+function checkProvider(name: string, owner: Tree, { needsKey, report }: ModelContext): boolean {
+  const isKnown = needsKey.has(name);
+  if (!isKnown) report.addUnknown('provider', name, needsKey.keys(), placeAt(owner, 'provider'));
+  return isKnown;
 }
 
-/** A cached prompt is never slower, so the two figures were probably swapped. */
-function checkCachedTtft({ path, tree }: NamedItem<ModelText>, { latency }: ModelText, ttftMs: number, report: Report) {
-  const cachedMs = latency?.cached_ttft_ms ?? 0;
-  if (cachedMs <= ttftMs) return;
-  const place = placeAt(tree, 'latency', 'cached_ttft_ms');
-  const message = `\`${path}.latency.cached_ttft_ms\` is more than \`ttft_ms\``;
-  report.add('out-of-range', place, message, { expected: `at most ${ttftMs}` });
-}
-
-function checkSizes({ path, tree }: NamedItem<ModelText>, data: Partial<ModelText>, { report }: CheckContext): void {
-  const bounds = [
-    ['max_output', 'context_window'],
-    ['default_max_output', 'max_output'],
-  ] as const;
-  for (const [key, limitKey] of bounds) {
-    const limit = data[limitKey] ?? Number.POSITIVE_INFINITY;
-    if ((data[key] ?? 0) <= limit) continue;
-    const message = `\`${path}.${key}\` is more than \`${limitKey}\``;
-    report.add('out-of-range', placeAt(tree, key), message, { expected: `at most ${limit}` });
-  }
+function checkSizes(named: Subject, data: Partial<ModelText>, context: CheckContext): void {
+  const { max_output, context_window, default_max_output } = data;
+  checkAtMost(named, ['max_output'], max_output, ['context_window', context_window], context);
+  checkAtMost(named, ['default_max_output'], default_max_output, ['max_output', max_output], context);
 }
 
 /** Reports languages that are in both lists. */
@@ -238,10 +213,7 @@ function draftEndpoints(
   if (data.endpoints) refuseBothForms(named, report);
   return listed.flatMap((text, at) => {
     const own = data.endpoints ? (valueAt(tree, 'endpoints', at) ?? tree) : tree;
-    const known = context.needsKey.has(text.provider);
-    if (!known) {
-      report.addUnknown('provider', text.provider, context.needsKey.keys(), placeAt(own, 'provider'));
-    }
+    const isKnown = checkProvider(text.provider, own, context);
     if (!text.price && !data.price) {
       const hint = data.endpoints
         ? 'set a price for the model, or one for each endpoint'
@@ -249,7 +221,7 @@ function draftEndpoints(
       report.add('missing-key', data.endpoints ? own.place : place, `\`${path}\` needs the key \`price\``, { hint });
     }
     const price = text.price && data.endpoints ? priceAt(own, text.price, context) : shared;
-    if (!price || !known) return [];
+    if (!price || !isKnown) return [];
     const { provider, upstream = name, regions } = text;
     const isFree = price.perRequest === 0 && price.lines.every((line) => line.input === 0 && line.output === 0);
     if (isFree && context.needsKey.get(provider)) {
@@ -308,10 +280,10 @@ function checkTasks(model: Tree, { taskIndex, report }: ModelContext): void {
 
 function compileDeadlines(text: ModelText['deadlines'], ttftMs: number): Deadlines {
   return {
-    connectMs: text?.connect_ms ?? DEADLINES.connectMs,
-    firstTokenMs: text?.first_token_ms ?? Math.max(DEADLINES.firstTokenMs, 4 * ttftMs),
-    idleMs: text?.idle_ms ?? DEADLINES.idleMs,
-    totalMs: text?.total_ms ?? DEADLINES.totalMs,
+    connectMs: text?.connect_ms ?? 5_000,
+    firstTokenMs: text?.first_token_ms ?? Math.max(20_000, 4 * ttftMs),
+    idleMs: text?.idle_ms ?? 30_000,
+    totalMs: text?.total_ms ?? 300_000,
   };
 }
 

@@ -22,11 +22,11 @@ function onlyLonger(name: string, known: Iterable<string>): string | null {
   return longer.length === 1 ? (longer[0] ?? null) : null;
 }
 
-const wordsOf = (name: string): readonly string[] => name.toLowerCase().split(/[^a-z0-9]+/);
+const nameWords = (name: string): readonly string[] => name.toLowerCase().split(/[^a-z0-9]+/);
 
 function sharedWords(a: string, b: string): number {
-  const words = wordsOf(b);
-  return wordsOf(a).filter((word) => word !== '' && words.includes(word)).length;
+  const words = nameWords(b);
+  return nameWords(a).filter((word) => word !== '' && words.includes(word)).length;
 }
 
 /** The best known name that contains all words of the given one, or the reverse: `task_type` and `task`. */
@@ -39,7 +39,7 @@ function ofSameWords(name: string, known: Iterable<string>): string | null {
   return first && first.shared > (second?.shared ?? 0) ? first.candidate : null;
 }
 
-const countWords = (name: string): number => wordsOf(name).length;
+const countWords = (name: string): number => nameWords(name).length;
 
 /** The known names, most similar first. */
 export function byNearness(name: string, known: Iterable<string>): string[] {

@@ -1,27 +1,9 @@
 /** Terminal styles for the parts of a message. */
-export interface Paint {
-  strong(text: string): string;
-  faint(text: string): string;
-  error(text: string): string;
-  warning(text: string): string;
-  good(text: string): string;
-  label(text: string): string;
-}
-
-const ansi = (code: number) => (text: string) => (text === '' ? '' : `\u001b[${code}m${text}\u001b[0m`);
-const plain = (text: string) => text;
-
-const COLOURED: Paint = {
-  strong: ansi(1),
-  faint: ansi(2),
-  error: ansi(31),
-  warning: ansi(33),
-  good: ansi(32),
-  label: ansi(36),
-};
-const PLAIN: Paint = { strong: plain, faint: plain, error: plain, warning: plain, good: plain, label: plain };
+export type Paint = ReturnType<typeof painter>;
 
 /** Returns terminal colours, or plain text. */
-export function painter(colour: boolean): Paint {
-  return colour ? COLOURED : PLAIN;
+export function painter(isColoured: boolean) {
+  const style = (code: number) => (text: string) =>
+    isColoured && text !== '' ? `\u001b[${code}m${text}\u001b[0m` : text;
+  return { strong: style(1), faint: style(2), error: style(31), warning: style(33), good: style(32), label: style(36) };
 }

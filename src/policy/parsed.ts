@@ -43,7 +43,14 @@ import {
 import { LedgerText } from './schema-budgets.ts';
 import { RecordsText } from './schema-records.ts';
 import { findSecrets } from './secrets.ts';
-import { type CheckContext, checkNamed, checkSection, type NamedItem, sectionSubject } from './sections.ts';
+import {
+  type CheckContext,
+  checkNamed,
+  checkSection,
+  type NamedItem,
+  sectionSubject,
+  statedSubject,
+} from './sections.ts';
 import { draftSelectors } from './selectors.ts';
 import { compileTasks } from './tasks.ts';
 import { checkTimeZone } from './time-zone.ts';
@@ -91,7 +98,7 @@ export interface ParsedPolicy extends Pick<PolicySnapshot, 'tasks' | 'payments' 
   /** The requests whose content is kept; null for all of them, or if no content is kept. */
   readonly contentMatch: ExpressionDraft | null;
   readonly learning: LearningDraft;
-  /** What cases send as `model`, which is checked where public figures are at hand. */
+  /** The names that cases send as `model`. They are checked where public figures are at hand. */
   readonly sentNames: readonly SentName[];
   /** The bare data of every section, by which two revisions are compared. */
   readonly outline: Readonly<Record<string, unknown>>;
@@ -204,8 +211,7 @@ function checkSections(context: CheckContext): Omit<ParsedPolicy, 'files' | 'dia
 }
 
 function readVersion({ sections, start, report }: CheckContext): LanguageVersion {
-  const entry = sections.get('version');
-  const subject = entry && { path: 'version', tree: entry.value, place: entry.place };
+  const subject = statedSubject('version', sections);
   if (subject) return checkValue(SECTIONS.version, subject, report) ?? LATEST_VERSION;
   report.add('no-version', start, 'the policy does not state its `version`', {
     expected: `\`version: ${LATEST_VERSION}\``,
@@ -307,18 +313,16 @@ function readWeights(context: CheckContext): PolicySnapshot['defaultWeights'] | 
 function readValue<
   Name extends 'answer_worth' | 'hard_quality_factor' | 'language_worth' | 'unstated_latency' | 'unstated_languages',
 >(name: Name, version: LanguageVersion, { sections, report }: CheckContext): Static<(typeof SECTIONS)[Name]> {
-  const entry = sections.get(name);
   const fallback: Static<(typeof SECTIONS)[Name]> = inVersion(SECTIONS[name], version).default;
-  if (!entry) return fallback;
-  const subject = { path: name, tree: entry.value, place: entry.place };
-  return checkValue(SECTIONS[name], subject, report) ?? fallback;
+  const subject = statedSubject(name, sections);
+  return (subject && checkValue(SECTIONS[name], subject, report)) ?? fallback;
 }
 
 /** The ID of the baseline; null for none. The model need not be available here. */
 function readBaseline(ids: ReadonlyMap<string, SourceSpan>, { sections, report }: CheckContext): string | null {
-  const entry = sections.get('baseline');
-  if (!entry) return null;
-  const id = checkValue(SECTIONS.baseline, { path: 'baseline', tree: entry.value, place: entry.place }, report);
-  if (id !== null && !ids.has(id)) report.addUnknown('model', id, ids.keys(), entry.value.place);
+  const subject = statedSubject('baseline', sections);
+  if (!subject) return null;
+  const id = checkValue(SECTIONS.baseline, subject, report);
+  if (id !== null && !ids.has(id)) report.addUnknown('model', id, ids.keys(), subject.tree.place);
   return id;
 }

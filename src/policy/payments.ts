@@ -112,9 +112,7 @@ function readNetworks(
     const network = draftNetwork(subject, { allowsMainnet, usdPerCredit, report });
     const id = valueAt(item, 'id');
     if (id?.kind !== 'scalar' || typeof id.value !== 'string') return [];
-    const before = first.get(id.value);
-    if (before) report.addDuplicate(`${PATH}.networks: ${id.value}`, id.place, before);
-    else first.set(id.value, id.place);
+    report.isFirst(id.value, id.place, first, `${PATH}.networks: ${id.value}`);
     return network ? [network] : [];
   });
 }

@@ -27,9 +27,16 @@ const KEY_LENGTH_MAX = 1_000;
 
 /** Signs that begin no plain text. */
 const INDICATORS: ReadonlySet<string> = new Set(',[]{}#&*!|>\'"%@`?:');
-/** Signs that end a plain text within brackets. */
-const BRACKET_SIGNS: ReadonlySet<string> = new Set(',[]{}');
-const GAPS: ReadonlySet<string> = new Set([' ', '\n', '']);
+/** An unquoted text on one line, without the blanks behind it. */
+const PLAIN = /(?: *(?:[^ \n:#]|:(?![ \n]|$)|(?<! )#))*/y;
+const PLAIN_IN_BRACKETS = /(?: *(?:[^ \n:#,[\]{}]|:(?![ \n,[\]{}]|$)|(?<! )#))*/y;
+/** A quoted text on one line, without escapes but the doubled single quote. */
+const QUOTED = /"[^"\\\n]*"|'(?:[^'\n]|'')*'/y;
+/** The colon that makes the value before it a key. */
+const COLON = / *:(?=[ \n]|$)/y;
+const DASH = /-(?=[ \n]|$)/y;
+/** Blanks, line ends and comments. */
+const GAP = /(?:[ \n]|(?<=[ \n]|^)#[^\n]*)*/y;
 
 /** The beginning of a node. */
 interface Mark {
@@ -64,7 +71,7 @@ class PlainReader {
     const mark = this.#mark();
     if (this.#isDash()) return this.#blockList(mark, depth);
     const first = this.#value(outer, depth, false);
-    if (this.#takeColon()) return this.#blockMap(mark, first, depth);
+    if (this.#take(COLON) !== null) return this.#blockMap(mark, first, depth);
     this.#endLine();
     return first;
   }
@@ -78,7 +85,7 @@ class PlainReader {
       entries.push({ key, place: node.place, value: this.#entryValue(node.place, mark.column, depth) });
       if (!this.#continues(mark.column)) break;
       node = this.#scalar(false);
-      if (!this.#takeColon()) throw notPlain;
+      if (this.#take(COLON) === null) throw notPlain;
     }
     // A lone key without a value: the library's map ends at the colon.
     if (entries.length === 1 && entries[0]?.value.place === first.place) throw notPlain;
@@ -101,8 +108,7 @@ class PlainReader {
   #blockList(mark: Mark, depth: number): ListTree {
     const items: Tree[] = [];
     do {
-      if (!this.#isDash()) break;
-      this.#at++;
+      if (this.#take(DASH) === null) break;
       this.#skip();
       if (this.#column <= mark.column || this.#at === this.#text.length) throw notPlain;
       items.push(this.#block(mark.column, depth + 1));
@@ -130,7 +136,7 @@ class PlainReader {
     const names = new Set<string>();
     this.#brackets('}', outer, () => {
       const node = this.#scalar(true);
-      if (!this.#takeColon()) throw notPlain;
+      if (this.#take(COLON) === null) throw notPlain;
       this.#skipInside(outer);
       const value = this.#value(outer, depth + 1, true);
       entries.push({ key: keyOf(node, names), place: node.place, value });
@@ -162,55 +168,36 @@ class PlainReader {
   #scalar(isInBrackets: boolean): ScalarTree {
     const mark = this.#mark();
     const sign = this.#sign();
-    if (sign === '"' || sign === "'") return this.#quoted(sign, mark);
-    const source = this.#text.slice(mark.at, this.#plainEnd(isInBrackets));
+    if (sign === '"' || sign === "'") return this.#quoted(mark);
+    const source = this.#take(isInBrackets ? PLAIN_IN_BRACKETS : PLAIN) ?? '';
     const isMarker = mark.column === 0 && (source.startsWith('---') || source.startsWith('...'));
     if (INDICATORS.has(sign) || source === '' || source === '-' || source.startsWith('- ') || isMarker) throw notPlain;
-    this.#at += source.length;
     return { kind: 'scalar', value: plainValue(source), source, place: this.#placeOf(mark) };
   }
 
-  /** The end of an unquoted text, without the blanks behind it. */
-  #plainEnd(isInBrackets: boolean): number {
-    const text = this.#text;
-    let end = this.#at;
-    for (let at = end; ; at++) {
-      const sign = text.charAt(at);
-      if (sign === ' ') continue;
-      if (sign === '\n' || sign === '' || (isInBrackets && BRACKET_SIGNS.has(sign))) return end;
-      if (sign === '#' && text.charAt(at - 1) === ' ') return end;
-      if (sign === ':' && (GAPS.has(text.charAt(at + 1)) || (isInBrackets && BRACKET_SIGNS.has(text.charAt(at + 1)))))
-        return end;
-      end = at + 1;
-    }
-  }
-
-  /** A quoted text on one line, without escapes but the doubled single quote. */
-  #quoted(quote: string, mark: Mark): ScalarTree {
-    let end = this.#text.indexOf(quote, mark.at + 1);
-    if (quote === "'")
-      while (end >= 0 && this.#text.charAt(end + 1) === quote) end = this.#text.indexOf(quote, end + 2);
-    const written = this.#text.slice(mark.at + 1, Math.max(end, 0));
-    if (end < 0 || written.includes('\n') || (quote === '"' && written.includes('\\'))) throw notPlain;
-    this.#at = end + 1;
-    const value = quote === "'" ? written.replaceAll("''", "'") : written;
+  #quoted(mark: Mark): ScalarTree {
+    const written = this.#take(QUOTED);
+    if (written === null) throw notPlain;
+    const inner = written.slice(1, -1);
+    const value = written.startsWith("'") ? inner.replaceAll("''", "'") : inner;
     return { kind: 'scalar', value, source: value, place: this.#placeOf(mark) };
   }
 
-  /** Moves over blanks, line ends and comments. */
+  /** Moves over what a pattern matches here; null if it does not. */
+  #take(pattern: RegExp): string | null {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#text)?.[0] ?? null;
+    this.#at += found?.length ?? 0;
+    return found;
+  }
+
+  /** Moves to the next token. A comment needs a blank before it. */
   #skip(): void {
-    for (;;) {
-      const sign = this.#sign();
-      if (sign === '\n') {
-        this.#line++;
-        this.#lineStart = this.#at + 1;
-      } else if (sign === '#') {
-        if (this.#at > this.#lineStart && this.#text.charAt(this.#at - 1) !== ' ') throw notPlain;
-        const end = this.#text.indexOf('\n', this.#at);
-        this.#at = (end < 0 ? this.#text.length : end) - 1;
-      } else if (sign !== ' ') return;
-      this.#at++;
-    }
+    const lines = this.#take(GAP)?.split('\n') ?? [];
+    if (this.#sign() === '#') throw notPlain;
+    if (lines.length <= 1) return;
+    this.#line += lines.length - 1;
+    this.#lineStart = this.#text.lastIndexOf('\n', this.#at - 1) + 1;
   }
 
   /** The same within brackets, whose lines must be deeper than what is around them. */
@@ -226,17 +213,9 @@ class PlainReader {
     if (this.#line === line && this.#at < this.#text.length) throw notPlain;
   }
 
-  /** Takes the colon that makes the value before it a key, if there is one. */
-  #takeColon(): boolean {
-    let at = this.#at;
-    while (this.#text.charAt(at) === ' ') at++;
-    if (this.#text.charAt(at) !== ':' || !GAPS.has(this.#text.charAt(at + 1))) return false;
-    this.#at = at + 1;
-    return true;
-  }
-
   #isDash(): boolean {
-    return this.#sign() === '-' && GAPS.has(this.#text.charAt(this.#at + 1));
+    DASH.lastIndex = this.#at;
+    return DASH.test(this.#text);
   }
 
   #sign(): string {
@@ -273,11 +252,6 @@ function keyOf(node: Tree, names: Set<string>): string {
   return key;
 }
 
-const CONSTANTS: ReadonlyMap<string, boolean | null> = new Map([
-  ...['~', 'null', 'Null', 'NULL'].map((source) => [source, null] as const),
-  ...['true', 'True', 'TRUE'].map((source) => [source, true] as const),
-  ...['false', 'False', 'FALSE'].map((source) => [source, false] as const),
-]);
 const DECIMAL = /^[-+]?(?:\d{1,15}|\d{1,15}\.\d{0,15})$/;
 /** Numbers in other forms are left to the library; versions and dates are texts. */
 const ODD_NUMBER =
@@ -285,8 +259,8 @@ const ODD_NUMBER =
 
 /** The value of an unquoted text by YAML's core schema. */
 function plainValue(source: string): ScalarTree['value'] {
-  const constant = CONSTANTS.get(source);
-  if (constant !== undefined) return constant;
+  if (/^(?:~|null|Null|NULL)$/.test(source)) return null;
+  if (/^(?:true|True|TRUE|false|False|FALSE)$/.test(source)) return /^t/i.test(source);
   if (DECIMAL.test(source)) return Number(source);
   if (ODD_NUMBER.test(source)) throw notPlain;
   return source;

@@ -3,7 +3,7 @@ import { checkValue } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 import { PluginText } from './schema-rules.ts';
-import { type CheckContext, listOf } from './sections.ts';
+import { type CheckContext, itemsOf } from './sections.ts';
 
 /** A plugin that the policy lists. */
 export interface PluginDraft {
@@ -21,7 +21,7 @@ const PACKAGE = /^(?:@[a-z0-9][a-z0-9._-]*\/)?[a-z0-9][a-z0-9._-]*(?:\/[A-Za-z0-
 /** Checks the form of the listed plugins. `plugin-host` loads them. */
 export function draftPlugins(context: CheckContext): PluginDraft[] {
   const first = new Map<string, SourceSpan>();
-  return listOf('plugins', context).flatMap((tree, at) => {
+  return itemsOf('plugins', context).flatMap((tree, at) => {
     const subject = { path: `plugins[${at}]`, tree, place: tree.place };
     const specifier = checkValue(PluginText, subject, context.report);
     if (specifier === null) return [];
@@ -32,11 +32,7 @@ export function draftPlugins(context: CheckContext): PluginDraft[] {
       });
       return [];
     }
-    const before = first.get(specifier);
-    if (before) context.report.addDuplicate(specifier, tree.place, before);
-    if (before) return [];
-    first.set(specifier, tree.place);
-    return [{ specifier, place: tree.place }];
+    return context.report.isFirst(specifier, tree.place, first) ? [{ specifier, place: tree.place }] : [];
   });
 }
 

@@ -1,13 +1,14 @@
 import type { PreparedProvider, ProviderPlugin, ProviderPreset } from '../contract/provider.ts';
 import { type AbortBilling, UNKNOWN_BILLING } from '../core/abort-billing.ts';
 import type { Provider } from '../core/snapshot.ts';
-import { readAbortBilling, reviewAbortBilling } from './abort-billing.ts';
+import { messageOf } from '../core/thrown.ts';
 import { ADDRESS, normalUrl, refuseForbidden, reportNoAddress, reviewPrivateName } from './addresses.ts';
 import { checkOptions, validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { findService, type ProviderService } from './provider-service.ts';
 import type { Report } from './report.ts';
 import { ProviderText } from './schema.ts';
+import { readAbortBilling, reviewAbortBilling } from './schema-abort.ts';
 import { readPagesMax } from './schema-pages.ts';
 import { emptyMap, type NamedItem } from './sections.ts';
 import { placeAt, valueAt } from './tree.ts';
@@ -103,9 +104,11 @@ function prepareAdapter(
   if (!checked) return null;
   const ofPreset = Object.entries(preset.settings ?? {}).filter(([key]) => !valueAt(subject.tree, key));
   const settings = { ...checked, ...Object.fromEntries(ofPreset) };
-  const prepared = prepare(plugin, settings);
-  if (prepared instanceof Error) {
-    const message = `adapter \`${plugin.name}\` refuses its settings: ${prepared.message}`;
+  let prepared: PreparedProvider;
+  try {
+    prepared = plugin.prepare(settings);
+  } catch (error) {
+    const message = `adapter \`${plugin.name}\` refuses its settings: ${messageOf(error)}`;
     scope.report.add('plugin-failed', subject.tree.place, message);
     return null;
   }
@@ -126,14 +129,6 @@ function prepareAdapter(
   };
 }
 
-function prepare(plugin: ProviderPlugin, settings: Readonly<Record<string, unknown>>): PreparedProvider | Error {
-  try {
-    return plugin.prepare(settings);
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error));
-  }
-}
-
 interface AddressSetup {
   readonly url: string | null;
   /** The variable for the address, if it is not set. */
@@ -151,9 +146,10 @@ function resolveAddress(
     ? data
     : { base_url: preset.baseUrl, base_url_env: preset.baseUrlEnv };
   const isPermitted = valueAt(tree, 'allow_private_network') ? data.allow_private_network : preset.allowPrivateNetwork;
-  const reviewHost = (url: string, what: string, place: SourceSpan) => {
-    refuseForbidden(url, what, place, scope.report);
-    if (!isPermitted) reviewPrivateName(url, what, place, scope.report);
+  const reviewUrl = (url: string, source: string, address: string, place: SourceSpan) => {
+    refuseForbidden(url, source, place, scope.report);
+    if (!isPermitted) reviewPrivateName(url, source, place, scope.report);
+    refusePathOfCall(url, address, place, scope.report);
   };
   if (literal !== undefined && variable !== undefined) {
     const message = `\`${path}\` has both \`base_url\` and \`base_url_env\``;
@@ -164,8 +160,7 @@ function resolveAddress(
     const place = placeAt(tree, 'base_url');
     const what = `\`${path}.base_url\``;
     if (url === null) reportNoAddress(literal, what, place, scope.report);
-    else reviewHost(url, what, place);
-    refusePathOfCall(url, what, place, scope);
+    else reviewUrl(url, what, what, place);
     return { url, unset: [] };
   }
   if (variable === undefined) return { url: null, unset: [] };
@@ -176,16 +171,15 @@ function resolveAddress(
   // The message omits the value, which may be a secret in the wrong variable.
   if (url === null)
     scope.report.add('bad-environment', place, `the variable ${variable} does not hold an address`, ADDRESS);
-  else reviewHost(url, `the variable ${variable}`, place);
-  refusePathOfCall(url, `the address in ${variable}`, place, scope);
+  else reviewUrl(url, `the variable ${variable}`, `the address in ${variable}`, place);
   return { url, unset: [] };
 }
 
 /** The path of a call at the end of an address. Calls append their path, so the policy must not state it. */
 const OF_A_CALL = /\/(?:chat\/completions|completions|responses|messages|embeddings|models)$/;
 
-function refusePathOfCall(url: string | null, what: string, place: SourceSpan, { report }: ProviderContext): void {
-  const [path] = OF_A_CALL.exec(url ?? '') ?? [];
+function refusePathOfCall(url: string, what: string, place: SourceSpan, report: Report): void {
+  const [path] = OF_A_CALL.exec(url) ?? [];
   if (path === undefined) return;
   report.add('bad-form', place, `${what} ends in \`${path}\`, which every call appends`, {
     expected: 'the base address of the API, such as https://api.example.com/v1',

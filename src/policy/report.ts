@@ -23,15 +23,11 @@ export class Report {
   }
 
   add(code: DiagnosticCode, place: SourceSpan, message: string, details: DiagnosticDetails = {}): void {
-    const { file, line, column, length } = place;
     const { expected, hint, related } = details;
     this.#found.push({
       severity: severityOf(code),
       code,
-      file,
-      line,
-      column,
-      length,
+      ...place,
       // Many messages quote names and values of the policy.
       message: maskSecrets(message),
       ...(expected && { expected: maskSecrets(expected) }),
@@ -44,6 +40,14 @@ export class Report {
   addDuplicate(name: string, place: SourceSpan, first: SourceSpan): void {
     const related = { place: first, message: 'first defined here' };
     this.add('duplicate-name', place, `\`${name}\` is defined twice`, { related });
+  }
+
+  /** Whether a name is defined for the first time, of which it takes note. Reports one that is defined again. */
+  isFirst(name: string, place: SourceSpan, places: Map<string, SourceSpan>, title = name): boolean {
+    const first = places.get(name);
+    if (first) this.addDuplicate(title, place, first);
+    else places.set(name, place);
+    return !first;
   }
 
   /** Reports an unknown name, with the known names and the one probably meant. */

@@ -18,17 +18,12 @@ import { type ConstraintDraft, expressionAt, type PreferenceDraft } from './rule
 import { inSteps } from './steps.ts';
 import { servable } from './wildcards.ts';
 
-interface CheckedConstraint {
-  readonly draft: ConstraintDraft;
-  readonly when: Program | null;
-  readonly require: Program | null;
-}
-
-interface CheckedPreference {
-  readonly draft: PreferenceDraft;
-  readonly when: Program | null;
-  readonly prefer: Program | null;
-}
+/** A rule with its condition, and the expression under a key of its own. */
+type CheckedRule<Draft, Key extends string> = Readonly<
+  { draft: Draft; when: Program | null } & Record<Key, Program | null>
+>;
+type CheckedConstraint = CheckedRule<ConstraintDraft, 'require'>;
+type CheckedPreference = CheckedRule<PreferenceDraft, 'prefer'>;
 
 interface CheckedFilter {
   readonly selector: string;
@@ -52,11 +47,11 @@ export function* checkRules(
   return {
     constraints: yield* inSteps(parsed.constraints, (draft) => ({
       draft,
-      when: check.when(draft.when),
+      when: check.condition(draft.when, 'when'),
       require: check.of(draft.require, 'constraint'),
     })),
     preferences: yield* inSteps(parsed.preferences, (draft) => {
-      const checked = { draft, when: check.when(draft.when), prefer: check.of(draft.prefer, 'model') };
+      const checked = { draft, when: check.condition(draft.when, 'when'), prefer: check.of(draft.prefer, 'model') };
       if (draft.worth === 0) {
         const message = `preference \`${draft.name}\` has a worth of 0, so it has no effect`;
         report.add('prefers-none', draft.worthPlace, message, { hint: 'remove it, or set `worth` to another value' });

@@ -10,32 +10,27 @@ export function placeWithin(tree: ScalarTree, text: string, from: number, to: nu
   const { file, line, column } = tree.place;
   const value = String(tree.value);
   const offsets = alignScalar(text, offsetOf(text, line, column), value);
-  const first = offsets[Math.min(from, value.length)] ?? offsets.at(-1) ?? 0;
-  const last = Math.max(from, Math.min(to, value.length) - 1);
-  const end = to > from ? endOf(text, offsets, last, value) : first + 1;
-  const lineStart = text.lastIndexOf('\n', first - 1) + 1;
-  const lineEnd = text.indexOf('\n', first);
-  const limit = lineEnd < 0 ? text.length : lineEnd;
+  const first = offsets[Math.min(from, value.length)]!;
+  const lineEnd = `${text}\n`.indexOf('\n', first);
+  const end = to > from ? endOf(text, offsets, Math.max(from, Math.min(to, value.length) - 1), value) : first + 1;
   return {
     file,
     line: text.slice(0, first).split('\n').length,
-    column: first - lineStart + 1,
-    length: Math.max(1, Math.min(end, limit) - first),
+    column: first - text.lastIndexOf('\n', first - 1),
+    length: Math.max(1, Math.min(end, lineEnd) - first),
   };
 }
 
-/** The offset in the file after a unit of the value. An escape is longer than its unit. */
+/** The offset in the file after a unit of the value. An escape is longer than its unit, a folded blank may be none. */
 function endOf(text: string, offsets: readonly number[], at: number, value: string): number {
-  const begins = offsets[at] ?? 0;
-  if (value[at] === text[begins] && text[begins] !== '\\') return begins + 1;
-  return at + 1 < value.length ? (offsets[at + 1] ?? begins + 1) : begins + 2;
+  const begins = offsets[at]!;
+  return value[at] === text[begins] && text[begins] !== '\\' ? begins + 1 : (offsets[at + 1] ?? begins + 1);
 }
 
-function offsetOf(text: string, line: number, column: number): number {
-  let start = 0;
-  for (let at = 1; at < line; at++) start = text.indexOf('\n', start) + 1;
-  return start + column - 1;
-}
+const offsetOf = (text: string, line: number, column: number): number =>
+  text.split('\n', line - 1).reduce((sum, above) => sum + above.length + 1, column - 1);
+
+const BLANKS: ReadonlySet<string | undefined> = new Set(' \t\n\r');
 
 /**
  * The offset in the file of each unit of a scalar's value, and of its end. Characters other than
@@ -44,49 +39,35 @@ function offsetOf(text: string, line: number, column: number): number {
  */
 function alignScalar(text: string, start: number, value: string): number[] {
   const style = text[start] ?? '';
-  const isBlock = style === '|' || style === '>';
-  const isQuoted = style === '"' || style === "'";
-  let at = isBlock ? text.indexOf('\n', start) + 1 : isQuoted ? start + 1 : start;
+  const isDouble = style === '"';
+  let at = style === '|' || style === '>' ? text.indexOf('\n', start) + 1 : start + (/["']/.test(style) ? 1 : 0);
   const offsets: number[] = [];
-  for (let i = 0; i < value.length; i++) {
-    const unit = value[i] ?? '';
-    if (style === '"') at = skipEscapedBreaks(text, at);
-    const escaped = style === '"' && text[at] === '\\' ? escapeLength(text, at) : 0;
-    if (isBlank(unit) && escaped === 0) {
+  while (offsets.length < value.length) {
+    const unit = value[offsets.length]!;
+    if (isDouble) at = behindEscapedBreaks(text, at);
+    const isEscaped = isDouble && text[at] === '\\';
+    if (BLANKS.has(unit) && !isEscaped) {
       offsets.push(at);
-      if (isBlank(text[at] ?? '')) at++;
+      if (BLANKS.has(text[at])) at++;
       continue;
     }
-    if (escaped === 0) while (at < text.length && isBlank(text[at] ?? '')) at++;
-    if (style === '"') at = skipEscapedBreaks(text, at);
+    if (!isEscaped) while (BLANKS.has(text[at])) at++;
+    if (isDouble) at = behindEscapedBreaks(text, at);
+    const length = isDouble && text[at] === '\\' ? escapeLength(text[at + 1]) : style === "'" && unit === "'" ? 2 : 1;
     offsets.push(at);
     // One escape may stand for two units.
-    const isFirstOfPair = escaped > 6 && /[\ud800-\udbff]/.test(unit);
-    if (isFirstOfPair) {
-      offsets.push(at);
-      i++;
-    }
-    at += style === '"' && text[at] === '\\' ? escapeLength(text, at) : style === "'" && unit === "'" ? 2 : 1;
+    if (length > 6 && /[\ud800-\udbff]/.test(unit)) offsets.push(at);
+    at += length;
   }
-  offsets.push(at);
-  return offsets;
+  return [...offsets, at];
 }
 
-function isBlank(unit: string): boolean {
-  return unit === ' ' || unit === '\t' || unit === '\n' || unit === '\r';
+/** Passes over backslashes that join a line to the next. They leave no trace in the value. */
+function behindEscapedBreaks(text: string, at: number): number {
+  const breaks = /(?:\\\r?\n[ \t]*)*/y;
+  breaks.lastIndex = at;
+  return at + (breaks.exec(text)?.[0].length ?? 0);
 }
 
-/** Skips backslashes that join a line to the next. They leave no trace in the value. */
-function skipEscapedBreaks(text: string, from: number): number {
-  let at = from;
-  for (;;) {
-    const match = /^\\\r?\n[ \t]*/.exec(text.slice(at, at + 200));
-    if (!match) return at;
-    at += match[0].length;
-  }
-}
-
-function escapeLength(text: string, at: number): number {
-  const kind = text[at + 1];
-  return kind === 'x' ? 4 : kind === 'u' ? 6 : kind === 'U' ? 10 : 2;
-}
+const escapeLength = (kind: string | undefined): number =>
+  kind === 'x' ? 4 : kind === 'u' ? 6 : kind === 'U' ? 10 : 2;

@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { RouteChat, RouteQuery } from '../api/route-query.ts';
 import { withoutNull } from '../core/nullable.ts';
-import { RouteChat, RouteQuery } from '../surface/openai-chat/route-query.ts';
 import { closed, optional, string } from './schema-parts.ts';
 
 const query = RouteChat.properties;

@@ -5,28 +5,6 @@ import { closed, integer, number, oneOfExplained, string } from './schema-parts.
 const share = (fallback: number, description: string) =>
   number({ minimum: 0, maximum: 1, default: fallback }, description);
 
-const signal = (fallback: number, answer: string) =>
-  share(fallback, `Bad outcomes that ${answer} counts as, 0 to 1; 0 or \`off\` ignores it.`);
-
-const SignalsText = closed(
-  {
-    schema: share(
-      1,
-      'How many bad outcomes an answer that does not fit the JSON Schema asked for counts as, 0 to 1; 0 or `off`: it is not looked for.',
-    ),
-    tool_arguments: signal(1, 'a tool call that violates the schema of its tool'),
-    refusal: signal(0.5, 'a refusal'),
-    empty: signal(0.5, 'an empty answer'),
-    retry: signal(0.2, 'an answer after which the same key repeats the request'),
-  },
-  {
-    default: {},
-    examples: [{ retry: 0 }],
-    description:
-      'Faults that the gateway looks for in answers. An answer without a fault counts as good. `off`: it looks for none.',
-  },
-);
-
 const ExploreText = closed(
   {
     share: share(0.08, 'Share of requests whose model is drawn evenly among all that take part.'),
@@ -69,7 +47,12 @@ export const LearningText = closed(
       'Days in which a decision can be scored, at most `records.retention_days`.',
     ),
     feedback_weight: share(1, 'Outcomes that a caller’s score counts as, 0 to 1; 0 learns from none.'),
-    signals: SignalsText,
+    signals: Type.Optional(
+      Type.Unknown({
+        examples: ['off'],
+        description: 'Without effect: Signalbox no longer checks answers for signs of failure. Remove it.',
+      }),
+    ),
     influence_max: share(
       0.5,
       'The share of all that is learnt which one key may make up, 0 to 1, beyond an allowance; a key with more of the traffic may make up as much.',

@@ -66,21 +66,19 @@ export function checkList<Schema extends TSchema>(
   context: CheckContext,
 ): NamedItem<Static<Schema>>[] {
   const places = new Map<string, SourceSpan>();
-  return listOf(section, context).map((tree, at) => {
+  return itemsOf(section, context).map((tree, at) => {
     const nameTree = valueAt(tree, 'name');
     const name = nameTree?.kind === 'scalar' && typeof nameTree.value === 'string' ? nameTree.value : null;
     const place = nameTree?.place ?? tree.place;
     const path = name === null ? `${section}[${at}]` : `${section}.${name}`;
-    const first = name === null ? undefined : places.get(name);
-    if (first) context.report.addDuplicate(path, place, first);
-    else if (name !== null) places.set(name, place);
+    if (name !== null) context.report.isFirst(name, place, places, path);
     const subject: Subject = { path, tree, place: tree.place };
     return { ...subject, name: name ?? String(at), data: checkValue(schema, subject, context.report) };
   });
 }
 
 /** The items of a section that is a list; empty if it is left out. Reports any other value. */
-export function listOf(section: SectionName, { sections, report }: CheckContext): ListTree['items'] {
+export function itemsOf(section: SectionName, { sections, report }: CheckContext): ListTree['items'] {
   const value = sections.get(section)?.value;
   if (!value || isEmpty(value)) return [];
   if (value.kind === 'list') return value.items;
@@ -98,9 +96,13 @@ export function checkSection<Schema extends TSchema>(
 }
 
 /** A section to check; an empty map if it is left out. */
-export function sectionSubject(section: SectionName, { sections, start }: CheckContext): Subject {
+export const sectionSubject = (section: SectionName, { sections, start }: CheckContext): Subject =>
+  statedSubject(section, sections) ?? { path: section, tree: emptyMap(start), place: start };
+
+/** A section to check; undefined if it is left out. */
+export function statedSubject(section: SectionName, sections: Sections): Subject | undefined {
   const entry = sections.get(section);
-  return { path: section, tree: entry?.value ?? emptyMap(start), place: entry?.place ?? start };
+  return entry && { path: section, tree: entry.value, place: entry.place };
 }
 
 export function emptyMap(place: SourceSpan): Tree {

@@ -47,97 +47,100 @@ export function* compileSelectors(
   strategies: ReadonlyMap<string, StrategyPlugin>,
   report: Report,
 ): Generator<undefined, SelectorDraft[]> {
-  const compiler = new SelectorCompiler(stated, strategies, report);
-  const drafts = yield* inSteps(stated, (selector) => compiler.compile(selector));
+  const scope = { selectors: new Map(stated.map((selector) => [selector.name, selector])), strategies, report };
+  const drafts = yield* inSteps(stated, (selector) => compileSelector(selector, scope));
   return drafts.filter((draft) => draft !== null);
 }
 
-class SelectorCompiler {
-  readonly #byName: ReadonlyMap<string, SelectorItem>;
-  readonly #strategies: ReadonlyMap<string, StrategyPlugin>;
-  readonly #report: Report;
+interface SelectorScope {
+  readonly selectors: ReadonlyMap<string, SelectorItem>;
+  readonly strategies: ReadonlyMap<string, StrategyPlugin>;
+  readonly report: Report;
+}
 
-  constructor(stated: readonly SelectorItem[], strategies: ReadonlyMap<string, StrategyPlugin>, report: Report) {
-    this.#byName = new Map(stated.map((selector) => [selector.name, selector]));
-    this.#strategies = strategies;
-    this.#report = report;
+function compileSelector(named: SelectorItem, scope: SelectorScope): SelectorDraft | null {
+  const { name, tree, data } = named;
+  if (!data) return null;
+  const plugin = scope.strategies.get(data.strategy);
+  if (!plugin) {
+    const place = placeAt(tree, 'strategy');
+    scope.report.addUnknownPlugin('strategy', data.strategy, scope.strategies.keys(), place);
+    return null;
   }
+  const former = formerOf(plugin, named, scope);
+  const strategy = former?.by ?? plugin;
+  const inherited = inheritedBy(strategy, named, scope);
+  const unknownHint =
+    former &&
+    `the selector runs as \`${strategy.name}\` because of \`${former.option}\`, which \`${plugin.name}\` no longer has`;
+  const subject = { ...optionsSubject(named), ...(unknownHint !== null && { unknownHint }) };
+  const options = inherited && optionsOf(strategy, subject, scope.report, inherited);
+  if (!options) return null;
+  const hasBase = Object.keys(inherited).length > 0;
+  if (hasBase && strategy.name === name) warnOfDepartures(strategy, named, { inherited, options }, scope.report);
+  const base = strategy.inherits?.selector;
+  const filterOf = data.models === undefined && base !== undefined ? base : name;
+  return { name, strategy: strategy.name, options, filterOf, vectorSpace: data.vector_space ?? null };
+}
 
-  compile(named: SelectorItem): SelectorDraft | null {
-    const { name, tree, data } = named;
-    if (!data) return null;
-    const plugin = this.#strategies.get(data.strategy);
-    if (!plugin) {
-      const place = placeAt(tree, 'strategy');
-      this.#report.addUnknownPlugin('strategy', data.strategy, this.#strategies.keys(), place);
-      return null;
-    }
-    const former = this.#former(plugin, named);
-    const strategy = former?.by ?? plugin;
-    const inherited = this.#inheritedBy(strategy, named);
-    const unknownHint =
-      former &&
-      `the selector runs as \`${strategy.name}\` because of \`${former.option}\`, which \`${plugin.name}\` no longer has`;
-    const subject = { ...optionsSubject(named), ...(unknownHint !== null && { unknownHint }) };
-    const options = inherited && optionsOf(strategy, subject, this.#report, inherited);
-    if (!options) return null;
-    const hasBase = Object.keys(inherited).length > 0;
-    if (hasBase && strategy.name === name) this.#warnOfDepartures(strategy, named, inherited, options);
-    const base = strategy.inherits?.selector;
-    const filterOf = data.models === undefined && base !== undefined ? base : name;
-    return { name, strategy: strategy.name, options, filterOf, vectorSpace: data.vector_space ?? null };
-  }
+/** The strategy that still takes a former option of the selector; null if the selector has no former option. */
+function formerOf({ name, formerly }: StrategyPlugin, { path, tree }: SelectorItem, scope: SelectorScope) {
+  const options = valueAt(tree, 'options');
+  const old = options && formerly?.options.map((key) => entryOf(options, key)).find((entry) => entry !== undefined);
+  const by = formerly && scope.strategies.get(formerly.by);
+  if (!old || !by) return null;
+  scope.report.add('former-option', old.place, `\`${path}\` sets \`${old.key}\`, which \`${name}\` no longer has`, {
+    hint: `the selector runs as \`${by.name}\`. To keep that, write \`strategy: ${by.name}\`; to use \`${name}\` as it is now, remove \`${old.key}\``,
+  });
+  return { by, option: old.key };
+}
 
-  /** The strategy that still takes a former option of the selector; null if the selector has no former option. */
-  #former({ name, formerly }: StrategyPlugin, { path, tree }: SelectorItem) {
-    const options = valueAt(tree, 'options');
-    const old = options && formerly?.options.map((key) => entryOf(options, key)).find((entry) => entry !== undefined);
-    const by = formerly && this.#strategies.get(formerly.by);
-    if (!old || !by) return null;
-    this.#report.add('former-option', old.place, `\`${path}\` sets \`${old.key}\`, which \`${name}\` no longer has`, {
-      hint: `the selector runs as \`${by.name}\`. To keep that, write \`strategy: ${by.name}\`; to use \`${name}\` as it is now, remove \`${old.key}\``,
+/** Warns of a selector named like its strategy with options of its own, which may break the promise of that name. */
+function warnOfDepartures(
+  { name, inherits }: StrategyPlugin,
+  selector: SelectorItem,
+  { inherited, options }: Record<'inherited' | 'options', Options>,
+  report: Report,
+) {
+  const { tree } = optionsSubject(selector);
+  for (const key of [...(inherits?.required ?? []), ...(inherits?.optional ?? [])]) {
+    const own = entryOf(tree, key);
+    if (!own || inherited[key] === options[key]) continue;
+    const message = `\`${selector.path}\` sets a \`${key}\` that differs from the selector \`${inherits?.selector}\``;
+    report.add('departs-from-base', own.place, message, {
+      hint: `the selector can then be dearer or slower than \`${inherits?.selector}\`. Remove \`${key}\`, or set it in a selector of another name with \`strategy: ${name}\``,
     });
-    return { by, option: old.key };
   }
+}
 
-  /** Warns of a selector named like its strategy with options of its own, which may break the promise of that name. */
-  #warnOfDepartures({ name, inherits }: StrategyPlugin, selector: SelectorItem, inherited: Options, options: Options) {
-    const { tree } = optionsSubject(selector);
-    for (const key of [...(inherits?.required ?? []), ...(inherits?.optional ?? [])]) {
-      const own = entryOf(tree, key);
-      if (!own || inherited[key] === options[key]) continue;
-      const message = `\`${selector.path}\` sets a \`${key}\` that differs from the selector \`${inherits?.selector}\``;
-      this.#report.add('departs-from-base', own.place, message, {
-        hint: `the selector can then be dearer or slower than \`${inherits?.selector}\`. Remove \`${key}\`, or set it in a selector of another name with \`strategy: ${name}\``,
-      });
-    }
+/** The options that a selector inherits by its strategy. Reports an error and returns null if it cannot inherit them. */
+function inheritedBy(
+  { name: strategy, inherits }: StrategyPlugin,
+  selector: SelectorItem,
+  scope: SelectorScope,
+): Options | null {
+  if (!inherits) return {};
+  const { required, optional = [] } = inherits;
+  const { tree } = optionsSubject(selector);
+  const missing = required.filter((key) => !entryOf(tree, key));
+  const base = scope.selectors.get(inherits.selector);
+  if (missing.length > 0 && (base === undefined || base.data?.strategy !== inherits.strategy)) {
+    // The problems of the other selector are reported there.
+    if (base && !base.data) return null;
+    const keys = missing.map((key) => `\`${key}\``).join(', ');
+    const runs = base?.data ? `runs \`${base.data.strategy}\`` : 'does not exist';
+    const message = `\`${selector.path}\` inherits missing options from the selector \`${inherits.selector}\`, which ${runs} instead of running \`${inherits.strategy}\``;
+    scope.report.add('nothing-to-inherit', selector.place, message, {
+      expected: `${keys} under \`${selector.path}: { strategy: ${strategy}, options: … }\``,
+    });
+    return null;
   }
-
-  /** The options that a selector inherits by its strategy. Reports an error and returns null if it cannot inherit them. */
-  #inheritedBy({ name: strategy, inherits }: StrategyPlugin, selector: SelectorItem): Options | null {
-    if (!inherits) return {};
-    const { required, optional = [] } = inherits;
-    const { tree } = optionsSubject(selector);
-    const missing = required.filter((key) => !entryOf(tree, key));
-    const base = this.#byName.get(inherits.selector);
-    if (missing.length > 0 && (base === undefined || base.data?.strategy !== inherits.strategy)) {
-      // The problems of the other selector are reported there.
-      if (base && !base.data) return null;
-      const keys = missing.map((key) => `\`${key}\``).join(', ');
-      const runs = base?.data ? `runs \`${base.data.strategy}\`` : 'does not exist';
-      const message = `\`${selector.path}\` inherits missing options from the selector \`${inherits.selector}\`, which ${runs} instead of running \`${inherits.strategy}\``;
-      this.#report.add('nothing-to-inherit', selector.place, message, {
-        expected: `${keys} under \`${selector.path}: { strategy: ${strategy}, options: … }\``,
-      });
-      return null;
-    }
-    const plugin = this.#strategies.get(inherits.strategy);
-    if (!base?.data || !plugin || base.data.strategy !== inherits.strategy) return {};
-    // Their problems are reported once, at the base.
-    const options = checkOptions(plugin.options, optionsSubject(base), new Report()) ?? {};
-    const keys = [...required, ...optional].filter((key) => options[key] !== undefined);
-    return Object.fromEntries(keys.map((key) => [key, options[key]]));
-  }
+  const plugin = scope.strategies.get(inherits.strategy);
+  if (!base?.data || !plugin || base.data.strategy !== inherits.strategy) return {};
+  // Their problems are reported once, at the base.
+  const options = checkOptions(plugin.options, optionsSubject(base), new Report()) ?? {};
+  const keys = [...required, ...optional].filter((key) => options[key] !== undefined);
+  return Object.fromEntries(keys.map((key) => [key, options[key]]));
 }
 
 const optionsSubject = ({ path, tree, place }: SelectorItem): Subject => ({

@@ -1,6 +1,7 @@
 import type { Microcredits } from '../core/credits.ts';
 import { type Decimal, parseDecimal, plainText } from '../core/decimal.ts';
 import type { PaymentNetwork } from '../core/payment-policy.ts';
+import { gcd } from '../core/price.ts';
 import { decimalAt } from './prices.ts';
 import type { Report } from './report.ts';
 import { placeAt, type Tree, valueAt } from './tree.ts';
@@ -48,14 +49,8 @@ export function usdReader(usdPerCredit: Decimal, report: Report) {
 export function rateOf(usdPerCredit: Decimal, decimals: number): PaymentNetwork['rate'] {
   const atomic = usdPerCredit.digits * power(decimals);
   const microcredits = power(usdPerCredit.scale + CREDIT_DECIMALS);
-  const divisor = greatestCommonDivisor(atomic, microcredits);
+  const divisor = gcd(atomic, microcredits);
   return { microcredits: microcredits / divisor, atomic: atomic / divisor };
-}
-
-function greatestCommonDivisor(one: bigint, other: bigint): bigint {
-  let [a, b] = [one, other];
-  while (b !== 0n) [a, b] = [b, a % b];
-  return a;
 }
 
 /** A figure as an exact whole number of units of 10^-`decimals`; null if it has more decimals. */

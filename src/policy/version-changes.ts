@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { StrategyPlugin } from '../contract/strategy.ts';
-import { isObject } from '../core/object.ts';
+import { isObject, objectOf } from '../core/object.ts';
 import { SECTIONS } from './schema.ts';
 import { BUILT_IN_SELECTORS } from './selectors.ts';
 import { changedTasks } from './tasks.ts';
@@ -20,7 +20,7 @@ export function changedDefaults(
     .filter(([name, schema]) => formerDefault(schema) !== undefined && !(name in outline))
     .map(([name]) => name);
   const tasks = changedTasks(namesIn(outline.tasks)).map((name) => `tasks.${name}`);
-  const stated = isObject(outline.selectors) ? outline.selectors : {};
+  const stated = objectOf(outline.selectors);
   const selectors = [...new Set([...BUILT_IN_SELECTORS, ...Object.keys(stated)])].flatMap((name) => {
     const selector = isObject(stated[name]) ? stated[name] : { strategy: name };
     const plugin = strategies.get(String(selector.strategy));

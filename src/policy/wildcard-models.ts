@@ -17,7 +17,7 @@ import {
   byLength,
   coveredBy,
   longestFor,
-  meaningBy,
+  meaningIn,
   type NamedWildcard,
   type PublicFigures,
   withNames,
@@ -51,12 +51,11 @@ export const compileWildcards = (drafts: readonly WildcardDraft[], context: Wild
 
 class PolicyWildcards implements Wildcards {
   readonly patterns: readonly Model[];
+  readonly meaning: (name: string) => string | null;
   readonly #context: WildcardContext;
   readonly #ofModels: Omit<ModelContext, 'report' | 'start'>;
   /** In the order of the policy. */
   readonly #serving: readonly ServingWildcard[];
-  /** The same by length. */
-  readonly #longest: readonly ServingWildcard[];
   readonly #leftOut: readonly NamedWildcard[];
   readonly #known = new Map<string, WildcardModel | WildcardRefusal>();
   #listed: readonly Model[] | null = null;
@@ -78,13 +77,8 @@ class PolicyWildcards implements Wildcards {
       const [standIn] = narrowed([one.standIn], context);
       return { ...one, standInModel: modelOf(standIn!, one.pattern, context.firstSlot + at, context) };
     });
-    this.#longest = this.#serving.toSorted(byLength);
+    this.meaning = meaningIn(this.#serving);
     this.patterns = this.#serving.map(({ standInModel }) => standInModel);
-  }
-
-  meaning(name: string): string | null {
-    const covered = coveredBy(this.#serving, name);
-    return covered && meaningBy(this.#longest, covered.id);
   }
 
   leftOut(name: string): string | null {
@@ -107,7 +101,7 @@ class PolicyWildcards implements Wildcards {
   }
 
   listed(): readonly Model[] {
-    this.#listed ??= this.#longest.flatMap((wildcard) => {
+    this.#listed ??= this.#serving.toSorted(byLength).flatMap((wildcard) => {
       const known = wildcard.service === null ? [] : (this.#context.facts?.ids(wildcard.service) ?? []);
       return known.flatMap((upstream) => {
         const id = wildcard.names.idOf(upstream);
@@ -132,10 +126,10 @@ class PolicyWildcards implements Wildcards {
       };
     }
     const known = service === null ? null : (facts?.of(service, upstream) ?? null);
-    const text = textOf(upstream, known, wildcard);
+    const text = wildcardText(upstream, known, wildcard);
     const hasPrice = text.entries.some(({ key }) => key === 'price');
     if (!hasPrice) {
-      const refused = `The price of \`${id}\` is not known here, so it is not served. A policy states it in \`models\`: see docs/policies/guide.md, “Serve any model by its name”.`;
+      const refused = `The price of \`${id}\` is not known here, so it is not served. A policy states it in \`models\`: see docs/policies/any-model.md.`;
       return { refused };
     }
     if (!known && changesBill(upstream, serving.get(provider)!.apiKeyEnv !== null)) {
@@ -154,7 +148,7 @@ class PolicyWildcards implements Wildcards {
 }
 
 /** The text of a model: the wildcard's own keys, then what is known of it, then a price that the operator owns. */
-function textOf(upstream: string, known: ModelFacts | null, { tree, place, unknownPrice }: WildcardDraft) {
+function wildcardText(upstream: string, known: ModelFacts | null, { tree, place, unknownPrice }: WildcardDraft) {
   const more: Record<string, Tree> = { upstream: treeOf(upstream, place) };
   for (const [key, value] of Object.entries(known ?? {})) more[key] = treeOf(value, place);
   if (unknownPrice) more.price ??= unknownPrice;

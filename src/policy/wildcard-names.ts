@@ -8,80 +8,62 @@ interface Catalog extends Pick<AliasDraft, 'aliases'> {
   readonly models: readonly ModelDraft[];
 }
 
-/** What is published of models, by whom, and on which day. */
+/** The published figures of models, with their publisher and day. */
 export type PublicFigures = Pick<FactsTable, 'of' | 'rowsOf' | 'ids' | 'source' | 'asOf'>;
 
 /** The names that a wildcard covers. */
-class WildcardNames {
-  readonly #prefix: string;
-  /** What the provider's names begin with. */
-  readonly #start: string;
-  readonly #catalog: CatalogNames;
-  readonly #service: string | null;
-  readonly #facts: PublicFigures | null;
-
-  constructor({ pattern, upstream, provider, service }: WildcardDraft, catalog: Catalog, facts: PublicFigures | null) {
-    this.#prefix = pattern.slice(0, -1);
-    this.#start = upstream.slice(0, -1);
-    this.#catalog = catalogNames(provider, catalog);
-    this.#service = service;
-    this.#facts = facts;
-  }
-
-  /** The length of what its IDs begin with. */
-  get length(): number {
-    return this.#prefix.length;
-  }
-
-  /** Whether it is `NAME/*` for every model of its provider, so that one without `NAME/` is known by facts alone. */
-  get takesBareNames(): boolean {
-    return this.#prefix.endsWith('/') && this.#start === '';
-  }
-
-  covers(name: string): boolean {
-    return name.length > this.#prefix.length && name.startsWith(this.#prefix);
-  }
-
-  /** The catalog's model that an ID means, under whatever name; null for none. */
-  listed(id: string): string | null {
-    const { names, models } = this.#catalog;
-    const [name] = names.namesOf(this.upstreamOf(id));
-    return name === undefined ? null : (models.get(name) ?? null);
-  }
-
-  /** The ID of the model with public figures that an ID means; the ID itself where there is no such model, or not one. */
-  publicId(id: string): string {
-    const [row, ...others] = this.rowsOf(this.upstreamOf(id));
-    return row === undefined || others.length > 0 ? id : (this.idOf(row) ?? id);
-  }
-
-  /** The models with public figures that a provider's name may mean: see `FactsTable.rowsOf`. */
-  rowsOf(upstream: string): readonly string[] {
-    return this.#service === null ? [] : (this.#facts?.rowsOf(this.#service, upstream) ?? []);
-  }
-
-  /** The provider's name of an ID that it covers. */
-  upstreamOf(id: string): string {
-    return this.#start + id.slice(this.#prefix.length);
-  }
-
-  /** The ID of a provider's model; null where it covers none such. */
-  idOf(upstream: string): string | null {
-    const id = this.#prefix + upstream.slice(this.#start.length);
-    return upstream.startsWith(this.#start) && this.covers(id) && isWellFormed(id) ? id : null;
-  }
+function namesOf(
+  { pattern, upstream, provider, service }: WildcardDraft,
+  catalog: Catalog,
+  facts: PublicFigures | null,
+) {
+  const prefix = pattern.slice(0, -1);
+  // The beginning of the provider's names.
+  const start = upstream.slice(0, -1);
+  const { names, models } = catalogNames(provider, catalog);
+  const covers = (name: string): boolean => name.length > prefix.length && name.startsWith(prefix);
+  const upstreamOf = (id: string): string => start + id.slice(prefix.length);
+  const idOf = (upstream: string): string | null => {
+    const id = prefix + upstream.slice(start.length);
+    return upstream.startsWith(start) && covers(id) && isWellFormed(id) ? id : null;
+  };
+  const rowsOf = (upstream: string): readonly string[] =>
+    service === null ? [] : (facts?.rowsOf(service, upstream) ?? []);
+  return {
+    /** The length of what its IDs begin with. */
+    length: prefix.length,
+    /** Whether it is `NAME/*` for every model of its provider, so that one without `NAME/` is known by facts alone. */
+    takesBareNames: prefix.endsWith('/') && start === '',
+    covers,
+    /** The catalog's model that an ID means, under whatever name; null for none. */
+    listed(id: string): string | null {
+      const [name] = names.namesOf(upstreamOf(id));
+      return name === undefined ? null : (models.get(name) ?? null);
+    },
+    /** The ID of the model with public figures that an ID means; the ID itself where there is no such model, or not one. */
+    publicId(id: string): string {
+      const [row, ...others] = rowsOf(upstreamOf(id));
+      return row === undefined || others.length > 0 ? id : (idOf(row) ?? id);
+    },
+    /** The models with public figures that a provider's name may mean: see `FactsTable.rowsOf`. */
+    rowsOf,
+    /** The provider's name of an ID that it covers. */
+    upstreamOf,
+    /** The ID of a provider's model; null where it covers none such. */
+    idOf,
+  };
 }
 
 /** A wildcard with the names that it covers. */
 export interface NamedWildcard extends WildcardDraft {
-  readonly names: WildcardNames;
+  readonly names: ReturnType<typeof namesOf>;
 }
 
 export const withNames = (
   drafts: readonly WildcardDraft[],
   catalog: Catalog,
   facts: PublicFigures | null,
-): readonly NamedWildcard[] => drafts.map((draft) => ({ ...draft, names: new WildcardNames(draft, catalog, facts) }));
+): readonly NamedWildcard[] => drafts.map((draft) => ({ ...draft, names: namesOf(draft, catalog, facts) }));
 
 /** Wildcards in the order in which they are asked for a name: the longest first; of one length in the order of the policy. */
 export const byLength = (a: NamedWildcard, b: NamedWildcard): number => b.names.length - a.names.length;
@@ -91,7 +73,7 @@ export const byLength = (a: NamedWildcard, b: NamedWildcard): number => b.names.
  * @param all by length
  * @returns null for an ID that none of them covers
  */
-export function meaningBy(all: readonly NamedWildcard[], id: string): string | null {
+function meaningBy(all: readonly NamedWildcard[], id: string): string | null {
   const names = all.find((one) => one.names.covers(id))?.names;
   if (!names) return null;
   const found = names.listed(id) ?? names.publicId(id);
@@ -103,15 +85,14 @@ export function meaningBy(all: readonly NamedWildcard[], id: string): string | n
  * What a policy's wildcards make of a name, whether their providers are set up or not.
  * @returns a function from a name to its ID, or null for a name of none
  */
-export function wildcardNames(
-  wildcards: readonly WildcardDraft[],
-  catalog: Catalog,
-  facts: PublicFigures | null,
-): (name: string) => string | null {
-  const named = withNames(wildcards, catalog, facts);
-  const all = named.toSorted(byLength);
+export const wildcardNames = (wildcards: readonly WildcardDraft[], catalog: Catalog, facts: PublicFigures | null) =>
+  meaningIn(withNames(wildcards, catalog, facts));
+
+/** The same of named wildcards, in the order of the policy. */
+export function meaningIn(wildcards: readonly NamedWildcard[]): (name: string) => string | null {
+  const all = wildcards.toSorted(byLength);
   return (name) => {
-    const covered = coveredBy(named, name);
+    const covered = coveredBy(wildcards, name);
     return covered && meaningBy(all, covered.id);
   };
 }

@@ -101,14 +101,10 @@ function draftWildcard(
   if (!data || tree.kind !== 'map') return null;
   const upstream = data.upstream ?? pattern.slice(pattern.indexOf('/') + 1);
   if (!/^[^*]*\*$/.test(upstream)) {
-    context.report.add(
-      'bad-form',
-      valueAt(tree, 'upstream')?.place ?? place,
-      `\`${path}.upstream\` has no \`*\` at its end`,
-      {
-        expected: '`*` for the part of the ID that the pattern leaves open',
-      },
-    );
+    const at = valueAt(tree, 'upstream')?.place ?? place;
+    context.report.add('bad-form', at, `\`${path}.upstream\` has no \`*\` at its end`, {
+      expected: '`*` for the part of the ID that the pattern leaves open',
+    });
     return null;
   }
   const own = { ...tree, entries: tree.entries.filter(({ key }) => key !== 'unknown_price' && key !== 'upstream') };

@@ -1,7 +1,16 @@
-import { isAlias, isCollection, isMap, isScalar, isSeq, type Node, parseDocument, type YAMLError } from 'yaml';
+import {
+  isAlias,
+  isCollection,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  type YAMLError,
+} from 'yaml';
 import { isCel } from './cel-check.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import { LineIndex } from './line-index.ts';
 import type { YamlReader } from './parse.ts';
 import type { Report } from './report.ts';
 import { derailsParser, findDerailingSlip, findSlip, type SyntaxSlip } from './syntax-slips.ts';
@@ -18,7 +27,7 @@ class LibraryReader {
   readonly #path: string;
   readonly #text: string;
   readonly #report: Report;
-  readonly #lines: LineIndex;
+  readonly #lines = new LineCounter();
   /** The offsets of unknown tags. */
   readonly #tags: { readonly from: number; readonly to: number }[] = [];
   /** Reported aliases. Each is reported once, because an alias bomb has thousands. */
@@ -27,13 +36,13 @@ class LibraryReader {
   constructor(path: string, text: string, report: Report) {
     this.#path = path;
     this.#text = text;
-    this.#lines = new LineIndex(text);
     this.#report = report;
   }
 
   read(): Tree | null {
     // `#entries` finds duplicate keys with both places. The library's check is slower and knows one place.
     const document = parseDocument(this.#text, {
+      lineCounter: this.#lines,
       uniqueKeys: false,
       prettyErrors: false,
       version: '1.2',
@@ -71,7 +80,7 @@ class LibraryReader {
     return errors
       .filter(({ code }, at) => at === 0 || code !== 'UNEXPECTED_TOKEN')
       .filter(({ pos }) => {
-        const { line } = this.#lines.placeOf(pos[0]);
+        const { line } = this.#lines.linePos(pos[0]);
         return !lines.has(line) && lines.add(line);
       })
       .slice(0, SYNTAX_ERRORS_MAX);
@@ -129,12 +138,7 @@ class LibraryReader {
         });
         continue;
       }
-      const before = first.get(key);
-      if (before) {
-        this.#report.addDuplicate(key, place, before);
-        continue;
-      }
-      first.set(key, place);
+      if (!this.#report.isFirst(key, place, first)) continue;
       entries.push({ key, place, value: this.#tree(asNode(item.value), place, depth) });
     }
     return entries;
@@ -165,7 +169,7 @@ class LibraryReader {
   }
 
   #place(from: number, to: number): SourceSpan {
-    const { line, column } = this.#lines.placeOf(Math.min(from, this.#text.length));
+    const { line, col: column } = this.#lines.linePos(Math.min(from, this.#text.length));
     const end = this.#text.indexOf('\n', from);
     const last = Math.min(to, end < 0 ? this.#text.length : end);
     return { file: this.#path, line, column, length: Math.max(1, last - from) };

@@ -66,11 +66,6 @@ export class PromptHistory {
     this.#seed = seed;
   }
 
-  /** The hash of the whole prompt. Its seed is secret, so that no caller can search for two prompts with one hash. */
-  get hash(): bigint {
-    return this.#read().whole;
-  }
-
   /** Whether any turn bears state that not every model can read. */
   get bearsState(): boolean {
     this.#bearsState ??= bearsState(this.#request);

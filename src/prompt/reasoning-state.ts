@@ -1,6 +1,6 @@
 import { placesOf, type Turn } from '../core/conversation.ts';
 import type { ModelRequest } from '../core/model-request.ts';
-import { isObject } from '../core/object.ts';
+import { isEmpty, isObject } from '../core/object.ts';
 import { type Edit, type Members, pathText } from '../core/original.ts';
 import { isWrappedState, wrapState } from '../core/wrapped-state.ts';
 
@@ -88,11 +88,6 @@ function mayBear({ role, parts, extras }: Turn): boolean {
     if (!isEmpty(part.extras) || (part.type === 'tool-call' && part.id.includes(TAIL))) return true;
   }
   return false;
-}
-
-function isEmpty(members: Members): boolean {
-  for (const _ in members) return false;
-  return true;
 }
 
 /**

@@ -65,7 +65,7 @@ export class Threads {
   place(keyId: string, answerId: string, facts: Facts, { snapshot, originOf }: Runtime): Facts {
     const kept = this.#histories.get(keyId, answerId);
     if (!kept) throw notFound('It is older than a day, of another key, or was forgotten by a restart.');
-    // Who names another model wants that one, if the same service has it.
+    // A request that names another model gets that one, if the same service has it.
     const model = facts.pinned ? facts.model : kept.model;
     const { endpoints = [] } = snapshot.models[snapshot.modelIndex.get(model) ?? -1] ?? {};
     const own = endpoints.flatMap(({ provider }, at) =>

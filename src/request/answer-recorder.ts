@@ -10,7 +10,7 @@ import { recordContent } from '../records/contents.ts';
 import type { Write } from '../store/store.ts';
 import { recordDecision, recordedOf } from './decision-record.ts';
 import type { Gateway } from './gateway.ts';
-import { beginLearning } from './learn-from-answer.ts';
+import { canTeach, exampleOf, noteRequest } from './learn-from-answer.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** Records what lasts of an answer: its decision, its content where the policy keeps it, its thread, and what is learnt from it. */
@@ -18,7 +18,7 @@ export class AnswerRecorder implements ExchangeRecorder {
   readonly #gateway: Gateway;
   readonly #runnable: RunnableRequest;
   readonly #context: RequestContext;
-  readonly #learning: ReturnType<typeof beginLearning>;
+  readonly #teaches: boolean;
   readonly #content: ReturnType<typeof recordContent>;
   readonly #answerId: AnswerId | null;
 
@@ -27,7 +27,8 @@ export class AnswerRecorder implements ExchangeRecorder {
     this.#gateway = gateway;
     this.#runnable = runnable;
     this.#context = context;
-    this.#learning = beginLearning(gateway, runnable);
+    this.#teaches = canTeach(runnable);
+    if (this.#teaches) noteRequest(gateway, runnable);
     this.#content = recordContent(
       gateway.records.contents,
       runtime.snapshot.content,
@@ -41,7 +42,6 @@ export class AnswerRecorder implements ExchangeRecorder {
   /** Takes parts before the caller gets them. */
   hear(parts: readonly StreamPart[]): void {
     this.#content?.add(parts);
-    this.#learning?.watch?.hear(parts);
     this.#answerId?.hear(parts);
   }
 
@@ -54,7 +54,10 @@ export class AnswerRecorder implements ExchangeRecorder {
     context.result = { outcome, platform };
     const recorded = recordedOf(request, caller, runtime.snapshot, context.run);
     const writes = [...recordDecision(gateway, request.operation, decision, recorded, runtime.snapshot, outcome)];
-    if (this.#learning) writes.push(...this.#learning.settlementWrites(outcome, platform));
+    // A failed or cut answer says nothing about the model's ability.
+    if (this.#teaches && outcome.status === 'completed') {
+      gateway.learner.noteAnswer(runtime, exampleOf(this.#runnable, platform.routed_model));
+    }
     if (this.#content) writes.push(...this.#content.writes(decision.id, gateway.now()));
     return writes;
   }

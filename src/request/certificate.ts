@@ -102,10 +102,13 @@ function isSame(outcome: Decision | Refusal, record: DecisionRecord, snapshot: P
   return (
     JSON.stringify(chosen(outcome, snapshot)) === JSON.stringify({ choice, fallbacks, lastResorts }) &&
     isSameDraw(outcome.draw, record.draw) &&
-    quality.length === record.quality.length &&
-    quality.every((q, at) => Object.is(q, record.quality[at]))
+    (record.quality === null || isSameList(quality, record.quality))
   );
 }
+
+/** Bit for bit. */
+const isSameList = (one: Float64Array, other: Float64Array): boolean =>
+  one.length === other.length && one.every((value, at) => Object.is(value, other[at]));
 
 /** Another machine's powers of e may differ in their last bits. */
 const CHANCE_SLACK = 1e-12;

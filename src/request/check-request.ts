@@ -2,7 +2,8 @@ import type { Caller } from '../core/caller.ts';
 import type { ContentPart } from '../core/conversation.ts';
 import { SignalboxError } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
-import { type Members, pathText } from '../core/original.ts';
+import { isEmpty } from '../core/object.ts';
+import { pathText } from '../core/original.ts';
 import type { GatewayPolicy, PolicySnapshot } from '../core/snapshot.ts';
 import { targetOf } from '../routing/model-name.ts';
 import { whyNotPublic } from './public-address.ts';
@@ -59,11 +60,6 @@ function checkPart({ type, at, extras }: ContentPart, request: ModelRequest): vo
   for (const [name, value] of Object.entries(original)) {
     if (value != null && !WORDS.has(name)) checkAddresses(value, `${pathText(at)}.${name.slice(0, NAME_SHOWN)}`);
   }
-}
-
-function isEmpty(members: Members): boolean {
-  for (const _ in members) return false;
-  return true;
 }
 
 /** Checks every text in a value. A body nests no deeper than its limits. */

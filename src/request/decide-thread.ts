@@ -7,7 +7,7 @@ import { notFound, type Threads, unsupportedThread } from '../prompt/threads.ts'
 import { THREAD_NEEDS } from '../routing/profile/size.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 
-/** The decision of a request, with what else was read of it: its answer is learnt from by that. */
+/** The decision of a request, with its history and features, by which Signalbox learns from the answer. */
 export interface RequestDecision {
   readonly history: PromptHistory;
   readonly decision: Decision;

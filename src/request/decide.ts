@@ -1,12 +1,13 @@
 import type { Caller } from '../core/caller.ts';
 import type { Thread } from '../core/conversation.ts';
 import type { Decision } from '../core/decision.ts';
+import type { Estimate } from '../core/estimate.ts';
 import { type Facts, isIntentRead } from '../core/facts.ts';
 import { timeOfId } from '../core/id.ts';
 import { explorationOf } from '../core/learning-policy.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { Constraint, Preference } from '../core/rules.ts';
-import { piecesIn, piecesOf, replaceRuns } from '../core/runs.ts';
+import { withoutRunsOf } from '../core/runs.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Tokenizer } from '../core/tokenizer.ts';
 import type { DecisionTerms, FundingRequest } from '../money/funding.ts';
@@ -205,10 +206,7 @@ export function tryDecision(
     id: gateway.nextId(),
     seed: newSeed(),
     readings: runtime.readings(),
-    estimate:
-      isIntentRead(ruled) && !isOfWildcard(snapshot)
-        ? gateway.learner.memories.estimate(runtime, ruled, features)
-        : null,
+    estimate: correctionOf(gateway, ruled, features, runtime),
     explore: mayDraw ? explorationOf(snapshot.learning, ruled) : null,
     strategy,
     qualityFloor,
@@ -225,6 +223,20 @@ export function tryDecision(
     reportOnce(gateway, strategy, `the strategy of \`${facts.model}\` gave no usable scores`, null);
   }
   return trial;
+}
+
+/** The estimate for a request; null where nothing corrects the declared qualities. */
+function correctionOf(
+  { learner }: Gateway,
+  facts: Facts,
+  features: Uint8Array | null,
+  runtime: Runtime,
+): Estimate | null {
+  const { snapshot } = runtime;
+  if (!isIntentRead(facts) || isOfWildcard(snapshot)) return null;
+  const estimate = learner.memories.estimate(runtime, facts, features);
+  // While learning is off, only the length of the question does.
+  return snapshot.learning.mode === 'off' && estimate.length === 0 ? null : estimate;
 }
 
 const stepOf = (context: RequestContext) => () => context.step('decide');
@@ -276,8 +288,7 @@ function withoutValues(text: string, { user, metadata }: Pick<RuleInputs, 'user'
   const values = [user, ...Object.values(metadata ?? {})].filter(({ length }) => length >= VALUE_MIN);
   const left = values.reduce((rest, value) => rest.replaceAll(value, '[value]'), text);
   // An error may repeat a part of a value.
-  const pieces = piecesOf([left]);
-  return replaceRuns(left, new Set(values.flatMap((value) => [...piecesIn(value, pieces)])), () => '[value]');
+  return withoutRunsOf(left, values, '[value]');
 }
 
 /** Rules and strategies whose fault was logged: it would be the same with every request. */

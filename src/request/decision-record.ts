@@ -67,7 +67,8 @@ export function recordDecision(
     session,
     agent,
     parentAgent,
-    quality,
+    // Deciding again computes the declared ones.
+    quality: estimate === null ? null : quality,
     estimate,
     draw,
     reason,

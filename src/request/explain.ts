@@ -37,9 +37,10 @@ export async function explain(
   const isListed = !facts.pinned || revision?.models.includes(facts.model);
   const models = isListed ? (revision?.models ?? []) : [];
   const found = await certificateOf(record, { ...records, findRevision: async () => revision }, past);
-  // The record has what the models were ranked by.
-  const counted = Object.fromEntries(models.map((model, index) => [model, record.quality[index] ?? 0]));
-  const quality = (found.matches && found.certificate?.shares) || counted;
+  // The record has what the models were ranked by, unless that is what the policy declares.
+  const counted = record.quality && Object.fromEntries(models.map((model, at) => [model, record.quality?.[at] ?? 0]));
+  const shares = found.matches || counted === null ? found.certificate?.shares : null;
+  const quality = shares ?? counted ?? {};
   // Only operators may see the names of variables.
   return { ...found, leftOut: caller.scopes.has('admin') ? found.leftOut : null, quality };
 }

@@ -41,16 +41,7 @@ export async function giveFeedback(
       param: 'label',
     });
   }
-  const id = parseId('dec_', decision);
-  const record = id === null ? null : await orOverloaded(UNREAD, () => records.find(id));
-  // Another key's decision does not exist for this one, not even for an admin: only the asker can score.
-  if (!record || record.keyId !== keyId) {
-    throw new SignalboxError(
-      'not_found',
-      'This key has made no decision with this ID. A decision is written when its request ends.',
-      { param: 'decision_id' },
-    );
-  }
+  const record = await ownRecord(records, decision, keyId);
   const runtime = lease();
   const { mode, feedbackWindowMs } = runtime.snapshot.learning;
   if (mode === 'off') throw new SignalboxError('learning_off', 'Learning is off, so scores are not accepted.');
@@ -78,6 +69,19 @@ export async function giveFeedback(
 
 const UNREAD = 'Decisions cannot be read, so the score was not stored; try again.';
 const UNWRITTEN = 'The score cannot be stored; try again.';
+
+/** @throws SignalboxError `not_found`, for another key's decision, too, and even for an admin: only the asker can score */
+async function ownRecord(
+  records: FeedbackGateway['records'],
+  decision: string,
+  keyId: string,
+): Promise<DecisionRecord> {
+  const id = parseId('dec_', decision);
+  const record = id === null ? null : await orOverloaded(UNREAD, () => records.find(id));
+  if (record?.keyId === keyId) return record;
+  const message = 'This key has made no decision with this ID. A decision is written when its request ends.';
+  throw new SignalboxError('not_found', message, { param: 'decision_id' });
+}
 
 /** @throws SignalboxError for an answer that broke off, which says nothing about its model */
 function checkAnswered({ outcome }: DecisionRecord): void {

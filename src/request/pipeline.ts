@@ -60,7 +60,7 @@ export async function serveRequest(gateway: Gateway, funded: FundedRequest): Pro
   }
 }
 
-/** The steps from pin to decide. What need not wait goes on in the same turn of the event loop. */
+/** The steps from pin to decide. A step that need not wait goes on in the same turn of the event loop. */
 function decided(
   gateway: Gateway,
   { request, context, funding }: FundedRequest,

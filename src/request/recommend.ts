@@ -51,9 +51,8 @@ export async function recommend(
   context.decisionId = idText('dec_', decision.id);
   const recorded = recordedOf(request, caller, snapshot, context.run);
   const writes = recordDecision(gateway, 'route', decision, recorded, snapshot, null);
-  const example = exampleOf({ runtime, caller, decision, features });
-  const examples = isOfWildcard(snapshot) ? [] : gateway.learner.exampleWrites(runtime, example);
-  gateway.records.append([...writes, ...examples]);
+  gateway.records.append(writes);
+  if (!isOfWildcard(snapshot)) gateway.learner.keepExample(runtime, exampleOf({ runtime, caller, decision, features }));
   const funds = gateway.ledger.availableFunds(caller, decision.facts.model, timeOfId(decision.id), terms.windowsOnly);
   const hold = funds?.firstHold(holdTermsOf({ runtime, decision, request })) ?? null;
   const [, ...others] = offered.ranked;

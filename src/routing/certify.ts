@@ -152,7 +152,7 @@ function eligibleEntries(
     if (!isWanted(at)) return { ...entry, rejections: [unwantedFor(ranked.quality, qualityFloor)] };
     const parts = belowFloor
       ? { quality: ranked.utility }
-      : partsOf(ranked.utility, () => strategy.parts?.(candidates, at, weights));
+      : utilityParts(ranked.utility, () => strategy.parts?.(candidates, at, weights));
     return { ...entry, rank: place + 1, utility: ranked.utility, parts };
   });
 }
@@ -178,7 +178,7 @@ function percentBelow(quality: number, floor: number): string {
 const PARTS_SLACK = 2e-9;
 
 /** The strategy's terms of a utility, if they are finite and add up to it; else none. */
-function partsOf(utility: number, ask: () => unknown): Readonly<Record<string, number>> {
+function utilityParts(utility: number, ask: () => unknown): Readonly<Record<string, number>> {
   try {
     const terms = Object.entries(ask() ?? {});
     const parts = terms.filter((part): part is [string, number] => Number.isFinite(part[1]));
@@ -220,10 +220,19 @@ function estimateRejected(
 
 /** The entry of a model, without rank, utility and rejections. */
 function candidateEntry(
-  { model: index, share, quality: countedQuality, endpoints: open, bound, ...figures }: CandidateEstimate,
+  {
+    model: index,
+    share,
+    quality: countedQuality,
+    costCredits,
+    latencyMs,
+    outputCap: cap,
+    cappedBy,
+    endpoints: open,
+    bound,
+  }: CandidateEstimate,
   { facts, readings, snapshot, writing, estimateOf }: CertificateInputs,
 ): CandidateEntry {
-  const { costCredits, latencyMs, outputCap, cappedBy } = figures;
   const model = snapshot.models[index]!;
   const inputTokens = expectedInput(facts, model);
   return {
@@ -241,7 +250,7 @@ function candidateEntry(
     parts: {},
     inputTokens,
     cachedInputTokens: cachedInput(facts, model, open[0] ?? 0, inputTokens),
-    outputCap,
+    outputCap: cap,
     cappedBy,
     worstCaseCredits: toCredits(bound),
     endpoints: model.endpoints.map(({ provider, upstream }, at) => ({

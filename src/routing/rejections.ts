@@ -25,7 +25,7 @@ import {
 import { windowAsked } from './model-name.ts';
 import { endpointsFor, openEndpoints, vectorSpaceOf } from './rules.ts';
 
-/** What a decision or refusal is based on. */
+/** The inputs that a decision or refusal is based on. */
 export interface DecisionInputs extends Pick<Refusal, 'facts' | 'readings'> {
   readonly snapshot: PolicySnapshot;
   /** Whether ejected endpoints counted as open. Default: true, as in every refusal. */

@@ -110,7 +110,7 @@ function choiceText(
   { pinned }: Facts,
 ): string {
   const { model, quality, countedQuality, costCredits, latencyMs } = choice;
-  // What a language or a preference adds is no share of good answers.
+  // The worth that a language or a preference adds is no share of good answers.
   const moved = countedQuality === quality ? '' : qualityAdjustments(choice, preferences);
   const counted = moved && ` (counts as ${percent(countedQuality)} with ${moved})`;
   const expected = quality === null ? UNKNOWN_QUALITY : `expected quality ${percent(quality)}${counted}`;

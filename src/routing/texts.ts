@@ -31,14 +31,14 @@ export function questionOf(turns: readonly Turn[]): string | null {
   for (let at = turns.length - 1; at >= 0 && question.length <= FOLLOW_UP_CHARS_MAX; at--) {
     const turn = turns[at]!;
     if (turn.role !== 'user') continue;
-    const text = textOf(turn);
+    const text = turnText(turn);
     if (text) question = question ? `${text}\n${question}` : text;
   }
   return question || null;
 }
 
 /** The text of a turn, its parts joined by line ends. */
-export function textOf({ parts }: Turn): string {
+export function turnText({ parts }: Turn): string {
   let text = '';
   for (const part of parts) if (part.type === 'text') text = text ? `${text}\n${part.text}` : part.text;
   return text;

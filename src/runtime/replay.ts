@@ -4,7 +4,7 @@ import type { Revision } from '../core/revision.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { PluginLoader } from '../plugin-host/load.ts';
 import { createRegistry } from '../plugin-host/registry.ts';
-import { compileSteps } from '../policy/compile-steps.ts';
+import { compileSteps } from '../policy/compile.ts';
 import { loadFacts } from '../policy/facts.ts';
 import type { Environment, PolicyFile } from '../policy/load.ts';
 import { scrub } from '../telemetry/secrets.ts';

@@ -1,6 +1,6 @@
 import { pluginIn } from '../plugin-host/owners.ts';
 import { counter } from '../telemetry/counts.ts';
-import { LineLimit } from '../telemetry/line-limit.ts';
+import { type LineLimit, lineLimit } from '../telemetry/line-limit.ts';
 import type { Log } from '../telemetry/log.ts';
 import { stackOf } from '../telemetry/thrown.ts';
 import type { Host } from './host.ts';
@@ -30,9 +30,9 @@ export function watchDefects(log: Log, { clock, err, on, exit }: Pick<Host, 'clo
   const limits = new Map<string, LineLimit>();
   /** Returns null where another line of this kind would drown others. */
   const suppressedBefore = (kind: string): number | null => {
-    const limit = limits.get(kind) ?? new LineLimit(LINES_MAX);
+    const limit = limits.get(kind) ?? lineLimit(LINES_MAX);
     limits.set(kind, limit);
-    return limit.next(clock());
+    return limit(clock());
   };
   const report = (message: string, kind: string, plugin: string, stack: string): void => {
     const before = suppressedBefore(kind);

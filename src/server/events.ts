@@ -1,9 +1,9 @@
+import type { FundStanding } from '../accounting/fund.ts';
 import { iso } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { FundStanding } from '../ledger/rules/fund.ts';
 import type { Diagnostic } from '../policy/diagnostics.ts';
 import { servingProviders, servingText } from '../runtime/candidate.ts';
 import { summary } from '../runtime/diff.ts';

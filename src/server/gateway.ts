@@ -3,7 +3,6 @@ import type { Keys } from '../access/keys.ts';
 import { ByteRoom } from '../core/byte-room.ts';
 import { createIds } from '../core/id.ts';
 import { LinkedSet } from '../core/linked-set.ts';
-import type { PolicySnapshot } from '../core/snapshot.ts';
 import { messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
 import type { StatusSources } from '../http/status.ts';
@@ -12,7 +11,7 @@ import type { LearningPolicyInForce } from '../learning/answer.ts';
 import type { Learner } from '../learning/learner.ts';
 import { openLearner } from '../learning/open.ts';
 import { keyBudgets } from '../ledger/key-budgets.ts';
-import { openLedger } from '../ledger/ledger.ts';
+import { type Ledger, openLedger } from '../ledger/ledger.ts';
 import { x402Funding } from '../money/x402/funding.ts';
 import { type LearningStatus, learningStatus } from '../operate/learning/status.ts';
 import { openPayments, type Payments } from '../payments/service.ts';
@@ -21,7 +20,6 @@ import { Sessions } from '../prompt/sessions.ts';
 import { keepIndexed } from '../records/keep-indexed.ts';
 import { openRecords } from '../records/records.ts';
 import { CountPlaces } from '../request/count-places.ts';
-import { Retries } from '../request/signals/retry.ts';
 import type { PolicyCandidate } from '../runtime/candidate.ts';
 import type { OpenStore } from '../store/driver.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -40,13 +38,42 @@ const PRUNE_EVERY_MS = 3_600_000;
 /** Interval at which new measurements of endpoints reach decisions, ms. */
 const PUBLISH_EVERY_MS = 1_000;
 
-/** Turns payments on as the first policy says. Throws UsageError where that cannot be. */
-async function takePayments(payments: Payments, { payments: policy }: PolicySnapshot): Promise<void> {
+/** Opens payments, and turns them on as the first policy says. Throws UsageError where that cannot be. */
+async function takePayments(
+  { runtime: { snapshot } }: PolicyCandidate,
+  ledger: Ledger,
+  nextId: () => number,
+  { store, log, host: { now, env } }: Omit<GatewayResources, 'keys'>,
+): Promise<Payments> {
+  const payments = await openPayments({
+    ...{ store, now, nextId, env, log },
+    deposit: (wallet, deposit, also) => ledger.deposit(wallet, deposit, also),
+  });
   try {
-    (await payments.prepare(policy))();
+    (await payments.prepare(snapshot.payments))();
   } catch (cause) {
     throw new UsageError(`Cannot take payments: ${messageOf(cause)}`);
   }
+  return payments;
+}
+
+/** Opens the ledger by the first policy. Keys have budgets of their own beside the policy's. */
+async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, { store, keys, log, host }: GatewayResources) {
+  const { now } = host;
+  const terms: TermsOf = ({ budgets, ledger, usdPerCredit }) => {
+    return { budgets: [...budgets, ...keyBudgets(keys.budgets())], ledger, usdPerCredit };
+  };
+  const ledger = await openLedger({
+    books: await store.openBooks(now),
+    terms: terms(snapshot),
+    now,
+    refreshMs: REFRESH_MS,
+    onAlarm: (message, details) => log.error(message, details),
+    onAlert: (fund, fraction) => logAlert(log, fund, fraction),
+  });
+  logRecovered(log, ledger);
+  watchClock(log, ledger.lastId, now);
+  return { ledger, terms };
 }
 
 /** Opens learning, with its regular checkpoints. */
@@ -93,33 +120,12 @@ export async function openGateway(
   { store, keys, log, host }: GatewayResources,
 ) {
   const { now, clock, err } = host;
-  // Keys have budgets of their own beside the policy's.
-  const terms: TermsOf = ({ budgets, ledger, usdPerCredit }) => {
-    return { budgets: [...budgets, ...keyBudgets(keys.budgets())], ledger, usdPerCredit };
-  };
-  const ledger = await openLedger({
-    books: await store.openBooks(now),
-    terms: terms(first.runtime.snapshot),
-    now,
-    refreshMs: REFRESH_MS,
-    onAlarm: (message, details) => log.error(message, details),
-    onAlert: (fund, fraction) => logAlert(log, fund, fraction),
-  });
-  logRecovered(log, ledger);
+  const { ledger, terms } = await openBudgets(first, { store, keys, log, host });
   await keepDeclarations(tools.health.declarations, first.runtime.snapshot, store, log);
-  watchClock(log, ledger.lastId, now);
   const records = openRecords({ store, tables: store.records, now });
   const nextId = createIds(now, Math.max(ledger.lastId, await records.lastId()));
   await saveRevision(records, first);
-  const payments = await openPayments({
-    store,
-    now,
-    nextId,
-    env: host.env,
-    deposit: (wallet, deposit, also) => ledger.deposit(wallet, deposit, also),
-    log,
-  });
-  await takePayments(payments, first.runtime.snapshot);
+  const payments = await takePayments(first, ledger, nextId, { store, log, host });
   const kept = { ledger, payments, terms, records, log, err };
   const { reloader, past, stop: stopReloading } = keepReloading(first, tools, kept);
   const idempotency = new Idempotency({
@@ -146,7 +152,6 @@ export async function openGateway(
     records,
     past,
     learner,
-    retries: new Retries(clock),
     affinity: new Affinity(clock),
     sessions: new Sessions(clock),
     counter: createTokenCounter((error) => log.error('tokens cannot be counted', { error })),

@@ -1,32 +1,40 @@
 import { closeSync, existsSync, fdatasyncSync, fsyncSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { isObject, parsedJson } from '../core/object.ts';
+import { type Static, Type } from '@sinclair/typebox';
+import { parseJson } from '../core/object.ts';
+import { SchemaCheck } from '../core/schema-check.ts';
 import { codeOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
 import { syncFolder, writeAll } from '../store/durable-file.ts';
 import { reasonOf } from '../store/reason.ts';
 
+const COUNT = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+
+/** A spool as it was noted. `Spool` states when. */
+const SpoolNote = Type.Object({
+  generation: COUNT,
+  /** Whole entries of this generation that are on the disk. */
+  entries: COUNT,
+  /** When this generation was first in use, ISO 8601; null while it is empty: then its file may be gone. */
+  since: Type.Union([Type.String(), Type.Null()]),
+});
+export type SpoolNote = Readonly<Static<typeof SpoolNote>>;
+
 /**
  * The content of `ledger.id`, which a server keeps outside its database: one JSON text in one sector, which a disk writes whole.
  * The sector is overwritten in its place, for which a full disk has room.
  */
-export interface LedgerId {
+const LedgerFile = Type.Object({
   /** The ledger that is served from the folder. */
-  readonly ledger: string;
+  ledger: Type.String(),
   /** An entry of the journal that was durable; later ones may be, too. */
-  readonly entry: number;
-  /** The spool, as it was noted last; null where it never was. */
-  readonly spool: SpoolNote | null;
-}
+  entry: COUNT,
+  /** The spool, as it was noted last; absent where it never was. */
+  spool: Type.Optional(SpoolNote),
+});
+export type LedgerId = Readonly<Omit<Static<typeof LedgerFile>, 'spool'>> & { readonly spool: SpoolNote | null };
 
-/** A spool as it was noted. `Spool` states when. */
-export interface SpoolNote {
-  readonly generation: number;
-  /** Whole entries of this generation that are on the disk. */
-  readonly entries: number;
-  /** When this generation was first in use, ISO 8601; null while it is empty: then its file may be gone. */
-  readonly since: string | null;
-}
+const form = new SchemaCheck(LedgerFile);
 
 const BYTES = 512;
 
@@ -96,19 +104,8 @@ function openExisting(file: string): number | null {
 const bytesOf = ({ ledger, entry, spool }: LedgerId): Buffer =>
   Buffer.from(`${JSON.stringify({ ledger, entry, ...(spool && { spool }) }).padEnd(BYTES - 1)}\n`);
 
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
-
-/** Null for a malformed text. One of an earlier version has no spool. */
+/** Null for a malformed text. */
 function parseLedgerId(text: string): LedgerId | null {
-  const found = parsedJson(text);
-  if (!isObject(found) || typeof found.ledger !== 'string' || !isCount(found.entry)) return null;
-  const spool = found.spool === undefined ? null : parseSpoolNote(found.spool);
-  return spool === undefined ? null : { ledger: found.ledger, entry: found.entry, spool };
-}
-
-function parseSpoolNote(found: unknown): SpoolNote | undefined {
-  if (!isObject(found)) return undefined;
-  const { generation, entries, since } = found;
-  if (!isCount(generation) || !isCount(entries) || (since !== null && typeof since !== 'string')) return undefined;
-  return { generation, entries, since };
+  const found = parseJson(text);
+  return form.accepts(found) ? { ...found, spool: found.spool ?? null } : null;
 }

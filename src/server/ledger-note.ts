@@ -5,6 +5,7 @@ import { readSpool, readStore, storeExists } from '../store/open.ts';
 import { reasonOf } from '../store/reason.ts';
 import type { Log } from '../telemetry/log.ts';
 import { databaseOf, spoolOf } from './data.ts';
+import { keepDoing } from './keep-doing.ts';
 import {
   changeLedgerId,
   createLedgerId,
@@ -135,19 +136,10 @@ export class LedgerNote implements SpoolNotes {
   async keep(store: Pick<OpenStore, 'flush' | 'ledger'>): Promise<void> {
     this.#ledger = await store.ledger.identity();
     // The store reports its failures, and `#write` its own.
-    const follow = () => this.#follow(store).catch(() => {});
-    await follow();
-    let following: Promise<void> | null = null;
-    const timer = setInterval(() => {
-      following ??= follow().finally(() => {
-        following = null;
-      });
-    }, FOLLOW_EVERY_MS);
-    timer.unref();
+    const stop = await keepDoing(() => this.#follow(store), FOLLOW_EVERY_MS);
     this.#stop = async () => {
-      clearInterval(timer);
-      await following;
-      await follow();
+      await stop();
+      await this.#follow(store).catch(() => {});
     };
   }
 

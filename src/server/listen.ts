@@ -1,6 +1,8 @@
 import { lookup } from 'node:dns/promises';
+import type { AnyElysia } from 'elysia';
 import { codeOf, messageOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
+import type { ServeOptions } from '../operate/serve-options.ts';
 import { boundUnsentBytes } from './unsent-bytes.ts';
 
 const REASONS: ReadonlyMap<string, string> = new Map([
@@ -9,28 +11,16 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['EADDRNOTAVAIL', 'this machine has no such address; choose another with --host'],
 ]);
 
-interface ListenOptions {
-  readonly port: number;
-  readonly hostname: string;
-  readonly reusePort: boolean;
-  readonly maxRequestBodySize: number;
-  readonly websocket: { readonly maxPayloadLength: number };
-}
-
-interface Server {
-  listen(options: ListenOptions): unknown;
-  readonly server: { readonly port?: number | undefined } | null;
-}
-
-interface ListenTerms {
-  readonly port: number;
-  readonly host: string;
+interface ListenTerms extends Pick<ServeOptions, 'port' | 'host'> {
   /** Bytes of the largest message of a WebSocket. */
   readonly socketBytesMax: number;
 }
 
 /** Takes the port. Resolves with the address; rejects with UsageError when that cannot be. */
-export async function listen(app: Server, { port, host, socketBytesMax }: ListenTerms): Promise<string> {
+export async function listen(
+  app: Pick<AnyElysia, 'listen' | 'server'>,
+  { port, host, socketBytesMax }: ListenTerms,
+): Promise<string> {
   // Sharing the port would let two servers start on it, each with some of the requests.
   const terms = { reusePort: false, maxRequestBodySize: Number.MAX_SAFE_INTEGER };
   try {

@@ -8,6 +8,7 @@ import { type PolicyReadings, policyFamilies, taskFamilies } from '../runtime/me
 import type { StoreActivity } from '../store/activity.ts';
 import { storeFamilies } from '../store/metrics.ts';
 import type { Family } from '../telemetry/families.ts';
+import { metricsPage } from '../telemetry/page.ts';
 import { watchProcess } from '../telemetry/process.ts';
 import { endpointFamilies } from '../upstream/health/metrics.ts';
 import type { EndpointSample } from '../upstream/health/types.ts';
@@ -30,8 +31,8 @@ export interface MetricSources {
 export function openMetrics(
   { gateway, gate, policy, store, endpoints, version }: MetricSources,
   families: readonly Family[],
-): () => Promise<string> {
-  const all = [
+): () => string {
+  return metricsPage([
     ...policyFamilies(policy, version),
     ...families,
     ...gateFamilies(gate, gateway.inFlight),
@@ -42,11 +43,5 @@ export function openMetrics(
     ...paymentFamilies(gateway.payments),
     ...storeFamilies(store.activity),
     ...watchProcess().families,
-  ];
-  // Its library takes an eighth of the start to load, which only servers that are scraped need.
-  let page: Promise<() => Promise<string>> | null = null;
-  return async () => {
-    page ??= import('../telemetry/page.ts').then(({ metricsPage }) => metricsPage(all));
-    return (await page)();
-  };
+  ]);
 }

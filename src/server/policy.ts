@@ -1,7 +1,7 @@
 import { UsageError } from '../core/usage-error.ts';
-import type { Ledger, LedgerTerms } from '../ledger/ledger.ts';
+import type { X402Gateway } from '../http/x402/services.ts';
+import type { LedgerTerms } from '../ledger/ledger.ts';
 import { rehearse } from '../operate/policy/rehearse.ts';
-import type { Payments } from '../payments/service.ts';
 import { createPluginLoader } from '../plugin-host/load.ts';
 import { type Diagnostic, formatDiagnostics } from '../policy/diagnostics.ts';
 import type { PolicyFile } from '../policy/load.ts';
@@ -59,12 +59,9 @@ async function minded<T>(work: () => Promise<T>, err: Terminal): Promise<T> {
 }
 
 /** The parts of a server that follow a reload. */
-export interface ReloadServices {
-  readonly ledger: Ledger;
-  readonly payments: Payments;
-  readonly terms: TermsOf;
-  readonly records: Records;
+export interface ReloadServices extends Pick<X402Gateway, 'ledger' | 'payments' | 'records'> {
   readonly log: Log;
+  readonly terms: TermsOf;
   readonly err: Terminal;
 }
 

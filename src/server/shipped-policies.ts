@@ -1,13 +1,4 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { codeOf } from '../core/thrown.ts';
 import { UsageError } from '../core/usage-error.ts';
@@ -23,7 +14,7 @@ export const SHIPPED_POLICIES = join(import.meta.dir, Bun.isStandaloneExecutable
 export function defaultPolicies(data: string): string {
   if (!Bun.isStandaloneExecutable) return SHIPPED_POLICIES;
   const folders = [join(dirname(process.execPath), 'policies'), policiesIn(data)];
-  return folders.find((folder) => existsSync(folder)) ?? SHIPPED_POLICIES;
+  return folders.find((folder) => fs.existsSync(folder)) ?? SHIPPED_POLICIES;
 }
 
 const policiesIn = (data: string): string => join(data, 'policies');
@@ -50,15 +41,16 @@ export function unpackPolicies(folder: string, data: string): string | null {
  * A copy that another start made first is left as it is.
  */
 export function copyWhole(folder: string, target: string): void {
-  mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
-  const making = mkdtempSync(`${target}-`);
+  fs.mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+  const making = fs.mkdtempSync(`${target}-`);
   try {
-    for (const file of readdirSync(folder)) writeFileSync(join(making, file), readFileSync(join(folder, file)));
-    renameSync(making, target);
+    for (const file of fs.readdirSync(folder))
+      fs.writeFileSync(join(making, file), fs.readFileSync(join(folder, file)));
+    fs.renameSync(making, target);
   } catch (cause) {
     const code = codeOf(cause);
     if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw cause;
   } finally {
-    rmSync(making, { recursive: true, force: true });
+    fs.rmSync(making, { recursive: true, force: true });
   }
 }

@@ -82,6 +82,7 @@ async function closeAll(parts: ServerParts): Promise<0 | 1> {
   const { data, gateway, idempotency, keys, store, note, trailNote, lock, tracer, drainMs } = parts;
   const { stop, stopListening } = parts;
   const { log } = gateway;
+  const orWarn = (message: string) => (error: unknown) => log.warn(message, { error: String(error) });
   stop();
   const stopped = stopListening();
   await drain(gateway, drainMs);
@@ -90,13 +91,9 @@ async function closeAll(parts: ServerParts): Promise<0 | 1> {
   await Promise.race([Promise.all([stopped, idempotency.idle()]), Bun.sleep(FAREWELL_MS)]);
   await trailNote.close();
   keys.close();
-  await gateway.learner
-    .close()
-    .catch((error: unknown) => log.warn('the learning checkpoint could not be written', { error: String(error) }));
+  await gateway.learner.close().catch(orWarn('the learning checkpoint could not be written'));
   // After a failure of the disk, the next start sums up the rest.
-  await gateway.ledger
-    .close()
-    .catch((error: unknown) => log.warn('the ledger checkpoint could not be written', { error: String(error) }));
+  await gateway.ledger.close().catch(orWarn('the ledger checkpoint could not be written'));
   await note.close();
   const code = await closeStore(data, store, log);
   lock.release();

@@ -5,6 +5,7 @@ import type { Keys } from '../access/keys.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { OpenStore } from '../store/driver.ts';
 import type { Store } from '../store/store.ts';
+import { keepDoing } from './keep-doing.ts';
 
 /** Interval at which a server looks for changes of keys and grants by commands, ms. */
 const LOOK_EVERY_MS = 100;
@@ -46,19 +47,10 @@ export async function keepTrailNote(data: string, { store, keys, ledger }: Trail
     version = now;
   };
   // The next look tries again. Until then commands wait, at most 5 seconds.
-  const look = (): Promise<void> => follow().catch(() => {});
-  await look();
-  let looking: Promise<void> | null = null;
-  const timer = setInterval(() => {
-    looking ??= look().finally(() => {
-      looking = null;
-    });
-  }, LOOK_EVERY_MS);
-  timer.unref();
+  const stop = await keepDoing(follow, LOOK_EVERY_MS);
   return {
     async close() {
-      clearInterval(timer);
-      await looking;
+      await stop();
       await rm(file, { force: true }).catch(() => {});
     },
   };

@@ -1,8 +1,8 @@
+import type { Deposit, Dimensions, EntryLine } from '../accounting/entry.ts';
+import type { FundRef, FundStanding } from '../accounting/fund.ts';
+import type { Window } from '../accounting/window.ts';
 import type { LedgerState, StoredBudget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
-import type { Deposit, Dimensions, EntryLine } from '../ledger/rules/entry.ts';
-import type { FundRef, FundStanding } from '../ledger/rules/fund.ts';
-import type { Window } from '../ledger/rules/window.ts';
 import type { StoredReservation } from './ledger-table.ts';
 import type { Write } from './store.ts';
 
@@ -25,10 +25,6 @@ export interface HoldOp {
   readonly least?: Microcredits;
   /** It then gets no more than this, or than its share of what is free if that is more, microcredits. Absent: all that is free. */
   readonly ample?: Microcredits;
-  /** The process that made it. A process that opens the books alone closes the reservations that others left open. */
-  readonly owner: string;
-  /** Milliseconds since 1970. An unsettled reservation is a defect from then on, and its owner expires it. */
-  readonly expiresAt: number;
   /** The `agent_wallet` of the request. Stored with the reservation; moves no money. */
   readonly note: string | null;
 }
@@ -256,7 +252,7 @@ export interface BooksWatcher {
 
 /**
  * The books: funds, reservations and entries, behind batches of plain data. Rows, packing, memory and locks are those of an
- * implementation; the rules are `ledger/rules`, the same for all.
+ * implementation; the rules are `accounting/`, the same for all.
  *
  * For every fund, in any order of operations: spent + held ≤ limit, except after a limit was lowered, a balance was lowered, or
  * funds were attached.

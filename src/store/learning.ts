@@ -1,6 +1,6 @@
 import type { Write } from './store.ts';
 
-/** Where outcomes come from: a caller, a check of the answer, or a retry of the request. */
+/** Where outcomes come from: a caller's score. Versions before 0.2 also learned from checks of answers and from retries. */
 export const OUTCOME_SOURCES = ['caller', 'checks', 'retry'] as const;
 export type OutcomeSource = (typeof OUTCOME_SOURCES)[number];
 
@@ -33,9 +33,9 @@ export interface OutcomeRow extends Omit<ExampleRow, 'until' | 'features'> {
   readonly weight: number;
   /** Q as estimated before the outcome, by the estimator that learned it. */
   readonly estimated: number;
-  /** The signals that were checked, as bits by `SIGNALS`; 0 for callers and retries. */
+  /** The faults that a check of the answer looked for, as bits; 0 for callers' scores. */
   readonly looked: number;
-  /** The caller's label, or the signal that the answer showed. */
+  /** The caller's label; of another source, the fault that the answer showed. */
   readonly label: string | null;
 }
 

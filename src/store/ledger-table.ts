@@ -1,6 +1,6 @@
+import type { Window } from '../accounting/window.ts';
 import type { LedgerState, StoredBudget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
-import type { Window } from '../ledger/rules/window.ts';
 import type { Write } from './store.ts';
 
 /** A reservation as its store has it. Amounts are microcredits. */

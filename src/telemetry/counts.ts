@@ -53,40 +53,29 @@ export class LabelledCells<Cell> {
   }
 
   #add(values: readonly string[]): Cell {
-    return this.#place(this.#all.length < this.#max ? values : this.#names.map(() => OTHER));
-  }
-
-  #place(values: readonly string[]): Cell {
+    const own = this.#all.length < this.#max ? values : this.#names.map(() => OTHER);
     let branch = this.#root;
-    for (const value of values) {
-      let next = branch.below.get(value);
-      if (!next) {
-        next = { below: new Map(), leaf: null };
-        branch.below.set(value, next);
-      }
+    for (const value of own) {
+      const next = branch.below.get(value) ?? { below: new Map(), leaf: null };
+      branch.below.set(value, next);
       branch = next;
     }
-    if (branch.leaf) return branch.leaf.cell;
-    const labels = Object.fromEntries(this.#names.map((name, at) => [name, values[at] ?? '']));
-    branch.leaf = { labels, cell: this.#make(...values) };
-    this.#all.push(branch.leaf);
+    if (!branch.leaf) {
+      const labels = Object.fromEntries(this.#names.map((name, at) => [name, own[at] ?? '']));
+      branch.leaf = { labels, cell: this.#make(...own) };
+      this.#all.push(branch.leaf);
+    }
     return branch.leaf.cell;
   }
 }
 
-interface CounterSpec extends FamilySpec {
-  /** The number of counted units in one displayed unit, such as microcredits in a Credit; 1 by default. */
-  readonly per?: number;
-}
+export type LabelledCounter = ReturnType<typeof counter>;
 
-export interface LabelledCounter {
-  /** The cell of these label values. Keep it if it is used often. */
-  at(...values: readonly string[]): CounterCell;
-  readonly family: PlainFamily;
-}
-
-/** A counter with at most `seriesMax` series, and one for the rest. Without labels, it exists from the start. */
-export function counter({ per = 1, ...spec }: CounterSpec, seriesMax = 1_000): LabelledCounter {
+/**
+ * A counter with at most `seriesMax` series, and one for the rest. Without labels, it exists from the start.
+ * @param spec `per` is the number of counted units in one displayed unit, such as microcredits in a Credit; 1 by default
+ */
+export function counter({ per = 1, ...spec }: FamilySpec & { readonly per?: number }, seriesMax = 1_000) {
   const cells = new LabelledCells<CounterCell>(spec.labels, seriesMax, () => ({ value: 0 }));
   if (spec.labels.length === 0) cells.at();
   const family: PlainFamily = {
@@ -94,22 +83,15 @@ export function counter({ per = 1, ...spec }: CounterSpec, seriesMax = 1_000): L
     type: 'counter',
     samples: () => cells.all().map(({ labels, cell }) => [labels, cell.value / per]),
   };
-  return { at: cells.at.bind(cells), family };
+  /** The cell of these label values. Keep it if it is used often. */
+  const at = cells.at.bind(cells);
+  return { at, family };
 }
 
-interface HistogramSpec extends FamilySpec {
-  /** Ascending, without infinity. */
-  readonly bounds: readonly number[];
-}
+export type Histogram = ReturnType<typeof histogram>;
 
-export interface Histogram {
-  /** The cell of these label values. */
-  at(...values: readonly string[]): Spread;
-  readonly family: HistogramFamily;
-}
-
-/** A histogram, bounded like a counter. */
-export function histogram(spec: HistogramSpec, seriesMax = 500): Histogram {
+/** A histogram, bounded like a counter. Its bounds are ascending, without infinity. */
+export function histogram(spec: FamilySpec & { readonly bounds: readonly number[] }, seriesMax = 500) {
   const cells = new LabelledCells(spec.labels, seriesMax, () => new Spread(spec.bounds));
   if (spec.labels.length === 0) cells.at();
   const family: HistogramFamily = {
@@ -117,21 +99,24 @@ export function histogram(spec: HistogramSpec, seriesMax = 500): Histogram {
     type: 'histogram',
     spreads: () => cells.all().map(({ labels, cell: { counts, sum } }) => ({ labels, counts, sum })),
   };
-  return { at: cells.at.bind(cells), family };
+  /** The cell of these label values. Keep it if it is used often. */
+  const at = cells.at.bind(cells);
+  return { at, family };
 }
 
-const unlabelled =
-  (type: PlainFamily['type']) =>
-  (name: string, help: string, read: () => number): PlainFamily => ({
-    name,
-    help,
-    labels: [],
-    type,
-    samples() {
-      const figure = read();
-      return Number.isFinite(figure) ? [[{}, figure]] : [];
-    },
-  });
+type Figures = Iterable<readonly [labels: Labels, figure: number]>;
+
+/** A family whose values are kept elsewhere, read when the page is made. Figures that are not finite are left out. */
+const readFamily = (type: PlainFamily['type'], spec: FamilySpec, read: () => Figures): PlainFamily => ({
+  ...spec,
+  type,
+  *samples() {
+    for (const sample of read()) if (Number.isFinite(sample[1])) yield sample;
+  },
+});
+
+const unlabelled = (type: PlainFamily['type']) => (name: string, help: string, read: () => number) =>
+  readFamily(type, { name, help, labels: [] }, () => [[{}, read()]]);
 
 /** A gauge without labels, read when the page is made. A figure that is not finite is left out. */
 export const gauge = unlabelled('gauge');
@@ -139,22 +124,12 @@ export const gauge = unlabelled('gauge');
 /** A counter without labels whose value is kept elsewhere, read when the page is made. */
 export const total = unlabelled('counter');
 
-const byLabel =
-  (type: PlainFamily['type']) =>
-  (
-    name: string,
-    help: string,
-    label: string,
-    read: () => Iterable<readonly [value: string, figure: number]>,
-  ): PlainFamily => ({
-    name,
-    help,
-    labels: [label],
-    type,
-    *samples() {
-      for (const [value, figure] of read()) if (Number.isFinite(figure)) yield [{ [label]: value }, figure];
-    },
-  });
+type LabelFigures = Iterable<readonly [value: string, figure: number]>;
+
+const byLabel = (type: PlainFamily['type']) => (name: string, help: string, label: string, read: () => LabelFigures) =>
+  readFamily(type, { name, help, labels: [label] }, () =>
+    Array.from(read(), ([value, figure]) => [{ [label]: value }, figure]),
+  );
 
 /** A gauge with one label, read when the page is made. Figures that are not finite are left out. */
 export const gaugeBy = byLabel('gauge');

@@ -1,33 +1,28 @@
 const MINUTE_MS = 60_000;
 
-/** Limits the lines of one kind per minute, so that a flood of them does not drown the others. */
-export class LineLimit {
-  readonly #max: number;
-  #since = Number.NEGATIVE_INFINITY;
-  #passed = 0;
-  #suppressed = 0;
+/** Gives the number of lines suppressed since the last one that passed; null if this one, at `now` ms, is suppressed, too. */
+export type LineLimit = (now: number) => number | null;
 
-  /** @param max lines per minute */
-  constructor(max: number) {
-    this.#max = max;
-  }
-
-  /**
-   * The number of lines suppressed since the last one that passed; null if this one is suppressed, too.
-   * @param now ms
-   */
-  next(now: number): number | null {
-    if (now - this.#since >= MINUTE_MS) {
-      this.#since = now;
-      this.#passed = 0;
+/**
+ * Limits the lines of one kind per minute, so that a flood of them does not drown the others.
+ * @param max lines per minute
+ */
+export function lineLimit(max: number): LineLimit {
+  let since = Number.NEGATIVE_INFINITY;
+  let passed = 0;
+  let suppressed = 0;
+  return (now) => {
+    if (now - since >= MINUTE_MS) {
+      since = now;
+      passed = 0;
     }
-    if (this.#passed >= this.#max) {
-      this.#suppressed++;
+    if (passed >= max) {
+      suppressed++;
       return null;
     }
-    this.#passed++;
-    const suppressed = this.#suppressed;
-    this.#suppressed = 0;
-    return suppressed;
-  }
+    passed++;
+    const before = suppressed;
+    suppressed = 0;
+    return before;
+  };
 }

@@ -1,47 +1,35 @@
-import { Gauge, Registry } from 'prom-client';
 import { counter, type LabelledCounter } from './counts.ts';
-import type { Family, HistogramFamily, Labels } from './families.ts';
+import type { Family, HistogramFamily, Labels, PlainFamily } from './families.ts';
 
-/** A line of the page in prom-client's form. */
-interface SampleLine {
-  /** Defaults to the name of the family. */
-  readonly metricName?: string;
-  /** The bound of a bucket. */
-  readonly labels: Readonly<Record<string, string | number>>;
-  /** The labels of the series. prom-client caches their text by object. */
-  readonly sharedLabels: Labels;
-  readonly value: number;
-}
-
-/** The metric that prom-client writes to the page. */
-interface PromMetric {
-  readonly name: string;
-  readonly help: string;
-  readonly type: Family['type'];
-  readonly values: readonly SampleLine[];
-}
-
-const NO_LABELS = {};
+const NAME = /^[A-Za-z_:][\w:]*$/;
 
 /**
  * Makes pages of these families in Prometheus' text format 0.0.4. A family that throws has no samples on the page, and
  * is counted.
  * @throws Error if two families share a name, or a name is invalid
  */
-export function metricsPage(families: readonly Family[]): () => Promise<string> {
+export function metricsPage(families: readonly Family[]): () => string {
   const errors = metricsErrors();
-  const registry = new Registry();
-  const linesOf = (family: Family): readonly SampleLine[] => {
+  // The last, so that it includes the errors of this page.
+  const all = [...families, errors.family];
+  const names = new Set<string>();
+  for (const { name, labels } of all) {
+    if (names.has(name)) throw new Error(`There are two metric families ${name}.`);
+    if (![name, ...labels].every((one) => NAME.test(one)))
+      throw new Error(`${name} or a label of it is no valid name.`);
+    names.add(name);
+  }
+  const partOf = (family: Family): string => {
+    const { name, help, type } = family;
+    let samples = '';
     try {
-      return family.type === 'histogram' ? bucketLines(family) : plainLines(family.samples());
+      samples = family.type === 'histogram' ? bucketLines(family) : sampleLines(family);
     } catch {
       errors.at().value++;
-      return [];
     }
+    return `# HELP ${name} ${escaped(help)}\n# TYPE ${name} ${type}\n${samples}`;
   };
-  // The last, so that it includes the errors of this page.
-  for (const family of [...families, errors.family]) registry.registerMetric(new FamilyMetric(family, linesOf));
-  return () => registry.metrics();
+  return () => all.map(partOf).join('\n');
 }
 
 export const metricsErrors = (): LabelledCounter =>
@@ -51,43 +39,32 @@ export const metricsErrors = (): LabelledCounter =>
     labels: [],
   });
 
-/**
- * A metric of any type that is read when the page is made. The metrics of prom-client hold their own values: they
- * accept no counted buckets, show 0 instead of nothing, and confuse some label values.
- */
-class FamilyMetric extends Gauge {
-  readonly #family: Family;
-  readonly #linesOf: (family: Family) => readonly SampleLine[];
-
-  constructor(family: Family, linesOf: (family: Family) => readonly SampleLine[]) {
-    super({ name: family.name, help: family.help, labelNames: family.labels, registers: [] });
-    this.#family = family;
-    this.#linesOf = linesOf;
-  }
-
-  /** The registry prefers this method to `get`. */
-  async getForPromString(): Promise<PromMetric> {
-    const { name, help, type } = this.#family;
-    return { name, help, type, values: this.#linesOf(this.#family) };
-  }
+function sampleLines(family: PlainFamily): string {
+  let lines = '';
+  for (const [labels, value] of family.samples()) lines += line(family.name, pairsOf(labels), value);
+  return lines;
 }
 
-const plainLines = (samples: Iterable<readonly [Labels, number]>): SampleLine[] =>
-  Array.from(samples, ([sharedLabels, value]) => ({ labels: NO_LABELS, sharedLabels, value }));
-
 /** On the page, each bucket includes those below it. */
-function bucketLines(family: HistogramFamily): SampleLine[] {
+function bucketLines(family: HistogramFamily): string {
   const { name, bounds } = family;
-  const ends = [...bounds, '+Inf'].map((le) => ({ le }));
-  const lines: SampleLine[] = [];
-  for (const { labels: sharedLabels, counts, sum } of family.spreads()) {
+  let lines = '';
+  for (const { labels, counts, sum } of family.spreads()) {
+    const pairs = pairsOf(labels);
     let count = 0;
-    for (let at = 0; at < ends.length; at++) {
+    for (const [at, le] of [...bounds, '+Inf'].entries()) {
       count += counts[at]!;
-      lines.push({ metricName: `${name}_bucket`, labels: ends[at]!, sharedLabels, value: count });
+      lines += line(`${name}_bucket`, [`le="${le}"`, ...pairs], count);
     }
-    lines.push({ metricName: `${name}_sum`, labels: NO_LABELS, sharedLabels, value: sum });
-    lines.push({ metricName: `${name}_count`, labels: NO_LABELS, sharedLabels, value: count });
+    lines += line(`${name}_sum`, pairs, sum) + line(`${name}_count`, pairs, count);
   }
   return lines;
 }
+
+const line = (name: string, pairs: readonly string[], value: number): string =>
+  `${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}\n`;
+
+const pairsOf = (labels: Labels): string[] =>
+  Object.entries(labels).map(([name, value]) => `${name}="${escaped(value).replaceAll('"', '\\"')}"`);
+
+const escaped = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');

@@ -23,19 +23,8 @@ export function prettyLine(at: number, level: string, message: string, fields: E
 /** Characters of a field; a longer list goes below its event, over several lines. */
 const LINE_MAX = 100;
 
-/** Breaks a list after commas. */
-function folded(list: string): string[] {
-  const lines: string[] = [];
-  let line = '';
-  for (const item of list.split(/(?<=,) /)) {
-    if (line !== '' && line.length + item.length >= LINE_MAX) {
-      lines.push(line);
-      line = '';
-    }
-    line += line === '' ? item : ` ${item}`;
-  }
-  return [...lines, line];
-}
+/** The lines of a list, which breaks after commas. */
+const LIST_LINES = new RegExp(`.{1,${LINE_MAX}}(?:, |$)|.+?(?:, |$)`, 'g');
 
 function eventText(level: string, message: string, fields: EventFields, paint: Paint): string {
   const { stack, ...others } = fields;
@@ -46,7 +35,7 @@ function eventText(level: string, message: string, fields: EventFields, paint: P
     if (value === undefined) continue;
     const one = `${shown(name)}=${shown(value)}`;
     if (one.length > LINE_MAX && one.includes(', '))
-      for (const line of folded(one)) lists += paint('dim', `\n    ${line}`);
+      for (const line of one.match(LIST_LINES) ?? []) lists += paint('dim', `\n    ${line.trimEnd()}`);
     else text += paint('dim', `  ${one}`);
   }
   text += lists;

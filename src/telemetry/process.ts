@@ -1,9 +1,28 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { gauge, histogram, total } from './counts.ts';
-import type { Family, Labels, PlainFamily } from './families.ts';
+import type { Family } from './families.ts';
 
 /** The interval of the timer that measures event loop lag, ms. */
 const LAG_EVERY_MS = 100;
+
+/** Not a number, and so without a sample, where the system does not tell. */
+const ifKnown = (read: () => number) => (): number => {
+  try {
+    return read();
+  } catch {
+    return Number.NaN;
+  }
+};
+
+/** With the names of Prometheus' own clients. */
+const PROCESS_FAMILIES: readonly Family[] = [
+  total('process_cpu_seconds_total', 'CPU time used, user and system.', cpuSeconds),
+  gauge('process_resident_memory_bytes', 'Memory in use.', () => process.memoryUsage.rss()),
+  gauge('process_heap_bytes', 'Memory of the program’s objects.', () => process.memoryUsage().heapUsed),
+  gauge('process_open_fds', 'Open files and connections, if known.', ifKnown(openFiles)),
+  gauge('process_max_fds', 'Limit of open files and connections, if known.', ifKnown(filesMax)),
+  gauge('process_start_time_seconds', 'Start time, Unix time.', () => performance.timeOrigin / 1000),
+];
 
 /**
  * The metrics of this process. Measures event loop lag from now on, until `stop`, without keeping the process alive.
@@ -26,36 +45,9 @@ export function watchProcess() {
   return { families: [...PROCESS_FAMILIES, lag.family], stop: () => clearInterval(timer) };
 }
 
-/** With the names of Prometheus' own clients. */
-const PROCESS_FAMILIES: readonly Family[] = [
-  total('process_cpu_seconds_total', 'CPU time used, user and system.', cpuSeconds),
-  gauge('process_resident_memory_bytes', 'Memory in use.', () => process.memoryUsage.rss()),
-  gauge('process_heap_bytes', 'Memory of the program’s objects.', () => process.memoryUsage().heapUsed),
-  optional('process_open_fds', 'Open files and connections, if known.', openFiles),
-  optional('process_max_fds', 'Limit of open files and connections, if known.', filesMax),
-  gauge('process_start_time_seconds', 'Start time, Unix time.', () => performance.timeOrigin / 1000),
-];
-
 function cpuSeconds(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1e6;
-}
-
-/** Has no sample if the value cannot be read. */
-function optional(name: string, help: string, read: () => number | null): PlainFamily {
-  const samples = (): [Labels, number][] => {
-    const value = readOrNull(read);
-    return value === null ? [] : [[{}, value]];
-  };
-  return { name, help, labels: [], type: 'gauge', samples };
-}
-
-function readOrNull(read: () => number | null): number | null {
-  try {
-    return read();
-  } catch {
-    return null;
-  }
 }
 
 /** Without the descriptor of this listing. */
@@ -63,7 +55,7 @@ function openFiles(): number {
   return readdirSync('/proc/self/fd').length - 1;
 }
 
-function filesMax(): number | null {
+function filesMax(): number {
   const soft = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
-  return soft === undefined ? null : Number(soft);
+  return Number(soft ?? Number.NaN);
 }

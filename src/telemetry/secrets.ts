@@ -37,14 +37,12 @@ export function registerSecrets(values: Iterable<string | null | undefined>): vo
   }
   if (secrets.size === before) return;
   pieces = piecesOf(secrets);
-  anySecret = new RegExp([...secrets].map(escapeRegExp).join('|'));
+  anySecret = new RegExp([...secrets].map(RegExp.escape).join('|'));
 }
 
 /** The forms of a secret in texts: plain, in JSON, in a URL. */
 const formsOf = (secret: string): Set<string> =>
   new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret.toWellFormed())]);
-
-const escapeRegExp = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 
 /** Whether a text contains a registered secret or one that looks like a credential. Runs for every log line. */
 export function hasSecret(text: string): boolean {

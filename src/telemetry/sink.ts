@@ -20,8 +20,10 @@ export type WriteCall = (
   bytes: Buffer,
   offset: number,
   length: number,
-  done: (error: { readonly code?: string } | null, count: number) => void,
+  done: (error: WriteError, count: number) => void,
 ) => void;
+
+type WriteError = { readonly code?: string } | null;
 
 export interface SinkOptions {
   /** The maximum number of waiting bytes. */
@@ -38,6 +40,7 @@ const PAUSE_MAX_MS = 1_000;
 /** Permanent errors: the reader is gone, or the descriptor is closed. */
 const FINAL: ReadonlySet<string | undefined> = new Set(['EPIPE', 'ECONNRESET', 'EBADF']);
 const NEWLINE = 10;
+const NOTHING = Buffer.alloc(0);
 
 export const systemWrite: WriteCall = (fd, bytes, offset, length, done) => write(fd, bytes, offset, length, null, done);
 
@@ -49,35 +52,28 @@ export const openSink = (fd: number, options: SinkOptions = {}): Sink => new Des
  * wait. At the limit it drops lines until half of the buffer is free, to make few gaps.
  */
 class DescriptorSink implements Sink {
+  lost = 0;
   readonly #fd: number;
   readonly #bytesMax: number;
   readonly #start: WriteCall;
-  /** The buffer being written, and the offset of its unwritten rest. */
-  #current: Buffer | null = null;
-  #offset = 0;
+  /** The unwritten rest of the buffer being written. */
+  #rest: Buffer = NOTHING;
   #waiting: Buffer[] = [];
-  /** Of `#current` and `#waiting`. */
+  /** Of `#rest` and `#waiting`. */
   #bytes = 0;
-  /** From the first line until all are written. */
-  #isBusy = false;
+  /** From the first line until all are written; null if there are none. */
+  #writing: Promise<void> | null = null;
   /** Whether a write is in progress. */
   #isWriting = false;
   #isFull = false;
   #isOver = false;
-  #lost = 0;
   #lostBefore = 0;
-  #pauseMs = PAUSE_MIN_MS;
   #onResume: (lines: number) => void = () => {};
-  #onIdle: (() => void)[] = [];
 
   constructor(fd: number, { bytesMax = BYTES_MAX, write: start = systemWrite }: SinkOptions) {
     this.#fd = fd;
     this.#bytesMax = bytesMax;
     this.#start = start;
-  }
-
-  get lost(): number {
-    return this.#lost;
   }
 
   onResume(listener: (lines: number) => void): void {
@@ -88,98 +84,74 @@ class DescriptorSink implements Sink {
     const bytes = Buffer.from(lines);
     if (!this.#isOver && this.#bytes + bytes.length > this.#bytesMax) this.#isFull = true;
     if (this.#isOver || this.#isFull) {
-      this.#lost += countLines(bytes);
+      this.lost += countLines(bytes);
     } else {
       this.#waiting.push(bytes);
       this.#bytes += bytes.length;
     }
-    if (this.#isBusy || this.#isOver) return;
-    this.#isBusy = true;
-    // Deferred: an exit in this turn still finds all lines here, and several lines share a write.
-    queueMicrotask(() => this.#next());
+    if (!this.#isOver) this.#writing ??= this.#writeAll();
   }
 
-  drain(patienceMs: number): Promise<void> {
-    if (!this.#isBusy) return Promise.resolve();
-    return new Promise((done) => {
-      const timer = setTimeout(done, patienceMs);
-      this.#onIdle.push(() => {
-        clearTimeout(timer);
-        done();
-      });
-    });
+  async drain(patienceMs: number): Promise<void> {
+    if (this.#writing) await Promise.race([this.#writing, Bun.sleep(patienceMs)]);
   }
 
   flushNow(): void {
     // The progress of a write under way is unknown, and later lines could end up inside its lines.
     if (this.#isWriting || this.#isOver || this.#bytes === 0) return;
-    const rest = this.#current ? [this.#current.subarray(this.#offset)] : [];
-    const all = Buffer.concat([...rest, ...this.#waiting]);
-    this.#current = null;
-    this.#waiting = [];
-    this.#bytes = 0;
-    const written = writeNonBlocking(this.#fd, all);
-    this.#lost += countLines(all.subarray(written));
+    const all = this.#takeAll();
+    this.lost += countLines(all.subarray(writeNonBlocking(this.#fd, all)));
   }
 
-  #next(): void {
-    this.#checkRoom();
-    if (this.#current === null) {
-      if (this.#waiting.length === 0) {
-        this.#idle();
-        return;
+  async #writeAll(): Promise<void> {
+    // An exit in this turn still finds all lines here, and several lines share a write.
+    await Promise.resolve();
+    let pauseMs = PAUSE_MIN_MS;
+    for (;;) {
+      this.#checkRoom();
+      if (this.#rest.length === 0) this.#rest = Buffer.concat(this.#waiting.splice(0));
+      if (this.#rest.length === 0) break;
+      const { error, count } = await this.#writeRest();
+      if (error && FINAL.has(error.code)) {
+        this.#isOver = true;
+        this.lost += countLines(this.#takeAll());
+      } else if (error || count === 0) {
+        await new Promise((done) => setTimeout(done, pauseMs).unref());
+        pauseMs = Math.min(pauseMs * 2, PAUSE_MAX_MS);
+      } else {
+        // A pipe may take any number of bytes, even half a character.
+        this.#rest = this.#rest.subarray(count);
+        this.#bytes -= count;
+        pauseMs = PAUSE_MIN_MS;
       }
-      this.#current = this.#waiting.length === 1 ? this.#waiting[0]! : Buffer.concat(this.#waiting);
-      this.#offset = 0;
-      this.#waiting = [];
     }
-    const { length } = this.#current;
+    this.#writing = null;
+  }
+
+  #writeRest(): Promise<{ error: WriteError; count: number }> {
     this.#isWriting = true;
-    this.#start(this.#fd, this.#current, this.#offset, length - this.#offset, (error, count) => {
-      this.#isWriting = false;
-      if (error && FINAL.has(error.code)) this.#end();
-      else if (error || count === 0) this.#pause();
-      else this.#wrote(count);
-    });
-  }
-
-  /** A pipe may take any number of bytes, even half a character. */
-  #wrote(count: number): void {
-    this.#pauseMs = PAUSE_MIN_MS;
-    this.#offset += count;
-    this.#bytes -= count;
-    if (this.#current && this.#offset >= this.#current.length) this.#current = null;
-    this.#next();
-  }
-
-  #pause(): void {
-    setTimeout(() => this.#next(), this.#pauseMs).unref();
-    this.#pauseMs = Math.min(this.#pauseMs * 2, PAUSE_MAX_MS);
+    return new Promise((done) =>
+      this.#start(this.#fd, this.#rest, 0, this.#rest.length, (error, count) => {
+        this.#isWriting = false;
+        done({ error, count });
+      }),
+    );
   }
 
   #checkRoom(): void {
     if (!this.#isFull || this.#bytes > this.#bytesMax / 2) return;
     this.#isFull = false;
-    const lines = this.#lost - this.#lostBefore;
-    this.#lostBefore = this.#lost;
+    const lines = this.lost - this.#lostBefore;
+    this.#lostBefore = this.lost;
     this.#onResume(lines);
   }
 
-  #end(): void {
-    this.#isOver = true;
-    if (this.#current) this.#lost += countLines(this.#current.subarray(this.#offset));
-    for (const bytes of this.#waiting) this.#lost += countLines(bytes);
-    this.#current = null;
+  #takeAll(): Buffer {
+    const all = Buffer.concat([this.#rest, ...this.#waiting]);
+    this.#rest = NOTHING;
     this.#waiting = [];
     this.#bytes = 0;
-    this.#idle();
-  }
-
-  #idle(): void {
-    this.#isBusy = false;
-    const waiters = this.#onIdle;
-    this.#onIdle = [];
-    for (const done of waiters) done();
+    return all;
   }
 }
 

@@ -4,12 +4,12 @@ const HEAD = 1_000;
 
 /** The stack of any thrown value, or else its message or text. Never throws, although its getters may. */
 export function stackOf(thrown: unknown): string {
-  const text = textOf(thrown);
+  const text = wholeText(thrown);
   // The frames of the stack come after the message, which may be of any length.
   return text.length <= LENGTH_MAX ? text : `${text.slice(0, HEAD - 1)}…${text.slice(HEAD - LENGTH_MAX)}`;
 }
 
-function textOf(thrown: unknown): string {
+function wholeText(thrown: unknown): string {
   if ((typeof thrown !== 'object' || thrown === null) && typeof thrown !== 'function') return String(thrown);
   return textAt(thrown, 'stack') ?? textAt(thrown, 'message') ?? textAt(thrown, 'name') ?? 'a value without a stack';
 }

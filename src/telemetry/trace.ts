@@ -4,7 +4,7 @@
 export type TraceStep = 'admit' | 'pin' | 'profile' | 'shortlist' | 'decide' | 'reserve' | 'dispatch' | 'settle';
 
 /** With OpenTelemetry's names where they exist, else `signalbox.…`. Undefined values are omitted. */
-export type SpanAttributes = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+export type SpanAttributes = Readonly<Record<string, string | number | boolean | string[] | undefined>>;
 
 /** The result of a span when it ends. */
 export interface SpanResult {

@@ -69,7 +69,8 @@ async function place(mode = 'shadow', more = '') {
       one.learner.memories.noteRequest(policy, told.facts, features);
       return { score, example: exampleOf(one.nextId(), told) };
     });
-    await one.store.commit(given.flatMap(({ example }) => one.learner.exampleWrites(policy, example)));
+    for (const { example } of given) one.learner.keepExample(policy, example);
+    await one.store.flush();
     await Promise.all(
       given.map(({ score, example: { decision } }) => one.learner.score(policy, { decision, score, label: null })),
     );

@@ -54,12 +54,7 @@ export const SECTIONS: readonly Section[] = [
   { name: 'metrics-money', files: ['test/ledger/metrics-law.test.ts'] },
   {
     name: 'learning',
-    files: [
-      'test/estimators/laws.test.ts',
-      'test/learning/crash-law.test.ts',
-      'test/learning/influence.test.ts',
-      'test/request/signals-schema.test.ts',
-    ],
+    files: ['test/estimators/laws.test.ts', 'test/learning/crash-law.test.ts', 'test/learning/influence.test.ts'],
   },
   { name: 'conformance', files: ['test/conformance/shipped.test.ts', 'test/deno/deno.test.ts'] },
   { name: 'expressions', files: ['test/policy/cel-any-text.test.ts', 'test/policy/yaml-bombs.test.ts'] },

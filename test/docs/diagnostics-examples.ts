@@ -241,6 +241,11 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
       mend: 'Name the strategy in the hint, or remove the option.',
       correction: ['strategy: auto-fast', 'strategy: fastest-within-margin'],
     },
+    'former-key': {
+      golden: 'learning-signals-former',
+      mend: 'Remove the key.',
+      correction: ['  signals: { retry: off }\n', ''],
+    },
     'departs-from-base': {
       golden: 'selector-departs-from-base',
       mend: 'Remove the option, or rename the selector.',
@@ -302,7 +307,7 @@ export const EXAMPLES: Readonly<Record<string, Partial<Record<DiagnosticCode, Ex
     },
     'learning-idle': {
       golden: 'learning-explores-while-off',
-      mend: 'Set `mode: shadow`, remove `explore`, or switch a signal on.',
+      mend: 'Set `mode: shadow`, remove `explore`, or raise `feedback_weight`.',
       correction: ['mode: off', 'mode: shadow'],
     },
   },

@@ -33,8 +33,12 @@ const FLOORS: readonly (readonly [floor: string, rooms: Readonly<Record<string, 
       'plugin-host': 'registry',
     },
   ],
-  ['what lasts', { store: 'repositories; SQLite behind them', telemetry: 'log, metrics, traces' }],
-  ['ground', { core: 'credits, facts, decision', contract: 'all that a plugin imports' }],
+  ['what lasts', { store: 'repositories; SQLite behind them' }],
+  ['shared', { api: 'schemas, routing fields, errors', telemetry: 'log, metrics, traces' }],
+  [
+    'ground',
+    { core: 'credits, facts, decision', contract: 'all that a plugin imports', accounting: 'the rules of money' },
+  ],
 ];
 
 const WIDTH = 920;

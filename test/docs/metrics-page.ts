@@ -13,7 +13,7 @@ import type { Family } from '../../src/telemetry/families.ts';
 import { createLog, logFamilies } from '../../src/telemetry/log.ts';
 import { metricsErrors } from '../../src/telemetry/page.ts';
 import { watchProcess } from '../../src/telemetry/process.ts';
-import { ExportMonitor } from '../../src/telemetry/tracing/exporter.ts';
+import { spanFamily } from '../../src/telemetry/tracing/span-queue.ts';
 import { endpointFamilies } from '../../src/upstream/health/metrics.ts';
 
 const PATH = join(import.meta.dir, '../../docs/operate/metrics.md');
@@ -24,7 +24,7 @@ const never = (): never => {
 const log = createLog({ write: () => {}, pretty: false, now: () => 0 });
 const nothing = { commits: { counts: new Float64Array(0), sum: 0 }, waiting: 0, errors: 0, isFailing: false };
 const NOTHING_LEARNT = {
-  outcomes: new Map<string, number>(),
+  scores: 0,
   withheld: 0,
   brier: { declared: Number.NaN, estimated: Number.NaN },
   known: 0,
@@ -46,7 +46,7 @@ const PARTS: Readonly<Record<string, readonly Family[]>> = {
   process: [
     ...watched.families,
     ...logFamilies(log, { lost: 0 }),
-    new ExportMonitor(log, () => 0).family,
+    spanFamily({ exported: 0, lost: 0 }),
     metricsErrors().family,
     rejectionCounter().family,
   ],

@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { shippedPolicy } from '../policy/support.ts';
 
-/** What docs/policies/guide.md shows, for its tests: the files of its tasks, and its shell blocks. */
-const PAGE = readFileSync(join(import.meta.dir, '../../docs/policies/guide.md'), 'utf8');
+/** What the guide's pages show, for their tests: the files of their tasks, and their shell blocks. */
+const PAGE = ['guide', 'any-model', 'choosing', 'editing']
+  .map((name) => readFileSync(join(import.meta.dir, `../../docs/policies/${name}.md`), 'utf8'))
+  .join('\n');
 
 /** A policy file that can be read. */
 export interface TextFile {

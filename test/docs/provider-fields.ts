@@ -1,6 +1,6 @@
+import type { ChatMessage, ChatRequest } from '../../src/api/chat-request.ts';
 import type { ModelTraits, WireAdapter } from '../../src/contract/provider.ts';
 import { CAPABILITIES, type Capability, capabilityNames } from '../../src/core/capability.ts';
-import type { ChatMessage, ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { profile } from '../support/chat-body.ts';
 import { providerCall } from '../support/provider-call.ts';
 

@@ -102,6 +102,25 @@ describe('a JSON completion', () => {
     });
     expect((await box.get('/v1/decisions/dec_none')).status).toBe(404);
   });
+
+  test('its decision shows the declared qualities, and how the length of a question moved them', async () => {
+    const explained = async (body: object) => {
+      const { platform } = await answerOf(await chat(body));
+      return (await box.get(`/v1/decisions/${platform.decision_id}`)).json();
+    };
+    expect(await explained({ model: 'plain' })).toMatchObject({
+      learning: null,
+      candidates: [{ estimate: null }],
+      quality: { plain: 0.5 },
+      replay: { matches: true },
+    });
+    const messages = [{ role: 'user', content: `Integrate ${'x squared plus '.repeat(40)} 1 from 0 to 3.` }];
+    expect(await explained({ messages })).toMatchObject({
+      learning: { mode: 'off' },
+      quality: { best: expect.any(Number) },
+      replay: { matches: true },
+    });
+  });
 });
 
 describe('what reaches the upstream', () => {

@@ -19,7 +19,6 @@ import { Affinity } from '../../src/prompt/affinity.ts';
 import { Sessions } from '../../src/prompt/sessions.ts';
 import { openRecords } from '../../src/records/records.ts';
 import { CountPlaces } from '../../src/request/count-places.ts';
-import { Retries } from '../../src/request/signals/retry.ts';
 import { buildRuntime } from '../../src/runtime/runtime.ts';
 import { hashOf } from '../../src/runtime/source.ts';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
@@ -303,7 +302,6 @@ describe('when this program itself fails', () => {
       funding: x402Funding(() => gateway),
       records: openRecords({ store, tables: store.records, now: Date.now }),
       learner: await openLearner({ store, now: Date.now, nextId }),
-      retries: new Retries(() => performance.now()),
       affinity: new Affinity(() => performance.now()),
       sessions: new Sessions(() => performance.now()),
       counter: { count: async () => null },

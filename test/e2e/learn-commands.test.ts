@@ -44,8 +44,7 @@ const qualityOf = async (model: string) => {
 
 beforeAll(async () => {
   const models = { best: { endpoints: ['fake'], quality: 0.9 }, plain: { endpoints: ['fake'], quality: 0.5 } };
-  // Looks at answers have tests of their own.
-  const more = 'learning: { mode: on, signals: off }\n';
+  const more = 'learning: { mode: on }\n';
   policies = writePolicy(testPolicy({ fake: upstream.url }, models, more));
   data = temporaryFolder();
   box = await start();

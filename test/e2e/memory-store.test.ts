@@ -19,7 +19,6 @@ import { Affinity } from '../../src/prompt/affinity.ts';
 import { Sessions } from '../../src/prompt/sessions.ts';
 import { openRecords } from '../../src/records/records.ts';
 import { CountPlaces } from '../../src/request/count-places.ts';
-import { Retries } from '../../src/request/signals/retry.ts';
 import { buildRuntime } from '../../src/runtime/runtime.ts';
 import { hashOf } from '../../src/runtime/source.ts';
 import { StoreError } from '../../src/store/store.ts';
@@ -86,7 +85,6 @@ async function serveInMemory(url: string) {
     funding: x402Funding(() => gateway),
     records,
     learner,
-    retries: new Retries(clock),
     affinity: new Affinity(clock),
     sessions: new Sessions(clock),
     counter: { count: async () => null },

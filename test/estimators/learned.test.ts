@@ -266,6 +266,24 @@ describe('the memory', () => {
     expect(find(memory.over(catalog), catalog, 0, POEM)).toEqual(found);
   });
 
+  test('of an earlier version is read without its figures of form, and so are its features', () => {
+    const memory = taught(specialists.slice(0, 80));
+    const parts = partsOf(memory);
+    for (const [name, bytes] of parts) {
+      if (name !== 'shared' && !name.startsWith('words:')) continue;
+      // A mean and a precision for each of 23 figures, behind the head.
+      const form = new DataView(bytes.buffer, bytes.byteOffset + 8);
+      for (let at = 0; at < 2 * 23; at++) form.setFloat32(4 * at, 0.5, true);
+    }
+    const earlier = prepared.open(parts);
+    const features = prepared.read(POEM);
+    features.fill(7, 2, 4);
+    features.fill(7, 6, 48);
+    const into = findingFor(catalog);
+    earlier.over(catalog).estimate({ features, task: 0, declared: declaredQualities(catalog, 0) }, into, false);
+    expect(into).toEqual(find(memory.over(catalog), catalog, 0, POEM));
+  });
+
   test('reports errors in foreign parts', () => {
     const parts = partsOf(taught(specialists.slice(0, 8)));
     const opened = (change: (parts: Map<string, Uint8Array>) => void, secret?: readonly [number, number]) => () => {

@@ -4,18 +4,22 @@ import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import chromium from '@sparticuz/chromium';
 import { type Browser, type Page, chromium as playwright } from 'playwright-core';
+import { ChatRequest } from '../../src/api/chat-request.ts';
+import { RouteRequest } from '../../src/api/route-query.ts';
 import { FeedbackRequest } from '../../src/core/feedback.ts';
 import * as examples from '../../src/http/docs/request-examples.ts';
 import { GrantRequest, KeyRequest, RotateRequest } from '../../src/http/schemas/keys.ts';
 import * as payments from '../../src/http/x402/examples.ts';
 import { BlockRequest, CreditRequest, TopUpRequest, WalletKeyRequest } from '../../src/http/x402/schemas.ts';
 import * as chatExamples from '../../src/surface/openai-chat/examples.ts';
-import { ChatRequest } from '../../src/surface/openai-chat/request.ts';
-import { RouteRequest } from '../../src/surface/openai-chat/route-query.ts';
-import * as responsesExamples from '../../src/surface/openai-responses/examples.ts';
+import { SURFACES } from '../../src/surface/surfaces.ts';
 import { ANSWERS } from '../support/answer-schemas.ts';
 import { ROUTES } from '../support/routes.ts';
 import { useSignalbox } from '../support/use.ts';
+
+/** The JSON values of a stream of events. */
+const dataIn = (stream: string): unknown[] =>
+  [...stream.matchAll(/^data: (\{.*)$/gm)].map(([, data = '']) => JSON.parse(data));
 
 interface Operation {
   readonly summary?: string;
@@ -112,10 +116,10 @@ describe('the OpenAPI document', () => {
       ...Object.values(payments.WALLET_KEY_REQUESTS).map(({ value }) => [WalletKeyRequest, value] as const),
       ...Object.values(payments.BLOCK_REQUESTS).map(({ value }) => [BlockRequest, value] as const),
       ...Object.values(payments.CREDIT_REQUESTS).map(({ value }) => [CreditRequest, value] as const),
-      [ANSWERS.ChatCompletion, chatExamples.CHAT_ANSWER],
-      ...chatExamples.CHAT_CHUNKS.map((chunk) => [ANSWERS.ChatCompletionChunk, chunk] as const),
-      [ANSWERS.Response, responsesExamples.RESPONSES_ANSWER],
-      ...responsesExamples.RESPONSES_EVENTS.map((event) => [ANSWERS.ResponseEvent, event] as const),
+      ...SURFACES.flatMap(({ docs: { answer, events } }) => [
+        [answer.schema, answer.example] as const,
+        ...dataIn(events?.example ?? '').map((event) => [events!.schema, event] as const),
+      ]),
       ...answerExamples(document),
     ];
     expect(shown.length).toBeGreaterThan(50);

@@ -16,7 +16,20 @@ let box: Signalbox;
 beforeAll(async () => {
   upstream = startFakeUpstream({ key: UPSTREAM_KEY, behaviour: CUT });
   box = await startSignalbox({ policy: policyFor(upstream), env: UPSTREAM_ENV });
+  await teach();
 });
+
+/** Scores an answer, so that decisions have something learnt in them. */
+async function teach(): Promise<void> {
+  const chatted = await box.post('/v1/chat/completions', {
+    model: 'auto',
+    messages: [{ role: 'user', content: 'Hi' }],
+  });
+  await chatted.text();
+  const decision = chatted.headers.get('x-signalbox-decision-id');
+  const scored = await box.post('/v1/feedback', { decision_id: decision, score: 1 });
+  expect(scored.status).toBe(200);
+}
 
 afterAll(async () => {
   await box.stop();

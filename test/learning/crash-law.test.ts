@@ -10,20 +10,19 @@ import { copyDatabase } from '../../src/store/sqlite/copy.ts';
 import { openSqlite, type SqliteRepositories } from '../../src/store/sqlite/database.ts';
 import { learningMigrations } from '../../src/store/sqlite/learning/schema.ts';
 import { type SqlWrite, write } from '../../src/store/sqlite/statement.ts';
-import type { Write } from '../../src/store/store.ts';
 import { effort } from '../deep/effort.ts';
 import { facts, model } from '../routing/build.ts';
 import { tempFolder } from '../store/support.ts';
 import { exampleOf, NOON, policyOf, toy } from './support.ts';
 
 type CrashStep =
-  | { readonly kind: 'score' | 'witness'; readonly model: string; readonly value: number }
+  | { readonly kind: 'score'; readonly model: string; readonly value: number }
   | { readonly kind: 'reset'; readonly model: string | null }
   | { readonly kind: 'checkpoint' | 'seen' | 'crash' | 'close' };
 
 const names = fc.constantFrom('a', 'b');
 const value = fc.constantFrom(0, 0.25, 1);
-const outcome: fc.Arbitrary<CrashStep> = fc.record({ kind: fc.constantFrom('score', 'witness'), model: names, value });
+const outcome: fc.Arbitrary<CrashStep> = fc.record({ kind: fc.constant('score'), model: names, value });
 const plain = (...kinds: ('checkpoint' | 'seen' | 'crash' | 'close')[]): fc.Arbitrary<CrashStep> =>
   fc.record({ kind: fc.constantFrom(...kinds) });
 const reset: fc.Arbitrary<CrashStep> = fc.record({
@@ -44,7 +43,7 @@ const without =
 const mutants: Readonly<Record<string, Breakage>> = {
   'a checkpoint that does not say how far it goes': without('learnt_through'),
   'outcomes that are learnt and not written': without('INTO outcomes'),
-  'figures of signals that are taken from the log twice': (writes) =>
+  'figures that are taken from the log twice': (writes) =>
     writes.map((write) =>
       write.statement.sql.includes('INTO learning_standing')
         ? { ...write, params: [0, ...write.params.slice(1)] }
@@ -87,7 +86,7 @@ class Bench implements AsyncDisposable {
   async run(steps: readonly CrashStep[], isCalm: boolean): Promise<this> {
     for (const step of steps) {
       this.#time += 60_000;
-      if (step.kind === 'score' || step.kind === 'witness') await this.#teach(step);
+      if (step.kind === 'score') await this.#teach(step);
       else if (step.kind === 'reset') await this.#reset(step.model);
       else if (step.kind === 'checkpoint') await this.#learner.checkpoint();
       else if (step.kind === 'seen') this.#request('a');
@@ -122,8 +121,9 @@ class Bench implements AsyncDisposable {
 
   /** Teaches without waiting for the disk. */
   hurry(steps: readonly CrashStep[]): void {
-    for (const step of steps)
-      if (step.kind === 'witness' || step.kind === 'score') this.#store.append(this.#look(step));
+    for (const step of steps) {
+      if (step.kind === 'score') this.#teach(step).catch(() => {});
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -140,17 +140,10 @@ class Bench implements AsyncDisposable {
     return example;
   }
 
-  #look({ model, value }: Extract<CrashStep, { value: number }>): Write[] {
+  #teach({ model, value }: Extract<CrashStep, { value: number }>): Promise<unknown> {
     const example = this.#request(model);
-    const kept = this.#learner.exampleWrites(this.#policy, example);
-    return [...kept, ...this.#learner.observeAnswer(this.#policy, example, { schema: value === 0, empty: false })];
-  }
-
-  async #teach(step: Extract<CrashStep, { value: number }>): Promise<void> {
-    if (step.kind === 'witness') return this.#store.commit(this.#look(step));
-    const example = this.#request(step.model);
-    await this.#store.commit(this.#learner.exampleWrites(this.#policy, example));
-    await this.#learner.score(this.#policy, { decision: example.decision, score: step.value, label: null });
+    this.#learner.noteAnswer(this.#policy, example);
+    return this.#learner.score(this.#policy, { decision: example.decision, score: value, label: null });
   }
 
   async #reset(model: string | null): Promise<void> {

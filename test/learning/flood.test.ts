@@ -18,7 +18,8 @@ describe('influence', () => {
         score: number,
       ) => {
         const examples = Array.from({ length: times }, () => exampleOf(nextId(), { keyId, features: null }));
-        await store.commit(examples.flatMap((example) => learner.exampleWrites(policy, example)));
+        for (const example of examples) learner.keepExample(policy, example);
+        await store.flush();
         return Promise.all(examples.map(({ decision }) => learner.score(policy, { decision, score, label: null })));
       };
       for (const one of [flooded, honest]) await scoreAll(one, 'k1', 1, 1);

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { learned } from '../../plugins/estimators/learned.ts';
 import { defineEstimator, Type } from '../../src/contract/plugin.ts';
 import { moved } from '../../src/core/estimate.ts';
+import type { LearningPolicyInForce } from '../../src/learning/answer.ts';
 import { openLearningReader } from '../../src/learning/open.ts';
 import { replayOutcomes, resetLearning } from '../../src/learning/outcomes.ts';
 import { overviewOf } from '../../src/learning/overview.ts';
@@ -158,7 +159,7 @@ describe('a score', () => {
       expect(await latestOutcomes(one.store)).toMatchObject([
         { decision, source: 'caller', model: 'a', task: 'general', score: 0, weight: 1, declared: 0.8, label: 'ok' },
       ]);
-      expect(learner.activity.outcomes).toEqual(new Map([['caller', 1]]));
+      expect(learner.activity.scores).toBe(1);
       expect(learner.memories.known(policy)[0]).toMatchObject({ model: 'a', outcomes: 1 });
     },
   );
@@ -177,11 +178,14 @@ describe('a score', () => {
   labTest('waits for an example that is being written, and learning off stores none', async (one) => {
     const { learner, store } = one;
     const policy = policyOf();
-    store.append(learner.exampleWrites(policy, exampleOf(7)));
+    learner.keepExample(policy, exampleOf(7));
     one.pass(-NOON + Date.UTC(2026, 0, 1));
     expect(await learner.score(policy, scored(7, 1))).toMatchObject({ result: 'learnt' });
-    expect(learner.exampleWrites(policyOf({ mode: 'off' }), exampleOf(8))).toEqual([]);
-    expect(learner.exampleWrites(policy, exampleOf(9, { model: 'gone' }))).toEqual([]);
+    learner.noteAnswer(policyOf({ mode: 'off' }), exampleOf(8));
+    learner.keepExample(policyOf({ mode: 'off' }), exampleOf(8));
+    learner.noteAnswer(policy, exampleOf(9, { model: 'gone' }));
+    await store.flush();
+    expect(await Promise.all([8, 9].map((id) => store.learning.examples.find(id)))).toEqual([null, null]);
   });
 
   labTest('counts with the weight of the policy; without weight it is stored', async (one) => {
@@ -237,47 +241,20 @@ describe('a score', () => {
   });
 });
 
-describe('the signals of an answer', () => {
-  labTest('are learned and written with the settlement, once per answer', async (one) => {
-    const { learner, store } = one;
-    const policy = policyOf();
-    const bad = await one.example(policy);
-    const good = await one.example(policy, { model: 'b' });
-    await store.commit([
-      ...learner.observeAnswer(policy, bad, { schema: true, empty: false }),
-      ...learner.observeAnswer(policy, bad, { schema: true, empty: false }),
-      ...learner.observeAnswer(policy, bad, { retry: true }),
-      ...learner.observeAnswer(policy, good, { schema: false, empty: false }),
-    ]);
-    const outcomes = (await latestOutcomes(store)).reverse();
-    expect(outcomes).toMatchObject([
-      { source: 'checks', label: 'schema', score: 0, weight: 1, model: 'a' },
-      { source: 'retry', label: 'retry', score: 0, weight: 0.2, model: 'a' },
-      { source: 'checks', label: null, model: 'b' },
-    ]);
-    expect(outcomes[2]!.score).toBeGreaterThan(0.6);
-    expect(outcomes[2]!.weight).toBeLessThan(0.5);
-    expect(learner.observeAnswer(policyOf({ mode: 'off' }), exampleOf(3), { empty: true })).toEqual([]);
-    expect(learner.observeAnswer(policy, exampleOf(4, { model: 'gone' }), { empty: true })).toEqual([]);
-    expect(await latestOutcomes(store, { model: 'b', source: 'checks' })).toHaveLength(1);
-  });
-});
-
 labTest('a withheld outcome does not begin a memory: later outcomes of others survive a crash', async (one) => {
-  const signals = { schema: 0, tool_arguments: 0, refusal: 0, empty: 1, retry: 0 };
-  const before = policyOf({ influenceMax: 0.5, signals });
-  const look = (keyId: string, policy = before) =>
-    one.learner.observeAnswer(policy, exampleOf(one.nextId(), { keyId }), { empty: true });
+  const before = policyOf({ influenceMax: 0.5 });
+  const score = async (keyId: string, policy: LearningPolicyInForce) =>
+    one.learner.score(policy, scored((await one.example(policy, { keyId })).decision, 1));
   // A key that is alone, or has most of the chats, has no bound.
-  for (let i = 0; i < 9; i++) await one.store.commit(look('k2'));
-  const scores = Array.from({ length: 120 }, async () =>
-    one.learner.score(before, scored((await one.example(before)).decision, 1)),
-  );
-  await Promise.all(scores);
+  for (let i = 0; i < 9; i++) {
+    one.learner.noteAnswer(before, exampleOf(one.nextId(), { keyId: 'k2' }));
+    await score('k2', before);
+  }
+  await Promise.all(Array.from({ length: 120 }, () => score('k1', before)));
   expect(one.learner.activity.withheld).toBeGreaterThan(0);
-  const policy = policyOf({ influenceMax: 0.5, signals, plugin: { ...toy, name: 'another' } });
-  expect(look('k1', policy)).toEqual([]);
-  await one.store.commit(look('k2', policy));
+  const policy = policyOf({ influenceMax: 0.5, plugin: { ...toy, name: 'another' } });
+  expect(await score('k1', policy)).toMatchObject({ result: 'kept', weight: 0 });
+  expect(await score('k2', policy)).toMatchObject({ result: 'learnt' });
   const { learner, store } = await one.open();
   expect(learner.memories.known(policy)[0]!.outcomes).toBeGreaterThan(0);
   await store.close();
@@ -381,11 +358,15 @@ labTest('outcomes since the last checkpoint are replayed to one estimator, with 
   const { decision } = await one.example(policy);
   await learner.score(policy, scored(decision, 1));
   await learner.checkpoint();
-  const look = exampleOf(one.nextId(), { keyId: 'k2' });
-  await store.commit(learner.observeAnswer(policyOf({ plugin: learned }), look, { schema: false }));
+  const other = policyOf({ plugin: learned });
+  const later = exampleOf(one.nextId(), { keyId: 'k2' });
+  learner.noteAnswer(other, later);
+  await learner.score(other, scored(later.decision, 1));
   const of = (estimator: string) => overviewOf(store, { estimator, influenceMax: 0.5, now: one.now() });
   expect((await of('toy')).checkpoint).toMatchObject({ behind: 0 });
   expect((await of('learned')).checkpoint).toMatchObject({ behind: 1 });
+  // The traffic of keys is written with the checkpoint.
+  await learner.checkpoint();
   expect((await of('toy')).keys.map(({ keyId, chats }) => [keyId, chats])).toEqual([
     ['k1', 0],
     ['k2', 1],

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { learned } from '../../plugins/estimators/learned.ts';
 import { idAt } from '../../src/core/id.ts';
 import { openLearningReader } from '../../src/learning/open.ts';
-import { resetLearning } from '../../src/learning/outcomes.ts';
+import { replayOutcomes, resetLearning } from '../../src/learning/outcomes.ts';
+import { overviewOf } from '../../src/learning/overview.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { learningMigrations } from '../../src/store/sqlite/learning/schema.ts';
 import { write } from '../../src/store/sqlite/statement.ts';
@@ -15,7 +16,7 @@ describe('stored data', () => {
     const { learner, store } = one;
     const policy = policyOf();
     const examples = Array.from({ length: 1_001 }, () => exampleOf(one.nextId()));
-    await store.commit(examples.flatMap((example) => learner.exampleWrites(policy, example)));
+    for (const example of examples) learner.keepExample(policy, example);
     await learner.score(policy, scored(examples[0]!.decision, 1));
     await learner.prune(WEEK);
     const rows = (table: string) => store.query({ sql: `SELECT * FROM ${table}` });
@@ -70,6 +71,56 @@ describe('stored data', () => {
     expect([before, await parts()]).toEqual([6, 4]);
   });
 
+  labTest('skips outcomes that an earlier version drew from answers and retries, and still lists them', async (one) => {
+    const { learner, store } = one;
+    const policy = policyOf();
+    const { decision } = await one.example(policy);
+    await learner.score(policy, scored(decision, 0));
+    await learner.checkpoint();
+    const [score] = await latestOutcomes(store);
+    for (const [source, label] of [
+      ['checks', 'schema'],
+      ['retry', 'retry'],
+    ] as const) {
+      const id = one.nextId();
+      await store.commit([store.learning.outcomes.add({ ...score!, id, decision: id, source, label, looked: 3 })]);
+    }
+    const later = await one.example(policy);
+    await learner.score(policy, scored(later.decision, 1));
+    // A crash: the checkpoint lacks the last three.
+    const next = await one.open();
+    expect(next.learner.memories.known(policy)).toEqual([...learner.memories.known(policy)]);
+    expect(next.learner.memories.known(policy)[0]).toMatchObject({ outcomes: 2 });
+    expect(next.learner.activity.brier).toEqual(learner.activity.brier);
+    expect(await replayOutcomes(next.store, policy)).toMatchObject({ outcomes: 2 });
+    const { sources, checkpoint } = await overviewOf(next.store, {
+      estimator: 'toy',
+      influenceMax: 0.5,
+      now: one.now(),
+    });
+    expect(sources.map(({ source, outcomes }) => [source, outcomes])).toEqual([
+      ['caller', 2],
+      ['checks', 1],
+      ['retry', 1],
+    ]);
+    expect(checkpoint).toMatchObject({ behind: 3 });
+    await next.learner.checkpoint();
+    const overview = await overviewOf(next.store, { estimator: 'toy', influenceMax: 0.5, now: one.now() });
+    expect(overview.checkpoint).toMatchObject({ behind: 0 });
+    await next.store.close();
+  });
+
+  labTest('of the shared figures is read with those of signals, which an earlier version kept', async (one, policy) => {
+    const { decision } = await one.example(policy);
+    await one.learner.score(policy, scored(decision, 0));
+    await one.learner.close();
+    const earlier = `json_set(body, '$.signals', json('{"shown":[1,0,0,0,0],"bad":[2,0,0,0,0]}'))`;
+    await one.store.commit([write({ sql: `UPDATE learning_standing SET body = ${earlier}` })]);
+    const { learner, store } = await one.open();
+    expect(learner.activity.brier).toEqual(one.learner.activity.brier);
+    await store.close();
+  });
+
   test('is written and refreshed at intervals', async () => {
     const errors: unknown[] = [];
     await using one = await lab({ refreshMs: 4, checkpointMs: 4, onError: (error) => errors.push(error) });
@@ -112,7 +163,7 @@ describe('stored data', () => {
     await one.learner.score(policy, scored(decision, 0));
     const { learner, store } = await one.open();
     const early = idAt(NOON) - 5_000_000;
-    await store.commit(learner.exampleWrites(policy, exampleOf(early)));
+    learner.keepExample(policy, exampleOf(early));
     await learner.score(policy, scored(early, 1));
     const outcomes = await latestOutcomes(store);
     expect(outcomes.map((row) => row.decision)).toEqual([early, decision]);

@@ -151,7 +151,8 @@ export async function lab(more: Partial<LearnerOptions> = {}) {
     async example(policy: LearningPolicyInForce, more: Partial<Example> = {}, learner = first.learner) {
       const store = this.store;
       const example = exampleOf(nextId(), more);
-      await store.commit(learner.exampleWrites(policy, example));
+      learner.keepExample(policy, example);
+      await store.flush();
       return example;
     },
     async [Symbol.asyncDispose]() {

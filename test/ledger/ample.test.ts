@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { Fund, fit, hold, isBlocked, release } from '../../src/accounting/fund.ts';
 import { isShortage } from '../../src/ledger/available-funds.ts';
-import { Fund, fit, hold, isBlocked, release } from '../../src/ledger/rules/fund.ts';
 import { tries } from '../deep/effort.ts';
 import { ledgerTest } from './books-test.ts';
 import { budget, held, line, order, refused, terms } from './support.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { QUARTER_MS, quarterOf, type Window, windowAt } from '../../src/accounting/window.ts';
 import { idAt } from '../../src/core/id.ts';
 import { countAnew } from '../../src/ledger/count.ts';
 import { BudgetFund } from '../../src/ledger/drawn-fund.ts';
 import { BudgetWindows } from '../../src/ledger/funds.ts';
-import { QUARTER_MS, quarterOf, type Window, windowAt } from '../../src/ledger/rules/window.ts';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { findingsOf } from './audit-support.ts';
 import { ledgerTest } from './books-test.ts';

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import type { Tariff } from '../../src/accounting/entry.ts';
 import { csvRow } from '../../src/cli/csv.ts';
 import { parseExport, writeExport } from '../../src/cli/ledger/export.ts';
 import { type Decimal, parseDecimal, plainText } from '../../src/core/decimal.ts';
@@ -7,7 +8,6 @@ import { idAt } from '../../src/core/id.ts';
 import { compilePrice, costOf, type Price } from '../../src/core/price.ts';
 import type { Usage } from '../../src/core/usage.ts';
 import { quotient } from '../../src/ledger/export/price.ts';
-import type { Tariff } from '../../src/ledger/rules/entry.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { insertAdjustment } from '../../src/store/sqlite/books/tables.ts';
 import { openReader } from '../../src/store/sqlite/reader.ts';

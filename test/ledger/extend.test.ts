@@ -1,6 +1,6 @@
 import { describe, expect } from 'bun:test';
+import type { FundBlock } from '../../src/accounting/fund.ts';
 import { isShortage } from '../../src/ledger/available-funds.ts';
-import type { FundBlock } from '../../src/ledger/rules/fund.ts';
 import { ledgerTest } from './books-test.ts';
 import { budget, held, line, order, terms } from './support.ts';
 

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
+import type { FundStanding } from '../../src/accounting/fund.ts';
 import { MICROCREDITS } from '../../src/core/credits.ts';
 import { type FundShortage, isShortage } from '../../src/ledger/available-funds.ts';
 import type { Hold } from '../../src/ledger/hold.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { ledgerFamilies } from '../../src/ledger/metrics.ts';
-import type { FundStanding } from '../../src/ledger/rules/fund.ts';
 import type { LedgerSample } from '../../src/ledger/sample.ts';
 import { effort } from '../deep/effort.ts';
 import { tempFolder } from '../store/support.ts';

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { Fund } from '../../src/accounting/fund.ts';
 import type { Budget } from '../../src/core/budget.ts';
 import { MICROCREDITS } from '../../src/core/credits.ts';
 import type { BudgetFund } from '../../src/ledger/drawn-fund.ts';
@@ -7,7 +8,6 @@ import { keyBudgets } from '../../src/ledger/key-budgets.ts';
 import { ledgerFamilies } from '../../src/ledger/metrics.ts';
 import { OpenHolds } from '../../src/ledger/open-holds.ts';
 import { Refusals } from '../../src/ledger/refusals.ts';
-import { Fund } from '../../src/ledger/rules/fund.ts';
 import { sampleBudgets } from '../../src/ledger/sample.ts';
 import { flaky } from '../store/support.ts';
 import { figuresOf } from '../support/families.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import type { FundTitle } from '../../src/accounting/fund.ts';
 import { idAt } from '../../src/core/id.ts';
 import type { Hold } from '../../src/ledger/hold.ts';
 import { holdAge, OpenHolds } from '../../src/ledger/open-holds.ts';
-import type { FundTitle } from '../../src/ledger/rules/fund.ts';
 import { usesOf } from '../../src/operate/ledger/status.ts';
 import { ledgerTest } from './books-test.ts';
 import { reload } from './model/spending.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { QUARTER_MS } from '../../src/accounting/window.ts';
 import { QuarterSums } from '../../src/ledger/audit/memory.ts';
-import { QUARTER_MS } from '../../src/ledger/rules/window.ts';
 
 const charges = fc.array(fc.record({ quarter: fc.nat(9), amount: fc.integer({ min: -50, max: 100 }) }), {
   maxLength: 30,

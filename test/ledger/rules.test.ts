@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { Fund, fit, hold, isBlocked, release } from '../../src/ledger/rules/fund.ts';
-import type { Reservation, Step } from '../../src/ledger/rules/reservation.ts';
-import * as reservationRules from '../../src/ledger/rules/reservation.ts';
+import { Fund, fit, hold, isBlocked, release } from '../../src/accounting/fund.ts';
+import type { Reservation, Step } from '../../src/accounting/reservation.ts';
+import * as reservationRules from '../../src/accounting/reservation.ts';
 
 type Rules = typeof reservationRules;
 

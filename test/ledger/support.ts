@@ -1,3 +1,4 @@
+import type { EntryLine, Tariff } from '../../src/accounting/entry.ts';
 import type { Budget } from '../../src/core/budget.ts';
 import type { Caller } from '../../src/core/caller.ts';
 import { idAt } from '../../src/core/id.ts';
@@ -5,7 +6,6 @@ import { type FundShortage, isShortage } from '../../src/ledger/available-funds.
 import type { Hold } from '../../src/ledger/hold.ts';
 import { type Ledger, type LedgerTerms, openLedger } from '../../src/ledger/ledger.ts';
 import type { ReservationRequest } from '../../src/ledger/reservation-request.ts';
-import type { EntryLine, Tariff } from '../../src/ledger/rules/entry.ts';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';

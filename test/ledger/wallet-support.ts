@@ -1,4 +1,5 @@
 import { expect } from 'bun:test';
+import type { Deposit } from '../../src/accounting/entry.ts';
 import type { Budget } from '../../src/core/budget.ts';
 import { type Caller, walletCaller } from '../../src/core/caller.ts';
 import { idText } from '../../src/core/id.ts';
@@ -6,7 +7,6 @@ import { type FundShortage, isShortage } from '../../src/ledger/available-funds.
 import type { Earmark } from '../../src/ledger/hold.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { ReservationRequest } from '../../src/ledger/reservation-request.ts';
-import type { Deposit } from '../../src/ledger/rules/entry.ts';
 import { type SqlStore, type SqlWrite, write } from '../../src/store/sqlite/statement.ts';
 import { findingsOf, tamper } from './audit-support.ts';
 import type { TestFolder } from './books-test.ts';

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { windowAt } from '../../src/accounting/window.ts';
 import { runLedger } from '../../src/cli/ledger/ledger.ts';
 import { walletCaller } from '../../src/core/caller.ts';
 import { idAt, idText } from '../../src/core/id.ts';
 import { Accounts } from '../../src/ledger/accounts.ts';
 import { BudgetWindows, Funds } from '../../src/ledger/funds.ts';
-import { windowAt } from '../../src/ledger/rules/window.ts';
 import { FundStates } from '../../src/store/sqlite/books/fund-states.ts';
 import { grantWrite, sqliteLedger } from '../../src/store/sqlite/books/ledger-table.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
+import { openReservation, post, settle } from '../../src/accounting/reservation.ts';
 import { costOf } from '../../src/core/price.ts';
 import type { Usage } from '../../src/core/usage.ts';
-import { openReservation, post, settle } from '../../src/ledger/rules/reservation.ts';
 import { loaded } from '../routing/build.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { describe, expect } from 'bun:test';
+import { errorBody } from '../../src/api/error.ts';
 import { idText } from '../../src/core/id.ts';
 import type { Payment } from '../../src/store/payments.ts';
 import type {} from '../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../src/store/store.ts';
-import { errorBody } from '../../src/surface/openai-chat/error.ts';
 import { flaky } from '../store/support.ts';
 import {
   all,

@@ -17,7 +17,6 @@ const DEFAULTS = {
   options: { length: 0.25, trust: 0 },
   feedbackWindowMs: 7 * DAY_MS,
   feedbackWeight: 1,
-  signals: { schema: 1, tool_arguments: 1, refusal: 0.5, empty: 0.5, retry: 0.2 },
   influenceMax: 0.5,
   explore: null,
 } as const;
@@ -50,7 +49,6 @@ describe('the section in the snapshot', () => {
   options: { trust: 0.5 }
   feedback_window_days: 2
   feedback_weight: 0.25
-  signals: { schema: 0.5, empty: off, retry: 0 }
   influence_max: 1
   explore: { share: 0, temperature: 0.2 }`);
     expect(learning).toEqual({
@@ -59,13 +57,10 @@ describe('the section in the snapshot', () => {
       options: { length: 0.25, trust: 0.5 },
       feedbackWindowMs: 2 * DAY_MS,
       feedbackWeight: 0.25,
-      signals: { schema: 0.5, tool_arguments: 1, refusal: 0.5, empty: 0, retry: 0 },
       influenceMax: 1,
       explore: { share: 0, temperature: 0.2, qualityMargin: 0.2 },
     });
-    expect(Object.isFrozen(learning) && Object.isFrozen(learning.signals) && Object.isFrozen(learning.options)).toBe(
-      true,
-    );
+    expect(Object.isFrozen(learning) && Object.isFrozen(learning.options)).toBe(true);
   });
 
   test('explores only if the policy says so', () => {
@@ -74,10 +69,14 @@ describe('the section in the snapshot', () => {
     expect(learningOf('learning: { mode: on, explore: off }').explore).toBeNull();
   });
 
-  test('takes `off` for all signals', () => {
-    const none = { schema: 0, tool_arguments: 0, refusal: 0, empty: 0, retry: 0 };
-    expect(learningOf('learning: { mode: on, signals: off }').signals).toEqual(none);
-  });
+  test.each(['off', '{ retry: off, schema: 0.5 }', '{ refusals: 2 }'])(
+    'takes the signals of an earlier version, which were %s, with a warning',
+    (signals) => {
+      const loaded = loadText(`${SMALL}learning: { mode: on, signals: ${signals} }\n`);
+      expect(loaded.diagnostics.map(({ code, severity }) => [code, severity])).toEqual([['former-key', 'warning']]);
+      expect(snapshotOf(loaded).learning).toEqual({ ...DEFAULTS, mode: 'on' });
+    },
+  );
 
   test('may be spread over files', () => {
     const files = [SMALL, 'learning: shadow', 'learning: { feedback_weight: 0.5 }'];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
 import { caseDiagnostics } from '../../src/policy/cases.ts';
-import { compileSteps } from '../../src/policy/compile-steps.ts';
+import { compileSteps } from '../../src/policy/compile.ts';
 import { diagnosticsJson, formatDiagnostics } from '../../src/policy/diagnostics.ts';
 import { compilePolicy, parsePolicy } from '../../src/policy/load.ts';
 import { LANGUAGE_POLICY } from './language-policy.ts';

@@ -1,8 +1,8 @@
+import type { ChatMessage, ChatRequest } from '../../src/api/chat-request.ts';
 import type { CachedTokens } from '../../src/core/facts.ts';
 import type { Model, PolicySnapshot } from '../../src/core/snapshot.ts';
 import { Affinity } from '../../src/prompt/affinity.ts';
 import { markOfTurn } from '../../src/prompt/answer-mark.ts';
-import type { ChatMessage, ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { facts, model, providerNamed, snapshot } from '../routing/build.ts';
 import { chatRequest } from '../support/model-request.ts';
 

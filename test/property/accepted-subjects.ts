@@ -1,5 +1,6 @@
 import { shipped } from '../../plugins/index.ts';
 import { PLAIN } from '../../plugins/providers/openai-compatible/settings.ts';
+import type { ChatMessage } from '../../src/api/chat-request.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type {
   HttpCall,
@@ -9,7 +10,6 @@ import type {
   WireAdapter,
 } from '../../src/contract/provider.ts';
 import { capabilityBits, lackingBits, MODEL_CAPABILITIES, OF_EVERY_DIALECT } from '../../src/core/capability.ts';
-import type { ChatMessage } from '../../src/surface/openai-chat/request.ts';
 import { callerMessage } from '../support/caller-message.ts';
 import type { WireRequest } from '../support/dialects/dialect.ts';
 import { DIALECTS, type DialectName } from '../support/dialects/index.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { ChatRequest } from '../../src/api/chat-request.ts';
 import { anyRequest } from '../../src/conformance/requests.ts';
 import type { HttpCall, ProviderCall } from '../../src/contract/provider.ts';
 import type { ModelRequest } from '../../src/core/model-request.ts';
@@ -11,7 +12,6 @@ import { checkRequest } from '../../src/request/check-request.ts';
 import { profile } from '../../src/routing/profile/profile.ts';
 import { checkChat, checkToolKinds } from '../../src/surface/openai-chat/check.ts';
 import { readChatRequest } from '../../src/surface/openai-chat/reader.ts';
-import { ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { effort, isDeep } from '../deep/effort.ts';
 import type { WireRequest } from '../support/dialects/dialect.ts';
 import { MUTANTS } from './accepted-mutants.ts';

@@ -74,7 +74,7 @@ function record(id: number, time: number, over: Partial<DecisionRecord> = {}): D
 
 /** With the qualities as a list, because typed arrays with NaN are never equal here. */
 function plain(record: DecisionRecord | null) {
-  return record && { ...record, quality: [...record.quality] };
+  return record && { ...record, quality: record.quality && [...record.quality] };
 }
 
 async function open(file: string, now = () => NOW) {
@@ -154,13 +154,13 @@ test('any estimate and draw is restored exactly', async () => {
   const draws = fc.record({ probability: fc.double({ noNaN: true }), among: fc.integer({ min: 2, max: 1e9 }) });
   let id = 0;
   await fc.assert(
-    fc.asyncProperty(fc.option(estimates), fc.option(draws), async (estimate, draw) => {
-      const of = record(++id, 5, { estimate, draw, quality });
+    fc.asyncProperty(fc.option(estimates), fc.option(draws), fc.boolean(), async (estimate, draw, isKept) => {
+      const of = record(++id, 5, { estimate, draw, quality: isKept ? quality : null });
       await store.commit([store.records.log.add(of)]);
       const found = (await records.find(id))!;
       expect(plainEstimate(found.estimate)).toEqual(plainEstimate(estimate));
       expect(found.draw).toEqual(draw);
-      expect(bits(found.quality)).toBe(bits(quality));
+      expect(bits(found.quality)).toBe(bits(of.quality));
     }),
     { numRuns: 150 },
   );
@@ -178,6 +178,19 @@ test('an estimate stores nothing that is derivable', () => {
     36,
   );
   expect(blob({ estimate: { ...plainly, quality: quality.map((q) => q / 2) } })).toHaveLength(48);
+});
+
+test('a record without qualities and estimate has neither of their BLOBs', async () => {
+  using folder = tempFolder();
+  const { store, records } = await open(folder.file);
+  await store.commit([1, 2].map((id) => store.records.log.add(record(id, 5, id === 1 ? { quality: null } : {}))));
+  const row = { sql: 'SELECT length(quality) AS quality, estimate FROM records ORDER BY id' };
+  expect(await store.query(row)).toEqual([
+    { quality: 0, estimate: null },
+    { quality: 24, estimate: null },
+  ]);
+  expect(plain(await records.find(1))).toEqual(plain(record(1, 5, { quality: null })));
+  await store.close();
 });
 
 test('a record is found and listed as soon as it is added, and is kept over a clean end', async () => {

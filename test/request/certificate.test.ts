@@ -179,6 +179,25 @@ describe('a decision of the past', () => {
     trust: 0,
   };
 
+  test('that no estimate corrected keeps no qualities: deciding again finds what the policy declared', async () => {
+    const record = await decide(await load(models('a', 'b')));
+    expect([record.quality, record.estimate]).toEqual([null, null]);
+    await load(models('b', 'a'));
+    const { matches, certificate } = await certificateOf(record, records, past());
+    expect(matches).toBe(true);
+    expect(certificate!.candidates).toMatchObject([
+      { model: 'a', countedQuality: 0.9, estimate: null },
+      { model: 'b', countedQuality: 0.8, estimate: null },
+    ]);
+    for (const change of [{ choice: 'b' }, { fallbacks: [] }, { reason: 'auto:other' }])
+      expect((await certificateOf({ ...record, ...change }, records, past())).matches).toBe(false);
+    // One of an earlier version, which kept them, is held to them.
+    const earlier = { ...record, quality: Float64Array.of(0.9, 0.8) };
+    expect((await certificateOf(earlier, records, past())).matches).toBe(true);
+    const other = { ...record, quality: Float64Array.of(0.9, 0.8 + Number.EPSILON) };
+    expect((await certificateOf(other, records, past())).matches).toBe(false);
+  });
+
   test('goes by what was estimated then', async () => {
     const record = await decide(await load(models('a', 'b')), { estimate });
     expect(record.choice).toBe('b');
@@ -212,13 +231,14 @@ describe('a decision of the past', () => {
   });
 
   test('does not match what it was not', async () => {
-    const record = await decide(await load(models('a', 'b')));
+    const record = await decide(await load(models('a', 'b')), { estimate });
+    const qualities = record.quality!;
     const wrong: Partial<DecisionRecord>[] = [
-      { choice: 'b' },
+      { choice: 'a' },
       { fallbacks: [] },
-      { lastResorts: [{ model: 'b', endpoints: [0] }] },
-      { quality: record.quality.map((q) => q + Number.EPSILON) },
-      { quality: record.quality.slice(1) },
+      { lastResorts: [{ model: 'a', endpoints: [0] }] },
+      { quality: qualities.map((q) => q + Number.EPSILON) },
+      { quality: qualities.slice(1) },
       { reason: 'auto:other' },
     ];
     for (const change of wrong) {

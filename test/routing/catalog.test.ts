@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import type { RouteQuery } from '../../src/api/route-query.ts';
 import type { Decision } from '../../src/core/decision.ts';
-import type { RouteQuery } from '../../src/surface/openai-chat/route-query.ts';
 import { EVERY_VARIABLE } from '../policy/shipped.ts';
 import { shippedPolicy } from '../policy/support.ts';
 import { routeFacts } from '../support/chat-body.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
+import type { RouteQuery } from '../../src/api/route-query.ts';
 import type { Decision } from '../../src/core/decision.ts';
 import { tradeOff } from '../../src/routing/advise.ts';
-import type { RouteQuery } from '../../src/surface/openai-chat/route-query.ts';
 import { shippedPolicy } from '../policy/support.ts';
 import { routeFacts } from '../support/chat-body.ts';
 import { decisionOf, loaded, prepared, weighted } from './build.ts';

@@ -1,3 +1,5 @@
+import { ErrorBody } from '../../src/api/error-schema.ts';
+import { Platform, PlatformPayment } from '../../src/api/platform.ts';
 import { Feedback } from '../../src/http/feedback.ts';
 import { Model, ModelList } from '../../src/http/model-list.ts';
 import { RouteAdvice } from '../../src/http/schemas/advice.ts';
@@ -21,9 +23,7 @@ import {
   StreamError,
   Usage,
 } from '../../src/surface/openai-chat/completion-schema.ts';
-import { ErrorBody } from '../../src/surface/openai-chat/error-schema.ts';
 import { ResponseBody, ResponseEvent, ResponsesUsage } from '../../src/surface/openai-responses/response-schema.ts';
-import { Platform, PlatformPayment } from '../../src/surface/schemas/platform.ts';
 
 /** The schema of every answer, by the name that it has in the API's documentation. */
 export const ANSWERS = {

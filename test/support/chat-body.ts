@@ -1,3 +1,5 @@
+import type { ChatRequest } from '../../src/api/chat-request.ts';
+import type { RouteRequest } from '../../src/api/route-query.ts';
 import type { Caller } from '../../src/core/caller.ts';
 import type { Facts } from '../../src/core/facts.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
@@ -8,8 +10,6 @@ import * as profiles from '../../src/routing/profile/profile.ts';
 import type { TaskWeights } from '../../src/routing/profile/task-logits.ts';
 import * as texts from '../../src/routing/texts.ts';
 import { readRouteRequest } from '../../src/surface/openai-chat/reader.ts';
-import type { ChatRequest } from '../../src/surface/openai-chat/request.ts';
-import type { RouteRequest } from '../../src/surface/openai-chat/route-query.ts';
 import { chatRequest } from './model-request.ts';
 
 /** The routing room's functions for bodies in OpenAI's dialect, in which tests and prompt sets are written. */

@@ -1,9 +1,9 @@
 import { type DialectSettings, PLAIN } from '../../plugins/providers/openai-compatible/settings.ts';
 import { openaiCompatible } from '../../plugins/providers/openai-compatible.ts';
+import type { ChatRequest } from '../../src/api/chat-request.ts';
 import type { StreamPart } from '../../src/contract/parts.ts';
 import type { ModelTraits, ProviderCall, WireAdapter } from '../../src/contract/provider.ts';
 import type { Deadlines } from '../../src/core/snapshot.ts';
-import type { ChatRequest } from '../../src/surface/openai-chat/request.ts';
 import { arrived } from '../../src/upstream/arrival.ts';
 import { openCall } from '../../src/upstream/call.ts';
 import { network, type UpstreamNetwork } from '../../src/upstream/connection/network.ts';

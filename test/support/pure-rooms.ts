@@ -4,7 +4,8 @@ export const PURE = [
   'src/contract/',
   'src/policy/',
   'src/routing/',
-  'src/ledger/rules/',
+  'src/accounting/',
+  'src/api/',
   'src/surface/',
   'plugins/',
 ];

@@ -2,8 +2,15 @@
 const MAGIC = 0x4c424c31;
 const FIRST_BYTES = 256;
 
+/** A reader or writer of figures in their place: each method takes the figure before, and returns the one to keep. */
+export interface FigureCodec {
+  f64(value: number): number;
+  /** A number of at least 0. */
+  mass(value: number): number;
+}
+
 /** Writes one part: little endian, after `MAGIC` and the mark of the installation. */
-export class PartWriter {
+export class PartWriter implements FigureCodec {
   #bytes = new Uint8Array(FIRST_BYTES);
   #view = new DataView(this.#bytes.buffer);
   #length = 0;
@@ -23,14 +30,18 @@ export class PartWriter {
     this.#view.setUint32(at, value, true);
   }
 
-  f32(value: number): void {
-    const at = this.#room(4);
-    this.#view.setFloat32(at, value, true);
-  }
-
-  f64(value: number): void {
+  f64(value: number): number {
     const at = this.#room(8);
     this.#view.setFloat64(at, value, true);
+    return value;
+  }
+
+  mass(value: number): number {
+    return this.f64(value);
+  }
+
+  skip(bytes: number): void {
+    this.#room(bytes);
   }
 
   /** Writes a weight in one step, for speed. */
@@ -69,7 +80,7 @@ export class PartWriter {
  * Reads a `PartWriter`'s bytes.
  * @throws Error with the part's name if they are foreign, cut or not finite
  */
-export class PartReader {
+export class PartReader implements FigureCodec {
   readonly #part: string;
   readonly #view: DataView;
   #at = 0;
@@ -89,21 +100,16 @@ export class PartReader {
     return this.#view.getUint32(this.#next(4), true);
   }
 
-  f32(): number {
-    return this.#finite(this.#view.getFloat32(this.#next(4), true));
-  }
-
   f64(): number {
     return this.#finite(this.#view.getFloat64(this.#next(8), true));
   }
 
-  /** A number of at least 0. */
   mass(): number {
     return this.#atLeastZero(this.f64());
   }
 
-  precision(): number {
-    return this.#atLeastZero(this.f32());
+  weight(): { mean: number; added: number } {
+    return { mean: this.#f32(), added: this.#atLeastZero(this.#f32()) };
   }
 
   get isAtEnd(): boolean {
@@ -137,6 +143,10 @@ export class PartReader {
   #atLeastZero(value: number): number {
     if (value < 0) throw this.error('holds a figure below 0 where none can be');
     return value;
+  }
+
+  #f32(): number {
+    return this.#finite(this.#view.getFloat32(this.#next(4), true));
   }
 
   #finite(value: number): number {

@@ -78,15 +78,12 @@ export class CatalogEstimator implements Estimator {
       if (group && hasText && isCounted) noteRequest(group, features.length, group.shared);
       return;
     }
-    const toShared = hasText ? this.#trustInShared(group) : 0;
-    const toOwn = hasText ? this.#trustInOwn(group) : 0;
+    const toShared = hasText ? this.#trustIn('shared', group) : 0;
+    const toOwn = hasText ? this.#trustIn('own', group) : 0;
     // The weights of a text's words lie far apart in memory, so they are read only where that changes something.
     const readsWords = hasText && (isCounted || toShared > 0 || toOwn > 0);
-    if (readsWords) {
-      features.unpack(bytes);
-      this.#memory.words.read(features);
-    }
-    const shared = readsWords ? (this.#memory.shared?.product ?? 0) : 0;
+    if (readsWords) features.unpack(bytes);
+    const shared = readsWords ? (this.#memory.shared?.product(features) ?? 0) : 0;
     into.trust = Math.max(toShared, toOwn);
     into.outcomes.fill(0);
     into.counts.fill(0);
@@ -98,8 +95,8 @@ export class CatalogEstimator implements Estimator {
       const tally = task && memory.tasks[task.index];
       if (tally) into.counts[at] = tally.count;
       if (!readsWords || !memory.own) continue;
-      const own = memory.own.weights.product;
-      const centres = memory.own.centres;
+      const { weights, centres } = memory.own;
+      const own = weights.product(features);
       const centre = group ? centres[group.index]! : 0;
       into.text[at] = common + toOwn * (own - centre);
       if (group && isCounted) centres[group.index] = centre + meanRate(group.requests) * (own - centre);
@@ -123,22 +120,21 @@ export class CatalogEstimator implements Estimator {
     const model = this.#memory.touchModel(this.#catalog.models[at]!.id, hasText);
     const outcomes = this.#outcomesOf(model, at, taskAt, task);
     const length = hasText ? this.#lengthOf(group) : 0;
-    this.#memory.words.read(features);
-    const shared = hasText ? (this.#memory.shared?.product ?? 0) - group.shared : 0;
-    const own = hasText && model.own ? model.own.weights.product - model.own.centres[group.index]! : 0;
+    const shared = hasText ? (this.#memory.shared?.product(features) ?? 0) - group.shared : 0;
+    const own = hasText && model.own ? model.own.weights.product(features) - model.own.centres[group.index]! : 0;
     // In single precision, as in `estimate`.
-    const text = Math.fround(this.#trustInShared(group) * shared + this.#trustInOwn(group) * own);
+    const text = Math.fround(this.#trustIn('shared', group) * shared + this.#trustIn('own', group) * own);
     const before = moved(declared, length + Math.fround(outcomes) + text);
     const plain = logitOf(declared) + outcomes + length;
-    if (hasText) this.#noteEvidence(group, plain, shared, own, score, weight);
     const p = sigmoid(plain + shared + own);
     const precision = information(p);
     const error = score - p;
     if (hasText) {
+      for (const { evidence } of [group, this.#memory]) evidence.note(shared, own, plain, score, weight);
       const importance = weight * Math.min(IMPORTANCE_MAX, 1 / (among * probability));
       this.#learnWords(model, importance * error, importance * precision);
     }
-    const { general, generalMass, offset, offsetMass } = this.#priors.of(at, taskAt);
+    const { general, generalMass, offset, offsetMass } = this.#priors[at]![taskAt]!;
     model.all.note(general, generalMass, error, precision, weight);
     this.#memory.tallyOf(model, task).note(offset, offsetMass, error, precision, weight);
     return before;
@@ -147,7 +143,7 @@ export class CatalogEstimator implements Estimator {
   known(): ModelKnowledge[] {
     return this.#known().flatMap(({ at, memory }) => {
       const { id, general, quality } = this.#catalog.models[at]!;
-      const prior = this.#priors.of(at, 0);
+      const prior = this.#priors[at]![0]!;
       const learnt = moved(general, memory.all.shift(prior.general, prior.generalMass));
       const all: ModelKnowledge = { model: id, task: null, outcomes: memory.all.count, declared: general, learnt };
       const byTask = this.#catalog.tasks.flatMap((name, taskAt): ModelKnowledge[] => {
@@ -166,8 +162,8 @@ export class CatalogEstimator implements Estimator {
     const group = this.#group(taskAt);
     const own = this.#memory.models.get(this.#catalog.models[model]!.id)?.own?.weights ?? null;
     return tellingWords(this.#scanner, text, most, [
-      { weights: this.#memory.shared, trust: this.#trustInShared(group) },
-      { weights: own, trust: this.#trustInOwn(group) },
+      { weights: this.#memory.shared, trust: this.#trustIn('shared', group) },
+      { weights: own, trust: this.#trustIn('own', group) },
     ]);
   }
 
@@ -201,7 +197,7 @@ export class CatalogEstimator implements Estimator {
 
   /** Δb + Δo: the distance of the posterior means from the declared quality. */
   #outcomesOf(model: ModelMemory, at: number, taskAt: number, task: TaskMemory | undefined): number {
-    const { general, generalMass, offset, offsetMass } = this.#priors.of(at, taskAt);
+    const { general, generalMass, offset, offsetMass } = this.#priors[at]![taskAt]!;
     const tally = task && model.tasks[task.index];
     return model.all.shift(general, generalMass) + (tally ? tally.shift(offset, offsetMass) : 0);
   }
@@ -212,19 +208,8 @@ export class CatalogEstimator implements Estimator {
     return 0 - this.#settings.length * familiarity(group.requests) * (this.#features.length - group.length);
   }
 
-  #trustInShared(group: TaskMemory | undefined): number {
-    return trustOf(group?.sharedEvidence ?? null, this.#memory.sharedEvidence, this.#settings.doubt);
-  }
-
-  #trustInOwn(group: TaskMemory | undefined): number {
-    return trustOf(group?.ownEvidence ?? null, this.#memory.ownEvidence, this.#settings.doubt);
-  }
-
-  #noteEvidence(group: TaskMemory, plain: number, shared: number, own: number, score: number, weight: number): void {
-    group.sharedEvidence.note(shared, plain, score, weight);
-    this.#memory.sharedEvidence.note(shared, plain, score, weight);
-    group.ownEvidence.note(own, plain + shared, score, weight);
-    this.#memory.ownEvidence.note(own, plain + shared, score, weight);
+  #trustIn(words: 'shared' | 'own', group: TaskMemory | undefined): number {
+    return trustOf(group?.evidence[words], this.#memory.evidence[words], this.#settings.doubt);
   }
 
   #learnWords({ own }: ModelMemory, error: number, information: number): void {

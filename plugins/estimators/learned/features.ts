@@ -1,23 +1,32 @@
-import { DENSE, DEVIATIONS_MAX, LENGTH_INDEX, lengthFeature, standardize, writeFormFeatures } from './dense.ts';
 import { BUCKETS, countTokens, type Scanner, TOKENS_MAX } from './scanner.ts';
 
 /** Increase it when the same text gives other bytes. */
 const VERSION = 1;
-const HEADER_BYTES = 2;
-const BUCKETS_FROM = HEADER_BYTES + 2 * DENSE;
+/** Behind the version stand 23 figures; only the second, the length, is in use. */
+const LENGTH_FROM = 4;
+const BUCKETS_FROM = 48;
 /** One for each token and for each pair of adjacent tokens. */
 const TEXT_BUCKETS_MAX = 2 * TOKENS_MAX - 1;
-/** Features are stored in steps of 1/10,922 of a deviation. */
-const STEPS_PER_DEVIATION = 32_766 / DEVIATIONS_MAX;
-/** Gives all form features together a tenth of the weight of all words. */
-const DENSE_SCALE = Math.sqrt(0.1 / DENSE);
 
 /**
- * The bytes of a text: version, form features, then the buckets of its words and word pairs, each once and ascending,
- * so that their order is lost. Little endian, 16 bits each.
+ * The mean and standard deviation of `log(1 + tokens)` over 7,682 questions of two public benchmarks (MMLU-Pro and the
+ * mixed questions of LLMRouter), as `bench/fit-learned.ts` prints them. They only set the scale.
+ */
+const LENGTH_MEAN = 4.21;
+const LENGTH_DEVIATION = 1.213;
+/** The maximum distance from the mean, in standard deviations. */
+const DEVIATIONS_MAX = 3;
+/** The length is stored in steps of 1/10,922 of a deviation. */
+const STEPS_PER_DEVIATION = 32_766 / DEVIATIONS_MAX;
+
+/** The length of a text on a scale where a difference means a ratio. */
+export const lengthFeature = (tokens: number): number => Math.log(1 + tokens);
+
+/**
+ * The bytes of a text: version, length, then the buckets of its words and word pairs, each once and ascending, so that
+ * their order is lost. Little endian, 16 bits each.
  */
 export class Packer {
-  readonly #figures = new Float64Array(DENSE);
   /** A bit for each bucket, and one for each 32 of those bits, to list the buckets in order without sorting. */
   readonly #set = new Uint32Array(BUCKETS / 32);
   readonly #touched = new Uint32Array(BUCKETS / 1_024);
@@ -29,9 +38,7 @@ export class Packer {
       if (token > 0) this.#mark(scanned.bucketOfPair(token));
     }
     const bytes = new Uint8Array(BUCKETS_FROM + 2 * this.#count);
-    bytes[0] = VERSION;
-    writeFormFeatures(scanned, this.#figures);
-    for (let at = 0; at < DENSE; at++) writeFormFeature(bytes, at, this.#figures[at]!);
+    writeHead(bytes, scanned.tokens);
     this.#drain(bytes);
     return bytes;
   }
@@ -63,30 +70,34 @@ export class Packer {
   }
 }
 
-/** The bytes of a text with its length alone: the other form features are at their means, and there are no words. */
+const lowestBit = (bits: number): number => 31 - Math.clz32(bits & -bits);
+
+/** The bytes of a text with its length alone. */
 export function packLength(text: string): Uint8Array {
   const bytes = new Uint8Array(BUCKETS_FROM);
-  bytes[0] = VERSION;
-  writeFormFeature(bytes, LENGTH_INDEX, lengthFeature(countTokens(text)));
+  writeHead(bytes, countTokens(text));
   return bytes;
 }
 
-const writeFormFeature = (bytes: Uint8Array, at: number, figure: number): void =>
-  write(bytes, HEADER_BYTES + 2 * at, Math.round(standardize(figure, at) * STEPS_PER_DEVIATION) & 0xffff);
+function writeHead(bytes: Uint8Array, tokens: number): void {
+  bytes[0] = VERSION;
+  const off = (lengthFeature(tokens) - LENGTH_MEAN) / LENGTH_DEVIATION;
+  const deviations = Math.max(-DEVIATIONS_MAX, Math.min(DEVIATIONS_MAX, off));
+  write(bytes, LENGTH_FROM, Math.round(deviations * STEPS_PER_DEVIATION) & 0xffff);
+}
 
 function write(bytes: Uint8Array, at: number, value: number): void {
   bytes[at] = value & 0xff;
   bytes[at + 1] = value >>> 8;
 }
 
-const lowestBit = (bits: number): number => 31 - Math.clz32(bits & -bits);
+const read = (bytes: Uint8Array, at: number): number => bytes[at]! | (bytes[at + 1]! << 8);
 
-/** The vector x of one text, |x| about 1: a bucket counts `share`, the form features `dense`. Reused. */
+/** The vector x of one text, |x| = 1: each bucket counts `share`. Reused. */
 export class TextFeatures {
   readonly buckets = new Uint16Array(TEXT_BUCKETS_MAX);
   n = 0;
   share = 0;
-  readonly dense = new Float32Array(DENSE);
   /** The length above the mean, in standard deviations. */
   length = 0;
 
@@ -97,10 +108,7 @@ export class TextFeatures {
   unpack(bytes: Uint8Array | null): boolean {
     if (bytes === null || !this.unpackLength(bytes)) return false;
     const n = (bytes.length - BUCKETS_FROM) / 2;
-    for (let at = 0; at < DENSE; at++) this.dense[at] = deviationsAt(bytes, at) * DENSE_SCALE;
-    for (let at = 0, from = BUCKETS_FROM; at < n; at++, from += 2) {
-      this.buckets[at] = bytes[from]! | (bytes[from + 1]! << 8);
-    }
+    for (let at = 0; at < n; at++) this.buckets[at] = read(bytes, BUCKETS_FROM + 2 * at);
     this.n = n;
     this.share = n === 0 ? 0 : 1 / Math.sqrt(n);
     return true;
@@ -111,13 +119,7 @@ export class TextFeatures {
     if (bytes === null || bytes[0] !== VERSION) return false;
     const n = (bytes.length - BUCKETS_FROM) / 2;
     if (!(Number.isInteger(n) && n >= 0 && n <= TEXT_BUCKETS_MAX)) return false;
-    this.length = deviationsAt(bytes, LENGTH_INDEX);
+    this.length = ((read(bytes, LENGTH_FROM) << 16) >> 16) / STEPS_PER_DEVIATION;
     return true;
   }
-}
-
-/** A form feature, in standard deviations from its mean. */
-function deviationsAt(bytes: Uint8Array, at: number): number {
-  const from = HEADER_BYTES + 2 * at;
-  return (((bytes[from]! | (bytes[from + 1]! << 8)) << 16) >> 16) / STEPS_PER_DEVIATION;
 }

@@ -28,14 +28,6 @@ function isWideSpace(code: number): boolean {
   return code <= 0x200b || code === 0x2028 || code === 0x2029 || code === 0x202f || code === 0x3000 || code === 0xfeff;
 }
 
-/** The kind of each code unit; all letters are `LETTER`. */
-const KINDS: Uint8Array = Uint8Array.from(FOLD_TABLE, (unit) => Math.min(LETTER, unit));
-
-export function kindOf(code: number): number {
-  if (code < TABLE_SIZE) return KINDS[code]!;
-  return isWideSpace(code) ? SPACE : SINGLE;
-}
-
 export function foldCase(code: number): number {
   if (code < TABLE_SIZE) return FOLD_TABLE[code]!;
   return isWideSpace(code) ? SPACE : SINGLE;

@@ -19,7 +19,7 @@ const DECAY = 0.5 ** (1 / 2_000);
 const CAUTION = 4;
 
 /** Evidence for a part of the estimate: `hit` is its push towards outcomes, `spread` its variance by chance. */
-export class TrustEvidence {
+class TrustEvidence {
   hit = 0;
   spread = 0;
 
@@ -36,13 +36,25 @@ export class TrustEvidence {
   }
 }
 
+/** The evidence for the shared and the models' own words. */
+export class WordEvidence {
+  readonly shared = new TrustEvidence();
+  readonly own = new TrustEvidence();
+
+  /** Adds an outcome. @param plain the log odds without any words */
+  note(shared: number, own: number, plain: number, score: number, weight: number): void {
+    this.shared.note(shared, plain, score, weight);
+    this.own.note(own, plain + shared, score, weight);
+  }
+}
+
 /** The share of other tasks' evidence that counts for a task. */
 const OTHERS = 0.3;
 
 /** The trust in a part, 0..1: its success beyond `doubt` standard deviations of chance. */
-export function trustOf(own: TrustEvidence | null, all: TrustEvidence, doubt: number): number {
-  const hit = own === null ? OTHERS * all.hit : own.hit + OTHERS * (all.hit - own.hit);
-  const spread = own === null ? OTHERS * all.spread : own.spread + OTHERS * (all.spread - own.spread);
+export function trustOf(own: TrustEvidence | undefined, all: TrustEvidence, doubt: number): number {
+  const hit = own === undefined ? OTHERS * all.hit : own.hit + OTHERS * (all.hit - own.hit);
+  const spread = own === undefined ? OTHERS * all.spread : own.spread + OTHERS * (all.spread - own.spread);
   const proved = (hit - doubt * Math.sqrt(Math.max(0, spread))) / (Math.max(0, spread) + CAUTION);
   return Math.max(0, Math.min(1, proved));
 }

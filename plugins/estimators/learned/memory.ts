@@ -1,4 +1,4 @@
-import { TrustEvidence } from './means.ts';
+import { WordEvidence } from './means.ts';
 import { OWN_PRECISION, SHARED_PRECISION, WordTable, type WordWeights } from './weights.ts';
 
 /** The maximum number of tasks, of models, and of models with their own weights at 0.5 MB each. */
@@ -41,8 +41,7 @@ export interface TaskMemory {
   /** Running means over requests: of the length, and of the shared weights' result. */
   length: number;
   shared: number;
-  readonly sharedEvidence: TrustEvidence;
-  readonly ownEvidence: TrustEvidence;
+  readonly evidence: WordEvidence;
 }
 
 /** A model's own weights, with the running means of their result by task. */
@@ -74,8 +73,7 @@ export class LearnedMemory {
   /** The shared weights and those of all owners. */
   words = new WordTable();
   shared: WordWeights | null = null;
-  sharedEvidence = new TrustEvidence();
-  ownEvidence = new TrustEvidence();
+  evidence = new WordEvidence();
   clock = 0;
   /** Increases when a model is added or removed. */
   version = 0;
@@ -126,8 +124,7 @@ export class LearnedMemory {
   addTask(name: string): TaskMemory {
     const full = this.tasks.size === TASKS_MAX;
     const index = full ? this.#dropTask() : this.tasks.size;
-    const evidence = { sharedEvidence: new TrustEvidence(), ownEvidence: new TrustEvidence() };
-    const task = { name, index, lastUsed: 0, requests: 0, length: 0, shared: 0, ...evidence };
+    const task = { name, index, lastUsed: 0, requests: 0, length: 0, shared: 0, evidence: new WordEvidence() };
     this.tasks.set(name, task);
     return task;
   }
@@ -154,8 +151,7 @@ export class LearnedMemory {
     this.tasks.clear();
     this.shared = null;
     this.words = new WordTable();
-    this.sharedEvidence = new TrustEvidence();
-    this.ownEvidence = new TrustEvidence();
+    this.evidence = new WordEvidence();
     this.clock = 0;
     this.changed.add(SHARED_PART).add(TASKS_PART);
   }

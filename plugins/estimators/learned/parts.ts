@@ -1,6 +1,5 @@
-import { PartReader, PartWriter } from './codec.ts';
-import { DENSE } from './dense.ts';
-import type { TrustEvidence } from './means.ts';
+import { type FigureCodec, PartReader, PartWriter } from './codec.ts';
+import type { WordEvidence } from './means.ts';
 import {
   LearnedMemory,
   type ModelMemory,
@@ -9,6 +8,7 @@ import {
   outcomesPart,
   SHARED_PART,
   TASKS_PART,
+  type TaskMemory,
   wordsPart,
 } from './memory.ts';
 import { BUCKETS } from './scanner.ts';
@@ -84,16 +84,12 @@ function partKind(name: string): { kind: 'outcomes' | 'words'; id: string } {
 }
 
 function writeTasks(memory: LearnedMemory, writer: PartWriter): Uint8Array {
-  writer.f64(memory.clock);
-  writeEvidence(memory.sharedEvidence, writer);
-  writeEvidence(memory.ownEvidence, writer);
+  passHead(memory, writer);
   const tasks = [...memory.tasks.values()];
   writer.u32(tasks.length);
   for (const task of tasks) {
     writer.text(task.name);
-    for (const figure of [task.lastUsed, task.requests, task.length, task.shared]) writer.f64(figure);
-    writeEvidence(task.sharedEvidence, writer);
-    writeEvidence(task.ownEvidence, writer);
+    passTask(task, writer);
   }
   writer.u32(memory.owners.size);
   for (const { id, own } of memory.owners) {
@@ -105,19 +101,12 @@ function writeTasks(memory: LearnedMemory, writer: PartWriter): Uint8Array {
 
 /** Returns the running means of models' own weights, by model and task. */
 function readTasks(memory: LearnedMemory, reader: PartReader): Map<string, Float64Array> {
-  memory.clock = reader.mass();
-  readEvidence(memory.sharedEvidence, reader);
-  readEvidence(memory.ownEvidence, reader);
+  passHead(memory, reader);
   const count = reader.u32();
   for (let at = 0; at < count; at++) {
     const task = memory.addTask(reader.text());
     if (task.index !== at) throw reader.error('has a task twice, or too many');
-    task.lastUsed = reader.mass();
-    task.requests = reader.mass();
-    task.length = reader.f64();
-    task.shared = reader.f64();
-    readEvidence(task.sharedEvidence, reader);
-    readEvidence(task.ownEvidence, reader);
+    passTask(task, reader);
   }
   const centres = new Map<string, Float64Array>();
   for (let left = reader.u32(); left > 0; left--) {
@@ -133,7 +122,7 @@ function readTasks(memory: LearnedMemory, reader: PartReader): Map<string, Float
 
 function writeModel(model: ModelMemory, memory: LearnedMemory, writer: PartWriter): Uint8Array {
   writer.f64(model.lastTaught);
-  writeTally(model.all, writer);
+  passTally(model.all, writer);
   const tallies = [...memory.tasks.values()].flatMap(({ name, index }) => {
     const tally = model.tasks[index];
     return tally ? [{ name, tally }] : [];
@@ -141,7 +130,7 @@ function writeModel(model: ModelMemory, memory: LearnedMemory, writer: PartWrite
   writer.u32(tallies.length);
   for (const { name, tally } of tallies) {
     writer.text(name);
-    writeTally(tally, writer);
+    passTally(tally, writer);
   }
   return writer.finish();
 }
@@ -149,53 +138,61 @@ function writeModel(model: ModelMemory, memory: LearnedMemory, writer: PartWrite
 function readModel(id: string, memory: LearnedMemory, reader: PartReader): void {
   const model = memory.addModel(id);
   model.lastTaught = reader.mass();
-  readTally(model.all, reader);
+  passTally(model.all, reader);
   for (let left = reader.u32(); left > 0; left--) {
     const name = reader.text();
     const task = memory.tasks.get(name);
     if (!task) throw reader.error(`speaks of the task \`${name}\`, which the part \`${TASKS_PART}\` does not have`);
-    readTally(memory.tallyOf(model, task), reader);
+    passTally(memory.tallyOf(model, task), reader);
   }
   reader.end();
 }
 
-function writeTally({ mass, sum, count }: OutcomeTally, writer: PartWriter): void {
-  for (const figure of [mass, sum, count]) writer.f64(figure);
+function passHead(memory: LearnedMemory, codec: FigureCodec): void {
+  memory.clock = codec.mass(memory.clock);
+  passEvidence(memory.evidence, codec);
 }
 
-function readTally(tally: OutcomeTally, reader: PartReader): void {
-  tally.mass = reader.mass();
-  tally.sum = reader.f64();
-  tally.count = reader.mass();
+function passTask(task: TaskMemory, codec: FigureCodec): void {
+  task.lastUsed = codec.mass(task.lastUsed);
+  task.requests = codec.mass(task.requests);
+  task.length = codec.f64(task.length);
+  task.shared = codec.f64(task.shared);
+  passEvidence(task.evidence, codec);
 }
 
-function writeEvidence({ hit, spread }: TrustEvidence, writer: PartWriter): void {
-  writer.f64(hit);
-  writer.f64(spread);
+function passTally(tally: OutcomeTally, codec: FigureCodec): void {
+  tally.mass = codec.mass(tally.mass);
+  tally.sum = codec.f64(tally.sum);
+  tally.count = codec.mass(tally.count);
 }
 
-function readEvidence(evidence: TrustEvidence, reader: PartReader): void {
-  evidence.hit = reader.f64();
-  evidence.spread = reader.mass();
-}
-
-/** The weights of the form features, then those of the buckets that occurred. */
-function writeWeights(weights: WordWeights, writer: PartWriter): Uint8Array {
-  for (let row = BUCKETS; row < BUCKETS + DENSE; row++) {
-    writer.f32(weights.mean(row));
-    writer.f32(weights.added[row]!);
+function passEvidence({ shared, own }: WordEvidence, codec: FigureCodec): void {
+  for (const evidence of [shared, own]) {
+    evidence.hit = codec.f64(evidence.hit);
+    evidence.spread = codec.mass(evidence.spread);
   }
+}
+
+/** Version 0.1 kept the weights of 23 figures of a text's form before those of its words. */
+const FORM_FIGURES = 23;
+
+/** The weights of the buckets that occurred. */
+function writeWeights(weights: WordWeights, writer: PartWriter): Uint8Array {
+  writer.skip(FORM_FIGURES * 8);
   for (let bucket = 0; bucket < BUCKETS; bucket++) {
     const mean = weights.mean(bucket);
     const added = weights.added[bucket]!;
-    if (mean === 0 && added === 0) continue;
-    writer.weight(bucket, mean, added);
+    if (mean !== 0 || added !== 0) writer.weight(bucket, mean, added);
   }
   return writer.finish();
 }
 
 function readWeights(weights: WordWeights, reader: PartReader): void {
-  const readRow = (row: number): void => weights.set(row, reader.f32(), reader.precision());
-  for (let row = BUCKETS; row < BUCKETS + DENSE; row++) readRow(row);
-  while (!reader.isAtEnd) readRow(reader.u16());
+  for (let at = 0; at < FORM_FIGURES; at++) reader.weight();
+  while (!reader.isAtEnd) {
+    const bucket = reader.u16();
+    const { mean, added } = reader.weight();
+    weights.set(bucket, mean, added);
+  }
 }

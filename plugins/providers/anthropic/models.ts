@@ -42,12 +42,7 @@ const rulesByName = new Map<string, ModelRules>();
 
 /** The rules of a model by its upstream name. Another vendor's model is treated as an early one. */
 export function rulesOf(upstream: string): ModelRules {
-  let cached = rulesByName.get(upstream);
-  if (!cached) {
-    cached = readRules(upstream);
-    rulesByName.set(upstream, cached);
-  }
-  return cached;
+  return rulesByName.getOrInsertComputed(upstream, readRules);
 }
 
 function readRules(upstream: string): ModelRules {

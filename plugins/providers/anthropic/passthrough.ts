@@ -2,17 +2,14 @@ import { type HttpCall, isWrappedState, type Members, type ProviderCall } from '
 import { isObject, listOf, textOf } from '../json.ts';
 import { type ModelRules, rulesOf } from './models.ts';
 import { asReminder } from './reminder.ts';
+import { HEADERS } from './request.ts';
+import { BUDGET_MIN } from './thinking.ts';
 
 /** The dialect of a request that goes out as it came. */
 export const OWN_DIALECT = 'anthropic-messages';
 
-/** The version that a caller without the header means. */
-const VERSION = { 'anthropic-version': '2023-06-01' } as const;
-
 /** Fields that are Signalbox's own. */
 const OWN_FIELDS = ['route_strategy', 'constraints', 'budget_limit', 'agent_wallet'] as const;
-/** The API's minimum budget of thinking, tokens. */
-const BUDGET_MIN = 1_024;
 
 type Body = Record<string, unknown>;
 
@@ -39,7 +36,7 @@ export function passRequest(call: ProviderCall): HttpCall {
   if (isSelected) fit(body, rules, dropped);
   // A caller's own budget may exceed the caller's own cap: thoughts between calls of tools count over several requests.
   if (cap !== request.original.body.max_tokens) limitThinking(body, cap, dropped);
-  const headers = { ...VERSION, ...request.headers.passed };
+  const headers = { ...HEADERS, ...request.headers.passed };
   return { path: '/messages', headers, body: JSON.stringify(body), dropped, passthrough: true };
 }
 

@@ -13,6 +13,7 @@ export interface RequestSettings {
   readonly prompt_cache: 'auto' | 'by_caller';
 }
 
+/** The version that is spoken, also for a caller who names none. */
 export const HEADERS = { 'anthropic-version': '2023-06-01' } as const;
 
 /** Members of turns and parts that are read here. */

@@ -3,7 +3,7 @@ import { isObject } from '../json.ts';
 import type { ModelRules } from './models.ts';
 
 /** The API's minimum budget, tokens. */
-const BUDGET_MIN = 1_024;
+export const BUDGET_MIN = 1_024;
 
 /** The share of the output cap for thinking, by effort: OpenRouter's, which many callers know. */
 const SHARES: ReadonlyMap<string, number> = new Map([

@@ -113,9 +113,7 @@ export class ContentsBuilder {
     const pending: PendingCall = { identity: { ...(this.#strict && { id: this.#ids.next(id) }), name }, path };
     const thoughtSignature = signature || (this.#strict && this.#pending.length === 0 ? UNSIGNED : '');
     this.#pending.push(pending);
-    const waiting = this.#waiting.get(id);
-    if (waiting) waiting.push(pending);
-    else this.#waiting.set(id, [pending]);
+    this.#waiting.getOrInsert(id, []).push(pending);
     return {
       functionCall: { ...pending.identity, args: argumentsOf(text) },
       ...(thoughtSignature && { thoughtSignature }),

@@ -4,7 +4,7 @@ import { type Json, textOf } from '../json.ts';
 import type { Notes } from '../notes.ts';
 import { ContentsBuilder, type GeminiPrompt, type SignedCall } from './contents-builder.ts';
 import { hasFixedSampling, isFrom } from './generation.ts';
-import { dropHint, partsOf, textsOf } from './parts.ts';
+import { dropHint, geminiParts, textsOf } from './parts.ts';
 import { signatureIn, signaturesOfDetails } from './signature.ts';
 
 /** Translates the turns. */
@@ -28,7 +28,7 @@ function addTurn(turn: Turn, builder: ContentsBuilder, notes: Notes): void {
   if (role === 'assistant') {
     const { texts, calls } = answerOf(turn, notes);
     builder.answer(texts, calls, pathText(turn.at));
-  } else if (role === 'user') builder.say(partsOf(parts, notes));
+  } else if (role === 'user') builder.say(geminiParts(parts, notes));
   else if (role === 'system' || role === 'developer') builder.instruct(textsOf(parts, notes));
   // A result without a call becomes user content.
   else if (builder.awaits(id))
@@ -38,7 +38,7 @@ function addTurn(turn: Turn, builder: ContentsBuilder, notes: Notes): void {
         .map(({ text }) => textOf(text))
         .join(''),
     );
-  else builder.say(partsOf(parts, notes));
+  else builder.say(geminiParts(parts, notes));
 }
 
 /**
@@ -46,7 +46,7 @@ function addTurn(turn: Turn, builder: ContentsBuilder, notes: Notes): void {
  * signature of unknown origin goes on the first call, if any.
  */
 function answerOf(turn: Turn, notes: Notes): { texts: Json[]; calls: readonly SignedCall[] } {
-  const texts = partsOf(turn.parts, notes);
+  const texts = geminiParts(turn.parts, notes);
   const signatures = signaturesOfDetails(turn);
   const ofTurn = signatures.get('') ?? '';
   const calls = callsIn(turn).map((call, at) => ({

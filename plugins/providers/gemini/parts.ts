@@ -4,7 +4,7 @@ import { inlineData } from '../media.ts';
 import type { Notes } from '../notes.ts';
 
 /** The parts of a turn's content, without empty texts, which Gemini refuses. */
-export function partsOf(parts: readonly ContentPart[], notes: Notes): Json[] {
+export function geminiParts(parts: readonly ContentPart[], notes: Notes): Json[] {
   return parts.flatMap((part) => {
     dropHint(part, notes);
     return partOf(part, notes);
@@ -17,7 +17,7 @@ export function textsOf(parts: readonly ContentPart[], notes: Notes): Json[] {
     if (type === 'text' || type === 'refusal') continue;
     notes.refuse(pathText(at), 'is not text: this provider takes other parts from users only');
   }
-  return partsOf(parts, notes);
+  return geminiParts(parts, notes);
 }
 
 /** Drops a cache hint: Gemini caches implicitly. */

@@ -22,6 +22,12 @@ const USUAL: readonly Effort[] = ['none', 'low', 'medium', 'high'];
  * Services that speak the dialect. Each entry names the sources of its settings; `lacks` lists what the service’s own
  * types and pages omit or refuse.
  */
+/** Chat templates know no developer, and take one system message. */
+const ONE_SYSTEM_MESSAGE = { developer_role: 'system', system_messages: 'first' } as const;
+
+/** A server of the operator's own, at the address in a variable. */
+const local = (baseUrlEnv: string) => ({ baseUrlEnv, basePath: '/v1', allowPrivateNetwork: true });
+
 export const presets: Readonly<Record<string, Preset>> = {
   // Types of @mistralai/mistralai 2.7.0. A field outside them is a 422 `extra_forbidden`
   // (mistralai/platform-docs-public#7, BerriAI/litellm#30835). Its streams always end with usage; an answer is
@@ -32,8 +38,7 @@ export const presets: Readonly<Record<string, Preset>> = {
     apiKeyEnv: 'MISTRAL_API_KEY',
     passthrough: ['safe_prompt', 'prompt_cache_key'],
     settings: {
-      developer_role: 'system',
-      system_messages: 'first',
+      ...ONE_SYSTEM_MESSAGE,
       unknown_members: 'left_out',
       seed_field: 'random_seed',
       tool_call_ids: 'nine_letters',
@@ -118,8 +123,7 @@ export const presets: Readonly<Record<string, Preset>> = {
     apiKeyEnv: 'FIREWORKS_API_KEY',
     passthrough: ['top_k', 'min_p', 'repetition_penalty', 'reasoning_history'],
     settings: {
-      developer_role: 'system',
-      system_messages: 'first',
+      ...ONE_SYSTEM_MESSAGE,
       reasoning_history: 'reasoning_content',
       efforts: [...USUAL, 'xhigh', 'max'],
       lacks: [...NO_FILES],
@@ -186,12 +190,9 @@ export const presets: Readonly<Record<string, Preset>> = {
   // ollama/ollama docs/api/openai-compatibility.mdx and openai/openai.go. It truncates prompts silently:
   // set `num_ctx` in the model. System messages: ollama/ollama#17774.
   ollama: {
-    baseUrlEnv: 'OLLAMA_BASE_URL',
-    basePath: '/v1',
-    allowPrivateNetwork: true,
+    ...local('OLLAMA_BASE_URL'),
     settings: {
-      developer_role: 'system',
-      system_messages: 'first',
+      ...ONE_SYSTEM_MESSAGE,
       reasoning_history: 'reasoning',
       efforts: [...USUAL, 'max'],
       leave_out: ['user'],
@@ -202,13 +203,10 @@ export const presets: Readonly<Record<string, Preset>> = {
   // lmstudio-ai/docs openai-compat/chat-completions.md; lmstudio-ai/lmstudio-bug-tracker#670 (tools), #189 (JSON);
   // yoy123/lmstudio-copilot-provider#35 (efforts); chat templates as of llama.cpp.
   'lm-studio': {
-    baseUrlEnv: 'LM_STUDIO_BASE_URL',
-    basePath: '/v1',
-    allowPrivateNetwork: true,
+    ...local('LM_STUDIO_BASE_URL'),
     passthrough: ['top_k', 'repeat_penalty'],
     settings: {
-      developer_role: 'system',
-      system_messages: 'first',
+      ...ONE_SYSTEM_MESSAGE,
       named_tool_choice: 'as_required',
       efforts: [...USUAL],
       leave_out: ['user'],
@@ -219,13 +217,10 @@ export const presets: Readonly<Record<string, Preset>> = {
   // docs.vllm.ai (OpenAI-compatible server); vllm-project/vllm#27755 (the member for reasoning), #41114 (system
   // messages).
   vllm: {
-    baseUrlEnv: 'VLLM_BASE_URL',
-    basePath: '/v1',
-    allowPrivateNetwork: true,
+    ...local('VLLM_BASE_URL'),
     passthrough: ['top_k', 'min_p', 'repetition_penalty'],
     settings: {
-      developer_role: 'system',
-      system_messages: 'first',
+      ...ONE_SYSTEM_MESSAGE,
       reasoning_history: 'reasoning',
       leave_out: ['user'],
       lacks: ['file_ids'],
@@ -235,13 +230,10 @@ export const presets: Readonly<Record<string, Preset>> = {
   // ggml-org/llama.cpp tools/server/README.md and common/chat.cpp (`tool_choice` is a word);
   // ggml-org/llama.cpp#27367 (system messages).
   'llama-cpp': {
-    baseUrlEnv: 'LLAMA_CPP_BASE_URL',
-    basePath: '/v1',
-    allowPrivateNetwork: true,
+    ...local('LLAMA_CPP_BASE_URL'),
     passthrough: ['top_k', 'min_p', 'repeat_penalty'],
     settings: {
-      developer_role: 'system',
-      system_messages: 'first',
+      ...ONE_SYSTEM_MESSAGE,
       reasoning_history: 'reasoning_content',
       named_tool_choice: 'as_required',
       leave_out: ['user'],

@@ -65,21 +65,7 @@ export const DialectSettings = Type.Object(
 );
 export type DialectSettings = typeof DialectSettings.static;
 
-/** The settings of a server compatible with OpenAI's first models. */
-export const PLAIN: DialectSettings = {
-  auth: 'authorization',
-  max_tokens_field: 'max_tokens',
-  developer_role: 'developer',
-  system_messages: 'anywhere',
-  reasoning_history: 'left_out',
-  unknown_members: 'sent',
-  cache_hints: 'left_out',
-  seed_field: 'seed',
-  named_tool_choice: 'sent',
-  tool_call_ids: 'as_they_are',
-  efforts: [],
-  embeddings_as: 'float',
-  leave_out: [],
-  lacks: [],
-  reasoning_lacks: [],
-};
+/** The settings of a server compatible with OpenAI's first models: the default of each, which is of the setting's type. */
+export const PLAIN = Object.fromEntries(
+  Object.entries(DialectSettings.properties).map(([name, setting]) => [name, setting.default]),
+) as DialectSettings;

@@ -42,11 +42,11 @@ function place(marked: Members, fitted: Members[]): void {
 /** The first message with the content of both. */
 function joined(first: Members, second: Members): Members {
   const [a, b] = [first.content, second.content];
-  if (Array.isArray(a) || Array.isArray(b)) return { ...first, content: [...partsOf(a), ...partsOf(b)] };
+  if (Array.isArray(a) || Array.isArray(b)) return { ...first, content: [...contentParts(a), ...contentParts(b)] };
   return { ...first, content: [a, b].map(textOf).filter(Boolean).join('\n\n') };
 }
 
-const partsOf = (content: unknown): readonly unknown[] => {
+const contentParts = (content: unknown): readonly unknown[] => {
   if (Array.isArray(content)) return content;
   return textOf(content) === '' ? [] : [{ type: 'text', text: content }];
 };

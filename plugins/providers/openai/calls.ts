@@ -32,9 +32,7 @@ export class FunctionCalls {
     return callsIn(turn).map(({ id, name, arguments: text }) => {
       if (!NAME.test(name)) this.#notes.refuse(path, 'calls a tool whose name this provider does not take');
       const made = { callId: this.#ids.next(shortened(id)), path };
-      const waiting = this.#waiting.get(id);
-      if (waiting) waiting.push(made);
-      else this.#waiting.set(id, [made]);
+      this.#waiting.getOrInsert(id, []).push(made);
       return { type: 'function_call', call_id: made.callId, name, arguments: text };
     });
   }

@@ -62,8 +62,8 @@ function leaveOut(name: string, body: Record<string, unknown>, dropped: string[]
   dropped.push(name);
 }
 
-/** `include_usage` is a member of chat completions, which clients of both send. */
-function streamFields({ stream_options: options }: Members): Members {
+/** A stream with its options. `include_usage` is a member of chat completions, which clients of both send. */
+export function streamFields({ stream_options: options }: Members): Members {
   const { include_usage: _, ...rest } = objectOf(options);
   return { stream: true, ...(Object.keys(rest).length > 0 && { stream_options: rest }) };
 }

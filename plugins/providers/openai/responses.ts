@@ -8,9 +8,9 @@ import {
   type ProviderFailure,
   pathText,
 } from 'signalbox/plugin';
-import { objectOf } from '../json.ts';
 import { Notes, unnamedMembers } from '../notes.ts';
 import { inputOf } from './input.ts';
+import { streamFields } from './passthrough.ts';
 import { formatOf } from './reasoning.ts';
 import type { OpenAiSettings } from './settings.ts';
 import { toolsOf } from './tools.ts';
@@ -64,7 +64,7 @@ export function buildResponses(
     max_output_tokens: outputCap,
     store: false,
     include: ['reasoning.encrypted_content'],
-    ...(call.stream && streamFields(request)),
+    ...(call.stream && streamFields(request.original.body)),
   };
   for (const path of unnamedMembers(request)) notes.drop(path);
   if (notes.refusal !== '') return { kind: 'rejected', message: notes.refusal };
@@ -105,11 +105,4 @@ function samplingOf({ request, model }: ProviderCall, notes: Notes): Members {
   if (temperature !== undefined) notes.drop(names.temperature);
   if (topP !== undefined) notes.drop(names.topP);
   return {};
-}
-
-/** Other stream options of OpenAI's dialect; Responses always report usage. */
-function streamFields(request: ModelRequest): Members {
-  const requested = request.originalAt(['stream_options']);
-  const { include_usage: _, ...options } = objectOf(requested);
-  return { stream: true, ...(Object.keys(options).length > 0 && { stream_options: options }) };
 }

@@ -73,7 +73,7 @@ export class UnreadOfStream {
     const { response, item, delta, output_index: at } = event;
     if (FAILURE.has(type)) return undefined;
     if (isObject(response)) return this.#ofResponse(response);
-    const said = this.#item(at);
+    const said = this.#items.getOrInsertComputed(at, noOutput);
     if (areShown(read) && typeof delta === 'string') {
       this.#say(said, delta.length, 0, 0);
       return undefined;
@@ -88,15 +88,6 @@ export class UnreadOfStream {
     if (!PIECE.test(type)) return this.#beyond(said, found);
     this.#say(said, 0, found.chars, found.stateChars);
     return found.last();
-  }
-
-  #item(at: unknown): OutputCount {
-    let said = this.#items.get(at);
-    if (!said) {
-      said = noOutput();
-      this.#items.set(at, said);
-    }
-    return said;
   }
 
   #say(said: OutputCount, read: number, unread: number, state: number): void {

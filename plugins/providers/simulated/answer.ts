@@ -60,8 +60,8 @@ function toolToCall(request: ModelRequest): CalledTool | null {
   }
   // After a tool's result a model answers with text: only `required` forces another call.
   if (choice === 'auto' && isToolResult(request.conversation.turns.at(-1))) return null;
-  const words = wordsOf(lastOfUser(request));
-  const fits = (name: string, description: string) => !wordsOf(`${name} ${description}`).isDisjointFrom(words);
+  const words = wordSet(lastOfUser(request));
+  const fits = (name: string, description: string) => !wordSet(`${name} ${description}`).isDisjointFrom(words);
   const tool = tools.find(({ name, description = '' }) => fits(name, description)) ?? tools[0];
   return tool ? { name: tool.name, parameters: tool.parameters } : null;
 }
@@ -74,7 +74,7 @@ function lastOfUser(request: ModelRequest): string {
 }
 
 /** The distinctive words of a text. */
-function wordsOf(text: string): Set<string> {
+function wordSet(text: string): Set<string> {
   return new Set(
     text
       .slice(0, 2_000)

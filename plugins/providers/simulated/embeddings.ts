@@ -25,10 +25,10 @@ const PART = 3;
 function featuresOf(input: EmbeddingInput): readonly string[] {
   if (input.type === 'tokens') return input.tokens.map((token) => `#${token}`);
   const words = input.text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [input.text];
-  return words.flatMap((word) => [word, ...partsOf(word)]);
+  return words.flatMap((word) => [word, ...piecesOf(word)]);
 }
 
-const partsOf = (word: string): string[] =>
+const piecesOf = (word: string): string[] =>
   Array.from({ length: Math.max(0, word.length - PART) }, (_, at) => word.slice(at, at + PART));
 
 /** Adds each feature at a place and with a sign of its own, then scales to the length 1. */

@@ -10,7 +10,7 @@ import { isComplete } from '../../operate/catalog/propose.ts';
 import { syncCatalog } from '../../operate/catalog/sync.ts';
 import type { PolicyWorkspace } from '../../operate/policy/tools.ts';
 import { scrub } from '../../telemetry/secrets.ts';
-import { commandIn, parseArguments, TEXT } from '../arguments.ts';
+import { commandIn, onlyOne, parseArguments, TEXT } from '../arguments.ts';
 import { day } from '../text.ts';
 
 /** `signalbox catalog sync PROVIDER`. Returns what to print. Throws UsageError, or an Error of one clear sentence. */
@@ -27,9 +27,8 @@ async function sync(
   { folder, judge }: Pick<PolicyWorkspace, 'folder' | 'judge'>,
 ): Promise<string> {
   const { values, positionals } = parseArguments(args, { out: TEXT });
-  const [provider, ...rest] = positionals;
-  if (provider === undefined || rest.length > 0)
-    throw new UsageError(`catalog sync takes the name of one provider. See ${commandName()} help catalog sync.`);
+  const usage = `catalog sync takes the name of one provider. See ${commandName()} help catalog sync.`;
+  const provider = onlyOne(positionals, usage);
   const { out } = values;
   if (out !== undefined) refuseInForce(out, folder);
   const proposal = await syncCatalog(folder, provider, judge, day(judge.now()));

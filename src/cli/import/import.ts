@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:f
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import type { Plugin } from '../../contract/kinds.ts';
 import { commandName } from '../../core/command-name.ts';
-import { isObject, parsedJson } from '../../core/object.ts';
+import { isObject, parseJson } from '../../core/object.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { visible } from '../../core/visible.ts';
 import {
@@ -48,7 +48,7 @@ export async function runImport(args: readonly string[], command: ImportCommand)
     );
   }
   const name = file === '-' ? 'stdin' : basename(file);
-  const imported = read(file, await textOf(file, CONFIGURATION_BYTES_MAX), {
+  const imported = read(file, await readUpTo(file, CONFIGURATION_BYTES_MAX), {
     name,
     catalog: await Promise.all(
       ['models.yaml', 'embeddings.yaml'].map((file) => readFile(join(command.shippedPolicies, file), 'utf8')),
@@ -111,7 +111,7 @@ function includeFrom(file: string): ImportSources['include'] {
   };
 }
 
-async function textOf(file: string, bytesMax: number): Promise<string> {
+async function readUpTo(file: string, bytesMax: number): Promise<string> {
   const bytes = await bytesOf(file, bytesMax);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -140,7 +140,7 @@ async function bytesOf(file: string, bytesMax: number): Promise<Buffer> {
 
 async function priceMapOf(file: string | undefined): Promise<ImportSources['priceMap']> {
   if (file === undefined) return new Map();
-  const parsed = parsedJson(await textOf(file, PRICES_BYTES_MAX));
+  const parsed = parseJson(await readUpTo(file, PRICES_BYTES_MAX));
   if (!isObject(parsed))
     throw new UsageError(`${file} is not LiteLLM's price map, a JSON object with the names of models as keys.`);
   return new Map(Object.entries(parsed).flatMap(([name, entry]) => (isObject(entry) ? [[name, entry] as const] : [])));

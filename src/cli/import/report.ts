@@ -18,32 +18,29 @@ export interface ImportOutcome {
 
 /** The report for programs: every key, with its place and its result. */
 export function reportJson({ file, folder, others, imported: { files, report } }: ImportOutcome): string {
-  const body = {
-    from: file,
-    folder,
-    files: files.map(({ name }) => name),
-    other_files: others,
-    models: report.models,
-    selectors: report.selectors,
-    problems: report.problems.map(({ included, ...problem }) => ({ file: included ?? file, ...problem })),
-    keys: report.keys.map(({ path, included, line, column, outcome, to, note, file: target, fileLine }) => ({
-      ...{
+  return jsonText(
+    scrubAll({
+      from: file,
+      folder,
+      files: files.map(({ name }) => name),
+      other_files: others,
+      models: report.models,
+      selectors: report.selectors,
+      problems: report.problems.map(({ included, ...problem }) => ({ file: included ?? file, ...problem })),
+      keys: report.keys.map(({ path, included, line, column, outcome, to, note, file: target, fileLine }) => ({
         key: path,
         file: included ?? file,
-        line,
-        column,
-        outcome,
+        ...{ line, column, outcome },
         to: to === null || to.length === 0 ? null : to.join('.'),
         note,
-      },
-      place: target === null ? null : `${target}:${fileLine}`,
-    })),
-    questions: Object.fromEntries(report.questions),
-    assumed: Object.fromEntries(report.assumed),
-    variables: Object.fromEntries(report.variables),
-    not_served: report.skipped,
-  };
-  return jsonText(scrubAll(body));
+        place: target === null ? null : `${target}:${fileLine}`,
+      })),
+      questions: Object.fromEntries(report.questions),
+      assumed: Object.fromEntries(report.assumed),
+      variables: Object.fromEntries(report.variables),
+      not_served: report.skipped,
+    }),
+  );
 }
 
 /** A line for each question, with the models that it is about. */

@@ -5,6 +5,7 @@ import { commandName } from '../../core/command-name.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { KeyInfo } from '../../store/keys.ts';
 import type { Repositories } from '../../store/repositories.ts';
+import { onlyOne } from '../arguments.ts';
 import { day } from '../text.ts';
 
 /** The inputs of every command on keys. */
@@ -34,10 +35,8 @@ export async function withTerms(run: () => Promise<string>): Promise<string> {
 
 /** The one ID that a command takes. A whole key in its place is not repeated: errors end in logs and terminals. */
 export function idOf(positionals: readonly string[], command: string): string {
-  const [id, more] = positionals;
-  if (!id || more !== undefined) {
-    throw new UsageError(`keys ${command} takes the ID of one key. Run ${commandName()} keys list to see the IDs.`);
-  }
+  const usage = `keys ${command} takes the ID of one key. Run ${commandName()} keys list to see the IDs.`;
+  const id = onlyOne(positionals, usage);
   if (!/^[0-9a-z]{1,32}$/.test(id)) {
     throw new UsageError('Give only the ID of the key: the part between sb_live_ and the next underscore.');
   }

@@ -1,13 +1,12 @@
 import { keyBody } from '../../access/key-body.ts';
 import { holderOf } from '../../access/key-entry.ts';
 import type { IssuedKey } from '../../access/keys.ts';
-import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { grantToKey } from '../../operate/keys.ts';
 import type { Actor } from '../../store/trail.ts';
-import { commandIn, creditsIn, parseArguments, parseCreditArguments, parseFlags, SWITCH, TEXT } from '../arguments.ts';
+import { commandIn, parseArguments, parseFlags, parseGrant, SWITCH, TEXT } from '../arguments.ts';
 import { table } from '../terminal.ts';
-import { day, jsonText, labelTexts, minute } from '../text.ts';
+import { day, grantText, jsonText, labelTexts, minute } from '../text.ts';
 import { userName } from '../user.ts';
 import { idOf, type KeysCommand, requireLedger, stateText, withTerms } from './command.ts';
 import { log, show } from './show.ts';
@@ -35,10 +34,7 @@ async function list(args: readonly string[], { keys, now }: KeysCommand): Promis
   const { json } = parseFlags(args, { json: SWITCH });
   const all = await keys.list();
   const time = now();
-  if (json) {
-    const bodies = all.map((info) => keyBody(info, time));
-    return jsonText(bodies);
-  }
+  if (json) return jsonText(all.map((info) => keyBody(info, time)));
   const rows = all.map((info) => [
     info.id,
     info.name || '-',
@@ -80,17 +76,12 @@ const FIRST_GRANT =
 
 async function grant(args: readonly string[], { keys, store, now }: KeysCommand): Promise<string> {
   const usage = 'keys grant takes the ID of a key and the Credits to add, such as 25 or -2.50.';
-  const { holder, credits, note } = parseCreditArguments(args, usage);
-  if (credits === null) throw new UsageError(usage);
-  const amount = creditsIn(credits);
+  const { holder, amount, note } = parseGrant(args, usage);
   const id = idOf([holder], 'grant');
   await requireLedger(store);
   const info = await keys.get(id);
   if (!info || !(await grantToKey(keys, store, id, { amount, note }, operator(), now()))) throw noSuchKey(id);
   const owner = info.wallet === null ? id : `wallet ${info.wallet}`;
-  const done =
-    amount > 0 ? `Granted ${creditsText(amount)} to ${owner}` : `Took ${creditsText(-amount)} back from ${owner}`;
-  const sum = creditsText(await store.ledger.granted(holderOf(info)));
   const effect = info.wallet === null ? FIRST_GRANT : 'All keys of the wallet spend this one balance.';
-  return `${done}: ${sum} in all.\n${effect}\n`;
+  return `${grantText('Granted', amount, owner, await store.ledger.granted(holderOf(info)))}${effect}\n`;
 }

@@ -1,13 +1,12 @@
 import { keyStatusBody, trailBody } from '../../access/key-body.ts';
 import type { BudgetUse } from '../../core/caller.ts';
 import { creditsText } from '../../core/text.ts';
-import { UsageError } from '../../core/usage-error.ts';
 import { walletOf } from '../../core/wallet.ts';
 import { storedKeyFunds } from '../../operate/keys.ts';
 import type { KeyInfo } from '../../store/keys.ts';
 import type { StoredBalance } from '../../store/ledger-table.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX, type TrailEntry } from '../../store/trail.ts';
-import { parseArguments, parseFlags, SWITCH, TEXT, wholeOf } from '../arguments.ts';
+import { needed, parseArguments, parseFlags, SWITCH, TEXT, wholeOf } from '../arguments.ts';
 import { table } from '../terminal.ts';
 import { fieldLines, jsonText, labelTexts, minute } from '../text.ts';
 import { idOf, type KeysCommand, stateText } from './command.ts';
@@ -16,8 +15,7 @@ import { idOf, type KeysCommand, stateText } from './command.ts';
 export async function show(args: readonly string[], { keys, file, now }: KeysCommand): Promise<string> {
   const { values, positionals } = parseArguments(args, { json: SWITCH });
   const id = idOf(positionals, 'show');
-  const info = await keys.get(id);
-  if (!info) throw new UsageError(`There is no key with the ID ${id}.`);
+  const info = needed(await keys.get(id), `There is no key with the ID ${id}.`);
   const time = now();
   const { uses, balance } = await storedKeyFunds(file, info, time);
   if (values.json) return jsonText(keyStatusBody(info, time, uses, balance));
@@ -52,16 +50,14 @@ function rotatedText({ rotatedAt, overlapEndsAt }: KeyInfo, now: number): string
   return isOver ? utc(rotatedAt) : `${utc(rotatedAt)}; the old secret works until ${utc(overlapEndsAt)}`;
 }
 
-const figure = (amount: number): string => amount.toLocaleString('en');
-
 function limitsText({ limits }: KeyInfo): string {
-  const { requestsPerMinute = null, tokensPerMinute = null, concurrentStreams = null } = limits ?? {};
   const parts = [
-    requestsPerMinute === null ? [] : `${figure(requestsPerMinute)} requests a minute`,
-    tokensPerMinute === null ? [] : `${figure(tokensPerMinute)} tokens a minute`,
-    concurrentStreams === null ? [] : `${figure(concurrentStreams)} streams at once`,
-  ].flat();
-  return parts.join(', ') || 'as in the policy';
+    [limits?.requestsPerMinute, 'requests a minute'],
+    [limits?.tokensPerMinute, 'tokens a minute'],
+    [limits?.concurrentStreams, 'streams at once'],
+  ] as const;
+  const stated = parts.flatMap(([limit, unit]) => (limit == null ? [] : [`${limit.toLocaleString('en')} ${unit}`]));
+  return stated.join(', ') || 'as in the policy';
 }
 
 function budgetText({ budget, spent, renewsAt }: BudgetUse): string {

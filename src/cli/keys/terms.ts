@@ -2,7 +2,8 @@ import { EXPIRY_MAX_MS, type KeyGrant, LIMIT_MAX, OVERLAP_MAX_MS, OVERLAP_MS } f
 import { EXHAUSTED_ACTIONS, WINDOWS } from '../../core/budget.ts';
 import { type KeyBudget, type KeyLimits, SCOPES, type Scope } from '../../core/caller.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { LIST, pairsOf, parseFlags, SWITCH, TEXT, wholeOf } from '../arguments.ts';
+import { statedLimits } from '../../operate/keys.ts';
+import { LIST, needed, pairsOf, parseFlags, SWITCH, TEXT, wholeOf } from '../arguments.ts';
 import { checkZone } from '../ledger/period.ts';
 import { parseCredits } from '../text.ts';
 
@@ -37,8 +38,7 @@ function scopesOf(texts: readonly string[]): Scope[] {
     .split(',')
     .map((name) => {
       const scope = SCOPES.find((known) => known === name.trim());
-      if (!scope) throw new UsageError(`There is no scope "${name}"; there are ${SCOPES.join(', ')}.`);
-      return scope;
+      return needed(scope, `There is no scope "${name}"; there are ${SCOPES.join(', ')}.`);
     });
   return [...new Set(scopes)];
 }
@@ -70,12 +70,11 @@ function limitsOf(texts: Readonly<Record<'rpm' | 'tpm' | 'streams', string | und
     const text = texts[flag];
     return text === undefined ? null : wholeOf(`--${flag}`, text, 1, LIMIT_MAX);
   };
-  const limits = {
+  return statedLimits({
     requestsPerMinute: limitOf('rpm'),
     tokensPerMinute: limitOf('tpm'),
     concurrentStreams: limitOf('streams'),
-  };
-  return Object.values(limits).every((limit) => limit === null) ? null : limits;
+  });
 }
 
 const BUDGET = new RegExp(`^([\\d.]+)/(${WINDOWS.join('|')})(?:@(.+?))?(?::(${EXHAUSTED_ACTIONS.join('|')}))?$`);

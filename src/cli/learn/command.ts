@@ -3,7 +3,7 @@ import { findSecret } from '../../learning/secret.ts';
 import type { JudgeTools } from '../../operate/policy/tools.ts';
 import type { StoreReader } from '../../store/driver.ts';
 import { readStore } from '../../store/open.ts';
-import type { Writer } from '../ledger/export.ts';
+import type { Writer } from '../csv.ts';
 
 /** The inputs of every command on learning. */
 export interface LearnCommand {

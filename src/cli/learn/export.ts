@@ -3,7 +3,7 @@ import { idAt, idText, timeOfId } from '../../core/id.ts';
 import { outcomePages } from '../../learning/overview.ts';
 import { OUTCOME_SOURCES, type OutcomeFilter, type OutcomeRow } from '../../store/learning.ts';
 import { choiceOf, parseFlags, TEXT } from '../arguments.ts';
-import { csvLine, csvRow, jsonLine } from '../csv.ts';
+import { writeTable } from '../csv.ts';
 import { periodOf } from '../ledger/period.ts';
 import { type LearnCommand, reading } from './command.ts';
 
@@ -17,12 +17,11 @@ const COLUMNS = [
 /** `signalbox learn export`: the log of outcomes, a page at a time. Throws UsageError. */
 export async function learnExport(args: readonly string[], command: LearnCommand): Promise<void> {
   const { filter, format } = parseExport(args);
-  const line = (row: OutcomeRow) =>
-    format === 'csv' ? csvLine(COLUMNS, lineOf(row)) : `${jsonLine(COLUMNS, lineOf(row))}\n`;
-  await reading(command, async (reader) => {
-    if (format === 'csv') await command.write(csvRow(COLUMNS));
-    for await (const page of outcomePages(reader, filter)) await command.write(page.map(line).join(''));
-  });
+  await reading(command, (reader) => writeTable(COLUMNS, linesOf(outcomePages(reader, filter)), format, command.write));
+}
+
+async function* linesOf(pages: ReturnType<typeof outcomePages>) {
+  for await (const page of pages) yield page.map(lineOf);
 }
 
 function parseExport(args: readonly string[]): { filter: OutcomeFilter; format: 'jsonl' | 'csv' } {

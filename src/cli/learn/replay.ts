@@ -70,7 +70,7 @@ function binsTable({ bins }: Judgements, terminal: boolean): string {
 function asJson({ policy, replay, judged, since, wordless, faults }: LearningReplay, isWritten: boolean): string {
   const { mode, estimator } = policy.snapshot.learning;
   const { all } = judged;
-  const body = {
+  return jsonText({
     mode,
     estimator,
     outcomes: replay.outcomes,
@@ -96,8 +96,7 @@ function asJson({ policy, replay, judged, since, wordless, faults }: LearningRep
     })),
     faults,
     written: isWritten,
-  };
-  return jsonText(body);
+  });
 }
 
 const binBody = ({ scores, said, score }: { scores: number; said: number; score: number }) => ({

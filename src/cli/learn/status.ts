@@ -85,8 +85,7 @@ function briefs({ brier: { declared, estimated } }: LearningStatus): string[] {
 }
 
 const OFF = 'To learn without affecting decisions, set `learning: { mode: shadow }` in the policy.';
-const SCORE =
-  'Score answers with POST /v1/feedback and their decision_id. Signalbox also checks answers itself. See docs/route/learning.md.';
+const SCORE = 'Score answers with POST /v1/feedback and their decision_id. See docs/route/learning.md.';
 
 /** The operator's next step; null for none. */
 function nextStep({ learning: { mode }, sources, brier }: LearningStatus): string | null {

@@ -68,7 +68,7 @@ function findingLine({ kind, seq, reservation, message }: AuditFinding): string 
 /** The report for a program: every figure, and every finding that was kept. */
 export function auditJson(audit: Audit, now: number): string {
   const { totals, paid } = audit;
-  const body = {
+  return jsonText({
     entries: totals.entries,
     reservations: audit.reservations,
     funds: audit.funds,
@@ -95,6 +95,5 @@ export function auditJson(audit: Audit, now: number): string {
       decision: decisionOf(reservation),
       message,
     })),
-  };
-  return jsonText(body);
+  });
 }

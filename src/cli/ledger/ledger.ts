@@ -11,10 +11,11 @@ import { NOT_SERVED } from '../../operate/served.ts';
 import { storedUsage } from '../../operate/usage.ts';
 import type { StoreReader } from '../../store/driver.ts';
 import type { StoredReservation } from '../../store/ledger-table.ts';
-import { commandIn, parseArguments, parseCreditArguments, parseFlags, SWITCH } from '../arguments.ts';
+import { commandIn, needed, onlyOne, parseArguments, parseCreditArguments, parseFlags, SWITCH } from '../arguments.ts';
+import type { Writer } from '../csv.ts';
 import { parseCredits } from '../text.ts';
 import { auditJson, auditText, findingsOf, holderText, verdict } from './audit.ts';
-import { parseExport, type Writer, writeExport } from './export.ts';
+import { parseExport, writeExport } from './export.ts';
 import { parseStatus, statusText } from './status.ts';
 import { parseUsage, usageText } from './usage.ts';
 
@@ -94,8 +95,7 @@ async function usage(args: readonly string[], command: LedgerCommand): Promise<L
 
 async function backup(args: readonly string[], command: LedgerCommand): Promise<LedgerCode> {
   const { positionals } = parseArguments(args, {});
-  const [target] = positionals;
-  if (!target || positionals.length > 1) throw new UsageError('ledger backup takes the name of one file.');
+  const target = onlyOne(positionals, 'ledger backup takes the name of one file.');
   const { bytes, audit: result } = await backUp(command, target, (spool) => warnOf(spool, command));
   const size = `${(bytes / 1e6).toLocaleString('en', { maximumFractionDigits: 1 })} MB`;
   // An operator who is about to upgrade needs the copy most, and must not be sent to start the server first.
@@ -111,10 +111,10 @@ const REFUND_USAGE =
 
 async function refundDecision(args: readonly string[], command: LedgerCommand): Promise<LedgerCode> {
   const { holder: decision, credits, note } = parseCreditArguments(args, REFUND_USAGE);
-  const id = parseId('dec_', decision);
-  if (id === null) throw new UsageError(`The ID of a decision is dec_ and 11 letters and digits, not "${decision}".`);
-  const booked = await reading(command, (reader) => reader.ledger.reservation(id));
-  if (!booked) throw new UsageError(`The ledger has no charge of ${decision}.`);
+  const form = `The ID of a decision is dec_ and 11 letters and digits, not "${decision}".`;
+  const id = needed(parseId('dec_', decision), form);
+  const found = await reading(command, (reader) => reader.ledger.reservation(id));
+  const booked = needed(found, `The ledger has no charge of ${decision}.`);
   const amount = refundable(decision, booked, credits === null ? null : amountIn(credits));
   const isServed = await refund(command.file, booked, { amount, note }, command.now());
   await command.write(
@@ -130,11 +130,9 @@ const paidBy = ({ onBalance, payer, keyId }: StoredReservation): string =>
   onBalance ? `, and the balance of ${holderText(payer ?? keyId)}` : '';
 
 function amountIn(text: string): Microcredits {
-  const amount = parseCredits(text);
-  if (amount !== null && amount > 0) return amount;
-  throw new UsageError(
-    `Write an amount to refund such as 25 or 2.50, above 0, with at most 6 decimals, not "${text}".`,
-  );
+  const usage = `Write an amount to refund such as 25 or 2.50, above 0, with at most 6 decimals, not "${text}".`;
+  const amount = needed(parseCredits(text), usage);
+  return needed(amount > 0 ? amount : null, usage);
 }
 
 const COMMANDS = { status, audit, usage, export: exportEntries, backup, refund: refundDecision };

@@ -2,7 +2,7 @@ import { creditsText } from '../../core/text.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { parseDay, type UsageQuery, type UsageReport, usageBody, usagePeriod } from '../../operate/usage.ts';
 import { columnOf } from '../../operate/usage-sums.ts';
-import { pairsOf, parseFlags, SWITCH } from '../arguments.ts';
+import { needed, pairsOf, parseFlags, SWITCH } from '../arguments.ts';
 import { grid } from '../terminal.ts';
 import { jsonText } from '../text.ts';
 import { ENTRY_FLAGS, groupingsOf } from './export.ts';
@@ -22,11 +22,8 @@ export function parseUsage(args: readonly string[], now: number): { query: Usage
   return { query: { ...period, by: groupingsOf(by), keyId: key ?? null, model: model ?? null, labels }, json };
 }
 
-function dateOf(text: string): Temporal.PlainDate {
-  const date = parseDay(text);
-  if (date) return date;
-  throw new UsageError(`Write a day such as 2026-11-20, not "${text}".`);
-}
+const dateOf = (text: string): Temporal.PlainDate =>
+  needed(parseDay(text), `Write a day such as 2026-11-20, not "${text}".`);
 
 /** The report as JSON, or as a table with the sum. */
 export function usageText(report: UsageReport, json: boolean): string {

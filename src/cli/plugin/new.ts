@@ -78,7 +78,7 @@ function named(text: string, kind: PluginKind, name: string): string {
 }
 
 function manifestOf(kind: PluginKind, name: string): string {
-  const manifest = {
+  return jsonText({
     name: `signalbox-${kind}-${name}`,
     version: '0.1.0',
     description: `For Signalbox: the ${kind} ${name}.`,
@@ -86,8 +86,7 @@ function manifestOf(kind: PluginKind, name: string): string {
     type: 'module',
     exports: './index.ts',
     scripts: { test: 'bun test && signalbox plugin test index.ts' },
-  };
-  return jsonText(manifest);
+  });
 }
 
 /** For editors, `tsc` and `bun test`. The gateway and `plugin test` bring `signalbox/plugin` themselves. */
@@ -95,7 +94,7 @@ function compilerOptions(): string {
   const types = join(SIGNALBOX, 'node_modules/@types');
   // A deployed Signalbox has no types of Bun: then those of a browser are near enough, but for the test.
   const hasTypes = existsSync(join(types, 'bun'));
-  const options = {
+  return jsonText({
     compilerOptions: {
       target: 'ESNext',
       module: 'Preserve',
@@ -114,8 +113,7 @@ function compilerOptions(): string {
     },
     include: ['*.ts'],
     ...(!hasTypes && { exclude: ['*.test.ts'] }),
-  };
-  return jsonText(options);
+  });
 }
 
 /** For Deno, which loads a plugin without a permission: an import map, and the types of the web. */

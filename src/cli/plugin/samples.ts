@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Value } from '@sinclair/typebox/value';
 import { ExpectedAnswer, type Sample } from '../../conformance/samples.ts';
-import { parsedJson } from '../../core/object.ts';
+import { parseJson } from '../../core/object.ts';
 import { UsageError } from '../../core/usage-error.ts';
 
 /** `hello.stream`, `hello.reply`. */
@@ -33,7 +33,7 @@ function samplesIn(folder: string): Sample[] {
 
 function expectationOf(file: string): ExpectedAnswer | null {
   if (!existsSync(file)) return null;
-  const value = parsedJson(readFileSync(file, 'utf8'));
+  const value = parseJson(readFileSync(file, 'utf8'));
   if (value === undefined) throw new UsageError(`${file} is not JSON.`);
   if (Value.Check(ExpectedAnswer, value)) return value;
   const error = Value.Errors(ExpectedAnswer, value).First();

@@ -6,7 +6,7 @@ import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { type Paint, painter } from '../../policy/paint.ts';
 import { scrub, scrubAll } from '../../telemetry/secrets.ts';
-import { parseArguments, SWITCH, TEXT, wholeOf } from '../arguments.ts';
+import { onlyOne, parseArguments, SWITCH, TEXT, wholeOf } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import { jsonText } from '../text.ts';
 import type { PluginCommand } from './command.ts';
@@ -29,9 +29,7 @@ export async function testPlugin(
   { shipped, terminal }: PluginCommand,
 ): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, { seed: TEXT, runs: TEXT, json: SWITCH });
-  const [file] = positionals;
-  if (file === undefined || positionals.length > 1)
-    throw new UsageError('plugin test takes one file, or one package, with a plugin.');
+  const file = onlyOne(positionals, 'plugin test takes one file, or one package, with a plugin.');
   const runs = values.runs === undefined ? RUNS : wholeOf('--runs', values.runs, 1, RUNS_MAX);
   const seed = values.seed === undefined ? newSeed() : wholeOf('--seed', values.seed, 0, SEED_MAX);
   const { specifier, home } = located(file);

@@ -113,7 +113,7 @@ function asText(
 }
 
 function asJson({ bundle, snapshot, diagnostics, missing, unread, changedDefaults }: PolicyCheck): string {
-  const body = {
+  return jsonText({
     ...diagnosticsJson(diagnostics),
     files: bundle.files.map(({ path }) => path),
     models: snapshot && declaredIn(snapshot).filter((id) => !isWildcard(id)).length,
@@ -122,6 +122,5 @@ function asJson({ bundle, snapshot, diagnostics, missing, unread, changedDefault
     left_out_here: missing,
     not_read: unread,
     changed_by_latest_version: changedDefaults,
-  };
-  return jsonText(body);
+  });
 }

@@ -1,10 +1,10 @@
 import {
   type ComparedCase,
-  type ComparedChoice,
+  type Figures,
   isRefused,
   isSame,
+  plus,
   type RequestOutcome,
-  type SideTotals,
   type Totals,
 } from '../../operate/policy/compare.ts';
 import type { PolicyDifference } from '../../operate/policy/diff.ts';
@@ -63,49 +63,39 @@ const caseJson = ({ case: one, of, isReworded, a, b, broken }: ComparedCase) => 
   ...answersJson(a, b),
 });
 
-function answersJson(a: RequestOutcome, b: RequestOutcome) {
-  const by = (read: (one: ComparedChoice) => number) => (isRefused(a) || isRefused(b) ? null : tidy(read(b) - read(a)));
-  const difference = {
-    cost_credits: by(({ costCredits }) => costCredits),
-    cost_usd: by(({ costUsd }) => costUsd),
-    latency_ms: by(({ latencyMs }) => latencyMs),
-    quality: by(({ quality }) => quality),
-  };
-  return { a: answerJson(a), b: answerJson(b), difference: difference.cost_usd === null ? null : difference };
-}
+const answersJson = (a: RequestOutcome, b: RequestOutcome) => ({
+  a: answerJson(a),
+  b: answerJson(b),
+  difference: isRefused(a) || isRefused(b) ? null : figuresJson(plus(b, a, -1), 1),
+});
 
 /** Rounds off the errors of adding doubles. */
 const tidy = (value: number): number => Number(value.toPrecision(12));
 
-const answerJson = (answer: RequestOutcome) =>
-  isRefused(answer)
-    ? { refused: answer.code, message: answer.message }
-    : {
-        model: answer.model,
-        provider: answer.provider,
-        reason: answer.reason,
-        cost_credits: tidy(answer.costCredits),
-        cost_usd: tidy(answer.costUsd),
-        latency_ms: tidy(answer.latencyMs),
-        quality: tidy(answer.quality),
-      };
+/** Sums of costs, and means of what `answered` requests sum up to. */
+const figuresJson = ({ costCredits, costUsd, latencyMs, quality }: Figures, answered: number) => ({
+  cost_credits: tidy(costCredits),
+  cost_usd: tidy(costUsd),
+  latency_ms: answered === 0 ? null : tidy(latencyMs / answered),
+  quality: answered === 0 ? null : tidy(quality / answered),
+});
+
+function answerJson(answer: RequestOutcome) {
+  if (isRefused(answer)) return { refused: answer.code, message: answer.message };
+  const { model, provider, reason } = answer;
+  return { model, provider, reason, ...figuresJson(answer, 1) };
+}
 
 const goalJson = (answer: RequestOutcome) =>
   isRefused(answer) ? { refused: answer.code } : { model: answer.model, provider: answer.provider };
 
-/** The figures cover the requests that both answer: sums of their costs, and means. */
+/** The figures cover the requests that both answer. */
 function totalsJson({ requests, different, refusedA, refusedB, answered, a, b }: Totals) {
-  const figures = ({ credits, usd, latencyMs, quality }: SideTotals) => ({
-    cost_credits: tidy(credits),
-    cost_usd: tidy(usd),
-    latency_ms: answered === 0 ? null : tidy(latencyMs / answered),
-    quality: answered === 0 ? null : tidy(quality / answered),
-  });
   return {
     count: requests,
     different,
     answered_by_both: answered,
-    a: { refused: refusedA, ...figures(a) },
-    b: { refused: refusedB, ...figures(b) },
+    a: { refused: refusedA, ...figuresJson(a, answered) },
+    b: { refused: refusedB, ...figuresJson(b, answered) },
   };
 }

@@ -26,9 +26,9 @@ const NOTE =
 
 /** The difference as text. Names of cases and requests and texts of plugins can hold anything, so secrets are masked. */
 export const differenceText = (difference: PolicyDifference, terminal: boolean): string =>
-  scrub(textOf(difference, terminal));
+  scrub(unscrubbedText(difference, terminal));
 
-function textOf({ a, b, changes, renamed, decisions }: PolicyDifference, terminal: boolean): string {
+function unscrubbedText({ a, b, changes, renamed, decisions }: PolicyDifference, terminal: boolean): string {
   const paint = painter(terminal);
   const parts = [
     `${paint.strong(visible(`${a.place.label} → ${b.place.label}`))}\n`,
@@ -205,7 +205,7 @@ function totalsText(cases: Totals, requests: Totals | null, inUsd: boolean, term
 /** The costs of the requests that both policies answer. */
 function costs({ answered, a, b }: Totals, inUsd: boolean): string {
   if (answered === 0) return '';
-  const [from, to] = inUsd ? [a.usd, b.usd] : [a.credits, b.credits];
+  const [from, to] = inUsd ? [a.costUsd, b.costUsd] : [a.costCredits, b.costCredits];
   return `${pair(short(from), short(to))}${growth(from, to)}`;
 }
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { parsedJson } from '../../core/object.ts';
+import { parseJson } from '../../core/object.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { visible } from '../../core/visible.ts';
@@ -105,7 +105,7 @@ async function jsonOf(file: string, { input }: PolicyCommand): Promise<unknown> 
     throw new UsageError(`${file} cannot be read.`);
   }
   // Some editors begin a file with a mark of its encoding.
-  const body = parsedJson(text.replace(/^\uFEFF/, ''));
+  const body = parseJson(text.replace(/^\uFEFF/, ''));
   if (body === undefined) throw new UsageError(`${name} is not JSON.`);
   return body;
 }

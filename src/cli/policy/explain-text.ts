@@ -1,10 +1,11 @@
 import { shownCredits } from '../../core/ceiling.ts';
+import { wrapped } from '../../core/text.ts';
 import { visible } from '../../core/visible.ts';
 import { painter } from '../../policy/paint.ts';
 import { seconds } from '../../routing/advise.ts';
 import type { CandidateEntry, Certificate } from '../../routing/certificate.ts';
 import { shortPlace } from '../../routing/story.ts';
-import { clipped, grid, WIDTH, wrapped } from '../terminal.ts';
+import { clipped, grid, WIDTH } from '../terminal.ts';
 
 /** The candidates as a table, best first, and under it those that were left out, with the reasons. */
 export function certificateText({ candidates }: Certificate, terminal: boolean): string {

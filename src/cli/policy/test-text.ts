@@ -7,7 +7,7 @@ import type { UnservedPart } from '../../operate/policy/cases.ts';
 import { COVERAGE_CLASSES } from '../../operate/policy/coverage.ts';
 import { type CoverageSummary, percentText } from '../../operate/policy/coverage-summary.ts';
 import type { Mismatch } from '../../operate/policy/mismatches.ts';
-import type { SettingName, Settings } from '../../operate/policy/settings.ts';
+import type { Settings } from '../../operate/policy/settings.ts';
 import type { CaseResult, SettingRun } from '../../operate/policy/test-run.ts';
 import { painter } from '../../policy/paint.ts';
 import { clipped } from '../terminal.ts';
@@ -72,13 +72,10 @@ export function missingText([first, ...more]: readonly UnservedPart[]): string {
   return `the case names ${first?.name}, which cannot be served (${first?.reason})${others}`;
 }
 
-/** Failures that are the same in several settings. */
-interface FailedRun {
-  readonly settings: readonly SettingName[];
-  readonly failures: readonly Mismatch[];
-}
+type FailedRun = ReturnType<typeof failedRuns>[number];
 
-function failedRuns({ runs }: CaseResult): FailedRun[] {
+/** Failures that are the same in several settings. */
+function failedRuns({ runs }: CaseResult) {
   const failed = runs.filter(({ run }) => run.failures.length > 0);
   const bySame = Map.groupBy(failed, ({ run }) => JSON.stringify(run.failures.map(textsOf)));
   return [...bySame.values()].map((same: SettingRun[]) => ({

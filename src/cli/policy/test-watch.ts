@@ -53,7 +53,7 @@ export async function testOnEdits(
         last = last === null ? await runOnce() : await attempt(runOnce);
         end = ended();
         end.signal.addEventListener('abort', stir);
-        await write(textOf(last, json));
+        await write(outcomeText(last, json));
         if (!json) await write(`\nWaiting for a change in ${folderText(folder)} or its plugins. Ctrl-C ends.\n\n`);
       }
       // An edit that came meanwhile must not be waited for.
@@ -111,7 +111,7 @@ async function attempt(run: () => Promise<CommandResult>): Promise<Outcome> {
   }
 }
 
-function textOf(outcome: Outcome, json: boolean): string {
+function outcomeText(outcome: Outcome, json: boolean): string {
   if (!(outcome instanceof Error)) return outcome.text;
   const message = visibleLines(scrub(outcome.message));
   return json ? `${JSON.stringify({ error: message })}\n` : `signalbox: ${message}\n`;

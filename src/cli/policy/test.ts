@@ -5,7 +5,7 @@ import { type Settings, settingsOf } from '../../operate/policy/settings.ts';
 import { coverageOf, runCases } from '../../operate/policy/test-run.ts';
 import { diagnosticsJson } from '../../policy/diagnostics.ts';
 import { scrub } from '../../telemetry/secrets.ts';
-import { parseArguments, SWITCH, TEXT } from '../arguments.ts';
+import { parseArguments, type parseFlags, SWITCH, TEXT } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import { folderIn, type PolicyCommand } from './command.ts';
 import { problemsText } from './problems.ts';
@@ -15,32 +15,18 @@ import { testOnEdits } from './test-watch.ts';
 
 const FLAGS = { case: TEXT, watch: SWITCH, coverage: SWITCH, min: TEXT, here: SWITCH, json: SWITCH };
 
-interface TestOptions {
+interface TestOptions extends Omit<ReturnType<typeof parseFlags<typeof FLAGS>>, 'min'> {
   readonly folder: string;
-  /** A part of the names of the cases to run; null for all. */
-  readonly text: string | null;
-  readonly coverage: boolean;
   /** The least coverage in percent; null for none. */
   readonly min: number | null;
-  readonly onlyHere: boolean;
-  readonly json: boolean;
-  /** One line for each run, where there are many. */
-  readonly compact: boolean;
 }
 
 /** `signalbox policy test`. Throws UsageError when there is nothing to run. */
 export async function runTest(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, FLAGS);
   const min = values.min === undefined ? null : percentOf(values.min);
-  const options: TestOptions = {
-    folder: folderIn(positionals, 'test', command),
-    text: values.case ?? null,
-    coverage: values.coverage || min !== null,
-    min,
-    onlyHere: values.here,
-    json: values.json,
-    compact: values.watch,
-  };
+  const folder = folderIn(positionals, 'test', command);
+  const options: TestOptions = { ...values, folder, coverage: values.coverage || min !== null, min };
   if (!values.watch) return testOnce(options, command);
   return testOnEdits(options, command, (judge) => testOnce(options, { ...command, judge }));
 }
@@ -54,14 +40,14 @@ function percentOf(text: string): number {
 }
 
 async function testOnce(options: TestOptions, command: PolicyCommand): Promise<CommandResult> {
-  const { folder, text, min, json, compact } = options;
-  const settings = await settingsOf(folder, command.judge, options.onlyHere);
+  const { folder, case: text = null, min, json, watch } = options;
+  const settings = await settingsOf(folder, command.judge, options.here);
   if (settings.problems.length > 0) return brokenPolicy(settings, options, command);
   const results = runCases(settings, text);
   const coverage = options.coverage ? summaryOf(coverageOf(settings, results), min) : null;
   const isFine = results.every(({ status }) => status !== 'failed') && (coverage?.isEnough ?? true);
   const code = isFine ? 0 : 2;
-  if (json) return { text: resultText(testBody(settings, results, coverage), compact), code };
+  if (json) return { text: resultText(testBody(settings, results, coverage), watch), code };
   const form = { folder: folderText(folder), colour: command.terminal };
   return { text: scrub(testText(settings, results, coverage, form)), code };
 }
@@ -74,12 +60,13 @@ function brokenPolicy(
 ): CommandResult {
   if (options.json) {
     const body = { ...diagnosticsJson(problems), counts: null, settings: [], cases: [], coverage: null };
-    return { text: resultText(body, options.compact), code: 2 };
+    return { text: resultText(body, options.watch), code: 2 };
   }
   const errors = `${plural(problems.length, 'error')}, so no case was run`;
   const text = `${problemsText(problems, bundle, terminal)}\n\n${folderText(options.folder)}: ${errors}\n`;
   return { text, code: 2 };
 }
 
+/** With `--watch` there are many results: one line for each. */
 const resultText = (body: object, compact: boolean): string =>
   `${scrub(JSON.stringify(body, null, compact ? 0 : 2))}\n`;

@@ -9,8 +9,8 @@ type JsonObject = { [name: string]: Json };
 
 const DESCRIPTION = `One OpenAI-compatible endpoint in front of many models. \`model\` is a model's ID or a selector that
 chooses one: \`auto\`, \`auto-fast\`, \`auto-cheap\`. Amounts of money are Credits, with at most 6 decimals.
-Every error is \`{"error": {"message", "type", "param", "code"}}\`, but on \`/v1/messages\`; the header \`x-should-retry\` says whether
-the same request can succeed later.`;
+An error has the body \`{"error": {"message", "type", "param", "code"}}\`; on \`/v1/messages\` it has Anthropic's. The header
+\`x-should-retry\` says whether the same request can succeed later.`;
 
 const KEY = 'An API key: `sb_live_…`.';
 

@@ -1,8 +1,8 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { AnyElysia } from 'elysia';
+import { errorBody } from '../../api/error.ts';
+import { ErrorBody } from '../../api/error-schema.ts';
 import { ERRORS, type ErrorCode, SignalboxError } from '../../core/errors.ts';
-import { errorBody } from '../../surface/openai-chat/error.ts';
-import { ErrorBody } from '../../surface/openai-chat/error-schema.ts';
 import type { SurfaceDocs } from '../../surface/surface.ts';
 import { ACCESS_DETAIL, type RouteAccess } from '../routes.ts';
 import { exampleOf } from './example.ts';
@@ -35,7 +35,7 @@ export interface RouteDocs extends RouteAccess {
   /** Bodies to send, by name. */
   readonly requests?: Readonly<Record<string, { readonly summary: string; readonly value: object }>>;
   readonly errors?: readonly ErrorCode[];
-  /** The dialect of its errors; OpenAI's unless stated. */
+  /** The form of its errors, where they are of a dialect. */
   readonly errorForm?: ErrorForm;
   /** The field that examples of errors about one field name; required where there are any. */
   readonly errorField?: string;
@@ -46,7 +46,7 @@ interface ErrorForm {
   readonly schema: TSchema;
   body(error: SignalboxError): object;
 }
-const OPENAI_ERRORS: ErrorForm = { schema: ErrorBody, body: errorBody };
+const API_ERRORS: ErrorForm = { schema: ErrorBody, body: errorBody };
 
 /** The two ways to send a key, as the document names them. Every route takes both. */
 const KEY_SECURITY: Record<string, string[]>[] = [{ apiKey: [] }, { apiKeyHeader: [] }];
@@ -67,10 +67,24 @@ export const BODY_ERRORS: readonly ErrorCode[] = [
   'overloaded',
 ];
 
+/** Errors of every route that decides by a whole request. */
+export const DECISION_ERRORS: readonly ErrorCode[] = [
+  ...BODY_ERRORS,
+  'unknown_field',
+  'unsupported_parameter',
+  'model_not_found',
+  'budget_limit_too_low',
+  'context_length_exceeded',
+  'no_eligible_model',
+  'no_healthy_model',
+  'insufficient_quota',
+  'request_exceeds_budget',
+];
+
 /** Makes the `detail` of an Elysia route, which the route table and the OpenAPI document are made from. */
 export function routeDocs(spec: RouteDocs) {
   const { summary, description, tag = 'admin', answer, events, requests, errors = [], errorField } = spec;
-  const { access, body, counts, pays, operation, errorForm = OPENAI_ERRORS, request } = spec;
+  const { access, body, counts, pays, operation, errorForm = API_ERRORS, request } = spec;
   const isOpen = access === 'open';
   const refusals: readonly ErrorCode[] = access === 'admin' ? [...KEYED, 'insufficient_permissions'] : KEYED;
   const security = isOpen ? [] : [...KEY_SECURITY, ...(pays ? [{}] : [])];
@@ -112,13 +126,11 @@ function answerResponse(answer: RouteDocs['answer'], events: RouteDocs['events']
   return { description: `${description} ${events.description}`, content: either };
 }
 
-function headersOf({ headers }: RouteDocs) {
-  if (!headers) return {};
-  const documented = Object.entries(headers).map(([name, description]) => [
-    name,
-    { description, schema: { type: 'string' } },
-  ]);
-  return { headers: Object.fromEntries(documented) };
+function headersOf({ headers = {} }: RouteDocs) {
+  const documented = Object.entries(headers).map(([name, description]) => {
+    return [name, { description, schema: { type: 'string' } }] as const;
+  });
+  return documented.length > 0 && { headers: Object.fromEntries(documented) };
 }
 
 const answerExample = ({ schema, example, differs }: RouteDocs['answer']): unknown =>

@@ -1,17 +1,16 @@
 import { Type } from '@sinclair/typebox';
 import {
-  arrayOf,
   credits,
   decisionId,
   milliseconds,
   modelId,
   named,
-  orNull,
   policyRevision,
   routeReason,
   text,
-} from '../../surface/schemas/parts.ts';
+} from '../../api/parts.ts';
 import { PaymentQuote } from '../x402/quote-schema.ts';
+import { figureOrNull, rows } from './shapes.ts';
 
 const cost = credits('Expected cost.', 0.42);
 const latency = milliseconds('Expected time to the end of the answer, as a median.', 2_300);
@@ -25,24 +24,20 @@ export const RouteAdvice = named('RouteAdvice', 'The model that a chat request o
   estimated_cost_credits: cost,
   estimated_latency_ms: latency,
   max_cost_credits: credits('The worst case: what a request would reserve.', 1.9),
-  alternatives: arrayOf(
-    Type.Object({
-      model: modelId('The other candidate.', 'mistral-small-4'),
-      estimated_cost_credits: cost,
-      estimated_latency_ms: latency,
-      quality_trade_off: text(
-        'Its quality, its cost and, where it differs by 10 % and 100 ms or more, its time beside the recommendation’s, in one sentence.',
-        '3 percentage points lower expected quality at 12 % of the cost, in 1.2 s instead of 4.5 s.',
-      ),
-    }),
-    'The next best candidates, best first.',
-  ),
+  alternatives: rows('The next best candidates, best first.', {
+    model: modelId('The other candidate.', 'mistral-small-4'),
+    estimated_cost_credits: cost,
+    estimated_latency_ms: latency,
+    quality_trade_off: text(
+      'Its quality, its cost and, where it differs by 10 % and 100 ms or more, its time beside the recommendation’s, in one sentence.',
+      '3 percentage points lower expected quality at 12 % of the cost, in 1.2 s instead of 4.5 s.',
+    ),
+  }),
   route_reason: routeReason,
   decision_id: decisionId,
   policy_revision: policyRevision,
   first_hold_credits: Type.Optional(
-    orNull(
-      Type.Number(),
+    figureOrNull(
       'The Credits that a chat would set aside first, of the caller’s budgets and balance; null where it would wait for money that others hold. Absent without either.',
       1.9,
     ),

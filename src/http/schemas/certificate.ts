@@ -1,20 +1,9 @@
 import { Type } from '@sinclair/typebox';
+import { arrayOf, credits, figure, flag, modelId, orNull, shape, share, text, tokens, word } from '../../api/parts.ts';
 import { REJECTIONS } from '../../core/decision.ts';
 import { LEARNING_MODES } from '../../core/learning-policy.ts';
 import { HEALTH } from '../../core/readings.ts';
-import {
-  arrayOf,
-  credits,
-  figure,
-  flag,
-  modelId,
-  orNull,
-  shape,
-  share,
-  text,
-  tokens,
-  word,
-} from '../../surface/schemas/parts.ts';
+import { figureOrNull, textOrNull, wholeOrNull } from './shapes.ts';
 
 const list = <Word extends string>(words: Readonly<Record<Word, unknown>>): Word[] => Object.keys(words) as Word[];
 const quality = share('The expected share of good answers.', 0.71);
@@ -63,8 +52,7 @@ const Learning = Type.Object({
     'on',
   ),
   trust: share('The weight given to the words of the question.', 0.4),
-  choice_by_learnt: orNull(
-    Type.String(),
+  choice_by_learnt: textOrNull(
     'In `shadow`, the choice if learned changes were used. Null if they are used, if nothing was learned, or if the request named a model.',
   ),
 });
@@ -83,7 +71,7 @@ const Language = Type.Object({
 
 const Candidate = Type.Object({
   model: modelId('The model.'),
-  rank: orNull(Type.Integer(), '1 is the choice; null for a model that was left out.', 1),
+  rank: wholeOrNull('1 is the choice; null for a model that was left out.', 1),
   quality: orNull(
     quality,
     'The expected share of good answers; null where nobody states a quality, as of a wildcard’s models.',
@@ -101,15 +89,12 @@ const Candidate = Type.Object({
   ),
   cost_credits: cost,
   latency_ms: latency,
-  latency_basis: Type.Union(
-    [Type.Literal('measured'), Type.Literal('stated'), Type.Literal('estimated'), Type.Literal('neutral')],
-    {
-      description:
-        'The source of the speed: answers measured by this server, the policy, the median of similar models in the catalog, or a neutral figure.',
-    },
+  latency_basis: word(
+    ['measured', 'stated', 'estimated', 'neutral'],
+    'The source of the speed: answers measured by this server, the policy, the median of similar models in the catalog, or a neutral figure.',
   ),
   reasoning_tokens: figure('Expected hidden reasoning of one choice, tokens; part of cost and latency.', 600),
-  utility: orNull(Type.Number(), 'The score by the strategy; null for a model that was left out.', 0.4),
+  utility: figureOrNull('The score by the strategy; null for a model that was left out.', 0.4),
   parts: Type.Record(Type.String(), Type.Number(), {
     description: 'The terms of the utility, by name; empty if the strategy does not report them.',
     examples: [{ quality: 0.43, cost: -0.01, latency: -0.02 }],
@@ -117,7 +102,7 @@ const Candidate = Type.Object({
   input_tokens: figure('Expected input tokens on this model.', 120),
   cached_input_tokens: figure('The input tokens that its provider is likely to have in its cache.'),
   max_output_tokens: figure('Output tokens of one choice at most.', 4_096),
-  output_capped_by: orNull(Type.String(), 'The fund whose money lowered `max_output_tokens`; null for none.', null),
+  output_capped_by: textOrNull('The fund whose money lowered `max_output_tokens`; null for none.', null),
   worst_case_credits: credits('The most that it can cost, which is the reserved amount.', 1.9),
   endpoints: arrayOf(Endpoint, 'In the order in which they are tried.'),
   rejections: arrayOf(Rejection, 'The reasons why it was left out; empty for an eligible model.', []),
@@ -145,18 +130,15 @@ export const CERTIFICATE = {
     }),
     'The decision in plain sentences.',
   ),
-  expected_output_tokens: orNull(Type.Number(), 'Expected visible output tokens of one choice.', 400),
-  answer_worth_credits: orNull(Type.Number(), 'The worth of a good answer to the request: v·C_ref. In Credits.', 32.3),
+  expected_output_tokens: figureOrNull('Expected visible output tokens of one choice.', 400),
+  answer_worth_credits: figureOrNull('The worth of a good answer to the request: v·C_ref. In Credits.', 32.3),
   candidates: orNull(
     Type.Array(Candidate),
     'Every model considered: eligible models first, best first; then the others by ID.',
   ),
   constraints: orNull(Type.Array(Rule), 'The constraints that applied.'),
   preferences: orNull(Type.Array(Preference), 'The preferences that applied.'),
-  choice_without_preferences: orNull(
-    Type.String(),
-    'The choice if there were no preferences; null where none applied.',
-  ),
+  choice_without_preferences: textOrNull('The choice if there were no preferences; null where none applied.'),
   strategy_failed: orNull(
     Type.Boolean(),
     'True when the strategy gave no usable scores, so that Q, C, L and ID decided.',
@@ -174,15 +156,11 @@ export const Replay = shape('The result of replaying the decision from its recor
     'Whether the replay gave exactly the same choice, draw, fallbacks and qualities. Null if it could not be replayed.',
     true,
   ),
-  reason: orNull(Type.String(), 'Why the decision could not be replayed; null if it was.'),
+  reason: textOrNull('Why the decision could not be replayed; null if it was.'),
 });
 
 export const Readings = shape('The measurements of endpoints that the decision used: an immutable frame.', {
-  frame: orNull(
-    Type.Integer(),
-    'The number of the frame; 0 before any measurement, null if none was kept.',
-    228_803_158_016_001,
-  ),
+  frame: wholeOrNull('The number of the frame; 0 before any measurement, null if none was kept.', 228_803_158_016_001),
 });
 
 export const cachedTokens = Type.Record(Type.String(), tokens('Tokens.', 1_800), {

@@ -1,10 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { CAPABILITY_NAMES } from '../../core/capability.ts';
-import { RECORD_STATUSES } from '../../core/decision-record.ts';
-import { DIFFICULTIES } from '../../core/facts.ts';
-import { OPERATION_NAMES } from '../../core/operation.ts';
-import { Usage } from '../../surface/openai-chat/completion-schema.ts';
-import { ERROR_CODES } from '../../surface/openai-chat/error-schema.ts';
+import { ERROR_CODES } from '../../api/error-schema.ts';
 import {
   always,
   arrayOf,
@@ -29,25 +24,31 @@ import {
   unixTime,
   upstreamRequestId,
   word,
-} from '../../surface/schemas/parts.ts';
-import { Platform } from '../../surface/schemas/platform.ts';
+} from '../../api/parts.ts';
+import { Platform } from '../../api/platform.ts';
+import { CAPABILITY_NAMES } from '../../core/capability.ts';
+import { RECORD_STATUSES } from '../../core/decision-record.ts';
+import { DIFFICULTIES } from '../../core/facts.ts';
+import { OPERATION_NAMES } from '../../core/operation.ts';
+import { Usage } from '../../surface/openai-chat/completion-schema.ts';
 import { CERTIFICATE, cachedTokens, Readings, Replay } from './certificate.ts';
+import { figureOrNull, rows, shapeOrNull, textOrNull, wholeOrNull } from './shapes.ts';
 
 const Facts = shape('The facts that the decision was based on. They contain no text of the request.', {
   operation: word(OPERATION_NAMES, 'The operation of the request.'),
   model: text('The selector or the model’s ID that `model` of the request stands for.', 'auto'),
-  alias: orNull(Type.String(), 'The alias that the request used as `model`; null for the name itself.'),
+  alias: textOrNull('The alias that the request used as `model`; null for the name itself.'),
   pinned: flag('True when the request named one model.'),
   task: text(
     'The task type that Signalbox recognized; `unread` if the request named a model and nothing depended on it.',
     'coding',
   ),
-  task_shares: arrayOf(
-    Type.Object({
+  task_shares: rows(
+    'The possible tasks, most likely first; empty if `task` is certain.',
+    {
       task: text('A task type.', 'coding'),
       share: share('The probability of this task.'),
-    }),
-    'The possible tasks, most likely first; empty if `task` is certain.',
+    },
     [],
   ),
   difficulty: word(
@@ -55,8 +56,7 @@ const Facts = shape('The facts that the decision was based on. They contain no t
     '`easy` for a plainly easy question such as a greeting; `hard` for one that needs an expert, such as a proof; otherwise `usual`.',
     'usual',
   ),
-  quality_factor: orNull(
-    Type.Number(),
+  quality_factor: figureOrNull(
     'How many times as much quality weighed because the request is hard; null for a request that is not, and where `hard_quality_factor` is `none`.',
     null,
   ),
@@ -83,59 +83,53 @@ const Facts = shape('The facts that the decision was based on. They contain no t
   pdfs: count('PDF files in the request, files by an address or an ID included.'),
   pages: count('Pages expected of them, by their bytes.'),
   unbounded_media: count('Other media, for which no bound of tokens is known.'),
-  estimated_output_tokens: orNull(
-    Type.Integer(),
+  estimated_output_tokens: wholeOrNull(
     'Output tokens of one choice that the caller expects; null where none are stated.',
   ),
-  asked_output_tokens: orNull(
-    Type.Integer(),
+  asked_output_tokens: wholeOrNull(
     'Output tokens of one choice, estimated from the request: its words, a schema, its text. Null if the figure of the task is used.',
   ),
-  max_tokens: orNull(Type.Integer(), 'The caller’s cap on the output tokens of one choice.'),
+  max_tokens: wholeOrNull('The caller’s cap on the output tokens of one choice.'),
   n: Type.Integer({ minimum: 1, description: 'The number of choices requested.' }),
   needs: arrayOf(word(CAPABILITY_NAMES, 'A capability.'), 'The capabilities that the model must have.', ['tools']),
   required_languages: arrayOf(Type.String(), 'Programming languages that the model must handle, in canonical names.', [
     'typescript',
   ]),
-  route_strategy: orNull(
-    Type.Object({
+  route_strategy: shapeOrNull(
+    'The caller’s weights, completed by the policy’s; null when none were sent.',
+    {
       cost_weight: figure('How much cost counts. Only the ratio matters.'),
       quality_weight: figure('How much quality counts.'),
-    }),
-    'The caller’s weights, completed by the policy’s; null when none were sent.',
+    },
     null,
   ),
-  max_cost_credits: orNull(Type.Number(), 'The caller’s ceiling of the expected cost. In Credits.'),
-  max_latency_ms: orNull(Type.Number(), 'The caller’s ceiling of the expected latency. In ms.'),
-  budget_limit: orNull(Type.Number(), 'Most that the request may consume. In Credits.'),
-  max_funded_credits: orNull(
-    Type.Number(),
+  max_cost_credits: figureOrNull('The caller’s ceiling of the expected cost. In Credits.'),
+  max_latency_ms: figureOrNull('The caller’s ceiling of the expected latency. In ms.'),
+  budget_limit: figureOrNull('Most that the request may consume. In Credits.'),
+  max_funded_credits: figureOrNull(
     'The amount that budgets with `on_exhausted: downgrade` had left; null without such a budget. In Credits.',
   ),
-  capping_fund: orNull(
-    Type.Object({
-      name: text('A budget; `balance` for a balance.', 'team-month'),
-      unspent_credits: credits('What it had left, requests in progress aside: the output was capped at that.', 4.67),
-    }),
-    'The fund with the least money of those that cap outputs; null without one.',
-  ),
+  capping_fund: shapeOrNull('The fund with the least money of those that cap outputs; null without one.', {
+    name: text('A budget; `balance` for a balance.', 'team-month'),
+    unspent_credits: credits('What it had left, requests in progress aside: the output was capped at that.', 4.67),
+  }),
   key_models: orNull(Type.Array(Type.String()), 'The models that the key may use; null for all.'),
-  embedding: orNull(
-    Type.Object({
+  embedding: shapeOrNull(
+    'The texts to embed; null for another operation.',
+    {
       inputs: count('Number of texts.', 3),
       longest_input_tokens: tokens('Expected tokens of the longest text.', 120),
-      dimensions: orNull(Type.Integer(), 'The length of vectors asked for; null for the model’s own.', null),
-    }),
-    'The texts to embed; null for another operation.',
+      dimensions: wholeOrNull('The length of vectors asked for; null for the model’s own.', null),
+    },
     null,
   ),
-  thread: orNull(
-    Type.Object({
+  thread: shapeOrNull(
+    'The history that a service keeps of the conversation; null for none.',
+    {
       model: modelId('The model that goes on with it.'),
       endpoints: arrayOf(Type.Integer(), 'The endpoints of that model at the service, from 0.', [0]),
       tokens: tokens('Expected tokens of the history.', 4_200),
-    }),
-    'The history that a service keeps of the conversation; null for none.',
+    },
     null,
   ),
   thought_readers: orNull(
@@ -143,27 +137,23 @@ const Facts = shape('The facts that the decision was based on. They contain no t
     'The models that can read the thoughts of the tool calls under way; null where all can, or none.',
     null,
   ),
-  add_ons: orNull(
-    Type.Object({
-      hour_cache: flag('Whether parts of the prompt are to be kept in the cache for an hour.'),
-      tool_uses: Type.Record(Type.String(), Type.Integer(), {
-        description: 'The most uses of each tool that the provider runs, by name.',
-      }),
-      rereadings: count('Times that the model may read its context anew, after each use of such a tool.'),
-      unpriced: arrayOf(Type.String(), 'Fields of the request that change the bill by no price of the catalog.', []),
+  add_ons: shapeOrNull('What the request lets a provider bill beside tokens; null for nothing.', {
+    hour_cache: flag('Whether parts of the prompt are to be kept in the cache for an hour.'),
+    tool_uses: Type.Record(Type.String(), Type.Integer(), {
+      description: 'The most uses of each tool that the provider runs, by name.',
     }),
-    'What the request lets a provider bill beside tokens; null for nothing.',
-  ),
+    rereadings: count('Times that the model may read its context anew, after each use of such a tool.'),
+    unpriced: arrayOf(Type.String(), 'Fields of the request that change the bill by no price of the catalog.', []),
+  }),
 });
 
-const firstPart = (from: string) =>
-  orNull(Type.Integer(), `From ${from} to the first content, in ms; null when none came.`, 430);
+const firstPart = (from: string) => wholeOrNull(`From ${from} to the first content, in ms; null when none came.`, 430);
 
 const Attempt = Type.Object({
   model: modelId('The model asked.'),
   provider: text('The provider asked.', 'openai'),
   upstream: text('The provider’s own name of the model.', 'gpt-6-luna'),
-  endpoint: orNull(Type.Integer(), 'Which of the model’s endpoints it was, from 0; null in old records.', 0),
+  endpoint: wholeOrNull('Which of the model’s endpoints it was, from 0; null in old records.', 0),
   ms: milliseconds('From sending to the end.', 1_840),
   first_part_ms: firstPart('sending'),
   failure: orNull(failureKind, 'Null for a success.'),
@@ -182,20 +172,17 @@ const Outcome = Type.Object({
   estimated: flag('True when tokens were counted here.'),
   credits_consumed: credits('Charged for the request.', 0.09),
   cost_saved_credits: credits('Against the baseline model; negative when the choice cost more.', 0.081),
-  runner_up_cost_credits: orNull(
-    Type.Number(),
+  runner_up_cost_credits: figureOrNull(
     'What the same tokens would have cost on the runner-up; null without one. In Credits.',
     0.028,
   ),
-  baseline_cost_credits: orNull(
-    Type.Number(),
+  baseline_cost_credits: figureOrNull(
     'What the same tokens would have cost on the baseline model; null for a pinned model. In Credits.',
     0.171,
   ),
   first_part_ms: firstPart('admission'),
   total_ms: milliseconds('From admission to the end.', 1_850),
-  output_capped_by: orNull(
-    Type.String(),
+  output_capped_by: textOrNull(
     'The fund that lowered the cap on the output, whether the answer ran into it or not; null for none.',
     null,
   ),
@@ -213,9 +200,9 @@ export const Decision = named('Decision', 'Why a model was chosen, and the outco
   object: always('decision'),
   created: unixTime('When it was written.'),
   kind: word(['chat', 'embed', 'route'], 'A completion, embeddings, or a recommendation.'),
-  session: orNull(Type.String(), 'The session that the request names; null for none.'),
-  agent: orNull(Type.String(), 'The agent of that session; null for none, or the first one.'),
-  parent_agent: orNull(Type.String(), 'The agent that started it; null for none.'),
+  session: textOrNull('The session that the request names; null for none.'),
+  agent: textOrNull('The agent of that session; null for none, or the first one.'),
+  parent_agent: textOrNull('The agent that started it; null for none.'),
   policy_revision: policyRevision,
   seed: text('The random seed of the decision: 64 bits, hexadecimal.', '9f2c51d07be83a64'),
   route_reason: routeReason,
@@ -230,7 +217,7 @@ export const Decision = named('Decision', 'Why a model was chosen, and the outco
   readings: Readings,
   quality: Type.Record(Type.String(), Type.Number({ minimum: 0, maximum: 1 }), {
     description:
-      'Expected share of good answers of every model for this request, by ID, from 0 to 1; of a wildcard’s model none. If the decision cannot be repeated, languages and preferences are included.',
+      'Expected share of good answers of every model for this request, by ID, from 0 to 1; of a wildcard’s model none. If the decision cannot be repeated, languages and preferences are included, and it is empty where no estimate corrected what the policy declares.',
     examples: [{ 'gpt-6-luna': 0.71, 'gpt-6-astra': 0.93 }],
   }),
   left_out: orNull(
@@ -263,19 +250,18 @@ const DecisionSummary = named(
     stream: orNull(Type.Boolean(), 'Whether the request asked for a stream; null in records of version 0.1.', true),
     labels: texts('The labels of the key at the time; null in records of version 0.1.', { team: 'search' }),
     metadata: texts('The `metadata` that the policy’s `records.metadata` lists, redacted.', {}),
-    session: orNull(Type.String(), 'The session that the request names; null for none.'),
+    session: textOrNull('The session that the request names; null for none.'),
     route_reason: orNull(Type.String({ examples: ['auto:balanced'] }), 'Why this model was chosen.'),
-    policy_revision: orNull(Type.String(), 'The policy in force when the decision was made.', '95f1a7d5f908027b'),
+    policy_revision: textOrNull('The policy in force when the decision was made.', '95f1a7d5f908027b'),
     error: orNull(word(ERROR_CODES, 'A code.'), 'The error that the caller received; null without one.'),
-    attempts: orNull(Type.Integer(), `Attempts at endpoints. ${ofOutcome}`, 1),
-    credits_consumed: orNull(Type.Number(), `Charged for the request. In Credits. ${ofOutcome}`, 0.0123),
-    cost_saved_credits: orNull(
-      Type.Number(),
+    attempts: wholeOrNull(`Attempts at endpoints. ${ofOutcome}`, 1),
+    credits_consumed: figureOrNull(`Charged for the request. In Credits. ${ofOutcome}`, 0.0123),
+    cost_saved_credits: figureOrNull(
       `Against the baseline model; negative if the choice cost more. In Credits. ${ofOutcome}`,
       0.0456,
     ),
-    first_part_ms: orNull(Type.Integer(), 'From admission to the first content, in ms; null if none came.', 312),
-    total_ms: orNull(Type.Integer(), `From admission to the end, in ms. ${ofOutcome}`, 2_149),
+    first_part_ms: wholeOrNull('From admission to the first content, in ms; null if none came.', 312),
+    total_ms: wholeOrNull(`From admission to the end, in ms. ${ofOutcome}`, 2_149),
   },
 );
 

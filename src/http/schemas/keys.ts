@@ -1,20 +1,10 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { BUDGET_CREDITS_MAX, EXPIRY_MAX_MS, LIMIT_MAX, OVERLAP_MAX_MS, OVERLAP_MS } from '../../access/terms.ts';
+import { arrayOf, credits, listOf, moment, momentOrNull, named, orNull, shape, text, word } from '../../api/parts.ts';
 import { EXHAUSTED_ACTIONS, WINDOWS } from '../../core/budget.ts';
 import { SCOPES } from '../../core/caller.ts';
 import { TRAIL_ACTIONS } from '../../store/trail.ts';
-import {
-  arrayOf,
-  credits,
-  listOf,
-  moment,
-  momentOrNull,
-  named,
-  orNull,
-  shape,
-  text,
-  word,
-} from '../../surface/schemas/parts.ts';
+import { rows, shapeOrNull, textOrNull, wholeOrNull } from './shapes.ts';
 
 const closed = { additionalProperties: false } as const;
 
@@ -123,7 +113,7 @@ export const GrantRequest = Type.Object(
   { ...closed, description: 'What to grant.' },
 );
 
-const figure = (description: string) => orNull(Type.Integer(), `${description} Null if the policy sets the limit.`);
+const figure = (description: string) => wholeOrNull(`${description} Null if the policy sets the limit.`);
 
 const budget = {
   limit_credits: credits('The limit of each window.', 500),
@@ -152,8 +142,7 @@ const key = {
     Type.Array(Type.String({ examples: [WALLET] })),
     'Addresses that requests with it may name as `agent_wallet`, in lower case; null for all.',
   ),
-  wallet: orNull(
-    Type.String(),
+  wallet: textOrNull(
     'The wallet that owns the key. The key spends the balance of this wallet, and cannot name another one as `agent_wallet`. Null for a key made by an operator.',
   ),
   created_at: moment('When it was made.'),
@@ -179,22 +168,19 @@ export const NewApiKey = named('NewApiKey', 'A key with its new secret, shown th
 
 export const ApiKeyStatus = named('ApiKeyStatus', 'A key with its money.', {
   ...key,
-  budgets: arrayOf(
-    Type.Object({
-      ...budget,
-      spent_credits: credits('Charged in the current window.', 120.5),
-      left_credits: credits('What is left of it; running requests may hold some.', 379.5),
-      renews_at: momentOrNull('When the next window begins; null for never.', '2026-11-30T23:00:00.000Z'),
-    }),
-    'The current state of its own budgets.',
-  ),
-  balance: orNull(
-    Type.Object({
+  budgets: rows('The current state of its own budgets.', {
+    ...budget,
+    spent_credits: credits('Charged in the current window.', 120.5),
+    left_credits: credits('What is left of it; running requests may hold some.', 379.5),
+    renews_at: momentOrNull('When the next window begins; null for never.', '2026-11-30T23:00:00.000Z'),
+  }),
+  balance: shapeOrNull(
+    'The balance of its wallet, if it has one, or else of the key. Null for a key without grants, which only budgets limit.',
+    {
       granted_credits: credits('All Credits granted. For a wallet, with the payments it made.', 25),
       spent_credits: credits('The part that was spent.', 3.2),
       left_credits: credits('What is left; running requests may hold some.', 21.8),
-    }),
-    'The balance of its wallet, if it has one, or else of the key. Null for a key without grants, which only budgets limit.',
+    },
   ),
 });
 
@@ -218,7 +204,7 @@ export const KeyTrail = named('KeyTrail', 'Changes of keys.', {
         description: 'The details of the change; never a secret.',
         examples: [{ credits: 25, note: 'invoice 1042' }],
       }),
-      request_id: orNull(Type.String(), '`x-request-id` of an admin key’s request; else null.'),
+      request_id: textOrNull('`x-request-id` of an admin key’s request; else null.'),
     }),
     'Newest first.',
   ),

@@ -1,16 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import {
-  always,
-  arrayOf,
-  count,
-  credits,
-  moment,
-  named,
-  orNull,
-  text,
-  tokens,
-  word,
-} from '../../surface/schemas/parts.ts';
+import { always, arrayOf, count, credits, moment, named, orNull, text, tokens, word } from '../../api/parts.ts';
 
 const MONTH = '2026-11-01T00:00:00.000Z';
 

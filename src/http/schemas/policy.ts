@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
-import { PolicyDiagnostic } from '../../surface/schemas/diagnostic.ts';
-import { arrayOf, count, moment, named, orNull, policyRevision, text, word } from '../../surface/schemas/parts.ts';
+import { PolicyDiagnostic } from '../../api/diagnostic.ts';
+import { arrayOf, count, moment, named, orNull, policyRevision, text, word } from '../../api/parts.ts';
+import { rows, shapeOrNull } from './shapes.ts';
 
 export const PolicyChange = named('PolicyChange', 'One change of the policy.', {
   change: word(['added', 'removed', 'changed'], 'The kind of change.', 'changed'),
@@ -10,13 +11,13 @@ export const PolicyChange = named('PolicyChange', 'One change of the policy.', {
     'The name of the changed item; null for a section without named items.',
   ),
   keys: Type.Optional(
-    arrayOf(
-      Type.Object({
+    rows(
+      'The keys that changed, with their old and new values.',
+      {
         key: text('Path of the key.', 'price.input'),
         from: Type.Optional(Type.Unknown({ description: 'The old value; absent if the key is new.' })),
         to: Type.Optional(Type.Unknown({ description: 'The new value; absent if the key was removed.' })),
-      }),
-      'The keys that changed, with their old and new values.',
+      },
       [{ key: 'price.input', from: 0.2, to: 0.25 }],
     ),
   ),
@@ -44,11 +45,8 @@ export const PolicyStatus = named('PolicyStatus', 'The policy in force, and the 
   warnings: arrayOf(PolicyDiagnostic, 'Warnings about the policy.', []),
   outdated_plugins: arrayOf(Type.String(), 'Plugins whose code has changed on disk: it takes effect at a restart.', []),
   last_reload: PolicyReload,
-  previous: orNull(
-    Type.Object({
-      revision: policyRevision,
-      changes: arrayOf(PolicyChange, 'The changes since the previous revision.'),
-    }),
-    'The revision before this one; null if there was none since the start.',
-  ),
+  previous: shapeOrNull('The revision before this one; null if there was none since the start.', {
+    revision: policyRevision,
+    changes: arrayOf(PolicyChange, 'The changes since the previous revision.'),
+  }),
 });

@@ -1,5 +1,4 @@
 import { Type } from '@sinclair/typebox';
-import { HEALTH } from '../../core/readings.ts';
 import {
   always,
   arrayOf,
@@ -19,16 +18,15 @@ import {
   text,
   tokens,
   word,
-} from '../../surface/schemas/parts.ts';
+} from '../../api/parts.ts';
+import { HEALTH } from '../../core/readings.ts';
+import { figureOrNull, rows, shapeOrNull, textOrNull } from './shapes.ts';
 
 const quantiles = (description: string, p50: number, p90: number) =>
-  orNull(
-    Type.Object({
-      p50: figure('The median.', p50),
-      p90: figure('The 90th percentile.', p90),
-    }),
-    `${description} Null without measurements.`,
-  );
+  shapeOrNull(`${description} Null without measurements.`, {
+    p50: figure('The median.', p50),
+    p90: figure('The 90th percentile.', p90),
+  });
 
 const EndpointStatus = named('EndpointStatus', 'The health and speed of one upstream model at one provider.', {
   provider: text('Name of the provider in the policy.', 'openai'),
@@ -74,54 +72,42 @@ export const EndpointList = named(
   listOf(EndpointStatus, 'By provider, model and upstream model.'),
 );
 
-const quality = (description: string, example: number) => orNull(Type.Number(), description, example);
+const quality = (description: string, example: number) => figureOrNull(description, example);
 
 export const LearningStatus = named('LearningStatus', 'The results of learning from outcomes.', {
   mode: word(['off', 'shadow', 'on'], '`shadow` learns without changing decisions.', 'on'),
   estimator: text('The plugin that learns.', 'learned'),
-  outcomes: arrayOf(
-    Type.Object({
-      source: word(['caller', 'checks', 'retry'], 'Who judged the answer.'),
-      outcomes: count('How many are stored.', 214),
-      learnt: figure('The weight of these outcomes.', 180.5),
-      withheld: count('Scores that did not count because the key had reached its limit.', 3),
-    }),
-    'By source.',
-  ),
+  outcomes: rows('By source.', {
+    source: word(['caller', 'checks', 'retry'], 'Who judged the answer.'),
+    outcomes: count('How many are stored.', 214),
+    learnt: figure('The weight of these outcomes.', 180.5),
+    withheld: count('Scores that did not count because the key had reached its limit.', 3),
+  }),
   examples: count('Answers that can still be scored.', 51),
-  checkpoint: orNull(
-    Type.Object({
-      through: moment('The time of its last outcome.'),
-      behind: count('Later outcomes.', 2),
-    }),
-    'The last stored memory; null before the first.',
-  ),
+  checkpoint: shapeOrNull('The last stored memory; null before the first.', {
+    through: moment('The time of its last outcome.'),
+    behind: count('Later outcomes.', 2),
+  }),
   brier: shape('Mean squared errors against the latest scores of callers; null before any.', {
     declared: quality('Of the declared qualities.', 0.2104),
     estimated: quality('Of the estimated qualities.', 0.1733),
   }),
-  models: arrayOf(
-    Type.Object({
-      model: modelId('ID of the model.'),
-      task: orNull(Type.String(), 'Null for all tasks together.'),
-      outcomes: figure('The weight of its outcomes.', 96.5),
-      declared: share('The quality that the policy declares.', 0.8),
-      learnt: share('The quality with the outcomes.', 0.84),
-      difference_points: figure('The difference, in hundredths.', 4),
-    }),
-    'Models with outcomes.',
-  ),
-  keys: arrayOf(
-    Type.Object({
-      key_id: orNull(Type.String(), 'Null for all keys that are not counted one by one.', 'k7mw2pq9x4ta'),
-      learnt: figure('The weight of its outcomes, halved each week.', 180.5),
-      share: share('Its share of all weight.', 1),
-      share_of_chats: share('Its share of all chats.', 1),
-      bound: orNull(Type.Number(), 'The greatest weight that it may have; null for no bound.'),
-      is_at_bound: flag('Whether further outcomes of it do not count.'),
-    }),
-    'Keys by weight, the largest first.',
-  ),
+  models: rows('Models with outcomes.', {
+    model: modelId('ID of the model.'),
+    task: textOrNull('Null for all tasks together.'),
+    outcomes: figure('The weight of its outcomes.', 96.5),
+    declared: share('The quality that the policy declares.', 0.8),
+    learnt: share('The quality with the outcomes.', 0.84),
+    difference_points: figure('The difference, in hundredths.', 4),
+  }),
+  keys: rows('Keys by weight, the largest first.', {
+    key_id: textOrNull('Null for all keys that are not counted one by one.', 'k7mw2pq9x4ta'),
+    learnt: figure('The weight of its outcomes, halved each week.', 180.5),
+    share: share('Its share of all weight.', 1),
+    share_of_chats: share('Its share of all chats.', 1),
+    bound: figureOrNull('The greatest weight that it may have; null for no bound.'),
+    is_at_bound: flag('Whether further outcomes of it do not count.'),
+  }),
   faults: arrayOf(Type.String(), 'Failures of the estimator, as sentences.', []),
 });
 

@@ -2,13 +2,14 @@ import { Elysia, type Static, t } from 'elysia';
 import { checkText } from '../../access/terms.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { parseId } from '../../core/id.ts';
-import { compileCheck } from '../../core/validation.ts';
 import { WALLET_FORM, walletOf } from '../../core/wallet.ts';
 import { grantDetails } from '../../operate/keys.ts';
 import { creditWallet } from '../../operate/wallets.ts';
 import { PAYMENT_STATES, type PaymentQuery, type PaymentState } from '../../store/payments.ts';
 import type { KeyEvent, TrailAction } from '../../store/trail.ts';
-import { actorOf, grantedAmount, inTerms, limitOf, orNothingDone } from '../terms.ts';
+import { bodyIn } from '../body.ts';
+import { queryLimit } from '../query.ts';
+import { actorOf, grantedAmount, inTerms, limitOf, orNothingDone, refuseValue } from '../terms.ts';
 import { noPayment, paymentBody } from './payments.ts';
 import * as docs from './route-docs.ts';
 import { BlockRequest, CreditRequest } from './schemas.ts';
@@ -17,9 +18,6 @@ import { walletBody } from './wallet-body.ts';
 
 const LIMIT = 100;
 const LIMIT_MAX = 1_000;
-
-const checkBlock = compileCheck(BlockRequest);
-const checkCredit = compileCheck(CreditRequest);
 
 /** `/admin/payments` and `/admin/wallets`: the payments of agents, and blocking them. */
 export const paymentAdminRoutes = (services: X402Services) =>
@@ -75,7 +73,7 @@ const walletsAdmin = ({ gateway, store, callerOf }: X402Services) => {
         tell('a wallet was blocked');
         return status(gateway, wallet);
       },
-      { transform: ({ body }) => checkBlock(body), body: BlockRequest, ...docs.BLOCK },
+      { ...bodyIn(BlockRequest), ...docs.BLOCK },
     )
     .post(
       '/admin/wallets/:id/unblock',
@@ -101,7 +99,7 @@ const walletsAdmin = ({ gateway, store, callerOf }: X402Services) => {
         await ledger.refresh(true).catch(() => {});
         return status(gateway, wallet);
       },
-      { transform: ({ body }) => checkCredit(body), body: CreditRequest, ...docs.CREDIT },
+      { ...bodyIn(CreditRequest), ...docs.CREDIT },
     );
 };
 
@@ -127,9 +125,7 @@ const checkNote = (note: string) => inTerms(() => checkText('note', note));
 const QUERY = t.Object({
   state: t.Optional(t.Any({ type: 'string', enum: [...PAYMENT_STATES], description: 'Only those in this state.' })),
   wallet: t.Optional(t.Any({ type: 'string', description: 'Only those of this wallet.' })),
-  limit: t.Optional(
-    t.Any({ type: 'integer', minimum: 1, maximum: LIMIT_MAX, description: `How many at most; ${LIMIT} unless said.` }),
-  ),
+  limit: queryLimit(LIMIT, LIMIT_MAX),
   before: t.Optional(t.Any({ type: 'string', description: 'Only those made before the payment with this ID.' })),
 });
 
@@ -142,23 +138,14 @@ function queryOf({ state, wallet, limit = LIMIT, before }: Static<typeof QUERY>)
   };
 }
 
-function stateOf(text: unknown): PaymentState {
-  const state = PAYMENT_STATES.find((each) => each === text);
-  if (state) return state;
-  throw new SignalboxError('invalid_value', `\`state\` must be one of ${PAYMENT_STATES.join(', ')}.`, {
-    param: 'state',
-  });
-}
+const stateOf = (text: unknown): PaymentState =>
+  PAYMENT_STATES.find((each) => each === text) ??
+  refuseValue('state', `\`state\` must be one of ${PAYMENT_STATES.join(', ')}.`);
 
-function walletIn(text: unknown): string {
-  const wallet = typeof text === 'string' ? walletOf(text) : null;
-  if (wallet) return wallet;
-  const message = `\`wallet\` must be the address of a wallet: ${WALLET_FORM}.`;
-  throw new SignalboxError('invalid_value', message, { param: 'wallet' });
-}
+const walletIn = (text: unknown): string =>
+  (typeof text === 'string' && walletOf(text)) ||
+  refuseValue('wallet', `\`wallet\` must be the address of a wallet: ${WALLET_FORM}.`);
 
-function placeOf(text: unknown): number {
-  const id = typeof text === 'string' ? parseId('pay_', text) : null;
-  if (id !== null) return id;
-  throw new SignalboxError('invalid_value', '`before` must be the ID of a payment.', { param: 'before' });
-}
+const placeOf = (text: unknown): number =>
+  (typeof text === 'string' ? parseId('pay_', text) : null) ??
+  refuseValue('before', '`before` must be the ID of a payment.');

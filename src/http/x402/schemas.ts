@@ -1,5 +1,4 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { PAYMENT_STATES } from '../../store/payments.ts';
 import {
   always,
   arrayOf,
@@ -15,9 +14,11 @@ import {
   shape,
   text,
   word,
-} from '../../surface/schemas/parts.ts';
-import { PlatformPayment } from '../../surface/schemas/platform.ts';
+} from '../../api/parts.ts';
+import { PlatformPayment } from '../../api/platform.ts';
+import { PAYMENT_STATES } from '../../store/payments.ts';
 import { addedCredits } from '../schemas/keys.ts';
+import { rows, textOrNull } from '../schemas/shapes.ts';
 
 const closed = { additionalProperties: false } as const;
 const PURPOSES = ['chat', 'topup', 'keys'] as const;
@@ -100,8 +101,8 @@ const payment = {
     'The part that became balance of the wallet, in Credits: paid less fee and charge. Null before it is settled.',
   ),
   decision_id: orNull(Type.String({ examples: ['dec_0a4x1wm3zk0'] }), 'The decision that it paid for; null for none.'),
-  transaction: orNull(Type.String(), 'Hash of the transaction; null while none is known.'),
-  error: orNull(Type.String(), 'Why it failed or is unknown; null otherwise.'),
+  transaction: textOrNull('Hash of the transaction; null while none is known.'),
+  error: textOrNull('Why it failed or is unknown; null otherwise.'),
   created_at: moment('When it was offered.'),
   updated_at: moment('When it last changed.'),
 };
@@ -128,15 +129,12 @@ export const Wallet = named('Wallet', 'A wallet with its balance, keys and payme
   object: always('wallet'),
   wallet,
   ...balance,
-  keys: arrayOf(
-    Type.Object({
-      id: keyId,
-      name: text('As it was asked for.', 'agent-7'),
-      created_at: moment('When it was made.'),
-      last_used_at: momentOrNull('When it was last let in; null for never.'),
-    }),
-    'Those that work.',
-  ),
+  keys: rows('Those that work.', {
+    id: keyId,
+    name: text('As it was asked for.', 'agent-7'),
+    created_at: moment('When it was made.'),
+    last_used_at: momentOrNull('When it was last let in; null for never.'),
+  }),
   payments,
 });
 
@@ -175,20 +173,17 @@ export const PaymentTerms = named('PaymentTerms', 'How this gateway takes paymen
   x402Version: Type.Literal(2, { description: 'The version of x402.' }),
   schemes: arrayOf(Type.String(), 'Of x402.', ['exact']),
   payment_flow: Type.Literal('upfront', { description: 'A payment is settled before its request is carried out.' }),
-  networks: arrayOf(
-    Type.Object({
-      network: text('CAIP-2.', 'eip155:84532'),
-      asset: shape('The asset of payments.', {
-        address: token,
-        name: text('Name of its EIP-712 domain.', 'USDC'),
-        version: text('Version of its EIP-712 domain.', '2'),
-        decimals: Type.Integer({ description: 'Decimals of its atomic unit.', examples: [6] }),
-      }),
-      pay_to: address('The payee.', PAYEE),
-      ready: flag('Whether it can be paid on now.', true),
+  networks: rows('In the order in which they are offered.', {
+    network: text('CAIP-2.', 'eip155:84532'),
+    asset: shape('The asset of payments.', {
+      address: token,
+      name: text('Name of its EIP-712 domain.', 'USDC'),
+      version: text('Version of its EIP-712 domain.', '2'),
+      decimals: Type.Integer({ description: 'Decimals of its atomic unit.', examples: [6] }),
     }),
-    'In the order in which they are offered.',
-  ),
+    pay_to: address('The payee.', PAYEE),
+    ready: flag('Whether it can be paid on now.', true),
+  }),
   usd_per_credit: usd('The price of a Credit.', 0.001),
   quote: shape('How requests are quoted for.', {
     ttl_seconds: figure('How long a quote can be paid.', 120),
@@ -201,14 +196,11 @@ export const PaymentTerms = named('PaymentTerms', 'How this gateway takes paymen
     'Top-ups; null where there are none.',
   ),
   agent_wallet_required: flag('Whether a request without a key must name its `agent_wallet`.'),
-  resources: arrayOf(
-    Type.Object({
-      method: text('Of HTTP.', 'POST'),
-      path: text('Of the route.', '/v1/chat/completions'),
-      description: text('The thing to pay for.', 'Chat completions.'),
-    }),
-    'The resources that need no API key.',
-  ),
+  resources: rows('The resources that need no API key.', {
+    method: text('Of HTTP.', 'POST'),
+    path: text('Of the route.', '/v1/chat/completions'),
+    description: text('The thing to pay for.', 'Chat completions.'),
+  }),
   refunds: text(
     'The use of the unused part of a payment.',
     'The unused part of a payment becomes the balance of the wallet.',

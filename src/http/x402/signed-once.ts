@@ -9,11 +9,9 @@ import { PAYMENT_HEADERS, SIGNATURE_HEADER } from '../../money/x402/payment-head
 import { orQuoted, readSigned, type WalletRequest, walletQuoteError } from '../../money/x402/wallets.ts';
 import type { SignedPayment } from '../../payments/read-payment.ts';
 import { orOverloaded } from '../../store/unwritten.ts';
+import { stillRunning } from '../replay.ts';
 import { writtenResponse } from '../written-answer.ts';
 import type { X402Services } from './services.ts';
-
-/** When to ask again for an answer that is being made, ms. */
-const RETRY_MS = 1_000;
 
 /** A request of a wallet, with the headers of its response. */
 export interface WalletCall {
@@ -76,19 +74,9 @@ const messageFor = ({ purpose }: WalletRequest): string =>
     : 'Prove that you hold the wallet: sign the terms in the header PAYMENT-REQUIRED, whose amount is 0, and send this request again with PAYMENT-SIGNATURE.';
 
 function refusalError({ kind }: Exclude<Claim, { kind: 'run' | 'replay' }>): SignalboxError {
-  const param = 'PAYMENT-SIGNATURE';
-  if (kind === 'in-flight') {
-    return new SignalboxError('in_flight', 'A request with this signature is still running.', {
-      retryAfterMs: RETRY_MS,
-      // A client that repeats it by itself would sign another payment.
-      retry: false,
-    });
-  }
-  return new SignalboxError(
-    'idempotency_answer_unavailable',
-    'This authorization was used with a different signature. Only that signature gets the answer again.',
-    { param },
-  );
+  if (kind === 'in-flight') return stillRunning('signature', false);
+  const message = 'This authorization was used with a different signature. Only that signature gets the answer again.';
+  return new SignalboxError('idempotency_answer_unavailable', message, { param: 'PAYMENT-SIGNATURE' });
 }
 
 /** Maps a StoreError to an error that clients do not repeat by themselves: signed anew it would be paid twice. */

@@ -2,7 +2,6 @@ import { Elysia } from 'elysia';
 import { checkText } from '../../access/terms.ts';
 import { toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import { compileCheck } from '../../core/validation.ts';
 import { isWallet } from '../../core/wallet.ts';
 import { paymentHeaders } from '../../money/x402/payment-headers.ts';
 import { paymentShown } from '../../money/x402/payment-hold.ts';
@@ -10,15 +9,13 @@ import { topUpAmount } from '../../money/x402/top-up-amount.ts';
 import { makeWalletKey, topUp, type WalletRequest } from '../../money/x402/wallets.ts';
 import { requestHashOf } from '../../payments/canonical.ts';
 import { checkServing, inFlight } from '../../request/drain.ts';
+import { bodyIn } from '../body.ts';
 import { inTerms } from '../terms.ts';
 import * as docs from './route-docs.ts';
 import { TopUpRequest, WalletKeyRequest } from './schemas.ts';
 import type { X402Services } from './services.ts';
 import { onceSigned, type WalletCall } from './signed-once.ts';
 import { walletBody } from './wallet-body.ts';
-
-const checkTopUp = compileCheck(TopUpRequest);
-const checkKey = compileCheck(WalletKeyRequest);
 
 /** `/v1/wallets`: payment in advance, keys of a wallet, and its figures. */
 export const walletRoutes = (services: X402Services) =>
@@ -31,7 +28,7 @@ export const walletRoutes = (services: X402Services) =>
         const wanted = await topUpRequest(services, body, request.url);
         return settledTopUp(services, { wanted, request, headers: set.headers }, body);
       },
-      { transform: ({ body }) => checkTopUp(body), body: TopUpRequest, ...docs.TOP_UP },
+      { ...bodyIn(TopUpRequest), ...docs.TOP_UP },
     )
     .post(
       '/v1/wallets/keys',
@@ -45,7 +42,7 @@ export const walletRoutes = (services: X402Services) =>
         await checkName(body.name);
         return newKey(services, { wanted, request, headers: set.headers }, body);
       },
-      { transform: ({ body }) => checkKey(body), body: WalletKeyRequest, ...docs.WALLET_KEY },
+      { ...bodyIn(WalletKeyRequest), ...docs.WALLET_KEY },
     )
     .get('/v1/wallets/me', ({ request }) => ownWallet(services, request), docs.WALLET);
 

@@ -1,11 +1,11 @@
 import { type Decimal, plainText, times, toNumber } from '../../core/decimal.ts';
 import { block, exact, type Field, type FieldBlock, field, isOneOf } from '../emit.ts';
 import { decimalOf, windowOf } from './amounts.ts';
-import { asName, type ImportContext, mapOf, textOf } from './context.ts';
+import { asName, type ImportContext, mapOf } from './context.ts';
 import type { Deployment } from './entries.ts';
 import type { LitellmSettings } from './fallbacks.ts';
 import { TakenNames } from './names.ts';
-import { type ConfigNode, type MapNode, valueAt } from './tree.ts';
+import { type ConfigNode, type MapNode, scalarText, valueAt } from './tree.ts';
 
 /** Every written policy defines a Credit as 0.001 USD. */
 const CREDITS_PER_USD = 1000n;
@@ -87,7 +87,7 @@ function budgetOf(
     outcomes.leftOut(duration, 'its budget could not be read');
     return [];
   }
-  const windowed = windowOf(textOf(duration));
+  const windowed = windowOf(scalarText(duration));
   if (!windowed) {
     if (duration) outcomes.problem(duration, 'it must be a duration such as 30s, 10m, 24h, 30d or 1mo');
     outcomes.leftOut(limit, 'its duration could not be read');
@@ -163,7 +163,7 @@ function teamBudgets(settings: ConfigNode | undefined, context: ImportContext): 
   }
   return list.items.flatMap((item) => {
     const idNode = valueAt(item, 'team_id');
-    const id = textOf(idNode);
+    const id = scalarText(idNode);
     if (!idNode || id === null) {
       context.outcomes.problem(item, 'it needs a team_id');
       return [];

@@ -1,7 +1,7 @@
 import { parseDecimal } from '../../core/decimal.ts';
 import { block, exact, type Field, flow, type PolicyValue } from '../emit.ts';
 import { bareName } from './services.ts';
-import { type ConfigNode, type MapNode, readTree, valueAt } from './tree.ts';
+import { type ConfigNode, type MapNode, readTree, scalarText, valueAt } from './tree.ts';
 
 /** A model of the shipped policy, or of a table of public facts. */
 export interface CatalogModel {
@@ -63,16 +63,16 @@ function catalogModel(id: string, model: MapNode, origin: string): CatalogModel 
   const endpoints = valueAt(model, 'endpoints');
   const endpointNodes = endpoints?.kind === 'list' ? endpoints.items : [model];
   const price = valueAt(model, 'price');
-  const priceBasis = ['basis', 'as_of'].map((key) => textOf(valueAt(price, key))).filter((text) => text !== '');
-  const number = (node: ConfigNode | undefined) => Number(textOf(node)) || 0;
+  const priceBasis = ['basis', 'as_of'].flatMap((key) => scalarText(valueAt(price, key)) ?? []);
+  const number = (node: ConfigNode | undefined) => Number(scalarText(node)) || 0;
   return {
     id,
     facts: model.entries
       .filter(({ key }) => !NOT_FACTS.has(key))
       .map(({ key, node }) => ({ key, value: policyValueOf(node, key === 'price') })),
     served: endpointNodes.map((endpoint) => ({
-      preset: textOf(valueAt(endpoint, 'provider')),
-      upstream: textOf(valueAt(endpoint, 'upstream')) || id,
+      preset: scalarText(valueAt(endpoint, 'provider')) ?? '',
+      upstream: scalarText(valueAt(endpoint, 'upstream')) ?? id,
     })),
     origin: `${origin} (${priceBasis.join(', ')})`,
     dimensions: number(valueAt(valueAt(model, 'embedding'), 'dimensions')),
@@ -81,8 +81,6 @@ function catalogModel(id: string, model: MapNode, origin: string): CatalogModel 
     maxOutput: number(valueAt(model, 'max_output')),
   };
 }
-
-const textOf = (node: ConfigNode | undefined): string => (node?.kind === 'scalar' ? node.text : '');
 
 function policyValueOf(node: ConfigNode, isBlock: boolean): PolicyValue {
   if (node.kind === 'list') return node.items.map((item) => policyValueOf(item, false));

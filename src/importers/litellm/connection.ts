@@ -1,7 +1,7 @@
-import { asName, asVariable, CAPITALS, type ImportContext, looksSecret, textOf, variableReference } from './context.ts';
+import { asName, asVariable, CAPITALS, type ImportContext, looksSecret, variableReference } from './context.ts';
 import type { LazyPath } from './outcomes.ts';
 import type { LitellmService } from './services.ts';
-import type { ConfigNode } from './tree.ts';
+import { type ConfigNode, scalarText } from './tree.ts';
 
 /** How to reach a deployment. Deployments with equal connections share a provider of the policy. */
 export interface ProviderConnection {
@@ -79,7 +79,7 @@ function readAddress(
   { provider, service, base, at }: ConnectionSource,
   { outcomes, todo }: ImportContext,
 ): Address | null {
-  const text = textOf(base);
+  const text = scalarText(base);
   const ending = endingOf(provider, service);
   const isNamedAlone = provider === 'openai' || (service.isOwn && !service.preset);
   const mustEnd = isNamedAlone ? MAY_BE_PRIVATE : ending && `its value must end in ${ending}`;
@@ -183,7 +183,7 @@ function readKey(
   };
   const server = host ?? (provider === 'openai' ? 'a server that speaks as OpenAI does' : provider);
   const what = `the key for ${isOwn ? server : provider}`;
-  const text = textOf(key);
+  const text = scalarText(key);
   if (!key || text === null) {
     if (usual !== null) todo.refer(usual);
     return note(usual, what);

@@ -1,14 +1,15 @@
 import { SECRET_SHAPES } from '../../core/secret-shapes.ts';
 import type { CatalogModel, PublicFacts } from './catalog.ts';
 import type { OutcomeRecorder } from './outcomes.ts';
-import type { ConfigNode, MapNode } from './tree.ts';
+import { type ConfigNode, type MapNode, scalarText } from './tree.ts';
 
 /** The state that all parts of an import share. */
 export interface ImportContext {
   readonly outcomes: OutcomeRecorder;
   readonly catalog: readonly CatalogModel[];
+  /** Public models, for facts that the shipped policy does not have. */
   readonly facts: PublicFacts;
-  /** LiteLLM's own price map, by model name; empty without one. */
+  /** LiteLLM's own price map, parsed, by model name; empty without one. */
   readonly priceMap: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   readonly credentials: ReadonlyMap<string, MapNode>;
   /** The day, `2026-11-20`. */
@@ -56,8 +57,7 @@ export class OperatorTodo {
    * @param wanted its name, unless another value has it
    */
   invent(wanted: string, value: string): string {
-    const invented = this.#invented.get(wanted) ?? new Map<string, string>();
-    this.#invented.set(wanted, invented);
+    const invented = this.#invented.getOrInsertComputed(wanted, () => new Map());
     const before = invented.get(value);
     if (before !== undefined) return before;
     // Each earlier invention took at least one number.
@@ -99,14 +99,10 @@ const SECRET = new RegExp(SECRET_SHAPES);
 export const isName = (text: string): boolean => NAME.test(text) && !SECRET.test(text);
 export const looksSecret = (text: string): boolean => SECRET.test(text);
 
-/** The text of a scalar; null if it is empty or another node. */
-export const textOf = (node: ConfigNode | undefined): string | null =>
-  node?.kind === 'scalar' && node.text !== '' ? node.text : null;
-
 /** The texts of a list, or of one scalar. */
 export const textsOf = (node: ConfigNode | undefined): string[] => {
   const items = node?.kind === 'list' ? node.items : node ? [node] : [];
-  return items.flatMap((item) => textOf(item) ?? []);
+  return items.flatMap((item) => scalarText(item) ?? []);
 };
 
 /** The map of a section; null if it is absent or, with a reported problem, another node. */

@@ -1,11 +1,11 @@
 import { decimalOf, numberOf } from './amounts.ts';
 import { type ProviderConnection, readConnection } from './connection.ts';
-import { type ImportContext, isName, looksSecret, textOf, textsOf } from './context.ts';
+import { type ImportContext, isName, looksSecret, textsOf } from './context.ts';
 import { type DeploymentFacts, readFacts } from './facts.ts';
 import { LEFT_OUT_INFO, LEFT_OUT_PARAMS } from './left-out.ts';
 import type { LazyPath, OutcomeRecorder } from './outcomes.ts';
 import { bareName, modeOfName, providerOfName, SERVICES, WITHOUT_ADAPTER } from './services.ts';
-import { type ConfigNode, type MapNode, valueAt } from './tree.ts';
+import { type ConfigNode, type MapNode, scalarText, valueAt } from './tree.ts';
 
 /** An entry of `model_list` that Signalbox can serve. */
 export interface Deployment {
@@ -42,13 +42,19 @@ interface AssignedNames {
 }
 
 /** A deployment, or the reason in a sentence why there is none. */
-type EntryResult = { readonly deployment: Deployment } | { readonly name: string | null; readonly why: string };
+type EntryResult = { readonly deployment: Deployment } | SkippedEntry;
+
+/** An entry that is not served, with the reason in a sentence. Its name is null where it has none. */
+export interface SkippedEntry {
+  readonly name: string | null;
+  readonly why: string;
+}
 
 /** Reads an entry of `model_list`, and records the outcome of every key in it. */
 export function readEntry(node: ConfigNode, context: ImportContext): EntryResult {
   const { outcomes } = context;
   const nameNode = valueAt(node, 'model_name');
-  const name = textOf(nameNode);
+  const name = scalarText(nameNode);
   const refuse = (at: ConfigNode, why: string): EntryResult => {
     outcomes.problem(at, why);
     outcomes.leftOut(node, `${name ?? 'an entry'}: it could not be read`);
@@ -61,7 +67,7 @@ export function readEntry(node: ConfigNode, context: ImportContext): EntryResult
   if (params?.kind !== 'map')
     return refuse(params ?? nameNode, 'an entry needs litellm_params, a map with model in it');
   const modelNode = valueAt(params, 'model');
-  const model = textOf(modelNode);
+  const model = scalarText(modelNode);
   if (!modelNode || model === null)
     return refuse(modelNode ?? params, 'litellm_params needs a model, such as openai/gpt-4o');
   if (looksSecret(model)) return refuse(modelNode, 'the model looks like a key');
@@ -110,7 +116,7 @@ const PATTERN = /^[^*]*\*$/;
 
 /** LiteLLM's mode of an entry, stated or implied by its name; null for a conversation. */
 const modeOf = (info: MapNode | null, model: string): string | null =>
-  textOf(valueAt(info, 'mode')) ?? modeOfName(bareName(model));
+  scalarText(valueAt(info, 'mode')) ?? modeOfName(bareName(model));
 
 /** LiteLLM's modes that are not served. `chat` and `responses` are conversations. */
 const MODES: ReadonlySet<string> = new Set([
@@ -119,14 +125,14 @@ const MODES: ReadonlySet<string> = new Set([
 ]);
 
 function providerOf(params: MapNode, model: string): string | null {
-  const apart = textOf(valueAt(params, 'custom_llm_provider'));
+  const apart = scalarText(valueAt(params, 'custom_llm_provider'));
   if (apart !== null) return apart;
   const [before, ...rest] = model.split('/');
   return rest.length > 0 ? (before ?? null) : providerOfName(model);
 }
 
 function credentialOf(params: MapNode, { credentials }: ImportContext): MapNode | 'unknown' | null {
-  const name = textOf(valueAt(params, 'litellm_credential_name'));
+  const name = scalarText(valueAt(params, 'litellm_credential_name'));
   return name === null ? null : (credentials.get(name) ?? 'unknown');
 }
 
@@ -158,7 +164,7 @@ function deploymentOf(parts: EntryParts, context: ImportContext): Deployment | n
     readConnection({ provider, service, base: param('api_base'), key: param('api_key'), at: atProvider }, context);
   if (!connection) return null;
   const { upstream, prefix } = upstreamOf(provider, model);
-  const baseModel = textOf(valueAt(info, 'base_model'));
+  const baseModel = scalarText(valueAt(info, 'base_model'));
   const names = [baseModel, model, upstream, baseModel?.slice(baseModel.indexOf('/') + 1)].filter(
     (one) => typeof one === 'string',
   );
@@ -176,7 +182,7 @@ function deploymentOf(parts: EntryParts, context: ImportContext): Deployment | n
   if (baseModel !== null) outcomes.mapped(valueAt(info, 'base_model'), atModel(), 'its facts are looked up by it');
   const mode = valueAt(info, 'mode');
   if (mode && isEmbedder) outcomes.mapped(mode, atModel('operations'));
-  else if (mode && ['chat', 'responses'].includes(textOf(mode) ?? '')) outcomes.mapped(mode, atModel());
+  else if (mode && ['chat', 'responses'].includes(scalarText(mode) ?? '')) outcomes.mapped(mode, atModel());
   else if (mode) outcomes.problem(mode, 'LiteLLM has no such mode; treated as chat');
   const deadline = (key: string, name: string, differs?: string) =>
     millisecondsOf(valueAt(params, key), atModel('deadlines', name), outcomes, differs);
@@ -190,7 +196,7 @@ function deploymentOf(parts: EntryParts, context: ImportContext): Deployment | n
     facts,
     isEmbedder,
     isPattern: name.endsWith('*'),
-    id: textOf(valueAt(info, 'id')),
+    id: scalarText(valueAt(info, 'id')),
     totalMs: deadline('timeout', 'total_ms', 'for all attempts together; LiteLLM counts each attempt'),
     firstTokenMs: deadline('stream_timeout', 'first_token_ms'),
     defaultMaxOutput: capOf(valueAt(params, 'max_tokens'), atModel('default_max_output'), outcomes),

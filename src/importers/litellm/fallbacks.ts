@@ -1,5 +1,5 @@
-import { type ImportContext, mapOf, textOf } from './context.ts';
-import { type ConfigNode, isEmpty, type MapNode, valueAt } from './tree.ts';
+import { type ImportContext, mapOf } from './context.ts';
+import { type ConfigNode, isEmpty, type MapNode, scalarText, valueAt } from './tree.ts';
 
 /** A group named as a fallback, with its position. */
 export interface FallbackTarget {
@@ -71,7 +71,7 @@ export function readFallbacks(settings: LitellmSettings, context: ImportContext)
 function namesIn(node: ConfigNode): FallbackTarget[] {
   const items = node.kind === 'list' ? node.items : [node];
   return items.flatMap((item) => {
-    const name = textOf(item);
+    const name = scalarText(item);
     return name === null ? [] : [{ name, node: item }];
   });
 }
@@ -86,7 +86,7 @@ export function readAliases(settings: LitellmSettings, context: ImportContext): 
   const map = mapOf(settingOf(settings, 'model_group_alias', context), outcomes, 'a map from an alias to its group');
   return (map?.entries ?? []).flatMap(({ key, node }) => {
     const target = node.kind === 'map' ? valueAt(node, 'model') : node;
-    const group = textOf(target);
+    const group = scalarText(target);
     if (target && group !== null) return [{ name: key, node, group }];
     outcomes.problem(target ?? node, 'an alias must name one group');
     return [];

@@ -1,6 +1,5 @@
-import { textOf } from './context.ts';
 import type { OutcomeRecorder } from './outcomes.ts';
-import { type ConfigNode, isEmpty, type MapNode, NotYaml, readTree, valueAt } from './tree.ts';
+import { type ConfigNode, isEmpty, type MapNode, NotYaml, readTree, scalarText, valueAt } from './tree.ts';
 
 /**
  * Reads an included file by its name in the configuration.
@@ -33,7 +32,7 @@ export function withIncludes(root: ConfigNode, include: IncludeReader, outcomes:
     }
     const item = list.items[at];
     if (!item) return whole;
-    const name = textOf(item);
+    const name = scalarText(item);
     if (name === null) outcomes.problem(item, 'this must be the name of a file');
     else if (read.has(name)) outcomes.leftOut(item, 'this file was read already');
     else if (read.size >= FILES_MAX) outcomes.problem(item, `no more than ${FILES_MAX} files are read`);

@@ -100,6 +100,8 @@ export const LEFT_OUT_GENERAL = notesOf({
   'enable_jwt_auth litellm_jwtauth custom_auth':
     'callers authenticate with API keys of Signalbox only; see docs/spend/keys.md',
   enforced_params: 'write a constraint: `when: request.user == ""`, `require: "false"`',
+  maximum_spend_logs_retention_period:
+    'the ledger keeps its entries; `records.retention_days` (30) applies to records of decisions',
   pass_through_endpoints: 'Signalbox serves chat only; put a proxy beside it',
 });
 

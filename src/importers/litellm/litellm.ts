@@ -1,8 +1,8 @@
 import type { PolicyText } from '../emit.ts';
 import { readLimits } from './budgets.ts';
-import { type PublicFacts, readCatalog } from './catalog.ts';
-import { type ImportContext, mapOf, OperatorTodo, textOf, variableReference } from './context.ts';
-import { type Deployment, readEntry } from './entries.ts';
+import { readCatalog } from './catalog.ts';
+import { type ImportContext, mapOf, OperatorTodo, variableReference } from './context.ts';
+import { type Deployment, readEntry, type SkippedEntry } from './entries.ts';
 import { type LitellmSettings, readAliases, readFallbacks } from './fallbacks.ts';
 import { type IncludeReader, withIncludes } from './includes.ts';
 import { LEFT_OUT_PARAMS } from './left-out.ts';
@@ -12,7 +12,7 @@ import { writePolicy } from './policy.ts';
 import { planSelectors } from './selectors.ts';
 import { servableOf } from './servable.ts';
 import { readCommonSettings, reportSections } from './settings.ts';
-import { type ConfigNode, isEmpty, leavesOf, type MapNode, readTree, valueAt } from './tree.ts';
+import { type ConfigNode, isEmpty, leavesOf, type MapNode, readTree, scalarText, valueAt } from './tree.ts';
 import { expandEverything, firstWildcards } from './wildcards.ts';
 
 export { NotIncluded } from './includes.ts';
@@ -20,17 +20,11 @@ export { OUTCOMES } from './outcomes.ts';
 export { NotYaml } from './tree.ts';
 
 /** The inputs of an import besides the configuration. */
-export interface ImportSources {
+export interface ImportSources extends Pick<ImportContext, 'facts' | 'priceMap' | 'today'> {
   /** The configuration's name, for comments. */
   readonly name: string;
   /** The files of the shipped policy with models, for facts that the configuration does not state. */
   readonly catalog: readonly string[];
-  /** Public models, for facts that the shipped policy does not have. */
-  readonly facts: PublicFacts;
-  /** LiteLLM's own price map, parsed, by model name. Empty without one. */
-  readonly priceMap: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
-  /** The day, `2026-11-20`. */
-  readonly today: string;
   readonly include: IncludeReader;
 }
 
@@ -41,22 +35,16 @@ export interface KeyReport extends KeyOutcome {
   readonly fileLine: number | null;
 }
 
-export interface ImportReport {
+export interface ImportReport extends Readonly<Pick<OperatorTodo, 'questions' | 'assumed' | 'variables'>> {
   /** Every leaf of the configuration in its order. */
   readonly keys: readonly KeyReport[];
   /** Mistakes in the configuration itself. */
   readonly problems: readonly ImportProblem[];
-  /** Questions to the operator, without whose answer a model is not served: its name → what to state. */
-  readonly questions: ReadonlyMap<string, readonly string[]>;
-  /** Model → the values that the import assumed. */
-  readonly assumed: ReadonlyMap<string, readonly string[]>;
-  /** Variable → the value to set. */
-  readonly variables: ReadonlyMap<string, string>;
   readonly providers: readonly string[];
   readonly models: readonly string[];
   readonly selectors: readonly string[];
   /** Entries of `model_list` that are not served. */
-  readonly skipped: readonly { readonly name: string | null; readonly why: string }[];
+  readonly skipped: readonly SkippedEntry[];
 }
 
 export interface ImportResult {
@@ -127,24 +115,24 @@ export function importLitellm(text: string, sources: ImportSources): ImportResul
 
 /** The environment variables that a configuration refers to. */
 const variablesIn = (root: ConfigNode): string[] =>
-  leavesOf(root).flatMap((leaf) => variableReference(textOf(leaf) ?? '') || []);
+  leavesOf(root).flatMap((leaf) => variableReference(scalarText(leaf) ?? '') || []);
 
 interface ModelList {
   readonly deployments: readonly Deployment[];
   readonly wildcards: readonly Deployment[];
   /** Those that wait for an answer of the operator. */
   readonly open: readonly Deployment[];
-  readonly skipped: readonly { readonly name: string | null; readonly why: string }[];
+  readonly skipped: readonly SkippedEntry[];
 }
 
 function readModels(root: ConfigNode, context: ImportContext): ModelList {
   const list = valueAt(root, 'model_list');
   const read: Deployment[] = [];
-  const skipped: { name: string | null; why: string }[] = [];
+  const skipped: SkippedEntry[] = [];
   if (list && !isEmpty(list) && list.kind !== 'list')
     context.outcomes.problem(list, 'model_list must be a list of entries, each with model_name and litellm_params');
   const items = list?.kind === 'list' ? list.items : [];
-  const named = new Set(items.map((item) => textOf(valueAt(item, 'model_name'))));
+  const named = new Set(items.map((item) => scalarText(valueAt(item, 'model_name'))));
   for (const item of items) {
     for (const entry of expandEverything(item, named, context) ?? [item]) {
       const result = readEntry(entry, context);
@@ -166,7 +154,7 @@ function readCredentials(list: ConfigNode | undefined, outcomes: OutcomeRecorder
     outcomes.problem(list, 'it must be a list of maps with credential_name and credential_values');
   for (const item of list?.kind === 'list' ? list.items : []) {
     const nameNode = valueAt(item, 'credential_name');
-    const name = textOf(nameNode);
+    const name = scalarText(nameNode);
     const values = valueAt(item, 'credential_values');
     if (!nameNode || name === null || values?.kind !== 'map') {
       outcomes.problem(nameNode ?? item, 'a credential needs credential_name and credential_values, a map');
@@ -200,5 +188,5 @@ function locate(
 /** A step of a policy path: a key, or the name or index of a list's item. */
 const below = (node: ConfigNode | undefined, step: string): ConfigNode | undefined =>
   node?.kind === 'list'
-    ? node.items.find((item, at) => (textOf(valueAt(item, 'name')) ?? String(at)) === step)
+    ? node.items.find((item, at) => (scalarText(valueAt(item, 'name')) ?? String(at)) === step)
     : valueAt(node, step);

@@ -31,8 +31,7 @@ export function nameProviders(deployments: readonly Deployment[]): ImportedProvi
   for (const { connection, assigned } of deployments) {
     const { names, comment, ...same } = connection;
     const key = JSON.stringify(same);
-    const found = byConnection.get(key) ?? { name: freeName(names, taken), connection };
-    byConnection.set(key, found);
+    const found = byConnection.getOrInsertComputed(key, () => ({ name: freeName(names, taken), connection }));
     taken.add(found.name);
     assigned.provider = found.name;
   }

@@ -1,5 +1,5 @@
 import { numberOf } from './amounts.ts';
-import { type ImportContext, mapOf, textOf } from './context.ts';
+import { type ImportContext, mapOf } from './context.ts';
 import { millisecondsOf } from './entries.ts';
 import { type LitellmSettings, settingOf } from './fallbacks.ts';
 import {
@@ -10,7 +10,7 @@ import {
   LEFT_OUT_SETTINGS,
 } from './left-out.ts';
 import type { OutcomeRecorder } from './outcomes.ts';
-import { type ConfigNode, valueAt } from './tree.ts';
+import { type ConfigNode, scalarText, valueAt } from './tree.ts';
 
 /** Settings of the policy that apply to all models. */
 export interface CommonSettings {
@@ -75,7 +75,7 @@ export function readCommonSettings(
 
 function strategyOf(node: ConfigNode | undefined, { outcomes }: ImportContext): CommonSettings['strategy'] {
   if (!node) return 'auto';
-  const [strategy, how] = STRATEGIES.get(textOf(node) ?? '') ?? [];
+  const [strategy, how] = STRATEGIES.get(scalarText(node) ?? '') ?? [];
   if (strategy === undefined) {
     outcomes.problem(node, `it must be one of ${[...STRATEGIES.keys()].join(', ')}`);
     return 'auto';
@@ -115,12 +115,7 @@ export function reportSections(root: ConfigNode, general: ConfigNode | undefined
     if (outcomes.has(node)) continue;
     const why = LEFT_OUT_GENERAL.get(key);
     if (key === 'master_key' && !isTextOfKey(node)) outcomes.remark(node, 'keys are texts that begin with sk-');
-    if (key === 'maximum_spend_logs_retention_period')
-      outcomes.leftOut(
-        node,
-        'the ledger keeps its entries; `records.retention_days` (30) applies to records of decisions',
-      );
-    else if (why !== undefined) outcomes.leftOut(node, why);
+    if (why !== undefined) outcomes.leftOut(node, why);
   }
   for (const { key, node } of root.kind === 'map' ? root.entries : []) {
     const why = LEFT_OUT_SECTIONS.get(key);

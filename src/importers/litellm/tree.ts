@@ -79,20 +79,18 @@ export function readTree(text: string, included: string | null = null): ConfigNo
   };
   const [error] = document.errors;
   if (error) throw new NotYaml(MESSAGES[error.code] ?? 'this is not YAML', where(error.pos[0]));
-  const anchors = new Map<string, YamlNode>();
-  return new TreeReader(where, anchors).read(document.contents, '', { line: 1, column: 1, included });
+  return new TreeReader(where).read(document.contents, '', { line: 1, column: 1, included });
 }
 
 class TreeReader {
   readonly #where: (offset: number) => SourcePosition;
-  readonly #anchors: Map<string, YamlNode>;
+  readonly #anchors = new Map<string, YamlNode>();
   readonly #done = new Map<YamlNode, ConfigNode>();
   /** Open nodes. An anchor that contains itself reads as empty. */
   readonly #open = new Set<YamlNode>();
 
-  constructor(where: (offset: number) => SourcePosition, anchors: Map<string, YamlNode>) {
+  constructor(where: (offset: number) => SourcePosition) {
     this.#where = where;
-    this.#anchors = anchors;
   }
 
   read(from: unknown, path: string, at: SourcePosition): ConfigNode {
@@ -101,10 +99,7 @@ class TreeReader {
       const target = this.#anchors.get(from.source);
       return target && !this.#open.has(target) ? (this.#done.get(target) ?? nothing) : nothing;
     }
-    if (isScalar(from)) {
-      const node = scalarOf(from, path, at);
-      return this.#keep(from, node);
-    }
+    if (isScalar(from)) return this.#keep(from, scalarOf(from, path, at));
     if (isMap(from) || isSeq(from)) {
       if (from.anchor) this.#anchors.set(from.anchor, from);
       this.#open.add(from);
@@ -189,3 +184,7 @@ export function mapsOf(node: ConfigNode, seen: Set<ConfigNode> = new Set()): Map
   if (node.kind === 'list') return node.items.flatMap((item) => mapsOf(item, seen));
   return [node, ...node.entries.flatMap((entry) => mapsOf(entry.node, seen))];
 }
+
+/** The text of a scalar; null if it is empty or another node. */
+export const scalarText = (node: ConfigNode | undefined): string | null =>
+  node?.kind === 'scalar' && node.text !== '' ? node.text : null;

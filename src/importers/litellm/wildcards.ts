@@ -1,9 +1,9 @@
 import { block, exact, type Field, type FieldBlock, field, flow, some } from '../emit.ts';
-import { type ImportContext, textOf } from './context.ts';
+import type { ImportContext } from './context.ts';
 import type { Deployment } from './entries.ts';
 import { SERVICES } from './services.ts';
 import type { CommonSettings } from './settings.ts';
-import { type ConfigNode, type MapNode, valueAt } from './tree.ts';
+import { type ConfigNode, type MapNode, scalarText, valueAt } from './tree.ts';
 import { deadlinesField } from './write-models.ts';
 
 /** The services with public names of their models, by LiteLLM's name. */
@@ -32,7 +32,8 @@ export function expandEverything(
   const nameNode = valueAt(entry, 'model_name');
   const params = valueAt(entry, 'litellm_params');
   const modelNode = valueAt(params, 'model');
-  const isEverything = textOf(nameNode) === '*' && textOf(modelNode) === '*' && !valueAt(params, 'custom_llm_provider');
+  const isEverything =
+    scalarText(nameNode) === '*' && scalarText(modelNode) === '*' && !valueAt(params, 'custom_llm_provider');
   if (!isEverything || entry.kind !== 'map' || params?.kind !== 'map') return null;
   if (nameNode?.kind !== 'scalar' || modelNode?.kind !== 'scalar') return null;
   outcomes.approximated(nameNode, ['models'], 'a wildcard for each provider; one without its key is left out');

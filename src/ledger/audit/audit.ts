@@ -1,3 +1,4 @@
+import { quarterOf } from '../../accounting/window.ts';
 import type { Microcredits } from '../../core/credits.ts';
 import { timeOfId } from '../../core/id.ts';
 import type {
@@ -8,7 +9,6 @@ import type {
   PaymentRow,
   SpendRow,
 } from '../../store/journal-reader.ts';
-import { quarterOf } from '../rules/window.ts';
 import { type AuditedFundRow, AuditFunds, balanceText, type FundFault, type FundGroup } from './funds.ts';
 import { SeenReservations } from './memory.ts';
 import { AuditPayments, type PaymentFault } from './payments.ts';
@@ -143,7 +143,7 @@ export class Audit {
   /** Checks a row of `spend`. Call it once the whole journal is read. */
   spend(row: SpendRow): void {
     const key = `${row.quarter}/${row.account}/${row.tariff}`;
-    const sum = this.#sums.get(key) ?? { charges: 0, microcredits: 0, input: 0, output: 0 };
+    const sum = this.#sums.get(key) ?? nothing();
     this.#sums.delete(key);
     for (const figure of ['charges', 'microcredits', 'input', 'output'] as const) {
       if (row[figure] === sum[figure]) continue;
@@ -296,11 +296,7 @@ export class Audit {
     this.#funds.count(account, quarter, amount);
     if (seq > this.#checkpoint.through) return;
     const key = `${quarter}/${account}/${tariff ?? 0}`;
-    let sum = this.#sums.get(key);
-    if (!sum) {
-      sum = { charges: 0, microcredits: 0, input: 0, output: 0 };
-      this.#sums.set(key, sum);
-    }
+    const sum = this.#sums.getOrInsertComputed(key, nothing);
     sum.charges++;
     sum.microcredits += amount;
     sum.input += input ?? 0;
@@ -345,6 +341,8 @@ export class Audit {
     this.report({ kind: 'wrong_checkpoint', seq: null, reservation, message: `the checkpoint ${what}` });
   }
 }
+
+const nothing = (): Sum => ({ charges: 0, microcredits: 0, input: 0, output: 0 });
 
 function placeOf(key: string): string {
   const [quarter, account, tariff] = key.split('/');

@@ -48,7 +48,7 @@ const newMembers = (): Members => ({ accounts: new Set(), sums: new QuarterSums(
 export const balanceText = (holder: string): string =>
   `the balance of ${isWallet(holder) ? 'wallet' : 'key'} ${holder}`;
 
-const textOf = ({ kind, name, subject, starts }: FundGroup): string => {
+const groupName = ({ kind, name, subject, starts }: FundGroup): string => {
   if (kind === 'balance') return balanceText(name);
   const whose = subject === '' ? '' : ` of \`${subject}\``;
   return `the budget \`${name}\`${whose}${starts === 0 ? '' : ` from ${iso(starts)}`}`;
@@ -97,7 +97,7 @@ export class AuditFunds {
     const known = this.#groups.get(key);
     const group = known ?? this.#newGroup(key, row);
     if (kind === 'balance' && opening !== (known?.spent ?? 0)) {
-      this.#report('wrong_opening', `${textOf(group)} opens with ${opening} spent, not ${known?.spent ?? 0}`);
+      this.#report('wrong_opening', `${groupName(group)} opens with ${opening} spent, not ${known?.spent ?? 0}`);
     }
     group.spent = opening;
     group.limit = most;
@@ -122,10 +122,10 @@ export class AuditFunds {
     for (const draw of draws) {
       const { group } = draw;
       if (group.kind === 'balance' && group.name !== holder) {
-        this.#report('foreign_fund', `draws on ${textOf(group)}, and ${holder} pays`);
+        this.#report('foreign_fund', `draws on ${groupName(group)}, and ${holder} pays`);
       }
       if (time < group.starts || time >= group.ends) {
-        this.#report('outside_window', `draws on ${textOf(group)}, and was made at ${iso(time)}`);
+        this.#report('outside_window', `draws on ${groupName(group)}, and was made at ${iso(time)}`);
       }
       if (group.share) this.#enter(group.share, account);
       if (!draw.isChecked) this.#checkOpening(draw);
@@ -153,7 +153,7 @@ export class AuditFunds {
       // Otherwise one mistake would be reported with every reservation that follows.
       if (over > 0 && !group.isOver) {
         const figures = `${group.spent} spent and ${group.held} held of ${limit}`;
-        this.#report('overdrawn', `${textOf(group)} is overdrawn by ${over}: ${figures}`);
+        this.#report('overdrawn', `${groupName(group)} is overdrawn by ${over}: ${figures}`);
       }
       group.isOver = over > 0;
     }
@@ -207,13 +207,8 @@ export class AuditFunds {
   #shareOf(name: string, definition: string, subject: string): Share {
     const key = JSON.stringify([name, definition, subject]);
     const budgetKey = JSON.stringify([name, definition]);
-    const known = this.#shares.get(key);
-    if (known) return known;
-    const budget = this.#budgets.get(budgetKey) ?? newMembers();
-    this.#budgets.set(budgetKey, budget);
-    const share = { budget, own: newMembers() };
-    this.#shares.set(key, share);
-    return share;
+    const budget = this.#budgets.getOrInsertComputed(budgetKey, newMembers);
+    return this.#shares.getOrInsertComputed(key, () => ({ budget, own: newMembers() }));
   }
 
   #enter({ budget, own }: Share, account: number): void {
@@ -221,19 +216,12 @@ export class AuditFunds {
       if (members.accounts.has(account)) continue;
       members.accounts.add(account);
       members.sums.addAll(this.#chargedTo(account));
-      const memberOf = this.#memberOf.get(account);
-      if (memberOf) memberOf.push(members);
-      else this.#memberOf.set(account, [members]);
+      this.#memberOf.getOrInsert(account, []).push(members);
     }
   }
 
   #chargedTo(account: number): QuarterSums {
-    let sums = this.#charged.get(account);
-    if (!sums) {
-      sums = new QuarterSums();
-      this.#charged.set(account, sums);
-    }
-    return sums;
+    return this.#charged.getOrInsertComputed(account, () => new QuarterSums());
   }
 
   #checkOpening(draw: AuditedFundRow): void {
@@ -245,6 +233,6 @@ export class AuditFunds {
     const unknown = this.#all.within(starts, ends) - group.share.budget.sums.within(starts, ends);
     if (group.spent >= least && group.spent <= least + unknown) return;
     const expected = unknown === 0 ? `${least}` : `${least} to ${least + unknown}`;
-    this.#report('wrong_opening', `${textOf(group)} was counted as ${group.spent} spent, not ${expected}`);
+    this.#report('wrong_opening', `${groupName(group)} was counted as ${group.spent} spent, not ${expected}`);
   }
 }

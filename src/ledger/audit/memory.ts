@@ -1,5 +1,5 @@
+import { QUARTER_MS } from '../../accounting/window.ts';
 import type { Microcredits } from '../../core/credits.ts';
-import { QUARTER_MS } from '../rules/window.ts';
 
 /** The initial room, in reservations. */
 const FIRST_ROOM = 1_024;

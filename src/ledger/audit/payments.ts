@@ -32,7 +32,7 @@ export class AuditPayments {
 
   /** Reads a row of the journal whose amount was checked. */
   add(kind: 'deposit' | 'fee', note: string, wallet: string | null, amount: Microcredits): void {
-    const booked = this.#bookedOf(note, wallet);
+    const booked = this.#booked.getOrInsert(note, { wallet, deposited: 0, kept: 0, isTold: false });
     if (booked.wallet !== wallet) this.#report('wrong_payment', `${note} is of ${booked.wallet}, not of ${wallet}`);
     if (kind === 'deposit') {
       booked.deposited += amount;
@@ -71,14 +71,5 @@ export class AuditPayments {
       this.#report('wrong_payment', `${deposited} were deposited by ${wallet} for "${note}", which is no payment`);
     }
     this.#booked.clear();
-  }
-
-  #bookedOf(note: string, wallet: string | null): BookedPayment {
-    let booked = this.#booked.get(note);
-    if (!booked) {
-      booked = { wallet, deposited: 0, kept: 0, isTold: false };
-      this.#booked.set(note, booked);
-    }
-    return booked;
   }
 }

@@ -123,12 +123,7 @@ export class Lines {
   }
 
   #priceOf(text: string): Price | null {
-    let price = this.#prices.get(text);
-    if (price === undefined) {
-      price = readPrice(text);
-      this.#prices.set(text, price);
-    }
-    return price;
+    return this.#prices.getOrInsertComputed(text, readPrice);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { AddOns } from '../../core/add-ons.ts';
 import { type Decimal, plainText } from '../../core/decimal.ts';
-import { isObject, parsedJson } from '../../core/object.ts';
+import { isObject, parseJson } from '../../core/object.ts';
 import { addOnPairs, lineFor, type Price, type PriceLine } from '../../core/price.ts';
 
 /** The line of a price list that billed a request, as exact decimals: USD per 1M tokens, and USD for the request. */
@@ -16,7 +16,7 @@ const MILLION = 1_000_000n;
 
 /** Reads a price of `tariffs`; null for any other text. */
 export function readPrice(text: string): Price | null {
-  const price = parsedJson(text);
+  const price = parseJson(text);
   return isPrice(price) ? price : null;
 }
 
@@ -39,7 +39,7 @@ export function usdLine(price: Price, inputTokens: number, usdPerCredit: Decimal
 
 /** Reads the add-ons of a charge; null for none, and for any other text. */
 export function readAddOns(text: string | null): AddOns | null {
-  const value = text === null ? null : parsedJson(text);
+  const value = text === null ? null : parseJson(text);
   if (!isObject(value)) return null;
   const { hourCacheTokens = 0, toolUses = {} } = value;
   return isCount(hourCacheTokens) && isCounts(toolUses) ? { hourCacheTokens, toolUses } : null;

@@ -73,7 +73,7 @@ async function paymentFunding(
   }
 }
 
-/** Reads and checks the payment of a request. Throws SignalboxError, and PaymentRefused for one that a new one would mend. */
+/** Reads and checks the payment of a request. Throws SignalboxError, and PaymentRefused where another payment would be taken. */
 async function signedPayment(
   { payments }: X402Parts,
   { request, idempotencyKey, key }: FundingRequest,

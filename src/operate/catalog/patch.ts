@@ -44,33 +44,21 @@ function headOf(
   complete: number,
   open: readonly ProposedModel[],
 ): string[] {
-  const asked = [
-    listed(
-      'price',
-      open.filter(({ price }) => price === null),
-    ),
-    listed(
-      'context_window',
-      open.filter(({ contextWindow }) => contextWindow === null),
-    ),
-    listed(
-      'max_output',
-      open.filter(({ maxOutput }) => maxOutput === null),
-    ),
-  ].filter((line) => line !== null);
+  const asked = Object.entries(QUESTIONS).flatMap(([key, figure]) => {
+    const models = open.filter((one) => one[figure] === null);
+    return models.length === 0 ? [] : [`- ${key}: ${models.map(({ id }) => id).join(', ')}`];
+  });
   const reasons = Map.groupBy(unfit, ([, why]) => why);
   return [
     `Models of ${provider} on ${today}: ${plural(known, 'model')} of its list in the policy, ${complete} to add, ${open.length} with questions.`,
     'This file changes nothing. Review it, then save what you want in the folder of the policy.',
-    ...(asked.length > 0 ? ['', 'QUESTIONS. The entries below that are comments wait for:', ...asked] : []),
-    ...(repriced.length > 0
-      ? ['', 'Prices that the list states otherwise, USD per 1M tokens:', ...repriced.map(repricedText)]
-      : []),
-    ...(gone.length > 0
-      ? ['', `No longer listed by ${provider}; requests for them may fail:`, ...gone.map(goneText)]
-      : []),
-    ...(reasons.size > 0 ? ['', 'Left out:'] : []),
-    ...[...reasons].map(([why, ones]) => `- ${visible(why)}: ${ones.map(([id]) => visible(id)).join(', ')}`),
+    ...section('QUESTIONS. The entries below that are comments wait for:', asked),
+    ...section('Prices that the list states otherwise, USD per 1M tokens:', repriced.map(repricedText)),
+    ...section(`No longer listed by ${provider}; requests for them may fail:`, gone.map(goneText)),
+    ...section(
+      'Left out:',
+      [...reasons].map(([why, ones]) => `- ${visible(why)}: ${ones.map(([id]) => visible(id)).join(', ')}`),
+    ),
     ...(added.length > 0
       ? [
           '',
@@ -80,8 +68,11 @@ function headOf(
   ];
 }
 
-const listed = (key: string, models: readonly ProposedModel[]): string | null =>
-  models.length === 0 ? null : `- ${key}: ${models.map(({ id }) => id).join(', ')}`;
+/** The figures that a model needs, by their keys in a policy. */
+const QUESTIONS = { price: 'price', context_window: 'contextWindow', max_output: 'maxOutput' } as const;
+
+const section = (heading: string, lines: readonly string[]): string[] =>
+  lines.length === 0 ? [] : ['', heading, ...lines];
 
 const repricedText = ({ id, place, usd, price }: PolicyModel & { readonly price: ProposedPrice }): string =>
   `- ${id} (${place}): input ${usd.input}, now ${price.input}; output ${usd.output}, now ${price.output}`;

@@ -34,24 +34,11 @@ export interface ProposalSources {
 /** A price as a policy states it: USD per 1M tokens in exact decimals. */
 export type ProposedPrice = Readonly<Record<string, string | readonly Readonly<Record<string, string>>[]>>;
 
-/** A model for the policy. What is null is a question to the operator. */
-export interface ProposedModel {
-  readonly id: string;
-  readonly upstream: string;
-  readonly price: ProposedPrice | null;
-  readonly contextWindow: number | null;
-  readonly maxOutput: number | null;
-  /** Null where neither the list nor the facts name any. */
-  readonly capabilities: readonly string[] | null;
-  readonly temperature: boolean;
-  readonly released: string | null;
-}
+/** A model for the policy. A figure that is null is a question to the operator. */
+export type ProposedModel = ReturnType<typeof proposalOf>;
 
-/** What the operator may change in a policy after a look at a provider's list. */
-export interface CatalogProposal {
-  readonly provider: string;
-  readonly factsSource: string;
-  readonly today: string;
+/** The changes of a policy that a provider's list suggests to its operator. */
+export interface CatalogProposal extends Pick<ProposalSources, 'provider' | 'factsSource' | 'today'> {
   /** Listed, and new to the policy: complete, or with questions. */
   readonly added: readonly ProposedModel[];
   /** In the policy, and no longer listed. */
@@ -120,10 +107,7 @@ function reasonAgainst({ id, unfit }: ListedModel): string | null {
 
 const NAME = new RegExp(ITEM_NAME.pattern);
 
-function proposalOf(
-  listed: ListedModel,
-  { provider, taken, isOwnServer, factsOf, rowsOf, today }: ProposalSources,
-): ProposedModel {
+function proposalOf(listed: ListedModel, { provider, taken, isOwnServer, factsOf, rowsOf, today }: ProposalSources) {
   const { id: upstream } = listed;
   const [row, ...others] = rowsOf(upstream);
   const facts = row === undefined || others.length > 0 ? null : factsOf(row);

@@ -25,7 +25,7 @@ export async function syncCatalog(
 ): Promise<CatalogProposal> {
   const { parsed, runtime } = await policyHere(folder, name, judge);
   const setup = runtime.snapshot.providers.get(name);
-  const listed = await listOf(name, runtime);
+  const listed = await listedModels(name, runtime);
   const stated = parsed.providers.find((one) => one.name === name)?.data;
   const table = await loadFacts();
   const service = stated?.preset ?? stated?.adapter ?? name;
@@ -67,7 +67,7 @@ const mistakesIn = (folder: string, message: string | null): UsageError =>
     `${folder}: ${message?.replace(/\.$/, '') ?? `the policy has mistakes. Run ${commandName()} policy check to see them`}.`,
   );
 
-async function listOf(name: string, { providers, snapshot }: Runtime): Promise<readonly ListedModel[]> {
+async function listedModels(name: string, { providers, snapshot }: Runtime): Promise<readonly ListedModel[]> {
   const target = providers.get(name);
   const { apiKeyEnv = null, baseUrl = null } = snapshot.providers.get(name) ?? {};
   try {

@@ -18,21 +18,6 @@ export interface Judgement {
   readonly error: number;
 }
 
-/** Expectations within a fifth of the scale, and their scores. */
-interface Bin {
-  readonly from: number;
-  readonly to: number;
-  readonly declared: BinMeans;
-  readonly estimated: BinMeans;
-}
-
-/** Means, as above. */
-interface BinMeans {
-  readonly scores: number;
-  readonly said: number;
-  readonly score: number;
-}
-
 const BINS = 5;
 
 /** Sums up callers' scores by model and by expected quality. */
@@ -44,11 +29,8 @@ export class Judgements {
 
   note(outcome: ScoredOutcome, estimated: number): void {
     const { model, declared } = outcome;
-    let own = this.#models.get(model);
-    if (!own) {
-      own = new Sums();
-      this.#models.set(model, own);
-    }
+    const own = this.#models.get(model) ?? new Sums();
+    this.#models.set(model, own);
     for (const sums of [this.#all, own, this.#declared[binOf(declared)]!, this.#estimated[binOf(estimated)]!]) {
       sums.note(outcome, estimated);
     }
@@ -64,17 +46,16 @@ export class Judgements {
     return models.sort(([, one], [, other]) => other.scores - one.scores);
   }
 
-  /** The bins with scores. */
-  get bins(): readonly Bin[] {
+  /** Fifths of the scale, those with scores: the means of what was expected within each, and of the scores. */
+  get bins() {
     return this.#declared
-      .map((sums, at): Bin => {
-        const { scores, score, declared } = sums.judgement;
-        const { scores: count, score: mean, estimated } = this.#estimated[at]!.judgement;
+      .map((sums, at) => {
+        const [declared, estimated] = [sums.judgement, this.#estimated[at]!.judgement];
         return {
           from: at / BINS,
           to: (at + 1) / BINS,
-          declared: { scores, said: declared, score },
-          estimated: { scores: count, said: estimated, score: mean },
+          declared: { scores: declared.scores, said: declared.declared, score: declared.score },
+          estimated: { scores: estimated.scores, said: estimated.estimated, score: estimated.score },
         };
       })
       .filter(({ declared, estimated }) => declared.scores + estimated.scores > 0);
@@ -91,7 +72,6 @@ class Sums {
   #estimated = 0;
   #declaredError = 0;
   #estimatedError = 0;
-  #better = 0;
   /** Σw²·d², Σw²·d and Σw², of the differences d: what the standard error of their mean takes. */
   #squares = 0;
   #products = 0;
@@ -109,7 +89,6 @@ class Sums {
     this.#estimated += share * estimated;
     this.#declaredError += share * declaredError;
     this.#estimatedError += share * estimatedError;
-    this.#better += share * better;
     this.#squares += (share * better) ** 2;
     this.#products += share ** 2 * better;
     this.#weights += share ** 2;
@@ -117,7 +96,7 @@ class Sums {
 
   get judgement(): Judgement {
     const weight = this.#weight;
-    const better = this.#better / weight;
+    const better = (this.#declaredError - this.#estimatedError) / weight;
     const spread = this.#squares - 2 * better * this.#products + better ** 2 * this.#weights;
     return {
       scores: this.#scores,

@@ -1,3 +1,4 @@
+import type { FundStanding } from '../../accounting/fund.ts';
 import { iso } from '../../core/clock.ts';
 import { type Microcredits, toCredits } from '../../core/credits.ts';
 import type { FundGroup } from '../../ledger/audit/funds.ts';
@@ -6,7 +7,6 @@ import { balanceFund } from '../../ledger/drawn-fund.ts';
 import { isOfKeys } from '../../ledger/key-budgets.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { type FundHolds, holdAge, OpenHolds } from '../../ledger/open-holds.ts';
-import type { FundStanding } from '../../ledger/rules/fund.ts';
 import { unusedFunds } from '../../ledger/unused.ts';
 import type { StoreReader } from '../../store/driver.ts';
 
@@ -19,7 +19,7 @@ export interface FundUse extends Pick<FundStanding, 'title' | 'limit' | 'spent' 
 }
 
 /** Puts the open requests to funds of a running ledger. */
-export const usesOf = (ledger: Pick<Ledger, 'openHolds'>, funds: readonly FundStanding[]): FundUse[] => {
+export const usesOf = (ledger: Pick<Ledger, 'openHolds'>, funds: readonly Omit<FundUse, 'holds'>[]): FundUse[] => {
   const holds = ledger.openHolds();
   return funds.map(({ title, limit, spent, held }) => ({ title, limit, spent, held, holds: holds.of(title) }));
 };
@@ -120,12 +120,6 @@ export async function storedOverview({ journal, ledger }: StoreReader, now: numb
     charged: audit.totals.charged,
     held: open.reduce((sum, { reserved, charged }) => sum + reserved - charged, 0),
     open: open.length,
-    funds: [...drawnOn, ...balances, ...unusedFunds(budgets, drawnOn, now)].map(({ title, limit, spent, held }) => ({
-      title,
-      limit,
-      spent,
-      held,
-      holds: holds.of(title),
-    })),
+    funds: usesOf({ openHolds: () => holds }, [...drawnOn, ...balances, ...unusedFunds(budgets, drawnOn, now)]),
   };
 }

@@ -150,35 +150,14 @@ export function requestOutcomeOf(outcome: CaseOutcome, snapshot: PolicySnapshot)
   };
 }
 
+/** Figures of one policy, or their sums. Divide sums by `answered` for means. */
+export type Figures = Pick<ComparedChoice, 'costCredits' | 'costUsd' | 'latencyMs' | 'quality'>;
+
+const NO_FIGURES: Figures = { costCredits: 0, costUsd: 0, latencyMs: 0, quality: 0 };
+const NO_COUNTS = { requests: 0, different: 0, refusedA: 0, refusedB: 0, answered: 0 };
 /** Totals over requests, each times its count. `a` and `b` sum the requests that both policies answer. */
-export interface Totals {
-  readonly requests: number;
-  readonly different: number;
-  readonly refusedA: number;
-  readonly refusedB: number;
-  readonly answered: number;
-  readonly a: SideTotals;
-  readonly b: SideTotals;
-}
-
-/** Sums of one policy: Credits, USD, ms and qualities. Divide by `answered` for means. */
-export interface SideTotals {
-  readonly credits: number;
-  readonly usd: number;
-  readonly latencyMs: number;
-  readonly quality: number;
-}
-
-const NO_SIDE_TOTALS: SideTotals = { credits: 0, usd: 0, latencyMs: 0, quality: 0 };
-export const NO_TOTALS: Totals = {
-  requests: 0,
-  different: 0,
-  refusedA: 0,
-  refusedB: 0,
-  answered: 0,
-  a: NO_SIDE_TOTALS,
-  b: NO_SIDE_TOTALS,
-};
+export const NO_TOTALS = { ...NO_COUNTS, a: NO_FIGURES, b: NO_FIGURES };
+export type Totals = Readonly<typeof NO_TOTALS>;
 
 /** Returns the totals with a request added `count` times. */
 export function withOutcomes(totals: Totals, a: RequestOutcome, b: RequestOutcome, count = 1): Totals {
@@ -192,13 +171,10 @@ export function withOutcomes(totals: Totals, a: RequestOutcome, b: RequestOutcom
   return { ...counted, answered: totals.answered + count, a: plus(totals.a, a, count), b: plus(totals.b, b, count) };
 }
 
-const plus = (
-  sums: SideTotals,
-  { costCredits, costUsd, latencyMs, quality }: ComparedChoice,
-  count: number,
-): SideTotals => ({
-  credits: sums.credits + costCredits * count,
-  usd: sums.usd + costUsd * count,
-  latencyMs: sums.latencyMs + latencyMs * count,
-  quality: sums.quality + quality * count,
+/** Adds figures, each times a count, which may be negative. */
+export const plus = (sums: Figures, more: Figures, count: number): Figures => ({
+  costCredits: sums.costCredits + more.costCredits * count,
+  costUsd: sums.costUsd + more.costUsd * count,
+  latencyMs: sums.latencyMs + more.latencyMs * count,
+  quality: sums.quality + more.quality * count,
 });

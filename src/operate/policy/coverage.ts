@@ -14,6 +14,15 @@ import type { CaseRun } from './cases.ts';
 export const COVERAGE_CLASSES = ['constraints', 'preferences', 'models', 'endpoints', 'selectors'] as const;
 export type CoverageClass = (typeof COVERAGE_CLASSES)[number];
 
+/** A value for each class. */
+export const byClass = <Value>(make: (kind: CoverageClass) => Value): Record<CoverageClass, Value> => ({
+  constraints: make('constraints'),
+  preferences: make('preferences'),
+  models: make('models'),
+  endpoints: make('endpoints'),
+  selectors: make('selectors'),
+});
+
 /** A part of the policy, and whether a case covers it. */
 export interface CoverageEntry {
   readonly name: string;
@@ -37,13 +46,7 @@ interface Item {
 /** The parts of a policy that its cases cover, over all settings. The order of calls, and repeats, do not matter. */
 export class Coverage {
   readonly #policy: ParsedPolicy;
-  readonly #items: Record<CoverageClass, Map<string, Item>> = {
-    constraints: new Map(),
-    preferences: new Map(),
-    models: new Map(),
-    endpoints: new Map(),
-    selectors: new Map(),
-  };
+  readonly #items = byClass(() => new Map<string, Item>());
   readonly #evaluations = new Map<PolicySnapshot, Evaluation>();
 
   constructor(policy: ParsedPolicy) {
@@ -52,22 +55,22 @@ export class Coverage {
 
   /** Adds the parts that a setting can serve. Selectors that no file states are not the policy's own. */
   declare({ constraints, preferences, models, selectors }: PolicySnapshot): void {
-    for (const { name, place } of constraints) this.#state('constraints', name, name, place);
-    for (const { name, place } of preferences) this.#state('preferences', name, name, place);
+    for (const { name, place } of constraints) this.#state('constraints', name, place);
+    for (const { name, place } of preferences) this.#state('preferences', name, place);
     const { modelIds, outline } = this.#policy;
     const drafts = new Map(this.#policy.models.map(({ model, endpoints }) => [model.id, endpoints]));
     for (const model of models) {
       const place = modelIds.get(model.id);
       if (!place) continue;
-      this.#state('models', model.id, model.id, place);
+      this.#state('models', model.id, place);
       for (const endpoint of model.endpoints) {
         const own = drafts.get(model.id)?.find((one) => isSame(one.endpoint, endpoint));
-        this.#state('endpoints', endpointKey(model, endpoint), endpointName(model, endpoint), own?.place ?? place);
+        this.#state('endpoints', endpointName(model, endpoint), own?.place ?? place, endpointKey(model, endpoint));
       }
     }
     const stated = new Set(Object.keys(outline.selectors ?? {}));
     for (const { name, place } of this.#policy.selectors) {
-      if (stated.has(name) && selectors.has(name)) this.#state('selectors', name, name, place);
+      if (stated.has(name) && selectors.has(name)) this.#state('selectors', name, place);
     }
   }
 
@@ -93,24 +96,17 @@ export class Coverage {
   }
 
   report(): CoverageReport {
-    const entriesOf = (kind: CoverageClass): CoverageEntry[] =>
-      [...this.#items[kind].values()].map(({ name, place, isTouched, wasTrue, wasFalse }) => ({
-        name,
-        place,
-        isTouched,
+    return byClass((kind) => {
+      const entries = [...this.#items[kind].values()].map(({ wasTrue, wasFalse, ...item }) => ({
+        ...item,
         isAlwaysTrue: wasTrue && !wasFalse,
       }));
-    const byName = (kind: CoverageClass) => entriesOf(kind).sort((a, b) => (a.name < b.name ? -1 : 1));
-    return {
-      constraints: entriesOf('constraints'),
-      preferences: entriesOf('preferences'),
-      models: byName('models'),
-      endpoints: byName('endpoints'),
-      selectors: byName('selectors'),
-    };
+      const isOfRules = kind === 'constraints' || kind === 'preferences';
+      return isOfRules ? entries : entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+    });
   }
 
-  #state(kind: CoverageClass, key: string, name: string, place: SourcePlace): void {
+  #state(kind: CoverageClass, name: string, place: SourcePlace, key = name): void {
     const items = this.#items[kind];
     if (!items.has(key)) items.set(key, { name, place, isTouched: false, wasTrue: false, wasFalse: false });
   }
@@ -172,11 +168,9 @@ export class Coverage {
   }
 
   #evaluationOf(snapshot: PolicySnapshot): Evaluation {
-    const known = this.#evaluations.get(snapshot);
-    if (known) return known;
-    const fresh = new Evaluation(snapshot);
-    this.#evaluations.set(snapshot, fresh);
-    return fresh;
+    const evaluation = this.#evaluations.get(snapshot) ?? new Evaluation(snapshot);
+    this.#evaluations.set(snapshot, evaluation);
+    return evaluation;
   }
 }
 

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { type Static, Type } from '@sinclair/typebox';
 import { SignalboxError } from '../../core/errors.ts';
-import { isObject, parsedJson } from '../../core/object.ts';
+import { isObject, parseJson } from '../../core/object.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { compileCheck } from '../../core/validation.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
@@ -67,19 +67,10 @@ export interface Move {
   readonly totals: Totals;
 }
 
-/** All requests of a file. */
-export interface ComparedRequests {
-  /** In the order of the file. */
-  readonly different: readonly DifferentRequest[];
-  /** The number of further different lines. */
-  readonly leftOut: number;
-  /** The move of most requests first. */
-  readonly moves: readonly Move[];
-  readonly totals: Totals;
-}
+export type ComparedRequests = Awaited<ReturnType<typeof compareRequests>>;
 
 /** Decides every request of a file, or of the standard input, by both policies. Throws UsageError that names file and line. */
-export async function compareRequests(file: string, a: Side, b: Side): Promise<ComparedRequests> {
+export async function compareRequests(file: string, a: Side, b: Side) {
   const counter = createTokenCounter(() => {}, PATIENT_COUNT_MS);
   const different: DifferentRequest[] = [];
   const moves = new Map<string, Move>();
@@ -98,6 +89,7 @@ export async function compareRequests(file: string, a: Side, b: Side): Promise<C
   }
   if (totals.requests === 0) throw new UsageError(`${shownName(file)} has no requests.`);
   const most = [...moves.values()].sort((one, other) => other.totals.requests - one.totals.requests);
+  // `leftOut` counts the different lines that are not kept. The first move is that of most requests.
   return { different, leftOut, moves: most, totals };
 }
 
@@ -124,7 +116,7 @@ async function naming<T>(place: string, run: () => T | Promise<T>): Promise<T> {
 }
 
 function readLine(text: string): HypotheticalRequest & Pick<RequestLine, 'name' | 'count'> {
-  const value = parsedJson(text);
+  const value = parseJson(text);
   if (value === undefined) throw new UsageError('the line is not JSON; each line is one request.');
   const isWrapped = isObject(value) && 'request' in value;
   if (isWrapped) checkLine(value);
@@ -150,14 +142,8 @@ async function answer(query: HypotheticalRequest, runtime: Runtime, counter: Tok
   }
 }
 
-interface Line {
-  readonly text: string;
-  /** From 1. */
-  readonly line: number;
-}
-
-/** Lines that hold something, as they come in. Throws UsageError. */
-async function* linesOf(file: string): AsyncGenerator<Line> {
+/** Lines that hold something, as they come in, with their numbers from 1. Throws UsageError. */
+async function* linesOf(file: string): AsyncGenerator<{ readonly text: string; readonly line: number }> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let line = 0;
   for await (const bytes of byteLines(streamOf(file), file)) {

@@ -1,35 +1,16 @@
 import { UsageError } from '../../core/usage-error.ts';
 import type { LanguageVersion } from '../../policy/versions.ts';
-import type { PolicyChange, PolicyRename } from '../../runtime/diff.ts';
 import { inSlices } from '../../runtime/slices.ts';
 import { hashOf } from '../../runtime/source.ts';
-import { type ComparedCase, compareCases, NO_TOTALS, type Side, type Totals, withOutcomes } from './compare.ts';
-import { type ComparedRequests, compareRequests } from './diff-requests.ts';
-import { type BuiltPolicy, buildSide, changesOf, renamesOf } from './diff-side.ts';
+import { compareCases, NO_TOTALS, type Side, type Totals, withOutcomes } from './compare.ts';
+import { compareRequests } from './diff-requests.ts';
+import { buildSide, changesOf, renamesOf } from './diff-side.ts';
 import { findPlace, folderPlace } from './place.ts';
 import { createScratch, type Scratch } from './scratch.ts';
 import type { PolicySource, PolicyWorkspace } from './tools.ts';
 
-/** Two policies, side by side. */
-export interface PolicyDifference {
-  readonly a: BuiltPolicy;
-  readonly b: BuiltPolicy;
-  readonly changes: readonly PolicyChange[];
-  /** The changes that only rename: removed under one name, added under another. */
-  readonly renamed: readonly PolicyRename[];
-  /** Null where one of the policies cannot be loaded. */
-  readonly decisions: ComparedDecisions | null;
-}
-
-/** The decisions of both policies. */
-export interface ComparedDecisions {
-  readonly cases: readonly ComparedCase[];
-  readonly caseTotals: Totals;
-  /** Null without a file of requests. */
-  readonly requests: ComparedRequests | null;
-  /** The worth of a Credit, USD. */
-  readonly worth: { readonly a: string; readonly b: string };
-}
+/** Two policies, side by side. `renamed` has the changes that only rename: removed under one name, added under another. */
+export type PolicyDifference = Awaited<ReturnType<typeof diffPolicy>>;
 
 /** The policies and requests to compare. */
 export interface DiffQuery {
@@ -44,16 +25,12 @@ export interface DiffQuery {
 }
 
 /** Compares the declarations of two policies, and their decisions where both can be loaded. Throws UsageError. */
-export async function diffPolicy(query: DiffQuery, workspace: PolicyWorkspace): Promise<PolicyDifference> {
+export async function diffPolicy(query: DiffQuery, workspace: PolicyWorkspace) {
   const scratch = createScratch();
   return scratch.use(compare(query, workspace, scratch));
 }
 
-async function compare(
-  { a, b, asVersion, requests }: DiffQuery,
-  workspace: PolicyWorkspace,
-  scratch: Scratch,
-): Promise<PolicyDifference> {
+async function compare({ a, b, asVersion, requests }: DiffQuery, workspace: PolicyWorkspace, scratch: Scratch) {
   const { folder, judge } = workspace;
   const first = await findPlace(a, workspace, scratch);
   const earlier = await buildSide(first, judge);
@@ -65,6 +42,7 @@ async function compare(
   }
   const changes = changesOf(earlier, later);
   const sides = earlier.side && later.side && { a: earlier.side, b: later.side };
+  // Null where one of the policies cannot be loaded.
   const decisions = sides && (await decideBoth(sides.a, sides.b, requests));
   return { a: earlier, b: later, changes, renamed: renamesOf(earlier, later), decisions };
 }
@@ -79,12 +57,13 @@ function inVersion(place: PolicySource, version: LanguageVersion): PolicySource 
   return { ...place, label, bundle: { files, hash: hashOf(JSON.stringify(files)) } };
 }
 
-async function decideBoth(a: Side, b: Side, file: string | undefined): Promise<ComparedDecisions> {
+async function decideBoth(a: Side, b: Side, file: string | undefined) {
   const cases = await inSlices(compareCases(a, b), () => false);
   return {
     cases,
-    caseTotals: cases.reduce((totals, one) => withOutcomes(totals, one.a, one.b), NO_TOTALS),
+    caseTotals: cases.reduce<Totals>((totals, one) => withOutcomes(totals, one.a, one.b), NO_TOTALS),
     requests: file === undefined ? null : await compareRequests(file, a, b),
+    // USD of a Credit.
     worth: { a: a.anywhere.snapshot.usdPerCredit, b: b.anywhere.snapshot.usdPerCredit },
   };
 }

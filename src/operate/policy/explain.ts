@@ -95,12 +95,12 @@ async function learntOf(facts: Facts, question: string | null, runtime: Runtime,
   using reader = (await storeExists(database)) ? await readStore(database, ['learning']) : null;
   const memory = (reader && (await openLearningReader(reader))) ?? emptyMemories();
   const isSilent = question === null || runtime.snapshot.learning.mode === 'off';
-  const wordsOf = (text: string, model: string) =>
+  const wordsFor = (text: string, model: string) =>
     [model, memory.telling(runtime, { text, task: facts.task, model }, WORDS_MAX)] as const;
   return {
     estimate: memory.estimate(runtime, facts, memory.read(runtime, question)),
     words: (models: readonly string[]): StrongWords =>
-      new Map(isSilent ? [] : models.map((model) => wordsOf(question, model))),
+      new Map(isSilent ? [] : models.map((model) => wordsFor(question, model))),
   };
 }
 

@@ -11,19 +11,11 @@ interface Piece {
   readonly what: string;
 }
 
-/** A damage that formatting would do, at its first place. */
-export interface Loss {
-  /** Ends a sentence that begins with `formatting would change`. */
-  readonly what: string;
-  /** Offset in the text before, in UTF-16 units. */
-  readonly at: number;
-}
-
 /**
  * Compares a formatted text with its original. Returns null if it has the same data, numbers as they were written included,
  * and the same comments between the same values. Both are YAML.
  */
-export function lostIn(formatted: string, text: string): Loss | null {
+export function lostIn(formatted: string, text: string): Piece | null {
   const [before, after] = [contentOf(text), contentOf(formatted)];
   const lost = (what: string) => ({ what, at: firstDifference(before.pieces, after.pieces) });
   if (before.shape !== after.shape) return lost('the data');
@@ -42,10 +34,10 @@ function contentOf(text: string) {
   const shape = JSON.stringify(shapeOf(contents, leaves));
   const comments = commentsIn(text);
   const pieces = [...leaves, ...comments].sort((a, b) => a.at - b.at);
-  return { shape, pieces, comments: wordsOf(comments), order: wordsOf(pieces) };
+  return { shape, pieces, comments: piecesText(comments), order: piecesText(pieces) };
 }
 
-const wordsOf = (pieces: readonly Piece[]): string => JSON.stringify(pieces.map(({ what }) => what));
+const piecesText = (pieces: readonly Piece[]): string => JSON.stringify(pieces.map(({ what }) => what));
 
 /** Data with its keys in their order, and with anchors and tags. Adds values to the leaves. */
 function shapeOf(node: unknown, leaves: Piece[]): unknown {

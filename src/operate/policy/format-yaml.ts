@@ -1,5 +1,4 @@
 import { isObject } from '../../core/object.ts';
-import { LineIndex } from '../../policy/line-index.ts';
 import { lostIn } from './format-loss.ts';
 
 /** The column at which lines are broken where possible. For editors it is `yaml.format.printWidth`. */
@@ -44,8 +43,9 @@ export async function formatYaml(text: string, layout: Layout = prettier): Promi
   if (formatted === text) return { text };
   const lost = lostIn(formatted, text);
   if (lost === null) return { text: formatted };
-  const { line, column } = new LineIndex(text).placeOf(lost.at);
-  return { kind: 'damaged', message: `formatting would change ${lost.what}`, line, column };
+  const before = text.slice(0, lost.at).split('\n');
+  const place = { line: before.length, column: before.at(-1)!.length + 1 };
+  return { kind: 'damaged', message: `formatting would change ${lost.what}`, ...place };
 }
 
 /** Loads prettier on first use: a server does not need it. */

@@ -1,12 +1,12 @@
 import { holderOf } from '../../access/key-entry.ts';
+import { type FundStanding, fundName } from '../../accounting/fund.ts';
+import { windowAt } from '../../accounting/window.ts';
 import type { Budget } from '../../core/budget.ts';
 import { scopeOf } from '../../ledger/accounts.ts';
 import { AvailableFunds } from '../../ledger/available-funds.ts';
 import { BudgetFund, balanceFund, type DrawnFund } from '../../ledger/drawn-fund.ts';
 import { subjectOf } from '../../ledger/funds.ts';
 import { isOfKeys, keyBudgets } from '../../ledger/key-budgets.ts';
-import { type FundStanding, fundName } from '../../ledger/rules/fund.ts';
-import { windowAt } from '../../ledger/rules/window.ts';
 import type { KeyInfo } from '../../store/keys.ts';
 import { readStore, storeExists } from '../../store/open.ts';
 import { type FundUse, storedOverview } from '../ledger/status.ts';

@@ -1,16 +1,5 @@
-import {
-  access,
-  constants,
-  type FileHandle,
-  lstat,
-  open,
-  readdir,
-  readFile,
-  realpath,
-  rename,
-  rm,
-  stat,
-} from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import * as fs from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { codeOf, messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
@@ -32,9 +21,9 @@ export async function openFiles(places: readonly string[]): Promise<OpenedFile[]
 }
 
 async function filesAt(place: string): Promise<string[]> {
-  const found = await stat(place).catch((cause) => refuse(`${place} cannot be read`, cause));
+  const found = await fs.stat(place).catch((cause) => refuse(`${place} cannot be read`, cause));
   if (found.isDirectory()) {
-    const names = await readdir(place).catch((cause) => refuse(`${place} cannot be read`, cause));
+    const names = await fs.readdir(place).catch((cause) => refuse(`${place} cannot be read`, cause));
     const files = names.filter(isPolicyFile).sort();
     if (files.length === 0) throw new UsageError(`${place} holds no .yaml files.`);
     return files.map((name) => join(place, name));
@@ -57,11 +46,11 @@ async function openFile(path: string): Promise<OpenedFile> {
     bytes: new Uint8Array(),
   });
   try {
-    const found = await stat(path);
+    const found = await fs.stat(path);
     // Reading a pipe could block for ever.
     if (!found.isFile()) return left('unreadable', found.isDirectory() ? 'it is a folder' : 'it is not a file');
     if (found.size > FILE_BYTES_MAX) return left('too-large', `it has ${found.size} bytes`);
-    const bytes = await readFile(path);
+    const bytes = await fs.readFile(path);
     return { file: { path, ...decoded(bytes) }, bytes };
   } catch (cause) {
     return left('unreadable', reasonOf(cause));
@@ -85,14 +74,14 @@ function decoded(bytes: Uint8Array): { text: string } | { problem: 'not-utf-8'; 
  */
 export async function replaceFile(path: string, text: string, bytes: Uint8Array | null = null): Promise<void> {
   try {
-    const isThere = await lstat(path).then(
+    const isThere = await fs.lstat(path).then(
       () => true,
       (cause) => codeOf(cause) !== 'ENOENT',
     );
-    const real = isThere ? await realpath(path) : path;
+    const real = isThere ? await fs.realpath(path) : path;
     // A file that may not be written could still be replaced: its folder decides about that.
-    if (isThere) await access(real, constants.W_OK);
-    const rights = isThere ? await stat(real) : null;
+    if (isThere) await fs.access(real, fs.constants.W_OK);
+    const rights = isThere ? await fs.stat(real) : null;
     // Replacing it would leave the old text to its other names; writing into it would show half of the new one.
     if (rights && rights.nlink > 1) throw new Error('it has a hard link, which would keep the old text');
     await removeLeftovers(dirname(real), basename(real));
@@ -100,10 +89,11 @@ export async function replaceFile(path: string, text: string, bytes: Uint8Array 
     const beside = join(dirname(real), `.${basename(real)}.${process.pid}.tmp`);
     try {
       await writeBeside(beside, text, rights);
-      if (bytes !== null && !(await readFile(real)).equals(bytes)) throw new Error('it was changed during formatting');
-      await rename(beside, real);
+      if (bytes !== null && !(await fs.readFile(real)).equals(bytes))
+        throw new Error('it was changed during formatting');
+      await fs.rename(beside, real);
     } catch (cause) {
-      if (!isTaken(cause)) await rm(beside, { force: true });
+      if (!isTaken(cause)) await fs.rm(beside, { force: true });
       throw cause;
     }
   } catch (cause) {
@@ -116,22 +106,18 @@ const LEFTOVER_MS = 60_000;
 
 /** Removes the temporary files of processes that were killed. */
 async function removeLeftovers(folder: string, name: string): Promise<void> {
-  const names = await readdir(folder).catch(() => []);
+  const names = await fs.readdir(folder).catch(() => []);
   for (const one of names.filter((each) => each.startsWith(`.${name}.`) && /\.\d+\.tmp$/.test(each))) {
     const path = join(folder, one);
-    const found = await lstat(path).catch(() => null);
-    if (found?.isFile() && Date.now() - found.mtimeMs > LEFTOVER_MS) await rm(path, { force: true });
+    const found = await fs.lstat(path).catch(() => null);
+    if (found?.isFile() && Date.now() - found.mtimeMs > LEFTOVER_MS) await fs.rm(path, { force: true });
   }
 }
 
-interface Rights {
-  readonly uid: number;
-  readonly gid: number;
-  readonly mode: number;
-}
+type Rights = Pick<Stats, 'uid' | 'gid' | 'mode'>;
 
 async function writeBeside(path: string, text: string, rights: Rights | null): Promise<void> {
-  const handle = await open(path, 'wx', rights ? 0o600 : 0o666);
+  const handle = await fs.open(path, 'wx', rights ? 0o600 : 0o666);
   try {
     await handle.writeFile(text);
     if (rights) await grant(handle, rights);
@@ -141,7 +127,7 @@ async function writeBeside(path: string, text: string, rights: Rights | null): P
   }
 }
 
-async function grant(handle: FileHandle, { uid, gid, mode }: Rights): Promise<void> {
+async function grant(handle: fs.FileHandle, { uid, gid, mode }: Rights): Promise<void> {
   const mine = await handle.stat();
   // A server may run as another user and must still be able to read the file.
   if (mine.uid !== uid || mine.gid !== gid) await handle.chown(uid, gid);

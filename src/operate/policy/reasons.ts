@@ -1,3 +1,4 @@
+import { RouteRequest } from '../../api/route-query.ts';
 import { type Decision, REJECTIONS, type Refusal } from '../../core/decision.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import type { Facts } from '../../core/facts.ts';
@@ -11,7 +12,6 @@ import { vectorSpaceOf } from '../../routing/rules.ts';
 import { isOfWildcard } from '../../routing/wildcard-snapshot.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { readRouteRequest } from '../../surface/openai-chat/reader.ts';
-import { RouteRequest } from '../../surface/openai-chat/route-query.ts';
 import { readRouteBody } from '../../surface/route-body.ts';
 import { decideFor, hypotheticalFacts } from './hypothetical.ts';
 

@@ -34,8 +34,7 @@ export class BalanceGuard {
   async within<T>(authorization: Authorization, run: () => Promise<T>): Promise<T> {
     const { payer, requirements, amount } = authorization;
     const name = `${requirements.asset} ${payer}`;
-    const wallet = this.#wallets.get(name) ?? { underWay: 0n, users: 0, waiting: [] };
-    this.#wallets.set(name, wallet);
+    const wallet = this.#wallets.getOrInsert(name, { underWay: 0n, users: 0, waiting: [] });
     wallet.users++;
     try {
       await this.#reserve(wallet, authorization, amount);

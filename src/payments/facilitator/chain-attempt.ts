@@ -95,11 +95,9 @@ export class ChainAttempt {
 
   /** Never rejects: the library may not await it. */
   #code(address: Hex): Promise<Hex | undefined> {
-    const known = this.#codes.get(address);
-    if (known) return known;
-    const code = this.#ask(() => this.#options.nodes.client.getCode({ address })).catch(() => undefined);
-    this.#codes.set(address, code);
-    return code;
+    return this.#codes.getOrInsertComputed(address, () =>
+      this.#ask(() => this.#options.nodes.client.getCode({ address })).catch(() => undefined),
+    );
   }
 
   async #read({ address, abi, functionName, args }: Parameters<FacilitatorEvmSigner['readContract']>[0]) {

@@ -103,6 +103,13 @@ export interface NetworkHost {
  */
 export type OpenNetwork = (policy: PaymentNetwork, host: NetworkHost) => Promise<NetworkClients>;
 
+/** The result of a settlement that was refused. The chain may show that the money has moved all the same. Throws as `outcome`. */
+export async function resultOfRefusal(chain: Chain, query: AuthorizationQuery, reason: string): Promise<SettleResult> {
+  const outcome = await chain.outcome(query);
+  if (outcome.state === 'used') return { state: 'unknown', reason, transaction: outcome.transaction };
+  return { state: 'failed', reason };
+}
+
 /** Returns a reason that has the form of an x402 code. Any other text may contain addresses. */
 export const reasonCode = (reason: string | null | undefined): string =>
   typeof reason === 'string' && /^[a-z0-9_]{1,80}$/.test(reason) ? reason : 'unexpected_error';

@@ -42,13 +42,6 @@ interface Queue {
 }
 const queues = new Map<string, Queue>();
 
-function queueOf(id: string, address: string): Queue {
-  const name = `${id} ${address}`;
-  const queue = queues.get(name) ?? { tail: Promise.resolve(), last: null };
-  queues.set(name, queue);
-  return queue;
-}
-
 export class GasKey {
   readonly address: Hex;
   /** The last seen balance as a multiple of the alarm threshold. Null before, and without a threshold. */
@@ -60,7 +53,7 @@ export class GasKey {
   constructor(options: GasKeyOptions) {
     this.#options = options;
     this.address = options.account.address;
-    this.#queue = queueOf(options.nodes.id, this.address);
+    this.#queue = queues.getOrInsert(`${options.nodes.id} ${this.address}`, { tail: Promise.resolve(), last: null });
   }
 
   /**

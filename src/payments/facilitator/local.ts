@@ -10,6 +10,7 @@ import {
   type NetworkHost,
   queryOf,
   reasonCode,
+  resultOfRefusal,
   type SettleResult,
   type Verification,
 } from './facilitator.ts';
@@ -83,24 +84,22 @@ export class LocalFacilitator implements Facilitator {
       await attempt.forget();
       if (attempt.unavailable) throw attempt.unavailable;
       if (answer === null) throw new FacilitatorUnavailable('The x402 library failed. Nothing was sent.');
-      return this.#refusalOf(authorization, reason);
+      return this.#refused(authorization, reason);
     }
     if (attempt.receipt === null) return { state: 'unknown', reason: 'settlement_pending', transaction };
     await attempt.forget();
     if (answer?.success) return { state: 'captured', transaction };
     if (attempt.receipt.status === 'success') return { state: 'unknown', reason, transaction };
-    return this.#refusalOf(authorization, reason).catch(() => ({ state: 'unknown', reason, transaction }));
+    return this.#refused(authorization, reason).catch(() => ({ state: 'unknown', reason, transaction }));
   }
 
   /**
    * The contract refused it. Anybody who has seen an authorization can send it: if somebody did, the money arrived, and
    * the chain's outcome is booked.
    */
-  async #refusalOf(authorization: Authorization, reason: string): Promise<SettleResult> {
+  #refused(authorization: Authorization, reason: string): Promise<SettleResult> {
     const { chain, host } = this.#options;
-    const outcome = await chain.outcome(queryOf(authorization, host.now()));
-    if (outcome.state === 'used') return { state: 'unknown', reason, transaction: outcome.transaction };
-    return { state: 'failed', reason };
+    return resultOfRefusal(chain, queryOf(authorization, host.now()), reason);
   }
 
   #attempt({ payload, payer, nonce, requirements }: Authorization): ChainAttempt {

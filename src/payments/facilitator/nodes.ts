@@ -11,6 +11,7 @@ import {
   RpcRequestError,
   type Transport,
 } from 'viem';
+import { codeOf } from '../../core/thrown.ts';
 import { FacilitatorUnavailable } from './facilitator.ts';
 
 /** The timeout of one node, ms. */
@@ -116,10 +117,7 @@ export function refusalOf(error: unknown): NodeRefusal | null {
 
 /** Whether no connection was made, so that nothing was sent. */
 export function isUnreached(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : null;
-  return (
-    typeof code === 'string' && /^(?:ConnectionRefused|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|FailedToOpenSocket)$/.test(code)
-  );
+  return /^(?:ConnectionRefused|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|FailedToOpenSocket)$/.test(codeOf(error));
 }
 
 function rpcErrorOf(error: unknown): RpcRequestError | null {

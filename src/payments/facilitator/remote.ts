@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { PaymentRequirements } from '@x402/core/types';
-import { parsedJson } from '../../core/object.ts';
+import { parseJson } from '../../core/object.ts';
 import { readText } from '../../upstream/read-text.ts';
 import { fetchedReply } from '../../upstream/reply.ts';
 import {
@@ -12,6 +12,7 @@ import {
   type NetworkHost,
   queryOf,
   reasonCode,
+  resultOfRefusal,
   type SettleResult,
   type Verification,
 } from './facilitator.ts';
@@ -119,10 +120,7 @@ export class RemoteFacilitator implements Facilitator {
     const unknown = { state: 'unknown', reason, transaction } as const;
     if (transaction !== null || UNCERTAIN.test(reason)) return unknown;
     const { chain, host } = this.#options;
-    const outcome = await chain.outcome(queryOf(authorization, host.now())).catch(() => null);
-    if (outcome === null) return unknown;
-    if (outcome.state === 'used') return { ...unknown, transaction: outcome.transaction };
-    return { state: 'failed', reason };
+    return resultOfRefusal(chain, queryOf(authorization, host.now()), reason).catch(() => unknown);
   }
 
   /** Waits for the chain to show the transfer: a service's word alone credits no wallet. Nodes may lag behind it. */
@@ -170,7 +168,7 @@ export class RemoteFacilitator implements Facilitator {
       signal: AbortSignal.timeout(timeoutMs),
     });
     const text = await readText(fetchedReply(response), ANSWER_MAX);
-    const content = parsedJson(text);
+    const content = parseJson(text);
     return { status: response.status, content: Value.Check(form, content) ? content : null };
   }
 }

@@ -96,22 +96,25 @@ function countFailovers(failovers: LabelledCounter, attempts: readonly AttemptRe
   }
 }
 
+type OutcomeFigures = ReturnType<typeof outcomeFigures>;
+type TokenCounts = ReturnType<typeof tokenCounts>;
+
 /** The figures of executed requests with one outcome. */
-interface OutcomeFigures {
-  readonly duration: Spread;
-  readonly spent: CounterCell;
-  readonly saved: CounterCell;
-  readonly overspent: CounterCell;
-}
+const outcomeFigures = ({ duration, spent, saved, overspent }: ChatFamilies, names: readonly string[]) => ({
+  duration: duration.at(...names),
+  spent: spent.at(...names),
+  saved: saved.at(...names),
+  overspent: overspent.at(...names),
+});
 
 /** Tokens by kind: figures of a usage contain each other, and no token is counted twice. */
-interface TokenCounts {
-  readonly input: CounterCell;
-  readonly cached: CounterCell;
-  readonly cacheWrite: CounterCell;
-  readonly output: CounterCell;
-  readonly reasoning: CounterCell;
-}
+const tokenCounts = ({ tokens }: ChatFamilies, names: readonly string[]) => ({
+  input: tokens.at(...names, 'input'),
+  cached: tokens.at(...names, 'input_cached'),
+  cacheWrite: tokens.at(...names, 'input_cache_write'),
+  output: tokens.at(...names, 'output'),
+  reasoning: tokens.at(...names, 'output_reasoning'),
+});
 
 /** The figures of the chats that one endpoint answered for one selector. Each series is looked up once. */
 class Lane {
@@ -142,7 +145,7 @@ class Lane {
    * @param failedUsage usage of failed attempts; its Credits are part of those charged
    */
   count({ status, totalMs, charged, saved, usage }: DecisionOutcome, failedUsage: readonly Usage[] | null): void {
-    this.#figures[status] ??= this.#figuresOf(status);
+    this.#figures[status] ??= outcomeFigures(this.#families, [...this.#names, status]);
     const figures = this.#figures[status];
     figures.duration.observe(totalMs / 1000);
     figures.spent.value += charged;
@@ -153,34 +156,12 @@ class Lane {
   }
 
   #countTokens(usage: Usage): void {
-    this.#tokens ??= this.#tokenCounts();
+    this.#tokens ??= tokenCounts(this.#families, this.#names);
     const { input, cached, cacheWrite, output, reasoning } = this.#tokens;
     input.value += usage.inputTokens - usage.cachedInputTokens - usage.cacheWriteTokens;
     cached.value += usage.cachedInputTokens;
     cacheWrite.value += usage.cacheWriteTokens;
     output.value += usage.outputTokens - usage.reasoningTokens;
     reasoning.value += usage.reasoningTokens;
-  }
-
-  #tokenCounts(): TokenCounts {
-    const of = (kind: string) => this.#families.tokens.at(...this.#names, kind);
-    return {
-      input: of('input'),
-      cached: of('input_cached'),
-      cacheWrite: of('input_cache_write'),
-      output: of('output'),
-      reasoning: of('output_reasoning'),
-    };
-  }
-
-  #figuresOf(status: DecisionOutcome['status']): OutcomeFigures {
-    const { duration, spent, saved, overspent } = this.#families;
-    const names = [...this.#names, status];
-    return {
-      duration: duration.at(...names),
-      spent: spent.at(...names),
-      saved: saved.at(...names),
-      overspent: overspent.at(...names),
-    };
   }
 }

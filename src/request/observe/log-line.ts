@@ -104,7 +104,7 @@ export function logRequests(log: Log): RequestReporter {
     if (isSilent(request)) return;
     let suppressed: number | undefined;
     if (isStranger(request)) {
-      const before = strangers.next(now);
+      const before = strangers(now);
       if (before === null) return;
       suppressed = before || undefined;
     }

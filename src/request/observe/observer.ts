@@ -76,7 +76,7 @@ export class Observer {
   }
 
   readonly #endTrace: RequestReporter = (request, now) => {
-    if (isStranger(request) && this.#strangers.next(now) === null) return;
+    if (isStranger(request) && this.#strangers(now) === null) return;
     const { trace, result } = request;
     const span = requestSpan(request);
     // The last step ends when the charge is on the disk.

@@ -2,18 +2,7 @@ import type { SpanAttributes, SpanResult } from '../../telemetry/trace.ts';
 import { type ExchangeResult, type RequestContext, type RoutingAttempt, selectorOf } from '../request-context.ts';
 
 /** The registered methods. Any other is the caller's own word. */
-const METHODS: ReadonlySet<string> = new Set([
-  'CONNECT',
-  'DELETE',
-  'GET',
-  'HEAD',
-  'OPTIONS',
-  'PATCH',
-  'POST',
-  'PUT',
-  'QUERY',
-  'TRACE',
-]);
+const METHODS = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'QUERY', 'TRACE']);
 const OTHER = 'other';
 
 /** Makes the span of a whole request, with names and figures only. */

@@ -1,11 +1,11 @@
-import { LineLimit } from '../../telemetry/line-limit.ts';
+import { type LineLimit, lineLimit } from '../../telemetry/line-limit.ts';
 import type { RequestContext } from '../request-context.ts';
 
 /** Reported refusals of unknown callers, a minute. */
 const STRANGERS_MAX = 60;
 
 /** Makes a bound of reports on unknown callers, who can send requests by the thousand and would drown the others. */
-export const strangersLimit = (): LineLimit => new LineLimit(STRANGERS_MAX);
+export const strangersLimit = (): LineLimit => lineLimit(STRANGERS_MAX);
 
 /** Whether a request came from an unknown caller and was not served. Failures of the gateway itself do not count. */
 export const isStranger = ({ keyId, status }: RequestContext): boolean =>

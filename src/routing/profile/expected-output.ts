@@ -1,7 +1,7 @@
 import type { Turn } from '../../core/conversation.ts';
 import type { Facts } from '../../core/facts.ts';
 import { estimateTokens } from '../../core/tokens.ts';
-import { textOf } from '../texts.ts';
+import { turnText } from '../texts.ts';
 import type { ProfileInput } from './input.ts';
 import { SIGN } from './lexicon/lexicon.ts';
 import { withoutHarness } from './question.ts';
@@ -61,7 +61,7 @@ function systemPromptLength(turns: readonly Turn[]): number | null {
   for (let at = turns.length - 1; at >= 0; at--) {
     const turn = turns[at]!;
     if (turn.role !== 'system' && turn.role !== 'developer') continue;
-    const text = textOf(turn);
+    const text = turnText(turn);
     if (text.length > SYSTEM_PROMPT_CHARS_MAX) continue;
     const tokens = readSystemPrompt(text).view.reading.length.tokensOfSystemPrompt();
     if (tokens !== null) return tokens;
@@ -89,7 +89,7 @@ function shownTokens(text: string, { hasText, quotes }: QuestionReading): number
 
 const lastText = (turns: readonly Turn[]): string => {
   const turn = turns.findLast(({ role }) => role === 'user');
-  return turn ? withoutHarness(textOf(turn)) : '';
+  return turn ? withoutHarness(turnText(turn)) : '';
 };
 
 function shortAnswer(
@@ -103,7 +103,7 @@ function shortAnswer(
   }
   // "ok" and "1" alone ask for nothing; behind an answer they mean "go on".
   const [only] = turns;
-  if (turns.length === 1 && only && SAYS_NOTHING.test(textOf(only).trim())) return EASY.chat!;
+  if (turns.length === 1 && only && SAYS_NOTHING.test(turnText(only).trim())) return EASY.chat!;
   if (difficulty !== 'easy') return null;
   // Thanks and emoji are answered with about as much; a greeting begins a conversation.
   const isThanks = task === 'chat' && last?.signs[SIGN.greet] === 0;
@@ -123,7 +123,7 @@ function objectTokens(turns: readonly Turn[]): number {
     const turn = turns[at]!;
     if (turn.role !== 'user' && turn.role !== 'assistant') continue;
     read++;
-    const tokens = estimateTokens(withoutHarness(textOf(turn)));
+    const tokens = estimateTokens(withoutHarness(turnText(turn)));
     if (read === 1) own = tokens;
     if (tokens >= TEXT_MIN) return tokens;
   }

@@ -43,7 +43,7 @@ export function influentialWords(request: ProfileInput, task: string): Influenti
     const odds = oddsOf(read(request, place), at) ?? whole;
     return joined(
       place.text,
-      wordsOf(place.text).map((word) => {
+      wordsIn(place.text).map((word) => {
         const left = oddsOf(read(without(request, place, word.from, word.to), place), at);
         return { ...word, of: place.of, adds: odds - (left ?? 0) };
       }),
@@ -117,7 +117,7 @@ interface Word {
 const SEGMENTER = new Intl.Segmenter('en', { granularity: 'word' });
 
 /** The first and last words of a text. */
-function wordsOf(text: string): Word[] {
+function wordsIn(text: string): Word[] {
   const words: Word[] = [];
   const scan = (from: number, to: number, most: number) => {
     for (const { segment, index, isWordLike } of SEGMENTER.segment(text.slice(from, to))) {

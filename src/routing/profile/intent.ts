@@ -1,6 +1,6 @@
 import type { Conversation, Turn } from '../../core/conversation.ts';
 import type { Facts } from '../../core/facts.ts';
-import { FOLLOW_UP_CHARS_MAX, textOf } from '../texts.ts';
+import { FOLLOW_UP_CHARS_MAX, turnText } from '../texts.ts';
 import { type OutputHint, outputHint } from './expected-output.ts';
 import type { ProfileInput } from './input.ts';
 import type { QuestionView, ToolContext } from './question-view.ts';
@@ -83,7 +83,7 @@ function userTurns(all: readonly Turn[]): UserTurn[] {
 }
 
 function turnOf(turn: Turn, isUnwrapped: boolean): UserTurn {
-  const text = textOf(turn);
+  const text = turnText(turn);
   return { message: isUnwrapped ? new UserMessage(text, true) : readMessage(text), hasImage: hasImage(turn) };
 }
 
@@ -144,7 +144,7 @@ function isEmojiAlone({ question, tools, system }: QuestionView, turns: readonly
   if (question.length > EMOJI_CHARS_MAX || !EMOJI.test(question.text.trim())) return false;
   if (tools?.amid || (system !== null && (system.binds || system.order >= 0))) return false;
   const said = turns.findLast(({ role }) => role === 'assistant');
-  return said === undefined || !/[?？]\s*$/.test(textOf(said));
+  return said === undefined || !/[?？]\s*$/.test(turnText(said));
 }
 
 const EMOJI_CHARS_MAX = 40;

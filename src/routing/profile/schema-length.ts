@@ -1,5 +1,4 @@
-import { isObject } from '../../core/object.ts';
-import type { Members } from '../../core/original.ts';
+import { isObject, listOf } from '../../core/object.ts';
 
 /** Tokens of values: a text, one that is prose by its name, a number, a boolean; items of a list. */
 const TEXT = 12;
@@ -20,12 +19,11 @@ const PROSE_NAME =
 /** Tokens of a text with a `format`. */
 const FORMAT = 10;
 
-const numberAt = (schema: Members, key: string): number | null =>
+type Schema = Readonly<Record<string, unknown>>;
+
+const numberAt = (schema: Schema, key: string): number | null =>
   typeof schema[key] === 'number' && Number.isFinite(schema[key]) ? schema[key] : null;
-const listAt = (schema: Members, key: string): readonly unknown[] => {
-  const value = schema[key];
-  return Array.isArray(value) ? value : [];
-};
+const listAt = (schema: Schema, key: string): readonly unknown[] => listOf(schema[key]);
 
 /**
  * Expected tokens of a value of a JSON schema. Another property never lowers it. Pure; the time is linear in the size of
@@ -52,7 +50,7 @@ class Measure {
     return Math.min(TOKENS_MAX, one + also);
   }
 
-  #one(schema: Members, name: string, depth: number): number {
+  #one(schema: Schema, name: string, depth: number): number {
     if (typeof schema.$ref === 'string') return this.#reference(schema.$ref, name, depth);
     if ('const' in schema) return literal(schema.const);
     const values = listAt(schema, 'enum');
@@ -62,7 +60,7 @@ class Measure {
     return Math.max(longest, this.#typed(schema, name, depth, choices.length > 0));
   }
 
-  #typed(schema: Members, name: string, depth: number, hasChoices: boolean): number {
+  #typed(schema: Schema, name: string, depth: number, hasChoices: boolean): number {
     const types = typeof schema.type === 'string' ? [schema.type] : listAt(schema, 'type');
     if (types.includes('object') || isObject(schema.properties)) return this.#object(schema, depth);
     if (types.includes('array') || 'items' in schema) return this.#array(schema, name, depth);
@@ -72,13 +70,13 @@ class Measure {
     return hasChoices || 'allOf' in schema ? 0 : TEXT;
   }
 
-  #object(schema: Members, depth: number): number {
+  #object(schema: Schema, depth: number): number {
     const properties = isObject(schema.properties) ? Object.entries(schema.properties) : [];
     if (properties.length === 0) return isObject(schema.additionalProperties) ? ITEMS * TEXT : AROUND;
     return properties.reduce((sum, [key, value]) => sum + keyTokens(key) + this.of(value, key, depth + 1), 2);
   }
 
-  #array(schema: Members, name: string, depth: number): number {
+  #array(schema: Schema, name: string, depth: number): number {
     const least = Math.max(0, numberAt(schema, 'minItems') ?? 0);
     const most = Math.max(0, numberAt(schema, 'maxItems') ?? ITEMS_MAX);
     const prefix = listAt(schema, 'prefixItems');
@@ -105,7 +103,7 @@ function literal(value: unknown): number {
   return typeof value === 'number' ? NUMBER : FLAG;
 }
 
-function text(schema: Members, name: string): number {
+function text(schema: Schema, name: string): number {
   const usual = typeof schema.format === 'string' ? FORMAT : PROSE_NAME.test(name) ? PROSE : TEXT;
   const most = Math.max(0, numberAt(schema, 'maxLength') ?? Number.POSITIVE_INFINITY) / CHARACTERS;
   const least = Math.max(0, numberAt(schema, 'minLength') ?? 0) / CHARACTERS;

@@ -77,7 +77,7 @@ const REMEMBERED_CHARS = 2 ** 21;
 const remembered = new TextMemory<OfferedNames>(REMEMBERED_CHARS);
 
 function offeredNames(names: string): OfferedNames {
-  const all = names.split('\n').slice(0, TOOLS_MAX).map(wordsOf);
+  const all = names.split('\n').slice(0, TOOLS_MAX).map(nameWords);
   const words = all.flat();
   return {
     topics: new Set(words.flatMap(({ topic }) => (topic === '' ? [] : topic))),
@@ -88,7 +88,7 @@ function offeredNames(names: string): OfferedNames {
   };
 }
 
-const wordsOf = (name: string): readonly NameWord[] =>
+const nameWords = (name: string): readonly NameWord[] =>
   name
     .replace(/([a-z])([A-Z])/g, '$1 $2')
     .toLowerCase()
@@ -126,10 +126,10 @@ export function resultsOf(turns: readonly Turn[]): { readonly calls: number; rea
     if (role === 'tool') calls++;
   }
   const last = turns.at(-1);
-  return { calls, result: last?.role === 'tool' ? textOf(last).slice(-RESULT_TAIL) : '' };
+  return { calls, result: last?.role === 'tool' ? lastText(last).slice(-RESULT_TAIL) : '' };
 }
 
-function textOf({ parts }: Turn): string {
+function lastText({ parts }: Turn): string {
   const last = parts.at(-1);
   return last?.type === 'text' ? last.text : '';
 }

@@ -2,9 +2,8 @@ import { Database } from 'bun:sqlite';
 import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { codeOf } from '../../core/thrown.ts';
-import { StoreError } from '../store.ts';
 import { BUSY_TIMEOUT_MS } from './database.ts';
-import { faultOf, wordsOf } from './fault.ts';
+import { failureOf, faultText } from './fault.ts';
 
 /**
  * Writes a copy of an existing database, as it is at one moment, to `target`, while others use it. The copy is
@@ -26,10 +25,7 @@ export function copyDatabase(path: string, target: string): void {
     closeSync(copy);
   } catch (error) {
     if (made) rmSync(target, { force: true });
-    throw new StoreError(`Cannot copy the database ${resolve(path)} to ${resolve(target)}: ${copyWords(error)}.`, {
-      reason: faultOf(error),
-      cause: error,
-    });
+    throw failureOf(`Cannot copy the database ${resolve(path)} to ${resolve(target)}`, error, copyWords(error));
   } finally {
     db?.close();
   }
@@ -39,5 +35,5 @@ function copyWords(error: unknown): string {
   const code = codeOf(error);
   if (code === 'EEXIST') return 'that file exists';
   if (code === 'ENOENT') return 'there is no such folder';
-  return wordsOf(error);
+  return faultText(error);
 }

@@ -3,8 +3,8 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { StoreActivity } from '../activity.ts';
 import type { Repositories } from '../repositories.ts';
-import { StoreError } from '../store.ts';
-import { Fault, faultOf, unreadable, wordsOf } from './fault.ts';
+import type { StoreError } from '../store.ts';
+import { Fault, failureOf, faultOf, unreadable } from './fault.ts';
 import { FENCE_TABLE, type Fence, raiseFence } from './fence.ts';
 import { GroupCommit } from './group-commit.ts';
 import { migrate, pending } from './migrate.ts';
@@ -51,10 +51,7 @@ export async function openSqlite(
     return Object.assign(store, sqliteRepositories(store));
   } catch (error) {
     db?.close();
-    throw new StoreError(`Cannot open the database ${resolve(path)}: ${wordsOf(error)}.`, {
-      reason: faultOf(error),
-      cause: error,
-    });
+    throw failureOf(`Cannot open the database ${resolve(path)}`, error);
   }
 }
 
@@ -191,7 +188,10 @@ class SqliteStore implements SqlStore {
     }
   }
 
-  /** Sets whether the next commit is synced. A synced commit also syncs the commits before it. */
+  /**
+   * Sets whether the next commit is synced. A synced commit also syncs the commits before it. Not prepared: SQLite sets this
+   * while it compiles, so that the first run of a prepared statement does nothing, and each later one compiles again.
+   */
   #syncCommits(synced: boolean): void {
     if (synced === this.#syncs) return;
     this.#db.run(`PRAGMA synchronous = ${synced ? 'FULL' : 'NORMAL'}`);

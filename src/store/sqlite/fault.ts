@@ -36,7 +36,7 @@ const CODES: readonly (readonly [code: string, reason: StoreErrorReason, words?:
 const entryOf = (error: unknown) => CODES.find(([code]) => codeOf(error).startsWith(code));
 
 /** Why SQLite or the file system failed, in words for an operator. */
-export const wordsOf = (error: unknown): string => entryOf(error)?.[2] ?? reasonOf(error);
+export const faultText = (error: unknown): string => entryOf(error)?.[2] ?? reasonOf(error);
 
 /**
  * Classifies an error of a transaction or an opening. `refused` and `unmet` lie in the writes themselves: they never
@@ -50,6 +50,10 @@ export function faultOf(error: unknown): StoreErrorReason {
   return error instanceof SQLiteError || codeOf(error) !== '' ? 'broken' : 'refused';
 }
 
+/** @returns the error of work that failed as a whole, in one sentence. `words` say why. */
+export const failureOf = (what: string, cause: unknown, words = faultText(cause)): StoreError =>
+  new StoreError(`${what}: ${words}.`, { reason: faultOf(cause), cause });
+
 /** @returns the error of a read that failed. */
 export const unreadable = (cause: unknown): StoreError =>
-  new StoreError(`the database cannot be read: ${wordsOf(cause)}`, { reason: faultOf(cause), cause });
+  new StoreError(`the database cannot be read: ${faultText(cause)}`, { reason: faultOf(cause), cause });

@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { StoreLock } from '../driver.ts';
 import { StoreError } from '../store.ts';
-import { faultOf, wordsOf } from './fault.ts';
+import { failureOf, faultOf } from './fault.ts';
 
 /** How long a start waits for `isFolderLocked` of a command, ms. */
 const PROBE_WAIT_MS = 100;
@@ -31,12 +31,10 @@ export function lockFolder(folder: string): StoreLock {
     lock.run('BEGIN EXCLUSIVE');
   } catch (error) {
     lock?.close();
-    const reason = faultOf(error);
+    if (faultOf(error) !== 'busy') throw failureOf(`Cannot use the data folder ${resolve(folder)}`, error);
     throw new StoreError(
-      reason === 'busy'
-        ? `Another Signalbox server is using the data folder ${resolve(folder)}. Stop it, or choose another folder with --data.`
-        : `Cannot use the data folder ${resolve(folder)}: ${wordsOf(error)}.`,
-      { reason, cause: error },
+      `Another Signalbox server is using the data folder ${resolve(folder)}. Stop it, or choose another folder with --data.`,
+      { reason: 'busy', cause: error },
     );
   }
   const taken = lock;

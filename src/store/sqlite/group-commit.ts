@@ -240,23 +240,20 @@ export class GroupCommit implements StoreActivity {
     return null;
   }
 
-  #refuse(unit: Unit, cause: unknown): void {
+  #failure(what: string, cause: unknown): StoreError {
     this.errors++;
-    const error = new StoreError(`a write was refused: ${messageOf(cause)}`, {
-      reason: this.#db.faultOf(cause),
-      cause,
-    });
+    return new StoreError(`${what}: ${messageOf(cause)}`, { reason: this.#db.faultOf(cause), cause });
+  }
+
+  #refuse(unit: Unit, cause: unknown): void {
+    const error = this.#failure('a write was refused', cause);
     if (unit.reject) unit.reject(error);
     else this.#db.onError(error);
   }
 
   /** The disk failed: commits are rejected, appends stay first in line. */
   #keep(units: readonly Unit[], cause: unknown): void {
-    this.errors++;
-    const error = new StoreError(`the database cannot be written: ${messageOf(cause)}`, {
-      reason: this.#db.faultOf(cause),
-      cause,
-    });
+    const error = this.#failure('the database cannot be written', cause);
     if (!this.#failing) this.#db.onError(error);
     this.#failing = true;
     const kept = units.filter((unit) => unit.reject === null);

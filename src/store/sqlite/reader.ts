@@ -5,7 +5,7 @@ import type { SpoolSettlements, StoreReader } from '../driver.ts';
 import { StoreError } from '../store.ts';
 import { type SpooledEntries, unbooked } from './books/spooled.ts';
 import { BUSY_TIMEOUT_MS } from './database.ts';
-import { faultOf, unreadable, wordsOf } from './fault.ts';
+import { failureOf, unreadable } from './fault.ts';
 import { pending } from './migrate.ts';
 import { SETTLE } from './payments.ts';
 import { sqliteRepositories } from './repositories.ts';
@@ -47,10 +47,7 @@ export function openReader(path: string, known: readonly Migrations[]): SqliteRe
     return { query, unbooked: unbookedIn, close, [Symbol.dispose]: close, ...sqliteRepositories(reader) };
   } catch (error) {
     db?.close();
-    throw new StoreError(`Cannot read the database ${resolve(path)}: ${wordsOf(error)}.`, {
-      reason: faultOf(error),
-      cause: error,
-    });
+    throw failureOf(`Cannot read the database ${resolve(path)}`, error);
   }
 }
 

@@ -138,12 +138,10 @@ export class Spool {
     const needed = HEADER_BYTES + SHARED_BYTES + reservations * RESERVATION_BYTES;
     if (needed <= this.#capacity) return;
     const capacity = Math.ceil(needed / STEP_BYTES) * STEP_BYTES;
-    try {
+    orSpoolError('the spool cannot grow', () => {
       writeZeros(this.#fd, this.#capacity, capacity);
       fsyncSync(this.#fd);
-    } catch (cause) {
-      throw new SpoolError(`the spool cannot grow: ${reasonOf(cause)}`, { cause });
-    }
+    });
     this.#capacity = capacity;
   }
 
@@ -153,15 +151,13 @@ export class Spool {
     const text = JSON.stringify(units.map((unit) => unit.map(({ name, params }) => [name, ...params])));
     const entry = encodeEntry(this.#generation, this.#entries, text);
     if (this.#end + entry.length > this.#capacity) throw new SpoolError('the spool is full');
-    try {
+    orSpoolError('the spool cannot be written', () => {
       this.#checkPlace();
       this.#isInUse = true;
       if (this.#entries === 0) this.#notes?.note(this.#generation, 0);
       writeAll(this.#fd, entry, this.#end);
       fdatasyncSync(this.#fd);
-    } catch (cause) {
-      throw new SpoolError(`the spool cannot be written: ${reasonOf(cause)}`, { cause });
-    }
+    });
     this.#end += entry.length;
     this.#entries++;
     this.#tryToNote(this.#entries);
@@ -171,14 +167,12 @@ export class Spool {
   clear(): void {
     if (!this.#isInUse) return;
     this.#isUncertain = true;
-    try {
+    orSpoolError('the spool cannot be emptied', () => {
       writeAll(this.#fd, encodeHeader(this.#generation + 1), 0);
       fdatasyncSync(this.#fd);
       // These bytes mean nothing any more; as zeros they cannot be mistaken for a torn entry.
       writeZeros(this.#fd, HEADER_BYTES, this.#end);
-    } catch (cause) {
-      throw new SpoolError(`the spool cannot be emptied: ${reasonOf(cause)}`, { cause });
-    }
+    });
     this.#isUncertain = false;
     this.#isInUse = false;
     this.#generation++;
@@ -205,6 +199,14 @@ export class Spool {
     const own = fstatSync(this.#fd);
     const found = statSync(this.#path, { throwIfNoEntry: false });
     if (found?.ino !== own.ino || found.dev !== own.dev) throw new Error('its file is gone or was replaced');
+  }
+}
+
+function orSpoolError(what: string, work: () => void): void {
+  try {
+    work();
+  } catch (cause) {
+    throw new SpoolError(`${what}: ${reasonOf(cause)}`, { cause });
   }
 }
 

@@ -1,6 +1,6 @@
 import { isUseLimit } from '../../core/add-ons.ts';
 import type { NativeTool } from '../../core/conversation.ts';
-import { isObject } from '../../core/object.ts';
+import { isObject, listOf, objectOf } from '../../core/object.ts';
 import { type Members, type OriginalPath, pathText } from '../../core/original.ts';
 
 /** Tools that the client runs: they cost their tokens alone. */
@@ -23,7 +23,7 @@ export function toolsAddedBy(block: unknown, at: OriginalPath): readonly NativeT
   // A summary of earlier turns repeats the changes of tools in them.
   if (block.type === 'compaction' && Array.isArray(block.tool_changes))
     return block.tool_changes.flatMap((change, i) => toolsAddedBy(change, [...at, 'tool_changes', i]));
-  const { definition }: Members = isObject(block.tool) ? block.tool : {};
+  const { definition } = objectOf(block.tool);
   if (block.type !== 'tool_addition' || !isObject(definition)) return [];
   const { type } = definition;
   if (typeof type !== 'string' || type === 'custom') return [];
@@ -62,10 +62,9 @@ const UNPRICED: readonly (readonly [field: string, isBilled: (value: unknown) =>
 /** Returns the paths of such fields as a request has them. */
 export function unpricedIn(body: Members): readonly string[] {
   const fields = UNPRICED.flatMap(([field, isBilled]) => (body[field] != null && isBilled(body[field]) ? [field] : []));
-  const { context_management: management } = body;
-  const edits = isObject(management) && Array.isArray(management.edits) ? management.edits : [];
+  const edits = listOf(objectOf(body.context_management).edits);
   // Edits that clear something cost nothing; others have the model write.
-  const billed = edits.flatMap((edit: unknown, i) =>
+  const billed = edits.flatMap((edit, i) =>
     isObject(edit) && typeof edit.type === 'string' && edit.type.startsWith('clear_')
       ? []
       : [pathText(['context_management', 'edits', i, 'type'])],

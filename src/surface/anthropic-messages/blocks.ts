@@ -1,7 +1,8 @@
-import type { ContentPart, TextPart, ToolCallPart } from '../../core/conversation.ts';
+import { NO_EXTRAS } from '../../api/extras.ts';
+import type { ContentPart, ToolCallPart } from '../../core/conversation.ts';
 import { isObject } from '../../core/object.ts';
 import type { Members, OriginalPath } from '../../core/original.ts';
-import { NO_EXTRAS } from '../openai-chat/extras.ts';
+import { nativePart } from '../neutral-parts.ts';
 import type { MessageBlock, ResultBlock } from './request.ts';
 
 type Block = MessageBlock | ResultBlock;
@@ -13,15 +14,6 @@ const OF_IMAGE: readonly string[] = ['type', 'source'];
 const OF_DOCUMENT: readonly string[] = ['type', 'source', 'title'];
 /** Of a document whose text becomes a part without a title. */
 const OF_TEXTS: readonly string[] = ['type', 'source'];
-
-/** The text of a content that is a bare string. */
-export const textPart = (text: string, at: OriginalPath): TextPart => ({
-  type: 'text',
-  text,
-  at,
-  valueAt: at,
-  extras: NO_EXTRAS,
-});
 
 /**
  * Reads a block of a message or of a tool's result; none for thoughts, which are state of the turn.
@@ -43,17 +35,9 @@ export function blockParts(block: Block, at: OriginalPath, calls?: ReadonlyMap<s
     case 'redacted_thinking':
       return [];
     default:
-      return [native(block.type, at)];
+      return [nativePart(block.type, at)];
   }
 }
-
-const native = (kind: string, at: OriginalPath): ContentPart => ({
-  type: 'native',
-  kind,
-  at,
-  valueAt: at,
-  extras: NO_EXTRAS,
-});
 
 function callPart(block: Of<'tool_use'>, at: OriginalPath, calls?: ReadonlyMap<string, Members>): ToolCallPart {
   const { id, name, input } = block;
@@ -81,7 +65,7 @@ function imagePart(block: Of<'image'>, at: OriginalPath): ContentPart {
     case 'url':
       return { type: 'image', url: source.url, at, valueAt: [...at, 'source', 'url'], extras };
     case 'file':
-      return native('image', at);
+      return nativePart('image', at);
   }
 }
 
@@ -108,18 +92,18 @@ function documentParts(block: Of<'document'>, at: OriginalPath): ContentPart[] {
     }
     case 'url':
       return [
-        native('document', at),
+        nativePart('document', at),
         { type: 'file', url: source.url, ...name, at, valueAt: [...place, 'url'], extras },
       ];
     case 'file':
-      return [native('document', at), { type: 'file', ...name, at, valueAt: place, extras }];
+      return [nativePart('document', at), { type: 'file', ...name, at, valueAt: place, extras }];
   }
 }
 
 /** Gives the first of the parts what stands beside them in their document. */
 function withExtras([first, ...rest]: readonly ContentPart[], extras: Members, at: OriginalPath): ContentPart[] {
   return first === undefined
-    ? [native('document', at)]
+    ? [nativePart('document', at)]
     : [{ ...first, at, extras: { ...first.extras, ...extras } }, ...rest];
 }
 

@@ -1,6 +1,7 @@
 import { isUseLimit, USES_MAX } from '../../core/add-ons.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { type OriginalPath, pathText } from '../../core/original.ts';
+import { checkOffered, invalid, unsupported, withoutTools } from '../refusals.ts';
 import type { MessagesRequest } from './request.ts';
 
 /** The fields of a body that are checked beyond its schema: those of a request and of a count. */
@@ -30,12 +31,10 @@ function checkTools({ tools, tool_choice: choice, thread }: CheckedFields): void
   });
   // The tools of a thread are where its history is.
   if (choice == null || choice.type === 'auto' || choice.type === 'none' || thread?.type === 'continue') return;
-  if (!tools?.length) throw invalid('tool_choice', '`tool_choice` requires `tools`.');
+  if (!tools?.length) throw withoutTools();
   if (choice.type !== 'tool') return;
   const { name } = choice;
-  if (!tools.some((tool) => Reflect.get(tool, 'name') === name)) {
-    throw invalid('tool_choice.name', `\`tools\` has no tool \`${name.slice(0, 64)}\`.`);
-  }
+  checkOffered(name, new Set(tools.map((tool) => Reflect.get(tool, 'name'))), 'tool_choice.name');
 }
 
 function checkUses(tool: object, index: number): void {
@@ -78,6 +77,3 @@ function checkMark(owner: object, at: OriginalPath): void {
   if (ttl == null || ttl === '5m' || ttl === '1h') return;
   throw invalid(pathText([...at, 'cache_control', 'ttl']), '`ttl` must be `5m` or `1h`.');
 }
-
-const invalid = (param: string, message: string) => new SignalboxError('invalid_value', message, { param });
-const unsupported = (param: string, message: string) => new SignalboxError('unsupported_parameter', message, { param });

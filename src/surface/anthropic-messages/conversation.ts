@@ -1,3 +1,4 @@
+import { extrasOf, NO_EXTRAS } from '../../api/extras.ts';
 import type {
   ContentPart,
   Conversation,
@@ -7,9 +8,9 @@ import type {
   Turn,
 } from '../../core/conversation.ts';
 import { type Members, type OriginalPath, valueAt } from '../../core/original.ts';
-import { extrasOf, NO_EXTRAS } from '../openai-chat/extras.ts';
+import { textPart } from '../neutral-parts.ts';
 import { billingOf, runnersIn, toolsAddedBy } from './billing.ts';
-import { blockParts, textPart } from './blocks.ts';
+import { blockParts } from './blocks.ts';
 import type { Message, MessageBlock, MessagesRequest, OwnTool, Tool, ToolResultBlock } from './request.ts';
 import { earlierReasoning } from './state.ts';
 
@@ -123,12 +124,12 @@ const staysInResult = ({ type }: ContentPart): boolean => type === 'text' || typ
 
 function assistantTurn(content: readonly MessageBlock[], index: number, own: Members): Turn {
   const at = ['messages', index];
-  const { calls, extras } = earlierReasoning(content, own);
+  const earlier = earlierReasoning(content);
   const parts: ContentPart[] = [];
   for (let i = 0; i < content.length; i++) {
-    for (const part of blockParts(content[i]!, ['messages', index, 'content', i], calls)) parts.push(part);
+    for (const part of blockParts(content[i]!, ['messages', index, 'content', i], earlier.calls)) parts.push(part);
   }
-  return { role: 'assistant', parts, extras, at };
+  return { role: 'assistant', parts, extras: earlier.extrasBeside(own), at };
 }
 
 const isResult = (block: MessageBlock): block is ToolResultBlock => block.type === 'tool_result';

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { always, named, orNull, shape, text, word } from '../schemas/parts.ts';
+import { always, named, orNull, shape, text, word } from '../../api/parts.ts';
 import { ERROR_TYPES } from './error.ts';
 
 export const MessagesError = named('MessagesError', 'The body of every error.', {
@@ -7,13 +7,10 @@ export const MessagesError = named('MessagesError', 'The body of every error.', 
   error: shape('The error.', {
     type: word(ERROR_TYPES, 'The class of the error, in Anthropic’s words.'),
     message: text('One or two sentences for people.'),
-    details: Type.Object(
-      {
-        error_code: text('The error for programs, as in the list of errors.', 'insufficient_quota'),
-        param: Type.Optional(text('Path of the field at fault.', 'messages[0].content')),
-      },
-      { description: 'Figures for programs, depending on the code.' },
-    ),
+    details: shape('Figures for programs, depending on the code.', {
+      error_code: text('The error for programs, as in the list of errors.', 'insufficient_quota'),
+      param: Type.Optional(text('Path of the field at fault.', 'messages[0].content')),
+    }),
   }),
   request_id: orNull(Type.String({ examples: ['req_0a4x1wm3zk0'] }), 'For the operator; null in a stream.'),
 });

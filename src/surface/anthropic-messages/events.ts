@@ -3,16 +3,14 @@ import type { SignalboxError } from '../../core/errors.ts';
 import { isPlausible, plainUsage, type Usage } from '../../core/usage.ts';
 import type { AnswerIdentity } from '../../exchange/answer-source.ts';
 import type { Receipt } from '../../money/receipt.ts';
-import type { EventForm, EventWriter } from '../surface.ts';
+import { serverSentEvent, serverSentEvents } from '../server-sent-events.ts';
+import type { EventWriter } from '../surface.ts';
 import { AnswerBlocks, type BlockStart, type BlockStep, isBlockPart } from './answer-blocks.ts';
 import { errorBody } from './error.ts';
 import { type FinishReport, messageHead, stopMembers, usageMembers, wholeUsage } from './members.ts';
 import { PassedEvents } from './passed-events.ts';
 
-/** Returns an event as text; its name is its type. */
-const eventText = (type: string, json: string): string => `event: ${type}\ndata: ${json}\n\n`;
-
-const STOP = eventText('message_stop', '{"type":"message_stop"}');
+const STOP = serverSentEvent('message_stop', '{"type":"message_stop"}');
 
 /** Parts → server-sent events, as text. The reason of the end is held back for the receipt, which goes with it. */
 export class MessageEvents implements EventWriter {
@@ -65,12 +63,12 @@ export class MessageEvents implements EventWriter {
       usage: usageMembers(usage, platform.estimated),
       platform,
     };
-    return began + this.#text(steps) + eventText('message_delta', JSON.stringify(delta)) + STOP;
+    return began + this.#text(steps) + serverSentEvent('message_delta', JSON.stringify(delta)) + STOP;
   }
 
   /** Nothing follows: the message stays open. */
   error(error: SignalboxError, platform: Receipt['platform'] | null): string {
-    return eventText('error', JSON.stringify({ ...errorBody(error), ...(platform && { platform }) }));
+    return serverSentEvent('error', JSON.stringify({ ...errorBody(error), ...(platform && { platform }) }));
   }
 
   #begin(): string {
@@ -84,7 +82,7 @@ export class MessageEvents implements EventWriter {
       stop_details: null,
       usage: wholeUsage(this.#usage, true),
     };
-    return eventText('message_start', JSON.stringify({ type: 'message_start', message }));
+    return serverSentEvent('message_start', JSON.stringify({ type: 'message_start', message }));
   }
 
   #text(steps: readonly BlockStep[]): string {
@@ -94,7 +92,7 @@ export class MessageEvents implements EventWriter {
         case 'start':
           this.#index++;
           this.#open = step.block.type;
-          out += eventText(
+          out += serverSentEvent(
             'content_block_start',
             `{"type":"content_block_start","index":${this.#index},"content_block":${startText(step.block)}}`,
           );
@@ -106,7 +104,7 @@ export class MessageEvents implements EventWriter {
           out += this.#delta('{"type":"signature_delta","signature":', step.signature);
           break;
         case 'stop':
-          out += eventText('content_block_stop', `{"type":"content_block_stop","index":${this.#index}}`);
+          out += serverSentEvent('content_block_stop', `{"type":"content_block_stop","index":${this.#index}}`);
       }
     }
     return out;
@@ -114,7 +112,7 @@ export class MessageEvents implements EventWriter {
 
   #delta(head: string, value: string): string {
     const json = `{"type":"content_block_delta","index":${this.#index},"delta":${head}${JSON.stringify(value)}}}`;
-    return eventText('content_block_delta', json);
+    return serverSentEvent('content_block_delta', json);
   }
 }
 
@@ -141,8 +139,7 @@ function startText(block: BlockStart): string {
 }
 
 /** Server-sent events with names. The heartbeat is a `ping`. */
-export const MESSAGE_EVENTS: EventForm = {
-  contentType: 'text/event-stream; charset=utf-8',
-  heartbeat: eventText('ping', '{"type":"ping"}'),
-  writer: (identity) => new MessageEvents(identity),
-};
+export const MESSAGE_EVENTS = serverSentEvents(
+  (identity) => new MessageEvents(identity),
+  serverSentEvent('ping', '{"type":"ping"}'),
+);

@@ -1,6 +1,6 @@
 import { type TProperties, Type } from '@sinclair/typebox';
-import { always, count, modelId, named, orNull, shape, text, tokens, word } from '../schemas/parts.ts';
-import { Platform } from '../schemas/platform.ts';
+import { always, count, modelId, named, orNull, shape, text, tokens, word } from '../../api/parts.ts';
+import { Platform } from '../../api/platform.ts';
 import { MessagesError } from './error-schema.ts';
 
 const counts = {
@@ -29,7 +29,7 @@ const callBlock = {
   type: always('tool_use'),
   id: text('Names the call in its `tool_result`.', 'toolu_01A09q90qw90lq917835lq9'),
   name: text('The tool.', 'weather'),
-  input: Type.Object({}, { description: 'The arguments. `{"INVALID_JSON": "…"}` for a text that is no object.' }),
+  input: shape('The arguments. `{"INVALID_JSON": "…"}` for a text that is no object.', {}),
 };
 const other = Type.Object({ type: text('A type of Anthropic’s own models.') });
 const blocks = [textBlock, thinkingBlock, redactedBlock, callBlock].map((members: TProperties) => Type.Object(members));

@@ -1,14 +1,15 @@
-import { isObject } from '../../core/object.ts';
+import { isObject, listOf } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
 import type { Usage } from '../../core/usage.ts';
 import { wrapState } from '../../core/wrapped-state.ts';
 import type { Receipt } from '../../money/receipt.ts';
+import { serverSentEvent } from '../server-sent-events.ts';
 import { CUT, usageMembers } from './members.ts';
 import { type PassedPart, PassedUsage } from './passed-usage.ts';
 
 /** @param json the event as its service wrote it */
 const text = (type: unknown, event: object, json = JSON.stringify(event)): string =>
-  `event: ${String(type)}\ndata: ${json}\n\n`;
+  serverSentEvent(String(type), json);
 
 /**
  * Writes the events of an answer in this dialect as they came, but for a usage that cannot be true. The event with the reason of the
@@ -93,7 +94,7 @@ export class PassedEvents {
       stop_details: stop_details === undefined ? undefined : null,
     };
     let out = text('message_start', { type: 'message_start', message: begun });
-    for (const [index, block] of (Array.isArray(content) ? content : []).entries()) {
+    for (const [index, block] of listOf(content).entries()) {
       if (isObject(block)) for (const event of eventsOfBlock(block, index)) out += text(event.type, event);
     }
     this.#end = { type: 'message_delta', delta, usage };

@@ -1,4 +1,4 @@
-import { isObject } from '../../core/object.ts';
+import { isObject, listOf, objectOf, textOf } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
 import { isImpossible, type Usage } from '../../core/usage.ts';
 import { wrapState } from '../../core/wrapped-state.ts';
@@ -6,8 +6,6 @@ import { CUT, inputOf, usageMembers, wholeUsage } from './members.ts';
 import type { PassedPart } from './passed-usage.ts';
 
 type Draft = Record<string, unknown>;
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** Puts the events of an answer in this dialect together again; a whole message counts as one event. */
 export class PassedMessage {
@@ -29,8 +27,8 @@ export class PassedMessage {
         this.#isWhole = true;
         return;
       case 'message_start':
-        this.#message = isObject(event.message) ? { ...event.message } : {};
-        this.#usage = { ...usageOf(this.#message) };
+        this.#message = { ...objectOf(event.message) };
+        this.#usage = { ...objectOf(this.#message.usage) };
         return;
       case 'content_block_start':
         if (isObject(event.content_block)) this.#content.push({ ...event.content_block });
@@ -59,7 +57,7 @@ export class PassedMessage {
     if (message.stop_reason != null) return message;
     const last = this.#content.at(-1);
     if (last?.type === 'thinking' && textOf(last.signature) === '') last.signature = wrapState({});
-    return { ...message, ...CUT, usage: { ...usageOf(message), ...usageMembers(usage, true) } };
+    return { ...message, ...CUT, usage: { ...objectOf(message.usage), ...usageMembers(usage, true) } };
   }
 
   /** Adds a piece to a block: texts are continued, a signature is whole. */
@@ -75,16 +73,14 @@ export class PassedMessage {
   #citationsOf(block: Draft): unknown[] {
     const known = this.#citations.get(block);
     if (known) return known;
-    const citations: unknown[] = Array.isArray(block.citations) ? [...block.citations] : [];
+    const citations = [...listOf(block.citations)];
     this.#citations.set(block, citations);
     return citations;
   }
 
   #finish({ type: _, delta, usage, ...others }: Members): void {
-    Object.assign(this.#message, others, isObject(delta) ? delta : {});
+    Object.assign(this.#message, others, objectOf(delta));
     if (isObject(usage)) for (const name in usage) if (usage[name] !== null) this.#usage[name] = usage[name];
     this.#message.usage = this.#usage;
   }
 }
-
-const usageOf = ({ usage }: Members): Members => (isObject(usage) ? usage : {});

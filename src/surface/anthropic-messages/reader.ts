@@ -1,6 +1,8 @@
-import type { AnswerFormat, ModelSettings, RoutingTerms } from '../../core/conversation.ts';
+import { extrasOf, unnamedMembers } from '../../api/extras.ts';
+import { FIELD_NAMES } from '../../api/field-names.ts';
+import { routingOf } from '../../api/routing-fields.ts';
+import type { AnswerFormat, ModelSettings } from '../../core/conversation.ts';
 import type { FieldNames, RequestReader } from '../../core/model-request.ts';
-import { extrasOf, unnamedMembers } from '../openai-chat/extras.ts';
 import { unpricedIn } from './billing.ts';
 import { conversationOf } from './conversation.ts';
 import { KNOWN_FIELDS, type MessagesRequest } from './request.ts';
@@ -9,27 +11,12 @@ import { KNOWN_FIELDS, type MessagesRequest } from './request.ts';
 const ANTHROPIC_MESSAGES = 'anthropic-messages';
 
 const NAMES: FieldNames = {
-  turns: 'messages',
-  tools: 'tools',
-  toolChoice: 'tool_choice',
-  agentWallet: 'agent_wallet',
-  budgetCredits: 'budget_limit',
-  outputTokensMax: 'max_tokens',
-  temperature: 'temperature',
-  topP: 'top_p',
+  ...FIELD_NAMES,
   stop: 'stop_sequences',
   answerFormat: 'output_config.format',
   reasoningEffort: 'output_config.effort',
   parallelToolCalls: 'tool_choice.disable_parallel_tool_use',
   user: 'metadata.user_id',
-  // The dialect has none of these.
-  frequencyPenalty: 'frequency_penalty',
-  presencePenalty: 'presence_penalty',
-  choices: 'n',
-  seed: 'seed',
-  logprobs: 'logprobs',
-  topLogprobs: 'top_logprobs',
-  logitBias: 'logit_bias',
 };
 const BY_THINKING: FieldNames = { ...NAMES, reasoningEffort: 'thinking' };
 
@@ -42,7 +29,7 @@ export const MESSAGES_READER: RequestReader<MessagesRequest> = {
   isStream: ({ stream }) => stream === true,
   conversation: conversationOf,
   settings: settingsOf,
-  routing: routingOf,
+  routing: (body) => ({ ...routingOf(body, metadataOf(body)), unpriced: unpricedIn(body), unnamed: unnamedIn(body) }),
   extras: (body) => extrasOf(body, KNOWN_FIELDS),
 };
 
@@ -90,21 +77,6 @@ function effortOf({ output_config: output, thinking, max_tokens: cap }: Messages
   if (thinking?.type !== 'enabled') return undefined;
   const share = thinking.budget_tokens / cap;
   return EFFORTS.find(([most]) => share <= most)?.[1] ?? 'high';
-}
-
-function routingOf(body: MessagesRequest): RoutingTerms {
-  const { route_strategy: weights, constraints } = body;
-  return {
-    weights: weights ? { cost: weights.cost_weight, quality: weights.quality_weight } : undefined,
-    costCreditsMax: constraints?.max_cost_credits,
-    latencyMsMax: constraints?.max_latency_ms,
-    languages: constraints?.required_languages,
-    budgetCredits: body.budget_limit ?? undefined,
-    agentWallet: body.agent_wallet ?? undefined,
-    metadata: metadataOf(body),
-    unpriced: unpricedIn(body),
-    unnamed: unnamedIn(body),
-  };
 }
 
 const OF_OUTPUT: ReadonlySet<string> = new Set(['effort', 'format']);

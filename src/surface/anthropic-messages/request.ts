@@ -1,25 +1,16 @@
-import { type SchemaOptions, type Static, type TSchema, Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
+import { openShape, optional, patternOtherThan, tagged } from '../../api/parts.ts';
+import { AgentWallet, BudgetLimit, RouteConstraints, RouteStrategy } from '../../api/routing-fields.ts';
 import { STOP_CHARS_MAX, STOPS_MAX } from '../../core/stop-search.ts';
-import { AgentWallet, BudgetLimit, RouteConstraints, RouteStrategy } from '../openai-chat/request.ts';
 
 /**
  * The Messages request: Anthropic's, with Signalbox's additions. It is open: a field or a type of block that it does not
  * know goes on to Anthropic's own models as it came. Nulls are kept, because the body may travel unchanged.
  */
-const open = { additionalProperties: true } as const;
 
-/** A member that may be left out or null. */
-const optional = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]));
-
-const block = <Tag extends string, Members extends Record<string, TSchema>>(
-  tag: Tag,
-  members: Members,
-  options: SchemaOptions = {},
-) => Type.Object({ type: Type.Literal(tag), ...members }, { ...open, ...options });
-
-const CacheControl = Type.Object(
+const CacheControl = openShape(
   { type: Type.String(), ttl: optional(Type.String()) },
-  { ...open, description: 'A breakpoint of Anthropic’s prompt cache: `{"type": "ephemeral"}`.' },
+  { description: 'A breakpoint of Anthropic’s prompt cache: `{"type": "ephemeral"}`.' },
 );
 const cache_control = optional(CacheControl);
 
@@ -28,39 +19,39 @@ type UnnamedType = '(unnamed)';
 
 /** Matches every type but these: a block of a known type must have the members of it. */
 const otherThan = (tags: readonly string[], means: string) =>
-  Type.Object(
+  openShape(
     {
       type: Type.Unsafe<UnnamedType>(
-        Type.String({ pattern: `^(?!(?:${tags.join('|')})$)`, maxLength: 128, description: means }),
+        Type.String({ pattern: patternOtherThan(tags), maxLength: 128, description: means }),
       ),
     },
-    { ...open, description: 'What only Anthropic’s own models know.' },
+    { description: 'What only Anthropic’s own models know.' },
   );
 
-const TextBlock = block('text', { text: Type.String(), cache_control });
+const TextBlock = tagged('text', { text: Type.String(), cache_control });
 
 const MediaSource = Type.Union([
-  block('base64', { media_type: Type.String(), data: Type.String({ description: 'base64' }) }),
-  block('url', { url: Type.String({ description: 'https address' }) }),
-  block('file', { file_id: Type.String() }),
+  tagged('base64', { media_type: Type.String(), data: Type.String({ description: 'base64' }) }),
+  tagged('url', { url: Type.String({ description: 'https address' }) }),
+  tagged('file', { file_id: Type.String() }),
 ]);
-const ImageBlock = block('image', { source: MediaSource, cache_control });
+const ImageBlock = tagged('image', { source: MediaSource, cache_control });
 
 const DocumentSource = Type.Union([
   ...MediaSource.anyOf,
-  block('text', { media_type: Type.String(), data: Type.String() }),
-  block('content', { content: Type.Union([Type.String(), Type.Array(Type.Union([TextBlock, ImageBlock]))]) }),
+  tagged('text', { media_type: Type.String(), data: Type.String() }),
+  tagged('content', { content: Type.Union([Type.String(), Type.Array(Type.Union([TextBlock, ImageBlock]))]) }),
 ]);
-const DocumentBlock = block('document', {
+const DocumentBlock = tagged('document', {
   source: DocumentSource,
   title: optional(Type.String()),
   context: optional(Type.String()),
   cache_control,
 });
 
-const ThinkingBlock = block('thinking', { thinking: Type.String(), signature: Type.String() });
-const RedactedBlock = block('redacted_thinking', { data: Type.String() });
-const ToolUseBlock = block('tool_use', {
+const ThinkingBlock = tagged('thinking', { thinking: Type.String(), signature: Type.String() });
+const RedactedBlock = tagged('redacted_thinking', { data: Type.String() });
+const ToolUseBlock = tagged('tool_use', {
   id: Type.String({ minLength: 1 }),
   name: Type.String({ minLength: 1 }),
   input: Type.Unknown({ description: 'The arguments, an object.' }),
@@ -74,7 +65,7 @@ const ResultBlock = Type.Union([
   otherThan(['text', 'image', 'document'], 'Such as `search_result`.'),
 ]);
 export type ResultBlock = Static<typeof ResultBlock>;
-const ToolResultBlock = block('tool_result', {
+const ToolResultBlock = tagged('tool_result', {
   tool_use_id: Type.String({ minLength: 1, description: 'The call that it answers.' }),
   content: optional(Type.Union([Type.String(), Type.Array(ResultBlock)])),
   is_error: optional(Type.Boolean()),
@@ -95,28 +86,22 @@ const MessageBlock = Type.Union([
 ]);
 export type MessageBlock = Static<typeof MessageBlock>;
 
-const Message = Type.Object(
-  {
-    role: Type.Union([Type.Literal('user'), Type.Literal('assistant'), Type.Literal('system')], {
-      description: 'Who speaks.',
-    }),
-    content: Type.Union([Type.String(), Type.Array(MessageBlock)]),
-  },
-  open,
-);
+const Message = openShape({
+  role: Type.Union([Type.Literal('user'), Type.Literal('assistant'), Type.Literal('system')], {
+    description: 'Who speaks.',
+  }),
+  content: Type.Union([Type.String(), Type.Array(MessageBlock)]),
+});
 export type Message = Static<typeof Message>;
 
-const OwnTool = Type.Object(
-  {
-    type: optional(Type.Literal('custom')),
-    name: Type.String({ minLength: 1, maxLength: 128 }),
-    description: optional(Type.String()),
-    input_schema: Type.Object({}, { ...open, description: 'A JSON schema of the arguments.' }),
-    strict: optional(Type.Boolean()),
-    cache_control,
-  },
-  open,
-);
+const OwnTool = openShape({
+  type: optional(Type.Literal('custom')),
+  name: Type.String({ minLength: 1, maxLength: 128 }),
+  description: optional(Type.String()),
+  input_schema: openShape({}, { description: 'A JSON schema of the arguments.' }),
+  strict: optional(Type.Boolean()),
+  cache_control,
+});
 export type OwnTool = Static<typeof OwnTool>;
 const Tool = Type.Union([OwnTool, otherThan(['custom'], 'Such as `bash_20250124`.')]);
 export type Tool = Static<typeof Tool>;
@@ -124,37 +109,34 @@ export type Tool = Static<typeof Tool>;
 const disable_parallel_tool_use = optional(Type.Boolean({ description: 'At most one call in an answer.' }));
 const ToolChoice = Type.Union(
   [
-    block('auto', { disable_parallel_tool_use }),
-    block('any', { disable_parallel_tool_use }),
-    block('tool', { name: Type.String(), disable_parallel_tool_use }),
-    block('none', {}),
+    tagged('auto', { disable_parallel_tool_use }),
+    tagged('any', { disable_parallel_tool_use }),
+    tagged('tool', { name: Type.String(), disable_parallel_tool_use }),
+    tagged('none', {}),
   ],
   { description: 'Whether, and which, tools are called.' },
 );
 
 const Thinking = Type.Union(
   [
-    block('enabled', { budget_tokens: Type.Integer({ minimum: 1 }) }),
-    block('adaptive', {}),
-    block('disabled', {}),
+    tagged('enabled', { budget_tokens: Type.Integer({ minimum: 1 }) }),
+    tagged('adaptive', {}),
+    tagged('disabled', {}),
     otherThan(['enabled', 'adaptive', 'disabled'], 'Such as `between_tools`.'),
   ],
   { description: 'Whether the model thinks. For other models than Anthropic’s it becomes their effort.' },
 );
 
 const Thread = Type.Union(
-  [block('create', {}), block('continue', { previous_message_id: Type.String({ minLength: 1, maxLength: 256 }) })],
+  [tagged('create', {}), tagged('continue', { previous_message_id: Type.String({ minLength: 1, maxLength: 256 }) })],
   { description: 'A history that Anthropic keeps. It needs a model of Anthropic’s.' },
 );
 
-const AnswerForm = block('json_schema', { schema: Type.Object({}, open) });
-const OutputConfig = Type.Object(
-  {
-    effort: optional(Type.String({ description: 'Such as `low`, `medium`, `high`.' })),
-    format: optional(AnswerForm),
-  },
-  open,
-);
+const AnswerForm = tagged('json_schema', { schema: openShape({}) });
+const OutputConfig = openShape({
+  effort: optional(Type.String({ description: 'Such as `low`, `medium`, `high`.' })),
+  format: optional(AnswerForm),
+});
 
 export const messageFields = {
   model: Type.String({ minLength: 1, maxLength: 256, description: 'A model ID or a selector such as `auto`.' }),
@@ -168,7 +150,7 @@ export const messageFields = {
   cache_control,
 };
 
-export const MessagesRequest = Type.Object(
+export const MessagesRequest = openShape(
   {
     ...messageFields,
     thread: optional(Thread),
@@ -192,7 +174,7 @@ export const MessagesRequest = Type.Object(
     budget_limit: optional(BudgetLimit),
     agent_wallet: optional(AgentWallet),
   },
-  { ...open, $id: 'MessagesRequest' },
+  { $id: 'MessagesRequest' },
 );
 export type MessagesRequest = Static<typeof MessagesRequest>;
 

@@ -1,15 +1,18 @@
 import { modelRequest } from '../../core/model-request.ts';
+import { exampleBody, exampleStream } from '../example.ts';
 import type { Surface, SurfaceDocs } from '../surface.ts';
 import { errorBody } from './error.ts';
 import { MessagesError } from './error-schema.ts';
 import { MESSAGE_EVENTS } from './events.ts';
-import { MESSAGES_ANSWER, MESSAGES_REQUESTS, MESSAGES_STREAM } from './examples.ts';
+import { MESSAGES_REQUESTS } from './examples.ts';
 import { requestHeaders } from './headers.ts';
 import { MessageWriter } from './message.ts';
 import { MessagesAnswer, MessagesEvent } from './message-schema.ts';
 import { readMessages } from './read-body.ts';
 import { MESSAGES_READER } from './reader.ts';
 import { MessagesRequest } from './request.ts';
+
+const json: Surface['json'] = (identity) => new MessageWriter(identity);
 
 const docs: SurfaceDocs = {
   summary: 'Create a message',
@@ -20,13 +23,17 @@ in chat completions. Where a fund applies,
 fields that are billed beyond tokens without a price in the catalog get 400 \`unsupported_parameter\`.`,
   request: MessagesRequest,
   requests: MESSAGES_REQUESTS,
-  answer: { schema: MessagesAnswer, description: 'Without `stream`, one JSON body.', example: MESSAGES_ANSWER },
+  answer: {
+    schema: MessagesAnswer,
+    description: 'Without `stream`, one JSON body.',
+    example: exampleBody(json, 'Hello! How can I help you?'),
+  },
   events: {
     schema: MessagesEvent,
     mediaType: 'text/event-stream',
     description:
       'With `stream: true`, server-sent events in Anthropic’s order; `message_delta` carries `platform`. A stream that fails after its first part ends with the event `error`, and without `message_stop`.',
-    example: MESSAGES_STREAM,
+    example: exampleStream(MESSAGE_EVENTS, 'Hello!'),
   },
   error: MessagesError,
   errorField: 'messages[0].content',
@@ -56,7 +63,7 @@ export const anthropicMessages: Surface = {
     const request = modelRequest(message, MESSAGES_READER, passed);
     return { request, events: request.stream ? MESSAGE_EVENTS : null };
   },
-  json: (identity) => new MessageWriter(identity),
+  json,
   errorBody,
   requestIdHeader: 'request-id',
 };

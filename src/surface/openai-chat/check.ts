@@ -1,7 +1,6 @@
-import { misspelt } from '../../core/edit-distance.ts';
-import { SignalboxError } from '../../core/errors.ts';
-import { isObject } from '../../core/object.ts';
-import type { ChatMessage, ChatRequest, MessagePart } from './request.ts';
+import type { ChatMessage, ChatRequest, MessagePart } from '../../api/chat-request.ts';
+import { isObject, listOf, objectOf } from '../../core/object.ts';
+import { checkOffered, invalid, missing, unsupported, withoutTools } from '../refusals.ts';
 
 /** A chat, or a route query with its messages, which may name no model. */
 type AnyChat = Omit<ChatRequest, 'model'>;
@@ -44,16 +43,15 @@ export function checkToolKinds(body: unknown): void {
   const { tool_choice: choice } = body;
   if (!isObject(choice) || choice.type !== 'allowed_tools') refuseKind(choice, 'tool_choice');
   else if (isObject(choice.allowed_tools)) refuseKinds(choice.allowed_tools.tools, 'tool_choice.allowed_tools.tools');
-  const messages = Array.isArray(body.messages) ? body.messages : [];
+  const messages = listOf(body.messages);
   for (let at = 0; at < messages.length; at++) {
-    const message: unknown = messages[at];
-    const calls = isObject(message) ? message.tool_calls : null;
-    if (Array.isArray(calls) && calls.some(isOtherKind)) refuseKinds(calls, `messages[${at}].tool_calls`);
+    const calls = listOf(objectOf(messages[at]).tool_calls);
+    if (calls.some(isOtherKind)) refuseKinds(calls, `messages[${at}].tool_calls`);
   }
 }
 
-function refuseKinds(list: unknown, param: string): void {
-  if (!Array.isArray(list)) return;
+function refuseKinds(stated: unknown, param: string): void {
+  const list = listOf(stated);
   const at = list.findIndex(isOtherKind);
   if (at >= 0) refuseKind(list[at], `${param}[${at}]`);
 }
@@ -68,32 +66,6 @@ function refuseKind(tool: unknown, param: string): void {
     `Only tools of the type \`function\` are supported, not \`${tool.type.slice(0, 64)}\`.`,
   );
 }
-
-/** Unknown fields of a body that are looked at: one with more has no typing error. */
-const UNKNOWN_MAX = 32;
-
-/**
- * Refuses a field that is one edit away from a known one. Other unknown fields pass, as providers have some of their own.
- * @param body unchecked
- * @param within the path of its owner, such as `stream_options.`; '' for the whole body
- * @throws SignalboxError
- */
-export function checkSpelling(body: unknown, known: readonly string[], within = ''): void {
-  if (!isObject(body)) return;
-  let unknown = 0;
-  for (const name in body) {
-    if (known.includes(name)) continue;
-    if (++unknown > UNKNOWN_MAX) return;
-    const meant = misspelt(name, known);
-    if (meant === null || body[meant] !== undefined) continue;
-    throw new SignalboxError('unknown_field', `\`${within}${name}\` is not a known field; did you mean \`${meant}\`?`, {
-      param: `${within}${name}`,
-    });
-  }
-}
-
-const invalid = (param: string, message: string) => new SignalboxError('invalid_value', message, { param });
-const unsupported = (param: string, message: string) => new SignalboxError('unsupported_parameter', message, { param });
 
 /** Refuses fields that would be billed beyond tokens, or by other prices: no reservation could cover them. */
 function checkBill(request: Readonly<Record<string, unknown>>): void {
@@ -124,17 +96,17 @@ function checkMessage(message: ChatMessage, index: number): void {
   const hasCalls =
     message.role === 'assistant' && (message.tool_calls?.length || 'function_call' in message || message.refusal);
   if (message.content == null && !hasCalls) {
-    throw missing(`messages[${index}].content`, 'is required. Only an assistant message with tool calls can omit it.');
+    const param = `messages[${index}].content`;
+    throw missing(param, `\`${param}\` is required. Only an assistant message with tool calls can omit it.`);
   }
   if (Array.isArray(message.content)) {
     for (const [i, part] of message.content.entries()) checkPart(part, index, i);
   }
   if (message.role === 'tool' && message.tool_call_id === undefined) {
-    throw missing(`messages[${index}].tool_call_id`, 'is required: it names the call that this message answers.');
+    const param = `messages[${index}].tool_call_id`;
+    throw missing(param, `\`${param}\` is required: it names the call that this message answers.`);
   }
 }
-
-const missing = (param: string, why: string) => new SignalboxError('missing_field', `\`${param}\` ${why}`, { param });
 
 const IMAGE_URL = /^(?:https?:\/\/|data:)/i;
 /** Members of a part that hold media: each belongs to parts of its own type. */
@@ -158,16 +130,12 @@ function checkPart(part: MessagePart, message: number, index: number): void {
 
 function checkTools({ tools, tool_choice: choice }: AnyChat): void {
   if (choice === undefined || choice === 'none' || choice === 'auto') return;
-  if (!tools?.length) throw invalid('tool_choice', '`tool_choice` requires `tools`.');
+  if (!tools?.length) throw withoutTools();
   if (choice === 'required') return;
   const offered = new Set(tools.map((tool) => tool.function.name));
-  if (choice.type === 'function') checkOffered(choice.function.name, offered, 'tool_choice');
+  if (choice.type === 'function') checkOffered(choice.function.name, offered, 'tool_choice.function.name');
   else {
     for (const [at, tool] of choice.allowed_tools.tools.entries())
-      checkOffered(tool.function.name, offered, `tool_choice.allowed_tools.tools[${at}]`);
+      checkOffered(tool.function.name, offered, `tool_choice.allowed_tools.tools[${at}].function.name`);
   }
-}
-
-function checkOffered(name: string, offered: ReadonlySet<string>, path: string): void {
-  if (!offered.has(name)) throw invalid(`${path}.function.name`, `\`tools\` has no tool \`${name.slice(0, 64)}\`.`);
 }

@@ -1,10 +1,12 @@
+import { errorBody } from '../../api/error.ts';
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import type { AnswerIdentity } from '../../exchange/answer-source.ts';
 import type { Receipt } from '../../money/receipt.ts';
-import type { EventForm, EventWriter } from '../surface.ts';
-import { completionId, logprobsBody, NO_ARGUMENTS, usageBody } from './completion.ts';
-import { errorBody } from './error.ts';
+import { NO_ARGUMENTS } from '../no-arguments.ts';
+import { serverSentEvents } from '../server-sent-events.ts';
+import type { EventWriter } from '../surface.ts';
+import { completionId, logprobsBody, usageBody } from './completion.ts';
 
 const DONE = 'data: [DONE]\n\n';
 
@@ -103,15 +105,9 @@ export class ChunkWriter implements EventWriter {
   }
 }
 
-/** Server-sent events. The heartbeat is a comment. */
-const eventForm = (includeUsage: boolean): EventForm => ({
-  contentType: 'text/event-stream; charset=utf-8',
-  heartbeat: ': waiting\n\n',
-  writer: (identity) => new ChunkWriter(identity, includeUsage),
-});
-export const CHUNKS = eventForm(false);
+export const CHUNKS = serverSentEvents((identity) => new ChunkWriter(identity));
 /** With a last chunk that carries the usage. */
-export const CHUNKS_WITH_USAGE = eventForm(true);
+export const CHUNKS_WITH_USAGE = serverSentEvents((identity) => new ChunkWriter(identity, true));
 
 /** Returns the members that a part adds to a chunk's `delta`. */
 function memberOf(

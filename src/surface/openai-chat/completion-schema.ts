@@ -1,28 +1,24 @@
 import { Type } from '@sinclair/typebox';
-import { modelId, named, orNull, tokens, unixTime, word } from '../schemas/parts.ts';
-import { Platform } from '../schemas/platform.ts';
-import { ErrorObject } from './error-schema.ts';
+import { ErrorObject } from '../../api/error-schema.ts';
+import { always, arrayOf, modelId, named, orNull, shape, text, tokens, unixTime, word } from '../../api/parts.ts';
+import { Platform } from '../../api/platform.ts';
 
 export const Usage = named('Usage', 'Tokens of one completion.', {
   prompt_tokens: tokens('Input tokens, cached ones included.', 12),
   completion_tokens: tokens('Output tokens, hidden reasoning included.', 34),
   total_tokens: tokens('The sum of the two.', 46),
   prompt_tokens_details: Type.Optional(
-    Type.Object(
-      {
-        cached_tokens: tokens('Part of `prompt_tokens` that was read from the provider’s cache.', 0),
-        cache_write_tokens: Type.Optional(
-          tokens('Part of `prompt_tokens` that was written to the provider’s cache; absent for none.', 2_048),
-        ),
-      },
-      { description: 'Absent when the tokens were counted here.' },
-    ),
+    shape('Absent when the tokens were counted here.', {
+      cached_tokens: tokens('Part of `prompt_tokens` that was read from the provider’s cache.', 0),
+      cache_write_tokens: Type.Optional(
+        tokens('Part of `prompt_tokens` that was written to the provider’s cache; absent for none.', 2_048),
+      ),
+    }),
   ),
   completion_tokens_details: Type.Optional(
-    Type.Object(
-      { reasoning_tokens: tokens('Part of `completion_tokens` that went into hidden reasoning.', 0) },
-      { description: 'Absent when the tokens were counted here.' },
-    ),
+    shape('Absent when the tokens were counted here.', {
+      reasoning_tokens: tokens('Part of `completion_tokens` that went into hidden reasoning.', 0),
+    }),
   ),
 });
 
@@ -32,7 +28,7 @@ const finishReason = word(
 );
 
 const TokenProbability = {
-  token: Type.String({ description: 'The token as text.' }),
+  token: text('The token as text.'),
   logprob: Type.Number({ description: 'Natural logarithm of the probability.' }),
   bytes: orNull(Type.Array(Type.Integer()), 'UTF-8 bytes of the token.'),
 };
@@ -40,15 +36,15 @@ const tokenProbabilities = orNull(
   Type.Array(
     Type.Object({
       ...TokenProbability,
-      top_logprobs: Type.Array(Type.Object(TokenProbability), { description: 'The likeliest tokens at this place.' }),
+      top_logprobs: arrayOf(Type.Object(TokenProbability), 'The likeliest tokens at this place.'),
     }),
   ),
   'One for each token.',
 );
-const Logprobs = Type.Object(
-  { content: tokenProbabilities, refusal: tokenProbabilities },
-  { description: 'Token probabilities, as the provider reports them.' },
-);
+const Logprobs = shape('Token probabilities, as the provider reports them.', {
+  content: tokenProbabilities,
+  refusal: tokenProbabilities,
+});
 
 const index = Type.Integer({ minimum: 0, description: 'Position of the choice.' });
 
@@ -57,56 +53,50 @@ const opaque = (what: string) =>
   Type.Object({}, { additionalProperties: true, description: `${what} Send it back unchanged with the message.` });
 const state = {
   reasoning_details: Type.Optional(
-    Type.Array(opaque('Reasoning with its signature, or encrypted.'), {
-      description:
-        'Reasoning data that the provider needs in the next request. Send it back unchanged with the message.',
-    }),
+    arrayOf(
+      opaque('Reasoning with its signature, or encrypted.'),
+      'Reasoning data that the provider needs in the next request. Send it back unchanged with the message.',
+    ),
   ),
   extra_content: Type.Optional(opaque('Data that the provider needs in the next request.')),
 };
 
 const ToolCall = Type.Object({
-  id: Type.String({
-    description: 'The ID of the call. Send it as `tool_call_id` with the result.',
-    examples: ['call_a1'],
+  id: text('The ID of the call. Send it as `tool_call_id` with the result.', 'call_a1'),
+  type: always('function'),
+  function: shape('The function to call.', {
+    name: text('The tool.', 'weather'),
+    arguments: text('JSON text, as the model wrote it.', '{"city":"Bern"}'),
   }),
-  type: Type.Literal('function', { description: 'Always `function`.' }),
-  function: Type.Object(
-    {
-      name: Type.String({ description: 'The tool.', examples: ['weather'] }),
-      arguments: Type.String({ description: 'JSON text, as the model wrote it.', examples: ['{"city":"Bern"}'] }),
-    },
-    { description: 'The function to call.' },
-  ),
   extra_content: Type.Optional(opaque('What a provider wants back with the call.')),
 });
 
 const message = {
-  role: Type.Literal('assistant', { description: 'Always `assistant`.' }),
+  role: always('assistant'),
   content: orNull(Type.String(), 'The text; null with tool calls or a refusal alone.'),
   refusal: orNull(Type.String(), 'Why the model refuses, if it does.'),
-  reasoning_content: Type.Optional(Type.String({ description: 'Reasoning, where the provider shows it.' })),
+  reasoning_content: Type.Optional(text('Reasoning, where the provider shows it.')),
   ...state,
-  tool_calls: Type.Optional(Type.Array(ToolCall, { description: 'Tools that the model calls.' })),
+  tool_calls: Type.Optional(arrayOf(ToolCall, 'Tools that the model calls.')),
 };
 
 const identity = {
-  id: Type.String({ description: 'Names the completion.', examples: ['chatcmpl-0a4x1wm3zk0'] }),
+  id: text('Names the completion.', 'chatcmpl-0a4x1wm3zk0'),
   created: unixTime('When the request was admitted.'),
   model: modelId('The model that answered; equals `platform.routed_model`.'),
 };
 
 export const ChatCompletion = named('ChatCompletion', 'A whole answer.', {
   ...identity,
-  object: Type.Literal('chat.completion', { description: 'Always `chat.completion`.' }),
-  choices: Type.Array(
+  object: always('chat.completion'),
+  choices: arrayOf(
     Type.Object({
       index,
-      message: Type.Object(message, { description: 'The message of the model.' }),
+      message: shape('The message of the model.', message),
       logprobs: orNull(Logprobs, 'Null unless requested and reported.'),
       finish_reason: finishReason,
     }),
-    { description: 'As many as `n` asks for.' },
+    'As many as `n` asks for.',
   ),
   usage: Usage,
   platform: Platform,
@@ -114,46 +104,38 @@ export const ChatCompletion = named('ChatCompletion', 'A whole answer.', {
 
 const ToolCallDelta = Type.Object({
   index: Type.Integer({ minimum: 0, description: 'Which call of the choice.' }),
-  id: Type.Optional(Type.String({ description: 'In the first delta of a call only.' })),
+  id: Type.Optional(text('In the first delta of a call only.')),
   type: Type.Optional(Type.Literal('function', { description: 'In the first delta of a call only.' })),
-  function: Type.Object(
-    {
-      name: Type.Optional(Type.String({ description: 'In the first delta of a call only.' })),
-      arguments: Type.String({ description: 'The next piece of the arguments’ JSON text.' }),
-    },
-    { description: 'What is called.' },
-  ),
+  function: shape('What is called.', {
+    name: Type.Optional(text('In the first delta of a call only.')),
+    arguments: text('The next piece of the arguments’ JSON text.'),
+  }),
   extra_content: Type.Optional(opaque('What a provider wants back with the call.')),
 });
 
-const Delta = Type.Object(
-  {
-    role: Type.Optional(Type.Literal('assistant', { description: 'In the first delta of a choice only.' })),
-    content: Type.Optional(Type.String({ description: 'The next piece of text.' })),
-    reasoning_content: Type.Optional(Type.String({ description: 'The next piece of reasoning.' })),
-    ...state,
-    refusal: Type.Optional(Type.String({ description: 'The next piece of a refusal.' })),
-    tool_calls: Type.Optional(Type.Array(ToolCallDelta, { description: 'The next pieces of tool calls.' })),
-  },
-  { description: 'The new parts. Empty in the chunk with the finish reason.' },
-);
+const Delta = shape('The new parts. Empty in the chunk with the finish reason.', {
+  role: Type.Optional(Type.Literal('assistant', { description: 'In the first delta of a choice only.' })),
+  content: Type.Optional(text('The next piece of text.')),
+  reasoning_content: Type.Optional(text('The next piece of reasoning.')),
+  ...state,
+  refusal: Type.Optional(text('The next piece of a refusal.')),
+  tool_calls: Type.Optional(arrayOf(ToolCallDelta, 'The next pieces of tool calls.')),
+});
 
 export const ChatCompletionChunk = named(
   'ChatCompletionChunk',
   'One event of a streamed answer. `id`, `created` and `model` are the same in all of a stream.',
   {
     ...identity,
-    object: Type.Literal('chat.completion.chunk', { description: 'Always `chat.completion.chunk`.' }),
-    choices: Type.Array(
+    object: always('chat.completion.chunk'),
+    choices: arrayOf(
       Type.Object({
         index,
         delta: Delta,
         logprobs: Type.Optional(Logprobs),
         finish_reason: Type.Optional(finishReason),
       }),
-      {
-        description: 'Empty in the chunk that carries `usage`. `finish_reason` is in the last chunk of a choice only.',
-      },
+      'Empty in the chunk that carries `usage`. `finish_reason` is in the last chunk of a choice only.',
     ),
     usage: Type.Optional(Usage),
     platform: Type.Optional(Platform),

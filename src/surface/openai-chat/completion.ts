@@ -4,16 +4,11 @@ import type { Members } from '../../core/original.ts';
 import type { Usage } from '../../core/usage.ts';
 import type { AnswerIdentity } from '../../exchange/answer-source.ts';
 import type { Receipt } from '../../money/receipt.ts';
+import { NO_ARGUMENTS } from '../no-arguments.ts';
 import type { AnswerWriter } from '../surface.ts';
 
 /** Returns OpenAI's name of an answer. */
 export const completionId = (decision: number): string => idText('chatcmpl-', decision);
-
-/**
- * The arguments of a call without any, as OpenAI's models write them: an empty text is no JSON, and clients fail
- * on it. A call that was cut off by the token limit stays as it is.
- */
-export const NO_ARGUMENTS = '{}';
 
 interface Choice {
   content: string | null;

@@ -1,3 +1,5 @@
+import type { ChatMessage, ChatRequest, ChatTool, MessagePart, ToolCall } from '../../api/chat-request.ts';
+import { extrasOf, NO_EXTRAS } from '../../api/extras.ts';
 import type {
   ContentPart,
   Conversation,
@@ -7,10 +9,8 @@ import type {
   Turn,
   TurnRole,
 } from '../../core/conversation.ts';
-import { isObject } from '../../core/object.ts';
+import { isObject, textOf } from '../../core/object.ts';
 import type { OriginalPath } from '../../core/original.ts';
-import { extrasOf, NO_EXTRAS } from './extras.ts';
-import type { ChatMessage, ChatRequest, ChatTool, MessagePart, ToolCall } from './request.ts';
 
 const NO_TOOLS: readonly never[] = Object.freeze([]);
 
@@ -95,13 +95,13 @@ function turnOf(message: ChatMessage, index: number): Turn {
   const places = placesOfMessage(index);
   const { at } = places;
   const extras = extrasOf(message, OF_MESSAGE);
-  const parts = partsOf(message, index, places);
+  const parts = messageParts(message, index, places);
   if (role === 'function') return { role: 'tool', parts, toolCallId: olderId(name ?? ''), extras, at };
   return { role: role satisfies TurnRole, parts, name, toolCallId, extras, at };
 }
 
 /** @param index of the message */
-function partsOf(message: ChatMessage, index: number, places: MessagePlaces): readonly ContentPart[] {
+function messageParts(message: ChatMessage, index: number, places: MessagePlaces): readonly ContentPart[] {
   const { content, refusal, tool_calls: calls } = message;
   const parts: ContentPart[] = [];
   if (typeof content === 'string') {
@@ -151,7 +151,6 @@ function olderCall(call: unknown, message: number): ToolCallPart | null {
 
 /** The function's name stands for the ID of an older call. */
 const olderId = (name: string): string => `function_${name}`;
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 function partOf(part: MessagePart, at: OriginalPath): ContentPart {
   const outer = extrasOf(part, OF_PART[part.type]);

@@ -1,33 +1,4 @@
-/** The bodies that the documentation shows. Tests hold them against the schemas. */
-
-export const platform = {
-  routed_model: 'gpt-6-luna',
-  route_reason: 'auto:balanced',
-  credits_consumed: 0.0455,
-  cost_saved_credits: 0.8745,
-  decision_id: 'dec_0a4x1wm3zk0',
-  policy_revision: '95f1a7d5f908027b',
-  estimated: false,
-  dropped: [],
-  attempts: [
-    {
-      model: 'gpt-6-luna',
-      provider: 'openai',
-      ms: 912,
-      failure: null,
-      request_id: 'req_7f3a',
-      finish_reasons: ['stop'],
-    },
-  ],
-};
-
-export const usage = {
-  prompt_tokens: 15,
-  completion_tokens: 88,
-  total_tokens: 103,
-  prompt_tokens_details: { cached_tokens: 0 },
-  completion_tokens_details: { reasoning_tokens: 0 },
-};
+/** The bodies that the documentation shows. Tests hold them against the schema. */
 
 export const CHAT_REQUESTS = {
   simple: {
@@ -64,33 +35,3 @@ export const CHAT_REQUESTS = {
     },
   },
 } as const;
-
-export const CHAT_ANSWER = {
-  id: 'chatcmpl-0a4x1wm3zk0',
-  object: 'chat.completion',
-  created: 1795161464,
-  model: 'gpt-6-luna',
-  choices: [
-    {
-      index: 0,
-      message: { role: 'assistant', content: 'Hello! How can I help you?', refusal: null },
-      logprobs: null,
-      finish_reason: 'stop',
-    },
-  ],
-  usage,
-  platform,
-};
-
-const head = { id: 'chatcmpl-0a4x1wm3zk0', object: 'chat.completion.chunk', created: 1795161464, model: 'gpt-6-luna' };
-
-/** The chunks of a stream with `include_usage`. */
-export const CHAT_CHUNKS = [
-  { ...head, choices: [{ index: 0, delta: { role: 'assistant', content: 'Hel' } }] },
-  { ...head, choices: [{ index: 0, delta: { content: 'lo!' } }] },
-  { ...head, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], platform },
-  { ...head, choices: [], usage },
-];
-
-/** The same as it comes over the wire. */
-export const CHAT_STREAM = `${CHAT_CHUNKS.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('')}data: [DONE]\n\n`;

@@ -1,5 +1,5 @@
-import { SignalboxError } from '../../core/errors.ts';
 import { isObject } from '../../core/object.ts';
+import { refuseForeign } from '../refusals.ts';
 
 const SYSTEM = 'a message with the role `system`';
 
@@ -29,12 +29,5 @@ export const FOREIGN_FIELDS: ReadonlyMap<string, string> = new Map([
  */
 export function checkTurns(body: unknown): void {
   if (!isObject(body) || body.messages != null) return;
-  for (const field of TURNS) {
-    if (body[field] == null) continue;
-    throw new SignalboxError(
-      'missing_field',
-      `\`messages\` is required. \`${field}\` is a field of another API: send "messages": [{"role": "user", "content": "…"}].`,
-      { param: 'messages' },
-    );
-  }
+  refuseForeign(body, TURNS, 'messages', '"messages": [{"role": "user", "content": "…"}]');
 }

@@ -1,9 +1,10 @@
+import { ChatRequest, KNOWN_FIELDS } from '../../api/chat-request.ts';
+import { isRouteChat, RouteChat, RouteQuery, type RouteRequest } from '../../api/route-query.ts';
+import { checkSpelling } from '../../api/spelling.ts';
 import { isObject } from '../../core/object.ts';
 import { compileRead } from '../../core/validation.ts';
-import { checkChat, checkSpelling, checkToolKinds } from './check.ts';
+import { checkChat, checkToolKinds } from './check.ts';
 import { checkTurns } from './foreign-fields.ts';
-import { ChatRequest, KNOWN_FIELDS } from './request.ts';
-import { isRouteChat, RouteChat, RouteQuery, type RouteRequest } from './route-query.ts';
 
 const checkedChat = compileRead(ChatRequest);
 const checkedRouteChat = compileRead(RouteChat);

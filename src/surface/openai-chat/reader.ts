@@ -1,18 +1,18 @@
+import { type ChatRequest, KNOWN_FIELDS } from '../../api/chat-request.ts';
+import { embeddingQuery } from '../../api/embedding-query.ts';
+import { extrasOf } from '../../api/extras.ts';
+import { EMBEDDING_NAMES, FIELD_NAMES } from '../../api/field-names.ts';
+import { isEmbeddingQuery, type RouteQuery, type RouteRequest } from '../../api/route-query.ts';
+import { routingOf } from '../../api/routing-fields.ts';
 import type { AnswerFormat, ModelSettings, RoutingTerms } from '../../core/conversation.ts';
 import { type FieldNames, type ModelRequest, modelRequest, type RequestReader } from '../../core/model-request.ts';
 import type { Members } from '../../core/original.ts';
 import type { RunNames } from '../../core/run-names.ts';
-import { embeddingQuery } from '../openai-embeddings/query.ts';
 import { runIn } from '../session.ts';
 import { conversationOf } from './conversation.ts';
-import { extrasOf } from './extras.ts';
-import { type ChatRequest, KNOWN_FIELDS } from './request.ts';
-import { isEmbeddingQuery, type RouteQuery, type RouteRequest } from './route-query.ts';
 
 /** The dialect of OpenAI's chat completions, in `original.dialect`. */
 const OPENAI_CHAT = 'openai-chat';
-
-type RoutingFields = Pick<ChatRequest, 'route_strategy' | 'constraints' | 'budget_limit' | 'agent_wallet' | 'metadata'>;
 
 /** A chat request, or a route query, which may leave out its model and messages. */
 type ChatBody = Omit<ChatRequest, 'model' | 'messages'> & Partial<Pick<ChatRequest, 'model' | 'messages'>>;
@@ -39,45 +39,18 @@ function runOf(body: ChatBody & Members, headers: Headers): RunNames {
 export const readRouteRequest = (body: RouteRequest): ModelRequest =>
   isEmbeddingQuery(body) ? modelRequest(body, ROUTE_EMBEDDINGS) : modelRequest(body, ROUTE);
 
-/** OpenAI's names of fields. */
-const OPENAI_NAMES: FieldNames = {
-  turns: 'messages',
-  tools: 'tools',
-  toolChoice: 'tool_choice',
-  agentWallet: 'agent_wallet',
-  budgetCredits: 'budget_limit',
-  outputTokensMax: 'max_tokens',
-  temperature: 'temperature',
-  topP: 'top_p',
-  frequencyPenalty: 'frequency_penalty',
-  presencePenalty: 'presence_penalty',
-  choices: 'n',
-  stop: 'stop',
-  seed: 'seed',
-  logprobs: 'logprobs',
-  topLogprobs: 'top_logprobs',
-  logitBias: 'logit_bias',
-  answerFormat: 'response_format',
-  reasoningEffort: 'reasoning_effort',
-  parallelToolCalls: 'parallel_tool_calls',
-  user: 'user',
-};
-
-/** The names of fields in requests for embeddings. */
-export const EMBEDDING_NAMES: FieldNames = { ...OPENAI_NAMES, turns: 'input' };
-
 /** The names for a caller who sends the newer name of `max_tokens`. */
-const NEWER_NAMES: FieldNames = { ...OPENAI_NAMES, outputTokensMax: 'max_completion_tokens' };
+const NEWER_NAMES: FieldNames = { ...FIELD_NAMES, outputTokensMax: 'max_completion_tokens' };
 
 const CHAT: RequestReader<ChatBody> = {
   dialect: OPENAI_CHAT,
   operation: 'chat',
-  names: ({ max_completion_tokens: newer }) => (newer === undefined ? OPENAI_NAMES : NEWER_NAMES),
+  names: ({ max_completion_tokens: newer }) => (newer === undefined ? FIELD_NAMES : NEWER_NAMES),
   model: ({ model }) => model ?? 'auto',
   isStream: ({ stream }) => stream === true,
   conversation: conversationOf,
   settings: settingsOf,
-  routing: routingOf,
+  routing: (body) => routingOf(body, body.metadata),
   extras: (body) => extrasOf(body, KNOWN_FIELDS),
 };
 
@@ -130,21 +103,7 @@ function formatOf(format: ChatRequest['response_format']): AnswerFormat | undefi
   return { type: 'json-schema', name, description, schema, strict, at: AT, valueAt: SCHEMA_AT };
 }
 
-/** The terms that Signalbox adds to OpenAI's requests. */
-export function routingOf(body: RoutingFields): RoutingTerms {
-  const { route_strategy: weights, constraints } = body;
-  return {
-    weights: weights && { cost: weights.cost_weight, quality: weights.quality_weight },
-    costCreditsMax: constraints?.max_cost_credits,
-    latencyMsMax: constraints?.max_latency_ms,
-    languages: constraints?.required_languages,
-    budgetCredits: body.budget_limit,
-    agentWallet: body.agent_wallet,
-    metadata: body.metadata,
-  };
-}
-
 function routeTermsOf(body: RouteRequest): RoutingTerms {
   const { task_type: task, estimated_input_tokens: inputTokens, estimated_output_tokens: outputTokens } = body;
-  return { ...routingOf(body), task, inputTokens, outputTokens };
+  return { ...routingOf(body, body.metadata), task, inputTokens, outputTokens };
 }

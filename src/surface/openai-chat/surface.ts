@@ -1,16 +1,19 @@
+import { ChatRequest } from '../../api/chat-request.ts';
+import { errorBody } from '../../api/error.ts';
+import { ErrorBody } from '../../api/error-schema.ts';
+import { exampleBody, exampleStream } from '../example.ts';
 import { isResponsesBody, readResponses } from '../openai-responses/read-body.ts';
 import { readResponsesRequest } from '../openai-responses/reader.ts';
 import type { Surface, SurfaceDocs, SurfaceRequest } from '../surface.ts';
 import { CHUNKS, CHUNKS_WITH_USAGE } from './chunks.ts';
 import { CompletionWriter } from './completion.ts';
 import { ChatCompletion, ChatCompletionChunk } from './completion-schema.ts';
-import { errorBody } from './error.ts';
-import { ErrorBody } from './error-schema.ts';
-import { CHAT_ANSWER, CHAT_REQUESTS, CHAT_STREAM } from './examples.ts';
+import { CHAT_REQUESTS } from './examples.ts';
 import { FOREIGN_FIELDS } from './foreign-fields.ts';
 import { readChat } from './read-body.ts';
 import { readChatRequest } from './reader.ts';
-import { ChatRequest } from './request.ts';
+
+const json: Surface['json'] = (identity) => new CompletionWriter(identity);
 
 const docs: SurfaceDocs = {
   summary: 'Create a chat completion',
@@ -23,13 +26,17 @@ Where the policy takes payments by x402, a request without an API key gets 402 w
 comes again with the header \`PAYMENT-SIGNATURE\`. A body with \`input\` in place of \`messages\` is read as one of Responses.`,
   request: ChatRequest,
   requests: CHAT_REQUESTS,
-  answer: { schema: ChatCompletion, description: 'With `stream: false`, one JSON body.', example: CHAT_ANSWER },
+  answer: {
+    schema: ChatCompletion,
+    description: 'With `stream: false`, one JSON body.',
+    example: exampleBody(json, 'Hello! How can I help you?'),
+  },
   events: {
     schema: ChatCompletionChunk,
     mediaType: 'text/event-stream',
     description:
       'With `stream: true`, server-sent events: each `data:` line is one chunk; the last chunk with a `finish_reason` carries `platform`; `data: [DONE]` ends a good stream. A stream that fails after its first part ends with `data: {"error": …, "platform": …}` and without `[DONE]`.',
-    example: CHAT_STREAM,
+    example: exampleStream(CHUNKS_WITH_USAGE, 'Hel', 'lo!'),
   },
   error: ErrorBody,
   errorField: 'messages[0].content',
@@ -43,7 +50,7 @@ function readAsResponses(body: unknown, headers: Headers): SurfaceRequest {
   return { request, events: read.stream_options?.include_usage === true ? CHUNKS_WITH_USAGE : CHUNKS };
 }
 
-/** OpenAI's chat completions. The routes that are no surface's answer errors in its shape. */
+/** OpenAI's chat completions. */
 export const openaiChat: Surface = {
   name: 'openai-chat',
   operation: 'chat',
@@ -58,6 +65,6 @@ export const openaiChat: Surface = {
     if (!chat.stream) return { request, events: null };
     return { request, events: chat.stream_options?.include_usage === true ? CHUNKS_WITH_USAGE : CHUNKS };
   },
-  json: (identity) => new CompletionWriter(identity),
+  json,
   errorBody,
 };

@@ -1,15 +1,15 @@
 import { Type } from '@sinclair/typebox';
+import { always, arrayOf, count, modelId, named, shape, tokens } from '../../api/parts.ts';
+import { Platform } from '../../api/platform.ts';
 import type { StreamPart } from '../../contract/parts.ts';
 import type { AnswerIdentity } from '../../exchange/answer-source.ts';
 import type { Receipt } from '../../money/receipt.ts';
-import { always, count, modelId, named, tokens } from '../schemas/parts.ts';
-import { Platform } from '../schemas/platform.ts';
 import type { AnswerWriter } from '../surface.ts';
 
 /** The answer with all vectors. */
 export const EmbeddingList = named('EmbeddingList', 'The vectors of the inputs, in OpenAI’s shape.', {
   object: always('list'),
-  data: Type.Array(
+  data: arrayOf(
     Type.Object({
       object: always('embedding'),
       index: count('Index of the input.', 0),
@@ -18,13 +18,13 @@ export const EmbeddingList = named('EmbeddingList', 'The vectors of the inputs, 
         examples: [[0.0123, -0.0456, 0.0789]],
       }),
     }),
-    { description: 'One for each input, in their order.' },
+    'One for each input, in their order.',
   ),
   model: modelId('The model that answered.', 'text-embedding-3-small'),
-  usage: Type.Object(
-    { prompt_tokens: tokens('Tokens of all inputs.', 8), total_tokens: tokens('The same.', 8) },
-    { description: 'The tokens that are charged.' },
-  ),
+  usage: shape('The tokens that are charged.', {
+    prompt_tokens: tokens('Tokens of all inputs.', 8),
+    total_tokens: tokens('The same.', 8),
+  }),
   platform: Platform,
 });
 

@@ -1,4 +1,4 @@
-import { platform } from '../openai-chat/examples.ts';
+import { platform } from '../../api/platform.ts';
 
 /** The bodies that the documentation shows. Tests hold them against the schemas. */
 

@@ -1,11 +1,12 @@
+import { embeddingQuery } from '../../api/embedding-query.ts';
+import { extrasOf } from '../../api/extras.ts';
+import { EMBEDDING_NAMES } from '../../api/field-names.ts';
+import { routingOf } from '../../api/routing-fields.ts';
+import { checkSpelling } from '../../api/spelling.ts';
 import type { Conversation } from '../../core/conversation.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { type ModelRequest, modelRequest, type RequestReader } from '../../core/model-request.ts';
 import { compileRead } from '../../core/validation.ts';
-import { checkSpelling } from '../openai-chat/check.ts';
-import { extrasOf } from '../openai-chat/extras.ts';
-import { EMBEDDING_NAMES, routingOf } from '../openai-chat/reader.ts';
-import { embeddingQuery } from './query.ts';
 import { EmbeddingsRequest, KNOWN_FIELDS } from './request.ts';
 
 /** The dialect of OpenAI's embeddings, in `original.dialect`. */
@@ -40,7 +41,7 @@ const EMBEDDINGS: RequestReader<EmbeddingsRequest> = {
   isStream: () => false,
   conversation: () => NO_CONVERSATION,
   settings: ({ user }) => ({ user }),
-  routing: routingOf,
+  routing: (body) => routingOf(body, body.metadata),
   extras: (body) => extrasOf(body, KNOWN_FIELDS),
   embedding: ({ input, dimensions }) => embeddingQuery(input, dimensions),
 };

@@ -1,9 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox';
+import { Dimensions, Input } from '../../api/embedding-query.ts';
+import { ROUTING_FIELDS } from '../../api/routing-fields.ts';
 import { nullable, nullableMembers } from '../../core/nullable.ts';
-import { ChatRequest } from '../openai-chat/request.ts';
-import { Dimensions, Input } from './query.ts';
-
-const { route_strategy, constraints, budget_limit, agent_wallet } = ChatRequest.properties;
 
 /** The request for embeddings: OpenAI's, with Signalbox's additions. Like that of chat, it is check, type and documentation. */
 export const EmbeddingsRequest = Type.Object(
@@ -22,10 +20,7 @@ export const EmbeddingsRequest = Type.Object(
     ),
     user: nullable(Type.String()),
     metadata: nullable(nullableMembers(Type.String())),
-    route_strategy,
-    constraints,
-    budget_limit,
-    agent_wallet,
+    ...ROUTING_FIELDS,
   },
   { additionalProperties: true, $id: 'EmbeddingsRequest' },
 );

@@ -1,5 +1,5 @@
-import { errorBody } from '../openai-chat/error.ts';
-import { ErrorBody } from '../openai-chat/error-schema.ts';
+import { errorBody } from '../../api/error.ts';
+import { ErrorBody } from '../../api/error-schema.ts';
 import type { Surface, SurfaceDocs } from '../surface.ts';
 import { EmbeddingList, EmbeddingsWriter, type EncodingFormat } from './answer.ts';
 import { EMBEDDINGS_ANSWER, EMBEDDINGS_REQUESTS } from './examples.ts';

@@ -1,6 +1,6 @@
-import { SignalboxError } from '../../core/errors.ts';
-import { isObject } from '../../core/object.ts';
+import { objectsIn } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
+import { checkOffered, invalid, missing, unsupported, withoutTools } from '../refusals.ts';
 import { type AllowedTools, isAllowedTools, type ResponsesRequest } from './request.ts';
 
 /**
@@ -16,9 +16,6 @@ export function checkResponses(request: ResponsesRequest): void {
     throw invalid('stream_options', '`stream_options` requires `stream: true`.');
   }
 }
-
-const unsupported = (param: string, message: string) => new SignalboxError('unsupported_parameter', message, { param });
-const invalid = (param: string, message: string) => new SignalboxError('invalid_value', message, { param });
 
 const SEND_ALL =
   'Signalbox stores no responses. Set `store: false` in your client, so that it sends the whole conversation in `input`.';
@@ -53,19 +50,17 @@ function checkChoice({ tools = [], input, tool_choice: choice }: ResponsesReques
     checkAllowed(choice, [...tools, ...toolsOfInput(input)]);
     return;
   }
-  if (tools.length === 0) throw invalid('tool_choice', '`tool_choice` requires `tools`.');
+  if (tools.length === 0) throw withoutTools();
   if (typeof choice === 'string' || (choice.type !== 'function' && choice.type !== 'custom')) return;
   checkNamed(choice, namesOf(tools), 'tool_choice');
 }
 
 /** Tools that items of the input add. */
 const toolsOfInput = (input: ResponsesRequest['input']): readonly Members[] =>
-  typeof input === 'string'
-    ? []
-    : input.flatMap((item) => ('tools' in item && Array.isArray(item.tools) ? item.tools.filter(isObject) : []));
+  typeof input === 'string' ? [] : input.flatMap((item) => ('tools' in item ? objectsIn(item.tools) : []));
 
 const withinNamespace = (tool: Members): readonly Members[] =>
-  Array.isArray(tool.tools) ? tool.tools.filter(isObject) : [tool];
+  Array.isArray(tool.tools) ? objectsIn(tool.tools) : [tool];
 
 /** The names of tools, those in namespaces included. */
 const namesOf = (tools: readonly Members[]): ReadonlySet<unknown> =>
@@ -87,7 +82,6 @@ function checkAllowed({ tools }: AllowedTools, offered: readonly Members[]): voi
 
 /** Checks that a choice names a tool that is offered. */
 function checkNamed({ name }: Members, offered: ReadonlySet<unknown>, path: string): void {
-  if (typeof name !== 'string')
-    throw new SignalboxError('missing_field', `\`${path}.name\` is required.`, { param: `${path}.name` });
-  if (!offered.has(name)) throw invalid(`${path}.name`, `\`tools\` has no tool \`${name.slice(0, 64)}\`.`);
+  if (typeof name !== 'string') throw missing(`${path}.name`, `\`${path}.name\` is required.`);
+  checkOffered(name, offered, `${path}.name`);
 }

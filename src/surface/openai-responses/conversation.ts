@@ -1,7 +1,8 @@
+import { addMembers, extrasOf, NO_EXTRAS } from '../../api/extras.ts';
 import type { ContentPart, Conversation, FilePart, ToolCallPart, Turn } from '../../core/conversation.ts';
 import type { Members, OriginalPath } from '../../core/original.ts';
-import { unwrapState } from '../../core/wrapped-state.ts';
-import { addMembers, extrasOf, NO_EXTRAS } from '../openai-chat/extras.ts';
+import { EarlierReasoning } from '../earlier-reasoning.ts';
+import { nativePart, textPart } from '../neutral-parts.ts';
 import type { InputItem, InputPart, KnownItem, MessageItem, ResponsesRequest } from './request.ts';
 import {
   addToolsOfInput,
@@ -52,29 +53,24 @@ export function conversationOf({
 }
 
 function textTurn(role: 'system' | 'user', text: string, at: OriginalPath): Turn {
-  return { role, parts: [{ type: 'text', text, at, valueAt: at, extras: NO_EXTRAS }], extras: NO_EXTRAS, at };
+  return { role, parts: [textPart(text, at)], extras: NO_EXTRAS, at };
 }
 
 /** The items of one answer, which are one turn: reasoning, messages and calls. */
 class AnswerTurn {
   readonly #places: OriginalPath[] = [];
   readonly #parts: ContentPart[] = [];
-  readonly #details: Members[] = [];
-  /** State of other services for calls, by their IDs. */
-  readonly #ofCalls = new Map<string, Members>();
-  #extra: Members | null = null;
-  /** Reasoning that any model can read. */
-  #reasoning = '';
+  readonly #earlier = new EarlierReasoning();
   /** Null before the first message with some. */
   #extras: Record<string, unknown> | null = null;
 
   get isEmpty(): boolean {
-    return this.#parts.length === 0 && this.#details.length === 0 && this.#extra === null;
+    return this.#parts.length === 0 && !this.#earlier.hasState;
   }
 
   addMessage(message: MessageItem, at: OriginalPath): void {
     this.#places.push(at);
-    for (const part of partsOf(message.content, [...at, 'content'])) this.#parts.push(part);
+    for (const part of contentParts(message.content, [...at, 'content'])) this.#parts.push(part);
     const extras = extrasOf(message, OF_MESSAGE);
     if (extras === NO_EXTRAS) return;
     this.#extras ??= {};
@@ -95,14 +91,9 @@ class AnswerTurn {
     const index = this.#places.length;
     this.#places.push(at);
     const content = item.encrypted_content ?? '';
-    const ours = unwrapState(content);
-    if (ours) {
-      for (const detail of ours.details ?? []) this.#details.push(detail);
-      this.#extra = ours.extra ?? this.#extra;
-      for (const id in ours.calls) this.#ofCalls.set(id, ours.calls[id]!);
-    } else if (content !== '') {
-      for (const detail of detailsOf(item, content, index)) this.#details.push(detail);
-    } else this.#reasoning += textOf(item.content ?? item.summary ?? []);
+    if (this.#earlier.unwrap(content)) return;
+    if (content === '') this.#earlier.text += joinedText(item.content ?? item.summary ?? []);
+    else for (const detail of detailsOf(item, content, index)) this.#earlier.details.push(detail);
   }
 
   turn(): Turn {
@@ -110,26 +101,15 @@ class AnswerTurn {
     const turn: { -readonly [Key in keyof Turn]: Turn[Key] } = {
       role: 'assistant',
       parts: this.#partsWithState(),
-      extras: this.#extrasWithState(),
+      extras: this.#earlier.extrasBeside(this.#extras ?? NO_EXTRAS),
       at,
     };
     if (alsoAt.length > 0) turn.alsoAt = alsoAt;
     return turn;
   }
 
-  #extrasWithState(): Members {
-    const extras = this.#extras ?? NO_EXTRAS;
-    if (this.#details.length === 0 && this.#extra === null && this.#reasoning === '') return extras;
-    return {
-      ...extras,
-      ...(this.#reasoning !== '' && { reasoning_content: this.#reasoning }),
-      ...(this.#details.length > 0 && { reasoning_details: this.#details }),
-      ...(this.#extra && { extra_content: this.#extra }),
-    };
-  }
-
   #partsWithState(): readonly ContentPart[] {
-    const ofCalls = this.#ofCalls;
+    const { calls: ofCalls } = this.#earlier;
     if (ofCalls.size === 0) return this.#parts;
     return this.#parts.map((part) => {
       const extra = part.type === 'tool-call' ? ofCalls.get(part.id) : undefined;
@@ -138,7 +118,8 @@ class AnswerTurn {
   }
 }
 
-const textOf = (parts: readonly { readonly text?: string }[]): string => parts.map(({ text = '' }) => text).join('');
+const joinedText = (parts: readonly { readonly text?: string }[]): string =>
+  parts.map(({ text = '' }) => text).join('');
 
 /** An item of OpenAI's as entries of `reasoning_details`. */
 function detailsOf(
@@ -193,14 +174,19 @@ function otherTurn(item: InputItem, at: OriginalPath): Turn | null {
   if (isMessage(item)) {
     const { role, content } = item;
     if (role === 'assistant') return null;
-    return { role: roleOf(role), parts: partsOf(content, [...at, 'content']), extras: extrasOf(item, OF_MESSAGE), at };
+    return {
+      role: roleOf(role),
+      parts: contentParts(content, [...at, 'content']),
+      extras: extrasOf(item, OF_MESSAGE),
+      at,
+    };
   }
   if (isKnown(item)) {
     if (item.type !== 'function_call_output' && item.type !== 'custom_tool_call_output') return null;
     const { call_id: toolCallId, output } = item;
     return {
       role: 'tool',
-      parts: partsOf(output, [...at, 'output']),
+      parts: contentParts(output, [...at, 'output']),
       toolCallId,
       extras: extrasOf(item, OF_OUTPUT),
       at,
@@ -239,10 +225,8 @@ const ROLES = { user: 'user', system: 'system', developer: 'developer' } as cons
 const roleOf = (role: string): 'user' | 'system' | 'developer' =>
   role === 'system' || role === 'developer' ? ROLES[role] : 'user';
 
-function partsOf(content: MessageItem['content'], at: OriginalPath): readonly ContentPart[] {
-  if (typeof content === 'string') {
-    return [{ type: 'text', text: content, at, valueAt: at, extras: NO_EXTRAS }];
-  }
+function contentParts(content: MessageItem['content'], at: OriginalPath): readonly ContentPart[] {
+  if (typeof content === 'string') return [textPart(content, at)];
   return content.flatMap((part, index) => partOf(part, [...at, index]));
 }
 
@@ -294,11 +278,3 @@ function partOf(part: { readonly type: string }, at: OriginalPath): ContentPart 
     }
   }
 }
-
-const nativePart = (kind: string, at: OriginalPath): ContentPart => ({
-  type: 'native',
-  kind,
-  at,
-  valueAt: at,
-  extras: NO_EXTRAS,
-});

@@ -1,6 +1,6 @@
 import { SignalboxError } from '../../core/errors.ts';
 import { beyondLimits } from '../../core/json-limits.ts';
-import { isObject } from '../../core/object.ts';
+import { isObject, parseJson } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
 import type { SocketDialogue } from '../surface.ts';
 import { isFrame } from './read-body.ts';
@@ -82,11 +82,4 @@ function itemsOf(input: unknown): Items | null {
 const joined = (lists: readonly Items[]): readonly Items[] =>
   lists.filter(({ length }) => length > 0).flatMap((list, at) => (at === 0 ? [list] : [COMMA, list]));
 
-function parsed(text: string): unknown {
-  if (beyondLimits(text, VALUES_MAX) !== null) return null;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
+const parsed = (text: string): unknown => (beyondLimits(text, VALUES_MAX) === null ? parseJson(text) : null);

@@ -1,5 +1,5 @@
+import { errorBody as openaiError } from '../../api/error.ts';
 import type { SignalboxError } from '../../core/errors.ts';
-import { errorBody as openaiError } from '../openai-chat/error.ts';
 import { OPENAI_RESPONSES } from './reader.ts';
 
 /** Returns the body of an error: OpenAI's, or an upstream's own words on a request that went out as it came. */

@@ -1,10 +1,11 @@
+import { errorBody } from '../../api/error.ts';
 import type { StreamPart } from '../../contract/parts.ts';
 import type { SignalboxError } from '../../core/errors.ts';
 import type { Members } from '../../core/original.ts';
 import { isImpossible } from '../../core/usage.ts';
 import type { AnswerIdentity } from '../../exchange/answer-source.ts';
 import type { Receipt } from '../../money/receipt.ts';
-import { errorBody } from '../openai-chat/error.ts';
+import { serverSentEvent, serverSentEvents } from '../server-sent-events.ts';
 import type { AnswerWriter, EventForm, EventWriter } from '../surface.ts';
 import { OutputItems } from './output.ts';
 import { PassedResponse } from './passed-response.ts';
@@ -85,26 +86,19 @@ export class ResponseWriter implements AnswerWriter {
 /** The whole answer in what its service sent: a body, or the last event of a stream. */
 const wholeIn = (event: Members): Members | null => (event.object === 'response' ? event : wholeResponse(event));
 
-/** How one event is framed: its type, and the whole as JSON. */
-type Frame = (type: string, json: string) => string;
-
-export const serverSentEvent: Frame = (type, json) => `event: ${type}\ndata: ${json}\n\n`;
-
 /** Parts → events. The last one bears `platform`. */
 class ResponseEventWriter implements EventWriter {
   readonly #identity: AnswerIdentity;
   readonly #response: ResponseText;
   readonly #items: OutputItems;
-  readonly #frame: Frame;
   /** The events of an answer that goes out as it came; null for one that is translated. */
   #passed: PassedResponse | null = null;
   #sequence = 0;
   #text = '';
 
-  constructor(identity: AnswerIdentity, request: ResponsesRequest, frame = serverSentEvent) {
+  constructor(identity: AnswerIdentity, request: ResponsesRequest) {
     this.#identity = identity;
     this.#response = new ResponseText(identity, request);
-    this.#frame = frame;
     this.#items = new OutputItems(
       identity.decision,
       () => calledIn(request),
@@ -172,7 +166,7 @@ class ResponseEventWriter implements EventWriter {
   }
 
   #add(type: string, json: string): void {
-    this.#text += this.#frame(type, json);
+    this.#text += serverSentEvent(type, json);
   }
 
   #taken(): string {
@@ -182,9 +176,5 @@ class ResponseEventWriter implements EventWriter {
   }
 }
 
-/** Server-sent events. The heartbeat is a comment. */
-export const eventsFor = (request: ResponsesRequest): EventForm => ({
-  contentType: 'text/event-stream; charset=utf-8',
-  heartbeat: ': waiting\n\n',
-  writer: (identity) => new ResponseEventWriter(identity, request),
-});
+export const eventsFor = (request: ResponsesRequest): EventForm =>
+  serverSentEvents((identity) => new ResponseEventWriter(identity, request));

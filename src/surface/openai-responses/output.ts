@@ -1,11 +1,11 @@
+import { addMembers } from '../../api/extras.ts';
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
 import { GatheredText } from '../../core/gathered-text.ts';
 import { idText } from '../../core/id.ts';
-import { isObject } from '../../core/object.ts';
+import { objectOf, parseJson } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
 import { type ReasoningState, wrapState } from '../../core/wrapped-state.ts';
-import { NO_ARGUMENTS } from '../openai-chat/completion.ts';
-import { addMembers } from '../openai-chat/extras.ts';
+import { NO_ARGUMENTS } from '../no-arguments.ts';
 import { type CalledTool, CUSTOM_ARGUMENT } from './tools.ts';
 
 /** Takes one event: its type, and its other members as JSON without braces. */
@@ -325,11 +325,6 @@ function callText({ id, callId, tool, arguments: text }: CallProgress, status: s
 
 /** The input of a custom tool; arguments of another form, such as those of a call that was cut off, as they are. */
 function inputIn(text: string): string {
-  try {
-    const args: unknown = JSON.parse(text);
-    const input = isObject(args) ? args[CUSTOM_ARGUMENT] : undefined;
-    return typeof input === 'string' ? input : text;
-  } catch {
-    return text;
-  }
+  const input = objectOf(parseJson(text))[CUSTOM_ARGUMENT];
+  return typeof input === 'string' ? input : text;
 }

@@ -1,6 +1,6 @@
 import type { StreamPart } from '../../contract/parts.ts';
 import { GatheredText } from '../../core/gathered-text.ts';
-import { isObject } from '../../core/object.ts';
+import { isObject, listOf, textOf } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
 import { isImpossible } from '../../core/usage.ts';
 import type { Receipt } from '../../money/receipt.ts';
@@ -67,7 +67,7 @@ export class PassedResponse {
   /** @param json the event as its service wrote it, in one line */
   #take(event: Members, json = JSON.stringify(event)): void {
     const type = String(event.type);
-    if (this.#last?.type === type && isAt(this.#last.place, event)) this.#last.known.text.add(deltaOf(event));
+    if (this.#last?.type === type && isAt(this.#last.place, event)) this.#last.known.text.add(textOf(event.delta));
     else if (ENDS.has(type)) {
       this.#end = event;
       return;
@@ -136,7 +136,7 @@ export class PassedResponse {
     texts.set(key, known);
     if (step === 'done') known.hasEnded = true;
     else {
-      known.text.add(deltaOf(event));
+      known.text.add(textOf(event.delta));
       this.#last = { type, place, known };
     }
   }
@@ -155,8 +155,7 @@ export class PassedResponse {
         const whole = { type: part, [member]: text, ...(kind === 'output_text' && { annotations: [], logprobs: [] }) };
         const event = list === 'summary' ? 'reasoning_summary_part' : 'content_part';
         if (!hasEnded) this.#write(`response.${event}.done`, { ...place, part: whole });
-        const before: unknown = item[list];
-        const entries = lists.get(list) ?? (Array.isArray(before) ? [...before] : []);
+        const entries = lists.get(list) ?? [...listOf(item[list])];
         entries.push(whole);
         lists.set(list, entries);
       }
@@ -178,8 +177,6 @@ const MEMBERS: Readonly<
   function_call_arguments: { member: 'arguments', list: 'content' },
   custom_tool_call_input: { member: 'input', list: 'content' },
 };
-
-const deltaOf = ({ delta }: Members): string => (typeof delta === 'string' ? delta : '');
 
 /** Which item and which part of it an event is of. */
 const placeOf = ({ item_id, output_index, content_index, summary_index }: Members): Members => ({

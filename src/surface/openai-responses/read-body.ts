@@ -1,8 +1,8 @@
-import { SignalboxError } from '../../core/errors.ts';
+import { checkSpelling } from '../../api/spelling.ts';
 import { isObject } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
 import { compileRead } from '../../core/validation.ts';
-import { checkSpelling } from '../openai-chat/check.ts';
+import { refuseForeign } from '../refusals.ts';
 import { checkResponses } from './check.ts';
 import { KNOWN_FIELDS, ResponsesRequest } from './request.ts';
 
@@ -36,11 +36,5 @@ function checkInput(body: unknown): void {
   if (!isObject(body) || body.input != null) return;
   // Only these fields tell that a client counts on stored responses.
   if (body.previous_response_id != null || body.conversation != null) return;
-  const field = TURNS.find((name) => body[name] != null);
-  if (field === undefined) return;
-  throw new SignalboxError(
-    'missing_field',
-    `\`input\` is required. \`${field}\` is a field of another API: send "input": "…", or use /v1/chat/completions.`,
-    { param: 'input' },
-  );
+  refuseForeign(body, TURNS, 'input', '"input": "…", or use /v1/chat/completions');
 }

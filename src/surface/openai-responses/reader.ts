@@ -1,8 +1,9 @@
+import { extrasOf, unnamedMembers } from '../../api/extras.ts';
+import { FIELD_NAMES } from '../../api/field-names.ts';
+import { routingOf } from '../../api/routing-fields.ts';
 import type { AnswerFormat, ModelSettings } from '../../core/conversation.ts';
 import { type FieldNames, type ModelRequest, modelRequest, type RequestReader } from '../../core/model-request.ts';
 import type { Members } from '../../core/original.ts';
-import { extrasOf, unnamedMembers } from '../openai-chat/extras.ts';
-import { routingOf } from '../openai-chat/reader.ts';
 import { runIn } from '../session.ts';
 import { isDefaultTier, unpricedIn } from './billing.ts';
 import { conversationOf } from './conversation.ts';
@@ -21,26 +22,12 @@ export function readResponsesRequest(body: ResponsesRequest, headers: Headers): 
 }
 
 const NAMES: FieldNames = {
+  ...FIELD_NAMES,
   turns: 'input',
-  tools: 'tools',
-  toolChoice: 'tool_choice',
-  agentWallet: 'agent_wallet',
-  budgetCredits: 'budget_limit',
   outputTokensMax: 'max_output_tokens',
-  temperature: 'temperature',
-  topP: 'top_p',
-  frequencyPenalty: 'frequency_penalty',
-  presencePenalty: 'presence_penalty',
-  choices: 'n',
-  stop: 'stop',
-  seed: 'seed',
   logprobs: 'include',
-  topLogprobs: 'top_logprobs',
-  logitBias: 'logit_bias',
   answerFormat: 'text.format',
   reasoningEffort: 'reasoning.effort',
-  parallelToolCalls: 'parallel_tool_calls',
-  user: 'user',
 };
 
 const READER: RequestReader<ResponsesRequest> = {
@@ -51,7 +38,7 @@ const READER: RequestReader<ResponsesRequest> = {
   isStream: ({ stream }) => stream === true,
   conversation: conversationOf,
   settings: settingsOf,
-  routing: (body) => ({ ...routingOf(body), unpriced: unpricedIn(body), unnamed: unnamedIn(body) }),
+  routing: (body) => ({ ...routingOf(body, body.metadata), unpriced: unpricedIn(body), unnamed: unnamedIn(body) }),
   extras: otherFields,
 };
 

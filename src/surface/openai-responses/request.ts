@@ -1,26 +1,18 @@
-import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
+import { openShape, optional, patternOtherThan, tagged, word } from '../../api/parts.ts';
+import { ROUTING_FIELDS } from '../../api/routing-fields.ts';
 import { USES_MAX } from '../../core/add-ons.ts';
 import { nullable, nullableMembers } from '../../core/nullable.ts';
-import { ChatRequest } from '../openai-chat/request.ts';
 
 /**
  * The request of OpenAI's Responses, with Signalbox's additions. One schema is the check, the static type and the
  * documentation. Fields, items, parts and tools that it does not know are kept as they came. Members of items that may be
  * null stay null: an item goes back to the model that wrote it unchanged.
  */
-const open = { additionalProperties: true } as const;
-
-const orNull = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]));
-
-const tagged = <Tag extends string, Properties extends TProperties>(type: Tag, properties: Properties) =>
-  Type.Object({ type: Type.Literal(type), ...properties }, open);
 
 /** An object of any type but those of `known`, which have forms of their own. */
 const otherThan = (known: readonly { readonly properties: { readonly type: { readonly const: string } } }[]) =>
-  Type.Object(
-    { type: Type.String({ pattern: `^(?!(?:${known.map((one) => one.properties.type.const).join('|')})$)` }) },
-    open,
-  );
+  openShape({ type: Type.String({ pattern: patternOtherThan(known.map((one) => one.properties.type.const)) }) });
 
 const text = { text: Type.String() };
 const InputText = tagged('input_text', text);
@@ -29,15 +21,15 @@ const OutputText = tagged('output_text', text);
 const PlainText = tagged('text', text);
 const Refusal = tagged('refusal', { refusal: Type.String() });
 const InputImage = tagged('input_image', {
-  image_url: orNull(Type.String({ description: 'https address or data: URL' })),
-  file_id: orNull(Type.String()),
-  detail: orNull(Type.String()),
+  image_url: optional(Type.String({ description: 'https address or data: URL' })),
+  file_id: optional(Type.String()),
+  detail: optional(Type.String()),
 });
 const InputFile = tagged('input_file', {
-  file_data: orNull(Type.String({ description: 'data: URL' })),
-  file_id: orNull(Type.String()),
-  file_url: orNull(Type.String()),
-  filename: orNull(Type.String()),
+  file_data: optional(Type.String({ description: 'data: URL' })),
+  file_id: optional(Type.String()),
+  file_url: optional(Type.String()),
+  filename: optional(Type.String()),
 });
 const PARTS = [InputText, OutputText, PlainText, Refusal, InputImage, InputFile] as const;
 const ContentPart = Type.Union([...PARTS, otherThan(PARTS)]);
@@ -45,48 +37,37 @@ export type InputPart = Static<(typeof PARTS)[number]>;
 
 const Content = Type.Union([Type.String(), Type.Array(ContentPart)]);
 
-const Message = Type.Object(
-  {
-    type: Type.Optional(Type.Literal('message')),
-    role: Type.Union(
-      ['user', 'assistant', 'system', 'developer'].map((role) => Type.Literal(role)),
-      { description: 'Who speaks.' },
-    ),
-    content: Content,
-  },
-  open,
-);
+const Message = openShape({
+  type: Type.Optional(Type.Literal('message')),
+  role: word(['user', 'assistant', 'system', 'developer'], 'Who speaks.'),
+  content: Content,
+});
 const callId = Type.String({ minLength: 1, description: 'Names the call; its output has the same.' });
 const FunctionCall = tagged('function_call', {
   call_id: callId,
   name: Type.String(),
   arguments: Type.String(),
-  namespace: orNull(Type.String()),
+  namespace: optional(Type.String()),
 });
 const CustomCall = tagged('custom_tool_call', {
   call_id: callId,
   name: Type.String(),
   input: Type.String(),
-  namespace: orNull(Type.String()),
+  namespace: optional(Type.String()),
 });
 const FunctionOutput = tagged('function_call_output', { call_id: callId, output: Content });
 const CustomOutput = tagged('custom_tool_call_output', { call_id: callId, output: Content });
-const ReasoningTexts = Type.Array(Type.Object({ text: Type.Optional(Type.String()) }, open));
+const ReasoningTexts = Type.Array(openShape({ text: Type.Optional(Type.String()) }));
 const Reasoning = tagged('reasoning', {
-  id: orNull(Type.String()),
-  summary: orNull(ReasoningTexts),
-  content: orNull(ReasoningTexts),
-  encrypted_content: orNull(Type.String()),
+  id: optional(Type.String()),
+  summary: optional(ReasoningTexts),
+  content: optional(ReasoningTexts),
+  encrypted_content: optional(Type.String()),
 });
 const ITEMS = [FunctionCall, CustomCall, FunctionOutput, CustomOutput, Reasoning] as const;
-const OtherItem = Type.Object(
-  {
-    type: Type.String({
-      pattern: `^(?!(?:message|${ITEMS.map((item) => item.properties.type.const).join('|')})$)`,
-    }),
-  },
-  open,
-);
+const OtherItem = openShape({
+  type: Type.String({ pattern: patternOtherThan(['message', ...ITEMS.map((item) => item.properties.type.const)]) }),
+});
 const InputItem = Type.Union([Message, ...ITEMS, OtherItem]);
 export type InputItem = Static<typeof InputItem>;
 export type MessageItem = Static<typeof Message>;
@@ -95,14 +76,14 @@ export type KnownItem = Static<(typeof ITEMS)[number]>;
 const toolName = Type.String({ minLength: 1, maxLength: 128 });
 const FunctionTool = tagged('function', {
   name: toolName,
-  description: orNull(Type.String()),
-  parameters: orNull(Type.Object({}, { ...open, description: 'A JSON schema.' })),
-  strict: orNull(Type.Boolean()),
+  description: optional(Type.String()),
+  parameters: optional(openShape({}, { description: 'A JSON schema.' })),
+  strict: optional(Type.Boolean()),
 });
 const CustomTool = tagged('custom', {
   name: toolName,
-  description: orNull(Type.String()),
-  format: orNull(Type.Object({ type: Type.String() }, open)),
+  description: optional(Type.String()),
+  format: optional(openShape({ type: Type.String() })),
 });
 const NamespaceTool = tagged('namespace', {
   name: toolName,
@@ -116,12 +97,8 @@ export type CustomTool = Static<typeof CustomTool>;
 export type NamespaceTool = Static<typeof NamespaceTool>;
 
 const AllowedTools = tagged('allowed_tools', {
-  mode: orNull(
-    Type.Union([Type.Literal('auto'), Type.Literal('required'), Type.Literal('none')], {
-      description: '`auto` (default) or `required`.',
-    }),
-  ),
-  tools: Type.Array(Type.Object({ type: Type.String() }, open), {
+  mode: optional(word(['auto', 'required', 'none'], '`auto` (default) or `required`.')),
+  tools: Type.Array(openShape({ type: Type.String() }), {
     minItems: 1,
     description: 'Those of `tools` that may be called: `{"type": "function", "name": …}`.',
   }),
@@ -134,9 +111,9 @@ const ToolChoice = Type.Union(
     Type.Literal('auto'),
     Type.Literal('required'),
     AllowedTools,
-    Type.Object(
+    openShape(
       { type: Type.String({ pattern: '^(?!allowed_tools$)' }) },
-      { ...open, description: 'Such as the one function to call.' },
+      { description: 'Such as the one function to call.' },
     ),
   ],
   { description: '`none`, `auto`, `required`, the tool to call, or the tools that may be called.' },
@@ -151,9 +128,9 @@ const TextFormat = Type.Union([
   tagged('json_object', {}),
   tagged('json_schema', {
     name: Type.String(),
-    description: orNull(Type.String()),
-    schema: Type.Object({}, open),
-    strict: orNull(Type.Boolean()),
+    description: optional(Type.String()),
+    schema: openShape({}),
+    strict: optional(Type.Boolean()),
   }),
 ]);
 
@@ -161,9 +138,7 @@ const penalty = { minimum: -2, maximum: 2 } as const;
 /** A field whose only accepted values change nothing: `check.ts` refuses the others by name. */
 const inert = (description: string) => Type.Optional(Type.Unknown({ description }));
 
-const { route_strategy, constraints, budget_limit, agent_wallet } = ChatRequest.properties;
-
-export const ResponsesRequest = Type.Object(
+export const ResponsesRequest = openShape(
   {
     model: Type.String({ minLength: 1, maxLength: 256, description: 'A model ID or a selector such as `auto`.' }),
     input: Type.Union([Type.String(), Type.Array(InputItem, { minItems: 1 })], {
@@ -172,7 +147,7 @@ export const ResponsesRequest = Type.Object(
     instructions: nullable(Type.String({ description: 'Comes before the conversation.' })),
     stream: nullable(Type.Boolean({ default: false })),
     stream_options: nullable(
-      Type.Object({ include_obfuscation: nullable(Type.Boolean()), include_usage: nullable(Type.Boolean()) }, open),
+      openShape({ include_obfuscation: nullable(Type.Boolean()), include_usage: nullable(Type.Boolean()) }),
     ),
     max_output_tokens: nullable(
       Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'Most output tokens, reasoning included.' }),
@@ -189,19 +164,13 @@ export const ResponsesRequest = Type.Object(
       Type.Integer({ minimum: 0, maximum: USES_MAX, description: 'Of tools that the provider runs.' }),
     ),
     text: nullable(
-      Type.Object(
-        { format: nullable(TextFormat), verbosity: nullable(Type.String({ description: 'Such as `low`.' })) },
-        open,
-      ),
+      openShape({ format: nullable(TextFormat), verbosity: nullable(Type.String({ description: 'Such as `low`.' })) }),
     ),
     reasoning: nullable(
-      Type.Object(
-        {
-          effort: nullable(Type.String({ description: 'Such as `low`, `medium`, `high`.' })),
-          summary: nullable(Type.String()),
-        },
-        open,
-      ),
+      openShape({
+        effort: nullable(Type.String({ description: 'Such as `low`, `medium`, `high`.' })),
+        summary: nullable(Type.String()),
+      }),
     ),
     include: nullable(Type.Array(Type.String())),
     truncation: nullable(Type.String({ description: '`disabled`, or `auto` where the provider has it.' })),
@@ -215,12 +184,9 @@ export const ResponsesRequest = Type.Object(
     previous_response_id: inert('Only null: no response is stored.'),
     conversation: inert('Only null: no conversation is stored.'),
     prompt: inert('Only null: templates of a provider are not supported.'),
-    route_strategy,
-    constraints,
-    budget_limit,
-    agent_wallet,
+    ...ROUTING_FIELDS,
   },
-  { ...open, $id: 'ResponsesRequest' },
+  { $id: 'ResponsesRequest' },
 );
 export type ResponsesRequest = Static<typeof ResponsesRequest>;
 

@@ -7,16 +7,16 @@ import {
   flag,
   modelId,
   named,
+  open,
   orNull,
   shape,
   text,
   tokens,
   unixTime,
   word,
-} from '../schemas/parts.ts';
-import { Platform } from '../schemas/platform.ts';
+} from '../../api/parts.ts';
+import { Platform } from '../../api/platform.ts';
 
-const open = { additionalProperties: true } as const;
 const id = text('Names the item.', 'msg_0a4x1wm3zk0_0');
 const status = word(['in_progress', 'completed', 'incomplete'], 'Whether the item is whole.');
 

@@ -1,14 +1,18 @@
-import { ErrorBody } from '../openai-chat/error-schema.ts';
+import { ErrorBody } from '../../api/error-schema.ts';
+import { exampleBody, exampleStream } from '../example.ts';
 import type { Surface, SurfaceDocs } from '../surface.ts';
 import { ResponsesDialogue } from './dialogue.ts';
 import { errorBody } from './error.ts';
 import { eventsFor, ResponseWriter } from './events.ts';
-import { RESPONSES_ANSWER, RESPONSES_REQUESTS, RESPONSES_STREAM } from './examples.ts';
+import { RESPONSES_REQUESTS } from './examples.ts';
 import { readResponses } from './read-body.ts';
 import { OPENAI_RESPONSES, readResponsesRequest } from './reader.ts';
 import { ResponsesRequest } from './request.ts';
 import { ResponseBody, ResponseEvent } from './response-schema.ts';
 import { warmUp } from './warm-up.ts';
+
+/** The request that the examples answer. */
+const SIMPLE = readResponses(RESPONSES_REQUESTS.simple.value);
 
 const docs: SurfaceDocs = {
   summary: 'Create a response',
@@ -19,13 +23,17 @@ policy. \`route_strategy\`, \`constraints\`, \`budget_limit\`, \`agent_wallet\` 
 chat completions. Send reasoning items back unchanged: the model that wrote them goes on from them.`,
   request: ResponsesRequest,
   requests: RESPONSES_REQUESTS,
-  answer: { schema: ResponseBody, description: 'With `stream: false`, one JSON body.', example: RESPONSES_ANSWER },
+  answer: {
+    schema: ResponseBody,
+    description: 'With `stream: false`, one JSON body.',
+    example: exampleBody((identity) => new ResponseWriter(identity, SIMPLE), 'Hello!'),
+  },
   events: {
     schema: ResponseEvent,
     mediaType: 'text/event-stream',
     description:
       'With `stream: true`, server-sent events. The last one, `response.completed` or `response.incomplete`, carries the whole response with `platform`. A stream that fails after its first event ends with `error` and `response.failed`.',
-    example: RESPONSES_STREAM,
+    example: exampleStream(eventsFor(SIMPLE), 'Hello!'),
   },
   error: ErrorBody,
   errorField: 'input[0].content',

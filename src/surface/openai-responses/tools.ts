@@ -1,7 +1,7 @@
+import { extrasOf } from '../../api/extras.ts';
 import type { NativeTool, ToolChoice, ToolDefinition } from '../../core/conversation.ts';
 import { isObject } from '../../core/object.ts';
 import type { Members, OriginalPath } from '../../core/original.ts';
-import { extrasOf } from '../openai-chat/extras.ts';
 import { billingOf } from './billing.ts';
 import {
   type CustomTool,

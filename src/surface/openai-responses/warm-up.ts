@@ -1,6 +1,6 @@
 import { plainUsage } from '../../core/usage.ts';
+import { serverSentEvent } from '../server-sent-events.ts';
 import type { WarmUp } from '../surface.ts';
-import { serverSentEvent } from './events.ts';
 import { isFrame, readResponses } from './read-body.ts';
 import { readResponsesRequest } from './reader.ts';
 import { IN_PROGRESS, ResponseText, usageBody } from './response.ts';

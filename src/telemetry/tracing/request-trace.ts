@@ -1,115 +1,82 @@
-import type { SpanContext, TraceState } from '@opentelemetry/api';
+import { type Attributes, type SpanContext, SpanKind, type SpanStatus, SpanStatusCode } from '@opentelemetry/api';
+import { hrTimeDuration, millisToHrTime } from '@opentelemetry/core';
+import type { Resource } from '@opentelemetry/resources';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import type { CallTrace, SpanAttributes, SpanResult, Trace, TraceStep } from '../trace.ts';
-import { contextHeaders, type TraceContext } from './context.ts';
-import { hrTimeAt } from './hr-time.ts';
+import { contextHeaders } from './context.ts';
 import { newSpanId } from './ids.ts';
-import type { SpanParts } from './span.ts';
 
-/** OpenTelemetry's `SpanKind`, which is loaded only when tracing. */
-const INTERNAL = 0;
-const SERVER = 1;
-const CLIENT = 2;
-
-const NO_ATTRIBUTES: SpanAttributes = Object.freeze({});
+const UNSET: SpanStatus = Object.freeze({ code: SpanStatusCode.UNSET });
 /** For a call without an explicit end. */
-const NO_RESULT: SpanResult = Object.freeze({ name: 'chat', attributes: NO_ATTRIBUTES, error: null });
+const NO_RESULT: SpanResult = Object.freeze({ name: 'chat', attributes: {}, error: null });
 
-const NO_HEADERS: CallTrace['headers'] = Object.freeze({});
-/** For a call without propagation. */
-const SILENT_CALL: CallTrace = Object.freeze({ headers: NO_HEADERS, end() {} });
-
-/** A request that is not sampled: it only propagates its context. */
-export class UnsampledTrace implements Trace {
-  readonly traceId: string;
-  readonly spanId = newSpanId();
-  readonly isSampled = false;
-  readonly #state: string | null;
-  readonly #propagates: boolean;
-
-  constructor(traceId: string, parent: TraceContext | null, propagates: boolean) {
-    this.traceId = traceId;
-    this.#propagates = propagates;
-    this.#state = parent?.state ?? null;
-  }
-
-  step(): void {}
-
-  call(): CallTrace {
-    if (!this.#propagates) return SILENT_CALL;
-    const context = { traceId: this.traceId, spanId: newSpanId(), isSampled: false, state: this.#state };
-    return { headers: contextHeaders(context), end() {} };
-  }
-
-  end(): void {}
-}
-
-/** The parts of a tracer that a sampled request needs. */
-export interface SampledTraceOptions {
+/** The parts of a tracer that a request needs. */
+export interface RequestTraceOptions {
   /** Milliseconds on a monotonic clock. */
-  readonly clock: () => number;
-  /** Unix time at the zero of that clock, ms. */
-  readonly originMs: number;
-  /** The caller's `tracestate` in the form of spans. */
-  readonly state: TraceState | undefined;
+  clock(): number;
+  /** Unix time, ms. */
+  now(): number;
   /** Whether calls propagate the context. */
   readonly propagates: boolean;
+  readonly resource: Resource;
+  readonly scope: { readonly name: string; readonly version: string };
   /** Takes finished spans. */
-  take(span: SpanParts): void;
+  take(span: ReadableSpan): void;
 }
 
-/** A step or call by the tracer's clock; `end` is NaN while it is open. */
-interface SpanInterval {
-  readonly spanId: string;
+/** A request, step or call by the tracer's clock; `end` is NaN while it is open. */
+interface OpenSpan {
+  readonly kind: SpanKind;
+  readonly context: SpanContext;
+  /** Null for the request itself. */
+  readonly within: OpenSpan | null;
   readonly start: number;
   end: number;
-}
-
-interface OpenStep extends SpanInterval {
-  readonly step: TraceStep;
-}
-
-interface OpenCall extends SpanInterval {
-  /** Null for the request itself. */
-  readonly within: OpenStep | null;
   result: SpanResult;
 }
 
-/** A sampled request: collects steps and calls, and makes the spans at its end. */
-export class SampledTrace implements Trace {
+/**
+ * A request: collects the times of steps and calls, and makes the spans at its end, because OpenTelemetry's own objects
+ * cost three times as much. One that is not sampled only propagates its context.
+ */
+export class RequestTrace implements Trace {
   readonly traceId: string;
-  readonly spanId = newSpanId();
-  readonly isSampled = true;
-  readonly #parent: TraceContext | null;
-  readonly #options: SampledTraceOptions;
-  readonly #start: number;
-  readonly #steps: OpenStep[] = [];
-  readonly #calls: OpenCall[] = [];
-  #step: OpenStep | null = null;
-  #isOver = false;
+  readonly spanId: string;
+  readonly isSampled: boolean;
+  readonly #parent: SpanContext | null;
+  readonly #options: RequestTraceOptions;
+  /** Unix time at the zero of the monotonic clock. */
+  readonly #originMs: number;
+  readonly #request: OpenSpan;
+  readonly #steps: OpenSpan[] = [];
+  readonly #calls: OpenSpan[] = [];
+  #isOver: boolean;
 
-  constructor(traceId: string, parent: TraceContext | null, of: SampledTraceOptions) {
+  /** @param parent the caller's span, if there is one */
+  constructor(traceId: string, isSampled: boolean, parent: SpanContext | null, options: RequestTraceOptions) {
     this.traceId = traceId;
+    this.isSampled = isSampled;
+    this.#isOver = !isSampled;
     this.#parent = parent;
-    this.#options = of;
-    this.#start = of.clock();
+    this.#options = options;
+    this.#originMs = options.now() - options.clock();
+    this.#request = this.#open(SpanKind.SERVER, null, NO_RESULT);
+    this.spanId = this.#request.context.spanId;
   }
 
-  step(step: TraceStep): void {
+  step(name: TraceStep): void {
     if (this.#isOver) return;
-    const now = this.#options.clock();
-    this.#close(now);
-    this.#step = { step, spanId: newSpanId(), start: now, end: Number.NaN };
-    this.#steps.push(this.#step);
+    const step = this.#open(SpanKind.INTERNAL, this.#request, { name, attributes: {}, error: null });
+    this.#closeStep(step.start);
+    this.#steps.push(step);
   }
 
   call(): CallTrace {
     const { clock, propagates } = this.#options;
-    const call = { within: this.#step, spanId: newSpanId(), start: clock(), end: Number.NaN, result: NO_RESULT };
-    if (!this.#isOver) this.#calls.push(call);
-    const { traceId } = this;
-    const state = this.#parent?.state ?? null;
+    const call = this.#open(SpanKind.CLIENT, this.#steps.at(-1) ?? this.#request, NO_RESULT);
+    this.#calls.push(call);
     return {
-      headers: propagates ? contextHeaders({ traceId, spanId: call.spanId, isSampled: true, state }) : NO_HEADERS,
+      headers: propagates ? contextHeaders(call.context) : {},
       end(result) {
         if (!Number.isNaN(call.end)) return;
         call.end = clock();
@@ -122,54 +89,61 @@ export class SampledTrace implements Trace {
     if (this.#isOver) return;
     this.#isOver = true;
     const now = this.#options.clock();
-    this.#close(now);
+    this.#request.result = result;
+    this.#request.end = now;
+    this.#closeStep(now);
     for (const call of this.#calls) {
       if (Number.isNaN(call.end)) call.end = now;
       // A call can outlast the start of the next step, and extends its own.
       if (call.within && call.within.end < call.end) call.within.end = call.end;
     }
-    const parent = this.#parent && {
-      traceId: this.traceId,
-      spanId: this.#parent.spanId,
-      traceFlags: this.#parent.isSampled ? 1 : 0,
-      isRemote: true,
-      traceState: this.#options.state,
-    };
-    this.#emit(SERVER, { spanId: this.spanId, start: this.#start, end: now }, result, parent ?? undefined);
-    const root = this.#contextOf(this.spanId);
-    for (const step of this.#steps) {
-      this.#emit(INTERNAL, step, { name: step.step, attributes: NO_ATTRIBUTES, error: null }, root);
-    }
-    for (const call of this.#calls) {
-      this.#emit(CLIENT, call, call.result, call.within ? this.#contextOf(call.within.spanId) : root);
-    }
+    for (const span of [this.#request, ...this.#steps, ...this.#calls]) this.#options.take(this.#finished(span));
   }
 
-  #close(now: number): void {
-    if (this.#step) this.#step.end = now;
-    this.#step = null;
+  #open(kind: SpanKind, within: OpenSpan | null, result: SpanResult): OpenSpan {
+    const { traceId, isSampled } = this;
+    const traceState = this.#parent?.traceState;
+    const context = { traceId, spanId: newSpanId(), traceFlags: Number(isSampled), traceState };
+    return { kind, context, within, start: this.#options.clock(), end: Number.NaN, result };
   }
 
-  #contextOf(spanId: string): SpanContext {
-    return { traceId: this.traceId, spanId, traceFlags: 1, traceState: this.#options.state };
+  #closeStep(now: number): void {
+    const last = this.#steps.at(-1);
+    if (last) last.end = now;
   }
 
-  #emit(
-    kind: SpanParts['kind'],
-    { spanId, start, end }: SpanInterval,
-    result: SpanResult,
-    parent: SpanContext | undefined,
-  ): void {
-    const { originMs } = this.#options;
-    this.#options.take({
-      name: result.name,
+  #finished({ kind, context, within, start, end, result: { name, attributes, error } }: OpenSpan): ReadableSpan {
+    const { resource, scope } = this.#options;
+    const startTime = millisToHrTime(this.#originMs + start);
+    const endTime = millisToHrTime(this.#originMs + end);
+    return {
+      name,
       kind,
-      context: this.#contextOf(spanId),
-      parent,
-      start: hrTimeAt(originMs, start),
-      end: hrTimeAt(originMs, end),
-      attributes: result.attributes,
-      error: result.error,
-    });
+      spanContext: () => context,
+      parentSpanContext: (within ? within.context : this.#parent) ?? undefined,
+      startTime,
+      endTime,
+      duration: hrTimeDuration(startTime, endTime),
+      attributes: definedAttributes(attributes),
+      status: error === null ? UNSET : { code: SpanStatusCode.ERROR, message: error },
+      resource,
+      instrumentationScope: scope,
+      links: [],
+      events: [],
+      ended: true,
+      droppedAttributesCount: 0,
+      droppedEventsCount: 0,
+      droppedLinksCount: 0,
+    };
   }
+}
+
+/** Omits undefined attributes, which an exporter would send as empty values. */
+function definedAttributes(attributes: SpanAttributes): Attributes {
+  const all: Attributes = {};
+  for (const name in attributes) {
+    const value = attributes[name];
+    if (value !== undefined) all[name] = value;
+  }
+  return all;
 }

@@ -222,13 +222,13 @@ export class TrackedEndpoint implements EndpointHealth {
     const ejection = this.breaker.failed(attempt.breakerEpoch, attempt.breakerTurn, now);
     if (ejection === null) return;
     this.#ejections++;
-    this.#why.ejected = `${ejection.why}; the last: ${textOf(failure)}`;
+    this.#why.ejected = `${ejection.why}; the last: ${failureText(failure)}`;
     this.#changed(now, false, 'ejected');
   }
 
   #recordLimit(attempt: EndpointAttempt, failure: ProviderFailure, now: number): void {
     if (this.coolDown.limited(attempt.coolDownEpoch, now, failure.retryAfterMs) === null) return;
-    this.#why.cooling = textOf(failure);
+    this.#why.cooling = failureText(failure);
     this.#changed(now, false);
   }
 
@@ -253,8 +253,8 @@ export class TrackedEndpoint implements EndpointHealth {
     if (!isOwn) provider.hasWorked = false;
     this.#doubts = 0;
     lock.lock(now, MISCONFIGURED_MS);
-    if (isOwn) this.#why.misconfigured = textOf(failure);
-    else provider.why = textOf(failure);
+    if (isOwn) this.#why.misconfigured = failureText(failure);
+    else provider.why = failureText(failure);
     this.#changed(now, !isOwn, 'misconfigured');
   }
 
@@ -299,4 +299,4 @@ export class TrackedEndpoint implements EndpointHealth {
 const NAMES = Object.keys(HEALTH) as readonly HealthState[];
 
 /** Omits the upstream's message, which may quote the prompt. */
-const textOf = ({ kind, status }: ProviderFailure): string => (status === undefined ? kind : `${kind} ${status}`);
+const failureText = ({ kind, status }: ProviderFailure): string => (status === undefined ? kind : `${kind} ${status}`);

@@ -21,9 +21,6 @@ import { environmentOf, TEXT_MAX, viewOf } from '../../../src/policy/cel-types.t
 import { AnswerId } from '../../../src/prompt/threads.ts';
 import { redact } from '../../../src/records/redact.ts';
 import { whyNotPublic } from '../../../src/request/public-address.ts';
-import { StepBudget } from '../../../src/request/signals/json.ts';
-import { violates } from '../../../src/request/signals/schema-check.ts';
-import { STEPS_MAX } from '../../../src/request/signals/watch.ts';
 import { readQuestion } from '../../../src/routing/profile/question.ts';
 import { QuestionReading } from '../../../src/routing/profile/reading.ts';
 import { CHUNKS } from '../../../src/surface/openai-chat/chunks.ts';
@@ -45,7 +42,7 @@ import { CHAT_BODIES } from './chat-bodies.ts';
 import { EXPRESSION_TEXTS, WORST_EXPRESSIONS } from './expressions.ts';
 import { WORST_PARTS } from './parts.ts';
 import { mapped, refusable, type WorstReader } from './reader.ts';
-import { list, members } from './requests.ts';
+import { list } from './requests.ts';
 import { ANY_TEXTS, JSON_TEXTS, WORST_IMPORTS, WORST_TEXTS, WORST_TOKENS } from './texts.ts';
 
 const bytesOf = (text: string): Buffer => Buffer.from(text);
@@ -198,16 +195,6 @@ const ADDRESSES = {
   'slashes and blanks': (parts: number) => `https://${'/ '.repeat(parts)}`,
 };
 
-const SCHEMAS: Readonly<Record<string, (parts: number) => readonly [schema: object, value: unknown]>> = {
-  'values that differ': (parts: number) => [{ uniqueItems: true }, list(parts, (at) => at)],
-  choices: (parts: number) => [{ oneOf: list(parts, () => ({ type: 'string' })) }, 1],
-  'members of a text': (parts: number) => [
-    { additionalProperties: { enum: list(parts, (at) => at) } },
-    members(parts, () => -1),
-  ],
-  'a long text': (parts: number) => [{ minLength: 1, const: 'x'.repeat(parts) }, 'x'.repeat(parts)],
-};
-
 /** Readers that no registry lists. */
 export const otherReaders: readonly WorstReader[] = [
   { name: 'limits of JSON', shapes: mapped(JSON_TEXTS, (text) => () => beyondLimits(text, Number.POSITIVE_INFINITY)) },
@@ -265,15 +252,6 @@ export const otherReaders: readonly WorstReader[] = [
   },
   { name: 'paths', shapes: mapped(PATHS, (path) => () => nothingAt(path, ROUTES)), partsMax: HEADER_PARTS_MAX },
   { name: 'addresses of media', shapes: mapped(ADDRESSES, (address) => () => whyNotPublic(address)) },
-  {
-    name: 'answers by a schema',
-    shapes: mapped(
-      SCHEMAS,
-      ([schema, value]) =>
-        () =>
-          violates(schema, value, new StepBudget(STEPS_MAX)),
-    ),
-  },
   { name: 'requests that are paid for', shapes: mapped(CHAT_BODIES, (body) => () => requestHashOf(body)) },
   { name: 'route queries', shapes: mapped(CHAT_BODIES, (body) => () => readRouteBody(body)) },
   { name: 'questions', shapes: mapped(ANY_TEXTS, (text) => () => new QuestionReading(readQuestion(text))) },

@@ -76,7 +76,10 @@ export const surfaceReaders: readonly WorstReader[] = SURFACES.flatMap((surface)
     { name: `${surface.name}: facts`, shapes: requests(profile) },
     {
       name: `${surface.name}: earlier answers`,
-      shapes: requests((request) => [affinity.history('key', request).hash, withReadableState(request, () => false)]),
+      shapes: requests((request) => [
+        affinity.history('key', request).writerOf(0),
+        withReadableState(request, () => false),
+      ]),
     },
   ];
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { isObject, type Json, listOf, objectOf, parseJson } from '../../../plugins/providers/json.ts';
-import { ChatRequest } from '../../../src/surface/openai-chat/request.ts';
+import { ChatRequest } from '../../../src/api/chat-request.ts';
 import { openaiChat } from '../../../src/surface/openai-chat/surface.ts';
 import { openaiAdapter } from '../../support/provider-call.ts';
 import { wireRequest } from '../../support/wire-request.ts';

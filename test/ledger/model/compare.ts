@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { FundStanding } from '../../../src/accounting/fund.ts';
 import { isShortage } from '../../../src/ledger/available-funds.ts';
 import type { Hold } from '../../../src/ledger/hold.ts';
-import type { FundStanding } from '../../../src/ledger/rules/fund.ts';
 import { StoreError } from '../../../src/store/store.ts';
 import { type Blocked, isBlocked, leftOf, type Pot, type Reservation, reservedBy } from './entries.ts';
 import type { Asked, Play } from './play.ts';

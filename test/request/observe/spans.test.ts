@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import * as conventions from '@opentelemetry/semantic-conventions/incubating';
+import type { ChatRequest } from '../../../src/api/chat-request.ts';
 import type { ErrorCode } from '../../../src/core/errors.ts';
 import type { Provider } from '../../../src/core/snapshot.ts';
 import { type CallFacts, callSpan } from '../../../src/exchange/call-span.ts';
 import { requestSpan } from '../../../src/request/observe/spans.ts';
 import type { RequestContext } from '../../../src/request/request-context.ts';
-import type { ChatRequest } from '../../../src/surface/openai-chat/request.ts';
 import type { SpanAttributes } from '../../../src/telemetry/trace.ts';
 import { providerNamed } from '../../routing/build.ts';
 import { chatRequest } from '../../support/model-request.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import type { ChatMessage } from '../../../src/api/chat-request.ts';
 import type { InfluentialWord } from '../../../src/routing/profile/influential-words.ts';
-import type { ChatMessage } from '../../../src/surface/openai-chat/request.ts';
 import { influentialWords } from '../../support/chat-body.ts';
 import { user } from './prompts.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import type { ChatMessage, ChatTool } from '../../../src/api/chat-request.ts';
 import type { Profile } from '../../../src/routing/profile/profile.ts';
-import type { ChatMessage, ChatTool } from '../../../src/surface/openai-chat/request.ts';
 import { tries } from '../../deep/effort.ts';
 import { anyCodePoint } from '../../support/any-code-point.ts';
 import type { ChatBody as ProfileInput } from '../../support/chat-body.ts';

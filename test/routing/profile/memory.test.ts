@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import type { ChatMessage, ChatTool } from '../../../src/api/chat-request.ts';
 import { difficultyOf } from '../../../src/routing/profile/difficulty.ts';
 import type { QuestionView } from '../../../src/routing/profile/question-view.ts';
 import { sharesOf } from '../../../src/routing/profile/shares.ts';
 import { SHIPPED_WEIGHTS, taskLogits } from '../../../src/routing/profile/task-logits.ts';
 import { TextMemory } from '../../../src/routing/profile/text-memory.ts';
 import { readMessage, type TaskGuess } from '../../../src/routing/profile/user-message.ts';
-import type { ChatMessage, ChatTool } from '../../../src/surface/openai-chat/request.ts';
 import { tries } from '../../deep/effort.ts';
 import { type ChatBody, lastView } from '../../support/chat-body.ts';
 import { user } from './prompts.ts';

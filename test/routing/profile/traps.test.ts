@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
+import type { ChatMessage, ChatTool } from '../../../src/api/chat-request.ts';
 import { canonicalLanguage, isCodeLanguage } from '../../../src/core/languages.ts';
 import { EXTENSIONS, HOMOGRAPHS, NAMES } from '../../../src/routing/profile/programming.ts';
-import type { ChatMessage, ChatTool } from '../../../src/surface/openai-chat/request.ts';
 import type { ChatBody as ProfileInput } from '../../support/chat-body.ts';
 import { profile } from '../../support/chat-body.ts';
 import { assistant, image, user } from './prompts.ts';

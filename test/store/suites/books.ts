@@ -1,8 +1,8 @@
 import { expect } from 'bun:test';
+import type { EntryLine } from '../../../src/accounting/entry.ts';
+import type { FundRef } from '../../../src/accounting/fund.ts';
 import { idAt } from '../../../src/core/id.ts';
 import { plainUsage } from '../../../src/core/usage.ts';
-import type { EntryLine } from '../../../src/ledger/rules/entry.ts';
-import type { FundRef } from '../../../src/ledger/rules/fund.ts';
 import type { LedgerBooks, LedgerOp, OpResult } from '../../../src/store/books.ts';
 
 /** Books under test. */

@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { platform } from '../../../src/api/platform.ts';
 import type { FinishReason, StreamPart } from '../../../src/contract/parts.ts';
 import { SignalboxError } from '../../../src/core/errors.ts';
 import { SchemaCheck } from '../../../src/core/schema-check.ts';
 import { conversationOf } from '../../../src/surface/anthropic-messages/conversation.ts';
 import { MessageEvents } from '../../../src/surface/anthropic-messages/events.ts';
-import { MESSAGES_ANSWER, MESSAGES_EVENTS } from '../../../src/surface/anthropic-messages/examples.ts';
 import { MessagesAnswer, MessagesEvent } from '../../../src/surface/anthropic-messages/message-schema.ts';
 import { eventsIn, foldedMessage } from '../../support/message-events.ts';
 import { answers, eventsOf, IDENTITY, jsonOf, WITH_USAGE } from './support.ts';
@@ -136,14 +136,11 @@ test('an answer that breaks off ends with an error, and never as a whole one', (
   );
 });
 
-test('every event and every message has the documented form, as the examples have', () => {
+test('every event and every message has the documented form', () => {
   const whole = new SchemaCheck(MessagesAnswer);
   const one = new SchemaCheck(MessagesEvent);
-  expect(whole.accepts(MESSAGES_ANSWER)).toBe(true);
-  for (const event of MESSAGES_EVENTS) expect(one.accepts(event)).toBe(true);
   fc.assert(
     fc.property(answers, (parts) => {
-      const platform = MESSAGES_ANSWER.platform;
       expect(whole.accepts({ ...JSON.parse(jsonOf(parts)), platform })).toBe(true);
       for (const event of eventsIn(eventsOf(parts))) {
         expect(one.accepts(event.type === 'message_delta' ? { ...event, platform } : event)).toBe(true);

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test';
+import type { HrTime } from '@opentelemetry/api';
+import { emptyResource } from '@opentelemetry/resources';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import fc from 'fast-check';
 import type { CallTrace, Trace } from '../../../src/telemetry/trace.ts';
-import type { HrTime } from '../../../src/telemetry/tracing/hr-time.ts';
-import { SampledTrace } from '../../../src/telemetry/tracing/request-trace.ts';
-import type { SpanParts } from '../../../src/telemetry/tracing/span.ts';
+import { RequestTrace } from '../../../src/telemetry/tracing/request-trace.ts';
 
 const STEPS = ['admit', 'pin', 'profile', 'shortlist', 'decide', 'reserve', 'dispatch', 'settle'] as const;
 const told = (name: string) => ({ name, attributes: {}, error: null });
@@ -29,17 +30,18 @@ const acts: fc.Arbitrary<readonly (readonly [act: Act, waitMs: number])[]> = fc.
 );
 
 /** The spans of a trace after these acts and its end. */
-function spansAfter(script: readonly (readonly [act: Act, waitMs: number])[]): SpanParts[] {
-  const spans: SpanParts[] = [];
+function spansAfter(script: readonly (readonly [act: Act, waitMs: number])[]): ReadableSpan[] {
+  const spans: ReadableSpan[] = [];
   let now = 12.345678;
   const of = {
     clock: () => now,
-    originMs: 1_795_226_060_278.0015,
-    state: undefined,
+    now: () => 1_795_226_060_278,
     propagates: true,
-    take: (span: SpanParts) => void spans.push(span),
+    resource: emptyResource(),
+    scope: { name: 'signalbox', version: '1' },
+    take: (span: ReadableSpan) => void spans.push(span),
   };
-  const trace: Trace = new SampledTrace(TRACE, null, of);
+  const trace: Trace = new RequestTrace(TRACE, true, null, of);
   const calls: CallTrace[] = [];
   for (const [act, waitMs] of script) {
     now += waitMs;
@@ -55,26 +57,26 @@ function spansAfter(script: readonly (readonly [act: Act, waitMs: number])[]): S
 const nanoseconds = ([seconds, rest]: HrTime): bigint => BigInt(seconds) * 1_000_000_000n + BigInt(rest);
 
 /** Whether there is one request above all else, and every span is within its parent. */
-function isWhole(spans: readonly SpanParts[]): boolean {
-  const byId = new Map(spans.map((span) => [span.context.spanId, span]));
-  const roots = spans.filter(({ parent }) => parent === undefined);
+function isWhole(spans: readonly ReadableSpan[]): boolean {
+  const byId = new Map(spans.map((span) => [span.spanContext().spanId, span]));
+  const roots = spans.filter(({ parentSpanContext }) => parentSpanContext === undefined);
   return (
     roots.length === 1 &&
     byId.size === spans.length &&
-    spans.every(({ context, parent, start, end }) => {
-      if (context.traceId !== TRACE || nanoseconds(end) < nanoseconds(start)) return false;
+    spans.every(({ spanContext, parentSpanContext: parent, startTime: start, endTime: end }) => {
+      if (spanContext().traceId !== TRACE || nanoseconds(end) < nanoseconds(start)) return false;
       if (!parent) return true;
       const above = byId.get(parent.spanId);
       return (
         above !== undefined &&
-        nanoseconds(start) >= nanoseconds(above.start) &&
-        nanoseconds(end) <= nanoseconds(above.end)
+        nanoseconds(start) >= nanoseconds(above.startTime) &&
+        nanoseconds(end) <= nanoseconds(above.endTime)
       );
     })
   );
 }
 
-const law = (change: (spans: readonly SpanParts[]) => readonly SpanParts[]) =>
+const law = (change: (spans: readonly ReadableSpan[]) => readonly ReadableSpan[]) =>
   fc.property(acts, (script) => isWhole(change(spansAfter(script))));
 
 describe('any sequence of steps and calls', () => {
@@ -82,16 +84,16 @@ describe('any sequence of steps and calls', () => {
     fc.assert(law((spans) => spans));
   });
 
-  test.each<[string, (spans: readonly SpanParts[]) => readonly SpanParts[]]>([
+  test.each<[string, (spans: readonly ReadableSpan[]) => readonly ReadableSpan[]]>([
     [
       'ends a step when the next one begins, though a call of it is under way',
       (spans) =>
         spans.map((span, at) => {
           const next = spans[at + 1];
-          return span.kind === 0 && next?.kind === 0 ? { ...span, end: next.start } : span;
+          return span.kind === 0 && next?.kind === 0 ? { ...span, endTime: next.startTime } : span;
         }),
     ],
-    ['forgets the request', (spans) => spans.filter(({ parent }) => parent !== undefined)],
+    ['forgets the request', (spans) => spans.filter(({ parentSpanContext }) => parentSpanContext !== undefined)],
   ])('fails this law with a trace that %s', (_, change) => {
     // A mutant is tried until it fails.
     expect(fc.check(law(change), { numRuns: 200_000, endOnFailure: true }).failed).toBe(true);

@@ -1,4 +1,4 @@
-import { type Dimensions, LABEL } from '../../../ledger/rules/entry.ts';
+import { type Dimensions, LABEL } from '../../../accounting/entry.ts';
 import type { Spender } from './sums.ts';
 import type { AccountRow } from './tables.ts';
 

@@ -1,6 +1,6 @@
+import type { FundRef } from '../../../accounting/fund.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { timeOfId } from '../../../core/id.ts';
-import type { FundRef } from '../../../ledger/rules/fund.ts';
 import type { BooksWatcher, CorrectOp, GrantOp, LedgerOp, OpResult } from '../../books.ts';
 import type { StoredReservation } from '../../ledger-table.ts';
 import type { Write } from '../../store.ts';

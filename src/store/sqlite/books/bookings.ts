@@ -1,7 +1,7 @@
+import type { Dimensions, EntryLine } from '../../../accounting/entry.ts';
+import { type FundBlock, fit, hold, isBlocked, release, spend } from '../../../accounting/fund.ts';
+import { expire, leftOf, post, type Reservation, raise, type Step, settle } from '../../../accounting/reservation.ts';
 import type { Microcredits } from '../../../core/credits.ts';
-import type { Dimensions, EntryLine } from '../../../ledger/rules/entry.ts';
-import { type FundBlock, fit, hold, isBlocked, release, spend } from '../../../ledger/rules/fund.ts';
-import { expire, leftOf, post, type Reservation, raise, type Step, settle } from '../../../ledger/rules/reservation.ts';
 import type {
   AttachOp,
   CaptureOp,

@@ -1,8 +1,8 @@
+import type { FundRef, FundStanding } from '../../../accounting/fund.ts';
+import { checkReservation, isCost } from '../../../accounting/reservation.ts';
+import { quarterOf, type Window } from '../../../accounting/window.ts';
 import { type LedgerState, NO_LEDGER } from '../../../core/budget.ts';
 import type { Microcredits } from '../../../core/credits.ts';
-import type { FundRef, FundStanding } from '../../../ledger/rules/fund.ts';
-import { checkReservation, isCost } from '../../../ledger/rules/reservation.ts';
-import { quarterOf, type Window } from '../../../ledger/rules/window.ts';
 import type {
   BooksWatcher,
   Count,

@@ -1,6 +1,6 @@
+import { checkDeposit, type Deposit } from '../../../accounting/entry.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { isWallet } from '../../../core/wallet.ts';
-import { checkDeposit, type Deposit } from '../../../ledger/rules/entry.ts';
 import type { Write } from '../../store.ts';
 import type { Journal } from './journal.ts';
 
@@ -60,11 +60,7 @@ export class Deposits {
   /** Rows that are being written, by wallet. They may still fail. */
   get unwrittenRows(): ReadonlyMap<string, readonly number[]> {
     const byWallet = new Map<string, number[]>();
-    for (const { wallet, rows } of this.#pending) {
-      const known = byWallet.get(wallet);
-      if (known) known.push(...rows);
-      else byWallet.set(wallet, [...rows]);
-    }
+    for (const { wallet, rows } of this.#pending) byWallet.getOrInsert(wallet, []).push(...rows);
     return byWallet;
   }
 }

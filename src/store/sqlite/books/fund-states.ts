@@ -1,6 +1,6 @@
+import { Fund, type FundRef, type FundStanding, type FundTitle } from '../../../accounting/fund.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { isWallet } from '../../../core/wallet.ts';
-import { Fund, type FundRef, type FundStanding, type FundTitle } from '../../../ledger/rules/fund.ts';
 
 /** A fund in memory, and the row that names it. */
 export class BookedFund extends Fund {

@@ -1,5 +1,5 @@
 import { idAt } from '../../../core/id.ts';
-import { isObject, parsedJson } from '../../../core/object.ts';
+import { isObject, parseJson } from '../../../core/object.ts';
 import type {
   AuditRow,
   BalanceRow,
@@ -143,7 +143,7 @@ async function checkpointOf(db: SqlReader): Promise<JournalCheckpoint | null> {
 }
 
 function openIn(text: string): readonly OpenReservation[] | null {
-  const open = parsedJson(text);
+  const open = parseJson(text);
   return Array.isArray(open) && open.every(isOpenReservation) ? open : null;
 }
 

@@ -1,6 +1,6 @@
+import type { EntryLine, Tariff } from '../../../accounting/entry.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { isPlausible, type Usage } from '../../../core/usage.ts';
-import type { EntryLine, Tariff } from '../../../ledger/rules/entry.ts';
 import type { Write } from '../../store.ts';
 import { type SqlStore, type SqlValue, type SqlWrite, type Statement, sql, write } from '../statement.ts';
 import { AccountNumbers, Numbers } from './accounts.ts';

@@ -1,8 +1,8 @@
+import { quarterOf, type Window } from '../../../accounting/window.ts';
 import { NO_LEDGER, type StoredBudget } from '../../../core/budget.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { idAt } from '../../../core/id.ts';
 import { isWallet } from '../../../core/wallet.ts';
-import { quarterOf, type Window } from '../../../ledger/rules/window.ts';
 import type { LedgerTable, StoredBalance } from '../../ledger-table.ts';
 import { first, type SqlReader, type SqlWrite, sql } from '../statement.ts';
 import { findReservation, refundWrite } from './adjust.ts';

@@ -47,7 +47,7 @@ export async function recover(
 }
 
 /** Budgets are counted from the sums only after these were written, so nothing looks at this. */
-const NO_DIMENSIONS = {};
+const unknownSpender = (id: number): Spender => ({ id, dimensions: {}, sum: null });
 
 class Fold implements JournalState {
   readonly open: Map<number, OpenReservation>;
@@ -98,11 +98,7 @@ class Fold implements JournalState {
   }
 
   #charge({ account, tariff, amount, input, output }: JournalRow, reservation: number): void {
-    let spender = this.#spenders.get(account);
-    if (!spender) {
-      spender = { id: account, dimensions: NO_DIMENSIONS, sum: null };
-      this.#spenders.set(account, spender);
-    }
+    const spender = this.#spenders.getOrInsertComputed(account, unknownSpender);
     this.#sums.add(spender, {
       reservation,
       tariff: tariff ?? 0,
@@ -127,11 +123,6 @@ class Fold implements JournalState {
   }
 
   #balanceOf(holder: string): Balance {
-    let balance = this.balances.get(holder);
-    if (!balance) {
-      balance = { granted: 0, spent: 0 };
-      this.balances.set(holder, balance);
-    }
-    return balance;
+    return this.balances.getOrInsertComputed(holder, () => ({ granted: 0, spent: 0 }));
   }
 }

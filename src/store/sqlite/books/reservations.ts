@@ -1,8 +1,8 @@
+import type { Dimensions } from '../../../accounting/entry.ts';
+import { hold } from '../../../accounting/fund.ts';
+import { leftOf, openReservation, type Reservation } from '../../../accounting/reservation.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { LinkedSet, type Links } from '../../../core/linked-set.ts';
-import type { Dimensions } from '../../../ledger/rules/entry.ts';
-import { hold } from '../../../ledger/rules/fund.ts';
-import { leftOf, openReservation, type Reservation } from '../../../ledger/rules/reservation.ts';
 import type { OpResult } from '../../books.ts';
 import type { OpenReservation } from '../../journal-reader.ts';
 import type { BookedFund } from './fund-states.ts';

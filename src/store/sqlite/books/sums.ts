@@ -1,7 +1,7 @@
+import type { Dimensions } from '../../../accounting/entry.ts';
+import { quarterOf } from '../../../accounting/window.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { timeOfId } from '../../../core/id.ts';
-import type { Dimensions } from '../../../ledger/rules/entry.ts';
-import { quarterOf } from '../../../ledger/rules/window.ts';
 
 /** The charges of one account at one tariff in one quarter of an hour, since the last checkpoint. */
 export interface Sum {
@@ -93,12 +93,8 @@ export class Sums {
   }
 
   #sumOf(quarter: number, account: number, dimensions: Dimensions, tariff: number): Sum {
+    const none = { charges: 0, microcredits: 0, input: 0, output: 0, taken: false };
     const key = `${quarter}/${account}/${tariff}`;
-    let sum = this.#fresh.get(key);
-    if (!sum) {
-      sum = { quarter, account, dimensions, tariff, charges: 0, microcredits: 0, input: 0, output: 0, taken: false };
-      this.#fresh.set(key, sum);
-    }
-    return sum;
+    return this.#fresh.getOrInsertComputed(key, () => ({ quarter, account, dimensions, tariff, ...none }));
   }
 }

@@ -1,4 +1,4 @@
-import { QUARTER_MS, quarterOf } from '../../../ledger/rules/window.ts';
+import { QUARTER_MS, quarterOf } from '../../../accounting/window.ts';
 import type { EndpointCharges, UsageFilter } from '../../books.ts';
 import { type SqlReader, sql } from '../statement.ts';
 import { dimensionsOf } from './accounts.ts';

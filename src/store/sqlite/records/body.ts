@@ -1,5 +1,6 @@
 import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../../../core/decision-record.ts';
 import type { Facts } from '../../../core/facts.ts';
+import { isEmpty } from '../../../core/object.ts';
 import { NO_RULES } from '../../../core/rules.ts';
 import type { Usage } from '../../../core/usage.ts';
 
@@ -187,17 +188,12 @@ export function encodeBody(body: RecordBody): string {
   const values: unknown[] = [seed, packAllFacts(facts), reason, choice, fallbacks, outcome && packOutcome(outcome)];
   // The last ones are omitted while empty.
   const hasAgent = agent !== null || parentAgent !== null;
-  const hasMetadata = hasEntries(metadata) || hasAgent;
+  const hasMetadata = !isEmpty(metadata) || hasAgent;
   if (stream || hasMetadata || lastResorts.length > 0) values.push(lastResorts);
   if (stream || hasMetadata) values.push(stream ? 1 : 0);
   if (hasMetadata) values.push(metadata);
   if (hasAgent) values.push([agent, parentAgent]);
   return JSON.stringify(values);
-}
-
-function hasEntries(values: Readonly<Record<string, string>>): boolean {
-  for (const _ in values) return true;
-  return false;
 }
 
 /** Decodes the text of `encodeBody`, of earlier versions too. */

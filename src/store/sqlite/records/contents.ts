@@ -24,14 +24,14 @@ interface ContentRow {
   readonly isCut: number;
 }
 
-const textOf = (value: readonly unknown[] | null): string | null => value && JSON.stringify(value);
+const jsonOrNull = (value: readonly unknown[] | null): string | null => value && JSON.stringify(value);
 
 /** Only this file writes them. */
 const contentOf = (text: string | null): readonly unknown[] | null => (text === null ? null : JSON.parse(text));
 
 export const sqliteContents = (db: SqlTables): ContentTable => ({
   add: (decision, { until, prompt, answer, isCut }) =>
-    write(INSERT, decision, until, textOf(prompt), textOf(answer), isCut ? 1 : 0),
+    write(INSERT, decision, until, jsonOrNull(prompt), jsonOrNull(answer), isCut ? 1 : 0),
   async find(decision, now) {
     const row = await first<ContentRow>(db, FIND, decision, now);
     if (!row) return null;

@@ -27,7 +27,7 @@ export function encodeEstimate({ estimate, draw, quality }: EstimateFields): Uin
   if (estimate !== null) {
     parts |= PARTS.estimate;
     doubles.push([estimate.length, estimate.trust]);
-    if (!isSame(estimate.quality, quality)) {
+    if (quality === null || !isSame(estimate.quality, quality)) {
       parts |= PARTS.quality;
       doubles.push(estimate.quality);
     }
@@ -74,7 +74,7 @@ function writeBlob(
  */
 export function decodeEstimate(
   bytes: Uint8Array | null,
-  quality: Float64Array,
+  quality: Float64Array | null,
 ): { readonly estimate: Estimate | null; readonly draw: ExplorationDraw | null } {
   if (bytes === null) return { estimate: null, draw: null };
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -98,10 +98,11 @@ export function decodeEstimate(
   if (!has('estimate')) return { estimate: null, draw };
   const scalars = doubles(2);
   // In the order of writing.
-  const own = has('quality') ? doubles(models) : quality.slice();
+  const own = has('quality') ? doubles(models) : quality?.slice();
+  if (own === undefined) throw new Error('records: an estimate lacks its qualities');
   const shadow = has('shadow') ? doubles(models) : null;
-  const listOf = (part: 'outcomes' | 'text' | 'counts') => (has(part) ? floats(models) : new Float32Array(models));
-  const lists = { outcomes: listOf('outcomes'), text: listOf('text'), counts: listOf('counts') };
+  const floatsFor = (part: 'outcomes' | 'text' | 'counts') => (has(part) ? floats(models) : new Float32Array(models));
+  const lists = { outcomes: floatsFor('outcomes'), text: floatsFor('text'), counts: floatsFor('counts') };
   return { estimate: { quality: own, shadow, length: scalars[0]!, trust: scalars[1]!, ...lists }, draw };
 }
 

@@ -1,4 +1,5 @@
 import { type DecisionRecord, modelOf, statusOf } from '../../../core/decision-record.ts';
+import { isEmpty } from '../../../core/object.ts';
 import { hasSecret, scrub } from '../../../telemetry/secrets.ts';
 import { type RecordLog, UnreadableRecord } from '../../records.ts';
 import { first, type SqlTables, type SqlValue, type SqlWrite, type Statement, sql } from '../statement.ts';
@@ -69,7 +70,7 @@ class RecordWrite implements SqlWrite {
       labelsText(record.labels),
       record.revision,
       record.frame,
-      record.quality,
+      record.quality ?? NO_QUALITY,
       encodeEstimate(record),
       bodyOf(record),
       record.session,
@@ -77,12 +78,10 @@ class RecordWrite implements SqlWrite {
   }
 }
 
-const NO_LABELS = '{}';
+/** In the place of qualities that are not kept: the column takes no null. */
+const NO_QUALITY = new Uint8Array(0);
 
-function labelsText(labels: DecisionRecord['labels']): string {
-  for (const _ in labels) return JSON.stringify(labels);
-  return NO_LABELS;
-}
+const labelsText = (labels: DecisionRecord['labels']): string => (isEmpty(labels) ? '{}' : JSON.stringify(labels));
 
 /** Languages and metadata are the only texts in it from a caller; those of metadata are redacted already. */
 function bodyOf(record: DecisionRecord): string {
@@ -93,7 +92,7 @@ function bodyOf(record: DecisionRecord): string {
 /** @throws UnreadableRecord for a row that was edited */
 function decodeRow({ body, estimate, labels, ...head }: RecordRow): DecisionRecord {
   try {
-    const quality = new Float64Array(head.quality.slice().buffer);
+    const quality = head.quality.length === 0 ? null : new Float64Array(head.quality.slice().buffer);
     const decoded = decodeBody(body);
     const record: DecisionRecord = {
       ...head,

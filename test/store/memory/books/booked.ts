@@ -1,7 +1,7 @@
+import { checkDeposit, type Dimensions } from '../../../../src/accounting/entry.ts';
+import type { Fund, FundStanding } from '../../../../src/accounting/fund.ts';
+import * as rules from '../../../../src/accounting/reservation.ts';
 import { isWallet } from '../../../../src/core/wallet.ts';
-import { checkDeposit, type Dimensions } from '../../../../src/ledger/rules/entry.ts';
-import type { Fund, FundStanding } from '../../../../src/ledger/rules/fund.ts';
-import * as rules from '../../../../src/ledger/rules/reservation.ts';
 import type { EarmarkOp, LedgerOp, OpResult } from '../../../../src/store/books.ts';
 
 export interface MemoryReservation {

@@ -1,8 +1,8 @@
+import type { Dimensions, EntryLine } from '../../../../src/accounting/entry.ts';
+import { type Fund, fit, hold, isBlocked, release, spend } from '../../../../src/accounting/fund.ts';
+import * as rules from '../../../../src/accounting/reservation.ts';
 import type { LedgerState, StoredBudget } from '../../../../src/core/budget.ts';
 import { timeOfId } from '../../../../src/core/id.ts';
-import type { Dimensions, EntryLine } from '../../../../src/ledger/rules/entry.ts';
-import { type Fund, fit, hold, isBlocked, release, spend } from '../../../../src/ledger/rules/fund.ts';
-import * as rules from '../../../../src/ledger/rules/reservation.ts';
 import type {
   AttachOp,
   BooksWatcher,

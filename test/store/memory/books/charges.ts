@@ -1,5 +1,5 @@
+import { quarterOf, type Window } from '../../../../src/accounting/window.ts';
 import { timeOfId } from '../../../../src/core/id.ts';
-import { quarterOf, type Window } from '../../../../src/ledger/rules/window.ts';
 import type { Count, EndpointCharges, UsageFilter } from '../../../../src/store/books.ts';
 import type { MemoryEntry, MemoryJournal } from './journal.ts';
 

@@ -1,4 +1,4 @@
-import { Fund, type FundRef } from '../../../../src/ledger/rules/fund.ts';
+import { Fund, type FundRef } from '../../../../src/accounting/fund.ts';
 
 /** The funds and balances of books in memory. */
 export class MemoryFunds {

@@ -1,8 +1,8 @@
+import { type Deposit, type Dimensions, type EntryLine, labelsOf } from '../../../../src/accounting/entry.ts';
+import type { Fund } from '../../../../src/accounting/fund.ts';
+import type { Step } from '../../../../src/accounting/reservation.ts';
 import { idAt } from '../../../../src/core/id.ts';
 import { plainUsage } from '../../../../src/core/usage.ts';
-import { type Deposit, type Dimensions, type EntryLine, labelsOf } from '../../../../src/ledger/rules/entry.ts';
-import type { Fund } from '../../../../src/ledger/rules/fund.ts';
-import type { Step } from '../../../../src/ledger/rules/reservation.ts';
 import type { ExpireOp, PostOp, SettleOp } from '../../../../src/store/books.ts';
 import type {
   AuditRow,

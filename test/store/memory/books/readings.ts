@@ -1,6 +1,6 @@
-import { Fund, type FundRef, type FundStanding } from '../../../../src/ledger/rules/fund.ts';
-import { leftOf } from '../../../../src/ledger/rules/reservation.ts';
-import type { Window } from '../../../../src/ledger/rules/window.ts';
+import { Fund, type FundRef, type FundStanding } from '../../../../src/accounting/fund.ts';
+import { leftOf } from '../../../../src/accounting/reservation.ts';
+import type { Window } from '../../../../src/accounting/window.ts';
 import type { Count, EndpointCharges, UsageFilter } from '../../../../src/store/books.ts';
 import type { Store } from '../../../../src/store/store.ts';
 import type { MemoryRequest, MemoryReservation } from './booked.ts';

@@ -2,8 +2,10 @@ import {
   CAPABILITY_NAMES,
   defineProvider,
   type HttpCall,
+  isObject,
   type ProviderCall,
   type ProviderFailure,
+  parseJson,
   pathText,
   plainUsage,
   type StreamPart,
@@ -34,9 +36,9 @@ export const exampleProvider = defineProvider({
     // The capabilities that the dialect cannot express: requests that need them go to other models. This one has text alone.
     lacks: () => CAPABILITY_NAMES,
     request,
-    reply: (body) => partsOf(parse(body)),
+    reply: (body) => answerParts(parseJson(body)),
     // Returns a fresh reader for each stream; keep its state between events in here.
-    stream: () => ({ read: ({ data }) => partsOf(parse(data)) }),
+    stream: () => ({ read: ({ data }) => answerParts(parseJson(data)) }),
     failure,
   }),
 });
@@ -45,7 +47,7 @@ export const exampleProvider = defineProvider({
 function request({ upstream, request: asked, stream, outputCap }: ProviderCall): HttpCall | ProviderFailure {
   const messages: { role: string; text: string }[] = [];
   for (const turn of asked.conversation.turns) {
-    const text = textOf(turn);
+    const text = turnText(turn);
     // Never send a request that the dialect cannot express: the gateway tries another model, or returns this message.
     if (text === null) return { kind: 'rejected', message: `${pathText(turn.at)} has more than text` };
     messages.push({ role: turn.role === 'assistant' ? 'model' : 'user', text });
@@ -65,15 +67,15 @@ function request({ upstream, request: asked, stream, outputCap }: ProviderCall):
 }
 
 /** The text of a turn; null where it has anything else. */
-function textOf({ parts }: Turn): string | null {
+function turnText({ parts }: Turn): string | null {
   const texts = parts.map((part) => (part.type === 'text' ? part.text : null));
   return texts.includes(null) ? null : texts.join('');
 }
 
 /** Reads a whole answer, and a line of a stream: they have the same members. Check every member. */
-function partsOf(answer: unknown): StreamPart[] {
+function answerParts(answer: unknown): StreamPart[] {
   if (!isObject(answer)) return [{ type: 'failure', failure: { kind: 'malformed', message: 'no JSON object' } }];
-  if (answer.error !== undefined) return [{ type: 'failure', failure: { kind: 'server', message: wordsOf(answer) } }];
+  if (answer.error !== undefined) return [{ type: 'failure', failure: { kind: 'server', message: reasonIn(answer) } }];
   const parts: StreamPart[] = [];
   if (typeof answer.text === 'string') parts.push({ type: 'text', choice: 0, text: answer.text });
   if (typeof answer.stop === 'string') {
@@ -89,7 +91,11 @@ function partsOf(answer: unknown): StreamPart[] {
 
 /** Classifies an answer with a status outside 2xx. */
 function failure(status: number, _headers: Headers, body: string): ProviderFailure {
-  return { kind: KINDS.get(status) ?? (status < 500 ? 'rejected' : 'server'), message: wordsOf(parse(body)), status };
+  return {
+    kind: KINDS.get(status) ?? (status < 500 ? 'rejected' : 'server'),
+    message: reasonIn(parseJson(body)),
+    status,
+  };
 }
 
 const KINDS: ReadonlyMap<number, ProviderFailure['kind']> = new Map([
@@ -101,16 +107,5 @@ const KINDS: ReadonlyMap<number, ProviderFailure['kind']> = new Map([
   [503, 'overloaded'],
 ]);
 
-const wordsOf = (body: unknown): string =>
+const reasonIn = (body: unknown): string =>
   isObject(body) && typeof body.error === 'string' ? body.error.slice(0, 300) : 'no reason given';
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

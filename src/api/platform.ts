@@ -1,0 +1,103 @@
+import { Type } from '@sinclair/typebox';
+import {
+  arrayOf,
+  credits,
+  decisionId,
+  failureKind,
+  flag,
+  modelId,
+  named,
+  orNull,
+  policyRevision,
+  rawFinishReasons,
+  routeReason,
+  text,
+  upstreamRequestId,
+  word,
+} from './parts.ts';
+
+/** `platform.payment`. */
+export const PlatformPayment = named('PlatformPayment', 'How a wallet paid for the answer.', {
+  id: orNull(Type.String({ examples: ['pay_0a4x1wm3zk0'] }), 'For `GET /v1/payments/{id}`; null for balance.'),
+  source: word(['x402', 'wallet_credits'], 'A payment settled for this request, or the balance of the wallet.'),
+  payer: text('Address of the wallet, in lower case.', '0x4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b'),
+  state: orNull(Type.String({ examples: ['captured'] }), 'Of the payment, as it stood when the answer was made.'),
+  scheme: orNull(Type.Literal('exact'), 'The scheme of x402.'),
+  network: orNull(text('CAIP-2.', 'eip155:84532'), 'Where it was settled.'),
+  asset: orNull(Type.String(), 'Address of the token.'),
+  paid_atomic: orNull(
+    text('What was paid. In atomic units of the asset.', '3250'),
+    'What was paid, in atomic units of the asset.',
+  ),
+  transaction: orNull(Type.String(), 'Hash of the transaction that settled it.'),
+  paid_credits: credits('The value of the payment; 0 if the balance paid.', 3.25),
+  fee_credits: credits('What its settlement cost; 0 where nothing was charged.', 1),
+  balance_added_credits: credits(
+    'The change of the wallet’s balance by this request; negative if it spent from it.',
+    2.16,
+  ),
+});
+
+export const Platform = named('Platform', 'The routing and the cost of the answer.', {
+  routed_model: modelId('The model that answered.'),
+  route_reason: routeReason,
+  credits_consumed: Type.Union([Type.Number(), Type.Null()], {
+    description:
+      'Charged for this request, failed attempts included. In Credits, at most 6 decimals. Null if the charge could not be stored because of a disk failure; `GET /v1/usage` counts it later.',
+    examples: [0.09],
+  }),
+  cost_saved_credits: Type.Union([Type.Number(), Type.Null()], {
+    description:
+      'What the same tokens would have cost on the baseline model, less `credits_consumed`. In Credits, at most 6 decimals. Negative when the choice cost more; 0 for a pinned model; null where `credits_consumed` is.',
+    examples: [0.081],
+  }),
+  decision_id: decisionId,
+  policy_revision: policyRevision,
+  estimated: flag('True when tokens were counted here, not reported by the provider.'),
+  dropped: arrayOf(Type.String(), 'Fields of the request that did not reach the model.', ['temperature']),
+  attempts: arrayOf(
+    Type.Object({
+      model: modelId('The model asked.'),
+      provider: text('The policy’s name of the provider asked.', 'openai'),
+      ms: Type.Integer({ description: 'From sending to the end, in ms.', examples: [1_840] }),
+      failure: orNull(failureKind, 'Null for none.'),
+      request_id: upstreamRequestId,
+      finish_reasons: rawFinishReasons,
+    }),
+    'The attempts, in order. All but the last failed before the caller received content.',
+  ),
+  output_capped_by: Type.Optional(
+    text(
+      'The fund that lowered the cap on the output, whether the answer ran into it or not: a budget’s name, or `balance`. Absent if none did. An answer that ran into it ends with `length`.',
+      'team-month',
+    ),
+  ),
+  usage_replaced: Type.Optional(
+    flag(
+      'True when the answer is the provider’s own, but for its usage: that cannot be true, so the count made here stands there. Absent otherwise.',
+    ),
+  ),
+  payment: Type.Optional(PlatformPayment),
+});
+
+/** As examples of answers show it. Tests hold it against the schema. */
+export const platform = {
+  routed_model: 'gpt-6-luna',
+  route_reason: 'auto:balanced',
+  credits_consumed: 0.0455,
+  cost_saved_credits: 0.8745,
+  decision_id: 'dec_0a4x1wm3zk0',
+  policy_revision: '95f1a7d5f908027b',
+  estimated: false,
+  dropped: [],
+  attempts: [
+    {
+      model: 'gpt-6-luna',
+      provider: 'openai',
+      ms: 912,
+      failure: null,
+      request_id: 'req_7f3a',
+      finish_reasons: ['stop'],
+    },
+  ],
+};

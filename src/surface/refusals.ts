@@ -1,0 +1,26 @@
+import { SignalboxError } from '../core/errors.ts';
+import type { Members } from '../core/original.ts';
+
+/** @param param the path of the field at fault */
+export const invalid = (param: string, message: string) => new SignalboxError('invalid_value', message, { param });
+export const missing = (param: string, message: string) => new SignalboxError('missing_field', message, { param });
+export const unsupported = (param: string, message: string) =>
+  new SignalboxError('unsupported_parameter', message, { param });
+
+/** The refusal of a choice of tools without any. */
+export const withoutTools = () => invalid('tool_choice', '`tool_choice` requires `tools`.');
+
+/** Refuses a choice of a tool that is not offered. */
+export function checkOffered(name: string, offered: ReadonlySet<unknown>, param: string): void {
+  if (!offered.has(name)) throw invalid(param, `\`tools\` has no tool \`${name.slice(0, 64)}\`.`);
+}
+
+/**
+ * Refuses a body that has its conversation in a field of another API.
+ * @param send the member to send in its place
+ */
+export function refuseForeign(body: Members, fields: readonly string[], field: string, send: string): void {
+  const foreign = fields.find((name) => body[name] != null);
+  if (foreign === undefined) return;
+  throw missing(field, `\`${field}\` is required. \`${foreign}\` is a field of another API: send ${send}.`);
+}
