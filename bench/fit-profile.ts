@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { accuracy, examplesBySet, fit, taughtFeatures, taughtStems } from './profile-fit.ts';
+import { accuracy, digest, examplesBySet, fit, taughtFeatures, taughtStems } from './profile-fit.ts';
 import { fixed } from './stats.ts';
 
 /**
@@ -28,7 +28,7 @@ writeFileSync(
   `/**
  * The addition of each feature of a question to the log-odds of each of \`TASKS\`, in hundredths: of a question by itself, under a
  * system prompt (\`under …\`), and of a system prompt itself (\`… what to do\`). Written by \`bun bench/fit-profile.ts\` from the
- * labelled prompts of the tests; not to be edited by hand.
+ * labelled prompts of the tests; not to be edited by hand. Digest of what it follows from: ${digest()}.
  */
 export const WEIGHTS: Readonly<Record<string, readonly number[]>> = {
 ${rows.join('\n')}

@@ -16,7 +16,8 @@ import { lastView, systemPromptView } from '../test/support/chat-body.ts';
  * and a small L2 penalty. The same prompts give the same weights.
  */
 const PROMPTS = join(import.meta.dir, '../test/routing/prompts');
-export const SETS = 'dev acts everyday everyday-more terse traps talks exams standing standing-more misread'.split(' ');
+export const SETS =
+  'dev acts everyday everyday-more terse traps talks exams standing standing-more misread pasted'.split(' ');
 const EPOCHS = 30;
 const RATE = 0.2;
 /** Share of features that are dropped from an example each time. This and the penalty do best on held-out sets. */
@@ -239,16 +240,22 @@ export function accuracy(examples: readonly Example[], weights: Float64Array): n
   return right.length / questions.length;
 }
 
+const UNTAUGHT = new Float64Array((FEATURE_NAMES.length + stems.length) * TASKS.length);
+
 const setsBy = (figures: Float64Array): Map<string, Example[]> => {
   const weights = new WeightRows(figures, true);
   return new Map(SETS.map((name) => [name, examplesOf(name, { weights, rows })]));
 };
 
+/** A digest of what the weights follow from: each prompt's features, tasks, and how they are fitted. */
+export const digest = (): string => {
+  const examples = [...setsBy(UNTAUGHT)];
+  const how = readFileSync(import.meta.path, 'utf8');
+  return new Bun.CryptoHasher('sha256').update(JSON.stringify(examples)).update(how).digest('hex').slice(0, 16);
+};
+
 /** The examples of each set of prompts. Their earlier questions have the tasks that a first fit gives them. */
-export function examplesBySet(): Map<string, Example[]> {
-  const untaught = new Float64Array((FEATURE_NAMES.length + stems.length) * TASKS.length);
-  return setsBy(fit([...setsBy(untaught).values()].flat()));
-}
+export const examplesBySet = (): Map<string, Example[]> => setsBy(fit([...setsBy(UNTAUGHT).values()].flat()));
 
 /** A row of weights that all stay below this, in hundredths, is chance. */
 const HARDLY = 25;
