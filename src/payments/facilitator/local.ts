@@ -1,6 +1,5 @@
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator';
 import { sha256, stringToHex } from 'viem';
-import { BalanceGuard } from './balance-guard.ts';
 import { ChainAttempt } from './chain-attempt.ts';
 import {
   type Authorization,
@@ -15,6 +14,7 @@ import {
 } from './facilitator.ts';
 import type { GasKey } from './gas-key.ts';
 import type { Nodes } from './nodes.ts';
+import { SettlementLimit } from './settlement-limit.ts';
 
 export interface LocalOptions {
   readonly nodes: Nodes;
@@ -36,7 +36,7 @@ const ASSET_REASONS = new Set([
 export function localFacilitator(options: LocalOptions): Facilitator {
   const { nodes, gasKey, host, confirmationTimeoutMs } = options;
   const closed = new AbortController();
-  const balanceGuard = new BalanceGuard(nodes, confirmationTimeoutMs);
+  const settlementLimit = new SettlementLimit(nodes, confirmationTimeoutMs);
   const attemptOf = ({ payload, payer, nonce, requirements }: Authorization) => {
     // With the signature: another authorization may have the same nonce.
     const signed = `${requirements.asset} ${payer} ${nonce} ${payload.payload.signature}`;
@@ -63,7 +63,7 @@ export function localFacilitator(options: LocalOptions): Facilitator {
       return { valid: false, reason };
     },
     settle: (authorization) =>
-      balanceGuard.within(authorization, () => settle(options, authorization, attemptOf(authorization))),
+      settlementLimit.within(authorization, () => settle(options, authorization, attemptOf(authorization))),
     watch: () => gasKey.watch(),
     get gasRatio() {
       return gasKey.ratio;

@@ -2,7 +2,7 @@ import type { Payment, PaymentTable } from '../payments.ts';
 import { type Migrations, type SqlReader, type SqlValue, type Statement, sql, write } from './statement.ts';
 
 /**
- * Each payment has one permanent row. The trigger is the last guard of the ledger: a deposit is committed with the
+ * Each payment has one permanent row. The trigger is the last protection of the ledger: a deposit is committed with the
  * change to `captured`, so a second deposit for the same payment fails.
  */
 export const paymentMigrations: Migrations = {

@@ -5,7 +5,10 @@ import { NO_RULES } from '../../../core/rules.ts';
 import type { Usage } from '../../../core/usage.ts';
 
 /** The fields of a record that columns of their own have as they are. */
-export type RecordHead = Pick<DecisionRecord, 'id' | 'time' | 'keyId' | 'kind' | 'revision' | 'frame' | 'session'>;
+export type RecordHead = Pick<
+  DecisionRecord,
+  'id' | 'time' | 'keyId' | 'kind' | 'revision' | 'readingsNumber' | 'session'
+>;
 
 /** The fields of a record in its one text column. */
 type RecordBody = Omit<DecisionRecord, keyof RecordHead | 'labels' | 'quality' | 'estimate' | 'draw'>;
