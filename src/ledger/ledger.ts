@@ -6,7 +6,7 @@ import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { createIds, timeOfId } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import { isWallet } from '../core/wallet.ts';
+import { checkedWallet, isWallet } from '../core/wallet.ts';
 import type { EndpointCharges, LedgerBooks, LedgerOp, LimitOp, UsageFilter } from '../store/books.ts';
 import type { Write } from '../store/store.ts';
 import { type Account, Accounts, accountOf, scopeOf } from './accounts.ts';
@@ -188,8 +188,14 @@ export class Ledger {
    */
   waiveFee(wallet: string, fee: Microcredits, note: string): void {
     if (!(fee >= 0)) throw new RangeError(`cannot give back a fee of ${fee}`);
-    if (!isWallet(wallet)) throw new RangeError(`not the address of a wallet in lower case: ${wallet}`);
-    const op: LedgerOp = { kind: 'waive', id: `${note}/fee`, at: this.#options.now(), wallet, fee, note };
+    const op: LedgerOp = {
+      kind: 'waive',
+      id: `${note}/fee`,
+      at: this.#options.now(),
+      wallet: checkedWallet(wallet),
+      fee,
+      note,
+    };
     if (this.#openSettlement.ops) this.#openSettlement.ops.push(op);
     else this.#books.append([op]);
   }

@@ -1,5 +1,5 @@
 import { toCredits } from '../core/credits.ts';
-import { gauge, gaugeBy, oncePerTurn, totalBy } from '../telemetry/counts.ts';
+import { gauge, gaugeBy, oncePerTurn, spreadFamily, totalBy } from '../telemetry/counts.ts';
 import type { Family, PlainFamily } from '../telemetry/families.ts';
 import { WAIT_BOUNDS } from './contention.ts';
 import type { Ledger } from './ledger.ts';
@@ -80,16 +80,9 @@ function contentionFamilies(sample: SampleReader): Family[] {
     totalBy('signalbox_contention_waits_total', 'Waits for Credits, by outcome.', 'outcome', () =>
       Object.entries(sample().waits),
     ),
-    {
-      name: 'signalbox_contention_wait_seconds',
-      type: 'histogram',
-      help: 'Duration of waits for Credits.',
-      labels: [],
-      bounds: WAIT_BOUNDS,
-      spreads: () => {
-        const { counts, sum } = sample().waited;
-        return [{ labels: {}, counts, sum }];
-      },
-    },
+    spreadFamily(
+      { name: 'signalbox_contention_wait_seconds', help: 'Duration of waits for Credits.', bounds: WAIT_BOUNDS },
+      () => sample().waited,
+    ),
   ];
 }

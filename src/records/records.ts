@@ -1,25 +1,21 @@
 import type { DecisionRecord } from '../core/decision-record.ts';
 import { idAt } from '../core/id.ts';
-import type { MeasuredCatalog, Readings } from '../core/readings.ts';
+import type { MeasuredCatalog } from '../core/readings.ts';
 import type { Revision } from '../core/revision.ts';
 import type { RecordQuery, RecordTables } from '../store/records.ts';
 import type { Deferral, Store, Write } from '../store/store.ts';
 import { findReadings, RENEW_MS, StoredReadings } from './stored-readings.ts';
 
-/** Reads stored decisions. Everything is null if absent, or deleted. */
-export interface RecordReader {
-  /** @throws UnreadableRecord */
-  find(id: number): Promise<DecisionRecord | null>;
-  /** Null, too, if its row was edited. */
-  findRevision(revision: string): Promise<Revision | null>;
-  /** The readings that a record names, under the policy of the record. */
-  findReadings(number: number, watched: MeasuredCatalog): Promise<Readings | null>;
-}
+export type RecordReader = ReturnType<typeof openRecordReader>;
 
-export const openRecordReader = ({ log, revisions, readings }: RecordTables): RecordReader => ({
-  find: (id) => log.find(id),
-  findRevision: (revision) => revisions.find(revision),
-  findReadings: (number, watched) => findReadings(readings, number, watched),
+/** Reads stored decisions. Everything is null if absent, or deleted. */
+export const openRecordReader = ({ log, revisions, readings }: RecordTables) => ({
+  /** @throws UnreadableRecord */
+  find: log.find,
+  /** Null, too, if its row was edited. */
+  findRevision: revisions.find,
+  /** The readings that a record names, under the policy of the record. */
+  findReadings: (number: number, watched: MeasuredCatalog) => findReadings(readings, number, watched),
 });
 
 interface RecordsOptions {

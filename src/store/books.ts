@@ -6,13 +6,19 @@ import type { Microcredits } from '../core/credits.ts';
 import type { StoredReservation } from './ledger-table.ts';
 import type { Write } from './store.ts';
 
-/** Sets money aside for a request in every fund, in one step: a reservation. Granted or refused. */
-export interface HoldOp {
-  readonly kind: 'hold';
-  /** The decision's ID (core/id.ts), which grows with time and tells the window. */
-  readonly id: number;
+/**
+ * The ID of a reservation or an earmark is the decision's (core/id.ts), which grows with time and tells the window. Other
+ * operations have IDs of their own.
+ */
+interface NamedOp<Id = number> {
+  readonly id: Id;
   /** Milliseconds since 1970. */
   readonly at: number;
+}
+
+/** Sets money aside for a request in every fund, in one step: a reservation. Granted or refused. */
+export interface HoldOp extends NamedOp {
+  readonly kind: 'hold';
   readonly dimensions: Dimensions;
   /** In the order in which a fund that lacks the money is looked for. The same array is reused while the same funds apply. */
   readonly funds: readonly FundRef[];
@@ -43,11 +49,8 @@ export interface EarmarkOp extends Omit<HoldOp, 'kind'> {
  * Books the deposit of an earmark, whose payment has arrived, and makes the earmark a reservation. Refused if the balance was
  * lowered meanwhile and no longer suffices: the deposit and `also` are booked nevertheless, and the earmark ends.
  */
-export interface CaptureOp {
+export interface CaptureOp extends NamedOp {
   readonly kind: 'capture';
-  /** Of the earmark. */
-  readonly id: number;
-  readonly at: number;
   readonly deposit: Deposit;
 }
 
@@ -58,50 +61,40 @@ export interface ReleaseOp {
 }
 
 /** Adds to a reservation. Granted or refused; refused if it is closed. */
-export interface ExtendOp {
+export interface ExtendOp extends NamedOp {
   readonly kind: 'extend';
-  readonly id: number;
   /** Counts the extensions and posts of a reservation from 1. */
   readonly step: number;
-  readonly at: number;
   /** The additional microcredits, as in a hold. */
   readonly amounts: HoldOp['amounts'];
   readonly least?: Microcredits;
 }
 
 /** Charges a failed attempt, at most what is left of the reservation, and leaves the rest open. The result is `charged`. */
-export interface PostOp {
+export interface PostOp extends NamedOp {
   readonly kind: 'post';
-  readonly id: number;
   readonly step: number;
-  readonly at: number;
   readonly entry: EntryLine;
   /** Microcredits that the caller knows to be left. Nothing beyond is charged. */
   readonly most: Microcredits;
 }
 
 /** Charges the last attempt, if there was one, and releases the rest. The result is `charged`, with the whole reservation's charge. */
-export interface SettleOp {
+export interface SettleOp extends NamedOp {
   readonly kind: 'settle';
-  readonly id: number;
-  readonly at: number;
   readonly entry: EntryLine | null;
   readonly most: Microcredits;
 }
 
 /** Closes a reservation that was never settled, charged in full or released. The result is `charged`. */
-export interface ExpireOp {
+export interface ExpireOp extends NamedOp {
   readonly kind: 'expire';
-  readonly id: number;
-  readonly at: number;
   readonly rule: 'charge' | 'release';
 }
 
 /** Moves an open reservation or earmark to other funds, because the budgets changed. It may overdraw the new ones. */
-export interface AttachOp {
+export interface AttachOp extends NamedOp {
   readonly kind: 'attach';
-  readonly id: number;
-  readonly at: number;
   readonly funds: readonly FundRef[];
 }
 
@@ -112,10 +105,8 @@ export interface LimitOp {
 }
 
 /** Adds to the balance of a key or a wallet, or deducts from it. */
-export interface GrantOp {
+export interface GrantOp extends NamedOp {
   readonly kind: 'grant';
-  readonly id: number;
-  readonly at: number;
   readonly holder: string;
   /** Microcredits; negative for what is taken. */
   readonly amount: Microcredits;
@@ -123,10 +114,8 @@ export interface GrantOp {
 }
 
 /** Gives back a charge of a closed reservation, to the funds in which it counts. The result is `granted`, with the amount. */
-export interface CorrectOp {
+export interface CorrectOp extends NamedOp {
   readonly kind: 'correct';
-  readonly id: number;
-  readonly at: number;
   readonly reservation: number;
   /** Microcredits; limited to what is left of the charge. */
   readonly amount: Microcredits;
@@ -134,19 +123,15 @@ export interface CorrectOp {
 }
 
 /** Adds what a wallet has paid in to its balance, less a fee. It counts once it is durable. */
-export interface DepositOp {
+export interface DepositOp extends NamedOp<string> {
   readonly kind: 'deposit';
-  readonly id: string;
-  readonly at: number;
   readonly wallet: string;
   readonly deposit: Deposit;
 }
 
 /** Gives a fee back to a wallet's balance. It counts at once, and can be written with a settlement. */
-export interface WaiveOp {
+export interface WaiveOp extends NamedOp<string> {
   readonly kind: 'waive';
-  readonly id: string;
-  readonly at: number;
   readonly wallet: string;
   /** Microcredits, at least 0. */
   readonly fee: Microcredits;

@@ -124,6 +124,18 @@ export const gauge = unlabelled('gauge');
 /** A counter without labels whose value is kept elsewhere, read when the page is made. */
 export const total = unlabelled('counter');
 
+/** A histogram without labels, read when the page is made. */
+export const spreadFamily = (
+  { name, help, bounds }: Pick<HistogramFamily, 'name' | 'help' | 'bounds'>,
+  read: () => Pick<Spread, 'counts' | 'sum'>,
+): HistogramFamily => {
+  const spreads = () => {
+    const { counts, sum } = read();
+    return [{ labels: {}, counts, sum }];
+  };
+  return { name, type: 'histogram', help, labels: [], bounds, spreads };
+};
+
 type LabelFigures = Iterable<readonly [value: string, figure: number]>;
 
 const byLabel = (type: PlainFamily['type']) => (name: string, help: string, label: string, read: () => LabelFigures) =>

@@ -32,9 +32,8 @@ const INSERT_PAID = sql(
   'INSERT INTO journal (seq, kind, reservation, account, amount, time, note) VALUES (?, ?, ?, ?, ?, ?, ?)',
   { spooledAs: 'paid' },
 );
-const INSERT_ACCOUNT = sql(
-  'INSERT INTO accounts (id, key_id, labels, selector, payer, session, agent) VALUES (?, ?, ?, ?, ?, ?, ?)',
-);
+const INSERT_ACCOUNT = sql(`INSERT INTO accounts (id, key_id, labels, selector, payer, session, agent)
+    VALUES ($id, $keyId, $labels, $selector, $payer, $session, $agent)`);
 const INSERT_TARIFF = sql('INSERT INTO tariffs (id, model, provider, upstream, price) VALUES (?, ?, ?, ?, ?)', {
   spooledAs: 'tariff',
 });
@@ -78,9 +77,7 @@ export class Journal {
     this.#seq = last.seq;
     this.#fundId = last.fund;
     this.#tariffs = new Numbers(last.tariff);
-    this.accounts = new AccountNumbers(last.account, ({ id, keyId, labels, selector, payer, session, agent }) =>
-      store.append([write(INSERT_ACCOUNT, id, keyId, labels, selector, payer, session, agent)]),
-    );
+    this.accounts = new AccountNumbers(last.account, (row) => store.append([write(INSERT_ACCOUNT, { ...row })]));
   }
 
   /** The number of the last row. */
