@@ -77,7 +77,7 @@ export class Health {
   reloaded(snapshot: CatalogNames, originOf: OriginOf = nowhere): void {
     this.#name(snapshot, originOf);
     for (const provider of this.#providers.values()) provider.key.forget();
-    for (const endpoint of this.#endpoints.values()) endpoint.forgetKey();
+    for (const endpoint of this.#endpoints.values()) endpoint.key.forget();
     this.#hub.version++;
   }
 
