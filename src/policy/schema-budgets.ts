@@ -60,7 +60,7 @@ export const LedgerText = closed(
   {
     contention_wait_ms: integer(
       { minimum: 0, maximum: 60_000, default: 20_000 },
-      'Milliseconds that a request waits for money of a budget that open reservations hold.',
+      'Milliseconds that a request waits for money of a budget that open holds have.',
     ),
     whole_hold_share: number(
       { minimum: 0, maximum: 1, default: 0.05 },
@@ -73,8 +73,8 @@ export const LedgerText = closed(
       },
       default: 'charge',
       examples: ['release'],
-      description: 'Reservations left by a crash are charged in full, or released.',
+      description: 'Holds left by a crash are charged in full, or released.',
     }),
   },
-  { description: 'How reservations are handled.' },
+  { description: 'How holds are handled.' },
 );

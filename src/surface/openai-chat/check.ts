@@ -67,7 +67,7 @@ function refuseKind(tool: unknown, param: string): void {
   );
 }
 
-/** Refuses fields that would be billed beyond tokens, or by other prices: no reservation could cover them. */
+/** Refuses fields that would be billed beyond tokens, or by other prices: no hold could cover them. */
 function checkBill(request: Readonly<Record<string, unknown>>): void {
   const { service_tier: tier, modalities, best_of: bestOf } = request;
   if (tier != null && tier !== 'auto' && tier !== 'default') {
