@@ -3,23 +3,20 @@ import type { Keys } from '../../access/keys.ts';
 import { KeyTermsError } from '../../access/terms.ts';
 import { commandName } from '../../core/command-name.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import type { WalletSource } from '../../operate/wallets.ts';
 import type { KeyInfo } from '../../store/keys.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import { onlyOne } from '../arguments.ts';
 import { day } from '../text.ts';
 
 /** The inputs of every command on keys. */
-export interface KeysCommand {
+export interface KeysCommand extends Pick<WalletSource, 'file' | 'now'> {
   readonly keys: Keys;
-  readonly store: Pick<Repositories, 'ledger' | 'journal'>;
-  /** The database, which exists. */
-  readonly file: string;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+  readonly store: Pick<Repositories, 'ledger'>;
 }
 
 /** Throws UsageError where no server of this version has used the database. */
-export async function requireLedger({ ledger }: Pick<Repositories, 'ledger'>): Promise<void> {
+export async function requireLedger({ ledger }: KeysCommand['store']): Promise<void> {
   if (await ledger.exists()) return;
   throw new UsageError('The database has no ledger of this version yet. Start the server once to create it.');
 }
