@@ -24,8 +24,11 @@ export async function runFormat(args: readonly string[], command: PolicyCommand)
   if (positionals.includes('-')) {
     if (positionals.length > 1) throw new UsageError('policy fmt takes either - or folders and files.');
     const text = await command.input();
-    const opened = { file: { path: STANDARD_INPUT, text }, bytes: new Uint8Array() };
-    return formatInput(await formatFile(opened, command.judge.env), { json, check, colour: command.terminal });
+    return formatInput(await formatFile({ path: STANDARD_INPUT, text }, command.judge.env), {
+      json,
+      check,
+      colour: command.terminal,
+    });
   }
   const all = await formatFiles(positionals.length > 0 ? positionals : [command.folder], command.judge.env, !check);
   const code = all.some((one) => one.problems.length > 0 || one.refused || (check && isChanged(one))) ? 2 : 0;
@@ -58,9 +61,9 @@ function formatInput(one: FormattedFile, { json, check, colour }: Form & { json:
 function bodyOf(all: readonly FormattedFile[], check: boolean): object {
   return {
     ...diagnosticsJson(all.flatMap(({ problems }) => problems)),
-    files: all.map(({ opened }) => opened.file.path),
-    [check ? 'would_change' : 'changed']: all.filter(isChanged).map(({ opened }) => opened.file.path),
-    refused: all.flatMap(({ opened: { file }, refused }) => {
+    files: all.map(({ file }) => file.path),
+    [check ? 'would_change' : 'changed']: all.filter(isChanged).map(({ file }) => file.path),
+    refused: all.flatMap(({ file, refused }) => {
       if (!refused) return [];
       const { line, column, message } = refused;
       return [{ file: file.path, line, column, message, hint: IN_BRACKETS }];
@@ -74,7 +77,7 @@ function asText(all: readonly FormattedFile[], { check, colour }: Form): string 
   const parts = [
     ...left.map((one) => whyNot(one, colour)),
     ...(check ? changed.map((one) => wouldChange(one, colour)) : []),
-    ...(check || changed.length === 0 ? [] : [changed.map(({ opened }) => `formatted ${opened.file.path}`).join('\n')]),
+    ...(check || changed.length === 0 ? [] : [changed.map(({ file }) => `formatted ${file.path}`).join('\n')]),
   ];
   const counts = [
     changed.length > 0 && `${changed.length} ${check ? 'would change' : 'formatted'}`,
@@ -86,7 +89,7 @@ function asText(all: readonly FormattedFile[], { check, colour }: Form): string 
 /** The known reason for which prettier does damage. */
 const IN_BRACKETS = 'a comment inside `{ }` or `[ ]` may be the cause: move it above or after the brackets';
 
-function whyNot({ opened: { file }, problems, refused }: FormattedFile, colour: boolean): string {
+function whyNot({ file, problems, refused }: FormattedFile, colour: boolean): string {
   if (refused) {
     const { line, column, message } = refused;
     return `${file.path}:${line}:${column}  ${message}, so the file is unchanged\n  hint: ${IN_BRACKETS}`;
@@ -94,6 +97,6 @@ function whyNot({ opened: { file }, problems, refused }: FormattedFile, colour: 
   return problemsText(problems, { files: [file] }, colour);
 }
 
-function wouldChange({ opened: { file }, formatted }: ChangedFile, colour: boolean): string {
+function wouldChange({ file, formatted }: ChangedFile, colour: boolean): string {
   return `${file.path} would change\n${diffText(shownText(file.text ?? ''), shownText(formatted), colour)}`;
 }
