@@ -94,13 +94,13 @@ async function policyCommand({ folder, data }: PolicyArguments, host: CommandHos
 
 async function ledger({ args, data }: DataArguments, { now, write, warn }: CommandHost): Promise<CommandOutput> {
   const file = await existing(data);
-  const [{ runLedger }, { otherLedgerIn }] = await Promise.all([
+  const [{ runLedger }, { faultIn }] = await Promise.all([
     import('./cli/ledger/ledger.ts'),
     import('./server/ledger-note.ts'),
   ]);
   // Books of another database, or of an older copy, are not this server's, though nothing in them is wrong.
-  const fault = await otherLedgerIn(data);
-  if (fault !== null) warn(`signalbox: ${fault}.\n`);
+  const fault = await faultIn(data);
+  if (fault !== null) warn(`signalbox: ${fault.reason}.\n`);
   const output = await runLedger(args, { file, spool: spoolOf(data), now, write, warn });
   return fault === null ? output : { ...resultOf(output), code: 2 };
 }
