@@ -10,12 +10,11 @@ import { isComplete } from '../../operate/catalog/propose.ts';
 import { syncCatalog } from '../../operate/catalog/sync.ts';
 import type { PolicyWorkspace } from '../../operate/policy/tools.ts';
 import { scrub } from '../../telemetry/secrets.ts';
-import { commandIn, onlyOne, parseArguments, TEXT } from '../arguments.ts';
+import { groupOf, onlyOne, parseArguments, TEXT } from '../arguments.ts';
 import { day } from '../text.ts';
 
 /** `signalbox catalog sync PROVIDER`. Returns what to print. Throws UsageError, or an Error of one clear sentence. */
-export const runCatalog = async ([name, ...args]: readonly string[], command: PolicyWorkspace): Promise<string> =>
-  commandIn('catalog', { sync }, name)(args, command);
+export const runCatalog = groupOf('catalog', { sync });
 
 async function sync(args: readonly string[], { folder, judge }: PolicyWorkspace): Promise<string> {
   const { values, positionals } = parseArguments(args, { out: TEXT });

@@ -21,14 +21,13 @@ export async function requireLedger({ ledger }: KeysCommand['store']): Promise<v
   throw new UsageError('The database has no ledger of this version yet. Start the server once to create it.');
 }
 
-/** Runs a command that sets terms of keys or wallets, whose refusal becomes a UsageError. */
-export async function withTerms(run: () => Promise<string>): Promise<string> {
-  try {
-    return await run();
-  } catch (cause) {
-    throw cause instanceof KeyTermsError ? new UsageError(cause.message) : cause;
-  }
-}
+/** Wraps commands that set terms of keys or wallets: a refusal becomes a UsageError. */
+export const withTerms =
+  <Args extends readonly unknown[]>(run: (...args: Args) => Promise<string>) =>
+  (...args: Args): Promise<string> =>
+    run(...args).catch((cause: unknown) => {
+      throw cause instanceof KeyTermsError ? new UsageError(cause.message) : cause;
+    });
 
 /** The one ID that a command takes. A whole key in its place is not repeated: errors end in logs and terminals. */
 export function idOf(positionals: readonly string[], command: string): string {

@@ -3,17 +3,14 @@ import { UsageError } from '../../core/usage-error.ts';
 import { resetLearning } from '../../learning/outcomes.ts';
 import { learningPolicy } from '../../operate/learning/policy.ts';
 import { openStore } from '../../store/open.ts';
-import { commandIn, parseFlags, SWITCH, TEXT } from '../arguments.ts';
+import { groupOf, parseFlags, SWITCH, TEXT } from '../arguments.ts';
 import { type LearnCommand, reading } from './command.ts';
 import { learnExport } from './export.ts';
 import { learnReplay } from './replay.ts';
 import { learnStatus } from './status.ts';
 
 /** `signalbox learn status|reset|export|replay`. Throws UsageError, or an Error of one clear sentence. */
-export const runLearn = async ([name, ...args]: readonly string[], command: LearnCommand): Promise<string> =>
-  commandIn('learn', COMMANDS, name)(args, command);
-
-const COMMANDS = { status: learnStatus, reset, export: learnExport, replay: learnReplay };
+export const runLearn = groupOf('learn', { status: learnStatus, reset, export: learnExport, replay: learnReplay });
 
 async function reset(args: readonly string[], command: LearnCommand): Promise<string> {
   const { model = null, yes } = parseFlags(args, { model: TEXT, yes: SWITCH });

@@ -11,7 +11,7 @@ import { NOT_SERVED } from '../../operate/served.ts';
 import { storedUsage } from '../../operate/usage.ts';
 import type { StoreReader } from '../../store/driver.ts';
 import type { StoredReservation } from '../../store/ledger-table.ts';
-import { commandIn, needed, onlyOne, parseArguments, parseCreditArguments, parseFlags, SWITCH } from '../arguments.ts';
+import { groupOf, needed, onlyOne, parseArguments, parseCreditArguments, parseFlags, SWITCH } from '../arguments.ts';
 import type { Writer } from '../csv.ts';
 import type { CommandOutput, CommandResult } from '../result.ts';
 import { parseCredits } from '../text.ts';
@@ -30,8 +30,9 @@ export interface LedgerCommand extends BooksFiles {
 }
 
 /** `signalbox ledger status|audit|usage|export|backup|refund`. Throws UsageError, or an Error of one clear sentence. */
-export const runLedger = async ([name, ...args]: readonly string[], command: LedgerCommand): Promise<CommandOutput> =>
-  commandIn('ledger', COMMANDS, name)(args, command);
+export const runLedger = groupOf<LedgerCommand, CommandOutput>('ledger', {
+  ...{ status, audit, usage, export: exportEntries, backup, refund: refundDecision },
+});
 
 /** Reads the books, and warns of settlements in the spool that they lack. Throws UsageError where there are none. */
 async function reading<T>(
@@ -124,5 +125,3 @@ function amountIn(text: string): Microcredits {
     `Write an amount to refund such as 25 or 2.50, above 0, with at most 6 decimals, not "${text}".`,
   );
 }
-
-const COMMANDS = { status, audit, usage, export: exportEntries, backup, refund: refundDecision };

@@ -21,22 +21,20 @@ import { problemsText } from './problems.ts';
 export async function runFormat(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, { json: SWITCH, check: SWITCH });
   const { json, check } = values;
-  if (positionals.includes('-')) {
-    if (positionals.length > 1) throw new UsageError('policy fmt takes either - or folders and files.');
-    const text = await command.input();
-    return formatInput(await formatFile({ path: STANDARD_INPUT, text }, command.judge.env), {
-      json,
-      check,
-      colour: command.terminal,
-    });
+  const { folder, judge, terminal } = command;
+  const isInput = positionals.includes('-');
+  if (isInput && positionals.length > 1) throw new UsageError('policy fmt takes either - or folders and files.');
+  const all = isInput
+    ? [await formatFile({ path: 'standard input', text: await command.input() }, judge.env)]
+    : await formatFiles(positionals.length > 0 ? positionals : [folder], judge.env, !check);
+  const code = all.some((one) => one.formatted === null || (check && isChanged(one))) ? 2 : 0;
+  if (json) {
+    const body = { ...bodyOf(all, check), ...(isInput && !check && { formatted: all[0]!.formatted }) };
+    return { text: jsonText(body), code };
   }
-  const all = await formatFiles(positionals.length > 0 ? positionals : [command.folder], command.judge.env, !check);
-  const code = all.some((one) => one.problems.length > 0 || one.refused || (check && isChanged(one))) ? 2 : 0;
-  const form = { check, colour: command.terminal };
-  return { text: json ? jsonText(bodyOf(all, check)) : asText(all, form), code };
+  const form = { check, colour: terminal };
+  return { text: isInput ? inputText(all[0]!, form) : asText(all, form), code };
 }
-
-const STANDARD_INPUT = 'standard input';
 
 const shownText = (text: string): string => maskSecrets(mask(text));
 
@@ -45,17 +43,11 @@ interface Form {
   readonly colour: boolean;
 }
 
-function formatInput(one: FormattedFile, { json, check, colour }: Form & { json: boolean }): CommandResult {
-  const changed = isChanged(one);
-  const code = one.formatted === null || (check && changed) ? 2 : 0;
-  if (json) {
-    const body = { ...bodyOf([one], check), ...(check ? {} : { formatted: one.formatted }) };
-    return { text: jsonText(body), code };
-  }
-  // The output may be redirected into the file: print the formatted text or nothing.
+/** The output may be redirected into the file: it is the formatted text or nothing. Throws UsageError for what cannot be formatted. */
+function inputText(one: FormattedFile, { check, colour }: Form): string {
   if (one.formatted === null) throw new UsageError(whyNot(one, false));
-  if (!check) return { text: one.formatted, code };
-  return { text: changed ? `${wouldChange(one, colour)}\n` : '', code };
+  if (!check) return one.formatted;
+  return isChanged(one) ? `${wouldChange(one, colour)}\n` : '';
 }
 
 function bodyOf(all: readonly FormattedFile[], check: boolean): object {

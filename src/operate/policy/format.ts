@@ -57,14 +57,14 @@ export async function formatFile(file: PolicyFile, env: Environment): Promise<Fo
   const tree = parseFile(unmarked(file), report, readYaml);
   // Before anything is shown of the file: it may hold the secret that it should have named.
   if (tree) registerSecrets(variablesIn(tree).map((name) => env.get(name)));
-  const problems = report.sorted().filter(({ code }) => UNREADABLE.has(code));
-  if (problems.length > 0 || file.text === undefined) return { ...left, problems };
+  const problems = () => report.sorted().filter(({ code }) => UNREADABLE.has(code));
+  if (file.text === undefined || problems().length > 0) return { ...left, problems: problems() };
   const outcome = await formatYaml(file.text);
   if ('text' in outcome) return { ...left, formatted: outcome.text };
   if (outcome.kind === 'damaged') return { ...left, refused: outcome };
   const { line, column, message } = outcome;
   report.add('yaml-syntax', { file: file.path, line, column, length: 1 }, message);
-  return { ...left, problems: report.sorted().filter(({ code }) => UNREADABLE.has(code)) };
+  return { ...left, problems: problems() };
 }
 
 /** Drops a byte order mark, which counts as no column. */
