@@ -13,7 +13,7 @@ import { snakeKeys } from './snake-keys.ts';
 /** A decision as `GET /v1/decisions/{id}` answers and the command line prints it. */
 export function decisionBody(explanation: Explanation): object {
   const { record, quality, certificate, matches, reason, hindsight, leftOut } = explanation;
-  const { kind, session, agent, parentAgent, seed, choice, fallbacks, frame, facts, outcome } = record;
+  const { kind, session, agent, parentAgent, seed, choice, fallbacks, readingsNumber, facts, outcome } = record;
   return {
     id: idText('dec_', record.id),
     object: 'decision',
@@ -26,7 +26,7 @@ export function decisionBody(explanation: Explanation): object {
     fallbacks,
     last_resorts: record.lastResorts.map(({ model }) => model),
     facts: factsBody(facts),
-    readings: { frame },
+    readings: { frame: readingsNumber },
     quality,
     left_out: leftOut,
     replay: { matches, reason },
