@@ -1,4 +1,4 @@
-import { type SchemaOptions, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import { type SchemaOptions, type StringOptions, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { FAILURE_KINDS } from '../contract/parts.ts';
 
 /**
@@ -23,8 +23,14 @@ export const tagged = <Tag extends string, Properties extends TProperties>(
   options: SchemaOptions = {},
 ) => openShape({ type: Type.Literal(type), ...properties }, options);
 
-/** The pattern of every text but these. */
-export const patternOtherThan = (words: readonly string[]): string => `^(?!(?:${words.join('|')})$)`;
+/**
+ * Such an object with any `type` but these, which have forms of their own. To the compiler its type is a literal, by which it tells
+ * the variants of a union apart.
+ */
+export const otherThan = (types: readonly string[], ofType: StringOptions = {}, options: SchemaOptions = {}) => {
+  const type = Type.String({ pattern: `^(?!(?:${types.join('|')})$)`, ...ofType });
+  return openShape({ type: Type.Unsafe<'(unnamed)'>(type) }, options);
+};
 
 /** A member that may be left out or null, and stays null. */
 export const optional = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]));

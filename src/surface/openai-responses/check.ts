@@ -28,7 +28,7 @@ function checkStateless({ input, previous_response_id, conversation, background 
     throw unsupported('background', `${SEND_ALL} So \`background\` must be false: read the answer as it comes.`);
   }
   if (typeof input === 'string') return;
-  const at = input.findIndex(({ type }) => type === 'item_reference');
+  const at = input.findIndex(({ type }: Members) => type === 'item_reference');
   if (at >= 0) throw unsupported(`input[${at}]`, `\`input[${at}]\` names a stored item. ${SEND_ALL}`);
 }
 
