@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { WINDOWS } from '../core/budget.ts';
 import { ERRORS } from '../core/errors.ts';
 import { PolicyDiagnostic } from './diagnostic.ts';
-import { arrayOf, credits, named, orNull, shape, text, tokens, word } from './parts.ts';
+import { arrayOf, credits, named, orNull, shape, text, textOrNull, tokens, word } from './parts.ts';
 
 const rows: readonly (readonly [string, { readonly type: string; readonly code?: string }])[] = Object.entries(ERRORS);
 
@@ -28,9 +28,9 @@ const shortage = {
     ),
   ),
   renews_at: Type.Optional(
-    orNull(
-      Type.String({ examples: ['2026-11-30T23:00:00.000Z'] }),
+    textOrNull(
       `When the budget’s next window begins, ISO 8601; null for never. ${WITH_SHORTAGE}`,
+      '2026-11-30T23:00:00.000Z',
     ),
   ),
 };

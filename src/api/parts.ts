@@ -66,6 +66,30 @@ export const arrayOf = <Items extends TSchema>(items: Items, description: string
 export const orNull = <Schema extends TSchema>(schema: Schema, description: string, ...examples: unknown[]) =>
   Type.Union([schema, Type.Null()], shown(description, examples));
 
+/** A list of objects. */
+export const rows = <Fields extends TProperties>(description: string, fields: Fields, ...examples: unknown[][]) =>
+  arrayOf(Type.Object(fields), description, ...examples);
+
+/** Values by names that the schema does not know. */
+export const mapOf = <Value extends TSchema>(value: Value, description: string, ...examples: object[]) =>
+  Type.Record(Type.String(), value, shown(description, examples));
+
+/** An object, or null. */
+export const shapeOrNull = <Fields extends TProperties>(description: string, fields: Fields, ...examples: unknown[]) =>
+  orNull(Type.Object(fields), description, ...examples);
+
+/** A text, or null. */
+export const textOrNull = (description: string, ...examples: (string | null)[]) =>
+  orNull(Type.String(), description, ...examples);
+
+/** A number, or null. */
+export const figureOrNull = (description: string, ...examples: (number | null)[]) =>
+  orNull(Type.Number(), description, ...examples);
+
+/** A whole number, or null. */
+export const wholeOrNull = (description: string, ...examples: (number | null)[]) =>
+  orNull(Type.Integer(), description, ...examples);
+
 /** One of some words. */
 export const word = <const Word extends string>(words: readonly Word[], description: string, ...examples: Word[]) =>
   Type.Unsafe<Word>(
@@ -88,7 +112,7 @@ export const moment = (description: string, example = '2026-11-20T09:30:00.000Z'
   text(`${description} ISO 8601, UTC.`, example);
 
 export const momentOrNull = (description: string, ...examples: string[]) =>
-  orNull(Type.String(), `${description} ISO 8601, UTC.`, ...examples);
+  textOrNull(`${description} ISO 8601, UTC.`, ...examples);
 
 /** The fields of a list. */
 export const listOf = <Items extends TSchema>(items: Items, description?: string) => ({
@@ -112,9 +136,9 @@ export const routeReason = text(
   'auto:balanced:explored',
 );
 
-export const upstreamRequestId = orNull(
-  Type.String({ examples: ['req_011CT3xgr1oV8B9YvDbBMeQx'] }),
+export const upstreamRequestId = textOrNull(
   'The provider’s own name of the request, for its support; null where it gave none.',
+  'req_011CT3xgr1oV8B9YvDbBMeQx',
 );
 export const rawFinishReasons = arrayOf(
   Type.String({ examples: ['end_turn'] }),
