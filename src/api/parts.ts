@@ -39,6 +39,18 @@ export const optional = <T extends TSchema>(schema: T) => Type.Optional(Type.Uni
 export const shape = <Properties extends TProperties>(description: string, properties: Properties) =>
   Type.Object(properties, { description });
 
+/** Such an object whose members may all be left out. */
+export const partialShape = <Properties extends TProperties>(description: string, properties: Properties) =>
+  Type.Partial(shape(description, properties));
+
+/** A body of a request to Signalbox's own routes, or an object within one: it has no other members. */
+export const body = <Properties extends TProperties>(description: string, properties: Properties) =>
+  Type.Object(properties, { additionalProperties: false, description });
+
+/** Such a body whose members may all be left out. */
+export const partialBody = <Properties extends TProperties>(description: string, properties: Properties) =>
+  Type.Partial(body(description, properties));
+
 const shown = (description: string, examples: readonly unknown[]) => ({
   description,
   ...(examples.length > 0 && { examples }),

@@ -5,93 +5,68 @@ import { EXHAUSTED_ACTIONS, WINDOWS } from '../../core/budget.ts';
 import { SCOPES } from '../../core/caller.ts';
 import { TRAIL_ACTIONS } from '../../store/trail.ts';
 
-const closed = { additionalProperties: false } as const;
-
 const WALLET = '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf';
 
 const limit = (description: string, example: number) =>
-  Type.Optional(
-    Type.Union([Type.Integer({ minimum: 1, maximum: LIMIT_MAX, examples: [example] }), Type.Null()], { description }),
-  );
+  Type.Union([Type.Integer({ minimum: 1, maximum: LIMIT_MAX, examples: [example] }), Type.Null()], { description });
 
-const LimitsRequest = Type.Object(
-  {
-    requests_per_minute: limit('Requests a minute.', 60),
-    tokens_per_minute: limit('Tokens a minute.', 100_000),
-    concurrent_streams: limit('Streams at once.', 4),
-  },
-  { ...closed, description: 'Rate limits of the key. The policy sets the limits that are absent or null.' },
-);
+const LimitsRequest = field.partialBody('Rate limits of the key. The policy sets the limits that are absent or null.', {
+  requests_per_minute: limit('Requests a minute.', 60),
+  tokens_per_minute: limit('Tokens a minute.', 100_000),
+  concurrent_streams: limit('Streams at once.', 4),
+});
 
-const BudgetRequest = Type.Object(
-  {
-    limit_credits: Type.Number({
-      minimum: 0,
-      maximum: BUDGET_CREDITS_MAX,
-      description: 'Credits that may be spent in each window, with at most 6 decimals.',
-    }),
-    window: field.word(WINDOWS, 'The length of a window. Weeks begin on Monday; `total` never ends.'),
-    time_zone: Type.Optional(
-      Type.String({ maxLength: 64, default: 'UTC', description: 'IANA name of the zone in which windows begin.' }),
+const BudgetRequest = field.body('A spending limit of the key.', {
+  limit_credits: Type.Number({
+    minimum: 0,
+    maximum: BUDGET_CREDITS_MAX,
+    description: 'Credits that may be spent in each window, with at most 6 decimals.',
+  }),
+  window: field.word(WINDOWS, 'The length of a window. Weeks begin on Monday; `total` never ends.'),
+  time_zone: Type.Optional(
+    Type.String({ maxLength: 64, default: 'UTC', description: 'IANA name of the zone in which windows begin.' }),
+  ),
+  on_exhausted: Type.Optional(
+    field.word(
+      EXHAUSTED_ACTIONS,
+      '`cap`, the default, caps the output at what is left. `downgrade` allows only models that still fit, while one does.',
     ),
-    on_exhausted: Type.Optional(
-      field.word(
-        EXHAUSTED_ACTIONS,
-        '`cap`, the default, caps the output at what is left. `downgrade` allows only models that still fit, while one does.',
-      ),
-    ),
-  },
-  { ...closed, description: 'A spending limit of the key.' },
-);
+  ),
+});
 
 /** The body of `POST /admin/keys`. */
-export const KeyRequest = Type.Object(
-  {
-    name: Type.Optional(field.text('A name for people, shown in lists.', 'billing-app')),
-    scopes: Type.Optional(
-      Type.Array(field.word(SCOPES, 'A scope.'), {
-        minItems: 1,
-        maxItems: SCOPES.length,
-        default: ['chat', 'route'],
-        description: 'The operations that the key may use. An admin key can give any scope, including `admin`.',
-      }),
-    ),
-    labels: Type.Optional(field.mapOf(Type.String(), 'Labels for rules and budgets, which read them as `key.labels`.')),
-    models: Type.Optional(
-      field.orNull(Type.Array(Type.String(), { minItems: 1 }), 'IDs of the models that it may use; null for all.'),
-    ),
-    expires_in_seconds: Type.Optional(
-      field.orNull(Type.Integer({ minimum: 60, maximum: EXPIRY_MAX_MS / 1_000 }), 'Seconds from now; null for never.'),
-    ),
-    limits: Type.Optional(LimitsRequest),
-    budgets: Type.Optional(
-      field.arrayOf(BudgetRequest, 'Budgets of the key. They apply in addition to those of the policy.'),
-    ),
-    wallets: Type.Optional(
-      field.orNull(
-        Type.Array(Type.String({ examples: [WALLET] }), { minItems: 1 }),
-        'Addresses that requests with it may name as `agent_wallet`, at most 100; null for all.',
-      ),
-    ),
-  },
-  { ...closed, description: 'A key to make.' },
-);
+export const KeyRequest = field.partialBody('A key to make.', {
+  name: field.text('A name for people, shown in lists.', 'billing-app'),
+  scopes: Type.Array(field.word(SCOPES, 'A scope.'), {
+    minItems: 1,
+    maxItems: SCOPES.length,
+    default: ['chat', 'route'],
+    description: 'The operations that the key may use. An admin key can give any scope, including `admin`.',
+  }),
+  labels: field.mapOf(Type.String(), 'Labels for rules and budgets, which read them as `key.labels`.'),
+  models: field.orNull(Type.Array(Type.String(), { minItems: 1 }), 'IDs of the models that it may use; null for all.'),
+  expires_in_seconds: field.orNull(
+    Type.Integer({ minimum: 60, maximum: EXPIRY_MAX_MS / 1_000 }),
+    'Seconds from now; null for never.',
+  ),
+  limits: LimitsRequest,
+  budgets: field.arrayOf(BudgetRequest, 'Budgets of the key. They apply in addition to those of the policy.'),
+  wallets: field.orNull(
+    Type.Array(Type.String({ examples: [WALLET] }), { minItems: 1 }),
+    'Addresses that requests with it may name as `agent_wallet`, at most 100; null for all.',
+  ),
+});
 export type KeyRequest = Static<typeof KeyRequest>;
 
 /** The body of `POST /admin/keys/{id}/rotate`. */
-export const RotateRequest = Type.Object(
-  {
-    overlap_seconds: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: OVERLAP_MAX_MS / 1_000,
-        default: OVERLAP_MS / 1_000,
-        description: 'The time that the old secret still works, in seconds.',
-      }),
-    ),
-  },
-  { ...closed, description: 'How to rotate.' },
-);
+export const RotateRequest = field.partialBody('How to rotate.', {
+  overlap_seconds: Type.Integer({
+    minimum: 0,
+    maximum: OVERLAP_MAX_MS / 1_000,
+    default: OVERLAP_MS / 1_000,
+    description: 'The time that the old secret still works, in seconds.',
+  }),
+});
 
 export const addedCredits = Type.Number({
   minimum: -BUDGET_CREDITS_MAX,
@@ -100,13 +75,10 @@ export const addedCredits = Type.Number({
 });
 
 /** The body of `POST /admin/keys/{id}/grant`. */
-export const GrantRequest = Type.Object(
-  {
-    credits: addedCredits,
-    note: Type.Optional(field.text('A note, stored with the entry.', 'invoice 1042')),
-  },
-  { ...closed, description: 'What to grant.' },
-);
+export const GrantRequest = field.body('What to grant.', {
+  credits: addedCredits,
+  note: Type.Optional(field.text('A note, stored with the entry.', 'invoice 1042')),
+});
 
 const figure = (description: string) => field.wholeOrNull(`${description} Null if the policy sets the limit.`);
 

@@ -4,53 +4,41 @@ import { PlatformPayment } from '../../api/platform.ts';
 import { PAYMENT_STATES } from '../../store/payments.ts';
 import { addedCredits } from '../schemas/keys.ts';
 
-const closed = { additionalProperties: false } as const;
 const PURPOSES = ['chat', 'topup', 'keys'] as const;
 /** More than any top-up can be. */
 const AMOUNT_MAX = 1_000_000_000;
 
-const amount = (description: string) =>
-  Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: AMOUNT_MAX, description }));
-const keyName = Type.Optional(field.text('Name of the key that is made.', 'agent-7'));
-const note = Type.Optional(field.text('A note, stored with it.', 'abuse, ticket 88'));
+const amount = (description: string) => Type.Number({ exclusiveMinimum: 0, maximum: AMOUNT_MAX, description });
+const keyName = field.text('Name of the key that is made.', 'agent-7');
+const note = field.text('A note, stored with it.', 'abuse, ticket 88');
 
 /** The body of `POST /v1/wallets/topup`. */
-export const TopUpRequest = Type.Object(
-  {
-    usd: amount('The amount to pay in, in US dollars. Either this or `credits`.'),
-    credits: amount('The amount to pay in, in Credits. Either this or `usd`.'),
-    name: keyName,
-    new_key: Type.Optional(
-      Type.Boolean({ default: false, description: 'Whether another key is wanted beside those that the wallet has.' }),
-    ),
-  },
-  { ...closed, description: 'A top-up.' },
-);
+export const TopUpRequest = field.partialBody('A top-up.', {
+  usd: amount('The amount to pay in, in US dollars. Either this or `credits`.'),
+  credits: amount('The amount to pay in, in Credits. Either this or `usd`.'),
+  name: keyName,
+  new_key: Type.Boolean({
+    default: false,
+    description: 'Whether another key is wanted beside those that the wallet has.',
+  }),
+});
 export type TopUpRequest = Static<typeof TopUpRequest>;
 
 /** The body of `POST /v1/wallets/keys`. */
-export const WalletKeyRequest = Type.Object(
-  {
-    name: keyName,
-    revoke_others: Type.Optional(
-      Type.Boolean({ default: false, description: 'Whether to revoke all other keys of the wallet.' }),
-    ),
-  },
-  { ...closed, description: 'The key to make.' },
-);
+export const WalletKeyRequest = field.partialBody('The key to make.', {
+  name: keyName,
+  revoke_others: Type.Boolean({ default: false, description: 'Whether to revoke all other keys of the wallet.' }),
+});
 export type WalletKeyRequest = Static<typeof WalletKeyRequest>;
 
 /** The body of `POST /admin/wallets/{id}/block`. */
-export const BlockRequest = Type.Object({ note }, { ...closed, description: 'Why.' });
+export const BlockRequest = field.partialBody('Why.', { note });
 
 /** The body of `POST /admin/wallets/{id}/credit`. */
-export const CreditRequest = Type.Object(
-  {
-    credits: addedCredits,
-    note,
-  },
-  { ...closed, description: 'A change of the balance.' },
-);
+export const CreditRequest = field.body('A change of the balance.', {
+  credits: addedCredits,
+  note: Type.Optional(note),
+});
 
 const address = (description: string, example = '0x4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b') =>
   field.text(description, example);
