@@ -30,12 +30,8 @@ export const feedbackRoutes = ({ gateway, callerOf }: FeedbackServices) =>
   new Elysia({ name: 'feedback' }).post(
     '/v1/feedback',
     async ({ body, request }) => {
-      const { decision, model, task, score, label, result, weight } = await giveFeedback(
-        gateway,
-        body,
-        callerOf(request),
-      );
-      return { object: 'feedback', decision_id: decision, model, task, score, label, result, weight };
+      const { decision, ...scored } = await giveFeedback(gateway, body, callerOf(request));
+      return { object: 'feedback', decision_id: decision, ...scored };
     },
     {
       ...bodyIn(FeedbackRequest),
