@@ -185,7 +185,5 @@ const head = (id: string, created: number, owner: string) =>
 const operationsIn = (bits: number): Operation[] =>
   OPERATION_NAMES.filter((name) => (bits & OPERATIONS[name].bit) !== 0);
 
-const abilitiesIn = (bits: number): string[] => {
-  const known: ReadonlySet<string> = new Set(MODEL_CAPABILITIES);
-  return capabilityNames(bits).filter((name) => known.has(name));
-};
+const abilitiesIn = (bits: number): string[] =>
+  capabilityNames(bits).filter((name) => MODEL_CAPABILITIES.includes(name));

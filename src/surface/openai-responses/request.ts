@@ -43,18 +43,9 @@ const Message = openShape({
   content: Content,
 });
 const callId = Type.String({ minLength: 1, description: 'Names the call; its output has the same.' });
-const FunctionCall = tagged('function_call', {
-  call_id: callId,
-  name: Type.String(),
-  arguments: Type.String(),
-  namespace: optional(Type.String()),
-});
-const CustomCall = tagged('custom_tool_call', {
-  call_id: callId,
-  name: Type.String(),
-  input: Type.String(),
-  namespace: optional(Type.String()),
-});
+const call = { call_id: callId, name: Type.String(), namespace: optional(Type.String()) };
+const FunctionCall = tagged('function_call', { ...call, arguments: Type.String() });
+const CustomCall = tagged('custom_tool_call', { ...call, input: Type.String() });
 const FunctionOutput = tagged('function_call_output', { call_id: callId, output: Content });
 const CustomOutput = tagged('custom_tool_call_output', { call_id: callId, output: Content });
 const ReasoningTexts = Type.Array(openShape({ text: Type.Optional(Type.String()) }));
