@@ -166,11 +166,8 @@ export const Replay = field.shape('The result of replaying the decision from its
   reason: field.textOrNull('Why the decision could not be replayed; null if it was.'),
 });
 
-export const Readings = field.shape('The measurements of endpoints that the decision used: an immutable frame.', {
-  frame: field.wholeOrNull(
-    'The number of the frame; 0 before any measurement, null if none was kept.',
-    228_803_158_016_001,
-  ),
+export const Readings = field.shape('The measurements of endpoints that the decision used. They never change.', {
+  frame: field.wholeOrNull('Their number; 0 before any measurement, null if none were kept.', 228_803_158_016_001),
 });
 
 export const cachedTokens = field.mapOf(
