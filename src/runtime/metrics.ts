@@ -1,5 +1,5 @@
 import { gauge, gaugeBy, totalBy } from '../telemetry/counts.ts';
-import type { Family, Labels, PlainFamily } from '../telemetry/families.ts';
+import type { Family } from '../telemetry/families.ts';
 import { rounded } from '../upstream/health/metrics.ts';
 import type { Runtime } from './runtime.ts';
 import type { PolicyStatus } from './status.ts';
@@ -37,25 +37,24 @@ export const policyFamilies = (policy: PolicyReadings, version: string): readonl
 ];
 
 /** Metrics on the expected lengths of answers, by the tasks of the policy in force. */
-export function taskFamilies(lease: () => Runtime): readonly PlainFamily[] {
-  const of = (figure: (runtime: Runtime, task: string, at: number) => number) => (): [Labels, number][] => {
-    const runtime = lease();
-    return runtime.snapshot.tasks.map(({ name }, at) => [{ task: name }, rounded(figure(runtime, name, at))]);
-  };
+export function taskFamilies(lease: () => Runtime): readonly Family[] {
+  const of =
+    (figure: (runtime: Runtime, task: string, at: number) => number) => (): [task: string, figure: number][] => {
+      const runtime = lease();
+      return runtime.snapshot.tasks.map(({ name }, at) => [name, rounded(figure(runtime, name, at))]);
+    };
   return [
-    {
-      name: 'signalbox_task_output_tokens',
-      help: 'Expected visible output tokens of a choice.',
-      labels: ['task'],
-      type: 'gauge',
-      samples: of(({ readings }, _, at) => readings().outputTokens[at]!),
-    },
-    {
-      name: 'signalbox_task_answers',
-      help: 'Weight of observed answers; the declared figure has 20.',
-      labels: ['task'],
-      type: 'gauge',
-      samples: of(({ outputs }, task) => outputs.weight(task)),
-    },
+    gaugeBy(
+      'signalbox_task_output_tokens',
+      'Expected visible output tokens of a choice.',
+      'task',
+      of(({ readings }, _, at) => readings().outputTokens[at]!),
+    ),
+    gaugeBy(
+      'signalbox_task_answers',
+      'Weight of observed answers; the declared figure has 20.',
+      'task',
+      of(({ outputs }, task) => outputs.weight(task)),
+    ),
   ];
 }
