@@ -25,7 +25,7 @@ export interface RateLimitDraft extends Pick<RateLimit, 'name' | 'figures'> {
 
 /** Checks the rate limits of the policy. */
 export function draftRateLimits(context: CheckContext): RateLimitDraft[] {
-  return checkList('rate_limits', RateLimitText, context).map((named) => {
+  return checkList('rate_limits', context).map((named) => {
     const { name, tree, path, data } = named;
     const place = placeAt(tree, 'name');
     const stated = data ?? validPartsOf(RateLimitText, tree);
@@ -118,7 +118,7 @@ export interface BudgetDraft
 
 /** Checks the budgets of the policy. `zone` is the default time zone. */
 export function draftBudgets(context: CheckContext, zone: string): BudgetDraft[] {
-  return checkList('budgets', BudgetText, context).map((named) => {
+  return checkList('budgets', context).map((named) => {
     const { name, tree, data } = named;
     const stated = data ?? validPartsOf(BudgetText, tree);
     const { window = 'total', time_zone: timeZone = zone, on_exhausted: onExhausted = 'cap', alert_at = [] } = stated;

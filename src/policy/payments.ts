@@ -4,7 +4,7 @@ import type { PaymentNetwork, PaymentPolicy } from '../core/payment-policy.ts';
 import { validPartsOf } from './check.ts';
 import { draftNetwork } from './payment-networks.ts';
 import type { Report } from './report.ts';
-import { PaymentsText, PrepaidText, QuoteText, X402Text } from './schema-payments.ts';
+import { PrepaidText, QuoteText, X402Text } from './schema-payments.ts';
 import { type CheckContext, checkSection, emptyMap, sectionSubject } from './sections.ts';
 import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
 import { isAbove, type UsdAmount, type UsdReader, usdReader } from './usd.ts';
@@ -18,7 +18,7 @@ const PATH = 'payments.x402';
 export function draftPayments(context: CheckContext, usdPerCredit: Decimal): PaymentPolicy | null {
   const { report } = context;
   const section = sectionSubject('payments', context).tree;
-  const text = checkSection('payments', PaymentsText, context)?.x402 ?? null;
+  const text = checkSection('payments', context)?.x402 ?? null;
   const entry = entryOf(section, 'x402');
   if (!entry) return null;
   const { value: tree, place } = entry;

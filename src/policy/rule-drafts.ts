@@ -1,5 +1,4 @@
 import type { SourceSpan } from './diagnostics.ts';
-import { ConstraintText, PreferenceText } from './schema-rules.ts';
 import { type CheckContext, checkList, type NamedItem } from './sections.ts';
 import { placeAt, type ScalarTree, type Tree, valueAt } from './tree.ts';
 
@@ -35,7 +34,7 @@ export interface PreferenceDraft extends RuleDraft {
 
 /** Checks the constraints of the policy, without their expressions. */
 export function draftConstraints(context: CheckContext): ConstraintDraft[] {
-  return checkList('constraints', ConstraintText, context).map((named) => {
+  return checkList('constraints', context).map((named) => {
     const { data, path } = named;
     const require = expressionAt(named, 'require');
     const { max_latency_ms: maxLatencyMs = null, max_cost_credits: maxCostCredits = null } = data ?? {};
@@ -49,7 +48,7 @@ export function draftConstraints(context: CheckContext): ConstraintDraft[] {
 
 /** Checks the preferences of the policy, without their expressions. */
 export function draftPreferences(context: CheckContext): PreferenceDraft[] {
-  return checkList('preferences', PreferenceText, context).map((named) => {
+  return checkList('preferences', context).map((named) => {
     const prefer = expressionAt(named, 'prefer');
     const { data, tree } = named;
     return { ...ruleOf(named), prefer, worth: data?.worth ?? null, worthPlace: placeAt(tree, 'worth') };
