@@ -30,7 +30,7 @@ import { LATEST_VERSION, type LanguageVersion, VERSIONS } from './versions.ts';
  * key with a `default` may be left out. Its type is not optional, because defaults are filled in
  * before the check.
  */
-export const CreditsText = closed('The value of a Credit.', {
+const CreditsText = closed('The value of a Credit.', {
   usd_per_credit: number({ exclusiveMinimum: 0, maximum: 1000, default: 0.001 }, 'USD that one Credit is worth.'),
 });
 
@@ -193,7 +193,7 @@ export const SelectorText = closed('A name that callers send as `model` to leave
 });
 export type SelectorText = Static<typeof SelectorText>;
 
-export const WeightsText = closed(
+const WeightsText = closed(
   'Weights that a `route_strategy` of a request leaves out. Only their ratio matters.',
   {
     cost: number({ minimum: 0, default: 0.3 }, 'Weight of cost. Only the ratio counts.'),
@@ -201,7 +201,7 @@ export const WeightsText = closed(
   },
 );
 
-export const ReferencePriceText = closed('Price behind the unit of `answer_worth`.', {
+const ReferencePriceText = closed('Price behind the unit of `answer_worth`.', {
   input: number({ minimum: 0, maximum: 100_000, default: 1 }, 'USD per 1M input tokens.'),
   output: number({ exclusiveMinimum: 0, maximum: 100_000, default: 4 }, 'USD per 1M output tokens.'),
 });
