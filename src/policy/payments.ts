@@ -52,9 +52,7 @@ export function draftPayments(context: CheckContext, usdPerCredit: Decimal): Pay
 const isNone = (tree: Tree): boolean =>
   tree.kind === 'list' ? tree.items.length === 0 : tree.kind === 'map' && tree.entries.length === 0;
 
-type QuoteAmounts = Pick<PaymentPolicy, 'quoteMax' | 'chargeMin' | 'settleFee'>;
-
-function readQuote(tree: Tree, usd: UsdReader, report: Report): QuoteAmounts | null {
+function readQuote(tree: Tree, usd: UsdReader, report: Report) {
   const text = validPartsOf(QuoteText, tree);
   const max = usd(tree, 'max_usd', text.max_usd, 'down');
   const min = usd(tree, 'min_charge_usd', text.min_charge_usd, 'up');
@@ -71,9 +69,7 @@ function readQuote(tree: Tree, usd: UsdReader, report: Report): QuoteAmounts | n
   return { quoteMax: max.credits, chargeMin: Math.min(min.credits, max.credits), settleFee: fee.credits };
 }
 
-type TopUp = NonNullable<PaymentPolicy['prepaid']>;
-
-function readTopUp(tree: Tree, usd: UsdReader, report: Report): TopUp | null {
+function readTopUp(tree: Tree, usd: UsdReader, report: Report) {
   const text = validPartsOf(PrepaidText, tree);
   const min = usd(tree, 'min_usd', text.min_usd, 'up');
   const max = usd(tree, 'max_usd', text.max_usd, 'down');

@@ -193,13 +193,10 @@ export const SelectorText = closed('A name that callers send as `model` to leave
 });
 export type SelectorText = Static<typeof SelectorText>;
 
-const WeightsText = closed(
-  'Weights that a `route_strategy` of a request leaves out. Only their ratio matters.',
-  {
-    cost: number({ minimum: 0, default: 0.3 }, 'Weight of cost. Only the ratio counts.'),
-    quality: number({ minimum: 0, default: 0.7 }, 'Weight of quality.'),
-  },
-);
+const WeightsText = closed('Weights that a `route_strategy` of a request leaves out. Only their ratio matters.', {
+  cost: number({ minimum: 0, default: 0.3 }, 'Weight of cost. Only the ratio counts.'),
+  quality: number({ minimum: 0, default: 0.7 }, 'Weight of quality.'),
+});
 
 const ReferencePriceText = closed('Price behind the unit of `answer_worth`.', {
   input: number({ minimum: 0, maximum: 100_000, default: 1 }, 'USD per 1M input tokens.'),
