@@ -1,6 +1,6 @@
 import { toCredits } from '../core/credits.ts';
-import { gauge, gaugeBy, oncePerTurn, totalBy } from '../telemetry/counts.ts';
-import type { Family, PlainFamily } from '../telemetry/families.ts';
+import { gauge, gaugeBy, oncePerTurn, spread, totalBy } from '../telemetry/counts.ts';
+import type { Family } from '../telemetry/families.ts';
 import { WAIT_BOUNDS } from './contention.ts';
 import type { Ledger } from './ledger.ts';
 import { type BalancesSample, type BudgetSample, type LedgerSample, ratioLeft } from './sample.ts';
@@ -49,7 +49,7 @@ function balanceFamilies(sample: SampleReader): Family[] {
   ];
 }
 
-function budgetFamilies(sample: SampleReader): PlainFamily[] {
+function budgetFamilies(sample: SampleReader): Family[] {
   const figure = (name: string, help: string, of: (budget: BudgetSample) => number) =>
     gaugeBy(`signalbox_budget_${name}`, help, 'budget', () =>
       sample().budgets.map((one) => [one.name, of(one)] as const),
@@ -80,16 +80,6 @@ function contentionFamilies(sample: SampleReader): Family[] {
     totalBy('signalbox_contention_waits_total', 'Waits for Credits, by outcome.', 'outcome', () =>
       Object.entries(sample().waits),
     ),
-    {
-      name: 'signalbox_contention_wait_seconds',
-      type: 'histogram',
-      help: 'Duration of waits for Credits.',
-      labels: [],
-      bounds: WAIT_BOUNDS,
-      spreads: () => {
-        const { counts, sum } = sample().waited;
-        return [{ labels: {}, counts, sum }];
-      },
-    },
+    spread('signalbox_contention_wait_seconds', 'Duration of waits for Credits.', WAIT_BOUNDS, () => sample().waited),
   ];
 }
