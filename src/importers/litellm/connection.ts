@@ -94,10 +94,7 @@ function readAddress(
     return { url: service.baseUrl, env: null, comment: null };
   }
   const reference = variableReference(text);
-  if (reference === '') {
-    outcomes.problem(base, NO_VARIABLE);
-    return null;
-  }
+  if (reference === '') return outcomes.problem(base, NO_VARIABLE);
   if (reference !== null) {
     const env = CAPITALS.test(reference) ? reference : asVariable(reference);
     const note = [env !== reference && `the variable is now ${env}: policies need capital letters`, mustEnd]
@@ -109,10 +106,7 @@ function readAddress(
   }
   const url = plainUrl(text);
   if (url === null) {
-    if (!URL.canParse(text)) {
-      outcomes.problem(base, 'it must be an address such as https://llm.example.com/v1');
-      return null;
-    }
+    if (!URL.canParse(text)) return outcomes.problem(base, 'it must be an address such as https://llm.example.com/v1');
     const env = todo.invent(`${asVariable(provider)}_BASE_URL`, text);
     outcomes.approximated(
       base,
@@ -193,10 +187,7 @@ function readKey(
     outcomes.mapped(key, at('api_key_env'));
     return note(reference, what);
   }
-  if (reference === '') {
-    outcomes.problem(key, NO_VARIABLE);
-    return note(usual, what);
-  }
+  if (reference === '') return outcomes.problem(key, NO_VARIABLE) ?? note(usual, what);
   const named = reference ? asVariable(reference) : null;
   if (isOwn && DUMMY.test(text)) {
     outcomes.mapped(key, at('adapter'), 'a word that no server looks at: no key is sent');
