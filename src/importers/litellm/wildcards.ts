@@ -8,7 +8,7 @@ import { deadlinesField } from './write-models.ts';
 
 /** The services with public names of their models, by LiteLLM's name. */
 const PUBLIC = [...SERVICES].flatMap(([name, { preset, isOwn }]) =>
-  preset === null || isOwn || preset === 'azure-openai' ? [] : [name],
+  preset === undefined || isOwn || preset === 'azure-openai' ? [] : [name],
 );
 
 /** Beginnings of names that LiteLLM knows without a provider. */
