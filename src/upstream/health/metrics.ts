@@ -30,10 +30,9 @@ export function endpointFamilies(samples: () => Iterable<EndpointSample>): reado
         return samplesOf(one, { provider, model, upstream });
       }),
   });
-  const count = (name: string, help: string, figure: (one: EndpointSample) => number) =>
-    of('counter', name, help, [], (one, labels) => [[labels, figure(one)]]);
-  const now = (name: string, help: string, figure: (one: EndpointSample) => number) =>
-    of('gauge', name, help, [], (one, labels) => [[labels, figure(one)]]);
+  const plain = (type: PlainFamily['type']) => (name: string, help: string, figure: (one: EndpointSample) => number) =>
+    of(type, name, help, [], (one, labels) => [[labels, figure(one)]]);
+  const [count, now] = [plain('counter'), plain('gauge')];
   const late = (name: string, help: string, figures: (one: EndpointSample) => Quantiles | null, per = 1) =>
     of('gauge', name, help, ['quantile'], (one, labels) => quantiles(labels, figures(one), per));
   return [
