@@ -59,7 +59,7 @@ export async function openPayments(options: PaymentsOptions): Promise<Payments> 
   return paymentsOf(options, { register, blocklist, seal });
 }
 
-/** A payer without a complete answer pays no fee. The ledger has released the reservation. */
+/** A payer without a complete answer pays no fee. The ledger has released the hold. */
 async function settleAbandoned({ id, payer, fee }: Payment, { store, now, deposit }: PaymentsOptions): Promise<void> {
   const writes = [store.payments.settle(id, 0, 0, now())];
   await deposit(payer, { paid: 0, fee: -fee, note: idText('pay_', id) }, writes);
@@ -149,7 +149,7 @@ function paymentsOf(
     /** As `Settlements.settle`. */
     settle: <T>(signed: SignedPayment, use: PaymentUse, book: Book<T>) => settlements.settle(signed, use, book),
 
-    /** The writes that record charge and fee, for the commit that closes the reservation of a captured payment. */
+    /** The writes that record charge and fee, for the commit that closes the hold of a captured payment. */
     settleWrites: ({ id }: Payment, charged: Microcredits, fee: Microcredits): readonly Write[] => [
       table.settle(id, charged, fee, now()),
     ],

@@ -31,7 +31,7 @@ interface RunStart {
 }
 
 /**
- * The right to carry a request out. Its holder calls `begin` with the reservation before anything is sent, and ends the
+ * The right to carry a request out. Its holder calls `begin` with the hold before anything is sent, and ends the
  * run once its charge is booked by `keep`, `lose`, `tooLarge` or `drop`. Only the first of these counts.
  */
 export type IdempotentRun = Pick<StoredRun, 'begin' | 'keep' | 'lose' | 'tooLarge' | 'drop'> &
