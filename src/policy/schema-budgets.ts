@@ -53,10 +53,10 @@ export const BudgetText = closed('A limit on spend in a window of time.', {
 });
 export type BudgetText = Static<typeof BudgetText>;
 
-export const LedgerText = closed('How reservations are handled.', {
+export const LedgerText = closed('How holds are handled.', {
   contention_wait_ms: integer(
     { minimum: 0, maximum: 60_000, default: 20_000 },
-    'Milliseconds that a request waits for money of a budget that open reservations hold.',
+    'Milliseconds that a request waits for money of a budget that open holds have.',
   ),
   whole_hold_share: number(
     { minimum: 0, maximum: 1, default: 0.05 },
@@ -69,6 +69,6 @@ export const LedgerText = closed('How reservations are handled.', {
     },
     default: 'charge',
     examples: ['release'],
-    description: 'Reservations left by a crash are charged in full, or released.',
+    description: 'Holds left by a crash are charged in full, or released.',
   }),
 });

@@ -1,14 +1,11 @@
 import { gauge, gaugeBy, totalBy } from '../telemetry/counts.ts';
 import type { Family } from '../telemetry/families.ts';
 import { rounded } from '../upstream/health/metrics.ts';
+import type { Reloader } from './reload.ts';
 import type { Runtime } from './runtime.ts';
-import type { PolicyStatus } from './status.ts';
 
 /** The policy in force and its reloads, read when a page of metrics is made. */
-export interface PolicyFigures {
-  lease(): Runtime;
-  status(): PolicyStatus;
-}
+export type PolicyFigures = Pick<Reloader, 'lease' | 'status'>;
 
 /**
  * Metrics on the build, the policy in force and its reloads.
@@ -38,23 +35,14 @@ export const policyFamilies = (policy: PolicyFigures, version: string): readonly
 
 /** Metrics on the expected lengths of answers, by the tasks of the policy in force. */
 export function taskFamilies(lease: () => Runtime): readonly Family[] {
-  const of =
-    (figure: (runtime: Runtime, task: string, at: number) => number) => (): [task: string, figure: number][] => {
-      const runtime = lease();
-      return runtime.snapshot.tasks.map(({ name }, at) => [name, rounded(figure(runtime, name, at))]);
-    };
+  const of = (figure: (runtime: Runtime, task: string, at: number) => number) => () => {
+    const runtime = lease();
+    return runtime.snapshot.tasks.map(({ name }, at) => [name, rounded(figure(runtime, name, at))] as const);
+  };
+  const expected = of(({ readings }, _, at) => readings().outputTokens[at]!);
+  const answers = of(({ outputs }, task) => outputs.weight(task));
   return [
-    gaugeBy(
-      'signalbox_task_output_tokens',
-      'Expected visible output tokens of a choice.',
-      'task',
-      of(({ readings }, _, at) => readings().outputTokens[at]!),
-    ),
-    gaugeBy(
-      'signalbox_task_answers',
-      'Weight of observed answers; the declared figure has 20.',
-      'task',
-      of(({ outputs }, task) => outputs.weight(task)),
-    ),
+    gaugeBy('signalbox_task_output_tokens', 'Expected visible output tokens of a choice.', 'task', expected),
+    gaugeBy('signalbox_task_answers', 'Weight of observed answers; the declared figure has 20.', 'task', answers),
   ];
 }
