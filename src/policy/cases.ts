@@ -68,20 +68,18 @@ export function draftCases(context: CheckContext, names: CaseNames): PolicyCase[
   });
 }
 
-/** The parts of a case that refer to names. */
-interface CaseReferences {
-  readonly given: { readonly model?: string; readonly key?: { readonly models?: readonly string[] } };
-  readonly expect: Pick<Partial<ExpectText>, 'model' | 'provider' | 'task' | 'refused' | 'rejected'>;
-}
-
 /** The valid references of a case that does not fit its schema. */
-function readNames({ tree, place }: NamedItem<CaseText>): CaseReferences {
+function readNames({ tree, place }: NamedItem<CaseText>) {
   const given = validPartsOf(GivenText, valueAt(tree, 'given') ?? emptyMap(place));
   return { given, expect: validPartsOf(ExpectText, valueAt(tree, 'expect') ?? emptyMap(place)) };
 }
 
-function checkNames({ tree }: NamedItem<CaseText>, stated: CaseReferences, names: CaseNames, report: Report): void {
-  const { given, expect } = stated;
+function checkNames(
+  { tree }: NamedItem<CaseText>,
+  { given, expect }: ReturnType<typeof readNames>,
+  names: CaseNames,
+  report: Report,
+): void {
   const check = (what: string, name: string | undefined, known: Names, ...path: readonly (string | number)[]) => {
     if (name === undefined || known.has(name) || (what === 'model' && names.wildcard(name) === name)) return;
     report.addUnknown(what, name, known.keys(), placeAt(tree, ...path));

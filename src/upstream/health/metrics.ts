@@ -30,7 +30,7 @@ export function endpointFamilies(samples: () => Iterable<EndpointSample>): reado
         return samplesOf(one, { provider, model, upstream });
       }),
   });
-  const plain = (type: PlainFamily['type']) => (name: string, help: string, figure: (one: EndpointSample) => number) =>
+  const plain = (type: Family['type']) => (name: string, help: string, figure: (one: EndpointSample) => number) =>
     of(type, name, help, [], (one, labels) => [[labels, figure(one)]]);
   const [count, now] = [plain('counter'), plain('gauge')];
   const late = (name: string, help: string, figures: (one: EndpointSample) => Quantiles | null, per = 1) =>
