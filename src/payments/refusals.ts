@@ -18,7 +18,7 @@ export const unavailableError = (cause?: unknown): SignalboxError =>
     },
   );
 
-const about = (id: string) => ({
+const paymentIdOf = (id: string) => ({
   details: { payment_id: id },
   headers: { 'x-payment-id': id },
   retryAfterMs: RETRY_MS,
@@ -30,7 +30,7 @@ export function unsettledError(payment: number, cause?: unknown): SignalboxError
   return new SignalboxError(
     'payment_unsettled',
     `The outcome of payment ${id} is not known yet. Send this request again with the same PAYMENT-SIGNATURE, and do not sign another payment.`,
-    { ...about(id), cause },
+    { ...paymentIdOf(id), cause },
   );
 }
 
@@ -38,7 +38,7 @@ export function unsettledError(payment: number, cause?: unknown): SignalboxError
 export function inFlightError(payment: number): SignalboxError {
   const id = idText('pay_', payment);
   return new SignalboxError('in_flight', `This payment is already being settled for another request, as ${id}.`, {
-    ...about(id),
+    ...paymentIdOf(id),
     retry: false,
   });
 }
