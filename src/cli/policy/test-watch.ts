@@ -4,8 +4,8 @@ import { signatureOf } from '../../runtime/source.ts';
 import { watchPolicies } from '../../runtime/watch.ts';
 import { scrub } from '../../telemetry/secrets.ts';
 import type { CommandResult } from '../result.ts';
+import { pathText } from '../text.ts';
 import type { PolicyCommand } from './command.ts';
-import { folderText } from './test-text.ts';
 
 /** The watched folder, and the form of the results. */
 interface WatchedTests {
@@ -54,7 +54,7 @@ export async function testOnEdits(
         end = ended();
         end.signal.addEventListener('abort', stir);
         await write(outcomeText(last, json));
-        if (!json) await write(`\nWaiting for a change in ${folderText(folder)} or its plugins. Ctrl-C ends.\n\n`);
+        if (!json) await write(`\nWaiting for a change in ${pathText(folder)} or its plugins. Ctrl-C ends.\n\n`);
       }
       // An edit that came meanwhile must not be waited for.
       if (!isStirred) await new Promise<void>((resolve) => (wake = resolve));
