@@ -206,11 +206,8 @@ export class Reloader {
     try {
       swap = await this.#options.prepare(candidate);
     } catch (cause) {
-      return this.#refuse(
-        state,
-        candidate.bundle.hash,
-        new Error(`The new policy could not be prepared: ${messageOf(cause)}`),
-      );
+      const why = new Error(`The new policy could not be prepared: ${messageOf(cause)}`);
+      return this.#refuse(state, candidate.bundle.hash, why);
     }
     const before = this.#inForce;
     const { changes } = candidate;
