@@ -172,7 +172,7 @@ month.`,
     command: 'ledger audit',
     usage: '[--idle] [--json] [--data DIR]',
     summary: 'Prove from the journal that no budget was overspent and every sum is right.',
-    details: `Works beside a running server. --idle reports open reservations as well.
+    details: `Works beside a running server. --idle reports open holds as well.
 Exit code: 2 when something is wrong.`,
   },
   {

@@ -99,7 +99,7 @@ describe('a wallet that pays in the place of a key', () => {
 });
 
 ledgerTest(
-  'whatever requests name as `agent_wallet`, a key has one account, and each reservation keeps what was named',
+  'whatever requests name as `agent_wallet`, a key has one account, and each hold keeps what was named',
   async (folder) => {
     const { ledger, store } = await folder.open();
     for (const agentWallet of ['one', 'two', null]) {
