@@ -39,13 +39,9 @@ async function statusOf(target: URL, shown: string): Promise<number> {
     answer.destroy();
     resolve(answer.statusCode ?? 0);
   });
-  asking.on('error', ({ message }) =>
-    reject(new UsageError(`${shown} does not answer: ${message.replace(/\.$/, '')}.`)),
-  );
-  const timer = setTimeout(
-    () => reject(new UsageError(`${shown} did not answer within ${WAIT_MS / 1000} s.`)),
-    WAIT_MS,
-  );
+  const fail = (why: string) => reject(new UsageError(`${shown} ${why}.`));
+  asking.on('error', ({ message }) => fail(`does not answer: ${message.replace(/\.$/, '')}`));
+  const timer = setTimeout(() => fail(`did not answer within ${WAIT_MS / 1000} s`), WAIT_MS);
   try {
     return await promise;
   } finally {

@@ -7,16 +7,14 @@ import { type CommandHelp, DATA, HELP } from './help-texts.ts';
  */
 export function helpOf(words: readonly string[]): string {
   for (let length = words.length; length > 0; length--) {
-    const named = HELP.filter(({ command }) => startsWith(command.split(' '), words.slice(0, length)));
+    const start = `${words.slice(0, length).join(' ')} `;
+    const named = HELP.filter(({ command }) => `${command} `.startsWith(start));
     const [only, ...others] = named;
     if (only && others.length === 0) return fullHelp(only);
     if (only) return `${named.map(usageOf).join('\n')}\n${MORE}`;
   }
   return OVERVIEW;
 }
-
-const startsWith = (command: readonly string[], words: readonly string[]): boolean =>
-  words.every((word, at) => command[at] === word);
 
 const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, '      ');
 

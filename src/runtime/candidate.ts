@@ -187,12 +187,9 @@ function contextOf(own: PluginModules, { env, shipped, today, ledger, labels, st
 }
 
 /** A provider that is set up, with the IDs of what it serves: models, and patterns of wildcards. */
-export interface ServingProvider {
-  readonly name: string;
-  readonly served: readonly string[];
-}
+export type ServingProvider = ReturnType<typeof servingProviders>[number];
 
-export function servingProviders(snapshot: PolicySnapshot): ServingProvider[] {
+export function servingProviders(snapshot: PolicySnapshot) {
   return [...snapshot.providers.keys()].map((name) => {
     const own = measuredModels(snapshot).filter(({ endpoints }) => endpoints.some(({ provider }) => provider === name));
     return { name, served: own.map(({ id }) => id) };

@@ -122,15 +122,11 @@ function membersOf(section: unknown): Map<string, unknown> {
 
 /** One line: `2 models changed, 1 selector added`. */
 export function summary(changes: readonly PolicyChange[]): string {
-  const counts = new Map<string, number>();
-  for (const { section, name, change } of changes) {
-    const what = name === null ? `${section} ${change}` : `${section}\n${change}`;
-    counts.set(what, (counts.get(what) ?? 0) + 1);
-  }
-  const parts = [...counts].map(([what, count]) => {
-    const [section = '', change] = what.split('\n');
-    if (change === undefined) return section;
-    return `${count} ${count === 1 ? section.replace(/s$/, '') : section} ${change}`;
+  const alike = Map.groupBy(changes, ({ section, name, change }) => `${section} ${change} ${name === null}`);
+  const parts = [...alike.values()].map((all) => {
+    const { section, name, change } = all[0]!;
+    if (name === null) return `${section} ${change}`;
+    return `${all.length} ${all.length === 1 ? section.replace(/s$/, '') : section} ${change}`;
   });
   return parts.length === 0 ? 'nothing that is declared' : parts.join(', ');
 }

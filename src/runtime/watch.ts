@@ -145,7 +145,7 @@ function watchDirectories(folder: string, busyFolder: string | null, onEvent: ()
 }
 
 /** The path without links; the path itself where there is nothing. */
-function realOf(path: string): string {
+export function realOf(path: string): string {
   try {
     return realpathSync(path);
   } catch {

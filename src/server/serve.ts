@@ -65,7 +65,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   const gate = new Gate(clock);
   const { socketBytesMax } = first.runtime.snapshot.gateway;
   const { observer, families } = openObserver(gateway, options, surfaces, tracer);
-  const watched = { gateway, gate, policy: reloader, store, endpoints: () => health.samples(), version };
+  const watched = { gateway, gate, policy: reloader, store, health, version };
   const app = createApp({
     gateway,
     surfaces,

@@ -25,10 +25,7 @@ interface TrailFollowers {
  * Puts changes of keys and grants by commands in force, and notes in the data folder how far the server is.
  * @returns how to stop and remove the note: it never rejects.
  */
-export async function keepTrailNote(
-  data: string,
-  { store, keys, ledger }: TrailFollowers,
-): Promise<() => Promise<void>> {
+export async function keepTrailNote(data: string, { store, keys, ledger }: TrailFollowers) {
   const file = noteFile(data);
   let noted: number | null = null;
   let version: number | null = null;

@@ -1,4 +1,3 @@
-import { realpathSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { commandName } from '../../core/command-name.ts';
@@ -9,6 +8,7 @@ import { patchOf } from '../../operate/catalog/patch.ts';
 import { isComplete } from '../../operate/catalog/propose.ts';
 import { syncCatalog } from '../../operate/catalog/sync.ts';
 import type { PolicyWorkspace } from '../../operate/policy/tools.ts';
+import { realOf } from '../../runtime/watch.ts';
 import { scrub } from '../../telemetry/secrets.ts';
 import { groupOf, onlyOne, parseArguments, TEXT } from '../arguments.ts';
 import { day } from '../text.ts';
@@ -34,14 +34,7 @@ async function sync(args: readonly string[], { folder, judge }: PolicyWorkspace)
 /** A file in the folder of a policy is in force within a second: a proposal must not be. */
 function refuseInForce(out: string, folder: string): void {
   const at = resolve(out);
-  const real = (path: string) => {
-    try {
-      return realpathSync(path);
-    } catch {
-      return path;
-    }
-  };
-  if (/\.ya?ml$/.test(at) && real(dirname(at)) === real(resolve(folder)))
+  if (/\.ya?ml$/.test(at) && realOf(dirname(at)) === realOf(resolve(folder)))
     throw new UsageError(`${out} would be a part of the policy at once. Name a file outside of ${folder}.`);
 }
 

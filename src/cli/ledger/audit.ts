@@ -91,11 +91,6 @@ export function auditJson(audit: Audit, now: number): string {
       age_ms: now - timeOfId(open.reservation),
     })),
     findings_count: findingsOf(audit),
-    findings: audit.findings.map(({ kind, seq, reservation, message }) => ({
-      kind,
-      seq,
-      decision: decisionOf(reservation),
-      message,
-    })),
+    findings: audit.findings.map(({ reservation, ...one }) => ({ ...one, decision: decisionOf(reservation) })),
   });
 }
