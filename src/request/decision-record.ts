@@ -38,7 +38,7 @@ function pickMetadata(metadata: Readonly<Record<string, string>>, keys: readonly
 
 /**
  * Records a decision: facts without text, qualities, choice and outcome.
- * @returns the writes of the frame of readings that it names; give them to the store at once
+ * @returns the writes of the readings that it names; give them to the store at once
  */
 export function recordDecision(
   { records, nextId, now }: Pick<Gateway, 'records' | 'nextId' | 'now'>,
@@ -48,7 +48,7 @@ export function recordDecision(
   snapshot: PolicySnapshot,
   outcome: DecisionOutcome | null,
 ): readonly Write[] {
-  const { number: frame, writes } = records.frames.refer(decision.readings, snapshot, nextId);
+  const { number: readingsNumber, writes } = records.readings.refer(decision.readings, snapshot, nextId);
   const { id, revision, seed, facts, quality, estimate, draw, reason } = decision;
   const { choice, fallbacks, lastResorts } = chosen(decision, snapshot);
   // Not spread: every request makes a record, and spreading costs more than all else here.
@@ -58,7 +58,7 @@ export function recordDecision(
     keyId,
     kind,
     revision,
-    frame,
+    readingsNumber,
     seed,
     facts,
     stream,
