@@ -189,7 +189,7 @@ function has(value: unknown, figure: number): boolean {
 
 const capped = callLaw({
   name: 'output-cap',
-  says: 'every request contains `outputCap`, because the reservation relies on it',
+  says: 'every request contains `outputCap`, because the hold relies on it',
   calls: fc.oneof(plainCalls, calls),
   fault(adapter, call) {
     const made = adapter.request(call);

@@ -37,7 +37,7 @@ import { keepTrailNote } from './trail-note.ts';
  * @throws UsageError where it cannot start, and then has served nothing.
  */
 export async function serve(options: ServeOptions, host: Host, surfaces: readonly Surface[]): Promise<void> {
-  const { out, err, now, clock, on } = host;
+  const { out, err, now, clock, on, version } = host;
   // Its ID is no secret: it stands in lists and logs.
   registerSecrets([options.apiKey && (parseKey(options.apiKey)?.secret ?? options.apiKey)]);
   const { log, families: logged, written: linesWritten } = openServerLog(options, host);
@@ -45,12 +45,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   // It would end the process; until there is a policy to reload it means nothing.
   let onHangup = () => {};
   on('SIGHUP', () => onHangup());
-  const health = new Health({
-    clock,
-    now,
-    random: Math.random,
-    onChange: (change) => logHealth(log, change),
-  });
+  const health = new Health({ clock, now, random: Math.random, onChange: (change) => logHealth(log, change) });
   const tracer = await tracerFor(host, log);
   const unpacked = unpackPolicies(options.policies, options.data);
   if (unpacked !== null) log.info('the shipped policy was copied: edit the copy', { folder: unpacked });
@@ -64,17 +59,13 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   let onBudgets = async () => {};
   const keys = await openKeys({ store, now, refreshMs: REFRESH_MS, onChange: () => onBudgets() });
   if (options.apiKey !== null) await keys.install(options.apiKey).catch(notInstalled);
-  const { gateway, idempotency, reloader, status, recount, stop } = await openGateway(first, tools, {
-    store,
-    keys,
-    log,
-    host,
-  });
+  const resources = { store, keys, log, host };
+  const { gateway, idempotency, reloader, status, recount, stop } = await openGateway(first, tools, resources);
   onBudgets = recount;
-  const gate = new Gate(host.clock);
+  const gate = new Gate(clock);
   const { socketBytesMax } = first.runtime.snapshot.gateway;
   const { observer, families } = openObserver(gateway, options, surfaces, tracer);
-  const watched = { gateway, gate, policy: reloader, store, endpoints: () => health.samples(), version: host.version };
+  const watched = { gateway, gate, policy: reloader, store, endpoints: () => health.samples(), version };
   const app = createApp({
     gateway,
     surfaces,
@@ -83,7 +74,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
     idempotency,
     store,
     authenticate: (header) => keys.authenticate(header),
-    version: host.version,
+    version,
     observer,
     gate,
     socketBytesMax,
@@ -91,7 +82,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
     metrics: options.metrics ? openMetrics(watched, [...families, ...logged, ...defects.families]) : null,
   });
   await note.keep(store);
-  const trailNote = await keepTrailNote(options.data, { store, keys, ledger: gateway.ledger });
+  const stopTrail = await keepTrailNote(options.data, { store, keys, ledger: gateway.ledger });
   // The key is there before anybody can ask the port whether it is.
   const firstKey = await openFirstKey(keys, options.data, !out.isTerminal, log);
   if (firstKey && !out.isTerminal) log.info('the first API key was written', { file: await firstKey.toFile() });
@@ -99,9 +90,8 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
 
   // Signals are handled before the server says that it is ready: a Ctrl-C may follow at once.
   const stopListening = () => app.server?.stop();
-  const { data, drainMs } = options;
-  const parts = { gateway, idempotency, keys, store, note, trailNote, lock, tracer, data, drainMs };
-  const shutdown = openShutdown({ ...parts, stop, stopListening, exit: host.exit, written: linesWritten });
+  const parts = { ...options, ...resources, gateway, idempotency, note, lock, tracer };
+  const shutdown = openShutdown({ ...parts, stopTrail, stop, stopListening, written: linesWritten });
   defects.onException(shutdown.byException);
   on('SIGTERM', () => shutdown.bySignal('SIGTERM'));
   on('SIGINT', () => shutdown.bySignal('SIGINT'));

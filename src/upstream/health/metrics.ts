@@ -1,26 +1,25 @@
 import { toCredits } from '../../core/credits.ts';
 import { HEALTH } from '../../core/readings.ts';
 import { oncePerTurn } from '../../telemetry/counts.ts';
-import type { Labels, PlainFamily } from '../../telemetry/families.ts';
+import type { Family, FamilySample, Labels } from '../../telemetry/families.ts';
 import type { EndpointSample, Quantiles } from './types.ts';
 
 const STATES = Object.keys(HEALTH);
 const ENDPOINT = ['provider', 'model', 'upstream'];
 
-type Sample = readonly [labels: Labels, value: number];
-type SamplesOf = (one: EndpointSample, labels: Labels) => readonly Sample[];
+type SamplesOf = (one: EndpointSample, labels: Labels) => readonly FamilySample[];
 
 /** Metrics on the endpoints of the policy in force. Labels are the policy's names of providers and models, never an address. */
-export function endpointFamilies(samples: () => Iterable<EndpointSample>): readonly PlainFamily[] {
+export function endpointFamilies(samples: () => Iterable<EndpointSample>): readonly Family[] {
   const all = oncePerTurn(() => [...samples()]);
   /** Makes a family from its samples of one endpoint. `more`: labels beside the endpoint's. */
   const of = (
-    type: PlainFamily['type'],
+    type: Family['type'],
     name: string,
     help: string,
     more: readonly string[],
     samplesOf: SamplesOf,
-  ): PlainFamily => ({
+  ): Family => ({
     name,
     help,
     labels: [...ENDPOINT, ...more],
@@ -31,7 +30,7 @@ export function endpointFamilies(samples: () => Iterable<EndpointSample>): reado
         return samplesOf(one, { provider, model, upstream });
       }),
   });
-  const plain = (type: PlainFamily['type']) => (name: string, help: string, figure: (one: EndpointSample) => number) =>
+  const plain = (type: Family['type']) => (name: string, help: string, figure: (one: EndpointSample) => number) =>
     of(type, name, help, [], (one, labels) => [[labels, figure(one)]]);
   const [count, now] = [plain('counter'), plain('gauge')];
   const late = (name: string, help: string, figures: (one: EndpointSample) => Quantiles | null, per = 1) =>
@@ -72,7 +71,7 @@ export function endpointFamilies(samples: () => Iterable<EndpointSample>): reado
 }
 
 /** Figures divided by `per`. */
-const quantiles = (labels: Labels, figures: Quantiles | null, per: number): Sample[] =>
+const quantiles = (labels: Labels, figures: Quantiles | null, per: number): FamilySample[] =>
   figures === null
     ? []
     : [
