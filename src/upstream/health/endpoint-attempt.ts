@@ -1,6 +1,22 @@
 import type { ProviderFailure } from '../../contract/parts.ts';
-import type { TrackedEndpoint } from './endpoint.ts';
-import type { AttemptReporter } from './types.ts';
+import type { Breaker } from './breaker.ts';
+import type { CoolDown } from './cool-down.ts';
+import type { EndpointSpeed } from './endpoint-speed.ts';
+import type { Lockout } from './lockout.ts';
+import type { AttemptOutcome, AttemptReporter } from './types.ts';
+
+/** The endpoint of an attempt, as far as the attempt reads and reports to it. */
+interface AttemptedEndpoint {
+  readonly breaker: Breaker;
+  readonly key: Lockout;
+  readonly provider: { readonly key: Lockout };
+  readonly coolDown: CoolDown;
+  readonly speed: EndpointSpeed;
+  readonly hub: { version: number; readonly clock: () => number };
+  answered(attempt: EndpointAttempt, now: number): void;
+  failed(attempt: EndpointAttempt, failure: ProviderFailure, blame: boolean, now: number): void;
+  ended(attempt: EndpointAttempt, outcome: AttemptOutcome, now: number): void;
+}
 
 /** One running attempt, with the epochs of its beginning. Becomes the probe of each lockout that awaits one. */
 export class EndpointAttempt implements AttemptReporter {
@@ -17,10 +33,10 @@ export class EndpointAttempt implements AttemptReporter {
   hasAnswered = false;
   /** A stream's TTFT, kept until its end shows whether the prompt was cached. */
   #ttftMs: number | null = null;
-  readonly #endpoint: TrackedEndpoint;
+  readonly #endpoint: AttemptedEndpoint;
   #hasEnded = false;
 
-  constructor(endpoint: TrackedEndpoint, isRetry: boolean, now: number) {
+  constructor(endpoint: AttemptedEndpoint, isRetry: boolean, now: number) {
     const { breaker, key, provider, coolDown } = endpoint;
     this.#endpoint = endpoint;
     this.isRetry = isRetry;

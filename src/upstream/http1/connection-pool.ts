@@ -1,5 +1,5 @@
 import type { PendingReply, Post } from '../reply.ts';
-import { type ConnectionTarget, HttpConnection } from './http-connection.ts';
+import { type ConnectionOwner, type ConnectionTarget, HttpConnection } from './http-connection.ts';
 
 /** The most idle connections to one destination. */
 const IDLE_MAX = 64;
@@ -7,7 +7,7 @@ const IDLE_MAX = 64;
 const STRAYS_MAX = 64;
 
 /** The connections to one destination. Sends requests on them, and reuses idle ones. Follows no redirects. */
-export class ConnectionPool {
+export class ConnectionPool implements ConnectionOwner {
   readonly #base: string;
   readonly #target: ConnectionTarget;
   readonly #idle: HttpConnection[] = [];
@@ -74,7 +74,6 @@ export class ConnectionPool {
     return new HttpConnection(this.#target, this);
   }
 
-  /** Hears that a connection can carry another request. */
   free(connection: HttpConnection): void {
     this.#idle.push(connection);
     if (this.#idle.length > IDLE_MAX) this.#idle[0]!.drop();
@@ -85,7 +84,6 @@ export class ConnectionPool {
     if (at >= 0) this.#idle.splice(at, 1);
   }
 
-  /** Counts one more, or one fewer, abandoned connection that still tries to connect: Bun cannot cancel that. */
   stray(change: 1 | -1): void {
     this.#strays += change;
   }

@@ -1,6 +1,5 @@
 import type { Socket } from 'bun';
 import type { PendingReply, Post, UpstreamReply } from '../reply.ts';
-import type { ConnectionPool } from './connection-pool.ts';
 import { ReplyParser } from './reply-parser.ts';
 import { sendBytes, sendRequest } from './request-bytes.ts';
 import { boundReceiveWindow, hasArrived } from './socket-calls.ts';
@@ -23,6 +22,15 @@ export interface ConnectionTarget {
   readonly stream: boolean;
 }
 
+/** The owner of a connection, notified of its state. */
+export interface ConnectionOwner {
+  /** The connection can carry another request. */
+  free(connection: HttpConnection): void;
+  gone(connection: HttpConnection): void;
+  /** One more, or one fewer, abandoned connection that still tries to connect: Bun cannot cancel that. */
+  stray(change: 1 | -1): void;
+}
+
 /** An error with a code, as fetch throws them. */
 const connectionError = (code: string): Error => Object.assign(new Error('the connection failed'), { code });
 
@@ -33,7 +41,7 @@ const connectionError = (code: string): Error => Object.assign(new Error('the co
  */
 export class HttpConnection {
   readonly #target: ConnectionTarget;
-  readonly #owner: ConnectionPool;
+  readonly #owner: ConnectionOwner;
   #socket: Socket<HttpConnection> | null = null;
   /** The socket's descriptor; -1 before there is one. */
   #fd = -1;
@@ -48,7 +56,7 @@ export class HttpConnection {
   /** The unwritten rest of a request. */
   #unsent: Uint8Array | null = null;
 
-  constructor(target: ConnectionTarget, owner: ConnectionPool) {
+  constructor(target: ConnectionTarget, owner: ConnectionOwner) {
     this.#target = target;
     this.#owner = owner;
   }
