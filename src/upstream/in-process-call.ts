@@ -114,10 +114,7 @@ export class InProcessCall implements UpstreamCall {
   #end(): void {
     if (this.#over) return;
     this.#over = true;
-    try {
-      this.#parts?.return?.();
-    } catch {
-      // The call is over either way.
-    }
+    // The call is over even where the adapter throws.
+    orElse(() => this.#parts?.return?.(), undefined);
   }
 }
