@@ -184,7 +184,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       this.#settle('completed', running, measured);
       return this.#confirmed();
     }
-    const failure = failureIn(batch);
+    const failure = running.meter.failure === null ? null : failureIn(batch);
     const seen = this.#seen(running, batch);
     if (failure === null || this.#ended()) return seen;
     this.#note(running, failure);
@@ -255,7 +255,10 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     const { health: healths, snapshot } = this.#runnable.runtime;
     const health = healths[way.ranked.model]![way.at]!;
     const { provider } = snapshot.models[way.ranked.model]!.endpoints[way.at]!;
-    const reporter = health.begin({ retry: again || hasCalled(this.#failed, provider), force });
+    const reporter = health.begin({
+      retry: again || (this.#failed.length > 0 && hasCalled(this.#failed, provider)),
+      force,
+    });
     if (reporter === 'no-budget') this.#plan.denied(step);
     else if (reporter === 'shut') {
       this.#shutUntil = Math.min(this.#shutUntil, health.retryAt);

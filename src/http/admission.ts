@@ -125,7 +125,8 @@ function counted(
   const who = caller?.keyId ?? address;
   const bytes = gate.bytesAtOnce(admission, bodyBytes);
   gate.check(admission, who, bytes);
-  const quota = caller && limiter.admit(rateLimits, caller, address);
+  const isLimited = caller !== null && (rateLimits.length > 0 || caller.limits !== null);
+  const quota = isLimited ? limiter.admit(rateLimits, caller, address) : null;
   const place = gate.enter(admission, who, bytes);
   return new CountedAdmission(caller, place, quota, address, rules);
 }

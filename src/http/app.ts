@@ -179,7 +179,8 @@ export function createApp(options: AppOptions) {
         const context = contexts.open(request, route);
         set.headers['x-request-id'] = context.requestId;
         set.headers['x-signalbox-version'] = version;
-        const answer = answerOrigin(request, route, gateway.lease().snapshot.gateway, set.headers);
+        const { gateway: policy } = gateway.lease().snapshot;
+        const answer = policy.corsOrigins.size > 0 ? answerOrigin(request, route, policy, set.headers) : null;
         if (answer) {
           context.handled(answer.status, null);
           return answer;

@@ -70,13 +70,14 @@ async function settleAbandoned({ id, payer, fee }: Payment, { store, now, deposi
 export class Payments {
   readonly activity: PaymentActivity;
   readonly blocklist: Blocklist;
+  /** Of the policy in force; null while payments are off. */
+  policy: PaymentPolicy | null = null;
   readonly #options: PaymentsOptions;
   readonly #register: PaymentRegister;
   readonly #seal: QuoteSeal;
   readonly #networks: Networks;
   readonly #settlements: Settlements;
   readonly #reconciler: Reconciler;
-  #policy: PaymentPolicy | null = null;
 
   constructor(options: PaymentsOptions, register: PaymentRegister, seal: QuoteSeal, blocklist: Blocklist) {
     const { store, now, nextId, env, deposit, log, openNetwork = openByPolicy } = options;
@@ -87,7 +88,7 @@ export class Payments {
     const host = { env, pending: storedSettlements(store, now), now };
     const networks = new Networks({ open: openNetwork, host, log });
     const counts = new PaymentCounts();
-    const policy = () => this.#policy;
+    const policy = () => this.policy;
     const parts = { register, networks, blocklist, seal, policy, now, nextId, deposit, counts, log };
     const settlements = new Settlements(parts);
     const everyMs = options.reconcileEveryMs ?? RECONCILE_EVERY_MS;
@@ -95,11 +96,6 @@ export class Payments {
     this.#networks = networks;
     this.#settlements = settlements;
     this.#reconciler = new Reconciler(parts, settlements, everyMs);
-  }
-
-  /** Of the policy in force; null while payments are off. */
-  get policy(): PaymentPolicy | null {
-    return this.#policy;
   }
 
   /**
@@ -112,7 +108,7 @@ export class Payments {
     const apply = await this.#networks.prepare(policy?.networks ?? []);
     return () => {
       apply();
-      this.#policy = policy;
+      this.policy = policy;
       this.activity.counts.expect(this.activity.networks().map(({ id }) => id));
       this.#reconciler.start();
     };
@@ -126,9 +122,9 @@ export class Payments {
   /** Makes a quote on every ready network. Throws SignalboxError `payment_unavailable` when none is. */
   quote(ask: QuoteRequest): Quote {
     const connections = this.#networks.ready();
-    if (!this.#policy || connections.length === 0) throw unavailableError();
+    if (!this.policy || connections.length === 0) throw unavailableError();
     const { nextId, now } = this.#options;
-    const quote = quoteOn(connections, ask, this.#policy, { id: nextId(), now: now(), seal: this.#seal });
+    const quote = quoteOn(connections, ask, this.policy, { id: nextId(), now: now(), seal: this.#seal });
     this.activity.counts.quoted(ask.purpose);
     return quote;
   }

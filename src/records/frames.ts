@@ -23,7 +23,8 @@ interface FrameState extends FrameReference {
 }
 
 const NO_WRITES: readonly Write[] = [];
-const PRIOR: FrameReference = { number: 0, writes: NO_WRITES };
+/** The frame of readings that equal those of the policy: their `frame` is 0. */
+export const PRIOR_FRAME: FrameReference = { number: 0, writes: NO_WRITES };
 
 /** The frames of readings behind decisions. Each is written once, before the first record that names it. */
 export class FrameStore {
@@ -38,9 +39,8 @@ export class FrameStore {
     this.#now = now;
   }
 
-  /** Returns the frame for the record of a decision. The caller must give its writes to the store at once. */
+  /** Returns the frame for the record of a decision by other readings than the policy's. The caller must give its writes to the store at once. */
   refer(readings: Readings, watched: MeasuredCatalog, nextId: () => number): FrameReference {
-    if (readings.frame === 0) return PRIOR;
     let state = this.#states.get(readings);
     if (!state || this.#now() - state.numberedAt >= RENEW_MS) {
       state = this.#create(readings, watched, nextId);

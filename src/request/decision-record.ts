@@ -5,6 +5,7 @@ import type { DecisionOutcome, DecisionRecord } from '../core/decision-record.ts
 import type { ModelRequest } from '../core/model-request.ts';
 import { NO_RUN, type RunNames } from '../core/run-names.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import { PRIOR_FRAME } from '../records/frames.ts';
 import { redact } from '../records/redact.ts';
 import type { Write } from '../store/store.ts';
 import type { Gateway } from './gateway.ts';
@@ -48,7 +49,9 @@ export function recordDecision(
   snapshot: PolicySnapshot,
   outcome: DecisionOutcome | null,
 ): readonly Write[] {
-  const { number: frame, writes } = records.frames.refer(decision.readings, snapshot, nextId);
+  const { readings } = decision;
+  const { number: frame, writes } =
+    readings.frame === 0 ? PRIOR_FRAME : records.frames.refer(readings, snapshot, nextId);
   const { id, revision, seed, facts, quality, estimate, draw, reason } = decision;
   const { choice, fallbacks, lastResorts } = chosen(decision, snapshot);
   // Not spread: every request makes a record, and spreading costs more than all else here.

@@ -141,14 +141,11 @@ export async function openGateway(
   const stopIndexing = keepIndexed(records, (error) =>
     log.warn('records could not be indexed', { error: String(error) }),
   );
-  let draining = false;
+  const { lease, leaseOf } = reloader;
+  const funded = { lease, leaseOf, ledger, payments, keys, log, now };
   const gateway: X402Gateway = {
-    lease: reloader.lease,
-    leaseOf: reloader.leaseOf,
-    ledger,
-    payments,
-    keys,
-    funding: x402Funding(() => gateway),
+    ...funded,
+    funding: x402Funding(funded),
     records,
     past,
     learner,
@@ -156,16 +153,14 @@ export async function openGateway(
     sessions: new Sessions(clock),
     counter: createTokenCounter((error) => log.error('tokens cannot be counted', { error })),
     countPlaces: new CountPlaces(),
-    log,
     nextId,
-    now,
     clock,
     inFlight: new LinkedSet(),
     answers: new ByteRoom(),
-    draining: () => draining,
+    isDraining: false,
   };
   const stop = () => {
-    draining = true;
+    gateway.isDraining = true;
     clearInterval(pruning);
     stopIndexing();
     clearInterval(publishing);

@@ -82,7 +82,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
     keys,
     idempotency,
     store,
-    authenticate: (header) => keys.authenticate(header),
+    authenticate: keys.authenticate,
     version: host.version,
     observer,
     gate,

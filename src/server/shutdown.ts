@@ -48,7 +48,7 @@ export function openShutdown(parts: ServerParts): Shutdown {
   let code: 0 | 1 = 0;
   let isSignalled = false;
   const begin = (cause: { readonly signal?: string; readonly cause?: string }): void => {
-    if (gateway.draining()) return;
+    if (gateway.isDraining) return;
     log.info('draining', { ...cause, requests: gateway.inFlight.size });
     void closeAll(parts)
       .then(

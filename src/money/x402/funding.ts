@@ -17,11 +17,10 @@ import { paymentErrorOf, quotedError } from './quoted-error.ts';
 
 /**
  * The funding of a gateway that may take payments. While its policy takes none, keys alone pay.
- * @param gatewayOf returns the gateway, which has this source itself.
  */
-export const x402Funding = (gatewayOf: () => X402Parts): FundingSource => ({
+export const x402Funding = (parts: X402Parts): FundingSource => ({
   headerNames: PAYMENT_HEADERS,
-  of: (request) => fundingOf(gatewayOf(), request),
+  of: (request) => fundingOf(parts, request),
   keyless: {
     isOpen: ({ payments }) => payments !== null,
     bodyBytesMax: ({ payments }) => payments?.bodyBytesMax ?? Number.POSITIVE_INFINITY,
@@ -31,7 +30,7 @@ export const x402Funding = (gatewayOf: () => X402Parts): FundingSource => ({
     advice: (keyHeader) => `To pay by x402, omit the header ${keyHeader}.`,
   },
   checkBlocked({ keyId }) {
-    if (isWallet(keyId) && gatewayOf().payments.blocklist.has(keyId)) throw blockedError();
+    if (parts.payments.blocklist.has(keyId)) throw blockedError();
   },
   checkNamed: (request, key) => void namedWallet(request, key),
   adviceUnder: ({ payments }) =>
@@ -44,7 +43,7 @@ export const x402Funding = (gatewayOf: () => X402Parts): FundingSource => ({
 function fundingOf(gateway: X402Parts, given: FundingRequest): Funding | Promise<Funding> {
   const { request, key, headers } = given;
   const { policy } = gateway.payments;
-  const wallet = namedWallet(request, key);
+  const wallet = request.routing.agentWallet === undefined ? null : namedWallet(request, key);
   const header = headers.get(SIGNATURE_HEADER);
   if (header === null) {
     if (key) return policy ? new PayableKeyFunding(gateway, given, key) : new KeyFunding(gateway, given, key);

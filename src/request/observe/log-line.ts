@@ -3,7 +3,7 @@ import type { Operation } from '../../core/operation.ts';
 import type { Log, LogFields } from '../../telemetry/log.ts';
 import { type ExchangeResult, type RequestContext, selectorOf } from '../request-context.ts';
 import type { RequestReporter } from './observer.ts';
-import { isStranger, strangersLimit } from './strangers.ts';
+import { isTurnedAway, strangersLimit } from './strangers.ts';
 
 interface RequestLine {
   readonly level: 'info' | 'warn';
@@ -103,7 +103,7 @@ export function logRequests(log: Log): RequestReporter {
   return (request, now) => {
     if (isSilent(request)) return;
     let suppressed: number | undefined;
-    if (isStranger(request)) {
+    if (request.caller === null && isTurnedAway(request)) {
       const before = strangers(now);
       if (before === null) return;
       suppressed = before || undefined;

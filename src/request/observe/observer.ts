@@ -2,7 +2,7 @@ import type { Log } from '../../telemetry/log.ts';
 import type { Trace } from '../../telemetry/trace.ts';
 import { RequestContext } from '../request-context.ts';
 import { requestSpan } from './spans.ts';
-import { isStranger, strangersLimit } from './strangers.ts';
+import { isTurnedAway, strangersLimit } from './strangers.ts';
 
 /** Reports a request that is over: in the log, metrics or a trace. `now`: ms on the gateway's clock. */
 export type RequestReporter = (request: RequestContext, now: number) => void;
@@ -76,7 +76,7 @@ export class Observer {
   }
 
   readonly #endTrace: RequestReporter = (request, now) => {
-    if (isStranger(request) && this.#strangers(now) === null) return;
+    if (request.caller === null && isTurnedAway(request) && this.#strangers(now) === null) return;
     const { trace, result } = request;
     const span = requestSpan(request);
     // The last step ends when the charge is on the disk.

@@ -110,9 +110,9 @@ class SqliteStore implements SqlStore {
   }
 
   /** Reserves room in the spool for the settlements of so many open reservations. Throws StoreError when the disk is full. */
-  makeRoom(reservations: number): void {
+  readonly makeRoom = (reservations: number): void => {
     this.#spool?.makeRoom(reservations);
-  }
+  };
 
   /** The number of appends that should outlive the process, but are neither in the database nor in the spool. */
   get unkept(): number {

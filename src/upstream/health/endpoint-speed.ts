@@ -26,8 +26,9 @@ export class EndpointSpeed {
 
   /** Times in ms. @param totalMs the time of an unstreamed answer; null for a stream */
   observeOutput(tokens: number, outputMs: number, totalMs: number | null, now: number): void {
+    if (!(tokens >= TOKENS_MIN)) return;
     const ms = totalMs === null ? outputMs : this.#outputOf(totalMs);
-    if (!(tokens >= TOKENS_MIN && ms >= OUTPUT_MS_MIN)) return;
+    if (!(ms >= OUTPUT_MS_MIN)) return;
     const rate = (tokens * 1_000) / ms;
     const [lowest, highest] = RATE.range;
     if (rate >= lowest && rate <= highest) this.rate.observe(rate, now);

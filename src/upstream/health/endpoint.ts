@@ -90,8 +90,8 @@ export class TrackedEndpoint implements EndpointHealth {
   }): AttemptReporter | 'shut' | 'no-budget' {
     const now = this.hub.clock();
     const { provider } = this;
-    if (provider.key.shut(now) || this.key.shut(now) || now < this.coolDown.until) return 'shut';
-    if (!force && this.breaker.lock.shut(now)) return 'shut';
+    if (now < provider.key.until || now < this.key.until || now < this.coolDown.until) return 'shut';
+    if (!force && now < this.breaker.lock.until) return 'shut';
     if (!provider.budget.begin(retry)) {
       this.#retriesDenied++;
       return 'no-budget';
@@ -122,27 +122,25 @@ export class TrackedEndpoint implements EndpointHealth {
 
   /** Returns the value of `HEALTH` at `now`. */
   healthAt(now: number): number {
-    if (this.provider.key.shut(now) || this.key.shut(now)) return HEALTH.misconfigured;
+    if (now < this.provider.key.until || now < this.key.until) return HEALTH.misconfigured;
     if (now < this.coolDown.until) return HEALTH.cooling;
-    return this.breaker.lock.shut(now) ? HEALTH.ejected : HEALTH.healthy;
+    return now < this.breaker.lock.until ? HEALTH.ejected : HEALTH.healthy;
   }
 
   /** Unix ms from which attempts are allowed; 0 if they are now. */
   retryAtUnix(now: number): number {
-    let until = this.coolDown.until;
-    if (this.provider.key.locked) until = Math.max(until, this.provider.key.until);
-    if (this.key.locked) until = Math.max(until, this.key.until);
-    if (this.breaker.lock.locked) until = Math.max(until, this.breaker.lock.until);
+    const until = Math.max(...this.#ends());
     return until > now ? Math.ceil(this.hub.now() + until - now) : 0;
   }
 
   /** When `healthAt` next changes by itself; infinite for never. */
   nextChange(now: number): number {
-    let next = Number.POSITIVE_INFINITY;
-    if (now < this.coolDown.until) next = this.coolDown.until;
-    if (this.provider.key.shut(now)) next = Math.min(next, this.provider.key.until);
-    if (this.key.shut(now)) next = Math.min(next, this.key.until);
-    return this.breaker.lock.shut(now) ? Math.min(next, this.breaker.lock.until) : next;
+    return Math.min(...this.#ends().filter((until) => now < until));
+  }
+
+  /** When each kind of pause ends; 0 for none. */
+  #ends(): readonly number[] {
+    return [this.coolDown.until, this.provider.key.until, this.key.until, this.breaker.lock.until];
   }
 
   /** Records first content: the key works, the budget refills, and an open breaker closes. */
@@ -152,7 +150,7 @@ export class TrackedEndpoint implements EndpointHealth {
     provider.hasWorked = true;
     this.#hasWorked = true;
     this.#doubts = 0;
-    this.coolDown.succeeded(attempt.coolDownEpoch);
+    if (this.coolDown.until > 0) this.coolDown.succeeded(attempt.coolDownEpoch);
     const closed = this.breaker.answered(attempt.breakerEpoch, now);
     // Of the attempts from before the closing, only this one still counts.
     if (closed) attempt.breakerEpoch = this.breaker.lock.epoch;
