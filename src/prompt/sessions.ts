@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { REDACTIONS } from '../core/content.ts';
-import type { RunNames } from '../core/run-names.ts';
+import { NO_RUN, type RunNames } from '../core/run-names.ts';
 import { redact } from '../records/redact.ts';
 import { RecentByKey } from './recent-by-key.ts';
 
@@ -41,6 +41,7 @@ export class Sessions {
 
   /** Returns the names of a run as books and records have them. */
   run(keyId: string, { session: claimed, agent, parentAgent }: RunNames): RunNames {
+    if (claimed === null && agent === null) return NO_RUN;
     const session = this.nameOf(keyId, claimed);
     return {
       session,

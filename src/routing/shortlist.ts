@@ -126,6 +126,7 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
     const { languages, models } = this.#snapshot;
     const { ceilings } = facts;
     const limits = limitsOf(facts, this.#snapshot);
+    const { costCreditsMax, latencyMsMax } = limits;
     this.#inputs = {
       facts,
       task,
@@ -135,7 +136,7 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
       writing: expectedWriting(facts, this.#snapshot, readings),
       limits,
       hasCeilings:
-        (ceilings.costCredits ?? ceilings.latencyMs ?? limits.costCreditsMax ?? limits.latencyMsMax) !== null,
+        (ceilings.costCredits ?? ceilings.latencyMs) !== null || Math.min(costCreditsMax, latencyMsMax) < Number.POSITIVE_INFINITY,
       vectorSpace: vectorSpaceOf(facts, this.#snapshot),
       windowMin: windowAsked(facts),
       qualified: facts.languages.length > 0 ? qualifiedFor(facts.languages, languages, models.length) : null,

@@ -1,8 +1,9 @@
 import { ChatRequest } from '../../api/chat-request.ts';
 import { errorBody } from '../../api/error.ts';
 import { ErrorBody } from '../../api/error-schema.ts';
+import { isObject } from '../../core/object.ts';
 import { exampleBody, exampleStream } from '../example.ts';
-import { isResponsesBody, readResponses } from '../openai-responses/read-body.ts';
+import { readResponses } from '../openai-responses/read-body.ts';
 import { readResponsesRequest } from '../openai-responses/reader.ts';
 import type { Surface, SurfaceDocs, SurfaceRequest } from '../surface.ts';
 import { CHUNKS, CHUNKS_WITH_USAGE } from './chunks.ts';
@@ -59,7 +60,8 @@ export const openaiChat: Surface = {
   docs,
   foreignFields: FOREIGN_FIELDS,
   read(body, headers) {
-    if (isResponsesBody(body)) return readAsResponses(body, headers);
+    const isOfResponses = isObject(body) && body.messages == null && body.input != null;
+    if (isOfResponses) return readAsResponses(body, headers);
     const chat = readChat(body);
     const request = readChatRequest(chat, headers);
     if (!chat.stream) return { request, events: null };

@@ -43,7 +43,8 @@ export class EndpointSpeed {
 
   /** The output's share of an answer's time. NaN when the first token may have taken most of it. */
   #outputOf(totalMs: number): number {
-    const ttftMs = this.ttft.blendedWith(this.assumedTtftMs);
+    const { ttft, assumedTtftMs } = this;
+    const ttftMs = ttft.published === null ? assumedTtftMs : ttft.blendedWith(assumedTtftMs);
     const rest = totalMs - ttftMs;
     return rest >= ttftMs ? rest : Number.NaN;
   }
