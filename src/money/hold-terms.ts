@@ -18,10 +18,7 @@ import { type DecidedRequest, firstTrancheOf, mayGrow } from './growth.ts';
  * or can be raised. Where a fund caps outputs, they include those for a shorter answer of the choice.
  * @param drawsOnFunds by default whether the decision saw funds; those that a payment fills it did not see
  */
-export function holdTermsOf(
-  decided: DecidedRequest,
-  drawsOnFunds = decided.decision.facts.funds !== null,
-): HoldTerms {
+export function holdTermsOf(decided: DecidedRequest, drawsOnFunds = decided.decision.facts.funds !== null): HoldTerms {
   const { snapshot } = decided.runtime;
   const { facts, readings, ranked } = decided.decision;
   const [choice] = ranked;

@@ -136,7 +136,8 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
       writing: expectedWriting(facts, this.#snapshot, readings),
       limits,
       hasCeilings:
-        (ceilings.costCredits ?? ceilings.latencyMs) !== null || Math.min(costCreditsMax, latencyMsMax) < Number.POSITIVE_INFINITY,
+        (ceilings.costCredits ?? ceilings.latencyMs) !== null ||
+        Math.min(costCreditsMax, latencyMsMax) < Number.POSITIVE_INFINITY,
       vectorSpace: vectorSpaceOf(facts, this.#snapshot),
       windowMin: windowAsked(facts),
       qualified: facts.languages.length > 0 ? qualifiedFor(facts.languages, languages, models.length) : null,
