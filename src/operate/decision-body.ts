@@ -39,12 +39,9 @@ export function decisionBody(explanation: Explanation): object {
 }
 
 export function factsBody(facts: Facts): object {
+  const { operation, model, alias, pinned, task } = facts;
   return {
-    operation: facts.operation,
-    model: facts.model,
-    alias: facts.alias,
-    pinned: facts.pinned,
-    task: facts.task,
+    ...{ operation, model, alias, pinned, task },
     task_shares: facts.mix,
     difficulty: facts.difficulty,
     quality_factor: facts.qualityFactor ?? null,

@@ -49,10 +49,9 @@ export function recordDecision(
   snapshot: PolicySnapshot,
   outcome: DecisionOutcome | null,
 ): readonly Write[] {
-  const { readings } = decision;
+  const { id, revision, seed, facts, quality, estimate, draw, reason, readings } = decision;
   const { number: frame, writes } =
     readings.frame === 0 ? PRIOR_FRAME : records.frames.refer(readings, snapshot, nextId);
-  const { id, revision, seed, facts, quality, estimate, draw, reason } = decision;
   const { choice, fallbacks, lastResorts } = chosen(decision, snapshot);
   // Not spread: every request makes a record, and spreading costs more than all else here.
   records.add({

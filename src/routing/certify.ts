@@ -220,26 +220,17 @@ function estimateRejected(
 
 /** The entry of a model, without rank, utility and rejections. */
 function candidateEntry(
-  {
-    model: index,
-    share,
-    quality: countedQuality,
-    costCredits,
-    latencyMs,
-    outputCap: cap,
-    cappedBy,
-    endpoints: open,
-    bound,
-  }: CandidateEstimate,
+  candidate: CandidateEstimate,
   { facts, readings, snapshot, writing, estimateOf }: CertificateInputs,
 ): CandidateEntry {
+  const { model: index, costCredits, latencyMs, outputCap, cappedBy, endpoints: open } = candidate;
   const model = snapshot.models[index]!;
   const inputTokens = expectedInput(facts, model);
   return {
     model: model.id,
     rank: null,
-    quality: share,
-    countedQuality,
+    quality: candidate.share,
+    countedQuality: candidate.quality,
     estimate: estimateOf(index),
     languages: languagesOf(model, facts, snapshot),
     costCredits,
@@ -250,9 +241,9 @@ function candidateEntry(
     parts: {},
     inputTokens,
     cachedInputTokens: cachedInput(facts, model, open[0] ?? 0, inputTokens),
-    outputCap: cap,
+    outputCap,
     cappedBy,
-    worstCaseCredits: toCredits(bound),
+    worstCaseCredits: toCredits(candidate.bound),
     endpoints: model.endpoints.map(({ provider, upstream }, at) => ({
       provider,
       upstream,

@@ -34,13 +34,8 @@ export async function testOnEdits(
     isStirred = true;
     wake();
   };
-  const watch = watchPolicies({
-    folder,
-    busyFolder: null,
-    more: () => code.files,
-    onFirstEvent: () => {},
-    onEdit: stir,
-  });
+  const more = () => code.files;
+  const watch = watchPolicies({ folder, busyFolder: null, more, onFirstEvent: () => {}, onEdit: stir });
   const runOnce = () => code.run((loader) => run({ ...judge, loader }));
   let last: Outcome | null = null;
   let end: ReturnType<typeof ended> | null = null;

@@ -66,21 +66,8 @@ export class Lines {
   }
 
   of(entry: MoneyEntry): Line {
-    const {
-      kind,
-      reservation,
-      amount,
-      overrun,
-      keyId,
-      labels,
-      selector,
-      session,
-      agent,
-      model,
-      provider,
-      upstream,
-      note,
-    } = entry;
+    const { kind, reservation, amount, overrun, keyId, labels, note } = entry;
+    const { selector, session, agent, model, provider, upstream } = entry;
     const isGrant = isBalanceOnly(entry);
     const isAttempt = kind === 'post' || kind === 'settle';
     const tokens = (count: number) => (isAttempt ? count : null);

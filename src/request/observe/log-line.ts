@@ -14,18 +14,16 @@ interface RequestLine {
 /**
  * Makes the log line of a request that is over. It has names and figures only; of the caller's own words none but the names of its session and agent, which are bounded.
  * @param now ms on the gateway's clock
- * @param suppressed number of similar requests without a line before this one
  */
-export function requestLine(request: RequestContext, now: number, suppressed?: number): RequestLine {
+export function requestLine(request: RequestContext, now: number): RequestLine {
   const message = request.operation ?? 'request';
-  return { level: levelOf(request), message, fields: fieldsOf(request, now, suppressed) };
+  return { level: levelOf(request), message, fields: fieldsOf(request, now) };
 }
 
-function fieldsOf(request: RequestContext, now: number, suppressed: number | undefined): LogFields {
+function fieldsOf(request: RequestContext, now: number): LogFields {
   const { trace, routing, result, status, asksModel } = request;
   const facts = routing?.facts;
-  const outcome = result?.outcome;
-  const platform = result?.platform;
+  const { outcome, platform }: Partial<ExchangeResult> = result ?? {};
   const usage = outcome?.usage;
   return {
     request: request.requestId,
@@ -60,7 +58,6 @@ function fieldsOf(request: RequestContext, now: number, suppressed: number | und
     total_ms: outcome?.totalMs ?? Math.round(now - request.at),
     outcome: outcome?.status ?? (asksModel ? outcomeOf(request) : undefined),
     revision: platform?.policy_revision ?? routing?.snapshot.revision,
-    suppressed,
   };
 }
 
@@ -108,7 +105,7 @@ export function logRequests(log: Log): RequestReporter {
       if (before === null) return;
       suppressed = before || undefined;
     }
-    const { level, message, fields } = requestLine(request, now, suppressed);
-    log[level](message, fields);
+    const { level, message, fields } = requestLine(request, now);
+    log[level](message, suppressed === undefined ? fields : { ...fields, suppressed });
   };
 }
