@@ -298,7 +298,7 @@ class StoredKeys {
     return info;
   }
 
-  /** Commits a change. Returns false when its guard refuses it. */
+  /** Commits a change. Returns false where its condition is not met. */
   async #commit(writes: readonly Write[]): Promise<boolean> {
     let isWritten = true;
     try {

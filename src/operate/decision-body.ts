@@ -28,7 +28,7 @@ export function decisionBody(explanation: Explanation): object {
     fallbacks: record.fallbacks,
     last_resorts: record.lastResorts.map(({ model }) => model),
     facts: factsBody(record.facts),
-    readings: { frame: record.frame },
+    readings: { frame: record.readingsNumber },
     quality,
     left_out: leftOut,
     replay: { matches, reason },

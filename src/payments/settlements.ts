@@ -239,7 +239,7 @@ export class Settlements {
     throw new PaymentRefused('quote_expired', 'The quote has expired. Sign the new one.');
   }
 
-  /** Guards proofs, which no chain checks: an old one could be combined with a new quote. */
+  /** Protects proofs, which no chain checks: an old one could be combined with a new quote. */
   #checkStillValid({ validBefore }: SignedPayment): void {
     if (validBefore * 1_000 > this.#parts.now()) return;
     throw new PaymentRefused('too_little_time', 'The authorization is no longer valid. Sign the new quote.');

@@ -1,6 +1,6 @@
 import type { SourceSpan } from '../core/source-place.ts';
 import { visibleLines } from '../core/visible.ts';
-import { type FileText, frameOf, sourceLines } from './frame.ts';
+import { excerptOf, type FileText, sourceLines } from './excerpt.ts';
 import { type Paint, painter } from './paint.ts';
 
 const ERRORS = {
@@ -140,13 +140,13 @@ function format(found: Diagnostic, lines: ReturnType<typeof sourceLines>, paint:
   const kind = severity === 'warning' ? 'warning ' : '';
   const parts = [
     `${paint.strong(position(found))}  ${paint[severity](kind + code)}  ${message}`,
-    frameOf(found, lines, paint[severity]),
+    excerptOf(found, lines, paint[severity]),
   ];
   if (expected) parts.push(`  ${paint.label('expected:')} ${expected}`);
   if (hint) parts.push(`  ${paint.label('hint:')} ${hint}`);
   if (related) {
     parts.push(`  ${paint.strong(position(related.place))}  ${visibleLines(related.message)}`);
-    parts.push(frameOf(related.place, lines, paint.label));
+    parts.push(excerptOf(related.place, lines, paint.label));
   }
   return parts.filter((part) => part !== '').join('\n');
 }

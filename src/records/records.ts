@@ -4,7 +4,7 @@ import type { MeasuredCatalog, Readings } from '../core/readings.ts';
 import type { Revision } from '../core/revision.ts';
 import type { RecordQuery, RecordTables } from '../store/records.ts';
 import type { Deferral, Store, Write } from '../store/store.ts';
-import { FrameStore, findFrame, RENEW_MS } from './frames.ts';
+import { findReadings, RENEW_MS, StoredReadings } from './stored-readings.ts';
 
 /** Reads stored decisions. Everything is null if absent, or deleted. */
 export interface RecordReader {
@@ -12,14 +12,14 @@ export interface RecordReader {
   find(id: number): Promise<DecisionRecord | null>;
   /** Null, too, if its row was edited. */
   findRevision(revision: string): Promise<Revision | null>;
-  /** The readings of a record's frame, under the policy of the record. */
-  findFrame(number: number, watched: MeasuredCatalog): Promise<Readings | null>;
+  /** The readings that a record names, under the policy of the record. */
+  findReadings(number: number, watched: MeasuredCatalog): Promise<Readings | null>;
 }
 
-export const openRecordReader = ({ log, revisions, frames }: RecordTables): RecordReader => ({
+export const openRecordReader = ({ log, revisions, readings }: RecordTables): RecordReader => ({
   find: (id) => log.find(id),
   findRevision: (revision) => revisions.find(revision),
-  findFrame: (number, watched) => findFrame(frames, number, watched),
+  findReadings: (number, watched) => findReadings(readings, number, watched),
 });
 
 interface RecordsOptions {
@@ -32,16 +32,16 @@ interface RecordsOptions {
 export type Records = ReturnType<typeof openRecords>;
 
 async function prune({ store, tables, now }: RecordsOptions, ageMs: number): Promise<number> {
-  const { log, frames, revisions, contents } = tables;
+  const { log, readings, revisions, contents } = tables;
   await contents.prune(now());
   const deleted = await log.prune(idAt(now() - ageMs));
-  await frames.prune(idAt(now() - ageMs - RENEW_MS));
+  await readings.prune(idAt(now() - ageMs - RENEW_MS));
   await store.commit([revisions.pruneBefore(now() - ageMs)]);
   return deleted;
 }
 
 export function openRecords({ store, tables, now }: RecordsOptions) {
-  const { log, frames, revisions, contents } = tables;
+  const { log, readings, revisions, contents } = tables;
   /** A row that is not found may wait for a later commit; a reader that needs it now flushes. */
   const flushed = async <Found>(find: () => Promise<Found | null>): Promise<Found | null> => {
     const found = await find();
@@ -51,8 +51,8 @@ export function openRecords({ store, tables, now }: RecordsOptions) {
   };
   return {
     ...openRecordReader(tables),
-    /** The frames of readings that records name. */
-    frames: new FrameStore(frames, store, now),
+    /** The readings that records name. */
+    readings: new StoredReadings(readings, store, now),
     contents,
     find: (id: number) => flushed(() => log.find(id)),
     /** Writes a record, soon: a crash may lose the last ones, which a reader has nevertheless. */
@@ -67,11 +67,11 @@ export function openRecords({ store, tables, now }: RecordsOptions) {
     },
     index: () => log.index(),
     /** The greatest ID in use; 0 without any. */
-    lastId: async () => Math.max(await log.lastId(), await frames.lastNumber()),
+    lastId: async () => Math.max(await log.lastId(), await readings.lastNumber()),
     /** The stored content of a decision's request and answer; null if there is none. */
     findContent: (id: number) => flushed(() => contents.find(id, now())),
     /**
-     * Deletes decisions older than `ageMs` in batches, frames and revisions that no decision can name, and expired
+     * Deletes decisions older than `ageMs` in batches, readings and revisions that no decision can name, and expired
      * content.
      * @returns the number of decisions deleted
      */

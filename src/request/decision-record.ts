@@ -5,8 +5,8 @@ import type { DecisionOutcome, DecisionRecord } from '../core/decision-record.ts
 import type { ModelRequest } from '../core/model-request.ts';
 import { NO_RUN, type RunNames } from '../core/run-names.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import { PRIOR_FRAME } from '../records/frames.ts';
 import { redact } from '../records/redact.ts';
+import { PRIOR_READINGS } from '../records/stored-readings.ts';
 import type { Write } from '../store/store.ts';
 import type { Gateway } from './gateway.ts';
 
@@ -39,7 +39,7 @@ function pickMetadata(metadata: Readonly<Record<string, string>>, keys: readonly
 
 /**
  * Records a decision: facts without text, qualities, choice and outcome.
- * @returns the writes of the frame of readings that it names; give them to the store at once
+ * @returns the writes of the readings that it names; give them to the store at once
  */
 export function recordDecision(
   { records, nextId, now }: Pick<Gateway, 'records' | 'nextId' | 'now'>,
@@ -50,8 +50,8 @@ export function recordDecision(
   outcome: DecisionOutcome | null,
 ): readonly Write[] {
   const { id, revision, seed, facts, quality, estimate, draw, reason, readings } = decision;
-  const { number: frame, writes } =
-    readings.frame === 0 ? PRIOR_FRAME : records.frames.refer(readings, snapshot, nextId);
+  const { number: readingsNumber, writes } =
+    readings.number === 0 ? PRIOR_READINGS : records.readings.refer(readings, snapshot, nextId);
   const { choice, fallbacks, lastResorts } = chosen(decision, snapshot);
   // Not spread: every request makes a record, and spreading costs more than all else here.
   records.add({
@@ -60,7 +60,7 @@ export function recordDecision(
     keyId,
     kind,
     revision,
-    frame,
+    readingsNumber,
     seed,
     facts,
     stream,

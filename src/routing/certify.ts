@@ -93,7 +93,7 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
       choice: isShadowed ? choiceOf(facts, { ...estimate, quality: estimate.shadow ?? estimate.quality }) : null,
     },
     draw: outcome?.draw && best ? { ...outcome.draw, best } : null,
-    frame: readings.frame,
+    readingsNumber: readings.number,
     outputTokens: writing.outputTokens,
     answerWorth: costReference(snapshot, facts),
     candidates,

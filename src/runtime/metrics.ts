@@ -5,7 +5,7 @@ import type { Runtime } from './runtime.ts';
 import type { PolicyStatus } from './status.ts';
 
 /** The policy in force and its reloads, read when a page of metrics is made. */
-export interface PolicyReadings {
+export interface PolicyFigures {
   lease(): Runtime;
   status(): PolicyStatus;
 }
@@ -14,7 +14,7 @@ export interface PolicyReadings {
  * Metrics on the build, the policy in force and its reloads.
  * @param version of the build
  */
-export const policyFamilies = (policy: PolicyReadings, version: string): readonly Family[] => [
+export const policyFamilies = (policy: PolicyFigures, version: string): readonly Family[] => [
   gaugeBy('signalbox_build_info', 'The build that answers.', 'version', () => [[version, 1]]),
   gaugeBy('signalbox_policy_info', 'The policy in force.', 'revision', () => [[policy.status().revision, 1]]),
   gauge('signalbox_policy_models', 'Models that can be served.', () => policy.lease().snapshot.models.length),

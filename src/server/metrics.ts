@@ -4,7 +4,7 @@ import type { X402Gateway } from '../http/x402/services.ts';
 import { learningFamilies } from '../learning/metrics.ts';
 import { ledgerFamilies } from '../ledger/metrics.ts';
 import { paymentFamilies } from '../payments/metrics.ts';
-import { type PolicyReadings, policyFamilies, taskFamilies } from '../runtime/metrics.ts';
+import { type PolicyFigures, policyFamilies, taskFamilies } from '../runtime/metrics.ts';
 import type { StoreActivity } from '../store/activity.ts';
 import { storeFamilies } from '../store/metrics.ts';
 import type { Family } from '../telemetry/families.ts';
@@ -17,7 +17,7 @@ import type { EndpointSample } from '../upstream/health/types.ts';
 export interface MetricSources {
   readonly gateway: X402Gateway;
   readonly gate: Gate;
-  readonly policy: PolicyReadings;
+  readonly policy: PolicyFigures;
   readonly store: { readonly activity: StoreActivity };
   endpoints(): Iterable<EndpointSample>;
   readonly version: string;

@@ -23,7 +23,7 @@ function record(id: number, time: number, over: Partial<DecisionRecord> = {}): D
     parentAgent: null,
     kind: 'chat',
     revision: 'r1',
-    frame: 7,
+    readingsNumber: 7,
     seed: '00000000deadbeef',
     facts: {
       operation: 'chat',
@@ -268,7 +268,7 @@ test('records and revisions of earlier versions can be read, with defaults for a
 
   const { store, records } = await open(folder.file);
   expect(await records.find(1)).toMatchObject({
-    frame: null,
+    readingsNumber: null,
     estimate: null,
     draw: null,
     lastResorts: [],

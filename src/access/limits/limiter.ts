@@ -94,12 +94,8 @@ export class Limiter {
         return { name, figures, table, subject: each === 'address' ? null : subjectIn(each, scope) };
       });
     if (caller.limits) {
-      applied.push({
-        name: null,
-        figures: caller.limits,
-        table: this.#accounts.table('key'),
-        subject: caller.keyId,
-      });
+      const table = this.#accounts.table('key');
+      applied.push({ name: null, figures: caller.limits, table, subject: caller.keyId });
     }
     return applied;
   }

@@ -159,8 +159,8 @@ export const Replay = shape('The result of replaying the decision from its recor
   reason: textOrNull('Why the decision could not be replayed; null if it was.'),
 });
 
-export const Readings = shape('The measurements of endpoints that the decision used: an immutable frame.', {
-  frame: wholeOrNull('The number of the frame; 0 before any measurement, null if none was kept.', 228_803_158_016_001),
+export const Readings = shape('The measurements of endpoints that the decision used. They never change.', {
+  frame: wholeOrNull('Their number; 0 before any measurement, null if none were kept.', 228_803_158_016_001),
 });
 
 export const cachedTokens = Type.Record(Type.String(), tokens('Tokens.', 1_800), {

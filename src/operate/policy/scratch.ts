@@ -38,7 +38,7 @@ export function createScratch(): Scratch {
 
 /**
  * Starts a process that removes a folder once this one is gone: a plugin that runs from there may end this process, or loop,
- * and then no signal handler is called. The other process has a session of its own, where Ctrl-C does not reach it.
+ * and then no signal handler is called. The other process is detached, so that Ctrl-C does not reach it.
  */
 function removeAfter(folder: string): () => void {
   const wait = 'trap "" HUP INT TERM; read -r _; rm -rf -- "$1"';

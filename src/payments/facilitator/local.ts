@@ -1,6 +1,5 @@
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator';
 import { sha256, stringToHex } from 'viem';
-import { BalanceGuard } from './balance-guard.ts';
 import { ChainAttempt } from './chain-attempt.ts';
 import {
   type Authorization,
@@ -16,6 +15,7 @@ import {
 } from './facilitator.ts';
 import type { GasKey } from './gas-key.ts';
 import type { Nodes } from './nodes.ts';
+import { SettlementLimit } from './settlement-limit.ts';
 
 export interface LocalOptions {
   readonly nodes: Nodes;
@@ -37,11 +37,11 @@ const ASSET_REASONS = new Set([
 export class LocalFacilitator implements Facilitator {
   readonly #options: LocalOptions;
   readonly #closed = new AbortController();
-  readonly #balanceGuard: BalanceGuard;
+  readonly #settlementLimit: SettlementLimit;
 
   constructor(options: LocalOptions) {
     this.#options = options;
-    this.#balanceGuard = new BalanceGuard(options.nodes, options.confirmationTimeoutMs);
+    this.#settlementLimit = new SettlementLimit(options.nodes, options.confirmationTimeoutMs);
   }
 
   async verify(authorization: Authorization): Promise<Verification> {
@@ -57,7 +57,7 @@ export class LocalFacilitator implements Facilitator {
   }
 
   settle(authorization: Authorization): Promise<SettleResult> {
-    return this.#balanceGuard.within(authorization, () => this.#settle(authorization));
+    return this.#settlementLimit.within(authorization, () => this.#settle(authorization));
   }
 
   watch(): Promise<void> {

@@ -10,7 +10,7 @@ import {
 } from './statement.ts';
 
 /**
- * Each payment has one permanent row. The trigger is the last guard of the ledger: a deposit is committed with the
+ * Each payment has one permanent row. The trigger is the last protection of the ledger: a deposit is committed with the
  * change to `captured`, so a second deposit for the same payment fails.
  */
 export const paymentMigrations: Migrations = {

@@ -62,13 +62,7 @@ export class Declarations {
   }
 
   /** @param now ms since 1970 */
-  record(
-    { provider, upstream, model }: EndpointName,
-    declared: StoppedBilling,
-    excess: Microcredits,
-    now: number,
-  ): void {
-    const name = { provider, upstream, model };
+  record(name: EndpointName, declared: StoppedBilling, excess: Microcredits, now: number): void {
     const key = keyOf(name);
     // An answer may end under a policy that declares otherwise by now.
     const inForce = this.#declared.get(key);
@@ -76,13 +70,8 @@ export class Declarations {
     const before = this.#broken.get(key);
     const known = before && isSame(before, declared) ? before : null;
     const { marginTokens, marginMs } = declared;
-    const broken = {
-      ...name,
-      marginTokens,
-      marginMs,
-      since: known?.since ?? now,
-      excess: (known?.excess ?? 0) + excess,
-    };
+    const billed = { since: known?.since ?? now, excess: (known?.excess ?? 0) + excess };
+    const broken = { ...name, marginTokens, marginMs, ...billed };
     this.#broken.set(key, broken);
     this.#listener.broken(broken, known === null);
   }

@@ -198,11 +198,6 @@ export class TrackedEndpoint implements EndpointHealth {
     if (this.#reported === 'cooling') this.#report(now);
   }
 
-  /** Unlocks the key after a reload: it may have been replaced. */
-  forgetKey(): void {
-    this.key.forget();
-  }
-
   sample(): EndpointSample {
     return {
       provider: this.provider.name,
