@@ -18,7 +18,7 @@ import type { PromptHistory } from '../prompt/affinity.ts';
 import { withLoopReaders } from '../prompt/loop-readers.ts';
 import { type DecisionContext, isRefusal } from '../routing/decide.ts';
 import { withoutDroppedTools } from '../routing/dropped-tools.ts';
-import { chatFacts, embeddingFacts, routeFacts } from '../routing/facts.ts';
+import { chatFacts, embeddingFacts } from '../routing/facts.ts';
 import { refusalError } from '../routing/refuse.ts';
 import { hasRules, type OnRuleFailure, type RuleInputs, withRules } from '../routing/rules.ts';
 import { countableTexts, questionOf } from '../routing/texts.ts';
@@ -94,17 +94,6 @@ export const decisionFor =
     const { decision } = await decideRequest(gateway, reduced, { ...terms, runtime }, false, context);
     return { runtime, decision };
   };
-
-/**
- * The step decide of a route request: the decision that a chat of the same facts would get, without a draw.
- * @throws SignalboxError
- */
-export const decideRoute = (
-  gateway: Gateway,
-  request: ModelRequest,
-  terms: Omit<DecisionTerms, 'cap'>,
-  context: RequestContext,
-): DecisionResult => decideRequest(gateway, request, { ...terms, cap: null }, false, context, routeFacts);
 
 function decideIn(thread: Thread, gateway: Gateway, undecided: UndecidedRequest, mayDraw: boolean): DecisionResult {
   const { runtime, caller } = undecided.terms;

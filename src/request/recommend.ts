@@ -5,8 +5,9 @@ import type { PaymentEstimate } from '../money/funding.ts';
 import { choiceWithin, holdTermsOf } from '../money/hold-terms.ts';
 import { type Advice, advise, taskNote } from '../routing/advise.ts';
 import { withoutDroppedTools } from '../routing/dropped-tools.ts';
+import { routeFacts } from '../routing/facts.ts';
 import { runtimeFor } from '../runtime/wildcard-runtime.ts';
-import { decideRoute } from './decide.ts';
+import { decideRequest } from './decide.ts';
 import { recordDecision, recordedOf } from './decision-record.ts';
 import { shuttingDown } from './drain.ts';
 import type { Gateway } from './gateway.ts';
@@ -40,8 +41,9 @@ export async function recommend(
   const { snapshot } = runtime;
   const payments = gateway.funding.adviceUnder(snapshot);
   // (guards on the request)
-  const terms = { runtime, caller, windowsOnly: payments?.mayPay(caller) ?? false };
-  const deciding = decideRoute(gateway, request, terms, context);
+  const terms = { runtime, caller, cap: null, windowsOnly: payments?.mayPay(caller) ?? false };
+  // The decision that a chat of the same facts would get, without a draw.
+  const deciding = decideRequest(gateway, request, terms, false, context, routeFacts);
   const { decision, features, history } = deciding instanceof Promise ? await deciding : deciding;
   const asked = withoutDroppedTools(request, snapshot.gateway).request;
   const offered = { ...decision, ranked: sayableModels({ request: asked, history, decision, runtime }) };

@@ -21,7 +21,7 @@ export function requestLine(request: RequestContext, now: number): RequestLine {
 }
 
 function fieldsOf(request: RequestContext, now: number): LogFields {
-  const { trace, routing, result, status, asksModel } = request;
+  const { trace, routing, result, status, operation } = request;
   const facts = routing?.facts;
   const { outcome, platform }: Partial<ExchangeResult> = result ?? {};
   const usage = outcome?.usage;
@@ -29,8 +29,8 @@ function fieldsOf(request: RequestContext, now: number): LogFields {
     request: request.requestId,
     trace: trace?.isSampled ? trace.traceId : undefined,
     key: request.keyId ?? undefined,
-    method: asksModel ? undefined : request.method,
-    route: asksModel ? undefined : request.route,
+    method: operation === null ? request.method : undefined,
+    route: operation === null ? request.route : undefined,
     status: status === 0 ? undefined : status,
     error: request.code ?? outcome?.error ?? undefined,
     decision: request.decisionId ?? undefined,
@@ -56,7 +56,7 @@ function fieldsOf(request: RequestContext, now: number): LogFields {
     payment: platform?.payment?.id ?? undefined,
     ttft_ms: outcome?.firstPartMs ?? undefined,
     total_ms: outcome?.totalMs ?? Math.round(now - request.at),
-    outcome: outcome?.status ?? (asksModel ? outcomeOf(request) : undefined),
+    outcome: outcome?.status ?? (operation === null ? undefined : outcomeOf(request)),
     revision: platform?.policy_revision ?? routing?.snapshot.revision,
   };
 }
@@ -74,8 +74,8 @@ function levelOf({ status, result }: RequestContext): 'info' | 'warn' {
 }
 
 /** Whether a request gets no line: one on an open route, such as a probe, that worked. */
-const isSilent = ({ route, status, asksModel }: RequestContext): boolean =>
-  status < 500 && !asksModel && route !== 'other' && !route.startsWith('/v1/') && !route.startsWith('/admin/');
+const isSilent = ({ route, status, operation }: RequestContext): boolean =>
+  status < 500 && operation === null && route !== 'other' && !route.startsWith('/v1/') && !route.startsWith('/admin/');
 
 /** `provider/upstream` of the last attempt. */
 function endpointOf({ outcome: { attempts } }: ExchangeResult): string | undefined {

@@ -68,10 +68,8 @@ export class Observer {
     } catch (cause) {
       if (this.#hasFailed) return;
       this.#hasFailed = true;
-      const error = String(cause);
-      this.#options.log.error('a request could not be reported; further failures of this kind are not logged', {
-        error,
-      });
+      const message = 'a request could not be reported; further failures of this kind are not logged';
+      this.#options.log.error(message, { error: String(cause) });
     }
   }
 
