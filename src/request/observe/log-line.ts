@@ -14,13 +14,14 @@ interface RequestLine {
 /**
  * Makes the log line of a request that is over. It has names and figures only; of the caller's own words none but the names of its session and agent, which are bounded.
  * @param now ms on the gateway's clock
+ * @param suppressed number of similar requests without a line before this one
  */
-export function requestLine(request: RequestContext, now: number): RequestLine {
+export function requestLine(request: RequestContext, now: number, suppressed?: number): RequestLine {
   const message = request.operation ?? 'request';
-  return { level: levelOf(request), message, fields: fieldsOf(request, now) };
+  return { level: levelOf(request), message, fields: fieldsOf(request, now, suppressed) };
 }
 
-function fieldsOf(request: RequestContext, now: number): LogFields {
+function fieldsOf(request: RequestContext, now: number, suppressed: number | undefined): LogFields {
   const { trace, routing, result, status, operation } = request;
   const facts = routing?.facts;
   const { outcome, platform }: Partial<ExchangeResult> = result ?? {};
@@ -58,6 +59,7 @@ function fieldsOf(request: RequestContext, now: number): LogFields {
     total_ms: outcome?.totalMs ?? Math.round(now - request.at),
     outcome: outcome?.status ?? (operation === null ? undefined : outcomeOf(request)),
     revision: platform?.policy_revision ?? routing?.snapshot.revision,
+    suppressed,
   };
 }
 
@@ -105,7 +107,7 @@ export function logRequests(log: Log): RequestReporter {
       if (before === null) return;
       suppressed = before || undefined;
     }
-    const { level, message, fields } = requestLine(request, now);
-    log[level](message, suppressed === undefined ? fields : { ...fields, suppressed });
+    const { level, message, fields } = requestLine(request, now, suppressed);
+    log[level](message, fields);
   };
 }
