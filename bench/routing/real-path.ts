@@ -157,7 +157,7 @@ export class RealPath {
     const terms = { runtime: this.#runtime, caller: CALLER, windowsOnly: false };
     const { outcome: decision } = tryDecision(gateway, { facts, features }, chatRequest({ messages }), terms, isMade);
     if (isRefusal(decision)) throw new Error('the request was refused');
-    // As a chat does after its reservation.
+    // As a chat does after its hold.
     if (isMade) learner.memories.noteRequest(this.#runtime, decision.facts, features);
     return { facts, features, decision };
   }

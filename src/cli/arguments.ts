@@ -57,12 +57,16 @@ function rewordedFault(message: string, known: readonly string[]): string {
   return `${(message.split(/\.\s/)[0] ?? '').replace(/\.$/, '')}.`;
 }
 
-/** Finds a command of a group by its name. Throws UsageError. */
-export function commandIn<Run>(group: string, commands: Readonly<Record<string, Run>>, name = ''): Run {
-  const run = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (run === undefined) throw unknownCommand(group, name);
-  return run;
-}
+type Run<Command, Output> = (args: readonly string[], command: Command) => Promise<Output>;
+
+/** Returns what runs the command of a group that the first argument names. It throws UsageError for any other word. */
+export const groupOf =
+  <Command, Output>(group: string, commands: Readonly<Record<string, Run<Command, Output>>>): Run<Command, Output> =>
+  async ([name = '', ...args], command) => {
+    const run = Object.hasOwn(commands, name) ? commands[name] : undefined;
+    if (run === undefined) throw unknownCommand(group, name);
+    return run(args, command);
+  };
 
 /** Returns the value that an argument must give. Throws UsageError where it gives none. */
 export function needed<T>(value: T | null | undefined, usage: string): T {

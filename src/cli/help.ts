@@ -1,5 +1,5 @@
 import { commandName } from '../core/command-name.ts';
-import { type CommandHelp, HELP } from './help-texts.ts';
+import { type CommandHelp, DATA, HELP } from './help-texts.ts';
 
 /**
  * Returns the help of the command that the words begin with, as in `policy test DIR`: in full for one command, by usage
@@ -27,8 +27,10 @@ function usageOf({ command, usage, summary }: CommandHelp): string {
   return `${`${head} ${lines}`.trimEnd()}\n${indented(summary)}\n`;
 }
 
-const fullHelp = (help: CommandHelp): string =>
-  `${usageOf(help)}${help.details ? `\n${indented(help.details)}\n` : ''}`;
+function fullHelp(help: CommandHelp): string {
+  const { details = DATA } = help;
+  return `${usageOf(help)}${details && `\n${indented(details)}\n`}`;
+}
 
 const MORE = `\`${commandName()} help COMMAND\` shows a command in full.\n`;
 

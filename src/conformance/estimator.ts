@@ -6,10 +6,12 @@ import type {
   Finding,
   PreparedEstimator,
 } from '../contract/estimator.ts';
+import { isEmpty } from '../core/object.ts';
+import { orElse } from '../core/thrown.ts';
 import { savedParts } from '../learning/memory.ts';
 import { describeHistory, type EstimatorHistory, findingFor, histories, replay } from './estimator-history.ts';
-import { isEqual, type Law, law, shortJson } from './law.ts';
-import { defaultsOf, optionsFrom, optionsLaw, preparedWith, type StatedOptions } from './schema-values.ts';
+import { isEqual, type Law, type LawText, law, shortJson } from './law.ts';
+import { defaultsOf, optionsFrom, pluginOptionsLaw, type StatedOptions } from './schema-values.ts';
 import { repeatFault } from './sealed.ts';
 
 export interface EstimatorSubject {
@@ -25,21 +27,14 @@ interface Case {
   readonly history: EstimatorHistory;
 }
 
-const options = optionsLaw<Subject>({
-  name: 'options',
-  says: '`prepare` accepts the default options; if it refuses other options that the schema allows, its error gives a reason',
-  cases: ({ plugin }) => optionsFrom(plugin.options),
-  prepare: ({ plugin }, given) => plugin.prepare(given, SECRET),
-  own: ({ plugin }) => [defaultsOf(plugin.options)],
-  ownWords: 'the defaults',
-});
+const options = pluginOptionsLaw<Subject>(({ plugin }, given) => plugin.prepare(given, SECRET));
+
+interface EstimatorLawText extends Pick<LawText<Subject, Case>, 'name' | 'says'> {
+  fault(prepared: PreparedEstimator, history: EstimatorHistory): string | null;
+}
 
 /** Makes a law about estimators, prepared with each of their options. */
-function estimatorLaw(text: {
-  readonly name: string;
-  readonly says: string;
-  fault(prepared: PreparedEstimator, history: EstimatorHistory): string | null;
-}): Law<Subject> {
+function estimatorLaw({ fault, ...text }: EstimatorLawText): Law<Subject> {
   return law<Subject, Case>({
     ...text,
     cases({ plugin }) {
@@ -47,15 +42,22 @@ function estimatorLaw(text: {
       return made && fc.record({ options: made, history: histories });
     },
     fault({ plugin }, one) {
-      const prepared = preparedWith((stated) => plugin.prepare(stated, SECRET), one.options);
-      return prepared && text.fault(prepared, one.history);
+      const prepared = orElse(() => plugin.prepare(one.options, SECRET), null);
+      return prepared && fault(prepared, one.history);
     },
-    describe: (one) =>
-      `${describeHistory(one.history)}${Object.keys(one.options).length > 0 ? `; options ${shortJson(one.options)}` : ''}`,
+    describe: ({ history, options }) =>
+      describeHistory(history) + (isEmpty(options) ? '' : `; options ${shortJson(options)}`),
   });
 }
 
 const fresh = (prepared: PreparedEstimator): EstimatorMemory => prepared.open(new Map());
+
+/** A memory with a history, its estimator, and the estimates that each step got. */
+function lived(prepared: PreparedEstimator, history: EstimatorHistory) {
+  const memory = fresh(prepared);
+  const estimator = memory.over(history.catalog);
+  return { memory, estimator, estimated: replay(estimator, prepared, history) };
+}
 
 const isShare = (value: number): boolean => value >= 0 && value <= 1;
 
@@ -74,8 +76,7 @@ const fills = estimatorLaw({
   name: 'fills',
   says: '`estimate` overwrites every figure that it gets, with shares from 0 to 1 and finite numbers',
   fault(prepared, history) {
-    const estimator = fresh(prepared).over(history.catalog);
-    const estimated = replay(estimator, prepared, history);
+    const { estimator, estimated } = lived(prepared, history);
     const wrong = estimated.find((value) => !isShare(value));
     if (wrong !== undefined) return `\`learn\` returns ${wrong}: a share from 0 to 1`;
     const [one, other] = [findingFor(estimator, prepared, history), findingFor(estimator, prepared, history, 7)];
@@ -88,8 +89,7 @@ const deterministic = estimatorLaw({
   says: 'the same outcomes in the same order give the same estimates, without clock, randomness or environment',
   fault(prepared, history) {
     const once = () => {
-      const estimator = fresh(prepared).over(history.catalog);
-      const estimated = replay(estimator, prepared, history);
+      const { estimator, estimated } = lived(prepared, history);
       return { estimated, found: findingFor(estimator, prepared, history) };
     };
     return repeatFault(once, (first, again) => `it finds ${shortJson(first)}, and then ${shortJson(again)}`);
@@ -100,8 +100,7 @@ const unseen = estimatorLaw({
   name: 'unseen',
   says: 'explaining a request changes nothing',
   fault(prepared, history) {
-    const estimator = fresh(prepared).over(history.catalog);
-    replay(estimator, prepared, history);
+    const { estimator } = lived(prepared, history);
     const first = findingFor(estimator, prepared, history);
     findingFor(estimator, prepared, { ...history, text: 'another question altogether', task: 0 });
     return isEqual(first, findingFor(estimator, prepared, history)) ? null : 'asked again it finds something else';
@@ -112,8 +111,7 @@ const named = estimatorLaw({
   name: 'names',
   says: 'learned figures belong to model names: another order of the catalog changes nothing',
   fault(prepared, history) {
-    const memory = fresh(prepared);
-    replay(memory.over(history.catalog), prepared, history);
+    const { memory } = lived(prepared, history);
     const turned = { ...history.catalog, models: history.catalog.models.toReversed() };
     const forth = findingFor(memory.over(history.catalog), prepared, history);
     const back = findingFor(memory.over(turned), prepared, { ...history, catalog: turned });
@@ -154,13 +152,10 @@ const forgets = estimatorLaw({
   name: 'forgets',
   says: '`forget()` removes everything that was learned, and `forget(id)` everything about that model',
   fault(prepared, history) {
-    const memory = fresh(prepared);
-    replay(memory.over(history.catalog), prepared, history);
+    const { memory } = lived(prepared, history);
     memory.forget('a');
-    const left = memory
-      .over(history.catalog)
-      .known()
-      .find(({ model, outcomes }) => model === 'a' && outcomes > 0);
+    const known = memory.over(history.catalog).known();
+    const left = known.find(({ model, outcomes }) => model === 'a' && outcomes > 0);
     if (left) return `after forget('a') it still knows ${shortJson(left)}`;
     memory.forget(null);
     const [after, before] = [memory, fresh(prepared)].map((one) =>

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { CallerWeights, PreparedStrategy, StrategyPlugin } from '../contract/strategy.ts';
+import { orElse } from '../core/thrown.ts';
 import { deepFreeze } from '../policy/freeze.ts';
 import {
   candidatesOf,
@@ -7,14 +8,15 @@ import {
   dominates,
   extremeRankingCases,
   nameOf,
+  type OptionsArbitrary,
   type RankingCase,
   rankingCases,
   usedBuffer,
   weightedCases,
 } from './candidates.ts';
 import type { ConformanceHost } from './host.ts';
-import { isEqual, type Law, law, shortJson } from './law.ts';
-import { defaultsOf, optionsFrom, optionsLaw, preparedWith, type StatedOptions } from './schema-values.ts';
+import { isEqual, type Law, type LawText, law, shortJson } from './law.ts';
+import { optionsFrom, pluginOptionsLaw, type StatedOptions } from './schema-values.ts';
 import { reachedFault, runSealed } from './sealed.ts';
 
 export interface StrategySubject {
@@ -25,14 +27,12 @@ export interface StrategySubject {
 type Subject = StrategySubject;
 
 const prepare = ({ plugin }: Subject, options: StatedOptions): PreparedStrategy | null =>
-  preparedWith((stated) => plugin.prepare(stated), options);
+  orElse(() => plugin.prepare(options), null);
 
-const optionsOf = ({ plugin }: Subject) => optionsFrom(plugin.options);
-
-const casesFor = (make: (options: fc.Arbitrary<StatedOptions>) => fc.Arbitrary<RankingCase>) => (subject: Subject) => {
-  const options = optionsOf(subject);
+function casesOf({ plugin }: Subject, make = rankingCases): fc.Arbitrary<RankingCase> | null {
+  const options = optionsFrom(plugin.options);
   return options && make(options);
-};
+}
 
 /** The utilities, written over leftovers. */
 function scoreOver(strategy: PreparedStrategy, trial: RankingCase, left = Number.NaN): Float64Array {
@@ -45,17 +45,16 @@ const utilitiesOf = (strategy: PreparedStrategy, trial: RankingCase): number[] =
   ...scoreOver(strategy, trial).subarray(0, trial.figures.length),
 ];
 
-/** Makes a law about strategies, prepared with each of their options. */
-export function strategyLaw(text: {
-  readonly name: string;
-  readonly says: string;
-  readonly isNote?: true;
-  readonly trials?: (options: fc.Arbitrary<StatedOptions>) => fc.Arbitrary<RankingCase>;
+interface StrategyLawText extends Pick<LawText<Subject, RankingCase>, 'name' | 'says' | 'isNote'> {
+  trials?(options: OptionsArbitrary): fc.Arbitrary<RankingCase>;
   fault(strategy: PreparedStrategy, trial: RankingCase, subject: Subject): string | null;
-}): Law<Subject> {
+}
+
+/** Makes a law about strategies, prepared with each of their options. */
+export function strategyLaw(text: StrategyLawText): Law<Subject> {
   return law({
     ...text,
-    cases: casesFor(text.trials ?? rankingCases),
+    cases: (subject) => casesOf(subject, text.trials),
     fault(subject, trial) {
       const strategy = prepare(subject, trial.options);
       return strategy && text.fault(strategy, trial, subject);
@@ -64,17 +63,7 @@ export function strategyLaw(text: {
   });
 }
 
-const options = optionsLaw<Subject>({
-  name: 'options',
-  says: '`prepare` accepts the default options; if it refuses other options that the schema allows, its error gives a reason',
-  cases(subject) {
-    const made = optionsOf(subject);
-    return made && fc.oneof(made, fc.constant(defaultsOf(subject.plugin.options) ?? {}));
-  },
-  prepare: ({ plugin }, given) => plugin.prepare(given),
-  own: ({ plugin }) => [defaultsOf(plugin.options)],
-  ownWords: 'the defaults',
-});
+const options = pluginOptionsLaw<Subject>(({ plugin }, given) => plugin.prepare(given));
 
 /** The second half of `route_reason`. */
 const REASON = /^[a-z0-9][a-z0-9 _-]{0,39}$/i;
@@ -158,7 +147,7 @@ const deterministic = law<Subject, { readonly trial: RankingCase; readonly betwe
   name: 'deterministic',
   says: 'the same candidates get the same utilities, whatever was scored before, without clock, randomness or environment',
   cases: (subject) => {
-    const made = casesFor(rankingCases)(subject);
+    const made = casesOf(subject);
     return made && fc.record({ trial: made, between: made });
   },
   fault(subject, { trial, between }) {
@@ -168,16 +157,12 @@ const deterministic = law<Subject, { readonly trial: RankingCase; readonly betwe
       const first = utilitiesOf(strategy, trial);
       utilitiesOf(strategy, { ...between, options: trial.options });
       const again = utilitiesOf(strategy, trial);
-      const fresh = subject.plugin.prepare(trial.options);
-      return { first, again, fresh: utilitiesOf(fresh, trial) };
+      return { first, again, fresh: utilitiesOf(subject.plugin.prepare(trial.options), trial) };
     });
-    const found = reachedFault(reached);
-    if (found) return found;
-    if (!isEqual(value.first, value.again))
-      return `it scores ${shortJson(value.first)}, and then ${shortJson(value.again)}`;
-    if (!isEqual(value.first, value.fresh))
-      return `prepared again it scores ${shortJson(value.fresh)}, not ${shortJson(value.first)}`;
-    return null;
+    const [first, again, fresh] = [value.first, value.again, value.fresh].map(shortJson);
+    if (reached.length > 0) return reachedFault(reached);
+    if (!isEqual(value.first, value.again)) return `it scores ${first}, and then ${again}`;
+    return isEqual(value.first, value.fresh) ? null : `prepared again it scores ${fresh}, not ${first}`;
   },
   describe: ({ trial, between }) => `${describeRankingCase(trial)}; between: ${describeRankingCase(between)}`,
 });
@@ -200,13 +185,8 @@ const orderless = strategyLaw({
 /** The ranking of the host, best first; null if it cannot use the utilities. */
 export function rankingOf({ host }: Subject, strategy: PreparedStrategy, trial: RankingCase): readonly number[] | null {
   const into: number[] = [];
-  const { faulty } = host.rank(
-    candidatesOf(trial),
-    scoreOver(strategy, trial),
-    trial.figures.length,
-    into,
-    strategy.tieBreak,
-  );
+  const utility = scoreOver(strategy, trial);
+  const { faulty } = host.rank(candidatesOf(trial), utility, trial.figures.length, into, strategy.tieBreak);
   return faulty ? null : into;
 }
 
@@ -237,8 +217,7 @@ const summed = strategyLaw({
   says: 'the `parts` of a utility are finite, and their sum is the utility',
   fault(strategy, trial) {
     if (!strategy.parts) return null;
-    const utilities = utilitiesOf(strategy, trial);
-    for (const [at, utility] of utilities.entries()) {
+    for (const [at, utility] of utilitiesOf(strategy, trial).entries()) {
       if (utility === Number.NEGATIVE_INFINITY) continue;
       const parts = strategy.parts(candidatesOf(trial), at, trial.weights ?? undefined);
       const values = Object.values(parts);

@@ -1,7 +1,6 @@
 import type { Authentication } from '../access/key-entry.ts';
-import type { Gate, GatePlace } from '../access/limits/gate.ts';
+import type { Gate } from '../access/limits/gate.ts';
 import type { Limiter, Offence } from '../access/limits/limiter.ts';
-import type { Quota } from '../access/limits/quota.ts';
 import { durationText } from '../access/limits/refusal.ts';
 import type { Caller } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
@@ -131,29 +130,11 @@ function counted(
   const isLimited = caller !== null && (rateLimits.length > 0 || caller.limits !== null);
   const quota = isLimited ? limiter.admit(rateLimits, caller, address) : null;
   const place = gate.enter(admission, who, bytes);
-  return new CountedAdmission(caller, place, quota, address, rules);
-}
-
-class CountedAdmission implements Admission {
-  readonly caller: Caller | null;
-  readonly place: GatePlace;
-  readonly quota: Quota | null;
-  readonly #address: string;
-  readonly #rules: AdmissionRules;
-
-  constructor(caller: Caller | null, place: GatePlace, quota: Quota | null, address: string, rules: AdmissionRules) {
-    this.caller = caller;
-    this.place = place;
-    this.quota = quota;
-    this.#address = address;
-    this.#rules = rules;
-  }
-
-  acceptPayer(payer: Caller): Quota | null {
-    const { funding, limiter, policy } = this.#rules;
-    funding.checkBlocked(payer);
-    return this.caller ? null : limiter.admit(policy().rateLimits, payer, this.#address);
-  }
+  const acceptPayer = (payer: Caller) => {
+    rules.funding.checkBlocked(payer);
+    return caller ? null : limiter.admit(rules.policy().rateLimits, payer, address);
+  };
+  return { caller, place, quota, acceptPayer };
 }
 
 /**

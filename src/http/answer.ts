@@ -31,21 +31,11 @@ export function answer(
   commitAfterMs: number,
 ): Promise<Response | string> {
   headers['x-signalbox-decision-id'] = idText('dec_', source.decision);
-  return events ? eventStream(source, events, headers, commitAfterMs) : jsonBody(source, json, headers);
-}
-
-async function eventStream(
-  source: AnswerSource,
-  events: EventForm,
-  headers: HTTPHeaders,
-  commitAfterMs: number,
-): Promise<Response> {
-  try {
-    return await streamResponse(source, events, commitAfterMs, headers);
-  } catch (cause) {
+  if (!events) return jsonBody(source, json, headers);
+  return streamResponse(source, events, commitAfterMs, headers).catch((cause) => {
     tellPrice(source, headers);
     throw cause;
-  }
+  });
 }
 
 /**

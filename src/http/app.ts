@@ -28,7 +28,7 @@ import { ledgerRoutes } from './ledger.ts';
 import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
 import { recommendRoutes } from './recommend.ts';
-import { RequestContexts } from './request-contexts.ts';
+import { requestContexts } from './request-contexts.ts';
 import type { EdgeServer, RequestCarrier, RouteServices } from './route-services.ts';
 import { pathOf, RouteTable, routeRules } from './routes.ts';
 import { Sockets } from './sockets.ts';
@@ -173,8 +173,7 @@ const dialectAt = (route: string, surfaces: readonly Surface[]): Pick<Surface, '
  */
 export function createApp(options: AppOptions) {
   const { gateway, surfaces, version, observer } = options;
-  const contexts = new RequestContexts(observer);
-  const contextOf = contexts.of;
+  const { open, of: contextOf } = requestContexts(observer);
   // Otherwise a host of up to three characters, such as `gw`, loses the start of every path.
   const handler = { standardHostname: false };
   const app = new Elysia({ normalize: false, name: 'signalbox', handler });
@@ -188,7 +187,7 @@ export function createApp(options: AppOptions) {
     app
       .onRequest(({ request, set }) => {
         const route = routes.find(pathOf(request.url));
-        const context = contexts.open(request, route);
+        const context = open(request, route);
         set.headers['x-request-id'] = context.requestId;
         set.headers['x-signalbox-version'] = version;
         const { gateway: policy } = gateway.lease().snapshot;

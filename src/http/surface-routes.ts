@@ -163,16 +163,15 @@ const ANSWER_HEADERS = {
   'x-signalbox-replayed': '`true` if it repeats an earlier answer.',
 } as const;
 
-function surfaceDocs({ docs, pays, operation, errorBody }: Surface) {
-  const { error, ...spec } = docs;
-  const access = { access: operation, operation, counts: true, pays };
-  const form = { schema: error, body: errorBody };
-  return routeDocs({
-    ...spec,
-    ...access,
+const surfaceDocs = ({ docs, pays, operation, errorBody }: Surface) =>
+  routeDocs({
+    ...docs,
+    access: operation,
+    operation,
+    counts: true,
+    pays,
     tag: TAGS[operation],
     errors: SURFACE_ERRORS,
-    errorForm: form,
+    errorForm: { schema: docs.error, body: errorBody },
     headers: ANSWER_HEADERS,
   });
-}

@@ -60,7 +60,7 @@ export async function openPayments(options: PaymentsOptions): Promise<Payments> 
   return new Payments(options, register, await loadSeal(store), new Blocklist(store, now, await store.blocklist.all()));
 }
 
-/** A payer without a complete answer pays no fee. The ledger has released the reservation. */
+/** A payer without a complete answer pays no fee. The ledger has released the hold. */
 async function settleAbandoned({ id, payer, fee }: Payment, { store, now, deposit }: PaymentsOptions): Promise<void> {
   const writes = [store.payments.settle(id, 0, 0, now())];
   await deposit(payer, { paid: 0, fee: -fee, note: idText('pay_', id) }, writes);
@@ -162,7 +162,7 @@ export class Payments {
     return this.#settlements.settle(signed, context, book);
   }
 
-  /** The writes that record charge and fee, for the commit that closes the reservation of a captured payment. */
+  /** The writes that record charge and fee, for the commit that closes the hold of a captured payment. */
   settleWrites({ id }: Payment, charged: Microcredits, fee: Microcredits): readonly Write[] {
     return [this.#register.table.settle(id, charged, fee, this.#options.now())];
   }

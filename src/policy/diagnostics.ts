@@ -1,7 +1,7 @@
+import { type Paint, painter } from '../core/paint.ts';
 import type { SourceSpan } from '../core/source-place.ts';
 import { visibleLines } from '../core/visible.ts';
 import { excerptOf, type FileText, sourceLines } from './excerpt.ts';
-import { type Paint, painter } from './paint.ts';
 
 const ERRORS = {
   'file-too-large': 'A policy file is larger than 1 MiB.',

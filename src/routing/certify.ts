@@ -220,18 +220,18 @@ function estimateRejected(
 
 /** The entry of a model, without rank, utility and rejections. */
 function candidateEntry(
-  candidate: CandidateEstimate,
+  estimate: CandidateEstimate,
   { facts, readings, snapshot, writing, estimateOf }: CertificateInputs,
 ): CandidateEntry {
-  const { model: index, costCredits, latencyMs, outputCap, cappedBy, endpoints: open } = candidate;
-  const model = snapshot.models[index]!;
+  const { costCredits, latencyMs, cappedBy, endpoints: open } = estimate;
+  const model = snapshot.models[estimate.model]!;
   const inputTokens = expectedInput(facts, model);
   return {
     model: model.id,
     rank: null,
-    quality: candidate.share,
-    countedQuality: candidate.quality,
-    estimate: estimateOf(index),
+    quality: estimate.share,
+    countedQuality: estimate.quality,
+    estimate: estimateOf(estimate.model),
     languages: languagesOf(model, facts, snapshot),
     costCredits,
     latencyMs,
@@ -241,9 +241,9 @@ function candidateEntry(
     parts: {},
     inputTokens,
     cachedInputTokens: cachedInput(facts, model, open[0] ?? 0, inputTokens),
-    outputCap,
+    outputCap: estimate.outputCap,
     cappedBy,
-    worstCaseCredits: toCredits(candidate.bound),
+    worstCaseCredits: toCredits(estimate.bound),
     endpoints: model.endpoints.map(({ provider, upstream }, at) => ({
       provider,
       upstream,

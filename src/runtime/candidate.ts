@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { Plugin } from '../contract/kinds.ts';
 import type { LedgerState } from '../core/budget.ts';
+import { objectOf } from '../core/object.ts';
 import { measuredModels } from '../core/readings.ts';
 import type { PolicyEnvironment } from '../core/revision.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
@@ -144,11 +145,7 @@ function withoutSecrets(diagnostic: Diagnostic): Diagnostic {
 
 /** Masks secrets in the values of a change, which operators see and logs keep. */
 export function withoutValues(change: PolicyChange): PolicyChange {
-  const keys = change.keys?.map((one) => ({
-    key: scrub(one.key),
-    ...('from' in one && { from: scrubAll(one.from) }),
-    ...('to' in one && { to: scrubAll(one.to) }),
-  }));
+  const keys = change.keys?.map(({ key, ...values }) => ({ key: scrub(key), ...objectOf(scrubAll(values)) }));
   return { ...change, name: change.name && scrub(change.name), ...(keys && { keys }) };
 }
 

@@ -81,7 +81,7 @@ const isFile = (path: string): Promise<boolean> =>
 export const isPolicyFile = (name: string): boolean => /\.ya?ml$/.test(name) && !name.startsWith('.');
 
 /** The path for diagnostics: relative to the working folder, or absolute outside it. */
-function displayPath(file: string): string {
+export function displayPath(file: string): string {
   const path = relative('', file);
   return path.startsWith('..') ? resolve(file) : path;
 }
@@ -120,9 +120,13 @@ async function regularFile(file: string): Promise<{ size: number }> {
 const strict = new TextDecoder('utf-8', { fatal: true });
 const lenient = new TextDecoder('utf-8');
 
-function decoded(bytes: Uint8Array): { text: string } | { problem: 'not-utf-8'; detail: string } {
+/** @param decoder leaves a byte order mark out, unless it is told otherwise. */
+export function decoded(
+  bytes: Uint8Array,
+  decoder = strict,
+): { text: string } | { problem: 'not-utf-8'; detail: string } {
   try {
-    return { text: strict.decode(bytes) };
+    return { text: decoder.decode(bytes) };
   } catch {
     const readable = lenient.decode(bytes);
     const line = readable.slice(0, readable.indexOf('\uFFFD')).split('\n').length;

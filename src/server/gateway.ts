@@ -44,7 +44,7 @@ async function takePayments(
   { runtime: { snapshot } }: PolicyCandidate,
   ledger: Ledger,
   nextId: () => number,
-  { store, log, host: { now, env } }: Omit<GatewayResources, 'keys'>,
+  { store, log, host: { now, env } }: GatewayResources,
 ): Promise<Payments> {
   const payments = await openPayments({
     ...{ store, now, nextId, env, log },
@@ -78,10 +78,10 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, { store, 
 }
 
 /** Opens learning, with its regular checkpoints. */
-const openLearning = (store: OpenStore, nextId: () => number, { now }: Host, log: Log) =>
+const openLearning = (nextId: () => number, { store, host, log }: GatewayResources) =>
   openLearner({
     store,
-    now,
+    now: host.now,
     nextId,
     onFault: (estimator, where, error) =>
       log.error('an estimator failed', {
@@ -137,22 +137,19 @@ export interface GatewayResources {
 }
 
 /** The use cases, with all that they work with: the books opened and put in order, the policy kept in step. */
-export async function openGateway(
-  first: PolicyCandidate,
-  tools: ServerPolicyTools,
-  { store, keys, log, host }: GatewayResources,
-) {
+export async function openGateway(first: PolicyCandidate, tools: ServerPolicyTools, resources: GatewayResources) {
+  const { store, keys, log, host } = resources;
   const { now, clock, err } = host;
-  const { ledger, terms } = await openBudgets(first, { store, keys, log, host });
+  const { ledger, terms } = await openBudgets(first, resources);
   await keepDeclarations(tools.health.declarations, first.runtime.snapshot, store, log);
   const records = openRecords({ store, tables: store.records, now });
   const nextId = createIds(now, Math.max(ledger.lastId, await records.lastId()));
   await saveRevision(records, first);
-  const payments = await takePayments(first, ledger, nextId, { store, log, host });
+  const payments = await takePayments(first, ledger, nextId, resources);
   const kept = { ledger, payments, terms, records, log, err };
   const { reloader, past, stop: stopReloading } = keepReloading(first, tools, kept);
   const idempotency = new Idempotency({ store, now, giveBack: ledger.giveBack.bind(ledger) });
-  const learner = await openLearning(store, nextId, host, log);
+  const learner = await openLearning(nextId, resources);
   const pruned = { records, idempotency, learner };
   const stopUpkeep = await keepUp(records, log, () => prune(pruned, reloader.lease().snapshot.recordDays, log));
   const publishing = setInterval(() => tools.health.publish(), PUBLISH_EVERY_MS);

@@ -13,7 +13,6 @@ import { Reloader } from '../runtime/reload.ts';
 import { PastPolicies } from '../runtime/replay.ts';
 import { readBundle } from '../runtime/source.ts';
 import { watchPolicies } from '../runtime/watch.ts';
-import type { Log } from '../telemetry/log.ts';
 import { mask } from '../telemetry/secrets.ts';
 import type { Health } from '../upstream/health/health.ts';
 import { logReload } from './events.ts';
@@ -59,8 +58,7 @@ async function minded<T>(work: () => Promise<T>, err: Terminal): Promise<T> {
 }
 
 /** The parts of a server that follow a reload. */
-export interface ReloadServices extends Pick<X402Gateway, 'ledger' | 'payments' | 'records'> {
-  readonly log: Log;
+export interface ReloadServices extends Pick<X402Gateway, 'ledger' | 'payments' | 'records' | 'log'> {
   readonly terms: TermsOf;
   readonly err: Terminal;
 }

@@ -49,7 +49,7 @@ async function startPolicy({ policies, data }: ServeOptions, host: Host, log: Lo
  * @throws UsageError where it cannot start, and then has served nothing.
  */
 export async function serve(options: ServeOptions, host: Host, surfaces: readonly Surface[]): Promise<void> {
-  const { out, now, on } = host;
+  const { out, now, clock, on, version } = host;
   // Its ID is no secret: it stands in lists and logs.
   registerSecrets([options.apiKey && (parseKey(options.apiKey)?.secret ?? options.apiKey)]);
   const { log, families: logged, written: linesWritten } = openServerLog(options, host);
@@ -66,24 +66,14 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   let onBudgets = async () => {};
   const keys = await openKeys({ store, now, refreshMs: REFRESH_MS, onChange: () => onBudgets() });
   if (options.apiKey !== null) await keys.install(options.apiKey).catch(notInstalled);
-  const { gateway, idempotency, reloader, status, recount, stop } = await openGateway(first, tools, {
-    store,
-    keys,
-    log,
-    host,
-  });
+  const resources = { store, keys, log, host };
+  const { gateway, idempotency, reloader, status, recount, stop } = await openGateway(first, tools, resources);
   onBudgets = recount;
-  const gate = new Gate(host.clock);
+  const gate = new Gate(clock);
   const { socketBytesMax } = first.runtime.snapshot.gateway;
   const { observer, families } = openObserver(gateway, options, surfaces, tracer);
-  const watched = {
-    gateway,
-    gate,
-    policy: reloader,
-    store,
-    endpoints: () => tools.health.samples(),
-    version: host.version,
-  };
+  const endpoints = () => tools.health.samples();
+  const watched = { gateway, gate, policy: reloader, store, endpoints, version };
   const app = createApp({
     gateway,
     surfaces,
@@ -92,7 +82,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
     idempotency,
     store,
     authenticate: keys.authenticate,
-    version: host.version,
+    version,
     observer,
     gate,
     socketBytesMax,
@@ -100,7 +90,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
     metrics: options.metrics ? openMetrics(watched, [...families, ...logged, ...defects.families]) : null,
   });
   await note.keep(store);
-  const trailNote = await keepTrailNote(options.data, { store, keys, ledger: gateway.ledger });
+  const stopTrail = await keepTrailNote(options.data, { store, keys, ledger: gateway.ledger });
   // The key is there before anybody can ask the port whether it is.
   const firstKey = await openFirstKey(keys, options.data, !out.isTerminal, log);
   if (firstKey && !out.isTerminal) log.info('the first API key was written', { file: await firstKey.toFile() });
@@ -108,9 +98,8 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
 
   // Signals are handled before the server says that it is ready: a Ctrl-C may follow at once.
   const stopListening = () => app.server?.stop();
-  const { data, drainMs } = options;
-  const parts = { gateway, idempotency, keys, store, note, trailNote, lock, tracer, data, drainMs };
-  const shutdown = openShutdown({ ...parts, stop, stopListening, exit: host.exit, written: linesWritten });
+  const parts = { ...options, ...resources, gateway, idempotency, note, lock, tracer };
+  const shutdown = openShutdown({ ...parts, stopTrail, stop, stopListening, written: linesWritten });
   defects.onException(shutdown.byException);
   on('SIGTERM', () => shutdown.bySignal('SIGTERM'));
   on('SIGINT', () => shutdown.bySignal('SIGINT'));

@@ -2,7 +2,7 @@ import type { Caller } from '../../src/core/caller.ts';
 import { toCredits } from '../../src/core/credits.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
 import { isShortage } from '../../src/ledger/available-funds.ts';
-import type { ReservationRequest } from '../../src/ledger/reservation-request.ts';
+import type { HoldRequest } from '../../src/ledger/hold-request.ts';
 import type {
   FundedHold,
   Funding,
@@ -64,7 +64,7 @@ class VoucherFunding implements Funding {
     return { runtime, caller: this.caller, cap: WORTH, windowsOnly: false, payer: null, agentWallet: null };
   }
 
-  async reserve(order: ReservationRequest, begun: Promise<void> | null): Promise<FundedHold> {
+  async reserve(order: HoldRequest, begun: Promise<void> | null): Promise<FundedHold> {
     await begun;
     const hold = await this.#parts.ledger.reserve(order);
     if (isShortage(hold)) throw new SignalboxError('insufficient_quota', 'The voucher is not worth that much.');

@@ -57,7 +57,7 @@ type Step = {
 
 /** A server whose database another process keeps locked now and then, as a full disk would. */
 class World {
-  /** What callers were told, by the reservation. */
+  /** What callers were told, by the hold. */
   readonly told = new Map<number, number>();
   readonly #open: Hold[] = [];
   readonly #ledger: Ledger;

@@ -192,7 +192,6 @@ describe('the log', () => {
       'src/server/ledger-note.ts',
       'src/server/log.ts',
       'src/server/observer.ts',
-      'src/server/policy.ts',
       'src/server/serve.ts',
       'src/server/shutdown.ts',
       'src/server/store.ts',

@@ -57,7 +57,7 @@ export function buildRequest(
   const body: BodyFields = {
     ...call.extras,
     model: call.upstream,
-    messages: messagesFor(request.messages, settings, reasons, dropped),
+    messages: messagesFor(request.messages, { settings, reasons, dropped }),
   };
   for (const field of PASSED) {
     const value = request[field];

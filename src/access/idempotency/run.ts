@@ -6,7 +6,7 @@ import { ANSWER_BYTES_MAX, bodyOf, encodeAnswer, type StoredAnswer } from './ans
 import { AnswerSeal, newSalt } from './crypto.ts';
 
 /**
- * The right to carry a request out. Its holder calls `begin` with the reservation before anything is sent, and ends the
+ * The right to carry a request out. Its holder calls `begin` with the hold before anything is sent, and ends the
  * run once its charge is booked by `keep`, `lose`, `tooLarge` or `drop`. Only the first of these counts.
  */
 export interface IdempotentRun {

@@ -10,22 +10,13 @@ import { isComplete } from '../../operate/catalog/propose.ts';
 import { syncCatalog } from '../../operate/catalog/sync.ts';
 import type { PolicyWorkspace } from '../../operate/policy/tools.ts';
 import { scrub } from '../../telemetry/secrets.ts';
-import { commandIn, onlyOne, parseArguments, TEXT } from '../arguments.ts';
+import { groupOf, onlyOne, parseArguments, TEXT } from '../arguments.ts';
 import { day } from '../text.ts';
 
 /** `signalbox catalog sync PROVIDER`. Returns what to print. Throws UsageError, or an Error of one clear sentence. */
-export function runCatalog(
-  args: readonly string[],
-  command: Pick<PolicyWorkspace, 'folder' | 'judge'>,
-): Promise<string> {
-  const [name, ...rest] = args;
-  return commandIn('catalog', { sync }, name)(rest, command);
-}
+export const runCatalog = groupOf('catalog', { sync });
 
-async function sync(
-  args: readonly string[],
-  { folder, judge }: Pick<PolicyWorkspace, 'folder' | 'judge'>,
-): Promise<string> {
+async function sync(args: readonly string[], { folder, judge }: PolicyWorkspace): Promise<string> {
   const { values, positionals } = parseArguments(args, { out: TEXT });
   const usage = `catalog sync takes the name of one provider. See ${commandName()} help catalog sync.`;
   const provider = onlyOne(positionals, usage);

@@ -97,7 +97,7 @@ function groupsOf({ keys }: ImportReport, outcome: KeyReport['outcome']): string
   });
 }
 
-const placeText = ({ included, line, column }: KeyReport): string =>
+export const placeText = ({ included, line, column }: Pick<KeyReport, 'included' | 'line' | 'column'>): string =>
   `${included === null ? '' : `${included}:`}${line}:${column}`;
 
 /** One name for several keys: their common part, then each one's own part, so that none is overlooked. */

@@ -7,13 +7,13 @@ import { count, jsonText, minute } from '../text.ts';
 import { type LearnCommand, reading } from './command.ts';
 
 /** `signalbox learn replay`: beside a running server; with --write without one. Throws UsageError. */
-export async function learnReplay(args: readonly string[], command: LearnCommand): Promise<void> {
+export async function learnReplay(args: readonly string[], command: LearnCommand): Promise<string> {
   const { json, write } = parseFlags(args, { json: SWITCH, write: SWITCH });
-  const { folder, judge, file } = command;
+  const { folder, judge, database } = command;
   // Reports first why the database cannot be read.
-  const read = await reading(command, async (reader) => (write ? null : replayLearning(folder, judge, reader)));
-  const result = read ?? (await rewriteLearning(folder, judge, file));
-  await command.write(json ? asJson(result, write) : asText(result, write, command.terminal));
+  const read = await reading(command, (reader) => (write ? null : replayLearning(folder, judge, reader)));
+  const result = read ?? (await rewriteLearning(folder, judge, database));
+  return json ? asJson(result, write) : asText(result, write, command.terminal);
 }
 
 function asText(result: LearningReplay, isWritten: boolean, terminal: boolean): string {

@@ -1,3 +1,4 @@
+import { type Paint, painter } from '../../core/paint.ts';
 import { plural } from '../../core/text.ts';
 import { visible } from '../../core/visible.ts';
 import {
@@ -10,7 +11,6 @@ import {
 import type { PolicyDifference } from '../../operate/policy/diff.ts';
 import type { ComparedRequests, DifferentRequest } from '../../operate/policy/diff-requests.ts';
 import type { BuiltPolicy } from '../../operate/policy/diff-side.ts';
-import { type Paint, painter } from '../../policy/paint.ts';
 import type { PolicyChange, PolicyRename } from '../../runtime/diff.ts';
 import { scrub } from '../../telemetry/secrets.ts';
 import { grid, paragraphs } from '../terminal.ts';

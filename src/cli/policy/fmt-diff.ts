@@ -1,5 +1,5 @@
+import { painter } from '../../core/paint.ts';
 import { visibleLines } from '../../core/visible.ts';
-import { painter } from '../../policy/paint.ts';
 
 /** Lines that stand for others, from a line on. */
 interface Hunk {

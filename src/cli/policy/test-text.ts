@@ -1,5 +1,6 @@
 import { relative } from 'node:path';
 import { commandName } from '../../core/command-name.ts';
+import { painter } from '../../core/paint.ts';
 import type { SourcePlace } from '../../core/source-place.ts';
 import { plural } from '../../core/text.ts';
 import { visible } from '../../core/visible.ts';
@@ -9,7 +10,6 @@ import { type CoverageSummary, percentText } from '../../operate/policy/coverage
 import type { Mismatch } from '../../operate/policy/mismatches.ts';
 import type { Settings } from '../../operate/policy/settings.ts';
 import type { CaseResult, SettingRun } from '../../operate/policy/test-run.ts';
-import { painter } from '../../policy/paint.ts';
 import { clipped } from '../terminal.ts';
 import { leftOutBriefly, SETTING_WORDS } from './setting-text.ts';
 

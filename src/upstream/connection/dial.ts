@@ -151,20 +151,14 @@ export class Dial {
     try {
       addresses = this.#resolver.resolve(this.host, now);
     } catch (error) {
-      throw this.#lookupFailure(error);
+      return this.#failLookup(error);
     }
-    if (addresses instanceof Promise) return this.#lookedUp(addresses);
+    if (addresses instanceof Promise)
+      return addresses.then(
+        (found) => this.#allow(found),
+        (error) => this.#failLookup(error),
+      );
     return addresses === this.#resolved ? this.#peers : this.#allow(addresses);
-  }
-
-  async #lookedUp(lookup: Promise<readonly string[]>): Promise<PeerList> {
-    let addresses: readonly string[];
-    try {
-      addresses = await lookup;
-    } catch (error) {
-      throw this.#lookupFailure(error);
-    }
-    return this.#allow(addresses);
   }
 
   /** An answer began: this address works and is tried first from now on. */
@@ -205,9 +199,9 @@ export class Dial {
     return `${protocol}//${hostname}${port && `:${port}`}${pathname.replace(/\/+$/, '')}`;
   }
 
-  #lookupFailure(error: unknown): UpstreamError {
+  #failLookup(error: unknown): never {
     const code = codeOf(error);
-    return new UpstreamError('connect', `no address for \`${this.host}\`${code && ` (${code})`}`);
+    throw new UpstreamError('connect', `no address for \`${this.host}\`${code && ` (${code})`}`);
   }
 }
 

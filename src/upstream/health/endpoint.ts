@@ -28,7 +28,6 @@ export interface Hub extends HealthOptions {
 
 /** State of a whole provider. */
 export class TrackedProvider {
-  readonly name: string;
   readonly id: string;
   readonly endpoints = new Set<TrackedEndpoint>();
   readonly budget = new RetryBudget();
@@ -40,8 +39,7 @@ export class TrackedProvider {
   why = '';
 
   /** @param id its key in the registry */
-  constructor(name: string, id: string) {
-    this.name = name;
+  constructor(id: string) {
     this.id = id;
   }
 }
@@ -49,8 +47,7 @@ export class TrackedProvider {
 /** Health of one model at one provider. */
 export class TrackedEndpoint implements EndpointHealth {
   readonly provider: TrackedProvider;
-  readonly upstream: string;
-  readonly model: string;
+  readonly name: EndpointName;
   readonly hub: Hub;
   readonly breaker: Breaker;
   readonly coolDown = new CoolDown();
@@ -69,14 +66,16 @@ export class TrackedEndpoint implements EndpointHealth {
   /** The last reported state. */
   #reported: HealthState = 'healthy';
   readonly #why = { ejected: '', cooling: '', misconfigured: '' };
+  /** All that an answer unlocks. */
+  readonly #locks: readonly Lockout[];
 
-  constructor(provider: TrackedProvider, upstream: string, model: string, hub: Hub, speed = new EndpointSpeed()) {
+  constructor(provider: TrackedProvider, name: EndpointName, hub: Hub, speed = new EndpointSpeed()) {
     this.provider = provider;
     this.speed = speed;
-    this.upstream = upstream;
-    this.model = model;
+    this.name = name;
     this.hub = hub;
     this.breaker = new Breaker(hub.random);
+    this.#locks = [provider.key, this.key, this.breaker.lock];
     this.namedAt = hub.clock();
     provider.endpoints.add(this);
   }
@@ -109,15 +108,11 @@ export class TrackedEndpoint implements EndpointHealth {
   }
 
   hasBroken(declared: StoppedBilling): boolean {
-    return this.hub.declarations.hasBroken(this.#name, declared);
+    return this.hub.declarations.hasBroken(this.name, declared);
   }
 
   recordBroken(declared: StoppedBilling, excess: Microcredits): void {
-    this.hub.declarations.record(this.#name, declared, excess, this.hub.now());
-  }
-
-  get #name(): EndpointName {
-    return { provider: this.provider.name, upstream: this.upstream, model: this.model };
+    this.hub.declarations.record(this.name, declared, excess, this.hub.now());
   }
 
   /** Returns the value of `HEALTH` at `now`. */
@@ -129,18 +124,14 @@ export class TrackedEndpoint implements EndpointHealth {
 
   /** Unix ms from which attempts are allowed; 0 if they are now. */
   retryAtUnix(now: number): number {
-    const until = Math.max(...this.#ends());
+    const until = Math.max(this.coolDown.until, ...this.#locks.map((lock) => lock.until));
     return until > now ? Math.ceil(this.hub.now() + until - now) : 0;
   }
 
   /** When `healthAt` next changes by itself; infinite for never. */
   nextChange(now: number): number {
-    return Math.min(...this.#ends().filter((until) => now < until));
-  }
-
-  /** When each kind of pause ends; 0 for none. */
-  #ends(): readonly number[] {
-    return [this.coolDown.until, this.provider.key.until, this.key.until, this.breaker.lock.until];
+    const ends = [this.coolDown.until, ...this.#locks.map((lock) => lock.until)];
+    return Math.min(...ends.filter((until) => now < until));
   }
 
   /** Records first content: the key works, the budget refills, and an open breaker closes. */
@@ -200,9 +191,7 @@ export class TrackedEndpoint implements EndpointHealth {
 
   sample(): EndpointSample {
     return {
-      provider: this.provider.name,
-      model: this.model,
-      upstream: this.upstream,
+      ...this.name,
       state: this.#reported,
       retryAt: this.retryAt,
       ttftMs: this.speed.ttft.quantiles(),
@@ -212,7 +201,7 @@ export class TrackedEndpoint implements EndpointHealth {
       retries: this.#retries,
       retriesDenied: this.#retriesDenied,
       ejections: this.#ejections,
-      broken: this.hub.declarations.of(this.#name),
+      broken: this.hub.declarations.of(this.name),
     };
   }
 
@@ -270,14 +259,14 @@ export class TrackedEndpoint implements EndpointHealth {
     this.#reported = to;
     // No report for endpoints outside the policy in force: a removed model, or one of a refused policy.
     if (this.hub.hasPolicy && !this.isNamed) return;
-    const { model, upstream, provider } = this;
+    const { name, provider } = this;
     if (to === 'healthy') {
-      this.hub.onChange({ provider: provider.name, model, upstream, from, to, why: null, forMs: null });
+      this.hub.onChange({ ...name, from, to, why: null, forMs: null });
       return;
     }
     const why = to === 'misconfigured' && provider.key.locked ? provider.why : this.#why[to];
     const forMs = Math.max(0, Math.round(this.#untilOf(to) - now));
-    this.hub.onChange({ provider: provider.name, model, upstream, from, to, why, forMs });
+    this.hub.onChange({ ...name, from, to, why, forMs });
   }
 
   /** As `healthAt`, but an ejection and a refused key last until an answer. */

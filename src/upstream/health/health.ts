@@ -109,13 +109,11 @@ export class Health {
       return existing;
     }
     const ownerKey = JSON.stringify([provider, origin]);
-    const owner = this.#providers.get(ownerKey) ?? new TrackedProvider(provider, ownerKey);
-    this.#providers.set(ownerKey, owner);
+    const owner = this.#providers.getOrInsertComputed(ownerKey, () => new TrackedProvider(ownerKey));
     // Behind another key or address it is assumed to be as fast, until measured.
-    const twin = this.#endpoints
-      .values()
-      .find((one) => one.provider.name === provider && one.upstream === upstream && one.model === model);
-    const endpoint = new TrackedEndpoint(owner, upstream, model, this.#hub, twin?.speed);
+    const name = { provider, model, upstream };
+    const twin = this.#endpoints.values().find((one) => Bun.deepEquals(one.name, name));
+    const endpoint = new TrackedEndpoint(owner, name, this.#hub, twin?.speed);
     this.#endpoints.set(key, endpoint);
     return endpoint;
   }

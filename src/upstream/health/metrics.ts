@@ -1,25 +1,18 @@
 import { toCredits } from '../../core/credits.ts';
 import { HEALTH } from '../../core/readings.ts';
 import { oncePerTurn } from '../../telemetry/counts.ts';
-import type { Labels, PlainFamily } from '../../telemetry/families.ts';
+import type { Family, FamilySample, Labels } from '../../telemetry/families.ts';
 import type { EndpointSample, Quantiles } from './types.ts';
 
 const STATES = Object.keys(HEALTH);
 const ENDPOINT = ['provider', 'model', 'upstream'];
 
-type Sample = readonly [labels: Labels, value: number];
-type SamplesOf = (one: EndpointSample, labels: Labels) => readonly Sample[];
+type SamplesOf = (one: EndpointSample, labels: Labels) => readonly FamilySample[];
 
 /** Makes families from their samples of one endpoint. `more`: labels beside the endpoint's. */
 const familiesOf =
   (all: () => readonly EndpointSample[]) =>
-  (
-    type: PlainFamily['type'],
-    name: string,
-    help: string,
-    more: readonly string[],
-    samplesOf: SamplesOf,
-  ): PlainFamily => ({
+  (type: Family['type'], name: string, help: string, more: readonly string[], samplesOf: SamplesOf): Family => ({
     name,
     help,
     labels: [...ENDPOINT, ...more],
@@ -32,10 +25,9 @@ const familiesOf =
   });
 
 /** Metrics on the endpoints of the policy in force. Labels are the policy's names of providers and models, never an address. */
-export function endpointFamilies(samples: () => Iterable<EndpointSample>): readonly PlainFamily[] {
+export function endpointFamilies(samples: () => Iterable<EndpointSample>): readonly Family[] {
   const of = familiesOf(oncePerTurn(() => [...samples()]));
-  type Figure = (one: EndpointSample) => number;
-  const plain = (type: 'counter' | 'gauge') => (name: string, help: string, figure: Figure) =>
+  const plain = (type: Family['type']) => (name: string, help: string, figure: (one: EndpointSample) => number) =>
     of(type, name, help, [], (one, labels) => [[labels, figure(one)]]);
   const [count, now] = [plain('counter'), plain('gauge')];
   const late = (name: string, help: string, figures: (one: EndpointSample) => Quantiles | null, per = 1) =>
@@ -73,7 +65,7 @@ const attemptsOf: SamplesOf = ({ attempts }, labels) =>
   [...attempts].map(([outcome, n]) => [{ ...labels, outcome }, n]);
 
 /** Figures divided by `per`. */
-const quantiles = (labels: Labels, figures: Quantiles | null, per: number): Sample[] =>
+const quantiles = (labels: Labels, figures: Quantiles | null, per: number): FamilySample[] =>
   figures === null
     ? []
     : [

@@ -256,7 +256,7 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
         };
       }),
   },
-  'a deposit stands behind the reservation that it pays for': {
+  'a deposit stands behind the hold that it pays for': {
     wrap: (store) =>
       rewriting(store, (writes) => {
         const [deposit, reserve] = ['deposit', 'reserve'].map((kind) =>

@@ -1,6 +1,6 @@
 import type { Dimensions, EntryLine } from '../../../accounting/entry.ts';
 import { type FundBlock, fit, hold, isBlocked, release, spend } from '../../../accounting/fund.ts';
-import { expire, leftOf, post, type Reservation, raise, type Step, settle } from '../../../accounting/reservation.ts';
+import { expire, type HeldSum, leftOf, post, raise, type Step, settle } from '../../../accounting/held-sum.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import type {
   AttachOp,
@@ -357,9 +357,9 @@ function repeated(made: BookedReservation, batch: Batch): OpResult {
 
 /** Charges at most `most`: its maker may know of less than the reservation has. */
 function capped<Cost>(
-  state: Reservation,
+  state: HeldSum,
   most: Microcredits,
-  charge: (state: Reservation, cost: Cost) => Step,
+  charge: (state: HeldSum, cost: Cost) => Step,
   cost: Cost,
 ): Step {
   if (!(most < leftOf(state))) return charge(state, cost);

@@ -1,5 +1,5 @@
 import type { FundRef, FundStanding } from '../../../accounting/fund.ts';
-import { checkReservation, isCost } from '../../../accounting/reservation.ts';
+import { checkHeldSum, isCost } from '../../../accounting/held-sum.ts';
 import { quarterOf, type Window } from '../../../accounting/window.ts';
 import { type LedgerState, NO_LEDGER } from '../../../core/budget.ts';
 import type { Microcredits } from '../../../core/credits.ts';
@@ -376,8 +376,8 @@ class SqliteBooks implements LedgerBooks {
 
 /** Throws RangeError for amounts that no reservation can have. */
 function checkAmounts({ amounts, least, ample }: Pick<HoldOp, 'amounts' | 'least' | 'ample'>): void {
-  for (const amount of amounts) checkReservation(amount, null);
-  if (ample !== undefined) checkReservation(ample, null);
+  for (const amount of amounts) checkHeldSum(amount, null);
+  if (ample !== undefined) checkHeldSum(ample, null);
   if (least !== undefined && !(isCost(least) && least <= amounts[0]))
     throw new RangeError(`cannot reserve from ${least} up to ${amounts[0]} microcredits`);
 }
