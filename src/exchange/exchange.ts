@@ -123,7 +123,12 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
         if (this.#ended()) throw this.error;
         const reporter = this.#admitted(step);
         if (!reporter) continue;
-        const funding = fundedWay(this.#runnable, this.funded.hold, step.way);
+        const { hold } = this.funded;
+        // Mostly the hold covers the dearest endpoint of the model.
+        const isCovered = !hold.grows && step.way.ranked.bound <= hold.left;
+        const funding: FundedWay | Promise<FundedWay | null> = isCovered
+          ? step.way
+          : fundedWay(this.#runnable, hold, step.way);
         const way = funding instanceof Promise ? await this.#awaited(funding, reporter) : funding;
         if (way === null) {
           if (this.#ended()) throw this.error;
