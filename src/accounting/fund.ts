@@ -37,24 +37,15 @@ export interface FundRef {
 }
 
 /** The figures of a fund at a moment, in microcredits. */
-export interface FundStanding {
-  readonly title: FundTitle;
-  /** Of a budget, its limit; of a balance, all that was ever granted or paid in, less fees. */
-  readonly limit: Microcredits;
-  readonly spent: Microcredits;
-  readonly held: Microcredits;
-  /** The sum that a new hold may take now. Below 0 after the limit was lowered. */
-  readonly free: Microcredits;
-  /** The sum that will be free once every open hold is released. */
-  readonly unspent: Microcredits;
-}
+export type FundStanding = Readonly<Pick<Fund, 'title' | 'limit' | 'spent' | 'held' | 'free' | 'unspent'>>;
 
 /**
  * Money that holds draw on: a budget's window or a balance. Only free money is held, so that `spent + held ≤ limit`
  * holds at every moment, unless the limit was lowered meanwhile.
  */
-export class Fund implements FundStanding {
+export class Fund {
   readonly title: FundTitle;
+  /** Of a budget, its limit; of a balance, all that was ever granted or paid in, less fees. */
   limit: Microcredits;
   spent: Microcredits;
   held: Microcredits = 0;
@@ -65,9 +56,11 @@ export class Fund implements FundStanding {
     this.spent = spent;
   }
 
+  /** The sum that a new hold may take now. Below 0 after the limit was lowered. */
   get free(): Microcredits {
     return this.limit - this.spent - this.held;
   }
+  /** The sum that will be free once every open hold is released. */
   get unspent(): Microcredits {
     return this.limit - this.spent;
   }

@@ -46,6 +46,11 @@ export class Settlements {
     this.#parts = parts;
   }
 
+  /**
+   * Settles a payment after a last check of quote expiry, remaining validity and the chain's view. A payment submitted
+   * before is resolved by the chain instead. The row is durable before anything is sent.
+   * @throws PaymentRefused, SignalboxError `payment_unavailable`, `payment_unsettled`.
+   */
   async settle<T>(signed: SignedPayment, context: PaymentUse, book: Book<T>): Promise<Resolution<T>> {
     const { blocklist, register, nextId } = this.#parts;
     if (blocklist.blocked.has(signed.payer)) throw blockedError();

@@ -55,6 +55,8 @@ interface ChoiceContent {
 }
 
 /** Records one answer, to store it with its prompt. */
+const silent = (): ChoiceContent => ({ content: '', reasoning: '', refusal: '', calls: new Map() });
+
 class RedactedRecorder {
   readonly #contents: ContentTable;
   readonly #policy: ContentPolicy;
@@ -111,18 +113,12 @@ class RedactedRecorder {
   }
 
   #choice({ choice }: { readonly choice: number }): ChoiceContent {
-    let spoken = this.#choices.get(choice);
-    if (!spoken) {
-      spoken = { content: '', reasoning: '', refusal: '', calls: new Map() };
-      this.#choices.set(choice, spoken);
-    }
-    return spoken;
+    return this.#choices.getOrInsertComputed(choice, silent);
   }
 
   #addCall(part: Extract<StreamPart, { type: 'tool-call' }>): void {
     const { calls } = this.#choice(part);
-    const call = calls.get(part.index) ?? { name: '', arguments: '' };
-    calls.set(part.index, call);
+    const call = calls.getOrInsert(part.index, { name: '', arguments: '' });
     if (part.name !== undefined) call.name = this.#count(part.name);
     call.arguments += this.#count(part.arguments);
   }

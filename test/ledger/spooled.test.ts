@@ -34,10 +34,9 @@ async function start(folder: string, takeIn: TakeIn, dies = false): Promise<{ st
     await store.close();
     return start(folder, takeIn);
   }
-  const spool = Spool.create(spoolOf(folder));
-  store.useSpool(spool);
+  store.useSpool(Spool.create(spoolOf(folder)));
   const now = () => NOON;
-  const books = await openSqliteBooks({ store, now, makeRoom: (open) => spool.makeRoom(open) });
+  const books = await openSqliteBooks({ store, now });
   return { store, ledger: await openLedger({ books, terms: NO_TERMS, now, onAlarm: () => {} }) };
 }
 

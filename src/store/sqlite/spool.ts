@@ -29,7 +29,7 @@ const ZEROS = Buffer.alloc(65_536);
 /** A row as the spool keeps it: the name of its statement, and its values. */
 export interface SpooledRow {
   readonly name: string;
-  readonly params: readonly SqlValue[];
+  readonly params: SqlWrite['params'];
 }
 
 /** Rows that are written all or none. */

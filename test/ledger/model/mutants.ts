@@ -277,7 +277,7 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
         return function (this: Bookings, op, batch) {
           const result = deposit.call(this, op, batch);
           batch.pending?.at(-1)?.written();
-          batch.pending?.splice(-1, 1, { written: () => null, lost: () => {} });
+          batch.pending?.splice(-1, 1, { written: () => undefined, lost: () => {} });
           return result;
         };
       }),

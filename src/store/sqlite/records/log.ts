@@ -3,7 +3,7 @@ import { isEmpty } from '../../../core/object.ts';
 import { hasSecret, scrub } from '../../../telemetry/secrets.ts';
 import { type RecordLog, UnreadableRecord } from '../../records.ts';
 import { first, type SqlTables, type SqlValue, type SqlWrite, type Statement, sql } from '../statement.ts';
-import { decodeBody, encodeBody } from './body.ts';
+import { decodeBody, encodeBody, type RecordHead } from './body.ts';
 import { decodeEstimate, encodeEstimate } from './estimate.ts';
 import { indexRecords, pruneRecords } from './indexing.ts';
 import { listRecords } from './list.ts';
@@ -20,7 +20,7 @@ const READ_OLD = sql(`SELECT ${HEAD}, NULL AS labels, NULL AS session FROM decis
 const LAST = sql(`SELECT max((SELECT ifnull(max(id), 0) FROM record_index), (SELECT ifnull(max(id), 0) FROM decisions),
     (SELECT ifnull(max(id), 0) FROM records WHERE seq > (SELECT through FROM record_indexing))) AS id`);
 
-type RecordRow = Pick<DecisionRecord, 'id' | 'time' | 'keyId' | 'kind' | 'revision' | 'readingsNumber' | 'session'> & {
+type RecordRow = RecordHead & {
   readonly quality: Uint8Array;
   readonly estimate: Uint8Array | null;
   readonly body: string;
