@@ -45,7 +45,7 @@ export {
   type PreparedEstimator,
   type TellingWord,
 } from './estimator.ts';
-export type { FinishReason, ProviderFailure, StreamPart, UnreadOutput } from './parts.ts';
+export type { EventPlace, FinishReason, ProviderFailure, StreamPart, UnreadOutput } from './parts.ts';
 export {
   type CountMargin,
   defineProvider,
