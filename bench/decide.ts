@@ -77,7 +77,7 @@ const inputsAt = (runtime: Runtime) => ({
   time: runtime.localTime(Date.now()),
 });
 
-/** What the gateway does between the parsed body and the reservation, rules included. */
+/** What the gateway does between the parsed body and the hold, rules included. */
 function decideOn(runtime: Runtime, request: ChatRequest): void {
   const { snapshot, decider } = runtime;
   const read = readChatRequest(request);

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
-import type { DataArguments, HealthArguments, PolicyArguments, parseCommand } from './cli/options.ts';
+import type { DataArguments, PolicyArguments, parseCommand } from './cli/options.ts';
 import type { PolicyCommand } from './cli/policy/command.ts';
+import type { CommandOutput, CommandResult } from './cli/result.ts';
 import { UsageError } from './core/usage-error.ts';
 import { visibleLines } from './core/visible.ts';
 import { databaseOf, labelsOnDisk, ledgerOnDisk, spoolOf } from './server/data.ts';
@@ -37,26 +38,43 @@ export const complaint = (text: string): string => `signalbox: ${visibleLines(sc
 
 /** Runs a command to its end. Returns its exit code. Throws UsageError, or an Error of one clear sentence. */
 export async function runCommand(command: CommandLine, host: CommandHost): Promise<number> {
-  const { write } = host;
+  const { text, code } = resultOf(await outputOf(command, host));
+  await host.write(text);
+  return code;
+}
+
+const resultOf = (output: CommandOutput): CommandResult =>
+  typeof output === 'string' ? { text: output, code: 0 } : output;
+
+async function outputOf(command: CommandLine, host: CommandHost): Promise<CommandOutput> {
+  const { version, shipped, terminal, now } = host;
   switch (command.name) {
     case 'help':
-      return write(command.text).then(() => 0);
+      return command.text;
     case 'version':
-      return write(`${host.version}\n`).then(() => 0);
+      return `${version}\n`;
     case 'health':
-      return askHealth(command, host);
+      return (await import('./cli/health.ts')).runHealth(command.args, command.port);
     case 'policy':
-      return policy(command, host);
+      host.mindPlugins();
+      return (await import('./cli/policy/policy.ts')).runPolicy(command.args, await policyCommand(command, host));
     case 'plugin':
-      return plugin(command.args, host);
-    case 'import':
-      return importFrom(command.args, host);
+      return (await import('./cli/plugin/plugin.ts')).runPlugin(command.args, { shipped: await shipped(), terminal });
+    case 'import': {
+      const { runImport } = await import('./cli/import/import.ts');
+      return runImport(command.args, { shippedPolicies: SHIPPED_POLICIES, shipped: await shipped(), now });
+    }
     case 'catalog':
-      return catalog(command, host);
+      host.mindPlugins();
+      return (await import('./cli/catalog/catalog.ts')).runCatalog(command.args, await policyCommand(command, host));
     case 'learn':
-      return learn(command, host);
-    case 'decisions':
-      return decisions(command, host);
+      await existing(command.data);
+      host.mindDefects();
+      return (await import('./cli/learn/learn.ts')).runLearn(command.args, await policyCommand(command, host));
+    case 'decisions': {
+      const file = await existing(command.data);
+      return (await import('./cli/decisions/decisions.ts')).runDecisions(command.args, file);
+    }
     case 'ledger':
       return ledger(command, host);
     case 'keys':
@@ -65,91 +83,33 @@ export async function runCommand(command: CommandLine, host: CommandHost): Promi
   }
 }
 
-async function askHealth({ args, port }: HealthArguments, { write }: CommandHost): Promise<number> {
-  const { runHealth } = await import('./cli/health.ts');
-  const { text, code } = await runHealth(args, port);
-  await write(text);
-  return code;
-}
-
-/** The tools that judge policies, which must fit the ledger in the data folder. */
-async function judgeFor(data: string, { shipped, env, now }: CommandHost) {
+/** The inputs of commands on policies, which must fit the ledger in the data folder. */
+async function policyCommand({ folder, data }: PolicyArguments, host: CommandHost): Promise<PolicyCommand> {
   const { judgeTools } = await import('./server/policy.ts');
-  return {
-    ...judgeTools({ shipped: await shipped(), env, now }),
-    ledger: await ledgerOnDisk(data),
-    labels: await labelsOnDisk(data),
-  };
+  const { shipped, env, now } = host;
+  const [ledger, labels] = await Promise.all([ledgerOnDisk(data), labelsOnDisk(data)]);
+  const judge = { ...judgeTools({ shipped: await shipped(), env, now }), ledger, labels };
+  return { ...host, judge, folder, shippedFolder: defaultPolicies(data), database: databaseOf(data) };
 }
 
-async function policy({ args, folder, data }: PolicyArguments, host: CommandHost): Promise<number> {
-  const { runPolicy } = await import('./cli/policy/policy.ts');
-  host.mindPlugins();
-  const { text, code } = await runPolicy(args, {
-    ...host,
-    judge: await judgeFor(data, host),
-    folder,
-    shippedFolder: defaultPolicies(data),
-    database: databaseOf(data),
-  });
-  await host.write(text);
-  return code;
-}
-
-async function plugin(args: readonly string[], { shipped, terminal, write }: CommandHost): Promise<number> {
-  const { runPlugin } = await import('./cli/plugin/plugin.ts');
-  const { text, code } = await runPlugin(args, { shipped: await shipped(), terminal });
-  await write(text);
-  return code;
-}
-
-async function importFrom(args: readonly string[], { shipped, now, write }: CommandHost): Promise<number> {
-  const { runImport } = await import('./cli/import/import.ts');
-  const { text, code } = await runImport(args, { shippedPolicies: SHIPPED_POLICIES, shipped: await shipped(), now });
-  await write(text);
-  return code;
-}
-
-async function catalog({ args, folder, data }: PolicyArguments, host: CommandHost): Promise<number> {
-  const { runCatalog } = await import('./cli/catalog/catalog.ts');
-  host.mindPlugins();
-  await host.write(await runCatalog(args, { folder, judge: await judgeFor(data, host) }));
-  return 0;
-}
-
-async function learn({ args, folder, data }: PolicyArguments, host: CommandHost): Promise<number> {
-  const { runLearn } = await import('./cli/learn/learn.ts');
+async function ledger({ args, data }: DataArguments, { now, write, warn }: CommandHost): Promise<CommandOutput> {
   const file = await existing(data);
-  host.mindDefects();
-  await runLearn(args, { ...host, judge: await judgeFor(data, host), folder, file });
-  return 0;
-}
-
-async function decisions({ args, data }: DataArguments, { write }: CommandHost): Promise<number> {
-  const file = await existing(data);
-  const { runDecisions } = await import('./cli/decisions/decisions.ts');
-  await write(await runDecisions(args, file));
-  return 0;
-}
-
-async function ledger({ args, data }: DataArguments, { now, write, warn }: CommandHost): Promise<number> {
-  const file = await existing(data);
-  const [{ runLedger }, { otherLedgerIn }] = await Promise.all([
+  const [{ runLedger }, { faultIn }] = await Promise.all([
     import('./cli/ledger/ledger.ts'),
     import('./server/ledger-note.ts'),
   ]);
   // Books of another database, or of an older copy, are not this server's, though nothing in them is wrong.
-  const fault = await otherLedgerIn(data);
-  if (fault !== null) warn(`signalbox: ${fault}.\n`);
-  const code = await runLedger(args, { file, spool: spoolOf(data), now, write, warn });
-  return fault === null ? code : 2;
+  const fault = await faultIn(data);
+  if (fault !== null) warn(`signalbox: ${fault.reason}.\n`);
+  const output = await runLedger(args, { file, spool: spoolOf(data), now, write, warn });
+  return fault === null ? output : { ...resultOf(output), code: 2 };
 }
 
 async function keysOrWallets(
   name: 'keys' | 'wallets',
   { args, data }: DataArguments,
   { now, write, warn }: CommandHost,
-): Promise<number> {
+): Promise<CommandOutput> {
   const file = await existing(data);
   const [{ isStoreLocked, openStore, readStore }, { openKeys }, note, served, run] = await Promise.all([
     import('./store/open.ts'),
@@ -173,7 +133,7 @@ async function keysOrWallets(
     if (change > before && !(await served.servedChange(() => isStoreLocked(file), isNoted))) {
       warn(complaint(`The change is saved. ${served.NOT_SERVED}`));
     }
-    return 0;
+    return '';
   } finally {
     keys.close();
     await store.close();

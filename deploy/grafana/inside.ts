@@ -41,7 +41,7 @@ export const money = [
   bars({
     title: 'Budgets and balances: share left',
     description:
-      'Share left after reservations: of a budget’s subject with the least, and of the balance that is used up next.',
+      'Share left after holds: of a budget’s subject with the least, and of the balance that is used up next.',
     unit: 'percentunit',
     width: 8,
     min: 0,
@@ -95,7 +95,7 @@ export const money = [
     queries: [[`sum by (instance) (signalbox_credits_reserved{${AT}})`, '{{instance}}']],
   }),
   curves({
-    title: 'Oldest reservation',
+    title: 'Oldest hold',
     description: 'For how long money of a budget has been held by the same request, of all subjects.',
     unit: 's',
     width: 4,
@@ -103,14 +103,13 @@ export const money = [
     queries: [[`max by (budget) (signalbox_budget_oldest_reservation_seconds{${AT}})`, '{{budget}}']],
   }),
   curves({
-    title: 'Reservations and balances',
-    description:
-      'Open reservations, in all and of each budget, and balances of keys and wallets with those that are used up.',
+    title: 'Holds and balances',
+    description: 'Open holds, in all and of each budget, and balances of keys and wallets with those that are used up.',
     unit: 'short',
     width: 4,
     min: 0,
     queries: [
-      [`sum(signalbox_reservations_open{${AT}})`, 'reservations open'],
+      [`sum(signalbox_reservations_open{${AT}})`, 'holds open'],
       [`sum by (budget) (signalbox_budget_reservations_open{${AT}})`, '{{budget}}, open'],
       [`sum(signalbox_balances{${AT}})`, 'balances'],
       [`sum(signalbox_balances_exhausted{${AT}})`, 'balances used up'],

@@ -4,14 +4,11 @@ import { Packer, packLength } from './learned/features.ts';
 import { openParts, saveParts } from './learned/parts.ts';
 import { installationMark, Scanner } from './learned/scanner.ts';
 
+const figure = (value: number, bounds: Parameters<typeof Type.Number>[0], description: string) =>
+  Type.Number({ ...bounds, default: value, examples: [value], description });
+
 const outcomesOption = (value: number, of: string) =>
-  Type.Number({
-    exclusiveMinimum: 0,
-    maximum: 1_000_000,
-    default: value,
-    examples: [value],
-    description: `For models whose declared quality is ${of}.`,
-  });
+  figure(value, { exclusiveMinimum: 0, maximum: 1_000_000 }, `For models whose declared quality is ${of}.`);
 
 /**
  * The declared quality, corrected by the length of the question, by the outcomes of each model and task, and by the
@@ -23,20 +20,16 @@ export const learned = defineEstimator({
   status: 'alpha',
   options: Type.Object(
     {
-      length: Type.Number({
-        minimum: 0,
-        maximum: 2,
-        default: 0.25,
-        examples: [0.25],
-        description: 'Loss in log odds of a good answer when a question is one standard deviation longer than usual.',
-      }),
-      doubt: Type.Number({
-        minimum: 0,
-        maximum: 10,
-        default: 1,
-        examples: [1],
-        description: 'Standard deviations beyond chance by which words must have been right before they count.',
-      }),
+      length: figure(
+        0.25,
+        { minimum: 0, maximum: 2 },
+        'Loss in log odds of a good answer when a question is one standard deviation longer than usual.',
+      ),
+      doubt: figure(
+        1,
+        { minimum: 0, maximum: 10 },
+        'Standard deviations beyond chance by which words must have been right before they count.',
+      ),
       outcomes_worth: Type.Object(
         {
           measured: outcomesOption(300, 'measured'),

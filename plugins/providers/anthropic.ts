@@ -38,7 +38,9 @@ export const anthropic = defineProvider({
   },
   prepare: (settings) => {
     const request = (call: ProviderCall) =>
-      call.request.original.dialect === OWN_DIALECT ? passRequest(call) : buildRequest(call, settings);
+      call.request.original.dialect === OWN_DIALECT
+        ? passRequest(call)
+        : buildRequest(call, settings.prompt_cache === 'auto');
     return {
       kind: 'wire',
       dialect: 'anthropic',

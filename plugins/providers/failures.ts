@@ -1,21 +1,17 @@
 import type { ProviderFailure } from 'signalbox/plugin';
+import { meaningsOf } from './meanings.ts';
 
 export type FailureKind = ProviderFailure['kind'];
 
-const STATUSES: ReadonlyMap<number, FailureKind> = new Map([
-  [401, 'auth'],
-  [402, 'auth'],
-  [403, 'auth'],
-  [404, 'not_found'],
-  [408, 'timeout'],
+const STATUSES = meaningsOf<FailureKind, number>([
+  ['auth', [401, 402, 403]],
+  ['not_found', [404]],
+  ['timeout', [408, 504]],
   // A conflict, or a request that an intermediary abandoned: transient. The SDKs retry these too.
-  [409, 'server'],
-  [499, 'server'],
-  [413, 'context'],
-  [429, 'rate_limited'],
-  [503, 'overloaded'],
-  [504, 'timeout'],
-  [529, 'overloaded'],
+  ['server', [409, 499]],
+  ['context', [413]],
+  ['rate_limited', [429]],
+  ['overloaded', [503, 529]],
 ]);
 
 /** Classifies a status outside 2xx. @param named the body's own kind, used where the status is ambiguous */

@@ -15,3 +15,12 @@ export function inlineData(url: string): InlineData | null {
   if (!head || !BASE64.test(base64)) return null;
   return { mediaType: head[1]!.trim().toLowerCase() || 'text/plain', base64 };
 }
+
+/** The bytes of base64; null if invalid. */
+export function bytesOf(base64: string): Uint8Array | null {
+  try {
+    return Uint8Array.fromBase64(base64);
+  } catch {
+    return null;
+  }
+}

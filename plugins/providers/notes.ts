@@ -23,8 +23,10 @@ export class Notes {
     this.#dropped.add(field);
   }
 
-  refuse(field: string, why: string): void {
+  /** @returns nothing, in place of the refused part */
+  refuse(field: string, why: string): never[] {
     this.refusal ||= `${field} ${why}`;
+    return [];
   }
 }
 

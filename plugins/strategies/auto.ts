@@ -1,5 +1,5 @@
 import { defineStrategy, Type } from 'signalbox/plugin';
-import { DEFAULTS, FORMER_DEFAULTS, patience, qualityFloor, rawWeight, weigh } from './balance.ts';
+import { DEFAULTS, FORMER_DEFAULTS, patience, qualityFloor, rawWeight, weigh } from './weights.ts';
 
 const weight = (of: 'quality' | 'cost' | 'latency') => ({
   ...rawWeight(`How much ${of} counts against the other two.`),
@@ -8,7 +8,7 @@ const weight = (of: 'quality' | 'cost' | 'latency') => ({
 });
 
 /**
- * `U = w_q·Q − w_c·C/(v·C_ref) − w_l·L/T`: the operator's balance of quality, cost and latency.
+ * `U = w_q·Q − w_c·C/(v·C_ref) − w_l·L/T`: the operator's weights applied to quality, cost and latency.
  * Only the ratios of the weights count.
  */
 export const auto = defineStrategy({
@@ -26,7 +26,7 @@ export const auto = defineStrategy({
       },
       quality_floor: qualityFloor,
     },
-    { additionalProperties: false, description: 'Weighs quality, cost and latency by your own balance.' },
+    { additionalProperties: false, description: 'Weighs quality, cost and latency by your own weights.' },
   ),
   prepare: (options) => weigh(options, { reason: 'balanced' }),
 });

@@ -1,5 +1,5 @@
 import { defineStrategy, Type } from 'signalbox/plugin';
-import { DEFAULTS, PATIENCE_MS_MAX, patience, qualityFloor, rawWeight, weigh } from './balance.ts';
+import { DEFAULTS, PATIENCE_MS_MAX, patience, qualityFloor, rawWeight, weigh } from './weights.ts';
 
 interface Emphasis {
   readonly name: string;
@@ -54,15 +54,15 @@ const emphasizing = (of: 'cost' | 'latency', { name, description, factor, former
     },
     formerly: { options: ['quality_margin'], by: formerly },
     prepare({ emphasis, ...options }) {
-      const balance = { ...DEFAULTS, ...options };
-      return weigh({ ...balance, [of]: balance[of] * emphasis }, { reason: of, tieBreak: of });
+      const weights = { ...DEFAULTS, ...options };
+      return weigh({ ...weights, [of]: weights[of] * emphasis }, { reason: of, tieBreak: of });
     },
   });
 
 /** On the same candidates it never costs more than `auto`. */
 export const autoCheap = emphasizing('cost', {
   name: 'auto-cheap',
-  description: 'The balance of `auto` with cost weighing more: never dearer than `auto`.',
+  description: 'The weights of `auto`, with more on cost: never dearer than `auto`.',
   factor: 16,
   formerly: 'cheapest-within-margin',
 });
@@ -70,7 +70,7 @@ export const autoCheap = emphasizing('cost', {
 /** On the same candidates it is never slower than `auto`. */
 export const autoFast = emphasizing('latency', {
   name: 'auto-fast',
-  description: 'The balance of `auto` with latency weighing more: never slower than `auto`.',
+  description: 'The weights of `auto`, with more on latency: never slower than `auto`.',
   factor: 12,
   formerly: 'fastest-within-margin',
 });

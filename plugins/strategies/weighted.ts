@@ -1,5 +1,5 @@
 import { type CallerWeights, defineStrategy, Type } from 'signalbox/plugin';
-import { flooredAt, qualityFloor } from './balance.ts';
+import { flooredAt, qualityFloor } from './weights.ts';
 
 /** For requests without weights, which pin their model. */
 const EVEN: CallerWeights = { quality: 0.5, cost: 0.5 };

@@ -54,12 +54,5 @@ export function newKey(): string {
 /** Makes a key of an ID and 32 random bytes. */
 export function keyOf(id: string, random: Uint8Array): string {
   if (random.length !== SECRET_BYTES) throw new RangeError('a secret takes 32 random bytes');
-  return `sb_live_${id}_${base64url(random)}`;
-}
-
-function base64url(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '');
+  return `sb_live_${id}_${Buffer.from(random).toString('base64url')}`;
 }

@@ -28,8 +28,7 @@ import {
   normalizedWallets,
   OVERLAP_MAX_MS,
   tooManyKeys,
-  WALLET_KEYS_A_DAY,
-  WALLET_KEYS_MAX,
+  WALLET_LIMITS,
 } from './terms.ts';
 
 export interface KeysOptions {
@@ -55,7 +54,6 @@ export interface IssuedKey {
 const USES_EVERY_MS = 60_000;
 /** For changes that an expired key allows, too. */
 const EVER = -1;
-const WALLET_LIMITS = { unrevoked: WALLET_KEYS_MAX, aDay: WALLET_KEYS_A_DAY };
 
 export async function openKeys(options: KeysOptions): Promise<Keys> {
   const keys = new StoredKeys(options);
@@ -99,13 +97,13 @@ class StoredKeys {
   }
 
   /** Checks an `Authorization` header at once. An unknown ID takes as long as a wrong secret. */
-  authenticate(header: string | null): Authentication {
+  readonly authenticate = (header: string | null): Authentication => {
     if (!header) return DENIED.missing;
     const key = bearerOf(header);
     const parts = key === null ? null : parseKey(key);
     if (key === null || !parts) return DENIED.malformed;
     return authenticationBy(this.#entries.get(parts.id), hashOf(key), this.#now());
-  }
+  };
 
   /**
    * Makes a key. Throws KeyTermsError.
@@ -298,7 +296,7 @@ class StoredKeys {
     return info;
   }
 
-  /** Commits a change. Returns false when its guard refuses it. */
+  /** Commits a change. Returns false where its condition is not met. */
   async #commit(writes: readonly Write[]): Promise<boolean> {
     let isWritten = true;
     try {
@@ -307,17 +305,11 @@ class StoredKeys {
       if (!(cause instanceof StoreError && cause.reason === 'unmet')) throw cause;
       isWritten = false;
     }
-    await this.#reload();
-    return isWritten;
-  }
-
-  /** Loads a committed change. If the disk cannot be read now, the change must still not look undone. */
-  async #reload(): Promise<void> {
-    try {
-      await this.#load();
-    } catch {
+    // If the disk cannot be read now, the change must still not look undone.
+    await this.#load().catch(() => {
       this.#version = null;
-    }
+    });
+    return isWritten;
   }
 
   /** Reads all keys, oldest first, and puts them in force. */

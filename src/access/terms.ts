@@ -81,19 +81,16 @@ export const normalizedWallets = (wallets: readonly string[]): string[] => [
   ...new Set(wallets.map((wallet) => wallet.toLowerCase())),
 ];
 
-/** The most valid keys of one wallet. */
-export const WALLET_KEYS_MAX = 20;
-
 /** Returns a wallet's address in lower case. Throws KeyTermsError. */
 export const checkWallet = (wallet: string): string => walletOf(wallet) ?? refuse('wallet', NO_WALLET);
 
-/** The most new keys of one wallet in 24 hours: keys stay in memory, and the trail forever. */
-export const WALLET_KEYS_A_DAY = 50;
+/** The most valid keys of one wallet, and new ones in 24 hours: keys stay in memory, and the trail forever. */
+export const WALLET_LIMITS = { unrevoked: 20, aDay: 50 };
 
 export const tooManyKeys = () =>
   new KeyTermsError(
     'wallet',
-    `A wallet has at most ${WALLET_KEYS_MAX} valid keys, and makes at most ${WALLET_KEYS_A_DAY} within 24 hours. Revoke a key, or wait.`,
+    `A wallet has at most ${WALLET_LIMITS.unrevoked} valid keys, and makes at most ${WALLET_LIMITS.aDay} within 24 hours. Revoke a key, or wait.`,
   );
 
 const KEY = /sb_live_[0-9a-z]{1,32}_[\w-]/;

@@ -24,7 +24,7 @@ export interface EntryLine {
 
 /** How a request was paid for, all its attempts together. */
 export interface Settlement {
-  /** The sum that the caller pays, never above the reservation. */
+  /** The sum that the caller pays, never above the hold. */
   readonly charged: Microcredits;
   /** The sum that upstreams billed beyond that; the operator's loss. */
   readonly overrun: Microcredits;

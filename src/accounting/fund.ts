@@ -37,24 +37,15 @@ export interface FundRef {
 }
 
 /** The figures of a fund at a moment, in microcredits. */
-export interface FundStanding {
-  readonly title: FundTitle;
-  /** Of a budget, its limit; of a balance, all that was ever granted or paid in, less fees. */
-  readonly limit: Microcredits;
-  readonly spent: Microcredits;
-  readonly held: Microcredits;
-  /** The sum that a new reservation may take now. Below 0 after the limit was lowered. */
-  readonly free: Microcredits;
-  /** The sum that will be free once every open reservation is released. */
-  readonly unspent: Microcredits;
-}
+export type FundStanding = Readonly<Pick<Fund, 'title' | 'limit' | 'spent' | 'held' | 'free' | 'unspent'>>;
 
 /**
- * Money that reservations draw on: a budget's window or a balance. Only free money is held, so that `spent + held ≤ limit`
+ * Money that holds draw on: a budget's window or a balance. Only free money is held, so that `spent + held ≤ limit`
  * holds at every moment, unless the limit was lowered meanwhile.
  */
-export class Fund implements FundStanding {
+export class Fund {
   readonly title: FundTitle;
+  /** Of a budget, its limit; of a balance, all that was ever granted or paid in, less fees. */
   limit: Microcredits;
   spent: Microcredits;
   held: Microcredits = 0;
@@ -65,9 +56,11 @@ export class Fund implements FundStanding {
     this.spent = spent;
   }
 
+  /** The sum that a new hold may take now. Below 0 after the limit was lowered. */
   get free(): Microcredits {
     return this.limit - this.spent - this.held;
   }
+  /** The sum that will be free once every open hold is released. */
   get unspent(): Microcredits {
     return this.limit - this.spent;
   }
@@ -78,10 +71,10 @@ export class Fund implements FundStanding {
   }
 }
 
-/** Why a reservation is refused. */
+/** Why a hold is refused. */
 export interface FundBlock<Of extends FundStanding = FundStanding> {
   readonly fund: Of;
-  /** `exhausted`: the fund can never pay it; `contended`: open reservations hold the money. */
+  /** `exhausted`: the fund can never pay it; `contended`: open holds have the money. */
   readonly why: 'exhausted' | 'contended';
 }
 
@@ -94,7 +87,7 @@ const PART_IN_COMPANY = 8;
 
 /**
  * Returns how much to reserve: the first amount, the choice's, or what is free, if that is less but not below `least`. The
- * other amounts are those of the fallbacks, for which a reservation can be raised later. The greatest of them that all funds
+ * other amounts are those of the fallbacks, for which a hold can be raised later. The greatest of them that all funds
  * have free twice is reserved: near the end of a fund, money held for a rare failover would keep other requests out.
  *
  * @param expected microcredits that a payment in progress will add to the balance. The balance need not have this part of an

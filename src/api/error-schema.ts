@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { WINDOWS } from '../core/budget.ts';
 import { ERRORS } from '../core/errors.ts';
 import { PolicyDiagnostic } from './diagnostic.ts';
-import { arrayOf, credits, named, orNull, shape, text, tokens, word } from './parts.ts';
+import { arrayOf, credits, named, orNull, partialShape, shape, text, textOrNull, tokens, word } from './parts.ts';
 
 const rows: readonly (readonly [string, { readonly type: string; readonly code?: string }])[] = Object.entries(ERRORS);
 
@@ -14,24 +14,20 @@ const WITH_SHORTAGE = 'With `insufficient_quota`, `request_exceeds_budget` and `
 
 /** The fund that is in the way, as it stood. */
 const shortage = {
-  budget: Type.Optional(text(`The budget that cannot cover the request. ${WITH_SHORTAGE}`)),
-  subject: Type.Optional(text(`The caller whose share of the budget is used up. ${WITH_SHORTAGE}`)),
-  balance: Type.Optional(text(`ID of the key whose balance cannot cover the request. ${WITH_SHORTAGE}`)),
-  window: Type.Optional(word(WINDOWS, `The window of the budget. ${WITH_SHORTAGE}`)),
-  limit_credits: Type.Optional(credits(`The limit of the budget, or all Credits granted. ${WITH_SHORTAGE}`, 50_000)),
-  spent_credits: Type.Optional(credits(`Spent of it. ${WITH_SHORTAGE}`, 49_998.5)),
-  reserved_credits: Type.Optional(credits(`Held by requests that are running. ${WITH_SHORTAGE}`, 0.5)),
-  needed_credits: Type.Optional(
-    credits(
-      `The most that this request can cost, or the cost of a useful answer where its output can be capped. ${WITH_SHORTAGE}`,
-      3.1,
-    ),
+  budget: text(`The budget that cannot cover the request. ${WITH_SHORTAGE}`),
+  subject: text(`The caller whose share of the budget is used up. ${WITH_SHORTAGE}`),
+  balance: text(`ID of the key whose balance cannot cover the request. ${WITH_SHORTAGE}`),
+  window: word(WINDOWS, `The window of the budget. ${WITH_SHORTAGE}`),
+  limit_credits: credits(`The limit of the budget, or all Credits granted. ${WITH_SHORTAGE}`, 50_000),
+  spent_credits: credits(`Spent of it. ${WITH_SHORTAGE}`, 49_998.5),
+  reserved_credits: credits(`Held by requests that are running. ${WITH_SHORTAGE}`, 0.5),
+  needed_credits: credits(
+    `The most that this request can cost, or the cost of a useful answer where its output can be capped. ${WITH_SHORTAGE}`,
+    3.1,
   ),
-  renews_at: Type.Optional(
-    orNull(
-      Type.String({ examples: ['2026-11-30T23:00:00.000Z'] }),
-      `When the budget’s next window begins, ISO 8601; null for never. ${WITH_SHORTAGE}`,
-    ),
+  renews_at: textOrNull(
+    `When the budget’s next window begins, ISO 8601; null for never. ${WITH_SHORTAGE}`,
+    '2026-11-30T23:00:00.000Z',
   ),
 };
 
@@ -52,55 +48,47 @@ const quote = shape(`How much is to be paid. ${WITH_QUOTE}`, {
 });
 
 const payment = {
-  quote: Type.Optional(quote),
-  bound_credits: Type.Optional(credits(`The most that the request will cost. ${WITH_QUOTE}`, 3.25)),
-  balance_credits: Type.Optional(
-    credits(`What of it the balance of the wallet pays; below 0, what the wallet owes beside it. ${WITH_QUOTE}`, 0),
+  quote,
+  bound_credits: credits(`The most that the request will cost. ${WITH_QUOTE}`, 3.25),
+  balance_credits: credits(
+    `What of it the balance of the wallet pays; below 0, what the wallet owes beside it. ${WITH_QUOTE}`,
+    0,
   ),
-  reason: Type.Optional(text('Why a payment was refused. With `payment_invalid`.', 'quote_expired')),
-  payment_id: Type.Optional(
-    text(
-      'The payment that it is about. With `payment_unsettled`, and whatever went wrong after a payment.',
-      'pay_0a4x1wm3zk0',
-    ),
+  reason: text('Why a payment was refused. With `payment_invalid`.', 'quote_expired'),
+  payment_id: text(
+    'The payment that it is about. With `payment_unsettled`, and whatever went wrong after a payment.',
+    'pay_0a4x1wm3zk0',
   ),
 };
 
-const details = shape('Figures for programs, depending on the code.', {
-  least_credits: Type.Optional(credits('The least `budget_limit` that would do. With `budget_limit_too_low`.', 0.31)),
-  estimated_input_tokens: Type.Optional(
-    tokens('The approximate size of the prompt. With `context_length_exceeded`.', 140_000),
-  ),
-  context_window: Type.Optional(
-    tokens('The largest eligible context window, output included. With `context_length_exceeded`.', 128_000),
+const details = partialShape('Figures for programs, depending on the code.', {
+  least_credits: credits('The least `budget_limit` that would do. With `budget_limit_too_low`.', 0.31),
+  estimated_input_tokens: tokens('The approximate size of the prompt. With `context_length_exceeded`.', 140_000),
+  context_window: tokens(
+    'The largest eligible context window, output included. With `context_length_exceeded`.',
+    128_000,
   ),
   ...shortage,
   ...payment,
-  rejected: Type.Optional(
-    arrayOf(
-      Type.Object({
-        model: text('ID of the model.'),
-        reasons: arrayOf(Type.String(), 'Each reason against it.'),
-      }),
-      'Every model with what excluded it. With `no_eligible_model`.',
-    ),
+  rejected: arrayOf(
+    Type.Object({
+      model: text('ID of the model.'),
+      reasons: arrayOf(Type.String(), 'Each reason against it.'),
+    }),
+    'Every model with what excluded it. With `no_eligible_model`.',
   ),
-  unavailable: Type.Optional(
-    arrayOf(
-      Type.Object({
-        model: text('ID of the model.'),
-        state: word(['cooling', 'misconfigured'], 'Its provider asked for a pause, or refuses its key.'),
-      }),
-      'The models that could serve if they were healthy. With `no_healthy_model`.',
-    ),
+  unavailable: arrayOf(
+    Type.Object({
+      model: text('ID of the model.'),
+      state: word(['cooling', 'misconfigured'], 'Its provider asked for a pause, or refuses its key.'),
+    }),
+    'The models that could serve if they were healthy. With `no_healthy_model`.',
   ),
-  policy_revision: Type.Optional(text('The revision in force. With `precondition_failed` and `policy_invalid`.')),
-  diagnostics: Type.Optional(arrayOf(PolicyDiagnostic, 'Every mistake in the policy. With `policy_invalid`.')),
-  relaxation: Type.Optional(
-    text(
-      'The smallest change of one limit that would admit a model. With `no_eligible_model`.',
-      'max_latency_ms 800 → 950 admits `gpt-6-astra`',
-    ),
+  policy_revision: text('The revision in force. With `precondition_failed` and `policy_invalid`.'),
+  diagnostics: arrayOf(PolicyDiagnostic, 'Every mistake in the policy. With `policy_invalid`.'),
+  relaxation: text(
+    'The smallest change of one limit that would admit a model. With `no_eligible_model`.',
+    'max_latency_ms 800 → 950 admits `gpt-6-astra`',
   ),
 });
 

@@ -1,4 +1,4 @@
-import { type SchemaOptions, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import { type SchemaOptions, type StringOptions, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { FAILURE_KINDS } from '../contract/parts.ts';
 
 /**
@@ -23,8 +23,14 @@ export const tagged = <Tag extends string, Properties extends TProperties>(
   options: SchemaOptions = {},
 ) => openShape({ type: Type.Literal(type), ...properties }, options);
 
-/** The pattern of every text but these. */
-export const patternOtherThan = (words: readonly string[]): string => `^(?!(?:${words.join('|')})$)`;
+/**
+ * Such an object with any `type` but these, which have forms of their own. To the compiler its type is a literal, by which it tells
+ * the variants of a union apart.
+ */
+export const otherThan = (types: readonly string[], ofType: StringOptions = {}, options: SchemaOptions = {}) => {
+  const type = Type.String({ pattern: `^(?!(?:${types.join('|')})$)`, ...ofType });
+  return openShape({ type: Type.Unsafe<'(unnamed)'>(type) }, options);
+};
 
 /** A member that may be left out or null, and stays null. */
 export const optional = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]));
@@ -32,6 +38,18 @@ export const optional = <T extends TSchema>(schema: T) => Type.Optional(Type.Uni
 /** An object within another. */
 export const shape = <Properties extends TProperties>(description: string, properties: Properties) =>
   Type.Object(properties, { description });
+
+/** Such an object whose members may all be left out. */
+export const partialShape = <Properties extends TProperties>(description: string, properties: Properties) =>
+  Type.Partial(shape(description, properties));
+
+/** A body of a request to Signalbox's own routes, or an object within one: it has no other members. */
+export const body = <Properties extends TProperties>(description: string, properties: Properties) =>
+  Type.Object(properties, { additionalProperties: false, description });
+
+/** Such a body whose members may all be left out. */
+export const partialBody = <Properties extends TProperties>(description: string, properties: Properties) =>
+  Type.Partial(body(description, properties));
 
 const shown = (description: string, examples: readonly unknown[]) => ({
   description,
@@ -60,6 +78,30 @@ export const arrayOf = <Items extends TSchema>(items: Items, description: string
 export const orNull = <Schema extends TSchema>(schema: Schema, description: string, ...examples: unknown[]) =>
   Type.Union([schema, Type.Null()], shown(description, examples));
 
+/** A list of objects. */
+export const rows = <Fields extends TProperties>(description: string, fields: Fields, ...examples: unknown[][]) =>
+  arrayOf(Type.Object(fields), description, ...examples);
+
+/** Values by names that the schema does not know. */
+export const mapOf = <Value extends TSchema>(value: Value, description: string, ...examples: object[]) =>
+  Type.Record(Type.String(), value, shown(description, examples));
+
+/** An object, or null. */
+export const shapeOrNull = <Fields extends TProperties>(description: string, fields: Fields, ...examples: unknown[]) =>
+  orNull(Type.Object(fields), description, ...examples);
+
+/** A text, or null. */
+export const textOrNull = (description: string, ...examples: (string | null)[]) =>
+  orNull(Type.String(), description, ...examples);
+
+/** A number, or null. */
+export const figureOrNull = (description: string, ...examples: (number | null)[]) =>
+  orNull(Type.Number(), description, ...examples);
+
+/** A whole number, or null. */
+export const wholeOrNull = (description: string, ...examples: (number | null)[]) =>
+  orNull(Type.Integer(), description, ...examples);
+
 /** One of some words. */
 export const word = <const Word extends string>(words: readonly Word[], description: string, ...examples: Word[]) =>
   Type.Unsafe<Word>(
@@ -82,7 +124,7 @@ export const moment = (description: string, example = '2026-11-20T09:30:00.000Z'
   text(`${description} ISO 8601, UTC.`, example);
 
 export const momentOrNull = (description: string, ...examples: string[]) =>
-  orNull(Type.String(), `${description} ISO 8601, UTC.`, ...examples);
+  textOrNull(`${description} ISO 8601, UTC.`, ...examples);
 
 /** The fields of a list. */
 export const listOf = <Items extends TSchema>(items: Items, description?: string) => ({
@@ -106,9 +148,9 @@ export const routeReason = text(
   'auto:balanced:explored',
 );
 
-export const upstreamRequestId = orNull(
-  Type.String({ examples: ['req_011CT3xgr1oV8B9YvDbBMeQx'] }),
+export const upstreamRequestId = textOrNull(
   'The provider’s own name of the request, for its support; null where it gave none.',
+  'req_011CT3xgr1oV8B9YvDbBMeQx',
 );
 export const rawFinishReasons = arrayOf(
   Type.String({ examples: ['end_turn'] }),

@@ -1,46 +1,31 @@
 import { Type } from '@sinclair/typebox';
-import {
-  arrayOf,
-  credits,
-  decisionId,
-  failureKind,
-  flag,
-  modelId,
-  named,
-  orNull,
-  policyRevision,
-  rawFinishReasons,
-  routeReason,
-  text,
-  upstreamRequestId,
-  word,
-} from './parts.ts';
+import * as field from './parts.ts';
 
 /** `platform.payment`. */
-export const PlatformPayment = named('PlatformPayment', 'How a wallet paid for the answer.', {
-  id: orNull(Type.String({ examples: ['pay_0a4x1wm3zk0'] }), 'For `GET /v1/payments/{id}`; null for balance.'),
-  source: word(['x402', 'wallet_credits'], 'A payment settled for this request, or the balance of the wallet.'),
-  payer: text('Address of the wallet, in lower case.', '0x4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b'),
-  state: orNull(Type.String({ examples: ['captured'] }), 'Of the payment, as it stood when the answer was made.'),
-  scheme: orNull(Type.Literal('exact'), 'The scheme of x402.'),
-  network: orNull(text('CAIP-2.', 'eip155:84532'), 'Where it was settled.'),
-  asset: orNull(Type.String(), 'Address of the token.'),
-  paid_atomic: orNull(
-    text('What was paid. In atomic units of the asset.', '3250'),
+export const PlatformPayment = field.named('PlatformPayment', 'How a wallet paid for the answer.', {
+  id: field.textOrNull('For `GET /v1/payments/{id}`; null for balance.', 'pay_0a4x1wm3zk0'),
+  source: field.word(['x402', 'wallet_credits'], 'A payment settled for this request, or the balance of the wallet.'),
+  payer: field.text('Address of the wallet, in lower case.', '0x4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b'),
+  state: field.textOrNull('Of the payment, as it stood when the answer was made.', 'captured'),
+  scheme: field.orNull(Type.Literal('exact'), 'The scheme of x402.'),
+  network: field.orNull(field.text('CAIP-2.', 'eip155:84532'), 'Where it was settled.'),
+  asset: field.textOrNull('Address of the token.'),
+  paid_atomic: field.orNull(
+    field.text('What was paid. In atomic units of the asset.', '3250'),
     'What was paid, in atomic units of the asset.',
   ),
-  transaction: orNull(Type.String(), 'Hash of the transaction that settled it.'),
-  paid_credits: credits('The value of the payment; 0 if the balance paid.', 3.25),
-  fee_credits: credits('What its settlement cost; 0 where nothing was charged.', 1),
-  balance_added_credits: credits(
+  transaction: field.textOrNull('Hash of the transaction that settled it.'),
+  paid_credits: field.credits('The value of the payment; 0 if the balance paid.', 3.25),
+  fee_credits: field.credits('What its settlement cost; 0 where nothing was charged.', 1),
+  balance_added_credits: field.credits(
     'The change of the wallet’s balance by this request; negative if it spent from it.',
     2.16,
   ),
 });
 
-export const Platform = named('Platform', 'The routing and the cost of the answer.', {
-  routed_model: modelId('The model that answered.'),
-  route_reason: routeReason,
+export const Platform = field.named('Platform', 'The routing and the cost of the answer.', {
+  routed_model: field.modelId('The model that answered.'),
+  route_reason: field.routeReason,
   credits_consumed: Type.Union([Type.Number(), Type.Null()], {
     description:
       'Charged for this request, failed attempts included. In Credits, at most 6 decimals. Null if the charge could not be stored because of a disk failure; `GET /v1/usage` counts it later.',
@@ -51,29 +36,29 @@ export const Platform = named('Platform', 'The routing and the cost of the answe
       'What the same tokens would have cost on the baseline model, less `credits_consumed`. In Credits, at most 6 decimals. Negative when the choice cost more; 0 for a pinned model; null where `credits_consumed` is.',
     examples: [0.081],
   }),
-  decision_id: decisionId,
-  policy_revision: policyRevision,
-  estimated: flag('True when tokens were counted here, not reported by the provider.'),
-  dropped: arrayOf(Type.String(), 'Fields of the request that did not reach the model.', ['temperature']),
-  attempts: arrayOf(
+  decision_id: field.decisionId,
+  policy_revision: field.policyRevision,
+  estimated: field.flag('True when tokens were counted here, not reported by the provider.'),
+  dropped: field.arrayOf(Type.String(), 'Fields of the request that did not reach the model.', ['temperature']),
+  attempts: field.arrayOf(
     Type.Object({
-      model: modelId('The model asked.'),
-      provider: text('The policy’s name of the provider asked.', 'openai'),
+      model: field.modelId('The model asked.'),
+      provider: field.text('The policy’s name of the provider asked.', 'openai'),
       ms: Type.Integer({ description: 'From sending to the end, in ms.', examples: [1_840] }),
-      failure: orNull(failureKind, 'Null for none.'),
-      request_id: upstreamRequestId,
-      finish_reasons: rawFinishReasons,
+      failure: field.orNull(field.failureKind, 'Null for none.'),
+      request_id: field.upstreamRequestId,
+      finish_reasons: field.rawFinishReasons,
     }),
     'The attempts, in order. All but the last failed before the caller received content.',
   ),
   output_capped_by: Type.Optional(
-    text(
+    field.text(
       'The fund that lowered the cap on the output, whether the answer ran into it or not: a budget’s name, or `balance`. Absent if none did. An answer that ran into it ends with `length`.',
       'team-month',
     ),
   ),
   usage_replaced: Type.Optional(
-    flag(
+    field.flag(
       'True when the answer is the provider’s own, but for its usage: that cannot be true, so the count made here stands there. Absent otherwise.',
     ),
   ),

@@ -15,30 +15,26 @@ type FlagSpecs = NonNullable<ParseArgsConfig['options']>;
 
 /** The flags of a command that takes nothing else. Throws UsageError. */
 export const parseFlags = <T extends FlagSpecs>(args: readonly string[], options: T) =>
-  inOurWords(options, () => parsed({ args: [...args], options })).values;
+  parsed({ args: [...args], options }).values;
 
 /** Parses the flags of a command, and the arguments between them. Throws UsageError. */
 export const parseArguments = <T extends FlagSpecs>(args: readonly string[], options: T) =>
-  inOurWords(options, () => parsed({ args: [...args], options, allowPositionals: true }));
+  parsed({ args: [...args], options, allowPositionals: true });
 
-/** Parses, and refuses a repeated option: node's parser silently keeps the last value. */
-function parsed<T extends ParseArgsConfig>(config: T) {
-  const result = parseArgs({ ...config, tokens: true });
-  const seen = new Set<string>();
-  for (const token of result.tokens ?? []) {
-    if (token.kind !== 'option' || token.value === undefined || config.options?.[token.name]?.multiple) continue;
-    if (seen.has(token.name)) throw new Error(`--${token.name} is given twice; it takes one value`);
-    seen.add(token.name);
-  }
-  return result;
-}
-
-/** Runs node's parser and rewords its errors. */
-function inOurWords<T>(known: FlagSpecs, parse: () => T): T {
+/** Runs node's parser, and refuses a repeated option, of which it silently keeps the last value. Rewords its errors. */
+function parsed<T extends ParseArgsConfig & { readonly options: FlagSpecs }>(config: T) {
+  const { options } = config;
   try {
-    return parse();
+    const result = parseArgs({ ...config, tokens: true });
+    const seen = new Set<string>();
+    for (const token of result.tokens ?? []) {
+      if (token.kind !== 'option' || token.value === undefined || options[token.name]?.multiple) continue;
+      if (seen.has(token.name)) throw new Error(`--${token.name} is given twice; it takes one value`);
+      seen.add(token.name);
+    }
+    return result;
   } catch (cause) {
-    throw new UsageError(`${rewordedFault(messageOf(cause), Object.keys(known))} See ${commandName()} help.`);
+    throw new UsageError(`${rewordedFault(messageOf(cause), Object.keys(options))} See ${commandName()} help.`);
   }
 }
 
@@ -57,12 +53,16 @@ function rewordedFault(message: string, known: readonly string[]): string {
   return `${(message.split(/\.\s/)[0] ?? '').replace(/\.$/, '')}.`;
 }
 
-/** Finds a command of a group by its name. Throws UsageError. */
-export function commandIn<Run>(group: string, commands: Readonly<Record<string, Run>>, name = ''): Run {
-  const run = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (run === undefined) throw unknownCommand(group, name);
-  return run;
-}
+type Run<Command, Output> = (args: readonly string[], command: Command) => Promise<Output>;
+
+/** Returns what runs the command of a group that the first argument names. It throws UsageError for any other word. */
+export const groupOf =
+  <Command, Output>(group: string, commands: Readonly<Record<string, Run<Command, Output>>>): Run<Command, Output> =>
+  async ([name = '', ...args], command) => {
+    const run = Object.hasOwn(commands, name) ? commands[name] : undefined;
+    if (run === undefined) throw unknownCommand(group, name);
+    return run(args, command);
+  };
 
 /** Returns the value that an argument must give. Throws UsageError where it gives none. */
 export function needed<T>(value: T | null | undefined, usage: string): T {

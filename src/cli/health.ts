@@ -2,7 +2,6 @@ import { get as getPlain } from 'node:http';
 import { get as getSecure } from 'node:https';
 import { UsageError } from '../core/usage-error.ts';
 import { parseFlags, SWITCH, TEXT } from './arguments.ts';
-import type { CommandResult } from './result.ts';
 import { jsonText } from './text.ts';
 
 /** The longest that one waits for the answer, ms. */
@@ -11,15 +10,14 @@ const WAIT_MS = 3_000;
 const FLAGS = { url: TEXT, ready: SWITCH, json: SWITCH };
 
 /** `signalbox health`. Throws UsageError unless the server says in time that all is well. */
-export async function runHealth(args: readonly string[], port: number): Promise<CommandResult> {
+export async function runHealth(args: readonly string[], port: number): Promise<string> {
   const { url = `http://127.0.0.1:${port}`, ready, json } = parseFlags(args, FLAGS);
   const path = ready ? '/readyz' : '/healthz';
   const { shown, target } = addressOf(url, path);
   const status = await statusOf(target, shown);
   if (status !== 200)
     throw new UsageError(`${shown} says ${status}: the server is not ${ready ? 'ready' : 'healthy'}.`);
-  const text = json ? jsonText({ ok: true, url: shown, status }) : `${shown} says ${status}\n`;
-  return { text, code: 0 };
+  return json ? jsonText({ ok: true, url: shown, status }) : `${shown} says ${status}\n`;
 }
 
 /** The address to ask, and the same without a password, for messages. */
@@ -41,13 +39,9 @@ async function statusOf(target: URL, shown: string): Promise<number> {
     answer.destroy();
     resolve(answer.statusCode ?? 0);
   });
-  asking.on('error', ({ message }) =>
-    reject(new UsageError(`${shown} does not answer: ${message.replace(/\.$/, '')}.`)),
-  );
-  const timer = setTimeout(
-    () => reject(new UsageError(`${shown} did not answer within ${WAIT_MS / 1000} s.`)),
-    WAIT_MS,
-  );
+  const fail = (why: string) => reject(new UsageError(`${shown} ${why}.`));
+  asking.on('error', ({ message }) => fail(`does not answer: ${message.replace(/\.$/, '')}`));
+  const timer = setTimeout(() => fail(`did not answer within ${WAIT_MS / 1000} s`), WAIT_MS);
   try {
     return await promise;
   } finally {

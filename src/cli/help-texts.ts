@@ -6,11 +6,11 @@ export interface CommandHelp {
   readonly usage: string;
   /** One line for the overview. */
   readonly summary: string;
-  /** Flags, files and exit codes, in lines of at most 90 columns. */
-  readonly details: string;
+  /** Flags, files and exit codes, in lines of at most 90 columns; by default what --data is. */
+  readonly details?: string;
 }
 
-const DATA = `--data DIR is the data folder: ./.signalbox, or SIGNALBOX_DATA.`;
+export const DATA = `--data DIR is the data folder: ./.signalbox, or SIGNALBOX_DATA.`;
 
 export const HELP: readonly CommandHelp[] = [
   {
@@ -113,13 +113,11 @@ A running server accepts the key once the command returns.`,
     command: 'keys list',
     usage: '[--json] [--data DIR]',
     summary: 'List API keys.',
-    details: DATA,
   },
   {
     command: 'keys show',
     usage: 'ID [--json] [--data DIR]',
     summary: "Show a key's state, last use, limits, budgets and balance.",
-    details: DATA,
   },
   {
     command: 'keys grant',
@@ -140,13 +138,11 @@ ${DATA}`,
     command: 'keys revoke',
     usage: 'ID [--data DIR]',
     summary: 'End a key.',
-    details: DATA,
   },
   {
     command: 'keys log',
     usage: '[--key ID] [--limit 100] [--json] [--data DIR]',
     summary: 'List changes to keys, newest first, with who made them.',
-    details: DATA,
   },
   {
     command: 'ledger status',
@@ -176,7 +172,7 @@ month.`,
     command: 'ledger audit',
     usage: '[--idle] [--json] [--data DIR]',
     summary: 'Prove from the journal that no budget was overspent and every sum is right.',
-    details: `Works beside a running server. --idle reports open reservations as well.
+    details: `Works beside a running server. --idle reports open holds as well.
 Exit code: 2 when something is wrong.`,
   },
   {
@@ -190,7 +186,6 @@ ${DATA}`,
     command: 'ledger backup',
     usage: 'FILE [--data DIR]',
     summary: 'Copy the database while it is used, and audit the copy.',
-    details: DATA,
   },
   {
     command: 'decisions list',
@@ -230,13 +225,11 @@ GET /admin/decisions answers the same.`,
     command: 'wallets list',
     usage: '[--json] [--data DIR]',
     summary: 'List the wallets of agents that pay, with their balances.',
-    details: DATA,
   },
   {
     command: 'wallets show',
     usage: 'ADDRESS [--json] [--data DIR]',
     summary: "Show a wallet's balance, keys and last payments.",
-    details: DATA,
   },
   {
     command: 'wallets credit',

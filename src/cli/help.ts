@@ -1,5 +1,5 @@
 import { commandName } from '../core/command-name.ts';
-import { type CommandHelp, HELP } from './help-texts.ts';
+import { type CommandHelp, DATA, HELP } from './help-texts.ts';
 
 /**
  * Returns the help of the command that the words begin with, as in `policy test DIR`: in full for one command, by usage
@@ -7,16 +7,14 @@ import { type CommandHelp, HELP } from './help-texts.ts';
  */
 export function helpOf(words: readonly string[]): string {
   for (let length = words.length; length > 0; length--) {
-    const named = HELP.filter(({ command }) => startsWith(command.split(' '), words.slice(0, length)));
+    const start = `${words.slice(0, length).join(' ')} `;
+    const named = HELP.filter(({ command }) => `${command} `.startsWith(start));
     const [only, ...others] = named;
     if (only && others.length === 0) return fullHelp(only);
     if (only) return `${named.map(usageOf).join('\n')}\n${MORE}`;
   }
   return OVERVIEW;
 }
-
-const startsWith = (command: readonly string[], words: readonly string[]): boolean =>
-  words.every((word, at) => command[at] === word);
 
 const indented = (text: string): string => text.replaceAll(/^(?=.)/gm, '      ');
 
@@ -27,8 +25,10 @@ function usageOf({ command, usage, summary }: CommandHelp): string {
   return `${`${head} ${lines}`.trimEnd()}\n${indented(summary)}\n`;
 }
 
-const fullHelp = (help: CommandHelp): string =>
-  `${usageOf(help)}${help.details ? `\n${indented(help.details)}\n` : ''}`;
+function fullHelp(help: CommandHelp): string {
+  const { details = DATA } = help;
+  return `${usageOf(help)}${details && `\n${indented(details)}\n`}`;
+}
 
 const MORE = `\`${commandName()} help COMMAND\` shows a command in full.\n`;
 

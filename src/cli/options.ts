@@ -13,13 +13,6 @@ export interface DataArguments {
   readonly args: readonly string[];
 }
 
-/** Arguments of a command that asks a running server. */
-export interface HealthArguments {
-  /** Where `serve` would listen in this environment. */
-  readonly port: number;
-  readonly args: readonly string[];
-}
-
 /** Arguments of a command on a data folder and a policy. */
 export interface PolicyArguments extends DataArguments {
   readonly folder: string;
@@ -30,7 +23,8 @@ export type Command =
   | { readonly name: 'version' }
   | { readonly name: 'serve'; readonly options: ServeOptions }
   | { readonly name: 'plugin' | 'import'; readonly args: readonly string[] }
-  | ({ readonly name: 'health' } & HealthArguments)
+  /** `port`: where `serve` would listen in this environment. */
+  | { readonly name: 'health'; readonly port: number; readonly args: readonly string[] }
   | ({ readonly name: 'decisions' | 'keys' | 'wallets' | 'ledger' } & DataArguments)
   | ({ readonly name: 'policy' | 'learn' | 'catalog' } & PolicyArguments);
 
@@ -75,7 +69,7 @@ function dataFolder(flag: string | null | undefined, env: Environment): string {
   return folder;
 }
 
-function dataOf(rest: readonly string[], env: Environment): { data: string; args: readonly string[] } {
+function dataOf(rest: readonly string[], env: Environment): DataArguments {
   const { folder, args } = folderOf('--data', rest);
   return { data: dataFolder(folder, env), args };
 }

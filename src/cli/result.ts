@@ -3,3 +3,6 @@ export interface CommandResult {
   readonly text: string;
   readonly code: 0 | 2;
 }
+
+/** A text alone has the code 0. A command that writes page by page leaves no text to print. */
+export type CommandOutput = string | CommandResult;

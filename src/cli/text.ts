@@ -1,5 +1,12 @@
+import { relative } from 'node:path';
 import type { Microcredits } from '../core/credits.ts';
 import { creditsText } from '../core/text.ts';
+
+/** A path as a command typed here names it. */
+export function pathText(path: string): string {
+  const near = relative('', path) || '.';
+  return near.startsWith('..') ? path : near;
+}
 
 /** `2026-11-20`, UTC. */
 export const day = (time: number): string => new Date(time).toISOString().slice(0, 10);

@@ -8,17 +8,19 @@ import { WALLET_FORM, walletOf } from '../core/wallet.ts';
 import { grantDetails } from '../operate/keys.ts';
 import { creditWallet, findWallet, listWallets, type WalletBalance, type WalletSource } from '../operate/wallets.ts';
 import type { Payment } from '../store/payments.ts';
-import { commandIn, needed, onlyOne, parseArguments, parseFlags, parseGrant, SWITCH } from './arguments.ts';
+import { groupOf, needed, onlyOne, parseArguments, parseFlags, parseGrant, SWITCH } from './arguments.ts';
 import { requireLedger, withTerms } from './keys/command.ts';
 import { table } from './terminal.ts';
 import { fieldLines, grantText, jsonText, minute } from './text.ts';
 import { userName } from './user.ts';
 
 /** `signalbox wallets list|show|credit`. Returns what to print. Throws UsageError. */
-export async function runWallets([name, ...args]: readonly string[], command: WalletSource): Promise<string> {
-  await requireLedger(command.store);
-  return withTerms(() => commandIn('wallets', { list, show, credit }, name)(args, command));
+export async function runWallets(args: readonly string[], source: WalletSource): Promise<string> {
+  await requireLedger(source.store);
+  return run(args, source);
 }
+
+const run = withTerms(groupOf('wallets', { list, show, credit }));
 
 async function list(args: readonly string[], source: WalletSource): Promise<string> {
   const { json } = parseFlags(args, { json: SWITCH });

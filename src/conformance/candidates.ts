@@ -110,13 +110,8 @@ export const nameOf = (at: number): string => (at < 26 ? String.fromCharCode(65 
 /** The number of candidates that a report describes. */
 const DESCRIBED_MAX = 6;
 
-export function describeRankingCase({
-  options,
-  figures: all,
-  worth: value,
-  factor,
-  weights: given,
-}: RankingCase): string {
+export function describeRankingCase(trial: RankingCase): string {
+  const { options, figures: all, worth: value, factor, weights: given } = trial;
   const described = all.slice(0, DESCRIBED_MAX).map(({ q, c, l }, at) => `${nameOf(at)} (Q ${q}, C ${c}, L ${l} ms)`);
   const more = all.length > DESCRIBED_MAX ? ` and ${all.length - DESCRIBED_MAX} more` : '';
   const who = described.length === 0 ? 'no candidates' : described.join(', ') + more;

@@ -1,5 +1,6 @@
 import { FAILURE_KINDS, type StreamPart } from '../contract/parts.ts';
 import { isObject, parseJson } from '../core/object.ts';
+import { isPlausible } from '../core/usage.ts';
 import { shortJson } from './law.ts';
 
 const FINISHES: readonly unknown[] = ['stop', 'length', 'tool_calls', 'content_filter'];
@@ -83,6 +84,23 @@ export function partsFault(parts: unknown): string | null {
     }
     if (!FORMS[part.type](part))
       return `it gives ${shortJson(part)}, which has not the form of a \`${part.type}\` part`;
+  }
+  return null;
+}
+
+/**
+ * The fault of an answer's parts: a usage that cannot be, or a part behind the finish of its choice.
+ * @param finished takes the choices that end
+ */
+export function orderFault(parts: readonly StreamPart[], finished: Set<number>): string | null {
+  for (const part of parts) {
+    if (part.type === 'usage') {
+      if (!isPlausible(part.usage))
+        return `its usage ${shortJson(part.usage)} cannot be: no figure below 0, cached within input, reasoning within output`;
+    } else if (part.type !== 'failure') {
+      if (finished.has(part.choice)) return `${shortJson(part)} comes behind the finish of its choice`;
+      if (part.type === 'finish') finished.add(part.choice);
+    }
   }
   return null;
 }

@@ -1,9 +1,8 @@
 import type { StreamPart } from '../contract/parts.ts';
 import type { InProcessAdapter, Pause, ProviderCall } from '../contract/provider.ts';
-import { isPlausible } from '../core/usage.ts';
 import { calls, describeCall } from './calls.ts';
 import { type Law, shortJson } from './law.ts';
-import { partsFault } from './parts.ts';
+import { orderFault, partsFault } from './parts.ts';
 import { inProcessLaw, type ProviderSubject } from './provider-subject.ts';
 import { repeatFault } from './sealed.ts';
 
@@ -32,19 +31,14 @@ const answers = inProcessLaw<ProviderCall>({
     const pause = all.find((part) => isPause(part) && !(part.ms >= 0));
     if (pause) return `it pauses for ${shortJson(pause)}`;
     const parts = all.filter((part): part is StreamPart => !isPause(part));
-    const fault = partsFault(parts);
-    if (fault) return fault;
     const choices = call.request.settings.choices ?? 1;
     const finished = new Set<number>();
+    const fault = partsFault(parts) ?? orderFault(parts, finished);
+    if (fault) return fault;
     for (const part of parts) {
-      if (part.type === 'usage') {
-        if (!isPlausible(part.usage)) return `its usage ${shortJson(part.usage)} cannot be`;
-        if (part.usage.outputTokens > CAP * choices) return `its usage is above the cap: ${shortJson(part.usage)}`;
-      } else if (part.type !== 'failure') {
-        if (part.choice >= choices) return `it answers choice ${part.choice}, of ${choices}`;
-        if (finished.has(part.choice)) return `${shortJson(part)} comes behind the finish of its choice`;
-        if (part.type === 'finish') finished.add(part.choice);
-      }
+      if ('choice' in part && part.choice >= choices) return `it answers choice ${part.choice}, of ${choices}`;
+      if (part.type === 'usage' && part.usage.outputTokens > CAP * choices)
+        return `its usage is above the cap: ${shortJson(part.usage)}`;
     }
     const isFailed = parts.some(({ type }) => type === 'failure');
     return finished.size === choices || isFailed

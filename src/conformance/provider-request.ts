@@ -119,11 +119,8 @@ function headersFault(adapter: WireAdapter, own: unknown, host: ConformanceHost)
 }
 
 /** The fault of an HTTP request; null if it is valid. */
-function httpFault(
-  adapter: WireAdapter,
-  { path, headers, body, dropped }: HttpCall,
-  host: ConformanceHost,
-): string | null {
+function httpFault(adapter: WireAdapter, call: HttpCall, host: ConformanceHost): string | null {
+  const { path, headers, body, dropped } = call;
   const fault = pathFault(path) ?? headersFault(adapter, headers, host);
   if (fault) return fault;
   if (typeof body !== 'string') return 'its body is no text: use JSON.stringify';
@@ -192,7 +189,7 @@ function has(value: unknown, figure: number): boolean {
 
 const capped = callLaw({
   name: 'output-cap',
-  says: 'every request contains `outputCap`, because the reservation relies on it',
+  says: 'every request contains `outputCap`, because the hold relies on it',
   calls: fc.oneof(plainCalls, calls),
   fault(adapter, call) {
     const made = adapter.request(call);

@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import type { StreamPart } from '../contract/parts.ts';
 import type { WireAdapter } from '../contract/provider.ts';
-import { isPlausible } from '../core/usage.ts';
 import type { ConformanceHost } from './host.ts';
 import { isEqual, type Law, shortJson } from './law.ts';
-import { joinParts } from './parts.ts';
+import { joinParts, orderFault } from './parts.ts';
 import { framesIn, type ProviderSubject, wireLaw } from './provider-subject.ts';
 import { expectationFault, type Sample } from './samples.ts';
 
@@ -67,15 +66,8 @@ const noisy = ({ frames }: WireAdapter, text: string): string => {
 
 function endingFault(parts: readonly StreamPart[]): string | null {
   const finished = new Set<number>();
-  for (const part of parts) {
-    if (part.type === 'usage') {
-      if (!isPlausible(part.usage))
-        return `its usage ${shortJson(part.usage)} cannot be: no figure below 0, cached within input, reasoning within output`;
-    } else if (part.type !== 'failure') {
-      if (finished.has(part.choice)) return `${shortJson(part)} comes behind the finish of its choice`;
-      if (part.type === 'finish') finished.add(part.choice);
-    }
-  }
+  const fault = orderFault(parts, finished);
+  if (fault) return fault;
   return finished.size > 0 || parts.some(({ type }) => type === 'failure')
     ? null
     : 'it has no `finish`: the gateway takes it for one that broke off';

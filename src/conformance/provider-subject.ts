@@ -1,10 +1,19 @@
 import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
-import type { Frame, InProcessAdapter, PreparedProvider, ProviderPlugin, WireAdapter } from '../contract/provider.ts';
+import type {
+  Frame,
+  InProcessAdapter,
+  PreparedProvider,
+  ProviderPlugin,
+  ProviderPreset,
+  WireAdapter,
+} from '../contract/provider.ts';
+import { objectOf } from '../core/object.ts';
+import { orElse } from '../core/thrown.ts';
 import type { ConformanceHost } from './host.ts';
-import { type Law, law, shortJson } from './law.ts';
+import { type Law, type LawText, law, shortJson } from './law.ts';
 import type { Sample } from './samples.ts';
-import { defaultsOf, optionsFrom, preparedWith, type StatedOptions } from './schema-values.ts';
+import { defaultsOf, optionsFrom, type StatedOptions } from './schema-values.ts';
 
 export interface ProviderSubject {
   readonly plugin: ProviderPlugin;
@@ -14,13 +23,8 @@ export interface ProviderSubject {
 }
 
 /** The settings of an adapter in a policy that names the preset. */
-export function presetSettings(
-  { settings }: ProviderPlugin,
-  preset: { readonly settings?: StatedOptions },
-): StatedOptions {
-  const made: unknown = Value.Default(settings, structuredClone(preset.settings ?? {}));
-  return typeof made === 'object' && made !== null ? { ...made } : {};
-}
+export const presetSettings = ({ settings }: ProviderPlugin, preset: ProviderPreset): StatedOptions =>
+  objectOf(Value.Default(settings, structuredClone(preset.settings ?? {})));
 
 /** The settings of the presets, the defaults, and others that the schema allows. */
 export function settingsFor({ plugin }: ProviderSubject): fc.Arbitrary<StatedOptions> | null {
@@ -40,7 +44,7 @@ export function framesIn(host: ConformanceHost, kind: WireAdapter['frames'], tex
 }
 
 const adapterWith = (plugin: ProviderPlugin, settings: StatedOptions): PreparedProvider | null =>
-  preparedWith((stated) => plugin.prepare(stated), settings);
+  orElse(() => plugin.prepare(settings), null);
 
 /** The adapter with its default settings, or else with those of its first preset. */
 export function typicalAdapter(plugin: ProviderPlugin): PreparedProvider | null {
@@ -48,12 +52,8 @@ export function typicalAdapter(plugin: ProviderPlugin): PreparedProvider | null 
   return adapterWith(plugin, defaultsOf(plugin.settings) ?? presetSettings(plugin, preset));
 }
 
-interface AdapterLawText<Adapter, Case> {
-  readonly name: string;
-  readonly says: string;
-  cases(subject: ProviderSubject): fc.Arbitrary<Case> | null;
+interface AdapterLawText<Adapter, Case> extends Omit<LawText<ProviderSubject, Case>, 'fault'> {
   fault(adapter: Adapter, one: Case, subject: ProviderSubject): string | null;
-  describe(one: Case): string;
 }
 
 type Wire = WireAdapter & PreparedProvider;

@@ -199,17 +199,12 @@ const episode = (state: StateGenerators): fc.Arbitrary<Episode> =>
     { weight: 1, arbitrary: always(mostly(refused, stray, 4)) },
   );
 
+const instructed: fc.Arbitrary<Episode> = fc.tuple(system, user).map((both) => () => both);
+
 const opening = (state: StateGenerators): fc.Arbitrary<Episode> =>
   fc.oneof(
     { weight: 12, arbitrary: always(user) },
-    {
-      weight: 8,
-      arbitrary: fc.tuple(system, user).map(
-        (both): Episode =>
-          () =>
-            both,
-      ),
-    },
+    { weight: 8, arbitrary: instructed },
     { weight: 1, arbitrary: always(system) },
     { weight: 1, arbitrary: episode(state) },
   );

@@ -25,18 +25,6 @@ export function optionsFrom(schema: TSchema): fc.Arbitrary<StatedOptions> | null
   return isPossible ? right : null;
 }
 
-/** The prepared plugin; null if it refuses the options, as it may. */
-export function preparedWith<Prepared>(
-  prepare: (options: StatedOptions) => Prepared,
-  options: StatedOptions,
-): Prepared | null {
-  try {
-    return prepare(options);
-  } catch {
-    return null;
-  }
-}
-
 interface OptionsLawText<Subject> {
   readonly name: 'options' | 'settings';
   readonly says: string;
@@ -67,6 +55,19 @@ export const optionsLaw = <Subject>(text: OptionsLawText<Subject>): Law<Subject>
       }
     },
     describe: (given) => `${text.name} ${shortJson(given)}`,
+  });
+
+/** Makes that law for a plugin with options. */
+export const pluginOptionsLaw = <Subject extends { readonly plugin: { readonly options: TSchema } }>(
+  prepare: OptionsLawText<Subject>['prepare'],
+): Law<Subject> =>
+  optionsLaw({
+    name: 'options',
+    says: '`prepare` accepts the default options; if it refuses other options that the schema allows, its error gives a reason',
+    cases: ({ plugin }) => optionsFrom(plugin.options),
+    prepare,
+    own: ({ plugin }) => [defaultsOf(plugin.options)],
+    ownWords: 'the defaults',
   });
 
 /** Values for a TypeBox schema. Unsupported types get their default or arbitrary values. */

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { CallerWeights, PreparedStrategy, StrategyPlugin } from '../contract/strategy.ts';
+import { orElse } from '../core/thrown.ts';
 import { deepFreeze } from '../policy/freeze.ts';
 import {
   candidatesOf,
@@ -7,14 +8,15 @@ import {
   dominates,
   extremeRankingCases,
   nameOf,
+  type OptionsArbitrary,
   type RankingCase,
   rankingCases,
   usedBuffer,
   weightedCases,
 } from './candidates.ts';
 import type { ConformanceHost } from './host.ts';
-import { isEqual, type Law, law, shortJson } from './law.ts';
-import { defaultsOf, optionsFrom, optionsLaw, preparedWith, type StatedOptions } from './schema-values.ts';
+import { isEqual, type Law, type LawText, law, shortJson } from './law.ts';
+import { optionsFrom, pluginOptionsLaw, type StatedOptions } from './schema-values.ts';
 import { reachedFault, runSealed } from './sealed.ts';
 
 export interface StrategySubject {
@@ -25,14 +27,12 @@ export interface StrategySubject {
 type Subject = StrategySubject;
 
 const prepare = ({ plugin }: Subject, options: StatedOptions): PreparedStrategy | null =>
-  preparedWith((stated) => plugin.prepare(stated), options);
+  orElse(() => plugin.prepare(options), null);
 
-const optionsOf = ({ plugin }: Subject) => optionsFrom(plugin.options);
-
-const casesFor = (make: (options: fc.Arbitrary<StatedOptions>) => fc.Arbitrary<RankingCase>) => (subject: Subject) => {
-  const options = optionsOf(subject);
+function casesOf({ plugin }: Subject, make = rankingCases): fc.Arbitrary<RankingCase> | null {
+  const options = optionsFrom(plugin.options);
   return options && make(options);
-};
+}
 
 /** The utilities, written over leftovers. */
 function scoreOver(strategy: PreparedStrategy, trial: RankingCase, left = Number.NaN): Float64Array {
@@ -45,17 +45,16 @@ const utilitiesOf = (strategy: PreparedStrategy, trial: RankingCase): number[] =
   ...scoreOver(strategy, trial).subarray(0, trial.figures.length),
 ];
 
-/** Makes a law about strategies, prepared with each of their options. */
-export function strategyLaw(text: {
-  readonly name: string;
-  readonly says: string;
-  readonly isNote?: true;
-  readonly trials?: (options: fc.Arbitrary<StatedOptions>) => fc.Arbitrary<RankingCase>;
+interface StrategyLawText extends Pick<LawText<Subject, RankingCase>, 'name' | 'says' | 'isNote'> {
+  trials?(options: OptionsArbitrary): fc.Arbitrary<RankingCase>;
   fault(strategy: PreparedStrategy, trial: RankingCase, subject: Subject): string | null;
-}): Law<Subject> {
+}
+
+/** Makes a law about strategies, prepared with each of their options. */
+export function strategyLaw(text: StrategyLawText): Law<Subject> {
   return law({
     ...text,
-    cases: casesFor(text.trials ?? rankingCases),
+    cases: (subject) => casesOf(subject, text.trials),
     fault(subject, trial) {
       const strategy = prepare(subject, trial.options);
       return strategy && text.fault(strategy, trial, subject);
@@ -64,35 +63,8 @@ export function strategyLaw(text: {
   });
 }
 
-const options = optionsLaw<Subject>({
-  name: 'options',
-  says: '`prepare` accepts the default options; if it refuses other options that the schema allows, its error gives a reason',
-  cases(subject) {
-    const made = optionsOf(subject);
-    return made && fc.oneof(made, fc.constant(defaultsOf(subject.plugin.options) ?? {}));
-  },
-  prepare: ({ plugin }, given) => plugin.prepare(given),
-  own: ({ plugin }) => [defaultsOf(plugin.options)],
-  ownWords: 'the defaults',
-});
-
 /** The second half of `route_reason`. */
 const REASON = /^[a-z0-9][a-z0-9 _-]{0,39}$/i;
-
-const form = strategyLaw({
-  name: 'form',
-  says: '`prepare` returns a `reason` of one or two words and `score`, and optionally `parts`, a least quality and a tie-breaker',
-  fault({ reason, score, parts, qualityFloor: floor, tieBreak }) {
-    if (typeof reason !== 'string' || !REASON.test(reason))
-      return `its reason is ${shortJson(reason)}: letters, digits, spaces and dashes, 40 at most`;
-    if (typeof score !== 'function') return 'it has no `score`';
-    if (floor !== undefined && !(typeof floor === 'number' && floor >= 0 && floor <= 1))
-      return `its \`qualityFloor\` is ${shortJson(floor)}: a number from 0 to 1`;
-    if (tieBreak !== undefined && tieBreak !== 'cost' && tieBreak !== 'latency')
-      return `its \`tieBreak\` is ${shortJson(tieBreak)}: \`cost\`, \`latency\` or left out`;
-    return parts === undefined || typeof parts === 'function' ? null : 'its `parts` is no function';
-  },
-});
 
 function utilityFault(utility: Float64Array, n: number): string | null {
   for (let at = 0; at < n; at++) {
@@ -103,164 +75,151 @@ function utilityFault(utility: Float64Array, n: number): string | null {
   return null;
 }
 
-const fills = strategyLaw({
-  name: 'fills',
-  says: '`score` overwrites `out[0..n)` with finite numbers or -Infinity, and writes nothing after it',
-  fault(strategy, trial) {
-    const n = trial.figures.length;
-    const given: unknown = strategy.score(candidatesOf(trial), usedBuffer(trial, 0), trial.weights ?? undefined);
-    if (given instanceof Promise)
-      return '`score` gives a promise: nobody waits for it, so it must write before it returns';
-    const [first, second] = [scoreOver(strategy, trial), scoreOver(strategy, trial, 12_345)];
-    const fault = utilityFault(first, n);
-    if (fault) return fault;
-    for (let at = 0; at < n; at++) {
-      if (!Object.is(first[at], second[at]))
-        return `the utility of ${nameOf(at)} depends on what stood in \`out\` before`;
-    }
-    const isBehind = second.subarray(n).some((value) => value !== 12_345);
-    return isBehind ? 'it writes behind `out[n - 1]`: loop to `n`, not to the length of an array' : null;
-  },
-});
-
-const extremes = strategyLaw({
-  name: 'extremes',
-  says: 'it also scores no candidates, extreme figures and equal candidates',
-  trials: extremeRankingCases,
-  fault: (strategy, trial) => utilityFault(scoreOver(strategy, trial), trial.figures.length),
-});
-
-const weighed = strategyLaw({
-  name: 'weights',
-  says: 'utilities are numbers with and without a caller’s weights',
-  trials: weightedCases,
-  fault(strategy, trial) {
-    const n = trial.figures.length;
-    return (
-      utilityFault(scoreOver(strategy, trial), n) ?? utilityFault(scoreOver(strategy, { ...trial, weights: null }), n)
-    );
-  },
-});
-
-const reads = strategyLaw({
-  name: 'inputs',
-  says: 'it does not change its arguments',
-  fault(strategy, trial) {
-    const [given, before] = [candidatesOf(trial), candidatesOf(trial)];
-    const own: CallerWeights | undefined = trial.weights ? deepFreeze({ ...trial.weights }) : undefined;
-    strategy.score(Object.freeze(given), usedBuffer(trial, 0), own);
-    const changed = (['quality', 'cost', 'latency'] as const).find((name) => !isEqual(given[name], before[name]));
-    return changed ? `it writes into \`${changed}\`` : null;
-  },
-});
-
-const deterministic = law<Subject, { readonly trial: RankingCase; readonly between: RankingCase }>({
-  name: 'deterministic',
-  says: 'the same candidates get the same utilities, whatever was scored before, without clock, randomness or environment',
-  cases: (subject) => {
-    const made = casesFor(rankingCases)(subject);
-    return made && fc.record({ trial: made, between: made });
-  },
-  fault(subject, { trial, between }) {
-    const strategy = prepare(subject, trial.options);
-    if (!strategy) return null;
-    const { value, reached } = runSealed(() => {
-      const first = utilitiesOf(strategy, trial);
-      utilitiesOf(strategy, { ...between, options: trial.options });
-      const again = utilitiesOf(strategy, trial);
-      const fresh = subject.plugin.prepare(trial.options);
-      return { first, again, fresh: utilitiesOf(fresh, trial) };
-    });
-    const found = reachedFault(reached);
-    if (found) return found;
-    if (!isEqual(value.first, value.again))
-      return `it scores ${shortJson(value.first)}, and then ${shortJson(value.again)}`;
-    if (!isEqual(value.first, value.fresh))
-      return `prepared again it scores ${shortJson(value.fresh)}, not ${shortJson(value.first)}`;
-    return null;
-  },
-  describe: ({ trial, between }) => `${describeRankingCase(trial)}; between: ${describeRankingCase(between)}`,
-});
-
 /** The tolerance of the host, relative to the values. */
 const isClose = (a: number, b: number): boolean =>
   a === b || Math.abs(a - b) <= 1e-9 * Math.max(1, Math.abs(a), Math.abs(b));
 
-const orderless = strategyLaw({
-  name: 'order',
-  says: 'the order of the candidates does not matter',
-  fault(strategy, trial) {
-    const forth = utilitiesOf(strategy, trial);
-    const back = utilitiesOf(strategy, { ...trial, figures: trial.figures.toReversed() }).reverse();
-    const at = forth.findIndex((value, i) => !isClose(value, back[i]!));
-    return at < 0 ? null : `${nameOf(at)} is worth ${forth[at]}, and ${back[at]} with all in reverse order`;
-  },
-});
-
 /** The ranking of the host, best first; null if it cannot use the utilities. */
 export function rankingOf({ host }: Subject, strategy: PreparedStrategy, trial: RankingCase): readonly number[] | null {
   const into: number[] = [];
-  const { faulty } = host.rank(
-    candidatesOf(trial),
-    scoreOver(strategy, trial),
-    trial.figures.length,
-    into,
-    strategy.tieBreak,
-  );
+  const utility = scoreOver(strategy, trial);
+  const { faulty } = host.rank(candidatesOf(trial), utility, trial.figures.length, into, strategy.tieBreak);
   return faulty ? null : into;
 }
-
-const dominance = strategyLaw({
-  name: 'dominance',
-  says: 'a candidate that is at least as good in quality, cost and latency, and better in one, is never ranked below',
-  fault(strategy, trial, subject) {
-    const ranking = rankingOf(subject, strategy, trial);
-    if (!ranking) return null;
-    const all = trial.figures.map((_, at) => at);
-    const places = [...ranking, ...all.filter((at) => !ranking.includes(at))];
-    for (const [place, above] of ranking.entries()) {
-      const better = places.slice(place + 1).find((at) => dominates(trial.figures[at]!, trial.figures[above]!));
-      if (better !== undefined) {
-        const isWanted = ranking.includes(better);
-        return `${nameOf(above)} ranks above ${nameOf(better)}, which is as good in everything and better in something${isWanted ? '' : ' and is not wanted'}`;
-      }
-    }
-    return null;
-  },
-});
 
 /** The tolerance of the host when it shows the parts of a utility. */
 const PARTS_SLACK = 2e-9;
 
-const summed = strategyLaw({
-  name: 'parts',
-  says: 'the `parts` of a utility are finite, and their sum is the utility',
-  fault(strategy, trial) {
-    if (!strategy.parts) return null;
-    const utilities = utilitiesOf(strategy, trial);
-    for (const [at, utility] of utilities.entries()) {
-      if (utility === Number.NEGATIVE_INFINITY) continue;
-      const parts = strategy.parts(candidatesOf(trial), at, trial.weights ?? undefined);
-      const values = Object.values(parts);
-      if (!values.every(Number.isFinite)) return `a part of ${nameOf(at)} is no finite number: ${shortJson(parts)}`;
-      const sum = values.reduce((all, value) => all + value, 0);
-      if (Math.abs(sum - utility) > PARTS_SLACK * Math.max(1, Math.abs(sum)))
-        return `the parts of ${nameOf(at)} are ${shortJson(parts)}, together ${sum}; its utility is ${utility}`;
-    }
-    return null;
-  },
-});
-
 /** Laws of every strategy, the simplest first. */
 export const STRATEGY_LAWS: readonly Law<Subject>[] = [
-  options,
-  form,
-  fills,
-  extremes,
-  weighed,
-  reads,
-  deterministic,
-  orderless,
-  dominance,
-  summed,
+  pluginOptionsLaw<Subject>(({ plugin }, given) => plugin.prepare(given)),
+  strategyLaw({
+    name: 'form',
+    says: '`prepare` returns a `reason` of one or two words and `score`, and optionally `parts`, a least quality and a tie-breaker',
+    fault({ reason, score, parts, qualityFloor: floor, tieBreak }) {
+      if (typeof reason !== 'string' || !REASON.test(reason))
+        return `its reason is ${shortJson(reason)}: letters, digits, spaces and dashes, 40 at most`;
+      if (typeof score !== 'function') return 'it has no `score`';
+      if (floor !== undefined && !(typeof floor === 'number' && floor >= 0 && floor <= 1))
+        return `its \`qualityFloor\` is ${shortJson(floor)}: a number from 0 to 1`;
+      if (tieBreak !== undefined && tieBreak !== 'cost' && tieBreak !== 'latency')
+        return `its \`tieBreak\` is ${shortJson(tieBreak)}: \`cost\`, \`latency\` or left out`;
+      return parts === undefined || typeof parts === 'function' ? null : 'its `parts` is no function';
+    },
+  }),
+  strategyLaw({
+    name: 'fills',
+    says: '`score` overwrites `out[0..n)` with finite numbers or -Infinity, and writes nothing after it',
+    fault(strategy, trial) {
+      const n = trial.figures.length;
+      const given: unknown = strategy.score(candidatesOf(trial), usedBuffer(trial, 0), trial.weights ?? undefined);
+      if (given instanceof Promise)
+        return '`score` gives a promise: nobody waits for it, so it must write before it returns';
+      const [first, second] = [scoreOver(strategy, trial), scoreOver(strategy, trial, 12_345)];
+      const fault = utilityFault(first, n);
+      if (fault) return fault;
+      for (let at = 0; at < n; at++) {
+        if (!Object.is(first[at], second[at]))
+          return `the utility of ${nameOf(at)} depends on what stood in \`out\` before`;
+      }
+      const isBehind = second.subarray(n).some((value) => value !== 12_345);
+      return isBehind ? 'it writes behind `out[n - 1]`: loop to `n`, not to the length of an array' : null;
+    },
+  }),
+  strategyLaw({
+    name: 'extremes',
+    says: 'it also scores no candidates, extreme figures and equal candidates',
+    trials: extremeRankingCases,
+    fault: (strategy, trial) => utilityFault(scoreOver(strategy, trial), trial.figures.length),
+  }),
+  strategyLaw({
+    name: 'weights',
+    says: 'utilities are numbers with and without a caller’s weights',
+    trials: weightedCases,
+    fault(strategy, trial) {
+      const n = trial.figures.length;
+      return (
+        utilityFault(scoreOver(strategy, trial), n) ?? utilityFault(scoreOver(strategy, { ...trial, weights: null }), n)
+      );
+    },
+  }),
+  strategyLaw({
+    name: 'inputs',
+    says: 'it does not change its arguments',
+    fault(strategy, trial) {
+      const [given, before] = [candidatesOf(trial), candidatesOf(trial)];
+      const own: CallerWeights | undefined = trial.weights ? deepFreeze({ ...trial.weights }) : undefined;
+      strategy.score(Object.freeze(given), usedBuffer(trial, 0), own);
+      const changed = (['quality', 'cost', 'latency'] as const).find((name) => !isEqual(given[name], before[name]));
+      return changed ? `it writes into \`${changed}\`` : null;
+    },
+  }),
+  law<Subject, { readonly trial: RankingCase; readonly between: RankingCase }>({
+    name: 'deterministic',
+    says: 'the same candidates get the same utilities, whatever was scored before, without clock, randomness or environment',
+    cases: (subject) => {
+      const made = casesOf(subject);
+      return made && fc.record({ trial: made, between: made });
+    },
+    fault(subject, { trial, between }) {
+      const strategy = prepare(subject, trial.options);
+      if (!strategy) return null;
+      const { value, reached } = runSealed(() => {
+        const first = utilitiesOf(strategy, trial);
+        utilitiesOf(strategy, { ...between, options: trial.options });
+        const again = utilitiesOf(strategy, trial);
+        return { first, again, fresh: utilitiesOf(subject.plugin.prepare(trial.options), trial) };
+      });
+      const [first, again, fresh] = [value.first, value.again, value.fresh].map(shortJson);
+      if (reached.length > 0) return reachedFault(reached);
+      if (!isEqual(value.first, value.again)) return `it scores ${first}, and then ${again}`;
+      return isEqual(value.first, value.fresh) ? null : `prepared again it scores ${fresh}, not ${first}`;
+    },
+    describe: ({ trial, between }) => `${describeRankingCase(trial)}; between: ${describeRankingCase(between)}`,
+  }),
+  strategyLaw({
+    name: 'order',
+    says: 'the order of the candidates does not matter',
+    fault(strategy, trial) {
+      const forth = utilitiesOf(strategy, trial);
+      const back = utilitiesOf(strategy, { ...trial, figures: trial.figures.toReversed() }).reverse();
+      const at = forth.findIndex((value, i) => !isClose(value, back[i]!));
+      return at < 0 ? null : `${nameOf(at)} is worth ${forth[at]}, and ${back[at]} with all in reverse order`;
+    },
+  }),
+  strategyLaw({
+    name: 'dominance',
+    says: 'a candidate that is at least as good in quality, cost and latency, and better in one, is never ranked below',
+    fault(strategy, trial, subject) {
+      const ranking = rankingOf(subject, strategy, trial);
+      if (!ranking) return null;
+      const all = trial.figures.map((_, at) => at);
+      const places = [...ranking, ...all.filter((at) => !ranking.includes(at))];
+      for (const [place, above] of ranking.entries()) {
+        const better = places.slice(place + 1).find((at) => dominates(trial.figures[at]!, trial.figures[above]!));
+        if (better !== undefined) {
+          const isWanted = ranking.includes(better);
+          return `${nameOf(above)} ranks above ${nameOf(better)}, which is as good in everything and better in something${isWanted ? '' : ' and is not wanted'}`;
+        }
+      }
+      return null;
+    },
+  }),
+  strategyLaw({
+    name: 'parts',
+    says: 'the `parts` of a utility are finite, and their sum is the utility',
+    fault(strategy, trial) {
+      if (!strategy.parts) return null;
+      for (const [at, utility] of utilitiesOf(strategy, trial).entries()) {
+        if (utility === Number.NEGATIVE_INFINITY) continue;
+        const parts = strategy.parts(candidatesOf(trial), at, trial.weights ?? undefined);
+        const values = Object.values(parts);
+        if (!values.every(Number.isFinite)) return `a part of ${nameOf(at)} is no finite number: ${shortJson(parts)}`;
+        const sum = values.reduce((all, value) => all + value, 0);
+        if (Math.abs(sum - utility) > PARTS_SLACK * Math.max(1, Math.abs(sum)))
+          return `the parts of ${nameOf(at)} are ${shortJson(parts)}, together ${sum}; its utility is ${utility}`;
+      }
+      return null;
+    },
+  }),
 ];

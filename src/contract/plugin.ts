@@ -31,50 +31,9 @@ export { type Edit, type Members, type Original, type OriginalPath, pathText } f
 export { estimateTokens } from '../core/tokens.ts';
 export { canonicalUsage, plainUsage, type ReportedTokens, type Usage } from '../core/usage.ts';
 export { isWrappedState } from '../core/wrapped-state.ts';
-export {
-  defineEstimator,
-  type Estimator,
-  type EstimatorCatalog,
-  type EstimatorMemory,
-  type EstimatorModel,
-  type EstimatorPlugin,
-  type Finding,
-  type Inquiry,
-  type ModelKnowledge,
-  type Outcome,
-  type PreparedEstimator,
-  type TellingWord,
-} from './estimator.ts';
+export * from './estimator.ts';
 export type { EventPlace, FinishReason, ProviderFailure, StreamPart, UnreadOutput } from './parts.ts';
-export {
-  type CountMargin,
-  defineProvider,
-  type EmbeddingAdapter,
-  type EmbeddingCall,
-  type Frame,
-  type HttpCall,
-  type InProcessAdapter,
-  type ListedModel,
-  type ModelListAdapter,
-  type ModelListPage,
-  type ModelTraits,
-  type Pause,
-  type PreparedProvider,
-  type ProviderCall,
-  type ProviderPlugin,
-  type ProviderPreset,
-  type StreamReader,
-  type TokenCountAdapter,
-  type WireAdapter,
-} from './provider.ts';
-export type { PluginStatus } from './status.ts';
-export {
-  type CallerWeights,
-  type Candidates,
-  defineStrategy,
-  type FormerOptions,
-  type Inheritance,
-  type PreparedStrategy,
-  type StrategyPlugin,
-} from './strategy.ts';
-export { textRequest } from './testing.ts';
+export * from './provider.ts';
+export * from './status.ts';
+export * from './strategy.ts';
+export * from './testing.ts';

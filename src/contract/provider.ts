@@ -18,7 +18,7 @@ export interface ProviderCall {
   /** Fields unknown to the gateway that this provider's `passthrough` list lets through. */
   readonly extras: Readonly<Record<string, unknown>>;
   readonly stream: boolean;
-  /** Output tokens of one choice at most. Must reach the upstream: the reservation relies on it. */
+  /** Output tokens of one choice at most. Must reach the upstream: the hold relies on it. */
   readonly outputCap: number;
   readonly model: ModelTraits;
   /** A selector chose the model: its caller could not know what it takes. Absent where the caller named the model. */

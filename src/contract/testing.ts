@@ -1,5 +1,6 @@
 import type { ModelSettings } from '../core/conversation.ts';
-import { type FieldNames, type ModelRequest, modelRequest, type RequestReader } from '../core/model-request.ts';
+import { type ModelRequest, modelRequest, type RequestReader } from '../core/model-request.ts';
+import { FIELD_NAMES } from './field-names.ts';
 
 interface TextBody {
   readonly text: string;
@@ -10,34 +11,10 @@ interface TextBody {
 const NO_EXTRAS = {};
 const AT = ['text'] as const;
 
-/** The names of its fields are those of the neutral form. */
-const NAMES: FieldNames = {
-  turns: 'turns',
-  tools: 'tools',
-  toolChoice: 'toolChoice',
-  agentWallet: 'agentWallet',
-  budgetCredits: 'budgetCredits',
-  outputTokensMax: 'outputTokensMax',
-  temperature: 'temperature',
-  topP: 'topP',
-  frequencyPenalty: 'frequencyPenalty',
-  presencePenalty: 'presencePenalty',
-  choices: 'choices',
-  stop: 'stop',
-  seed: 'seed',
-  logprobs: 'logprobs',
-  topLogprobs: 'topLogprobs',
-  logitBias: 'logitBias',
-  answerFormat: 'answerFormat',
-  reasoningEffort: 'reasoningEffort',
-  parallelToolCalls: 'parallelToolCalls',
-  user: 'user',
-};
-
 const READER: RequestReader<TextBody> = {
   dialect: 'text',
   operation: 'chat',
-  names: () => NAMES,
+  names: () => FIELD_NAMES,
   model: () => 'any',
   isStream: () => false,
   conversation: ({ text }) => ({
@@ -58,7 +35,7 @@ const READER: RequestReader<TextBody> = {
 };
 
 /**
- * Makes a request of one turn of the user, for tests of plugins. Its dialect is `text`.
+ * Makes a request of one turn of the user, for tests of plugins. Its dialect is `text`, and its fields have the names of OpenAI's.
  *
  * @param text the text of the turn
  * @param settings the settings of the request; none if left out

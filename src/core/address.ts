@@ -94,9 +94,11 @@ function maskOf(at: number, bits: number): number {
 const isIpv4 = (address: Address): boolean =>
   address[5] === 0xffff && address.slice(0, 5).every((group) => group === 0);
 
+const groupsText = (groups: readonly number[]): string => groups.map((group) => group.toString(16)).join(':');
+
 /** `10.0.0.1`, or all eight groups without leading zeros. */
 export function addressText(address: Address): string {
-  if (!isIpv4(address)) return address.map((group) => group.toString(16)).join(':');
+  if (!isIpv4(address)) return groupsText(address);
   return address
     .slice(6)
     .map((group) => `${group >> 8}.${group & 255}`)
@@ -109,8 +111,5 @@ export function addressText(address: Address): string {
  */
 export function neighbourhoodOf(address: Address): string {
   if (isIpv4(address)) return addressText(address);
-  return `${address
-    .slice(0, 4)
-    .map((group) => group.toString(16))
-    .join(':')}::/64`;
+  return `${groupsText(address.slice(0, 4))}::/64`;
 }

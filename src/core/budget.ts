@@ -60,7 +60,7 @@ export interface LedgerPolicy {
   readonly contentionWaitMs: number;
   /** The share of the free money up to which a request's worst case is held whole; above it the hold may grow with the answer. */
   readonly wholeHoldShare: number;
-  /** How reservations that a crash left open end: charged in full, or released. */
+  /** How holds that a crash left open end: charged in full, or released. */
   readonly onCrash: 'charge' | 'release';
 }
 

@@ -29,8 +29,8 @@ export interface DecisionRecord {
   /** The agent of that session that the request names, and the one that started it; null for none. */
   readonly agent: string | null;
   readonly parentAgent: string | null;
-  /** The frame of readings it was made by; 0 for those of the policy, null if none was stored. */
-  readonly frame: number | null;
+  /** The number of the readings that it was made by; 0 for those of the policy, null if none was stored. */
+  readonly readingsNumber: number | null;
   /**
    * Q by index of the model in the revision; NaN if not computed. Null where no estimate corrected the declared ones: deciding
    * again computes them. Records of earlier versions have it always.

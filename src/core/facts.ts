@@ -130,6 +130,6 @@ export interface FundFacts {
 export interface FundCap {
   /** The name of a budget; `balance` for a balance. */
   readonly by: string;
-  /** Microcredits that it has left once all open reservations are released: no output that costs more is asked for. */
+  /** Microcredits that it has left once all open holds are released: no output that costs more is asked for. */
   readonly unspent: Microcredits;
 }

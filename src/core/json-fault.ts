@@ -14,16 +14,6 @@ const WORD = /true|false|null/y;
 /** The characters of a string without its quotes: all from the space on, but for quotes and backslashes. */
 const CHARACTERS = /(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*/y;
 
-class Mistake {
-  readonly at: number;
-  readonly reason: string;
-
-  constructor(at: number, reason: string) {
-    this.at = at;
-    this.reason = reason;
-  }
-}
-
 /**
  * Finds the first mistake in a text that `JSON.parse` refuses, since its errors have no place.
  * @param text nested no deeper than `DEPTH_MAX`: the search goes down with it.
@@ -37,8 +27,9 @@ export function jsonFault(text: string): JsonFault | null {
     if (found) at = pattern.lastIndex;
     return found;
   };
+  // The search ends where it fails.
   const fail = (reason: string): never => {
-    throw new Mistake(at, at >= text.length ? 'the text ends before the JSON is complete' : reason);
+    throw new SyntaxError(at >= text.length ? 'the text ends before the JSON is complete' : reason);
   };
   const string = (what: string): void => {
     if (text[at] === "'") fail('strings need double quotes');
@@ -92,9 +83,9 @@ export function jsonFault(text: string): JsonFault | null {
     if (at < text.length) fail('there is more text after the end of the JSON');
     return null;
   } catch (mistake) {
-    if (!(mistake instanceof Mistake)) throw mistake;
-    const before = text.slice(0, mistake.at);
+    if (!(mistake instanceof SyntaxError)) throw mistake;
+    const before = text.slice(0, at);
     const start = before.lastIndexOf('\n') + 1;
-    return { line: before.split('\n').length, column: mistake.at - start + 1, reason: mistake.reason };
+    return { line: before.split('\n').length, column: at - start + 1, reason: mistake.message };
   }
 }

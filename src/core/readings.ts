@@ -15,11 +15,11 @@ export type HealthState = keyof typeof HEALTH;
 
 /**
  * Health and speed of a snapshot's endpoints, at one moment. Arrays are by slot: a model's
- * `firstSlot` plus the index of the endpoint. A frame never changes once it is published.
+ * `firstSlot` plus the index of the endpoint. Published readings never change.
  */
 export interface Readings {
-  /** Counts the frames of this process; 0 while nothing was seen. */
-  readonly frame: number;
+  /** Counts the readings of this process; 0 while nothing was seen. */
+  readonly number: number;
   /** Expected time to the first token, ms: the catalog's figure, blended with what was measured. */
   readonly ttftMs: Float64Array;
   /** The same where most of the input is in the provider's cache. Never above `ttftMs`. */
@@ -70,7 +70,7 @@ export function priorReadings(catalog: MeasuredCatalog): Readings {
     tokensPerSecond.fill(latency.outputTokensPerSecond, firstSlot, firstSlot + endpoints.length);
   }
   return {
-    frame: 0,
+    number: 0,
     ttftMs,
     warmTtftMs,
     tokensPerSecond,

@@ -28,6 +28,15 @@ export const isMistypedWallet = (text: string): boolean => walletOf(text) === nu
 /** Whether the holder of a balance is a wallet rather than a key. */
 export const isWallet = (holder: string): boolean => ADDRESS.test(holder);
 
+/**
+ * Another spelling of an address would name a payer without a balance, and so without a limit.
+ * @throws RangeError for anything but an address in lower case, a mistake in the program
+ */
+export function checkedWallet(wallet: string): string {
+  if (!isWallet(wallet)) throw new RangeError(`not the address of a wallet in lower case: ${wallet}`);
+  return wallet;
+}
+
 /** The digits of an address, in lower case, with the capitals of EIP-55: where the hash of them has a digit from 8. */
 function checksummed(digits: string): string {
   const hash = keccak_256(digits);

@@ -1,16 +1,10 @@
 import type { RuleScope } from './rules.ts';
+import { orElse } from './thrown.ts';
 
 const MINUTE_MS = 60_000;
 
 /** Whether a text names a time zone: by its IANA name, or as an offset. `Intl` would load its formats, at each start. */
-export function isTimeZone(name: string): boolean {
-  try {
-    new Temporal.ZonedDateTime(0n, name);
-    return true;
-  } catch {
-    return false;
-  }
-}
+export const isTimeZone = (name: string): boolean => orElse(() => new Temporal.ZonedDateTime(0n, name), null) !== null;
 
 const zonedTime = (timeMs: number, timeZone: string): Temporal.ZonedDateTime =>
   Temporal.Instant.fromEpochMilliseconds(Math.floor(timeMs)).toZonedDateTimeISO(timeZone);

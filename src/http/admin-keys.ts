@@ -19,7 +19,7 @@ import { actorOf, grantedAmount, inTerms, limitOf, orNothingDone, refuseValue } 
 /** The keys, as the edge sees them. */
 export type KeyAdmin = Pick<Keys, 'create' | 'rotate' | 'revoke' | 'grant' | 'get' | 'list' | 'trail'>;
 
-export interface KeyServices extends Pick<RouteServices, 'gateway' | 'callerOf'> {
+export interface KeyServices extends Pick<RouteServices, 'gateway' | 'contextOf'> {
   readonly keys: KeyAdmin;
   readonly store: Pick<GrantStore, 'ledger'>;
 }
@@ -71,25 +71,23 @@ const TRAIL_QUERY = t.Object({
   limit: queryLimit(TRAIL_LIMIT, TRAIL_LIMIT_MAX),
 });
 
-const changingRoutes = ({ gateway, callerOf, keys, store }: KeyServices) => {
-  const actor = (request: Request, requestId: unknown) => actorOf({ callerOf }, request, requestId);
+const changingRoutes = ({ gateway, contextOf, keys, store }: KeyServices) => {
+  const actor = (request: Request) => actorOf(contextOf(request));
   const made = ({ key, info }: IssuedKey) => ({ key, ...keyBody(info, gateway.now()) });
   return new Elysia({ name: 'keys-change' })
     .post(
       '/admin/keys',
       async ({ body, request, set }) => {
-        const by = actor(request, set.headers['x-request-id']);
         Object.assign(set.headers, SECRET_HEADERS);
-        return made(await changed(() => keys.create(grantOf(body, gateway.now()), by)));
+        return made(await changed(() => keys.create(grantOf(body, gateway.now()), actor(request))));
       },
       { ...bodyIn(KeyRequest), ...docs.CREATE },
     )
     .post(
       '/admin/keys/:id/rotate',
       async ({ params: { id }, body, request, set }) => {
-        const by = actor(request, set.headers['x-request-id']);
         const overlapMs = body.overlap_seconds === undefined ? OVERLAP_MS : body.overlap_seconds * 1_000;
-        const rotated = await changed(() => keys.rotate(id, overlapMs, by));
+        const rotated = await changed(() => keys.rotate(id, overlapMs, actor(request)));
         if (!rotated) throw notValid();
         Object.assign(set.headers, SECRET_HEADERS);
         return made(rotated);
@@ -98,20 +96,18 @@ const changingRoutes = ({ gateway, callerOf, keys, store }: KeyServices) => {
     )
     .post(
       '/admin/keys/:id/revoke',
-      async ({ params: { id }, request, set }) => {
+      async ({ params: { id }, request }) => {
         // Idempotent: a client that got no answer may ask again.
-        const by = actor(request, set.headers['x-request-id']);
-        await changed(() => keys.revoke(id, by));
+        await changed(() => keys.revoke(id, actor(request)));
         return keyBody(await found(keys, id), gateway.now());
       },
       docs.REVOKE,
     )
     .post(
       '/admin/keys/:id/grant',
-      async ({ params: { id }, body: { credits, note = '' }, request, set }) => {
-        const amount = grantedAmount(credits);
-        const by = actor(request, set.headers['x-request-id']);
-        const isDone = await changed(() => grantToKey(keys, store, id, { amount, note }, by, gateway.now()));
+      async ({ params: { id }, body: { credits, note = '' }, request }) => {
+        const grant = { amount: grantedAmount(credits), note };
+        const isDone = await changed(() => grantToKey(keys, store, id, grant, actor(request), gateway.now()));
         if (!isDone) throw notValid();
         // It is done, so that a look which fails now must not make it look undone.
         await gateway.ledger.refresh(true).catch(() => {});

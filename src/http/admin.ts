@@ -66,21 +66,16 @@ function expectedRevision(header: string | null): string | null {
 
 const attemptBody = ({ time, tookMs, ...rest }: ReloadAttempt) => ({ time: iso(time), took_ms: tookMs, ...rest });
 
-function statusBody(
-  { revision, since, files, warnings, outdatedPlugins, last, previous }: PolicyStatus,
+const statusBody = (
+  { counts: _, lastSuccess: __, outdatedPlugins, last, ...status }: PolicyStatus,
   models: number,
-) {
-  return {
-    revision,
-    since: iso(since),
-    files,
-    models,
-    warnings,
-    outdated_plugins: outdatedPlugins,
-    last_reload: attemptBody(last),
-    previous,
-  };
-}
+) => ({
+  ...status,
+  since: iso(status.since),
+  models,
+  outdated_plugins: outdatedPlugins,
+  last_reload: attemptBody(last),
+});
 
 const STATUS = routeDocs({
   access: 'admin',

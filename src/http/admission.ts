@@ -1,7 +1,6 @@
 import type { Authentication } from '../access/key-entry.ts';
-import type { Gate, GatePlace } from '../access/limits/gate.ts';
+import type { Gate } from '../access/limits/gate.ts';
 import type { Limiter, Offence } from '../access/limits/limiter.ts';
-import type { Quota } from '../access/limits/quota.ts';
 import { durationText } from '../access/limits/refusal.ts';
 import type { Caller } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
@@ -49,15 +48,8 @@ const PROBES: ReadonlySet<string> = new Set(['/healthz', '/health', '/readyz']);
  * @throws SignalboxError
  */
 export function admit(request: Request, rules: AdmissionRules, peers: Peers | null, context: RequestContext): void {
-  if (!WITH_HOST.test(request.url)) {
-    throw new SignalboxError('invalid_value', 'The Host header is missing, or is not a valid host name.', {
-      param: 'Host',
-    });
-  }
+  checkForm(request);
   const { headers } = request;
-  if (headerBytes(headers) > HEADER_BYTES_MAX) {
-    throw new SignalboxError('headers_too_large', `All headers together may have at most ${HEADER_BYTES_MAX} bytes.`);
-  }
   const route = rules.routes.at(context.route);
   if (!route) {
     // The answer is the same with a key and without, so that a wrong base URL is not taken for a wrong key.
@@ -96,6 +88,16 @@ export function admit(request: Request, rules: AdmissionRules, peers: Peers | nu
   context.admit(rule.counts ? counted(request, context, policy, rules, peers) : { caller, ...UNCOUNTED });
 }
 
+function checkForm({ url, headers }: Request): void {
+  if (!WITH_HOST.test(url)) {
+    const message = 'The Host header is missing, or is not a valid host name.';
+    throw new SignalboxError('invalid_value', message, { param: 'Host' });
+  }
+  if (headerBytes(headers) > HEADER_BYTES_MAX) {
+    throw new SignalboxError('headers_too_large', `All headers together may have at most ${HEADER_BYTES_MAX} bytes.`);
+  }
+}
+
 const UNCOUNTED = { place: null, quota: null, acceptPayer: () => null };
 
 /** Bytes of the largest body that is read, of a request with a key or without. */
@@ -125,31 +127,14 @@ function counted(
   const who = caller?.keyId ?? address;
   const bytes = gate.bytesAtOnce(admission, bodyBytes);
   gate.check(admission, who, bytes);
-  const quota = caller && limiter.admit(rateLimits, caller, address);
+  const isLimited = caller !== null && (rateLimits.length > 0 || caller.limits !== null);
+  const quota = isLimited ? limiter.admit(rateLimits, caller, address) : null;
   const place = gate.enter(admission, who, bytes);
-  return new CountedAdmission(caller, place, quota, address, rules);
-}
-
-class CountedAdmission implements Admission {
-  readonly caller: Caller | null;
-  readonly place: GatePlace;
-  readonly quota: Quota | null;
-  readonly #address: string;
-  readonly #rules: AdmissionRules;
-
-  constructor(caller: Caller | null, place: GatePlace, quota: Quota | null, address: string, rules: AdmissionRules) {
-    this.caller = caller;
-    this.place = place;
-    this.quota = quota;
-    this.#address = address;
-    this.#rules = rules;
-  }
-
-  acceptPayer(payer: Caller): Quota | null {
-    const { funding, limiter, policy } = this.#rules;
-    funding.checkBlocked(payer);
-    return this.caller ? null : limiter.admit(policy().rateLimits, payer, this.#address);
-  }
+  const acceptPayer = (payer: Caller) => {
+    rules.funding.checkBlocked(payer);
+    return caller ? null : limiter.admit(rules.policy().rateLimits, payer, address);
+  };
+  return { caller, place, quota, acceptPayer };
 }
 
 /**

@@ -1,6 +1,5 @@
-import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
-import { always, decisionId, modelId, named, orNull, share, text, word } from '../api/parts.ts';
+import { always, decisionId, modelId, named, share, text, textOrNull, word } from '../api/parts.ts';
 import { FeedbackRequest } from '../core/feedback.ts';
 import { type FeedbackGateway, giveFeedback } from '../request/feedback.ts';
 import { bodyIn } from './body.ts';
@@ -14,10 +13,7 @@ export const Feedback = named('Feedback', 'The result of a score.', {
   model: modelId('The model that is scored: the one that answered, or was recommended.'),
   task: text('The task type of the request.', 'coding'),
   score: share('As it was sent.', 0.5),
-  label: orNull(
-    Type.String({ examples: ['unit-tests'] }),
-    'The stored label. For a repeated score, the label of the first; null for none.',
-  ),
+  label: textOrNull('The stored label. For a repeated score, the label of the first; null for none.', 'unit-tests'),
   result: word(
     ['learnt', 'kept', 'repeated'],
     '`learnt`: the score counts. `kept`: it is stored but does not count, because this key has reached its limit, or the policy does not count scores. `repeated`: the decision already had this score.',
@@ -34,12 +30,8 @@ export const feedbackRoutes = ({ gateway, callerOf }: FeedbackServices) =>
   new Elysia({ name: 'feedback' }).post(
     '/v1/feedback',
     async ({ body, request }) => {
-      const { decision, model, task, score, label, result, weight } = await giveFeedback(
-        gateway,
-        body,
-        callerOf(request),
-      );
-      return { object: 'feedback', decision_id: decision, model, task, score, label, result, weight };
+      const { decision, ...scored } = await giveFeedback(gateway, body, callerOf(request));
+      return { object: 'feedback', decision_id: decision, ...scored };
     },
     {
       ...bodyIn(FeedbackRequest),

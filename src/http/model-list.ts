@@ -1,19 +1,6 @@
 import type { Static } from '@sinclair/typebox';
 import { Type } from '@sinclair/typebox';
-import {
-  always,
-  arrayOf,
-  flag,
-  listOf,
-  modelId,
-  moment,
-  named,
-  orNull,
-  text,
-  tokens,
-  unixTime,
-  word,
-} from '../api/parts.ts';
+import * as field from '../api/parts.ts';
 import type { Caller } from '../core/caller.ts';
 import { capabilityNames, MODEL_CAPABILITIES } from '../core/capability.ts';
 import { SignalboxError } from '../core/errors.ts';
@@ -21,28 +8,27 @@ import { OPERATION_NAMES, OPERATIONS, type Operation } from '../core/operation.t
 import { hasBit } from '../core/rules.ts';
 import type { Model as CatalogModel, PolicySnapshot, Selector } from '../core/snapshot.ts';
 import { mayUse } from '../routing/model-name.ts';
-import { textOrNull } from './schemas/shapes.ts';
 
-export const Model = named('Model', 'A model, a selector or an alias, for the readers of every dialect.', {
-  id: modelId('The value to send as `model`.'),
-  object: always('model'),
-  created: unixTime('When the model came out; 0 for a selector.'),
-  owned_by: text('The provider asked first; `signalbox` for a selector.', 'openai'),
-  type: always('model'),
-  display_name: text('The ID; of an alias, the name that it stands for.', 'gpt-6-luna'),
-  created_at: moment('`created`.', '2026-10-26T10:40:00Z'),
-  max_input_tokens: orNull(
-    tokens('Tokens.', 400_000),
+export const Model = field.named('Model', 'A model, a selector or an alias, for the readers of every dialect.', {
+  id: field.modelId('The value to send as `model`.'),
+  object: field.always('model'),
+  created: field.unixTime('When the model came out; 0 for a selector.'),
+  owned_by: field.text('The provider asked first; `signalbox` for a selector.', 'openai'),
+  type: field.always('model'),
+  display_name: field.text('The ID; of an alias, the name that it stands for.', 'gpt-6-luna'),
+  created_at: field.moment('`created`.', '2026-10-26T10:40:00Z'),
+  max_input_tokens: field.orNull(
+    field.tokens('Tokens.', 400_000),
     'Tokens of the context window; of a selector, of the largest among its models. Null for a selector without models.',
     400_000,
   ),
-  max_tokens: orNull(
-    tokens('Tokens.', 128_000),
+  max_tokens: field.orNull(
+    field.tokens('Tokens.', 128_000),
     'The most output tokens, likewise; null where no text is written.',
     128_000,
   ),
-  operations: arrayOf(word(OPERATION_NAMES, 'An operation.'), 'What it is for.', ['chat']),
-  abilities: arrayOf(
+  operations: field.arrayOf(field.word(OPERATION_NAMES, 'An operation.'), 'What it is for.', ['chat']),
+  abilities: field.arrayOf(
     Type.String(),
     `What it can do: ${MODEL_CAPABILITIES.map((name) => `\`${name}\``).join(', ')}. A selector chooses a model that can.`,
     ['tools', 'vision'],
@@ -50,14 +36,14 @@ export const Model = named('Model', 'A model, a selector or an alias, for the re
 });
 type Model = Static<typeof Model>;
 
-export const ModelList = named(
+export const ModelList = field.named(
   'ModelList',
   'Selectors first, then the models that the key may use; aliases behind their names.',
   {
-    ...listOf(Model, 'The models.'),
-    has_more: flag('Whether `limit` left out models behind `last_id`.', false),
-    first_id: textOrNull('The first ID; null for an empty list.', 'auto'),
-    last_id: textOrNull('The last ID; null for an empty list.', 'sim-small'),
+    ...field.listOf(Model, 'The models.'),
+    has_more: field.flag('Whether `limit` left out models behind `last_id`.', false),
+    first_id: field.textOrNull('The first ID; null for an empty list.', 'auto'),
+    last_id: field.textOrNull('The last ID; null for an empty list.', 'sim-small'),
     models: Type.Array(Type.Object({}), {
       description:
         'Always empty. Codex reads its models here, and takes the instructions of its agent from them: with an empty list it keeps its own.',
@@ -199,7 +185,5 @@ const head = (id: string, created: number, owner: string) =>
 const operationsIn = (bits: number): Operation[] =>
   OPERATION_NAMES.filter((name) => (bits & OPERATIONS[name].bit) !== 0);
 
-const abilitiesIn = (bits: number): string[] => {
-  const known: ReadonlySet<string> = new Set(MODEL_CAPABILITIES);
-  return capabilityNames(bits).filter((name) => known.has(name));
-};
+const abilitiesIn = (bits: number): string[] =>
+  capabilityNames(bits).filter((name) => MODEL_CAPABILITIES.includes(name));

@@ -54,34 +54,25 @@ export function routeRules(routes: readonly RegisteredRoute[]): RouteRule[] {
   });
 }
 
-/** One path of the table with its methods. */
-export class RouteEntry {
+/** One path of the table. */
+export interface RouteEntry {
   readonly path: string;
   /** In the order of registration. */
-  readonly methods = new Map<string, RouteRule>();
-  readonly matches: (path: string) => boolean;
-  #isOpen = true;
-
-  constructor(path: string) {
-    this.path = path;
-    this.matches = matcher(path);
-  }
-
-  add(rule: RouteRule): void {
-    this.methods.set(rule.method, rule);
-    this.#isOpen &&= rule.access === 'open';
-  }
-
+  readonly methods: ReadonlyMap<string, RouteRule>;
   /** Whether its callers need no key, by any method. */
-  get isOpen(): boolean {
-    return this.#isOpen;
-  }
-
+  readonly isOpen: boolean;
   /** Comma-separated, as headers list them. */
-  get allow(): string {
-    return [...this.methods.keys()].join(', ');
-  }
+  readonly allow: string;
+  readonly matches: (path: string) => boolean;
 }
+
+const entryOf = (path: string, rules: readonly RouteRule[]): RouteEntry => ({
+  path,
+  methods: new Map(rules.map((rule) => [rule.method, rule])),
+  isOpen: rules.every(({ access }) => access === 'open'),
+  allow: rules.map(({ method }) => method).join(', '),
+  matches: matcher(path),
+});
 
 /** Whether a path is only for callers with a key, though nothing may be there. */
 export const needsKey = (path: string): boolean =>
@@ -89,34 +80,22 @@ export const needsKey = (path: string): boolean =>
 
 /** All routes by path. A path that is not in it does not exist. */
 export class RouteTable {
-  readonly #exact = new Map<string, RouteEntry>();
-  readonly #all: readonly RouteEntry[];
+  readonly #exact: ReadonlyMap<string, RouteEntry>;
 
   constructor(rules: readonly RouteRule[]) {
-    for (const rule of rules) {
-      let path = this.#exact.get(rule.path);
-      if (!path) {
-        if (rules.some((other) => covers(other, rule))) continue;
-        path = new RouteEntry(rule.path);
-        this.#exact.set(rule.path, path);
-      }
-      path.add(rule);
-    }
-    this.#all = [...this.#exact.values()];
+    const isCovered = (rule: RouteRule) => rules.some((other) => covers(other, rule));
+    const paths = [...Map.groupBy(rules, ({ path }) => path)].filter(([, own]) => !own.every(isCovered));
+    this.#exact = new Map(paths.map(([path, own]) => [path, entryOf(path, own)]));
   }
 
   /** Finds the entry of a path, or of a route's pattern. */
   find(path: string): RouteEntry | undefined {
-    return this.#exact.get(path) ?? this.#matching(path);
-  }
-
-  #matching(path: string): RouteEntry | undefined {
-    return this.#all.find(({ matches }) => matches(path));
+    return this.#exact.get(path) ?? this.#exact.values().find(({ matches }) => matches(path));
   }
 
   /** All rules by path, in the order of registration. */
   get rules(): readonly RouteRule[] {
-    return this.#all.flatMap(({ methods }) => [...methods.values()]);
+    return [...this.#exact.values()].flatMap(({ methods }) => [...methods.values()]);
   }
 
   /** The entry with this very pattern. */

@@ -101,7 +101,8 @@ async function answerCall(
   const funding = found instanceof Promise ? await found : found;
   // A payer that has just proved itself counts against the rate limits from here on.
   if (funding.provedCaller) context.acceptPayer(funding.provedCaller);
-  const name = nameOf(context, origin.headers, funding, surface);
+  const isNamed = context.idempotencyKey !== null || funding.identity !== null;
+  const name = isNamed ? nameOf(context, origin.headers, funding, surface) : null;
   const named = name && (await claimName(services, name, { context, headers }, form));
   if (named?.kind === 'stored') return named.answer;
   let running: RunningAnswer;
@@ -162,16 +163,15 @@ const ANSWER_HEADERS = {
   'x-signalbox-replayed': '`true` if it repeats an earlier answer.',
 } as const;
 
-function surfaceDocs({ docs, pays, operation, errorBody }: Surface) {
-  const { error, ...spec } = docs;
-  const access = { access: operation, operation, counts: true, pays };
-  const form = { schema: error, body: errorBody };
-  return routeDocs({
-    ...spec,
-    ...access,
+const surfaceDocs = ({ docs, pays, operation, errorBody }: Surface) =>
+  routeDocs({
+    ...docs,
+    access: operation,
+    operation,
+    counts: true,
+    pays,
     tag: TAGS[operation],
     errors: SURFACE_ERRORS,
-    errorForm: form,
+    errorForm: { schema: docs.error, body: errorBody },
     headers: ANSWER_HEADERS,
   });
-}

@@ -12,20 +12,9 @@ const OF_CONNECTION =
 /** The socket of a connection, as Bun has it. */
 type Socket = Pick<Bun.ServerWebSocket, 'remoteAddress' | 'send' | 'getBufferedAmount' | 'close' | 'terminate'>;
 
-/** The handlers that Elysia's own calls. */
-interface SocketHandlers {
-  open(socket: Socket): void;
-  message(socket: Socket, frame: string | Buffer): void;
-  /** Called whenever the reader has taken some of what waits for it. */
-  drain(socket: Socket): void;
-  ping(socket: Socket): void;
-  pong(socket: Socket): void;
-  close(): void;
-}
-
 /** A server that makes a connection of a request. */
 export interface Upgrader {
-  upgrade(request: Request, options: { readonly data: SocketHandlers }): boolean;
+  upgrade(request: Request, options: { readonly data: Connection }): boolean;
 }
 
 /**
@@ -79,7 +68,8 @@ const POLICY_VIOLATION = 1008;
 const DEFECT = 1011;
 const TRY_AGAIN_LATER = 1013;
 
-class Connection implements SocketHandlers {
+/** One connection. Its `open`, `message`, `drain`, `ping`, `pong` and `close` are the handlers that Elysia's own call. */
+class Connection {
   readonly #services: RouteServices;
   readonly #ends: ConnectionEnds;
   readonly #url: string;
@@ -139,6 +129,7 @@ class Connection implements SocketHandlers {
     this.ping(socket);
   }
 
+  /** Called whenever the reader has taken some of what waits for it. */
   drain(socket: Socket): void {
     // Between requests only messages count.
     if (this.#running) this.#ends.place.move();

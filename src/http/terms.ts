@@ -2,9 +2,9 @@ import { KeyTermsError } from '../access/terms.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { type ErrorCode, SignalboxError } from '../core/errors.ts';
 import { exactMillionths } from '../core/exact-millionths.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import type { Actor } from '../store/trail.ts';
 import { orOverloaded } from '../store/unwritten.ts';
-import type { RouteServices } from './route-services.ts';
 
 /**
  * Runs work on a key's terms and turns their refusal into an error of the caller.
@@ -39,11 +39,11 @@ export function grantedAmount(credits: number): Microcredits {
 }
 
 /** The actor of a change by HTTP, for the trail: its key and the ID of its request. */
-export const actorOf = (
-  { callerOf }: Pick<RouteServices, 'callerOf'>,
-  request: Request,
-  requestId: unknown,
-): Extract<Actor, { kind: 'key' }> => ({ kind: 'key', name: callerOf(request).keyId, requestId: String(requestId) });
+export const actorOf = ({ knownCaller, requestId }: RequestContext): Extract<Actor, { kind: 'key' }> => ({
+  kind: 'key',
+  name: knownCaller.keyId,
+  requestId,
+});
 
 /**
  * Reads the number of rows that a query asks for.

@@ -8,7 +8,6 @@ import {
   parseDay,
   type UsagePeriod,
   type UsageQuery,
-  type UsageReport,
   UsageTooLargeError,
   usageBody,
   usageOf,
@@ -73,46 +72,35 @@ export const usageRoutes = ({ gateway, callerOf }: RouteServices) =>
 
 async function keyUsage({ ledger, lease, now }: Gateway, caller: Caller, url: string): Promise<object> {
   const query = new URL(url).searchParams;
-  const period = periodOf(query, now());
   const by = query.get('by');
-  const { keyId } = caller;
-  const report = await reported(ledger, { ...period, by: ['day', 'model'], keyId, model: null, labels: {} });
-  const { by: _, groups, ...body } = usageBody(report);
+  const own = { ...periodOf(query, now()), keyId: caller.keyId, model: null, labels: {} };
+  const { by: _, groups, ...body } = await usageIn(ledger, { ...own, by: ['day', 'model'] });
   const { selectors, models } = lease().snapshot;
   const funds = ledger.fundsOf(caller, [...selectors.keys(), ...models.map(({ id }) => id)]);
   const balance = funds.find(({ title }) => title.kind === 'balance');
   return {
     ...body,
     days: groups.map(({ group: { day: date, model }, ...sums }) => ({ date, model: model || null, ...sums })),
-    ...(by !== null && { groups: await ownGroups(ledger, { ...period, by: groupingsOf(by), keyId }) }),
+    ...(by !== null && { groups: (await usageIn(ledger, { ...own, by: groupingsOf(by) })).groups }),
     funds: fundBodies(usesOf(ledger, funds), now()),
     balance_credits: balance ? toCredits(balance.free) : null,
   };
 }
 
-async function ownGroups(
-  ledger: Gateway['ledger'],
-  query: UsagePeriod & Pick<UsageQuery, 'by' | 'keyId'>,
-): Promise<object> {
-  return usageBody(await reported(ledger, { ...query, model: null, labels: {} })).groups;
-}
-
 async function adminUsage({ ledger, now }: Gateway, url: string): Promise<object> {
   const query = new URL(url).searchParams;
-  return usageBody(
-    await reported(ledger, {
-      ...periodOf(query, now()),
-      by: groupingsOf(query.get('by') ?? 'day,model'),
-      keyId: query.get('key'),
-      model: query.get('model'),
-      labels: Object.fromEntries(query.getAll('label').map(labelOf)),
-    }),
-  );
+  return await usageIn(ledger, {
+    ...periodOf(query, now()),
+    by: groupingsOf(query.get('by') ?? 'day,model'),
+    keyId: query.get('key'),
+    model: query.get('model'),
+    labels: Object.fromEntries(query.getAll('label').map(labelOf)),
+  });
 }
 
-async function reported(ledger: Gateway['ledger'], query: UsageQuery): Promise<UsageReport> {
+async function usageIn(ledger: Gateway['ledger'], query: UsageQuery) {
   try {
-    return await usageOf(ledger, query);
+    return usageBody(await usageOf(ledger, query));
   } catch (cause) {
     if (!(cause instanceof UsageTooLargeError)) throw cause;
     const message = `${cause.message} Choose a shorter period or fewer groupings.`;

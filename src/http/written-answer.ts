@@ -1,18 +1,15 @@
-import { Type } from '@sinclair/typebox';
 import { FRAME_MARK, type WrittenAnswer } from '../access/idempotency/answer.ts';
 import { ERROR_CODES, type ErrorCode } from '../core/errors.ts';
-import { SchemaCheck } from '../core/schema-check.ts';
+import { objectOf } from '../core/object.ts';
 
-/** Answers of models that version 0.1 stored: as text, in OpenAI's dialect. Each is gone a day after its end. */
-const errorForm = new SchemaCheck(Type.Object({ error: Type.Object({ code: Type.String() }) }));
 /** Characters of a stream that are sent at once, about. */
 const SLICE = 65_536;
 
-/** Returns the code of a stored error; null for another answer. */
+/** Returns the code of a stored error; null for another answer. Version 0.1 stored the answers of models as text, in OpenAI's dialect. */
 export function codeOf({ status, body }: WrittenAnswer): ErrorCode | null {
   if (status < 400) return null;
-  const parsed: unknown = JSON.parse(body);
-  return errorForm.accepts(parsed) ? (ERROR_CODES.find((code) => code === parsed.error.code) ?? null) : null;
+  const { code } = objectOf(objectOf(JSON.parse(body)).error);
+  return ERROR_CODES.find((each) => each === code) ?? null;
 }
 
 /** Returns the response of a stored answer. */

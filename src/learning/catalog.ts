@@ -1,12 +1,6 @@
 import type { EstimatorCatalog, EstimatorModel } from '../contract/estimator.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-
-/** The model and task of an outcome. The policy may no longer have them. */
-interface ModelTask {
-  readonly model: string;
-  readonly task: string;
-  readonly declared: number;
-}
+import type { OutcomeRow } from '../store/learning.ts';
 
 /** The models and tasks of a snapshot, in its order. Copies, so that a plugin cannot write into the policy. */
 export const catalogOf = ({ tasks, models }: PolicySnapshot): EstimatorCatalog => ({
@@ -20,7 +14,10 @@ export const catalogOf = ({ tasks, models }: PolicySnapshot): EstimatorCatalog =
 });
 
 /** Adds a model or task that is absent: outcomes outlive their policies. */
-export function catalogWith(catalog: EstimatorCatalog, { model, task, declared }: ModelTask): EstimatorCatalog {
+export function catalogWith(
+  catalog: EstimatorCatalog,
+  { model, task, declared }: Pick<OutcomeRow, 'model' | 'task' | 'declared'>,
+): EstimatorCatalog {
   const tasks = catalog.tasks.includes(task) ? catalog.tasks : [...catalog.tasks, task];
   const models: EstimatorModel[] = catalog.models.map((one) => ({
     ...one,

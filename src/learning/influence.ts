@@ -1,3 +1,4 @@
+import { type Static, Type } from '@sinclair/typebox';
 import { isWallet } from '../core/wallet.ts';
 
 /** The weight that every key may contribute, in outcomes. */
@@ -19,11 +20,14 @@ interface Stake {
   chats: number;
 }
 
-/** The state for a checkpoint: key, mass and chats. */
-interface InfluenceSums {
-  readonly at: number;
-  readonly stakes: readonly (readonly [string, number, number])[];
-}
+/** The state for a checkpoint. */
+export const InfluenceSums = Type.Object({
+  /** When masses last decayed, ms since 1970. */
+  at: Type.Number(),
+  /** Key, mass and chats. */
+  stakes: Type.Array(Type.Tuple([Type.String(), Type.Number(), Type.Number()])),
+});
+export type InfluenceSums = Static<typeof InfluenceSums>;
 
 /**
  * Bounds the influence of one key. The weight of its outcomes may be at most an allowance plus `s/(1 − s)` of the

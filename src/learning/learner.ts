@@ -49,10 +49,8 @@ export interface LearnerOptions {
  */
 export class Learner {
   readonly memories: Memories;
+  readonly #options: LearnerOptions;
   readonly #store: LearningStore;
-  readonly #now: () => number;
-  readonly #nextId: () => number;
-  readonly #onError: (error: unknown) => void;
   readonly #state: LearningState;
   readonly #faults: LearnerParts['faults'];
   readonly #timers: ReturnType<typeof setInterval>[] = [];
@@ -68,11 +66,9 @@ export class Learner {
   #writing: Promise<void> | null = null;
 
   constructor(options: LearnerOptions, { memories, state, faults }: LearnerParts) {
-    const { store, now, nextId, onError = () => {}, refreshMs, checkpointMs } = options;
+    const { store, refreshMs, checkpointMs } = options;
+    this.#options = options;
     this.#store = store;
-    this.#now = now;
-    this.#nextId = nextId;
-    this.#onError = onError;
     this.memories = memories;
     this.#state = state;
     this.#faults = faults;
@@ -82,12 +78,8 @@ export class Learner {
 
   get activity(): LearningActivity {
     const { declared, estimated } = this.#state.brier;
-    return {
-      scores: this.#scores,
-      withheld: this.#withheld,
-      brier: { declared, estimated },
-      faults: this.#faults.count,
-    };
+    const { count: faults } = this.#faults;
+    return { scores: this.#scores, withheld: this.#withheld, brier: { declared, estimated }, faults };
   }
 
   /** Makes a decision scorable; writes behind the answer, with its record. Nothing while learning is off. */
@@ -100,7 +92,7 @@ export class Learner {
   noteAnswer(policy: LearningPolicyInForce, example: Example): void {
     const row = this.#rowOf(policy, example);
     if (!row) return;
-    this.#state.influence.noteChat(row.keyId, this.#now());
+    this.#state.influence.noteChat(row.keyId, this.#options.now());
     this.#store.defer(this.#store.learning.examples.add(row));
   }
 
@@ -148,8 +140,8 @@ export class Learner {
   /** Deletes unscorable examples and outcomes older than `ageMs`, in batches. Rejects with StoreError. */
   async prune(ageMs: number): Promise<void> {
     const { examples, outcomes } = this.#store.learning;
-    await examples.prune(this.#now() - SLACK_MS);
-    await outcomes.prune(idAt(this.#now() - ageMs));
+    await examples.prune(this.#options.now() - SLACK_MS);
+    await outcomes.prune(idAt(this.#options.now() - ageMs));
   }
 
   /** Writes a last checkpoint. Rejects with StoreError. */
@@ -170,7 +162,7 @@ export class Learner {
   }
 
   #every(ms: number, work: () => Promise<void>): void {
-    const timer = setInterval(() => work().catch((error: unknown) => this.#onError(error)), ms);
+    const timer = setInterval(() => work().catch((error: unknown) => this.#options.onError?.(error)), ms);
     timer.unref();
     this.#timers.push(timer);
   }
@@ -203,7 +195,7 @@ export class Learner {
     const { mode, feedbackWindowMs, feedbackWeight } = policy.snapshot.learning;
     const example = await this.#findExample(decision);
     const until = example ? Math.min(example.until, timeOfId(decision) + feedbackWindowMs) : 0;
-    if (!example || this.#now() > until) return 'unknown';
+    if (!example || this.#options.now() > until) return 'unknown';
     const earlier = this.#unwritten.get(decision) ?? (await this.#store.learning.outcomes.findScore(decision));
     if (earlier && earlier.score !== score) return 'contradicts';
     if (earlier) {
@@ -244,7 +236,7 @@ export class Learner {
     const { outcomes } = this.#store.learning;
     const { name } = policy.estimator;
     const bound = this.memories.over(policy);
-    const id = Math.max(this.#nextId(), this.memories.lastOutcome + 1);
+    const id = Math.max(this.#options.nextId(), this.memories.lastOutcome + 1);
     const { influenceMax } = policy.snapshot.learning;
     const weight = this.#state.influence.admit(example.keyId, given.offered, influenceMax, timeOfId(id));
     // A weightless outcome may never be written.

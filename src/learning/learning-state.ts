@@ -3,16 +3,10 @@ import { Value } from '@sinclair/typebox/value';
 import { timeOfId } from '../core/id.ts';
 import { parseJson } from '../core/object.ts';
 import type { OutcomeRow } from '../store/learning.ts';
-import { BrierScore } from './brier.ts';
-import { KeyInfluence } from './influence.ts';
+import { BrierScore, BrierSums } from './brier.ts';
+import { InfluenceSums, KeyInfluence } from './influence.ts';
 
-const Body = Type.Object({
-  influence: Type.Object({
-    at: Type.Number(),
-    stakes: Type.Array(Type.Tuple([Type.String(), Type.Number(), Type.Number()])),
-  }),
-  brier: Type.Object({ weight: Type.Number(), declared: Type.Number(), estimated: Type.Number() }),
-});
+const Body = Type.Object({ influence: InfluenceSums, brier: BrierSums });
 
 /** The influence of keys and the accuracy of estimates. All estimators share it. */
 export class LearningState {

@@ -13,13 +13,6 @@ import { isScore, orderSteps } from './steps.ts';
 /** The maximum number of outcomes to learn again at a start. Checkpoints are more frequent. */
 const TAIL_MAX = 100_000;
 
-/** The changes of a checkpoint. */
-interface CheckpointChanges {
-  readonly writes: readonly Write[];
-  readonly saved: readonly HostedMemory[];
-  readonly through: ReadonlyMap<string, StoredPosition>;
-}
-
 /** The memories of all estimator plugins that have learned here, by name. */
 export class Memories {
   readonly #options: MemoryOptions;
@@ -120,7 +113,7 @@ export class Memories {
   }
 
   /** The changes since the last checkpoint, to write in one commit. */
-  changes({ memories }: Pick<LearningTables, 'memories'>): CheckpointChanges {
+  changes({ memories }: Pick<LearningTables, 'memories'>) {
     const last = { outcome: this.#lastOutcome, reset: this.#lastReset };
     const writes: Write[] = [];
     const saved: HostedMemory[] = [];
@@ -140,7 +133,7 @@ export class Memories {
   }
 
   /** Marks changes as written. */
-  markWritten({ saved, through }: CheckpointChanges): void {
+  markWritten({ saved, through }: Omit<ReturnType<Memories['changes']>, 'writes'>): void {
     for (const memory of saved) memory.markSaved();
     for (const [name, one] of through) this.#through.set(name, one);
   }
@@ -148,12 +141,7 @@ export class Memories {
   /** Nothing if the plugin failed. */
   #asked<T>(policy: LearningPolicyInForce, where: string, ask: (estimator: Estimator) => readonly T[]): readonly T[] {
     const { memory, estimator } = this.over(policy);
-    try {
-      return estimator ? ask(estimator) : [];
-    } catch (error) {
-      memory.fault(where, error);
-      return [];
-    }
+    return (estimator && memory.attempt(where, () => ask(estimator))) ?? [];
   }
 
   #add(name: string, stored?: StoredMemory): HostedMemory {

@@ -46,6 +46,8 @@ export interface MemoryChanges {
 /** The maximum features of one question in bytes. */
 const FEATURES_MAX = 65_536;
 
+type BoundEstimator = Pick<BoundMemory, 'estimator' | 'catalog'>;
+
 interface OpenMemory {
   readonly plugin: EstimatorPlugin;
   /** As JSON. */
@@ -130,7 +132,7 @@ export class HostedMemory {
    * Learns an outcome.
    * @returns the estimate before it; null if the plugin failed
    */
-  learn({ estimator, catalog }: Pick<BoundMemory, 'estimator' | 'catalog'>, lesson: Lesson): number | null {
+  learn({ estimator, catalog }: BoundEstimator, lesson: Lesson): number | null {
     const { model, task, declared, score, weight, probability, among, features } = lesson;
     const modelAt = catalog.models.findIndex(({ id }) => id === model);
     const taskAt = catalog.tasks.indexOf(task);
@@ -140,19 +142,16 @@ export class HostedMemory {
     }
     this.#isBehind ||= this.#open === null;
     if (!estimator) return null;
-    try {
+    return this.attempt('learn', () => {
       const outcome = { model: modelAt, task: taskAt, declared, score, weight, probability, among, features };
       const before = estimator.learn(outcome);
       if (!(before >= 0 && before <= 1)) throw new RangeError('an estimate must be a number from 0 to 1');
       return before;
-    } catch (error) {
-      this.fault('learn', error);
-      return null;
-    }
+    });
   }
 
   /** Repeats a stored event. @returns of an outcome the estimate before it; null if the plugin failed */
-  repeat(bound: Pick<BoundMemory, 'estimator' | 'catalog'>, step: MemoryStep): number | null {
+  repeat(bound: BoundEstimator, step: MemoryStep): number | null {
     if (step.kind === 'outcome') return this.learn(bound, step.row);
     if (step.kind === 'question') this.#noteQuestion(bound, step.row);
     else this.forget(step.reset);
@@ -161,15 +160,9 @@ export class HostedMemory {
 
   /** Takes effect at once, or when the memory is opened. */
   forget(reset: Pick<ResetRow, 'id' | 'model'>): void {
-    if (!this.#open) {
-      this.#stored = { ...this.#stored, steps: [...this.#stored.steps, { kind: 'reset', reset }] };
-      return;
-    }
-    try {
-      this.#open.memory.forget(reset.model);
-    } catch (error) {
-      this.fault('learn', error);
-    }
+    const open = this.#open;
+    if (open) this.attempt('learn', () => open.memory.forget(reset.model));
+    else this.#stored = { ...this.#stored, steps: [...this.#stored.steps, { kind: 'reset', reset }] };
   }
 
   /**
@@ -201,6 +194,16 @@ export class HostedMemory {
     this.#options.onFault(this.name, where, error);
   }
 
+  /** The result of the plugin; null if it failed, which is reported. */
+  attempt<T>(where: string, work: () => T): T | null {
+    try {
+      return work();
+    } catch (error) {
+      this.fault(where, error);
+      return null;
+    }
+  }
+
   /** Opens the memory with the options of a snapshot, unless it already has them. */
   #openFor(plugin: EstimatorPlugin, snapshot: PolicySnapshot, catalog: EstimatorCatalog): void {
     const options = JSON.stringify(snapshot.learning.options);
@@ -223,38 +226,23 @@ export class HostedMemory {
   }
 
   /** Repeats the count of a request at its original position. */
-  #noteQuestion(
-    { estimator, catalog }: Pick<BoundMemory, 'estimator' | 'catalog'>,
-    { task: name, features }: Lesson,
-  ): void {
+  #noteQuestion({ estimator, catalog }: BoundEstimator, { task: name, features }: Lesson): void {
     const task = catalog.tasks.indexOf(name);
     if (!estimator || !features || task < 0) return;
     const declared = Float64Array.from(catalog.models, ({ quality }) => quality[task]!);
-    try {
-      estimator.estimate({ features, task, declared }, findingOf(declared.length), true);
-    } catch (error) {
-      this.fault('estimate', error);
-    }
+    const into = findingOf(declared.length);
+    this.attempt('estimate', () => estimator.estimate({ features, task, declared }, into, true));
   }
 
   /** Unreadable parts must not prevent a start. */
   #openReadable(prepared: PreparedEstimator, parts: ReadonlyMap<string, Uint8Array>): EstimatorMemory {
-    try {
-      return prepared.open(parts);
-    } catch (error) {
-      this.fault('open', error);
-      this.#everything = true;
-      return openOrNull(prepared, readableParts(prepared, parts)) ?? prepared.open(new Map());
-    }
+    const whole = this.attempt('open', () => prepared.open(parts));
+    this.#everything ||= whole === null;
+    return whole ?? openOrNull(prepared, readableParts(prepared, parts)) ?? prepared.open(new Map());
   }
 
   #over(catalog: EstimatorCatalog): Estimator | null {
-    try {
-      return this.#open?.memory.over(catalog) ?? null;
-    } catch (error) {
-      this.fault('open', error);
-      return null;
-    }
+    return this.attempt('open', () => this.#open?.memory.over(catalog) ?? null);
   }
 }
 

@@ -14,8 +14,8 @@ import { isScore } from './steps.ts';
 export async function openLearner(options: LearnerOptions): Promise<Learner> {
   const { store, now } = options;
   const secret = await loadSecret(store);
-  const faults = new FaultReporter(options.onFault);
-  const { memories, resets } = await Memories.load(store, { secret, onFault: faults.report });
+  const { faults, onFault } = faultReporter(options.onFault);
+  const { memories, resets } = await Memories.load(store, { secret, onFault });
   // Future outcomes come after these resets.
   const open = resets.filter(({ applied }) => applied === null);
   if (open.length > 0) await store.commit(open.map(({ id }) => store.learning.resets.apply(id, memories.lastOutcome)));
@@ -29,11 +29,11 @@ export async function openLearner(options: LearnerOptions): Promise<Learner> {
  */
 export async function openLearningReader(
   store: Pick<Repositories, 'learning'>,
-  onFault?: OnEstimatorFault,
+  listener?: OnEstimatorFault,
 ): Promise<(Memories & Pick<LearningState, 'brier'>) | null> {
   const secret = await findSecret(store);
   if (!secret) return null;
-  const { memories } = await Memories.load(store, { secret, onFault: new FaultReporter(onFault).report });
+  const { memories } = await Memories.load(store, { secret, ...faultReporter(listener) });
   const { brier } = await loadLearningState(store, 0);
   return Object.assign(memories, { brier });
 }
@@ -61,19 +61,15 @@ export async function loadLearningState(store: Pick<Repositories, 'learning'>, n
   return state;
 }
 
-/** Reports each fault once: a plugin that fails mostly fails at every request. */
-class FaultReporter {
-  count = 0;
-  readonly report: OnEstimatorFault;
-
-  constructor(listener: OnEstimatorFault = () => {}) {
-    const reported = new Set<string>();
-    this.report = (estimator, where, error) => {
-      this.count++;
-      const name = `${estimator} ${where}`;
-      if (reported.has(name)) return;
-      reported.add(name);
-      listener(estimator, where, error);
-    };
-  }
+/** Counts faults, and reports each once: a plugin that fails mostly fails at every request. */
+function faultReporter(listener: OnEstimatorFault = () => {}) {
+  const reported = new Set<string>();
+  const faults = { count: 0 };
+  const onFault: OnEstimatorFault = (estimator, where, error) => {
+    faults.count++;
+    const name = `${estimator} ${where}`;
+    if (!reported.has(name)) listener(estimator, where, error);
+    reported.add(name);
+  };
+  return { faults, onFault };
 }

@@ -27,13 +27,7 @@ interface ReplayOptions {
 }
 
 /** The result of learning the log of outcomes from the beginning. */
-export interface ReplayResult {
-  readonly outcomes: number;
-  /** The memory, and the last outcome and reset in it. */
-  readonly memory: HostedMemory;
-  readonly through: StoredPosition;
-  readonly known: ReturnType<NonNullable<ReturnType<HostedMemory['over']>['estimator']>['known']>;
-}
+export type ReplayResult = Awaited<ReturnType<typeof replayOutcomes>>;
 
 /**
  * Learns the stored outcomes from the beginning under a policy, apart from those that were reset. Changes nothing in
@@ -44,7 +38,7 @@ export async function replayOutcomes(
   store: Pick<Repositories, 'learning'>,
   policy: LearningPolicyInForce,
   { onFault = () => {}, onOutcome = () => {} }: ReplayOptions = {},
-): Promise<ReplayResult> {
+) {
   const { name } = policy.estimator;
   const secret = (await findSecret(store)) ?? [0, 0];
   const bound = new HostedMemory(name, { secret, onFault }).over(policy);
@@ -64,18 +58,13 @@ export async function replayOutcomes(
     }
     after = rows.at(-1)?.id ?? after;
   }
-  return {
-    outcomes,
-    memory: bound.memory,
-    through: { outcome: after, reset },
-    known: bound.estimator?.known() ?? [],
-  };
+  /** The last outcome and reset in the memory. */
+  const through: StoredPosition = { outcome: after, reset };
+  return { outcomes, memory: bound.memory, through, known: bound.estimator?.known() ?? [] };
 }
 
 /** The last reset, and for each model the ID from which outcomes still count. */
-async function resetsOf(
-  store: Pick<Repositories, 'learning'>,
-): Promise<{ reset: number; since: (model: string) => number }> {
+async function resetsOf(store: Pick<Repositories, 'learning'>) {
   const resets = await store.learning.resets.after(0);
   const times = new Map(resets.map(({ model, at }) => [model, idAt(at)]));
   const since = (model: string) => Math.max(times.get(model) ?? 0, times.get(null) ?? 0);

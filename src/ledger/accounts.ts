@@ -1,7 +1,7 @@
 import { type Dimensions, LABEL, labelsOf } from '../accounting/entry.ts';
 import type { BudgetScope } from '../core/budget.ts';
 import type { Caller } from '../core/caller.ts';
-import { isWallet } from '../core/wallet.ts';
+import { checkedWallet } from '../core/wallet.ts';
 import type { DrawnFund } from './drawn-fund.ts';
 
 /** A spender: a key with its labels, or a wallet, by one selector. */
@@ -35,7 +35,7 @@ export class Accounts {
    */
   of(caller: Caller, selector: string, payer: string | null, session = '', agent = ''): Account {
     if (payer !== null && payer !== caller.keyId)
-      return newAccount(caller, selector, payerOf(payer), { session, agent });
+      return newAccount(caller, selector, checkedWallet(payer), { session, agent });
     const accounts = this.#byCaller.getOrInsertComputed(caller, noAccounts);
     if (session === '' && agent === '') return accountBy(selector, accounts, caller);
     return accountIn({ session, agent }, selector, accounts, caller);
@@ -70,12 +70,6 @@ function accountIn(run: Run, selector: string, { bySession }: CallerAccounts, ca
   else if (bySession.size >= SESSIONS_MAX) bySession.delete(bySession.keys().next().value!);
   bySession.set(name, account);
   return account;
-}
-
-/** Addresses are in lower case. Another spelling would name a payer without a balance, and so without a limit. */
-function payerOf(wallet: string): string {
-  if (!isWallet(wallet)) throw new RangeError(`not the address of a wallet in lower case: ${wallet}`);
-  return wallet;
 }
 
 function newAccount(

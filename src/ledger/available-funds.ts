@@ -110,5 +110,5 @@ export function shortage({ fund, why }: FundBlock, needed: Microcredits): FundSh
   };
 }
 
-/** Whether a reservation ended in a shortage, not in a hold. */
+/** Whether there is a shortage in place of a hold. */
 export const isShortage = <T extends object>(reserved: T | FundShortage): reserved is FundShortage => 'why' in reserved;

@@ -30,7 +30,7 @@ interface Waiter {
 }
 
 /**
- * Lines of requests that wait for money which open reservations hold: first in, first out for each fund, behind the answers
+ * Lines of requests that wait for money which open holds have: first in, first out for each fund, behind the answers
  * that are being written. A waiter that is woken tries again. It then gets the money, moves to the line of another fund that
  * lacks it, or stays at the head of its line.
  */

@@ -1,10 +1,10 @@
 import { type FundStanding, fit, isBlocked } from '../accounting/fund.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { type DrawnFund, mayCap } from './drawn-fund.ts';
-import type { ReservationRequest } from './reservation-request.ts';
+import type { HoldRequest } from './hold-request.ts';
 
 /** The amounts of a request for money. */
-export type HoldTerms = Pick<ReservationRequest, 'amounts' | 'whole' | 'least' | 'ample' | 'growth'>;
+export type HoldTerms = Pick<HoldRequest, 'amounts' | 'whole' | 'least' | 'ample' | 'growth'>;
 
 /** The money that a request would set aside first. */
 export interface FirstHold {
@@ -34,7 +34,7 @@ export const amountsFor = ({ amounts, whole }: HoldTerms, funds: readonly DrawnF
 
 /**
  * The least that a hold on these funds must have: the whole first amount where one of them must not cap. A patient answer does not
- * begin on less than an ample hold, or all that is left, while open reservations will still release it.
+ * begin on less than an ample hold, or all that is left, while open holds will still release it.
  */
 export function leastFor(
   { amounts, least, ample }: HoldTerms,

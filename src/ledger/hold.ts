@@ -2,15 +2,15 @@ import type { Deposit, EntryLine, Settlement } from '../accounting/entry.ts';
 import { type FundBlock, type FundTitle, fit, isBlocked } from '../accounting/fund.ts';
 import {
   expire,
+  type HeldSum,
   isCost,
   leftOf,
-  openReservation,
+  openHeldSum,
   post,
-  type Reservation,
   raise,
   type Step,
   settle,
-} from '../accounting/reservation.ts';
+} from '../accounting/held-sum.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
 import type { Links } from '../core/linked-set.ts';
@@ -20,12 +20,12 @@ import type { Write } from '../store/store.ts';
 import type { Account } from './accounts.ts';
 import type { Contention } from './contention.ts';
 import { type DrawnFund, mayCap } from './drawn-fund.ts';
+import type { HoldRequest } from './hold-request.ts';
 import type { LedgerNotifier } from './notifier.ts';
-import type { ReservationRequest } from './reservation-request.ts';
 
 /** Money set aside for one request. Ends with exactly one settlement, on every path. Amounts are microcredits. */
 export type Hold = Pick<
-  ReservationHold,
+  LedgerHold,
   'id' | 'grows' | 'reserved' | 'left' | 'overrun' | 'scarcest' | 'raise' | 'extend' | 'post' | 'settle'
 >;
 
@@ -37,7 +37,7 @@ export interface Earmark {
   /** Microcredits that the hold will have reserved. */
   readonly amount: Microcredits;
   /**
-   * Books the deposit, the reservation and `also` in one commit, once the payment has arrived.
+   * Books the deposit, the hold and `also` in one commit, once the payment has arrived.
    *
    * @returns null if the balance was lowered meanwhile and no longer suffices: the deposit and `also` are booked nevertheless, and
    * nothing is held
@@ -77,21 +77,21 @@ export interface HoldTools {
   readonly contention: Pick<Contention, 'wait'>;
   /** Collects operations to be written with a settlement. */
   readonly openSettlement: OpenSettlement;
-  readonly closed: (hold: ReservationHold) => void;
+  readonly closed: (hold: LedgerHold) => void;
 }
 
 /** A request for a hold, and the account that it draws on. */
-export interface HeldRequest {
-  readonly request: Pick<ReservationRequest, 'id' | 'expiresAt' | 'limit'>;
+export interface AccountedRequest {
+  readonly request: Pick<HoldRequest, 'id' | 'expiresAt' | 'limit'>;
   readonly account: Account;
   /** Whether only the first tranche is set aside. */
   readonly grows: boolean;
 }
 
-const NOT_BOOKED = openReservation(0, null);
+const NOT_BOOKED = openHeldSum(0, null);
 
 /** A hold on the books. It computes each step by the rules itself, so that a charge is known at once. */
-export class ReservationHold implements Links<ReservationHold> {
+export class LedgerHold implements Links<LedgerHold> {
   readonly id: number;
   readonly account: Account;
   /** The wall-clock time, ms since 1970, from which an unsettled hold counts as forgotten. */
@@ -102,16 +102,16 @@ export class ReservationHold implements Links<ReservationHold> {
   funds: readonly DrawnFund[];
   /** Whether the books have granted it. Until then they may refuse it. */
   isBooked = false;
-  before: ReservationHold | null = null;
-  after: ReservationHold | null = null;
+  before: LedgerHold | null = null;
+  after: LedgerHold | null = null;
   readonly #tools: HoldTools;
   readonly #limit: Microcredits | null;
-  #reservation: Reservation = NOT_BOOKED;
+  #sum: HeldSum = NOT_BOOKED;
   #overrun: Microcredits = 0;
   #steps = 0;
   #settlement: Settlement | null = null;
 
-  constructor(tools: HoldTools, { request, account, grows }: HeldRequest, funds: readonly DrawnFund[]) {
+  constructor(tools: HoldTools, { request, account, grows }: AccountedRequest, funds: readonly DrawnFund[]) {
     this.id = request.id;
     this.account = account;
     this.expiresAt = request.expiresAt;
@@ -123,18 +123,18 @@ export class ReservationHold implements Links<ReservationHold> {
 
   /** Marks it as granted by the books. Returns itself. */
   granted(amount: Microcredits): this {
-    this.#reservation = openReservation(amount, this.#limit);
+    this.#sum = openHeldSum(amount, this.#limit);
     this.isBooked = true;
     return this;
   }
 
   get reserved(): Microcredits {
-    return this.#reservation.amount;
+    return this.#sum.amount;
   }
 
   /** The sum that may still be charged; 0 once settled. */
   get left(): Microcredits {
-    return leftOf(this.#reservation);
+    return leftOf(this.#sum);
   }
 
   /** The sum that upstreams have billed beyond the hold. */
@@ -159,7 +159,7 @@ export class ReservationHold implements Links<ReservationHold> {
    */
   async raise(amounts: ExtendOp['amounts'], least: Microcredits = amounts[0]): Promise<boolean> {
     const whole = amounts.at(-1)!;
-    if (!raise(this.#reservation, whole)) return false;
+    if (!raise(this.#sum, whole)) return false;
     if (whole === 0) return true;
     return (await (mayCap(this.funds) ? this.#reserve(amounts, least) : this.#reserve([whole]))) === null;
   }
@@ -175,12 +175,12 @@ export class ReservationHold implements Links<ReservationHold> {
    * @throws StoreError, by rejecting, when it could not be written: then nothing more is reserved
    */
   async extend({ amounts, least }: HoldExtension, { waitMs, signal, onBlocked }: ExtensionWait): Promise<boolean> {
-    if (!amounts.every((by) => raise(this.#reservation, by))) return false;
+    if (!amounts.every((by) => raise(this.#sum, by))) return false;
     const refused = await this.#reserve(amounts, least);
     if (refused === null || refused === 'closed') return refused === null;
     onBlocked(refused);
     if (refused.why === 'exhausted') return false;
-    let sent: ReturnType<ReservationHold['extend']> | null = null;
+    let sent: ReturnType<LedgerHold['extend']> | null = null;
     const attempt = () => {
       const fitting = fit(this.#tools.books.standing(this.funds), amounts, 0, least);
       if (isBlocked(fitting)) return fitting;
@@ -196,10 +196,10 @@ export class ReservationHold implements Links<ReservationHold> {
     const op = { kind: 'extend', id, step: ++this.#steps, at: this.#tools.now(), amounts, least } as const;
     const [result] = await this.#tools.books.apply([op]);
     if (result?.kind === 'refused' && result.fund) return { fund: result.fund, why: result.why };
-    // The request may have ended meanwhile. A closed reservation stays closed.
-    const raised = result?.kind === 'granted' ? raise(this.#reservation, result.amount) : null;
+    // The request may have ended meanwhile. A closed hold stays closed.
+    const raised = result?.kind === 'granted' ? raise(this.#sum, result.amount) : null;
     if (!raised) return 'closed';
-    this.#reservation = raised;
+    this.#sum = raised;
     return null;
   }
 
@@ -208,7 +208,7 @@ export class ReservationHold implements Links<ReservationHold> {
     // The hold expired, and its exchange still runs.
     if (this.#settlement) return 0;
     const { id, left: most } = this;
-    const step = post(this.#reservation, line.cost);
+    const step = post(this.#sum, line.cost);
     const op: PostOp = { kind: 'post', id, step: ++this.#steps, at: this.#tools.now(), entry: line, most };
     this.#take(step);
     this.#tools.books.append([op]);
@@ -227,7 +227,7 @@ export class ReservationHold implements Links<ReservationHold> {
   settle(line: EntryLine | null, also: (settlement: Settlement) => readonly Write[]): Settlement {
     if (this.#settlement) return this.#settlement;
     const { id, left: most } = this;
-    const step = settle(this.#reservation, line ? line.cost : null);
+    const step = settle(this.#sum, line ? line.cost : null);
     const op: SettleOp = { kind: 'settle', id, at: this.#tools.now(), entry: line, most };
     this.#take(step);
     const settlement = { charged: step.next.charged, overrun: this.#overrun };
@@ -242,7 +242,7 @@ export class ReservationHold implements Links<ReservationHold> {
       // A request whose record cannot be made must not hold its money for good.
       openSettlement.ops = null;
       this.#tools.books.append(ops, writes);
-      this.#tools.notifier.look(this.funds);
+      if (this.funds.length > 0) this.#tools.notifier.look(this.funds);
       if (line) this.#judge(step, line);
       this.#tools.closed(this);
     }
@@ -252,7 +252,7 @@ export class ReservationHold implements Links<ReservationHold> {
   /** Closes an unsettled hold and charges it in full. Returns that charge. */
   expire(): Microcredits {
     if (this.#settlement) return 0;
-    const step = expire(this.#reservation, 'charge');
+    const step = expire(this.#sum, 'charge');
     this.#take(step);
     this.#settlement = { charged: step.next.charged, overrun: this.#overrun };
     this.#tools.books.append([{ kind: 'expire', id: this.id, at: this.#tools.now(), rule: 'charge' }]);
@@ -262,7 +262,7 @@ export class ReservationHold implements Links<ReservationHold> {
   }
 
   #take({ next, excess }: Step): void {
-    this.#reservation = next;
+    this.#sum = next;
     this.#overrun += excess;
   }
 

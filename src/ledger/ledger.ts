@@ -1,12 +1,12 @@
 import { checkDeposit, type Deposit } from '../accounting/entry.ts';
 import type { FundRef, FundStanding } from '../accounting/fund.ts';
-import { checkReservation } from '../accounting/reservation.ts';
+import { checkHeldSum } from '../accounting/held-sum.ts';
 import type { Budget, LedgerState, StoredBudget } from '../core/budget.ts';
 import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { createIds, timeOfId } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import { isWallet } from '../core/wallet.ts';
+import { checkedWallet, isWallet } from '../core/wallet.ts';
 import type { EndpointCharges, LedgerBooks, LedgerOp, LimitOp, UsageFilter } from '../store/books.ts';
 import type { Write } from '../store/store.ts';
 import { type Account, Accounts, accountOf, scopeOf } from './accounts.ts';
@@ -15,13 +15,13 @@ import { Contention } from './contention.ts';
 import { countAnew } from './count.ts';
 import { Funds } from './funds.ts';
 import type { Earmark, Hold, OpenSettlement } from './hold.ts';
+import { HoldDesk } from './hold-desk.ts';
+import type { HoldRequest } from './hold-request.ts';
 import { keyBudgetUses } from './key-budgets.ts';
 import { LedgerNotifier, type LedgerNotifierOptions } from './notifier.ts';
 import type { OpenHolds } from './open-holds.ts';
 import { closeOrphans, type OrphansClosed } from './orphans.ts';
 import { Refusals } from './refusals.ts';
-import { ReservationDesk } from './reservation-desk.ts';
-import type { ReservationRequest } from './reservation-request.ts';
 import { type LedgerSample, sampleBalances, sampleBudgets } from './sample.ts';
 import { unusedFunds } from './unused.ts';
 
@@ -45,16 +45,16 @@ export interface LedgerOptions extends LedgerNotifierOptions {
 export interface LedgerStatus {
   /** The sum that callers paid, over all entries, less refunds. */
   readonly charged: Microcredits;
-  /** The sum that open reservations may still charge. */
+  /** The sum that open holds may still charge. */
   readonly held: Microcredits;
-  /** Reservations that are open. */
+  /** Holds that are open. */
   readonly open: number;
   /** The budgets in force and balances, those that nothing has drawn on last. */
   readonly funds: readonly FundStanding[];
 }
 
 /**
- * Opens the ledger of this one server. Closes the reservations that an earlier run left open by the policy's rule: charged in
+ * Opens the ledger of this one server. Closes the holds that an earlier run left open by the policy's rule: charged in
  * full, because the upstreams' work is unknown, or released. Throws an Error of one clear sentence if the policy's Credits
  * have another worth than those of the entries.
  */
@@ -68,14 +68,14 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
 export class Ledger {
   /** The greatest ID that an earlier run used; 0 for none. */
   readonly lastId: number;
-  /** The reservations of a crash that this start closed. */
+  /** The holds of a crash that this start closed. */
   recovered: OrphansClosed = { ids: [], charged: 0, held: 0 };
   readonly #books: LedgerBooks;
   readonly #options: LedgerOptions;
   readonly #accounts = new Accounts();
   readonly #funds: Funds;
   readonly #contention = new Contention();
-  readonly #desk: ReservationDesk;
+  readonly #desk: HoldDesk;
   readonly #refusals = new Refusals();
   readonly #timers: ReturnType<typeof setInterval>[] = [];
   readonly #nextAdjustment: () => number;
@@ -100,7 +100,7 @@ export class Ledger {
       contention: this.#contention,
       notifier: new LedgerNotifier(options),
     };
-    this.#desk = new ReservationDesk(parts, this.#openSettlement);
+    this.#desk = new HoldDesk(parts, this.#openSettlement);
     books.watch({
       freed: (funds) => this.#contention.wake(funds),
       opened: () => this.#funds.opened(),
@@ -118,7 +118,7 @@ export class Ledger {
     return this.#latest;
   }
 
-  /** Reservations that are open. */
+  /** Holds that are open. */
   get open(): number {
     return this.#books.open().count;
   }
@@ -148,10 +148,10 @@ export class Ledger {
 
   /**
    * Sets money aside in every fund that applies, in one step: the greatest of the amounts that they have free,
-   * at least the first. The reservation is durable before this resolves. Rejects with StoreError when it could
+   * at least the first. The hold is durable before this resolves. Rejects with StoreError when it could
    * not be written, and then nothing is held.
    */
-  reserve(request: ReservationRequest): Promise<Hold | FundShortage> {
+  reserve(request: HoldRequest): Promise<Hold | FundShortage> {
     try {
       return this.#desk.hold(request, this.#accountFor(request));
     } catch (cause) {
@@ -163,7 +163,7 @@ export class Ledger {
    * Sets money aside for a wallet's request that a payment in progress will pay in part. `expected` is the amount that the
    * payment will add to the wallet's balance. Nothing is written before `capture`.
    */
-  async earmark(request: ReservationRequest, expected: Microcredits): Promise<Earmark | FundShortage> {
+  async earmark(request: HoldRequest, expected: Microcredits): Promise<Earmark | FundShortage> {
     if (!(expected >= 0)) throw new RangeError(`cannot expect ${expected} microcredits`);
     if (!isWallet(request.payer ?? request.caller.keyId)) throw new Error('money is earmarked for wallets alone');
     return this.#desk.earmark(request, this.#accountFor(request), expected);
@@ -188,8 +188,14 @@ export class Ledger {
    */
   waiveFee(wallet: string, fee: Microcredits, note: string): void {
     if (!(fee >= 0)) throw new RangeError(`cannot give back a fee of ${fee}`);
-    if (!isWallet(wallet)) throw new RangeError(`not the address of a wallet in lower case: ${wallet}`);
-    const op: LedgerOp = { kind: 'waive', id: `${note}/fee`, at: this.#options.now(), wallet, fee, note };
+    const op: LedgerOp = {
+      kind: 'waive',
+      id: `${note}/fee`,
+      at: this.#options.now(),
+      wallet: checkedWallet(wallet),
+      fee,
+      note,
+    };
     if (this.#openSettlement.ops) this.#openSettlement.ops.push(op);
     else this.#books.append([op]);
   }
@@ -311,15 +317,15 @@ export class Ledger {
   }
 
   /**
-   * Gives back the rest of a closed reservation's charge by a correction, at most the charge of the closed reservation
-   * `instead` if given. Resolves with the amount, once durable; 0 without such a reservation, or with nothing left. Rejects with
+   * Gives back the rest of a closed hold's charge by a correction, at most the charge of the closed hold
+   * `instead` if given. Resolves with the amount, once durable; 0 without such a hold, or with nothing left. Rejects with
    * StoreError if it could not be written.
    */
-  async giveBack(reservation: number, note: string, instead?: number): Promise<Microcredits> {
+  async giveBack(hold: number, note: string, instead?: number): Promise<Microcredits> {
     const most = instead === undefined ? Number.MAX_SAFE_INTEGER : (await this.#books.reservation(instead))?.charged;
     const { now } = this.#options;
     const id = this.#nextAdjustment();
-    const op = { kind: 'correct', id, at: now(), reservation, amount: most ?? 0, note } as const;
+    const op = { kind: 'correct', id, at: now(), reservation: hold, amount: most ?? 0, note } as const;
     const [result] = await this.#books.apply([op]);
     return result?.kind === 'granted' ? result.amount : 0;
   }
@@ -337,8 +343,8 @@ export class Ledger {
   }
 
   /** A mistake in the program must throw before money is held. */
-  #accountFor({ id, caller, selector, session, agent, payer, amounts, limit }: ReservationRequest): Account {
-    for (const amount of amounts) checkReservation(amount, limit);
+  #accountFor({ id, caller, selector, session, agent, payer, amounts, limit }: HoldRequest): Account {
+    for (const amount of amounts) checkHeldSum(amount, limit);
     this.#latest = Math.max(this.#latest, timeOfId(id));
     return this.#accounts.of(caller, selector, payer, session, agent);
   }
@@ -351,7 +357,7 @@ export class Ledger {
     );
   }
 
-  /** Moves open reservations and earmarks to the funds that apply to them now. */
+  /** Moves open holds and earmarks to the funds that apply to them now. */
   #moveAll(): void {
     const limits = this.#funds.budgetWindows.flatMap(({ changed }) =>
       changed.map((fund): LimitOp => ({ kind: 'limit', fund })),

@@ -1,6 +1,6 @@
 import { toCredits } from '../core/credits.ts';
-import { gauge, gaugeBy, oncePerTurn, totalBy } from '../telemetry/counts.ts';
-import type { Family, PlainFamily } from '../telemetry/families.ts';
+import { gauge, gaugeBy, oncePerTurn, spread, totalBy } from '../telemetry/counts.ts';
+import type { Family } from '../telemetry/families.ts';
 import { WAIT_BOUNDS } from './contention.ts';
 import type { Ledger } from './ledger.ts';
 import { type BalancesSample, type BudgetSample, type LedgerSample, ratioLeft } from './sample.ts';
@@ -8,7 +8,7 @@ import { type BalancesSample, type BudgetSample, type LedgerSample, ratioLeft } 
 /** The figures of a budget are those of its fullest window, whose subject is refused first. */
 const TIGHTEST = ', of the subject with the least left';
 
-/** Metrics on reservations, the rest of budgets and balances, and waits for money. */
+/** Metrics on holds, the rest of budgets and balances, and waits for money. */
 export function ledgerFamilies(ledger: Pick<Ledger, 'sample'>): readonly Family[] {
   const sample = oncePerTurn(() => ledger.sample());
   return [
@@ -23,8 +23,8 @@ type SampleReader = () => LedgerSample;
 
 function moneyFamilies(sample: SampleReader): Family[] {
   return [
-    gauge('signalbox_reservations_open', 'Open reservations.', () => sample().open),
-    gauge('signalbox_credits_reserved', 'Credits held by open reservations.', () => toCredits(sample().held)),
+    gauge('signalbox_reservations_open', 'Open holds.', () => sample().open),
+    gauge('signalbox_credits_reserved', 'Credits that open holds set aside.', () => toCredits(sample().held)),
     gauge('signalbox_contention_waiting', 'Requests waiting for Credits that others hold.', () => sample().waiting),
   ];
 }
@@ -39,7 +39,7 @@ function balanceFamilies(sample: SampleReader): Family[] {
     figure('balances_limit_credits', 'Credits granted and paid in.', ({ total }) => toCredits(total.limit)),
     figure('balances_spent_credits', 'Credits spent of them.', ({ total }) => toCredits(total.spent)),
     figure('balances_reserved_credits', 'Credits of them that are held.', ({ total }) => toCredits(total.held)),
-    figure('balances_reservations_open', 'Open reservations on balances.', ({ open }) => open),
+    figure('balances_reservations_open', 'Open holds on balances.', ({ open }) => open),
     figure('balances_oldest_reservation_seconds', 'Age of the oldest of them.', ({ oldestMs }) => oldestMs / 1_000),
     figure(
       'balances_headroom_ratio',
@@ -49,7 +49,7 @@ function balanceFamilies(sample: SampleReader): Family[] {
   ];
 }
 
-function budgetFamilies(sample: SampleReader): PlainFamily[] {
+function budgetFamilies(sample: SampleReader): Family[] {
   const figure = (name: string, help: string, of: (budget: BudgetSample) => number) =>
     gaugeBy(`signalbox_budget_${name}`, help, 'budget', () =>
       sample().budgets.map((one) => [one.name, of(one)] as const),
@@ -58,10 +58,10 @@ function budgetFamilies(sample: SampleReader): PlainFamily[] {
   return [
     figure('limit_credits', `Limit in Credits${TIGHTEST}.`, ({ limit }) => toCredits(limit)),
     figure('spent_credits', `Credits spent in the current window${TIGHTEST}.`, ({ spent }) => toCredits(spent)),
-    figure('reserved_credits', `Credits held by reservations and payments${TIGHTEST}.`, ({ held }) => toCredits(held)),
-    figure('headroom_credits', `Limit less spent less reserved${TIGHTEST}.`, left),
+    figure('reserved_credits', `Credits that holds and payments set aside${TIGHTEST}.`, ({ held }) => toCredits(held)),
+    figure('headroom_credits', `Limit less spent less held${TIGHTEST}.`, left),
     figure('headroom_ratio', `Headroom as a share of the limit${TIGHTEST}.`, ratioLeft),
-    figure('reservations_open', 'Open reservations, of all subjects.', ({ open }) => open),
+    figure('reservations_open', 'Open holds, of all subjects.', ({ open }) => open),
     figure('oldest_reservation_seconds', 'Age of the oldest of them.', ({ oldestMs }) => oldestMs / 1_000),
     figure('subjects', 'Subjects with spend in the current window.', ({ subjects }) => subjects),
     figure('subjects_exhausted', 'Subjects with at most 1 % of their limit left.', (one) => one.exhausted),
@@ -80,16 +80,6 @@ function contentionFamilies(sample: SampleReader): Family[] {
     totalBy('signalbox_contention_waits_total', 'Waits for Credits, by outcome.', 'outcome', () =>
       Object.entries(sample().waits),
     ),
-    {
-      name: 'signalbox_contention_wait_seconds',
-      type: 'histogram',
-      help: 'Duration of waits for Credits.',
-      labels: [],
-      bounds: WAIT_BOUNDS,
-      spreads: () => {
-        const { counts, sum } = sample().waited;
-        return [{ labels: {}, counts, sum }];
-      },
-    },
+    spread('signalbox_contention_wait_seconds', 'Duration of waits for Credits.', WAIT_BOUNDS, () => sample().waited),
   ];
 }

@@ -12,7 +12,7 @@ export interface FundHolds {
 export class OpenHolds {
   readonly #byFund = new Map<string, FundHolds>();
 
-  /** @param made the open reservations, and the payments in progress */
+  /** @param made the open holds, and the payments in progress */
   constructor(made: Iterable<{ readonly id: number; readonly funds: readonly Pick<FundRef, 'title'>[] }>) {
     for (const { id, funds } of made) {
       for (const { title } of funds) {

@@ -2,7 +2,7 @@ import type { Microcredits } from '../core/credits.ts';
 import { isWallet } from '../core/wallet.ts';
 import type { LedgerBooks } from '../store/books.ts';
 
-/** The reservations that a crash left open and a start closed. Amounts are microcredits. */
+/** The holds that a crash left open and a start closed. Amounts are microcredits. */
 export interface OrphansClosed {
   readonly ids: readonly number[];
   readonly charged: Microcredits;
@@ -10,7 +10,7 @@ export interface OrphansClosed {
   readonly held: Microcredits;
 }
 
-/** Closes the reservations that an earlier run left open: charged in full, or released. Rejects with StoreError. */
+/** Closes the holds that an earlier run left open: charged in full, or released. Rejects with StoreError. */
 export async function closeOrphans(
   books: Pick<LedgerBooks, 'orphans' | 'apply'>,
   onCrash: 'charge' | 'release',

@@ -24,7 +24,7 @@ export interface BudgetSample extends Pick<FundStanding, 'limit' | 'spent' | 'he
   readonly subjects: number;
   /** Those of them with almost nothing left. */
   readonly exhausted: number;
-  /** Open reservations in these windows, of all subjects, and the age of the oldest, ms; 0 for none. */
+  /** Open holds in these windows, of all subjects, and the age of the oldest, ms; 0 for none. */
   readonly open: number;
   readonly oldestMs: number;
   /** When the windows in force end, ms since 1970; Infinity for never. */
@@ -36,7 +36,7 @@ export interface BalancesSample {
   /** Holders of a balance, and those of them that have nothing left. */
   readonly holders: number;
   readonly exhausted: number;
-  /** Open reservations on balances, and the age of the oldest, ms; 0 for none. */
+  /** Open holds on balances, and the age of the oldest, ms; 0 for none. */
   readonly open: number;
   readonly oldestMs: number;
   /** Of all balances together. */
@@ -47,7 +47,7 @@ export interface BalancesSample {
 
 /** The state of the ledger, from memory. */
 export interface LedgerSample {
-  /** Reservations that are not settled, and what they may still charge. */
+  /** Holds that are not settled, and what they may still charge. */
   readonly open: number;
   readonly held: Microcredits;
   /** One for each name of a budget in force. */
@@ -68,7 +68,7 @@ const SPENT_BELOW = 0.01;
 /** The most budgets with figures of their own; the others share the name `other`. */
 export const BUDGETS_MAX = 500;
 
-/** Returns the rest of a limit as a share of it, less reservations. Negative if the limit was lowered. */
+/** Returns the rest of a limit as a share of it, less holds. Negative if the limit was lowered. */
 export const ratioLeft = ({ limit, spent, held }: Pick<FundStanding, 'limit' | 'spent' | 'held'>): number =>
   limit === 0 ? 0 : (limit - spent - held) / limit;
 

@@ -6,8 +6,8 @@ import type { SignalboxError } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Hold } from '../ledger/hold.ts';
+import type { HoldRequest } from '../ledger/hold-request.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { ReservationRequest } from '../ledger/reservation-request.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { Write } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -144,7 +144,7 @@ export interface Funding {
    * @param begun resolves when the request's own row is durable, before which no money may move; null for none
    * @throws Error that `mend` turns into a public one, and then nothing is held.
    */
-  reserve(request: ReservationRequest, begun: Promise<void> | null): Promise<FundedHold>;
+  reserve(request: HoldRequest, begun: Promise<void> | null): Promise<FundedHold>;
   /**
    * Returns the error to answer for a request that ended before it ran: one that says how to pay where a payment would
    * help, else the cause itself.
@@ -159,18 +159,16 @@ const NO_WRITES: readonly Write[] = [];
 /** Money that was set aside for a request, with the facts for its caller. A key's own funds have none to tell. */
 export class FundedHold {
   readonly hold: Hold;
-
-  constructor(hold: Hold) {
-    this.hold = hold;
-  }
-
   /** Whether a payment was settled for it: that takes seconds, which are not the gateway's own. */
-  get isSettledPayment(): boolean {
-    return false;
-  }
+  readonly isSettledPayment: boolean;
   /** Headers of the answer, by their lower-case names. */
-  get headers(): Readonly<Record<string, string>> {
-    return NO_HEADERS;
+  readonly headers: Readonly<Record<string, string>>;
+
+  /** @param paid the headers of a payment that was settled for it; null for none */
+  constructor(hold: Hold, paid: Readonly<Record<string, string>> | null = null) {
+    this.hold = hold;
+    this.isSettledPayment = paid !== null;
+    this.headers = paid ?? NO_HEADERS;
   }
 
   /**

@@ -3,7 +3,7 @@ import { CAPABILITIES, passthroughBit } from '../core/capability.ts';
 import type { Decision, RankedEndpoint } from '../core/decision.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { Endpoint, Model, PolicySnapshot, Provider } from '../core/snapshot.ts';
-import type { FirstTranche } from '../ledger/reservation-request.ts';
+import type { FirstTranche } from '../ledger/hold-request.ts';
 import { affordableCap, capWithin, expectedOutput, outputCap, taskOf, usefulOutput } from '../routing/estimate.ts';
 import { inputBound } from '../routing/input-tokens.ts';
 import type { Runtime } from '../runtime/runtime.ts';

@@ -2,9 +2,9 @@ import type { Caller } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { isWallet } from '../core/wallet.ts';
-import { type FundShortage, isShortage } from '../ledger/available-funds.ts';
+import type { FundShortage } from '../ledger/available-funds.ts';
 import type { Hold } from '../ledger/hold.ts';
-import type { ReservationRequest } from '../ledger/reservation-request.ts';
+import type { HoldRequest } from '../ledger/hold-request.ts';
 import { orOverloaded, overloadedBy } from '../store/unwritten.ts';
 import { scrub } from '../telemetry/secrets.ts';
 import { FundedHold, type Funding, type FundingParts, type FundingRequest, type FundingTerms } from './funding.ts';
@@ -39,14 +39,14 @@ export class KeyFunding implements Funding {
     };
   }
 
-  async reserve(request: ReservationRequest, begun: Promise<void> | null): Promise<FundedHold> {
+  async reserve(request: HoldRequest, begun: Promise<void> | null): Promise<FundedHold> {
     let hold: Hold | FundShortage;
     try {
       hold = await this.#parts.ledger.reserve(request);
     } catch (cause) {
       throw overloadedBy(cause, UNWRITTEN);
     }
-    if (isShortage(hold)) throw shortageError(hold, request.caller, this.#parts);
+    if ('why' in hold) throw shortageError(hold, request.caller, this.#parts);
     if (begun) await confirmed(hold, begun);
     return holdOf(hold, request);
   }
@@ -71,7 +71,7 @@ export const recordedWallet = ({ routing: { agentWallet: named } }: ModelRequest
   named === undefined ? null : scrub(named);
 
 /** A hold on the funds of the request's caller, or of the payer in its place. */
-export function holdOf(hold: Hold, { caller, payer }: ReservationRequest): FundedHold {
+export function holdOf(hold: Hold, { caller, payer }: HoldRequest): FundedHold {
   const holder = payer ?? caller.keyId;
   return isWallet(holder) ? new BalanceHold(hold, holder) : new FundedHold(hold);
 }

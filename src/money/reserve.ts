@@ -1,7 +1,7 @@
 import type { Decision } from '../core/decision.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { RunNames } from '../core/run-names.ts';
-import type { ReservationRequest } from '../ledger/reservation-request.ts';
+import type { HoldRequest } from '../ledger/hold-request.ts';
 import type { FundedHold, Funding, FundingTerms } from './funding.ts';
 import { holdTermsOf } from './hold-terms.ts';
 
@@ -40,20 +40,23 @@ export function reserve(unpaid: UnpaidRequest, funding: Funding, claim: RequestC
   const begun = claim?.begin(unpaid.decision.id) ?? null;
   // The funding awaits it.
   begun?.catch(() => {});
-  return funding.reserve(reservationRequest(unpaid), begun);
+  return funding.reserve(holdRequest(unpaid), begun);
 }
 
 /** An exchange ends at its deadline; a hold that is open so much later was forgotten, ms. */
 const EXPIRY_SLACK_MS = 60_000;
 
-function reservationRequest(unpaid: UnpaidRequest): ReservationRequest {
+function holdRequest(unpaid: UnpaidRequest): HoldRequest {
   const { request, decision, run, terms, startedAt, signal, clock, now } = unpaid;
-  const { caller, payer, agentWallet, runtime } = terms;
+  const { caller, payer, agentWallet, runtime, windowsOnly } = terms;
   const { id, facts, ranked } = decision;
   const { models, ledger } = runtime.snapshot;
   const [choice] = ranked;
   const leftMs = models[choice.model]!.deadlines.totalMs - (clock() - startedAt);
-  const { amounts, whole, least, ample, growth } = holdTermsOf({ request, decision, runtime });
+  const { amounts, whole, least, ample, growth } = holdTermsOf(
+    { request, decision, runtime },
+    windowsOnly || facts.funds !== null,
+  );
   return {
     id,
     caller,

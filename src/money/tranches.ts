@@ -82,9 +82,9 @@ export function nextTranche(terms: TrancheTerms, left: Microcredits, counted: nu
   return least === 0 ? null : { amounts: [by(margin + Math.ceil(step / 4)), by(margin + step)], least };
 }
 
-/** Tokens that show no text: of the frame of a choice, and of that of a tool call. */
-const CHOICE_FRAME = 8;
-const CALL_FRAME = 32;
+/** Tokens that show no text: around a choice, and around a tool call. */
+const AROUND_CHOICE = 8;
+const AROUND_CALL = 32;
 
 /** Counts the output of an answer by a bound: each token has a byte at least; a report of the upstream's own is exact. */
 export class OutputBound {
@@ -122,7 +122,7 @@ export class OutputBound {
     let bound = 0;
     if ('choice' in part && !this.#choices.has(part.choice)) {
       this.#choices.add(part.choice);
-      bound += CHOICE_FRAME;
+      bound += AROUND_CHOICE;
     }
     if ('text' in part) bound += Buffer.byteLength(part.text);
     else if (part.type === 'passthrough' && part.unread) {
@@ -130,7 +130,7 @@ export class OutputBound {
       for (const text of part.unread.texts) bound += Buffer.byteLength(text);
     } else if (part.type === 'tool-call') {
       bound += Buffer.byteLength(part.arguments);
-      if (part.name !== undefined) bound += Buffer.byteLength(part.name) + CALL_FRAME;
+      if (part.name !== undefined) bound += Buffer.byteLength(part.name) + AROUND_CALL;
     }
     return bound;
   }

@@ -1,13 +1,9 @@
+import { basename } from 'node:path';
 import { shownCredits } from '../core/ceiling.ts';
 import type { Facts } from '../core/facts.ts';
-import type {
-  AppliedRule,
-  CandidateEntry,
-  Certificate,
-  Counterfactual,
-  EstimateEntry,
-} from '../routing/certificate.ts';
+import type { AppliedRule, CandidateEntry, Certificate, EstimateEntry } from '../routing/certificate.ts';
 import { story } from '../routing/story.ts';
+import { snakeKeys } from './snake-keys.ts';
 
 /** The members of a decision that come from deciding it again. */
 export function certificateBody(certificate: Certificate, facts: Facts) {
@@ -23,8 +19,8 @@ export function certificateBody(certificate: Certificate, facts: Facts) {
     strategy_failed: certificate.faulty,
     learning: learning && { mode: learning.mode, trust: learning.trust, choice_by_learnt: learning.choice },
     draw: certificate.draw,
-    runner_up: runnerUp && otherBody(runnerUp),
-    baseline: baseline && otherBody(baseline),
+    runner_up: runnerUp && snakeKeys(runnerUp),
+    baseline: baseline && snakeKeys(baseline),
   };
 }
 
@@ -44,49 +40,19 @@ export const NO_CERTIFICATE: Readonly<Record<keyof ReturnType<typeof certificate
   baseline: null,
 };
 
-function candidateBody(entry: CandidateEntry): object {
-  return {
-    model: entry.model,
-    rank: entry.rank,
-    quality: entry.quality,
-    counted_quality: entry.countedQuality,
-    estimate: entry.estimate && estimateBody(entry.estimate),
-    languages: entry.languages,
-    cost_credits: entry.costCredits,
-    latency_ms: entry.latencyMs,
-    latency_basis: entry.latencyBasis,
-    reasoning_tokens: entry.reasoningTokens,
-    utility: entry.utility,
-    parts: entry.parts,
-    input_tokens: entry.inputTokens,
-    cached_input_tokens: entry.cachedInputTokens,
-    max_output_tokens: entry.outputCap,
-    output_capped_by: entry.cappedBy,
-    worst_case_credits: entry.worstCaseCredits,
-    endpoints: entry.endpoints,
-    rejections: entry.rejections.map(({ kind, text, rules }) => ({ kind, text, rules: rules.map(ruleBody) })),
-  };
-}
+const candidateBody = ({ estimate, outputCap, cappedBy, rejections, ...figures }: CandidateEntry): object => ({
+  ...snakeKeys(figures),
+  estimate: estimate && estimateBody(estimate),
+  max_output_tokens: outputCap,
+  output_capped_by: cappedBy,
+  rejections: rejections.map(({ rules, ...reason }) => ({ ...reason, rules: rules.map(ruleBody) })),
+});
 
-const estimateBody = ({ declared, length, outcomes, text, count, shadow }: EstimateEntry) => ({
-  declared,
-  length,
-  outcomes,
-  text,
+const estimateBody = ({ count, shadow, ...parts }: EstimateEntry) => ({
+  ...parts,
   outcome_count: count,
   shadow_quality: shadow,
 });
 
 /** Shows the file's name without its folder. */
-const ruleBody = ({ name, place: { file, line } }: AppliedRule) => ({
-  name,
-  file: file.slice(file.lastIndexOf('/') + 1),
-  line,
-});
-
-const otherBody = ({ model, quality, costCredits, latencyMs }: Counterfactual) => ({
-  model,
-  quality,
-  cost_credits: costCredits,
-  latency_ms: latencyMs,
-});
+const ruleBody = ({ name, place: { file, line } }: AppliedRule) => ({ name, file: basename(file), line });

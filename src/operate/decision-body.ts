@@ -1,6 +1,5 @@
-import type { AskedAddOns } from '../core/add-ons.ts';
 import { capabilityNames } from '../core/capability.ts';
-import { toCredits } from '../core/credits.ts';
+import { type Microcredits, toCredits } from '../core/credits.ts';
 import type { AttemptRecord, DecisionOutcome, DecisionRecord } from '../core/decision-record.ts';
 import type { Facts, FundFacts } from '../core/facts.ts';
 import { idText } from '../core/id.ts';
@@ -9,42 +8,39 @@ import type { Hindsight } from '../request/certificate.ts';
 import type { Explanation } from '../request/explain.ts';
 import { usageBody } from '../surface/openai-chat/completion.ts';
 import { certificateBody, NO_CERTIFICATE } from './certificate-body.ts';
+import { snakeKeys } from './snake-keys.ts';
 
 /** A decision as `GET /v1/decisions/{id}` answers and the command line prints it. */
 export function decisionBody(explanation: Explanation): object {
   const { record, quality, certificate, matches, reason, hindsight, leftOut } = explanation;
+  const { kind, session, agent, parentAgent, seed, choice, fallbacks, readingsNumber, facts, outcome } = record;
   return {
     id: idText('dec_', record.id),
     object: 'decision',
     created: Math.floor(record.time / 1000),
-    kind: record.kind,
-    session: record.session,
-    agent: record.agent,
-    parent_agent: record.parentAgent,
+    ...snakeKeys({ kind, session, agent, parentAgent }),
     policy_revision: record.revision,
-    seed: record.seed,
+    seed,
     route_reason: record.reason,
-    choice: record.choice,
-    fallbacks: record.fallbacks,
+    choice,
+    fallbacks,
     last_resorts: record.lastResorts.map(({ model }) => model),
-    facts: factsBody(record.facts),
-    readings: { frame: record.frame },
+    facts: factsBody(facts),
+    readings: { frame: readingsNumber },
     quality,
     left_out: leftOut,
     replay: { matches, reason },
-    ...(certificate ? certificateBody(certificate, record.facts) : NO_CERTIFICATE),
-    outcome: record.outcome && outcomeBody(record.outcome, hindsight),
-    receipt: record.outcome && receiptBody(record, record.outcome),
+    ...(certificate ? certificateBody(certificate, facts) : NO_CERTIFICATE),
+    outcome: outcome && outcomeBody(outcome, hindsight),
+    receipt: outcome && receiptBody(record, outcome),
   };
 }
 
 export function factsBody(facts: Facts): object {
+  const { operation, model, alias, pinned, task, weights, ceilings, addOns } = facts;
+  const { images, audioBytes, pdfs, pages, unboundedMedia } = facts;
   return {
-    operation: facts.operation,
-    model: facts.model,
-    alias: facts.alias,
-    pinned: facts.pinned,
-    task: facts.task,
+    ...{ operation, model, alias, pinned, task },
     task_shares: facts.mix,
     difficulty: facts.difficulty,
     quality_factor: facts.qualityFactor ?? null,
@@ -55,37 +51,28 @@ export function factsBody(facts: Facts): object {
     counted_input_tokens: facts.inputTokensCounted,
     service_counts: facts.serviceCounts ?? null,
     cached_input_tokens: Object.fromEntries(facts.cached.map(({ model, tokens }) => [model, tokens])),
-    images: facts.images,
-    audio_bytes: facts.audioBytes,
-    pdfs: facts.pdfs,
-    pages: facts.pages,
-    unbounded_media: facts.unboundedMedia,
+    ...snakeKeys({ images, audioBytes, pdfs, pages, unboundedMedia }),
     estimated_output_tokens: facts.outputTokens,
     asked_output_tokens: facts.outputTokensAsked,
     max_tokens: facts.outputTokensMax,
     n: facts.choices,
     needs: capabilityNames(facts.needs),
     required_languages: facts.languages,
-    route_strategy: facts.weights && { cost_weight: facts.weights.cost, quality_weight: facts.weights.quality },
-    max_cost_credits: facts.ceilings.costCredits,
-    max_latency_ms: facts.ceilings.latencyMs,
-    budget_limit: facts.budget === null ? null : toCredits(facts.budget),
-    max_funded_credits: facts.funds?.free == null ? null : toCredits(facts.funds.free),
+    route_strategy: weights && { cost_weight: weights.cost, quality_weight: weights.quality },
+    max_cost_credits: ceilings.costCredits,
+    max_latency_ms: ceilings.latencyMs,
+    budget_limit: creditsOrNull(facts.budget),
+    max_funded_credits: creditsOrNull(facts.funds?.free),
     capping_fund: cappingFund(facts.funds),
     key_models: facts.allowedModels,
     embedding: embeddingBody(facts),
     thread: facts.thread ?? null,
     thought_readers: facts.readers ?? null,
-    add_ons: facts.addOns ? addOnsBody(facts.addOns) : null,
+    add_ons: addOns ? snakeKeys(addOns) : null,
   };
 }
 
-const addOnsBody = ({ hourCache, toolUses, rereadings, unpriced }: AskedAddOns): object => ({
-  hour_cache: hourCache,
-  tool_uses: toolUses,
-  rereadings,
-  unpriced,
-});
+const creditsOrNull = (amount: Microcredits | null | undefined) => (amount == null ? null : toCredits(amount));
 
 function embeddingBody({ embedding }: Facts): object | null {
   if (embedding === undefined) return null;
@@ -100,28 +87,25 @@ function cappingFund(funds: FundFacts | null): object | null {
 }
 
 function outcomeBody(outcome: DecisionOutcome, hindsight: Hindsight | null): object {
-  const credits = (cost: number | null | undefined) => (cost == null ? null : toCredits(cost));
+  const { status, error, firstPartMs, totalMs, usageReplaced } = outcome;
   return {
-    status: outcome.status,
-    error: outcome.error,
-    attempts: outcome.attempts.map((attempt) => ({
-      ...platformAttempt(attempt),
-      upstream: attempt.upstream,
-      endpoint: attempt.endpoint,
-      first_part_ms: attempt.firstPartMs,
-    })),
+    status,
+    error,
+    attempts: outcome.attempts.map(snakeKeys),
     usage: outcome.usage && usageBody(outcome.usage, outcome.estimated),
-    estimated: outcome.estimated,
-    credits_consumed: toCredits(outcome.charged),
-    cost_saved_credits: toCredits(outcome.saved),
-    runner_up_cost_credits: credits(hindsight?.runnerUp),
-    baseline_cost_credits: credits(hindsight?.baseline),
-    first_part_ms: outcome.firstPartMs,
-    total_ms: outcome.totalMs,
+    ...chargeBody(outcome),
+    runner_up_cost_credits: creditsOrNull(hindsight?.runnerUp),
+    baseline_cost_credits: creditsOrNull(hindsight?.baseline),
+    ...snakeKeys({ firstPartMs, totalMs, usageReplaced }),
     output_capped_by: outcome.cappedBy,
-    usage_replaced: outcome.usageReplaced,
   };
 }
+
+const chargeBody = ({ estimated, charged, saved }: DecisionOutcome) => ({
+  estimated,
+  credits_consumed: toCredits(charged),
+  cost_saved_credits: toCredits(saved),
+});
 
 /** The caller's `platform` without the names of dropped fields, which are the caller's own words. */
 function receiptBody({ id, revision, reason, choice }: DecisionRecord, outcome: DecisionOutcome): object {
@@ -131,11 +115,9 @@ function receiptBody({ id, revision, reason, choice }: DecisionRecord, outcome: 
   return {
     routed_model: model,
     route_reason: model === choice ? reason : `${reason}:fallback`,
-    credits_consumed: toCredits(outcome.charged),
-    cost_saved_credits: toCredits(outcome.saved),
+    ...chargeBody(outcome),
     decision_id: idText('dec_', id),
     policy_revision: revision,
-    estimated: outcome.estimated,
     attempts: attempts.map(platformAttempt),
     ...(outcome.cappedBy !== null && { output_capped_by: outcome.cappedBy }),
     ...(outcome.usageReplaced && { usage_replaced: true }),

@@ -2,6 +2,7 @@ import { iso } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
 import type { Health } from '../upstream/health/health.ts';
 import type { EndpointSample } from '../upstream/health/types.ts';
+import { snakeKeys } from './snake-keys.ts';
 import { compareNames } from './usage-sums.ts';
 
 /** Returns the health and speed of every endpoint of the policy in force, by provider, model and upstream model. */
@@ -17,28 +18,20 @@ const rounded = (quantiles: EndpointSample['ttftMs']) =>
   quantiles && { p50: toTenths(quantiles.p50), p90: toTenths(quantiles.p90) };
 
 /** The status of endpoints as the admin API shows it, figures to one decimal. */
-export function endpointsBody(endpoints: readonly EndpointSample[]) {
-  return {
-    object: 'list' as const,
-    data: endpoints.map((one) => ({
-      provider: one.provider,
-      model: one.model,
-      upstream: one.upstream,
-      state: one.state,
-      retry_at: one.retryAt === 0 ? null : iso(one.retryAt),
-      ttft_ms: rounded(one.ttftMs),
-      warm_ttft_ms: rounded(one.warmTtftMs),
-      tokens_per_second: rounded(one.tokensPerSecond),
-      attempts: Object.fromEntries(one.attempts),
-      retries: one.retries,
-      retries_denied: one.retriesDenied,
-      ejections: one.ejections,
-      broken_declaration: one.broken && {
-        since: iso(one.broken.since),
-        excess_credits: toCredits(one.broken.excess),
-        margin_tokens: one.broken.marginTokens,
-        margin_ms: one.broken.marginMs,
-      },
-    })),
-  };
-}
+export const endpointsBody = (endpoints: readonly EndpointSample[]) => ({
+  object: 'list' as const,
+  data: endpoints.map(({ retryAt, ttftMs, warmTtftMs, tokensPerSecond, attempts, broken, ...own }) => ({
+    ...snakeKeys(own),
+    retry_at: retryAt === 0 ? null : iso(retryAt),
+    ttft_ms: rounded(ttftMs),
+    warm_ttft_ms: rounded(warmTtftMs),
+    tokens_per_second: rounded(tokensPerSecond),
+    attempts: Object.fromEntries(attempts),
+    broken_declaration: broken && {
+      since: iso(broken.since),
+      excess_credits: toCredits(broken.excess),
+      margin_tokens: broken.marginTokens,
+      margin_ms: broken.marginMs,
+    },
+  })),
+});

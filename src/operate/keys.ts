@@ -1,16 +1,16 @@
 import { visibleBalance } from '../access/key-body.ts';
 import { holderOf } from '../access/key-entry.ts';
 import type { Keys } from '../access/keys.ts';
-import type { BudgetUse, KeyLimits } from '../core/caller.ts';
+import type { KeyLimits } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { keyBudgetUses } from '../ledger/key-budgets.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { KeyInfo } from '../store/keys.ts';
-import type { LedgerTable, StoredBalance } from '../store/ledger-table.ts';
+import type { LedgerTable } from '../store/ledger-table.ts';
+import { readStore } from '../store/open.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store } from '../store/store.ts';
 import type { Actor } from '../store/trail.ts';
-import { readLedger } from './ledger/reading.ts';
 
 /** Credits to add to the balance of a key or a wallet. */
 export interface CreditGrant {
@@ -44,33 +44,22 @@ export function grantToKey(
   return keys.grant(id, write, grantDetails(grant), by);
 }
 
-/** The money of a key. */
-export interface KeyFunds {
-  /** The use of each of its own budgets, in their order. */
-  readonly uses: readonly BudgetUse[];
-  /** Null for a key without grants, which only budgets limit. */
-  readonly balance: StoredBalance | null;
-}
-
-/** Returns the money of a key as a running server has it. */
-export async function servedKeyFunds(
-  ledger: Pick<Ledger, 'budgetUses' | 'balanceOf'>,
-  info: KeyInfo,
-): Promise<KeyFunds> {
+/**
+ * Returns the money of a key as a running server has it: the use of each of its own budgets, in their order, and its balance, which is
+ * null for a key without grants.
+ */
+export async function servedKeyFunds(ledger: Pick<Ledger, 'budgetUses' | 'balanceOf'>, info: KeyInfo) {
   const uses = await ledger.budgetUses(info.id, info.budgets);
   const balance = ledger.balanceOf(holderOf(info));
   return { uses, balance: visibleBalance(info, balance && { granted: balance.limit, spent: balance.spent }) };
 }
 
-/** Returns the money of a key as a database has it at one moment. Without a ledger nothing is spent. */
-export async function storedKeyFunds(database: string, info: KeyInfo, now: number): Promise<KeyFunds> {
-  const { id, budgets } = info;
-  const read = await readLedger(database, async (reader) => ({
-    uses: await keyBudgetUses((window) => reader.ledger.spentIn(id, window), budgets, now),
-    balance: visibleBalance(info, await reader.ledger.balance(holderOf(info))),
-  }));
-  if (read) return read.value;
-  return { uses: await keyBudgetUses(async () => 0, budgets, now), balance: visibleBalance(info, null) };
+/** Returns the same as a database has it at one moment. Without a ledger nothing is spent. */
+export async function storedKeyFunds(database: string, info: KeyInfo, now: number) {
+  using reader = await readStore(database, ['ledger']);
+  const ledger = (await reader.ledger.exists()) ? reader.ledger : null;
+  const uses = await keyBudgetUses(async (window) => ledger?.spentIn(info.id, window) ?? 0, info.budgets, now);
+  return { uses, balance: visibleBalance(info, (await ledger?.balance(holderOf(info))) ?? null) };
 }
 
 /** Limits of a key as they are kept: null where none is stated. */

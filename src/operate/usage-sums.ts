@@ -17,14 +17,14 @@ export const columnOf = (grouping: Grouping): string => (grouping === 'key' ? 'k
 
 /**
  * Tokens and money of charges, microcredits. `charged` is less what was given back; `overrun` was billed by providers beyond
- * reservations: the operator's loss.
+ * holds: the operator's loss.
  */
 export const NO_FIGURES = { charges: 0, input: 0, cached: 0, written: 0, output: 0, charged: 0, overrun: 0 };
 export type UsageFigures = Readonly<typeof NO_FIGURES>;
 
 /** UsageFigures with the dimensions that they can be grouped by; a dimension that they lack is empty. */
 export interface Spending extends UsageFigures {
-  /** Ms since 1970: of the reservation. */
+  /** Ms since 1970: of the hold. */
   readonly moment: number;
   readonly keyId: string;
   readonly labels: Readonly<Record<string, string>>;

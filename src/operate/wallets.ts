@@ -2,9 +2,7 @@ import type { Keys } from '../access/keys.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { isWallet } from '../core/wallet.ts';
 import type { OpenStore } from '../store/driver.ts';
-import type { KeyInfo } from '../store/keys.ts';
 import { readStore } from '../store/open.ts';
-import type { Payment } from '../store/payments.ts';
 import type { Write } from '../store/store.ts';
 import type { CreditGrant, GrantStore } from './keys.ts';
 
@@ -16,14 +14,6 @@ export interface WalletBalance {
   readonly granted: Microcredits;
   readonly spent: Microcredits;
   readonly isBlocked: boolean;
-}
-
-/** A wallet with its keys and payments. */
-export interface StoredWallet extends WalletBalance {
-  /** The valid ones, oldest first. */
-  readonly keys: readonly KeyInfo[];
-  /** The last ones, newest first. */
-  readonly payments: readonly Payment[];
 }
 
 /** A database to read wallets from, opened beside a server. */
@@ -49,8 +39,11 @@ export async function listWallets({ store, file }: WalletSource): Promise<Wallet
     .map(([wallet, { granted, spent }]) => ({ wallet, granted, spent, isBlocked: blocked.has(wallet) }));
 }
 
-/** Returns a wallet; null for one that never paid, was granted nothing, has no key and is not blocked. Rejects with StoreError. */
-export async function findWallet({ store, keys, file }: WalletSource, wallet: string): Promise<StoredWallet | null> {
+/**
+ * Returns a wallet with its valid keys, oldest first, and its last payments, newest first; null for one that never paid, was granted
+ * nothing, has no key and is not blocked. Rejects with StoreError.
+ */
+export async function findWallet({ store, keys, file }: WalletSource, wallet: string) {
   using reader = await readStore(file, ['ledger']);
   const balance = await reader.ledger.balance(wallet);
   const { granted, spent } = balance ?? { granted: 0, spent: 0 };

@@ -3,32 +3,25 @@ import type { Store, Write } from '../store/store.ts';
 
 type BlocklistStore = Pick<Store, 'commit'> & Pick<Repositories, 'blocklist'>;
 
+export type Blocklist = Awaited<ReturnType<typeof loadBlocklist>>;
+
 /** The wallets that the operator has blocked, stored and held in memory. */
-export class Blocklist {
-  readonly #store: BlocklistStore;
-  readonly #now: () => number;
-  readonly #blocked: Set<string>;
+export async function loadBlocklist(store: BlocklistStore, now: () => number) {
+  const blocked = new Set(await store.blocklist.all());
+  return {
+    /** Changed by `add` and `remove` alone. */
+    blocked,
 
-  /** @param blocked those in the store */
-  constructor(store: BlocklistStore, now: () => number, blocked: readonly string[]) {
-    this.#store = store;
-    this.#now = now;
-    this.#blocked = new Set(blocked);
-  }
+    /** Commits together with `also`. Throws StoreError, and then changes nothing. */
+    async add(wallet: string, note: string, also: readonly Write[] = []): Promise<void> {
+      await store.commit([store.blocklist.put(wallet, note, now()), ...also]);
+      blocked.add(wallet);
+    },
 
-  has(wallet: string): boolean {
-    return this.#blocked.has(wallet);
-  }
-
-  /** Commits together with `also`. Throws StoreError, and then changes nothing. */
-  async add(wallet: string, note: string, also: readonly Write[] = []): Promise<void> {
-    await this.#store.commit([this.#store.blocklist.put(wallet, note, this.#now()), ...also]);
-    this.#blocked.add(wallet);
-  }
-
-  /** As `add`. */
-  async remove(wallet: string, also: readonly Write[] = []): Promise<void> {
-    await this.#store.commit([this.#store.blocklist.delete(wallet), ...also]);
-    this.#blocked.delete(wallet);
-  }
+    /** As `add`. */
+    async remove(wallet: string, also: readonly Write[] = []): Promise<void> {
+      await store.commit([store.blocklist.delete(wallet), ...also]);
+      blocked.delete(wallet);
+    },
+  };
 }

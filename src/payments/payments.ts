@@ -13,7 +13,7 @@ export type Resolution<T> =
   | { readonly state: 'proved' };
 
 /**
- * Commits the deposit of a payment that has arrived, the reservation that it pays for, and the given writes, all at
+ * Commits the deposit of a payment that has arrived, the hold that it pays for, and the given writes, all at
  * once.
  * @throws StoreError when they could not be written; the payment is then booked later, by the chain.
  */

@@ -25,17 +25,6 @@ const Eip3009Payload = Type.Object({
 type Eip3009Payload = Static<typeof Eip3009Payload>;
 const payloadForm = new SchemaCheck(Eip3009Payload);
 
-const TRANSFER = {
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-} as const;
-
 /** The clock skew allowed to a payer, s. A longer validity would delay the verdict that it failed. */
 const CLOCK_AHEAD_S = 86_400;
 
@@ -141,7 +130,10 @@ async function signerOf(
   { requirements }: VerifiedQuote,
 ): Promise<string | null> {
   // Large, so loaded with the first payment.
-  const { recoverTypedDataAddress } = await import('viem/utils');
+  const [{ recoverTypedDataAddress }, { authorizationTypes }] = await Promise.all([
+    import('viem/utils'),
+    import('@x402/evm'),
+  ]);
   const { network, asset, extra } = requirements;
   try {
     const signer = await recoverTypedDataAddress({
@@ -151,7 +143,7 @@ async function signerOf(
         chainId: Number(network.slice(network.indexOf(':') + 1)),
         verifyingContract: hex(asset),
       },
-      types: TRANSFER,
+      types: authorizationTypes,
       primaryType: 'TransferWithAuthorization',
       message: {
         from: hex(authorization.from),

@@ -18,13 +18,19 @@ export const unavailableError = (cause?: unknown): SignalboxError =>
     },
   );
 
+const paymentIdOf = (id: string) => ({
+  details: { payment_id: id },
+  headers: { 'x-payment-id': id },
+  retryAfterMs: RETRY_MS,
+});
+
 /** The payment may have arrived, so the caller must not be asked to pay again. */
 export function unsettledError(payment: number, cause?: unknown): SignalboxError {
   const id = idText('pay_', payment);
   return new SignalboxError(
     'payment_unsettled',
     `The outcome of payment ${id} is not known yet. Send this request again with the same PAYMENT-SIGNATURE, and do not sign another payment.`,
-    { details: { payment_id: id }, headers: { 'x-payment-id': id }, retryAfterMs: RETRY_MS, cause },
+    { ...paymentIdOf(id), cause },
   );
 }
 
@@ -32,9 +38,7 @@ export function unsettledError(payment: number, cause?: unknown): SignalboxError
 export function inFlightError(payment: number): SignalboxError {
   const id = idText('pay_', payment);
   return new SignalboxError('in_flight', `This payment is already being settled for another request, as ${id}.`, {
-    details: { payment_id: id },
-    headers: { 'x-payment-id': id },
-    retryAfterMs: RETRY_MS,
+    ...paymentIdOf(id),
     retry: false,
   });
 }

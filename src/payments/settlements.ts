@@ -46,9 +46,14 @@ export class Settlements {
     this.#parts = parts;
   }
 
+  /**
+   * Settles a payment after a last check of quote expiry, remaining validity and the chain's view. A payment submitted
+   * before is resolved by the chain instead. The row is durable before anything is sent.
+   * @throws PaymentRefused, SignalboxError `payment_unavailable`, `payment_unsettled`.
+   */
   async settle<T>(signed: SignedPayment, context: PaymentUse, book: Book<T>): Promise<Resolution<T>> {
     const { blocklist, register, nextId } = this.#parts;
-    if (blocklist.has(signed.payer)) throw blockedError();
+    if (blocklist.blocked.has(signed.payer)) throw blockedError();
     if (signed.amount === 0n) {
       this.#checkExpiry(signed);
       this.#checkStillValid(signed);
@@ -239,7 +244,7 @@ export class Settlements {
     throw new PaymentRefused('quote_expired', 'The quote has expired. Sign the new one.');
   }
 
-  /** Guards proofs, which no chain checks: an old one could be combined with a new quote. */
+  /** Protects proofs, which no chain checks: an old one could be combined with a new quote. */
   #checkStillValid({ validBefore }: SignedPayment): void {
     if (validBefore * 1_000 > this.#parts.now()) return;
     throw new PaymentRefused('too_little_time', 'The authorization is no longer valid. Sign the new quote.');

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
-import { dirname, extname, isAbsolute, join, relative, resolve } from 'node:path';
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Plugin } from '../contract/kinds.ts';
 import * as contract from '../contract/plugin.ts';
@@ -121,18 +121,6 @@ function isInstalled(name: string, start: string): boolean {
   }
 }
 
-/** As Bun runs files of these endings. */
-const LOADERS = {
-  '.ts': 'ts',
-  '.mts': 'ts',
-  '.cts': 'ts',
-  '.tsx': 'tsx',
-  '.js': 'jsx',
-  '.mjs': 'js',
-  '.cjs': 'js',
-  '.jsx': 'jsx',
-} as const;
-
 /** A module and all its relative imports, sorted. Skips files that cannot be read or resolved. */
 function codeFiles(entry: string): string[] {
   const found = new Set<string>();
@@ -158,8 +146,11 @@ export function importsOf(file: string): string[] {
 
 /** The specifiers in the code of a module, whose path tells its language; none in other files. Throws if it cannot be parsed. */
 export function importsIn(path: string, code: () => Uint8Array): string[] {
-  const loader = Object.entries(LOADERS).find(([ending]) => extname(path) === ending)?.[1];
-  return loader ? new Bun.Transpiler({ loader }).scanImports(code()).map((one) => one.path) : [];
+  const [, language, x] = /\.[cm]?([jt])s(x?)$/.exec(path) ?? [];
+  if (language === undefined) return [];
+  // As Bun runs these files: JavaScript may have JSX, whatever its ending.
+  const loader = language === 'j' ? 'jsx' : x ? 'tsx' : 'ts';
+  return new Bun.Transpiler({ loader }).scanImports(code()).map((one) => one.path);
 }
 
 function hashFiles(files: readonly string[]): string {

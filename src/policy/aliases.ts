@@ -14,19 +14,16 @@ interface AliasTargets {
   readonly selectors: readonly (Target & { readonly place: SourceSpan })[];
 }
 
-/** Other names, with the selector or model that each stands for. One that ends in `*` stands for all that begin so. */
-export interface AliasDraft {
-  readonly aliases: ReadonlyMap<string, string>;
-  /** IDs and aliases of models → the selector that has them where the model is not served. */
-  readonly standIns: ReadonlyMap<string, string>;
-}
+export type AliasDraft = ReturnType<typeof draftAliases>;
 
 /**
  * Reads the aliases of selectors and models. A selector may have the ID or an alias of a model, and stands in for it where
  * that is not served. Reports other names that are taken: callers send all of them as `model`.
  */
-export function draftAliases({ models, ids, selectors }: AliasTargets, report: Report): AliasDraft {
+export function draftAliases({ models, ids, selectors }: AliasTargets, report: Report) {
+  /** Other names, with the selector or model that each stands for. One that ends in `*` stands for all that begin so. */
   const aliases = new Map<string, string>();
+  /** IDs and aliases of models → the selector that has them where the model is not served. */
   const standIns = new Map<string, string>();
   const names = new Map([...ids, ...selectors.map(({ name, place }) => [name, place] as const)]);
   const places = new Map<string, SourceSpan>();

@@ -4,7 +4,7 @@ import type { PolicyCase } from '../core/policy-case.ts';
 import { validPartsOf } from './check.ts';
 import type { Diagnostic, SourceSpan } from './diagnostics.ts';
 import { Report } from './report.ts';
-import { CaseText, ExpectText, GivenText } from './schema-case.ts';
+import { type CaseText, ExpectText, GivenText } from './schema-case.ts';
 import { type CheckContext, checkList, emptyMap, type NamedItem } from './sections.ts';
 import { entryOf, placeAt, valueAt } from './tree.ts';
 
@@ -31,7 +31,7 @@ interface Names {
 
 /** Checks the cases of the policy, and that every name in them exists. `operate/policy/rehearse.ts` runs them. */
 export function draftCases(context: CheckContext, names: CaseNames): PolicyCase[] {
-  return checkList('cases', CaseText, context).flatMap((named) => {
+  return checkList('cases', context).flatMap((named) => {
     const { data, tree, name } = named;
     checkNames(named, data ?? readNames(named), names, context.report);
     if (!data) return [];
@@ -68,20 +68,18 @@ export function draftCases(context: CheckContext, names: CaseNames): PolicyCase[
   });
 }
 
-/** The parts of a case that refer to names. */
-interface CaseReferences {
-  readonly given: { readonly model?: string; readonly key?: { readonly models?: readonly string[] } };
-  readonly expect: Pick<Partial<ExpectText>, 'model' | 'provider' | 'task' | 'refused' | 'rejected'>;
-}
-
 /** The valid references of a case that does not fit its schema. */
-function readNames({ tree, place }: NamedItem<CaseText>): CaseReferences {
+function readNames({ tree, place }: NamedItem<CaseText>) {
   const given = validPartsOf(GivenText, valueAt(tree, 'given') ?? emptyMap(place));
   return { given, expect: validPartsOf(ExpectText, valueAt(tree, 'expect') ?? emptyMap(place)) };
 }
 
-function checkNames({ tree }: NamedItem<CaseText>, stated: CaseReferences, names: CaseNames, report: Report): void {
-  const { given, expect } = stated;
+function checkNames(
+  { tree }: NamedItem<CaseText>,
+  { given, expect }: ReturnType<typeof readNames>,
+  names: CaseNames,
+  report: Report,
+): void {
   const check = (what: string, name: string | undefined, known: Names, ...path: readonly (string | number)[]) => {
     if (name === undefined || known.has(name) || (what === 'model' && names.wildcard(name) === name)) return;
     report.addUnknown(what, name, known.keys(), placeAt(tree, ...path));

@@ -21,18 +21,6 @@ const FAILURE_STEPS = 400;
 /** Steps of each iteration of a comprehension, without its body. */
 const ITERATION_STEPS = 4;
 
-/** The worst-case cost of an expression. */
-export interface ExpressionCost {
-  readonly steps: number;
-  /** The smallest part that exceeds `EXPRESSION_STEPS_MAX`; null if the whole expression does not. */
-  readonly excess: Excess | null;
-}
-
-interface Excess {
-  readonly node: ASTNode;
-  readonly steps: number;
-}
-
 /** The worst-case cost of a part of an expression, and the largest extent of its value. */
 interface PartCost {
   readonly steps: number;
@@ -45,7 +33,7 @@ type NameExtents = ReadonlyMap<string, Extent>;
  * The worst-case cost of a type-checked expression: every part is evaluated, and every list, map and text has its largest
  * size. Walks the expression once.
  */
-export function costOf(ast: ASTNode, kind: CelKind, extents: Extents): ExpressionCost {
+export function costOf(ast: ASTNode, kind: CelKind, extents: Extents) {
   const names = new Map(Object.entries(VARIABLES[kind]).map(([name, type]) => [name, objectExtent(type)]));
   const weigher = new Weigher(extents);
   const { steps } = weigher.part(ast, names);
@@ -54,7 +42,8 @@ export function costOf(ast: ASTNode, kind: CelKind, extents: Extents): Expressio
 
 class Weigher {
   readonly #extents: Extents;
-  excess: Excess | null = null;
+  /** The smallest part that exceeds `EXPRESSION_STEPS_MAX`; null if the whole expression does not. */
+  excess: { readonly node: ASTNode; readonly steps: number } | null = null;
 
   constructor(extents: Extents) {
     this.#extents = extents;

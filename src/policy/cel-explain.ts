@@ -55,12 +55,8 @@ function hintFor(code: string, sign: string, before: string): string | undefined
 /** A word of other languages, for which CEL has a sign. */
 function notCel(word: string, start: number): CelFault {
   const at = { start, end: start + word.length };
-  return {
-    code: 'cel-syntax',
-    at,
-    message: `\`${word}\` is not an operator of CEL`,
-    hint: `write \`${WORDS.get(word)}\``,
-  };
+  const message = `\`${word}\` is not an operator of CEL`;
+  return { code: 'cel-syntax', at, message, hint: `write \`${WORDS.get(word)}\`` };
 }
 
 /** Explains a type error. */

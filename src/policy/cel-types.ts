@@ -205,20 +205,15 @@ class CelKey implements FieldsOf<'Key'> {
     this.labels = labels(from.labels);
   }
 }
-class CelTime {}
-class CelModel {}
-class CelEndpoint {}
-class CelPrice {}
-class CelLatency {}
 const CLASSES = {
-  Price: CelPrice,
-  Latency: CelLatency,
+  Price: class CelPrice {},
+  Latency: class CelLatency {},
   Request: CelRequest,
   BudgetRequest: CelBudgetRequest,
   Key: CelKey,
-  Time: CelTime,
-  Model: CelModel,
-  Endpoint: CelEndpoint,
+  Time: class CelTime {},
+  Model: class CelModel {},
+  Endpoint: class CelEndpoint {},
 } as const;
 
 const LIMITS = { maxAstNodes: 500, maxDepth: 40, maxListElements: 200, maxMapEntries: 50, maxCallArguments: 8 };

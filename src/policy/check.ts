@@ -2,6 +2,7 @@ import type { Static, TObject, TSchema } from '@sinclair/typebox';
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value';
 import type { EstimatorPlugin } from '../contract/estimator.ts';
 import type { PreparedStrategy, StrategyPlugin } from '../contract/strategy.ts';
+import { isObject, objectOf } from '../core/object.ts';
 import { mostTelling, stepsOf } from '../core/schema-errors.ts';
 import { plural } from '../core/text.ts';
 import { messageOf } from '../core/thrown.ts';
@@ -49,9 +50,7 @@ function intendedKey({ type, path, schema }: ValueError): string | null {
   return meant === null ? null : `${path.slice(0, path.lastIndexOf('/'))}/${meant}`;
 }
 
-function propertiesOf({ properties }: TSchema): string[] {
-  return typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
-}
+const propertiesOf = ({ properties }: TSchema): string[] => Object.keys(objectOf(properties));
 
 /** Restores lists in the place of a map, which filling in defaults turns into maps. */
 function keepingLists(tree: Tree, filled: unknown): unknown {
@@ -83,7 +82,7 @@ export function checkOptions(
 ): Readonly<Record<string, unknown>> | null {
   const strict = { ...schema, additionalProperties: schema.additionalProperties ?? false };
   const options: unknown = checkValue(strict, subject, report);
-  return typeof options === 'object' && options !== null ? { ...options } : null;
+  return isObject(options) ? { ...options } : null;
 }
 
 function explain(error: ValueError, subject: Subject, report: Report): void {
@@ -261,8 +260,7 @@ function refusalOf(
  */
 export function validPartsOf<Schema extends TObject>(schema: Schema, tree: Tree): Partial<Static<Schema>> {
   const data: unknown = Value.Clean(schema, Value.Default(schema, toData(tree)));
-  if (typeof data !== 'object' || data === null || Array.isArray(data)) return {};
-  const fitting = Object.entries(data).filter(([key, value]) => {
+  const fitting = Object.entries(objectOf(data)).filter(([key, value]) => {
     const property = schema.properties[key];
     return property !== undefined && Value.Check(property, value);
   });

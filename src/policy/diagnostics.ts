@@ -1,7 +1,7 @@
+import { type Paint, painter } from '../core/paint.ts';
 import type { SourceSpan } from '../core/source-place.ts';
 import { visibleLines } from '../core/visible.ts';
-import { type FileText, frameOf, sourceLines } from './frame.ts';
-import { type Paint, painter } from './paint.ts';
+import { excerptOf, type FileText, sourceLines } from './excerpt.ts';
 
 const ERRORS = {
   'file-too-large': 'A policy file is larger than 1 MiB.',
@@ -140,13 +140,13 @@ function format(found: Diagnostic, lines: ReturnType<typeof sourceLines>, paint:
   const kind = severity === 'warning' ? 'warning ' : '';
   const parts = [
     `${paint.strong(position(found))}  ${paint[severity](kind + code)}  ${message}`,
-    frameOf(found, lines, paint[severity]),
+    excerptOf(found, lines, paint[severity]),
   ];
   if (expected) parts.push(`  ${paint.label('expected:')} ${expected}`);
   if (hint) parts.push(`  ${paint.label('hint:')} ${hint}`);
   if (related) {
     parts.push(`  ${paint.strong(position(related.place))}  ${visibleLines(related.message)}`);
-    parts.push(frameOf(related.place, lines, paint.label));
+    parts.push(excerptOf(related.place, lines, paint.label));
   }
   return parts.filter((part) => part !== '').join('\n');
 }

@@ -99,12 +99,6 @@ const EMPTY_REQUEST: RuleScope = {
 /** A key without labels, for budgets and rate limits. */
 export const EMPTY_KEY: BudgetScope = { request: { model: 'auto' }, key: { id: 'k', labels: new Map() } };
 
-interface ConditionKind {
-  readonly owner: string;
-  readonly nothing: Parameters<Program['run']>[0];
-  readonly toAskFirst: string;
-}
-
 const OF_KEYS = 'key.labels.level != "" && double(key.labels.level) > 3.0';
 const CONDITIONS = {
   when: {
@@ -114,7 +108,8 @@ const CONDITIONS = {
   },
   budget: { owner: 'budget', nothing: budgetViewOf(EMPTY_KEY), toAskFirst: OF_KEYS },
   limit: { owner: 'rate limit', nothing: limitViewOf(EMPTY_KEY), toAskFirst: OF_KEYS },
-} satisfies Partial<Record<CelKind, ConditionKind>>;
+} satisfies Partial<Record<CelKind, unknown>>;
+type ConditionKind = (typeof CONDITIONS)[keyof typeof CONDITIONS];
 
 function checkCondition(program: Program, { owner, nothing, toAskFirst }: ConditionKind, report: Report): void {
   const { path } = program.draft;

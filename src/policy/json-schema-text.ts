@@ -67,9 +67,8 @@ function flow(value: unknown): string {
 }
 
 /** Whether a value is an empty list or map. */
-export function isEmpty(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
-}
+export const isEmpty = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 
 function kindOf(schema: TSchema): string {
   if ('const' in schema) return `Always \`${schema.const}\`.`;

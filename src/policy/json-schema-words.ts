@@ -32,9 +32,9 @@ export type EditorVocabulary = ReturnType<typeof vocabularyOf>;
 export type NameKind = keyof EditorVocabulary;
 
 const BUILT_IN: readonly EditorWord[] = [
-  ['auto', "Weighs quality, cost and latency by the operator's balance."],
-  ['auto-fast', 'The balance of `auto` with latency weighing more: never slower than `auto`.'],
-  ['auto-cheap', 'The balance of `auto` with cost weighing more: never dearer than `auto`.'],
+  ['auto', "Weighs quality, cost and latency by the operator's weights."],
+  ['auto-fast', 'The weights of `auto`, with more on latency: never slower than `auto`.'],
+  ['auto-cheap', 'The weights of `auto`, with more on cost: never dearer than `auto`.'],
 ];
 
 const REASONS: Readonly<Record<Rejection, string>> = {

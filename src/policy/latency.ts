@@ -8,18 +8,7 @@ const PRICE_CLASSES = [1, 5] as const;
 /** A median over fewer models of one provider is worth less than one over all providers. */
 const OF_PROVIDER_MIN = 2;
 
-/** The known speed of a model, and the facts that decide which models it is like. */
-interface SpeedFacts {
-  /** Whether it answers conversations. */
-  readonly chats: boolean;
-  readonly reasons: boolean;
-  readonly priceClass: number;
-  readonly provider: string;
-  readonly isFree: boolean;
-  /** Time to the first content without hidden reasoning, ms; null if the policy does not state it. */
-  readonly startMs: number | null;
-  readonly tokensPerSecond: number | null;
-}
+type SpeedFacts = ReturnType<typeof speedFactsOf>;
 
 /** Returns a model's latency. Figures that are not stated are filled in from similar models. */
 export type LatencyOf = (model: ModelText) => DeclaredLatency;
@@ -55,18 +44,21 @@ export function latencies(catalog: readonly ModelText[], hosted: ReadonlySet<str
   };
 }
 
-function speedFactsOf(model: ModelText): SpeedFacts {
+/** The known speed of a model, and the facts that decide which models it is like. */
+function speedFactsOf(model: ModelText) {
   const { provider = '', price = model.price } = model.endpoints?.[0] ?? model;
   const { ttft_ms: ttftMs, output_tokens_per_second: rate, basis = 'unknown' } = model.latency ?? {};
   const reasoning = usualReasoning(model);
   const isVouched = basis !== 'unknown';
   const thinkingMs = rate === undefined ? 0 : (1000 * reasoning) / rate;
   return {
+    /** Whether it answers conversations. */
     chats: model.operations.includes('chat'),
     reasons: reasoning > 0,
     priceClass: PRICE_CLASSES.filter((least) => (price?.output ?? 0) >= least).length,
     provider,
     isFree: !price || (price.output === 0 && price.input === 0),
+    /** Time to the first content without hidden reasoning, ms; null if the policy does not state it. */
     startMs: isVouched && ttftMs !== undefined && rate !== undefined ? Math.max(0, ttftMs - thinkingMs) : null,
     tokensPerSecond: isVouched ? (rate ?? null) : null,
   };

@@ -2,7 +2,6 @@ import { Value } from '@sinclair/typebox/value';
 import type { EstimatorPlugin } from '../contract/estimator.ts';
 import type { LearningPolicy } from '../core/learning-policy.ts';
 import { checkValue, optionsOf, type Subject, validPartsOf } from './check.ts';
-import type { SourceSpan } from './diagnostics.ts';
 import type { Report } from './report.ts';
 import { LearningText } from './schema-learning.ts';
 import { RecordsText } from './schema-records.ts';
@@ -12,16 +11,9 @@ import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
 const DAY_MS = 86_400_000;
 
 /** The section `learning`, before its estimator checks the options. */
-export interface LearningDraft {
-  /** Null if something is wrong. */
-  readonly policy: Omit<LearningPolicy, 'options'> | null;
-  /** Null if it is not a name. */
-  readonly estimator: string | null;
-  readonly estimatorPlace: SourceSpan;
-  readonly options: Subject;
-}
+export type LearningDraft = ReturnType<typeof draftLearning>;
 
-export function draftLearning(context: CheckContext): LearningDraft {
+export function draftLearning(context: CheckContext) {
   const { report } = context;
   const stated = sectionSubject('learning', context);
   const subject = { ...stated, tree: withoutOff(stated.tree) };
@@ -39,11 +31,14 @@ export function draftLearning(context: CheckContext): LearningDraft {
     });
   }
   warnOfIdle(parts, tree, report);
+  const options: Subject = { path: 'learning.options', tree: valueAt(tree, 'options') ?? emptyMap(place), place };
   return {
+    /** Null if something is wrong. */
     policy: text && policyOf(text, daysMax ?? text.feedback_window_days),
+    /** Null if it is not a name. */
     estimator: parts.estimator ?? null,
     estimatorPlace: placeAt(tree, 'estimator'),
-    options: { path: 'learning.options', tree: valueAt(tree, 'options') ?? emptyMap(place), place },
+    options,
   };
 }
 

@@ -1,7 +1,6 @@
 import { type AddressRange, addressText, isWithin, parseRange, startOf } from '../core/address.ts';
-import type { Budget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
-import type { AdmissionPolicy, RateLimit } from '../core/rate-limit.ts';
+import type { AdmissionPolicy } from '../core/rate-limit.ts';
 import { validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { decimalAt } from './prices.ts';
@@ -16,16 +15,11 @@ import { placeAt, type Tree, valueAt } from './tree.ts';
 import { CREDIT_DECIMALS, unitsOf } from './usd.ts';
 
 /** A rate limit whose expressions are not checked yet. */
-export interface RateLimitDraft extends Pick<RateLimit, 'name' | 'figures'> {
-  /** The place of its name. */
-  readonly place: SourceSpan;
-  readonly match: ExpressionDraft | null;
-  readonly each: ExpressionDraft | 'address' | null;
-}
+export type RateLimitDraft = ReturnType<typeof draftRateLimits>[number];
 
 /** Checks the rate limits of the policy. */
-export function draftRateLimits(context: CheckContext): RateLimitDraft[] {
-  return checkList('rate_limits', RateLimitText, context).map((named) => {
+export function draftRateLimits(context: CheckContext) {
+  return checkList('rate_limits', context).map((named) => {
     const { name, tree, path, data } = named;
     const place = placeAt(tree, 'name');
     const stated = data ?? validPartsOf(RateLimitText, tree);
@@ -40,7 +34,7 @@ export function draftRateLimits(context: CheckContext): RateLimitDraft[] {
     }
     const each = eachOf(named);
     // `address` is not an expression and stands alone.
-    const divides = each?.text.trim() === 'address' ? 'address' : each;
+    const divides = each?.text.trim() === 'address' ? ('address' as const) : each;
     return { name, place, match: expressionAt(named, 'match'), each: divides, figures };
   });
 }
@@ -106,19 +100,11 @@ function rangeAt(written: string, place: SourceSpan, report: Report): AddressRan
 }
 
 /** A budget whose expressions are not checked yet. If one of its keys is wrong, its figures are placeholders. */
-export interface BudgetDraft
-  extends Pick<Budget, 'name' | 'limit' | 'window' | 'timeZone' | 'onExhausted' | 'alertAt'> {
-  /** The place of its name. */
-  readonly place: SourceSpan;
-  readonly match: ExpressionDraft | null;
-  readonly each: ExpressionDraft | 'session' | null;
-  /** The place of its limit; null where the policy states what happens when it is exhausted, which a small limit soon is. */
-  readonly limitPlace: SourceSpan | null;
-}
+export type BudgetDraft = ReturnType<typeof draftBudgets>[number];
 
 /** Checks the budgets of the policy. `zone` is the default time zone. */
-export function draftBudgets(context: CheckContext, zone: string): BudgetDraft[] {
-  return checkList('budgets', BudgetText, context).map((named) => {
+export function draftBudgets(context: CheckContext, zone: string) {
+  return checkList('budgets', context).map((named) => {
     const { name, tree, data } = named;
     const stated = data ?? validPartsOf(BudgetText, tree);
     const { window = 'total', time_zone: timeZone = zone, on_exhausted: onExhausted = 'cap', alert_at = [] } = stated;
@@ -133,12 +119,13 @@ export function draftBudgets(context: CheckContext, zone: string): BudgetDraft[]
       place,
       match: expressionAt(named, 'match'),
       // `session` is not an expression and stands alone.
-      each: isOfSessions ? 'session' : each,
+      each: isOfSessions ? ('session' as const) : each,
       limit: stated.limit_credits === undefined ? 0 : limitOf(named, context.report),
       window,
       timeZone,
       onExhausted,
       alertAt: [...new Set(alert_at)].sort((a, b) => a - b),
+      /** The place of its limit; null where the policy states what happens when it is exhausted, which a small limit soon is. */
       limitPlace: valueAt(tree, 'on_exhausted') ? null : placeAt(tree, 'limit_credits'),
     };
   });

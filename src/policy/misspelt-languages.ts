@@ -1,21 +1,16 @@
 import { isKnownLanguage, nearestLanguage } from '../core/languages.ts';
-import type { SourceSpan } from './diagnostics.ts';
 import type { ModelText } from './schema-model.ts';
 import type { NamedItem } from './sections.ts';
 import { placeAt, valueAt } from './tree.ts';
 
 /** An unknown language name that is similar to a known one. */
-export interface MisspeltLanguage {
-  readonly place: SourceSpan;
-  readonly message: string;
-  readonly hint: string;
-}
+export type MisspeltLanguage = ReturnType<typeof misspeltLanguagesOf>[number];
 
 /**
  * The languages of a model that are probably misspelt. An unknown name that is like no known one is fine. A misspelt one is
  * allowed, because it may be the operator's own name.
  */
-export function misspeltLanguagesOf({ path, tree }: NamedItem<ModelText>, data: ModelText): MisspeltLanguage[] {
+export function misspeltLanguagesOf({ path, tree }: NamedItem<ModelText>, data: ModelText) {
   return (['languages', 'lacks_languages'] as const).flatMap((key) =>
     data[key].flatMap((name, at) => {
       const meant = isKnownLanguage(name) ? null : nearestLanguage(name);

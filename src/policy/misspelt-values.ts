@@ -9,17 +9,13 @@ import { servable } from './wildcards.ts';
 /** Label → the values that keys have of it. */
 export type KnownLabels = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** The values that rules can compare with, as far as they are known. */
-export interface KnownValues {
-  readonly regions: readonly string[];
-  readonly tags: readonly string[];
-  readonly labels: KnownLabels;
-}
-
-/** @param labels of the existing keys; those of the policy's cases are added. */
-export function knownValues(parsed: ParsedPolicy, labels: KnownLabels): KnownValues {
+/**
+ * The values that rules can compare with, as far as they are known.
+ * @param labels of the existing keys; those of the policy's cases are added.
+ */
+export function knownValues(parsed: ParsedPolicy, labels: KnownLabels) {
   const models = servable(parsed);
-  const all = new Map([...labels].map(([name, values]) => [name, new Set(values)]));
+  const all: Map<string, Set<string>> = new Map([...labels].map(([name, values]) => [name, new Set(values)]));
   for (const { given } of parsed.cases)
     for (const [name, value] of Object.entries(given.key.labels))
       all.set(name, (all.get(name) ?? new Set()).add(value));
@@ -33,7 +29,7 @@ export function knownValues(parsed: ParsedPolicy, labels: KnownLabels): KnownVal
 /** Warns of texts that nothing has, and that resemble one which something has: `"EU"` where a region is `eu`. */
 export function reviewValues(
   { ast, placeOf }: CheckedExpression<unknown>,
-  { regions, tags, labels }: KnownValues,
+  { regions, tags, labels }: ReturnType<typeof knownValues>,
   report: Report,
 ): void {
   for (const { node, path } of accessesOf(ast)) {

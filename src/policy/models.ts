@@ -57,17 +57,8 @@ export interface ModelContext extends CheckContext {
 /** Whether a name of `models` stands for many. */
 export const isWildcard = (name: string): boolean => name.includes('*');
 
-export interface CatalogDraft {
-  /** Every model, invalid ones included. */
-  readonly named: readonly NamedItem<ModelText>[];
-  readonly drafts: readonly ModelDraft[];
-  /** Every model ID, invalid models included → its place. */
-  readonly ids: ReadonlyMap<string, SourceSpan>;
-  readonly latencyOf: LatencyOf;
-}
-
 /** Checks the catalog and drafts its models. Wrong models are reported instead. */
-export function draftModels(context: ModelContext): CatalogDraft {
+export function draftModels(context: ModelContext) {
   const named = checkNamed('models', modelSchemaOf, context, { holds: (name) => !isWildcard(name) });
   const section = context.sections.get('models');
   const hasWildcard = section?.value.kind === 'map' && section.value.entries.some(({ key }) => isWildcard(key));
@@ -80,12 +71,15 @@ export function draftModels(context: ModelContext): CatalogDraft {
     named.flatMap(({ data }) => data ?? []),
     context.medianProviders,
   );
-  const drafts = named.map((model) => draftModel(model, latencyOf, context)).filter((draft) => draft !== null);
+  const all = named.map((model) => draftModel(model, latencyOf, context));
+  const drafts: readonly ModelDraft[] = all.filter((draft) => draft !== null);
   checkVectorSpaces(
     drafts.flatMap(({ vectors }) => vectors ?? []),
     context,
   );
-  return { named, drafts, latencyOf, ids: new Map(named.map(({ name, place }) => [name, place])) };
+  /** Every model ID, invalid models included → its place. */
+  const ids: ReadonlyMap<string, SourceSpan> = new Map(named.map(({ name, place }) => [name, place]));
+  return { named, drafts, latencyOf, ids };
 }
 
 export function draftModel(

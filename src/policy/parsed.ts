@@ -1,47 +1,23 @@
 import type { Static } from '@sinclair/typebox';
-import type { LedgerPolicy } from '../core/budget.ts';
 import { type Decimal, plainText, toNumber } from '../core/decimal.ts';
-import type { GatewayPolicy, PolicySnapshot } from '../core/snapshot.ts';
-import { type AliasDraft, draftAliases } from './aliases.ts';
-import { type CaseNames, draftCases, type SentName } from './cases.ts';
+import type { GatewayPolicy } from '../core/snapshot.ts';
+import { draftAliases } from './aliases.ts';
+import { type CaseNames, draftCases } from './cases.ts';
 import { checkValue } from './check.ts';
-import { type ContentDraft, contentMatch, draftContent } from './contents.ts';
+import { contentMatch, draftContent } from './contents.ts';
 import { readOrigins } from './cors.ts';
-import type { Diagnostic, SourceSpan } from './diagnostics.ts';
-import { draftLearning, type LearningDraft } from './learning.ts';
-import {
-  type BudgetDraft,
-  draftBudgets,
-  draftRateLimits,
-  type RateLimitDraft,
-  readAdmission,
-  readSocketBytes,
-} from './limit-drafts.ts';
+import type { SourceSpan } from './diagnostics.ts';
+import { draftLearning } from './learning.ts';
+import { draftBudgets, draftRateLimits, readAdmission, readSocketBytes } from './limit-drafts.ts';
 import { mergeFiles } from './merge.ts';
-import { draftModels, type ModelDraft } from './models.ts';
+import { draftModels } from './models.ts';
 import { type PolicyFile, parseFile, type YamlReader } from './parse.ts';
 import { draftPayments } from './payments.ts';
-import { draftPlugins, type PluginDraft } from './plugins.ts';
+import { draftPlugins } from './plugins.ts';
 import { decimalAt } from './prices.ts';
 import { Report } from './report.ts';
-import {
-  type ConstraintDraft,
-  draftConstraints,
-  draftPreferences,
-  type ExpressionDraft,
-  type PreferenceDraft,
-} from './rule-drafts.ts';
-import {
-  CreditsText,
-  GatewayText,
-  ProviderText,
-  ReferencePriceText,
-  SECTIONS,
-  type SelectorText,
-  WeightsText,
-} from './schema.ts';
-import { LedgerText } from './schema-budgets.ts';
-import { RecordsText } from './schema-records.ts';
+import { draftConstraints, draftPreferences } from './rule-drafts.ts';
+import { GatewayText, ProviderText, SECTIONS } from './schema.ts';
 import { findSecrets } from './secrets.ts';
 import {
   type CheckContext,
@@ -57,80 +33,19 @@ import { checkTimeZone } from './time-zone.ts';
 import { placeAt, toData, valueAt } from './tree.ts';
 import { inVersion, LATEST_VERSION, type LanguageVersion } from './versions.ts';
 import { wildcardNames } from './wildcard-names.ts';
-import { draftWildcards, type WildcardDraft } from './wildcards.ts';
+import { draftWildcards } from './wildcards.ts';
 
 /**
  * A policy after the checks that need neither plugins nor expressions nor the environment. Plain data:
  * a worker can send it by structured clone.
  */
-export interface ParsedPolicy extends Pick<PolicySnapshot, 'tasks' | 'payments' | 'cases'>, AliasDraft {
-  /** By path, ascending. */
-  readonly files: readonly PolicyFile[];
-  /** The problems so far, not sorted. `compilePolicy` returns all. */
-  readonly diagnostics: readonly Diagnostic[];
-  /** Some file could not be read, so missing parts may be in it. */
-  readonly isPartial: boolean;
-  /** The beginning of the policy, at which missing sections are reported. */
-  readonly start: SourceSpan;
-  /** Plugins to load before the policy is compiled. */
-  readonly plugins: readonly PluginDraft[];
-  /** The version of the language; the latest if it is not stated or wrong. */
-  readonly version: LanguageVersion;
-  /** The value of a Credit; null if it is wrong. */
-  readonly credit: CreditValue | null;
-  /** Null if a section is wrong. */
-  readonly settings: PolicySettings | null;
-  readonly providers: readonly NamedItem<ProviderText>[];
-  readonly providersPlace: SourceSpan;
-  /** The place of `gateway.socket_bytes_max`, or of what stands for it. */
-  readonly socketBytesPlace: SourceSpan;
-  readonly models: readonly ModelDraft[];
-  readonly wildcards: readonly WildcardDraft[];
-  /** Every model ID, invalid models included → its place. */
-  readonly modelIds: ReadonlyMap<string, SourceSpan>;
-  /** The catalog has no errors, so rules can be evaluated over it. */
-  readonly hasSoundModels: boolean;
-  readonly selectors: readonly NamedItem<SelectorText>[];
-  readonly constraints: readonly ConstraintDraft[];
-  readonly preferences: readonly PreferenceDraft[];
-  readonly budgets: readonly BudgetDraft[];
-  readonly rateLimits: readonly RateLimitDraft[];
-  /** The requests whose content is kept; null for all of them, or if no content is kept. */
-  readonly contentMatch: ExpressionDraft | null;
-  readonly learning: LearningDraft;
-  /** The names that cases send as `model`. They are checked where public figures are at hand. */
-  readonly sentNames: readonly SentName[];
-  /** The bare data of every section, by which two revisions are compared. */
-  readonly outline: Readonly<Record<string, unknown>>;
-}
-
-/** The value of a Credit. */
-export interface CreditValue {
-  /** USD, as in the snapshot. */
-  readonly usd: string;
-  /** The place of the figure, or the beginning of the policy if it is left out. */
-  readonly place: SourceSpan;
-  readonly isStated: boolean;
-}
+export type ParsedPolicy = Readonly<ReturnType<typeof parseWith>>;
 
 /** The sections without names. */
-export interface PolicySettings
-  extends Pick<
-    PolicySnapshot,
-    'ledger' | 'gateway' | 'defaultWeights' | 'referencePrice' | 'answerWorth' | 'hardQualityFactor' | 'languageWorth'
-  > {
-  readonly recordDays: number;
-  readonly recordedMetadata: readonly string[];
-  /** Whether requiring a language that no model declares excludes no model. */
-  readonly admitUnstated: boolean;
-  /** The content of requests that is kept; null for none. */
-  readonly content: ContentDraft | null;
-  /** ID of a model of the catalog. */
-  readonly baseline: string | null;
-}
+export type PolicySettings = NonNullable<ParsedPolicy['settings']>;
 
 /** Reads and checks the files of a policy, in any order. Pure. `readYaml` reads the files that are not plain YAML. */
-export function parseWith(readYaml: YamlReader, given: readonly PolicyFile[]): ParsedPolicy {
+export function parseWith(readYaml: YamlReader, given: readonly PolicyFile[]) {
   const report = new Report();
   const files = [...given].sort((a, b) => (a.path < b.path ? -1 : 1));
   const trees = files.map((file) => parseFile(file, report, readYaml)).filter((tree) => tree !== null);
@@ -142,12 +57,22 @@ export function parseWith(readYaml: YamlReader, given: readonly PolicyFile[]): P
   // A misspelt section may be the catalog.
   isSound &&= report.found.length === problemsBefore;
   const content = checkSections({ sections, report, start });
-  const isPartial = trees.length < files.length;
-  const hasSoundModels = content.hasSoundModels && isSound;
-  return { files, isPartial, start, ...content, hasSoundModels, diagnostics: report.found };
+  return {
+    ...content,
+    /** By path, ascending. */
+    files,
+    /** The beginning of the policy, at which missing sections are reported. */
+    start,
+    /** Some file could not be read, so missing parts may be in it. */
+    isPartial: trees.length < files.length,
+    /** The catalog has no errors, so rules can be evaluated over it. */
+    hasSoundModels: content.hasSoundModels && isSound,
+    /** The problems so far, not sorted. `compilePolicy` returns all. */
+    diagnostics: report.found,
+  };
 }
 
-function checkSections(context: CheckContext): Omit<ParsedPolicy, 'files' | 'diagnostics' | 'isPartial' | 'start'> {
+function checkSections(context: CheckContext) {
   const { sections, start } = context;
   const version = readVersion(context);
   const { credit, usdPerCredit } = readCredits(context);
@@ -182,16 +107,22 @@ function checkSections(context: CheckContext): Omit<ParsedPolicy, 'files' | 'dia
     sent: [],
   };
   return {
+    /** The version of the language; the latest if it is not stated or wrong. */
     version,
+    /** Plugins to load before the policy is compiled. */
     plugins: draftPlugins(context),
+    /** The value of a Credit; null if it is wrong. */
     credit,
+    /** Null if a section is wrong. */
     settings: settings && { ...settings, baseline },
     tasks,
     providers,
     providersPlace: sections.get('providers')?.place ?? start,
+    /** The place of `gateway.socket_bytes_max`, or of what stands for it. */
     socketBytesPlace: placeAt(sectionSubject('gateway', context).tree, 'socket_bytes_max'),
     models: drafts,
     wildcards,
+    /** Every model ID, invalid models included → its place. */
     modelIds: ids,
     hasSoundModels,
     selectors,
@@ -201,11 +132,14 @@ function checkSections(context: CheckContext): Omit<ParsedPolicy, 'files' | 'dia
     preferences,
     budgets: draftBudgets(context, settings?.gateway.timeZone ?? GatewayText.properties.time_zone.default),
     rateLimits: draftRateLimits(context),
+    /** The requests whose content is kept; null for all of them, or if no content is kept. */
     contentMatch: contentMatch(context),
     learning: draftLearning(context),
     payments: draftPayments(context, usdPerCredit),
     cases: draftCases(context, names),
+    /** The names that cases send as `model`. They are checked where public figures are at hand. */
     sentNames: names.sent,
+    /** The bare data of every section, by which two revisions are compared. */
     outline: Object.fromEntries([...sections].map(([name, { value }]) => [name, toData(value)])),
   };
 }
@@ -221,53 +155,54 @@ function readVersion({ sections, start, report }: CheckContext): LanguageVersion
 
 const USD_PER_CREDIT: Decimal = { digits: 1n, scale: 3 };
 
-function readCredits(context: CheckContext): { credit: CreditValue | null; usdPerCredit: Decimal } {
+function readCredits(context: CheckContext) {
   const { tree } = sectionSubject('credits', context);
-  const checked = checkSection('credits', CreditsText, context);
+  const checked = checkSection('credits', context);
   const stated = valueAt(tree, 'usd_per_credit');
   const usdPerCredit = stated && checked ? decimalAt(tree, 'usd_per_credit', context.report) : USD_PER_CREDIT;
   if (!checked || !usdPerCredit) return { credit: null, usdPerCredit: USD_PER_CREDIT };
+  /** The place of the figure, or the beginning of the policy if it is left out. */
   const place = stated?.place ?? context.start;
   return { credit: { usd: plainText(usdPerCredit), place, isStated: stated !== undefined }, usdPerCredit };
 }
 
-function readSettings(
-  context: CheckContext,
-  version: LanguageVersion,
-  credit: Decimal,
-): Omit<PolicySettings, 'baseline'> | null {
+function readSettings(context: CheckContext, version: LanguageVersion, credit: Decimal) {
   const usdPerCredit = toNumber(credit);
   const gateway = readGateway(context);
   const defaultWeights = readWeights(context);
-  const reference = checkSection('reference_price', ReferencePriceText, context);
+  const reference = checkSection('reference_price', context);
   const answerWorth = readValue('answer_worth', version, context);
   const hardFactor = readValue('hard_quality_factor', version, context);
   const languageWorth = readValue('language_worth', version, context);
-  const admitUnstated = readValue('unstated_languages', version, context) === 'admit';
-  const records = checkSection('records', RecordsText, context);
-  const ledger = readLedger(context);
+  const unstatedLanguages = readValue('unstated_languages', version, context);
+  const records = checkSection('records', context);
+  const ledger = checkSection('ledger', context);
   if (!gateway || !defaultWeights || !reference || !records || !ledger) return null;
   // Doubles are exact enough, because it only scales weights.
   const referencePrice = { input: reference.input / usdPerCredit, output: reference.output / usdPerCredit };
-  const { retention_days: recordDays, metadata: recordedMetadata } = records;
-  const content = draftContent(records);
   return {
-    ledger,
+    ledger: {
+      contentionWaitMs: ledger.contention_wait_ms,
+      wholeHoldShare: ledger.whole_hold_share,
+      onCrash: ledger.on_crash,
+    },
     gateway,
     defaultWeights,
     referencePrice,
     answerWorth,
     hardQualityFactor: hardFactor === 'none' ? null : hardFactor,
     languageWorth,
-    admitUnstated,
-    recordDays,
-    recordedMetadata,
-    content,
+    /** Whether requiring a language that no model declares excludes no model. */
+    admitUnstated: unstatedLanguages === 'admit',
+    recordDays: records.retention_days,
+    recordedMetadata: records.metadata,
+    /** The content of requests that is kept; null for none. */
+    content: draftContent(records),
   };
 }
 
 function readGateway(context: CheckContext): GatewayPolicy | null {
-  const text = checkSection('gateway', GatewayText, context);
+  const text = checkSection('gateway', context);
   if (!text) return null;
   const { tree } = sectionSubject('gateway', context);
   checkTimeZone(text.time_zone, placeAt(tree, 'time_zone'), context.report);
@@ -291,15 +226,8 @@ function readGateway(context: CheckContext): GatewayPolicy | null {
   };
 }
 
-function readLedger(context: CheckContext): LedgerPolicy | null {
-  const text = checkSection('ledger', LedgerText, context);
-  if (!text) return null;
-  const { contention_wait_ms: contentionWaitMs, whole_hold_share: wholeHoldShare, on_crash: onCrash } = text;
-  return { contentionWaitMs, wholeHoldShare, onCrash };
-}
-
-function readWeights(context: CheckContext): PolicySnapshot['defaultWeights'] | null {
-  const text = checkSection('default_weights', WeightsText, context);
+function readWeights(context: CheckContext) {
+  const text = checkSection('default_weights', context);
   if (text?.cost === 0 && text.quality === 0) {
     const { place } = sectionSubject('default_weights', context);
     context.report.add('out-of-range', place, 'the weights cannot both be 0', {

@@ -3,6 +3,7 @@ import type { FacilitatorPolicy, PaymentAsset, PaymentNetwork } from '../core/pa
 import { WALLET_FORM, walletOf } from '../core/wallet.ts';
 import { ADDRESS, normalUrl, refuseForbidden } from './addresses.ts';
 import { type Subject, validPartsOf } from './check.ts';
+import { listNames } from './nearest.ts';
 import type { Report } from './report.ts';
 import { ADDRESS_PATTERN, AssetText, FACILITATOR_KEYS, FacilitatorText, NetworkText } from './schema-payments.ts';
 import { emptyMap } from './sections.ts';
@@ -151,7 +152,7 @@ function readFacilitator({ path: owner, tree: network }: NetworkSubject, isMainn
     if (!foreign) continue;
     const message = `\`${path}.${key}\` works only with \`mode: ${other}\`, but the mode is \`${mode}\``;
     report.add('conflicting-keys', foreign.place, message, {
-      expected: `beside \`mode\` only ${listed(FACILITATOR_KEYS[mode])}`,
+      expected: `beside \`mode\` only ${listNames(FACILITATOR_KEYS[mode])}`,
     });
   }
   const [needed] = FACILITATOR_KEYS[mode];
@@ -168,8 +169,6 @@ function readFacilitator({ path: owner, tree: network }: NetworkSubject, isMainn
   }
   return httpOf(tree, text, path, report);
 }
-
-const listed = (keys: readonly string[]): string => keys.map((key) => `\`${key}\``).join(', ');
 
 type FacilitatorParts = ReturnType<typeof validPartsOf<typeof FacilitatorText>>;
 

@@ -4,7 +4,7 @@ import type { PaymentNetwork, PaymentPolicy } from '../core/payment-policy.ts';
 import { validPartsOf } from './check.ts';
 import { draftNetwork } from './payment-networks.ts';
 import type { Report } from './report.ts';
-import { PaymentsText, PrepaidText, QuoteText, X402Text } from './schema-payments.ts';
+import { PrepaidText, QuoteText, X402Text } from './schema-payments.ts';
 import { type CheckContext, checkSection, emptyMap, sectionSubject } from './sections.ts';
 import { entryOf, placeAt, type Tree, valueAt } from './tree.ts';
 import { isAbove, type UsdAmount, type UsdReader, usdReader } from './usd.ts';
@@ -18,7 +18,7 @@ const PATH = 'payments.x402';
 export function draftPayments(context: CheckContext, usdPerCredit: Decimal): PaymentPolicy | null {
   const { report } = context;
   const section = sectionSubject('payments', context).tree;
-  const text = checkSection('payments', PaymentsText, context)?.x402 ?? null;
+  const text = checkSection('payments', context)?.x402 ?? null;
   const entry = entryOf(section, 'x402');
   if (!entry) return null;
   const { value: tree, place } = entry;
@@ -52,9 +52,7 @@ export function draftPayments(context: CheckContext, usdPerCredit: Decimal): Pay
 const isNone = (tree: Tree): boolean =>
   tree.kind === 'list' ? tree.items.length === 0 : tree.kind === 'map' && tree.entries.length === 0;
 
-type QuoteAmounts = Pick<PaymentPolicy, 'quoteMax' | 'chargeMin' | 'settleFee'>;
-
-function readQuote(tree: Tree, usd: UsdReader, report: Report): QuoteAmounts | null {
+function readQuote(tree: Tree, usd: UsdReader, report: Report) {
   const text = validPartsOf(QuoteText, tree);
   const max = usd(tree, 'max_usd', text.max_usd, 'down');
   const min = usd(tree, 'min_charge_usd', text.min_charge_usd, 'up');
@@ -71,9 +69,7 @@ function readQuote(tree: Tree, usd: UsdReader, report: Report): QuoteAmounts | n
   return { quoteMax: max.credits, chargeMin: Math.min(min.credits, max.credits), settleFee: fee.credits };
 }
 
-type TopUp = NonNullable<PaymentPolicy['prepaid']>;
-
-function readTopUp(tree: Tree, usd: UsdReader, report: Report): TopUp | null {
+function readTopUp(tree: Tree, usd: UsdReader, report: Report) {
   const text = validPartsOf(PrepaidText, tree);
   const min = usd(tree, 'min_usd', text.min_usd, 'up');
   const max = usd(tree, 'max_usd', text.max_usd, 'down');

@@ -5,12 +5,8 @@ import type { Report } from './report.ts';
 import { PluginText } from './schema-rules.ts';
 import { type CheckContext, itemsOf } from './sections.ts';
 
-/** A plugin that the policy lists. */
-export interface PluginDraft {
-  /** A path relative to the policy folder, or the name of a package. */
-  readonly specifier: string;
-  readonly place: SourceSpan;
-}
+/** A plugin that the policy lists: a path relative to the policy folder, or the name of a package. */
+export type PluginDraft = ReturnType<typeof draftPlugins>[number];
 
 /** The plugins that a module exports, or the error that kept it from loading. */
 export type LoadedPlugin = readonly Plugin[] | Error;
@@ -19,7 +15,7 @@ const PATH = /^\.\.?\/(?:[^\0]*\/)?[^/\0]+\.(?:[cm]?[jt]s)$/;
 const PACKAGE = /^(?:@[a-z0-9][a-z0-9._-]*\/)?[a-z0-9][a-z0-9._-]*(?:\/[A-Za-z0-9._-]+)*$/;
 
 /** Checks the form of the listed plugins. `plugin-host` loads them. */
-export function draftPlugins(context: CheckContext): PluginDraft[] {
+export function draftPlugins(context: CheckContext) {
   const first = new Map<string, SourceSpan>();
   return itemsOf('plugins', context).flatMap((tree, at) => {
     const subject = { path: `plugins[${at}]`, tree, place: tree.place };

@@ -57,16 +57,10 @@ export function readPrice(tree: Tree, data: PriceText, usdPerCredit: Decimal, re
   }
 }
 
-/** A price in expressions: USD per 1M tokens for the shortest inputs, as doubles. */
-export interface UsdPrice {
-  readonly input: number;
-  readonly cached_input: number;
-  readonly output: number;
-  /** USD. */
-  readonly per_request: number;
-}
+export type UsdPrice = ReturnType<typeof usdOf>;
 
-export function usdOf(text: PriceText | undefined): UsdPrice {
+/** A price in expressions: USD per 1M tokens for the shortest inputs, and USD per request, as doubles. */
+export function usdOf(text: PriceText | undefined) {
   const { input = 0, output = 0, cached_input = input, per_request = 0 } = text ?? {};
   return { input, cached_input, output, per_request };
 }

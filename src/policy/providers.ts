@@ -1,5 +1,5 @@
 import type { PreparedProvider, ProviderPlugin, ProviderPreset } from '../contract/provider.ts';
-import { type AbortBilling, UNKNOWN_BILLING } from '../core/abort-billing.ts';
+import { UNKNOWN_BILLING } from '../core/abort-billing.ts';
 import type { Provider } from '../core/snapshot.ts';
 import { messageOf } from '../core/thrown.ts';
 import { ADDRESS, normalUrl, refuseForbidden, reportNoAddress, reviewPrivateName } from './addresses.ts';
@@ -86,18 +86,12 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
   return { ...state, provider, unset, lacks: adapter?.lacks, passes: adapter?.passes, embeds: adapter?.embeds };
 }
 
-interface AdapterSetup extends Pick<ProviderSetup, 'lacks' | 'passes' | 'embeds'> {
-  readonly name: string;
-  readonly settings: Readonly<Record<string, unknown>>;
-  readonly afterAbort?: AbortBilling;
-}
-
 /** Checks the adapter's settings, and that it has an address if it needs one. */
 function prepareAdapter(
   { path, tree, place }: NamedItem<ProviderText>,
   service: ProviderService,
   scope: ProviderContext,
-): AdapterSetup | null {
+) {
   const { plugin, preset } = service;
   const subject = { path: `${path}.settings`, tree: valueAt(tree, 'settings') ?? emptyMap(place), place };
   const checked = checkOptions(plugin.settings, subject, scope.report);
@@ -129,18 +123,13 @@ function prepareAdapter(
   };
 }
 
-interface AddressSetup {
-  readonly url: string | null;
-  /** The variable for the address, if it is not set. */
-  readonly unset: readonly string[];
-}
-
+/** The address of a provider; `unset` is the variable for it, if that is not set. */
 function resolveAddress(
   { path, tree }: NamedItem<ProviderText>,
   data: Partial<ProviderText>,
   preset: ProviderPreset,
   scope: ProviderContext,
-): AddressSetup {
+): { readonly url: string | null; readonly unset: readonly string[] } {
   const isStated = data.base_url !== undefined || data.base_url_env !== undefined;
   const { base_url: literal, base_url_env: variable } = isStated
     ? data

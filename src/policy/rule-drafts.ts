@@ -1,5 +1,3 @@
-import type { SourceSpan } from './diagnostics.ts';
-import { ConstraintText, PreferenceText } from './schema-rules.ts';
 import { type CheckContext, checkList, type NamedItem } from './sections.ts';
 import { placeAt, type ScalarTree, type Tree, valueAt } from './tree.ts';
 
@@ -11,31 +9,12 @@ export interface ExpressionDraft {
   readonly tree: ScalarTree;
 }
 
-interface RuleDraft {
-  readonly name: string;
-  /** The place of its name. */
-  readonly place: SourceSpan;
-  readonly when: ExpressionDraft | null;
-  /** False if one of its keys is wrong. Then only its expressions are checked. */
-  readonly isWhole: boolean;
-}
-
-export interface ConstraintDraft extends RuleDraft {
-  readonly require: ExpressionDraft | null;
-  readonly maxLatencyMs: number | null;
-  readonly maxCostCredits: number | null;
-}
-
-export interface PreferenceDraft extends RuleDraft {
-  readonly prefer: ExpressionDraft | null;
-  /** Null if it is wrong. */
-  readonly worth: number | null;
-  readonly worthPlace: SourceSpan;
-}
+export type ConstraintDraft = ReturnType<typeof draftConstraints>[number];
+export type PreferenceDraft = ReturnType<typeof draftPreferences>[number];
 
 /** Checks the constraints of the policy, without their expressions. */
-export function draftConstraints(context: CheckContext): ConstraintDraft[] {
-  return checkList('constraints', ConstraintText, context).map((named) => {
+export function draftConstraints(context: CheckContext) {
+  return checkList('constraints', context).map((named) => {
     const { data, path } = named;
     const require = expressionAt(named, 'require');
     const { max_latency_ms: maxLatencyMs = null, max_cost_credits: maxCostCredits = null } = data ?? {};
@@ -48,17 +27,20 @@ export function draftConstraints(context: CheckContext): ConstraintDraft[] {
 }
 
 /** Checks the preferences of the policy, without their expressions. */
-export function draftPreferences(context: CheckContext): PreferenceDraft[] {
-  return checkList('preferences', PreferenceText, context).map((named) => {
+export function draftPreferences(context: CheckContext) {
+  return checkList('preferences', context).map((named) => {
     const prefer = expressionAt(named, 'prefer');
-    const { data, tree } = named;
-    return { ...ruleOf(named), prefer, worth: data?.worth ?? null, worthPlace: placeAt(tree, 'worth') };
+    /** Null if it is wrong. */
+    const worth = named.data?.worth ?? null;
+    return { ...ruleOf(named), prefer, worth, worthPlace: placeAt(named.tree, 'worth') };
   });
 }
 
-function ruleOf(named: NamedItem<unknown>): RuleDraft {
+function ruleOf(named: NamedItem<unknown>) {
   const { name, tree, data } = named;
-  return { name, place: placeAt(tree, 'name'), when: expressionAt(named, 'when'), isWhole: data !== null };
+  /** False if one of its keys is wrong. Then only its expressions are checked. */
+  const isWhole = data !== null;
+  return { name, place: placeAt(tree, 'name'), when: expressionAt(named, 'when'), isWhole };
 }
 
 /** The expression under a path of keys; null if there is none. */

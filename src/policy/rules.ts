@@ -132,15 +132,6 @@ export function judgeModel(
   };
 }
 
-interface RuleMatches {
-  readonly bits: Uint32Array;
-  /** How many of the catalog match, and how many of those can be served here. */
-  readonly ofCatalog: number;
-  readonly ofServed: number;
-  /** IDs of the models of the catalog that match. */
-  readonly matched: ReadonlySet<string>;
-}
-
 class RuleCompiler {
   readonly #parsed: ParsedPolicy;
   readonly #served: readonly Model[];
@@ -252,7 +243,8 @@ class RuleCompiler {
     this.#report.add('vector-space-missing', at, message, { hint });
   }
 
-  *#evaluate(program: Program, targets: readonly RuleTarget[], size: number): Generator<undefined, RuleMatches> {
+  /** The bits of all that match, and how much of the catalog and of what can be served here that is. */
+  *#evaluate(program: Program, targets: readonly RuleTarget[], size: number) {
     const bits = emptyBits(size);
     const failed = new Set<string>();
     const matched = new Set<string>();

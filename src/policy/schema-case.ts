@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { RouteChat, RouteQuery } from '../api/route-query.ts';
 import { withoutNull } from '../core/nullable.ts';
-import { closed, optional, string } from './schema-parts.ts';
+import { closed, closedOrEmpty, optional, string } from './schema-parts.ts';
 
 const query = RouteChat.properties;
 const { operation, input, dimensions } = RouteQuery.properties;
@@ -34,92 +34,77 @@ const labels = (description: string, example: Record<string, string>) =>
   Type.Record(Type.String(), Type.String(), { default: {}, examples: [example], description });
 const name = (description: string, example: string) => string({ minLength: 1, maxLength: 256, example }, description);
 
-const CaseKeyText = closed(
-  {
-    id: string({ minLength: 1, maxLength: 64, default: 'case' }, 'ID of the key.'),
-    labels: labels('Labels of the key.', { department: 'legal' }),
-    models: Type.Optional(
-      Type.Array(Type.String({ minLength: 1 }), {
-        minItems: 1,
-        examples: [['gpt-5-mini']],
-        description: 'Models that the key may use. Default: all.',
-      }),
-    ),
-  },
-  { default: {}, description: 'The key of the request.' },
-);
-
-export const GivenText = closed(
-  {
-    model: string({ minLength: 1, maxLength: 256, default: 'auto' }, 'A selector or the ID of a model.'),
-    ...ROUTE_QUERY,
-    body: Type.Optional(
-      Type.Record(Type.String(), Type.Unknown(), {
-        examples: [{ system: 'Be brief.', messages: [{ role: 'user', content: 'hi' }], max_tokens: 100 }],
-        description:
-          'A whole body of any dialect, in place of the fields of the query. Its shape, or `dialect`, tells which.',
-      }),
-    ),
-    metadata: labels('Metadata of the request.', { interactive: 'true' }),
-    key: CaseKeyText,
-    time: optional.string(
-      {
-        pattern:
-          '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d)?(Z|[+-]\\d\\d:\\d\\d)$',
-        expected: 'a moment with its offset, such as 2026-10-07T02:30:00Z',
-        example: '2026-10-07T02:30:00Z',
-      },
-      'Time of the request. Default: a fixed Wednesday, 12:00 UTC.',
-    ),
-  },
-  { default: {}, description: 'A route query with its key, metadata and time.' },
-);
-
-export const ExpectText = closed(
-  {
-    model: Type.Optional(
-      Type.Union([name('A model.', 'sim-coder'), Type.Array(name('A model.', 'sim-coder'), { minItems: 1 })], {
-        expected: 'the ID of a model, or a list of them',
-        examples: ['sim-coder'],
-        description: 'Chosen model, or a list that contains it.',
-      }),
-    ),
-    provider: Type.Optional(name('Provider of the first endpoint of the chosen model.', 'openai-eu')),
-    task: Type.Optional(name('Task of the request.', 'coding')),
-    reason: Type.Optional(name('The `route_reason` of the choice.', 'auto:balanced')),
-    rejected: Type.Record(Type.String(), Type.String({ minLength: 1 }), {
-      default: {},
-      examples: [{ 'qwen3-coder-local': 'legal-stays-in-the-eu' }],
-      description: 'Model → the constraint, or the kind of reason, that rejects it.',
+const CaseKeyText = closedOrEmpty('The key of the request.', {
+  id: string({ minLength: 1, maxLength: 64, default: 'case' }, 'ID of the key.'),
+  labels: labels('Labels of the key.', { department: 'legal' }),
+  models: Type.Optional(
+    Type.Array(Type.String({ minLength: 1 }), {
+      minItems: 1,
+      examples: [['gpt-5-mini']],
+      description: 'Models that the key may use. Default: all.',
     }),
-    cost_below_credits: optional.number(
-      { exclusiveMinimum: 0, example: 1 },
-      'Upper bound of the expected cost, in Credits.',
-    ),
-    latency_below_ms: optional.number(
-      { exclusiveMinimum: 0, example: 5000 },
-      'Upper bound of the expected latency, in ms.',
-    ),
-    quality_above: optional.number(
-      { minimum: 0, exclusiveMaximum: 1, example: 0.7 },
-      'Lower bound of the expected quality.',
-    ),
-    refused: Type.Optional(name('Error code, where no model may be left.', 'no_eligible_model')),
-  },
-  { description: 'The required result. At least one key.' },
-);
+  ),
+});
+
+export const GivenText = closedOrEmpty('A route query with its key, metadata and time.', {
+  model: string({ minLength: 1, maxLength: 256, default: 'auto' }, 'A selector or the ID of a model.'),
+  ...ROUTE_QUERY,
+  body: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      examples: [{ system: 'Be brief.', messages: [{ role: 'user', content: 'hi' }], max_tokens: 100 }],
+      description:
+        'A whole body of any dialect, in place of the fields of the query. Its shape, or `dialect`, tells which.',
+    }),
+  ),
+  metadata: labels('Metadata of the request.', { interactive: 'true' }),
+  key: CaseKeyText,
+  time: optional.string(
+    {
+      pattern:
+        '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d(:[0-5]\\d)?(Z|[+-]\\d\\d:\\d\\d)$',
+      expected: 'a moment with its offset, such as 2026-10-07T02:30:00Z',
+      example: '2026-10-07T02:30:00Z',
+    },
+    'Time of the request. Default: a fixed Wednesday, 12:00 UTC.',
+  ),
+});
+
+export const ExpectText = closed('The required result. At least one key.', {
+  model: Type.Optional(
+    Type.Union([name('A model.', 'sim-coder'), Type.Array(name('A model.', 'sim-coder'), { minItems: 1 })], {
+      expected: 'the ID of a model, or a list of them',
+      examples: ['sim-coder'],
+      description: 'Chosen model, or a list that contains it.',
+    }),
+  ),
+  provider: Type.Optional(name('Provider of the first endpoint of the chosen model.', 'openai-eu')),
+  task: Type.Optional(name('Task of the request.', 'coding')),
+  reason: Type.Optional(name('The `route_reason` of the choice.', 'auto:balanced')),
+  rejected: Type.Record(Type.String(), Type.String({ minLength: 1 }), {
+    default: {},
+    examples: [{ 'qwen3-coder-local': 'legal-stays-in-the-eu' }],
+    description: 'Model → the constraint, or the kind of reason, that rejects it.',
+  }),
+  cost_below_credits: optional.number(
+    { exclusiveMinimum: 0, example: 1 },
+    'Upper bound of the expected cost, in Credits.',
+  ),
+  latency_below_ms: optional.number(
+    { exclusiveMinimum: 0, example: 5000 },
+    'Upper bound of the expected latency, in ms.',
+  ),
+  quality_above: optional.number(
+    { minimum: 0, exclusiveMaximum: 1, example: 0.7 },
+    'Lower bound of the expected quality.',
+  ),
+  refused: Type.Optional(name('Error code, where no model may be left.', 'no_eligible_model')),
+});
 
 export type ExpectText = Static<typeof ExpectText>;
 
-export const CaseText = closed(
-  {
-    name: string(
-      { minLength: 1, maxLength: 200, example: 'legal work never leaves the EU' },
-      'The fact that it proves.',
-    ),
-    given: GivenText,
-    expect: ExpectText,
-  },
-  { description: 'A test of the policy.' },
-);
+export const CaseText = closed('A test of the policy.', {
+  name: string({ minLength: 1, maxLength: 200, example: 'legal work never leaves the EU' }, 'The fact that it proves.'),
+  given: GivenText,
+  expect: ExpectText,
+});
 export type CaseText = Static<typeof CaseText>;

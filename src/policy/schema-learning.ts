@@ -6,6 +6,7 @@ const share = (fallback: number, description: string) =>
   number({ minimum: 0, maximum: 1, default: fallback }, description);
 
 const ExploreText = closed(
+  'Sometimes tries other models than the best where a selector chooses. Default: never; `{}` takes the defaults below.',
   {
     share: share(0.08, 'Share of requests whose model is drawn evenly among all that take part.'),
     temperature: number(
@@ -14,11 +15,7 @@ const ExploreText = closed(
     ),
     quality_margin: share(0.2, 'How far below the best quality a model may be and take part.'),
   },
-  {
-    examples: [{ share: 0.08 }],
-    description:
-      'Sometimes tries other models than the best where a selector chooses. Default: never; `{}` takes the defaults below.',
-  },
+  { examples: [{ share: 0.08 }] },
 );
 
 export const LEARNING_MODE_MEANINGS: Readonly<Record<LearningMode, string>> = {
@@ -28,6 +25,7 @@ export const LEARNING_MODE_MEANINGS: Readonly<Record<LearningMode, string>> = {
 };
 
 export const LearningText = closed(
+  'How estimates of quality learn from outcomes.',
   {
     mode: oneOfExplained({
       means: LEARNING_MODE_MEANINGS,
@@ -59,6 +57,6 @@ export const LearningText = closed(
     ),
     explore: Type.Optional(ExploreText),
   },
-  { examples: [{ mode: 'shadow' }], description: 'How estimates of quality learn from outcomes.' },
+  { examples: [{ mode: 'shadow' }] },
 );
 export type LearningText = Static<typeof LearningText>;

@@ -7,6 +7,7 @@ const perMinute = (fallback: number, description: string) =>
   integer({ minimum: 1, maximum: 1_000_000, default: fallback }, description);
 
 export const RateLimitText = closed(
+  'A limit on how fast requests come. At least one of `requests_per_minute`, `tokens_per_minute` and `concurrent_streams`.',
   {
     name: itemName('Its name, in messages. Under another name it is another limit, which begins anew.', 'per-key'),
     each: optional.expression(
@@ -29,24 +30,16 @@ export const RateLimitText = closed(
       'Most chat requests with `stream: true` that run at once.',
     ),
   },
-  {
-    description:
-      'A limit on how fast requests come. At least one of `requests_per_minute`, `tokens_per_minute` and `concurrent_streams`.',
-  },
 );
 
 export const CorsText = Type.Optional(
-  closed(
-    {
-      origins: Type.Array(string({ minLength: 1, maxLength: 512 }, 'Scheme, host and port: `https://app.example`.'), {
-        maxItems: 1_000,
-        examples: [['https://app.example', 'http://localhost:5173']],
-        description:
-          'Origins whose pages may call `/v1/…` and read the answers. They can never call operators’ routes.',
-      }),
-    },
-    { description: 'Web pages that may call this gateway from a browser. Default: none.' },
-  ),
+  closed('Web pages that may call this gateway from a browser. Default: none.', {
+    origins: Type.Array(string({ minLength: 1, maxLength: 512 }, 'Scheme, host and port: `https://app.example`.'), {
+      maxItems: 1_000,
+      examples: [['https://app.example', 'http://localhost:5173']],
+      description: 'Origins whose pages may call `/v1/…` and read the answers. They can never call operators’ routes.',
+    }),
+  }),
 );
 
 /** The admission limits in the section `gateway`. */

@@ -49,37 +49,31 @@ const LINE = {
   output: usd('USD per 1M output tokens, hidden reasoning included.', 2),
 };
 
-const TierText = closed(
-  {
-    over_input_tokens: integer(
-      { minimum: 1, maximum: 100_000_000, example: 200_000 },
-      'Requests with more input tokens than this are billed wholly by this tier.',
-    ),
-    ...LINE,
-  },
-  { description: 'A price that depends on the length of the input.' },
-);
+const TierText = closed('A price that depends on the length of the input.', {
+  over_input_tokens: integer(
+    { minimum: 1, maximum: 100_000_000, example: 200_000 },
+    'Requests with more input tokens than this are billed wholly by this tier.',
+  ),
+  ...LINE,
+});
 
-export const PriceText = closed(
-  {
-    ...LINE,
-    per_request: optional.number({ minimum: 0, maximum: 1000, example: 0.005 }, 'USD per request.'),
-    tool_uses: Type.Optional(
-      Type.Record(Type.String({ minLength: 1 }), number({ minimum: 0, maximum: 1000, example: 0.01 }, 'USD per use.'), {
-        description: 'Prices of the tools that the service runs itself, by name, such as `web_search`.',
-      }),
-    ),
-    tiers: Type.Array(TierText, { default: [], maxItems: 16, description: 'Prices of long inputs, ascending.' }),
-    as_of: Type.Optional(day('Day on which the price was seen.')),
-    basis: oneOfExplained({
-      means: BASIS_OF_PRICE,
-      default: 'unverified',
-      examples: ['vendor-list'],
-      description: 'Source of the price.',
+export const PriceText = closed('Price, in USD per 1M tokens.', {
+  ...LINE,
+  per_request: optional.number({ minimum: 0, maximum: 1000, example: 0.005 }, 'USD per request.'),
+  tool_uses: Type.Optional(
+    Type.Record(Type.String({ minLength: 1 }), number({ minimum: 0, maximum: 1000, example: 0.01 }, 'USD per use.'), {
+      description: 'Prices of the tools that the service runs itself, by name, such as `web_search`.',
     }),
-  },
-  { description: 'Price, in USD per 1M tokens.' },
-);
+  ),
+  tiers: Type.Array(TierText, { default: [], maxItems: 16, description: 'Prices of long inputs, ascending.' }),
+  as_of: Type.Optional(day('Day on which the price was seen.')),
+  basis: oneOfExplained({
+    means: BASIS_OF_PRICE,
+    default: 'unverified',
+    examples: ['vendor-list'],
+    description: 'Source of the price.',
+  }),
+});
 export type PriceText = Static<typeof PriceText>;
 
 const ENDPOINT = {
@@ -91,35 +85,33 @@ const ENDPOINT = {
   regions: texts(['eu'], 'Where the endpoint computes.'),
 };
 
-export const EndpointText = closed(
-  { ...ENDPOINT, price: Type.Optional(PriceText), after_abort: Type.Optional(AbortText) },
-  { description: "A place that serves the model. Its own price replaces the model's, whole." },
-);
+export const EndpointText = closed("A place that serves the model. Its own price replaces the model's, whole.", {
+  ...ENDPOINT,
+  price: Type.Optional(PriceText),
+  after_abort: Type.Optional(AbortText),
+});
 
-const LatencyText = closed(
-  {
-    ttft_ms: optional.number(
-      { minimum: 0, maximum: 3_600_000, example: 600 },
-      'Median milliseconds to the first content, with the usual `reasoning_tokens`. Default: by `unstated_latency`.',
-    ),
-    cached_ttft_ms: optional.number(
-      { minimum: 0, maximum: 3_600_000, example: 350 },
-      'Median milliseconds to the first content with most of the input in the provider’s cache. Default: `ttft_ms`.',
-    ),
-    output_tokens_per_second: optional.number(
-      { exclusiveMinimum: 0, maximum: 100_000, example: 110 },
-      'Median rate of visible output. Default: by `unstated_latency`.',
-    ),
-    basis: oneOfExplained({
-      means: BASIS_OF_FIGURE,
-      default: 'unknown',
-      examples: ['measured'],
-      description: 'Source of the figures.',
-    }),
-    as_of: Type.Optional(day('Day of the newest measurement.')),
-  },
-  { description: 'Speed of the model until the gateway has measured it.' },
-);
+const LatencyText = closed('Speed of the model until the gateway has measured it.', {
+  ttft_ms: optional.number(
+    { minimum: 0, maximum: 3_600_000, example: 600 },
+    'Median milliseconds to the first content, with the usual `reasoning_tokens`. Default: by `unstated_latency`.',
+  ),
+  cached_ttft_ms: optional.number(
+    { minimum: 0, maximum: 3_600_000, example: 350 },
+    'Median milliseconds to the first content with most of the input in the provider’s cache. Default: `ttft_ms`.',
+  ),
+  output_tokens_per_second: optional.number(
+    { exclusiveMinimum: 0, maximum: 100_000, example: 110 },
+    'Median rate of visible output. Default: by `unstated_latency`.',
+  ),
+  basis: oneOfExplained({
+    means: BASIS_OF_FIGURE,
+    default: 'unknown',
+    examples: ['measured'],
+    description: 'Source of the figures.',
+  }),
+  as_of: Type.Optional(day('Day of the newest measurement.')),
+});
 
 const share = (description: string) => number({ minimum: 0, maximum: 1, example: 0.78 }, description);
 
@@ -151,18 +143,15 @@ const ReasoningText = Type.Object(
 const deadline = (description: string, example: number) =>
   optional.integer({ minimum: 1, maximum: 86_400_000, example }, description);
 
-const DeadlinesText = closed(
-  {
-    connect_ms: deadline(
-      'Milliseconds to a connection, with DNS and TLS; part of `first_token_ms`. Default: 5000.',
-      5_000,
-    ),
-    first_token_ms: deadline('Milliseconds to the first token. Default: 20000, or 4 × `ttft_ms` if more.', 20_000),
-    idle_ms: deadline('Milliseconds between two tokens. Default: 30000.', 30_000),
-    total_ms: deadline('Milliseconds from admission to the end. Default: 300000.', 300_000),
-  },
-  { description: 'Time limits of a call.' },
-);
+const DeadlinesText = closed('Time limits of a call.', {
+  connect_ms: deadline(
+    'Milliseconds to a connection, with DNS and TLS; part of `first_token_ms`. Default: 5000.',
+    5_000,
+  ),
+  first_token_ms: deadline('Milliseconds to the first token. Default: 20000, or 4 × `ttft_ms` if more.', 20_000),
+  idle_ms: deadline('Milliseconds between two tokens. Default: 30000.', 30_000),
+  total_ms: deadline('Milliseconds from admission to the end. Default: 300000.', 300_000),
+});
 
 const count = (description: string, example: number) =>
   integer({ minimum: 1, maximum: 100_000_000, example }, description);
@@ -170,28 +159,25 @@ const count = (description: string, example: number) =>
 /** Calls are split to fit: 96 texts are the least that a large service takes. */
 const BATCH_INPUTS = 96;
 
-const EmbeddingText = closed(
-  {
-    dimensions: integer({ minimum: 1, maximum: 65_536, example: 1536 }, 'How many numbers a vector has.'),
-    shortest: optional.integer(
-      { minimum: 1, maximum: 65_536, example: 256 },
-      'How many numbers a vector must keep when a request shortens it. Default: all.',
-    ),
-    vector_space: optional.string(
-      { ...ITEM_NAME, example: 'text-embedding-3-small' },
-      'Models of one vector space give vectors that can be compared, so one may stand in for another. Default: a space of its own.',
-    ),
-    batch_inputs: integer(
-      { minimum: 1, maximum: 100_000, default: BATCH_INPUTS, example: 2048 },
-      'Most texts of one call. Longer requests are split.',
-    ),
-    batch_tokens: optional.integer(
-      { minimum: 1, maximum: 100_000_000, example: 300_000 },
-      'Most tokens of one call. Default: no limit.',
-    ),
-  },
-  { description: 'The vectors of a model with the operation `embed`.' },
-);
+const EmbeddingText = closed('The vectors of a model with the operation `embed`.', {
+  dimensions: integer({ minimum: 1, maximum: 65_536, example: 1536 }, 'How many numbers a vector has.'),
+  shortest: optional.integer(
+    { minimum: 1, maximum: 65_536, example: 256 },
+    'How many numbers a vector must keep when a request shortens it. Default: all.',
+  ),
+  vector_space: optional.string(
+    { ...ITEM_NAME, example: 'text-embedding-3-small' },
+    'Models of one vector space give vectors that can be compared, so one may stand in for another. Default: a space of its own.',
+  ),
+  batch_inputs: integer(
+    { minimum: 1, maximum: 100_000, default: BATCH_INPUTS, example: 2048 },
+    'Most texts of one call. Longer requests are split.',
+  ),
+  batch_tokens: optional.integer(
+    { minimum: 1, maximum: 100_000_000, example: 300_000 },
+    'Most tokens of one call. Default: no limit.',
+  ),
+});
 
 const MODEL = {
   provider: Type.Optional(ENDPOINT.provider),
@@ -281,24 +267,19 @@ const MODEL = {
   deadlines: Type.Optional(DeadlinesText),
   released: Type.Optional(day('Day of its release.')),
 };
-const DESCRIPTION = {
-  description:
-    'A model that requests can be routed to. Short form for one endpoint: `provider`, `upstream`, `regions`.',
-};
+const DESCRIPTION =
+  'A model that requests can be routed to. Short form for one endpoint: `provider`, `upstream`, `regions`.';
 
 /** A model that answers conversations. */
-export const ModelText = closed(MODEL, DESCRIPTION);
+export const ModelText = closed(DESCRIPTION, MODEL);
 export type ModelText = Static<typeof ModelText>;
 
 /** A model that only embeds: it writes nothing, and models of one vector space are as good as each other. */
-export const EmbeddingModelText = closed(
-  {
-    ...MODEL,
-    max_output: Type.Integer({ ...MODEL.max_output, minimum: 0, default: 0 }),
-    quality: Type.Object(QualityText.properties, {
-      additionalProperties: share('Share of good answers in a task.'),
-      default: { default: 1, basis: 'guessed' },
-    }),
-  },
-  DESCRIPTION,
-);
+export const EmbeddingModelText = closed(DESCRIPTION, {
+  ...MODEL,
+  max_output: Type.Integer({ ...MODEL.max_output, minimum: 0, default: 0 }),
+  quality: Type.Object(QualityText.properties, {
+    additionalProperties: share('Share of good answers in a task.'),
+    default: { default: 1, basis: 'guessed' },
+  }),
+});

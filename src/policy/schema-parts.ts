@@ -10,14 +10,13 @@ import {
   Type,
 } from '@sinclair/typebox';
 
-interface ClosedOptions extends ObjectOptions {
-  readonly description: string;
-}
-
 /** A map in which unknown keys are errors. */
-export function closed<Properties extends TProperties>(properties: Properties, options: ClosedOptions) {
-  return Type.Object(properties, { ...options, additionalProperties: false });
-}
+export const closed = <Keys extends TProperties>(description: string, keys: Keys, options: ObjectOptions = {}) =>
+  Type.Object(keys, { ...options, description, additionalProperties: false });
+
+/** A closed map that is empty where it is left out: all of its keys may be. */
+export const closedOrEmpty = <Keys extends TProperties>(description: string, keys: Keys) =>
+  closed(description, keys, { default: {} });
 
 /** Options of a schema. With a default and no example, the default is the example. */
 type ValueOptions<Options> = Omit<Options, 'description' | 'examples'> & { readonly example?: unknown };

@@ -11,48 +11,41 @@ const REDACTED: Readonly<Record<Redaction, string>> = {
   secret: 'Keys, tokens and passwords.',
 };
 
-const ContentText = closed(
-  {
-    match: optional.expression(
-      'Requests whose words are kept: CEL over `key` and `request.model`. Default: all. A failing condition keeps nothing.',
-      'key.labels.debug == "yes"',
-    ),
-    keep: Type.Array(
-      oneOfExplained({
-        means: { prompt: 'The messages.', answer: 'What the model wrote.' },
-        description: '`prompt`: the messages; `answer`: the text of the model.',
-      }),
-      {
-        minItems: 1,
-        uniqueItems: true,
-        default: ['prompt', 'answer'],
-        examples: [['prompt']],
-        description: 'Parts to store, at most 262,144 characters of each.',
-      },
-    ),
-    redact: Type.Array(oneOfExplained({ means: REDACTED, description: 'A kind of data to remove.' }), {
-      uniqueItems: true,
-      default: [...REDACTIONS],
-      examples: [['email', 'secret']],
-      description: 'Kinds of data removed before storage.',
+const ContentText = closed('Stores texts of prompts and answers. Default: none.', {
+  match: optional.expression(
+    'Requests whose words are kept: CEL over `key` and `request.model`. Default: all. A failing condition keeps nothing.',
+    'key.labels.debug == "yes"',
+  ),
+  keep: Type.Array(
+    oneOfExplained({
+      means: { prompt: 'The messages.', answer: 'What the model wrote.' },
+      description: '`prompt`: the messages; `answer`: the text of the model.',
     }),
-    retention_days: integer({ minimum: 1, maximum: 365, default: 7 }, 'Days that they are kept.'),
-  },
-  { description: 'Stores texts of prompts and answers. Default: none.' },
-);
+    {
+      minItems: 1,
+      uniqueItems: true,
+      default: ['prompt', 'answer'],
+      examples: [['prompt']],
+      description: 'Parts to store, at most 262,144 characters of each.',
+    },
+  ),
+  redact: Type.Array(oneOfExplained({ means: REDACTED, description: 'A kind of data to remove.' }), {
+    uniqueItems: true,
+    default: [...REDACTIONS],
+    examples: [['email', 'secret']],
+    description: 'Kinds of data removed before storage.',
+  }),
+  retention_days: integer({ minimum: 1, maximum: 365, default: 7 }, 'Days that they are kept.'),
+});
 
-export const RecordsText = closed(
-  {
-    retention_days: integer({ minimum: 1, maximum: 3650, default: 30 }, 'Days that decision records are kept.'),
-    metadata: Type.Array(string({ minLength: 1, maxLength: 64 }, 'A key of `metadata`.'), {
-      uniqueItems: true,
-      maxItems: 64,
-      default: [],
-      examples: [['team']],
-      description:
-        'Keys of `metadata` that records keep, redacted, so that another policy can be judged on them later.',
-    }),
-    content: Type.Optional(ContentText),
-  },
-  { description: 'Records of requests.' },
-);
+export const RecordsText = closed('Records of requests.', {
+  retention_days: integer({ minimum: 1, maximum: 3650, default: 30 }, 'Days that decision records are kept.'),
+  metadata: Type.Array(string({ minLength: 1, maxLength: 64 }, 'A key of `metadata`.'), {
+    uniqueItems: true,
+    maxItems: 64,
+    default: [],
+    examples: [['team']],
+    description: 'Keys of `metadata` that records keep, redacted, so that another policy can be judged on them later.',
+  }),
+  content: Type.Optional(ContentText),
+});

@@ -11,6 +11,7 @@ const when = optional.expression(
 );
 
 export const ConstraintText = closed(
+  'A hard rule. At least one of `require`, `max_latency_ms` and `max_cost_credits`.',
   {
     name: itemName(RULE_NAME, 'legal-stays-in-the-eu'),
     when,
@@ -29,32 +30,25 @@ export const ConstraintText = closed(
       'Ceiling of the expected cost, in Credits.',
     ),
   },
-  { description: 'A hard rule. At least one of `require`, `max_latency_ms` and `max_cost_credits`.' },
 );
 
-export const PreferenceText = closed(
-  {
-    name: itemName(RULE_NAME, 'own-hardware-at-night'),
-    when,
-    prefer: expression('Preferred models: CEL over `model`.', '"local" in model.tags', 'model.provider == "ollama"'),
-    worth: number(
-      { minimum: -1, maximum: 1, example: 0.05 },
-      'What is added to their quality: 0.05 is as if 5 more answers of 100 were good.',
-    ),
-  },
-  { description: 'A soft rule.' },
-);
+export const PreferenceText = closed('A soft rule.', {
+  name: itemName(RULE_NAME, 'own-hardware-at-night'),
+  when,
+  prefer: expression('Preferred models: CEL over `model`.', '"local" in model.tags', 'model.provider == "ollama"'),
+  worth: number(
+    { minimum: -1, maximum: 1, example: 0.05 },
+    'What is added to their quality: 0.05 is as if 5 more answers of 100 were good.',
+  ),
+});
 
-export const SelectorModelsText = closed(
-  {
-    require: expression(
-      'Models that it may choose: CEL over `model`.',
-      '"private" in model.tags',
-      'model.price.output == 0.0',
-    ),
-  },
-  { description: 'Filter of the models to choose from. Default: all.' },
-);
+export const SelectorModelsText = closed('Filter of the models to choose from. Default: all.', {
+  require: expression(
+    'Models that it may choose: CEL over `model`.',
+    '"private" in model.tags',
+    'model.price.output == 0.0',
+  ),
+});
 
 export const PluginText = Type.String({
   minLength: 1,

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { ModelText, PriceText } from './schema-model.ts';
 import { closed, string } from './schema-parts.ts';
 
-const AsText = closed({ as: PriceText }, { description: 'A price that you own: nobody is billed for more.' });
+const AsText = closed('A price that you own: nobody is billed for more.', { as: PriceText });
 
 const UnknownPrice = Type.Union([Type.Literal('refuse'), AsText], {
   default: 'refuse',
@@ -19,37 +19,31 @@ const context_window = Type.Optional(ModelText.properties.context_window);
 const max_output = Type.Optional(ModelText.properties.max_output);
 
 /** Models whose IDs begin alike. Its own keys hold for all of them; the table of facts has the others. */
-export const WildcardText = closed(
-  {
-    ...{
-      provider: string({ minLength: 1, example: 'openai' }, 'Name of a provider.'),
-      upstream,
-      regions,
-      price,
-      unknown_price: UnknownPrice,
-    },
-    ...{ context_window, max_output, default_max_output, lacks, tags, family, tokenizer },
-    // Without a default: what is left out is a fact.
-    capabilities: Type.Optional(Type.Array(capabilities.items)),
-    temperature: Type.Optional(temperature),
-    ...{ reasoning_tokens, latency, deadlines },
-    ...{ image_tokens_max, page_tokens_max, pages_max, audio_tokens_per_second_max },
+export const WildcardText = closed('Any model of a provider, by its ID.', {
+  ...{
+    provider: string({ minLength: 1, example: 'openai' }, 'Name of a provider.'),
+    upstream,
+    regions,
+    price,
+    unknown_price: UnknownPrice,
   },
-  { description: 'Any model of a provider, by its ID.' },
-);
+  ...{ context_window, max_output, default_max_output, lacks, tags, family, tokenizer },
+  // Without a default: what is left out is a fact.
+  capabilities: Type.Optional(Type.Array(capabilities.items)),
+  temperature: Type.Optional(temperature),
+  ...{ reasoning_tokens, latency, deadlines },
+  ...{ image_tokens_max, page_tokens_max, pages_max, audio_tokens_per_second_max },
+});
 export type WildcardText = Static<typeof WildcardText>;
 
 /** A model of any kind, for editors and the reference. */
 export const AnyModelText = closed(
+  'A model that requests can be routed to, or with an ID that ends in `*` any model of a provider. Short form for one endpoint: `provider`, `upstream`, `regions`.',
   {
     ...ModelText.properties,
     context_window,
     max_output,
     quality: Type.Optional(ModelText.properties.quality),
     unknown_price: Type.Optional(UnknownPrice),
-  },
-  {
-    description:
-      'A model that requests can be routed to, or with an ID that ends in `*` any model of a provider. Short form for one endpoint: `provider`, `upstream`, `regions`.',
   },
 );

@@ -3,6 +3,7 @@ import { checkValue, type Subject } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { isEmpty, reportWrongKind, type SectionName, type Sections } from './merge.ts';
 import type { Report } from './report.ts';
+import { SECTIONS } from './schema.ts';
 import { ITEM_NAME } from './schema-parts.ts';
 import { type ListTree, type Tree, valueAt } from './tree.ts';
 
@@ -59,12 +60,15 @@ export function checkNamed<Schema extends TSchema>(
   });
 }
 
+/** The sections that are lists of items with a `name`. */
+type ListName = 'budgets' | 'cases' | 'constraints' | 'preferences' | 'rate_limits';
+
 /** Checks each item of a section that is a list of items with a `name`. */
-export function checkList<Schema extends TSchema>(
-  section: SectionName,
-  schema: Schema,
+export function checkList<Section extends ListName>(
+  section: Section,
   context: CheckContext,
-): NamedItem<Static<Schema>>[] {
+): NamedItem<Static<(typeof SECTIONS)[Section]['items']>>[] {
+  const schema: (typeof SECTIONS)[Section]['items'] = SECTIONS[section].items;
   const places = new Map<string, SourceSpan>();
   return itemsOf(section, context).map((tree, at) => {
     const nameTree = valueAt(tree, 'name');
@@ -87,13 +91,8 @@ export function itemsOf(section: SectionName, { sections, report }: CheckContext
 }
 
 /** Checks a section as one value. If it is left out, it has its defaults. */
-export function checkSection<Schema extends TSchema>(
-  section: SectionName,
-  schema: Schema,
-  context: CheckContext,
-): Static<Schema> | null {
-  return checkValue(schema, sectionSubject(section, context), context.report);
-}
+export const checkSection = <Section extends SectionName>(section: Section, context: CheckContext) =>
+  checkValue(SECTIONS[section], sectionSubject(section, context), context.report);
 
 /** A section to check; an empty map if it is left out. */
 export const sectionSubject = (section: SectionName, { sections, start }: CheckContext): Subject =>

@@ -12,10 +12,7 @@ export const CREDIT_DECIMALS = 6;
 const power = (exponent: number): bigint => 10n ** BigInt(exponent);
 
 /** An amount of USD, as written and in microcredits. */
-export interface UsdAmount {
-  readonly usd: Decimal;
-  readonly credits: Microcredits;
-}
+export type UsdAmount = NonNullable<ReturnType<UsdReader>>;
 
 /**
  * Reads a figure exactly from the text, or its default if it is left out. Null if there is none, or if it cannot be read,
@@ -30,13 +27,13 @@ export type UsdReader = ReturnType<typeof usdReader>;
 
 /** Reads USD at a key, and converts it to microcredits. Upper limits are rounded down, lower limits up. */
 export function usdReader(usdPerCredit: Decimal, report: Report) {
-  return (tree: Tree, key: string, value: number | undefined, rounding: 'down' | 'up'): UsdAmount | null => {
+  return (tree: Tree, key: string, value: number | undefined, rounding: 'down' | 'up') => {
     const usd = figureAt(tree, key, value, report);
     if (!usd) return null;
     const above = usd.digits * power(usdPerCredit.scale + CREDIT_DECIMALS);
     const below = power(usd.scale) * usdPerCredit.digits;
     const credits = (rounding === 'up' ? above + below - 1n : above) / below;
-    if (credits <= BigInt(Number.MAX_SAFE_INTEGER)) return { usd, credits: Number(credits) };
+    if (credits <= BigInt(Number.MAX_SAFE_INTEGER)) return { usd, credits: Number(credits) satisfies Microcredits };
     const message = `\`${key}\` is too large to count in Credits of ${plainText(usdPerCredit)} USD`;
     report.add('out-of-range', placeAt(tree, key), message, {
       expected: 'a smaller amount, or a larger `credits.usd_per_credit`',

@@ -27,8 +27,7 @@ function namesOf(
     const id = prefix + upstream.slice(start.length);
     return upstream.startsWith(start) && covers(id) && isWellFormed(id) ? id : null;
   };
-  const rowsOf = (upstream: string): readonly string[] =>
-    service === null ? [] : (facts?.rowsOf(service, upstream) ?? []);
+  const rowsOf = (name: string): readonly string[] => (service === null ? null : facts?.rowsOf(service, name)) ?? [];
   return {
     /** The length of what its IDs begin with. */
     length: prefix.length,
@@ -122,12 +121,7 @@ export function longestFor<W extends NamedWildcard>(name: string, wildcards: rea
 }
 
 /** Every name of a provider's models that the catalog serves there, set up or not → the model. */
-interface CatalogNames {
-  readonly names: SameModels;
-  readonly models: ReadonlyMap<string, string>;
-}
-
-function catalogNames(provider: string, { models, aliases }: Catalog): CatalogNames {
+function catalogNames(provider: string, { models, aliases }: Catalog) {
   const found = new Map<string, string>();
   const add = (name: string, id: string) => {
     if (!found.has(name)) found.set(name, id);

@@ -21,22 +21,7 @@ export const WILDCARD_NAME = {
 const UNSTATED = { context_window: 128_000, max_output: 16_384 } as const;
 
 /** A wildcard of a policy. Plain data. */
-export interface WildcardDraft {
-  readonly pattern: string;
-  readonly path: string;
-  readonly place: SourceSpan;
-  /** Its own keys, as those of a model: they hold for all of its IDs. */
-  readonly tree: MapTree;
-  readonly provider: string;
-  /** The service whose public figures apply; null for none. */
-  readonly service: string | null;
-  /** The provider's name of a model, with `*` for what an ID has in its place. */
-  readonly upstream: string;
-  /** The price of an ID without a known one; null to refuse it. */
-  readonly unknownPrice: Tree | null;
-  /** All of its models at once: what rules, health and metrics know of them before one is asked for. */
-  readonly standIn: ModelDraft;
-}
+export type WildcardDraft = Readonly<NonNullable<ReturnType<typeof draftWildcard>>>;
 
 /** All that a policy can serve: its catalog, then a stand-in for each wildcard, whose ID is the pattern. */
 export const servable = (parts: {
@@ -60,7 +45,7 @@ export function draftWildcards(
   providers: readonly NamedItem<ProviderText>[],
   latencyOf: LatencyOf,
   context: ModelContext,
-): WildcardDraft[] {
+) {
   const stated = checkNamed('models', WildcardText, context, { form: WILDCARD_NAME, holds: isWildcard });
   const places = new Map(stated.map(({ name, place }) => [name, place]));
   const served = providers.flatMap((provider) => {
@@ -97,7 +82,7 @@ function draftWildcard(
   services: ReadonlyMap<string, string | null>,
   latencyOf: LatencyOf,
   context: ModelContext,
-): WildcardDraft | null {
+) {
   if (!data || tree.kind !== 'map') return null;
   const upstream = data.upstream ?? pattern.slice(pattern.indexOf('/') + 1);
   if (!/^[^*]*\*$/.test(upstream)) {
@@ -116,16 +101,20 @@ function draftWildcard(
   const { provider } = data;
   if (!standIn) return null;
   const figures = unknownPrice || valueAt(own, 'price') ? standIn.figures.filter(isOfPrice) : [];
-  const service = services.get(provider) ?? null;
   return {
     pattern,
     path,
     place,
+    /** Its own keys, as those of a model: they hold for all of its IDs. */
     tree: own,
     provider,
-    service,
+    /** The service whose public figures apply; null for none. */
+    service: services.get(provider) ?? null,
+    /** The provider's name of a model, with `*` for what an ID has in its place. */
     upstream,
+    /** The price of an ID without a known one; null to refuse it. */
     unknownPrice,
+    /** All of its models at once: what rules, health and metrics know of them before one is asked for. */
     standIn: { ...standIn, figures },
   };
 }

@@ -2,6 +2,7 @@ import {
   isAlias,
   isCollection,
   isMap,
+  isNode,
   isScalar,
   isSeq,
   LineCounter,
@@ -153,7 +154,7 @@ class LibraryReader {
       this.#aliases.add(node.source);
       return place;
     }
-    if (!(isMap(node) || isSeq(node) || isScalar(node)) || node.anchor === undefined) return place;
+    if (!(isCollection(node) || isScalar(node)) || node.anchor === undefined) return place;
     const written = `&${node.anchor}`;
     const from = this.#text.lastIndexOf(written, node.range?.[0]);
     const ofAnchor = from < 0 ? place : this.#place(from, from + written.length);
@@ -186,9 +187,7 @@ function quoted(expression: string): string {
   return expression.includes("'") ? `"${expression.replaceAll('"', '\\"')}"` : `'${expression}'`;
 }
 
-function asNode(value: unknown): Node | null {
-  return isScalar(value) || isMap(value) || isSeq(value) || isAlias(value) ? value : null;
-}
+const asNode = (value: unknown): Node | null => (isNode(value) ? value : null);
 
 function plain(value: unknown, source: string): string | number | boolean | null {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' || value === null)

@@ -19,16 +19,16 @@ const DAY_MS = 86_400_000;
  * Records the text of a request and its answer: the only text of theirs that is stored, except answers stored for an
  * `Idempotency-Key`, which need the caller's secret to be read.
  * @param model the selector or model that the request's `model` stands for
- * @returns null if the policy stores nothing of the request, as by default
+ * @returns null if the policy stores nothing of the request
  */
 export function recordContent(
   contents: ContentTable,
-  policy: ContentPolicy | null,
+  policy: ContentPolicy,
   request: ModelRequest,
   model: string,
   caller: Pick<Caller, 'keyId' | 'labels'>,
 ): RedactedRecorder | null {
-  if (policy === null || !isMatch(policy, model, caller)) return null;
+  if (!isMatch(policy, model, caller)) return null;
   return new RedactedRecorder(contents, policy, request);
 }
 
@@ -55,6 +55,8 @@ interface ChoiceContent {
 }
 
 /** Records one answer, to store it with its prompt. */
+const silent = (): ChoiceContent => ({ content: '', reasoning: '', refusal: '', calls: new Map() });
+
 class RedactedRecorder {
   readonly #contents: ContentTable;
   readonly #policy: ContentPolicy;
@@ -111,18 +113,12 @@ class RedactedRecorder {
   }
 
   #choice({ choice }: { readonly choice: number }): ChoiceContent {
-    let spoken = this.#choices.get(choice);
-    if (!spoken) {
-      spoken = { content: '', reasoning: '', refusal: '', calls: new Map() };
-      this.#choices.set(choice, spoken);
-    }
-    return spoken;
+    return this.#choices.getOrInsertComputed(choice, silent);
   }
 
   #addCall(part: Extract<StreamPart, { type: 'tool-call' }>): void {
     const { calls } = this.#choice(part);
-    const call = calls.get(part.index) ?? { name: '', arguments: '' };
-    calls.set(part.index, call);
+    const call = calls.getOrInsert(part.index, { name: '', arguments: '' });
     if (part.name !== undefined) call.name = this.#count(part.name);
     call.arguments += this.#count(part.arguments);
   }

@@ -1,25 +1,21 @@
 import type { DecisionRecord } from '../core/decision-record.ts';
 import { idAt } from '../core/id.ts';
-import type { MeasuredCatalog, Readings } from '../core/readings.ts';
+import type { MeasuredCatalog } from '../core/readings.ts';
 import type { Revision } from '../core/revision.ts';
 import type { RecordQuery, RecordTables } from '../store/records.ts';
 import type { Deferral, Store, Write } from '../store/store.ts';
-import { FrameStore, findFrame, RENEW_MS } from './frames.ts';
+import { findReadings, RENEW_MS, StoredReadings } from './stored-readings.ts';
+
+export type RecordReader = ReturnType<typeof openRecordReader>;
 
 /** Reads stored decisions. Everything is null if absent, or deleted. */
-export interface RecordReader {
+export const openRecordReader = ({ log, revisions, readings }: RecordTables) => ({
   /** @throws UnreadableRecord */
-  find(id: number): Promise<DecisionRecord | null>;
+  find: log.find,
   /** Null, too, if its row was edited. */
-  findRevision(revision: string): Promise<Revision | null>;
-  /** The readings of a record's frame, under the policy of the record. */
-  findFrame(number: number, watched: MeasuredCatalog): Promise<Readings | null>;
-}
-
-export const openRecordReader = ({ log, revisions, frames }: RecordTables): RecordReader => ({
-  find: (id) => log.find(id),
-  findRevision: (revision) => revisions.find(revision),
-  findFrame: (number, watched) => findFrame(frames, number, watched),
+  findRevision: revisions.find,
+  /** The readings that a record names, under the policy of the record. */
+  findReadings: (number: number, watched: MeasuredCatalog) => findReadings(readings, number, watched),
 });
 
 interface RecordsOptions {
@@ -31,9 +27,17 @@ interface RecordsOptions {
 
 export type Records = ReturnType<typeof openRecords>;
 
+async function prune({ store, tables, now }: RecordsOptions, ageMs: number): Promise<number> {
+  const { log, readings, revisions, contents } = tables;
+  await contents.prune(now());
+  const deleted = await log.prune(idAt(now() - ageMs));
+  await readings.prune(idAt(now() - ageMs - RENEW_MS));
+  await store.commit([revisions.pruneBefore(now() - ageMs)]);
+  return deleted;
+}
+
 export function openRecords({ store, tables, now }: RecordsOptions) {
-  const { log, frames, revisions, contents } = tables;
-  const reader = openRecordReader(tables);
+  const { log, readings, revisions, contents } = tables;
   /** A row that is not found may wait for a later commit; a reader that needs it now flushes. */
   const flushed = async <Found>(find: () => Promise<Found | null>): Promise<Found | null> => {
     const found = await find();
@@ -42,9 +46,9 @@ export function openRecords({ store, tables, now }: RecordsOptions) {
     return find();
   };
   return {
-    ...reader,
-    /** The frames of readings that records name. */
-    frames: new FrameStore(frames, store, now),
+    ...openRecordReader(tables),
+    /** The readings that records name. */
+    readings: new StoredReadings(readings, store, now),
     contents,
     find: (id: number) => flushed(() => log.find(id)),
     /** Writes a record, soon: a crash may lose the last ones, which a reader has nevertheless. */
@@ -59,21 +63,15 @@ export function openRecords({ store, tables, now }: RecordsOptions) {
     },
     index: () => log.index(),
     /** The greatest ID in use; 0 without any. */
-    lastId: async () => Math.max(await log.lastId(), await frames.lastNumber()),
+    lastId: async () => Math.max(await log.lastId(), await readings.lastNumber()),
     /** The stored content of a decision's request and answer; null if there is none. */
     findContent: (id: number) => flushed(() => contents.find(id, now())),
     /**
-     * Deletes decisions older than `ageMs` in batches, frames and revisions that no decision can name, and expired
+     * Deletes decisions older than `ageMs` in batches, readings and revisions that no decision can name, and expired
      * content.
      * @returns the number of decisions deleted
      */
-    async prune(ageMs: number) {
-      await contents.prune(now());
-      const deleted = await log.prune(idAt(now() - ageMs));
-      await frames.prune(idAt(now() - ageMs - RENEW_MS));
-      await store.commit([revisions.pruneBefore(now() - ageMs)]);
-      return deleted;
-    },
+    prune: (ageMs: number) => prune({ store, tables, now }, ageMs),
     /** Stores a policy under its revision, as in force from now on. A text stored before stays unchanged. */
     saveRevision: (revision: Omit<Revision, 'saved'>) => store.commit([revisions.save({ ...revision, saved: now() })]),
   };

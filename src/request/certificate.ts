@@ -38,29 +38,24 @@ export interface Hindsight {
   readonly baseline: Microcredits | null;
 }
 
+const NOT_REPLAYED = { certificate: null, matches: null, hindsight: null, leftOut: null } as const;
+
 /**
  * Decides a recorded decision again. A record that cannot be decided again has a reason in place of a certificate.
  * @throws StoreError when the store cannot be read
  */
 export async function certificateOf(
   record: DecisionRecord,
-  records: Pick<RecordReader, 'findRevision' | 'findFrame'>,
+  records: Pick<RecordReader, 'findRevision' | 'findReadings'>,
   past: Pick<PastPolicies, 'find'>,
 ): Promise<RecordedCertificate> {
-  const without = (reason: string) => ({
-    record,
-    certificate: null,
-    reason,
-    matches: null,
-    hindsight: null,
-    leftOut: null,
-  });
-  if (record.frame === null) return without('It was made by a version that did not keep readings.');
+  const without = (reason: string) => ({ ...NOT_REPLAYED, record, reason });
+  if (record.readingsNumber === null) return without('It was made by a version that did not keep readings.');
   const revision = await records.findRevision(record.revision);
   if (!revision) return without('Its policy revision is no longer kept.');
   const found = await past.find(revision);
   if (typeof found === 'string') return without(found);
-  const readings = await records.findFrame(record.frame, found.snapshot).catch(orNone);
+  const readings = await records.findReadings(record.readingsNumber, found.snapshot).catch(orNone);
   if (!readings) return without('The readings that it used are no longer kept.');
   try {
     return replayed(record, decisionRuntimeFor(found, record.facts.model), readings);
@@ -70,7 +65,7 @@ export async function certificateOf(
   }
 }
 
-/** An edited frame counts as none. */
+/** Edited readings count as none. */
 function orNone(cause: unknown): null {
   if (cause instanceof RangeError) return null;
   throw cause;

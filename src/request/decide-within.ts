@@ -15,7 +15,7 @@ export interface FundedTrial {
 }
 
 /**
- * Decides within the caller's funds. Where only open reservations are in the way, the decision waits for them. A draw
+ * Decides within the caller's funds. Where only open holds are in the way, the decision waits for them. A draw
  * that does not fit is dropped: trying another model than the best must cost no caller an answer, a part of it or a wait.
  */
 export function decideWithin(

@@ -6,6 +6,7 @@ import type { ModelRequest } from '../core/model-request.ts';
 import { NO_RUN, type RunNames } from '../core/run-names.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { redact } from '../records/redact.ts';
+import { PRIOR_READINGS } from '../records/stored-readings.ts';
 import type { Write } from '../store/store.ts';
 import type { Gateway } from './gateway.ts';
 
@@ -38,7 +39,7 @@ function pickMetadata(metadata: Readonly<Record<string, string>>, keys: readonly
 
 /**
  * Records a decision: facts without text, qualities, choice and outcome.
- * @returns the writes of the frame of readings that it names; give them to the store at once
+ * @returns the writes of the readings that it names; give them to the store at once
  */
 export function recordDecision(
   { records, nextId, now }: Pick<Gateway, 'records' | 'nextId' | 'now'>,
@@ -48,8 +49,9 @@ export function recordDecision(
   snapshot: PolicySnapshot,
   outcome: DecisionOutcome | null,
 ): readonly Write[] {
-  const { number: frame, writes } = records.frames.refer(decision.readings, snapshot, nextId);
-  const { id, revision, seed, facts, quality, estimate, draw, reason } = decision;
+  const { id, revision, seed, facts, quality, estimate, draw, reason, readings } = decision;
+  const { number: readingsNumber, writes } =
+    readings.number === 0 ? PRIOR_READINGS : records.readings.refer(readings, snapshot, nextId);
   const { choice, fallbacks, lastResorts } = chosen(decision, snapshot);
   // Not spread: every request makes a record, and spreading costs more than all else here.
   records.add({
@@ -58,7 +60,7 @@ export function recordDecision(
     keyId,
     kind,
     revision,
-    frame,
+    readingsNumber,
     seed,
     facts,
     stream,

@@ -27,10 +27,10 @@ export interface Gateway extends FundingParts, ExchangeParts {
   nextId(): number;
   /** Milliseconds on a clock that never goes back: `performance.now`, as the deadlines of calls are on it. */
   readonly clock: () => number;
-  /** The requests between the reservation of their money and its settlement; the shutdown waits for them. */
+  /** The requests between the hold of their money and its settlement; the shutdown waits for them. */
   readonly inFlight: LinkedSet<RequestContext>;
   /** True once the process has been asked to stop. */
-  draining(): boolean;
+  isDraining: boolean;
 }
 
 /** 64 random bits in hexadecimal. */

@@ -26,8 +26,8 @@ export interface Certificate {
   readonly learning: LearningEntry | null;
   /** Null where no draw took place. */
   readonly draw: DrawEntry | null;
-  /** Number of the frame of readings; 0 for none. */
-  readonly frame: number;
+  /** The number of the readings; 0 for none. */
+  readonly readingsNumber: number;
   /** Expected visible output tokens of one choice. */
   readonly outputTokens: number;
   /** v·C_ref: the worth of a good answer to this request, Credits. */

@@ -93,7 +93,7 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
       choice: isShadowed ? choiceOf(facts, { ...estimate, quality: estimate.shadow ?? estimate.quality }) : null,
     },
     draw: outcome?.draw && best ? { ...outcome.draw, best } : null,
-    frame: readings.frame,
+    readingsNumber: readings.number,
     outputTokens: writing.outputTokens,
     answerWorth: costReference(snapshot, facts),
     candidates,
@@ -220,27 +220,18 @@ function estimateRejected(
 
 /** The entry of a model, without rank, utility and rejections. */
 function candidateEntry(
-  {
-    model: index,
-    share,
-    quality: countedQuality,
-    costCredits,
-    latencyMs,
-    outputCap: cap,
-    cappedBy,
-    endpoints: open,
-    bound,
-  }: CandidateEstimate,
+  estimate: CandidateEstimate,
   { facts, readings, snapshot, writing, estimateOf }: CertificateInputs,
 ): CandidateEntry {
-  const model = snapshot.models[index]!;
+  const { costCredits, latencyMs, cappedBy, endpoints: open } = estimate;
+  const model = snapshot.models[estimate.model]!;
   const inputTokens = expectedInput(facts, model);
   return {
     model: model.id,
     rank: null,
-    quality: share,
-    countedQuality,
-    estimate: estimateOf(index),
+    quality: estimate.share,
+    countedQuality: estimate.quality,
+    estimate: estimateOf(estimate.model),
     languages: languagesOf(model, facts, snapshot),
     costCredits,
     latencyMs,
@@ -250,9 +241,9 @@ function candidateEntry(
     parts: {},
     inputTokens,
     cachedInputTokens: cachedInput(facts, model, open[0] ?? 0, inputTokens),
-    outputCap: cap,
+    outputCap: estimate.outputCap,
     cappedBy,
-    worstCaseCredits: toCredits(bound),
+    worstCaseCredits: toCredits(estimate.bound),
     endpoints: model.endpoints.map(({ provider, upstream }, at) => ({
       provider,
       upstream,

@@ -96,7 +96,7 @@ function pdfTokensMax(
 const pagesOf = ({ request, file }: PagesMax, pdfs: number): number =>
   Math.min(request ?? Number.POSITIVE_INFINITY, (file ?? Number.POSITIVE_INFINITY) * pdfs);
 
-/** Tokens of media that nothing bounds, where no hard limit applies: the reservation is then an estimate. */
+/** Tokens of media that nothing bounds, where no hard limit applies: the hold is then an estimate. */
 const UNBOUNDED_MEDIA_TOKENS = 10_000;
 
 /** The input tokens that money is held for. */

@@ -4,7 +4,6 @@ import { toCredits } from '../core/credits.ts';
 import type { Facts } from '../core/facts.ts';
 import { HEALTH, type Readings } from '../core/readings.ts';
 import {
-  type ActiveRules,
   bothBits,
   type Constraint,
   clearBit,
@@ -80,12 +79,11 @@ export const hasRules = ({ constraints, preferences }: PolicySnapshot): boolean 
   constraints.length + preferences.length > 0;
 
 /** Adds the rules that apply to the facts. */
-export const withRules = (
-  facts: Facts,
-  snapshot: PolicySnapshot,
-  inputs: RuleInputs,
-  onFailure: OnRuleFailure,
-): Facts => ({ ...facts, rules: activeRules(snapshot, ruleScope(facts, snapshot, inputs), onFailure) });
+export function withRules(facts: Facts, snapshot: PolicySnapshot, inputs: RuleInputs, onFailure: OnRuleFailure): Facts {
+  const scope = ruleScope(facts, snapshot, inputs);
+  const active = (rules: readonly (Constraint | Preference)[]) => activeOf(rules, scope, onFailure);
+  return { ...facts, rules: { constraints: active(snapshot.constraints), preferences: active(snapshot.preferences) } };
+}
 
 /** The limits that active rules and the selector put on the catalog. */
 export interface RuleLimits {
@@ -183,15 +181,6 @@ function slotsBeside({ thread }: Facts, { models, modelIndex }: PolicySnapshot):
   for (let at = 0; at < endpoints.length; at++) if (!thread.endpoints.includes(at)) clearBit(slots, firstSlot + at);
   return slots;
 }
-
-const activeRules = (
-  { constraints, preferences }: PolicySnapshot,
-  scope: RuleScope,
-  onFailure: OnRuleFailure,
-): ActiveRules => ({
-  constraints: activeOf(constraints, scope, onFailure),
-  preferences: activeOf(preferences, scope, onFailure),
-});
 
 /** The indexes of the rules whose condition holds. */
 function activeOf(rules: readonly (Constraint | Preference)[], scope: RuleScope, onFailure: OnRuleFailure): number[] {

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { Plugin } from '../contract/kinds.ts';
 import type { LedgerState } from '../core/budget.ts';
+import { objectOf } from '../core/object.ts';
 import { measuredModels } from '../core/readings.ts';
 import type { PolicyEnvironment } from '../core/revision.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
@@ -144,11 +145,7 @@ function withoutSecrets(diagnostic: Diagnostic): Diagnostic {
 
 /** Masks secrets in the values of a change, which operators see and logs keep. */
 export function withoutValues(change: PolicyChange): PolicyChange {
-  const keys = change.keys?.map((one) => ({
-    key: scrub(one.key),
-    ...('from' in one && { from: scrubAll(one.from) }),
-    ...('to' in one && { to: scrubAll(one.to) }),
-  }));
+  const keys = change.keys?.map(({ key, ...values }) => ({ key: scrub(key), ...objectOf(scrubAll(values)) }));
   return { ...change, name: change.name && scrub(change.name), ...(keys && { keys }) };
 }
 
@@ -190,12 +187,9 @@ function contextOf(own: PluginModules, { env, shipped, today, ledger, labels, st
 }
 
 /** A provider that is set up, with the IDs of what it serves: models, and patterns of wildcards. */
-export interface ServingProvider {
-  readonly name: string;
-  readonly served: readonly string[];
-}
+export type ServingProvider = ReturnType<typeof servingProviders>[number];
 
-export function servingProviders(snapshot: PolicySnapshot): ServingProvider[] {
+export function servingProviders(snapshot: PolicySnapshot) {
   return [...snapshot.providers.keys()].map((name) => {
     const own = measuredModels(snapshot).filter(({ endpoints }) => endpoints.some(({ provider }) => provider === name));
     return { name, served: own.map(({ id }) => id) };

@@ -37,31 +37,19 @@ const NAMED: ReadonlySet<string> = new Set([
 
 /** The changes from one policy to another, by section and name. Deterministic. Another order within files is no change. */
 export function diffPolicies(before: Outline, after: Outline): PolicyChange[] {
-  const sections = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
-  return sections.flatMap((section) => {
-    const from = entryOf(before, section);
-    const to = entryOf(after, section);
-    if (NAMED.has(section)) return diffNamed(section, membersOf(from), membersOf(to));
-    return diffThing(section, null, from, to);
-  });
-}
-
-function diffNamed(
-  section: string,
-  before: ReadonlyMap<string, unknown>,
-  after: ReadonlyMap<string, unknown>,
-): PolicyChange[] {
-  const names = [...new Set([...before.keys(), ...after.keys()])].sort();
-  return names.flatMap((name): PolicyChange[] => {
-    if (!before.has(name)) return [{ change: 'added', section, name }];
-    if (!after.has(name)) return [{ change: 'removed', section, name }];
-    return diffThing(section, name, before.get(name), after.get(name));
+  const sections = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...sections].sort().flatMap((section) => {
+    const [from, to] = [entryOf(before, section), entryOf(after, section)];
+    if (!NAMED.has(section)) return diffThing(section, null, from, to);
+    const [mine, theirs] = [membersOf(from), membersOf(to)];
+    const names = new Set([...mine.keys(), ...theirs.keys()]);
+    return [...names].sort().flatMap((name) => diffThing(section, name, mine.get(name), theirs.get(name)));
   });
 }
 
 function diffThing(section: string, name: string | null, from: unknown, to: unknown): PolicyChange[] {
-  if (name === null && from === undefined) return [{ change: 'added', section, name }];
-  if (name === null && to === undefined) return [{ change: 'removed', section, name }];
+  if (from === undefined) return [{ change: 'added', section, name }];
+  if (to === undefined) return [{ change: 'removed', section, name }];
   const keys: KeyChange[] = [];
   collect('', from, to, keys);
   if (keys.length === 0) return [];
@@ -134,15 +122,11 @@ function membersOf(section: unknown): Map<string, unknown> {
 
 /** One line: `2 models changed, 1 selector added`. */
 export function summary(changes: readonly PolicyChange[]): string {
-  const counts = new Map<string, number>();
-  for (const { section, name, change } of changes) {
-    const what = name === null ? `${section} ${change}` : `${section}\n${change}`;
-    counts.set(what, (counts.get(what) ?? 0) + 1);
-  }
-  const parts = [...counts].map(([what, count]) => {
-    const [section = '', change] = what.split('\n');
-    if (change === undefined) return section;
-    return `${count} ${count === 1 ? section.replace(/s$/, '') : section} ${change}`;
+  const alike = Map.groupBy(changes, ({ section, name, change }) => `${section} ${change} ${name === null}`);
+  const parts = [...alike.values()].map((all) => {
+    const { section, name, change } = all[0]!;
+    if (name === null) return `${section} ${change}`;
+    return `${all.length} ${all.length === 1 ? section.replace(/s$/, '') : section} ${change}`;
   });
   return parts.length === 0 ? 'nothing that is declared' : parts.join(', ');
 }

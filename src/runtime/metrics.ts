@@ -1,20 +1,17 @@
 import { gauge, gaugeBy, totalBy } from '../telemetry/counts.ts';
-import type { Family, Labels, PlainFamily } from '../telemetry/families.ts';
+import type { Family } from '../telemetry/families.ts';
 import { rounded } from '../upstream/health/metrics.ts';
+import type { Reloader } from './reload.ts';
 import type { Runtime } from './runtime.ts';
-import type { PolicyStatus } from './status.ts';
 
 /** The policy in force and its reloads, read when a page of metrics is made. */
-export interface PolicyReadings {
-  lease(): Runtime;
-  status(): PolicyStatus;
-}
+export type PolicyFigures = Pick<Reloader, 'lease' | 'status'>;
 
 /**
  * Metrics on the build, the policy in force and its reloads.
  * @param version of the build
  */
-export const policyFamilies = (policy: PolicyReadings, version: string): readonly Family[] => [
+export const policyFamilies = (policy: PolicyFigures, version: string): readonly Family[] => [
   gaugeBy('signalbox_build_info', 'The build that answers.', 'version', () => [[version, 1]]),
   gaugeBy('signalbox_policy_info', 'The policy in force.', 'revision', () => [[policy.status().revision, 1]]),
   gauge('signalbox_policy_models', 'Models that can be served.', () => policy.lease().snapshot.models.length),
@@ -37,25 +34,15 @@ export const policyFamilies = (policy: PolicyReadings, version: string): readonl
 ];
 
 /** Metrics on the expected lengths of answers, by the tasks of the policy in force. */
-export function taskFamilies(lease: () => Runtime): readonly PlainFamily[] {
-  const of = (figure: (runtime: Runtime, task: string, at: number) => number) => (): [Labels, number][] => {
+export function taskFamilies(lease: () => Runtime): readonly Family[] {
+  const of = (figure: (runtime: Runtime, task: string, at: number) => number) => () => {
     const runtime = lease();
-    return runtime.snapshot.tasks.map(({ name }, at) => [{ task: name }, rounded(figure(runtime, name, at))]);
+    return runtime.snapshot.tasks.map(({ name }, at) => [name, rounded(figure(runtime, name, at))] as const);
   };
+  const expected = of(({ readings }, _, at) => readings().outputTokens[at]!);
+  const answers = of(({ outputs }, task) => outputs.weight(task));
   return [
-    {
-      name: 'signalbox_task_output_tokens',
-      help: 'Expected visible output tokens of a choice.',
-      labels: ['task'],
-      type: 'gauge',
-      samples: of(({ readings }, _, at) => readings().outputTokens[at]!),
-    },
-    {
-      name: 'signalbox_task_answers',
-      help: 'Weight of observed answers; the declared figure has 20.',
-      labels: ['task'],
-      type: 'gauge',
-      samples: of(({ outputs }, task) => outputs.weight(task)),
-    },
+    gaugeBy('signalbox_task_output_tokens', 'Expected visible output tokens of a choice.', 'task', expected),
+    gaugeBy('signalbox_task_answers', 'Weight of observed answers; the declared figure has 20.', 'task', answers),
   ];
 }

@@ -7,18 +7,10 @@ const PARSE_MS = 10_000;
 /** An unused worker ends after this time and frees its memory, ms. */
 const IDLE_MS = 10_000;
 
-export interface PolicyParser {
-  /** Starts the worker, so that the next parse need not wait for it. */
-  warm(): void;
-  /** Parses in a worker. Throws if the worker fails or takes too long. The policy's own errors are in the result. */
-  parse(files: readonly PolicyFile[], before: string | null): Promise<ParsedFiles>;
-  close(): void;
-}
-
 type WorkerReply = { readonly parsed: ParsedFiles } | { readonly error: string };
 
 /** A parser with one worker, started on demand. It parses one policy at a time. */
-export function createParser(): PolicyParser {
+export function createParser() {
   let worker: Worker | null = null;
   let idle: ReturnType<typeof setTimeout> | undefined;
 
@@ -40,12 +32,14 @@ export function createParser(): PolicyParser {
   }
 
   return {
-    warm() {
+    /** Starts the worker, so that the next parse need not wait for it. */
+    warm(): void {
       if (worker !== null) return;
       started();
       endWhenIdle();
     },
-    async parse(files, before) {
+    /** Parses in a worker. Throws if the worker fails or takes too long. The policy's own errors are in the result. */
+    async parse(files: readonly PolicyFile[], before: string | null): Promise<ParsedFiles> {
       try {
         const answer = await ask(started(), { files, before });
         if ('error' in answer) throw new Error(answer.error);
@@ -61,19 +55,11 @@ export function createParser(): PolicyParser {
 }
 
 function ask(worker: Worker, request: ParseRequest): Promise<WorkerReply> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new Error(`The policy could not be parsed within ${PARSE_MS / 1000} s.`)),
-      PARSE_MS,
-    );
-    worker.onmessage = ({ data }: MessageEvent<WorkerReply>) => {
-      clearTimeout(timer);
-      resolve(data);
-    };
-    worker.onerror = ({ message }) => {
-      clearTimeout(timer);
-      reject(new Error(`The policy could not be parsed: ${message}`));
-    };
-    worker.postMessage(request);
-  });
+  const { promise, resolve, reject } = Promise.withResolvers<WorkerReply>();
+  const late = () => reject(new Error(`The policy could not be parsed within ${PARSE_MS / 1000} s.`));
+  const timer = setTimeout(late, PARSE_MS);
+  worker.onmessage = ({ data }: MessageEvent<WorkerReply>) => resolve(data);
+  worker.onerror = ({ message }) => reject(new Error(`The policy could not be parsed: ${message}`));
+  worker.postMessage(request);
+  return promise.finally(() => clearTimeout(timer));
 }

@@ -206,11 +206,8 @@ export class Reloader {
     try {
       swap = await this.#options.prepare(candidate);
     } catch (cause) {
-      return this.#refuse(
-        state,
-        candidate.bundle.hash,
-        new Error(`The new policy could not be prepared: ${messageOf(cause)}`),
-      );
+      const why = new Error(`The new policy could not be prepared: ${messageOf(cause)}`);
+      return this.#refuse(state, candidate.bundle.hash, why);
     }
     const before = this.#inForce;
     const { changes } = candidate;
@@ -236,7 +233,7 @@ export class Reloader {
       why.message ?? `The policy has ${errors} error${errors === 1 ? '' : 's'}; the old policy stays in force.`;
     const isKnown = hash === this.#refused && message === this.#last.message;
     // A touched file changes nothing.
-    if (state.cause === 'edit' && isKnown && sameProblems(diagnostics, this.#last.diagnostics)) return this.#last;
+    if (state.cause === 'edit' && isKnown && Bun.deepEquals(diagnostics, this.#last.diagnostics)) return this.#last;
     this.#refused = hash;
     return this.#end(state, 'refused', { message, diagnostics });
   }
@@ -277,6 +274,3 @@ const unchanged = (outdated: readonly string[]): string =>
   outdated.length === 0
     ? 'The files match the policy in force.'
     : `The code of ${outdated.join(', ')} has changed; it takes effect at a restart.`;
-
-const sameProblems = (a: readonly Diagnostic[], b: readonly Diagnostic[]): boolean =>
-  JSON.stringify(a) === JSON.stringify(b);

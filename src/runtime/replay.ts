@@ -61,10 +61,9 @@ async function build(revision: Revision, options: PastPoliciesOptions): Promise<
     // Only this program writes it.
     const files: readonly PolicyFile[] = JSON.parse(revision.source);
     const { policy } = await options.parse(files, null);
-    const installed = createRegistry(options.shipped);
     const context = {
       env: pastEnvironment(surroundings.unset),
-      ...installed,
+      ...createRegistry(options.shipped),
       plugins: own,
       facts: policy.wildcards.length > 0 ? await loadFacts() : null,
       revisionOf: () => revision.revision,

@@ -79,9 +79,8 @@ export function buildRuntime(
   for (const provider of snapshot.providers.values()) {
     const plugin = registry.providers.get(provider.adapter);
     if (!plugin) throw new Error(`provider \`${provider.name}\`: there is no adapter \`${provider.adapter}\``);
-    const adapter: PreparedProvider = naming(`provider \`${provider.name}\``, () =>
-      plugin.prepare({ ...provider.settings }),
-    );
+    const prepare = (): PreparedProvider => plugin.prepare({ ...provider.settings });
+    const adapter = naming(`provider \`${provider.name}\``, prepare);
     const apiKey = provider.apiKeyEnv === null ? null : (secret(provider.apiKeyEnv) ?? null);
     origins.set(provider.name, Bun.hash(JSON.stringify([provider.adapter, provider.baseUrl, apiKey])).toString(36));
     providers.set(provider.name, { adapter, dial: dialOf(provider, secret), apiKey });
@@ -124,10 +123,8 @@ export function prepareDecisionRuntime(snapshot: PolicySnapshot, registry: Plugi
 
 /** The dial of a provider; null for one that runs in this process. */
 function dialOf(provider: Provider, variable: (name: string) => string | undefined): Dial | null {
-  const { name, baseUrl, allowPrivateNetwork } = provider;
-  return baseUrl === null
-    ? null
-    : network.dial({ provider: name, baseUrl, allowPrivate: allowPrivateNetwork }, variable);
+  const { name, baseUrl, allowPrivateNetwork: allowPrivate } = provider;
+  return baseUrl === null ? null : network.dial({ provider: name, baseUrl, allowPrivate }, variable);
 }
 
 function prepareStrategy(registry: PluginMaps, selector: string, name: string, options: object): PreparedStrategy {

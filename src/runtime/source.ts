@@ -44,7 +44,8 @@ export async function readBundle(folder: string): Promise<PolicyBundle> {
 async function readAll(folder: string): Promise<PolicyFile[] | null> {
   const names = await namesIn(folder);
   if (names === null) {
-    if (await isFile(folder)) {
+    const found = await stat(folder).catch(() => null);
+    if (found?.isFile()) {
       throw new PolicySourceError(
         `${folder} is a file, not a folder: a policy is all files of a folder, so name the folder.`,
       );
@@ -72,16 +73,10 @@ async function namesIn(folder: string): Promise<string[] | null> {
   }
 }
 
-const isFile = (path: string): Promise<boolean> =>
-  stat(path).then(
-    (found) => found.isFile(),
-    () => false,
-  );
-
 export const isPolicyFile = (name: string): boolean => /\.ya?ml$/.test(name) && !name.startsWith('.');
 
 /** The path for diagnostics: relative to the working folder, or absolute outside it. */
-function displayPath(file: string): string {
+export function displayPath(file: string): string {
   const path = relative('', file);
   return path.startsWith('..') ? resolve(file) : path;
 }
@@ -89,13 +84,16 @@ function displayPath(file: string): string {
 async function readOne(file: string): Promise<PolicyFile | null> {
   const path = displayPath(file);
   try {
-    const { size } = await regularFile(file);
+    const found = await stat(file);
+    // Reading a pipe would never end.
+    if (!found.isFile()) throw new Error(found.isDirectory() ? 'it is a folder' : 'it is not a file');
+    const { size } = found;
     if (size > FILE_BYTES_MAX) return { path, problem: 'too-large', detail: `it has ${size} bytes` };
     const bytes = await readFile(file);
     return { path, ...decoded(bytes) };
   } catch (cause) {
     const code = codeOf(cause);
-    if (code === 'ENOENT' && !(await isThere(file))) {
+    if (code === 'ENOENT' && (await lstat(file).catch(() => null)) === null) {
       // A listed name that is not UTF-8 has replacement characters and is never found: retrying would not end.
       return path.includes('\uFFFD') ? { path, problem: 'unreadable', detail: 'its name is not UTF-8' } : null;
     }
@@ -110,31 +108,22 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['ENOENT', 'it is a symbolic link to a file that does not exist'],
 ]);
 
-async function regularFile(file: string): Promise<{ size: number }> {
-  const found = await stat(file);
-  // Reading a pipe would never end.
-  if (!found.isFile()) throw new Error(found.isDirectory() ? 'it is a folder' : 'it is not a file');
-  return found;
-}
-
 const strict = new TextDecoder('utf-8', { fatal: true });
 const lenient = new TextDecoder('utf-8');
 
-function decoded(bytes: Uint8Array): { text: string } | { problem: 'not-utf-8'; detail: string } {
+/** @param decoder leaves a byte order mark out, unless it is told otherwise. */
+export function decoded(
+  bytes: Uint8Array,
+  decoder = strict,
+): { text: string } | { problem: 'not-utf-8'; detail: string } {
   try {
-    return { text: strict.decode(bytes) };
+    return { text: decoder.decode(bytes) };
   } catch {
     const readable = lenient.decode(bytes);
     const line = readable.slice(0, readable.indexOf('\uFFFD')).split('\n').length;
     return { problem: 'not-utf-8', detail: `the first byte that is not UTF-8 is in line ${line}` };
   }
 }
-
-const isThere = (file: string): Promise<boolean> =>
-  lstat(file).then(
-    () => true,
-    () => false,
-  );
 
 /**
  * Identifies the state of a folder without reading its files: names, sizes, inodes and times. `more`:

@@ -26,7 +26,7 @@ export interface WatchOptions {
 
 /** Watches directories, never files: a watch on a file that is replaced by renaming gets no more events. */
 export function watchPolicies({ folder, busyFolder, more, onFirstEvent: onStir, onEdit }: WatchOptions) {
-  const net = new DirectoryWatches(resolve(folder), busyFolder, noticed);
+  const net = watchDirectories(resolve(folder), busyFolder, noticed);
   let first = 0;
   let timer: ReturnType<typeof setTimeout> | null = null;
   let lastSignature: string | null = null;
@@ -40,12 +40,13 @@ export function watchPolicies({ folder, busyFolder, more, onFirstEvent: onStir, 
       first = time;
       onStir();
     }
-    timer = setTimeout(settled, Math.max(0, Math.min(QUIET_MS, first + PATIENCE_MS - time)));
-  }
-
-  function settled(): void {
-    timer = null;
-    void look(true);
+    timer = setTimeout(
+      () => {
+        timer = null;
+        void look(true);
+      },
+      Math.max(0, Math.min(QUIET_MS, first + PATIENCE_MS - time)),
+    );
   }
 
   /** Reports an edit if the folder has changed since the last look, or after an event in any case. */
@@ -79,92 +80,76 @@ interface DirectoryWatch {
  * Watches on all directories of a possible edit: the folder itself, its parent (the folder may be
  * replaced), and the targets of its links.
  */
-class DirectoryWatches {
-  readonly #folder: string;
-  readonly #busyFolder: string | null;
-  readonly #onEvent: () => void;
-  readonly #watched = new Map<string, DirectoryWatch>();
-  #closed = false;
+function watchDirectories(folder: string, busyFolder: string | null, onEvent: () => void) {
+  const watched = new Map<string, DirectoryWatch>();
+  let isClosed = false;
+  const own = (): string[] => [...new Set([folder, realOf(folder)])];
+  const isBusy = (path: string): boolean => busyFolder !== null && inodeOf(path) === inodeOf(busyFolder);
+  const near = (): string[] => [
+    ...own(),
+    ...own()
+      .map(dirname)
+      .filter((path) => !isBusy(path)),
+  ];
 
-  constructor(folder: string, busyFolder: string | null, onEvent: () => void) {
-    this.#folder = folder;
-    this.#busyFolder = busyFolder;
-    this.#onEvent = onEvent;
-    this.#watch(new Set(this.#near()));
-  }
-
-  /** Opens missing watches, closes obsolete ones, and reopens those of replaced directories. */
-  async mend(): Promise<void> {
-    const wanted = new Set(this.#near());
-    const names = await readdir(this.#folder).catch(() => []);
-    for (const name of names.filter(isPolicyFile)) {
-      const real = await realpath(join(this.#folder, name)).catch(() => null);
-      if (real !== null) wanted.add(dirname(real));
-    }
-    if (!this.#closed) this.#watch(wanted);
-  }
-
-  close(): void {
-    this.#closed = true;
-    for (const { watcher } of this.#watched.values()) watcher.close();
-    this.#watched.clear();
-  }
-
-  /** Whether a parent is busy, and so not watched: each write there would be an event, which wakes a thread. */
-  get isBlindAbove(): boolean {
-    return this.#own().some((path) => this.#isBusy(dirname(path)));
-  }
-
-  #near(): string[] {
-    const own = this.#own();
-    return [...own, ...own.map((path) => dirname(path)).filter((path) => !this.#isBusy(path))];
-  }
-
-  #own(): string[] {
-    const real = realOf(this.#folder);
-    return real === null ? [this.#folder] : [this.#folder, real];
-  }
-
-  #isBusy(path: string): boolean {
-    return this.#busyFolder !== null && inodeOf(path) === inodeOf(this.#busyFolder);
-  }
-
-  #watch(wanted: ReadonlySet<string>): void {
-    for (const [path, { watcher, inode }] of this.#watched) {
+  function watchAll(wanted: ReadonlySet<string>): void {
+    for (const [path, { watcher, inode }] of watched) {
       if (wanted.has(path) && inodeOf(path) === inode) continue;
       watcher.close();
-      this.#watched.delete(path);
+      watched.delete(path);
     }
     for (const path of wanted) {
-      if (this.#watched.has(path)) continue;
+      if (watched.has(path)) continue;
       const inode = inodeOf(path);
-      const watcher = inode === null ? null : this.#open(path);
-      if (inode !== null && watcher !== null) this.#watched.set(path, { watcher, inode });
+      const watcher = inode === null ? null : open(path);
+      if (inode !== null && watcher !== null) watched.set(path, { watcher, inode });
     }
   }
 
-  #open(path: string): FSWatcher | null {
-    const isAbove = path !== this.#folder && path !== realOf(this.#folder);
-    const folders = new Set([basename(this.#folder), basename(realOf(this.#folder) ?? this.#folder)]);
+  function open(path: string): FSWatcher | null {
+    const isAbove = !own().includes(path);
+    const names = own().map((one) => basename(one));
     try {
       const watcher = watch(path, (_, name) => {
-        const matters = name !== null && (isAbove ? folders.has(name) : isPolicyFile(name) || name === '..data');
-        if (name === null || matters) this.#onEvent();
+        const matters = name !== null && (isAbove ? names.includes(name) : isPolicyFile(name) || name === '..data');
+        if (name === null || matters) onEvent();
       });
       // The directory was removed. The next look finds its replacement.
-      watcher.on('error', this.#onEvent);
+      watcher.on('error', onEvent);
       return watcher;
     } catch {
       return null;
     }
   }
+
+  watchAll(new Set(near()));
+  return {
+    /** Whether a parent is busy, and so not watched: each write there would be an event, which wakes a thread. */
+    isBlindAbove: own().some((path) => isBusy(dirname(path))),
+    /** Opens missing watches, closes obsolete ones, and reopens those of replaced directories. */
+    async mend(): Promise<void> {
+      const wanted = new Set(near());
+      const names = await readdir(folder).catch(() => []);
+      for (const name of names.filter(isPolicyFile)) {
+        const real = await realpath(join(folder, name)).catch(() => null);
+        if (real !== null) wanted.add(dirname(real));
+      }
+      if (!isClosed) watchAll(wanted);
+    },
+    close(): void {
+      isClosed = true;
+      for (const { watcher } of watched.values()) watcher.close();
+      watched.clear();
+    },
+  };
 }
 
-function realOf(path: string): string | null {
+/** The path without links; the path itself where there is nothing. */
+export function realOf(path: string): string {
   try {
     return realpathSync(path);
   } catch {
-    return null;
+    return path;
   }
 }
 

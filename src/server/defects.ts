@@ -28,14 +28,11 @@ export function rejectionCounter() {
 export function watchDefects(log: Log, { clock, err, on, exit }: Pick<Host, 'clock' | 'err' | 'on' | 'exit'>) {
   const rejections = rejectionCounter();
   const limits = new Map<string, LineLimit>();
-  /** Returns null where another line of this kind would drown others. */
-  const suppressedBefore = (kind: string): number | null => {
+  const report = (message: string, kind: string, plugin: string, stack: string): void => {
     const limit = limits.get(kind) ?? lineLimit(LINES_MAX);
     limits.set(kind, limit);
-    return limit(clock());
-  };
-  const report = (message: string, kind: string, plugin: string, stack: string): void => {
-    const before = suppressedBefore(kind);
+    // Null where another line of this kind would drown others.
+    const before = limit(clock());
     if (before !== null) log.error(message, { plugin, suppressed: before || undefined, stack });
   };
   let end = (): void => {

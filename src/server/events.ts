@@ -34,7 +34,7 @@ export function logReload(log: Log, attempt: ReloadAttempt, snapshot: PolicySnap
   else log.error('policy refused', { ...fields, detail: message, first: firstError(attempt.diagnostics) });
 }
 
-/** The first error in one line: log collectors do not keep the code frames that follow it. */
+/** The first error in one line: log collectors do not keep the excerpts that follow it. */
 function firstError(diagnostics: readonly Diagnostic[]): string | undefined {
   const first = diagnostics.find(({ severity }) => severity === 'error');
   return first && `${first.file}:${first.line}:${first.column} ${first.code}: ${first.message}`;

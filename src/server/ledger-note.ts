@@ -35,11 +35,7 @@ export async function refuseOtherLedger(data: string): Promise<void> {
 }
 
 /** Returns why the books of a data folder are not what its note says; null when they are, or without a note. */
-export async function otherLedgerIn(data: string): Promise<string | null> {
-  return (await faultIn(data))?.reason ?? null;
-}
-
-async function faultIn(data: string): Promise<Fault | null> {
+export async function faultIn(data: string): Promise<Fault | null> {
   // Read before the spool, which a server may empty meanwhile: that is no fault.
   const noted = readLedgerId(data);
   if (noted === null) return null;

@@ -37,11 +37,7 @@ export async function listen(
 
 async function reasonOf(cause: unknown, host: string): Promise<string> {
   // For a name or address that cannot be resolved, Bun reports the code of an earlier failure.
-  const isKnown = await lookup(host).then(
-    () => true,
-    () => false,
-  );
-  if (!isKnown) return 'there is no such address; choose another with --host';
+  if ((await lookup(host).catch(() => null)) === null) return 'there is no such address; choose another with --host';
   const code = codeOf(cause);
   return REASONS.get(code) ?? messageOf(cause);
 }

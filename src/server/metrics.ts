@@ -4,22 +4,22 @@ import type { X402Gateway } from '../http/x402/services.ts';
 import { learningFamilies } from '../learning/metrics.ts';
 import { ledgerFamilies } from '../ledger/metrics.ts';
 import { paymentFamilies } from '../payments/metrics.ts';
-import { type PolicyReadings, policyFamilies, taskFamilies } from '../runtime/metrics.ts';
-import type { StoreActivity } from '../store/activity.ts';
+import { type PolicyFigures, policyFamilies, taskFamilies } from '../runtime/metrics.ts';
+import type { OpenStore } from '../store/driver.ts';
 import { storeFamilies } from '../store/metrics.ts';
 import type { Family } from '../telemetry/families.ts';
 import { metricsPage } from '../telemetry/page.ts';
 import { watchProcess } from '../telemetry/process.ts';
+import type { Health } from '../upstream/health/health.ts';
 import { endpointFamilies } from '../upstream/health/metrics.ts';
-import type { EndpointSample } from '../upstream/health/types.ts';
 
 /** The sources of the page of metrics. */
 export interface MetricSources {
   readonly gateway: X402Gateway;
   readonly gate: Gate;
-  readonly policy: PolicyReadings;
-  readonly store: { readonly activity: StoreActivity };
-  endpoints(): Iterable<EndpointSample>;
+  readonly policy: PolicyFigures;
+  readonly store: Pick<OpenStore, 'activity'>;
+  readonly health: Pick<Health, 'samples'>;
   readonly version: string;
 }
 
@@ -29,14 +29,14 @@ export interface MetricSources {
  * @returns makes the page's text
  */
 export function openMetrics(
-  { gateway, gate, policy, store, endpoints, version }: MetricSources,
+  { gateway, gate, policy, store, health, version }: MetricSources,
   families: readonly Family[],
 ): () => string {
   return metricsPage([
     ...policyFamilies(policy, version),
     ...families,
     ...gateFamilies(gate, gateway.inFlight),
-    ...endpointFamilies(endpoints),
+    ...endpointFamilies(() => health.samples()),
     ...taskFamilies(() => gateway.lease()),
     ...learningFamilies(gateway.learner),
     ...ledgerFamilies(gateway.ledger),

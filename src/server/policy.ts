@@ -13,7 +13,6 @@ import { Reloader } from '../runtime/reload.ts';
 import { PastPolicies } from '../runtime/replay.ts';
 import { readBundle } from '../runtime/source.ts';
 import { watchPolicies } from '../runtime/watch.ts';
-import type { Log } from '../telemetry/log.ts';
 import { mask } from '../telemetry/secrets.ts';
 import type { Health } from '../upstream/health/health.ts';
 import { logReload } from './events.ts';
@@ -59,18 +58,26 @@ async function minded<T>(work: () => Promise<T>, err: Terminal): Promise<T> {
 }
 
 /** The parts of a server that follow a reload. */
-export interface ReloadServices extends Pick<X402Gateway, 'ledger' | 'payments' | 'records'> {
-  readonly log: Log;
+export interface ReloadServices extends Pick<X402Gateway, 'ledger' | 'payments' | 'records' | 'log'> {
   readonly terms: TermsOf;
   readonly err: Terminal;
 }
 
+/** Prepares the parts that follow a reload. Returns a function that puts the policy in force there. */
+async function prepare(candidate: PolicyCandidate, { ledger, payments, terms, records }: ReloadServices) {
+  const { snapshot } = candidate.runtime;
+  await saveRevision(records, candidate);
+  const takePayments = await payments.prepare(snapshot.payments);
+  const useTerms = await ledger.prepare(terms(snapshot));
+  return () => {
+    useTerms();
+    takePayments();
+  };
+}
+
 /** Keeps the policy in step with its folder, and can rebuild former policies. */
-export function keepReloading(
-  first: PolicyCandidate,
-  tools: ServerPolicyTools,
-  { ledger, payments, terms, records, log, err }: ReloadServices,
-) {
+export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, services: ReloadServices) {
+  const { log, err } = services;
   const { health } = tools;
   const parser = createParser();
   const loader: PolicyTools['loader'] = {
@@ -82,19 +89,10 @@ export function keepReloading(
       ...tools,
       loader,
       parse: parser.parse,
-      ledger: () => ledger.state(),
+      ledger: () => services.ledger.state(),
       started: first.runtime.snapshot.gateway,
     },
-    prepare: async (candidate) => {
-      const { snapshot } = candidate.runtime;
-      await saveRevision(records, candidate);
-      const takePayments = await payments.prepare(snapshot.payments);
-      const useTerms = await ledger.prepare(terms(snapshot));
-      return () => {
-        useTerms();
-        takePayments();
-      };
-    },
+    prepare: (candidate) => prepare(candidate, services),
     onAttempt: (attempt, bundle) => {
       const { snapshot, originOf } = reloader.lease();
       logReload(log, attempt, snapshot);

@@ -10,6 +10,7 @@ import type { Gateway } from '../request/gateway.ts';
 import { type PolicyCandidate, type ServingProvider, servingProviders } from '../runtime/candidate.ts';
 import { lockStore } from '../store/open.ts';
 import type { Surface } from '../surface/surface.ts';
+import type { Log } from '../telemetry/log.ts';
 import { registerSecrets } from '../telemetry/secrets.ts';
 import { listensHere } from '../upstream/connection/listening.ts';
 import { Health } from '../upstream/health/health.ts';
@@ -31,13 +32,24 @@ import { openShutdown } from './shutdown.ts';
 import { openDataStore } from './store.ts';
 import { keepTrailNote } from './trail-note.ts';
 
+/** Reads the first policy: that of its folder, or of a copy of the shipped one. */
+async function startPolicy({ policies, data }: ServeOptions, host: Host, log: Log) {
+  const { clock, now, err } = host;
+  const health = new Health({ clock, now, random: Math.random, onChange: (change) => logHealth(log, change) });
+  const unpacked = unpackPolicies(policies, data);
+  if (unpacked !== null) log.info('the shipped policy was copied: edit the copy', { folder: unpacked });
+  const tools: ServerPolicyTools = { ...judgeTools(host), folder: unpacked ?? policies, dataFolder: data, health };
+  const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(data) }, err);
+  return { first, tools, unpacked };
+}
+
 /**
  * Serves until it is asked to stop.
  * @param surfaces the dialects that callers may speak.
  * @throws UsageError where it cannot start, and then has served nothing.
  */
 export async function serve(options: ServeOptions, host: Host, surfaces: readonly Surface[]): Promise<void> {
-  const { out, err, now, clock, on } = host;
+  const { out, now, clock, on, version } = host;
   // Its ID is no secret: it stands in lists and logs.
   registerSecrets([options.apiKey && (parseKey(options.apiKey)?.secret ?? options.apiKey)]);
   const { log, families: logged, written: linesWritten } = openServerLog(options, host);
@@ -45,18 +57,8 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   // It would end the process; until there is a policy to reload it means nothing.
   let onHangup = () => {};
   on('SIGHUP', () => onHangup());
-  const health = new Health({
-    clock,
-    now,
-    random: Math.random,
-    onChange: (change) => logHealth(log, change),
-  });
   const tracer = await tracerFor(host, log);
-  const unpacked = unpackPolicies(options.policies, options.data);
-  if (unpacked !== null) log.info('the shipped policy was copied: edit the copy', { folder: unpacked });
-  const folder = unpacked ?? options.policies;
-  const tools: ServerPolicyTools = { ...judgeTools(host), folder, dataFolder: options.data, health };
-  const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(options.data) }, err);
+  const { first, tools, unpacked } = await startPolicy(options, host, log);
   const lock = await lockStore(databaseOf(options.data));
   await refuseOtherLedger(options.data);
   const note = new LedgerNote(options.data, now, log);
@@ -64,17 +66,13 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   let onBudgets = async () => {};
   const keys = await openKeys({ store, now, refreshMs: REFRESH_MS, onChange: () => onBudgets() });
   if (options.apiKey !== null) await keys.install(options.apiKey).catch(notInstalled);
-  const { gateway, idempotency, reloader, status, recount, stop } = await openGateway(first, tools, {
-    store,
-    keys,
-    log,
-    host,
-  });
+  const resources = { store, keys, log, host };
+  const { gateway, idempotency, reloader, status, recount, stop } = await openGateway(first, tools, resources);
   onBudgets = recount;
-  const gate = new Gate(host.clock);
+  const gate = new Gate(clock);
   const { socketBytesMax } = first.runtime.snapshot.gateway;
   const { observer, families } = openObserver(gateway, options, surfaces, tracer);
-  const watched = { gateway, gate, policy: reloader, store, endpoints: () => health.samples(), version: host.version };
+  const watched = { gateway, gate, policy: reloader, store, health: tools.health, version };
   const app = createApp({
     gateway,
     surfaces,
@@ -82,8 +80,8 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
     keys,
     idempotency,
     store,
-    authenticate: (header) => keys.authenticate(header),
-    version: host.version,
+    authenticate: keys.authenticate,
+    version,
     observer,
     gate,
     socketBytesMax,
@@ -91,7 +89,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
     metrics: options.metrics ? openMetrics(watched, [...families, ...logged, ...defects.families]) : null,
   });
   await note.keep(store);
-  const trailNote = await keepTrailNote(options.data, { store, keys, ledger: gateway.ledger });
+  const stopTrail = await keepTrailNote(options.data, { store, keys, ledger: gateway.ledger });
   // The key is there before anybody can ask the port whether it is.
   const firstKey = await openFirstKey(keys, options.data, !out.isTerminal, log);
   if (firstKey && !out.isTerminal) log.info('the first API key was written', { file: await firstKey.toFile() });
@@ -99,9 +97,8 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
 
   // Signals are handled before the server says that it is ready: a Ctrl-C may follow at once.
   const stopListening = () => app.server?.stop();
-  const { data, drainMs } = options;
-  const parts = { gateway, idempotency, keys, store, note, trailNote, lock, tracer, data, drainMs };
-  const shutdown = openShutdown({ ...parts, stop, stopListening, exit: host.exit, written: linesWritten });
+  const parts = { ...options, ...resources, gateway, idempotency, note, lock, tracer };
+  const shutdown = openShutdown({ ...parts, stopTrail, stop, stopListening, written: linesWritten });
   defects.onException(shutdown.byException);
   on('SIGTERM', () => shutdown.bySignal('SIGTERM'));
   on('SIGINT', () => shutdown.bySignal('SIGINT'));

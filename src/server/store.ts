@@ -2,7 +2,7 @@ import { toCredits } from '../core/credits.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { OpenStore, SpoolNotes, SpoolReport } from '../store/driver.ts';
 import { openStore, settlementsIn } from '../store/open.ts';
-import { SpoolError, type StoreError } from '../store/store.ts';
+import { SpoolError } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { databaseOf, spoolOf } from './data.ts';
 import { namesOf } from './events.ts';
@@ -17,12 +17,10 @@ export const openDataStore = (data: string, log: Log, spoolNotes: SpoolNotes): P
     spool: spoolOf(data),
     spoolNotes,
     onSpool: (report) => logSpool(log, spoolOf(data), report),
-    onError: (error) => logStoreError(log, error),
+    onError: (error) =>
+      log.error(error instanceof SpoolError ? 'the spool failed' : 'the database failed', { error: error.message }),
     busyTimeoutMs: BUSY_MS,
   });
-
-const logStoreError = (log: Log, error: StoreError): void =>
-  log.error(error instanceof SpoolError ? 'the spool failed' : 'the database failed', { error: error.message });
 
 function logSpool(log: Log, file: string, { closed, charged, isTorn }: SpoolReport): void {
   if (isTorn) log.warn('the last entry of the spool is incomplete and was skipped', { file });
@@ -42,21 +40,17 @@ export async function closeStore(data: string, store: OpenStore, log: Log): Prom
     return 0;
   } catch (error) {
     const { unkept } = store;
-    const facts = {
-      error: messageOf(error),
-      settlements_in_spool: settlementsIn(databaseOf(data), path),
-      file: path,
-    };
-    if (unkept === 0)
+    const left = settlementsIn(databaseOf(data), path);
+    const facts = { error: messageOf(error), settlements_in_spool: left, file: path };
+    if (unkept === 0) {
       log.warn(
         'stopped, but the database could not be written: the next start books the settlements in the spool',
         facts,
       );
-    else
-      log.error('stopped, and some settlements are lost: the next start closes their reservations by on_crash', {
-        ...facts,
-        writes_lost: unkept,
-      });
-    return unkept === 0 ? 0 : 1;
+      return 0;
+    }
+    const lost = { ...facts, writes_lost: unkept };
+    log.error('stopped, and some settlements are lost: the next start closes their reservations by on_crash', lost);
+    return 1;
   }
 }

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { Keys } from '../access/keys.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { OpenStore } from '../store/driver.ts';
-import type { Store } from '../store/store.ts';
 import { keepDoing } from './keep-doing.ts';
 
 /** Interval at which a server looks for changes of keys and grants by commands, ms. */
@@ -15,20 +14,18 @@ const noteFile = (data: string): string => join(data, 'trail.seen');
 
 type TrailReader = Pick<OpenStore, 'trail'>;
 
-export interface TrailNote {
-  /** Stops and removes the note. Never rejects. */
-  close(): Promise<void>;
-}
-
 /** The parts of a server that take over changes by commands. */
-export interface TrailFollowers {
-  readonly store: TrailReader & Pick<Store, 'version'>;
+interface TrailFollowers {
+  readonly store: TrailReader & Pick<OpenStore, 'version'>;
   readonly keys: Pick<Keys, 'putInForce'>;
   readonly ledger: Pick<Ledger, 'refresh'>;
 }
 
-/** Puts changes of keys and grants by commands in force, and notes in the data folder how far the server is. */
-export async function keepTrailNote(data: string, { store, keys, ledger }: TrailFollowers): Promise<TrailNote> {
+/**
+ * Puts changes of keys and grants by commands in force, and notes in the data folder how far the server is.
+ * @returns how to stop and remove the note: it never rejects.
+ */
+export async function keepTrailNote(data: string, { store, keys, ledger }: TrailFollowers) {
   const file = noteFile(data);
   let noted: number | null = null;
   let version: number | null = null;
@@ -48,11 +45,9 @@ export async function keepTrailNote(data: string, { store, keys, ledger }: Trail
   };
   // The next look tries again. Until then commands wait, at most 5 seconds.
   const stop = await keepDoing(follow, LOOK_EVERY_MS);
-  return {
-    async close() {
-      await stop();
-      await rm(file, { force: true }).catch(() => {});
-    },
+  return async () => {
+    await stop();
+    await rm(file, { force: true }).catch(() => {});
   };
 }
 
@@ -62,14 +57,11 @@ export async function lastChange({ trail }: TrailReader): Promise<number> {
   return last?.id ?? 0;
 }
 
-/** Whether the server of a data folder has noted a change of the trail as in force. */
-export const isChangeNoted = (data: string, change: number): boolean => changeNotedIn(data) >= change;
-
-/** A note that is being written can be empty, and counts as 0. */
-function changeNotedIn(data: string): number {
+/** Whether the server of a data folder has noted a change of the trail as in force. A note that is being written can be empty. */
+export function isChangeNoted(data: string, change: number): boolean {
   try {
-    return Number(readFileSync(noteFile(data), 'utf8'));
+    return Number(readFileSync(noteFile(data), 'utf8')) >= change;
   } catch {
-    return 0;
+    return false;
   }
 }

@@ -6,13 +6,19 @@ import type { Microcredits } from '../core/credits.ts';
 import type { StoredReservation } from './ledger-table.ts';
 import type { Write } from './store.ts';
 
-/** Sets money aside for a request in every fund, in one step: a reservation. Granted or refused. */
-export interface HoldOp {
-  readonly kind: 'hold';
-  /** The decision's ID (core/id.ts), which grows with time and tells the window. */
-  readonly id: number;
+/**
+ * The ID of a hold or an earmark is the decision's (core/id.ts), which grows with time and tells the window. Other
+ * operations have IDs of their own.
+ */
+interface NamedOp<Id = number> {
+  readonly id: Id;
   /** Milliseconds since 1970. */
   readonly at: number;
+}
+
+/** Sets money aside for a request in every fund, in one step: a hold. Granted or refused. */
+export interface HoldOp extends NamedOp {
+  readonly kind: 'hold';
   readonly dimensions: Dimensions;
   /** In the order in which a fund that lacks the money is looked for. The same array is reused while the same funds apply. */
   readonly funds: readonly FundRef[];
@@ -25,7 +31,7 @@ export interface HoldOp {
   readonly least?: Microcredits;
   /** It then gets no more than this, or than its share of what is free if that is more, microcredits. Absent: all that is free. */
   readonly ample?: Microcredits;
-  /** The `agent_wallet` of the request. Stored with the reservation; moves no money. */
+  /** The `agent_wallet` of the request. Stored with the hold; moves no money. */
   readonly note: string | null;
 }
 
@@ -40,14 +46,11 @@ export interface EarmarkOp extends Omit<HoldOp, 'kind'> {
 }
 
 /**
- * Books the deposit of an earmark, whose payment has arrived, and makes the earmark a reservation. Refused if the balance was
+ * Books the deposit of an earmark, whose payment has arrived, and makes the earmark a hold. Refused if the balance was
  * lowered meanwhile and no longer suffices: the deposit and `also` are booked nevertheless, and the earmark ends.
  */
-export interface CaptureOp {
+export interface CaptureOp extends NamedOp {
   readonly kind: 'capture';
-  /** Of the earmark. */
-  readonly id: number;
-  readonly at: number;
   readonly deposit: Deposit;
 }
 
@@ -57,51 +60,41 @@ export interface ReleaseOp {
   readonly id: number;
 }
 
-/** Adds to a reservation. Granted or refused; refused if it is closed. */
-export interface ExtendOp {
+/** Adds to a hold. Granted or refused; refused if it is closed. */
+export interface ExtendOp extends NamedOp {
   readonly kind: 'extend';
-  readonly id: number;
-  /** Counts the extensions and posts of a reservation from 1. */
+  /** Counts the extensions and posts of a hold from 1. */
   readonly step: number;
-  readonly at: number;
   /** The additional microcredits, as in a hold. */
   readonly amounts: HoldOp['amounts'];
   readonly least?: Microcredits;
 }
 
-/** Charges a failed attempt, at most what is left of the reservation, and leaves the rest open. The result is `charged`. */
-export interface PostOp {
+/** Charges a failed attempt, at most what is left of the hold, and leaves the rest open. The result is `charged`. */
+export interface PostOp extends NamedOp {
   readonly kind: 'post';
-  readonly id: number;
   readonly step: number;
-  readonly at: number;
   readonly entry: EntryLine;
   /** Microcredits that the caller knows to be left. Nothing beyond is charged. */
   readonly most: Microcredits;
 }
 
-/** Charges the last attempt, if there was one, and releases the rest. The result is `charged`, with the whole reservation's charge. */
-export interface SettleOp {
+/** Charges the last attempt, if there was one, and releases the rest. The result is `charged`, with the whole hold's charge. */
+export interface SettleOp extends NamedOp {
   readonly kind: 'settle';
-  readonly id: number;
-  readonly at: number;
   readonly entry: EntryLine | null;
   readonly most: Microcredits;
 }
 
-/** Closes a reservation that was never settled, charged in full or released. The result is `charged`. */
-export interface ExpireOp {
+/** Closes a hold that was never settled, charged in full or released. The result is `charged`. */
+export interface ExpireOp extends NamedOp {
   readonly kind: 'expire';
-  readonly id: number;
-  readonly at: number;
   readonly rule: 'charge' | 'release';
 }
 
-/** Moves an open reservation or earmark to other funds, because the budgets changed. It may overdraw the new ones. */
-export interface AttachOp {
+/** Moves an open hold or earmark to other funds, because the budgets changed. It may overdraw the new ones. */
+export interface AttachOp extends NamedOp {
   readonly kind: 'attach';
-  readonly id: number;
-  readonly at: number;
   readonly funds: readonly FundRef[];
 }
 
@@ -112,21 +105,17 @@ export interface LimitOp {
 }
 
 /** Adds to the balance of a key or a wallet, or deducts from it. */
-export interface GrantOp {
+export interface GrantOp extends NamedOp {
   readonly kind: 'grant';
-  readonly id: number;
-  readonly at: number;
   readonly holder: string;
   /** Microcredits; negative for what is taken. */
   readonly amount: Microcredits;
   readonly note: string;
 }
 
-/** Gives back a charge of a closed reservation, to the funds in which it counts. The result is `granted`, with the amount. */
-export interface CorrectOp {
+/** Gives back a charge of a closed hold, to the funds in which it counts. The result is `granted`, with the amount. */
+export interface CorrectOp extends NamedOp {
   readonly kind: 'correct';
-  readonly id: number;
-  readonly at: number;
   readonly reservation: number;
   /** Microcredits; limited to what is left of the charge. */
   readonly amount: Microcredits;
@@ -134,19 +123,15 @@ export interface CorrectOp {
 }
 
 /** Adds what a wallet has paid in to its balance, less a fee. It counts once it is durable. */
-export interface DepositOp {
+export interface DepositOp extends NamedOp<string> {
   readonly kind: 'deposit';
-  readonly id: string;
-  readonly at: number;
   readonly wallet: string;
   readonly deposit: Deposit;
 }
 
 /** Gives a fee back to a wallet's balance. It counts at once, and can be written with a settlement. */
-export interface WaiveOp {
+export interface WaiveOp extends NamedOp<string> {
   readonly kind: 'waive';
-  readonly id: string;
-  readonly at: number;
   readonly wallet: string;
   /** Microcredits, at least 0. */
   readonly fee: Microcredits;
@@ -175,15 +160,15 @@ export type OpResult =
   | { readonly kind: 'granted'; readonly amount: Microcredits }
   | {
       readonly kind: 'refused';
-      /** `exhausted`: final; `contended`: open reservations hold the money, and it may be granted later. */
+      /** `exhausted`: final; `contended`: open holds have the money, and it may be granted later. */
       readonly why: 'exhausted' | 'contended';
-      /** The fund that lacks the money, with its figures; null if the reservation is closed. */
+      /** The fund that lacks the money, with its figures; null if the hold is closed. */
       readonly fund: FundStanding | null;
     }
-  /** `charged`: the charge of this step, or of the whole reservation for a settlement; `overrun`: the operator's loss, likewise. */
+  /** `charged`: the charge of this step, or of the whole hold for a settlement; `overrun`: the operator's loss, likewise. */
   | { readonly kind: 'charged'; readonly charged: Microcredits; readonly overrun: Microcredits };
 
-/** A reservation that was open when the books were opened, because its process ended. */
+/** A hold that was open when the books were opened, because its process ended. */
 export interface Orphan {
   readonly id: number;
   /** Microcredits. */
@@ -202,10 +187,10 @@ export interface Charges {
 
 /** The charges from which new budgets are counted. `charges` has those of before the count began, and `late` those since. */
 export interface Count {
-  /** Returns the charges of reservations from `fromMs` on, ms since 1970, by dimensions. */
+  /** Returns the charges of holds from `fromMs` on, ms since 1970, by dimensions. */
   charges(fromMs: number): Promise<readonly Charges[]>;
   /**
-   * Returns the charges since the count began, by the quarter of an hour of their reservation. Use them in the same turn: more may
+   * Returns the charges since the count began, by the quarter of an hour of their hold. Use them in the same turn: more may
    * follow.
    */
   late(): readonly (Charges & { readonly quarter: number })[];
@@ -213,9 +198,9 @@ export interface Count {
   end(): void;
 }
 
-/** Charges of one key at one endpoint in a period, by the times of the reservations. */
+/** Charges of one key at one endpoint in a period, by the times of the holds. */
 export interface EndpointCharges extends Charges {
-  /** ID of the model; null for corrections and for reservations closed after a crash. */
+  /** ID of the model; null for corrections and for holds closed after a crash. */
   readonly model: string | null;
   /** The provider that served it; null likewise. */
   readonly provider: string | null;
@@ -246,12 +231,12 @@ export interface BooksWatcher {
   opened(holder: string): void;
   /** A grant or a correction counts from now on. A refused request may now be granted, and a waiting one may never be. */
   adjusted(): void;
-  /** Returns the funds in which a reservation made at `atMs` (ms since 1970) counts. A correction gives back to them. */
+  /** Returns the funds in which a hold made at `atMs` (ms since 1970) counts. A correction gives back to them. */
   fundsOf(dimensions: Dimensions, atMs: number): readonly FundRef[];
 }
 
 /**
- * The books: funds, reservations and entries, behind batches of plain data. Rows, packing, memory and locks are those of an
+ * The books: funds, holds and entries, behind batches of plain data. Rows, packing, memory and locks are those of an
  * implementation; the rules are `accounting/`, the same for all.
  *
  * For every fund, in any order of operations: spent + held ≤ limit, except after a limit was lowered, a balance was lowered, or
@@ -284,7 +269,7 @@ export interface LedgerBooks {
   balances(): readonly FundStanding[];
   /** Sets the listener for changes. One, before the first operation. */
   watch(watcher: BooksWatcher): void;
-  /** The reservations of processes that have ended. Close them before anything else. */
+  /** The holds of processes that have ended. Close them before anything else. */
   readonly orphans: readonly Orphan[];
   /** The greatest ID of a hold, and of a grant or a correction, when the books were opened; 0 for none. */
   readonly lastIds: { readonly hold: number; readonly adjustment: number };
@@ -300,14 +285,14 @@ export interface LedgerBooks {
   charged(): Promise<Microcredits>;
   /** Reads the charges of a period; groups may repeat. */
   usage(filter: UsageFilter): Promise<readonly EndpointCharges[]>;
-  /** Microcredits that a key was charged for its reservations of a window, less refunds. */
+  /** Microcredits that a key was charged for its holds of a window, less refunds. */
   spentIn(keyId: string, window: Window): Promise<Microcredits>;
-  /** A reservation by its ID; null for none. */
+  /** A hold by its ID; null for none. */
   reservation(id: number): Promise<Pick<StoredReservation, 'isOpen' | 'charged' | 'givenBack'> | null>;
   /** Applies grants and corrections that an operator's command requested in another process. `isOwn` also applies those of this one. */
   refresh(isOwn?: boolean): Promise<void>;
   /** Writes a checkpoint, so that the next start is quick. Rejects with StoreError. */
   checkpoint(): Promise<void>;
-  /** The reservations that are open, and microcredits that they may still charge. */
+  /** The holds that are open, and microcredits that they may still charge. */
   open(): { readonly count: number; readonly held: Microcredits };
 }

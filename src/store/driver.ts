@@ -64,7 +64,7 @@ export interface SpoolNotes {
 
 /** The settlements of a spool that its store lacks. */
 export interface UnbookedSettlements {
-  /** IDs of the reservations that they close. */
+  /** IDs of the holds that they close. */
   readonly closed: readonly number[];
   /** The sum of their charges, failed attempts included. */
   readonly charged: Microcredits;

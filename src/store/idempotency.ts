@@ -8,7 +8,7 @@ export interface AnswerRow {
   /** 32 bytes, unique: a hash of the API key's ID and the idempotency key. */
   readonly name: Uint8Array;
   readonly state: AnswerState;
-  /** The decision whose reservation paid for it. */
+  /** The decision whose hold paid for it. */
   readonly decision: number;
   /** An earlier decision whose charge is also given back if this run is lost; null for none. */
   readonly earlier: number | null;

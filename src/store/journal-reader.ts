@@ -1,5 +1,7 @@
+import type { FundTitle } from '../accounting/fund.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { StoredBalance } from './ledger-table.ts';
+import type { Payment } from './payments.ts';
 
 /** A reservation that was not closed at a checkpoint. */
 export interface OpenReservation {
@@ -20,13 +22,8 @@ export interface JournalCheckpoint {
 }
 
 /** A fund that the journal names. */
-export interface FundRow {
+export interface FundRow extends Pick<FundTitle, 'kind' | 'name' | 'subject' | 'definition' | 'starts'> {
   readonly id: number;
-  readonly kind: 'budget' | 'balance';
-  readonly name: string;
-  readonly subject: string;
-  readonly definition: string;
-  readonly starts: number;
   /** Null for one that never ends. */
   readonly ends: number | null;
   /** The limit of a budget; 0 for a balance, whose grants are entries. */
@@ -108,12 +105,8 @@ export interface AuditRow extends Omit<JournalRow, 'kind' | 'keyId'> {
 }
 
 /** A payment, to compare with the journal. */
-export interface PaymentRow {
-  readonly id: number;
+export interface PaymentRow extends Pick<Payment, 'id' | 'payer' | 'paid' | 'fee'> {
   readonly state: string;
-  readonly payer: string;
-  readonly paid: Microcredits;
-  readonly fee: Microcredits;
 }
 
 /** An entry that moves money. */

@@ -1,13 +1,5 @@
 import { UsageError } from '../core/usage-error.ts';
-import type {
-  OpenOptions,
-  OpenStore,
-  SpoolSettlements,
-  StoreDriver,
-  StoreLock,
-  StoreReader,
-  StoreRoom,
-} from './driver.ts';
+import type { StoreDriver } from './driver.ts';
 import { sqliteDriver } from './sqlite/open.ts';
 
 /** The kinds of stores, by the scheme of their URLs. A plain path and a `file:` URL name a SQLite database. */
@@ -41,27 +33,25 @@ export function refuseUrl(folder: string): void {
 }
 
 /** Opens a store for writing, made when missing. Rejects with StoreError, or UsageError for an unknown kind of URL. */
-export const openStore = async (url: string, options: OpenOptions): Promise<OpenStore> =>
-  driverOf(url).open(url, options);
+export const openStore: StoreDriver['open'] = async (url, options) => driverOf(url).open(url, options);
 
 /** Opens an existing store for reading, beside any server. Rejects with StoreError. */
-export const readStore = async (url: string, rooms: readonly StoreRoom[]): Promise<StoreReader> =>
-  driverOf(url).read(url, rooms);
+export const readStore: StoreDriver['read'] = async (url, rooms) => driverOf(url).read(url, rooms);
 
 /** Resolves with whether there is a store. */
-export const storeExists = async (url: string): Promise<boolean> => driverOf(url).exists(url);
+export const storeExists: StoreDriver['exists'] = async (url) => driverOf(url).exists(url);
 
 /** Copies an existing store to a new file, beside any server. Rejects with StoreError. */
-export const copyStore = async (url: string, target: string): Promise<void> => driverOf(url).copy(url, target);
+export const copyStore: StoreDriver['copy'] = async (url, target) => driverOf(url).copy(url, target);
 
 /** Takes a store for this process, until `release` or its end. Rejects with StoreError. */
-export const lockStore = async (url: string): Promise<StoreLock> => driverOf(url).lock(url);
+export const lockStore: StoreDriver['lock'] = async (url) => driverOf(url).lock(url);
 
 /** Resolves with whether another process, such as a server, has taken the store. */
-export const isStoreLocked = async (url: string): Promise<boolean> => driverOf(url).isLocked(url);
+export const isStoreLocked: StoreDriver['isLocked'] = async (url) => driverOf(url).isLocked(url);
 
 /** Reads the spool of a store. @throws an Error of one clear sentence when it is damaged. */
-export const readSpool = (url: string, spool: string): SpoolSettlements => driverOf(url).readSpool(spool);
+export const readSpool = (url: string, spool: string) => driverOf(url).readSpool(spool);
 
 /** @returns the number of settlements in the spool of a store; undefined where it cannot be read. */
-export const settlementsIn = (url: string, spool: string): number | undefined => driverOf(url).settlementsIn(spool);
+export const settlementsIn = (url: string, spool: string) => driverOf(url).settlementsIn(spool);

@@ -70,19 +70,19 @@ export interface RecordLog {
   prune(beforeId: number): Promise<number>;
 }
 
-/** A field of readings that a frame stores. */
-type FrameField = {
+/** A field of readings that is stored. */
+type ReadingsField = {
   [Name in keyof Readings]: Readings[Name] extends ArrayLike<number> ? Name : never;
 }[keyof Readings];
 
 /** Pairs of index and value. */
-export type FramePairs = readonly (readonly [index: number, value: number])[];
+export type ReadingPairs = readonly (readonly [index: number, value: number])[];
 
 /** The readings that differ from those of the policy, by field. */
-export type FrameDifferences = Readonly<Record<FrameField, FramePairs>>;
+export type ReadingsDifferences = Readonly<Record<ReadingsField, ReadingPairs>>;
 
-/** Makes the differences of a frame field by field, in the order in which stores write them, which only grows at its end. */
-export const frameBy = (pairsOf: (field: FrameField) => FramePairs): FrameDifferences => ({
+/** Makes the differences field by field, in the order in which stores write them, which only grows at its end. */
+export const differencesBy = (pairsOf: (field: ReadingsField) => ReadingPairs): ReadingsDifferences => ({
   ttftMs: pairsOf('ttftMs'),
   warmTtftMs: pairsOf('warmTtftMs'),
   tokensPerSecond: pairsOf('tokensPerSecond'),
@@ -91,17 +91,17 @@ export const frameBy = (pairsOf: (field: FrameField) => FramePairs): FrameDiffer
   outputTokens: pairsOf('outputTokens'),
 });
 
-/** The readings behind decisions, by the number of their frame. */
-export interface FrameTable {
-  add(number: number, differences: FrameDifferences): Write;
+/** The readings behind decisions, by their number. */
+export interface ReadingsTable {
+  add(number: number, differences: ReadingsDifferences): Write;
   /**
    * @returns null if it is not stored
    * @throws RangeError if it is not as it was written
    */
-  find(number: number): Promise<FrameDifferences | null>;
-  /** @returns the greatest number; 0 without frames */
+  find(number: number): Promise<ReadingsDifferences | null>;
+  /** @returns the greatest number; 0 without any */
   lastNumber(): Promise<number>;
-  /** Deletes all frames below a number, in batches. */
+  /** Deletes all readings below a number, in batches. */
   prune(beforeNumber: number): Promise<number>;
 }
 
@@ -140,7 +140,7 @@ export interface ContentTable {
 
 export interface RecordTables {
   readonly log: RecordLog;
-  readonly frames: FrameTable;
+  readonly readings: ReadingsTable;
   readonly revisions: RevisionTable;
   readonly contents: ContentTable;
   /** Whether the store has the tables of this version. */

@@ -3,6 +3,9 @@
 /** By the label names of the family. Values come from the policy or a fixed list, never from a caller. */
 export type Labels = Readonly<Record<string, string>>;
 
+/** A histogram's samples have a suffix, and those of its buckets the label `le` before the others. */
+export type FamilySample = readonly [labels: Labels, value: number, suffix?: '_bucket' | '_sum' | '_count'];
+
 export interface FamilySpec {
   /** Such as `signalbox_chats_total`. Counters end in `_total`; units are Prometheus' base units or Credits. */
   readonly name: string;
@@ -11,21 +14,7 @@ export interface FamilySpec {
   readonly labels: readonly string[];
 }
 
-export interface PlainFamily extends FamilySpec {
-  readonly type: 'counter' | 'gauge';
-  samples(): Iterable<readonly [labels: Labels, value: number]>;
+export interface Family extends FamilySpec {
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  samples(): Iterable<FamilySample>;
 }
-
-export interface HistogramFamily extends FamilySpec {
-  readonly type: 'histogram';
-  /** Upper bounds of the buckets, ascending, without infinity. */
-  readonly bounds: readonly number[];
-  spreads(): Iterable<{
-    readonly labels: Labels;
-    /** The number in each bucket alone, one more than there are bounds. */
-    readonly counts: ArrayLike<number>;
-    readonly sum: number;
-  }>;
-}
-
-export type Family = PlainFamily | HistogramFamily;

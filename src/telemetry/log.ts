@@ -1,3 +1,4 @@
+import { painter } from '../core/paint.ts';
 import { total, totalBy } from './counts.ts';
 import type { Family } from './families.ts';
 import { prettyLine } from './pretty.ts';
@@ -8,22 +9,11 @@ export type LogFields = Readonly<Record<string, string | number | boolean | null
 
 export type LogLevel = 'info' | 'warn' | 'error';
 
-export interface Log {
-  info(message: string, fields?: LogFields): void;
-  warn(message: string, fields?: LogFields): void;
-  error(message: string, fields?: LogFields): void;
-}
+export type Log = Readonly<Record<LogLevel, (message: string, fields?: LogFields) => void>>;
 
 /** The maximum delay and number of characters before waiting lines are written. */
 const WRITE_AFTER_MS = 20;
 const WAITING_CHARS_MAX = 65_536;
-
-interface BufferedLog extends Log {
-  /** Writes the waiting lines at once. */
-  flush(): void;
-  /** The number of lines by level. */
-  readonly counts: Readonly<Record<LogLevel, number>>;
-}
 
 export interface LogStyle {
   /** For people; JSON otherwise. */
@@ -53,9 +43,11 @@ export function styleOf(form: LogForm, isTerminal: boolean, noColour: string | u
 }
 
 /** Writes one line per event, in batches, so that a busy server makes few system calls. */
-export function createLog({ write, pretty, colours = false, quiet = false, now }: LogOptions): BufferedLog {
+export function createLog({ write, pretty, colours = false, quiet = false, now }: LogOptions) {
+  const paint = painter(colours);
   let waiting = '';
   let timer: ReturnType<typeof setTimeout> | null = null;
+  /** Writes the waiting lines at once. */
   const flush = () => {
     if (timer) clearTimeout(timer);
     timer = null;
@@ -73,10 +65,11 @@ export function createLog({ write, pretty, colours = false, quiet = false, now }
     }
     return stamp;
   };
-  const counts = { info: 0, warn: 0, error: 0 };
+  /** The number of lines by level. */
+  const counts: Record<LogLevel, number> = { info: 0, warn: 0, error: 0 };
   const put = (level: LogLevel, message: string, fields: LogFields): void => {
     counts[level]++;
-    waiting += pretty ? prettyLine(now(), level, message, fields, colours) : jsonLine(time(), level, message, fields);
+    waiting += pretty ? prettyLine(now(), level, message, fields, paint) : jsonLine(time(), level, message, fields);
     if (waiting.length > WAITING_CHARS_MAX) flush();
     else timer ??= setTimeout(flush, WRITE_AFTER_MS);
   };
@@ -111,13 +104,12 @@ function jsonLine(time: string, level: string, message: string, fields: LogField
 }
 
 /** The metrics of the log. */
-export function logFamilies({ counts }: Pick<BufferedLog, 'counts'>, sink: { readonly lost: number }): Family[] {
-  return [
-    totalBy('signalbox_log_lines_total', 'Log lines by level, lost ones included.', 'level', () => [
-      ['info', counts.info],
-      ['warn', counts.warn],
-      ['error', counts.error],
-    ]),
-    total('signalbox_log_lines_lost_total', 'Log lines lost.', () => sink.lost),
-  ];
-}
+export const logFamilies = (
+  { counts }: Pick<ReturnType<typeof createLog>, 'counts'>,
+  sink: { readonly lost: number },
+): Family[] => [
+  totalBy('signalbox_log_lines_total', 'Log lines by level, lost ones included.', 'level', () =>
+    Object.entries(counts),
+  ),
+  total('signalbox_log_lines_lost_total', 'Log lines lost.', () => sink.lost),
+];

@@ -1,5 +1,5 @@
 import { counter, type LabelledCounter } from './counts.ts';
-import type { Family, HistogramFamily, Labels, PlainFamily } from './families.ts';
+import type { Family } from './families.ts';
 
 const NAME = /^[A-Za-z_:][\w:]*$/;
 
@@ -23,7 +23,7 @@ export function metricsPage(families: readonly Family[]): () => string {
     const { name, help, type } = family;
     let samples = '';
     try {
-      samples = family.type === 'histogram' ? bucketLines(family) : sampleLines(family);
+      samples = sampleLines(family);
     } catch {
       errors.at().value++;
     }
@@ -39,32 +39,13 @@ export const metricsErrors = (): LabelledCounter =>
     labels: [],
   });
 
-function sampleLines(family: PlainFamily): string {
+function sampleLines(family: Family): string {
   let lines = '';
-  for (const [labels, value] of family.samples()) lines += line(family.name, pairsOf(labels), value);
-  return lines;
-}
-
-/** On the page, each bucket includes those below it. */
-function bucketLines(family: HistogramFamily): string {
-  const { name, bounds } = family;
-  let lines = '';
-  for (const { labels, counts, sum } of family.spreads()) {
-    const pairs = pairsOf(labels);
-    let count = 0;
-    for (const [at, le] of [...bounds, '+Inf'].entries()) {
-      count += counts[at]!;
-      lines += line(`${name}_bucket`, [`le="${le}"`, ...pairs], count);
-    }
-    lines += line(`${name}_sum`, pairs, sum) + line(`${name}_count`, pairs, count);
+  for (const [labels, value, suffix = ''] of family.samples()) {
+    const pairs = Object.entries(labels).map(([name, text]) => `${name}="${escaped(text).replaceAll('"', '\\"')}"`);
+    lines += `${family.name}${suffix}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}\n`;
   }
   return lines;
 }
-
-const line = (name: string, pairs: readonly string[], value: number): string =>
-  `${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}\n`;
-
-const pairsOf = (labels: Labels): string[] =>
-  Object.entries(labels).map(([name, value]) => `${name}="${escaped(value).replaceAll('"', '\\"')}"`);
 
 const escaped = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');

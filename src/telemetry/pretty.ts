@@ -1,21 +1,15 @@
+import type { Paint } from '../core/paint.ts';
 import { visible } from '../core/visible.ts';
 
 type EventFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 type Value = EventFields[string];
-type Colour = 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
-type Paint = (colour: Colour, text: string) => string;
-
-const CODES: Readonly<Record<Colour, number>> = { dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 };
-const coloured: Paint = (colour, text) => (text === '' ? '' : `\u001b[${CODES[colour]}m${text}\u001b[0m`);
-const plain: Paint = (_, text) => text;
 
 /** Values may come from outside. */
 const shown = (value: Value): string => visible(String(value));
 
 /** @param at ms since 1970, shown in local time */
-export function prettyLine(at: number, level: string, message: string, fields: EventFields, colours: boolean): string {
-  const paint = colours ? coloured : plain;
-  const time = paint('dim', new Date(at).toTimeString().slice(0, 8));
+export function prettyLine(at: number, level: string, message: string, fields: EventFields, paint: Paint): string {
+  const time = paint.faint(new Date(at).toTimeString().slice(0, 8));
   const isRequest = (message === 'chat' || message === 'request') && typeof fields.request === 'string';
   return `${time} ${isRequest ? requestText(message, fields, paint) : eventText(level, message, fields, paint)}\n`;
 }
@@ -28,15 +22,15 @@ const LIST_LINES = new RegExp(`.{1,${LINE_MAX}}(?:, |$)|.+?(?:, |$)`, 'g');
 
 function eventText(level: string, message: string, fields: EventFields, paint: Paint): string {
   const { stack, ...others } = fields;
-  let text = level === 'info' ? '' : paint(level === 'warn' ? 'yellow' : 'red', `${level}: `);
+  let text = level === 'info' ? '' : paint[level === 'warn' ? 'warning' : 'error'](`${level}: `);
   text += shown(message);
   let lists = '';
   for (const [name, value] of Object.entries(others)) {
     if (value === undefined) continue;
     const one = `${shown(name)}=${shown(value)}`;
     if (one.length > LINE_MAX && one.includes(', '))
-      for (const line of one.match(LIST_LINES) ?? []) lists += paint('dim', `\n    ${line.trimEnd()}`);
-    else text += paint('dim', `  ${one}`);
+      for (const line of one.match(LIST_LINES) ?? []) lists += paint.faint(`\n    ${line.trimEnd()}`);
+    else text += paint.faint(`  ${one}`);
   }
   text += lists;
   // A stack is read line by line.
@@ -55,9 +49,9 @@ function requestText(message: string, fields: EventFields, paint: Paint): string
     credits === undefined ? '' : `${shown(credits)} Credits`,
     typeof ttft === 'number' ? `ttft ${timeText(ttft)}` : '',
     typeof total === 'number' ? `total ${timeText(total)}` : '',
-    key === undefined ? '' : paint('dim', `key ${shown(key)}`),
+    key === undefined ? '' : paint.faint(`key ${shown(key)}`),
     // The ID to look it up by.
-    odd.length === 0 ? '' : paint('dim', shown(fields.decision ?? fields.request)),
+    odd.length === 0 ? '' : paint.faint(shown(fields.decision ?? fields.request)),
   ];
   return parts.filter((part) => part !== '').join('  ');
 }
@@ -69,19 +63,19 @@ function chatText({ selector, model, endpoint }: EventFields): string {
 }
 
 function statusText(status: Value, paint: Paint): string {
-  if (typeof status !== 'number') return paint('yellow', '---');
-  return paint(status >= 500 ? 'red' : status >= 400 ? 'yellow' : 'green', String(status));
+  if (typeof status !== 'number') return paint.warning('---');
+  return paint[status >= 500 ? 'error' : status >= 400 ? 'warning' : 'good'](String(status));
 }
 
 /** Everything unusual about the request. */
 function oddities({ outcome, error, failures, reason, suppressed }: EventFields, paint: Paint): string[] {
   const odd: string[] = [];
-  if (outcome === 'failed' || outcome === 'broken') odd.push(paint('red', outcome));
-  else if (outcome !== undefined && outcome !== 'completed') odd.push(paint('yellow', shown(outcome)));
-  if (error !== undefined) odd.push(paint('red', shown(error)));
-  if (typeof reason === 'string' && reason.endsWith(':fallback')) odd.push(paint('yellow', 'fallback'));
-  if (failures !== undefined) odd.push(paint('yellow', `after ${shown(failures)}`));
-  if (suppressed !== undefined) odd.push(paint('yellow', `${shown(suppressed)} like it are not shown`));
+  if (outcome === 'failed' || outcome === 'broken') odd.push(paint.error(outcome));
+  else if (outcome !== undefined && outcome !== 'completed') odd.push(paint.warning(shown(outcome)));
+  if (error !== undefined) odd.push(paint.error(shown(error)));
+  if (typeof reason === 'string' && reason.endsWith(':fallback')) odd.push(paint.warning('fallback'));
+  if (failures !== undefined) odd.push(paint.warning(`after ${shown(failures)}`));
+  if (suppressed !== undefined) odd.push(paint.warning(`${shown(suppressed)} like it are not shown`));
   return odd;
 }
 

@@ -1,6 +1,7 @@
 import cl100k from 'gpt-tokenizer/data/cl100k_base.tiktoken' with { type: 'file' };
 import o200k from 'gpt-tokenizer/data/o200k_base.tiktoken' with { type: 'file' };
 import { CL100K_TOKEN_SPLIT_REGEX, O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants';
+import { messageOf } from '../core/thrown.ts';
 import type { Tokenizer } from '../core/tokenizer.ts';
 import { countTokens, readRanks, type TokenVocabulary } from './byte-pairs.ts';
 
@@ -82,7 +83,7 @@ function runSlice({ counting, until }: Job): number | null | undefined {
 }
 
 function postError(id: number, error: unknown): void {
-  self.postMessage({ id, tokens: null, error: error instanceof Error ? error.message : String(error) });
+  self.postMessage({ id, tokens: null, error: messageOf(error) });
 }
 
 async function load(name: Tokenizer): Promise<TokenVocabulary> {

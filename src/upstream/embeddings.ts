@@ -11,6 +11,8 @@ import {
 import { isPlausible, plainUsage } from '../core/usage.ts';
 import type { NextParts, UpstreamCall, UpstreamTarget } from './upstream-call.ts';
 
+type Batch = readonly EmbeddingInput[];
+
 /** Makes a call to an adapter of one answer; see `openCall`. */
 export type OpenCall = (target: UpstreamTarget, call: ProviderCall) => UpstreamCall;
 
@@ -62,9 +64,9 @@ const NUMBERS_AT_ONCE = 65_536;
  * are large: other requests get a turn after each.
  */
 class BatchedCall implements UpstreamCall {
-  readonly #batches: readonly (readonly EmbeddingInput[])[];
+  readonly #batches: readonly Batch[];
   readonly #dimensions: number;
-  readonly #open: (batch: readonly EmbeddingInput[]) => UpstreamCall;
+  readonly #open: (batch: Batch) => UpstreamCall;
   readonly #running = new Set<BatchCall>();
   readonly #vectors: (readonly (readonly number[])[])[] = [];
   /** Index of the next batch. */
@@ -88,11 +90,7 @@ class BatchedCall implements UpstreamCall {
    * @param dimensions the length that each vector must have
    * @param open begins the call of a batch
    */
-  constructor(
-    batches: readonly (readonly EmbeddingInput[])[],
-    dimensions: number,
-    open: (batch: readonly EmbeddingInput[]) => UpstreamCall,
-  ) {
+  constructor(batches: readonly Batch[], dimensions: number, open: (batch: Batch) => UpstreamCall) {
     this.#batches = batches;
     this.#dimensions = dimensions;
     this.#open = open;
@@ -199,13 +197,13 @@ class BatchCall {
   readonly vectors: (readonly number[])[] = [];
   /** Input tokens as reported; null for no report that can be true. */
   tokens: number | null = null;
-  readonly #inputs: readonly EmbeddingInput[];
+  readonly #inputs: Batch;
   readonly #dimensions: number;
   #taken = 0;
   /** While nothing has come. */
   #wait: Promise<void> | null = null;
 
-  constructor(index: number, inputs: readonly EmbeddingInput[], dimensions: number, call: UpstreamCall) {
+  constructor(index: number, inputs: Batch, dimensions: number, call: UpstreamCall) {
     this.index = index;
     this.call = call;
     this.#inputs = inputs;

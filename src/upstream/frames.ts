@@ -3,26 +3,21 @@ import type { Frame } from '../contract/provider.ts';
 /** The most characters of one frame. */
 const FRAME_MAX = 1_048_576;
 
-/** A push parser from a stream's text to frames. The boundaries between pushes make no difference. */
-export interface FrameParser {
-  push(text: string): readonly Frame[];
-  /** Ends the text. Returns the frames of an unfinished last line. */
-  end(): readonly Frame[];
-  /** True once a frame was too large. The rest is not read. */
-  readonly overflowed: boolean;
-}
-
 export function frameParser(kind: 'sse' | 'ndjson', frameMax = FRAME_MAX): FrameParser {
   return kind === 'sse' ? new SseParser(frameMax) : new NdjsonParser(frameMax);
 }
 
-/** Splits text into lines that end with LF, CR or CRLF. */
-abstract class LineParser implements FrameParser {
+/**
+ * A push parser from a stream's text, whose lines end with LF, CR or CRLF, to frames. The boundaries between pushes make no
+ * difference.
+ */
+export abstract class FrameParser {
   #rest = '';
   #started = false;
   /** The last push ended with CR, so a leading LF of the next one belongs to it. */
   #afterCr = false;
   protected readonly frameMax: number;
+  /** True once a frame was too large. The rest is not read. */
   overflowed = false;
 
   constructor(frameMax: number) {
@@ -48,6 +43,7 @@ abstract class LineParser implements FrameParser {
     return frames;
   }
 
+  /** Ends the text. Returns the frames of an unfinished last line. */
   end(): readonly Frame[] {
     const frames: Frame[] = [];
     if (!this.overflowed) this.last(this.#rest, frames);
@@ -96,7 +92,7 @@ abstract class LineParser implements FrameParser {
 }
 
 /** Server-sent events by the WHATWG's rules, without `id` and `retry`. */
-class SseParser extends LineParser {
+class SseParser extends FrameParser {
   #event = '';
   /** Null before the first `data` line: an event without one is not dispatched. */
   #data: string | null = null;
@@ -147,7 +143,7 @@ class SseParser extends LineParser {
 }
 
 /** One JSON text per line; the last line end is optional. */
-class NdjsonParser extends LineParser {
+class NdjsonParser extends FrameParser {
   protected usual(_: string, start: number): number {
     return start;
   }

@@ -34,6 +34,7 @@ function mayBeSet(name: string, dialect: string): boolean {
 
 /** Headers shared by a target's calls: [JSON, stream]. */
 const sharedHeaders = new WeakMap<UpstreamTarget, [Headers | null, Headers | null]>();
+const noHeaders = (): [null, null] => [null, null];
 
 /**
  * Builds the headers of a call. None of the caller's headers goes upstream. Calls whose adapter adds no headers share
@@ -49,11 +50,7 @@ export function callHeaders(
   stream: boolean,
 ): Headers {
   for (const _ in own) return buildHeaders(adapter, own, target, stream);
-  let shared = sharedHeaders.get(target);
-  if (!shared) {
-    shared = [null, null];
-    sharedHeaders.set(target, shared);
-  }
+  const shared = sharedHeaders.getOrInsertComputed(target, noHeaders);
   const at = stream ? 1 : 0;
   shared[at] ??= buildHeaders(adapter, own, target, stream);
   return shared[at];
@@ -67,6 +64,8 @@ export function withTrace(headers: Headers, trace: TraceHeaders | null): Headers
   return own;
 }
 
+const ACCEPT = { sse: 'text/event-stream', ndjson: 'application/x-ndjson' } as const;
+
 function buildHeaders(
   adapter: WireAdapter,
   own: Readonly<Record<string, string>>,
@@ -78,7 +77,7 @@ function buildHeaders(
     if (mayBeSet(name, adapter.dialect)) headers.set(name, value);
   }
   headers.set('content-type', 'application/json');
-  headers.set('accept', stream ? acceptOf(adapter) : 'application/json');
+  headers.set('accept', stream ? ACCEPT[adapter.frames] : 'application/json');
   headers.set('accept-encoding', 'identity');
   headers.set('user-agent', 'signalbox');
   if (dial?.hostHeader) headers.set('host', dial.hostHeader);
@@ -93,8 +92,4 @@ function buildHeaders(
     }
   }
   return headers;
-}
-
-function acceptOf(adapter: WireAdapter): string {
-  return adapter.frames === 'sse' ? 'text/event-stream' : 'application/x-ndjson';
 }

@@ -1,6 +1,7 @@
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { InProcessAdapter, Pause, ProviderCall } from '../contract/provider.ts';
 import type { Deadlines } from '../core/snapshot.ts';
+import { orElse } from '../core/thrown.ts';
 import { AnswerCompletion, USAGE_WAIT_MS } from './completion.ts';
 import { sanitizeFailure } from './failures.ts';
 import type { NextParts, UpstreamCall } from './upstream-call.ts';
@@ -30,13 +31,14 @@ export class InProcessCall implements UpstreamCall {
   #wake: (() => void) | null = null;
 
   constructor(adapter: InProcessAdapter, call: ProviderCall, deadlines: Deadlines, totalDeadlineAt: number) {
-    this.dropped = droppedBy(adapter, call);
+    // This list is informational, not a reason to fail.
+    this.dropped = orElse(() => adapter.dropped?.(call), undefined) ?? [];
     this.#completion = new AnswerCompletion(call.request.settings.choices ?? 1);
     this.#deadlines = deadlines;
     this.#due = performance.now();
     this.#totalBy = totalDeadlineAt;
     this.#firstContentBy = Math.min(this.#due + deadlines.firstTokenMs, totalDeadlineAt);
-    this.#parts = startAnswer(adapter, call);
+    this.#parts = orElse(() => adapter.answer(call)[Symbol.iterator](), null);
   }
 
   read(): NextParts {
@@ -112,28 +114,7 @@ export class InProcessCall implements UpstreamCall {
   #end(): void {
     if (this.#over) return;
     this.#over = true;
-    try {
-      this.#parts?.return?.();
-    } catch {
-      // The call is over either way.
-    }
-  }
-}
-
-/** Empty where the adapter throws: this list is informational, not a reason to fail. */
-function droppedBy(adapter: InProcessAdapter, call: ProviderCall): readonly string[] {
-  try {
-    return adapter.dropped?.(call) ?? [];
-  } catch {
-    return [];
-  }
-}
-
-/** Starts the adapter's answer; null when the adapter throws. */
-function startAnswer(adapter: InProcessAdapter, call: ProviderCall): Iterator<StreamPart | Pause> | null {
-  try {
-    return adapter.answer(call)[Symbol.iterator]();
-  } catch {
-    return null;
+    // The call is over even where the adapter throws.
+    orElse(() => this.#parts?.return?.(), undefined);
   }
 }

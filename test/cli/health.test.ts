@@ -24,7 +24,7 @@ test('the server of this machine is asked past any proxy, and says that it is al
 });
 
 test('with --json it prints for programs, with an address of any form', async () => {
-  const { text } = await runHealth(['--json', '--url', `${base}/?a=1#b`], 1);
+  const text = await runHealth(['--json', '--url', `${base}/?a=1#b`], 1);
   expect(JSON.parse(text)).toEqual({ ok: true, url: `${base}/healthz`, status: 200 });
 });
 

@@ -56,8 +56,15 @@ async function place(mode = 'shadow', more = '') {
   const run = async (...args: string[]) => {
     const written: string[] = [];
     const write = async (text: string) => void written.push(text);
-    await runLearn(args, { judge, folder: folder.path, file: one.file, terminal: false, now: one.now, write });
-    return written.join('');
+    const command = {
+      judge: { ...judge, now: one.now },
+      folder: folder.path,
+      database: one.file,
+      terminal: false,
+      write,
+    };
+    const text = await runLearn(args, command);
+    return written.join('') + text;
   };
   const json = async (...args: string[]) => JSON.parse(await run(...args, '--json'));
   /** Scores answers, a second after each other, in as few commits as may be. */

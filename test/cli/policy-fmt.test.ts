@@ -150,7 +150,7 @@ describe('replacing a file', () => {
     symlinkSync(folder, join(mount, '..data'));
     symlinkSync('..data/a.yaml', join(mount, 'a.yaml'));
     const [opened] = await openFiles([mount]);
-    await replaceFile(opened!.file.path, NEAT, opened!.bytes);
+    await replaceFile(opened!.path, NEAT, opened!.text);
     expect(lstatSync(join(mount, 'a.yaml')).isSymbolicLink()).toBe(true);
     expect(readFileSync(join(folder, 'a.yaml'), 'utf8')).toBe(NEAT);
     expect([readdirSync(mount).sort(), readdirSync(folder)]).toEqual([['..data', 'a.yaml'], ['a.yaml']]);
@@ -167,7 +167,7 @@ describe('replacing a file', () => {
     })();
     for (let i = 1; i <= 40; i++) {
       const [opened] = await openFiles([path]);
-      await replaceFile(opened!.file.path, texts[i % 2]!, opened!.bytes);
+      await replaceFile(opened!.path, texts[i % 2]!, opened!.text);
     }
     writing = false;
     await reading;
@@ -198,7 +198,7 @@ describe('replacing a file', () => {
     const folder = policy({ 'a.yaml': UGLY });
     const [opened] = await openFiles([folder]);
     writeFileSync(join(folder, 'a.yaml'), 'version: 2\n');
-    await expect(replaceFile(opened!.file.path, NEAT, opened!.bytes)).rejects.toThrow(
+    await expect(replaceFile(opened!.path, NEAT, opened!.text)).rejects.toThrow(
       'a.yaml cannot be written: it was changed during formatting.',
     );
     expect(readFileSync(join(folder, 'a.yaml'), 'utf8')).toBe('version: 2\n');

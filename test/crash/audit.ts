@@ -22,7 +22,7 @@ type Billing = Pick<Upstreams, 'billed'>;
 
 /**
  * Compares what the clients were told and what the upstreams billed with the journal that the crash left, of
- * the reservations that were made since `known`.
+ * the holds that were made since `known`.
  */
 export function audit(sent: readonly Sent[], left: Journal, known: ReadonlySet<number>, upstreams: Billing): Findings {
   const found: Counts = { problems: [...left.problems], answered: 0, cut: 0, orphans: 0, held: 0, unknown: 0 };

@@ -2,7 +2,7 @@
  * Preloaded before `src/main.ts`: kills the process at the passage of a point that `CRASH_AT` names, such as
  * `settle-before-commit:17`. Nothing in `src/` knows of it: it stands at the calls between the real parts.
  */
-import { ReservationHold } from '../../src/ledger/hold.ts';
+import { LedgerHold } from '../../src/ledger/hold.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { LedgerNote } from '../../src/server/ledger-note.ts';
 import { GroupCommit } from '../../src/store/sqlite/group-commit.ts';
@@ -61,13 +61,13 @@ function watchLedger(): void {
     }
     return commit.call(this, writes);
   };
-  const { post, settle } = ReservationHold.prototype;
-  ReservationHold.prototype.post = function (line) {
+  const { post, settle } = LedgerHold.prototype;
+  LedgerHold.prototype.post = function (line) {
     const charged = post.call(this, line);
     pass('post-in-memory');
     return charged;
   };
-  ReservationHold.prototype.settle = function (line, also) {
+  LedgerHold.prototype.settle = function (line, also) {
     pass('settle-asked-for');
     const settlement = settle.call(this, line, also);
     pass('settle-in-memory');

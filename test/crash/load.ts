@@ -10,7 +10,7 @@ export interface Sent {
   readonly stream: boolean;
   /** Null while no headers came. */
   status: number | null;
-  /** The reservation's ID; null while it is not known. */
+  /** The hold's ID; null while it is not known. */
   reservation: number | null;
   /** What the answer said that it cost, in microcredits; null while the answer is not whole. */
   told: number | null;
@@ -94,7 +94,7 @@ export async function send(url: string, key: string, one: Sent): Promise<void> {
   one.reservation = decision === null ? null : parseId('dec_', decision);
   if (stream && response.ok && response.body) return readStream(response.body, one);
   const answer = (await response.json()) as Partial<Answer>;
-  // An error after the reservation tells its price in a header.
+  // An error after the hold tells its price in a header.
   const credits = answer.platform?.credits_consumed ?? response.headers.get('x-signalbox-credits');
   if (credits !== null && one.reservation !== null) one.told = microcredits(Number(credits));
 }

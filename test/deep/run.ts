@@ -21,6 +21,7 @@ const LEFT = `| what | in \`npm test\` | all of it |
 | laws of routing, refusals, certificates, the books, policies, adapters, health and metrics | a hundredth to a half of the runs; of strategies, 300 tries of 20,000 | \`laws\` |
 | laws of time | every other worst shape, every third worst request, two of four forms of embeddings | \`holes\` |
 | compilation of the test chain's contracts | a hash of their sources | \`contracts\` |
+| the fit of the profile's weights | a digest of what they follow from | \`profile\` |
 | the other sections | a half to a tenth of the runs | their own |
 `;
 

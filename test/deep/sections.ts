@@ -56,6 +56,7 @@ export const SECTIONS: readonly Section[] = [
     name: 'learning',
     files: ['test/estimators/laws.test.ts', 'test/learning/crash-law.test.ts', 'test/learning/influence.test.ts'],
   },
+  { name: 'profile', files: ['test/bench/fit-profile.test.ts'] },
   { name: 'conformance', files: ['test/conformance/shipped.test.ts', 'test/deno/deno.test.ts'] },
   { name: 'expressions', files: ['test/policy/cel-any-text.test.ts', 'test/policy/yaml-bombs.test.ts'] },
   { name: 'policy-fmt', files: ['test/cli/policy-fmt-law.test.ts'] },

@@ -93,7 +93,7 @@ describe('the data folder of 0.1', () => {
     expect(Object.entries(counts[0]!).filter(([, has]) => has !== 1)).toEqual([]);
   });
 
-  test('has open reservations, tokens of every price, a decision that was drawn, and learning that was reset', () => {
+  test('has open holds, tokens of every price, a decision that was drawn, and learning that was reset', () => {
     const open = `SELECT count(*) AS n FROM journal j WHERE kind = 'reserve' AND NOT EXISTS
       (SELECT 1 FROM journal e WHERE e.reservation = j.reservation AND e.kind IN ('settle', 'expire'))`;
     expect(rowsOf<{ n: number }>(open)[0]!.n).toBeGreaterThan(3);

@@ -31,7 +31,7 @@ describe('the folders of 0.1, opened after an hour', () => {
   }, PATIENCE);
   afterAll(() => opened.close());
 
-  test('are served: the reservations that the crash left open are closed, and the policy is in force', async () => {
+  test('are served: the holds that the crash left open are closed, and the policy is in force', async () => {
     const ready = await opened.box.get('/readyz');
     expect(ready.status).toBe(200);
     expect(await ready.json()).toMatchObject({ status: 'ready', policy: { state: 'in_force' } });

@@ -35,7 +35,7 @@ const CHARGES: Readonly<Record<Charge, string>> = {
   completed: 'reported prompt, counted output',
   counted: 'counted usage',
   broken: 'estimate',
-  reserved: 'the reservation',
+  reserved: 'the hold',
 };
 
 function resultOf(outcome: Outcome): string {

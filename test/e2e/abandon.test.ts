@@ -70,7 +70,7 @@ const asked = { messages: [{ role: 'user', content: 'Say hello.' }], max_tokens:
 const chat = (body: object, init: RequestInit = {}) =>
   box.post('/v1/chat/completions', { model: 'patient', ...asked, ...body }, init);
 
-/** Runs something and tells the rows that it left, of one reservation: all closed, and once. */
+/** Runs something and tells the rows that it left, of one hold: all closed, and once. */
 async function rowsOf(run: () => Promise<unknown>): Promise<readonly Entry[]> {
   const before = (await closedBooks(box.data)).entries.length;
   await run();

@@ -161,7 +161,7 @@ describe('with `on_exhausted: downgrade`', () => {
   });
 });
 
-describe('open reservations in the way', () => {
+describe('open holds in the way', () => {
   const GAVE_UP = 'signalbox_contention_waits_total{outcome="gave_up"}';
   const figure = (name: string, value: number) => waitFor(async () => (await purse.live.metrics()).get(name) === value);
   /** Until so many requests wait for money. */

@@ -221,7 +221,7 @@ describe(`${REQUESTS} requests at once, where there is money for the worst case 
   }, 15_000);
 });
 
-test('a journal with one reservation too many does not pass for good', async () => {
+test('a journal with one hold too many does not pass for good', async () => {
   const copy = temporaryFolder();
   await closedBooks(hasty.data);
   // All of it, with what SQLite has not yet moved into the file.

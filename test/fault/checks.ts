@@ -156,7 +156,7 @@ function expectCut(one: Case, { code }: Outcome & { ends: 'cut' }, response: Cal
 
 const isCharge = ({ kind }: Entry): boolean => kind === 'post' || kind === 'settle' || kind === 'expire';
 
-/** Checks that the reservation was settled once. Returns the charge. */
+/** Checks that the hold was settled once. Returns the charge. */
 async function expectBooks(box: Signalbox, one: Case, { headers }: CallerResponse): Promise<number> {
   const id = parseId('dec_', headers.get('x-signalbox-decision-id') ?? '');
   expect(id).not.toBeNull();

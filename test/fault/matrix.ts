@@ -67,7 +67,7 @@ async function reuse({ box }: Stage, one: Case): Promise<void> {
 
 function expectGoodEnd(surface: CallerSurface, stage: () => Stage, count: number, { proved }: Effort): void {
   test(
-    'every reservation is closed, and the books are right',
+    'every hold is closed, and the books are right',
     async () => {
       const { box } = stage();
       const { faults, reservations } = await closedBooks(box.data);

@@ -22,7 +22,7 @@ export const KINDS = [
 /**
  * The charge of an attempt: nothing; the reported usage; the usage reported at its start; the reported prompt and the
  * output counted here; both counted here; that of a broken answer (the prompt, and of the output at least the received
- * part and at most the cap); or the whole reservation.
+ * part and at most the cap); or the whole hold.
  */
 export type Charge = 'nothing' | 'reported' | 'begun' | 'completed' | 'counted' | 'broken' | 'reserved';
 

@@ -31,11 +31,11 @@ import { host, mutant, scores, ties } from './mutants.ts';
 reportCoverage();
 
 const margins = fc.record({ quality_margin: margin, quality_floor: floor }, { requiredKeys: ['quality_margin'] });
-const balances = fc.tuple(rawWeights, floor).map(([own, least]) => withoutUndefined({ ...own, quality_floor: least }));
-const emphases = fc.tuple(balances, emphasis).map(([own, by]) => ({ ...own, emphasis: by }));
+const dials = fc.tuple(rawWeights, floor).map(([own, least]) => withoutUndefined({ ...own, quality_floor: least }));
+const emphases = fc.tuple(dials, emphasis).map(([own, by]) => ({ ...own, emphasis: by }));
 const cases: readonly (readonly [StrategyPlugin, fc.Arbitrary<Trial>])[] = [
   [weighted, trials({ weights })],
-  [auto, trials({ options: balances })],
+  [auto, trials({ options: dials })],
   [autoFast, trials({ options: emphases })],
   [autoCheap, trials({ options: emphases })],
   [fastestWithinMargin, trials({ options: margins.map(withoutUndefined) })],

@@ -21,7 +21,7 @@ import { mutant } from './mutants.ts';
 
 reportCoverage();
 
-const balances = fc.tuple(rawWeights, emphasis).map(([own, by]) => ({ ...own, emphasis: by, patience_ms: 20_000 }));
+const dials = fc.tuple(rawWeights, emphasis).map(([own, by]) => ({ ...own, emphasis: by, patience_ms: 20_000 }));
 
 /** The case as an easy one whose weight of quality is the product of both. */
 function multiplied({ factor = 1, weights: given, options, ...rest }: Trial): Trial {
@@ -33,7 +33,7 @@ function multiplied({ factor = 1, weights: given, options, ...rest }: Trial): Tr
   };
 }
 
-/** The parts of a balance that a factor must not reach, or must not miss. */
+/** The parts of the weights that a factor must not reach, or must not miss. */
 const spoilt = (isOwn: boolean, divides: (factor: number, quality: number) => readonly [number, number]) =>
   mutant((i, { quality, cost, latency, costReference, qualityFactor: h = 1 }, caller, given) => {
     const { quality: q, cost: c, latency: l } = isOwn ? (given as Record<string, number>) : { ...caller, latency: 0 };
@@ -73,7 +73,7 @@ const raising = (trial: fc.Arbitrary<Trial>): Law => ({
   },
 });
 
-const own = trials({ options: balances });
+const own = trials({ options: dials });
 const cases: readonly (readonly [StrategyPlugin, fc.Arbitrary<Trial>, boolean])[] = [
   [weighted, trials({ weights }), false],
   [auto, own, true],

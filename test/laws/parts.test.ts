@@ -22,7 +22,7 @@ const seen: fc.Arbitrary<Candidates> = fc
   }));
 const options = fc
   .tuple(rawWeights, fc.record({ quality_margin: margin, quality_floor: floor, emphasis }))
-  .map(([balance, within]) => ({ ...balance, ...within }));
+  .map(([own, within]) => ({ ...own, ...within }));
 const callerWeights = fc.option(
   weights.map(({ cost, quality }) => ({ cost: cost / (cost + quality), quality: quality / (cost + quality) })),
   { nil: undefined },

@@ -1,9 +1,9 @@
 import { describe, test } from 'bun:test';
 import fc from 'fast-check';
 import { auto } from '../../plugins/strategies/auto.ts';
-import { PATIENCE_MS_MAX } from '../../plugins/strategies/balance.ts';
 import { autoCheap, autoFast } from '../../plugins/strategies/emphasis.ts';
 import { cheapestWithinMargin, fastestWithinMargin } from '../../plugins/strategies/margin.ts';
+import { PATIENCE_MS_MAX } from '../../plugins/strategies/weights.ts';
 import {
   type Candidate,
   emphasis,

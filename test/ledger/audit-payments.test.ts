@@ -34,7 +34,7 @@ afterAll(() => folder[Symbol.dispose]());
 test('payments whose deposits and fees are in the journal have nothing wrong, and are summed up', async () => {
   const result = await audit(folder.file);
   expect(result.findings).toEqual([]);
-  expect(result.paid).toEqual({ deposited: 860, fees: 10 });
+  expect(result.payments.totals).toEqual({ deposited: 860, fees: 10 });
   expect(result.totals).toMatchObject({ granted: 0, charged: 200 });
   expect(auditText(result, NOON)).toContain(
     '\nWallets paid in 0.00086 Credits, of which 0.00001 Credits were kept as fees.\n',

@@ -215,7 +215,7 @@ describe('a period', () => {
       .map((line) => line.reserved_at!)
       .sort();
 
-  test('of a month alone is that month in the zone, by the time of the reservation', async () => {
+  test('of a month alone is that month in the zone, by the time of the hold', async () => {
     const all = await times();
     const utc = await times('--from', '2026-11');
     expect(utc).toEqual(all.filter((time) => time.startsWith('2026-11')));

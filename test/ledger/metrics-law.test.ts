@@ -52,7 +52,7 @@ interface Seen {
 
 type Bug = (sample: LedgerSample) => LedgerSample;
 const BUGS: Readonly<Record<string, Bug>> = {
-  'reservations were no part of what is gone': (one) => ({
+  'holds were no part of what is gone': (one) => ({
     ...one,
     budgets: one.budgets.map((of) => ({ ...of, held: 0 })),
   }),
@@ -101,7 +101,7 @@ async function play(steps: Script, bug: Bug): Promise<void> {
   const seen: Seen = { began: 0, served: 0, gaveUp: 0 };
   const holds: Hold[] = [];
   const leaving: AbortController[] = [];
-  /** Until whoever was woken has its reservation. */
+  /** Until whoever was woken has its hold. */
   const still = async () => {
     for (let i = 0; i < 2; i++) {
       await store.flush();
@@ -161,7 +161,7 @@ describe('Whatever is reserved, waited for and settled', () => {
       law((sample) => sample),
       { numRuns: runs, seed },
     );
-    proved('what metrics tell of budgets, reservations and waits');
+    proved('what metrics tell of budgets, holds and waits');
   }, 3_600_000);
 
   test.each(Object.entries(BUGS))(

@@ -167,7 +167,7 @@ describe('The metrics of a budget', () => {
   });
 });
 
-describe('The metrics of reservations and balances', () => {
+describe('The metrics of holds and balances', () => {
   ledgerTest('are 0 once all is settled', async (folder) => {
     const { ledger } = await folder.open({ terms: terms(budget(credits(8))) });
     const families = ledgerFamilies(ledger);

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { Fund, fit, hold, isBlocked, release } from '../../src/accounting/fund.ts';
-import type { Reservation, Step } from '../../src/accounting/reservation.ts';
-import * as reservationRules from '../../src/accounting/reservation.ts';
+import type { HeldSum, Step } from '../../src/accounting/held-sum.ts';
+import * as reservationRules from '../../src/accounting/held-sum.ts';
 
 type Rules = typeof reservationRules;
 
@@ -24,11 +24,11 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   fc.record({ do: fc.constant('expire' as const) }),
 );
 
-/** Whatever happens in whatever order, a reservation is never overspent, ends once, and forgets no microcredit. */
+/** Whatever happens in whatever order, a hold is never overspent, ends once, and forgets no microcredit. */
 function law(rules: Rules) {
   return fc.property(amount, fc.option(amount), fc.array(command, { maxLength: 12 }), (first, headroom, commands) => {
     const limit = headroom === null ? null : first + headroom;
-    let reservation = rules.openReservation(first, limit);
+    let reservation = rules.openHeldSum(first, limit);
     let charged = 0;
     for (const command of commands) {
       const before = reservation;
@@ -53,7 +53,7 @@ function law(rules: Rules) {
   });
 }
 
-function run(rules: Rules, reservation: Reservation, command: Command): Step {
+function run(rules: Rules, reservation: HeldSum, command: Command): Step {
   if (command.do === 'post') return rules.post(reservation, command.cost);
   if (command.do === 'settle') return rules.settle(reservation, command.cost);
   if (command.do === 'expire') return rules.expire(reservation, 'charge');
@@ -93,12 +93,12 @@ test.each(Object.entries(mutants))('the law catches %s', (_, mutant) => {
   expect(fc.check(law({ ...reservationRules, ...mutant }), { numRuns: 2_000 }).failed).toBe(true);
 });
 
-test('a reservation above its limit, or of no amount, is a mistake of the program', () => {
+test('a hold above its limit, or of no amount, is a mistake of the program', () => {
   for (const amount of [-1, 0.5, Number.NaN, 2 ** 53]) {
-    expect(() => reservationRules.openReservation(amount, null)).toThrow(RangeError);
+    expect(() => reservationRules.openHeldSum(amount, null)).toThrow(RangeError);
   }
-  expect(() => reservationRules.openReservation(11, 10)).toThrow(RangeError);
-  expect(() => reservationRules.openReservation(1, Number.NaN)).toThrow(RangeError);
+  expect(() => reservationRules.openHeldSum(11, 10)).toThrow(RangeError);
+  expect(() => reservationRules.openHeldSum(1, Number.NaN)).toThrow(RangeError);
 });
 
 type Fit = (...asked: Parameters<typeof fit<Fund>>) => ReturnType<typeof fit<Fund>>;

@@ -34,10 +34,9 @@ async function start(folder: string, takeIn: TakeIn, dies = false): Promise<{ st
     await store.close();
     return start(folder, takeIn);
   }
-  const spool = Spool.create(spoolOf(folder));
-  store.useSpool(spool);
+  store.useSpool(Spool.create(spoolOf(folder)));
   const now = () => NOON;
-  const books = await openSqliteBooks({ store, now, makeRoom: (open) => spool.makeRoom(open) });
+  const books = await openSqliteBooks({ store, now });
   return { store, ledger: await openLedger({ books, terms: NO_TERMS, now, onAlarm: () => {} }) };
 }
 
@@ -57,7 +56,7 @@ type Step = {
 
 /** A server whose database another process keeps locked now and then, as a full disk would. */
 class World {
-  /** What callers were told, by the reservation. */
+  /** What callers were told, by the hold. */
   readonly told = new Map<number, number>();
   readonly #open: Hold[] = [];
   readonly #ledger: Ledger;

@@ -4,8 +4,8 @@ import type { Caller } from '../../src/core/caller.ts';
 import { idAt } from '../../src/core/id.ts';
 import { type FundShortage, isShortage } from '../../src/ledger/available-funds.ts';
 import type { Hold } from '../../src/ledger/hold.ts';
+import type { HoldRequest } from '../../src/ledger/hold-request.ts';
 import { type Ledger, type LedgerTerms, openLedger } from '../../src/ledger/ledger.ts';
-import type { ReservationRequest } from '../../src/ledger/reservation-request.ts';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
@@ -79,7 +79,7 @@ const CALLER = caller();
 let orders = idAt(NOON);
 
 /** An order of the one amount, by the key `key`. IDs grow. */
-export function order(amount: number, over: Partial<ReservationRequest> = {}): ReservationRequest {
+export function order(amount: number, over: Partial<HoldRequest> = {}): HoldRequest {
   return {
     id: orders++,
     caller: CALLER,
@@ -96,14 +96,14 @@ export function order(amount: number, over: Partial<ReservationRequest> = {}): R
 }
 
 /** Reserves what must be had. */
-export async function held(ledger: Ledger, asked: ReservationRequest): Promise<Hold> {
+export async function held(ledger: Ledger, asked: HoldRequest): Promise<Hold> {
   const reserved = await ledger.reserve(asked);
   if (isShortage(reserved)) throw new Error(`there is no room: ${JSON.stringify(reserved)}`);
   return reserved;
 }
 
 /** Reserves what must not be had. */
-export async function refused(ledger: Ledger, asked: ReservationRequest): Promise<FundShortage> {
+export async function refused(ledger: Ledger, asked: HoldRequest): Promise<FundShortage> {
   const reserved = await ledger.reserve(asked);
   if (!isShortage(reserved)) throw new Error('there was room');
   return reserved;

@@ -5,8 +5,8 @@ import { type Caller, walletCaller } from '../../src/core/caller.ts';
 import { idText } from '../../src/core/id.ts';
 import { type FundShortage, isShortage } from '../../src/ledger/available-funds.ts';
 import type { Earmark } from '../../src/ledger/hold.ts';
+import type { HoldRequest } from '../../src/ledger/hold-request.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import type { ReservationRequest } from '../../src/ledger/reservation-request.ts';
 import { type SqlStore, type SqlWrite, write } from '../../src/store/sqlite/statement.ts';
 import { findingsOf, tamper } from './audit-support.ts';
 import type { TestFolder } from './books-test.ts';
@@ -24,14 +24,14 @@ export function deposit(paid: number, fee = 0, note = idText('pay_', ++payments)
 }
 
 /** Earmarks what must be had. */
-export async function earmarked(ledger: Ledger, order: ReservationRequest, expected: number): Promise<Earmark> {
+export async function earmarked(ledger: Ledger, order: HoldRequest, expected: number): Promise<Earmark> {
   const made = await ledger.earmark(order, expected);
   if (isShortage(made)) throw new Error(`there is no room: ${JSON.stringify(made)}`);
   return made;
 }
 
 /** Earmarks what must not be had. */
-export async function unearmarked(ledger: Ledger, order: ReservationRequest, expected: number): Promise<FundShortage> {
+export async function unearmarked(ledger: Ledger, order: HoldRequest, expected: number): Promise<FundShortage> {
   const made = await ledger.earmark(order, expected);
   if (!isShortage(made)) throw new Error('there was room');
   return made;

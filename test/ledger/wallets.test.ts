@@ -66,13 +66,10 @@ describe('a wallet that pays in the place of a key', () => {
     await ledger.refresh(true);
     const hold = await held(ledger, order(200, BESIDE));
     hold.settle(line(150), () => []);
-    let told = '';
-    const write = async (text: string) => {
-      told += text;
-    };
     await store.flush();
+    const write = async () => {};
     const command = { file: folder.file, spool: join(folder.path, 'settlements.spool'), now: () => NOON, write, warn };
-    await runLedger(['refund', idText('dec_', hold.id), '0.0001'], command);
+    const told = await runLedger(['refund', idText('dec_', hold.id), '0.0001'], command);
     expect(told).toContain('(key key)');
     expect(told).toContain(`the balance of wallet ${WALLET}.`);
     await ledger.refresh();
@@ -102,7 +99,7 @@ describe('a wallet that pays in the place of a key', () => {
 });
 
 ledgerTest(
-  'whatever requests name as `agent_wallet`, a key has one account, and each reservation keeps what was named',
+  'whatever requests name as `agent_wallet`, a key has one account, and each hold keeps what was named',
   async (folder) => {
     const { ledger, store } = await folder.open();
     for (const agentWallet of ['one', 'two', null]) {

@@ -92,7 +92,7 @@ export async function grant(data: string, keyId: string, amount: number): Promis
   await waitFor(() => read(data, 'SELECT id FROM adjustments WHERE adopted = 0').length === 0);
 }
 
-/** The books once every reservation is closed: settlements are written some milliseconds after the answer. */
+/** The books once every hold is closed: settlements are written some milliseconds after the answer. */
 export function closedBooks(data: string): Promise<Books> {
   return waitFor(() => {
     const books = foldBooks(data);
@@ -102,7 +102,7 @@ export function closedBooks(data: string): Promise<Books> {
 
 /**
  * Folds a journal of budgets that nobody edits, row by row: after each, every fund must have
- * `spent + held ≤ limit`, and no reservation may have charged more than was set aside.
+ * `spent + held ≤ limit`, and no hold may have charged more than was set aside.
  */
 export function foldBooks(data: string): Books {
   const entries = entriesOf(data);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { leftOf, openReservation, post, raise, settle } from '../../src/accounting/reservation.ts';
+import { leftOf, openHeldSum, post, raise, settle } from '../../src/accounting/held-sum.ts';
 import { costBound, type Price } from '../../src/core/price.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
 import type { Usage } from '../../src/core/usage.ts';
@@ -198,7 +198,7 @@ function play(from: PolicySnapshot, asked: Asked, plan: Plan, worst: Worst) {
     endpoints.map((each) => worst(from.models[at]!.endpoints[each]!.price, from.models[at]!, known, outputCap)),
   );
   // Refuses what is above the limit.
-  let reservation = openReservation(Math.max(...worsts), asked.budget);
+  let reservation = openHeldSum(Math.max(...worsts), asked.budget);
   let within = true;
   let overrun = 0;
   let cost = 0;

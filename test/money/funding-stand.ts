@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { walletCaller } from '../../src/core/caller.ts';
 import { createIds } from '../../src/core/id.ts';
-import type { ReservationRequest } from '../../src/ledger/reservation-request.ts';
+import type { HoldRequest } from '../../src/ledger/hold-request.ts';
 import type { Funding, FundingRequest } from '../../src/money/funding.ts';
 import { KeyFunding } from '../../src/money/key-funding.ts';
 import { PaymentFunding } from '../../src/money/x402/payment-funding.ts';
@@ -26,7 +26,7 @@ export type PayerName = (typeof PAYERS)[number];
 /** A request that somebody will pay for, decided to cost so much at most. */
 export interface FundedCase {
   readonly funding: Funding;
-  readonly order: ReservationRequest;
+  readonly order: HoldRequest;
 }
 
 /** The real ledger and payments on a real file, with a scripted chain. */
@@ -104,7 +104,7 @@ export class FundingStand {
     };
   }
 
-  /** Money that is set aside now, by the sums of reservations and by the funds that they draw on. */
+  /** Money that is set aside now, by the sums of holds and by the funds that they draw on. */
   async setAside(): Promise<{ open: number; held: number; ofFunds: readonly number[] }> {
     const { open, held, funds } = await this.house.ledger.status();
     return { open, held, ofFunds: funds.map((fund) => fund.held).filter((amount) => amount > 0) };

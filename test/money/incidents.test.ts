@@ -67,7 +67,7 @@ const fundsShown = async (): Promise<readonly FundShown[]> =>
 const spentOf = async (name: string): Promise<number> =>
   (await fundsShown()).find((fund) => fund.name === name)?.spent_credits ?? 0;
 
-/** Runs something, and expects of the reservations that it left that each was closed once, and that no fund is held. */
+/** Runs something, and expects of the holds that it left that each was closed once, and that no fund is held. */
 async function settled(reservations: number, run: () => Promise<unknown>): Promise<Books> {
   const before = (await closedBooks(live.box.data)).reservations.size;
   await run();

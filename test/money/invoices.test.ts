@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { openReservation, post, settle } from '../../src/accounting/reservation.ts';
+import { openHeldSum, post, settle } from '../../src/accounting/held-sum.ts';
 import { costOf } from '../../src/core/price.ts';
 import type { Usage } from '../../src/core/usage.ts';
 import { loaded } from '../routing/build.ts';
@@ -90,7 +90,7 @@ models:
     );
     const [dear, slow] = models.map(({ endpoints: [{ price }] }) => price);
     // 5 × 0.5 + 1 × 1.5 = 4; 5 × 0.1 + 3 × 0.3 = 1.4 → 2
-    const failed = post(openReservation(50, 50), costOf(dear!, usageOf({ in: 5, out: 1 })));
+    const failed = post(openHeldSum(50, 50), costOf(dear!, usageOf({ in: 5, out: 1 })));
     const answered = settle(failed.next, costOf(slow!, usageOf({ in: 5, out: 3 })));
     expect([failed.charged, answered.charged]).toEqual([4, 2]);
     expect(answered.next).toMatchObject({ state: 'posted', charged: 6 });

@@ -20,7 +20,7 @@ afterAll(async () => {
 
 const WAITING = 120;
 
-test('a server that stops answers all who wait for money, and leaves no reservation behind', async () => {
+test('a server that stops answers all who wait for money, and leaves no hold behind', async () => {
   const policy = `${pursePolicy(gate.url, 20_000)}budgets: [{ name: all, limit_credits: 0.86, window: total }]\n`;
   const box = await startSignalbox({ data, policy, env: UPSTREAM_ENV, args: ['--drain-ms', '10000'] });
   gate.close();
@@ -47,7 +47,7 @@ test('a server that stops answers all who wait for money, and leaves no reservat
     entriesOf(data)
       .filter((entry) => entry.kind === kind)
       .map(({ reservation }) => reservation);
-  // Whether they are served or sent away: what must not be is an open reservation, which a start would charge.
+  // Whether they are served or sent away: what must not be is an open hold, which a start would charge.
   expect(rowsOf('settle')).toEqual(rowsOf('reserve'));
   expect(seen).not.toContain('cut off');
 }, 20_000);

@@ -129,7 +129,7 @@ for (const stream of [false, true]) {
       expect(noInput.platform).toMatchObject({ credits_consumed: 0.128, estimated: true });
     });
 
-    test('what is possible but above the reservation is charged up to it; the rest is the operator’s, and alarmed', async () => {
+    test('what is possible but above the hold is charged up to it; the rest is the operator’s, and alarmed', async () => {
       const found = await charged({ text: 'Hi', ...usage(42, 150) }, stream);
       expect(found.platform).toMatchObject({ credits_consumed: RESERVED, estimated: false });
       expect(found.entries).toMatchObject([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { PATIENCE_MS_MAX } from '../../plugins/strategies/balance.ts';
+import { PATIENCE_MS_MAX } from '../../plugins/strategies/weights.ts';
 import type { Facts } from '../../src/core/facts.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
 import { tries } from '../deep/effort.ts';

@@ -196,10 +196,10 @@ test(`every decision is made again, bit for bit (seed ${seed})`, async () => {
 
 test('deciding by other readings, or another policy, is detected; the file alone is enough', async () => {
   expect(await mismatches((records) => records)).toBe(0);
-  const byPresentFrame = (records: RecordReader): RecordReader => ({
+  const byPresentReadings = (records: RecordReader): RecordReader => ({
     ...records,
-    findFrame: async (_, watched) => priorReadings(watched),
+    findReadings: async (_, watched) => priorReadings(watched),
   });
-  expect(await mismatches(byPresentFrame)).toBeGreaterThan(0);
+  expect(await mismatches(byPresentReadings)).toBeGreaterThan(0);
   expect(await mismatches((records) => records, true)).toBeGreaterThan(0);
 }, 1_800_000);

@@ -102,7 +102,7 @@ describe('a stream', () => {
 
   test('gives parallel calls a stable index, and each signature to its call', () => {
     expect(streamOf('parallel-calls.sse').filter(({ type }) => type !== 'usage')).toEqual([
-      thought('**BalanceOptions the cities**\n\nBoth are needed.'),
+      thought('**Weighing the cities**\n\nBoth are needed.'),
       call(0, 'a1b2c3d4', 'get_weather', '{"city":"Paris"}', 'EqABCp0BAXLI2nxPar4llelS1gA=='),
       call(1, 'e5f6g7h8', 'get_weather', '{"city":"Tōkyō","days":[1,2]}'),
       finish('tool_calls', 'STOP'),

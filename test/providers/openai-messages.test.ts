@@ -18,7 +18,7 @@ const plainTools = [{ type: 'function', function: { name: 'look', parameters: { 
 
 test('messages and tools that need no translation go as they are, without a copy', () => {
   const dropped: string[] = [];
-  expect(messagesFor(plainMessages, PLAIN, true, dropped)).toBe(plainMessages);
+  expect(messagesFor(plainMessages, { settings: PLAIN, reasons: true, dropped })).toBe(plainMessages);
   expect(toolsFor(plainTools, PLAIN, dropped)).toBe(plainTools);
   expect(dropped).toEqual([]);
 });
@@ -68,11 +68,11 @@ test('a translation changes nothing of the original, and a translation of its re
     fc.property(fc.array(message), fc.array(tool), settings, (messages, tools, own) => {
       const before = structuredClone({ messages, tools });
       const dialect = { ...PLAIN, ...own };
-      const sent = messagesFor(messages, dialect, false, []);
+      const sent = messagesFor(messages, { settings: dialect, reasons: false, dropped: [] });
       const sentTools = toolsFor(tools, dialect, []);
       expect({ messages, tools }).toEqual(before);
       const dropped: string[] = [];
-      expect(messagesFor(sent, dialect, false, dropped)).toEqual(sent);
+      expect(messagesFor(sent, { settings: dialect, reasons: false, dropped })).toEqual(sent);
       expect(toolsFor(sentTools, dialect, dropped)).toBe(sentTools);
       expect(dropped).toEqual([]);
     }),
@@ -85,7 +85,7 @@ test('an answer of which nothing is left is left out: servers refuse one without
   const thought = { role: 'assistant', content: null, refusal: null, reasoning_details: [{ text: 'Hm.' }] };
   const called = { ...plainMessages[2], reasoning_content: 'Hm.' };
   const dropped: string[] = [];
-  expect(messagesFor([thought, called, asked], PLAIN, true, dropped)).toEqual([
+  expect(messagesFor([thought, called, asked], { settings: PLAIN, reasons: true, dropped })).toEqual([
     plainMessages[2]!,
     { role: 'user', content: 'Go on.' },
   ]);
@@ -93,7 +93,7 @@ test('an answer of which nothing is left is left out: servers refuse one without
   expect(dropped).toEqual(['messages[2].cache_control']);
   const reader: DialectSettings = { ...PLAIN, reasoning_history: 'reasoning_details' };
   const { refusal: _, ...kept } = thought;
-  expect(messagesFor([thought], reader, true, [])).toEqual([kept]);
+  expect(messagesFor([thought], { settings: reader, reasons: true, dropped: [] })).toEqual([kept]);
 });
 
 test.each(['reasoning_content', 'reasoning', 'demanded'] as const)(
@@ -101,7 +101,11 @@ test.each(['reasoning_content', 'reasoning', 'demanded'] as const)(
   (reasoning_history) => {
     const thought = { role: 'assistant', content: null, reasoning_content: 'Hm.' };
     const said = { ...thought, content: 'So.' };
-    const [first, ...others] = messagesFor([thought, said], { ...PLAIN, reasoning_history }, true, []);
+    const [first, ...others] = messagesFor([thought, said], {
+      settings: { ...PLAIN, reasoning_history },
+      reasons: true,
+      dropped: [],
+    });
     expect([first!.content, others]).toEqual(['So.', []]);
   },
 );

@@ -23,7 +23,7 @@ function record(id: number, time: number, over: Partial<DecisionRecord> = {}): D
     parentAgent: null,
     kind: 'chat',
     revision: 'r1',
-    frame: 7,
+    readingsNumber: 7,
     seed: '00000000deadbeef',
     facts: {
       operation: 'chat',
@@ -171,7 +171,6 @@ test('an estimate stores nothing that is derivable', () => {
   const blob = (over: Partial<DecisionRecord>) => encodeEstimate(record(1, 5, { quality, ...over }));
   const zeros = new Float32Array(3);
   const plainly = { quality, shadow: null, length: 0.5, trust: 0, outcomes: zeros, text: zeros, counts: zeros };
-  expect(blob({})).toBeNull();
   expect(blob({ draw: { probability: 0.5, among: 2 } })).toHaveLength(24);
   expect(blob({ estimate: plainly })).toHaveLength(24);
   expect(blob({ estimate: { ...plainly, quality: quality.slice(), counts: Float32Array.of(1, 0, 0) } })).toHaveLength(
@@ -269,7 +268,7 @@ test('records and revisions of earlier versions can be read, with defaults for a
 
   const { store, records } = await open(folder.file);
   expect(await records.find(1)).toMatchObject({
-    frame: null,
+    readingsNumber: null,
     estimate: null,
     draw: null,
     lastResorts: [],

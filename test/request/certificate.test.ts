@@ -140,7 +140,7 @@ describe('a decision of the past', () => {
 
   test('goes by the readings of then', async () => {
     const policy = await load(models('a', 'b'));
-    const readings = { ...priorReadings(policy.runtime.snapshot), frame: 1, allHealthy: false };
+    const readings = { ...priorReadings(policy.runtime.snapshot), number: 1, allHealthy: false };
     readings.health[0] = 1;
     readings.retryAt[0] = 5;
     readings.tokensPerSecond[1] = 1e-3;
@@ -148,10 +148,10 @@ describe('a decision of the past', () => {
     expect(record).toMatchObject({ choice: 'b', lastResorts: [{ model: 'a', endpoints: [0] }] });
     const found = await certificateOf(record, records, past(policy.runtime));
     expect(found.matches).toBe(true);
-    expect(found.certificate).toMatchObject({ choice: 'b', frame: record.frame });
+    expect(found.certificate).toMatchObject({ choice: 'b', readingsNumber: record.readingsNumber });
     expect(found.certificate!.candidates[1]!.endpoints[0]).toMatchObject({ health: 'ejected', open: false });
     // The same without them is another decision.
-    expect((await certificateOf({ ...record, frame: 0 }, records, past())).matches).toBe(false);
+    expect((await certificateOf({ ...record, readingsNumber: 0 }, records, past())).matches).toBe(false);
   });
 
   test('knows which providers were left out, but neither keys nor addresses', async () => {
@@ -259,9 +259,11 @@ describe('where it cannot be made again, it says why:', () => {
   test('records and policies of earlier versions, and what is not kept any more', async () => {
     const policy = await load(models('a', 'b'));
     const record = await decide(policy);
-    expect(await reasonFor({ ...record, frame: null })).toBe('It was made by a version that did not keep readings.');
+    expect(await reasonFor({ ...record, readingsNumber: null })).toBe(
+      'It was made by a version that did not keep readings.',
+    );
     expect(await reasonFor({ ...record, revision: 'gone' })).toBe('Its policy revision is no longer kept.');
-    expect(await reasonFor({ ...record, frame: 12345 })).toContain('readings that it used are no longer kept');
+    expect(await reasonFor({ ...record, readingsNumber: 12345 })).toContain('readings that it used are no longer kept');
     await records.saveRevision({ ...(await records.findRevision(record.revision))!, surroundings: null });
     expect(await reasonFor(record)).toContain('an earlier version');
     // While it is in force it is there.

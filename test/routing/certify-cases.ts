@@ -92,13 +92,13 @@ function strategyNamed(name: string): PreparedStrategy {
   return usual(name);
 }
 
-/** A frame with these states, where every second endpoint is slower than the catalog says. */
-function frameOf(from: PolicySnapshot, of: readonly number[]): Readings {
+/** Readings with these states, where every second endpoint is slower than the catalog says. */
+function readingsOf(from: PolicySnapshot, of: readonly number[]): Readings {
   const prior = priorReadings(from);
   const health = prior.health.map((_, slot) => of[slot] ?? 0);
   return {
     ...prior,
-    frame: 9,
+    number: 9,
     health,
     retryAt: Float64Array.from(health, (state) => (state === 0 ? 0 : 1_800_000_000_000)),
     allHealthy: health.every((state) => state === 0),
@@ -200,7 +200,7 @@ export const cases: fc.Arbitrary<Case> = fc
       funds: free === undefined ? null : { free },
       rules: { constraints: more.constraints.map((_, at) => at), preferences: more.preferences.map((_, at) => at) },
     };
-    const readings = frameOf(from, more.states);
+    const readings = readingsOf(from, more.states);
     const estimate = more.learnt && estimateOf(from, request, more.learnt);
     return {
       from,

@@ -232,9 +232,9 @@ describe('the entry of a rejected model', () => {
 test('endpoints show their health, and whether they may be tried', () => {
   const endpoint = (provider: string) => ({ provider, upstream: 'u', regions: [], price: price(1, 4) });
   const from = snapshot([model('a', { endpoints: [endpoint('p'), endpoint('q')] })]);
-  const readings = { ...priorReadings(from), frame: 3, health: Uint8Array.of(HEALTH.ejected, 0), allHealthy: false };
-  const { frame, candidates } = certify(from, facts(), given(byQuality, readings));
-  expect(frame).toBe(3);
+  const readings = { ...priorReadings(from), number: 3, health: Uint8Array.of(HEALTH.ejected, 0), allHealthy: false };
+  const { readingsNumber, candidates } = certify(from, facts(), given(byQuality, readings));
+  expect(readingsNumber).toBe(3);
   expect(candidates[0]!.endpoints).toEqual([
     { provider: 'p', upstream: 'u', health: 'ejected', open: false },
     { provider: 'q', upstream: 'u', health: 'healthy', open: true },

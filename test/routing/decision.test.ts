@@ -37,7 +37,7 @@ const withEndpoints = (id: string, n: number, q: number) =>
 function readingsOf(from: PolicySnapshot, states: readonly HealthState[]): Readings {
   const prior = priorReadings(from);
   const health = Uint8Array.from(prior.health, (_, slot) => HEALTH[states[slot] ?? 'healthy']);
-  return { ...prior, frame: 1, health, allHealthy: health.every((state) => state === 0) };
+  return { ...prior, number: 1, health, allHealthy: health.every((state) => state === 0) };
 }
 
 const keysOf = (list: Decision['ranked'] | Decision['lastResorts']): string[] =>

@@ -28,7 +28,7 @@ function readingsOf(from: PolicySnapshot, states: readonly HealthState[], more: 
   const health = Uint8Array.from(prior.health, (_, slot) => HEALTH[states[slot] ?? 'healthy']);
   return {
     ...prior,
-    frame: 1,
+    number: 1,
     health,
     retryAt: Float64Array.from(health, (state) => (state === 0 ? 0 : NOW + 60_000)),
     allHealthy: health.every((state) => state === 0),

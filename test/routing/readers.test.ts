@@ -28,7 +28,7 @@ function lawOf(change: (decides: Decides) => Decides): void {
     const health = Uint8Array.from(prior.health, (_, at) =>
       ejected.includes(IDS[at]!) ? HEALTH.ejected : HEALTH.healthy,
     );
-    const readings = { ...prior, frame: 1, health, allHealthy: ejected.length === 0 };
+    const readings = { ...prior, number: 1, health, allHealthy: ejected.length === 0 };
     const given = { id: 7, seed: '0', strategy: byQuality, reason: 'test', readings };
     const decider = createDecider(from);
     const decide = change((request, context) => decider.decide(request, context));

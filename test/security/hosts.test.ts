@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 /** What Host can be so that the server makes no whole address of the request. */
 const HOSTS: readonly (string | null)[] = ['', 'a@b', 'x/v1/models', 'a b', 'h?x', 'h#x', '/', '//', '[', null];
-/** Open routes, and one that a plain key may use, with the guarded path where a query would stand. */
+/** Open routes, and one that a plain key may use, with the locked path where a query would stand. */
 const DISGUISES = ['/x/healthz?', '/x/docs?', '/healthz?', '/x/v1/route?', '/x/v1/chat/completions?', '/?', '//?', '?'];
 
 async function statusOf(method: string, target: string, host: string | null, key: string | null): Promise<number> {
@@ -34,11 +34,11 @@ async function statusOf(method: string, target: string, host: string | null, key
   return Number(/^HTTP\/1\.\d (\d{3})/.exec(text)?.[1] ?? 0);
 }
 
-const guarded = ROUTES.filter(({ path }) => path.startsWith('/admin/') || path.startsWith('/v1/'));
+const locked = ROUTES.filter(({ path }) => path.startsWith('/admin/') || path.startsWith('/v1/'));
 
-test('no Host, and nothing in the target, opens a guarded route without its key, or an admin’s to another', async () => {
+test('no Host, and nothing in the target, opens a locked route without its key, or an admin’s to another', async () => {
   const opened: string[] = [];
-  for (const { method, path, access } of guarded) {
+  for (const { method, path, access } of locked) {
     const target = path.replace(':id', 'dec_00000000000').replace('*', 'auto');
     for (const host of HOSTS) {
       const tries = [target, ...DISGUISES.map((disguise) => `${disguise}${target}`)].flatMap((way) => [

@@ -192,7 +192,6 @@ describe('the log', () => {
       'src/server/ledger-note.ts',
       'src/server/log.ts',
       'src/server/observer.ts',
-      'src/server/policy.ts',
       'src/server/serve.ts',
       'src/server/shutdown.ts',
       'src/server/store.ts',
@@ -234,9 +233,9 @@ describe('the network', () => {
     const global = calling.filter(({ text }) => /(?<![.\w])fetch\((?!\w*\)?\s*\{)/.test(withoutComments(text)));
     expect(global.map(({ path }) => path)).toEqual(['src/payments/facilitator/remote.ts']);
     expect(global[0]?.text).toContain("redirect: 'manual'");
-    const own = calling.filter(({ text }) => /[sS]ession\.fetch\(/.test(withoutComments(text)));
+    const own = calling.filter(({ text }) => /#fetches\.fetch\(/.test(withoutComments(text)));
     expect(own.map(({ path }) => path)).toEqual(['src/upstream/connection/dial.ts']);
-    const calls = own[0]?.text.match(/[sS]ession\.fetch\([^;]*;/g) ?? [];
+    const calls = own[0]?.text.match(/#fetches\.fetch\([^;]*;/g) ?? [];
     expect(calls).toHaveLength(2);
     for (const call of calls) expect(call).toContain("redirect: 'manual'");
   });

@@ -35,7 +35,7 @@ const steps = fc.array(
 );
 const LIMITS = [150, 90] as const;
 
-/** Operations on eight reservations, half of which draw on one fund alone. */
+/** Operations on eight holds, half of which draw on one fund alone. */
 class Script {
   readonly funds = LIMITS.map((limit, at) => fundOf(limit, `fund-${at}`));
   readonly #ids = Array.from({ length: 8 }, nextId);
@@ -46,7 +46,7 @@ class Script {
     return who % 2 === 0 ? this.funds : this.funds.slice(0, 1);
   }
 
-  /** Null for a step on a reservation that is not open. */
+  /** Null for a step on a hold that is not open. */
   op([kind, who, amount]: Step): LedgerOp | null {
     const id = this.#ids[who]!;
     if (kind === 'hold') return this.#open.has(who) ? null : holdOf(id, this.fundsOf(who), amount, amount * 2);

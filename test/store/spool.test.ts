@@ -138,7 +138,7 @@ describe('a spool', () => {
     expect(readSpool(join(folder.path, 'settlements.spool'))).toEqual(none);
   });
 
-  test('has its blocks before it needs them, for as many reservations as were announced, and only its owner reads it', () => {
+  test('has its blocks before it needs them, for as many holds as were announced, and only its owner reads it', () => {
     using folder = tempFolder();
     const path = join(folder.path, 'settlements.spool');
     const spool = Spool.create(path);

@@ -14,16 +14,9 @@ export function figuresOf(families: readonly Family[]): Record<string, number> {
       if (name in figures) throw new Error(`${name} is there twice`);
       figures[name] = value;
     };
-    if (family.type === 'histogram') {
-      for (const { labels, counts, sum } of family.spreads()) {
-        if (counts.length !== family.bounds.length + 1) throw new Error(`${family.name} has other buckets than bounds`);
-        put(
-          named('_count', labels),
-          Array.from(counts).reduce((all, one) => all + one, 0),
-        );
-        put(named('_sum', labels), sum);
-      }
-    } else for (const [labels, value] of family.samples()) put(named('', labels), value);
+    for (const [labels, value, suffix = ''] of family.samples()) {
+      if (suffix !== '_bucket') put(named(suffix, labels), value);
+    }
   }
   return figures;
 }

@@ -65,7 +65,7 @@ export interface Quoted {
 /** Sums of the journal, in microcredits, with what the books' own proof and the chain say. */
 export interface Books {
   readonly findings: readonly object[];
-  /** Reservations that are open. */
+  /** Holds that are open. */
   readonly open: number;
   readonly deposits: number;
   /** What was kept of them, less what was given back. */

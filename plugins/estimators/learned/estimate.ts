@@ -27,12 +27,6 @@ export interface EstimatorSettings {
   readonly declaredOutcomes: DeclaredOutcomes;
 }
 
-/** A model with outcomes, and its index in the catalog. */
-interface KnownModel {
-  readonly at: number;
-  readonly memory: ModelMemory;
-}
-
 /** Stands for all tasks without declared qualities. No task can have this name. */
 const UNDECLARED = '*';
 
@@ -49,7 +43,8 @@ export class CatalogEstimator implements Estimator {
   readonly #features = new TextFeatures();
   /** By task: whether any model declares a quality of its own for it. */
   readonly #declares: readonly boolean[];
-  #knownModels: readonly KnownModel[] = [];
+  /** The models with outcomes, and their indexes in the catalog. */
+  #knownModels: readonly { readonly at: number; readonly memory: ModelMemory }[] = [];
   #version = -1;
 
   constructor(memory: LearnedMemory, catalog: EstimatorCatalog, settings: EstimatorSettings, scanner: Scanner) {
@@ -185,7 +180,7 @@ export class CatalogEstimator implements Estimator {
   }
 
   /** The models of the catalog with outcomes. */
-  #known(): readonly KnownModel[] {
+  #known() {
     if (this.#version === this.#memory.version) return this.#knownModels;
     this.#version = this.#memory.version;
     this.#knownModels = this.#catalog.models.flatMap(({ id }, at) => {

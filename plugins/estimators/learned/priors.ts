@@ -9,18 +9,11 @@ const UNSTATED_MASS = 60;
 /** The least precision of an outcome, so that near-certain estimates still move. */
 const INFORMATION_MIN = 0.05;
 
-/** The declared qualities of a model and task, as logits with precisions: the general one and the difference. */
-interface Prior {
-  readonly general: number;
-  readonly generalMass: number;
-  readonly offset: number;
-  readonly offsetMass: number;
-}
-
 /** By model, then by task. */
-export type Priors = readonly (readonly Prior[])[];
+export type Priors = ReturnType<typeof priorsOf>;
 
-export const priorsOf = ({ models, tasks }: EstimatorCatalog, outcomes: DeclaredOutcomes): Priors =>
+/** The declared qualities of each model and task, as logits with precisions: the general one and the difference. */
+export const priorsOf = ({ models, tasks }: EstimatorCatalog, outcomes: DeclaredOutcomes) =>
   models.map((model) => {
     const general = logitOf(model.general);
     const generalMass = outcomes[model.basis] * information(model.general);

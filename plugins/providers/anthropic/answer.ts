@@ -1,5 +1,6 @@
 import type { EventPlace, FinishReason, Frame, StreamPart, StreamReader, Usage } from 'signalbox/plugin';
 import { isObject, type Json, objectOf, parseJson, textOf } from '../json.ts';
+import { meaningsOf } from '../meanings.ts';
 import { addUsage, malformed, passedEvent } from '../parts.ts';
 import { statedUsage } from '../stated-usage.ts';
 import { OutputFound } from '../unread.ts';
@@ -151,14 +152,11 @@ export class PassedEventReader extends EventReader {
   }
 }
 
-const REASONS: ReadonlyMap<string, FinishReason> = new Map([
-  ['end_turn', 'stop'],
-  ['stop_sequence', 'stop'],
-  ['pause_turn', 'stop'],
-  ['tool_use', 'tool_calls'],
-  ['max_tokens', 'length'],
-  ['model_context_window_exceeded', 'length'],
-  ['refusal', 'content_filter'],
+const REASONS = meaningsOf<FinishReason>([
+  ['stop', ['end_turn', 'stop_sequence', 'pause_turn']],
+  ['tool_calls', ['tool_use']],
+  ['length', ['max_tokens', 'model_context_window_exceeded']],
+  ['content_filter', ['refusal']],
 ]);
 
 /**

@@ -1,16 +1,10 @@
 import { type ContentPart, type FilePart, type ImagePart, pathText } from 'signalbox/plugin';
-import { inlineData } from '../media.ts';
+import { bytesOf, type InlineData, inlineData } from '../media.ts';
 import type { Notes } from '../notes.ts';
 import type { Block, CacheMarks } from './cache.ts';
 
-/** Anthropic's media type for each supported kind of image. */
-const IMAGES: ReadonlyMap<string, string> = new Map([
-  ['image/jpeg', 'image/jpeg'],
-  ['image/jpg', 'image/jpeg'],
-  ['image/png', 'image/png'],
-  ['image/gif', 'image/gif'],
-  ['image/webp', 'image/webp'],
-]);
+/** The supported kinds of image. */
+const IMAGE = /^image\/(?:jpe?g|png|gif|webp)$/;
 const TEXTS = /^(?:text\/.+|application\/(?:json|xml|yaml|x-yaml|javascript))$/;
 
 /** The notes and cache marks of a translation. */
@@ -55,52 +49,43 @@ function partBlock(part: ContentPart, notes: Notes): Block[] {
     case 'file':
       return fileBlock(part, notes);
     case 'audio':
-      notes.refuse(pathText(part.valueAt.slice(0, -1)), 'is audio, which this provider does not take');
-      return [];
+      return notes.refuse(pathText(part.valueAt.slice(0, -1)), 'is audio, which this provider does not take');
     case 'tool-call':
       return [];
     case 'native':
-      notes.refuse(pathText(part.at), `is a \`${part.kind}\`, which this provider takes in its own dialect only`);
-      return [];
+      return notes.refuse(
+        pathText(part.at),
+        `is a \`${part.kind}\`, which this provider takes in its own dialect only`,
+      );
   }
 }
 
 function imageBlock({ url, detail, valueAt }: ImagePart, notes: Notes): Block[] {
   if (detail !== undefined && detail !== 'auto') notes.drop(`${pathText(valueAt.slice(0, -1))}.detail`);
   if (/^https:/i.test(url)) return [{ type: 'image', source: { type: 'url', url } }];
-  const inline = inlineData(url);
-  const mediaType = IMAGES.get(inline?.mediaType ?? '');
-  if (inline && mediaType) return [base64Image(mediaType, inline.base64)];
-  notes.refuse(pathText(valueAt), 'must be an https address or a base64 data: URL of a JPEG, PNG, GIF or WebP image');
-  return [];
+  const image = inlineImage(inlineData(url));
+  if (image) return [image];
+  const wanted = 'must be an https address or a base64 data: URL of a JPEG, PNG, GIF or WebP image';
+  return notes.refuse(pathText(valueAt), wanted);
 }
 
-const base64Image = (mediaType: string, data: string): Block => ({
-  type: 'image',
-  source: { type: 'base64', media_type: mediaType, data },
-});
+/** The block of an image in a request; null for other data. */
+function inlineImage(inline: InlineData | null): Block | null {
+  if (!inline || !IMAGE.test(inline.mediaType)) return null;
+  const media_type = inline.mediaType.replace('jpg', 'jpeg');
+  return { type: 'image', source: { type: 'base64', media_type, data: inline.base64 } };
+}
 
 function fileBlock({ data = '', name, valueAt }: FilePart, notes: Notes): Block[] {
   const inline = inlineData(data);
   const source = inline && documentSource(inline.mediaType, inline.base64);
   if (source) return [{ type: 'document', source, ...(name && { title: name }) }];
-  const image = IMAGES.get(inline?.mediaType ?? '');
-  if (inline && image) return [base64Image(image, inline.base64)];
-  notes.refuse(pathText(valueAt), 'must be a base64 data: URL of a PDF, a text or an image');
-  return [];
+  const image = inlineImage(inline);
+  return image ? [image] : notes.refuse(pathText(valueAt), 'must be a base64 data: URL of a PDF, a text or an image');
 }
 
 function documentSource(mediaType: string, base64: string): Block | null {
   if (mediaType === 'application/pdf') return { type: 'base64', media_type: mediaType, data: base64 };
-  const text = TEXTS.test(mediaType) ? decoded(base64) : null;
-  return text === null ? null : { type: 'text', media_type: 'text/plain', data: text };
-}
-
-/** Decodes base64 text; null if invalid. */
-function decoded(base64: string): string | null {
-  try {
-    return new TextDecoder().decode(Uint8Array.fromBase64(base64));
-  } catch {
-    return null;
-  }
+  const bytes = TEXTS.test(mediaType) ? bytesOf(base64) : null;
+  return bytes && { type: 'text', media_type: 'text/plain', data: new TextDecoder().decode(bytes) };
 }

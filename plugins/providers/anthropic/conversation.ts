@@ -52,10 +52,8 @@ function addTurn(turn: Turn, builder: MessagesBuilder, calls: ToolUses, context:
   }
 }
 
-type MarkedTurn = Pick<Turn, 'extras' | 'at'>;
-
 /** Moves a turn's mark to its last block. Thoughts accept none. */
-function withMark(blocks: readonly Block[], { extras, at }: MarkedTurn, { marks }: TranslationContext): Block[] {
+function withMark(blocks: readonly Block[], { extras, at }: Turn, { marks }: TranslationContext): Block[] {
   const last = blocks.length - 1;
   return blocks.map((block, i) => (i === last && !isThought(block) ? marks.keep(block, extras, pathText(at)) : block));
 }

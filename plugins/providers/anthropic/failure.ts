@@ -1,30 +1,22 @@
 import type { ProviderFailure } from 'signalbox/plugin';
 import { type FailureKind, kindOfStatus, oneLine, plainText, READ_MAX, saysUnknownModel } from '../failures.ts';
 import { isObject, type Json, objectOf, parseJson, textOf } from '../json.ts';
+import { meaningsOf } from '../meanings.ts';
 
-const TYPES: ReadonlyMap<string, FailureKind> = new Map([
-  ['invalid_request_error', 'rejected'],
-  ['authentication_error', 'auth'],
-  ['billing_error', 'auth'],
-  ['permission_error', 'auth'],
-  ['not_found_error', 'not_found'],
-  ['conflict_error', 'server'],
-  ['request_too_large', 'context'],
-  ['rate_limit_error', 'rate_limited'],
-  ['timeout_error', 'timeout'],
-  ['api_error', 'server'],
-  ['overloaded_error', 'overloaded'],
+const TYPES = meaningsOf<FailureKind>([
+  ['rejected', ['invalid_request_error']],
+  ['auth', ['authentication_error', 'billing_error', 'permission_error']],
+  ['not_found', ['not_found_error']],
+  ['context', ['request_too_large']],
+  ['rate_limited', ['rate_limit_error']],
+  ['timeout', ['timeout_error']],
+  ['overloaded', ['overloaded_error']],
+  ['server', ['conflict_error', 'api_error']],
 ]);
 
 /** Codes of a 400 that concerns the account, not the request. */
-const OF_ACCOUNT: ReadonlySet<string> = new Set([
-  'organization_on_hold',
-  'organization_type_not_supported',
-  'claude_code_key_creator_not_member',
-  'claude_code_version_too_old',
-  'cmek_key_disabled',
-  'cmek_key_network_blocked',
-]);
+const OF_ACCOUNT =
+  /^(?:organization_(?:on_hold|type_not_supported)|claude_code_(?:key_creator_not_member|version_too_old)|cmek_key_(?:disabled|network_blocked))$/;
 /** The same by message, at its start only: a refusal may quote a prompt. */
 const ABOUT_ACCOUNT =
   /^(?:your credit balance is too low|you have reached your specified (?:workspace )?api usage limits)/i;
@@ -61,5 +53,5 @@ function kindOf(error: Json, status: number | null): FailureKind {
   if (kind !== 'rejected') return kind;
   const words = textOf(error.message).slice(0, READ_MAX);
   if (CONTEXT.test(words)) return 'context';
-  return OF_ACCOUNT.has(code) || ABOUT_ACCOUNT.test(words) ? 'auth' : 'rejected';
+  return OF_ACCOUNT.test(code) || ABOUT_ACCOUNT.test(words) ? 'auth' : 'rejected';
 }

@@ -19,10 +19,10 @@ export class MessagesBuilder {
   #answer: Block[] | null = null;
   readonly #system: Block[] = [];
   /** The content of the user's current turn. */
-  #results: Block[] = [];
-  #userBlocks: Block[] = [];
+  readonly #results: Block[] = [];
+  readonly #userBlocks: Block[] = [];
   /** Instructions around it, which stand behind it, for a model that accepts system messages. */
-  #instructions: Block[] = [];
+  readonly #instructions: Block[] = [];
   /** Calls of the last answer that await results, and the path of the message of each. */
   readonly #open = new Map<unknown, string>();
   #unanswered: string | null = null;
@@ -68,11 +68,7 @@ export class MessagesBuilder {
   }
 
   /** Returns the prompt, and the first message with a call without a result, which the API refuses. */
-  end(): {
-    readonly system: readonly Block[];
-    readonly turns: readonly MessageTurn[];
-    readonly unanswered: string | null;
-  } {
+  end() {
     this.#endUser();
     this.#endCalls();
     if (this.#turns.length === 0) this.#endInstructions();
@@ -91,20 +87,16 @@ export class MessagesBuilder {
   }
 
   #endUser(): void {
-    const content = [...this.#results, ...this.#userBlocks];
-    const instructions = this.#instructions;
-    this.#results = [];
-    this.#userBlocks = [];
-    this.#instructions = [];
+    const content = [...this.#results.splice(0), ...this.#userBlocks.splice(0)];
+    const instructions = this.#instructions.splice(0);
     if (content.length + instructions.length > 0) {
       this.#endCalls();
       this.#answer = null;
     }
-    if (content.length > 0) this.#turns.push({ role: 'user', content });
-    if (instructions.length === 0) return;
     const isAlone = content.length === 0;
-    this.#turns.push(
-      isAlone ? { role: 'user', content: instructions.map(asReminder) } : { role: 'system', content: instructions },
-    );
+    if (!isAlone) this.#turns.push({ role: 'user', content });
+    if (instructions.length === 0) return;
+    if (isAlone) this.#turns.push({ role: 'user', content: instructions.map(asReminder) });
+    else this.#turns.push({ role: 'system', content: instructions });
   }
 }

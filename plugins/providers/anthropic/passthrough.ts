@@ -53,7 +53,7 @@ function withoutForeignState(messages: unknown): unknown {
   if (!Array.isArray(messages) || !messages.some(hasForeignState)) return messages;
   return messages.flatMap((message: unknown) => {
     if (!hasForeignState(message)) return [message];
-    const content = message.content.filter((block) => !isForeign(block));
+    const content = listOf(message.content).filter((block) => !isForeign(block));
     // A message must not be empty.
     return content.length === 0 ? [] : [{ ...message, content }];
   });
@@ -86,15 +86,8 @@ function mayPrecede(message: unknown): boolean {
 
 const mayFollow = (message: unknown): boolean => message === undefined || isOf(message, 'assistant');
 
-interface ListMessage extends Members {
-  readonly content: readonly unknown[];
-}
-
-const hasForeignState = (message: unknown): message is ListMessage =>
-  isObject(message) &&
-  message.role === 'assistant' &&
-  Array.isArray(message.content) &&
-  message.content.some(isForeign);
+const hasForeignState = (message: unknown): message is Members =>
+  isOf(message, 'assistant') && listOf(message.content).some(isForeign);
 
 function isForeign(block: unknown): boolean {
   if (!isObject(block)) return false;

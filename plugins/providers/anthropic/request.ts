@@ -1,17 +1,12 @@
 import { type HttpCall, type ModelRequest, type ProviderCall, type ProviderFailure, pathText } from 'signalbox/plugin';
 import { answerSchema, Notes, unnamedMembers } from '../notes.ts';
 import { addMark, type Block, CacheMarks, markLast } from './cache.ts';
-import { promptOf } from './conversation.ts';
-import type { MessageTurn } from './messages-builder.ts';
+import { type AnthropicPrompt, promptOf } from './conversation.ts';
 import { type ModelRules, rulesOf } from './models.ts';
 import { structuredSchema } from './schema.ts';
 import { isThought } from './state.ts';
 import { type ThinkingConfig, thinkingFor } from './thinking.ts';
 import { declarationsOf, toolChoiceOf, toolsOf } from './tools.ts';
-
-export interface RequestSettings {
-  readonly prompt_cache: 'auto' | 'by_caller';
-}
 
 /** The version that is spoken, also for a caller who names none. */
 export const HEADERS = { 'anthropic-version': '2023-06-01' } as const;
@@ -22,8 +17,8 @@ const READ = ['cache_control', 'is_error'] as const;
 /** The lowest top_p that the API accepts with thinking. */
 const THOUGHTFUL_TOP_P = 0.95;
 
-/** Builds `POST /messages`. */
-export function buildRequest(call: ProviderCall, settings: RequestSettings): HttpCall | ProviderFailure {
+/** Builds `POST /messages`. @param mayMark whether a prompt without marks of its caller may get some */
+export function buildRequest(call: ProviderCall, mayMark: boolean): HttpCall | ProviderFailure {
   const { request } = call;
   const rules = rulesOf(call.upstream);
   const notes = new Notes();
@@ -44,12 +39,12 @@ export function buildRequest(call: ProviderCall, settings: RequestSettings): Htt
     ...whole,
     model: call.upstream,
     max_tokens: call.outputCap,
-    ...promptFields(settings, marks.setByCaller, { tools, system: conversation.system, turns }, request),
+    ...promptFields({ tools, system: conversation.system, turns }, request, mayMark && !marks.setByCaller),
     ...(hasTools && choice && { tool_choice: choice }),
     // The API wants tools declared that the history calls.
     ...(!hasTools && called.length > 0 && { tools: declarationsOf(called), tool_choice: { type: 'none' } }),
     ...samplingOf(call, rules, thinking, notes),
-    ...stopOf(request),
+    ...(request.settings.stop?.length && { stop_sequences: [request.settings.stop].flat() }),
     thinking: thinking.config,
     ...(output && { output_config: output }),
     ...(request.settings.user && { metadata: { user_id: request.settings.user } }),
@@ -60,25 +55,17 @@ export function buildRequest(call: ProviderCall, settings: RequestSettings): Htt
   return { path: '/messages', headers: HEADERS, body: JSON.stringify(body), dropped: notes.dropped };
 }
 
-interface Prompt {
+interface Prompt extends Pick<AnthropicPrompt, 'system' | 'turns'> {
   readonly tools: readonly Block[];
-  readonly system: readonly Block[];
-  readonly turns: readonly MessageTurn[];
 }
 
 /**
  * The prompt with its cache breakpoints. A cache write costs a quarter more than plain input, so by default only
  * prompts that are likely to return are written: the whole, for the next turn, and tools and system, for others.
  */
-function promptFields(
-  { prompt_cache }: RequestSettings,
-  setByCaller: boolean,
-  prompt: Prompt,
-  request: ModelRequest,
-): Block {
-  const { tools, system, turns } = prompt;
+function promptFields({ tools, system, turns }: Prompt, request: ModelRequest, mayMark: boolean): Block {
   const returns = tools.length > 0 || request.conversation.turns.some(({ role }) => role === 'assistant');
-  const automatic = prompt_cache === 'auto' && !setByCaller && returns;
+  const automatic = mayMark && returns;
   const inSystem = system.length > 0;
   return {
     ...(tools.length > 0 && { tools: automatic && !inSystem ? markLast(tools) : tools }),
@@ -88,13 +75,10 @@ function promptFields(
   };
 }
 
+type Turns = AnthropicPrompt['turns'];
+
 /** Trims the turns' end: models that continue an answer refuse trailing blanks. */
-function withoutTrailingBlanks(
-  turns: readonly MessageTurn[],
-  rules: ModelRules,
-  notes: Notes,
-  field: string,
-): readonly MessageTurn[] {
+function withoutTrailingBlanks(turns: Turns, rules: ModelRules, notes: Notes, field: string): Turns {
   const last = turns.at(-1);
   if (last?.content.length === 0) notes.refuse(field, 'must not all be empty');
   if (last?.role !== 'assistant') return turns;
@@ -107,7 +91,7 @@ function withoutTrailingBlanks(
 }
 
 /** False where thinking cannot start: after the start of an answer, or within tool calls made without thinking. */
-function canStartThinking(turns: readonly MessageTurn[]): boolean {
+function canStartThinking(turns: Turns): boolean {
   const last = turns.at(-1);
   const before = turns.at(-2);
   if (last?.role === 'assistant') return false;
@@ -123,28 +107,21 @@ function samplingOf(
   notes: Notes,
 ): Block {
   const isFixed = !model.acceptsTemperature || rules.fixedSampling;
-  const { temperature, topP } = request.settings;
-  const { top_k: topK } = extras;
+  const { settings, names } = request;
+  const { temperature, topP } = settings;
   const takesTopP = !isFixed && (thinking.on ? (topP ?? 0) >= THOUGHTFUL_TOP_P : temperature === undefined);
-  const controls: readonly (readonly [string, unknown, boolean])[] = [
-    ['temperature', temperature, !isFixed && !thinking.on],
-    ['top_p', topP, takesTopP],
-    ['top_k', topK, !isFixed && !thinking.on],
-  ];
-  const { names } = request;
-  const callerNames: Readonly<Record<string, string>> = { temperature: names.temperature, top_p: names.topP };
+  const controls = [
+    ['temperature', names.temperature, temperature, !isFixed && !thinking.on],
+    ['top_p', names.topP, topP, takesTopP],
+    ['top_k', 'top_k', extras.top_k, !isFixed && !thinking.on],
+  ] as const;
   const sent: Record<string, unknown> = {};
-  for (const [name, value, isAccepted] of controls) {
+  for (const [name, callersName, value, isAccepted] of controls) {
     if (value == null) continue;
     if (isAccepted) sent[name] = value;
-    else notes.drop(callerNames[name] ?? name);
+    else notes.drop(callersName);
   }
   return sent;
-}
-
-function stopOf({ settings: { stop } }: ModelRequest): Block {
-  const sequences = typeof stop === 'string' ? [stop] : (stop ?? []);
-  return sequences.length > 0 ? { stop_sequences: sequences } : {};
 }
 
 function outputOf(

@@ -2,18 +2,7 @@ import { isObject, type Json, listOf, referenced, textOf } from '../json.ts';
 
 /** Keywords that structured outputs accept unchanged. */
 const PLAIN: ReadonlySet<string> = new Set(['title', 'description', 'default', 'type', 'required']);
-const FORMATS: ReadonlySet<unknown> = new Set([
-  'date-time',
-  'time',
-  'date',
-  'duration',
-  'email',
-  'hostname',
-  'uri',
-  'ipv4',
-  'ipv6',
-  'uuid',
-]);
+const FORMATS = /^(?:date-time|time|date|duration|email|hostname|uri|ipv4|ipv6|uuid)$/;
 /** Keywords that do not constrain values. */
 const SILENT: ReadonlySet<string> = new Set(['$schema', '$id', '$comment', 'additionalProperties', 'examples']);
 
@@ -83,7 +72,7 @@ class SchemaTranslation {
     else if (isMap(keyword) && isObject(value)) out[keyword] = this.#map(value);
     else if (keyword === 'enum' && listOf(value).every(isPrimitive)) out.enum = value;
     else if (keyword === 'const' && isPrimitive(value)) out.const = value;
-    else if (keyword === 'format' && FORMATS.has(value)) out.format = value;
+    else if (keyword === 'format' && FORMATS.test(textOf(value))) out.format = value;
     else if (keyword === 'minItems' && (value === 0 || value === 1)) out.minItems = value;
     else return false;
     return true;

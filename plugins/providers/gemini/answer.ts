@@ -120,13 +120,8 @@ const REASONS: ReadonlyMap<string, FinishReason> = new Map([
 ]);
 
 /** Finish reasons of invalid answers. */
-const BROKEN: ReadonlySet<string> = new Set([
-  'MALFORMED_FUNCTION_CALL',
-  'MALFORMED_RESPONSE',
-  'UNEXPECTED_TOOL_CALL',
-  'TOO_MANY_TOOL_CALLS',
-  'MISSING_THOUGHT_SIGNATURE',
-]);
+const BROKEN =
+  /^(?:MALFORMED_(?:FUNCTION_CALL|RESPONSE)|UNEXPECTED_TOOL_CALL|TOO_MANY_TOOL_CALLS|MISSING_THOUGHT_SIGNATURE)$/;
 
 /** A finish reason in OpenAI's terms. All others mean withheld content: `SAFETY`, `RECITATION`, `OTHER`, … */
 function finishReason(raw: string, calls: number): FinishReason {
@@ -136,7 +131,7 @@ function finishReason(raw: string, calls: number): FinishReason {
 
 /** The failure of an invalid answer; null for a real finish. */
 function failureOfFinish(raw: string): ProviderFailure | null {
-  return BROKEN.has(raw) ? { kind: 'malformed', message: `the model’s answer broke: ${raw}`, ofModel: true } : null;
+  return BROKEN.test(raw) ? { kind: 'malformed', message: `the model’s answer broke: ${raw}`, ofModel: true } : null;
 }
 
 /** Reads `usageMetadata`; null without a prompt count. */

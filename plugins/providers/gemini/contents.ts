@@ -31,14 +31,10 @@ function addTurn(turn: Turn, builder: ContentsBuilder, notes: Notes): void {
   } else if (role === 'user') builder.say(geminiParts(parts, notes));
   else if (role === 'system' || role === 'developer') builder.instruct(textsOf(parts, notes));
   // A result without a call becomes user content.
-  else if (builder.awaits(id))
-    builder.result(
-      id,
-      textsOf(parts, notes)
-        .map(({ text }) => textOf(text))
-        .join(''),
-    );
-  else builder.say(geminiParts(parts, notes));
+  else if (builder.awaits(id)) {
+    const texts = textsOf(parts, notes).map(({ text }) => textOf(text));
+    builder.result(id, texts.join(''));
+  } else builder.say(geminiParts(parts, notes));
 }
 
 /**

@@ -1,22 +1,18 @@
 import type { ProviderFailure } from 'signalbox/plugin';
 import { type FailureKind, kindOfStatus, oneLine, plainText, READ_MAX, saysUnknownModel } from '../failures.ts';
 import { isObject, type Json, listOf, objectOf, objectsIn, parseJson, textOf } from '../json.ts';
+import { meaningsOf } from '../meanings.ts';
 
 /** By the name of a `google.rpc.Code`. */
-const KINDS: ReadonlyMap<string, FailureKind> = new Map([
-  ['INVALID_ARGUMENT', 'rejected'],
-  ['OUT_OF_RANGE', 'rejected'],
-  ['UNIMPLEMENTED', 'rejected'],
-  ['UNAUTHENTICATED', 'auth'],
-  ['PERMISSION_DENIED', 'auth'],
-  // No billing, or an unsupported country: the operator's concern.
-  ['FAILED_PRECONDITION', 'auth'],
-  ['NOT_FOUND', 'not_found'],
-  ['RESOURCE_EXHAUSTED', 'rate_limited'],
-  ['UNAVAILABLE', 'overloaded'],
-  ['DEADLINE_EXCEEDED', 'timeout'],
-  ['CANCELLED', 'server'],
-  ['ABORTED', 'server'],
+const KINDS = meaningsOf<FailureKind>([
+  ['rejected', ['INVALID_ARGUMENT', 'OUT_OF_RANGE', 'UNIMPLEMENTED']],
+  // No billing, or an unsupported country, is a failed precondition: the operator's concern.
+  ['auth', ['UNAUTHENTICATED', 'PERMISSION_DENIED', 'FAILED_PRECONDITION']],
+  ['not_found', ['NOT_FOUND']],
+  ['rate_limited', ['RESOURCE_EXHAUSTED']],
+  ['overloaded', ['UNAVAILABLE']],
+  ['timeout', ['DEADLINE_EXCEEDED']],
+  ['server', ['CANCELLED', 'ABORTED']],
 ]);
 
 /** Google reports all of these as an invalid argument. */

@@ -34,18 +34,19 @@ function partOf(part: ContentPart, notes: Notes): Json[] {
       return imagePart(part, notes);
     case 'audio':
       return audioPart(part, notes);
-    case 'file': {
-      const data = dataPart(part.data ?? '', '');
-      if (!data) notes.refuse(pathText(part.valueAt), 'must be a base64 data: URL of a PDF, a text, an image or audio');
-      return data ?? [];
-    }
+    case 'file':
+      return dataPart(part.data ?? '', '') ?? notes.refuse(pathText(part.valueAt), FILE);
     case 'tool-call':
       return [];
     case 'native':
-      notes.refuse(pathText(part.at), `is a \`${part.kind}\`, which this provider does not take`);
-      return [];
+      return notes.refuse(pathText(part.at), `is a \`${part.kind}\`, which this provider does not take`);
   }
 }
+
+/** The forms of media that are taken. */
+const IMAGE = 'must be an https address or a base64 data: URL of a PNG, JPEG, WebP, HEIC or HEIF image';
+const AUDIO = 'must be base64 data of an audio format that this model takes, such as wav or mp3';
+const FILE = 'must be a base64 data: URL of a PDF, a text, an image or audio';
 
 /**
  * Addresses that Google resolves itself: files uploaded with our key by anybody, whose absence is a 403, and videos,
@@ -56,25 +57,15 @@ const GOOGLES = /(?:^|\.)(?:generativelanguage\.googleapis\.com|youtube\.com|you
 function imagePart({ url, detail, valueAt }: ImagePart, notes: Notes): Json[] {
   if (detail === 'low' || detail === 'high') notes.drop(`${pathText(valueAt.slice(0, -1))}.detail`);
   if (GOOGLES.test(URL.parse(url)?.hostname ?? '')) {
-    notes.refuse(pathText(valueAt), "is Google's address of an uploaded file or a video, not an image");
-    return [];
+    return notes.refuse(pathText(valueAt), "is Google's address of an uploaded file or a video, not an image");
   }
   if (/^https:/i.test(url)) return [{ fileData: { fileUri: url, mimeType: imageType(url) } }];
-  const part = dataPart(url, 'image/');
-  if (!part) {
-    notes.refuse(
-      pathText(valueAt),
-      'must be an https address or a base64 data: URL of a PNG, JPEG, WebP, HEIC or HEIF image',
-    );
-  }
-  return part ?? [];
+  return dataPart(url, 'image/') ?? notes.refuse(pathText(valueAt), IMAGE);
 }
 
 function audioPart({ data, format, valueAt }: AudioPart, notes: Notes): Json[] {
   const part = dataPart(`data:audio/${format};base64,${data}`, 'audio/');
-  const path = pathText(valueAt.slice(0, -1));
-  if (!part) notes.refuse(path, 'must be base64 data of an audio format that this model takes, such as wav or mp3');
-  return part ?? [];
+  return part ?? notes.refuse(pathText(valueAt.slice(0, -1)), AUDIO);
 }
 
 /** The data of a `data:` URL; null if invalid, of another kind, or unsupported by Gemini. */

@@ -3,10 +3,12 @@ import type {
   ContentPart,
   Members,
   ModelRequest,
+  ToolCallPart,
   ToolChoice,
   ToolDefinition,
   Turn,
 } from 'signalbox/plugin';
+import { callsIn } from '../calls.ts';
 import { isObject } from '../json.ts';
 
 /** The dialect of a request that goes out as it came. */
@@ -58,8 +60,8 @@ const markIn: MarkReader = ({ extras }) => membersIn(extras, ['cache_control']);
 const noMark: MarkReader = () => ({});
 
 function messageOf(turn: Turn, marksOf: MarkReader): Members {
-  const { role, parts, name, toolCallId, extras } = turn;
-  const calls = parts.flatMap((part) => callOf(part, marksOf));
+  const { role, name, toolCallId, extras } = turn;
+  const calls = callsIn(turn).map((call) => ({ ...callOf(call), ...marksOf(call) }));
   return {
     role,
     ...contentOf(turn, marksOf),
@@ -102,18 +104,12 @@ function partOf(part: ContentPart): Members[] {
   }
 }
 
-const callOf = (part: ContentPart, marksOf: MarkReader): Members[] =>
-  part.type === 'tool-call'
-    ? [
-        {
-          id: part.id,
-          type: 'function',
-          function: { name: part.name, arguments: part.arguments },
-          ...membersIn(part.extras, OF_CALL),
-          ...marksOf(part),
-        },
-      ]
-    : [];
+const callOf = ({ id, name, arguments: text, extras }: ToolCallPart): Members => ({
+  id,
+  type: 'function',
+  function: { name, arguments: text },
+  ...membersIn(extras, OF_CALL),
+});
 
 /** Members of a message and of a call with the reasoning of an earlier answer, which every surface reads alike. */
 const OF_MESSAGE = ['reasoning_content', 'reasoning_details', 'extra_content'] as const;

@@ -1,5 +1,6 @@
 import type { FinishReason, StreamPart } from 'signalbox/plugin';
 import { indexOf, isObject, type Json, listOf, objectsIn, textOf } from '../json.ts';
+import { meaningsOf } from '../meanings.ts';
 import { malformed } from '../parts.ts';
 import { detailsText } from './messages.ts';
 import { ToolCalls } from './tool-calls.ts';
@@ -101,17 +102,12 @@ function logprobs(choice: number, value: unknown, parts: StreamPart[]): void {
   if (content.length + refusal.length > 0) parts.push({ type: 'logprobs', choice, content, refusal });
 }
 
-const REASONS: ReadonlyMap<string, FinishReason> = new Map([
-  ['stop', 'stop'],
-  ['length', 'length'],
-  ['max_tokens', 'length'],
-  ['model_length', 'length'],
-  ['model_context_window_exceeded', 'length'],
-  ['tool_calls', 'tool_calls'],
-  ['function_call', 'tool_calls'],
-  ['content_filter', 'content_filter'],
-  // Z.ai.
-  ['sensitive', 'content_filter'],
+const REASONS = meaningsOf<FinishReason>([
+  ['stop', ['stop']],
+  ['length', ['length', 'max_tokens', 'model_length', 'model_context_window_exceeded']],
+  ['tool_calls', ['tool_calls', 'function_call']],
+  // `sensitive` is Z.ai's.
+  ['content_filter', ['content_filter', 'sensitive']],
 ]);
 
 /** Finish reasons of some servers for an answer that broke off. */

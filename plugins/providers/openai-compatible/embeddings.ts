@@ -6,6 +6,7 @@ import {
   type StreamPart,
 } from 'signalbox/plugin';
 import { indexOf, isObject, listOf, numberOf, objectOf, parseJson } from '../json.ts';
+import { bytesOf } from '../media.ts';
 import { malformed } from '../parts.ts';
 import { errorIn, failureOfError } from './failure.ts';
 import type { DialectSettings } from './settings.ts';
@@ -60,12 +61,4 @@ function vectorOf(embedding: unknown): readonly number[] | null {
   if (bytes === null || bytes.length % FLOAT_BYTES !== 0) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   return Array.from({ length: bytes.length / FLOAT_BYTES }, (_, at) => view.getFloat32(at * FLOAT_BYTES, true));
-}
-
-function bytesOf(base64: string): Uint8Array | null {
-  try {
-    return Uint8Array.fromBase64(base64);
-  } catch {
-    return null;
-  }
 }

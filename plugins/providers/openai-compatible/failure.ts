@@ -1,32 +1,20 @@
 import type { ProviderFailure } from 'signalbox/plugin';
 import { type FailureKind, kindOfStatus, oneLine, plainText, READ_MAX, saysUnknownModel } from '../failures.ts';
 import { isObject, type Json, listOf, objectOf, parseJson, textOf } from '../json.ts';
+import { meaningsOf } from '../meanings.ts';
 
 /** Codes and types with the same meaning on all servers. */
-const NAMES: ReadonlyMap<string, FailureKind> = new Map([
-  ['context_length_exceeded', 'context'],
-  ['exceed_context_size_error', 'context'],
-  ['model_not_found', 'not_found'],
-  ['not_found_error', 'not_found'],
-  ['invalid_model', 'not_found'],
-  ['invalid_api_key', 'auth'],
-  ['authentication_error', 'auth'],
-  ['rate_limit_exceeded', 'rate_limited'],
-  ['rate_limit_error', 'rate_limited'],
-  ['rate_limited', 'rate_limited'],
-  ['insufficient_quota', 'rate_limited'],
-  ['overloaded_error', 'overloaded'],
+const NAMES = meaningsOf<FailureKind>([
+  ['context', ['context_length_exceeded', 'exceed_context_size_error']],
+  ['not_found', ['model_not_found', 'not_found_error', 'invalid_model']],
+  ['auth', ['invalid_api_key', 'authentication_error']],
+  ['rate_limited', ['rate_limit_exceeded', 'rate_limit_error', 'rate_limited', 'insufficient_quota']],
+  ['overloaded', ['overloaded_error', 'engine_overloaded_error', 'unavailable_error']],
   // OpenAI's, which come within streams of Responses, too.
-  ['service_unavailable_error', 'overloaded'],
-  ['server_is_overloaded', 'overloaded'],
-  ['slow_down', 'overloaded'],
-  ['engine_overloaded_error', 'overloaded'],
-  ['unavailable_error', 'overloaded'],
+  ['overloaded', ['service_unavailable_error', 'server_is_overloaded', 'slow_down']],
   // Groq: the model's text is not a valid tool call, or not the requested JSON.
-  ['tool_use_failed', 'malformed'],
-  ['json_validate_failed', 'malformed'],
-  ['content_filter', 'rejected'],
-  ['invalid_request_error', 'rejected'],
+  ['malformed', ['tool_use_failed', 'json_validate_failed']],
+  ['rejected', ['content_filter', 'invalid_request_error']],
 ]);
 
 const CONTEXT =
@@ -37,12 +25,7 @@ const TOO_LARGE = /^\W*request too large for /i;
 const KEY =
   /^\W*(?:error:?\s*)?(?:(?:incorrect|invalid) api[ _]key|api[ _]key not valid|your organization must be verified)/i;
 /** Codes and types that are about the model alone. */
-const UNKNOWN_MODEL: ReadonlySet<string> = new Set([
-  'model_not_found',
-  'model_not_available',
-  'invalid_model',
-  'DeploymentNotFound',
-]);
+const UNKNOWN_MODEL = /^(?:model_not_found|model_not_available|invalid_model|DeploymentNotFound)$/;
 /** A 403 of xAI or OpenRouter about the content, not the key. */
 const MODERATED = /violates usage guidelines|requires moderation|input was flagged/i;
 
@@ -88,7 +71,7 @@ function blameOf(kind: FailureKind | undefined, error: Json, words: string): Par
 /** Whether an error says that the service does not know the model. One about a parameter is about another model, such as a tool's. */
 function isUnknownModel({ code, type, param }: Json, words: string): boolean {
   if (typeof param === 'string' && param !== '' && param !== 'model') return false;
-  return UNKNOWN_MODEL.has(textOf(code)) || UNKNOWN_MODEL.has(textOf(type)) || saysUnknownModel(words);
+  return UNKNOWN_MODEL.test(textOf(code)) || UNKNOWN_MODEL.test(textOf(type)) || saysUnknownModel(words);
 }
 
 function kindOf(status: number, error: Json, words: string): FailureKind {

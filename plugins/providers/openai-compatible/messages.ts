@@ -22,22 +22,24 @@ const KNOWN: ReadonlySet<string> = new Set([
   'cache_control',
 ]);
 
+interface MessageContext {
+  readonly settings: DialectSettings;
+  /** Whether the model reasons. */
+  readonly reasons: boolean;
+  readonly dropped: string[];
+}
+
 /**
  * Translates the messages for a server. Adds the paths of dropped members to `dropped`. Copies only the messages
  * that it changes: in a long conversation nearly none. Servers refuse an answer without a word, a call or state: it is
  * left out, whatever it thought.
  */
-export function messagesFor(
-  messages: unknown,
-  settings: DialectSettings,
-  reasons: boolean,
-  dropped: string[],
-): readonly Members[] {
+export function messagesFor(messages: unknown, context: MessageContext): readonly Members[] {
   const sent = mapObjects(listOf(messages), (message, index) => {
-    const translated = messageFor(message, index, settings, reasons, dropped);
+    const translated = messageFor(message, index, context);
     return isBare(translated) ? null : translated;
   });
-  return settings.system_messages === 'first' ? systemFirst(sent) : sent;
+  return context.settings.system_messages === 'first' ? systemFirst(sent) : sent;
 }
 
 /** Members of an answer that say nothing by themselves. */
@@ -50,13 +52,8 @@ function isBare(message: Members): boolean {
   return true;
 }
 
-function messageFor(
-  original: Members,
-  index: number,
-  settings: DialectSettings,
-  reasons: boolean,
-  dropped: string[],
-): Members {
+function messageFor(original: Members, index: number, context: MessageContext): Members {
+  const { settings, dropped } = context;
   const message = withToolCalls(original);
   let changed: Record<string, unknown> | null = null;
   for (const name in message) {
@@ -69,17 +66,17 @@ function messageFor(
       delete changed[name];
       continue;
     }
-    const sent = memberFor(name, value, index, settings, dropped);
+    const sent = memberFor(name, value, index, context);
     if (sent === value) continue;
     changed ??= { ...message };
     changed[name] = sent;
   }
-  const own = ownMembers(message, settings, reasons);
+  const own = ownMembers(message, context);
   return own === null ? (changed ?? message) : { ...(changed ?? message), ...own };
 }
 
 /** The members that a server expects in another form; null for none. */
-function ownMembers(message: Members, settings: DialectSettings, reasons: boolean): Members | null {
+function ownMembers(message: Members, { settings, reasons }: MessageContext): Members | null {
   if (message.role === 'developer') return { role: settings.developer_role };
   if (message.role !== 'assistant') return null;
   const isRefusalMoved = settings.unknown_members === 'left_out' && message.refusal && message.content == null;
@@ -99,25 +96,16 @@ function isOmitted(name: string, value: unknown, settings: DialectSettings): boo
 const isReported = (name: string): boolean => name === 'cache_control' || name === 'name' || !KNOWN.has(name);
 
 /** @param message its index */
-function memberFor(
-  name: string,
-  value: unknown,
-  message: number,
-  settings: DialectSettings,
-  dropped: string[],
-): unknown {
-  if (name === 'content') return partsFor(listOf(value), message, settings, dropped);
+function memberFor(name: string, value: unknown, message: number, context: MessageContext): unknown {
+  const { settings } = context;
+  if (name === 'content') return partsFor(listOf(value), message, context);
   if (name === 'tool_call_id') return callIdFor(textOf(value), settings);
-  if (name === 'tool_calls') return keepsCalls(settings) ? value : callsFor(listOf(value), settings);
+  if (name === 'tool_calls') return keepsCalls(settings) ? value : callsFor(value, settings);
   return value;
 }
 
-function partsFor(
-  parts: readonly unknown[],
-  message: number,
-  settings: DialectSettings,
-  dropped: string[],
-): readonly Members[] {
+function partsFor(parts: readonly unknown[], message: number, context: MessageContext): readonly Members[] {
+  const { settings, dropped } = context;
   return mapObjects(parts, (part, index) => {
     if (part.type === 'refusal' && settings.unknown_members === 'left_out') return { type: 'text', text: part.refusal };
     return bearsHint(part, settings) ? withoutHint(part, `messages[${message}].content[${index}]`, dropped) : part;
@@ -128,13 +116,12 @@ function partsFor(
 const keepsCalls = (settings: DialectSettings): boolean =>
   settings.tool_call_ids === 'as_they_are' && settings.unknown_members === 'sent';
 
-const callsFor = (calls: readonly unknown[], settings: DialectSettings): readonly Members[] =>
-  mapObjects(calls, (call) => callFor(call, settings));
-
-function callFor(call: Members, settings: DialectSettings): Members {
-  const id = callIdFor(textOf(call.id), settings);
-  if (settings.unknown_members === 'left_out') return { id, type: call.type, function: call.function };
-  return id === call.id ? call : { ...call, id };
+function callsFor(calls: unknown, settings: DialectSettings): readonly Members[] {
+  return mapObjects(listOf(calls), (call) => {
+    const id = callIdFor(textOf(call.id), settings);
+    if (settings.unknown_members === 'left_out') return { id, type: call.type, function: call.function };
+    return id === call.id ? call : { ...call, id };
+  });
 }
 
 const callIdFor = (id: string, settings: DialectSettings): string =>

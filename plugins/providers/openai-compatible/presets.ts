@@ -12,6 +12,9 @@ const NO_FILES: readonly Capability[] = ['audio_input', 'file_input', 'file_ids'
 /** Lacks of servers without logit bias and single tool calls. */
 const NEITHER: readonly Capability[] = ['logit_bias', 'single_tool_calls'];
 
+/** Lacks of servers that know neither seeds, penalties nor several answers either. */
+const PLAIN: readonly Capability[] = ['seed', 'penalties', 'choices', ...NEITHER, ...NO_FILES];
+
 /** Efforts of models that always think, at three levels. */
 const DEPTHS: readonly Effort[] = ['low', 'high', 'max'];
 
@@ -74,7 +77,7 @@ export const presets: Readonly<Record<string, Preset>> = {
       reasoning_history: 'demanded',
       efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
       leave_out: ['user'],
-      lacks: ['seed', 'penalties', 'choices', 'json_schema', ...NEITHER, ...NO_FILES],
+      lacks: ['json_schema', ...PLAIN],
       reasoning_lacks: ['forced_tools'],
     },
   },
@@ -158,7 +161,7 @@ export const presets: Readonly<Record<string, Preset>> = {
       named_tool_choice: 'as_required',
       efforts: [...DEPTHS],
       leave_out: ['user'],
-      lacks: ['seed', 'penalties', 'choices', ...NEITHER, ...NO_FILES],
+      lacks: [...PLAIN],
     },
   },
 
@@ -173,17 +176,7 @@ export const presets: Readonly<Record<string, Preset>> = {
       reasoning_history: 'reasoning_content',
       efforts: [...DEPTHS],
       leave_out: ['user', 'name', 'stream_options'],
-      lacks: [
-        'seed',
-        'penalties',
-        'choices',
-        'logprobs',
-        'json_schema',
-        'high_temperature',
-        'forced_tools',
-        ...NEITHER,
-        ...NO_FILES,
-      ],
+      lacks: ['logprobs', 'json_schema', 'high_temperature', 'forced_tools', ...PLAIN],
     },
   },
 

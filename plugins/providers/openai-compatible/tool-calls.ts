@@ -6,25 +6,16 @@ import { malformed } from '../parts.ts';
 /** The most calls of one choice. */
 const CALLS_MAX = 512;
 
-interface CallState {
+/** A piece of a call, or what is known of a call before its name. */
+interface CallPiece {
   /** The upstream's index, or null. */
   readonly upstreamIndex: unknown;
   readonly id: string;
   /** Empty until the upstream sends it. */
   name: string;
-  /** Arguments received before the name. */
-  early: string;
-  /** State received before the name. */
+  /** The next piece of the arguments, or all before the name. */
+  text: string;
   extra?: Members;
-}
-
-interface CallDelta {
-  readonly upstreamIndex: unknown;
-  readonly id: string;
-  readonly name: string;
-  /** The next piece of the arguments. */
-  readonly text: string;
-  readonly extra?: Members;
 }
 
 /**
@@ -34,7 +25,7 @@ interface CallDelta {
 export class ToolCalls {
   readonly #choice: number;
   readonly #answerId: string;
-  readonly #calls: CallState[] = [];
+  readonly #calls: CallPiece[] = [];
 
   /** @param answerId makes IDs for calls without one; may be empty */
   constructor(choice: number, answerId: string) {
@@ -66,7 +57,7 @@ export class ToolCalls {
     return this.#calls.some((call) => call.name === '');
   }
 
-  #add({ upstreamIndex, id, name, text, extra }: CallDelta): StreamPart | null {
+  #add({ upstreamIndex, id, name, text, extra }: CallPiece): StreamPart | null {
     const { choice, index } = { choice: this.#choice, index: this.#indexOf(upstreamIndex, id, name) };
     const known = this.#calls[index];
     if (known && known.name !== '') {
@@ -75,19 +66,15 @@ export class ToolCalls {
         : { type: 'tool-call', choice, index, arguments: text, ...(extra && { extra }) };
     }
     if (!known && index >= CALLS_MAX) return malformed('the answer has too many tool calls');
-    const call: CallState = known ?? {
-      upstreamIndex,
-      id: id || madeCallId(this.#answerId, choice, index),
-      name: '',
-      early: '',
-    };
+    const ownId = id || madeCallId(this.#answerId, choice, index);
+    const call: CallPiece = known ?? { upstreamIndex, id: ownId, name: '', text: '' };
     this.#calls[index] = call;
     call.name = name;
-    call.early += text;
+    call.text += text;
     call.extra = extra ?? call.extra;
     if (name === '') return null;
     const state = call.extra && { extra: call.extra };
-    return { type: 'tool-call', choice, index, id: call.id, name, arguments: call.early, ...state };
+    return { type: 'tool-call', choice, index, id: call.id, name, arguments: call.text, ...state };
   }
 
   /** The index of a delta's call; the number of calls for a new one. */

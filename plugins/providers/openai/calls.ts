@@ -7,12 +7,6 @@ import type { Notes } from '../notes.ts';
 const ID_MAX = 56;
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
-interface PendingCall {
-  readonly callId: string;
-  /** The path of its message. */
-  readonly path: string;
-}
-
 /**
  * Matches the calls of a conversation with their results, under unique IDs: other servers' IDs repeat, within and
  * across answers, and may be too long. Deterministic.
@@ -20,8 +14,8 @@ interface PendingCall {
 export class FunctionCalls {
   readonly #notes: Notes;
   readonly #ids = new UniqueIds();
-  /** Calls that await results, by the caller's ID. */
-  readonly #waiting = new Map<string, PendingCall[]>();
+  /** Calls that await results, with the paths of their messages, by the caller's ID. */
+  readonly #waiting = new Map<string, { readonly callId: string; readonly path: string }[]>();
 
   constructor(notes: Notes) {
     this.#notes = notes;

@@ -85,6 +85,5 @@ function answerItems(turn: Turn, ids: FunctionCalls, notes: Notes): readonly Mem
 function outputParts(part: Exclude<ContentPart, { type: 'tool-call' }>, notes: Notes): Members[] {
   if (part.type === 'text') return part.text === '' ? [] : [{ type: 'output_text', text: part.text }];
   if (part.type === 'refusal') return [{ type: 'refusal', refusal: part.text }];
-  notes.refuse(pathText(part.at), 'is not text: this provider takes other parts from users and tools only');
-  return [];
+  return notes.refuse(pathText(part.at), 'is not text: this provider takes other parts from users and tools only');
 }

@@ -35,15 +35,10 @@ export function withReasoning(turn: Turn, output: readonly Members[], format: Re
   return [...items, ...output.slice(next)];
 }
 
-interface ReasoningItem {
-  readonly item: Members;
-  /** Its index in the answer. */
-  readonly index: number;
-}
-
-function reasoningIn({ extras }: Turn, format: ReasoningFormat): readonly ReasoningItem[] {
+/** The reasoning that a turn brings back, with its index in the answer. */
+function reasoningIn({ extras }: Turn, format: ReasoningFormat) {
   const { reasoning_details: details } = extras;
-  const found: ReasoningItem[] = [];
+  const found: { readonly item: Members; readonly index: number }[] = [];
   let summary: { readonly type: 'summary_text'; readonly text: string }[] = [];
   for (const detail of listOf(details)) {
     if (!isObject(detail) || detail.format !== format) continue;

@@ -1,4 +1,4 @@
-import type { ModelRequest, ProviderCall, Turn } from 'signalbox/plugin';
+import type { ModelRequest, ProviderCall, ToolDefinition, Turn } from 'signalbox/plugin';
 import { instanceOf } from './instance.ts';
 import { textOfTurn } from './tokens.ts';
 
@@ -45,25 +45,16 @@ function prose(call: ProviderCall, choice: number): string {
   }${HOW_TO}`;
 }
 
-interface CalledTool {
-  readonly name: string;
-  readonly parameters: unknown;
-}
-
 /** The tool to call, by `tool_choice`; null for a text answer. */
-function toolToCall(request: ModelRequest): CalledTool | null {
+function toolToCall(request: ModelRequest): Pick<ToolDefinition, 'name' | 'parameters'> | null {
   const { tools, toolChoice: choice = 'auto' } = request.conversation;
   if (choice === 'none') return null;
-  if (typeof choice === 'object') {
-    const { name } = choice;
-    return { name, parameters: tools.find((tool) => tool.name === name)?.parameters };
-  }
+  if (typeof choice === 'object') return tools.find(({ name }) => name === choice.name) ?? choice;
   // After a tool's result a model answers with text: only `required` forces another call.
   if (choice === 'auto' && isToolResult(request.conversation.turns.at(-1))) return null;
   const words = wordSet(lastOfUser(request));
   const fits = (name: string, description: string) => !wordSet(`${name} ${description}`).isDisjointFrom(words);
-  const tool = tools.find(({ name, description = '' }) => fits(name, description)) ?? tools[0];
-  return tool ? { name: tool.name, parameters: tool.parameters } : null;
+  return tools.find(({ name, description = '' }) => fits(name, description)) ?? tools[0] ?? null;
 }
 
 const isToolResult = (turn: Turn | undefined): boolean => turn?.role === 'tool';

@@ -1,4 +1,4 @@
-import { isObject, type Json, objectOf, referenced } from '../json.ts';
+import { isObject, type Json, listOf, objectOf, referenced } from '../json.ts';
 
 const DEPTH_MAX = 12;
 /** The most values generated for a schema, which can require exponentially many. */
@@ -42,14 +42,9 @@ export function instanceOf(schema: unknown): unknown {
 
   function object(from: Json, depth: number): Json {
     const properties = objectOf(from.properties);
-    const required = Array.isArray(from.required) ? from.required : [];
-    const entries = required
-      .filter((name): name is string => typeof name === 'string')
-      .map((name): [string, unknown] => [
-        name,
-        make(Object.hasOwn(properties, name) ? properties[name] : {}, depth + 1),
-      ]);
-    return Object.fromEntries(entries);
+    const required = listOf(from.required).filter((name) => typeof name === 'string');
+    const memberOf = (name: string) => make(Object.hasOwn(properties, name) ? properties[name] : {}, depth + 1);
+    return Object.fromEntries(required.map((name) => [name, memberOf(name)]));
   }
 
   function array(from: Json, depth: number): unknown[] {

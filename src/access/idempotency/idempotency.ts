@@ -98,7 +98,7 @@ export class Idempotency {
   }
 
   /**
-   * Opens a run. The charge of a crashed run is given back at once, so that it does not block the new reservation.
+   * Opens a run. The charge of a crashed run is given back at once, so that it does not block the new hold.
    * After any other loss the caller may have had the answer, so at most the repeat's charge is given back.
    */
   async #run(name: Uint8Array, request: KeyedRequest, lost: AnswerRow | null, release: () => void): Promise<Claim> {

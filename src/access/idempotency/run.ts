@@ -5,25 +5,6 @@ import { type Store, StoreError, type Write } from '../../store/store.ts';
 import { ANSWER_BYTES_MAX, bodyOf, encodeAnswer, type StoredAnswer } from './answer.ts';
 import { AnswerSeal, newSalt } from './crypto.ts';
 
-/**
- * The right to carry a request out. Its holder calls `begin` with the reservation before anything is sent, and ends the
- * run once its charge is booked by `keep`, `lose`, `tooLarge` or `drop`. Only the first of these counts.
- */
-export interface IdempotentRun {
-  /** The credit for earlier runs whose answers were lost: by crashes from the start, by other losses at the end. */
-  readonly givenBack: Microcredits;
-  /** Stores that the request runs. Durable when it resolves. Throws StoreError. */
-  begin(decision: number): Promise<void>;
-  /** Stores the answer. Durable when it resolves. An answer that is too large or cannot be written is lost. */
-  keep(answer: StoredAnswer): Promise<void>;
-  /** The answer cannot be stored: a repeat runs anew, and gets this charge back. */
-  lose(): Promise<void>;
-  /** The answer is too large to store. Counts as `tooLargeCounts` losses. */
-  tooLarge(): Promise<void>;
-  /** Nothing was charged: restores the state before the request. */
-  drop(): Promise<void>;
-}
-
 export interface RunContext {
   readonly store: Pick<Store, 'commit'> & Pick<Repositories, 'idempotency'>;
   readonly now: () => number;
@@ -49,7 +30,15 @@ interface RunStart {
   readonly mark: Uint8Array;
 }
 
-export class StoredRun implements IdempotentRun {
+/**
+ * The right to carry a request out. Its holder calls `begin` with the hold before anything is sent, and ends the
+ * run once its charge is booked by `keep`, `lose`, `tooLarge` or `drop`. Only the first of these counts.
+ */
+export type IdempotentRun = Pick<StoredRun, 'begin' | 'keep' | 'lose' | 'tooLarge' | 'drop'> &
+  Readonly<Pick<StoredRun, 'givenBack'>>;
+
+export class StoredRun {
+  /** The credit for earlier runs whose answers were lost: by crashes from the start, by other losses at the end. */
   givenBack: Microcredits;
   readonly #context: RunContext;
   #start: RunStart | null = null;
@@ -60,6 +49,7 @@ export class StoredRun implements IdempotentRun {
     this.givenBack = context.givenBack;
   }
 
+  /** Stores that the request runs. Durable when it resolves. Throws StoreError. */
   async begin(decision: number): Promise<void> {
     const { store, secret, body, owed, losses } = this.#context;
     const seal = new AnswerSeal(secret, newSalt());
@@ -67,6 +57,7 @@ export class StoredRun implements IdempotentRun {
     await store.commit([this.#put(this.#start, { state: 'running', earlier: owed, losses })]);
   }
 
+  /** Stores the answer. Durable when it resolves. An answer that is too large or cannot be written is lost. */
   keep(answer: StoredAnswer): Promise<void> {
     if (Buffer.byteLength(bodyOf(answer)) > ANSWER_BYTES_MAX) return this.tooLarge();
     const { losses } = this.#context;
@@ -77,14 +68,17 @@ export class StoredRun implements IdempotentRun {
     });
   }
 
+  /** The answer cannot be stored: a repeat runs anew, and gets this charge back. */
   lose(): Promise<void> {
     return this.#lose(1);
   }
 
+  /** The answer is too large to store. Counts as `tooLargeCounts` losses. */
   tooLarge(): Promise<void> {
     return this.#lose(this.#context.tooLargeCounts);
   }
 
+  /** Nothing was charged: restores the state before the request. */
   drop(): Promise<void> {
     const { store, name, owed, losses } = this.#context;
     if (losses === 0) return this.#end(async () => store.idempotency.delete(name));

@@ -11,6 +11,7 @@ export interface LimitAccount {
 }
 
 export type AccountTable = Map<string, LimitAccount>;
+const newTable = (): AccountTable => new Map();
 
 /** About 200 bytes each, so 7 MB. A sweep takes some 5 ms, once in thousands of new accounts. */
 const ACCOUNTS_MAX = 32_768;
@@ -37,11 +38,7 @@ export class LimitAccounts {
 
   /** The accounts of a limit by its name. They survive a change of policy. */
   table(limit: string): AccountTable {
-    const existing = this.#tables.get(limit);
-    if (existing) return existing;
-    const table: AccountTable = new Map();
-    this.#tables.set(limit, table);
-    return table;
+    return this.#tables.getOrInsertComputed(limit, newTable);
   }
 
   /** The account of a subject; a new one is full. */

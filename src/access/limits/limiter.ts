@@ -41,7 +41,6 @@ export class Limiter {
    * @throws SignalboxError `rate_limit_exceeded`.
    */
   admit(limits: readonly RateLimit[], caller: Caller, address: string): Quota | null {
-    if (limits.length === 0 && caller.limits === null) return null;
     const applied = this.#appliedTo(limits, caller);
     return applied.length === 0 ? null : this.#charge(applied, address);
   }
@@ -95,12 +94,8 @@ export class Limiter {
         return { name, figures, table, subject: each === 'address' ? null : subjectIn(each, scope) };
       });
     if (caller.limits) {
-      applied.push({
-        name: null,
-        figures: caller.limits,
-        table: this.#accounts.table('key'),
-        subject: caller.keyId,
-      });
+      const table = this.#accounts.table('key');
+      applied.push({ name: null, figures: caller.limits, table, subject: caller.keyId });
     }
     return applied;
   }

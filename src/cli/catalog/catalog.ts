@@ -1,4 +1,3 @@
-import { realpathSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { commandName } from '../../core/command-name.ts';
@@ -9,23 +8,15 @@ import { patchOf } from '../../operate/catalog/patch.ts';
 import { isComplete } from '../../operate/catalog/propose.ts';
 import { syncCatalog } from '../../operate/catalog/sync.ts';
 import type { PolicyWorkspace } from '../../operate/policy/tools.ts';
+import { realOf } from '../../runtime/watch.ts';
 import { scrub } from '../../telemetry/secrets.ts';
-import { commandIn, onlyOne, parseArguments, TEXT } from '../arguments.ts';
+import { groupOf, onlyOne, parseArguments, TEXT } from '../arguments.ts';
 import { day } from '../text.ts';
 
 /** `signalbox catalog sync PROVIDER`. Returns what to print. Throws UsageError, or an Error of one clear sentence. */
-export function runCatalog(
-  args: readonly string[],
-  command: Pick<PolicyWorkspace, 'folder' | 'judge'>,
-): Promise<string> {
-  const [name, ...rest] = args;
-  return commandIn('catalog', { sync }, name)(rest, command);
-}
+export const runCatalog = groupOf('catalog', { sync });
 
-async function sync(
-  args: readonly string[],
-  { folder, judge }: Pick<PolicyWorkspace, 'folder' | 'judge'>,
-): Promise<string> {
+async function sync(args: readonly string[], { folder, judge }: PolicyWorkspace): Promise<string> {
   const { values, positionals } = parseArguments(args, { out: TEXT });
   const usage = `catalog sync takes the name of one provider. See ${commandName()} help catalog sync.`;
   const provider = onlyOne(positionals, usage);
@@ -43,14 +34,7 @@ async function sync(
 /** A file in the folder of a policy is in force within a second: a proposal must not be. */
 function refuseInForce(out: string, folder: string): void {
   const at = resolve(out);
-  const real = (path: string) => {
-    try {
-      return realpathSync(path);
-    } catch {
-      return path;
-    }
-  };
-  if (/\.ya?ml$/.test(at) && real(dirname(at)) === real(resolve(folder)))
+  if (/\.ya?ml$/.test(at) && realOf(dirname(at)) === realOf(resolve(folder)))
     throw new UsageError(`${out} would be a part of the policy at once. Name a file outside of ${folder}.`);
 }
 

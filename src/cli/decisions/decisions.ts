@@ -10,10 +10,9 @@ import {
 } from '../../operate/decisions.ts';
 import { readStore } from '../../store/open.ts';
 import type { RecordEntry } from '../../store/records.ts';
-import { LIST, parseFlags, SWITCH, TEXT } from '../arguments.ts';
+import { groupOf, LIST, parseFlags, SWITCH, TEXT } from '../arguments.ts';
 import { table } from '../terminal.ts';
 import { jsonText, minute } from '../text.ts';
-import { unknownCommand } from '../unknown-command.ts';
 
 const OPTIONS = {
   ...{ from: TEXT, to: TEXT, key: TEXT, model: TEXT, task: TEXT, status: TEXT, operation: TEXT, label: LIST },
@@ -26,8 +25,9 @@ const OPTIONS = {
  * @returns the text to print
  * @throws UsageError
  */
-export async function runDecisions([name, ...args]: readonly string[], file: string): Promise<string> {
-  if (name !== 'list') throw unknownCommand('decisions', name);
+export const runDecisions = groupOf('decisions', { list });
+
+async function list(args: readonly string[], file: string): Promise<string> {
   const { json, ...filters } = parseFlags(args, OPTIONS);
   const query = queryOf(filters);
   using reader = await readStore(file, ['records']);

@@ -19,7 +19,7 @@ import { parseArguments, SWITCH, TEXT } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import { day } from '../text.ts';
 import { unknownCommand } from '../unknown-command.ts';
-import { reportJson, reportText } from './report.ts';
+import { placeText, reportJson, reportText } from './report.ts';
 
 /** The inputs of an import. */
 export interface ImportCommand {
@@ -61,14 +61,8 @@ export async function runImport(args: readonly string[], command: ImportCommand)
   if (imported.files.length === 0) throw new UsageError(nothingIn(file, imported));
   // With the names of the new policy, so that editors complete them.
   const { providers, models, selectors } = imported.report;
-  const schema = policySchema(command.shipped, {
-    providers,
-    models,
-    selectors,
-    aliases: new Map(),
-    tasks: [],
-    constraints: [],
-  });
+  const names = { providers, models, selectors, aliases: new Map(), tasks: [], constraints: [] };
+  const schema = policySchema(command.shipped, names);
   await writeAll(out, imported, schemaText(schema), values.force);
   const written = new Set(imported.files.map((one) => one.name));
   const others = (await readdir(out)).filter((one) => /\.ya?ml$/.test(one) && !written.has(one));
@@ -148,10 +142,7 @@ async function priceMapOf(file: string | undefined): Promise<ImportSources['pric
 
 /** The reason that there is nothing to write: the problems, or else the obstacle of each entry. */
 function nothingIn(file: string, { report }: ImportResult): string {
-  const places = report.problems.map(
-    ({ included, line, column, path, message }) =>
-      `  ${included ?? ''}${included ? ':' : ''}${line}:${column} ${path}: ${message}`,
-  );
+  const places = report.problems.map((one) => `  ${placeText(one)} ${one.path}: ${one.message}`);
   const reasons = report.skipped.map(({ name, why }) => `  ${name ?? 'an entry'}: ${why}`);
   const found = (places.length > 0 ? places : reasons).map(visible);
   const why = found.length > 0 ? found.join('\n') : '  it has no model_list with entries';

@@ -62,16 +62,13 @@ export function reportText({ file, folder, others, imported: { files, report } }
   const counts = OUTCOMES.map(
     (outcome) => `${report.keys.filter((key) => key.outcome === outcome).length} ${outcome.replace('_', ' ')}`,
   );
+  const problemText = ({ included, line, column, path, message }: ImportReport['problems'][number]) =>
+    `${included ?? file}:${line}:${column} ${path}: ${message}`;
   const parts = [
     `${file} → ${folder}: ${files.map(({ name }) => name).join(', ')}\n` +
       `${modelCount(report.models)}, ${plural(report.selectors.length, 'selector')}; of ${plural(report.keys.length, 'key')} ${counts.join(', ')}.`,
     section('Questions: not served until you state', questionsOf(report)),
-    section(
-      'Could not be read',
-      report.problems.map(
-        ({ included, line, column, path, message }) => `${included ?? file}:${line}:${column} ${path}: ${message}`,
-      ),
-    ),
+    section('Could not be read', report.problems.map(problemText)),
     ...OUTCOMES.map((outcome) => section(TITLES[outcome], groupsOf(report, outcome))),
     section('Do next', steps(folder, others, report)),
   ];
@@ -97,7 +94,7 @@ function groupsOf({ keys }: ImportReport, outcome: KeyReport['outcome']): string
   });
 }
 
-const placeText = ({ included, line, column }: KeyReport): string =>
+export const placeText = ({ included, line, column }: Pick<KeyReport, 'included' | 'line' | 'column'>): string =>
   `${included === null ? '' : `${included}:`}${line}:${column}`;
 
 /** One name for several keys: their common part, then each one's own part, so that none is overlooked. */

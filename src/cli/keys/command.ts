@@ -3,35 +3,31 @@ import type { Keys } from '../../access/keys.ts';
 import { KeyTermsError } from '../../access/terms.ts';
 import { commandName } from '../../core/command-name.ts';
 import { UsageError } from '../../core/usage-error.ts';
+import type { WalletSource } from '../../operate/wallets.ts';
 import type { KeyInfo } from '../../store/keys.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import { onlyOne } from '../arguments.ts';
 import { day } from '../text.ts';
 
 /** The inputs of every command on keys. */
-export interface KeysCommand {
+export interface KeysCommand extends Pick<WalletSource, 'file' | 'now'> {
   readonly keys: Keys;
-  readonly store: Pick<Repositories, 'ledger' | 'journal'>;
-  /** The database, which exists. */
-  readonly file: string;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+  readonly store: Pick<Repositories, 'ledger'>;
 }
 
 /** Throws UsageError where no server of this version has used the database. */
-export async function requireLedger({ ledger }: Pick<Repositories, 'ledger'>): Promise<void> {
+export async function requireLedger({ ledger }: KeysCommand['store']): Promise<void> {
   if (await ledger.exists()) return;
   throw new UsageError('The database has no ledger of this version yet. Start the server once to create it.');
 }
 
-/** Runs a command that sets terms of keys or wallets, whose refusal becomes a UsageError. */
-export async function withTerms(run: () => Promise<string>): Promise<string> {
-  try {
-    return await run();
-  } catch (cause) {
-    throw cause instanceof KeyTermsError ? new UsageError(cause.message) : cause;
-  }
-}
+/** Wraps commands that set terms of keys or wallets: a refusal becomes a UsageError. */
+export const withTerms =
+  <Args extends readonly unknown[]>(run: (...args: Args) => Promise<string>) =>
+  (...args: Args): Promise<string> =>
+    run(...args).catch((cause: unknown) => {
+      throw cause instanceof KeyTermsError ? new UsageError(cause.message) : cause;
+    });
 
 /** The one ID that a command takes. A whole key in its place is not repeated: errors end in logs and terminals. */
 export function idOf(positionals: readonly string[], command: string): string {

@@ -4,7 +4,7 @@ import type { IssuedKey } from '../../access/keys.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { grantToKey } from '../../operate/keys.ts';
 import type { Actor } from '../../store/trail.ts';
-import { commandIn, parseArguments, parseFlags, parseGrant, SWITCH, TEXT } from '../arguments.ts';
+import { groupOf, parseArguments, parseFlags, parseGrant, SWITCH, TEXT } from '../arguments.ts';
 import { table } from '../terminal.ts';
 import { day, grantText, jsonText, labelTexts, minute } from '../text.ts';
 import { userName } from '../user.ts';
@@ -13,8 +13,7 @@ import { log, show } from './show.ts';
 import { overlapOf, parseTerms } from './terms.ts';
 
 /** `signalbox keys create|list|show|grant|rotate|revoke|log`. Returns what to print. Throws UsageError. */
-export const runKeys = async ([name, ...args]: readonly string[], command: KeysCommand): Promise<string> =>
-  withTerms(() => commandIn('keys', { create, list, show, grant, rotate, revoke, log }, name)(args, command));
+export const runKeys = withTerms(groupOf('keys', { create, list, show, grant, rotate, revoke, log }));
 
 const operator = (): Actor => ({ kind: 'cli', name: userName() });
 

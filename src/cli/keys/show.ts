@@ -1,5 +1,6 @@
 import { keyStatusBody, trailBody } from '../../access/key-body.ts';
 import type { BudgetUse } from '../../core/caller.ts';
+import { isEmpty } from '../../core/object.ts';
 import { creditsText } from '../../core/text.ts';
 import { walletOf } from '../../core/wallet.ts';
 import { storedKeyFunds } from '../../operate/keys.ts';
@@ -95,11 +96,9 @@ function actorText({ actor: { kind, name }, requestId }: TrailEntry): string {
 
 /** The details of a change, without the empty ones. */
 function detailsText({ details }: TrailEntry): string {
-  const isSaid = (value: unknown) => value !== null && value !== '' && !isEmpty(value);
+  const isSaid = (value: unknown) => value !== '' && !(typeof value === 'object' && isEmpty(value));
   return Object.entries(details)
     .filter(([, value]) => isSaid(value))
     .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(' ');
 }
-
-const isEmpty = (value: unknown): boolean => typeof value === 'object' && Object.keys(value ?? {}).length === 0;

@@ -15,9 +15,10 @@ const COLUMNS = [
 ];
 
 /** `signalbox learn export`: the log of outcomes, a page at a time. Throws UsageError. */
-export async function learnExport(args: readonly string[], command: LearnCommand): Promise<void> {
+export async function learnExport(args: readonly string[], command: LearnCommand): Promise<string> {
   const { filter, format } = parseExport(args);
   await reading(command, (reader) => writeTable(COLUMNS, linesOf(outcomePages(reader, filter)), format, command.write));
+  return '';
 }
 
 async function* linesOf(pages: ReturnType<typeof outcomePages>) {

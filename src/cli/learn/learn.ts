@@ -3,19 +3,16 @@ import { UsageError } from '../../core/usage-error.ts';
 import { resetLearning } from '../../learning/outcomes.ts';
 import { learningPolicy } from '../../operate/learning/policy.ts';
 import { openStore } from '../../store/open.ts';
-import { commandIn, parseFlags, SWITCH, TEXT } from '../arguments.ts';
+import { groupOf, parseFlags, SWITCH, TEXT } from '../arguments.ts';
 import { type LearnCommand, reading } from './command.ts';
 import { learnExport } from './export.ts';
 import { learnReplay } from './replay.ts';
 import { learnStatus } from './status.ts';
 
 /** `signalbox learn status|reset|export|replay`. Throws UsageError, or an Error of one clear sentence. */
-export const runLearn = async ([name, ...args]: readonly string[], command: LearnCommand): Promise<void> =>
-  commandIn('learn', COMMANDS, name)(args, command);
+export const runLearn = groupOf('learn', { status: learnStatus, reset, export: learnExport, replay: learnReplay });
 
-const COMMANDS = { status: learnStatus, reset, export: learnExport, replay: learnReplay };
-
-async function reset(args: readonly string[], command: LearnCommand): Promise<void> {
+async function reset(args: readonly string[], command: LearnCommand): Promise<string> {
   const { model = null, yes } = parseFlags(args, { model: TEXT, yes: SWITCH });
   await reading(command, async (reader) => {
     if (model === null || (await reader.learning.outcomes.models()).includes(model)) return;
@@ -27,13 +24,11 @@ async function reset(args: readonly string[], command: LearnCommand): Promise<vo
   });
   const what = model === null ? 'everything that was learned' : `everything that was learned about ${model}`;
   if (!yes) throw new UsageError(`This deletes ${what}, and cannot be undone. To confirm, add --yes.`);
-  const store = await openStore(command.file, { mode: 'beside', rooms: ['learning'] });
+  const store = await openStore(command.database, { mode: 'beside', rooms: ['learning'] });
   try {
-    await resetLearning(store, model, command.now());
+    await resetLearning(store, model, command.judge.now());
   } finally {
     await store.close();
   }
-  await command.write(
-    `Deleted ${what}. A running server follows within a second. Only declared figures and new outcomes count from now on.\n`,
-  );
+  return `Deleted ${what}. A running server follows within a second. Only declared figures and new outcomes count from now on.\n`;
 }

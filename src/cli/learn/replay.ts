@@ -7,14 +7,17 @@ import { count, jsonText, minute } from '../text.ts';
 import { type LearnCommand, reading } from './command.ts';
 
 /** `signalbox learn replay`: beside a running server; with --write without one. Throws UsageError. */
-export async function learnReplay(args: readonly string[], command: LearnCommand): Promise<void> {
+export async function learnReplay(args: readonly string[], command: LearnCommand): Promise<string> {
   const { json, write } = parseFlags(args, { json: SWITCH, write: SWITCH });
-  const { folder, judge, file } = command;
+  const { folder, judge, database } = command;
   // Reports first why the database cannot be read.
-  const read = await reading(command, async (reader) => (write ? null : replayLearning(folder, judge, reader)));
-  const result = read ?? (await rewriteLearning(folder, judge, file));
-  await command.write(json ? asJson(result, write) : asText(result, write, command.terminal));
+  const read = await reading(command, (reader) => (write ? null : replayLearning(folder, judge, reader)));
+  const result = read ?? (await rewriteLearning(folder, judge, database));
+  return json ? asJson(result, write) : asText(result, write, command.terminal);
 }
+
+const REPLACED =
+  'The result replaces the learning data, including what earlier outcomes taught. The server uses it from its next start.';
 
 function asText(result: LearningReplay, isWritten: boolean, terminal: boolean): string {
   const { policy, replay, judged, since, wordless, faults } = result;
@@ -25,20 +28,16 @@ function asText(result: LearningReplay, isWritten: boolean, terminal: boolean): 
       : '';
   const kept = since === null ? '' : ` since ${minute(since)} UTC`;
   const head = `Learned again from ${count(replay.outcomes, 'outcome')}${kept} with the estimator ${estimator}.${gone}`;
-  const written = isWritten
-    ? [
-        'The result replaces the learning data, including what earlier outcomes taught. The server uses it from its next start.',
-      ]
-    : ['Nothing was changed.'];
+  const written = isWritten ? REPLACED : 'Nothing was changed.';
   const { all } = judged;
   if (all.scores === 0) {
     const none = 'No caller has scored an answer, so learning cannot be judged. Score answers with POST /v1/feedback.';
-    return paragraphs([head, none, ...faults, ...written], terminal);
+    return paragraphs([head, none, ...faults, written], terminal);
   }
   const brier = `${count(all.scores, 'score')} of callers, each predicted before it was learned. Brier score, lower is better: declared ${all.declaredError.toFixed(4)}, estimated ${all.estimatedError.toFixed(4)}. ${verdict(all)}`;
   const on = mode === 'on' ? '' : ` The policy has \`mode: ${mode}\`.`;
   return [
-    paragraphs([head, brier + on, ...faults, ...written], terminal),
+    paragraphs([head, brier + on, ...faults, written], terminal),
     judgedTable(judged, terminal),
     binsTable(judged, terminal),
   ].join('\n');

@@ -22,13 +22,13 @@ const KEYS_SHOWN = 10;
 const OUTCOMES_SHOWN_MIN = 0.05;
 
 /** `signalbox learn status`: beside a running server or without one. Throws UsageError. */
-export async function learnStatus(args: readonly string[], command: LearnCommand): Promise<void> {
+export async function learnStatus(args: readonly string[], command: LearnCommand): Promise<string> {
   const { json } = parseFlags(args, { json: SWITCH });
-  const { folder, judge, now } = command;
+  const { folder, judge } = command;
   const status = await reading(command, async (reader) =>
-    storedLearningStatus(reader, await learningPolicy(folder, judge, reader), now()),
+    storedLearningStatus(reader, await learningPolicy(folder, judge, reader), judge.now()),
   );
-  await command.write(json ? jsonText(learningBody(status)) : asText(status, command.terminal));
+  return json ? jsonText(learningBody(status)) : asText(status, command.terminal);
 }
 
 const MODES: Readonly<Record<LearningMode, string>> = {

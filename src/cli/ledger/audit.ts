@@ -32,12 +32,14 @@ export function verdict(audit: Audit): string {
 
 /** The report for a person. */
 export function auditText(audit: Audit, now: number): string {
-  const { unpriced, totals, paid } = audit;
+  const { unpriced, totals, payments } = audit;
   const lines = [verdict(audit)];
   if (totals.overrun > 0)
     lines.push(`${creditsText(totals.overrun)} were billed above reservations and not charged to any key.`);
-  if (paid.deposited > 0)
-    lines.push(`Wallets paid in ${creditsText(paid.deposited)}, of which ${creditsText(paid.fees)} were kept as fees.`);
+  if (payments.totals.deposited > 0)
+    lines.push(
+      `Wallets paid in ${creditsText(payments.totals.deposited)}, of which ${creditsText(payments.totals.fees)} were kept as fees.`,
+    );
   if (unpriced > 0) lines.push(`${count(unpriced, 'charge')} had an impossible usage or no price.`);
   const open = [...audit.open.values()].map((one) => openLine(one, now));
   if (open.length > 0) lines.push('', 'Open reservations:', ...shown(open, open.length));
@@ -67,7 +69,7 @@ function findingLine({ kind, seq, reservation, message }: AuditFinding): string 
 
 /** The report for a program: every figure, and every finding that was kept. */
 export function auditJson(audit: Audit, now: number): string {
-  const { totals, paid } = audit;
+  const { totals, payments } = audit;
   return jsonText({
     entries: totals.entries,
     reservations: audit.reservations,
@@ -76,8 +78,8 @@ export function auditJson(audit: Audit, now: number): string {
     corrected_credits: toCredits(totals.corrected),
     overrun_credits: toCredits(totals.overrun),
     granted_credits: toCredits(totals.granted),
-    deposited_credits: toCredits(paid.deposited),
-    fees_credits: toCredits(paid.fees),
+    deposited_credits: toCredits(payments.totals.deposited),
+    fees_credits: toCredits(payments.totals.fees),
     open: audit.open.size,
     held_credits: toCredits(heldOf(audit)),
     open_reservations: [...audit.open.values()].map((open) => ({
@@ -89,11 +91,6 @@ export function auditJson(audit: Audit, now: number): string {
       age_ms: now - timeOfId(open.reservation),
     })),
     findings_count: findingsOf(audit),
-    findings: audit.findings.map(({ kind, seq, reservation, message }) => ({
-      kind,
-      seq,
-      decision: decisionOf(reservation),
-      message,
-    })),
+    findings: audit.findings.map(({ reservation, ...one }) => ({ ...one, decision: decisionOf(reservation) })),
   });
 }

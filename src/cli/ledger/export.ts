@@ -1,6 +1,6 @@
 import { toCredits } from '../../core/credits.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { type Line, Lines, moneyEntries } from '../../ledger/export/export.ts';
+import { COLUMNS, exportedLines, type Line, moneyEntries } from '../../ledger/export/export.ts';
 import {
   columnOf,
   GROUPINGS,
@@ -54,12 +54,12 @@ export async function writeExport(
     const lines = sums.groups().map((group) => sumLine(names, group));
     return writeTable([...names, ...SUM_COLUMNS], [lines], format, write);
   }
-  const lines = new Lines(await journal.usdPerCredit());
-  return writeTable(Lines.COLUMNS, linesOf(pages, lines), format, write);
+  const lineOf = exportedLines(await journal.usdPerCredit());
+  return writeTable(COLUMNS, linesOf(pages, lineOf), format, write);
 }
 
-async function* linesOf(pages: ReturnType<typeof moneyEntries>, lines: Lines) {
-  for await (const page of pages) yield page.map((entry) => lines.of(entry));
+async function* linesOf(pages: ReturnType<typeof moneyEntries>, lineOf: ReturnType<typeof exportedLines>) {
+  for await (const page of pages) yield page.map(lineOf);
 }
 
 const SUM_COLUMNS = [

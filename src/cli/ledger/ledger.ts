@@ -11,8 +11,9 @@ import { NOT_SERVED } from '../../operate/served.ts';
 import { storedUsage } from '../../operate/usage.ts';
 import type { StoreReader } from '../../store/driver.ts';
 import type { StoredReservation } from '../../store/ledger-table.ts';
-import { commandIn, needed, onlyOne, parseArguments, parseCreditArguments, parseFlags, SWITCH } from '../arguments.ts';
+import { groupOf, needed, onlyOne, parseArguments, parseCreditArguments, parseFlags, SWITCH } from '../arguments.ts';
 import type { Writer } from '../csv.ts';
+import type { CommandOutput, CommandResult } from '../result.ts';
 import { parseCredits } from '../text.ts';
 import { auditJson, auditText, findingsOf, holderText, verdict } from './audit.ts';
 import { parseExport, writeExport } from './export.ts';
@@ -28,12 +29,10 @@ export interface LedgerCommand extends BooksFiles {
   readonly warn: (text: string) => void;
 }
 
-/** The exit code: 0 fine, 2 something is wrong with the books. */
-export type LedgerCode = 0 | 2;
-
 /** `signalbox ledger status|audit|usage|export|backup|refund`. Throws UsageError, or an Error of one clear sentence. */
-export const runLedger = async ([name, ...args]: readonly string[], command: LedgerCommand): Promise<LedgerCode> =>
-  commandIn('ledger', COMMANDS, name)(args, command);
+export const runLedger = groupOf<LedgerCommand, CommandOutput>('ledger', {
+  ...{ status, audit, usage, export: exportEntries, backup, refund: refundDecision },
+});
 
 /** Reads the books, and warns of settlements in the spool that they lack. Throws UsageError where there are none. */
 async function reading<T>(
@@ -61,55 +60,48 @@ function warnOf({ settlements, charged, fault }: SpoolState, { spool, warn }: Le
   );
 }
 
-async function audit(args: readonly string[], command: LedgerCommand): Promise<LedgerCode> {
+async function audit(args: readonly string[], command: LedgerCommand): Promise<CommandResult> {
   const { json, idle } = parseFlags(args, { json: SWITCH, idle: SWITCH });
-  const { now, write } = command;
-  const [result, isSpoolDamaged] = await reading(
-    command,
-    async (reader, spool) => [await auditLedger(reader.journal, { idle }), spool.fault !== null] as const,
-  );
-  await write(json ? auditJson(result, now()) : auditText(result, now()));
-  return findingsOf(result) > 0 || isSpoolDamaged ? 2 : 0;
+  return reading(command, async ({ journal }, { fault }) => {
+    const result = await auditLedger(journal, { idle });
+    const text = json ? auditJson(result, command.now()) : auditText(result, command.now());
+    return { text, code: findingsOf(result) > 0 || fault !== null ? 2 : 0 };
+  });
 }
 
-async function exportEntries(args: readonly string[], command: LedgerCommand): Promise<LedgerCode> {
+async function exportEntries(args: readonly string[], command: LedgerCommand): Promise<string> {
   const query = parseExport(args);
   await reading(command, (reader) => writeExport(query, reader.journal, command.write));
-  return 0;
+  return '';
 }
 
-async function status(args: readonly string[], command: LedgerCommand): Promise<LedgerCode> {
+async function status(args: readonly string[], command: LedgerCommand): Promise<string> {
   const flags = parseStatus(args);
   const now = command.now();
-  const overview = await reading(command, (reader) => storedOverview(reader, now));
-  await command.write(statusText(overview, flags, now));
-  return 0;
+  return statusText(await reading(command, (reader) => storedOverview(reader, now)), flags, now);
 }
 
-async function usage(args: readonly string[], command: LedgerCommand): Promise<LedgerCode> {
+async function usage(args: readonly string[], command: LedgerCommand): Promise<string> {
   const { query, json } = parseUsage(args, command.now());
-  const report = await reading(command, (reader) => storedUsage(reader.journal, query));
-  await command.write(usageText(report, json));
-  return 0;
+  return usageText(await reading(command, (reader) => storedUsage(reader.journal, query)), json);
 }
 
-async function backup(args: readonly string[], command: LedgerCommand): Promise<LedgerCode> {
+async function backup(args: readonly string[], command: LedgerCommand): Promise<CommandOutput> {
   const { positionals } = parseArguments(args, {});
   const target = onlyOne(positionals, 'ledger backup takes the name of one file.');
   const { bytes, audit: result } = await backUp(command, target, (spool) => warnOf(spool, command));
   const size = `${(bytes / 1e6).toLocaleString('en', { maximumFractionDigits: 1 })} MB`;
   // An operator who is about to upgrade needs the copy most, and must not be sent to start the server first.
   const outcome = result ? verdict(result) : 'Not audited: the database has no ledger, or one of an older version.';
-  await command.write(`Wrote ${target}, ${size}. ${outcome}\n`);
-  if (!result || findingsOf(result) === 0) return 0;
-  await command.write(auditText(result, command.now()));
-  return 2;
+  const text = `Wrote ${target}, ${size}. ${outcome}\n`;
+  if (!result || findingsOf(result) === 0) return text;
+  return { text: text + auditText(result, command.now()), code: 2 };
 }
 
 const REFUND_USAGE =
   'ledger refund takes the ID of one decision, and the Credits to refund. Without an amount it refunds all.';
 
-async function refundDecision(args: readonly string[], command: LedgerCommand): Promise<LedgerCode> {
+async function refundDecision(args: readonly string[], command: LedgerCommand): Promise<string> {
   const { holder: decision, credits, note } = parseCreditArguments(args, REFUND_USAGE);
   const form = `The ID of a decision is dec_ and 11 letters and digits, not "${decision}".`;
   const id = needed(parseId('dec_', decision), form);
@@ -117,22 +109,19 @@ async function refundDecision(args: readonly string[], command: LedgerCommand): 
   const booked = needed(found, `The ledger has no charge of ${decision}.`);
   const amount = refundable(decision, booked, credits === null ? null : amountIn(credits));
   const isServed = await refund(command.file, booked, { amount, note }, command.now());
-  await command.write(
-    `Gave back ${creditsText(amount)} of the ${creditsText(booked.charged)} that ${decision} was charged (${holderText(booked.keyId)}).
-The budgets whose window still holds the request have it back${paidBy(booked)}.
-`,
-  );
   if (!isServed) command.warn(`signalbox: The refund is saved. ${NOT_SERVED}\n`);
-  return 0;
+  return `Gave back ${creditsText(amount)} of the ${creditsText(booked.charged)} that ${decision} was charged (${holderText(booked.keyId)}).
+The budgets whose window still holds the request have it back${paidBy(booked)}.
+`;
 }
 
 const paidBy = ({ onBalance, payer, keyId }: StoredReservation): string =>
   onBalance ? `, and the balance of ${holderText(payer ?? keyId)}` : '';
 
 function amountIn(text: string): Microcredits {
-  const usage = `Write an amount to refund such as 25 or 2.50, above 0, with at most 6 decimals, not "${text}".`;
-  const amount = needed(parseCredits(text), usage);
-  return needed(amount > 0 ? amount : null, usage);
+  const amount = parseCredits(text) ?? 0;
+  if (amount > 0) return amount;
+  throw new UsageError(
+    `Write an amount to refund such as 25 or 2.50, above 0, with at most 6 decimals, not "${text}".`,
+  );
 }
-
-const COMMANDS = { status, audit, usage, export: exportEntries, backup, refund: refundDecision };

@@ -1,26 +1,14 @@
 import { UsageError } from '../../core/usage-error.ts';
 import { isTimeZone } from '../../core/zoned-time.ts';
 
-/** Milliseconds since 1970; `to` is exclusive, and Infinity for no end. */
-export interface Period {
-  readonly from: number;
-  readonly to: number;
-}
-
-/** The span that `T` names: a month, a day, or a moment without length. */
-interface Span {
-  readonly starts: number;
-  readonly ends: number;
-  readonly isMonth: boolean;
-}
-
 const MONTH = /^\d{4}-\d{2}$/;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
 /**
- * Reads `--from` and `--to`. Without `--to` a month is that month, anything else has no end. Throws UsageError.
+ * Reads `--from` and `--to`, as milliseconds since 1970; `to` is exclusive, and Infinity for no end. Without `--to` a month is that
+ * month, anything else has no end. Throws UsageError.
  */
-export function periodOf(from: string | undefined, to: string | undefined, timeZone: string): Period {
+export function periodOf(from: string | undefined, to: string | undefined, timeZone: string) {
   checkZone(timeZone);
   const first = from === undefined ? null : spanOf(from, timeZone);
   const last = to === undefined ? null : spanOf(to, timeZone);
@@ -30,7 +18,8 @@ export function periodOf(from: string | undefined, to: string | undefined, timeZ
   return period;
 }
 
-function spanOf(text: string, timeZone: string): Span {
+/** The span that `T` names: a month, a day, or a moment without length. */
+function spanOf(text: string, timeZone: string) {
   try {
     if (MONTH.test(text)) return daysFrom(Temporal.PlainDate.from(`${text}-01`), { months: 1 }, timeZone);
     if (DAY.test(text)) return daysFrom(Temporal.PlainDate.from(text), { days: 1 }, timeZone);
@@ -42,7 +31,7 @@ function spanOf(text: string, timeZone: string): Span {
   }
 }
 
-function daysFrom(first: Temporal.PlainDate, length: { months?: number; days?: number }, timeZone: string): Span {
+function daysFrom(first: Temporal.PlainDate, length: { months?: number; days?: number }, timeZone: string) {
   const beginning = (date: Temporal.PlainDate) => date.toZonedDateTime({ timeZone }).epochMilliseconds;
   return { starts: beginning(first), ends: beginning(first.add(length)), isMonth: length.months !== undefined };
 }

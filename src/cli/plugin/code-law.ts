@@ -34,41 +34,31 @@ export function codeLaw(files: readonly string[]): LawReport {
       break;
     }
     read++;
-    const imports = importsIn(file);
+    const imports = unlessBroken(() => importsOf(file));
     const where = basename(file);
     faults.push(...imports.filter((name) => isBuiltin(name)).map((name) => `${where} imports \`${name}\``));
-    faults.push(...waysIn(file).map((way) => `${where} uses \`${way}\``));
+    faults.push(...unlessBroken(() => waysIn(file)).map((way) => `${where} uses \`${way}\``));
     for (const one of imports.flatMap((name) => resolved(name, dirname(file)))) found.add(one);
   }
   if (faults.length === 0) return { law: 'imports', says, outcome: 'holds', fault: null, example: null };
   return { law: 'imports', says, outcome: 'broken', fault: faults.sort().join(', '), example: null };
 }
 
-/** Returns nothing for a file that cannot be parsed: importing it reports that. */
-function importsIn(file: string): string[] {
+/** Returns nothing of a file that cannot be parsed, or is not there: importing it reports that. */
+function unlessBroken(read: () => string[]): string[] {
   try {
-    return importsOf(file);
+    return read();
   } catch {
     return [];
   }
 }
 
 function waysIn(file: string): string[] {
-  try {
-    const loader = /\.[cm]?tsx?$/.test(file) ? 'tsx' : 'jsx';
-    const code = new Bun.Transpiler({ loader }).transformSync(readFileSync(file, 'utf8'));
-    return [...new Set(withoutProse(code).match(WAYS) ?? [])].map((way) => way.replace(/\?\.|\["/, '.'));
-  } catch {
-    return [];
-  }
+  const loader = /\.[cm]?tsx?$/.test(file) ? 'tsx' : 'jsx';
+  const code = new Bun.Transpiler({ loader }).transformSync(readFileSync(file, 'utf8'));
+  return [...new Set(withoutProse(code).match(WAYS) ?? [])].map((way) => way.replace(/\?\.|\["/, '.'));
 }
 
-/** Leaves out the contract, which is Signalbox's own, and modules that cannot be found, which loading reports. */
-function resolved(name: string, folder: string): string[] {
-  if (name === 'signalbox/plugin' || isBuiltin(name)) return [];
-  try {
-    return [Bun.resolveSync(name, folder)];
-  } catch {
-    return [];
-  }
-}
+/** Leaves out the contract, which is Signalbox's own. */
+const resolved = (name: string, folder: string): string[] =>
+  name === 'signalbox/plugin' || isBuiltin(name) ? [] : unlessBroken(() => [Bun.resolveSync(name, folder)]);

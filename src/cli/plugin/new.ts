@@ -7,7 +7,7 @@ import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { parseArguments, TEXT } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
-import { jsonText } from '../text.ts';
+import { jsonText, pathText } from '../text.ts';
 import type { PluginCommand } from './command.ts';
 
 const KINDS = Object.keys(PLUGIN_KINDS) as PluginKind[];
@@ -172,20 +172,15 @@ function policyAround(folder: string): string | null {
 }
 
 function nextSteps(kind: PluginKind, name: string, folder: string, files: readonly string[]): string {
-  // The shortest path from here.
-  const shown = (path: string): string => {
-    const below = relative(process.cwd(), path);
-    return below.startsWith('..') ? path : below || '.';
-  };
   const home = policyAround(folder);
   const file = home === null ? join(folder, 'index.ts') : `./${relative(home, join(folder, 'index.ts'))}`;
-  const of = home === null ? '' : ` ${shown(home)}`;
+  const of = home === null ? '' : ` ${pathText(home)}`;
   const { policy, last } = USES[kind](name, name.replaceAll('-', '_').toUpperCase(), of);
   return `Made ${files.length} files in ${folder}: ${files.join(', ')}
 
 Next:
   1. Try it on every law that the gateway relies on:
-       ${commandName()} plugin test ${join(shown(folder), 'index.ts')}
+       ${commandName()} plugin test ${join(pathText(folder), 'index.ts')}
   2. Name it in a file of the policy${home === null ? ', by its path from there or by this one' : ''}, and check the policy:
        plugins: [${file}]
        ${policy}

@@ -2,9 +2,9 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { LawReport } from '../../conformance/law.ts';
 import { commandName } from '../../core/command-name.ts';
+import { type Paint, painter } from '../../core/paint.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import { type Paint, painter } from '../../policy/paint.ts';
 import { scrub, scrubAll } from '../../telemetry/secrets.ts';
 import { onlyOne, parseArguments, SWITCH, TEXT, wholeOf } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
@@ -31,7 +31,8 @@ export async function testPlugin(
   const { values, positionals } = parseArguments(args, { seed: TEXT, runs: TEXT, json: SWITCH });
   const file = onlyOne(positionals, 'plugin test takes one file, or one package, with a plugin.');
   const runs = values.runs === undefined ? RUNS : wholeOf('--runs', values.runs, 1, RUNS_MAX);
-  const seed = values.seed === undefined ? newSeed() : wholeOf('--seed', values.seed, 0, SEED_MAX);
+  const seed =
+    values.seed === undefined ? Math.floor(Math.random() * SEED_MAX) : wholeOf('--seed', values.seed, 0, SEED_MAX);
   const { specifier, home } = located(file);
   const samples = samplesBeside(home);
   const reports = await tried({ specifier, folder: process.cwd(), seed, runs, samples }, lawMs(runs)).catch(
@@ -42,11 +43,11 @@ export async function testPlugin(
   );
   const found = reports.map((report) => withName(report, shipped, home));
   const isBroken = found.some(({ laws }) => laws.some(({ outcome }) => outcome === 'broken'));
-  const text = values.json ? asJson(found, seed, runs) : asText(found, { file, seed, runs }, painter(terminal));
+  const text = values.json
+    ? jsonText(scrubAll({ ok: !isBroken, seed, runs, plugins: found }))
+    : asText(found, { file, seed, runs }, painter(terminal));
   return { text, code: isBroken ? 2 : 0 };
 }
-
-const newSeed = (): number => Math.floor(Math.random() * SEED_MAX);
 
 /** The module to load, and the folder of its code, where recorded answers are. A name that is not a file may be a package. */
 function located(file: string): { readonly specifier: string; readonly home: string } {
@@ -97,9 +98,4 @@ function lawText({ law, says, outcome, fault, example }: LawReport, paint: Paint
   const not = outcome === 'note' ? 'Not required, and not fulfilled: ' : '';
   const lines = [`${not}${scrub(fault)}`, ...(example === null ? [] : [`in: ${scrub(example)}`])];
   return [head, ...lines.map((line) => `      ${line}`)].join('\n');
-}
-
-function asJson(plugins: readonly PluginReport[], seed: number, runs: number): string {
-  const isSound = plugins.every(({ laws }) => laws.every(({ outcome }) => outcome !== 'broken'));
-  return jsonText(scrubAll({ ok: isSound, seed, runs, plugins }));
 }

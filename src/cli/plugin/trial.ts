@@ -33,7 +33,7 @@ export type TrialMessage =
  */
 export async function tried(trial: Trial, lawMs: number): Promise<PluginReport[]> {
   const worker = new Worker(new URL('./trial-worker.ts', import.meta.url).href);
-  const reports: { plugin: Omit<PluginReport, 'laws'>; laws: LawReport[] }[] = [];
+  const reports: (PluginReport & { readonly laws: LawReport[] })[] = [];
   let trying = 'loading';
   const over = Promise.withResolvers<void>();
   const giveUp = (says: string, fault: string) => {
@@ -50,7 +50,7 @@ export async function tried(trial: Trial, lawMs: number): Promise<PluginReport[]
     if (data.tells === 'done') return over.resolve();
     if (data.tells === 'refused') return over.reject(new Error(data.why));
     timer = setTimeout(late, lawMs);
-    if (data.tells === 'plugin') reports.push({ plugin: data.plugin, laws: [] });
+    if (data.tells === 'plugin') reports.push({ ...data.plugin, laws: [] });
     else if (data.tells === 'trying') trying = data.law;
     else reports.at(-1)?.laws.push(data.report);
   };
@@ -64,5 +64,5 @@ export async function tried(trial: Trial, lawMs: number): Promise<PluginReport[]
     worker.removeEventListener('close', gone);
     worker.terminate();
   }
-  return reports.map(({ plugin, laws }) => ({ ...plugin, laws }));
+  return reports;
 }

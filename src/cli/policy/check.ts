@@ -51,14 +51,12 @@ function folded(figures: readonly Diagnostic[], missing: number): string {
   const stale = figures.filter(({ code }) => code === 'stale-figure').length;
   const unverified = figures.length - stale;
   const counts = [
-    stale > 0 && `${plural(stale, 'figure')} ${areOf(stale)} older than ${STALE_AFTER_DAYS} days`,
+    stale > 0 && `${plural(stale, 'figure')} ${stale === 1 ? 'is' : 'are'} older than ${STALE_AFTER_DAYS} days`,
     unverified > 0 && `${plural(unverified, 'figure')} without a day or a source`,
     missing > 0 && `${plural(missing, 'provider')} cannot serve here`,
   ].filter(Boolean);
   return counts.length > 0 ? `. ${counts.join(', ')}: --all` : '';
 }
-
-const areOf = (count: number): string => (count === 1 ? 'is' : 'are');
 
 /** The defaults that the latest version would change: tasks and selectors by number and name, since each has several. */
 function versionText(changes: readonly string[], folder: string): string {

@@ -1,14 +1,6 @@
 import { UsageError } from '../../core/usage-error.ts';
 import type { PolicyWorkspace } from '../../operate/policy/tools.ts';
 
-/** The operator's wish that a command end. */
-interface StopSignal {
-  /** Aborted by Ctrl-C and the like, which do not end the process meanwhile. */
-  readonly signal: AbortSignal;
-  /** From here on they do again. */
-  forget(): void;
-}
-
 /** The inputs of every command on a policy. */
 export interface PolicyCommand extends PolicyWorkspace {
   /** The default of `folder`. */
@@ -19,8 +11,8 @@ export interface PolicyCommand extends PolicyWorkspace {
   readonly input: () => Promise<string>;
   /** Writes at once, for a command that goes on. */
   readonly write: (text: string) => Promise<void>;
-  /** For a command that goes on. */
-  readonly ended: () => StopSignal;
+  /** The operator's wish that a command end: `signal` is aborted by Ctrl-C and the like, which end the process again after `forget`. */
+  readonly ended: () => { readonly signal: AbortSignal; forget(): void };
 }
 
 /** The one folder that a command names, or the default. Throws UsageError for several. */

@@ -1,3 +1,4 @@
+import { type Paint, painter } from '../../core/paint.ts';
 import { plural } from '../../core/text.ts';
 import { visible } from '../../core/visible.ts';
 import {
@@ -10,7 +11,6 @@ import {
 import type { PolicyDifference } from '../../operate/policy/diff.ts';
 import type { ComparedRequests, DifferentRequest } from '../../operate/policy/diff-requests.ts';
 import type { BuiltPolicy } from '../../operate/policy/diff-side.ts';
-import { type Paint, painter } from '../../policy/paint.ts';
 import type { PolicyChange, PolicyRename } from '../../runtime/diff.ts';
 import { scrub } from '../../telemetry/secrets.ts';
 import { grid, paragraphs } from '../terminal.ts';
@@ -52,11 +52,8 @@ function unscrubbedText({ a, b, changes, renamed, decisions }: PolicyDifference,
   if (requests && requests.moves.length > 0) parts.push(movesText(requests, inUsd, terminal));
   parts.push(totalsText(caseTotals, requests?.totals ?? null, inUsd, terminal));
   const broken = cases.filter((one) => one.broken.length > 0).length;
-  const usd = inUsd
-    ? [
-        `A Credit is worth ${worth.a} USD in ${a.place.label} and ${worth.b} USD in ${b.place.label}: costs are compared in USD.`,
-      ]
-    : [];
+  const worths = `A Credit is worth ${worth.a} USD in ${words.from} and ${worth.b} USD in ${words.to}: costs are compared in USD.`;
+  const usd = inUsd ? [worths] : [];
   parts.push(paragraphs([summary(caseTotals, requests?.totals ?? null, broken, words), ...usd, NOTE], terminal));
   return parts.join('\n');
 }
@@ -73,12 +70,8 @@ function unaffectedText(isChanged: boolean, cases: number, hasRequests: boolean)
 
 /** A line by the sign that it begins with. */
 function signed(line: string, { good, error, warning }: Paint): string {
-  const paints = new Map([
-    ['+', good],
-    ['-', error],
-    ['~', warning],
-  ]);
-  return paints.get(line.trimStart().charAt(0))?.(line) ?? line;
+  const paints: Readonly<Record<string, Paint['good']>> = { '+': good, '-': error, '~': warning };
+  return paints[line.trimStart().charAt(0)]?.(line) ?? line;
 }
 
 const SIGNS = { added: '+', removed: '-', changed: '~' } as const;

@@ -18,7 +18,7 @@ export async function runExplainCase(
 ): Promise<CommandResult> {
   const explanation = await explainCase(name, folder, here, command.judge);
   const { case: found } = explanation;
-  if ('unserved' in explanation) {
+  if (explanation.unserved) {
     throw new UsageError(`The case "${found.name}" cannot run: ${missingText(explanation.unserved)}.`);
   }
   const { failures, settings, missing } = explanation;

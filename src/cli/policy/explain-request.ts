@@ -4,8 +4,7 @@ import { parseJson } from '../../core/object.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { visible } from '../../core/visible.ts';
-import type { TaskReasons } from '../../operate/policy/explain.ts';
-import { explainRequest } from '../../operate/policy/explain.ts';
+import { explainRequest, type TaskReasons } from '../../operate/policy/explain.ts';
 import { momentOf } from '../../operate/policy/hypothetical.ts';
 import { storedPayer } from '../../operate/policy/key-funds.ts';
 import { bodyOf, isFolder, runtimeOf } from '../../operate/policy/tools.ts';
@@ -49,12 +48,9 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
   const timeMs = flags.time === undefined ? command.judge.now() : momentOf('--time', flags.time);
   const payer = flags.key === undefined ? null : await storedPayer(command.database, flags.key, timeMs);
   const labels = { ...payer?.info.labels, ...pairsOf(flags.label, 'A label') };
-  const key = {
-    id: flags.key ?? 'explain',
-    labels,
-    models:
-      flags['key-models'] === undefined ? (payer?.info.models ?? null) : knownModels(flags['key-models'], runtime),
-  };
+  const stated = flags['key-models'];
+  const models = stated === undefined ? (payer?.info.models ?? null) : knownModels(stated, runtime);
+  const key = { id: flags.key ?? 'explain', labels, models };
   const request = readRouteBody(body);
   const funds = payer?.fundsUnder(runtime.snapshot.budgets, labels, request.model);
   const explanation = await explainRequest({ request, key, timeMs, funds }, runtime, command.database);
@@ -62,9 +58,7 @@ export async function runExplain(args: readonly string[], command: PolicyCommand
   const form = {
     json: flags.json,
     before: [...(taskNote ? [taskNote] : []), ...(reasons ? [taskText(reasons)] : [])],
-    after: [...failedRules].map(
-      ([rule, error]) => `The condition of ${rule} failed, so it counts as true: ${reasonOf(error)}.`,
-    ),
+    after: [...failedRules].map(ruleText),
     note: `${NOTE} ${payer ? FUNDED : UNFUNDED}`,
     missing: leftOutProviders(runtime.snapshot),
     head: { task_reasons: reasons && taskBody(reasons) },
@@ -82,18 +76,19 @@ function knownModels(text: string, { snapshot }: Runtime): string[] {
   });
 }
 
-/** The first line of an expression's error: the others draw the place. */
-const reasonOf = (error: unknown): string => messageOf(error).split('\n')[0]!;
+/** With the first line of the expression's error: the others draw the place. */
+const ruleText = ([rule, error]: readonly [rule: string, error: unknown]): string =>
+  `The condition of ${rule} failed, so it counts as true: ${messageOf(error).split('\n')[0]}.`;
 
 /** At most a folder with a policy and a file with a request, in any order. */
-function placesIn(positionals: readonly string[]): { folder?: string; file?: string } {
+function placesIn(positionals: readonly string[]) {
   const isFile = (path: string) => path === '-' || path.endsWith('.json') || (existsSync(path) && !isFolder(path));
   const [folder, ...folders] = positionals.filter((path) => !isFile(path));
   const [file, ...files] = positionals.filter(isFile);
   if (folders.length + files.length > 0) {
     throw new UsageError('policy explain takes one folder and one file with a request, or - for the standard input.');
   }
-  return { ...(folder !== undefined && { folder }), ...(file !== undefined && { file }) };
+  return { folder, file };
 }
 
 async function jsonOf(file: string, { input }: PolicyCommand): Promise<unknown> {

@@ -31,15 +31,14 @@ const legend = ({ usdPerCredit }: PolicySnapshot): string =>
 
 function holdText({ certificate: { choice }, firstHold, isFunded, shortage }: HypotheticalExplanation): string[] {
   if (shortage) return [`It is refused with ${shortage.status} ${shortage.code}: ${shortage.message}`];
-  if (!isFunded) {
-    return firstHold === null
-      ? []
-      : [
-          `Where its worst case is a large part of a fund, ${toCredits(firstHold.amount)} Credits are held first, and the hold grows with the answer: its service stops billing when it is aborted.`,
-        ];
+  if (firstHold === null) {
+    return isFunded && choice !== null ? ['It would wait for money that other requests of its key hold.'] : [];
   }
-  if (choice === null) return [];
-  if (firstHold === null) return ['It would wait for money that other requests of its key hold.'];
+  if (!isFunded) {
+    return [
+      `Where its worst case is a large part of a fund, ${toCredits(firstHold.amount)} Credits are held first, and the hold grows with the answer: its service stops billing when it is aborted.`,
+    ];
+  }
   const { amount, grows, capped } = firstHold;
   const more = grows
     ? ' first, and the hold grows with the answer: its service stops billing when it is aborted'

@@ -1,7 +1,7 @@
 import { shownCredits } from '../../core/ceiling.ts';
+import { painter } from '../../core/paint.ts';
 import { wrapped } from '../../core/text.ts';
 import { visible } from '../../core/visible.ts';
-import { painter } from '../../policy/paint.ts';
 import { seconds } from '../../routing/advise.ts';
 import type { CandidateEntry, Certificate } from '../../routing/certificate.ts';
 import { shortPlace } from '../../routing/story.ts';

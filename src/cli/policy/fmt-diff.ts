@@ -1,5 +1,5 @@
+import { painter } from '../../core/paint.ts';
 import { visibleLines } from '../../core/visible.ts';
-import { painter } from '../../policy/paint.ts';
 
 /** Lines that stand for others, from a line on. */
 interface Hunk {
@@ -77,13 +77,11 @@ function nextSame(
 ): readonly [number, number] | null {
   for (let both = 1; both <= AHEAD_MAX; both++) {
     for (let removed = 0; removed <= both; removed++) {
-      const added = both - removed;
-      if (isSame(before, after, i + removed, j + added)) return [removed, added];
+      const [a, b] = [i + removed, j + both - removed];
+      // A line alone may be like many; two in a row say where one is.
+      if (a < before.length && before[a] === after[b] && before[a + 1] === after[b + 1])
+        return [removed, both - removed];
     }
   }
   return null;
 }
-
-/** A line alone may be like many; two in a row say where one is. */
-const isSame = (before: readonly string[], after: readonly string[], i: number, j: number): boolean =>
-  i < before.length && before[i] === after[j] && before[i + 1] === after[j + 1];

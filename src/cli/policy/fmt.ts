@@ -21,19 +21,20 @@ import { problemsText } from './problems.ts';
 export async function runFormat(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
   const { values, positionals } = parseArguments(args, { json: SWITCH, check: SWITCH });
   const { json, check } = values;
-  if (positionals.includes('-')) {
-    if (positionals.length > 1) throw new UsageError('policy fmt takes either - or folders and files.');
-    const text = await command.input();
-    const opened = { file: { path: STANDARD_INPUT, text }, bytes: new Uint8Array() };
-    return formatInput(await formatFile(opened, command.judge.env), { json, check, colour: command.terminal });
+  const { folder, judge, terminal } = command;
+  const isInput = positionals.includes('-');
+  if (isInput && positionals.length > 1) throw new UsageError('policy fmt takes either - or folders and files.');
+  const all = isInput
+    ? [await formatFile({ path: 'standard input', text: await command.input() }, judge.env)]
+    : await formatFiles(positionals.length > 0 ? positionals : [folder], judge.env, !check);
+  const code = all.some((one) => one.formatted === null || (check && isChanged(one))) ? 2 : 0;
+  if (json) {
+    const body = { ...bodyOf(all, check), ...(isInput && !check && { formatted: all[0]!.formatted }) };
+    return { text: jsonText(body), code };
   }
-  const all = await formatFiles(positionals.length > 0 ? positionals : [command.folder], command.judge.env, !check);
-  const code = all.some((one) => one.problems.length > 0 || one.refused || (check && isChanged(one))) ? 2 : 0;
-  const form = { check, colour: command.terminal };
-  return { text: json ? jsonText(bodyOf(all, check)) : asText(all, form), code };
+  const form = { check, colour: terminal };
+  return { text: isInput ? inputText(all[0]!, form) : asText(all, form), code };
 }
-
-const STANDARD_INPUT = 'standard input';
 
 const shownText = (text: string): string => maskSecrets(mask(text));
 
@@ -42,25 +43,19 @@ interface Form {
   readonly colour: boolean;
 }
 
-function formatInput(one: FormattedFile, { json, check, colour }: Form & { json: boolean }): CommandResult {
-  const changed = isChanged(one);
-  const code = one.formatted === null || (check && changed) ? 2 : 0;
-  if (json) {
-    const body = { ...bodyOf([one], check), ...(check ? {} : { formatted: one.formatted }) };
-    return { text: jsonText(body), code };
-  }
-  // The output may be redirected into the file: print the formatted text or nothing.
+/** The output may be redirected into the file: it is the formatted text or nothing. Throws UsageError for what cannot be formatted. */
+function inputText(one: FormattedFile, { check, colour }: Form): string {
   if (one.formatted === null) throw new UsageError(whyNot(one, false));
-  if (!check) return { text: one.formatted, code };
-  return { text: changed ? `${wouldChange(one, colour)}\n` : '', code };
+  if (!check) return one.formatted;
+  return isChanged(one) ? `${wouldChange(one, colour)}\n` : '';
 }
 
 function bodyOf(all: readonly FormattedFile[], check: boolean): object {
   return {
     ...diagnosticsJson(all.flatMap(({ problems }) => problems)),
-    files: all.map(({ opened }) => opened.file.path),
-    [check ? 'would_change' : 'changed']: all.filter(isChanged).map(({ opened }) => opened.file.path),
-    refused: all.flatMap(({ opened: { file }, refused }) => {
+    files: all.map(({ file }) => file.path),
+    [check ? 'would_change' : 'changed']: all.filter(isChanged).map(({ file }) => file.path),
+    refused: all.flatMap(({ file, refused }) => {
       if (!refused) return [];
       const { line, column, message } = refused;
       return [{ file: file.path, line, column, message, hint: IN_BRACKETS }];
@@ -74,7 +69,7 @@ function asText(all: readonly FormattedFile[], { check, colour }: Form): string 
   const parts = [
     ...left.map((one) => whyNot(one, colour)),
     ...(check ? changed.map((one) => wouldChange(one, colour)) : []),
-    ...(check || changed.length === 0 ? [] : [changed.map(({ opened }) => `formatted ${opened.file.path}`).join('\n')]),
+    ...(check || changed.length === 0 ? [] : [changed.map(({ file }) => `formatted ${file.path}`).join('\n')]),
   ];
   const counts = [
     changed.length > 0 && `${changed.length} ${check ? 'would change' : 'formatted'}`,
@@ -86,7 +81,7 @@ function asText(all: readonly FormattedFile[], { check, colour }: Form): string 
 /** The known reason for which prettier does damage. */
 const IN_BRACKETS = 'a comment inside `{ }` or `[ ]` may be the cause: move it above or after the brackets';
 
-function whyNot({ opened: { file }, problems, refused }: FormattedFile, colour: boolean): string {
+function whyNot({ file, problems, refused }: FormattedFile, colour: boolean): string {
   if (refused) {
     const { line, column, message } = refused;
     return `${file.path}:${line}:${column}  ${message}, so the file is unchanged\n  hint: ${IN_BRACKETS}`;
@@ -94,6 +89,6 @@ function whyNot({ opened: { file }, problems, refused }: FormattedFile, colour: 
   return problemsText(problems, { files: [file] }, colour);
 }
 
-function wouldChange({ opened: { file }, formatted }: ChangedFile, colour: boolean): string {
+function wouldChange({ file, formatted }: ChangedFile, colour: boolean): string {
   return `${file.path} would change\n${diffText(shownText(file.text ?? ''), shownText(formatted), colour)}`;
 }

@@ -1,28 +1,22 @@
-import { commandIn } from '../arguments.ts';
+import { groupOf } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
 import type { PolicyCommand } from './command.ts';
 
-type Run = (args: readonly string[], command: PolicyCommand) => Promise<CommandResult>;
-
-/** Each is loaded when it is asked for. */
-const COMMANDS: Readonly<Record<string, (args: readonly string[]) => Promise<Run>>> = {
-  check: async () => (await import('./check.ts')).runCheck,
-  test: async () => (await import('./test.ts')).runTest,
-  explain: async (args) =>
+/**
+ * `signalbox policy check|test|explain|diff|fmt|schema`. Each is loaded when it is asked for. Throws UsageError, or an Error of one
+ * clear sentence.
+ */
+export const runPolicy = groupOf<PolicyCommand, CommandResult>('policy', {
+  check: async (args, command) => (await import('./check.ts')).runCheck(args, command),
+  test: async (args, command) => (await import('./test.ts')).runTest(args, command),
+  explain: async (args, command) =>
     isRecorded(args)
-      ? (await import('./explain-decision.ts')).runExplainDecision
-      : (await import('./explain-request.ts')).runExplain,
-  diff: async () => (await import('./diff.ts')).runDiff,
-  fmt: async () => (await import('./fmt.ts')).runFormat,
-  schema: async () => (await import('./schema.ts')).runSchema,
-};
+      ? (await import('./explain-decision.ts')).runExplainDecision(args, command)
+      : (await import('./explain-request.ts')).runExplain(args, command),
+  diff: async (args, command) => (await import('./diff.ts')).runDiff(args, command),
+  fmt: async (args, command) => (await import('./fmt.ts')).runFormat(args, command),
+  schema: async (args, command) => (await import('./schema.ts')).runSchema(args, command),
+});
 
 const isRecorded = (args: readonly string[]): boolean =>
   args.some((argument) => argument === '--decision' || argument.startsWith('--decision='));
-
-/** `signalbox policy check|test|explain|diff|fmt|schema`. Throws UsageError, or an Error of one clear sentence. */
-export async function runPolicy(args: readonly string[], command: PolicyCommand): Promise<CommandResult> {
-  const [name, ...rest] = args;
-  const run = await commandIn('policy', COMMANDS, name)(rest);
-  return run(rest, command);
-}

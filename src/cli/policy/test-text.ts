@@ -1,5 +1,5 @@
-import { relative } from 'node:path';
 import { commandName } from '../../core/command-name.ts';
+import { painter } from '../../core/paint.ts';
 import type { SourcePlace } from '../../core/source-place.ts';
 import { plural } from '../../core/text.ts';
 import { visible } from '../../core/visible.ts';
@@ -9,9 +9,9 @@ import { type CoverageSummary, percentText } from '../../operate/policy/coverage
 import type { Mismatch } from '../../operate/policy/mismatches.ts';
 import type { Settings } from '../../operate/policy/settings.ts';
 import type { CaseResult, SettingRun } from '../../operate/policy/test-run.ts';
-import { painter } from '../../policy/paint.ts';
 import { clipped } from '../terminal.ts';
 import { leftOutBriefly, SETTING_WORDS } from './setting-text.ts';
+import { countsOf } from './test-json.ts';
 
 /** The form in which results of cases are shown. */
 export interface TextForm {
@@ -116,20 +116,11 @@ function quoted(text: string): string {
   return /["$`\\!]/.test(text) ? `'${text.replaceAll("'", "'\\''")}'` : `"${text}"`;
 }
 
-/** As a command typed here names it. */
-export function folderText(folder: string): string {
-  const near = relative('', folder) || '.';
-  return near.startsWith('..') ? folder : near;
-}
-
 function summaryText(results: readonly CaseResult[], { folder }: TextForm): string {
-  const count = (status: CaseResult['status']) => results.filter((one) => one.status === status).length;
-  const counts = [
-    count('holds') > 0 && `${count('holds')} hold`,
-    count('failed') > 0 && `${count('failed')} failed`,
-    count('not_run') > 0 && `${count('not_run')} not run`,
-  ].filter((part) => part !== false);
-  return `${folder}: ${plural(results.length, 'case')}${counts.length > 0 ? `: ${counts.join(', ')}` : ''}`;
+  const { cases, hold, failed, not_run: notRun } = countsOf(results);
+  const counts = [hold > 0 && `${hold} hold`, failed > 0 && `${failed} failed`, notRun > 0 && `${notRun} not run`];
+  const stated = counts.filter((part) => part !== false).join(', ');
+  return `${folder}: ${plural(cases, 'case')}${stated && `: ${stated}`}`;
 }
 
 function coverageText({ report, byClass, all, min, isEnough, weakest }: CoverageSummary): string {

@@ -1,17 +1,11 @@
 import { visibleLines } from '../../core/visible.ts';
-import { createPluginLoader } from '../../plugin-host/load.ts';
+import { createPluginLoader, type PluginLoader } from '../../plugin-host/load.ts';
 import { signatureOf } from '../../runtime/source.ts';
 import { watchPolicies } from '../../runtime/watch.ts';
 import { scrub } from '../../telemetry/secrets.ts';
 import type { CommandResult } from '../result.ts';
+import { pathText } from '../text.ts';
 import type { PolicyCommand } from './command.ts';
-import { folderText } from './test-text.ts';
-
-/** The watched folder, and the form of the results. */
-interface WatchedTests {
-  readonly folder: string;
-  readonly json: boolean;
-}
 
 type Run = (judge: PolicyCommand['judge']) => Promise<CommandResult>;
 
@@ -23,24 +17,18 @@ type Outcome = CommandResult | Error;
  * what the last run came to. A policy that breaks meanwhile is reported, and watched on. Throws where the first run cannot be.
  */
 export async function testOnEdits(
-  { folder, json }: WatchedTests,
+  { folder, json }: { readonly folder: string; readonly json: boolean },
   { judge, write, ended }: Pick<PolicyCommand, 'judge' | 'write' | 'ended'>,
   run: Run,
 ): Promise<CommandResult> {
-  const code = new PluginCode(folder);
+  const code = pluginCode(folder);
   let wake = () => {};
   let isStirred = true;
   const stir = () => {
     isStirred = true;
     wake();
   };
-  const watch = watchPolicies({
-    folder,
-    busyFolder: null,
-    more: () => code.files,
-    onFirstEvent: () => {},
-    onEdit: stir,
-  });
+  const watch = watchPolicies({ folder, busyFolder: null, more: code.files, onFirstEvent: () => {}, onEdit: stir });
   const runOnce = () => code.run((loader) => run({ ...judge, loader }));
   let last: Outcome | null = null;
   let end: ReturnType<typeof ended> | null = null;
@@ -54,7 +42,7 @@ export async function testOnEdits(
         end = ended();
         end.signal.addEventListener('abort', stir);
         await write(outcomeText(last, json));
-        if (!json) await write(`\nWaiting for a change in ${folderText(folder)} or its plugins. Ctrl-C ends.\n\n`);
+        if (!json) await write(`\nWaiting for a change in ${pathText(folder)} or its plugins. Ctrl-C ends.\n\n`);
       }
       // An edit that came meanwhile must not be waited for.
       if (!isStirred) await new Promise<void>((resolve) => (wake = resolve));
@@ -67,40 +55,31 @@ export async function testOnEdits(
 }
 
 /** The plugins of a folder, loaded anew for each run, and whether anything has changed since the last. */
-class PluginCode {
+function pluginCode(folder: string) {
   /** The plugins' files of the last policy that could be read. */
-  files: readonly string[] = [];
-  readonly #folder: string;
-  #signature = '';
-
-  constructor(folder: string) {
-    this.#folder = folder;
-  }
-
-  async hasChanged(): Promise<boolean> {
-    return (await signatureOf(this.#folder, this.files)) !== this.#signature;
-  }
-
-  async run<Result>(run: (loader: ReturnType<typeof createPluginLoader>) => Promise<Result>): Promise<Result> {
-    const [policy, all] = await this.#signatures();
-    // Imported code stays in memory, with its own imports: an edit must count.
-    for (const file of this.files) delete require.cache[file];
-    const loader = createPluginLoader();
-    try {
-      return await run(loader);
-    } finally {
-      const found = loader.files();
-      const isSame = found.length === 0 || found.join('\n') === this.files.join('\n');
-      if (!isSame) this.files = found;
-      const [policyNow, allNow] = await this.#signatures();
-      // Other files than before are no change of any: but an edit that came while it ran is.
-      this.#signature = isSame || policyNow !== policy ? all : allNow;
-    }
-  }
-
-  async #signatures(): Promise<readonly [policy: string, all: string]> {
-    return [await signatureOf(this.#folder), await signatureOf(this.#folder, this.files)];
-  }
+  let files: readonly string[] = [];
+  let signature = '';
+  const signatures = () => Promise.all([signatureOf(folder), signatureOf(folder, files)]);
+  return {
+    files: () => files,
+    hasChanged: async () => (await signatureOf(folder, files)) !== signature,
+    async run<Result>(run: (loader: PluginLoader) => Promise<Result>): Promise<Result> {
+      const [policy, all] = await signatures();
+      // Imported code stays in memory, with its own imports: an edit must count.
+      for (const file of files) delete require.cache[file];
+      const loader = createPluginLoader();
+      try {
+        return await run(loader);
+      } finally {
+        const found = loader.files();
+        const isSame = found.length === 0 || found.join('\n') === files.join('\n');
+        if (!isSame) files = found;
+        const [policyNow, allNow] = await signatures();
+        // Other files than before are no change of any: but an edit that came while it ran is.
+        signature = isSame || policyNow !== policy ? all : allNow;
+      }
+    },
+  };
 }
 
 async function attempt(run: () => Promise<CommandResult>): Promise<Outcome> {

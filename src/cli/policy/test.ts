@@ -7,10 +7,11 @@ import { diagnosticsJson } from '../../policy/diagnostics.ts';
 import { scrub } from '../../telemetry/secrets.ts';
 import { parseArguments, type parseFlags, SWITCH, TEXT } from '../arguments.ts';
 import type { CommandResult } from '../result.ts';
+import { pathText } from '../text.ts';
 import { folderIn, type PolicyCommand } from './command.ts';
 import { problemsText } from './problems.ts';
 import { testBody } from './test-json.ts';
-import { folderText, testText } from './test-text.ts';
+import { testText } from './test-text.ts';
 import { testOnEdits } from './test-watch.ts';
 
 const FLAGS = { case: TEXT, watch: SWITCH, coverage: SWITCH, min: TEXT, here: SWITCH, json: SWITCH };
@@ -48,7 +49,7 @@ async function testOnce(options: TestOptions, command: PolicyCommand): Promise<C
   const isFine = results.every(({ status }) => status !== 'failed') && (coverage?.isEnough ?? true);
   const code = isFine ? 0 : 2;
   if (json) return { text: resultText(testBody(settings, results, coverage), watch), code };
-  const form = { folder: folderText(folder), colour: command.terminal };
+  const form = { folder: pathText(folder), colour: command.terminal };
   return { text: scrub(testText(settings, results, coverage, form)), code };
 }
 
@@ -63,7 +64,7 @@ function brokenPolicy(
     return { text: resultText(body, options.watch), code: 2 };
   }
   const errors = `${plural(problems.length, 'error')}, so no case was run`;
-  const text = `${problemsText(problems, bundle, terminal)}\n\n${folderText(options.folder)}: ${errors}\n`;
+  const text = `${problemsText(problems, bundle, terminal)}\n\n${pathText(options.folder)}: ${errors}\n`;
   return { text, code: 2 };
 }
 

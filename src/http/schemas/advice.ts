@@ -1,43 +1,33 @@
 import { Type } from '@sinclair/typebox';
-import {
-  credits,
-  decisionId,
-  milliseconds,
-  modelId,
-  named,
-  policyRevision,
-  routeReason,
-  text,
-} from '../../api/parts.ts';
+import * as field from '../../api/parts.ts';
 import { PaymentQuote } from '../x402/quote-schema.ts';
-import { figureOrNull, rows } from './shapes.ts';
 
-const cost = credits('Expected cost.', 0.42);
-const latency = milliseconds('Expected time to the end of the answer, as a median.', 2_300);
+const cost = field.credits('Expected cost.', 0.42);
+const latency = field.milliseconds('Expected time to the end of the answer, as a median.', 2_300);
 
-export const RouteAdvice = named('RouteAdvice', 'The model that a chat request of the same facts would get.', {
-  recommended_model: modelId('The recommendation.'),
-  reasoning: text(
+export const RouteAdvice = field.named('RouteAdvice', 'The model that a chat request of the same facts would get.', {
+  recommended_model: field.modelId('The recommendation.'),
+  reasoning: field.text(
     'The reason for the recommendation, in words and figures.',
     'For the task coding, gpt-6-luna is the best of 2 eligible models by auto:balanced.',
   ),
   estimated_cost_credits: cost,
   estimated_latency_ms: latency,
-  max_cost_credits: credits('The worst case: what a request would reserve.', 1.9),
-  alternatives: rows('The next best candidates, best first.', {
-    model: modelId('The other candidate.', 'mistral-small-4'),
+  max_cost_credits: field.credits('The worst case: what a request would reserve.', 1.9),
+  alternatives: field.rows('The next best candidates, best first.', {
+    model: field.modelId('The other candidate.', 'mistral-small-4'),
     estimated_cost_credits: cost,
     estimated_latency_ms: latency,
-    quality_trade_off: text(
+    quality_trade_off: field.text(
       'Its quality, its cost and, where it differs by 10 % and 100 ms or more, its time beside the recommendation’s, in one sentence.',
       '3 percentage points lower expected quality at 12 % of the cost, in 1.2 s instead of 4.5 s.',
     ),
   }),
-  route_reason: routeReason,
-  decision_id: decisionId,
-  policy_revision: policyRevision,
+  route_reason: field.routeReason,
+  decision_id: field.decisionId,
+  policy_revision: field.policyRevision,
   first_hold_credits: Type.Optional(
-    figureOrNull(
+    field.figureOrNull(
       'The Credits that a chat would set aside first, of the caller’s budgets and balance; null where it would wait for money that others hold. Absent without either.',
       1.9,
     ),

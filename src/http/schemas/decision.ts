@@ -1,30 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { ERROR_CODES } from '../../api/error-schema.ts';
-import {
-  always,
-  arrayOf,
-  count,
-  credits,
-  decisionId,
-  failureKind,
-  figure,
-  flag,
-  listOf,
-  milliseconds,
-  modelId,
-  named,
-  orNull,
-  policyRevision,
-  rawFinishReasons,
-  routeReason,
-  shape,
-  share,
-  text,
-  tokens,
-  unixTime,
-  upstreamRequestId,
-  word,
-} from '../../api/parts.ts';
+import * as field from '../../api/parts.ts';
 import { Platform } from '../../api/platform.ts';
 import { CAPABILITY_NAMES } from '../../core/capability.ts';
 import { RECORD_STATUSES } from '../../core/decision-record.ts';
@@ -32,161 +8,170 @@ import { DIFFICULTIES } from '../../core/facts.ts';
 import { OPERATION_NAMES } from '../../core/operation.ts';
 import { Usage } from '../../surface/openai-chat/completion-schema.ts';
 import { CERTIFICATE, cachedTokens, Readings, Replay } from './certificate.ts';
-import { figureOrNull, rows, shapeOrNull, textOrNull, wholeOrNull } from './shapes.ts';
 
-const Facts = shape('The facts that the decision was based on. They contain no text of the request.', {
-  operation: word(OPERATION_NAMES, 'The operation of the request.'),
-  model: text('The selector or the model’s ID that `model` of the request stands for.', 'auto'),
-  alias: textOrNull('The alias that the request used as `model`; null for the name itself.'),
-  pinned: flag('True when the request named one model.'),
-  task: text(
+const Facts = field.shape('The facts that the decision was based on. They contain no text of the request.', {
+  operation: field.word(OPERATION_NAMES, 'The operation of the request.'),
+  model: field.text('The selector or the model’s ID that `model` of the request stands for.', 'auto'),
+  alias: field.textOrNull('The alias that the request used as `model`; null for the name itself.'),
+  pinned: field.flag('True when the request named one model.'),
+  task: field.text(
     'The task type that Signalbox recognized; `unread` if the request named a model and nothing depended on it.',
     'coding',
   ),
-  task_shares: rows(
+  task_shares: field.rows(
     'The possible tasks, most likely first; empty if `task` is certain.',
     {
-      task: text('A task type.', 'coding'),
-      share: share('The probability of this task.'),
+      task: field.text('A task type.', 'coding'),
+      share: field.share('The probability of this task.'),
     },
     [],
   ),
-  difficulty: word(
+  difficulty: field.word(
     DIFFICULTIES,
     '`easy` for a plainly easy question such as a greeting; `hard` for one that needs an expert, such as a proof; otherwise `usual`.',
     'usual',
   ),
-  quality_factor: figureOrNull(
+  quality_factor: field.figureOrNull(
     'How many times as much quality weighed because the request is hard; null for a request that is not, and where `hard_quality_factor` is `none`.',
     null,
   ),
-  natural_language: text('The language of the question, as ISO 639-1; `und` if unknown.', 'en'),
-  languages: arrayOf(
+  natural_language: field.text('The language of the question, as ISO 639-1; `und` if unknown.', 'en'),
+  languages: field.arrayOf(
     Type.String(),
     'Programming languages that the question is about, in canonical names. They exclude no model.',
     ['python'],
   ),
-  estimated_input_tokens: tokens('Expected input tokens.', 120),
-  max_input_tokens: tokens('Input tokens that the text cannot exceed under any tokenizer.', 400),
-  counted_input_tokens: orNull(
+  estimated_input_tokens: field.tokens('Expected input tokens.', 120),
+  max_input_tokens: field.tokens('Input tokens that the text cannot exceed under any tokenizer.', 400),
+  counted_input_tokens: field.orNull(
     Type.Record(Type.String(), Type.Integer()),
     'Input tokens that the text cannot exceed, by the tokenizer that counted it; null where none had to.',
   ),
-  service_counts: orNull(
+  service_counts: field.orNull(
     Type.Record(Type.String(), Type.Object({ tokens: Type.Integer(), margin: Type.Integer() })),
     'The prompt with its PDFs as the service of a model counted it, and the most tokens that it may bill beyond its count, by model; null where none had to.',
     null,
   ),
   cached_input_tokens: cachedTokens,
-  images: count('Images in the request.'),
-  audio_bytes: count('Bytes of audio in the request, decoded.'),
-  pdfs: count('PDF files in the request, files by an address or an ID included.'),
-  pages: count('Pages expected of them, by their bytes.'),
-  unbounded_media: count('Other media, for which no bound of tokens is known.'),
-  estimated_output_tokens: wholeOrNull(
+  images: field.count('Images in the request.'),
+  audio_bytes: field.count('Bytes of audio in the request, decoded.'),
+  pdfs: field.count('PDF files in the request, files by an address or an ID included.'),
+  pages: field.count('Pages expected of them, by their bytes.'),
+  unbounded_media: field.count('Other media, for which no bound of tokens is known.'),
+  estimated_output_tokens: field.wholeOrNull(
     'Output tokens of one choice that the caller expects; null where none are stated.',
   ),
-  asked_output_tokens: wholeOrNull(
+  asked_output_tokens: field.wholeOrNull(
     'Output tokens of one choice, estimated from the request: its words, a schema, its text. Null if the figure of the task is used.',
   ),
-  max_tokens: wholeOrNull('The caller’s cap on the output tokens of one choice.'),
+  max_tokens: field.wholeOrNull('The caller’s cap on the output tokens of one choice.'),
   n: Type.Integer({ minimum: 1, description: 'The number of choices requested.' }),
-  needs: arrayOf(word(CAPABILITY_NAMES, 'A capability.'), 'The capabilities that the model must have.', ['tools']),
-  required_languages: arrayOf(Type.String(), 'Programming languages that the model must handle, in canonical names.', [
-    'typescript',
+  needs: field.arrayOf(field.word(CAPABILITY_NAMES, 'A capability.'), 'The capabilities that the model must have.', [
+    'tools',
   ]),
-  route_strategy: shapeOrNull(
+  required_languages: field.arrayOf(
+    Type.String(),
+    'Programming languages that the model must handle, in canonical names.',
+    ['typescript'],
+  ),
+  route_strategy: field.shapeOrNull(
     'The caller’s weights, completed by the policy’s; null when none were sent.',
     {
-      cost_weight: figure('How much cost counts. Only the ratio matters.'),
-      quality_weight: figure('How much quality counts.'),
+      cost_weight: field.figure('How much cost counts. Only the ratio matters.'),
+      quality_weight: field.figure('How much quality counts.'),
     },
     null,
   ),
-  max_cost_credits: figureOrNull('The caller’s ceiling of the expected cost. In Credits.'),
-  max_latency_ms: figureOrNull('The caller’s ceiling of the expected latency. In ms.'),
-  budget_limit: figureOrNull('Most that the request may consume. In Credits.'),
-  max_funded_credits: figureOrNull(
+  max_cost_credits: field.figureOrNull('The caller’s ceiling of the expected cost. In Credits.'),
+  max_latency_ms: field.figureOrNull('The caller’s ceiling of the expected latency. In ms.'),
+  budget_limit: field.figureOrNull('Most that the request may consume. In Credits.'),
+  max_funded_credits: field.figureOrNull(
     'The amount that budgets with `on_exhausted: downgrade` had left; null without such a budget. In Credits.',
   ),
-  capping_fund: shapeOrNull('The fund with the least money of those that cap outputs; null without one.', {
-    name: text('A budget; `balance` for a balance.', 'team-month'),
-    unspent_credits: credits('What it had left, requests in progress aside: the output was capped at that.', 4.67),
+  capping_fund: field.shapeOrNull('The fund with the least money of those that cap outputs; null without one.', {
+    name: field.text('A budget; `balance` for a balance.', 'team-month'),
+    unspent_credits: field.credits(
+      'What it had left, requests in progress aside: the output was capped at that.',
+      4.67,
+    ),
   }),
-  key_models: orNull(Type.Array(Type.String()), 'The models that the key may use; null for all.'),
-  embedding: shapeOrNull(
+  key_models: field.orNull(Type.Array(Type.String()), 'The models that the key may use; null for all.'),
+  embedding: field.shapeOrNull(
     'The texts to embed; null for another operation.',
     {
-      inputs: count('Number of texts.', 3),
-      longest_input_tokens: tokens('Expected tokens of the longest text.', 120),
-      dimensions: wholeOrNull('The length of vectors asked for; null for the model’s own.', null),
+      inputs: field.count('Number of texts.', 3),
+      longest_input_tokens: field.tokens('Expected tokens of the longest text.', 120),
+      dimensions: field.wholeOrNull('The length of vectors asked for; null for the model’s own.', null),
     },
     null,
   ),
-  thread: shapeOrNull(
+  thread: field.shapeOrNull(
     'The history that a service keeps of the conversation; null for none.',
     {
-      model: modelId('The model that goes on with it.'),
-      endpoints: arrayOf(Type.Integer(), 'The endpoints of that model at the service, from 0.', [0]),
-      tokens: tokens('Expected tokens of the history.', 4_200),
+      model: field.modelId('The model that goes on with it.'),
+      endpoints: field.arrayOf(Type.Integer(), 'The endpoints of that model at the service, from 0.', [0]),
+      tokens: field.tokens('Expected tokens of the history.', 4_200),
     },
     null,
   ),
-  thought_readers: orNull(
+  thought_readers: field.orNull(
     Type.Array(Type.String()),
     'The models that can read the thoughts of the tool calls under way; null where all can, or none.',
     null,
   ),
-  add_ons: shapeOrNull('What the request lets a provider bill beside tokens; null for nothing.', {
-    hour_cache: flag('Whether parts of the prompt are to be kept in the cache for an hour.'),
-    tool_uses: Type.Record(Type.String(), Type.Integer(), {
-      description: 'The most uses of each tool that the provider runs, by name.',
-    }),
-    rereadings: count('Times that the model may read its context anew, after each use of such a tool.'),
-    unpriced: arrayOf(Type.String(), 'Fields of the request that change the bill by no price of the catalog.', []),
+  add_ons: field.shapeOrNull('What the request lets a provider bill beside tokens; null for nothing.', {
+    hour_cache: field.flag('Whether parts of the prompt are to be kept in the cache for an hour.'),
+    tool_uses: field.mapOf(Type.Integer(), 'The most uses of each tool that the provider runs, by name.'),
+    rereadings: field.count('Times that the model may read its context anew, after each use of such a tool.'),
+    unpriced: field.arrayOf(
+      Type.String(),
+      'Fields of the request that change the bill by no price of the catalog.',
+      [],
+    ),
   }),
 });
 
-const firstPart = (from: string) => wholeOrNull(`From ${from} to the first content, in ms; null when none came.`, 430);
+const firstPart = (from: string) =>
+  field.wholeOrNull(`From ${from} to the first content, in ms; null when none came.`, 430);
 
 const Attempt = Type.Object({
-  model: modelId('The model asked.'),
-  provider: text('The provider asked.', 'openai'),
-  upstream: text('The provider’s own name of the model.', 'gpt-6-luna'),
-  endpoint: wholeOrNull('Which of the model’s endpoints it was, from 0; null in old records.', 0),
-  ms: milliseconds('From sending to the end.', 1_840),
+  model: field.modelId('The model asked.'),
+  provider: field.text('The provider asked.', 'openai'),
+  upstream: field.text('The provider’s own name of the model.', 'gpt-6-luna'),
+  endpoint: field.wholeOrNull('Which of the model’s endpoints it was, from 0; null in old records.', 0),
+  ms: field.milliseconds('From sending to the end.', 1_840),
   first_part_ms: firstPart('sending'),
-  failure: orNull(failureKind, 'Null for a success.'),
-  request_id: upstreamRequestId,
-  finish_reasons: rawFinishReasons,
+  failure: field.orNull(field.failureKind, 'Null for a success.'),
+  request_id: field.upstreamRequestId,
+  finish_reasons: field.rawFinishReasons,
 });
 
 const Outcome = Type.Object({
-  status: word(
+  status: field.word(
     ['completed', 'failed', 'broken', 'abandoned'],
     '`failed`: no attempt returned content. `broken`: the answer was cut off. `abandoned`: the caller disconnected, the server stopped, or it had no memory left for the answer.',
   ),
-  error: orNull(word(ERROR_CODES, 'A code.'), 'The error that the caller received, if it failed.'),
-  attempts: arrayOf(Attempt, 'In the order in which they were made.'),
-  usage: orNull(Usage, 'The usage of the attempt that produced the answer; null without one.'),
-  estimated: flag('True when tokens were counted here.'),
-  credits_consumed: credits('Charged for the request.', 0.09),
-  cost_saved_credits: credits('Against the baseline model; negative when the choice cost more.', 0.081),
-  runner_up_cost_credits: figureOrNull(
+  error: field.orNull(field.word(ERROR_CODES, 'A code.'), 'The error that the caller received, if it failed.'),
+  attempts: field.arrayOf(Attempt, 'In the order in which they were made.'),
+  usage: field.orNull(Usage, 'The usage of the attempt that produced the answer; null without one.'),
+  estimated: field.flag('True when tokens were counted here.'),
+  credits_consumed: field.credits('Charged for the request.', 0.09),
+  cost_saved_credits: field.credits('Against the baseline model; negative when the choice cost more.', 0.081),
+  runner_up_cost_credits: field.figureOrNull(
     'What the same tokens would have cost on the runner-up; null without one. In Credits.',
     0.028,
   ),
-  baseline_cost_credits: figureOrNull(
+  baseline_cost_credits: field.figureOrNull(
     'What the same tokens would have cost on the baseline model; null for a pinned model. In Credits.',
     0.171,
   ),
   first_part_ms: firstPart('admission'),
-  total_ms: milliseconds('From admission to the end.', 1_850),
-  output_capped_by: textOrNull(
+  total_ms: field.milliseconds('From admission to the end.', 1_850),
+  output_capped_by: field.textOrNull(
     'The fund that lowered the cap on the output, whether the answer ran into it or not; null for none.',
     null,
   ),
-  usage_replaced: flag(
+  usage_replaced: field.flag(
     'True when the answer went out as it came, but for its usage: the provider’s cannot be true, so the count made here stood there.',
     false,
   ),
@@ -195,92 +180,99 @@ const Outcome = Type.Object({
 /** A record keeps no name that a caller words. */
 const Receipt = Type.Object(Type.Omit(Platform, ['dropped']).properties);
 
-export const Decision = named('Decision', 'Why a model was chosen, and the outcome.', {
-  id: decisionId,
-  object: always('decision'),
-  created: unixTime('When it was written.'),
-  kind: word(['chat', 'embed', 'route'], 'A completion, embeddings, or a recommendation.'),
-  session: textOrNull('The session that the request names; null for none.'),
-  agent: textOrNull('The agent of that session; null for none, or the first one.'),
-  parent_agent: textOrNull('The agent that started it; null for none.'),
-  policy_revision: policyRevision,
-  seed: text('The random seed of the decision: 64 bits, hexadecimal.', '9f2c51d07be83a64'),
-  route_reason: routeReason,
-  choice: modelId('The model chosen.'),
-  fallbacks: arrayOf(Type.String(), 'Models to try next, best first.', ['mistral-small-4']),
-  last_resorts: arrayOf(
+export const Decision = field.named('Decision', 'Why a model was chosen, and the outcome.', {
+  id: field.decisionId,
+  object: field.always('decision'),
+  created: field.unixTime('When it was written.'),
+  kind: field.word(['chat', 'embed', 'route'], 'A completion, embeddings, or a recommendation.'),
+  session: field.textOrNull('The session that the request names; null for none.'),
+  agent: field.textOrNull('The agent of that session; null for none, or the first one.'),
+  parent_agent: field.textOrNull('The agent that started it; null for none.'),
+  policy_revision: field.policyRevision,
+  seed: field.text('The random seed of the decision: 64 bits, hexadecimal.', '9f2c51d07be83a64'),
+  route_reason: field.routeReason,
+  choice: field.modelId('The model chosen.'),
+  fallbacks: field.arrayOf(Type.String(), 'Models to try next, best first.', ['mistral-small-4']),
+  last_resorts: field.arrayOf(
     Type.String(),
     'Models with endpoints that a breaker has ejected, best first: tried when all others have failed.',
     [],
   ),
   facts: Facts,
   readings: Readings,
-  quality: Type.Record(Type.String(), Type.Number({ minimum: 0, maximum: 1 }), {
-    description:
-      'Expected share of good answers of every model for this request, by ID, from 0 to 1; of a wildcard’s model none. If the decision cannot be repeated, languages and preferences are included, and it is empty where no estimate corrected what the policy declares.',
-    examples: [{ 'gpt-6-luna': 0.71, 'gpt-6-astra': 0.93 }],
-  }),
-  left_out: orNull(
+  quality: field.mapOf(
+    Type.Number({ minimum: 0, maximum: 1 }),
+    'Expected share of good answers of every model for this request, by ID, from 0 to 1; of a wildcard’s model none. If the decision cannot be repeated, languages and preferences are included, and it is empty where no estimate corrected what the policy declares.',
+    { 'gpt-6-luna': 0.71, 'gpt-6-astra': 0.93 },
+  ),
+  left_out: field.orNull(
     Type.Array(Type.String(), { examples: [['openai (OPENAI_API_KEY is not set)']] }),
     'Providers that could not serve at that time, each with the reason. Null for a key without the scope `admin`, and if the decision cannot be replayed.',
   ),
   replay: Replay,
   ...CERTIFICATE,
-  outcome: orNull(Outcome, 'The outcome; null for a route query, which executes nothing.'),
-  receipt: orNull(Receipt, 'The `platform` object that the caller received; null for a route query.'),
+  outcome: field.orNull(Outcome, 'The outcome; null for a route query, which executes nothing.'),
+  receipt: field.orNull(Receipt, 'The `platform` object that the caller received; null for a route query.'),
 });
 
 const texts = (description: string, example: Readonly<Record<string, string>>) =>
-  orNull(Type.Record(Type.String(), Type.String()), description, example);
+  field.orNull(Type.Record(Type.String(), Type.String()), description, example);
 const ofOutcome = 'Null for a recommendation.';
 
-const DecisionSummary = named(
+const DecisionSummary = field.named(
   'DecisionSummary',
   'A decision in a list. All but the first fields are null if its record is unreadable.',
   {
-    id: decisionId,
-    object: always('decision.summary'),
-    created: orNull(Type.Integer({ examples: [1_793_000_000] }), 'When it was written. Unix time in seconds.'),
-    key_id: text('The ID of the key that made the request, or the address of a wallet.', 'k7mw2pq9x4ta'),
-    operation: word(OPERATION_NAMES, 'The operation of the request.'),
-    status: word(RECORD_STATUSES, 'How its execution ended; `recommended` for a route query, which executes nothing.'),
-    model: modelId('The model that was tried last, or the choice where none was tried.'),
-    task: text('The task type of the request.', 'coding'),
-    selector: orNull(Type.String({ examples: ['auto'] }), '`model` of the request; `pinned` where it named one model.'),
-    stream: orNull(Type.Boolean(), 'Whether the request asked for a stream; null in records of version 0.1.', true),
+    id: field.decisionId,
+    object: field.always('decision.summary'),
+    created: field.wholeOrNull('When it was written. Unix time in seconds.', 1_793_000_000),
+    key_id: field.text('The ID of the key that made the request, or the address of a wallet.', 'k7mw2pq9x4ta'),
+    operation: field.word(OPERATION_NAMES, 'The operation of the request.'),
+    status: field.word(
+      RECORD_STATUSES,
+      'How its execution ended; `recommended` for a route query, which executes nothing.',
+    ),
+    model: field.modelId('The model that was tried last, or the choice where none was tried.'),
+    task: field.text('The task type of the request.', 'coding'),
+    selector: field.textOrNull('`model` of the request; `pinned` where it named one model.', 'auto'),
+    stream: field.orNull(
+      Type.Boolean(),
+      'Whether the request asked for a stream; null in records of version 0.1.',
+      true,
+    ),
     labels: texts('The labels of the key at the time; null in records of version 0.1.', { team: 'search' }),
     metadata: texts('The `metadata` that the policy’s `records.metadata` lists, redacted.', {}),
-    session: textOrNull('The session that the request names; null for none.'),
-    route_reason: orNull(Type.String({ examples: ['auto:balanced'] }), 'Why this model was chosen.'),
-    policy_revision: textOrNull('The policy in force when the decision was made.', '95f1a7d5f908027b'),
-    error: orNull(word(ERROR_CODES, 'A code.'), 'The error that the caller received; null without one.'),
-    attempts: wholeOrNull(`Attempts at endpoints. ${ofOutcome}`, 1),
-    credits_consumed: figureOrNull(`Charged for the request. In Credits. ${ofOutcome}`, 0.0123),
-    cost_saved_credits: figureOrNull(
+    session: field.textOrNull('The session that the request names; null for none.'),
+    route_reason: field.textOrNull('Why this model was chosen.', 'auto:balanced'),
+    policy_revision: field.textOrNull('The policy in force when the decision was made.', '95f1a7d5f908027b'),
+    error: field.orNull(field.word(ERROR_CODES, 'A code.'), 'The error that the caller received; null without one.'),
+    attempts: field.wholeOrNull(`Attempts at endpoints. ${ofOutcome}`, 1),
+    credits_consumed: field.figureOrNull(`Charged for the request. In Credits. ${ofOutcome}`, 0.0123),
+    cost_saved_credits: field.figureOrNull(
       `Against the baseline model; negative if the choice cost more. In Credits. ${ofOutcome}`,
       0.0456,
     ),
-    first_part_ms: wholeOrNull('From admission to the first content, in ms; null if none came.', 312),
-    total_ms: wholeOrNull(`From admission to the end, in ms. ${ofOutcome}`, 2_149),
+    first_part_ms: field.wholeOrNull('From admission to the first content, in ms; null if none came.', 312),
+    total_ms: field.wholeOrNull(`From admission to the end, in ms. ${ofOutcome}`, 2_149),
   },
 );
 
-export const DecisionList = named('DecisionList', 'Decisions, the newest first.', {
-  ...listOf(DecisionSummary),
-  has_more: flag('Whether older decisions match. To get them, repeat the request with `after`.'),
+export const DecisionList = field.named('DecisionList', 'Decisions, the newest first.', {
+  ...field.listOf(DecisionSummary),
+  has_more: field.flag('Whether older decisions match. To get them, repeat the request with `after`.'),
 });
 
-export const KeptContent = named('KeptContent', 'The stored text of one request and its answer.', {
-  decision_id: decisionId,
-  object: always('content'),
-  prompt: orNull(
+export const KeptContent = field.named('KeptContent', 'The stored text of one request and its answer.', {
+  decision_id: field.decisionId,
+  object: field.always('content'),
+  prompt: field.orNull(
     Type.Array(Type.Unknown(), { examples: [[{ role: 'user', content: 'Write to [email].' }]] }),
     'The messages, without media and with the kinds of text that the policy lists redacted. Null if prompts are not stored.',
   ),
-  answer: orNull(
+  answer: field.orNull(
     Type.Array(Type.Unknown(), { examples: [[{ index: 0, content: 'Dear [email], …' }]] }),
     'The text that the model wrote, by choice. Null if answers are not stored.',
   ),
-  is_cut: flag('True if a text was longer than the stored maximum.'),
-  kept_until: text('When it is deleted, ISO 8601, UTC.', '2026-11-27T09:30:00.000Z'),
+  is_cut: field.flag('True if a text was longer than the stored maximum.'),
+  kept_until: field.text('When it is deleted, ISO 8601, UTC.', '2026-11-27T09:30:00.000Z'),
 });

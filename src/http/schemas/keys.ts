@@ -1,102 +1,72 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { BUDGET_CREDITS_MAX, EXPIRY_MAX_MS, LIMIT_MAX, OVERLAP_MAX_MS, OVERLAP_MS } from '../../access/terms.ts';
-import { arrayOf, credits, listOf, moment, momentOrNull, named, orNull, shape, text, word } from '../../api/parts.ts';
+import * as field from '../../api/parts.ts';
 import { EXHAUSTED_ACTIONS, WINDOWS } from '../../core/budget.ts';
 import { SCOPES } from '../../core/caller.ts';
 import { TRAIL_ACTIONS } from '../../store/trail.ts';
-import { rows, shapeOrNull, textOrNull, wholeOrNull } from './shapes.ts';
-
-const closed = { additionalProperties: false } as const;
 
 const WALLET = '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf';
 
 const limit = (description: string, example: number) =>
-  Type.Optional(
-    Type.Union([Type.Integer({ minimum: 1, maximum: LIMIT_MAX, examples: [example] }), Type.Null()], { description }),
-  );
+  Type.Union([Type.Integer({ minimum: 1, maximum: LIMIT_MAX, examples: [example] }), Type.Null()], { description });
 
-const LimitsRequest = Type.Object(
-  {
-    requests_per_minute: limit('Requests a minute.', 60),
-    tokens_per_minute: limit('Tokens a minute.', 100_000),
-    concurrent_streams: limit('Streams at once.', 4),
-  },
-  { ...closed, description: 'Rate limits of the key. The policy sets the limits that are absent or null.' },
-);
+const LimitsRequest = field.partialBody('Rate limits of the key. The policy sets the limits that are absent or null.', {
+  requests_per_minute: limit('Requests a minute.', 60),
+  tokens_per_minute: limit('Tokens a minute.', 100_000),
+  concurrent_streams: limit('Streams at once.', 4),
+});
 
-const BudgetRequest = Type.Object(
-  {
-    limit_credits: Type.Number({
-      minimum: 0,
-      maximum: BUDGET_CREDITS_MAX,
-      description: 'Credits that may be spent in each window, with at most 6 decimals.',
-    }),
-    window: word(WINDOWS, 'The length of a window. Weeks begin on Monday; `total` never ends.'),
-    time_zone: Type.Optional(
-      Type.String({ maxLength: 64, default: 'UTC', description: 'IANA name of the zone in which windows begin.' }),
+const BudgetRequest = field.body('A spending limit of the key.', {
+  limit_credits: Type.Number({
+    minimum: 0,
+    maximum: BUDGET_CREDITS_MAX,
+    description: 'Credits that may be spent in each window, with at most 6 decimals.',
+  }),
+  window: field.word(WINDOWS, 'The length of a window. Weeks begin on Monday; `total` never ends.'),
+  time_zone: Type.Optional(
+    Type.String({ maxLength: 64, default: 'UTC', description: 'IANA name of the zone in which windows begin.' }),
+  ),
+  on_exhausted: Type.Optional(
+    field.word(
+      EXHAUSTED_ACTIONS,
+      '`cap`, the default, caps the output at what is left. `downgrade` allows only models that still fit, while one does.',
     ),
-    on_exhausted: Type.Optional(
-      word(
-        EXHAUSTED_ACTIONS,
-        '`cap`, the default, caps the output at what is left. `downgrade` allows only models that still fit, while one does.',
-      ),
-    ),
-  },
-  { ...closed, description: 'A spending limit of the key.' },
-);
+  ),
+});
 
 /** The body of `POST /admin/keys`. */
-export const KeyRequest = Type.Object(
-  {
-    name: Type.Optional(text('A name for people, shown in lists.', 'billing-app')),
-    scopes: Type.Optional(
-      Type.Array(word(SCOPES, 'A scope.'), {
-        minItems: 1,
-        maxItems: SCOPES.length,
-        default: ['chat', 'route'],
-        description: 'The operations that the key may use. An admin key can give any scope, including `admin`.',
-      }),
-    ),
-    labels: Type.Optional(
-      Type.Record(Type.String(), Type.String(), {
-        description: 'Labels for rules and budgets, which read them as `key.labels`.',
-      }),
-    ),
-    models: Type.Optional(
-      orNull(Type.Array(Type.String(), { minItems: 1 }), 'IDs of the models that it may use; null for all.'),
-    ),
-    expires_in_seconds: Type.Optional(
-      orNull(Type.Integer({ minimum: 60, maximum: EXPIRY_MAX_MS / 1_000 }), 'Seconds from now; null for never.'),
-    ),
-    limits: Type.Optional(LimitsRequest),
-    budgets: Type.Optional(
-      arrayOf(BudgetRequest, 'Budgets of the key. They apply in addition to those of the policy.'),
-    ),
-    wallets: Type.Optional(
-      orNull(
-        Type.Array(Type.String({ examples: [WALLET] }), { minItems: 1 }),
-        'Addresses that requests with it may name as `agent_wallet`, at most 100; null for all.',
-      ),
-    ),
-  },
-  { ...closed, description: 'A key to make.' },
-);
+export const KeyRequest = field.partialBody('A key to make.', {
+  name: field.text('A name for people, shown in lists.', 'billing-app'),
+  scopes: Type.Array(field.word(SCOPES, 'A scope.'), {
+    minItems: 1,
+    maxItems: SCOPES.length,
+    default: ['chat', 'route'],
+    description: 'The operations that the key may use. An admin key can give any scope, including `admin`.',
+  }),
+  labels: field.mapOf(Type.String(), 'Labels for rules and budgets, which read them as `key.labels`.'),
+  models: field.orNull(Type.Array(Type.String(), { minItems: 1 }), 'IDs of the models that it may use; null for all.'),
+  expires_in_seconds: field.orNull(
+    Type.Integer({ minimum: 60, maximum: EXPIRY_MAX_MS / 1_000 }),
+    'Seconds from now; null for never.',
+  ),
+  limits: LimitsRequest,
+  budgets: field.arrayOf(BudgetRequest, 'Budgets of the key. They apply in addition to those of the policy.'),
+  wallets: field.orNull(
+    Type.Array(Type.String({ examples: [WALLET] }), { minItems: 1 }),
+    'Addresses that requests with it may name as `agent_wallet`, at most 100; null for all.',
+  ),
+});
 export type KeyRequest = Static<typeof KeyRequest>;
 
 /** The body of `POST /admin/keys/{id}/rotate`. */
-export const RotateRequest = Type.Object(
-  {
-    overlap_seconds: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        maximum: OVERLAP_MAX_MS / 1_000,
-        default: OVERLAP_MS / 1_000,
-        description: 'The time that the old secret still works, in seconds.',
-      }),
-    ),
-  },
-  { ...closed, description: 'How to rotate.' },
-);
+export const RotateRequest = field.partialBody('How to rotate.', {
+  overlap_seconds: Type.Integer({
+    minimum: 0,
+    maximum: OVERLAP_MAX_MS / 1_000,
+    default: OVERLAP_MS / 1_000,
+    description: 'The time that the old secret still works, in seconds.',
+  }),
+});
 
 export const addedCredits = Type.Number({
   minimum: -BUDGET_CREDITS_MAX,
@@ -105,106 +75,100 @@ export const addedCredits = Type.Number({
 });
 
 /** The body of `POST /admin/keys/{id}/grant`. */
-export const GrantRequest = Type.Object(
-  {
-    credits: addedCredits,
-    note: Type.Optional(text('A note, stored with the entry.', 'invoice 1042')),
-  },
-  { ...closed, description: 'What to grant.' },
-);
+export const GrantRequest = field.body('What to grant.', {
+  credits: addedCredits,
+  note: Type.Optional(field.text('A note, stored with the entry.', 'invoice 1042')),
+});
 
-const figure = (description: string) => wholeOrNull(`${description} Null if the policy sets the limit.`);
+const figure = (description: string) => field.wholeOrNull(`${description} Null if the policy sets the limit.`);
 
 const budget = {
-  limit_credits: credits('The limit of each window.', 500),
-  window: word(WINDOWS, 'How long a window runs.', 'month'),
-  time_zone: text('The zone in which windows begin.', 'Europe/Berlin'),
-  on_exhausted: word(EXHAUSTED_ACTIONS, 'The effect on a request that does not fit.'),
+  limit_credits: field.credits('The limit of each window.', 500),
+  window: field.word(WINDOWS, 'How long a window runs.', 'month'),
+  time_zone: field.text('The zone in which windows begin.', 'Europe/Berlin'),
+  on_exhausted: field.word(EXHAUSTED_ACTIONS, 'The effect on a request that does not fit.'),
 };
 
 const key = {
-  id: text('The ID of the key. It is not secret.', 'k7mw2pq9x4ta'),
-  name: text('For people.', 'billing-app'),
-  state: word(['valid', 'expired', 'revoked'], 'Whether it works.'),
-  scopes: arrayOf(word(SCOPES, 'A scope.'), 'The operations that the key may use.', ['chat', 'route']),
-  labels: Type.Record(Type.String(), Type.String(), {
-    description: 'For rules and budgets.',
-    examples: [{ team: 'billing' }],
-  }),
-  models: orNull(Type.Array(Type.String()), 'IDs of the models that it may use; null for all.'),
-  limits: shape('Rate limits of the key.', {
+  id: field.text('The ID of the key. It is not secret.', 'k7mw2pq9x4ta'),
+  name: field.text('For people.', 'billing-app'),
+  state: field.word(['valid', 'expired', 'revoked'], 'Whether it works.'),
+  scopes: field.arrayOf(field.word(SCOPES, 'A scope.'), 'The operations that the key may use.', ['chat', 'route']),
+  labels: field.mapOf(Type.String(), 'For rules and budgets.', { team: 'billing' }),
+  models: field.orNull(Type.Array(Type.String()), 'IDs of the models that it may use; null for all.'),
+  limits: field.shape('Rate limits of the key.', {
     requests_per_minute: figure('Requests a minute.'),
     tokens_per_minute: figure('Tokens a minute.'),
     concurrent_streams: figure('Streams at once.'),
   }),
-  budgets: arrayOf(Type.Object(budget), 'Budgets of the key, in addition to those of the policy.'),
-  wallets: orNull(
+  budgets: field.arrayOf(Type.Object(budget), 'Budgets of the key, in addition to those of the policy.'),
+  wallets: field.orNull(
     Type.Array(Type.String({ examples: [WALLET] })),
     'Addresses that requests with it may name as `agent_wallet`, in lower case; null for all.',
   ),
-  wallet: textOrNull(
+  wallet: field.textOrNull(
     'The wallet that owns the key. The key spends the balance of this wallet, and cannot name another one as `agent_wallet`. Null for a key made by an operator.',
   ),
-  created_at: moment('When it was made.'),
-  expires_at: momentOrNull('When it expires; null for never.', '2027-02-18T09:30:00.000Z'),
-  revoked_at: momentOrNull('When it was revoked; null if it was not.'),
-  last_used_at: momentOrNull('When it was last used; null for never.', '2026-11-20T12:01:07.000Z'),
-  rotated_at: momentOrNull('When it was last rotated; null for never.'),
-  overlap_ends_at: momentOrNull('Until when the previous secret works; null if it does not.'),
+  created_at: field.moment('When it was made.'),
+  expires_at: field.momentOrNull('When it expires; null for never.', '2027-02-18T09:30:00.000Z'),
+  revoked_at: field.momentOrNull('When it was revoked; null if it was not.'),
+  last_used_at: field.momentOrNull('When it was last used; null for never.', '2026-11-20T12:01:07.000Z'),
+  rotated_at: field.momentOrNull('When it was last rotated; null for never.'),
+  overlap_ends_at: field.momentOrNull('Until when the previous secret works; null if it does not.'),
 };
 
-export const ApiKey = named('ApiKey', 'A key, without its secret.', key);
+export const ApiKey = field.named('ApiKey', 'A key, without its secret.', key);
 
-export const ApiKeyList = named(
+export const ApiKeyList = field.named(
   'ApiKeyList',
   'All keys, the revoked ones too.',
-  listOf(ApiKey, 'Oldest first; the list has no pages.'),
+  field.listOf(ApiKey, 'Oldest first; the list has no pages.'),
 );
 
-export const NewApiKey = named('NewApiKey', 'A key with its new secret, shown this once.', {
-  key: text('Send it as `Authorization: Bearer …`. The server stores only its hash.', 'sb_live_k7mw2pq9x4ta_…'),
+export const NewApiKey = field.named('NewApiKey', 'A key with its new secret, shown this once.', {
+  key: field.text('Send it as `Authorization: Bearer …`. The server stores only its hash.', 'sb_live_k7mw2pq9x4ta_…'),
   ...key,
 });
 
-export const ApiKeyStatus = named('ApiKeyStatus', 'A key with its money.', {
+export const ApiKeyStatus = field.named('ApiKeyStatus', 'A key with its money.', {
   ...key,
-  budgets: rows('The current state of its own budgets.', {
+  budgets: field.rows('The current state of its own budgets.', {
     ...budget,
-    spent_credits: credits('Charged in the current window.', 120.5),
-    left_credits: credits('What is left of it; running requests may hold some.', 379.5),
-    renews_at: momentOrNull('When the next window begins; null for never.', '2026-11-30T23:00:00.000Z'),
+    spent_credits: field.credits('Charged in the current window.', 120.5),
+    left_credits: field.credits('What is left of it; running requests may hold some.', 379.5),
+    renews_at: field.momentOrNull('When the next window begins; null for never.', '2026-11-30T23:00:00.000Z'),
   }),
-  balance: shapeOrNull(
+  balance: field.shapeOrNull(
     'The balance of its wallet, if it has one, or else of the key. Null for a key without grants, which only budgets limit.',
     {
-      granted_credits: credits('All Credits granted. For a wallet, with the payments it made.', 25),
-      spent_credits: credits('The part that was spent.', 3.2),
-      left_credits: credits('What is left; running requests may hold some.', 21.8),
+      granted_credits: field.credits('All Credits granted. For a wallet, with the payments it made.', 25),
+      spent_credits: field.credits('The part that was spent.', 3.2),
+      left_credits: field.credits('What is left; running requests may hold some.', 21.8),
     },
   ),
 });
 
-export const KeyTrail = named('KeyTrail', 'Changes of keys.', {
-  ...listOf(
+export const KeyTrail = field.named('KeyTrail', 'Changes of keys.', {
+  ...field.listOf(
     Type.Object({
-      time: moment('When.'),
-      actor: shape('The actor of the change.', {
-        kind: word(
+      time: field.moment('When.'),
+      actor: field.shape('The actor of the change.', {
+        kind: field.word(
           ['cli', 'key', 'wallet', 'server'],
           'A command, an admin key, a wallet with a valid signature, or the server.',
         ),
-        name: orNull(
-          Type.String({ examples: ['alice'] }),
+        name: field.textOrNull(
           'The user of the operating system, the ID of the admin key, or the wallet’s address.',
+          'alice',
         ),
       }),
-      action: word(TRAIL_ACTIONS, 'The kind of change.', 'grant'),
-      key_id: text('The ID of the changed key, or the address of the changed wallet.', 'k7mw2pq9x4ta'),
-      details: Type.Record(Type.String(), Type.Unknown(), {
-        description: 'The details of the change; never a secret.',
-        examples: [{ credits: 25, note: 'invoice 1042' }],
+      action: field.word(TRAIL_ACTIONS, 'The kind of change.', 'grant'),
+      key_id: field.text('The ID of the changed key, or the address of the changed wallet.', 'k7mw2pq9x4ta'),
+      details: field.mapOf(Type.Unknown(), 'The details of the change; never a secret.', {
+        credits: 25,
+        note: 'invoice 1042',
       }),
-      request_id: textOrNull('`x-request-id` of an admin key’s request; else null.'),
+      request_id: field.textOrNull('`x-request-id` of an admin key’s request; else null.'),
     }),
     'Newest first.',
   ),

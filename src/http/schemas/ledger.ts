@@ -1,89 +1,89 @@
 import { Type } from '@sinclair/typebox';
-import { always, arrayOf, count, credits, moment, named, orNull, text, tokens, word } from '../../api/parts.ts';
+import * as field from '../../api/parts.ts';
 
 const MONTH = '2026-11-01T00:00:00.000Z';
 
-export const FundStatus = named('FundStatus', 'A window of a budget, or the balance of a key.', {
-  kind: word(['budget', 'balance'], 'A limit of the policy, or money granted to a key.'),
-  name: text('Of the budget; ID of the key.', 'team-month'),
-  subject: text('The caller that the share belongs to, by the budget’s `each`. Empty for a shared budget.', 'search'),
-  limit_credits: credits('The limit of the window, or all Credits granted.', 50_000),
-  spent_credits: credits('Charged so far.', 31_204.5),
-  held_credits: credits('Held by requests that are running.', 12.4),
-  left_credits: credits('Free now; negative after the limit was lowered.', 18_783.1),
-  open_reservations: count('Running requests that hold it.', 3),
-  oldest_reservation_seconds: orNull(
-    Type.Number({ examples: [4.2] }),
-    'For how long the oldest of them has held it, in seconds; null for none.',
+export const FundStatus = field.named('FundStatus', 'A window of a budget, or the balance of a key.', {
+  kind: field.word(['budget', 'balance'], 'A limit of the policy, or money granted to a key.'),
+  name: field.text('Of the budget; ID of the key.', 'team-month'),
+  subject: field.text(
+    'The caller that the share belongs to, by the budget’s `each`. Empty for a shared budget.',
+    'search',
   ),
-  starts: orNull(moment('When the window began.', MONTH), 'Null for a total or a balance.'),
-  renews_at: orNull(moment('When the next window begins.', '2026-12-01T00:00:00.000Z'), 'Null for never.'),
+  limit_credits: field.credits('The limit of the window, or all Credits granted.', 50_000),
+  spent_credits: field.credits('Charged so far.', 31_204.5),
+  held_credits: field.credits('Held by requests that are running.', 12.4),
+  left_credits: field.credits('Free now; negative after the limit was lowered.', 18_783.1),
+  open_reservations: field.count('Running requests that hold it.', 3),
+  oldest_reservation_seconds: field.figureOrNull(
+    'For how long the oldest of them has held it, in seconds; null for none.',
+    4.2,
+  ),
+  starts: field.orNull(field.moment('When the window began.', MONTH), 'Null for a total or a balance.'),
+  renews_at: field.orNull(field.moment('When the next window begins.', '2026-12-01T00:00:00.000Z'), 'Null for never.'),
 });
 
-export const LedgerStatus = named('LedgerStatus', 'The current state of the books.', {
-  charged_credits: credits('All charges, less refunds; with `name`, those that its funds count.', 40_210.25),
-  held_credits: credits('The reserved amount of open requests; with `name`, of its funds.', 12.4),
-  open_reservations: count('Requests that are running; with `name`, those that hold its funds.', 7),
-  funds: arrayOf(
+export const LedgerStatus = field.named('LedgerStatus', 'The current state of the books.', {
+  charged_credits: field.credits('All charges, less refunds; with `name`, those that its funds count.', 40_210.25),
+  held_credits: field.credits('The reserved amount of open requests; with `name`, of its funds.', 12.4),
+  open_reservations: field.count('Requests that are running; with `name`, those that hold its funds.', 7),
+  funds: field.arrayOf(
     FundStatus,
     'The fullest first; at most 1,000. A budget that nothing has drawn on is one of no subject.',
   ),
-  funds_total: count('The number of funds.', 3),
+  funds_total: field.count('The number of funds.', 3),
 });
 
 const day = (description: string, example: string) =>
   Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', description, examples: [example] });
 
 const figures = {
-  charges: count('Attempts that were charged: one for an ordinary request. A refund counts as one.', 214),
-  input_tokens: tokens('Input tokens that were billed.', 120_400),
-  output_tokens: tokens('Output tokens that were billed, hidden reasoning included.', 31_250),
-  credits: credits('Charges, less refunds.', 61.75),
+  charges: field.count('Attempts that were charged: one for an ordinary request. A refund counts as one.', 214),
+  input_tokens: field.tokens('Input tokens that were billed.', 120_400),
+  output_tokens: field.tokens('Output tokens that were billed, hidden reasoning included.', 31_250),
+  credits: field.credits('Charges, less refunds.', 61.75),
 };
 
-const UsageDay = named('UsageDay', 'What one model was charged on one day.', {
+const UsageDay = field.named('UsageDay', 'What one model was charged on one day.', {
   date: day('The day, in `time_zone`, on which the requests began.', '2026-11-20'),
-  model: orNull(
-    Type.String({ examples: ['gpt-6-luna'] }),
-    'ID of the model; null for refunds and for requests that a crash ended.',
-  ),
+  model: field.textOrNull('ID of the model; null for refunds and for requests that a crash ended.', 'gpt-6-luna'),
   ...figures,
 });
 
 const period = {
-  object: always('usage'),
+  object: field.always('usage'),
   from: day('The first day.', '2026-10-22'),
   to: day('The day after the last one.', '2026-11-21'),
-  time_zone: text('IANA name of the zone in which days begin.', 'UTC'),
+  time_zone: field.text('IANA name of the zone in which days begin.', 'UTC'),
 };
 
-const UsageGroup = named('UsageGroup', 'The charges of one group.', {
-  group: Type.Record(Type.String(), Type.String(), {
-    description:
-      'The name of the group in each grouping: `day`, `month`, `key_id`, `model`, `provider`, `selector`, `session`, `agent`, `label:NAME`. Empty where the charge has none: a refund names no model.',
-    examples: [{ key_id: 'k7mw2pq9x4ta', model: 'gpt-6-luna' }],
-  }),
+const UsageGroup = field.named('UsageGroup', 'The charges of one group.', {
+  group: field.mapOf(
+    Type.String(),
+    'The name of the group in each grouping: `day`, `month`, `key_id`, `model`, `provider`, `selector`, `session`, `agent`, `label:NAME`. Empty where the charge has none: a refund names no model.',
+    { key_id: 'k7mw2pq9x4ta', model: 'gpt-6-luna' },
+  ),
   ...figures,
 });
 
-export const UsageReport = named('UsageReport', 'The spend of the calling key, and what it can still spend.', {
+export const UsageReport = field.named('UsageReport', 'The spend of the calling key, and what it can still spend.', {
   ...period,
-  total_credits: credits('The sum of all days.', 1_204.5),
-  days: arrayOf(UsageDay, 'By day, then by model; days without charges are left out.'),
-  groups: Type.Optional(arrayOf(UsageGroup, 'With `by`: the same charges by its groupings, at most 10,000.')),
-  funds: arrayOf(
+  total_credits: field.credits('The sum of all days.', 1_204.5),
+  days: field.arrayOf(UsageDay, 'By day, then by model; days without charges are left out.'),
+  groups: Type.Optional(field.arrayOf(UsageGroup, 'With `by`: the same charges by its groupings, at most 10,000.')),
+  funds: field.arrayOf(
     FundStatus,
     'The funds that requests of this key spend: windows of budgets, including shared ones, and its balance; at most 1,000.',
   ),
-  balance_credits: orNull(
-    Type.Number({ examples: [21.8] }),
+  balance_credits: field.figureOrNull(
     'The rest of the key’s balance, in Credits. Null for a key without a balance, which only budgets limit.',
+    21.8,
   ),
 });
 
-export const AdminUsage = named('AdminUsage', 'The charges of all keys in a period, by groups.', {
+export const AdminUsage = field.named('AdminUsage', 'The charges of all keys in a period, by groups.', {
   ...period,
-  by: arrayOf(Type.String(), 'The groupings.', ['key', 'model']),
-  total_credits: credits('The sum of all groups.', 1_204.5),
-  groups: arrayOf(UsageGroup, 'In the order of their names; at most 10,000.'),
+  by: field.arrayOf(Type.String(), 'The groupings.', ['key', 'model']),
+  total_credits: field.credits('The sum of all groups.', 1_204.5),
+  groups: field.arrayOf(UsageGroup, 'In the order of their names; at most 10,000.'),
 });

@@ -1,45 +1,25 @@
 import { Type } from '@sinclair/typebox';
-import {
-  always,
-  arrayOf,
-  count,
-  credits,
-  figure,
-  flag,
-  listOf,
-  milliseconds,
-  modelId,
-  moment,
-  named,
-  orNull,
-  policyRevision,
-  shape,
-  share,
-  text,
-  tokens,
-  word,
-} from '../../api/parts.ts';
+import * as field from '../../api/parts.ts';
 import { HEALTH } from '../../core/readings.ts';
-import { figureOrNull, rows, shapeOrNull, textOrNull } from './shapes.ts';
 
 const quantiles = (description: string, p50: number, p90: number) =>
-  shapeOrNull(`${description} Null without measurements.`, {
-    p50: figure('The median.', p50),
-    p90: figure('The 90th percentile.', p90),
+  field.shapeOrNull(`${description} Null without measurements.`, {
+    p50: field.figure('The median.', p50),
+    p90: field.figure('The 90th percentile.', p90),
   });
 
-const EndpointStatus = named('EndpointStatus', 'The health and speed of one upstream model at one provider.', {
-  provider: text('Name of the provider in the policy.', 'openai'),
-  model: text('ID of the model in the policy.', 'gpt-6-luna'),
-  upstream: text('The provider’s name for the model.', 'gpt-6-luna-2026-09-01'),
-  state: word(
+const EndpointStatus = field.named('EndpointStatus', 'The health and speed of one upstream model at one provider.', {
+  provider: field.text('Name of the provider in the policy.', 'openai'),
+  model: field.text('ID of the model in the policy.', 'gpt-6-luna'),
+  upstream: field.text('The provider’s name for the model.', 'gpt-6-luna-2026-09-01'),
+  state: field.word(
     Object.keys(HEALTH),
     '`ejected`: the circuit breaker is open; `cooling`: after a 429; `misconfigured`: the provider refuses the key.',
     'ejected',
   ),
-  retry_at: orNull(
-    Type.String({ examples: ['2026-11-20T09:30:12.000Z'] }),
+  retry_at: field.textOrNull(
     'The time from which it is tried again, ISO 8601, UTC. Null where it may be tried now.',
+    '2026-11-20T09:30:12.000Z',
   ),
   ttft_ms: quantiles('Time to the first token, ms.', 412.5, 901),
   warm_ttft_ms: quantiles(
@@ -48,86 +28,86 @@ const EndpointStatus = named('EndpointStatus', 'The health and speed of one upst
     333,
   ),
   tokens_per_second: quantiles('Rate of output.', 88.1, 120.4),
-  attempts: Type.Record(Type.String(), Type.Integer(), {
-    description: 'Attempts by outcome: `ok`, `dropped`, or the kind of failure.',
-    examples: [{ ok: 1_204, timeout: 7 }],
+  attempts: field.mapOf(Type.Integer(), 'Attempts by outcome: `ok`, `dropped`, or the kind of failure.', {
+    ok: 1_204,
+    timeout: 7,
   }),
-  retries: count('Attempts of requests that had tried this provider before.', 5),
-  retries_denied: count('Retries that the provider’s retry budget denied.', 0),
-  ejections: count('How often the circuit breaker opened.', 1),
-  broken_declaration: orNull(
-    shape('The broken declaration.', {
-      since: moment('When it was first broken.', '2026-11-20T09:30:12.000Z'),
-      excess_credits: credits('Billed beyond what was held, which nobody was charged.', 0.42),
-      margin_tokens: tokens('As declared.', 64),
-      margin_ms: milliseconds('As declared.', 250),
+  retries: field.count('Attempts of requests that had tried this provider before.', 5),
+  retries_denied: field.count('Retries that the provider’s retry budget denied.', 0),
+  ejections: field.count('How often the circuit breaker opened.', 1),
+  broken_declaration: field.orNull(
+    field.shape('The broken declaration.', {
+      since: field.moment('When it was first broken.', '2026-11-20T09:30:12.000Z'),
+      excess_credits: field.credits('Billed beyond what was held, which nobody was charged.', 0.42),
+      margin_tokens: field.tokens('As declared.', 64),
+      margin_ms: field.milliseconds('As declared.', 250),
     }),
     'The `after_abort` that it has not kept: it is held whole until the policy declares another. Null for none.',
   ),
 });
 
-export const EndpointList = named(
+export const EndpointList = field.named(
   'EndpointList',
   'The endpoints of the policy in force.',
-  listOf(EndpointStatus, 'By provider, model and upstream model.'),
+  field.listOf(EndpointStatus, 'By provider, model and upstream model.'),
 );
 
-const quality = (description: string, example: number) => figureOrNull(description, example);
+const quality = (description: string, example: number) => field.figureOrNull(description, example);
 
-export const LearningStatus = named('LearningStatus', 'The results of learning from outcomes.', {
-  mode: word(['off', 'shadow', 'on'], '`shadow` learns without changing decisions.', 'on'),
-  estimator: text('The plugin that learns.', 'learned'),
-  outcomes: rows('By source.', {
-    source: word(['caller', 'checks', 'retry'], 'Who judged the answer.'),
-    outcomes: count('How many are stored.', 214),
-    learnt: figure('The weight of these outcomes.', 180.5),
-    withheld: count('Scores that did not count because the key had reached its limit.', 3),
+export const LearningStatus = field.named('LearningStatus', 'The results of learning from outcomes.', {
+  mode: field.word(['off', 'shadow', 'on'], '`shadow` learns without changing decisions.', 'on'),
+  estimator: field.text('The plugin that learns.', 'learned'),
+  outcomes: field.rows('By source.', {
+    source: field.word(['caller', 'checks', 'retry'], 'Who judged the answer.'),
+    outcomes: field.count('How many are stored.', 214),
+    learnt: field.figure('The weight of these outcomes.', 180.5),
+    withheld: field.count('Scores that did not count because the key had reached its limit.', 3),
   }),
-  examples: count('Answers that can still be scored.', 51),
-  checkpoint: shapeOrNull('The last stored memory; null before the first.', {
-    through: moment('The time of its last outcome.'),
-    behind: count('Later outcomes.', 2),
+  examples: field.count('Answers that can still be scored.', 51),
+  checkpoint: field.shapeOrNull('The last stored memory; null before the first.', {
+    through: field.moment('The time of its last outcome.'),
+    behind: field.count('Later outcomes.', 2),
   }),
-  brier: shape('Mean squared errors against the latest scores of callers; null before any.', {
+  brier: field.shape('Mean squared errors against the latest scores of callers; null before any.', {
     declared: quality('Of the declared qualities.', 0.2104),
     estimated: quality('Of the estimated qualities.', 0.1733),
   }),
-  models: rows('Models with outcomes.', {
-    model: modelId('ID of the model.'),
-    task: textOrNull('Null for all tasks together.'),
-    outcomes: figure('The weight of its outcomes.', 96.5),
-    declared: share('The quality that the policy declares.', 0.8),
-    learnt: share('The quality with the outcomes.', 0.84),
-    difference_points: figure('The difference, in hundredths.', 4),
+  models: field.rows('Models with outcomes.', {
+    model: field.modelId('ID of the model.'),
+    task: field.textOrNull('Null for all tasks together.'),
+    outcomes: field.figure('The weight of its outcomes.', 96.5),
+    declared: field.share('The quality that the policy declares.', 0.8),
+    learnt: field.share('The quality with the outcomes.', 0.84),
+    difference_points: field.figure('The difference, in hundredths.', 4),
   }),
-  keys: rows('Keys by weight, the largest first.', {
-    key_id: textOrNull('Null for all keys that are not counted one by one.', 'k7mw2pq9x4ta'),
-    learnt: figure('The weight of its outcomes, halved each week.', 180.5),
-    share: share('Its share of all weight.', 1),
-    share_of_chats: share('Its share of all chats.', 1),
-    bound: figureOrNull('The greatest weight that it may have; null for no bound.'),
-    is_at_bound: flag('Whether further outcomes of it do not count.'),
+  keys: field.rows('Keys by weight, the largest first.', {
+    key_id: field.textOrNull('Null for all keys that are not counted one by one.', 'k7mw2pq9x4ta'),
+    learnt: field.figure('The weight of its outcomes, halved each week.', 180.5),
+    share: field.share('Its share of all weight.', 1),
+    share_of_chats: field.share('Its share of all chats.', 1),
+    bound: field.figureOrNull('The greatest weight that it may have; null for no bound.'),
+    is_at_bound: field.flag('Whether further outcomes of it do not count.'),
   }),
-  faults: arrayOf(Type.String(), 'Failures of the estimator, as sentences.', []),
+  faults: field.arrayOf(Type.String(), 'Failures of the estimator, as sentences.', []),
 });
 
-export const Health = named('Health', 'The process answers.', {
-  status: always('ok'),
+export const Health = field.named('Health', 'The process answers.', {
+  status: field.always('ok'),
 });
 
-export const Readiness = named('Readiness', 'Whether requests should be sent here.', {
-  status: word(
+export const Readiness = field.named('Readiness', 'Whether requests should be sent here.', {
+  status: field.word(
     ['ready', 'draining', 'unwritable'],
     '`draining`, with status 503, while the server is stopping. `unwritable`, with status 503, while the database cannot be written: the disk is full or broken, or another server has taken over the data folder.',
   ),
-  policy_revision: policyRevision,
-  models: count('How many models can be served.', 4),
-  policy: shape('Whether the policy files are in force.', {
-    state: word(
+  policy_revision: field.policyRevision,
+  models: field.count('How many models can be served.', 4),
+  policy: field.shape('Whether the policy files are in force.', {
+    state: field.word(
       ['in_force', 'edit_refused'],
       '`edit_refused`: the files have mistakes, and the previous policy stays in force.',
     ),
-    message: text(
+    message: field.text(
       'The result of the last reload. `GET /admin/policy` has the details.',
       'The policy files are in force.',
     ),

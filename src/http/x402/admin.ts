@@ -51,11 +51,11 @@ const paymentsAdmin = ({ gateway, callerOf }: X402Services) =>
       docs.RECONCILE,
     );
 
-const walletsAdmin = ({ gateway, store, callerOf }: X402Services) => {
+const walletsAdmin = ({ gateway, store, contextOf }: X402Services) => {
   const { payments, ledger, log, now } = gateway;
   /** A change to a wallet is one commit with its line in the trail, and logged once it is done. */
-  const doing = (action: TrailAction, wallet: string, details: KeyEvent['details'], request: Request, id: unknown) => {
-    const actor = actorOf({ callerOf }, request, id);
+  const doing = (action: TrailAction, wallet: string, details: KeyEvent['details'], request: Request) => {
+    const actor = actorOf(contextOf(request));
     const line = store.trail.add({ time: now(), actor, action, keyId: wallet, details });
     const tell = (message: string) =>
       log.warn(message, { wallet, ...details, key: actor.name, request: actor.requestId });
@@ -65,10 +65,10 @@ const walletsAdmin = ({ gateway, store, callerOf }: X402Services) => {
     .get('/admin/wallets/:id', ({ params: { id } }) => status(gateway, addressOf(id)), docs.WALLET_STATUS)
     .post(
       '/admin/wallets/:id/block',
-      async ({ params: { id }, body: { note = '' }, request, set }) => {
+      async ({ params: { id }, body: { note = '' }, request }) => {
         const wallet = addressOf(id);
         await checkNote(note);
-        const { line, tell } = doing('block', wallet, { note }, request, set.headers['x-request-id']);
+        const { line, tell } = doing('block', wallet, { note }, request);
         await orNothingDone(() => payments.blocklist.add(wallet, note, [line]));
         tell('a wallet was blocked');
         return status(gateway, wallet);
@@ -77,9 +77,9 @@ const walletsAdmin = ({ gateway, store, callerOf }: X402Services) => {
     )
     .post(
       '/admin/wallets/:id/unblock',
-      async ({ params: { id }, request, set }) => {
+      async ({ params: { id }, request }) => {
         const wallet = addressOf(id);
-        const { line, tell } = doing('unblock', wallet, {}, request, set.headers['x-request-id']);
+        const { line, tell } = doing('unblock', wallet, {}, request);
         await orNothingDone(() => payments.blocklist.remove(wallet, [line]));
         tell('a wallet was unblocked');
         return status(gateway, wallet, true);
@@ -88,12 +88,12 @@ const walletsAdmin = ({ gateway, store, callerOf }: X402Services) => {
     )
     .post(
       '/admin/wallets/:id/credit',
-      async ({ params: { id }, body: { credits, note = '' }, request, set }) => {
+      async ({ params: { id }, body: { credits, note = '' }, request }) => {
         const wallet = addressOf(id);
         const amount = grantedAmount(credits);
         await checkNote(note);
         const grant = { amount, note };
-        const { line } = doing('grant', wallet, grantDetails(grant), request, set.headers['x-request-id']);
+        const { line } = doing('grant', wallet, grantDetails(grant), request);
         await orNothingDone(() => creditWallet(store, wallet, grant, line, now()));
         // It is done, so that a look which fails now must not make it look undone.
         await ledger.refresh(true).catch(() => {});
@@ -105,7 +105,7 @@ const walletsAdmin = ({ gateway, store, callerOf }: X402Services) => {
 
 /** The figures of a wallet of which something is known, if only that it is or was blocked. */
 async function status(gateway: X402Services['gateway'], wallet: string, wasBlocked = false): Promise<object> {
-  const isBlocked = gateway.payments.blocklist.has(wallet);
+  const isBlocked = gateway.payments.blocklist.blocked.has(wallet);
   const { body, isKnown } = await walletBody(gateway, wallet);
   if (!isKnown && !isBlocked && !wasBlocked) throw new SignalboxError('not_found', 'This wallet has never paid here.');
   return { ...body, is_blocked: isBlocked };

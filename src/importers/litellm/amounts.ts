@@ -12,9 +12,7 @@ export function decimalOf(node: ConfigNode | undefined): Decimal | null {
 export function numberOf(node: ConfigNode | undefined, outcomes: OutcomeRecorder, what: string): number | null {
   if (!node) return null;
   const decimal = decimalOf(node);
-  if (decimal && decimal.digits >= 0n) return toNumber(decimal);
-  outcomes.problem(node, `it must be ${what}`);
-  return null;
+  return decimal && decimal.digits >= 0n ? toNumber(decimal) : outcomes.problem(node, `it must be ${what}`);
 }
 
 /** The boolean that a scalar spells in YAML 1.1 or 1.2; null for any other value. */

@@ -1,7 +1,7 @@
 import { type Decimal, plainText, times, toNumber } from '../../core/decimal.ts';
 import { block, exact, type Field, type FieldBlock, field, isOneOf } from '../emit.ts';
 import { decimalOf, windowOf } from './amounts.ts';
-import { asName, type ImportContext, mapOf } from './context.ts';
+import { asName, type ImportContext, itemsOf, mapOf } from './context.ts';
 import type { Deployment } from './entries.ts';
 import type { LitellmSettings } from './fallbacks.ts';
 import { TakenNames } from './names.ts';
@@ -34,12 +34,11 @@ interface BudgetSource {
  * @param namesOf the selectors and aliases under which callers request a group
  */
 export function readLimits(
-  { library }: LitellmSettings,
+  { library: settings }: LitellmSettings,
   deployments: readonly Deployment[],
   namesOf: (group: string) => readonly string[],
   context: ImportContext,
 ): ImportedLimits {
-  const settings = library ?? undefined;
   const budgets = [
     ...globalBudget(settings, context),
     ...userBudget(settings, context),
@@ -57,7 +56,7 @@ const amountsIn = (owner: ConfigNode | null | undefined) => ({
   duration: valueAt(owner, 'budget_duration'),
 });
 
-function globalBudget(settings: ConfigNode | undefined, context: ImportContext): FieldBlock[] {
+function globalBudget(settings: MapNode | null, context: ImportContext): FieldBlock[] {
   const { limit, duration } = amountsIn(settings);
   if (decimalOf(limit)?.digits === 0n) {
     context.outcomes.leftOut(limit, 'LiteLLM treats 0 as no budget');
@@ -77,10 +76,7 @@ function budgetOf(
   { outcomes }: ImportContext,
   { name, limit, duration, each, match, differs, comment }: BudgetSource,
 ): FieldBlock[] {
-  if (!limit) {
-    outcomes.leftOut(duration, 'its budget is not stated');
-    return [];
-  }
+  if (!limit) return outcomes.leftOut(duration, 'its budget is not stated') ?? [];
   const usd = decimalOf(limit);
   if (!usd || usd.digits < 0n || toNumber(usd) * Number(CREDITS_PER_USD) > CREDITS_MAX) {
     outcomes.problem(limit, 'it must be an amount of USD, such as 100');
@@ -123,7 +119,7 @@ function roundDown({ digits, scale }: Decimal): Decimal {
 
 const BY_LABEL = (label: string) => `it counts keys with this label: \`keys create --label ${label}\``;
 
-function userBudget(settings: ConfigNode | undefined, context: ImportContext): FieldBlock[] {
+function userBudget(settings: MapNode | null, context: ImportContext): FieldBlock[] {
   const { outcomes } = context;
   const defaults = mapOf(
     valueAt(settings, 'default_internal_user_params'),
@@ -154,20 +150,13 @@ function userBudget(settings: ConfigNode | undefined, context: ImportContext): F
   });
 }
 
-function teamBudgets(settings: ConfigNode | undefined, context: ImportContext): FieldBlock[] {
+function teamBudgets(settings: MapNode | null, context: ImportContext): FieldBlock[] {
+  const { outcomes } = context;
   const list = valueAt(settings, 'default_team_settings');
-  if (!list) return [];
-  if (list.kind !== 'list') {
-    context.outcomes.problem(list, 'it must be a list of maps, each with team_id');
-    return [];
-  }
-  return list.items.flatMap((item) => {
+  return itemsOf(list, outcomes, 'it must be a list of maps, each with team_id').flatMap((item) => {
     const idNode = valueAt(item, 'team_id');
     const id = scalarText(idNode);
-    if (!idNode || id === null) {
-      context.outcomes.problem(item, 'it needs a team_id');
-      return [];
-    }
+    if (!idNode || id === null) return outcomes.problem(item, 'it needs a team_id') ?? [];
     const name = budgetName('team', id);
     const budget = budgetOf(context, {
       name,
@@ -176,16 +165,13 @@ function teamBudgets(settings: ConfigNode | undefined, context: ImportContext): 
       differs: BY_LABEL(`team=${id}`),
       comment: `for the team: counts keys with the label team=${id}`,
     });
-    if (budget.length > 0) context.outcomes.approximated(idNode, ['budgets', name, 'match'], BY_LABEL(`team=${id}`));
-    context.outcomes.leftOut(
-      item,
-      'set rates and models for each key: `keys create`; logs, metrics and traces are built in',
-    );
+    if (budget.length > 0) outcomes.approximated(idNode, ['budgets', name, 'match'], BY_LABEL(`team=${id}`));
+    outcomes.leftOut(item, 'set rates and models for each key: `keys create`; logs, metrics and traces are built in');
     return budget;
   });
 }
 
-function tagBudgets(settings: ConfigNode | undefined, context: ImportContext): FieldBlock[] {
+function tagBudgets(settings: MapNode | null, context: ImportContext): FieldBlock[] {
   const map = mapOf(valueAt(settings, 'tag_budget_config'), context.outcomes, 'a map of a tag and its budget');
   return (map?.entries ?? []).flatMap(({ key, node }) => {
     const budget = mapOf(node, context.outcomes, 'a map with max_budget and budget_duration');
@@ -207,18 +193,14 @@ function deploymentBudgets(
 ): FieldBlock[] {
   const byGroup = Map.groupBy(deployments, ({ group }) => group);
   return deployments.flatMap((one) => {
-    const { limit, duration } = amountsIn(one.params);
-    const isAlone = byGroup.get(one.group)?.length === 1;
-    if (!isAlone) {
+    if (byGroup.get(one.group)?.length !== 1) {
       const why = 'a model with several endpoints has no budget for one of them; limit the spend at the provider';
-      context.outcomes.leftOut(limit, why);
-      context.outcomes.leftOut(duration, why);
+      context.outcomes.keysLeftOut(one.params, ['max_budget', 'budget_duration'], why);
       return [];
     }
     return budgetOf(context, {
       name: budgetName('model', one.group),
-      limit,
-      duration,
+      ...amountsIn(one.params),
       match: isOneOf('request.model', namesOf(one.group)),
       differs: 'it counts requests that name the model, not those that a selector sends there',
       comment: 'counts requests that name the model',
@@ -228,7 +210,7 @@ function deploymentBudgets(
 
 /** Reads `upperbound_key_generate_params`, the limits of every key. */
 function keyLimits(
-  settings: ConfigNode | undefined,
+  settings: MapNode | null,
   context: ImportContext,
 ): { budget: FieldBlock[]; rateLimits: FieldBlock[] } {
   const { outcomes } = context;
@@ -262,10 +244,8 @@ function rateField(bounds: MapNode, key: string, name: string, { outcomes }: Imp
   const node = valueAt(bounds, key);
   if (!node) return null;
   const count = Math.trunc(toNumber(decimalOf(node) ?? { digits: 0n, scale: 0 }));
-  if (count < 1 || count > (name === 'concurrent_streams' ? 1_000_000 : 1_000_000_000)) {
-    outcomes.problem(node, 'it must be a whole number from 1');
-    return null;
-  }
+  if (count < 1 || count > (name === 'concurrent_streams' ? 1_000_000 : 1_000_000_000))
+    return outcomes.problem(node, 'it must be a whole number from 1');
   outcomes.approximated(
     node,
     ['rate_limits', 'each-key', name],

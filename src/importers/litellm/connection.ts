@@ -48,21 +48,21 @@ export function readConnection(parts: ConnectionSource, context: ImportContext):
   // OpenAI's name with another address is any server that speaks as OpenAI does.
   const isAnyServer =
     parts.provider === 'openai' && isElsewhere && !/^https:\/\/(?:[a-z]+\.)?api\.openai\.com\//.test(address.url ?? '');
-  const isOwn = parts.service.isOwn || isAnyServer;
-  const preset = isAnyServer ? null : parts.service.preset;
+  const service: LitellmService = isAnyServer ? { isOwn: true } : parts.service;
+  const { preset = null, isOwn = false, presetKeyEnv = null } = service;
   const host = hostOf(address.url);
-  const keyEnv = readKey({ ...parts, isOwn, host }, context);
+  const anyKeyEnv = readKey({ ...parts, isOwn, host }, context);
+  const keyEnv = anyKeyEnv === presetKeyEnv ? null : anyKeyEnv;
   const isPrivate = host !== null && isPrivateName(host, address.url ?? '');
-  const ofPreset = isAnyServer ? null : parts.service.presetKeyEnv;
   return {
     preset,
     adapter: preset === null ? 'openai-compatible' : null,
     baseUrl: address.url,
     baseUrlEnv: address.env,
-    keyEnv: keyEnv === ofPreset ? null : keyEnv,
+    keyEnv,
     isPrivate: isPrivate && !['ollama', 'vllm', 'lm-studio', 'llama-cpp'].includes(preset ?? ''),
-    isOwn: (isOwn && isPrivate) || (parts.service.isOwn && preset !== null),
-    names: namesFor(parts, preset, address, keyEnv === ofPreset ? null : keyEnv),
+    isOwn: isOwn && (isPrivate || preset !== null),
+    names: namesFor(parts, preset, address, keyEnv),
     comment: address.comment,
   };
 }
@@ -89,15 +89,14 @@ function readAddress(
     return { url: null, env, comment: note || null };
   };
   if (!base || text === null) {
-    if (service.baseEnv !== null && service.baseUrl === null) return inVariable(service.baseEnv, mustEnd);
-    if (service.isOwn && service.baseUrl === null) return inVariable(`${asVariable(provider)}_BASE_URL`, '');
-    return { url: service.baseUrl, env: null, comment: null };
+    const { baseUrl = null, baseEnv, isOwn } = service;
+    if (baseEnv && !baseUrl) return inVariable(baseEnv, mustEnd);
+    return isOwn && !baseUrl
+      ? inVariable(`${asVariable(provider)}_BASE_URL`, '')
+      : { url: baseUrl, env: null, comment: null };
   }
   const reference = variableReference(text);
-  if (reference === '') {
-    outcomes.problem(base, NO_VARIABLE);
-    return null;
-  }
+  if (reference === '') return outcomes.problem(base, NO_VARIABLE);
   if (reference !== null) {
     const env = CAPITALS.test(reference) ? reference : asVariable(reference);
     const note = [env !== reference && `the variable is now ${env}: policies need capital letters`, mustEnd]
@@ -109,10 +108,7 @@ function readAddress(
   }
   const url = plainUrl(text);
   if (url === null) {
-    if (!URL.canParse(text)) {
-      outcomes.problem(base, 'it must be an address such as https://llm.example.com/v1');
-      return null;
-    }
+    if (!URL.canParse(text)) return outcomes.problem(base, 'it must be an address such as https://llm.example.com/v1');
     const env = todo.invent(`${asVariable(provider)}_BASE_URL`, text);
     outcomes.approximated(
       base,
@@ -176,7 +172,7 @@ function readKey(
   { provider, service, key, at, isOwn, host }: ConnectionSource & { isOwn: boolean; host: string | null },
   { outcomes, todo }: ImportContext,
 ): string | null {
-  const usual = isOwn ? null : service.keyEnv;
+  const usual = isOwn ? null : (service.keyEnv ?? null);
   const note = (name: string | null, what: string): string | null => {
     if (name !== null) todo.need(name, what);
     return name;
@@ -193,10 +189,7 @@ function readKey(
     outcomes.mapped(key, at('api_key_env'));
     return note(reference, what);
   }
-  if (reference === '') {
-    outcomes.problem(key, NO_VARIABLE);
-    return note(usual, what);
-  }
+  if (reference === '') return outcomes.problem(key, NO_VARIABLE) ?? note(usual, what);
   const named = reference ? asVariable(reference) : null;
   if (isOwn && DUMMY.test(text)) {
     outcomes.mapped(key, at('adapter'), 'a word that no server looks at: no key is sent');

@@ -1,7 +1,7 @@
 import { SECRET_SHAPES } from '../../core/secret-shapes.ts';
 import type { CatalogModel, PublicFacts } from './catalog.ts';
 import type { OutcomeRecorder } from './outcomes.ts';
-import { type ConfigNode, type MapNode, scalarText } from './tree.ts';
+import { type ConfigNode, isEmpty, type MapNode, scalarText } from './tree.ts';
 
 /** The state that all parts of an import share. */
 export interface ImportContext {
@@ -100,17 +100,23 @@ export const isName = (text: string): boolean => NAME.test(text) && !SECRET.test
 export const looksSecret = (text: string): boolean => SECRET.test(text);
 
 /** The texts of a list, or of one scalar. */
-export const textsOf = (node: ConfigNode | undefined): string[] => {
-  const items = node?.kind === 'list' ? node.items : node ? [node] : [];
-  return items.flatMap((item) => scalarText(item) ?? []);
-};
+export const textsOf = (node: ConfigNode | undefined): string[] =>
+  (node?.kind === 'list' ? node.items : [node]).flatMap((item) => scalarText(item) ?? []);
 
 /** The map of a section; null if it is absent or, with a reported problem, another node. */
 export function mapOf(node: ConfigNode | undefined, outcomes: OutcomeRecorder, expected: string): MapNode | null {
   if (!node || (node.kind === 'scalar' && node.text === '')) return null;
-  if (node.kind === 'map') return node;
-  outcomes.problem(node, `it must be ${expected}`);
-  return null;
+  return node.kind === 'map' ? node : outcomes.problem(node, `it must be ${expected}`);
+}
+
+/** The items of a list; none if it is absent or, with a reported problem, another node. */
+export function itemsOf(
+  node: ConfigNode | undefined,
+  outcomes: OutcomeRecorder,
+  expected: string,
+): readonly ConfigNode[] {
+  if (node && node.kind !== 'list' && !isEmpty(node)) outcomes.problem(node, expected);
+  return node?.kind === 'list' ? node.items : [];
 }
 
 export const CAPITALS = /^[A-Z_][A-Z0-9_]*$/;

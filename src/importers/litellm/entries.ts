@@ -89,9 +89,10 @@ export function readEntry(node: ConfigNode, context: ImportContext): EntryResult
   const provider = providerOf(params, model);
   if (provider === null || !SERVICES.has(provider))
     return refuse(modelNode, 'no provider is said that this importer knows; write it before the name, such as openai/');
-  const credential = credentialOf(params, context);
-  if (credential === 'unknown')
-    return refuse(valueAt(params, 'litellm_credential_name') ?? params, 'no credential has this name');
+  const credentialNode = valueAt(params, 'litellm_credential_name');
+  const credentialName = scalarText(credentialNode);
+  const credential = credentialName === null ? null : context.credentials.get(credentialName);
+  if (credential === undefined) return refuse(credentialNode ?? params, 'no credential has this name');
   const deployment = deploymentOf({ nameNode, name, params, modelNode, model, info, provider, credential }, context);
   if (!deployment)
     return refuse(valueAt(params, 'api_base') ?? params, 'it must be an address such as https://llm.example.com/v1');
@@ -129,11 +130,6 @@ function providerOf(params: MapNode, model: string): string | null {
   if (apart !== null) return apart;
   const [before, ...rest] = model.split('/');
   return rest.length > 0 ? (before ?? null) : providerOfName(model);
-}
-
-function credentialOf(params: MapNode, { credentials }: ImportContext): MapNode | 'unknown' | null {
-  const name = scalarText(valueAt(params, 'litellm_credential_name'));
-  return name === null ? null : (credentials.get(name) ?? 'unknown');
 }
 
 interface EntryParts {
@@ -264,7 +260,7 @@ const OTHER_RATE =
 const OF_REQUESTS = 'callers send this parameter themselves; Signalbox adds none';
 
 /** Keys that need all entries: the shares of a group, and budgets. */
-const READ_LATER: ReadonlySet<string> = new Set(['order', 'weight', 'rpm', 'tpm', 'max_budget', 'budget_duration']);
+export const READ_LATER: readonly string[] = ['order', 'weight', 'rpm', 'tpm', 'max_budget', 'budget_duration'];
 
 function reportRest(params: MapNode, info: MapNode | null, outcomes: OutcomeRecorder): void {
   const report = (entries: MapNode['entries'], reasons: ReadonlyMap<string, string>, usual: string) => {
@@ -273,7 +269,7 @@ function reportRest(params: MapNode, info: MapNode | null, outcomes: OutcomeReco
       outcomes.leftOut(node, reasons.get(key) ?? (/_cost_per_|_cost$/.test(key) ? OTHER_RATE : usual));
     }
   };
-  const read = params.entries.filter(({ key }) => !READ_LATER.has(key));
+  const read = params.entries.filter(({ key }) => !READ_LATER.includes(key));
   report(read, LEFT_OUT_PARAMS, OF_REQUESTS);
   report(info?.entries ?? [], LEFT_OUT_INFO, 'Signalbox does not use this fact of a model');
 }

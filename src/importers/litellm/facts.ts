@@ -138,15 +138,10 @@ function readOwnPrice(
 
 function rateOf(node: ConfigNode, outcomes: OutcomeRecorder): { rate: Decimal; note: string } | null {
   const decimal = decimalOf(node);
-  if (!decimal || decimal.digits < 0n) {
-    outcomes.problem(node, 'it must be USD per token, such as 0.0000025');
-    return null;
-  }
+  if (!decimal || decimal.digits < 0n) return outcomes.problem(node, 'it must be USD per token, such as 0.0000025');
   const perMillion = times(decimal, 1_000_000n);
-  if (toNumber(perMillion) > USD_PER_MILLION_MAX) {
-    outcomes.problem(node, 'it is probably meant per 1M tokens; LiteLLM counts USD per token');
-    return null;
-  }
+  if (toNumber(perMillion) > USD_PER_MILLION_MAX)
+    return outcomes.problem(node, 'it is probably meant per 1M tokens; LiteLLM counts USD per token');
   if (perMillion.digits > 0n && toNumber(perMillion) < toNumber(SMALLEST))
     return { rate: decimal, note: 'raised to 0.001 USD per 1M, the minimum of a policy' };
   const isRounded = plainText(roundUp(perMillion, DECIMALS)) !== plainText(perMillion);
@@ -189,23 +184,21 @@ function readSizes(
   { info, isEmbedder, at }: FactSources,
   { outcomes }: ImportContext,
 ): { contextWindow: number | null; maxOutput: number | null; dimensions: number | null } {
-  const read = (key: string): number | null => {
+  const read = (key: string, ...to: string[]): number | null => {
     const node = valueAt(info, key);
     const decimal = decimalOf(node);
     const value = decimal ? tokens(toNumber(decimal)) : null;
-    if (node && value === null) outcomes.problem(node, 'it must be a whole number of tokens');
+    if (node && value === null) return outcomes.problem(node, 'it must be a whole number of tokens');
+    if (to.length > 0) outcomes.mapped(node, at(...to));
     return value;
   };
-  const [input, output, both] = [read('max_input_tokens'), read('max_output_tokens'), read('max_tokens')];
-  const node = (key: string) => valueAt(info, key);
-  if (input !== null) outcomes.mapped(node('max_input_tokens'), at('context_window'));
-  if (output !== null) outcomes.mapped(node('max_output_tokens'), at('max_output'));
-  if (both !== null) {
-    if (output !== null) outcomes.leftOut(node('max_tokens'), 'max_output_tokens is used instead');
-    else outcomes.approximated(node('max_tokens'), at('max_output'), 'treated as the maximum output');
-  }
-  const dimensions = isEmbedder ? read('output_vector_size') : null;
-  if (dimensions !== null) outcomes.mapped(node('output_vector_size'), at('embedding', 'dimensions'));
+  const input = read('max_input_tokens', 'context_window');
+  const output = read('max_output_tokens', 'max_output');
+  const both = read('max_tokens');
+  const node = both === null ? undefined : valueAt(info, 'max_tokens');
+  if (output !== null) outcomes.leftOut(node, 'max_output_tokens is used instead');
+  else outcomes.approximated(node, at('max_output'), 'treated as the maximum output');
+  const dimensions = isEmbedder ? read('output_vector_size', 'embedding', 'dimensions') : null;
   return { contextWindow: input, maxOutput: output ?? both, dimensions };
 }
 

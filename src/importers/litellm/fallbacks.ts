@@ -1,5 +1,5 @@
-import { type ImportContext, mapOf } from './context.ts';
-import { type ConfigNode, isEmpty, type MapNode, scalarText, valueAt } from './tree.ts';
+import { type ImportContext, itemsOf, mapOf } from './context.ts';
+import { type ConfigNode, type MapNode, scalarText, valueAt } from './tree.ts';
 
 /** A group named as a fallback, with its position. */
 export interface FallbackTarget {
@@ -39,14 +39,9 @@ export function readFallbacks(settings: LitellmSettings, context: ImportContext)
   const { outcomes } = context;
   const owners: FallbackTarget[] = [];
   const read = (key: string): Map<string, FallbackTarget[]> => {
-    const node = settingOf(settings, key, context);
     const found = new Map<string, FallbackTarget[]>();
-    if (!node || isEmpty(node)) return found;
-    if (node.kind !== 'list') {
-      outcomes.problem(node, 'it must be a list of maps, each with one name and its list of fallbacks');
-      return found;
-    }
-    for (const item of node.items) {
+    const expected = 'it must be a list of maps, each with one name and its list of fallbacks';
+    for (const item of itemsOf(settingOf(settings, key, context), outcomes, expected)) {
       const map = mapOf(item, outcomes, 'a map of a name and the list of those after it');
       for (const { key: group, node: list } of map?.entries ?? []) {
         owners.push({ name: group, node: list });
@@ -88,7 +83,6 @@ export function readAliases(settings: LitellmSettings, context: ImportContext): 
     const target = node.kind === 'map' ? valueAt(node, 'model') : node;
     const group = scalarText(target);
     if (target && group !== null) return [{ name: key, node, group }];
-    outcomes.problem(target ?? node, 'an alias must name one group');
-    return [];
+    return outcomes.problem(target ?? node, 'an alias must name one group') ?? [];
   });
 }

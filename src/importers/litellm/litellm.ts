@@ -1,7 +1,7 @@
 import type { PolicyText } from '../emit.ts';
 import { readLimits } from './budgets.ts';
 import { readCatalog } from './catalog.ts';
-import { type ImportContext, mapOf, OperatorTodo, variableReference } from './context.ts';
+import { type ImportContext, itemsOf, mapOf, OperatorTodo, variableReference } from './context.ts';
 import { type Deployment, readEntry, type SkippedEntry } from './entries.ts';
 import { type LitellmSettings, readAliases, readFallbacks } from './fallbacks.ts';
 import { type IncludeReader, withIncludes } from './includes.ts';
@@ -12,7 +12,7 @@ import { writePolicy } from './policy.ts';
 import { planSelectors } from './selectors.ts';
 import { servableOf } from './servable.ts';
 import { readCommonSettings, reportSections } from './settings.ts';
-import { type ConfigNode, isEmpty, leavesOf, type MapNode, readTree, scalarText, valueAt } from './tree.ts';
+import { type ConfigNode, leavesOf, type MapNode, readTree, scalarText, valueAt } from './tree.ts';
 import { expandEverything, firstWildcards } from './wildcards.ts';
 
 export { NotIncluded } from './includes.ts';
@@ -129,9 +129,8 @@ function readModels(root: ConfigNode, context: ImportContext): ModelList {
   const list = valueAt(root, 'model_list');
   const read: Deployment[] = [];
   const skipped: SkippedEntry[] = [];
-  if (list && !isEmpty(list) && list.kind !== 'list')
-    context.outcomes.problem(list, 'model_list must be a list of entries, each with model_name and litellm_params');
-  const items = list?.kind === 'list' ? list.items : [];
+  const expected = 'model_list must be a list of entries, each with model_name and litellm_params';
+  const items = itemsOf(list, context.outcomes, expected);
   const named = new Set(items.map((item) => scalarText(valueAt(item, 'model_name'))));
   for (const item of items) {
     for (const entry of expandEverything(item, named, context) ?? [item]) {
@@ -150,9 +149,8 @@ function readModels(root: ConfigNode, context: ImportContext): ModelList {
 
 function readCredentials(list: ConfigNode | undefined, outcomes: OutcomeRecorder): ReadonlyMap<string, MapNode> {
   const found = new Map<string, MapNode>();
-  if (list && list.kind !== 'list')
-    outcomes.problem(list, 'it must be a list of maps with credential_name and credential_values');
-  for (const item of list?.kind === 'list' ? list.items : []) {
+  const expected = 'it must be a list of maps with credential_name and credential_values';
+  for (const item of itemsOf(list, outcomes, expected)) {
     const nameNode = valueAt(item, 'credential_name');
     const name = scalarText(nameNode);
     const values = valueAt(item, 'credential_values');

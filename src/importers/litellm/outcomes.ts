@@ -1,4 +1,4 @@
-import { type ConfigNode, isEmpty, leavesOf, mapsOf, type SourcePosition } from './tree.ts';
+import { type ConfigNode, isEmpty, leavesOf, type MapNode, mapsOf, type SourcePosition, valueAt } from './tree.ts';
 
 /** The outcome of a key, from best to worst: the same meaning, a similar one, or none. */
 export const OUTCOMES = ['mapped', 'approximated', 'left_out'] as const;
@@ -50,14 +50,21 @@ export class OutcomeRecorder {
     if (node) this.#tell(node, 'approximated', to, note);
   }
 
-  leftOut(node: ConfigNode | undefined, note: string): void {
+  /** @returns nothing, in place of a value */
+  leftOut(node: ConfigNode | undefined, note: string): null {
     if (node) this.#tell(node, 'left_out', null, note);
+    return null;
   }
 
-  /** Reports a value that cannot be read, and leaves it out. */
-  problem(node: ConfigNode, message: string): void {
+  /** Leaves out these keys of a map. */
+  keysLeftOut(owner: MapNode, keys: readonly string[], note: string): void {
+    for (const key of keys) this.leftOut(valueAt(owner, key), note);
+  }
+
+  /** Reports a value that cannot be read, and leaves it out. @returns nothing, in its place */
+  problem(node: ConfigNode, message: string): null {
     this.remark(node, message);
-    this.#tell(node, 'left_out', null, `not read: ${message}`);
+    return this.leftOut(node, `not read: ${message}`);
   }
 
   /** Reports a mistake in a value that is used all the same. */

@@ -48,6 +48,7 @@ export function writePolicy(drafts: ImportedPolicy, context: ImportContext): Pol
   const models = entries.map(([id, value], at) => field(id, value, { isApart: at > 0 }));
   const file = (name: string, about: string, ...fields: readonly (Field | null)[]) =>
     writeFile(name, [MODELINE, about], ...fields);
+  const catalog = file('models.yaml', CATALOG, field('models', block(...models)));
   return [
     file(
       'signalbox.yaml',
@@ -59,25 +60,8 @@ export function writePolicy(drafts: ImportedPolicy, context: ImportContext): Pol
       'The providers of the models. A provider is left out, with its models, while its variable is not set.',
       field('providers', block(...providers.map(providerField))),
     ),
-    withQuestions(
-      file(
-        'models.yaml',
-        'The catalog. Prices are USD per 1M tokens. Quality is the share of good answers.',
-        field('models', block(...models)),
-      ),
-      drafts,
-      context,
-    ),
-    ...(budgets || rateLimits
-      ? [
-          file(
-            'limits.yaml',
-            'The limits on spend in a window of time, in Credits, and on the rate of requests.',
-            budgets,
-            rateLimits,
-          ),
-        ]
-      : []),
+    withQuestions(catalog, drafts, context),
+    ...(budgets || rateLimits ? [file('limits.yaml', LIMITS, budgets, rateLimits)] : []),
     file(
       'cases.yaml',
       'The meaning of the configuration, as cases. They run before a policy comes into force.',
@@ -86,14 +70,13 @@ export function writePolicy(drafts: ImportedPolicy, context: ImportContext): Pol
   ];
 }
 
+const CATALOG = 'The catalog. Prices are USD per 1M tokens. Quality is the share of good answers.';
+const LIMITS = 'The limits on spend in a window of time, in Credits, and on the rate of requests.';
+
 /** Adds the entries that wait for an answer, as comments. */
-function withQuestions(
-  { name, text }: PolicyText,
-  { open, common }: ImportedPolicy,
-  context: ImportContext,
-): PolicyText {
-  const entries = open.map((one) => {
-    const entry = modelBlock({ id: one.group, deployments: [one] }, common, context);
+function withQuestions({ name, text }: PolicyText, drafts: ImportedPolicy, context: ImportContext): PolicyText {
+  const entries = drafts.open.map((one) => {
+    const entry = modelBlock({ id: one.group, deployments: [one] }, drafts.common, context);
     return `  # QUESTION: write what stands as ?, then remove the marks of the comment.\n${commentedText(2, field(one.group, entry))}`;
   });
   // After a comment at the end of a line, the formatter would add a second blank line.
@@ -114,16 +97,13 @@ function main({ chosen, common }: ImportedPolicy): (Field | null)[] {
   const embedders = new Set(chosen.groups.flatMap(({ models }) => models.filter(isEmbedder).map(({ id }) => id)));
   const selectors = block(
     ...chosen.selectors.flatMap((one) => one.names.map((name) => selectorField(name, one, common))),
-    ...chosen.aliases.map(({ name, model }) =>
-      field(
+    ...chosen.aliases.map(({ name, model }) => {
+      const vector_space = embedders.has(model) ? model : null;
+      return field(
         name,
-        flow({
-          strategy: 'auto',
-          vector_space: embedders.has(model) ? model : null,
-          models: flow({ require: `model.id == ${JSON.stringify(model)}` }),
-        }),
-      ),
-    ),
+        flow({ strategy: 'auto', vector_space, models: flow({ require: isOneOf('model.id', [model]) }) }),
+      );
+    }),
   );
   const orNone = (fields: FieldBlock) => (fields.fields.length > 0 ? fields : null);
   const isApart = true;
@@ -201,13 +181,9 @@ function casesOf(drafts: ImportedPolicy): FieldBlock[] {
       : [],
   );
   const all = modelsOf(drafts).filter((model) => !isEmbedder(model));
-  const tooSmall = new Set(
-    modelsOf(drafts)
-      .filter((model) => !takesUsual(model))
-      .map(({ id }) => id),
-  );
+  const usual = new Set(ids(all.filter(takesUsual)));
   const byAlias = aliases.flatMap(({ name, model }) =>
-    tooSmall.has(model) ? [] : [caseOf(`${name} means ${model}`, { model: name }, { model })],
+    usual.has(model) ? [caseOf(`${name} means ${model}`, { model: name }, { model })] : [],
   );
   const bySelector = selectors.flatMap((selector) =>
     selector.names.flatMap((name) => selectorCases(name, selector, all)),

@@ -1,5 +1,5 @@
 import type { ImportContext } from './context.ts';
-import type { Deployment } from './entries.ts';
+import { type Deployment, READ_LATER } from './entries.ts';
 import { valueAt } from './tree.ts';
 
 /** Selectors that exist in every policy. */
@@ -31,8 +31,7 @@ export function servableOf(all: readonly Deployment[], { outcomes, todo }: Impor
     if (questions.length > 0) open.push(one);
     // Those that stay out have no endpoints, shares and budgets.
     if (why === null && questions.length === 0) continue;
-    for (const key of ['order', 'weight', 'rpm', 'tpm', 'max_budget', 'budget_duration'])
-      outcomes.leftOut(valueAt(params, key), 'its entry is not served yet');
+    outcomes.keysLeftOut(params, READ_LATER, 'its entry is not served yet');
   }
   return { deployments, open, refused };
 }

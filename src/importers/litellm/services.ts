@@ -1,47 +1,35 @@
 /** A provider of LiteLLM that Signalbox can reach. */
 export interface LitellmService {
-  /** The preset of the adapter; null if the policy names the adapter alone. */
-  readonly preset: string | null;
-  /** The variable of LiteLLM's key; null if none is needed. */
-  readonly keyEnv: string | null;
+  /** The preset of the adapter; without one the policy names the adapter alone. */
+  readonly preset?: string;
+  /** The variable of LiteLLM's key, if one is needed. */
+  readonly keyEnv?: string;
   /** The variable of the key if the policy states none. */
-  readonly presetKeyEnv: string | null;
+  readonly presetKeyEnv?: string;
   /** Whether it is the operator's own server, which needs an address and may be private. */
-  readonly isOwn: boolean;
+  readonly isOwn?: boolean;
   /** The default address. */
-  readonly baseUrl: string | null;
+  readonly baseUrl?: string;
   /** The variable of LiteLLM's address. */
-  readonly baseEnv: string | null;
+  readonly baseEnv?: string;
 }
 
-const NOTHING_KNOWN: LitellmService = {
-  preset: null,
-  keyEnv: null,
-  presetKeyEnv: null,
-  isOwn: false,
-  baseUrl: null,
-  baseEnv: null,
-};
 const hosted = (preset: string, keyEnv: string, presetKeyEnv = keyEnv): LitellmService => ({
-  ...NOTHING_KNOWN,
   preset,
   keyEnv,
   presetKeyEnv,
 });
-const own = (preset: string | null, baseEnv: string | null, baseUrl: string | null = null): LitellmService => ({
-  ...NOTHING_KNOWN,
+const own = (preset?: string, baseEnv?: string, baseUrl?: string): LitellmService => ({
   preset,
   isOwn: true,
   baseUrl,
   baseEnv,
 });
-/** An OpenAI-compatible service at a known address, without a preset. */
-const compatible = (baseUrl: string, keyEnv: string): LitellmService => ({ ...NOTHING_KNOWN, keyEnv, baseUrl });
 
 const OLLAMA = own('ollama', 'OLLAMA_API_BASE', 'http://localhost:11434/v1');
 
 /** By the prefix of `litellm_params.model` before the first `/`. */
-export const SERVICES: ReadonlyMap<string, LitellmService> = new Map([
+export const SERVICES: ReadonlyMap<string, LitellmService> = new Map<string, LitellmService>([
   ['openai', hosted('openai', 'OPENAI_API_KEY')],
   ['azure', { ...hosted('azure-openai', 'AZURE_API_KEY', 'AZURE_OPENAI_API_KEY'), baseEnv: 'AZURE_API_BASE' }],
   ['anthropic', hosted('anthropic', 'ANTHROPIC_API_KEY')],
@@ -61,13 +49,14 @@ export const SERVICES: ReadonlyMap<string, LitellmService> = new Map([
   ['hosted_vllm', own('vllm', 'HOSTED_VLLM_API_BASE')],
   ['lm_studio', own('lm-studio', 'LM_STUDIO_API_BASE')],
   ['llamafile', own('llama-cpp', 'LLAMAFILE_API_BASE', 'http://127.0.0.1:8080/v1')],
-  ['openai_like', own(null, null)],
-  ['custom_openai', own(null, null)],
-  ['litellm_proxy', own(null, 'LITELLM_PROXY_API_BASE')],
-  ['perplexity', compatible('https://api.perplexity.ai', 'PERPLEXITYAI_API_KEY')],
-  ['deepinfra', compatible('https://api.deepinfra.com/v1/openai', 'DEEPINFRA_API_KEY')],
-  ['nvidia_nim', compatible('https://integrate.api.nvidia.com/v1', 'NVIDIA_NIM_API_KEY')],
-  ['sambanova', compatible('https://api.sambanova.ai/v1', 'SAMBANOVA_API_KEY')],
+  ['openai_like', own()],
+  ['custom_openai', own()],
+  ['litellm_proxy', own(undefined, 'LITELLM_PROXY_API_BASE')],
+  // OpenAI-compatible services at known addresses, without presets.
+  ['perplexity', { baseUrl: 'https://api.perplexity.ai', keyEnv: 'PERPLEXITYAI_API_KEY' }],
+  ['deepinfra', { baseUrl: 'https://api.deepinfra.com/v1/openai', keyEnv: 'DEEPINFRA_API_KEY' }],
+  ['nvidia_nim', { baseUrl: 'https://integrate.api.nvidia.com/v1', keyEnv: 'NVIDIA_NIM_API_KEY' }],
+  ['sambanova', { baseUrl: 'https://api.sambanova.ai/v1', keyEnv: 'SAMBANOVA_API_KEY' }],
 ]);
 
 const ELSEWHERE =

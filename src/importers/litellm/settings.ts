@@ -25,12 +25,12 @@ export interface CommonSettings {
 }
 
 const STRATEGIES: ReadonlyMap<string, readonly [CommonSettings['strategy'], string]> = new Map([
-  ['simple-shuffle', ['auto', 'the best balance of quality, cost and time; traffic is not divided by chance']],
-  ['least-busy', ['auto-fast', 'the balance of `auto` with more weight on measured latency']],
-  ['latency-based-routing', ['auto-fast', 'the balance of `auto` with more weight on measured latency']],
-  ['usage-based-routing', ['auto', 'the best balance of quality, cost and time; a provider’s 429 moves on']],
-  ['usage-based-routing-v2', ['auto', 'the best balance of quality, cost and time; a provider’s 429 moves on']],
-  ['cost-based-routing', ['auto-cheap', 'the balance of `auto` with cost weighing more']],
+  ['simple-shuffle', ['auto', 'the best by quality, cost and time; traffic is not divided by chance']],
+  ['least-busy', ['auto-fast', 'the weights of `auto` with more on measured latency']],
+  ['latency-based-routing', ['auto-fast', 'the weights of `auto` with more on measured latency']],
+  ['usage-based-routing', ['auto', 'the best by quality, cost and time; a provider’s 429 moves on']],
+  ['usage-based-routing-v2', ['auto', 'the best by quality, cost and time; a provider’s 429 moves on']],
+  ['cost-based-routing', ['auto-cheap', 'the weights of `auto` with more on cost']],
 ]);
 
 /** Reads the settings that apply to all models, and records the outcome of the others. */

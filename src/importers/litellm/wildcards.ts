@@ -1,6 +1,6 @@
 import { block, exact, type Field, type FieldBlock, field, flow, some } from '../emit.ts';
 import type { ImportContext } from './context.ts';
-import type { Deployment } from './entries.ts';
+import { type Deployment, READ_LATER } from './entries.ts';
 import { SERVICES } from './services.ts';
 import type { CommonSettings } from './settings.ts';
 import { type ConfigNode, type MapNode, scalarText, valueAt } from './tree.ts';
@@ -8,7 +8,7 @@ import { deadlinesField } from './write-models.ts';
 
 /** The services with public names of their models, by LiteLLM's name. */
 const PUBLIC = [...SERVICES].flatMap(([name, { preset, isOwn }]) =>
-  preset === null || isOwn || preset === 'azure-openai' ? [] : [name],
+  preset === undefined || isOwn || preset === 'azure-openai' ? [] : [name],
 );
 
 /** Beginnings of names that LiteLLM knows without a provider. */
@@ -55,11 +55,7 @@ const withEntry = (map: MapNode, key: string, node: ConfigNode): MapNode => ({
   entries: map.entries.map((one) => (one.key === key ? { key, node } : one)),
 });
 
-/** Keys of a deployment that a wildcard does not have. */
-const NOT_OF_WILDCARDS: Readonly<Record<string, string>> = {
-  max_budget: 'write a budget with `match: request.model.startsWith("…")`',
-  budget_duration: 'write a budget with `match: request.model.startsWith("…")`',
-};
+const OWN_BUDGET = 'write a budget with `match: request.model.startsWith("…")`';
 const ONE_PROVIDER = 'a wildcard has one provider; a 429 of it goes to the caller';
 
 /** Keeps the first wildcard of each name, and records what no wildcard has. */
@@ -67,8 +63,8 @@ export function firstWildcards(all: readonly Deployment[], { outcomes, todo }: I
   const first = new Map<string, Deployment>();
   for (const one of all) {
     const { params, group } = one;
-    for (const key of ['order', 'weight', 'rpm', 'tpm', 'max_budget', 'budget_duration'])
-      outcomes.leftOut(valueAt(params, key), NOT_OF_WILDCARDS[key] ?? ONE_PROVIDER);
+    outcomes.keysLeftOut(params, ['max_budget', 'budget_duration'], OWN_BUDGET);
+    outcomes.keysLeftOut(params, READ_LATER, ONE_PROVIDER);
     const before = first.get(group);
     if (before)
       outcomes.leftOut(valueAt(params, 'model'), `${ONE_PROVIDER}, here that of the first entry of this name`);

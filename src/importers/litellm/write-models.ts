@@ -26,52 +26,48 @@ export function modelBlock(
 ): FieldBlock {
   const [first] = deployments;
   if (!first) throw new TypeError('a model has at least one deployment');
-  const model = deployments.map(({ facts }) => facts.catalogModel).find((one) => one !== null) ?? null;
+  const model = firstKnown(deployments, ({ facts }) => facts.catalogModel);
   const { price, prices, comments } = pricesOf(id, deployments, context);
-  if (first.isEmbedder) {
-    return block(
-      ...endpointFields(id, deployments, prices),
-      field('price', price, comments),
-      ...sizesOf(id, deployments, context),
-      field('operations', ['embed']),
-      ...catalogFields(model, ['capabilities']),
-      catalogField(model, 'embedding') ?? field('embedding', flow({ dimensions: first.facts.dimensions ?? ASK })),
-      ...catalogFields(model, ['tokenizer']),
-      field('tags', some([...new Set(deployments.flatMap((one) => one.tags))])),
-      deadlinesField(deployments, common),
-      catalogField(model, 'released'),
-    );
-  }
+  const tags = field('tags', some([...new Set(deployments.flatMap((one) => one.tags))]));
+  const dimensions = first.facts.dimensions ?? ASK;
+  const ofEmbedder = () => [
+    field('operations', ['embed']),
+    ...catalogFields(model, ['capabilities']),
+    catalogField(model, 'embedding') ?? field('embedding', flow({ dimensions })),
+    ...catalogFields(model, ['tokenizer']),
+    tags,
+  ];
+  const ofChat = () => [
+    capabilitiesField(id, deployments, model, context),
+    ...catalogFields(model, ['languages', 'lacks_languages', 'family']),
+    tags,
+    isReasonerHere(deployments) ? field('temperature', false) : catalogField(model, 'temperature'),
+    ...catalogFields(model, ['reasoning_tokens', 'image_tokens_max', 'page_tokens_max', 'pages_max']),
+    ...catalogFields(model, ['audio_tokens_per_second_max', 'tokenizer', 'latency']),
+    catalogField(model, 'quality') ??
+      field('quality', flow({ default: UNKNOWN_QUALITY }), { beside: 'unknown: correct it by your own outcomes' }),
+  ];
   return block(
     ...endpointFields(id, deployments, prices),
     field('price', price, comments),
     ...sizesOf(id, deployments, context),
-    capabilitiesField(id, deployments, model, context),
-    ...catalogFields(model, ['languages', 'lacks_languages', 'family']),
-    field('tags', some([...new Set(deployments.flatMap((one) => one.tags))])),
-    isReasonerHere(deployments) ? field('temperature', false) : catalogField(model, 'temperature'),
-    ...catalogFields(model, [
-      'reasoning_tokens',
-      'image_tokens_max',
-      'page_tokens_max',
-      'pages_max',
-      'audio_tokens_per_second_max',
-      'tokenizer',
-      'latency',
-    ]),
-    catalogField(model, 'quality') ??
-      field('quality', flow({ default: UNKNOWN_QUALITY }), { beside: 'unknown: correct it by your own outcomes' }),
+    ...(first.isEmbedder ? ofEmbedder() : ofChat()),
     deadlinesField(deployments, common),
     catalogField(model, 'released'),
   );
 }
 
+/** What the first deployment that knows it says; null if none does. */
+const firstKnown = <T>(deployments: readonly Deployment[], of: (one: Deployment) => T | null): T | null =>
+  deployments.map(of).find((one) => one !== null) ?? null;
+
 /** The quality that the policy states for a model: its share of good answers. */
 export const qualityOf = ({ deployments }: ImportedModel): number =>
-  deployments.map(({ facts }) => facts.catalogModel).find((one) => one !== null)?.quality || UNKNOWN_QUALITY;
+  firstKnown(deployments, ({ facts }) => facts.catalogModel)?.quality || UNKNOWN_QUALITY;
 
 /** The known context window in tokens; null if it is assumed. */
-export const contextOf = ({ deployments }: ImportedModel): number | null => firstOf(deployments, 'contextWindow');
+export const contextOf = ({ deployments }: ImportedModel): number | null =>
+  firstKnown(deployments, ({ facts }) => facts.contextWindow);
 
 function endpointFields(
   id: string,
@@ -79,12 +75,7 @@ function endpointFields(
   prices: readonly (PolicyValue | null)[],
 ): readonly (Field | null)[] {
   const endpoint = ({ assigned, upstream, regions }: Deployment, price: PolicyValue | null | undefined): FieldBlock =>
-    flow({
-      provider: assigned.provider,
-      upstream: upstream === id ? null : upstream,
-      regions: some(regions),
-      price,
-    });
+    flow({ provider: assigned.provider, upstream: upstream === id ? null : upstream, regions: some(regions), price });
   const [first, ...others] = deployments;
   if (first && others.length === 0) return endpoint(first, null).fields;
   const endpoints = deployments.map((one, at) => endpoint(one, prices[at]));
@@ -95,7 +86,7 @@ interface Prices {
   readonly price: PolicyValue;
   /** For each deployment, its price if it differs from the model's. */
   readonly prices: readonly (PolicyValue | null)[];
-  readonly comments: { readonly above: string[]; readonly beside?: string };
+  readonly comments: Pick<Field, 'above' | 'beside'>;
 }
 
 function pricesOf(id: string, deployments: readonly Deployment[], { todo, today }: ImportContext): Prices {
@@ -109,24 +100,20 @@ function pricesOf(id: string, deployments: readonly Deployment[], { todo, today 
   const text = JSON.stringify(price);
   const prices = all.map((one) => (one === null || JSON.stringify(one.value) === text ? null : one.value));
   if (first && all.includes(null)) todo.assume(id, 'one price for all of its endpoints');
-  const above: string[] = [];
-  const model = deployments[0]?.facts.catalogModel;
-  if (first?.source === 'catalog') {
-    above.push(`Price and facts come from ${model?.origin ?? 'the shipped catalog'}.`);
-  }
-  if (first?.source === 'price map') above.push("Price and facts are those of LiteLLM's map of prices.");
-  const beside = first?.source === 'own server' ? 'your own server' : undefined;
-  return { price, prices, comments: { above, beside } };
-}
-
-function firstOf(deployments: readonly Deployment[], key: 'contextWindow' | 'maxOutput'): number | null {
-  return deployments.map(({ facts }) => facts[key]).find((one) => one !== null) ?? null;
+  const origin = deployments[0]?.facts.catalogModel?.origin ?? 'the shipped catalog';
+  const comments = {
+    configuration: {},
+    catalog: { above: [`Price and facts come from ${origin}.`] },
+    'price map': { above: ["Price and facts are those of LiteLLM's map of prices."] },
+    'own server': { beside: 'your own server' },
+  };
+  return { price, prices, comments: comments[first?.source ?? 'configuration'] };
 }
 
 function sizesOf(id: string, deployments: readonly Deployment[], { todo }: ImportContext): (Field | null)[] {
-  const cap = deployments.map((one) => one.defaultMaxOutput).find((one) => one !== null) ?? null;
-  const knownContext = firstOf(deployments, 'contextWindow');
-  const knownOutput = firstOf(deployments, 'maxOutput');
+  const cap = firstKnown(deployments, (one) => one.defaultMaxOutput);
+  const knownContext = firstKnown(deployments, ({ facts }) => facts.contextWindow);
+  const knownOutput = firstKnown(deployments, ({ facts }) => facts.maxOutput);
   const isEmbedder = deployments.some((one) => one.isEmbedder);
   const isOwn = deployments.some(({ connection }) => connection.isOwn);
   const unknown = UNKNOWN_SIZES[isEmbedder ? 'embedder' : isOwn ? 'own' : 'hosted'];
@@ -136,22 +123,14 @@ function sizesOf(id: string, deployments: readonly Deployment[], { todo }: Impor
   if (knownContext === null) todo.assume(id, `context_window ${contextWindow}`);
   if (knownOutput === null && !isEmbedder) todo.assume(id, `max_output ${maxOutput}`);
   const assumed = (value: number | null) => (value === null ? { beside: 'assumed' } : {});
-  return [
-    field('context_window', contextWindow, assumed(knownContext)),
-    ...(isEmbedder
-      ? []
-      : [
-          field('max_output', maxOutput, assumed(knownOutput)),
-          field('default_max_output', cap && Math.min(cap, maxOutput)),
-        ]),
-  ];
+  const window = field('context_window', contextWindow, assumed(knownContext));
+  if (isEmbedder) return [window];
+  const most = field('max_output', maxOutput, assumed(knownOutput));
+  return [window, most, field('default_max_output', cap && Math.min(cap, maxOutput))];
 }
 
-function isReasonerHere(deployments: readonly Deployment[]): boolean {
-  return deployments.some(
-    ({ bare, provider }) => bare !== null && ['openai', 'azure'].includes(provider) && isReasoner(bare),
-  );
-}
+const isReasonerHere = (deployments: readonly Deployment[]): boolean =>
+  deployments.some(({ bare, provider }) => bare && ['openai', 'azure'].includes(provider) && isReasoner(bare));
 
 function capabilitiesField(
   id: string,

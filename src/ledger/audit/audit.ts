@@ -1,14 +1,7 @@
 import { quarterOf } from '../../accounting/window.ts';
 import type { Microcredits } from '../../core/credits.ts';
 import { timeOfId } from '../../core/id.ts';
-import type {
-  AuditRow,
-  BalanceRow,
-  FundRow,
-  OpenReservation,
-  PaymentRow,
-  SpendRow,
-} from '../../store/journal-reader.ts';
+import type { AuditRow, BalanceRow, FundRow, OpenReservation, SpendRow } from '../../store/journal-reader.ts';
 import { type AuditedFundRow, AuditFunds, balanceText, type FundFault, type FundGroup } from './funds.ts';
 import { SeenReservations } from './memory.ts';
 import { AuditPayments, type PaymentFault } from './payments.ts';
@@ -80,12 +73,11 @@ export class Audit {
   /** Charges that cannot be computed again: their usage is implausible, or their price unreadable. */
   unpriced = 0;
   readonly totals = { entries: 0, charged: 0, corrected: 0, overrun: 0, granted: 0 };
-  /** Deposits of wallets, and the fees deducted from them. */
-  readonly paid: Readonly<AuditPayments['totals']>;
   readonly open = new Map<number, OpenAtEnd>();
   readonly #checkpoint: AuditCheckpoint;
   readonly #funds = new AuditFunds((kind, message) => this.#report(kind, message));
-  readonly #payments = new AuditPayments((kind, message) => this.#report(kind, message));
+  /** Compares payments once the whole journal is read. */
+  readonly payments = new AuditPayments((kind, message) => this.#report(kind, message));
   readonly #seen = new SeenReservations();
   /** Rows of `funds` that begin after a row that was not read yet. */
   readonly #coming: FundRow[] = [];
@@ -99,7 +91,6 @@ export class Audit {
 
   constructor(checkpoint: AuditCheckpoint) {
     this.#checkpoint = checkpoint;
-    this.paid = this.#payments.totals;
   }
 
   get reservations(): number {
@@ -164,16 +155,6 @@ export class Audit {
     for (const keyId of expected.keys()) this.#report('wrong_balance', `${balanceText(keyId)} is missing`);
   }
 
-  /** Checks a row of `payments`. Call it once the whole journal is read. */
-  payment(row: PaymentRow): void {
-    this.#payments.compare(row);
-  }
-
-  /** Ends the check of payments. Call it after the last row of `payments`, if that table exists. */
-  finishPayments(): void {
-    this.#payments.finish();
-  }
-
   /** Checks the sums that `spend` lacks. Call it last. */
   finish(): void {
     this.#atCheckpoint();
@@ -220,7 +201,7 @@ export class Audit {
 
   #pay(kind: 'deposit' | 'fee', { amount, keyId, note }: AuditRow): void {
     if (kind === 'deposit' && amount <= 0) this.#report('bad_amount', `deposits ${amount}`);
-    this.#payments.add(kind, note ?? '', keyId, amount);
+    this.payments.add(kind, note ?? '', keyId, amount);
     if (keyId !== null) this.#funds.grant(keyId, amount);
   }
 

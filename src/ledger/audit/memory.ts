@@ -56,11 +56,7 @@ export class SeenReservations {
 
   #grow(): void {
     const room = Math.ceil(this.#ids.length * 1.5);
-    const larger = (column: Float64Array): Float64Array<ArrayBuffer> => {
-      const grown = new Float64Array(room);
-      grown.set(column);
-      return grown;
-    };
+    const larger = ({ buffer }: Float64Array<ArrayBuffer>) => new Float64Array(buffer.transfer(8 * room));
     this.#ids = larger(this.#ids);
     this.#accounts = larger(this.#accounts);
     this.#charged = larger(this.#charged);

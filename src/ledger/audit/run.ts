@@ -26,8 +26,8 @@ export async function auditLedger(journal: JournalReader, { idle }: { idle: bool
   for await (const page of journal.spend()) for (const row of page) audit.spend(row);
   const payments = await journal.payments();
   if (payments) {
-    for await (const page of payments) for (const row of page) audit.payment(row);
-    audit.finishPayments();
+    for await (const page of payments) for (const row of page) audit.payments.compare(row);
+    audit.payments.finish();
   }
   audit.compareBalances(await journal.balances());
   audit.finish();

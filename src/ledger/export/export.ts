@@ -1,6 +1,6 @@
 import { iso } from '../../core/clock.ts';
 import { toCredits } from '../../core/credits.ts';
-import { type Decimal, parseDecimal } from '../../core/decimal.ts';
+import { parseDecimal } from '../../core/decimal.ts';
 import { idText, timeOfId } from '../../core/id.ts';
 import type { Price } from '../../core/price.ts';
 import type { BalanceKind, JournalReader, MoneyEntry, MoneyFilter } from '../../store/journal-reader.ts';
@@ -35,107 +35,75 @@ export const momentOf = ({ reservation, time }: MoneyEntry): number =>
 export type Cell = string | number | boolean | null | { readonly decimal: string };
 export type Line = Readonly<Record<string, Cell>>;
 
-/** Makes the lines of an export. Each line states all figures that its cost follows from. */
-export class Lines {
-  static readonly COLUMNS = [
-    ...['time', 'reserved_at', 'decision', 'kind', 'key_id', 'labels', 'selector', 'model', 'provider', 'upstream'],
-    ...['input_tokens', 'cached_input_tokens', 'cache_write_tokens', 'output_tokens', 'reasoning_tokens', 'estimated'],
-    ...['usd_per_1m_input', 'usd_per_1m_cached_input', 'usd_per_1m_cache_write', 'usd_per_1m_output'],
-    ...[
-      'usd_per_request',
-      'add_ons',
-      'usd_add_ons',
-      'usd_per_credit',
-      'cost_credits',
-      'credits',
-      'overrun_credits',
-      'granted_credits',
-      'note',
-      'session',
-      'agent',
-    ],
-  ] as const;
-  readonly #unit: string | null;
-  readonly #usdPerCredit: Decimal | null;
-  /** Parsed prices by their text. */
-  readonly #prices = new Map<string, Price | null>();
-
-  constructor(unit: string | null) {
-    this.#unit = unit;
-    this.#usdPerCredit = unit === null ? null : parseDecimal(unit);
-  }
-
-  of(entry: MoneyEntry): Line {
-    const {
-      kind,
-      reservation,
-      amount,
-      overrun,
-      keyId,
-      labels,
-      selector,
-      session,
-      agent,
-      model,
-      provider,
-      upstream,
-      note,
-    } = entry;
-    const isGrant = isBalanceOnly(entry);
-    const isAttempt = kind === 'post' || kind === 'settle';
-    const tokens = (count: number) => (isAttempt ? count : null);
-    return {
-      time: iso(entry.time),
-      reserved_at: reservation === null ? null : iso(timeOfId(reservation)),
-      decision: reservation === null ? null : idText('dec_', reservation),
-      ...{ kind, key_id: keyId, labels: JSON.stringify(labels), selector, model, provider, upstream },
-      input_tokens: tokens(entry.input),
-      cached_input_tokens: tokens(entry.cached),
-      cache_write_tokens: tokens(entry.written),
-      output_tokens: tokens(entry.output),
-      reasoning_tokens: tokens(entry.reasoning),
-      estimated: isAttempt ? entry.estimated : null,
-      ...priceCells(isAttempt ? this.#usdOf(entry) : null),
-      ...(isAttempt ? this.#addOnCells(entry) : NO_ADD_ONS),
-      usd_per_credit: this.#unit === null ? null : { decimal: this.#unit },
-      cost_credits: isAttempt ? toCredits(amount + overrun) : null,
-      credits: kind === 'overrun' || isGrant ? null : toCredits(amount),
-      overrun_credits: kind === 'overrun' ? toCredits(amount) : null,
-      granted_credits: isGrant ? toCredits(amount) : null,
-      note,
-      session,
-      agent,
-    };
-  }
-
-  #addOnCells({ addOns: text, input, price: list }: MoneyEntry): Line {
-    const addOns = readAddOns(text);
-    if (addOns === null) return NO_ADD_ONS;
-    const price = list === null ? null : this.#priceOf(list);
-    const usd = price && this.#usdPerCredit && usdOfAddOns(price, input, addOns, this.#usdPerCredit);
-    return { add_ons: text, usd_add_ons: usd === null ? null : { decimal: usd } };
-  }
-
-  #usdOf({ price: text, input }: MoneyEntry): UsdLine | null {
-    if (text === null || this.#usdPerCredit === null) return null;
-    const price = this.#priceOf(text);
-    return price && usdLine(price, input, this.#usdPerCredit);
-  }
-
-  #priceOf(text: string): Price | null {
-    return this.#prices.getOrInsertComputed(text, readPrice);
-  }
+/** An entry with what the cells of its line need. Figures of an attempt are null where none was charged. */
+interface ExportedEntry extends MoneyEntry {
+  /** The worth of a Credit in USD; null in a ledger that never had a policy. */
+  readonly unit: string | null;
+  /** Whether it moves a balance alone. */
+  readonly isGrant: boolean;
+  readonly usd: UsdLine | null;
+  readonly usdAddOns: string | null;
 }
 
-const NO_ADD_ONS: Line = { add_ons: null, usd_add_ons: null };
+type CellOf = (entry: ExportedEntry) => Cell;
 
-function priceCells(line: UsdLine | null): Line {
-  const cell = (decimal: string | undefined): Cell => (decimal === undefined ? null : { decimal });
-  return {
-    usd_per_1m_input: cell(line?.input),
-    usd_per_1m_cached_input: cell(line?.cachedInput),
-    usd_per_1m_cache_write: cell(line?.cacheWrite),
-    usd_per_1m_output: cell(line?.output),
-    usd_per_request: cell(line?.perRequest),
+const attempt = (cell: CellOf) => (entry: ExportedEntry) => (isAttempt(entry) ? cell(entry) : null);
+const decimal = (text: string | null | undefined): Cell =>
+  text === null || text === undefined ? null : { decimal: text };
+
+/** The columns of an export. Each line states all figures that its cost follows from. */
+const CELLS: Readonly<Record<string, CellOf>> = {
+  time: ({ time }) => iso(time),
+  reserved_at: ({ reservation }) => (reservation === null ? null : iso(timeOfId(reservation))),
+  decision: ({ reservation }) => (reservation === null ? null : idText('dec_', reservation)),
+  kind: ({ kind }) => kind,
+  key_id: ({ keyId }) => keyId,
+  labels: ({ labels }) => JSON.stringify(labels),
+  selector: ({ selector }) => selector,
+  model: ({ model }) => model,
+  provider: ({ provider }) => provider,
+  upstream: ({ upstream }) => upstream,
+  input_tokens: attempt(({ input }) => input),
+  cached_input_tokens: attempt(({ cached }) => cached),
+  cache_write_tokens: attempt(({ written }) => written),
+  output_tokens: attempt(({ output }) => output),
+  reasoning_tokens: attempt(({ reasoning }) => reasoning),
+  estimated: attempt(({ estimated }) => estimated),
+  usd_per_1m_input: ({ usd }) => decimal(usd?.input),
+  usd_per_1m_cached_input: ({ usd }) => decimal(usd?.cachedInput),
+  usd_per_1m_cache_write: ({ usd }) => decimal(usd?.cacheWrite),
+  usd_per_1m_output: ({ usd }) => decimal(usd?.output),
+  usd_per_request: ({ usd }) => decimal(usd?.perRequest),
+  add_ons: ({ addOns }) => addOns,
+  usd_add_ons: ({ usdAddOns }) => decimal(usdAddOns),
+  usd_per_credit: ({ unit }) => decimal(unit),
+  cost_credits: attempt(({ amount, overrun }) => toCredits(amount + overrun)),
+  credits: ({ kind, isGrant, amount }) => (kind === 'overrun' || isGrant ? null : toCredits(amount)),
+  overrun_credits: ({ kind, amount }) => (kind === 'overrun' ? toCredits(amount) : null),
+  granted_credits: ({ isGrant, amount }) => (isGrant ? toCredits(amount) : null),
+  note: ({ note }) => note,
+  session: ({ session }) => session,
+  agent: ({ agent }) => agent,
+};
+export const COLUMNS: readonly string[] = Object.keys(CELLS);
+
+const isAttempt = ({ kind }: MoneyEntry): boolean => kind === 'post' || kind === 'settle';
+
+/** @param unit the worth of a Credit in USD; null in a ledger that never had a policy */
+export function exportedLines(unit: string | null): (entry: MoneyEntry) => Line {
+  const usdPerCredit = unit === null ? null : parseDecimal(unit);
+  const prices = new Map<string, Price | null>();
+  return (entry) => {
+    const addOns = isAttempt(entry) ? readAddOns(entry.addOns) : null;
+    const price = isAttempt(entry) && entry.price !== null ? prices.getOrInsertComputed(entry.price, readPrice) : null;
+    const exported: ExportedEntry = {
+      ...entry,
+      unit,
+      isGrant: isBalanceOnly(entry),
+      addOns: addOns && entry.addOns,
+      usd: price && usdPerCredit && usdLine(price, entry.input, usdPerCredit),
+      usdAddOns: price && addOns && usdPerCredit && usdOfAddOns(price, entry.input, addOns, usdPerCredit),
+    };
+    return Object.fromEntries(COLUMNS.map((name) => [name, CELLS[name]!(exported)]));
   };
 }

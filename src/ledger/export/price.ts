@@ -1,7 +1,7 @@
 import type { AddOns } from '../../core/add-ons.ts';
 import { type Decimal, plainText } from '../../core/decimal.ts';
 import { isObject, parseJson } from '../../core/object.ts';
-import { addOnPairs, lineFor, type Price, type PriceLine } from '../../core/price.ts';
+import { addOnPairs, gcd, lineFor, type Price, type PriceLine } from '../../core/price.ts';
 
 /** The line of a price list that billed a request, as exact decimals: USD per 1M tokens, and USD for the request. */
 export interface UsdLine {
@@ -73,8 +73,6 @@ export function quotient(numerator: bigint, denominator: bigint): string {
   if (rest !== 1n) return `${numerator / common}/${over}`;
   return plainText({ digits: (numerator / common) * (10n ** BigInt(scale) / over), scale });
 }
-
-const gcd = (a: bigint, b: bigint): bigint => (b === 0n ? a : gcd(b, a % b));
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 

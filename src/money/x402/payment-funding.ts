@@ -3,7 +3,7 @@ import { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
 import { type FundShortage, isShortage } from '../../ledger/available-funds.ts';
 import type { Earmark } from '../../ledger/hold.ts';
-import type { ReservationRequest } from '../../ledger/reservation-request.ts';
+import type { HoldRequest } from '../../ledger/hold-request.ts';
 import { PaymentRefused } from '../../payments/payments.ts';
 import type { SignedPayment } from '../../payments/read-payment.ts';
 import { mayUse } from '../../routing/model-name.ts';
@@ -59,7 +59,7 @@ export class PaymentFunding implements Funding {
     };
   }
 
-  async reserve(request: ReservationRequest, begun: Promise<void> | null): Promise<FundedHold> {
+  async reserve(request: HoldRequest, begun: Promise<void> | null): Promise<FundedHold> {
     if (begun) await orUnwritten(() => begun);
     const { payments, ledger } = this.#gateway;
     const { amount, terms } = this.#payment;
@@ -80,7 +80,7 @@ export class PaymentFunding implements Funding {
   }
 
   /** Has the payment settled and runs on it; one that brought its money before runs on the balance. */
-  async #settled(request: ReservationRequest, earmark: Earmark | null): Promise<FundedHold> {
+  async #settled(request: HoldRequest, earmark: Earmark | null): Promise<FundedHold> {
     const { payments, now } = this.#gateway;
     const use = { decision: request.id, keyId: this.#request.key?.keyId ?? null, signal: request.signal };
     const resolution = await payments.settle(this.#payment, use, (payment, writes) => {
@@ -106,7 +106,7 @@ export class PaymentFunding implements Funding {
     );
   }
 
-  async #fromBalance(request: ReservationRequest): Promise<FundedHold> {
+  async #fromBalance(request: HoldRequest): Promise<FundedHold> {
     const hold = await orUnwritten(() => this.#gateway.ledger.reserve(request));
     if (isShortage(hold)) throw balanceError(this.#gateway, hold, request);
     return holdOf(hold, request);
@@ -140,7 +140,7 @@ function depositAll({ payments, ledger }: X402Parts, payment: Payment): Promise<
 }
 
 /** A balance that was spent since it was quoted with asks for another quote; budgets and running requests do not. */
-function balanceError(gateway: X402Parts, shortage: FundShortage, { caller }: ReservationRequest): Error {
+function balanceError(gateway: X402Parts, shortage: FundShortage, { caller }: HoldRequest): Error {
   if (shortage.kind === 'balance' && shortage.why === 'exhausted') {
     return new PaymentRefused('balance_spent', 'The balance of the wallet no longer covers its part of the price.');
   }

@@ -1,5 +1,5 @@
 import type { IssuedKey } from '../../access/keys.ts';
-import { KeyTermsError, tooManyKeys, WALLET_KEYS_MAX } from '../../access/terms.ts';
+import { KeyTermsError, tooManyKeys, WALLET_LIMITS } from '../../access/terms.ts';
 import type { Microcredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
@@ -114,7 +114,7 @@ export async function topUp(
   const { payments, ledger, keys } = gateway;
   const { payer: wallet } = signed;
   // Before money moves.
-  if (wanted.isNew && (await keys.ofWallet(wallet)).length >= WALLET_KEYS_MAX) throw tooManyKeys();
+  if (wanted.isNew && (await keys.ofWallet(wallet)).length >= WALLET_LIMITS.unrevoked) throw tooManyKeys();
   const resolution = await payments.settle(signed, use, (payment, captured) => {
     const { id, paid, fee } = payment;
     const settled = payments.settleWrites(payment, 0, fee);

@@ -38,25 +38,14 @@ export type ProposedPrice = Readonly<Record<string, string | readonly Readonly<R
 export type ProposedModel = ReturnType<typeof proposalOf>;
 
 /** The changes of a policy that a provider's list suggests to its operator. */
-export interface CatalogProposal extends Pick<ProposalSources, 'provider' | 'factsSource' | 'today'> {
-  /** Listed, and new to the policy: complete, or with questions. */
-  readonly added: readonly ProposedModel[];
-  /** In the policy, and no longer listed. */
-  readonly gone: readonly PolicyModel[];
-  /** In the policy at another price than the list states. */
-  readonly repriced: readonly (PolicyModel & { readonly price: ProposedPrice })[];
-  /** Listed, and not for conversations, or not to be named in a policy: ID and reason. */
-  readonly unfit: readonly (readonly [id: string, why: string])[];
-  /** Listed and in the policy already. */
-  readonly known: number;
-}
+export type CatalogProposal = ReturnType<typeof propose>;
 
 /** Whether a policy can have the model as it stands. */
 export const isComplete = ({ price, contextWindow, maxOutput }: ProposedModel): boolean =>
   price !== null && contextWindow !== null && maxOutput !== null;
 
 /** Compares a provider's list with the models of a policy. Pure. */
-export function propose(sources: ProposalSources): CatalogProposal {
+export function propose(sources: ProposalSources) {
   const { provider, factsSource, today, own, rowsOf } = sources;
   const listed = [...new Map(sources.listed.map((one) => [one.id, one])).values()];
   listed.sort((a, b) => (a.id < b.id ? -1 : 1));
@@ -74,13 +63,19 @@ export function propose(sources: ProposalSources): CatalogProposal {
   });
   const left = new Set(unfit.map(([id]) => id));
   return {
-    ...{ provider, factsSource, today, unfit },
+    ...{ provider, factsSource, today },
+    // Listed, and not for conversations, or not to be named in a policy: ID and reason.
+    unfit,
+    // Listed, and new to the policy: complete, or with questions.
     added: others.filter(({ id }) => !left.has(id)).map((one) => proposalOf(one, sources)),
+    // In the policy, and no longer listed.
     gone: own.filter(({ upstream }) => theirs.namesOf(upstream).length === 0),
+    // In the policy at another price than the list states.
     repriced: own.flatMap((one) => {
       const price = listPrice(byName.get(one.upstream)?.price, today);
       return price && isOther(price, one.usd) ? [{ ...one, price }] : [];
     }),
+    // Listed and in the policy already.
     known: listed.length - others.length,
   };
 }

@@ -3,46 +3,30 @@ import type { OutcomeRow } from '../../store/learning.ts';
 /** The part of an outcome that is judged. */
 type ScoredOutcome = Pick<OutcomeRow, 'model' | 'score' | 'declared' | 'weight' | 'offered'>;
 
-/** Scores compared with the qualities expected before. Means are weighted by how much each score counts, 0..1; NaN of none. */
-export interface Judgement {
-  readonly scores: number;
-  /** The means of the scores, and of the declared and estimated qualities. */
-  readonly score: number;
-  readonly declared: number;
-  readonly estimated: number;
-  /** Mean squared errors: Brier scores. */
-  readonly declaredError: number;
-  readonly estimatedError: number;
-  /** By how much the estimates are nearer: the mean difference of squared errors, with its standard error. */
-  readonly better: number;
-  readonly error: number;
-}
-
 const BINS = 5;
 
 /** Sums up callers' scores by model and by expected quality. */
 export class Judgements {
-  readonly #all = new Sums();
+  readonly #all = { ...NO_SUMS };
   readonly #models = new Map<string, Sums>();
-  readonly #declared = Array.from({ length: BINS }, () => new Sums());
-  readonly #estimated = Array.from({ length: BINS }, () => new Sums());
+  readonly #declared = Array.from({ length: BINS }, () => ({ ...NO_SUMS }));
+  readonly #estimated = Array.from({ length: BINS }, () => ({ ...NO_SUMS }));
 
   note(outcome: ScoredOutcome, estimated: number): void {
     const { model, declared } = outcome;
-    const own = this.#models.get(model) ?? new Sums();
+    const own = this.#models.get(model) ?? { ...NO_SUMS };
     this.#models.set(model, own);
-    for (const sums of [this.#all, own, this.#declared[binOf(declared)]!, this.#estimated[binOf(estimated)]!]) {
-      sums.note(outcome, estimated);
-    }
+    const bins = [this.#declared[binOf(declared)]!, this.#estimated[binOf(estimated)]!];
+    for (const sums of [this.#all, own, ...bins]) add(sums, outcome, estimated);
   }
 
   get all(): Judgement {
-    return this.#all.judgement;
+    return judgementOf(this.#all);
   }
 
   /** The model with the most scores comes first. */
   get models(): readonly (readonly [model: string, judgement: Judgement])[] {
-    const models = [...this.#models].map(([model, sums]) => [model, sums.judgement] as const);
+    const models = [...this.#models].map(([model, sums]) => [model, judgementOf(sums)] as const);
     return models.sort(([, one], [, other]) => other.scores - one.scores);
   }
 
@@ -50,7 +34,7 @@ export class Judgements {
   get bins() {
     return this.#declared
       .map((sums, at) => {
-        const [declared, estimated] = [sums.judgement, this.#estimated[at]!.judgement];
+        const [declared, estimated] = [judgementOf(sums), judgementOf(this.#estimated[at]!)];
         return {
           from: at / BINS,
           to: (at + 1) / BINS,
@@ -64,51 +48,49 @@ export class Judgements {
 
 const binOf = (said: number): number => Math.min(BINS - 1, Math.floor(said * BINS));
 
-class Sums {
-  #scores = 0;
-  #weight = 0;
-  #score = 0;
-  #declared = 0;
-  #estimated = 0;
-  #declaredError = 0;
-  #estimatedError = 0;
-  /** Σw²·d², Σw²·d and Σw², of the differences d: what the standard error of their mean takes. */
-  #squares = 0;
-  #products = 0;
-  #weights = 0;
+const NO_SUMS = {
+  ...{ scores: 0, weight: 0, score: 0, declared: 0, estimated: 0, declaredError: 0, estimatedError: 0 },
+  // Σw²·d², Σw²·d and Σw², of the differences d: what the standard error of their mean takes.
+  ...{ squares: 0, products: 0, weights: 0 },
+};
+type Sums = typeof NO_SUMS;
 
-  note({ score, declared, weight, offered }: ScoredOutcome, estimated: number): void {
-    const share = weight / offered;
-    const declaredError = (score - declared) ** 2;
-    const estimatedError = (score - estimated) ** 2;
-    const better = declaredError - estimatedError;
-    this.#scores++;
-    this.#weight += share;
-    this.#score += share * score;
-    this.#declared += share * declared;
-    this.#estimated += share * estimated;
-    this.#declaredError += share * declaredError;
-    this.#estimatedError += share * estimatedError;
-    this.#squares += (share * better) ** 2;
-    this.#products += share ** 2 * better;
-    this.#weights += share ** 2;
-  }
+function add(sums: Sums, { score, declared, weight, offered }: ScoredOutcome, estimated: number): void {
+  const share = weight / offered;
+  const declaredError = (score - declared) ** 2;
+  const estimatedError = (score - estimated) ** 2;
+  const better = declaredError - estimatedError;
+  sums.scores++;
+  sums.weight += share;
+  sums.score += share * score;
+  sums.declared += share * declared;
+  sums.estimated += share * estimated;
+  sums.declaredError += share * declaredError;
+  sums.estimatedError += share * estimatedError;
+  sums.squares += (share * better) ** 2;
+  sums.products += share ** 2 * better;
+  sums.weights += share ** 2;
+}
 
-  get judgement(): Judgement {
-    const weight = this.#weight;
-    const better = (this.#declaredError - this.#estimatedError) / weight;
-    const spread = this.#squares - 2 * better * this.#products + better ** 2 * this.#weights;
-    return {
-      scores: this.#scores,
-      score: this.#score / weight,
-      declared: this.#declared / weight,
-      estimated: this.#estimated / weight,
-      declaredError: this.#declaredError / weight,
-      estimatedError: this.#estimatedError / weight,
-      better,
-      error: Math.sqrt(Math.max(0, spread)) / weight,
-    };
-  }
+/** Scores compared with the qualities expected before. Means are weighted by how much each score counts, 0..1; NaN of none. */
+export type Judgement = ReturnType<typeof judgementOf>;
+
+function judgementOf({ scores, weight, squares, products, weights, ...sums }: Sums) {
+  const better = (sums.declaredError - sums.estimatedError) / weight;
+  const spread = squares - 2 * better * products + better ** 2 * weights;
+  return {
+    scores,
+    // The means of the scores, and of the declared and estimated qualities.
+    score: sums.score / weight,
+    declared: sums.declared / weight,
+    estimated: sums.estimated / weight,
+    // Mean squared errors: Brier scores.
+    declaredError: sums.declaredError / weight,
+    estimatedError: sums.estimatedError / weight,
+    // By how much the estimates are nearer: the mean difference of squared errors, with its standard error.
+    better,
+    error: Math.sqrt(Math.max(0, spread)) / weight,
+  };
 }
 
 /** Scores without which a difference tells nothing, and as how many standard errors it must be. */

@@ -1,10 +1,7 @@
 import { timeOfId } from '../../core/id.ts';
 import { messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
-import type { LearningPolicyInForce } from '../../learning/answer.ts';
-import { type ReplayResult, replayOutcomes, saveReplay } from '../../learning/outcomes.ts';
-
-import type { StoreLock } from '../../store/driver.ts';
+import { replayOutcomes, saveReplay } from '../../learning/outcomes.ts';
 import { lockStore, openStore } from '../../store/open.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import type { JudgeTools } from '../policy/tools.ts';
@@ -12,28 +9,16 @@ import { Judgements } from './judgements.ts';
 import { learningPolicy } from './policy.ts';
 
 /** All outcomes, learned anew, and how near the estimates were before each. */
-export interface LearningReplay {
-  readonly policy: LearningPolicyInForce;
-  readonly replay: ReplayResult;
-  readonly judged: Judgements;
-  /** The time of the first outcome, ms since 1970; null for none. */
-  readonly since: number | null;
-  /** Outcomes that were learned without the words of their question. */
-  readonly wordless: number;
-  /** The estimator's failures, once of each kind. */
-  readonly faults: readonly string[];
-}
+export type LearningReplay = Awaited<ReturnType<typeof replayLearning>>;
 
 /** Learns all outcomes of a store anew, without writing. Throws UsageError; rejects with StoreError. */
-export async function replayLearning(
-  folder: string,
-  judge: JudgeTools,
-  store: Pick<Repositories, 'learning'>,
-): Promise<LearningReplay> {
+export async function replayLearning(folder: string, judge: JudgeTools, store: Pick<Repositories, 'learning'>) {
   const policy = await learningPolicy(folder, judge, store);
   const judged = new Judgements();
   const faults = new Set<string>();
+  // Outcomes that were learned without the words of their question.
   let wordless = 0;
+  // The time of the first outcome, ms since 1970; null for none.
   let since: number | null = null;
   const replay = await replayOutcomes(store, policy, {
     onFault: (estimator, where, error) =>
@@ -44,6 +29,7 @@ export async function replayLearning(
       if (row.source === 'caller') judged.note(row, estimated);
     },
   });
+  // The estimator's failures are told once of each kind.
   return { policy, replay, judged, since, wordless, faults: [...faults] };
 }
 
@@ -52,7 +38,7 @@ export async function replayLearning(
  * Throws UsageError; rejects with StoreError.
  */
 export async function rewriteLearning(folder: string, judge: JudgeTools, database: string): Promise<LearningReplay> {
-  const lock = await lockFor(database);
+  const lock = await lockStore(database).catch(isServed);
   try {
     const store = await openStore(database, { mode: 'repair', rooms: ['learning'] });
     try {
@@ -67,11 +53,6 @@ export async function rewriteLearning(folder: string, judge: JudgeTools, databas
   }
 }
 
-async function lockFor(file: string): Promise<StoreLock> {
-  try {
-    return await lockStore(file);
-  } catch (cause) {
-    const why = messageOf(cause);
-    throw new UsageError(`${why} learn replay --write works only while no server runs.`);
-  }
+function isServed(cause: unknown): never {
+  throw new UsageError(`${messageOf(cause)} learn replay --write works only while no server runs.`);
 }

@@ -19,9 +19,7 @@ export interface LearningStatus extends LearningOverview {
 }
 
 /** The memories of a server, or of a database. */
-interface LearningMemory extends Pick<Memories, 'known'> {
-  readonly brier: LearningActivity['brier'];
-}
+type LearningMemory = Pick<Memories, 'known'> & Pick<LearningActivity, 'brier'>;
 
 /** Reads the status of learning with the memories at hand. Rejects with StoreError. */
 export async function learningStatus(

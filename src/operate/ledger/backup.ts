@@ -1,24 +1,16 @@
 import { existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { UsageError } from '../../core/usage-error.ts';
-import type { Audit } from '../../ledger/audit/audit.ts';
 import { auditLedger } from '../../ledger/audit/run.ts';
 import { copyStore, readStore } from '../../store/open.ts';
 import { type BooksFiles, openSpool, readLedger, type SpoolState } from './reading.ts';
 
-/** A finished backup. */
-export interface Backup {
-  /** The size of the copy. */
-  readonly bytes: number;
-  /** The audit of the copy; null where its ledger is of an older version, or there is none yet. */
-  readonly audit: Audit | null;
-}
-
 /**
  * Copies the database to a new file, and audits the copy.
  * @param onSpool called with the state of the spool before the audit.
+ * @returns the size of the copy, and its audit; null where its ledger is of an older version, or there is none yet.
  * @throws UsageError for a file that exists; rejects with StoreError.
  */
-export async function backUp(files: BooksFiles, target: string, onSpool: (state: SpoolState) => void): Promise<Backup> {
+export async function backUp(files: BooksFiles, target: string, onSpool: (state: SpoolState) => void) {
   if (existsSync(target)) throw new UsageError(`${target} exists already. A backup never overwrites a file.`);
   const part = `${target}.part`;
   if (existsSync(part)) {

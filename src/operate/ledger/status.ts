@@ -35,7 +35,7 @@ export interface LedgerOverview {
   /** All charges, less refunds; of a name, those that its funds still count. */
   readonly charged: Microcredits;
   readonly held: Microcredits;
-  /** Reservations that are open. */
+  /** Holds that are open. */
   readonly open: number;
   readonly funds: readonly FundUse[];
 }

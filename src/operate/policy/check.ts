@@ -5,32 +5,18 @@ import { UsageError } from '../../core/usage-error.ts';
 import type { Diagnostic } from '../../policy/diagnostics.ts';
 import { changedDefaults } from '../../policy/version-changes.ts';
 import { buildCandidate, isRejected, leftOutProviders, type PolicyTools } from '../../runtime/candidate.ts';
-import type { Runtime } from '../../runtime/runtime.ts';
-import type { PolicyBundle } from '../../runtime/source.ts';
-import { isPolicyFile } from '../../runtime/source.ts';
+import { isPolicyFile, type PolicyBundle } from '../../runtime/source.ts';
 import { idleIn, idleText, type JudgeTools, readPolicy, toolsFor } from './tools.ts';
 
 /** The result of checking a policy. */
-export interface PolicyCheck {
-  readonly bundle: PolicyBundle;
-  /** Null for a policy with errors that keep it from being built. */
-  readonly snapshot: Runtime['snapshot'] | null;
-  /** First the findings with every variable set, then those that show only with the variables set here. */
-  readonly diagnostics: readonly Diagnostic[];
-  /** Providers that the variables set here leave out, with the reason. */
-  readonly missing: readonly string[];
-  /** Files that look like a part of the policy and are not read, with the reason. */
-  readonly unread: readonly string[];
-  /** The defaults that the latest version of the language would change; null for a policy of that version. */
-  readonly changedDefaults: readonly string[] | null;
-}
+export type PolicyCheck = Awaited<ReturnType<typeof checkPolicy>>;
 
 /**
  * Checks a policy with every variable set and with the variables that are set here.
  * @param today the day, such as `2026-10-07`, for warnings of stale figures.
  * @throws UsageError when there is nothing to check.
  */
-export async function checkPolicy(folder: string, judge: JudgeTools, today: string): Promise<PolicyCheck> {
+export async function checkPolicy(folder: string, judge: JudgeTools, today: string) {
   const bundle = await readPolicy(folder);
   const tools = await toolsFor(folder, bundle, { ...judge, today });
   const judged = await buildCandidate(bundle, tools.anywhere);
@@ -39,10 +25,15 @@ export async function checkPolicy(folder: string, judge: JudgeTools, today: stri
   const here = isRejected(judged) ? NO_FINDINGS : await checkHere(bundle, tools.here);
   return {
     bundle,
+    // Null for a policy with errors that keep it from being built.
     snapshot: isRejected(judged) ? null : judged.runtime.snapshot,
+    // First the findings with every variable set, then those that show only with the variables set here.
     diagnostics: [...anywhere, ...here.diagnostics.filter((one) => !anywhere.some((other) => isSame(one, other)))],
+    // Providers that the variables set here leave out, with the reason.
     missing: here.missing,
+    // Files that look like a part of the policy and are not read, with the reason.
     unread: await unreadFiles(folder),
+    // The defaults that the latest version of the language would change; null for a policy of that version.
     changedDefaults: changedDefaults(JSON.parse(tools.parsed.outline), strategiesOf(judge.shipped)),
   };
 }
@@ -50,12 +41,10 @@ export async function checkPolicy(folder: string, judge: JudgeTools, today: stri
 const strategiesOf = (plugins: JudgeTools['shipped']): ReadonlyMap<string, StrategyPlugin> =>
   new Map(plugins.flatMap((plugin) => (plugin.kind === 'strategy' ? [[plugin.name, plugin] as const] : [])));
 
+const NO_FINDINGS = { missing: [], diagnostics: [] };
+
 /** The findings with the variables that are set here. */
-type LocalFindings = Pick<PolicyCheck, 'missing' | 'diagnostics'>;
-
-const NO_FINDINGS: LocalFindings = { missing: [], diagnostics: [] };
-
-async function checkHere(bundle: PolicyBundle, tools: PolicyTools): Promise<LocalFindings> {
+async function checkHere(bundle: PolicyBundle, tools: PolicyTools) {
   const judged = await buildCandidate(bundle, tools);
   if (!isRejected(judged)) return { missing: leftOutProviders(judged.runtime.snapshot), diagnostics: [] };
   const idle = idleIn(judged.problems);

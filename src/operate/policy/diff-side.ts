@@ -1,11 +1,5 @@
 import type { Diagnostic } from '../../policy/diagnostics.ts';
-import {
-  compileCandidate,
-  isRejected,
-  type PolicyCandidate,
-  type RejectedPolicy,
-  withoutValues,
-} from '../../runtime/candidate.ts';
+import { compileCandidate, isRejected, withoutValues } from '../../runtime/candidate.ts';
 import { diffPolicies, findRenames, type Outline, type PolicyChange, type PolicyRename } from '../../runtime/diff.ts';
 import { scrub } from '../../telemetry/secrets.ts';
 import type { Side } from './compare.ts';
@@ -38,22 +32,14 @@ export async function buildSide(place: PolicySource, judge: JudgeTools): Promise
   // Written by JSON.stringify of an object.
   const outline: Outline = JSON.parse(parsed.outline);
   if (isRejected(anywhere)) {
-    const { message } = anywhere;
-    return { place, outline, code: new Map(), side: null, problems: errorsOf(anywhere), message };
+    const problems = anywhere.problems.filter(({ severity }) => severity === 'error');
+    return { place, outline, code: new Map(), side: null, problems, message: anywhere.message };
   }
   const here = await compileCandidate(bundle, tools.here);
-  const side: Side = {
-    cases: anywhere.runtime.snapshot.cases,
-    anywhere: anywhere.runtime,
-    here: runtimeOf(here),
-  };
+  const { runtime } = anywhere;
+  const side = { cases: runtime.snapshot.cases, anywhere: runtime, here: isRejected(here) ? null : here.runtime };
   return { place, outline, code: new Map(anywhere.surroundings.plugins), side, problems: [], message: null };
 }
-
-const errorsOf = ({ problems }: RejectedPolicy): Diagnostic[] =>
-  problems.filter(({ severity }) => severity === 'error');
-
-const runtimeOf = (judged: PolicyCandidate | RejectedPolicy) => (isRejected(judged) ? null : judged.runtime);
 
 /** Returns the differences of two policies, with secrets masked. Build both first: building registers their secrets. */
 export function changesOf(a: BuiltPolicy, b: BuiltPolicy): PolicyChange[] {

@@ -6,7 +6,7 @@ import { compareCases, NO_TOTALS, type Side, type Totals, withOutcomes } from '.
 import { compareRequests } from './diff-requests.ts';
 import { buildSide, changesOf, renamesOf } from './diff-side.ts';
 import { findPlace, folderPlace } from './place.ts';
-import { createScratch, type Scratch } from './scratch.ts';
+import { createScratch } from './scratch.ts';
 import type { PolicySource, PolicyWorkspace } from './tools.ts';
 
 /** Two policies, side by side. `renamed` has the changes that only rename: removed under one name, added under another. */
@@ -25,12 +25,8 @@ export interface DiffQuery {
 }
 
 /** Compares the declarations of two policies, and their decisions where both can be loaded. Throws UsageError. */
-export async function diffPolicy(query: DiffQuery, workspace: PolicyWorkspace) {
-  const scratch = createScratch();
-  return scratch.use(compare(query, workspace, scratch));
-}
-
-async function compare({ a, b, asVersion, requests }: DiffQuery, workspace: PolicyWorkspace, scratch: Scratch) {
+export async function diffPolicy({ a, b, asVersion, requests }: DiffQuery, workspace: PolicyWorkspace) {
+  using scratch = createScratch();
   const { folder, judge } = workspace;
   const first = await findPlace(a, workspace, scratch);
   const earlier = await buildSide(first, judge);

@@ -1,9 +1,7 @@
 import { commandName } from '../../core/command-name.ts';
-import type { SignalboxError } from '../../core/errors.ts';
 import type { Estimate } from '../../core/estimate.ts';
 import type { Facts } from '../../core/facts.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
-import type { PolicyCase } from '../../core/policy-case.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import { emptyMemories, openLearningReader } from '../../learning/open.ts';
 import type { FirstHold } from '../../ledger/first-hold.ts';
@@ -11,54 +9,28 @@ import { type DecidedRequest, firstTrancheOf } from '../../money/growth.ts';
 import { choiceWithin, holdTermsOf } from '../../money/hold-terms.ts';
 import { shortageErrorOf } from '../../money/shortage.ts';
 import { taskNote } from '../../routing/advise.ts';
-import type { Certificate } from '../../routing/certificate.ts';
 import { certify } from '../../routing/certify.ts';
 import { isRefusal } from '../../routing/decide.ts';
-import { type InfluentialWord, influentialWords } from '../../routing/profile/influential-words.ts';
+import { influentialWords } from '../../routing/profile/influential-words.ts';
 import type { ProfileInput } from '../../routing/profile/input.ts';
 import type { StrongWords } from '../../routing/story-estimate.ts';
 import { questionOf } from '../../routing/texts.ts';
 import { type Runtime, strategyOf } from '../../runtime/runtime.ts';
 import { runtimeFor } from '../../runtime/wildcard-runtime.ts';
 import { readStore, storeExists } from '../../store/open.ts';
-import { type CaseRun, caseNamed, runCase, type UnservedPart } from './cases.ts';
+import { caseNamed, runCase } from './cases.ts';
 import { exactFacts, type HypotheticalRequest, tryFor, UNNAMED } from './hypothetical.ts';
 import { factsOf } from './reasons.ts';
-import { type SettingName, settingsOf } from './settings.ts';
+import { settingsOf } from './settings.ts';
 import type { JudgeTools } from './tools.ts';
 
 /** The decision for a hypothetical request, with its reasons. */
-export interface HypotheticalExplanation {
-  readonly runtime: Runtime;
-  readonly facts: Facts;
-  readonly certificate: Certificate;
-  /**
-   * The hold with which its answer begins: of the money of its key, or where that is not considered, the first tranche of one that
-   * grows. Null where the whole worst case is held, or where the request would wait or be refused.
-   */
-  readonly firstHold: ExplainedHold | null;
-  /** Whether the money of its key is considered. */
-  readonly isFunded: boolean;
-  /** The error with which it is refused because its key has too little money; null for none. */
-  readonly shortage: SignalboxError | null;
-  /** Returns the words of the question that count most for these models, by their IDs. */
-  words(models: readonly string[]): StrongWords;
-}
+export type HypotheticalExplanation = ReturnType<typeof explained>;
 
 /** A hold, and the output that it pays for. */
-export interface ExplainedHold extends FirstHold {
+interface ExplainedHold extends FirstHold {
   /** The fund that lowers the cap, and the cap in tokens; null for none. */
   readonly capped: { readonly by: string; readonly outputCap: number } | null;
-}
-
-/** The explanation of a request's body. */
-export interface RequestExplanation extends HypotheticalExplanation {
-  /** A sentence about a stated task type that the policy does not know; null for none. */
-  readonly taskNote: string | null;
-  /** The evidence for its task; null where the caller states the task, or without messages. */
-  readonly taskReasons: TaskReasons | null;
-  /** Rules whose condition failed and counts as true, with the error. */
-  readonly failedRules: ReadonlyMap<string, unknown>;
 }
 
 /**
@@ -66,11 +38,7 @@ export interface RequestExplanation extends HypotheticalExplanation {
  * @param database the path of the database with the outcomes, which need not exist.
  * @throws SignalboxError as the API would.
  */
-export async function explainRequest(
-  hypothetical: HypotheticalRequest,
-  whole: Runtime,
-  database: string,
-): Promise<RequestExplanation> {
+export async function explainRequest(hypothetical: HypotheticalRequest, whole: Runtime, database: string) {
   const { request } = hypothetical;
   const { turns } = request.conversation;
   const { task } = request.routing;
@@ -79,10 +47,12 @@ export async function explainRequest(
   const facts = await exactFacts(hypothetical, runtime, (rule, error) => failedRules.set(rule.name, error));
   const { estimate, words } = await learntOf(facts, questionOf(turns), runtime, database);
   return {
-    ...explained(facts, estimate, runtime, hypothetical),
-    words,
+    ...explained(facts, estimate, runtime, hypothetical, words),
+    // A sentence about a stated task type that the policy does not know; null for none.
     taskNote: taskNote(task, facts.task)?.trim() || null,
+    // Null where the caller states the task, or without messages.
     taskReasons: turns.length > 0 && task === undefined ? taskReasons(request, facts) : null,
+    // Rules whose condition failed and counts as true, with the error.
     failedRules,
   };
 }
@@ -109,6 +79,7 @@ function explained(
   estimate: Estimate | null,
   runtime: Runtime,
   { request = null, funds = null }: { readonly request?: ModelRequest | null } & Pick<HypotheticalRequest, 'funds'>,
+  words: (models: readonly string[]) => StrongWords,
 ) {
   const { snapshot } = runtime;
   const { outcome, shortage } = tryFor(asked, runtime, funds, estimate);
@@ -121,9 +92,15 @@ function explained(
     runtime,
     facts,
     certificate,
+    // The hold with which its answer begins: of the money of its key, or where that is not considered, the first tranche of one that
+    // grows. Null where the whole worst case is held, or where the request would wait or be refused.
     firstHold,
+    // Whether the money of its key is considered.
     isFunded: funds !== null,
+    // The error with which it is refused because its key has too little money; null for none.
     shortage: shortage && shortageErrorOf(shortage),
+    // Returns the words of the question that count most for these models, by their IDs.
+    words,
   };
 }
 
@@ -139,28 +116,13 @@ function heldOf(hold: FirstHold | null, { decision, runtime }: DecidedRequest): 
 }
 
 /** The evidence for a request's task, read from its text. */
-export interface TaskReasons {
-  readonly task: string;
-  /** The probability of the task, 0..1. */
-  readonly share: number;
-  /** In the order of the request; empty where no word counts, such as for an image. */
-  readonly words: readonly InfluentialWord[];
-}
+export type TaskReasons = ReturnType<typeof taskReasons>;
 
 /** Returns the words that decided the likeliest task of a request. It takes milliseconds. */
-function taskReasons(request: ProfileInput, { task, mix }: Facts): TaskReasons {
+function taskReasons(request: ProfileInput, { task, mix }: Facts) {
   const likeliest = mix[0]?.task ?? task;
+  // With the probability of the task, 0..1. No word counts, for example, for an image.
   return { task: likeliest, share: mix[0]?.share ?? 1, words: influentialWords(request, likeliest) };
-}
-
-/** The explanation of a case's request. */
-export interface CaseExplanation extends HypotheticalExplanation {
-  readonly case: PolicyCase;
-  readonly failures: CaseRun['failures'];
-  /** The environments in which it was decided. */
-  readonly settings: readonly SettingName[];
-  /** Providers that the variables set here leave out, with the reason; empty where they do not matter. */
-  readonly missing: readonly string[];
 }
 
 /**
@@ -170,12 +132,7 @@ export interface CaseExplanation extends HypotheticalExplanation {
  * @returns the explanation, or the parts for whose lack the case cannot run.
  * @throws UsageError, or SignalboxError as the API would.
  */
-export async function explainCase(
-  name: string,
-  folder: string,
-  onlyHere: boolean,
-  judge: JudgeTools,
-): Promise<CaseExplanation | { readonly case: PolicyCase; readonly unserved: readonly UnservedPart[] }> {
+export async function explainCase(name: string, folder: string, onlyHere: boolean, judge: JudgeTools) {
   const { settings, problems, missing } = await settingsOf(folder, judge, onlyHere);
   if (problems.length > 0)
     throw new UsageError(`${folder}: the policy has errors. Run ${commandName()} policy check to list them.`);
@@ -191,11 +148,12 @@ export async function explainCase(
   const { runtime: whole, names } = ran.setting;
   const runtime = runtimeFor(whole, found.given.model);
   return {
-    ...explained(factsOf(found, runtime), null, runtime, {}),
-    words: () => new Map(),
+    ...explained(factsOf(found, runtime), null, runtime, {}, () => new Map()),
     case: found,
     failures: ran.run.failures,
+    // The environments in which it was decided.
     settings: names,
+    // Providers that the variables set here leave out, with the reason; empty where they do not matter.
     missing: names.includes('here') ? missing : [],
   };
 }

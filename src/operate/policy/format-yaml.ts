@@ -16,9 +16,6 @@ const LAYOUT = {
   endOfLine: 'lf',
 } as const;
 
-/** A formatted text, or the reason why it is left alone. */
-export type FormatResult = { readonly text: string } | FormatRefusal;
-
 /** The reason why a text is not formatted: it is no YAML, or formatting would damage it. */
 export interface FormatRefusal {
   readonly kind: 'not-yaml' | 'damaged';
@@ -33,7 +30,7 @@ export interface FormatRefusal {
 export type Layout = (text: string) => Promise<string>;
 
 /** Formats one YAML document. Comments and data stay the same, or else it is refused. Formats by prettier unless another function is passed. */
-export async function formatYaml(text: string, layout: Layout = prettier): Promise<FormatResult> {
+export async function formatYaml(text: string, layout: Layout = prettier): Promise<{ text: string } | FormatRefusal> {
   let formatted: string;
   try {
     formatted = await layout(text);

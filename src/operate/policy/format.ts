@@ -6,11 +6,11 @@ import type { Tree } from '../../policy/tree.ts';
 import { readYaml } from '../../policy/yaml-reader.ts';
 import { registerSecrets } from '../../telemetry/secrets.ts';
 import { type FormatRefusal, formatYaml } from './format-yaml.ts';
-import { type OpenedFile, openFiles, replaceFile } from './policy-files.ts';
+import { openFiles, replaceFile } from './policy-files.ts';
 
 /** A file and the result of formatting it. */
 export interface FormattedFile {
-  readonly opened: OpenedFile;
+  readonly file: PolicyFile;
   /** Null for a file that is left alone. */
   readonly formatted: string | null;
   /** The errors that keep it from being read as YAML. */
@@ -22,7 +22,7 @@ export interface FormattedFile {
 export type ChangedFile = FormattedFile & { readonly formatted: string };
 
 export const isChanged = (one: FormattedFile): one is ChangedFile =>
-  one.formatted !== null && one.formatted !== one.opened.file.text;
+  one.formatted !== null && one.formatted !== one.file.text;
 
 /**
  * Formats the policy files of folders and single files.
@@ -36,9 +36,7 @@ export async function formatFiles(
   const all: FormattedFile[] = [];
   for (const one of await openFiles(places)) all.push(await formatFile(one, env));
   if (write) {
-    for (const one of all.filter(isChanged)) {
-      await replaceFile(one.opened.file.path, one.formatted, one.opened.bytes);
-    }
+    for (const { file, formatted } of all.filter(isChanged)) await replaceFile(file.path, formatted, file.text);
   }
   return all;
 }
@@ -53,21 +51,20 @@ const UNREADABLE: ReadonlySet<DiagnosticCode> = new Set([
 ]);
 
 /** Formats one file without writing it, and registers the secrets that it names. */
-export async function formatFile(opened: OpenedFile, env: Environment): Promise<FormattedFile> {
-  const { file } = opened;
+export async function formatFile(file: PolicyFile, env: Environment): Promise<FormattedFile> {
   const report = new Report();
-  const left = { opened, formatted: null, problems: [], refused: null };
+  const left = { file, formatted: null, problems: [], refused: null };
   const tree = parseFile(unmarked(file), report, readYaml);
   // Before anything is shown of the file: it may hold the secret that it should have named.
   if (tree) registerSecrets(variablesIn(tree).map((name) => env.get(name)));
-  const problems = report.sorted().filter(({ code }) => UNREADABLE.has(code));
-  if (problems.length > 0 || file.text === undefined) return { ...left, problems };
+  const problems = () => report.sorted().filter(({ code }) => UNREADABLE.has(code));
+  if (file.text === undefined || problems().length > 0) return { ...left, problems: problems() };
   const outcome = await formatYaml(file.text);
   if ('text' in outcome) return { ...left, formatted: outcome.text };
   if (outcome.kind === 'damaged') return { ...left, refused: outcome };
   const { line, column, message } = outcome;
   report.add('yaml-syntax', { file: file.path, line, column, length: 1 }, message);
-  return { ...left, problems: report.sorted().filter(({ code }) => UNREADABLE.has(code)) };
+  return { ...left, problems: problems() };
 }
 
 /** Drops a byte order mark, which counts as no column. */

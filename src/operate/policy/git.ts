@@ -18,37 +18,31 @@ export type GitObject =
  * Reads objects of a repository, and nothing else: neither its index nor its working tree, so that no hook, filter or
  * program that its configuration names is ever run, and nothing is fetched.
  */
-export interface Repository {
-  /** The folder of its working tree. */
-  readonly top: string;
-  /** The path of the folder that it was found by: `policies/`, or empty for the top. */
-  readonly prefix: string;
-  /** Names hold no line breaks. */
-  find(names: readonly string[]): Promise<GitObject[]>;
-  /** Reads the contents of blobs. Throws GitError for another object. */
-  read(ids: readonly string[]): Promise<Uint8Array[]>;
-  /** The names in a tree, with whether each is a file or a link. */
-  list(tree: string): Promise<{ readonly name: string; readonly isFile: boolean }[]>;
-}
+export type Repository = Awaited<ReturnType<typeof openRepository>>;
 
 /** Finds the repository that holds a folder, which exists. Throws GitError where there is none, or no git. */
-export async function openRepository(folder: string, env: Environment): Promise<Repository> {
+export async function openRepository(folder: string, env: Environment) {
   const told = await git(['rev-parse', '--show-toplevel', '--show-prefix'], folder, env);
   const [top = '', prefix = ''] = text(told).split('\n');
   const cat = (form: string, names: readonly string[]) =>
     git(['cat-file', form, '--follow-symlinks'], top, env, names.map((name) => `${name}\n`).join(''));
   return {
+    /** The folder of its working tree. */
     top,
+    /** The path of the folder that it was found by: `policies/`, or empty for the top. */
     prefix,
-    async find(names) {
+    /** Names hold no line breaks. */
+    async find(names: readonly string[]): Promise<GitObject[]> {
       if (names.length === 0) return [];
       return objectsIn(text(await cat('--batch-check', names)), names.length);
     },
-    async read(ids) {
+    /** Reads the contents of blobs. Throws GitError for another object. */
+    async read(ids: readonly string[]): Promise<Uint8Array[]> {
       if (ids.length === 0) return [];
       return contentsIn(await cat('--batch', ids), ids.length);
     },
-    async list(tree) {
+    /** The names in a tree, with whether each is a file or a link. */
+    async list(tree: string) {
       const listed = await git(['ls-tree', '-z', '--full-tree', '--end-of-options', tree], top, env);
       return text(listed)
         .split('\0')

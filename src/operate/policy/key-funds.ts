@@ -11,28 +11,12 @@ import type { KeyInfo } from '../../store/keys.ts';
 import { readStore, storeExists } from '../../store/open.ts';
 import { type FundUse, storedOverview } from '../ledger/status.ts';
 
-/** A key of a database, with its money as the books have it. */
-export interface StoredPayer {
-  readonly info: Pick<KeyInfo, 'labels' | 'models'>;
-  /**
-   * Returns the money of its requests; null where nothing limits it. A budget that the books do not know counts as unspent.
-   * @param budgets of the policy
-   * @param labels of the key
-   * @param model the name that the request states
-   */
-  fundsUnder(
-    budgets: readonly Budget[],
-    labels: Readonly<Record<string, string>>,
-    model: string,
-  ): AvailableFunds | null;
-}
-
 /**
  * Finds a key in a database, with its money at a moment; null without one. Reads the whole journal.
  * @param timeMs ms since 1970
  * @throws StoreError, by rejecting
  */
-export async function storedPayer(database: string, keyId: string, timeMs: number): Promise<StoredPayer | null> {
+export async function storedPayer(database: string, keyId: string, timeMs: number) {
   if (!(await storeExists(database))) return null;
   using reader = await readStore(database, ['access', 'ledger']);
   const info = (await reader.keys.all()).find(({ key }) => key.info.id === keyId)?.key.info;
@@ -40,7 +24,12 @@ export async function storedPayer(database: string, keyId: string, timeMs: numbe
   const known = (await reader.ledger.exists()) ? (await storedOverview(reader, timeMs)).funds : [];
   return {
     info,
-    fundsUnder: (budgets, labels, model) => {
+    /**
+     * Returns the money of its requests; null where nothing limits it. A budget that the books do not know counts as unspent.
+     * @param budgets of the policy
+     * @param model the name that the request states
+     */
+    fundsUnder: (budgets: readonly Budget[], labels: KeyInfo['labels'], model: string) => {
       const scope = scopeOf(keyId, labels, model);
       const own = keyBudgets([{ keyId, budgets: info.budgets }]);
       const drawn: DrawnFund[] = [...budgets, ...own].flatMap((budget) => {

@@ -77,13 +77,11 @@ const refusedBefore = (key: string, wanted: string, { code, message: hint }: Sig
 
 const refusedText = (code: string): string => `refused: ${code}`;
 
-/** A key of `expect` that only a decision can fulfil. */
-interface ChoiceKey {
-  readonly key: string;
-  readonly wanted: string;
-  /** Null where it holds. */
-  miss(decision: Decision, runtime: Runtime): Omit<MismatchText, 'key' | 'wanted'> | null;
-}
+/** The part of a mismatch that the outcome tells. */
+type Miss = Omit<MismatchText, 'key' | 'wanted'>;
+
+/** Compares a key of `expect` that only a decision can fulfil. Returns null where it holds. */
+type MissOf<Wanted> = (wanted: Wanted, decision: Decision, runtime: Runtime) => Miss | null;
 
 function choiceMismatches(
   expect: PolicyCase['expect'],
@@ -91,73 +89,54 @@ function choiceMismatches(
   refusal: SignalboxError | null,
   runtime: Runtime,
 ): MismatchText[] {
-  return choiceKeys(expect).flatMap(({ key, wanted, miss }) => {
-    if (!isDecision(outcome)) {
-      const { code, message: hint } = refusal!;
-      return [{ key, wanted, got: refusedText(code), message: `refused with \`${code}\``, expected: 'a model', hint }];
-    }
-    const missed = miss(outcome, runtime);
-    return missed ? [{ key, wanted, ...missed }] : [];
-  });
-}
-
-function choiceKeys(expect: PolicyCase['expect']): ChoiceKey[] {
-  const { models, provider, reason, costBelowCredits, latencyBelowMs, qualityAbove } = expect;
+  const check = <Wanted>(
+    key: string,
+    value: Wanted | null,
+    textOf: (value: Wanted) => string,
+    missOf: MissOf<Wanted>,
+  ) => {
+    if (value === null) return [];
+    const miss = isDecision(outcome) ? missOf(value, outcome, runtime) : refusedMiss(refusal!);
+    return miss ? [{ key, wanted: textOf(value), ...miss }] : [];
+  };
+  const bound = (key: keyof typeof BOUNDS, value: number | null) =>
+    check(key, value, (one) => boundText(key, one), boundMiss(key));
   return [
-    ...(models === null ? [] : [modelKey(models)]),
-    ...(provider === null ? [] : [providerKey(provider)]),
-    ...(reason === null ? [] : [reasonKey(reason)]),
-    ...(costBelowCredits === null ? [] : [boundKey('cost_below_credits', costBelowCredits)]),
-    ...(latencyBelowMs === null ? [] : [boundKey('latency_below_ms', latencyBelowMs)]),
-    ...(qualityAbove === null ? [] : [boundKey('quality_above', qualityAbove)]),
+    ...check('model', expect.models, (ids) => ids.join(' or '), modelMiss),
+    ...check('provider', expect.provider, String, providerMiss),
+    ...check('reason', expect.reason, String, reasonMiss),
+    ...bound('cost_below_credits', expect.costBelowCredits),
+    ...bound('latency_below_ms', expect.latencyBelowMs),
+    ...bound('quality_above', expect.qualityAbove),
   ];
 }
 
-function modelKey(models: readonly string[]): ChoiceKey {
-  return {
-    key: 'model',
-    wanted: models.join(' or '),
-    miss(decision, runtime) {
-      const got = chosenId(decision, runtime);
-      if (models.includes(got)) return null;
-      return {
-        got,
-        message: `chose \`${got}\``,
-        expected: models.map((id) => `\`${id}\``).join(' or '),
-        hint: whyNotChosen(models, decision, runtime),
-      };
-    },
-  };
-}
+const refusedMiss = ({ code, message: hint }: SignalboxError): Miss => ({
+  ...{ got: refusedText(code), message: `refused with \`${code}\``, expected: 'a model', hint },
+});
+
+const modelMiss: MissOf<readonly string[]> = (models, decision, runtime) => {
+  const got = chosenId(decision, runtime);
+  if (models.includes(got)) return null;
+  const expected = models.map((id) => `\`${id}\``).join(' or ');
+  return { got, message: `chose \`${got}\``, expected, hint: whyNotChosen(models, decision, runtime) };
+};
 
 const chosenId = ({ ranked: [choice] }: Decision, { snapshot }: Runtime): string => snapshot.models[choice.model]!.id;
 
-function providerKey(provider: string): ChoiceKey {
-  return {
-    key: 'provider',
-    wanted: provider,
-    miss({ ranked: [choice] }, { snapshot }) {
-      const { id, endpoints } = snapshot.models[choice.model]!;
-      const [first] = choice.endpoints;
-      const got = endpoints[first!]!.provider;
-      if (got === provider) return null;
-      const all = endpoints.map((one) => one.provider);
-      const open = choice.endpoints.map((at) => all[at]);
-      const hint = !all.includes(provider)
-        ? `\`${id}\` has no endpoint of \`${provider}\``
-        : `the endpoints of \`${id}\` are ${all.join(', ')}; this request may use ${open.join(', ')}`;
-      return { got, message: `\`${got}\` would be tried first for \`${id}\``, hint };
-    },
-  };
-}
+const providerMiss: MissOf<string> = (provider, { ranked: [choice] }, { snapshot }) => {
+  const { id, endpoints } = snapshot.models[choice.model]!;
+  const all = endpoints.map((one) => one.provider);
+  const [got = '', ...others] = choice.endpoints.map((at) => all[at]!);
+  if (got === provider) return null;
+  const hint = all.includes(provider)
+    ? `the endpoints of \`${id}\` are ${all.join(', ')}; this request may use ${[got, ...others].join(', ')}`
+    : `\`${id}\` has no endpoint of \`${provider}\``;
+  return { got, message: `\`${got}\` would be tried first for \`${id}\``, hint };
+};
 
-function reasonKey(reason: string): ChoiceKey {
-  return {
-    key: 'reason',
-    wanted: reason,
-    miss: ({ reason: got }) => (got === reason ? null : { got, message: `the reason is \`${got}\`` }),
-  };
-}
+const reasonMiss: MissOf<string> = (reason, { reason: got }) =>
+  got === reason ? null : { got, message: `the reason is \`${got}\`` };
 
 const BOUNDS = {
   cost_below_credits: { what: 'cost', side: 'below', unit: 'Credits', of: 'costCredits' },
@@ -165,22 +144,20 @@ const BOUNDS = {
   quality_above: { what: 'quality', side: 'above', unit: '', of: 'quality' },
 } as const;
 
-function boundKey(key: keyof typeof BOUNDS, bound: number): ChoiceKey {
-  const { what, side, unit, of } = BOUNDS[key];
-  const wanted = `${side} ${bound} ${unit}`.trim();
-  return {
-    key,
-    wanted,
-    miss(decision, runtime) {
-      const [choice] = decision.ranked;
-      const value = of === 'quality' && choice.share === null ? Number.NaN : choice[of];
-      if (side === 'below' ? value < bound : value > bound) return null;
-      const got = Number.isNaN(value) ? 'unknown' : `${Number(value.toPrecision(6))} ${unit}`.trim();
-      const message = `the expected ${what} of \`${chosenId(decision, runtime)}\` is ${got}`;
-      return { got, message, expected: wanted };
-    },
+const boundText = (key: keyof typeof BOUNDS, bound: number): string =>
+  `${BOUNDS[key].side} ${bound} ${BOUNDS[key].unit}`.trim();
+
+const boundMiss =
+  (key: keyof typeof BOUNDS): MissOf<number> =>
+  (bound, decision, runtime) => {
+    const { what, side, unit, of } = BOUNDS[key];
+    const [choice] = decision.ranked;
+    const value = of === 'quality' && choice.share === null ? Number.NaN : choice[of];
+    if (side === 'below' ? value < bound : value > bound) return null;
+    const got = Number.isNaN(value) ? 'unknown' : `${Number(value.toPrecision(6))} ${unit}`.trim();
+    const message = `the expected ${what} of \`${chosenId(decision, runtime)}\` is ${got}`;
+    return { got, message, expected: boundText(key, bound) };
   };
-}
 
 function refusalMismatch(
   wanted: string,

@@ -2,19 +2,10 @@ import { existsSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 
 import { dirname, join, posix, relative, resolve } from 'node:path';
 import { UsageError } from '../../core/usage-error.ts';
 import { importsIn, type PluginLoader } from '../../plugin-host/load.ts';
-import type { Environment } from '../../policy/load.ts';
 import { FILE_BYTES_MAX, isPolicyFile, PolicySourceError, readBundle } from '../../runtime/source.ts';
 import { GitError, openRepository, type Repository } from './git.ts';
 import type { Scratch } from './scratch.ts';
-import type { PolicySource } from './tools.ts';
-
-export interface GitTools {
-  /** The policy's folder: a ref alone means it as it was then. */
-  readonly folder: string;
-  readonly env: Environment;
-  readonly loader: PluginLoader;
-  readonly scratch: Scratch;
-}
+import type { PolicySource, PolicyWorkspace } from './tools.ts';
 
 /** A folder in a commit. */
 interface CommitFolder {
@@ -31,11 +22,15 @@ interface CommitFolder {
  * Finds the policy of `HEAD~1` or `main:path/to/folder`, and writes it to a folder of its own, so that its own plugins load.
  * Returns the reason where there is no such commit; throws UsageError for a commit without such a folder.
  */
-export async function gitPlace(said: string, tools: GitTools): Promise<PolicySource | string> {
+export async function gitPlace(
+  said: string,
+  workspace: PolicyWorkspace,
+  scratch: Scratch,
+): Promise<PolicySource | string> {
   if (/\p{Cc}/u.test(said) || said.startsWith(':')) return 'it is not the name of a commit';
-  const found = await orTold(committed(said, tools), ({ message }) => `git finds nothing: ${message}`);
+  const found = await orTold(committed(said, workspace), ({ message }) => `git finds nothing: ${message}`);
   if (typeof found === 'string') return found;
-  return orTold(laidOut(said, found, tools), ({ message }) => {
+  return orTold(laidOut(said, found, workspace.judge.loader, scratch), ({ message }) => {
     throw new UsageError(`git cannot read all of ${said}: ${message}.`);
   });
 }
@@ -49,12 +44,13 @@ async function orTold<T>(work: Promise<T>, tell: (error: GitError) => string): P
   }
 }
 
-async function committed(said: string, { folder, env }: GitTools): Promise<CommitFolder | string> {
+/** A ref alone means the folder of the workspace as it was then. */
+async function committed(said: string, { folder, judge }: PolicyWorkspace): Promise<CommitFolder | string> {
   const colon = said.indexOf(':');
   const [ref, stated] = colon < 0 ? [said, null] : [said.slice(0, colon), said.slice(colon + 1)];
   // A folder may be gone that the commit had.
   const from = stated === null ? nearest(resolve(folder)) : resolve('.');
-  const repository = await openRepository(from, env);
+  const repository = await openRepository(from, judge.env);
   const path = stated === null ? inside(repository, relative(from, resolve(folder))) : stating(repository, stated);
   if (path === null) throw new UsageError(`${said}: that folder is not in the repository ${repository.top}.`);
   const [commit, tree] = await repository.find([`${ref}^{tree}`, `${ref}:${path}`]);
@@ -80,7 +76,12 @@ function within(path: string): string | null {
   return plain === '.' ? '' : plain;
 }
 
-async function laidOut(label: string, found: CommitFolder, { loader, scratch }: GitTools): Promise<PolicySource> {
+async function laidOut(
+  label: string,
+  found: CommitFolder,
+  loader: PluginLoader,
+  scratch: Scratch,
+): Promise<PolicySource> {
   const { repository, ref, root, path } = found;
   const base = scratch.make();
   const folder = join(base, path);

@@ -17,8 +17,7 @@ export async function findPlace(name: string, command: PolicyWorkspace, scratch:
   if (/^(?:\.{0,2}\/|\.{1,2}$)/.test(name) || isFolder(name)) return folderPlace(name, command);
   const kept = await revisionPlace(name, command);
   if (typeof kept !== 'string') return kept;
-  const { folder, judge } = command;
-  const past = await gitPlace(name, { folder, env: judge.env, loader: judge.loader, scratch });
+  const past = await gitPlace(name, command, scratch);
   if (typeof past !== 'string') return past;
   // The reader of folders reports it better.
   if (existsSync(name)) return folderPlace(name, command);

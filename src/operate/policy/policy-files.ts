@@ -1,23 +1,19 @@
 import type { Stats } from 'node:fs';
 import * as fs from 'node:fs/promises';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { codeOf, messageOf } from '../../core/thrown.ts';
 import { UsageError } from '../../core/usage-error.ts';
 import type { FileProblem, PolicyFile } from '../../policy/parse.ts';
-import { FILE_BYTES_MAX, isPolicyFile } from '../../runtime/source.ts';
+import { decoded, displayPath, FILE_BYTES_MAX, isPolicyFile } from '../../runtime/source.ts';
 
-/** A file of a policy. */
-export interface OpenedFile {
-  /** The file as diagnostics name it, with its text, a byte order mark included, if it can be read. */
-  readonly file: PolicyFile;
-  readonly bytes: Uint8Array;
-}
-
-/** Opens the policy files of folders and those named one by one, each once. Throws UsageError. */
-export async function openFiles(places: readonly string[]): Promise<OpenedFile[]> {
+/**
+ * Opens the policy files of folders and those named one by one, each once, as diagnostics name them: with its text, a byte order
+ * mark included, if it can be read. Throws UsageError.
+ */
+export async function openFiles(places: readonly string[]): Promise<PolicyFile[]> {
   const found = await Promise.all(places.map(filesAt));
-  const paths = [...new Set(found.flat().map(shown))];
-  return Promise.all(paths.map(openFile));
+  const paths = new Set(found.flat().map(displayPath));
+  return Promise.all([...paths].map(openFile));
 }
 
 async function filesAt(place: string): Promise<string[]> {
@@ -33,46 +29,28 @@ async function filesAt(place: string): Promise<string[]> {
   return [place];
 }
 
-/** The path as diagnostics name it: relative in the working folder, else absolute. */
-function shown(path: string): string {
-  const near = relative('', path);
-  return near.startsWith('..') ? resolve(path) : near;
-}
-
 /** A file that cannot be read is reported, and does not keep others from being formatted. */
-async function openFile(path: string): Promise<OpenedFile> {
-  const left = (problem: FileProblem, detail: string) => ({
-    file: { path, problem, detail },
-    bytes: new Uint8Array(),
-  });
+async function openFile(path: string): Promise<PolicyFile> {
+  const left = (problem: FileProblem, detail: string) => ({ path, problem, detail });
   try {
     const found = await fs.stat(path);
     // Reading a pipe could block for ever.
     if (!found.isFile()) return left('unreadable', found.isDirectory() ? 'it is a folder' : 'it is not a file');
     if (found.size > FILE_BYTES_MAX) return left('too-large', `it has ${found.size} bytes`);
-    const bytes = await fs.readFile(path);
-    return { file: { path, ...decoded(bytes) }, bytes };
+    return { path, ...decoded(await fs.readFile(path), withMark) };
   } catch (cause) {
     return left('unreadable', reasonOf(cause));
   }
 }
 
-const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-function decoded(bytes: Uint8Array): { text: string } | { problem: 'not-utf-8'; detail: string } {
-  try {
-    return { text: strict.decode(bytes) };
-  } catch {
-    return { problem: 'not-utf-8', detail: '' };
-  }
-}
+const withMark = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
  * Replaces the text of a file atomically: a reader gets the old text or the new one. Keeps mode and owner; follows a
- * symbolic link; creates a missing file. With `bytes`, refuses a file that no longer holds those.
+ * symbolic link; creates a missing file. With `before`, refuses a file that no longer holds that text.
  * @throws UsageError; the file is then unchanged.
  */
-export async function replaceFile(path: string, text: string, bytes: Uint8Array | null = null): Promise<void> {
+export async function replaceFile(path: string, text: string, before?: string): Promise<void> {
   try {
     const isThere = await fs.lstat(path).then(
       () => true,
@@ -89,7 +67,7 @@ export async function replaceFile(path: string, text: string, bytes: Uint8Array 
     const beside = join(dirname(real), `.${basename(real)}.${process.pid}.tmp`);
     try {
       await writeBeside(beside, text, rights);
-      if (bytes !== null && !(await fs.readFile(real)).equals(bytes))
+      if (before !== undefined && !(await fs.readFile(real)).equals(Buffer.from(before)))
         throw new Error('it was changed during formatting');
       await fs.rename(beside, real);
     } catch (cause) {

@@ -3,20 +3,16 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Temporary folders. */
-export interface Scratch {
-  /** Makes a private folder. Its path has no links. */
-  make(): string;
-  /** Waits for work with the folders, and removes them in the end, however the process ends. */
-  use<T>(work: Promise<T>): Promise<T>;
-}
+/** Temporary folders: `using` removes them, and another process does where this one ends before. */
+export type Scratch = ReturnType<typeof createScratch>;
 
-export function createScratch(): Scratch {
+export function createScratch() {
   let base: string | null = null;
   let count = 0;
   let dismiss = () => {};
   return {
-    make() {
+    /** Makes a private folder. Its path has no links. */
+    make(): string {
       if (base === null) {
         base = realpathSync(mkdtempSync(join(tmpdir(), 'signalbox-past-')));
         dismiss = removeAfter(base);
@@ -25,20 +21,16 @@ export function createScratch(): Scratch {
       mkdirSync(folder);
       return folder;
     },
-    async use(work) {
-      try {
-        return await work;
-      } finally {
-        if (base !== null) rmSync(base, { recursive: true, force: true });
-        dismiss();
-      }
+    [Symbol.dispose](): void {
+      if (base !== null) rmSync(base, { recursive: true, force: true });
+      dismiss();
     },
   };
 }
 
 /**
  * Starts a process that removes a folder once this one is gone: a plugin that runs from there may end this process, or loop,
- * and then no signal handler is called. The other process has a session of its own, where Ctrl-C does not reach it.
+ * and then no signal handler is called. The other process is detached, so that Ctrl-C does not reach it.
  */
 function removeAfter(folder: string): () => void {
   const wait = 'trap "" HUP INT TERM; read -r _; rm -rf -- "$1"';

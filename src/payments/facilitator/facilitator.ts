@@ -104,8 +104,12 @@ export interface NetworkHost {
 export type OpenNetwork = (policy: PaymentNetwork, host: NetworkHost) => Promise<NetworkClients>;
 
 /** The result of a settlement that was refused. The chain may show that the money has moved all the same. Throws as `outcome`. */
-export async function resultOfRefusal(chain: Chain, query: AuthorizationQuery, reason: string): Promise<SettleResult> {
-  const outcome = await chain.outcome(query);
+export async function resultOfRefusal(
+  { chain, host }: { readonly chain: Chain; readonly host: NetworkHost },
+  authorization: Authorization,
+  reason: string,
+): Promise<SettleResult> {
+  const outcome = await chain.outcome(queryOf(authorization, host.now()));
   if (outcome.state === 'used') return { state: 'unknown', reason, transaction: outcome.transaction };
   return { state: 'failed', reason };
 }

@@ -46,7 +46,7 @@ export function openNodes(chainId: number, urls: readonly string[]): Nodes {
   });
   // Without viem's own retries, which wait for as long as a node demands.
   const options = { timeout: TIMEOUT_MS, retryCount: 0, fetchOptions: FETCH };
-  const nodes = urls.map((url) => guardChain(http(url, options), chainId));
+  const nodes = urls.map((url) => confirmingChain(http(url, options), chainId));
   // A single node gets a second chance.
   const turns = nodes.length > 1 ? nodes : [...nodes, ...nodes];
   return {
@@ -58,7 +58,7 @@ export function openNodes(chainId: number, urls: readonly string[]): Nodes {
 }
 
 /** Passes no call to a node before it has confirmed its chain. */
-function guardChain(transport: Transport, chainId: number): Transport {
+function confirmingChain(transport: Transport, chainId: number): Transport {
   let looked: Promise<void> | null = null;
   return (options) => {
     const node = transport(options);

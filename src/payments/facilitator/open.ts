@@ -4,7 +4,7 @@ import { openChain } from './chain.ts';
 import type { Chain, Facilitator, NetworkClients, NetworkHost } from './facilitator.ts';
 import { checkAddress, gasAccount, variable } from './gas-account.ts';
 import { GasKey } from './gas-key.ts';
-import { LocalFacilitator } from './local.ts';
+import { localFacilitator } from './local.ts';
 import { type Nodes, openNodes } from './nodes.ts';
 import { RemoteFacilitator } from './remote.ts';
 
@@ -32,7 +32,7 @@ function openFacilitator(policy: PaymentNetwork, host: NetworkHost, { urls, node
     const account = gasAccount(policy, privateKeyEnv, urls, host);
     const { now, onAlarm } = host;
     const gasKey = new GasKey({ account, nodes, alarmWei: gasAlarmWei, now, onAlarm });
-    return new LocalFacilitator({ nodes, chain, gasKey, host, confirmationTimeoutMs });
+    return localFacilitator({ nodes, chain, gasKey, host, confirmationTimeoutMs });
   }
   const { url, timeoutMs, bearerEnv } = facilitator;
   const bearer =

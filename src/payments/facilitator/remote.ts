@@ -119,8 +119,7 @@ export class RemoteFacilitator implements Facilitator {
     const reason = reasonCode(content.errorReason);
     const unknown = { state: 'unknown', reason, transaction } as const;
     if (transaction !== null || UNCERTAIN.test(reason)) return unknown;
-    const { chain, host } = this.#options;
-    return resultOfRefusal(chain, queryOf(authorization, host.now()), reason).catch(() => unknown);
+    return resultOfRefusal(this.#options, authorization, reason).catch(() => unknown);
   }
 
   /** Waits for the chain to show the transfer: a service's word alone credits no wallet. Nodes may lag behind it. */

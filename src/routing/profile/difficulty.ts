@@ -53,7 +53,7 @@ const TALK_WORDS_MAX = 8;
 const TALK_OTHERS_MAX = 2;
 const LINE_WORDS_MAX = 12;
 /** Words around a line to translate: "how do you say … in …", "translate … into …, please". */
-const FRAME_WORDS_MAX = 7;
+const WORDS_AROUND_MAX = 7;
 /** "what's … in Polish": so few words need no verb. */
 const SHORT_WORDS_MAX = 9;
 
@@ -148,7 +148,7 @@ function isLine(view: QuestionView, wording: string): boolean {
     return words <= LINE_WORDS_MAX && system.text.length <= SYSTEM_CHARS_MAX;
   const hasLine = reading.quotes === 1 || reading.colon;
   const isAsked = sum(view, 'translate', 'say') > 0.4 || reading.colon || words <= SHORT_WORDS_MAX;
-  return hasLine && isAsked && sum(view, 'tongue') > 0.2 && words <= LINE_WORDS_MAX + FRAME_WORDS_MAX;
+  return hasLine && isAsked && sum(view, 'tongue') > 0.2 && words <= LINE_WORDS_MAX + WORDS_AROUND_MAX;
 }
 
 const PLAY = /idiom|pun\b|proverb|slang|rhym|joke|sprichwort|redewendung|proverbe|modismo|文言|谚语|成语/iu;

@@ -89,7 +89,7 @@ function shownTokens(text: string, { hasText, quotes }: QuestionReading): number
 
 const lastText = (turns: readonly Turn[]): string => {
   const turn = turns.findLast(({ role }) => role === 'user');
-  return turn ? turnText(turn) : '';
+  return turn ? withoutHarness(turnText(turn)) : '';
 };
 
 function shortAnswer(

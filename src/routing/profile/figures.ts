@@ -8,9 +8,7 @@ const OWN = [
   'one',
   // Its context.
   'follows',
-  'hasTools',
   'toolNamed',
-  'toolUnnamed',
   'amidTools',
   'binds',
   // Material.
@@ -36,7 +34,6 @@ const OWN = [
   'symbols',
   'ticks',
   'flags',
-  'codeSigns',
   // Figures.
   'numbers',
   'formulas',
@@ -115,9 +112,7 @@ function addContext({ before, system, tools }: QuestionView): void {
   figures[FIGURE.one] = 1;
   figures[FIGURE.follows] = before !== null ? 1 : 0;
   figures[FIGURE.binds] = system?.binds ? 1 : 0;
-  figures[FIGURE.hasTools] = tools !== null ? 1 : 0;
   figures[FIGURE.toolNamed] = tools?.named ? 1 : 0;
-  figures[FIGURE.toolUnnamed] = tools?.named === false ? 1 : 0;
   figures[FIGURE.amidTools] = tools?.amid ? 1 : 0;
 }
 
@@ -163,7 +158,6 @@ function addCode({ question, reading }: QuestionView): void {
   figures[FIGURE.symbols] = symbols;
   figures[FIGURE.ticks] = ticks;
   figures[FIGURE.flags] = flags;
-  figures[FIGURE.codeSigns] = symbols + ticks + flags;
 }
 
 function addForm({ reading, shape }: QuestionView): void {

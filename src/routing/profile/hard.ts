@@ -5,30 +5,41 @@ import { type QuestionView, sum } from './question-view.ts';
 import { Expressions, type SearchText } from './search-text.ts';
 import { TASKS } from './tasks.ts';
 
-/** Fewer words are never hard; a Chinese or Japanese character is half a word. */
+/*
+ * The bounds are set by hand on the prompts of `difficulty.jsonl`, so that what is called hard is hard in 97 of 100 cases;
+ * `difficulty-heldout.jsonl` and the panel judge them. A request that is missed costs less than one that is wrongly hard.
+ */
+/** Fewer words name a subject and ask for no work on it. A Chinese or Japanese character is half a word. */
 const WORDS_MIN = 5;
-/** Characters read of the question's head and of its tail. */
+/** Characters read of the question's head and of its tail: instructions stand there, and the time stays bounded. */
 const EDGE = 700;
-/** Signs of formal mathematics, and characters, from which every proof is hard. */
+/** Signs of formal mathematics: a school's exercise has one or two. Characters: a formula alone is shorter. */
 const FORMAL_MIN = 3;
 const FORMAL_CHARS_MIN = 60;
-/** Lines of code that make a fault of threads hard; UTF-16 code units of a long file, log or trace. */
+/** Lines of code in which a fault of threads can hide: a textbook's example is shorter. */
 const SHOWN_LINES_MIN = 12;
+/** UTF-16 code units of a file, log or trace of some hundred lines, which must be searched rather than read. */
 const LONG_CHARS_MIN = 4_000;
-/** Words of a request for code on subjects that laymen also mention, and of a contest's problem. */
+/** Words of a request that says what is to be made; laymen mention the same subjects in fewer. */
 const DEEP_WORDS_MIN = 9;
+/** Words of a contest's problem: its story comes before its bounds. */
 const CONTEST_WORDS_MIN = 15;
+/** Clues that a person cannot hold in mind at once, of at least three kinds: a list repeats one. */
 const CLUES_MIN = 5;
+const CLUE_KINDS_MIN = 3;
 /** Average words per clue; a story has more. */
 const CLUE_WORDS_MAX = 16;
-const CLUE_KINDS_MIN = 3;
+/** "A or B" may be asked of anything; three choices are an exam. */
 const CHOICES_MAX = 2;
-const SENTENCES_MIN = 5;
+/** A puzzle has a sentence, line or item for each clue. */
+const SENTENCES_MIN = CLUES_MIN;
 /** Words of a paper or an argument with the instruction about it. */
 const PAPER_WORDS_MIN = 15;
+/** Characters of an instruction of one or two sentences. */
 const ASKING_CHARS = 160;
+/** Lines of a saying or a couplet, beyond which verse has a metre to keep. */
 const VERSES_MIN = 2;
-/** Calls of tools since the last user message. */
+/** Calls of tools since the last user message. After fewer, a failure is a step on the way. */
 const CALLS_MIN = 8;
 
 /** The input of a rule. `wording`: the edges of the question's text, in lower case, without code. */

@@ -8,7 +8,6 @@ import { STEMS } from './stems.ts';
 import { TASKS } from './tasks.ts';
 import { WeightedSum, WeightRows } from './weighted-sum.ts';
 import { WEIGHTS } from './weights.ts';
-import { SYSTEM_PROMPT_WEIGHTS } from './weights-system-prompt.ts';
 
 /** Logits by task, in the order of `TASKS`; only their differences count. */
 export type TaskLogits = Float64Array;
@@ -42,7 +41,8 @@ export function taskLogits(view: QuestionView, { weights, rows }: TaskWeights = 
   addStems(view, rows, terms);
   const logits = terms.over(weights);
   if (!mayCall(view)) logits[TOOL_USE] = Number.NEGATIVE_INFINITY;
-  const ordered = orderedTask(view);
+  const { system, tools } = view;
+  const ordered = system !== null && system.order >= 0 && tools === null ? orderedTask(view, system.order) : -1;
   if (ordered >= 0) logits[ordered] = Math.max(logits[ordered]!, Math.max(...logits) + ORDER_LEAD);
   return logits;
 }
@@ -84,10 +84,10 @@ export const SHIPPED_WEIGHTS = shippedWeights();
 
 /** Every start reads some 30,000 figures: `JSON.parse` takes a fraction of the time of `Number` for each. */
 function shippedWeights(): TaskWeights {
-  const named = FEATURE_NAMES.flatMap((name) => WEIGHTS[name] ?? SYSTEM_PROMPT_WEIGHTS[name] ?? TASKS.map(() => 0));
+  const named = FEATURE_NAMES.flatMap((name) => WEIGHTS[name] ?? TASKS.map(() => 0));
   const entries = STEMS.trim().split(/[:\s]/);
   const names = entries.filter((_, at) => at % 2 === 0);
-  const hundredths: readonly number[] = JSON.parse(`[${entries.filter((_, at) => at % 2 === 1).join(',')}]`);
-  const weights = new WeightRows([...named, ...hundredths.map((figure) => figure / 100)]);
+  const ofStems: readonly number[] = JSON.parse(`[${entries.filter((_, at) => at % 2 === 1).join(',')}]`);
+  const weights = new WeightRows([...named, ...ofStems].map((hundredths) => hundredths / 100));
   return { weights, rows: new StemRows(names.map((name, at) => [stemNamed(name), FEATURE_NAMES.length + at])) };
 }

@@ -16,10 +16,10 @@ interface RememberedText<Reading> {
 type RememberedTexts<Reading> = Map<number | string, RememberedText<Reading>>;
 
 /**
- * The readings of the texts that come again. An application sends the same few system prompts, and an agent the same question
+ * The results of reading the texts that come again. An application sends the same few system prompts, and an agent the same question
  * with every result of a tool.
  *
- * A text is remembered from its second time on: most come once, and to keep their readings would cost the garbage collector more
+ * A text is remembered from its second time on: most come once, and to keep their results would cost the garbage collector more
  * than reading twice. There are two generations: a text that comes again moves to the young one; when that is full, the older is
  * forgotten. Texts are found by a hash of their ends, since a map of texts would hash every one as a whole. Only where another text has
  * the same ends and length, as with a template that names a customer in its middle, a text is found as a whole.
@@ -32,7 +32,7 @@ export class TextMemory<Reading> {
   /** By slot, the hash of the last text there. */
   readonly #seen = new Int32Array(SEEN);
 
-  /** @param charsMax UTF-16 code units of all texts of a generation, their readings included */
+  /** @param charsMax UTF-16 code units of all texts of a generation, their results included */
   constructor(charsMax: number) {
     this.#charsMax = charsMax;
   }

@@ -63,20 +63,10 @@ export class Trie {
   #size = 1;
 
   constructor(patterns: Iterable<Pattern>) {
-    const byFirst = new Map<number, { readonly texts: string[]; readonly values: number[] }>();
-    for (const [text, value] of patterns) {
-      const first = FOLDED[text.charCodeAt(0)]!;
-      let same = byFirst.get(first);
-      if (!same) {
-        same = { texts: [], values: [] };
-        byFirst.set(first, same);
-      }
-      same.texts.push(text);
-      same.values.push(value);
-    }
-    for (const [first, { texts, values }] of byFirst) {
+    for (const [first, same] of Map.groupBy(patterns, ([text]) => FOLDED[text.charCodeAt(0)]!)) {
       this.#roots[first] = -1;
-      this.#unbuilt.set(first, { patterns: texts.join(BETWEEN), values: Int32Array.from(values) });
+      const texts = same.map(([text]) => text);
+      this.#unbuilt.set(first, { patterns: texts.join(BETWEEN), values: Int32Array.from(same, ([, value]) => value) });
     }
   }
 

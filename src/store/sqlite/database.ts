@@ -10,7 +10,7 @@ import { GroupCommit } from './group-commit.ts';
 import { migrate, pending } from './migrate.ts';
 import { sqliteRepositories } from './repositories.ts';
 import type { Spool } from './spool.ts';
-import type { Migrations, SqlStore, SqlValue, SqlWrite, Statement } from './statement.ts';
+import type { Migrations, SqlParam, SqlStore, SqlValue, SqlWrite, Statement } from './statement.ts';
 
 /** How long a command waits for another process that writes, before it fails, ms. */
 export const BUSY_TIMEOUT_MS = 2_000;
@@ -38,7 +38,7 @@ export async function openSqlite(
   let db: Database | null = null;
   try {
     createPrivately(path);
-    db = new Database(path, { readwrite: true });
+    db = new Database(path, { readwrite: true, strict: true });
     db.run(`PRAGMA busy_timeout = ${options.busyTimeoutMs ?? BUSY_TIMEOUT_MS}`);
     // Of a new file. Larger pages are fewer system calls a commit; beyond this, more is written than gained.
     db.run('PRAGMA page_size = 8192');
@@ -66,11 +66,11 @@ export type WatchedStore = SqlStore & Pick<SqliteStore, 'activity' | 'defer' | '
 /** A database with its repositories, and without its books. */
 export type SqliteRepositories = WatchedStore & Repositories;
 
-class SqliteStore implements SqlStore {
+class SqliteStore extends GroupCommit implements SqlStore {
   readonly #db: Database;
-  readonly #group: GroupCommit;
   #spool: Spool | null = null;
-  readonly #prepared = new Map<Statement, Prepared<unknown, SqlValue[]>>();
+  /** By their text. */
+  readonly #prepared = new Map<string, Prepared<unknown, SqlParam[]>>();
   readonly #begin: Prepared;
   readonly #end: Prepared;
   readonly #version: Prepared<{ data_version: number }, []>;
@@ -81,48 +81,26 @@ class SqliteStore implements SqlStore {
   readonly #fence: Fence | null;
 
   constructor(db: Database, onError: (error: StoreError) => void, fence: Fence | null) {
+    super({ transact: (units, synced) => this.#transact(units, synced), faultOf, onError });
     this.#db = db;
     this.#fence = fence;
     this.#begin = db.prepare('BEGIN IMMEDIATE');
     this.#end = db.prepare('COMMIT');
     this.#version = db.prepare('PRAGMA data_version');
-    this.#group = new GroupCommit({ transact: (units, synced) => this.#transact(units, synced), faultOf, onError });
   }
 
   get activity(): StoreActivity {
-    return this.#group;
+    return this;
   }
 
-  commit(writes: readonly SqlWrite[]): Promise<void> {
-    return this.#group.commit(writes);
-  }
-
-  append(writes: readonly SqlWrite[], droppable = false): void {
-    this.#group.append(writes, droppable);
-  }
-
-  defer(write: SqlWrite): void {
-    this.#group.defer(write);
-  }
-
-  written(): Promise<boolean> {
-    return this.#group.written();
-  }
-
-  /** Reserves room in the spool for the settlements of so many open reservations. Throws StoreError when the disk is full. */
   makeRoom(reservations: number): void {
     this.#spool?.makeRoom(reservations);
-  }
-
-  /** The number of appends that should outlive the process, but are neither in the database nor in the spool. */
-  get unkept(): number {
-    return this.#group.unkept;
   }
 
   /** Uses this file from now on for settlements that the database refuses. Closes it with the store. */
   useSpool(spool: Spool): void {
     this.#spool = spool;
-    this.#group.spool = spool;
+    this.spool = spool;
   }
 
   async query<Row>(statement: Statement, params: readonly SqlValue[] = []): Promise<Row[]> {
@@ -130,7 +108,7 @@ class SqliteStore implements SqlStore {
       // The caller states the type of the rows; STRICT tables hold them to it.
       return this.#prepare(statement).all(...params) as Row[];
     } catch (error) {
-      this.#group.errors++;
+      this.errors++;
       throw unreadable(error);
     }
   }
@@ -139,13 +117,9 @@ class SqliteStore implements SqlStore {
     return this.#version.get()?.data_version ?? 0;
   }
 
-  flush(): Promise<void> {
-    return this.#group.flush();
-  }
-
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     try {
-      await this.#group.close();
+      await super.close();
     } finally {
       for (const statement of [this.#begin, this.#end, this.#version, ...this.#prepared.values()]) statement.finalize();
       this.#db.close();
@@ -153,11 +127,11 @@ class SqliteStore implements SqlStore {
     }
   }
 
-  #prepare(statement: Statement): Prepared<unknown, SqlValue[]> {
-    let prepared = this.#prepared.get(statement);
+  #prepare({ sql }: Statement): Prepared<unknown, SqlParam[]> {
+    let prepared = this.#prepared.get(sql);
     if (!prepared) {
-      prepared = this.#db.prepare<unknown, SqlValue[]>(statement.sql);
-      this.#prepared.set(statement, prepared);
+      prepared = this.#db.prepare<unknown, SqlParam[]>(sql);
+      this.#prepared.set(sql, prepared);
     }
     return prepared;
   }
@@ -178,7 +152,7 @@ class SqliteStore implements SqlStore {
         }
       }
       // An empty commit neither syncs nor notices a full disk, so this writes a page.
-      if (isEmpty && synced && (!this.#isSynced || this.#group.isFailing))
+      if (isEmpty && synced && (!this.#isSynced || this.isFailing))
         this.#db.run(`PRAGMA user_version = ${Date.now() & 0xffff}`);
       this.#end.run();
       this.#isSynced = synced || (isEmpty && this.#isSynced);

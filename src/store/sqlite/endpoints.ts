@@ -21,14 +21,15 @@ const SELECT =
   sql(`SELECT provider, upstream, model, margin_tokens AS marginTokens, margin_ms AS marginMs, since, excess
     FROM broken_declarations ORDER BY provider, upstream, model`);
 const PUT = sql(`INSERT INTO broken_declarations (provider, upstream, model, margin_tokens, margin_ms, since, excess)
-    VALUES (?, ?, ?, ?, ?, ?, ?)
+    VALUES ($provider, $upstream, $model, $marginTokens, $marginMs, $since, $excess)
     ON CONFLICT DO UPDATE SET margin_tokens = excluded.margin_tokens, margin_ms = excluded.margin_ms,
       since = excluded.since, excess = excluded.excess`);
-const DELETE = sql('DELETE FROM broken_declarations WHERE provider = ? AND upstream = ? AND model = ?');
+const DELETE = sql(
+  'DELETE FROM broken_declarations WHERE provider = $provider AND upstream = $upstream AND model = $model',
+);
 
 export const sqliteBrokenDeclarations = (db: SqlReader): BrokenDeclarationTable => ({
   all: () => db.query<BrokenDeclaration>(SELECT),
-  put: ({ provider, upstream, model, marginTokens, marginMs, since, excess }) =>
-    write(PUT, provider, upstream, model, marginTokens, marginMs, since, excess),
-  delete: ({ provider, upstream, model }) => write(DELETE, provider, upstream, model),
+  put: (broken) => write(PUT, { ...broken }),
+  delete: (endpoint) => write(DELETE, { ...endpoint }),
 });

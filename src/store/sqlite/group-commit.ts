@@ -75,7 +75,7 @@ export class GroupCommit implements StoreActivity {
   /** Takes settlements that the disk refuses; without it they wait in memory alone. */
   spool: Pick<Spool, 'add' | 'clear'> | null = null;
   #spoolFailing = false;
-  /** Appends that the spool should have, and that are in memory alone. */
+  /** The number of appends that should outlive the process, but are neither in the database nor in the spool. */
   unkept = 0;
   #closed = false;
 
@@ -92,6 +92,10 @@ export class GroupCommit implements StoreActivity {
   }
 
   commit(writes: readonly SqlWrite[]): Promise<void> {
+    return this.#add(writes);
+  }
+
+  #add(writes: readonly SqlWrite[]): Promise<void> {
     const refusal = this.#refusal();
     if (refusal) return Promise.reject(refusal);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -104,7 +108,7 @@ export class GroupCommit implements StoreActivity {
     return promise;
   }
 
-  append(writes: readonly SqlWrite[], droppable: boolean): void {
+  append(writes: readonly SqlWrite[], droppable = false): void {
     const refusal = droppable || this.#closed ? this.#refusal() : null;
     if (refusal) {
       this.#db.onError(refusal);
@@ -135,7 +139,7 @@ export class GroupCommit implements StoreActivity {
 
   async flush(): Promise<void> {
     this.#appendDeferred();
-    if (this.#oldestAppend < Number.POSITIVE_INFINITY || this.#units.length > 0) await this.commit([]);
+    if (this.#oldestAppend < Number.POSITIVE_INFINITY || this.#units.length > 0) await this.#add([]);
   }
 
   /** Flushes, then refuses everything. */

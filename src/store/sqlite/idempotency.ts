@@ -31,7 +31,7 @@ const SELECT_ROW = sql(
   'SELECT name, state, decision, earlier, losses, time, salt, verifier, body, answer FROM idempotency WHERE name = ?',
 );
 const PUT = sql(`INSERT INTO idempotency (name, state, decision, earlier, losses, time, salt, verifier, body, answer)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    VALUES ($name, $state, $decision, $earlier, $losses, $time, $salt, $verifier, $body, $answer)
     ON CONFLICT (name) DO UPDATE SET state = excluded.state, decision = excluded.decision, earlier = excluded.earlier,
       losses = excluded.losses, time = excluded.time, salt = excluded.salt, verifier = excluded.verifier,
       body = excluded.body, answer = excluded.answer`);
@@ -42,10 +42,7 @@ const deleteOld = batchDeletion({ table: 'idempotency', key: 'id', by: 'time', c
 export function sqliteIdempotency(db: SqlTables): IdempotencyTable {
   return {
     find: (name) => first<AnswerRow>(db, SELECT_ROW, name),
-    put({ name, state, decision, earlier, losses, time, salt, verifier, body, answer }) {
-      const params = [name, state, decision, earlier, losses, time, salt, verifier, body, answer];
-      return write(PUT, ...params);
-    },
+    put: (row) => write(PUT, { ...row }),
     delete: (name) => write(DELETE, name),
     prune: (until) => deleteOld(db, until),
   };

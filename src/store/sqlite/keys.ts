@@ -52,16 +52,10 @@ const SELECT_ALL =
     previous_until AS overlapEndsAt FROM keys ORDER BY created_at, id`);
 
 /** A row as the database returns it; lists are JSON. */
-interface SqlKeyRow
-  extends Omit<KeyInfo, 'scopes' | 'labels' | 'models' | 'limits' | 'budgets' | 'wallets'>,
-    Pick<StoredKey, 'hash' | 'previousHash'> {
-  readonly scopes: string;
-  readonly labels: string;
-  readonly models: string | null;
-  readonly limits: string | null;
-  readonly budgets: string;
-  readonly wallets: string | null;
-}
+type SqlKeyRow = Omit<KeyInfo, 'scopes' | 'labels' | 'models' | 'limits' | 'budgets' | 'wallets'> &
+  Pick<StoredKey, 'hash' | 'previousHash'> &
+  Readonly<Record<'scopes' | 'labels' | 'budgets', string>> &
+  Readonly<Record<'models' | 'limits' | 'wallets', string | null>>;
 
 export function sqliteKeys(db: SqlReader): KeyTable {
   /** Keys of the last reading, so that only those that have changed are parsed. */

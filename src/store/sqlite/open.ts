@@ -53,8 +53,7 @@ async function open(url: string, options: OpenOptions): Promise<OpenStore> {
   const isServing = mode === 'serve';
   const asked = { onError, busyTimeoutMs, fenced: isServing, asItIs: mode === 'beside' };
   const db = await openSqlite(pathOf(url), isServing ? ALL_TABLES : tablesOf(rooms), asked);
-  const makeRoom = (reservations: number) => db.makeRoom(reservations);
-  const store = Object.assign(db, { openBooks: (now: () => number) => openSqliteBooks({ store: db, now, makeRoom }) });
+  const store = Object.assign(db, { openBooks: (now: () => number) => openSqliteBooks({ store: db, now }) });
   if (spool === undefined) return store;
   onSpool?.(await takeInSpool(spool, spoolNotes, db));
   return store;

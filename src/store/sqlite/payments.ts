@@ -1,16 +1,8 @@
 import type { Payment, PaymentTable } from '../payments.ts';
-import {
-  type Migrations,
-  type SqlReader,
-  type SqlValue,
-  type SqlWrite,
-  type Statement,
-  sql,
-  write,
-} from './statement.ts';
+import { type Migrations, type SqlReader, type SqlValue, type Statement, sql, write } from './statement.ts';
 
 /**
- * Each payment has one permanent row. The trigger is the last guard of the ledger: a deposit is committed with the
+ * Each payment has one permanent row. The trigger is the last protection of the ledger: a deposit is committed with the
  * change to `captured`, so a second deposit for the same payment fails.
  */
 export const paymentMigrations: Migrations = {
@@ -66,19 +58,19 @@ export const paymentMigrations: Migrations = {
 const INSERT =
   sql(`INSERT INTO payments (id, state, purpose, network, asset, pay_to, payer, nonce, amount, paid, fee, bound, charged,
       decision, key_id, quote, request_mark, valid_before, tx, error, created, updated)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
-const CAPTURE =
-  sql(`UPDATE payments SET state = 'captured', fee = ?, decision = ?, key_id = ?, tx = ?, error = NULL, updated = ?
-    WHERE id = ?`);
+    VALUES ($id, $state, $purpose, $network, $asset, $payTo, $payer, $nonce, $amount, $paid, $fee, $bound, $charged,
+      $decision, $keyId, $quote, $requestMark, $validBefore, $transaction, $error, $created, $updated)`);
+const CAPTURE = sql(`UPDATE payments SET state = 'captured', fee = $fee, decision = $decision, key_id = $keyId,
+      tx = $transaction, error = NULL, updated = $updated WHERE id = $id`);
 export const SETTLE = sql(
   `UPDATE payments SET state = 'settled', charged = ?, fee = ?, updated = ?
     WHERE id = ? AND state = 'captured'`,
   { spooledAs: 'payment' },
 );
-const UNKNOWN = sql(`UPDATE payments SET state = 'unknown', tx = ?, error = ?, updated = ?
-    WHERE id = ? AND state IN ('settling', 'unknown')`);
-const FAIL = sql(`UPDATE payments SET state = 'failed', error = ?, updated = ?
-    WHERE id = ? AND state IN ('settling', 'unknown')`);
+const UNKNOWN = sql(`UPDATE payments SET state = 'unknown', tx = $transaction, error = $error, updated = $updated
+    WHERE id = $id AND state IN ('settling', 'unknown')`);
+const FAIL = sql(`UPDATE payments SET state = 'failed', error = $error, updated = $updated
+    WHERE id = $id AND state IN ('settling', 'unknown')`);
 const REMOVE = sql(`DELETE FROM payments WHERE id = ? AND state = 'settling'`);
 
 const COLUMNS = `id, state, purpose, network, asset, pay_to AS payTo, payer, nonce, amount, paid, fee, bound, charged, decision,
@@ -102,18 +94,18 @@ const SELECT_LATEST_OF =
 
 type PaymentRow = Omit<Payment, 'amount'> & { readonly amount: string };
 
+const rowOf = (payment: Payment) => ({ ...payment, amount: `${payment.amount}` });
 const paymentOf = ({ amount, ...rest }: PaymentRow): Payment => ({ ...rest, amount: BigInt(amount) });
 
 export function sqlitePayments(db: SqlReader): PaymentTable {
   const rows = async (statement: Statement, params?: readonly SqlValue[]) =>
     (await db.query<PaymentRow>(statement, params)).map(paymentOf);
   return {
-    insert: insertPayment,
-    capture: ({ id, fee, decision, keyId, transaction, updated }) =>
-      write(CAPTURE, fee, decision, keyId, transaction, updated, id),
+    insert: (payment) => write(INSERT, rowOf(payment)),
+    capture: (payment) => write(CAPTURE, rowOf(payment)),
     settle: (id, charged, fee, time) => write(SETTLE, charged, fee, time, id),
-    doubt: ({ id, transaction, error, updated }) => write(UNKNOWN, transaction, error, updated, id),
-    fail: ({ id, error, updated }) => write(FAIL, error, updated, id),
+    doubt: (payment) => write(UNKNOWN, rowOf(payment)),
+    fail: (payment) => write(FAIL, rowOf(payment)),
     remove: (id) => write(REMOVE, id),
     get: async (id) => (await rows(SELECT_ONE, [id]))[0] ?? null,
     find: async ({ network, asset, payer, nonce }) =>
@@ -124,12 +116,4 @@ export function sqlitePayments(db: SqlReader): PaymentTable {
       return payer === null ? rows(SELECT_LATEST, params) : rows(SELECT_LATEST_OF, [...params, payer]);
     },
   };
-}
-
-function insertPayment(payment: Payment): SqlWrite {
-  const { id, state, purpose, network, asset, payTo, payer, nonce, amount, paid, fee, bound, charged } = payment;
-  const { decision, keyId, quote, requestMark, validBefore, transaction, error, created, updated } = payment;
-  const transfer: SqlValue[] = [id, state, purpose, network, asset, payTo, payer, nonce, `${amount}`, paid, fee, bound];
-  const request: SqlValue[] = [charged, decision, keyId, quote, requestMark, validBefore, transaction, error];
-  return write(INSERT, ...transfer, ...request, created, updated);
 }

@@ -29,7 +29,7 @@ const ZEROS = Buffer.alloc(65_536);
 /** A row as the spool keeps it: the name of its statement, and its values. */
 export interface SpooledRow {
   readonly name: string;
-  readonly params: readonly SqlValue[];
+  readonly params: SqlWrite['params'];
 }
 
 /** Rows that are written all or none. */
@@ -66,7 +66,7 @@ export function readSpool(path: string): SpoolReading {
   }
 }
 
-/** An entry is JSON of units, each a list of `[name, …values]`. Written by `Spool.add` alone, and guarded by its checksum. */
+/** An entry is JSON of units, each a list of `[name, …values]`. Written by `Spool.add` alone, and protected by its checksum. */
 const parseUnits = (text: string): SpooledUnit[] =>
   (JSON.parse(text) as [string, ...SqlValue[]][][]).map((unit) => unit.map(([name, ...params]) => ({ name, params })));
 

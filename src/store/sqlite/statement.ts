@@ -3,7 +3,10 @@ import type { Store, Write } from '../store.ts';
 /** A value that a database column can hold; of an array, its bytes. */
 export type SqlValue = string | number | bigint | Uint8Array | Float64Array | null;
 
-/** A statement of a repository. One object per statement: the store prepares each once. */
+/** A row gives the values that a statement names, as `$payer`, and may have others. It is the only parameter of its statement. */
+export type SqlParam = SqlValue | { readonly [name: string]: SqlValue };
+
+/** A statement of a repository. The store prepares each text once. */
 export interface Statement {
   readonly sql: string;
   /**
@@ -23,10 +26,10 @@ export const sql = (text: string, options?: Pick<Statement, 'spooledAs' | 'mustC
 /** The one kind of write that a SQLite store makes and takes. */
 export interface SqlWrite extends Write {
   readonly statement: Statement;
-  readonly params: readonly SqlValue[];
+  readonly params: readonly SqlParam[];
 }
 
-export const write = (statement: Statement, ...params: readonly SqlValue[]): SqlWrite => ({ statement, params });
+export const write = (statement: Statement, ...params: readonly SqlParam[]): SqlWrite => ({ statement, params });
 
 export interface SqlReader {
   /** Reads committed rows. Rejects with StoreError. */
@@ -46,7 +49,10 @@ export async function first<Row>(
 /** The part of a store that repositories need. */
 export type SqlTables = SqlReader & Pick<Store, 'commit'>;
 
-export interface SqlStore extends Store, SqlReader {}
+export interface SqlStore extends Store, SqlReader {
+  /** Reserves room in a spool for the settlements of so many open reservations. Throws StoreError when the disk is full. */
+  makeRoom?(reservations: number): void;
+}
 
 /** The tables of one room, in versions; each runs once, in order. */
 export interface Migrations {

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { always, named, orNull, shape, text, word } from '../../api/parts.ts';
+import { always, named, shape, text, textOrNull, word } from '../../api/parts.ts';
 import { ERROR_TYPES } from './error.ts';
 
 export const MessagesError = named('MessagesError', 'The body of every error.', {
@@ -12,5 +12,5 @@ export const MessagesError = named('MessagesError', 'The body of every error.', 
       param: Type.Optional(text('Path of the field at fault.', 'messages[0].content')),
     }),
   }),
-  request_id: orNull(Type.String({ examples: ['req_0a4x1wm3zk0'] }), 'For the operator; null in a stream.'),
+  request_id: textOrNull('For the operator; null in a stream.', 'req_0a4x1wm3zk0'),
 });

@@ -1,16 +1,5 @@
 import { ERRORS, type ErrorCode, type SignalboxError } from '../../core/errors.ts';
 
-/** An error in Anthropic's shape. */
-export interface AnthropicErrorBody {
-  readonly type: 'error';
-  readonly error: {
-    readonly type: AnthropicErrorType;
-    readonly message: string;
-    readonly details: Readonly<Record<string, unknown>>;
-  };
-  readonly request_id: string | null;
-}
-
 export const ERROR_TYPES = [
   'invalid_request_error',
   'authentication_error',
@@ -24,7 +13,7 @@ export const ERROR_TYPES = [
   'api_error',
   'overloaded_error',
 ] as const;
-export type AnthropicErrorType = (typeof ERROR_TYPES)[number];
+type AnthropicErrorType = (typeof ERROR_TYPES)[number];
 
 /** The types of the statuses that have one; the others below 500 are the request's fault. */
 const BY_STATUS: Readonly<Record<number, AnthropicErrorType>> = {
@@ -63,7 +52,8 @@ export function errorBody(error: SignalboxError, requestId?: string): object {
   const { code, message, info } = error;
   if (info.original?.dialect === 'anthropic-messages') return info.original.body;
   const { code: wire = code }: { readonly code?: string } = ERRORS[code];
-  const body: AnthropicErrorBody = {
+  return {
+    ...info.beside,
     type: 'error',
     error: {
       type: errorType(code),
@@ -72,5 +62,4 @@ export function errorBody(error: SignalboxError, requestId?: string): object {
     },
     request_id: requestId ?? null,
   };
-  return { ...info.beside, ...body };
 }

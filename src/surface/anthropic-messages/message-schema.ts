@@ -1,5 +1,5 @@
 import { type TProperties, Type } from '@sinclair/typebox';
-import { always, count, modelId, named, orNull, shape, text, tokens, word } from '../../api/parts.ts';
+import { always, count, modelId, named, orNull, shape, text, textOrNull, tokens, word } from '../../api/parts.ts';
 import { Platform } from '../../api/platform.ts';
 import { MessagesError } from './error-schema.ts';
 
@@ -39,7 +39,7 @@ const STOPS = ['end_turn', 'max_tokens', 'stop_sequence', 'tool_use', 'pause_tur
 const stopReason = Type.Union([word(STOPS, 'Why the answer ended.'), Type.String()]);
 const ending = {
   stop_reason: orNull(stopReason, 'Null before the end.'),
-  stop_sequence: orNull(Type.String(), 'The stop sequence that ended it, from Anthropic’s own models.'),
+  stop_sequence: textOrNull('The stop sequence that ended it, from Anthropic’s own models.'),
 };
 
 const members = {

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { openShape, optional, patternOtherThan, tagged } from '../../api/parts.ts';
+import { openShape, optional, otherThan, tagged } from '../../api/parts.ts';
 import { AgentWallet, BudgetLimit, RouteConstraints, RouteStrategy } from '../../api/routing-fields.ts';
 import { STOP_CHARS_MAX, STOPS_MAX } from '../../core/stop-search.ts';
 
@@ -14,19 +14,9 @@ const CacheControl = openShape(
 );
 const cache_control = optional(CacheControl);
 
-/** Stands for every type that the schema does not name: by a literal the compiler tells the variants of a union apart. */
-type UnnamedType = '(unnamed)';
-
 /** Matches every type but these: a block of a known type must have the members of it. */
-const otherThan = (tags: readonly string[], means: string) =>
-  openShape(
-    {
-      type: Type.Unsafe<UnnamedType>(
-        Type.String({ pattern: patternOtherThan(tags), maxLength: 128, description: means }),
-      ),
-    },
-    { description: 'What only Anthropic’s own models know.' },
-  );
+const unnamed = (types: readonly string[], description: string) =>
+  otherThan(types, { maxLength: 128, description }, { description: 'What only Anthropic’s own models know.' });
 
 const TextBlock = tagged('text', { text: Type.String(), cache_control });
 
@@ -62,7 +52,7 @@ const ResultBlock = Type.Union([
   TextBlock,
   ImageBlock,
   DocumentBlock,
-  otherThan(['text', 'image', 'document'], 'Such as `search_result`.'),
+  unnamed(['text', 'image', 'document'], 'Such as `search_result`.'),
 ]);
 export type ResultBlock = Static<typeof ResultBlock>;
 const ToolResultBlock = tagged('tool_result', {
@@ -82,7 +72,7 @@ const MessageBlock = Type.Union([
   RedactedBlock,
   ImageBlock,
   DocumentBlock,
-  otherThan(TAGS, 'Such as `search_result` or `server_tool_use`.'),
+  unnamed(TAGS, 'Such as `search_result` or `server_tool_use`.'),
 ]);
 export type MessageBlock = Static<typeof MessageBlock>;
 
@@ -103,7 +93,7 @@ const OwnTool = openShape({
   cache_control,
 });
 export type OwnTool = Static<typeof OwnTool>;
-const Tool = Type.Union([OwnTool, otherThan(['custom'], 'Such as `bash_20250124`.')]);
+const Tool = Type.Union([OwnTool, unnamed(['custom'], 'Such as `bash_20250124`.')]);
 export type Tool = Static<typeof Tool>;
 
 const disable_parallel_tool_use = optional(Type.Boolean({ description: 'At most one call in an answer.' }));
@@ -122,7 +112,7 @@ const Thinking = Type.Union(
     tagged('enabled', { budget_tokens: Type.Integer({ minimum: 1 }) }),
     tagged('adaptive', {}),
     tagged('disabled', {}),
-    otherThan(['enabled', 'adaptive', 'disabled'], 'Such as `between_tools`.'),
+    unnamed(['enabled', 'adaptive', 'disabled'], 'Such as `between_tools`.'),
   ],
   { description: 'Whether the model thinks. For other models than Anthropic’s it becomes their effort.' },
 );

@@ -1,6 +1,7 @@
 import type { ChatMessage, ChatRequest, MessagePart } from '../../api/chat-request.ts';
 import { isObject, listOf, objectOf } from '../../core/object.ts';
-import { checkOffered, invalid, missing, unsupported, withoutTools } from '../refusals.ts';
+import type { Members } from '../../core/original.ts';
+import { checkOffered, invalid, missing, refuseBilled, unsupported, withoutTools } from '../refusals.ts';
 
 /** A chat, or a route query with its messages, which may name no model. */
 type AnyChat = Omit<ChatRequest, 'model'>;
@@ -67,28 +68,26 @@ function refuseKind(tool: unknown, param: string): void {
   );
 }
 
-/** Refuses fields that would be billed beyond tokens, or by other prices: no reservation could cover them. */
-function checkBill(request: Readonly<Record<string, unknown>>): void {
+const REFUSED: ReadonlyMap<string, string> = new Map([
+  ['web_search_options', 'Web search is billed per call and is not supported.'],
+  ['audio', 'Audio output is not supported.'],
+  ['prediction', '`prediction` is not supported: rejected predictions are billed beyond max_tokens.'],
+  ['functions', '`functions` is not supported. Use `tools`.'],
+  ['function_call', '`function_call` is not supported. Use `tool_choice`.'],
+]);
+
+/** Refuses fields that would be billed beyond tokens, or by other prices: no hold could cover them. */
+function checkBill(request: Members): void {
   const { service_tier: tier, modalities, best_of: bestOf } = request;
   if (tier != null && tier !== 'auto' && tier !== 'default') {
     throw unsupported('service_tier', 'Service tiers have other prices and are not supported. Omit `service_tier`.');
   }
-  if (request.web_search_options != null)
-    throw unsupported('web_search_options', 'Web search is billed per call and is not supported.');
-  if (request.audio != null) throw unsupported('audio', 'Audio output is not supported.');
   if (Array.isArray(modalities) && modalities.some((kind) => kind !== 'text')) {
     throw unsupported('modalities', 'Only text output is supported.');
   }
-  if (request.prediction != null)
-    throw unsupported(
-      'prediction',
-      '`prediction` is not supported: rejected predictions are billed beyond max_tokens.',
-    );
   if (bestOf != null && bestOf !== 1)
     throw unsupported('best_of', '`best_of` is not supported: it bills answers that are discarded. Use `n`.');
-  if (request.functions != null) throw unsupported('functions', '`functions` is not supported. Use `tools`.');
-  if (request.function_call != null)
-    throw unsupported('function_call', '`function_call` is not supported. Use `tool_choice`.');
+  refuseBilled(request, REFUSED);
 }
 
 /** Checks what the role of a message requires. */

@@ -1,9 +1,9 @@
 import { type ChatRequest, KNOWN_FIELDS } from '../../api/chat-request.ts';
 import { embeddingQuery } from '../../api/embedding-query.ts';
 import { extrasOf } from '../../api/extras.ts';
-import { EMBEDDING_NAMES, FIELD_NAMES } from '../../api/field-names.ts';
 import { isEmbeddingQuery, type RouteQuery, type RouteRequest } from '../../api/route-query.ts';
 import { routingOf } from '../../api/routing-fields.ts';
+import { EMBEDDING_NAMES, FIELD_NAMES } from '../../contract/field-names.ts';
 import type { AnswerFormat, ModelSettings, RoutingTerms } from '../../core/conversation.ts';
 import { type FieldNames, type ModelRequest, modelRequest, type RequestReader } from '../../core/model-request.ts';
 import type { Members } from '../../core/original.ts';

@@ -1,10 +1,11 @@
 import { ChatRequest } from '../../api/chat-request.ts';
 import { errorBody } from '../../api/error.ts';
 import { ErrorBody } from '../../api/error-schema.ts';
+import { isObject } from '../../core/object.ts';
 import { exampleBody, exampleStream } from '../example.ts';
-import { isResponsesBody, readResponses } from '../openai-responses/read-body.ts';
+import { readResponses } from '../openai-responses/read-body.ts';
 import { readResponsesRequest } from '../openai-responses/reader.ts';
-import type { Surface, SurfaceDocs, SurfaceRequest } from '../surface.ts';
+import type { Surface, SurfaceDocs } from '../surface.ts';
 import { CHUNKS, CHUNKS_WITH_USAGE } from './chunks.ts';
 import { CompletionWriter } from './completion.ts';
 import { ChatCompletion, ChatCompletionChunk } from './completion-schema.ts';
@@ -42,12 +43,9 @@ comes again with the header \`PAYMENT-SIGNATURE\`. A body with \`input\` in plac
   errorField: 'messages[0].content',
 };
 
-/** Cursor sends bodies of Responses here for some models, and reads chat completions. */
-function readAsResponses(body: unknown, headers: Headers): SurfaceRequest {
-  const read = readResponses(body);
-  const request = readResponsesRequest(read, headers);
-  if (!read.stream) return { request, events: null };
-  return { request, events: read.stream_options?.include_usage === true ? CHUNKS_WITH_USAGE : CHUNKS };
+function eventsFor({ stream, stream_options: options }: Pick<ChatRequest, 'stream' | 'stream_options'>) {
+  if (!stream) return null;
+  return options?.include_usage === true ? CHUNKS_WITH_USAGE : CHUNKS;
 }
 
 /** OpenAI's chat completions. */
@@ -59,11 +57,13 @@ export const openaiChat: Surface = {
   docs,
   foreignFields: FOREIGN_FIELDS,
   read(body, headers) {
-    if (isResponsesBody(body)) return readAsResponses(body, headers);
+    // Cursor sends bodies of Responses here for some models, and reads chat completions.
+    if (isObject(body) && body.messages == null && body.input != null) {
+      const read = readResponses(body);
+      return { request: readResponsesRequest(read, headers), events: eventsFor(read) };
+    }
     const chat = readChat(body);
-    const request = readChatRequest(chat, headers);
-    if (!chat.stream) return { request, events: null };
-    return { request, events: chat.stream_options?.include_usage === true ? CHUNKS_WITH_USAGE : CHUNKS };
+    return { request: readChatRequest(chat, headers), events: eventsFor(chat) };
   },
   json,
   errorBody,

@@ -1,8 +1,8 @@
 import { embeddingQuery } from '../../api/embedding-query.ts';
 import { extrasOf } from '../../api/extras.ts';
-import { EMBEDDING_NAMES } from '../../api/field-names.ts';
 import { routingOf } from '../../api/routing-fields.ts';
 import { checkSpelling } from '../../api/spelling.ts';
+import { EMBEDDING_NAMES } from '../../contract/field-names.ts';
 import type { Conversation } from '../../core/conversation.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { type ModelRequest, modelRequest, type RequestReader } from '../../core/model-request.ts';

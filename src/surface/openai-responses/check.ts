@@ -1,6 +1,6 @@
 import { objectsIn } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
-import { checkOffered, invalid, missing, unsupported, withoutTools } from '../refusals.ts';
+import { checkOffered, invalid, missing, refuseBilled, unsupported, withoutTools } from '../refusals.ts';
 import { type AllowedTools, isAllowedTools, type ResponsesRequest } from './request.ts';
 
 /**
@@ -10,7 +10,7 @@ import { type AllowedTools, isAllowedTools, type ResponsesRequest } from './requ
  */
 export function checkResponses(request: ResponsesRequest): void {
   checkStateless(request);
-  checkBill(request);
+  refuseBilled(request, REFUSED);
   checkChoice(request);
   if (!request.stream && Object.keys(request.stream_options ?? {}).length > 0) {
     throw invalid('stream_options', '`stream_options` requires `stream: true`.');
@@ -28,7 +28,7 @@ function checkStateless({ input, previous_response_id, conversation, background 
     throw unsupported('background', `${SEND_ALL} So \`background\` must be false: read the answer as it comes.`);
   }
   if (typeof input === 'string') return;
-  const at = input.findIndex(({ type }) => type === 'item_reference');
+  const at = input.findIndex(({ type }: Members) => type === 'item_reference');
   if (at >= 0) throw unsupported(`input[${at}]`, `\`input[${at}]\` names a stored item. ${SEND_ALL}`);
 }
 
@@ -39,10 +39,6 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
   ['modalities', 'Only text output is supported.'],
   ['audio', 'Audio output is not supported.'],
 ]);
-
-function checkBill(request: Members): void {
-  for (const [field, why] of REFUSED) if (request[field] != null) throw unsupported(field, why);
-}
 
 function checkChoice({ tools = [], input, tool_choice: choice }: ResponsesRequest): void {
   if (choice === undefined || choice === 'none' || choice === 'auto') return;

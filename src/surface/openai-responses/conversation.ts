@@ -3,7 +3,7 @@ import type { ContentPart, Conversation, FilePart, ToolCallPart, Turn } from '..
 import type { Members, OriginalPath } from '../../core/original.ts';
 import { EarlierReasoning } from '../earlier-reasoning.ts';
 import { nativePart, textPart } from '../neutral-parts.ts';
-import type { InputItem, InputPart, KnownItem, MessageItem, ResponsesRequest } from './request.ts';
+import type { InputItem, InputPart, MessageItem, ResponsesRequest } from './request.ts';
 import {
   addToolsOfInput,
   CUSTOM_ARGUMENT,
@@ -87,7 +87,7 @@ class AnswerTurn {
     this.#parts.push(nativePart(kind, at));
   }
 
-  addReasoning(item: Extract<KnownItem, { type: 'reasoning' }>, at: OriginalPath): void {
+  addReasoning(item: Extract<InputItem, { type: 'reasoning' }>, at: OriginalPath): void {
     const index = this.#places.length;
     this.#places.push(at);
     const content = item.encrypted_content ?? '';
@@ -123,7 +123,7 @@ const joinedText = (parts: readonly { readonly text?: string }[]): string =>
 
 /** An item of OpenAI's as entries of `reasoning_details`. */
 function detailsOf(
-  { id, summary }: Extract<KnownItem, { type: 'reasoning' }>,
+  { id, summary }: Extract<InputItem, { type: 'reasoning' }>,
   data: string,
   index: number,
 ): readonly Members[] {
@@ -133,15 +133,6 @@ function detailsOf(
 }
 
 const isMessage = (item: InputItem): item is MessageItem => item.type === undefined || item.type === 'message';
-/** The schema keeps unknown types apart from known ones. */
-const isKnown = (item: InputItem): item is KnownItem => KNOWN_TYPES.has(item.type ?? '');
-const KNOWN_TYPES: ReadonlySet<string> = new Set([
-  'function_call',
-  'custom_tool_call',
-  'function_call_output',
-  'custom_tool_call_output',
-  'reasoning',
-] satisfies KnownItem['type'][]);
 
 function addItems(items: readonly InputItem[], table: ToolTable, turns: Turn[]): void {
   let answer: AnswerTurn | null = null;
@@ -181,8 +172,7 @@ function otherTurn(item: InputItem, at: OriginalPath): Turn | null {
       at,
     };
   }
-  if (isKnown(item)) {
-    if (item.type !== 'function_call_output' && item.type !== 'custom_tool_call_output') return null;
+  if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') {
     const { call_id: toolCallId, output } = item;
     return {
       role: 'tool',
@@ -199,13 +189,13 @@ function otherTurn(item: InputItem, at: OriginalPath): Turn | null {
 
 function addToAnswer(answer: AnswerTurn, item: InputItem, at: OriginalPath, table: ToolTable): void {
   if (isMessage(item)) answer.addMessage(item, at);
-  else if (!isKnown(item)) answer.addNative(item.type, at);
   else if (item.type === 'reasoning') answer.addReasoning(item, at);
   else if (item.type === 'function_call' || item.type === 'custom_tool_call') answer.addCall(callOf(item, at, table));
+  else answer.addNative(item.type, at);
 }
 
 function callOf(
-  item: Extract<KnownItem, { type: 'function_call' | 'custom_tool_call' }>,
+  item: Extract<InputItem, { type: 'function_call' | 'custom_tool_call' }>,
   at: OriginalPath,
   table: ToolTable,
 ): ToolCallPart {
@@ -230,18 +220,7 @@ function contentParts(content: MessageItem['content'], at: OriginalPath): readon
   return content.flatMap((part, index) => partOf(part, [...at, index]));
 }
 
-const isInputPart = (part: { readonly type: string }): part is InputPart => PART_TYPES.has(part.type);
-const PART_TYPES: ReadonlySet<string> = new Set([
-  'input_text',
-  'output_text',
-  'text',
-  'refusal',
-  'input_image',
-  'input_file',
-] satisfies InputPart['type'][]);
-
-function partOf(part: { readonly type: string }, at: OriginalPath): ContentPart | readonly ContentPart[] {
-  if (!isInputPart(part)) return nativePart(part.type, at);
+function partOf(part: InputPart, at: OriginalPath): ContentPart | readonly ContentPart[] {
   switch (part.type) {
     case 'input_text':
     case 'output_text':
@@ -276,5 +255,7 @@ function partOf(part: { readonly type: string }, at: OriginalPath): ContentPart 
       };
       return url == null ? file : [nativePart(part.type, at), file];
     }
+    default:
+      return nativePart(part.type, at);
   }
 }

@@ -1,6 +1,6 @@
 import { extrasOf, unnamedMembers } from '../../api/extras.ts';
-import { FIELD_NAMES } from '../../api/field-names.ts';
 import { routingOf } from '../../api/routing-fields.ts';
+import { FIELD_NAMES } from '../../contract/field-names.ts';
 import type { AnswerFormat, ModelSettings } from '../../core/conversation.ts';
 import { type FieldNames, type ModelRequest, modelRequest, type RequestReader } from '../../core/model-request.ts';
 import type { Members } from '../../core/original.ts';

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { openShape, optional, patternOtherThan, tagged, word } from '../../api/parts.ts';
+import { openShape, optional, otherThan, tagged, word } from '../../api/parts.ts';
 import { ROUTING_FIELDS } from '../../api/routing-fields.ts';
 import { USES_MAX } from '../../core/add-ons.ts';
 import { nullable, nullableMembers } from '../../core/nullable.ts';
@@ -10,9 +10,9 @@ import { nullable, nullableMembers } from '../../core/nullable.ts';
  * null stay null: an item goes back to the model that wrote it unchanged.
  */
 
-/** An object of any type but those of `known`, which have forms of their own. */
-const otherThan = (known: readonly { readonly properties: { readonly type: { readonly const: string } } }[]) =>
-  openShape({ type: Type.String({ pattern: patternOtherThan(known.map((one) => one.properties.type.const)) }) });
+/** The types of objects that have forms of their own. */
+const typesOf = (known: readonly { readonly properties: { readonly type: { readonly const: string } } }[]) =>
+  known.map((one) => one.properties.type.const);
 
 const text = { text: Type.String() };
 const InputText = tagged('input_text', text);
@@ -32,10 +32,10 @@ const InputFile = tagged('input_file', {
   filename: optional(Type.String()),
 });
 const PARTS = [InputText, OutputText, PlainText, Refusal, InputImage, InputFile] as const;
-const ContentPart = Type.Union([...PARTS, otherThan(PARTS)]);
-export type InputPart = Static<(typeof PARTS)[number]>;
+const InputPart = Type.Union([...PARTS, otherThan(typesOf(PARTS))]);
+export type InputPart = Static<typeof InputPart>;
 
-const Content = Type.Union([Type.String(), Type.Array(ContentPart)]);
+const Content = Type.Union([Type.String(), Type.Array(InputPart)]);
 
 const Message = openShape({
   type: Type.Optional(Type.Literal('message')),
@@ -43,18 +43,9 @@ const Message = openShape({
   content: Content,
 });
 const callId = Type.String({ minLength: 1, description: 'Names the call; its output has the same.' });
-const FunctionCall = tagged('function_call', {
-  call_id: callId,
-  name: Type.String(),
-  arguments: Type.String(),
-  namespace: optional(Type.String()),
-});
-const CustomCall = tagged('custom_tool_call', {
-  call_id: callId,
-  name: Type.String(),
-  input: Type.String(),
-  namespace: optional(Type.String()),
-});
+const call = { call_id: callId, name: Type.String(), namespace: optional(Type.String()) };
+const FunctionCall = tagged('function_call', { ...call, arguments: Type.String() });
+const CustomCall = tagged('custom_tool_call', { ...call, input: Type.String() });
 const FunctionOutput = tagged('function_call_output', { call_id: callId, output: Content });
 const CustomOutput = tagged('custom_tool_call_output', { call_id: callId, output: Content });
 const ReasoningTexts = Type.Array(openShape({ text: Type.Optional(Type.String()) }));
@@ -65,13 +56,9 @@ const Reasoning = tagged('reasoning', {
   encrypted_content: optional(Type.String()),
 });
 const ITEMS = [FunctionCall, CustomCall, FunctionOutput, CustomOutput, Reasoning] as const;
-const OtherItem = openShape({
-  type: Type.String({ pattern: patternOtherThan(['message', ...ITEMS.map((item) => item.properties.type.const)]) }),
-});
-const InputItem = Type.Union([Message, ...ITEMS, OtherItem]);
+const InputItem = Type.Union([Message, ...ITEMS, otherThan(['message', ...typesOf(ITEMS)])]);
 export type InputItem = Static<typeof InputItem>;
 export type MessageItem = Static<typeof Message>;
-export type KnownItem = Static<(typeof ITEMS)[number]>;
 
 const toolName = Type.String({ minLength: 1, maxLength: 128 });
 const FunctionTool = tagged('function', {
@@ -87,14 +74,13 @@ const CustomTool = tagged('custom', {
 });
 const NamespaceTool = tagged('namespace', {
   name: toolName,
-  tools: Type.Array(Type.Union([FunctionTool, CustomTool, otherThan([FunctionTool, CustomTool])])),
+  tools: Type.Array(Type.Union([FunctionTool, CustomTool, otherThan(typesOf([FunctionTool, CustomTool]))])),
 });
 const TOOLS = [FunctionTool, CustomTool, NamespaceTool] as const;
-const ResponsesTool = Type.Union([...TOOLS, otherThan(TOOLS)]);
+const ResponsesTool = Type.Union([...TOOLS, otherThan(typesOf(TOOLS))]);
 export type ResponsesTool = Static<typeof ResponsesTool>;
 export type FunctionTool = Static<typeof FunctionTool>;
 export type CustomTool = Static<typeof CustomTool>;
-export type NamespaceTool = Static<typeof NamespaceTool>;
 
 const AllowedTools = tagged('allowed_tools', {
   mode: optional(word(['auto', 'required', 'none'], '`auto` (default) or `required`.')),

@@ -7,7 +7,6 @@ import {
   type CustomTool,
   type FunctionTool,
   isAllowedTools,
-  type NamespaceTool,
   type ResponsesRequest,
   type ResponsesTool,
 } from './request.ts';
@@ -39,10 +38,6 @@ const CUSTOM_PARAMETERS = {
   additionalProperties: false,
 };
 
-const isFunction = (tool: ResponsesTool): tool is FunctionTool => tool.type === 'function';
-const isCustom = (tool: ResponsesTool): tool is CustomTool => tool.type === 'custom';
-const isNamespace = (tool: ResponsesTool): tool is NamespaceTool => tool.type === 'namespace';
-
 const NO_TABLE: ToolTable = { tools: [], native: [], called: new Map() };
 
 /** @param usesMax the most uses of tools that OpenAI runs; null for any number */
@@ -51,18 +46,18 @@ export function toolTable(list: ResponsesRequest['tools'], usesMax: number | nul
   const tools: ToolDefinition[] = [];
   const native: NativeTool[] = [];
   const called = new Map<string, CalledTool>();
-  const taken = list.some(isNamespace) ? namesIn(list) : NO_NAMES;
+  const taken = list.some(({ type }) => type === 'namespace') ? namesIn(list) : NO_NAMES;
   const add = (tool: ResponsesTool, at: OriginalPath, namespace: string | null): void => {
-    if (!isFunction(tool) && !isCustom(tool)) {
+    if (tool.type !== 'function' && tool.type !== 'custom') {
       native.push({ kind: tool.type, at, billing: billingOf(tool, usesMax) });
       return;
     }
     const name = neutralName(tool.name, namespace, taken);
-    tools.push(isFunction(tool) ? functionOf(tool, name, at) : functionOfCustom(tool, name, at));
+    tools.push(tool.type === 'function' ? functionOf(tool, name, at) : functionOfCustom(tool, name, at));
     called.set(name, { type: tool.type, name: tool.name, namespace });
   };
   for (const [index, tool] of list.entries()) {
-    if (!isNamespace(tool)) add(tool, ['tools', index], null);
+    if (tool.type !== 'namespace') add(tool, ['tools', index], null);
     else for (const [at, one] of tool.tools.entries()) add(one, ['tools', index, 'tools', at], tool.name);
   }
   return { tools, native, called };
@@ -94,7 +89,7 @@ const NO_NAMES: ReadonlyMap<string, number> = new Map();
 /** How many tools have a name, over all namespaces. */
 function namesIn(list: readonly ResponsesTool[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
-  for (const tool of list.flatMap((one): readonly ResponsesTool[] => (isNamespace(one) ? one.tools : [one]))) {
+  for (const tool of list.flatMap((one): readonly ResponsesTool[] => (one.type === 'namespace' ? one.tools : [one]))) {
     const name = 'name' in tool && typeof tool.name === 'string' ? tool.name : '';
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }

@@ -62,7 +62,7 @@ export class Dial {
   readonly #options: DialOptions;
   readonly #resolver: Resolver;
   /** Separates this provider's connections from all others. */
-  readonly #session: Bun.FetchSession;
+  readonly #fetches: Bun.FetchSession;
   readonly #hasProxy: boolean;
   /** The name that the certificate must be for; null for http. */
   readonly #servername: string | null;
@@ -91,7 +91,7 @@ export class Dial {
     this.hostHeader = this.#fixed ? null : url.host;
     const isNamed = !this.#fixed && url.protocol === 'https:';
     this.#hasProxy = proxy !== null;
-    this.#session = new Bun.FetchSession({
+    this.#fetches = new Bun.FetchSession({
       proxy: proxy === null ? false : { url: proxy, respectNoProxy: false },
       ...(isNamed && { tls: { servername: url.hostname.replace(/\.$/, '') } }),
       keepAlive: { idleTimeout: IDLE_S },
@@ -125,7 +125,7 @@ export class Dial {
     };
     // The cheapest kind of stream: one write carries the whole body and its end.
     const init = { method: 'POST', headers: sized, body: new ReadableStream({ type: 'direct', pull }), signal };
-    const response = this.#session.fetch(url, { ...init, redirect: 'manual', decompress: false });
+    const response = this.#fetches.fetch(url, { ...init, redirect: 'manual', decompress: false });
     return pendingFetch(response, () => controller.abort());
   }
 
@@ -134,7 +134,7 @@ export class Dial {
     const [peer] = await this.peers(performance.now());
     if (!peer) throw new UpstreamError('connect', `no address for \`${this.host}\``);
     const init = { headers, signal };
-    const response = this.#session.fetch(urlBelow(peer.base, path), { ...init, redirect: 'manual', decompress: false });
+    const response = this.#fetches.fetch(urlBelow(peer.base, path), { ...init, redirect: 'manual', decompress: false });
     return fetchedReply(await response);
   }
 
@@ -151,25 +151,19 @@ export class Dial {
     try {
       addresses = this.#resolver.resolve(this.host, now);
     } catch (error) {
-      throw this.#lookupFailure(error);
+      return this.#failLookup(error);
     }
-    if (addresses instanceof Promise) return this.#lookedUp(addresses);
+    if (addresses instanceof Promise)
+      return addresses.then(
+        (found) => this.#allow(found),
+        (error) => this.#failLookup(error),
+      );
     return addresses === this.#resolved ? this.#peers : this.#allow(addresses);
-  }
-
-  async #lookedUp(lookup: Promise<readonly string[]>): Promise<PeerList> {
-    let addresses: readonly string[];
-    try {
-      addresses = await lookup;
-    } catch (error) {
-      throw this.#lookupFailure(error);
-    }
-    return this.#allow(addresses);
   }
 
   /** An answer began: this address works and is tried first from now on. */
   answered(peer: Peer): void {
-    if (this.#peers[0] !== peer) this.#peers = withFirst(peer, this.#peers);
+    if (!this.#fixed && this.#peers[0] !== peer) this.#peers = withFirst(peer, this.#peers);
   }
 
   /** Turns the allowed addresses into peers. The peer that is tried first stays first if it is still there. */
@@ -205,9 +199,9 @@ export class Dial {
     return `${protocol}//${hostname}${port && `:${port}`}${pathname.replace(/\/+$/, '')}`;
   }
 
-  #lookupFailure(error: unknown): UpstreamError {
+  #failLookup(error: unknown): never {
     const code = codeOf(error);
-    return new UpstreamError('connect', `no address for \`${this.host}\`${code && ` (${code})`}`);
+    throw new UpstreamError('connect', `no address for \`${this.host}\`${code && ` (${code})`}`);
   }
 }
 

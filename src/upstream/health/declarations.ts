@@ -62,27 +62,16 @@ export class Declarations {
   }
 
   /** @param now ms since 1970 */
-  record(
-    { provider, upstream, model }: EndpointName,
-    declared: StoppedBilling,
-    excess: Microcredits,
-    now: number,
-  ): void {
-    const name = { provider, upstream, model };
+  record(name: EndpointName, declared: StoppedBilling, excess: Microcredits, now: number): void {
     const key = keyOf(name);
     // An answer may end under a policy that declares otherwise by now.
     const inForce = this.#declared.get(key);
     if (inForce === null || (inForce && !isSame(inForce, declared))) return;
-    const before = this.#broken.get(key);
-    const known = before && isSame(before, declared) ? before : null;
+    const found = this.#broken.get(key);
+    const known = found && isSame(found, declared) ? found : null;
     const { marginTokens, marginMs } = declared;
-    const broken = {
-      ...name,
-      marginTokens,
-      marginMs,
-      since: known?.since ?? now,
-      excess: (known?.excess ?? 0) + excess,
-    };
+    const { since = now, excess: before = 0 } = known ?? {};
+    const broken = { ...name, marginTokens, marginMs, since, excess: before + excess };
     this.#broken.set(key, broken);
     this.#listener.broken(broken, known === null);
   }

@@ -28,7 +28,6 @@ export interface Hub extends HealthOptions {
 
 /** State of a whole provider. */
 export class TrackedProvider {
-  readonly name: string;
   readonly id: string;
   readonly endpoints = new Set<TrackedEndpoint>();
   readonly budget = new RetryBudget();
@@ -40,8 +39,7 @@ export class TrackedProvider {
   why = '';
 
   /** @param id its key in the registry */
-  constructor(name: string, id: string) {
-    this.name = name;
+  constructor(id: string) {
     this.id = id;
   }
 }
@@ -49,8 +47,7 @@ export class TrackedProvider {
 /** Health of one model at one provider. */
 export class TrackedEndpoint implements EndpointHealth {
   readonly provider: TrackedProvider;
-  readonly upstream: string;
-  readonly model: string;
+  readonly name: EndpointName;
   readonly hub: Hub;
   readonly breaker: Breaker;
   readonly coolDown = new CoolDown();
@@ -69,14 +66,16 @@ export class TrackedEndpoint implements EndpointHealth {
   /** The last reported state. */
   #reported: HealthState = 'healthy';
   readonly #why = { ejected: '', cooling: '', misconfigured: '' };
+  /** All that an answer unlocks. */
+  readonly #locks: readonly Lockout[];
 
-  constructor(provider: TrackedProvider, upstream: string, model: string, hub: Hub, speed = new EndpointSpeed()) {
+  constructor(provider: TrackedProvider, name: EndpointName, hub: Hub, speed = new EndpointSpeed()) {
     this.provider = provider;
     this.speed = speed;
-    this.upstream = upstream;
-    this.model = model;
+    this.name = name;
     this.hub = hub;
     this.breaker = new Breaker(hub.random);
+    this.#locks = [provider.key, this.key, this.breaker.lock];
     this.namedAt = hub.clock();
     provider.endpoints.add(this);
   }
@@ -90,8 +89,8 @@ export class TrackedEndpoint implements EndpointHealth {
   }): AttemptReporter | 'shut' | 'no-budget' {
     const now = this.hub.clock();
     const { provider } = this;
-    if (provider.key.shut(now) || this.key.shut(now) || now < this.coolDown.until) return 'shut';
-    if (!force && this.breaker.lock.shut(now)) return 'shut';
+    if (now < provider.key.until || now < this.key.until || now < this.coolDown.until) return 'shut';
+    if (!force && now < this.breaker.lock.until) return 'shut';
     if (!provider.budget.begin(retry)) {
       this.#retriesDenied++;
       return 'no-budget';
@@ -109,40 +108,30 @@ export class TrackedEndpoint implements EndpointHealth {
   }
 
   hasBroken(declared: StoppedBilling): boolean {
-    return this.hub.declarations.hasBroken(this.#name, declared);
+    return this.hub.declarations.hasBroken(this.name, declared);
   }
 
   recordBroken(declared: StoppedBilling, excess: Microcredits): void {
-    this.hub.declarations.record(this.#name, declared, excess, this.hub.now());
-  }
-
-  get #name(): EndpointName {
-    return { provider: this.provider.name, upstream: this.upstream, model: this.model };
+    this.hub.declarations.record(this.name, declared, excess, this.hub.now());
   }
 
   /** Returns the value of `HEALTH` at `now`. */
   healthAt(now: number): number {
-    if (this.provider.key.shut(now) || this.key.shut(now)) return HEALTH.misconfigured;
+    if (now < this.provider.key.until || now < this.key.until) return HEALTH.misconfigured;
     if (now < this.coolDown.until) return HEALTH.cooling;
-    return this.breaker.lock.shut(now) ? HEALTH.ejected : HEALTH.healthy;
+    return now < this.breaker.lock.until ? HEALTH.ejected : HEALTH.healthy;
   }
 
   /** Unix ms from which attempts are allowed; 0 if they are now. */
   retryAtUnix(now: number): number {
-    let until = this.coolDown.until;
-    if (this.provider.key.locked) until = Math.max(until, this.provider.key.until);
-    if (this.key.locked) until = Math.max(until, this.key.until);
-    if (this.breaker.lock.locked) until = Math.max(until, this.breaker.lock.until);
+    const until = Math.max(this.coolDown.until, ...this.#locks.map((lock) => lock.until));
     return until > now ? Math.ceil(this.hub.now() + until - now) : 0;
   }
 
   /** When `healthAt` next changes by itself; infinite for never. */
   nextChange(now: number): number {
-    let next = Number.POSITIVE_INFINITY;
-    if (now < this.coolDown.until) next = this.coolDown.until;
-    if (this.provider.key.shut(now)) next = Math.min(next, this.provider.key.until);
-    if (this.key.shut(now)) next = Math.min(next, this.key.until);
-    return this.breaker.lock.shut(now) ? Math.min(next, this.breaker.lock.until) : next;
+    const ends = [this.coolDown.until, ...this.#locks.map((lock) => lock.until)];
+    return Math.min(...ends.filter((until) => now < until));
   }
 
   /** Records first content: the key works, the budget refills, and an open breaker closes. */
@@ -152,7 +141,7 @@ export class TrackedEndpoint implements EndpointHealth {
     provider.hasWorked = true;
     this.#hasWorked = true;
     this.#doubts = 0;
-    this.coolDown.succeeded(attempt.coolDownEpoch);
+    if (this.coolDown.until > 0) this.coolDown.succeeded(attempt.coolDownEpoch);
     const closed = this.breaker.answered(attempt.breakerEpoch, now);
     // Of the attempts from before the closing, only this one still counts.
     if (closed) attempt.breakerEpoch = this.breaker.lock.epoch;
@@ -200,16 +189,9 @@ export class TrackedEndpoint implements EndpointHealth {
     if (this.#reported === 'cooling') this.#report(now);
   }
 
-  /** Unlocks the key after a reload: it may have been replaced. */
-  forgetKey(): void {
-    this.key.forget();
-  }
-
   sample(): EndpointSample {
     return {
-      provider: this.provider.name,
-      model: this.model,
-      upstream: this.upstream,
+      ...this.name,
       state: this.#reported,
       retryAt: this.retryAt,
       ttftMs: this.speed.ttft.quantiles(),
@@ -219,7 +201,7 @@ export class TrackedEndpoint implements EndpointHealth {
       retries: this.#retries,
       retriesDenied: this.#retriesDenied,
       ejections: this.#ejections,
-      broken: this.hub.declarations.of(this.#name),
+      broken: this.hub.declarations.of(this.name),
     };
   }
 
@@ -277,14 +259,14 @@ export class TrackedEndpoint implements EndpointHealth {
     this.#reported = to;
     // No report for endpoints outside the policy in force: a removed model, or one of a refused policy.
     if (this.hub.hasPolicy && !this.isNamed) return;
-    const { model, upstream, provider } = this;
+    const { name, provider } = this;
     if (to === 'healthy') {
-      this.hub.onChange({ provider: provider.name, model, upstream, from, to, why: null, forMs: null });
+      this.hub.onChange({ ...name, from, to, why: null, forMs: null });
       return;
     }
     const why = to === 'misconfigured' && provider.key.locked ? provider.why : this.#why[to];
     const forMs = Math.max(0, Math.round(this.#untilOf(to) - now));
-    this.hub.onChange({ provider: provider.name, model, upstream, from, to, why, forMs });
+    this.hub.onChange({ ...name, from, to, why, forMs });
   }
 
   /** As `healthAt`, but an ejection and a refused key last until an answer. */

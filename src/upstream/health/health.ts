@@ -9,8 +9,8 @@ import { endpointsBySlot, watchReadings } from './watch.ts';
 /** Time in ms after which an endpoint that no policy names is forgotten. */
 const FORGET_MS = 900_000;
 /**
- * The interval between frames of new figures, in ms per endpoint. A kept frame takes some 36 bytes per endpoint, so
- * frames take at most a kilobyte per second.
+ * The interval between readings with new figures, in ms per endpoint. Stored ones take some 36 bytes per endpoint, so
+ * they take at most a kilobyte per second.
  */
 const PUBLISH_EVERY_MS = 40;
 
@@ -25,7 +25,7 @@ type CatalogNames = Pick<MeasuredCatalog, 'models' | 'wildcards'>;
 
 /**
  * The health of every endpoint: breaker, cool-down, key and speed. Keyed by name, so that it outlives reloads.
- * Decisions see it as immutable frames.
+ * Decisions see it as immutable readings.
  */
 export class Health {
   readonly outputs: OutputLengths;
@@ -34,7 +34,7 @@ export class Health {
   readonly #hub: Hub;
   readonly #providers = new Map<string, TrackedProvider>();
   readonly #endpoints = new Map<string, TrackedEndpoint>();
-  #frames = 0;
+  #readings = 0;
   #publishedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: HealthOptions) {
@@ -49,13 +49,13 @@ export class Health {
   }
 
   /**
-   * Returns a function that gives the current frame for a snapshot's slots: the same object until something changes,
+   * Returns a function that gives the current readings for a snapshot's slots: the same object until something changes,
    * which then costs a pass over all endpoints.
    */
   watch(snapshot: MeasuredCatalog, originOf: OriginOf = nowhere): () => Readings {
     if (!this.#hub.hasPolicy) this.#name(snapshot, originOf);
     const endpoints = endpointsBySlot(measuredModels(snapshot), (...names) => this.#find(...names, originOf(names[0])));
-    return watchReadings({ watched: snapshot, endpoints, outputs: this.outputs }, this.#hub, () => ++this.#frames);
+    return watchReadings({ watched: snapshot, endpoints, outputs: this.outputs }, this.#hub, () => ++this.#readings);
   }
 
   /** Call once a second: publishes new measurements, less often with many endpoints, and forgets unnamed endpoints. */
@@ -77,7 +77,7 @@ export class Health {
   reloaded(snapshot: CatalogNames, originOf: OriginOf = nowhere): void {
     this.#name(snapshot, originOf);
     for (const provider of this.#providers.values()) provider.key.forget();
-    for (const endpoint of this.#endpoints.values()) endpoint.forgetKey();
+    for (const endpoint of this.#endpoints.values()) endpoint.key.forget();
     this.#hub.version++;
   }
 
@@ -109,13 +109,11 @@ export class Health {
       return existing;
     }
     const ownerKey = JSON.stringify([provider, origin]);
-    const owner = this.#providers.get(ownerKey) ?? new TrackedProvider(provider, ownerKey);
-    this.#providers.set(ownerKey, owner);
+    const owner = this.#providers.getOrInsertComputed(ownerKey, () => new TrackedProvider(ownerKey));
     // Behind another key or address it is assumed to be as fast, until measured.
-    const twin = this.#endpoints
-      .values()
-      .find((one) => one.provider.name === provider && one.upstream === upstream && one.model === model);
-    const endpoint = new TrackedEndpoint(owner, upstream, model, this.#hub, twin?.speed);
+    const name = { provider, model, upstream };
+    const twin = this.#endpoints.values().find((one) => Bun.deepEquals(one.name, name));
+    const endpoint = new TrackedEndpoint(owner, name, this.#hub, twin?.speed);
     this.#endpoints.set(key, endpoint);
     return endpoint;
   }

@@ -1,26 +1,18 @@
 import { toCredits } from '../../core/credits.ts';
 import { HEALTH } from '../../core/readings.ts';
 import { oncePerTurn } from '../../telemetry/counts.ts';
-import type { Labels, PlainFamily } from '../../telemetry/families.ts';
+import type { Family, FamilySample, Labels } from '../../telemetry/families.ts';
 import type { EndpointSample, Quantiles } from './types.ts';
 
 const STATES = Object.keys(HEALTH);
 const ENDPOINT = ['provider', 'model', 'upstream'];
 
-type Sample = readonly [labels: Labels, value: number];
-type SamplesOf = (one: EndpointSample, labels: Labels) => readonly Sample[];
+type SamplesOf = (one: EndpointSample, labels: Labels) => readonly FamilySample[];
 
-/** Metrics on the endpoints of the policy in force. Labels are the policy's names of providers and models, never an address. */
-export function endpointFamilies(samples: () => Iterable<EndpointSample>): readonly PlainFamily[] {
-  const all = oncePerTurn(() => [...samples()]);
-  /** Makes a family from its samples of one endpoint. `more`: labels beside the endpoint's. */
-  const of = (
-    type: PlainFamily['type'],
-    name: string,
-    help: string,
-    more: readonly string[],
-    samplesOf: SamplesOf,
-  ): PlainFamily => ({
+/** Makes families from their samples of one endpoint. `more`: labels beside the endpoint's. */
+const familiesOf =
+  (all: () => readonly EndpointSample[]) =>
+  (type: Family['type'], name: string, help: string, more: readonly string[], samplesOf: SamplesOf): Family => ({
     name,
     help,
     labels: [...ENDPOINT, ...more],
@@ -31,10 +23,13 @@ export function endpointFamilies(samples: () => Iterable<EndpointSample>): reado
         return samplesOf(one, { provider, model, upstream });
       }),
   });
-  const count = (name: string, help: string, figure: (one: EndpointSample) => number) =>
-    of('counter', name, help, [], (one, labels) => [[labels, figure(one)]]);
-  const now = (name: string, help: string, figure: (one: EndpointSample) => number) =>
-    of('gauge', name, help, [], (one, labels) => [[labels, figure(one)]]);
+
+/** Metrics on the endpoints of the policy in force. Labels are the policy's names of providers and models, never an address. */
+export function endpointFamilies(samples: () => Iterable<EndpointSample>): readonly Family[] {
+  const of = familiesOf(oncePerTurn(() => [...samples()]));
+  const plain = (type: Family['type']) => (name: string, help: string, figure: (one: EndpointSample) => number) =>
+    of(type, name, help, [], (one, labels) => [[labels, figure(one)]]);
+  const [count, now] = [plain('counter'), plain('gauge')];
   const late = (name: string, help: string, figures: (one: EndpointSample) => Quantiles | null, per = 1) =>
     of('gauge', name, help, ['quantile'], (one, labels) => quantiles(labels, figures(one), per));
   return [
@@ -53,13 +48,7 @@ export function endpointFamilies(samples: () => Iterable<EndpointSample>): reado
       'Recent rate of output once it has begun.',
       (one) => one.tokensPerSecond,
     ),
-    of(
-      'counter',
-      'signalbox_attempts_total',
-      'Finished attempts at upstreams, by outcome.',
-      ['outcome'],
-      ({ attempts }, labels) => [...attempts].map(([outcome, n]) => [{ ...labels, outcome }, n]),
-    ),
+    of('counter', 'signalbox_attempts_total', 'Finished attempts at upstreams, by outcome.', ['outcome'], attemptsOf),
     count('signalbox_retries_total', 'Repeated attempts at the same provider.', (one) => one.retries),
     count('signalbox_retries_denied_total', 'Attempts that the retry budget refused.', (one) => one.retriesDenied),
     count('signalbox_ejections_total', 'How often a circuit breaker opened.', (one) => one.ejections),
@@ -72,8 +61,11 @@ export function endpointFamilies(samples: () => Iterable<EndpointSample>): reado
   ];
 }
 
+const attemptsOf: SamplesOf = ({ attempts }, labels) =>
+  [...attempts].map(([outcome, n]) => [{ ...labels, outcome }, n]);
+
 /** Figures divided by `per`. */
-const quantiles = (labels: Labels, figures: Quantiles | null, per: number): Sample[] =>
+const quantiles = (labels: Labels, figures: Quantiles | null, per: number): FamilySample[] =>
   figures === null
     ? []
     : [

@@ -25,11 +25,7 @@ export class OutputLengths {
   /** Records an answer whose length nothing fixed. Ignores absurd values. @param keyId the caller's key */
   observe(task: string, tokens: number, keyId: string): void {
     if (!(tokens > 0 && tokens <= TOKENS.range[1]) || !this.#isFirstOf(`${keyId} ${task}`)) return;
-    let median = this.#byTask.get(task);
-    if (!median) {
-      median = new LearnedMedian(TOKENS);
-      this.#byTask.set(task, median);
-    }
+    const median = this.#byTask.getOrInsertComputed(task, () => new LearnedMedian(TOKENS));
     median.observe(tokens, this.#clock());
   }
 

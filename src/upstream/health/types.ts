@@ -2,7 +2,7 @@ import type { ProviderFailure } from '../../contract/parts.ts';
 import type { StoppedBilling } from '../../core/abort-billing.ts';
 import type { Microcredits } from '../../core/credits.ts';
 import type { HealthState } from '../../core/readings.ts';
-import type { BrokenDeclaration } from '../../store/endpoints.ts';
+import type { BrokenDeclaration, EndpointName } from '../../store/endpoints.ts';
 
 export interface HealthOptions {
   /** Monotonic ms, from 0 up. */
@@ -19,10 +19,7 @@ export interface HealthOptions {
  * A change of an endpoint's state. An ejection lasts until an answer, even if its time is up before. From `ejected` to
  * `ejected` when a probe failed.
  */
-export interface HealthChange {
-  readonly provider: string;
-  readonly model: string;
-  readonly upstream: string;
+export interface HealthChange extends EndpointName {
   readonly from: HealthState;
   readonly to: HealthState;
   /** One line for the log; null for a change to healthy. */
@@ -81,10 +78,7 @@ export interface Quantiles {
 export type AttemptOutcome = 'ok' | 'dropped' | ProviderFailure['kind'];
 
 /** The metrics of an endpoint in the policy in force; counters since the start. */
-export interface EndpointSample {
-  readonly provider: string;
-  readonly model: string;
-  readonly upstream: string;
+export interface EndpointSample extends EndpointName {
   /** The last state reported to `onChange`. */
   readonly state: HealthState;
   /** Unix ms from which attempts are allowed; 0 if they are now. */

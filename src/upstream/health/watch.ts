@@ -12,7 +12,7 @@ import { PRIOR_ANSWERS } from './endpoint-speed.ts';
 import type { OutputLengths } from './output-lengths.ts';
 
 /** The inputs of readings. */
-interface ReadingsSource {
+interface MomentSource {
   readonly watched: MeasuredCatalog;
   /** By slot. */
   readonly endpoints: readonly TrackedEndpoint[];
@@ -20,29 +20,29 @@ interface ReadingsSource {
 }
 
 /** A snapshot's readings and when they expire by themselves, ms on the clock. */
-interface Frame {
+interface Moment {
   readonly readings: Readings;
   readonly until: number;
 }
 
 /**
- * Returns a function that gives the current frame: the same object until something changes. A frame has an expiry, so
+ * Returns a function that gives the current readings: the same object until something changes. They have an expiry, so
  * that the end of an ejection needs no timer.
  */
-export function watchReadings(source: ReadingsSource, hub: Hub, nextNumber: () => number): () => Readings {
+export function watchReadings(source: MomentSource, hub: Hub, nextNumber: () => number): () => Readings {
   const prior = priorReadings(source.watched);
-  let frame: Frame = { readings: prior, until: Number.POSITIVE_INFINITY };
+  let moment: Moment = { readings: prior, until: Number.POSITIVE_INFINITY };
   let version = 0;
   return () => {
     const isOld = version !== hub.version;
-    if (!isOld && (frame.until === Number.POSITIVE_INFINITY || hub.clock() < frame.until)) return frame.readings;
+    if (!isOld && (moment.until === Number.POSITIVE_INFINITY || hub.clock() < moment.until)) return moment.readings;
     version = hub.version;
-    frame = frameOf(prior, source, hub.clock(), nextNumber());
-    return frame.readings;
+    moment = momentOf(prior, source, hub.clock(), nextNumber());
+    return moment.readings;
   };
 }
 
-function frameOf(prior: Readings, { watched, endpoints, outputs }: ReadingsSource, now: number, number: number): Frame {
+function momentOf(prior: Readings, { watched, endpoints, outputs }: MomentSource, now: number, number: number): Moment {
   const ttftMs = prior.ttftMs.slice();
   const warmTtftMs = prior.warmTtftMs.slice();
   const tokensPerSecond = prior.tokensPerSecond.slice();
@@ -71,7 +71,7 @@ function frameOf(prior: Readings, { watched, endpoints, outputs }: ReadingsSourc
   });
   const outputTokens = prior.outputTokens.map((declared, at) => outputs.expected(watched.tasks[at]!.name, declared));
   return {
-    readings: { frame: number, ttftMs, warmTtftMs, tokensPerSecond, health, retryAt, allHealthy, outputTokens },
+    readings: { number, ttftMs, warmTtftMs, tokensPerSecond, health, retryAt, allHealthy, outputTokens },
     until,
   };
 }

@@ -39,7 +39,7 @@ test('two requests at once give it back once', async () => {
   await store.close();
 });
 
-test('nothing is given back of an open reservation, or of an unknown one', async () => {
+test('nothing is given back of an open hold, or of an unknown one', async () => {
   using folder = tempFolder();
   const { ledger, store } = await open(folder.file, { terms });
   const hold = await held(ledger, order(600));

@@ -287,7 +287,7 @@ function grant(play: Play): unknown {
   return chance.yes(0.7) ? refresh(play) : null;
 }
 
-/** Gives back some of what a reservation was charged. */
+/** Gives back some of what a hold was charged. */
 function correct(play: Play): unknown {
   const { chance, subject, reference, adjustments } = play;
   const corrected = new Set(adjustments.map(({ reservation }) => reservation));

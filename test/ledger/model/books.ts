@@ -64,7 +64,7 @@ export class Books {
   get held(): number {
     return sum(this.living().map(heldBy));
   }
-  /** Reservations that are not closed, those being written included. */
+  /** Holds that are not closed, those being written included. */
   living(): Reservation[] {
     return [...this.reservations.values()].filter(({ state }) => state !== 'closed');
   }
@@ -74,7 +74,7 @@ export class Books {
     return this.#with(this.windowsOf(drawing.who, time), this.holderOf(drawing));
   }
 
-  /** What a reservation draws on: windows of its own time. */
+  /** What a hold draws on: windows of its own time. */
   drawnBy({ who, time, holder }: Pick<Reservation, 'who' | 'time' | 'holder'>): Pot[] {
     return this.#with(this.windowsOf(who, time), holder);
   }

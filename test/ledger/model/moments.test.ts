@@ -59,7 +59,7 @@ describe('across the end of a window', () => {
     const opened = await folder.open({ now: () => now, terms: day });
     const id = idAt(now);
     now = MIDNIGHT;
-    // As the gateway does it: the ID, then what the funds allow, then the reservation.
+    // As the gateway does it: the ID, then what the funds allow, then the hold.
     opened.ledger.availableFunds(caller(), 'auto');
     await spent(opened, 90, { id });
     const before = await fundsOf(opened);
@@ -70,33 +70,30 @@ describe('across the end of a window', () => {
   });
 });
 
-ledgerTest(
-  'a hold that ends while its reservation is being written, and then cannot be, is gone once',
-  async (folder) => {
-    let gate: GatedStore | null = null;
-    const start = (store: SqlStore) => {
-      gate = new GatedStore(store);
-      return gate;
-    };
-    const now = NOON + 120_000;
-    const subject = await Subject.open(folder.file, { budgets: [], onCrash: 'charge' }, () => now, start);
-    const ask = { who: { keyId: 'key', labels: {}, model: 'auto' }, payer: null, expected: null };
-    const plain = { ...ask, amounts: [10], least: null, ample: null, limit: null, waits: false };
-    await subject.take({ ...plain, id: idAt(NOON), expiresAt: now + 60_000 });
-    const disk = gate as GatedStore | null;
-    disk!.shut();
-    // As after a machine was asleep for minutes, at a bad moment.
-    const lost = subject.take({ ...plain, id: idAt(NOON) + 1, expiresAt: now - 1 });
-    const told = lost.catch((error: Error) => error.message);
-    subject.tick().catch(() => {});
-    while (disk!.failFirst());
-    expect(await told).toBe('the disk is full');
-    disk!.open();
-    expect(subject.ledger.open).toBe(1);
-    expect(await subject.ledger.status()).toMatchObject({ open: 1, held: 10, charged: 0 });
-    await subject.end();
-  },
-);
+ledgerTest('a hold that ends while it is being written, and then cannot be, is gone once', async (folder) => {
+  let gate: GatedStore | null = null;
+  const start = (store: SqlStore) => {
+    gate = new GatedStore(store);
+    return gate;
+  };
+  const now = NOON + 120_000;
+  const subject = await Subject.open(folder.file, { budgets: [], onCrash: 'charge' }, () => now, start);
+  const ask = { who: { keyId: 'key', labels: {}, model: 'auto' }, payer: null, expected: null };
+  const plain = { ...ask, amounts: [10], least: null, ample: null, limit: null, waits: false };
+  await subject.take({ ...plain, id: idAt(NOON), expiresAt: now + 60_000 });
+  const disk = gate as GatedStore | null;
+  disk!.shut();
+  // As after a machine was asleep for minutes, at a bad moment.
+  const lost = subject.take({ ...plain, id: idAt(NOON) + 1, expiresAt: now - 1 });
+  const told = lost.catch((error: Error) => error.message);
+  subject.tick().catch(() => {});
+  while (disk!.failFirst());
+  expect(await told).toBe('the disk is full');
+  disk!.open();
+  expect(subject.ledger.open).toBe(1);
+  expect(await subject.ledger.status()).toMatchObject({ open: 1, held: 10, charged: 0 });
+  await subject.end();
+});
 
 ledgerTest(
   'after a row that could not be written, a start counts all that the one before it booked',

@@ -256,7 +256,7 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
         };
       }),
   },
-  'a deposit stands behind the reservation that it pays for': {
+  'a deposit stands behind the hold that it pays for': {
     wrap: (store) =>
       rewriting(store, (writes) => {
         const [deposit, reserve] = ['deposit', 'reserve'].map((kind) =>
@@ -277,7 +277,7 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
         return function (this: Bookings, op, batch) {
           const result = deposit.call(this, op, batch);
           batch.pending?.at(-1)?.written();
-          batch.pending?.splice(-1, 1, { written: () => null, lost: () => {} });
+          batch.pending?.splice(-1, 1, { written: () => undefined, lost: () => {} });
           return result;
         };
       }),

@@ -298,7 +298,7 @@ export class Reference extends Books {
     this.writing.push({ entry, before });
   }
 
-  /** What was asked for is taken: for a reservation, or in memory alone. */
+  /** What was asked for is taken: for a hold, or in memory alone. */
   #take(ask: Ask, amount: number): void {
     if (ask.expected === null) this.#make(ask, amount);
     else this.earmarks.set(ask.id, { ...ask, amount, time: timeOf(ask.id), holder: this.holderOf(ask)! });

@@ -4,8 +4,8 @@ import type { Budget } from '../../../src/core/budget.ts';
 import type { Caller } from '../../../src/core/caller.ts';
 import type { FundShortage } from '../../../src/ledger/available-funds.ts';
 import type { Earmark, Hold } from '../../../src/ledger/hold.ts';
+import type { HoldRequest } from '../../../src/ledger/hold-request.ts';
 import { type Ledger, type LedgerTerms, openLedger } from '../../../src/ledger/ledger.ts';
-import type { ReservationRequest } from '../../../src/ledger/reservation-request.ts';
 import { openSqliteBooks } from '../../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../../src/store/sqlite/database.ts';
@@ -86,7 +86,7 @@ export class Subject {
     const [first = 0, ...others] = amounts;
     globalThis.setTimeout = caught as typeof setTimeout;
     try {
-      const order: ReservationRequest = {
+      const order: HoldRequest = {
         id,
         caller: callerOf(who),
         selector: who.model,
@@ -137,7 +137,7 @@ export class Subject {
     for (const part of ['', '-wal', '-shm']) rmSync(this.file + part, { force: true });
   }
 
-  /** As an operator's command does it: from another handle. Null when the reservation is not on the disk as closed. */
+  /** As an operator's command does it: from another handle. Null when the hold is not on the disk as closed. */
   adjust({ kind, keyId, reservation, amount }: Omit<Adjustment, 'id'>): Adjustment | null {
     const db = new Database(this.file, { readwrite: true });
     try {

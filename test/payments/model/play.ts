@@ -4,7 +4,7 @@ import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 
 import { walletCaller } from '../../../src/core/caller.ts';
 import { SignalboxError } from '../../../src/core/errors.ts';
 import { createIds } from '../../../src/core/id.ts';
-import type { ReservationRequest } from '../../../src/ledger/reservation-request.ts';
+import type { HoldRequest } from '../../../src/ledger/hold-request.ts';
 import type { FundedHold, FundingRequest } from '../../../src/money/funding.ts';
 import { KeyFunding } from '../../../src/money/key-funding.ts';
 import { PaymentFunding } from '../../../src/money/x402/payment-funding.ts';
@@ -94,7 +94,7 @@ export class Play {
     this.#infection = infection;
     this.onCrash = this.#yes(0.5) ? 'charge' : 'release';
     this.chain = new ScriptedChain(() => this.#now);
-    // As in a server, IDs never repeat; they name payments and reservations.
+    // As in a server, IDs never repeat; they name payments and holds.
     this.#nextId = createIds(() => this.#now, 0);
     this.wallets = Array.from({ length: 3 }, () => privateKeyToAccount(generatePrivateKey()));
     for (const { address } of this.wallets) this.chain.fund(address.toLowerCase(), WALLET_FUNDS);
@@ -279,7 +279,7 @@ export class Play {
     this.#count(told);
   }
 
-  #order(wallet: string, bound: number): ReservationRequest {
+  #order(wallet: string, bound: number): HoldRequest {
     return {
       id: this.#nextId(),
       caller: walletCaller(wallet),

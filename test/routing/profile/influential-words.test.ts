@@ -49,8 +49,10 @@ describe('influential words', () => {
     expect(influentialWords({ messages: [user([image])] }, 'vision')).toEqual([]);
     expect(influentialWords({ messages: [] }, 'general')).toEqual([]);
     expect(
-      influentialWords({ messages: [user(`Summarize this. ${'The town met. '.repeat(20_000)}`)] }, 'summarization')
-        .length,
+      influentialWords(
+        { messages: [user(`Summarize these minutes.\n\n${'The town met. '.repeat(20_000)}`)] },
+        'summarization',
+      ).length,
     ).toBeGreaterThan(0);
   });
 });

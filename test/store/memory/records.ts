@@ -2,7 +2,7 @@ import { type DecisionRecord, modelOf, statusOf } from '../../../src/core/decisi
 import { idAt } from '../../../src/core/id.ts';
 import type { Revision } from '../../../src/core/revision.ts';
 import type {
-  FrameDifferences,
+  ReadingsDifferences,
   RecordEntry,
   RecordLog,
   RecordQuery,
@@ -84,22 +84,24 @@ function memoryRecordLog(store: MemoryStore): RecordLog {
 
 /** The repositories of records. */
 export function memoryRecords(store: MemoryStore): RecordTables {
-  const frames = new MemoryTable<number, { readonly number: number; readonly differences: FrameDifferences }>(store);
+  const readings = new MemoryTable<number, { readonly number: number; readonly differences: ReadingsDifferences }>(
+    store,
+  );
   const revisions = new MemoryTable<string, Revision>(store);
   const contents = new MemoryTable<number, StoredContent & { readonly decision: number }>(store);
   return {
     log: memoryRecordLog(store),
-    frames: {
+    readings: {
       add: (number, differences) =>
         store.write(() => {
-          if (!frames.get(number)) frames.put(number, { number, differences: structuredClone(differences) });
+          if (!readings.get(number)) readings.put(number, { number, differences: structuredClone(differences) });
         }),
-      find: async (number) => frames.get(number)?.differences ?? null,
-      lastNumber: async () => greatest(frames.rows().map(({ number }) => number)),
+      find: async (number) => readings.get(number)?.differences ?? null,
+      lastNumber: async () => greatest(readings.rows().map(({ number }) => number)),
       prune: (before) =>
         pruneBelow(
           store,
-          frames,
+          readings,
           ({ number }) => number,
           ({ number }) => number < before,
         ),

@@ -192,9 +192,7 @@ export const BOOKS_CASES: Readonly<Record<string, (test: BooksUnderTest) => Prom
     for (let i = 0; i < 2; i++) expect(await applied(books, waive)).toEqual(granted(3));
     expect(books.balanceOf(WALLET)).toMatchObject({ limit: 50, spent: 0, held: 0 });
   },
-  'an earmark holds what its payment does not bring; captured, it is a reservation behind the deposit': async ({
-    books,
-  }) => {
+  'an earmark holds what its payment does not bring; captured, it is a hold behind the deposit': async ({ books }) => {
     const funds = [fundOf(300), balanceOf(WALLET)];
     await applied(books, depositOf('pay_3', 50));
     const id = nextId();
@@ -253,7 +251,7 @@ export const BOOKS_CASES: Readonly<Record<string, (test: BooksUnderTest) => Prom
     expect(figures(books, fund)).toEqual([[0, 0]]);
     expect(await books.charged()).toBe(0);
   },
-  'an attached reservation holds its money in the new funds, and no longer in the others': async ({ books }) => {
+  'an attached hold keeps its money in the new funds, and no longer in the others': async ({ books }) => {
     const [old, fresh] = [fundOf(100), fundOf(20)];
     const id = nextId();
     await applied(books, holdOf(id, [old], 60));

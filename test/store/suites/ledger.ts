@@ -51,7 +51,7 @@ export const LEDGER_CASES: Readonly<Record<string, (test: LedgerUnderTest) => Pr
     expect(await ledger.lastEntry()).toBe(1);
     expect(await ledger.state()).toEqual({ usdPerCredit: '0.01', budgets: ['team'] });
   },
-  'a reservation is found with its charges; an unknown one is not': async (test) => {
+  'a hold is found with its charges; an unknown one is not': async (test) => {
     const id = await charged(test, fundOf(900));
     const found = await test.ledger.reservation(id);
     expect(found).toMatchObject({ reservation: id, keyId: 'key', payer: null, isOpen: false, onBalance: false });

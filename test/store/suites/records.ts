@@ -34,7 +34,15 @@ function recordOf({ id, time = NOW, keyId = 'k', model = 'm', task = 'general', 
     usageReplaced: false,
   };
   return {
-    ...{ id, time, keyId, kind: status === 'recommended' ? 'route' : 'chat', revision: 'r', frame: 0, seed: '0f' },
+    ...{
+      id,
+      time,
+      keyId,
+      kind: status === 'recommended' ? 'route' : 'chat',
+      revision: 'r',
+      readingsNumber: 0,
+      seed: '0f',
+    },
     facts: facts({ task }),
     ...{ stream: true, labels, session, metadata: { team: 'red' } },
     ...{ agent: session && 'a1', parentAgent: null },
@@ -191,7 +199,7 @@ export function recordSuite(open: () => Promise<TestedStore>): void {
     expect(await revisions.findByPrefix('')).toEqual(['abd2']);
   });
 
-  test('a frame is stored once under its number; content until it expires', async () => {
+  test('readings are stored once under their number; content until it expires', async () => {
     await using store = await open();
     const tables = store.records;
     const none = { ttftMs: [], warmTtftMs: [], tokensPerSecond: [], health: [], retryAt: [], outputTokens: [] };
@@ -203,12 +211,12 @@ export function recordSuite(open: () => Promise<TestedStore>): void {
       ] as const,
       health: [[2, 1]] as const,
     };
-    await store.commit([tables.frames.add(idAt(NOW), differences)]);
-    await store.commit([tables.frames.add(idAt(NOW), none)]);
-    expect(await tables.frames.find(idAt(NOW))).toEqual(differences);
-    expect(await tables.frames.lastNumber()).toBe(idAt(NOW));
-    expect(await tables.frames.prune(idAt(NOW) + 1)).toBe(1);
-    expect(await tables.frames.find(idAt(NOW))).toBeNull();
+    await store.commit([tables.readings.add(idAt(NOW), differences)]);
+    await store.commit([tables.readings.add(idAt(NOW), none)]);
+    expect(await tables.readings.find(idAt(NOW))).toEqual(differences);
+    expect(await tables.readings.lastNumber()).toBe(idAt(NOW));
+    expect(await tables.readings.prune(idAt(NOW) + 1)).toBe(1);
+    expect(await tables.readings.find(idAt(NOW))).toBeNull();
     const content = { until: 20, prompt: [{ role: 'user' }], answer: null, isCut: true };
     await store.commit([tables.contents.add(5, content)]);
     expect(await tables.contents.find(5, 19)).toEqual(content);
@@ -217,15 +225,15 @@ export function recordSuite(open: () => Promise<TestedStore>): void {
   });
 
   // Each difference is of one endpoint, and installations have hundreds.
-  test.each([12, 300])('a frame with %i differences in each of two figures is found whole', async (count) => {
+  test.each([12, 300])('readings with %i differences in each of two figures are found whole', async (count) => {
     await using store = await open();
-    const { frames } = store.records;
+    const { readings } = store.records;
     const pairs = (first: number) => Array.from({ length: count }, (_, at) => [at, first + at / 8] as const);
     const differences = {
       ...{ ttftMs: [], warmTtftMs: pairs(1_000), tokensPerSecond: [], health: [], outputTokens: [] },
       retryAt: pairs(-2),
     };
-    await store.commit([frames.add(idAt(NOW), differences)]);
-    expect(await frames.find(idAt(NOW))).toEqual(differences);
+    await store.commit([readings.add(idAt(NOW), differences)]);
+    expect(await readings.find(idAt(NOW))).toEqual(differences);
   });
 }

@@ -129,7 +129,7 @@ test('a reference cost depends only on the policy, not on learning or caches', (
       const outputTokens = prior.outputTokens.map((tokens) => tokens * factor);
       const known = { ...asked, cached: from.models.map(({ id }) => ({ model: id, tokens: cached })) };
       outcomeOf(from, { ...asked, cached: [] }, spy, prior);
-      outcomeOf(from, known, spy, { ...prior, frame: 1, outputTokens });
+      outcomeOf(from, known, spy, { ...prior, number: 1, outputTokens });
       expect(references.size).toBeLessThanOrEqual(1);
       if (references.size > 0) expect([...references]).toEqual([costReference(from, asked)]);
       // The readings did change.

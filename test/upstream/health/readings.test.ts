@@ -44,13 +44,13 @@ function expectNear(value: number, wanted: number, factor = BUCKET): void {
   expect(value).toBeLessThan(wanted * factor);
 }
 
-describe('a frame of readings', () => {
+describe('the readings of a snapshot', () => {
   test('has the catalog’s figures by slot until the first measurement, and stays the same object', () => {
     const { readings, publish } = watched();
     expect(readings()).toEqual(priorReadings(MODELS));
     expect([...readings().ttftMs]).toEqual([400, 400, 900]);
     expect([...readings().tokensPerSecond]).toEqual([80, 80, 30]);
-    expect(readings().frame).toBe(0);
+    expect(readings().number).toBe(0);
     const first = readings();
     expect(publish()).toBe(first);
   });
@@ -61,7 +61,7 @@ describe('a frame of readings', () => {
     stream(1, 2_000, 10, 1_000);
     expect(readings()).toBe(before);
     const after = publish();
-    expect(after.frame).toBe(1);
+    expect(after.number).toBe(1);
     expectNear(after.ttftMs[1]!, 2_000, BUCKET * 1.02);
     expectNear(after.tokensPerSecond[1]!, 10, BUCKET * 1.02);
     expect([after.ttftMs[0], after.ttftMs[2]]).toEqual([400, 900]);
@@ -74,18 +74,18 @@ describe('a frame of readings', () => {
     const { health, time } = fakeHealth();
     const readings = health.watch(many);
     const first = health.endpoint('p', '0', 'm0');
-    const frames = new Set<number>();
+    const numbers = new Set<number>();
     for (let second = 0; second < 120; second++) {
       const trial = begun(first);
       trial.answered(100 + second);
       trial.completed(100, 1_000, null);
       time.now += 1_000;
       health.publish();
-      frames.add(readings().frame);
+      numbers.add(readings().number);
     }
-    expect(frames.size).toBe(10);
+    expect(numbers.size).toBe(10);
     fail(first, 1, AUTH);
-    expect(frames.has(readings().frame)).toBe(false);
+    expect(numbers.has(readings().number)).toBe(false);
   });
 
   test('weighs measurements against the catalog, which counts as 3 answers', () => {
@@ -125,7 +125,7 @@ describe('a frame of readings', () => {
   test('shows a change of state at once, and when the endpoint may be tried again', () => {
     const { readings, slots } = watched();
     fail(slots[0], 5);
-    expect(readings()).toMatchObject({ frame: 1, allHealthy: false });
+    expect(readings()).toMatchObject({ number: 1, allHealthy: false });
     expect([...readings().health]).toEqual([HEALTH.ejected, HEALTH.healthy, HEALTH.healthy]);
     expect([...readings().retryAt]).toEqual([UNIX + 1_000, 0, 0]);
     fail(slots[1], 1, limited(7_000));

@@ -1,17 +1,10 @@
 import type { Microcredits } from '../../../core/credits.ts';
 import { timeOfId } from '../../../core/id.ts';
+import type { AuditRow, JournalRow } from '../../journal-reader.ts';
 import type { StoredReservation } from '../../ledger-table.ts';
 import { first, type SqlReader, type SqlWrite, sql, write } from '../statement.ts';
 
-interface Step {
-  readonly seq: number;
-  readonly kind: string;
-  readonly account: number;
-  readonly amount: Microcredits;
-  readonly funds: string | null;
-  readonly keyId: string;
-  readonly payer: string | null;
-}
+type Step = Pick<JournalRow, 'seq' | 'kind' | 'account' | 'amount' | 'funds' | 'keyId'> & Pick<AuditRow, 'payer'>;
 
 /** A clock that was set back by less than this does not hide a reservation, ms. */
 const SLACK_MS = 120_000;

@@ -5,7 +5,7 @@ import type { BookedFund } from './fund-states.ts';
 /** An operation that counts only once its rows are on the disk. */
 export interface PendingOp {
   /** Called when its rows are written. A returned result replaces the decided one. */
-  written(): OpResult | null;
+  written(): OpResult | undefined;
   /** Called when its rows could not be written. Undoes the operation. */
   lost(): void;
 }

@@ -1,6 +1,6 @@
 import type { Dimensions, EntryLine } from '../../../accounting/entry.ts';
 import { type FundBlock, fit, hold, isBlocked, release, spend } from '../../../accounting/fund.ts';
-import { expire, leftOf, post, type Reservation, raise, type Step, settle } from '../../../accounting/reservation.ts';
+import { expire, type HeldSum, leftOf, post, raise, type Step, settle } from '../../../accounting/held-sum.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import type {
   AttachOp,
@@ -16,7 +16,7 @@ import type {
   WaiveOp,
 } from '../../books.ts';
 import { StoreError, type Write } from '../../store.ts';
-import type { Batch, PendingOp } from './batch.ts';
+import type { Batch } from './batch.ts';
 import type { BooksParts } from './checkpoint.ts';
 import type { PendingDeposit } from './deposits.ts';
 import type { BookedFund } from './fund-states.ts';
@@ -58,7 +58,12 @@ export class Bookings {
     const fundIds = journal.idsOfDrawn(drawn);
     const made = this.#make(id, op.dimensions, drawn.funds, amount, fundIds);
     batch.writes.push(journal.reserve(id, made.account.id, amount, at, fundIds, op.note));
-    batch.await(new HoldStep(this, made, fundIds, at));
+    batch.await({
+      written: () => {
+        this.written(made, fundIds, at);
+      },
+      lost: () => this.drop(made, 0),
+    });
     return granted(amount);
   }
 
@@ -124,19 +129,17 @@ export class Bookings {
     const pending = deposits.begin(balance.title.name, deposit, at);
     batch.writes.push(...pending.writes, journal.reserve(id, account.id, amount, at, first, earmark.note));
     if (first !== fundIds) batch.writes.push(journal.attach(id, account.id, at, fundIds));
-    batch.await({
-      written: () => {
-        // From here on the balance holds all of it, and has the deposit.
-        balance.held += comes;
-        this.#arrived(pending);
-        this.written(made, fundIds, at);
-        return null;
-      },
-      lost: () => {
-        deposits.ended(pending);
-        this.drop(made, comes);
-      },
-    });
+    const written = (): undefined => {
+      // From here on the balance holds all of it, and has the deposit.
+      balance.held += comes;
+      this.#arrived(pending);
+      this.written(made, fundIds, at);
+    };
+    const lost = () => {
+      deposits.ended(pending);
+      this.drop(made, comes);
+    };
+    batch.await({ written, lost });
     return granted(amount);
   }
 
@@ -165,7 +168,7 @@ export class Bookings {
         }
         made.extending = 0;
         made.state = raised;
-        return null;
+        return undefined;
       },
       lost: giveBack,
     });
@@ -189,7 +192,7 @@ export class Bookings {
 
   expire(made: BookedReservation, { at, rule }: ExpireOp, batch: Batch): OpResult {
     // A start that cannot be written down must not go on.
-    if (made.isOrphan) batch.await({ written: () => null, lost: () => {} });
+    if (made.isOrphan) batch.await({ written: () => undefined, lost: () => {} });
     const left = leftOf(made.state);
     const step = expire(made.state, rule);
     batch.writes.push(this.#close(made, 'expire', step, at));
@@ -243,7 +246,6 @@ export class Bookings {
     batch.await({
       written: () => {
         this.#arrived(pending);
-        return null;
       },
       lost: () => {
         this.#parts.deposits.ended(pending);
@@ -318,37 +320,12 @@ export class Bookings {
   }
 }
 
-/** A reservation that is being written: one object, for each request makes one. */
-class HoldStep implements PendingOp {
-  readonly #bookings: Bookings;
-  readonly #made: BookedReservation;
-  readonly #fundIds: string | null;
-  readonly #at: number;
-
-  constructor(bookings: Bookings, made: BookedReservation, fundIds: string | null, at: number) {
-    this.#bookings = bookings;
-    this.#made = made;
-    this.#fundIds = fundIds;
-    this.#at = at;
-  }
-
-  written(): null {
-    this.#bookings.written(this.#made, this.#fundIds, this.#at);
-    return null;
-  }
-
-  lost(): void {
-    this.#bookings.drop(this.#made, 0);
-  }
-}
-
 /** The first result of the operation that made a reservation, which may be being written. */
 function repeated(made: BookedReservation, batch: Batch): OpResult {
   if (!made.isWritten) {
     batch.await({
       written: () => {
         if (!made.isWritten) throw new StoreError('the reservation could not be written');
-        return null;
       },
       lost: () => {},
     });
@@ -358,9 +335,9 @@ function repeated(made: BookedReservation, batch: Batch): OpResult {
 
 /** Charges at most `most`: its maker may know of less than the reservation has. */
 function capped<Cost>(
-  state: Reservation,
+  state: HeldSum,
   most: Microcredits,
-  charge: (state: Reservation, cost: Cost) => Step,
+  charge: (state: HeldSum, cost: Cost) => Step,
   cost: Cost,
 ): Step {
   if (!(most < leftOf(state))) return charge(state, cost);

@@ -1,5 +1,5 @@
 import type { FundRef, FundStanding } from '../../../accounting/fund.ts';
-import { checkReservation, isCost } from '../../../accounting/reservation.ts';
+import { checkHeldSum, isCost } from '../../../accounting/held-sum.ts';
 import { quarterOf, type Window } from '../../../accounting/window.ts';
 import { type LedgerState, NO_LEDGER } from '../../../core/budget.ts';
 import type { Microcredits } from '../../../core/credits.ts';
@@ -52,8 +52,6 @@ interface SqliteBooksOptions {
   readonly store: SqlStore;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Makes sure that the spool has room for what so many open reservations append. Throws StoreError when the disk has none. */
-  readonly makeRoom?: (reservations: number) => void;
 }
 
 /** Opens the books of this one process. Throws an Error of one clear sentence when they are damaged. */
@@ -84,7 +82,6 @@ class SqliteBooks implements LedgerBooks {
   readonly lastIds: LedgerBooks['lastIds'];
   readonly orphans: readonly Orphan[];
   readonly #store: SqlStore;
-  readonly #makeRoom: (reservations: number) => void;
   readonly #journal: Journal;
   readonly #funds = new FundStates();
   readonly #reservations = new Reservations();
@@ -93,9 +90,8 @@ class SqliteBooks implements LedgerBooks {
   readonly #checkpoints: Checkpoints;
   readonly #adoption: Adoption;
   readonly #now: () => number;
-  /** Whether there was no entry at the start, and the number of the last row at that time. */
-  readonly #isEmpty: boolean;
-  readonly #firstSeq: number;
+  /** The number of the last row at the start where there was no entry; null where there was one. */
+  readonly #emptyAt: number | null;
   #state: LedgerState;
   #watcher = NOBODY;
   /** A count is under way, which no checkpoint may disturb. */
@@ -109,14 +105,12 @@ class SqliteBooks implements LedgerBooks {
     lastIds: LedgerBooks['lastIds'],
     found: JournalState,
   ) {
-    const { store, now, makeRoom = () => {} } = options;
+    const { store, now } = options;
     this.#store = store;
     this.#now = now;
-    this.#makeRoom = makeRoom;
     this.#journal = journal;
     this.lastIds = lastIds;
-    this.#isEmpty = state.isEmpty === 1;
-    this.#firstSeq = state.seq;
+    this.#emptyAt = state.isEmpty === 1 ? state.seq : null;
     this.#state = { usdPerCredit: state.usdPerCredit, budgets: NO_LEDGER.budgets };
     this.#deposits = new Deposits(journal);
     const parts = { store, journal, funds: this.#funds, reservations: this.#reservations, deposits: this.#deposits };
@@ -182,7 +176,10 @@ class SqliteBooks implements LedgerBooks {
   }
 
   state(): LedgerState {
-    return { usdPerCredit: this.#hasEntries ? this.#state.usdPerCredit : null, budgets: this.#state.budgets };
+    return {
+      usdPerCredit: this.#journal.seq !== this.#emptyAt ? this.#state.usdPerCredit : null,
+      budgets: this.#state.budgets,
+    };
   }
 
   async putState({ usdPerCredit, budgets }: Parameters<LedgerBooks['putState']>[0]): Promise<void> {
@@ -251,10 +248,6 @@ class SqliteBooks implements LedgerBooks {
     if (!this.#counting) await this.#checkpoints.write();
   }
 
-  get #hasEntries(): boolean {
-    return !this.#isEmpty || this.#journal.seq !== this.#firstSeq;
-  }
-
   #check(ops: readonly LedgerOp[]): void {
     let holds = 0;
     for (let i = 0; i < ops.length; i++) {
@@ -264,7 +257,7 @@ class SqliteBooks implements LedgerBooks {
       if (i > 0 && (op.kind === 'grant' || op.kind === 'correct')) throw new RangeError(`a ${op.kind} comes alone`);
     }
     // Whatever becomes of the disk, each settlement must find room.
-    if (holds > 0) this.#makeRoom(this.#reservations.size + holds);
+    if (holds > 0) this.#store.makeRoom?.(this.#reservations.size + holds);
   }
 
   #decide(op: LedgerOp, batch: Batch): OpResult | Promise<OpResult> {
@@ -376,8 +369,8 @@ class SqliteBooks implements LedgerBooks {
 
 /** Throws RangeError for amounts that no reservation can have. */
 function checkAmounts({ amounts, least, ample }: Pick<HoldOp, 'amounts' | 'least' | 'ample'>): void {
-  for (const amount of amounts) checkReservation(amount, null);
-  if (ample !== undefined) checkReservation(ample, null);
+  for (const amount of amounts) checkHeldSum(amount, null);
+  if (ample !== undefined) checkHeldSum(ample, null);
   if (least !== undefined && !(isCost(least) && least <= amounts[0]))
     throw new RangeError(`cannot reserve from ${least} up to ${amounts[0]} microcredits`);
 }

@@ -1,6 +1,6 @@
 import { checkDeposit, type Deposit } from '../../../accounting/entry.ts';
 import type { Microcredits } from '../../../core/credits.ts';
-import { isWallet } from '../../../core/wallet.ts';
+import { checkedWallet } from '../../../core/wallet.ts';
 import type { Write } from '../../store.ts';
 import type { Journal } from './journal.ts';
 
@@ -30,7 +30,7 @@ export class Deposits {
   begin(wallet: string, deposit: Deposit, at: number): PendingDeposit {
     checkDeposit(deposit);
     const { paid, fee, note } = deposit;
-    const account = this.#journal.accounts.numberOfHolder(walletOf(wallet));
+    const account = this.#journal.accounts.numberOfHolder(checkedWallet(wallet));
     const rows: number[] = [];
     const writes: Write[] = [];
     const book = (kind: 'deposit' | 'fee', amount: Microcredits) => {
@@ -54,7 +54,7 @@ export class Deposits {
   waive(wallet: string, fee: Microcredits, note: string, at: number): Write | null {
     if (!(fee >= 0)) throw new RangeError(`cannot give back a fee of ${fee}`);
     if (fee === 0) return null;
-    return this.#journal.paid('fee', this.#journal.accounts.numberOfHolder(walletOf(wallet)), fee, at, note);
+    return this.#journal.paid('fee', this.#journal.accounts.numberOfHolder(checkedWallet(wallet)), fee, at, note);
   }
 
   /** Rows that are being written, by wallet. They may still fail. */
@@ -63,10 +63,4 @@ export class Deposits {
     for (const { wallet, rows } of this.#pending) byWallet.getOrInsert(wallet, []).push(...rows);
     return byWallet;
   }
-}
-
-/** Addresses are in lower case. Throws RangeError for another spelling. */
-function walletOf(wallet: string): string {
-  if (!isWallet(wallet)) throw new RangeError(`not the address of a wallet in lower case: ${wallet}`);
-  return wallet;
 }

@@ -32,9 +32,8 @@ const INSERT_PAID = sql(
   'INSERT INTO journal (seq, kind, reservation, account, amount, time, note) VALUES (?, ?, ?, ?, ?, ?, ?)',
   { spooledAs: 'paid' },
 );
-const INSERT_ACCOUNT = sql(
-  'INSERT INTO accounts (id, key_id, labels, selector, payer, session, agent) VALUES (?, ?, ?, ?, ?, ?, ?)',
-);
+const INSERT_ACCOUNT = sql(`INSERT INTO accounts (id, key_id, labels, selector, payer, session, agent)
+    VALUES ($id, $keyId, $labels, $selector, $payer, $session, $agent)`);
 const INSERT_TARIFF = sql('INSERT INTO tariffs (id, model, provider, upstream, price) VALUES (?, ?, ?, ?, ?)', {
   spooledAs: 'tariff',
 });
@@ -78,9 +77,7 @@ export class Journal {
     this.#seq = last.seq;
     this.#fundId = last.fund;
     this.#tariffs = new Numbers(last.tariff);
-    this.accounts = new AccountNumbers(last.account, ({ id, keyId, labels, selector, payer, session, agent }) =>
-      store.append([write(INSERT_ACCOUNT, id, keyId, labels, selector, payer, session, agent)]),
-    );
+    this.accounts = new AccountNumbers(last.account, (row) => store.append([write(INSERT_ACCOUNT, { ...row })]));
   }
 
   /** The number of the last row. */
@@ -104,8 +101,9 @@ export class Journal {
   ): SqlWrite {
     const seq = ++this.#seq;
     // Most requests have no note, and bind one value less.
-    if (note === null) return write(INSERT_HOLDING, seq, 'reserve', id, account, amount, at, funds);
-    return write(INSERT_NOTED, seq, 'reserve', id, account, amount, at, funds, note);
+    const params = [seq, 'reserve', id, account, amount, at, funds];
+    if (note === null) return { statement: INSERT_HOLDING, params };
+    return { statement: INSERT_NOTED, params: [...params, note] };
   }
 
   raise(id: number, account: number, by: Microcredits, at: number): SqlWrite {

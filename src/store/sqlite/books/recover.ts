@@ -28,101 +28,72 @@ const SELECT_BALANCE_FUNDS = sql(`SELECT id, name FROM funds WHERE kind = 'balan
 /** Reads the journal from a checkpoint on: what is open at its end, what balances hold, and what was spent, into `sums`. */
 export async function recover(
   store: SqlReader,
-  { through, open }: Pick<StateRow, 'through' | 'open'>,
+  { through, open: atCheckpoint }: Pick<StateRow, 'through' | 'open'>,
   sums = new Sums(),
 ): Promise<JournalState> {
   const balanceFunds = await store.query<{ id: number; name: string }>(SELECT_BALANCE_FUNDS);
+  const holders = new Map(balanceFunds.map(({ id, name }) => [String(id), name]));
+  const holderOf = (funds: string | null) =>
+    funds
+      ?.split(' ')
+      .map((id) => holders.get(id))
+      .find(isKnown) ?? null;
   const balances = await store.query<BalanceRow>(SELECT_BALANCES);
-  const fold = new Fold(
-    // Written by these books alone.
-    JSON.parse(open) as readonly OpenReservation[],
-    new Map(balanceFunds.map(({ id, name }) => [String(id), name])),
-    new Map(balances.map(({ keyId, granted, spent }) => [keyId, { granted, spent }])),
-    sums,
-  );
-  for await (const rows of pages<JournalRow>(store, SELECT_JOURNAL, [through], seqOf)) {
-    for (const row of rows) fold.add(row);
-  }
-  return fold;
+  // Written by these books alone.
+  const opened: readonly OpenReservation[] = JSON.parse(atCheckpoint);
+  const state = {
+    open: new Map(opened.map((one) => [one.reservation, one])),
+    balances: new Map(balances.map(({ keyId, granted, spent }) => [keyId, { granted, spent }])),
+    holderOf,
+  };
+  const add = folding(state, sums);
+  for await (const rows of pages<JournalRow>(store, SELECT_JOURNAL, [through], seqOf)) rows.forEach(add);
+  return state;
 }
+
+const isKnown = (holder: string | undefined): boolean => holder !== undefined;
 
 /** Budgets are counted from the sums only after these were written, so nothing looks at this. */
 const unknownSpender = (id: number): Spender => ({ id, dimensions: {}, sum: null });
 
-class Fold implements JournalState {
+interface FoldedState extends JournalState {
   readonly open: Map<number, OpenReservation>;
   readonly balances: Map<string, Balance>;
-  /** Holders of balances, by the numbers of their rows. */
-  readonly #balanceFunds: ReadonlyMap<string, string>;
-  readonly #sums: Sums;
-  readonly #spenders = new Map<number, Spender>();
+}
 
-  constructor(
-    open: readonly OpenReservation[],
-    balanceFunds: ReadonlyMap<string, string>,
-    balances: Map<string, Balance>,
-    sums: Sums,
-  ) {
-    this.open = new Map(open.map((one) => [one.reservation, one]));
-    this.balances = balances;
-    this.#balanceFunds = balanceFunds;
-    this.#sums = sums;
-  }
-
-  add(row: JournalRow): void {
+/** Returns a function that adds the next row of the journal to a state and to sums. */
+function folding({ open, balances, holderOf }: FoldedState, sums: Sums): (row: JournalRow) => void {
+  const spenders = new Map<number, Spender>();
+  const balanceOf = (holder: string) => balances.getOrInsertComputed(holder, () => ({ granted: 0, spent: 0 }));
+  const charge = ({ account, tariff, amount, input, output }: JournalRow, reservation: number) => {
+    const figures = { tariff: tariff ?? 0, microcredits: amount, input: input ?? 0, output: output ?? 0 };
+    sums.add(spenders.getOrInsertComputed(account, unknownSpender), { reservation, ...figures });
+  };
+  /** Spends from the balance that was drawn on, whichever account made the request. */
+  const draw = (funds: string | null, amount: Microcredits) => {
+    const holder = amount === 0 ? null : holderOf(funds);
+    if (holder !== null) balanceOf(holder).spent += amount;
+  };
+  return (row) => {
     const { kind, reservation, account, keyId, amount, funds } = row;
     if (kind === 'grant' || kind === 'deposit' || kind === 'fee') {
-      this.#balanceOf(keyId).granted += amount;
+      balanceOf(keyId).granted += amount;
       return;
     }
     if (reservation === null) return;
-    if (kind === 'reserve') {
-      this.open.set(reservation, { reservation, account, keyId, amount, charged: 0, funds });
-      return;
-    }
-    if (kind === 'correct') {
-      this.#charge(row, reservation);
-      this.#draw(funds, amount);
-      return;
-    }
-    const open = this.open.get(reservation);
-    if (kind === 'overrun' || !open) return;
-    if (kind === 'raise') this.open.set(reservation, { ...open, amount: open.amount + amount });
-    else if (kind === 'attach') this.open.set(reservation, { ...open, funds });
+    const made = open.get(reservation);
+    if (kind === 'reserve') open.set(reservation, { reservation, account, keyId, amount, charged: 0, funds });
+    else if (kind === 'correct') {
+      charge(row, reservation);
+      draw(funds, amount);
+    } else if (!made || kind === 'overrun') return;
+    else if (kind === 'raise') open.set(reservation, { ...made, amount: made.amount + amount });
+    else if (kind === 'attach') open.set(reservation, { ...made, funds });
     else {
-      if (amount > 0 || row.tariff !== null) this.#charge(row, reservation);
-      this.#draw(open.funds, amount);
-      if (kind === 'post') this.open.set(reservation, { ...open, charged: open.charged + amount });
-      else this.open.delete(reservation);
+      if (amount > 0 || row.tariff !== null) charge(row, reservation);
+      draw(made.funds, amount);
+      if (kind === 'post') open.set(reservation, { ...made, charged: made.charged + amount });
+      else open.delete(reservation);
     }
-  }
-
-  #charge({ account, tariff, amount, input, output }: JournalRow, reservation: number): void {
-    const spender = this.#spenders.getOrInsertComputed(account, unknownSpender);
-    this.#sums.add(spender, {
-      reservation,
-      tariff: tariff ?? 0,
-      microcredits: amount,
-      input: input ?? 0,
-      output: output ?? 0,
-    });
-  }
-
-  holderOf(funds: string | null): string | null {
-    for (const id of funds?.split(' ') ?? []) {
-      const holder = this.#balanceFunds.get(id);
-      if (holder !== undefined) return holder;
-    }
-    return null;
-  }
-
-  /** Spends from the balance that was drawn on, whichever account made the request. */
-  #draw(funds: string | null, amount: Microcredits): void {
-    const holder = amount === 0 ? null : this.holderOf(funds);
-    if (holder !== null) this.#balanceOf(holder).spent += amount;
-  }
-
-  #balanceOf(holder: string): Balance {
-    return this.balances.getOrInsertComputed(holder, () => ({ granted: 0, spent: 0 }));
-  }
+  };
 }

@@ -1,6 +1,6 @@
 import type { Dimensions } from '../../../accounting/entry.ts';
 import { hold } from '../../../accounting/fund.ts';
-import { leftOf, openReservation, type Reservation } from '../../../accounting/reservation.ts';
+import { type HeldSum, leftOf, openHeldSum } from '../../../accounting/held-sum.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { LinkedSet, type Links } from '../../../core/linked-set.ts';
 import type { OpResult } from '../../books.ts';
@@ -15,7 +15,7 @@ export class BookedReservation implements Links<BookedReservation> {
   /** The funds that it draws on, and their IDs as the journal has them. */
   funds: readonly BookedFund[];
   fundIds: string | null;
-  state: Reservation;
+  state: HeldSum;
   /** Microcredits that were granted first. */
   readonly first: Microcredits;
   /** Whether an earlier run left it open. */
@@ -44,7 +44,7 @@ export class BookedReservation implements Links<BookedReservation> {
     this.funds = funds;
     this.fundIds = fundIds;
     this.first = amount;
-    this.state = openReservation(amount, null);
+    this.state = openHeldSum(amount, null);
   }
 
   get charged(): Microcredits {

@@ -1,5 +1,14 @@
 import type { Migrations } from '../statement.ts';
 
+/** The journal with everything spelt out, once `agent_wallet` is the note of a reservation. */
+const entriesView = (columns: string) => `DROP VIEW entries;
+    CREATE VIEW entries AS
+      SELECT j.seq, j.kind, j.reservation, j.amount, j.time, ${columns},
+          coalesce(a.agent_wallet, CASE j.kind WHEN 'reserve' THEN j.note END) AS agent_wallet, t.model, t.provider,
+          t.upstream, t.price, j.input_tokens, j.cached_input_tokens, j.cache_write_tokens, j.output_tokens,
+          j.reasoning_tokens, j.estimated, j.funds, CASE WHEN j.kind <> 'reserve' THEN j.note END AS note
+        FROM journal AS j JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff;`;
+
 /**
  * Amounts are microcredits, times milliseconds since 1970. Values that repeat from row to row (the caller, which model at
  * which price) stands in a table of its own and is named by number; the same may have several numbers.
@@ -161,30 +170,12 @@ export const ledgerMigrations: Migrations = {
     CREATE INDEX spend_account ON spend (account, quarter);`,
     `-- Who pays in place of a key. What a request names as \`agent_wallet\` is anybody's text, and no longer an account of its own.
     ALTER TABLE accounts ADD COLUMN payer TEXT;
-    DROP VIEW entries;
-    CREATE VIEW entries AS
-      SELECT j.seq, j.kind, j.reservation, j.amount, j.time, a.key_id, a.payer, a.labels, a.selector,
-          coalesce(a.agent_wallet, CASE j.kind WHEN 'reserve' THEN j.note END) AS agent_wallet, t.model, t.provider,
-          t.upstream, t.price, j.input_tokens, j.cached_input_tokens, j.cache_write_tokens, j.output_tokens,
-          j.reasoning_tokens, j.estimated, j.funds, CASE WHEN j.kind <> 'reserve' THEN j.note END AS note
-        FROM journal AS j JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff;`,
+    ${entriesView('a.key_id, a.payer, a.labels, a.selector')}`,
     `-- The session of a request, as its caller names it.
     ALTER TABLE accounts ADD COLUMN session TEXT;
-    DROP VIEW entries;
-    CREATE VIEW entries AS
-      SELECT j.seq, j.kind, j.reservation, j.amount, j.time, a.key_id, a.payer, a.labels, a.selector, a.session,
-          coalesce(a.agent_wallet, CASE j.kind WHEN 'reserve' THEN j.note END) AS agent_wallet, t.model, t.provider,
-          t.upstream, t.price, j.input_tokens, j.cached_input_tokens, j.cache_write_tokens, j.output_tokens,
-          j.reasoning_tokens, j.estimated, j.funds, CASE WHEN j.kind <> 'reserve' THEN j.note END AS note
-        FROM journal AS j JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff;`,
+    ${entriesView('a.key_id, a.payer, a.labels, a.selector, a.session')}`,
     `-- The agent of a session, as its caller names it.
     ALTER TABLE accounts ADD COLUMN agent TEXT;
-    DROP VIEW entries;
-    CREATE VIEW entries AS
-      SELECT j.seq, j.kind, j.reservation, j.amount, j.time, a.key_id, a.payer, a.labels, a.selector, a.session, a.agent,
-          coalesce(a.agent_wallet, CASE j.kind WHEN 'reserve' THEN j.note END) AS agent_wallet, t.model, t.provider,
-          t.upstream, t.price, j.input_tokens, j.cached_input_tokens, j.cache_write_tokens, j.output_tokens,
-          j.reasoning_tokens, j.estimated, j.funds, CASE WHEN j.kind <> 'reserve' THEN j.note END AS note
-        FROM journal AS j JOIN accounts AS a ON a.id = j.account LEFT JOIN tariffs AS t ON t.id = j.tariff;`,
+    ${entriesView('a.key_id, a.payer, a.labels, a.selector, a.session, a.agent')}`,
   ],
 };

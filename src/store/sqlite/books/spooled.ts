@@ -1,9 +1,17 @@
-import type { Microcredits } from '../../../core/credits.ts';
 import { idText } from '../../../core/id.ts';
 import type { UnbookedSettlements } from '../../driver.ts';
-import type { EntryKind } from '../../journal-reader.ts';
+import type { EntryKind, JournalRow } from '../../journal-reader.ts';
 import type { SpooledRow, SpooledUnit } from '../spool.ts';
-import { first, type SqlReader, type SqlValue, type SqlWrite, type Statement, sql, write } from '../statement.ts';
+import {
+  first,
+  type SqlParam,
+  type SqlReader,
+  type SqlValue,
+  type SqlWrite,
+  type Statement,
+  sql,
+  write,
+} from '../statement.ts';
 import { SPOOLED_IN_JOURNAL, SPOOLED_TARIFF } from './journal.ts';
 import { recover } from './recover.ts';
 import { SELECT_STATE, type StateRow } from './tables.ts';
@@ -15,13 +23,7 @@ export interface SpooledEntries extends UnbookedSettlements {
 }
 
 /** A row of the journal as the spool has it. */
-interface SpooledEntry {
-  readonly seq: number;
-  readonly kind: EntryKind;
-  readonly reservation: number | null;
-  readonly account: number;
-  readonly amount: Microcredits;
-}
+type SpooledEntry = Pick<JournalRow, 'seq' | 'kind' | 'reservation' | 'account' | 'amount'>;
 
 const SELECT_BOOKED = sql(
   `SELECT seq, kind, reservation, account, amount FROM journal WHERE seq IN (SELECT value FROM json_each(?))`,
@@ -90,16 +92,14 @@ async function comparison(reader: SqlReader, units: readonly SpooledUnit[]): Pro
   if (!state) throw new Misfit('settlements, but the database has no ledger');
   const open = new Set((await recover(reader, state)).open.keys());
   const numbers = JSON.stringify(units.flatMap(entriesOf).map(({ seq }) => seq));
-  const ids = JSON.stringify(
-    units
-      .flat()
-      .filter(isTariff)
-      .map(({ params: [id] }) => id),
-  );
+  const brings = units.flat().filter(isTariff);
+  const ids = JSON.stringify(brings.map(({ params: [id] }) => id));
   const rows = await reader.query<SpooledEntry>(SELECT_BOOKED, [numbers]);
   const booked = new Map(rows.map((entry) => [entry.seq, entry]));
   const found = await reader.query<Record<string, SqlValue>>(SELECT_TARIFFS, [ids]);
-  const tariffs = new Map(found.map((row) => [row.id, JSON.stringify(Object.values(row))]));
+  const tariffs = new Map<SqlParam | undefined, string>(
+    found.map((row) => [row.id, JSON.stringify(Object.values(row))]),
+  );
   /** Numbers of rows and tariffs that an earlier unit brings. */
   const brought = new Set<string>();
   const isFirst = (name: string) => !brought.has(name) && brought.add(name).size > 0;

@@ -2,13 +2,11 @@ import type { Dimensions } from '../../../accounting/entry.ts';
 import { quarterOf } from '../../../accounting/window.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { timeOfId } from '../../../core/id.ts';
+import type { SpendRow } from '../../journal-reader.ts';
 
 /** The charges of one account at one tariff in one quarter of an hour, since the last checkpoint. */
-export interface Sum {
-  readonly quarter: number;
-  readonly account: number;
+export interface Sum extends Pick<SpendRow, 'quarter' | 'account' | 'tariff'> {
   readonly dimensions: Dimensions;
-  readonly tariff: number;
   charges: number;
   microcredits: Microcredits;
   input: number;
@@ -18,14 +16,9 @@ export interface Sum {
 }
 
 /** A charge, or (negative) an amount given back. */
-export interface Charge {
+export interface Charge extends Pick<SpendRow, 'tariff' | 'microcredits' | 'input' | 'output'> {
   /** A charge counts in the quarter of an hour of its reservation, however late it is. */
   readonly reservation: number;
-  /** 0 for none. */
-  readonly tariff: number;
-  readonly microcredits: Microcredits;
-  readonly input: number;
-  readonly output: number;
 }
 
 /** An account, as far as sums go. */

@@ -4,7 +4,8 @@ import { first, type SqlTables, sql, write } from '../statement.ts';
 
 const INSERT =
   sql(`INSERT INTO examples (decision, until, key_id, estimator, model, task, declared, probability, among, features)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`);
+    VALUES ($decision, $until, $keyId, $estimator, $model, $task, $declared, $probability, $among, $features)
+    ON CONFLICT DO NOTHING`);
 const SELECT =
   sql(`SELECT decision, until, key_id AS keyId, estimator, model, task, declared, probability, among, features
     FROM examples WHERE decision = ?`);
@@ -12,9 +13,7 @@ const COUNT_OPEN = sql('SELECT count(*) AS n FROM examples WHERE until >= ?');
 const deleteEnded = batchDeletion({ table: 'examples', key: 'decision', by: 'until', comparison: '<', batch: 1_000 });
 
 export const sqliteExamples = (db: SqlTables): ExampleTable => ({
-  add({ decision, until, keyId, estimator, model, task, declared, probability, among, features }) {
-    return write(INSERT, decision, until, keyId, estimator, model, task, declared, probability, among, features);
-  },
+  add: (row) => write(INSERT, { ...row }),
   find: (decision) => first<ExampleRow>(db, SELECT, decision),
   countOpen: async (now) => (await first<{ n: number }>(db, COUNT_OPEN, now))?.n ?? 0,
   prune: (before) => deleteEnded(db, before),

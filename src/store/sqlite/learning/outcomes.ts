@@ -1,10 +1,12 @@
 import type { OutcomeLog, OutcomeRow, OutcomeWithFeatures, SourceSums } from '../../learning.ts';
 import { batchDeletion } from '../delete-batches.ts';
-import { first, type SqlTables, type SqlValue, type SqlWrite, sql } from '../statement.ts';
+import { first, type SqlTables, sql, write } from '../statement.ts';
 
 const INSERT =
   sql(`INSERT INTO outcomes (id, decision, source, estimator, key_id, model, task, score, offered, weight, declared,
-    estimated, probability, among, looked, label) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    estimated, probability, among, looked, label)
+    VALUES ($id, $decision, $source, $estimator, $keyId, $model, $task, $score, $offered, $weight, $declared,
+    $estimated, $probability, $among, $looked, $label)
     ON CONFLICT DO NOTHING`);
 const COLUMNS = `o.id, o.decision, o.source, o.estimator, o.key_id AS keyId, o.model, o.task, o.score, o.offered,
   o.weight, o.declared, o.estimated, o.probability, o.among, o.looked, o.label`;
@@ -28,7 +30,7 @@ const COUNT_AFTER = sql('SELECT count(*) AS n FROM outcomes WHERE estimator = ? 
 const deleteBelow = batchDeletion({ table: 'outcomes', key: 'id', by: 'id', comparison: '<', batch: 1_000 });
 
 export const sqliteOutcomes = (db: SqlTables): OutcomeLog => ({
-  add: insertOutcome,
+  add: (row) => write(INSERT, { ...row }),
   findScore: (decision) => first<OutcomeRow>(db, SELECT_SCORE, decision),
   lastId: async () => (await first<{ id: number }>(db, SELECT_LAST))?.id ?? 0,
   after: (id, most) => db.query<OutcomeWithFeatures>(SELECT_AFTER, [id, most]),
@@ -46,11 +48,3 @@ export const sqliteOutcomes = (db: SqlTables): OutcomeLog => ({
   countAfter: async (estimator, id) => (await first<{ n: number }>(db, COUNT_AFTER, estimator, id))?.n ?? 0,
   prune: (beforeId) => deleteBelow(db, beforeId),
 });
-
-function insertOutcome(row: OutcomeRow): SqlWrite {
-  const { id, decision, source, estimator, keyId, model, task, score, offered, weight } = row;
-  const { declared, estimated, probability, among, looked, label } = row;
-  const params: SqlValue[] = [id, decision, source, estimator, keyId, model, task, score, offered, weight];
-  params.push(declared, estimated, probability, among, looked, label);
-  return { statement: INSERT, params };
-}

@@ -4,21 +4,14 @@ import { isEmpty } from '../../../core/object.ts';
 import { NO_RULES } from '../../../core/rules.ts';
 import type { Usage } from '../../../core/usage.ts';
 
-/** The fields of a record in its one text column. */
-type RecordBody = Pick<
+/** The fields of a record that columns of their own have as they are. */
+export type RecordHead = Pick<
   DecisionRecord,
-  | 'seed'
-  | 'facts'
-  | 'stream'
-  | 'metadata'
-  | 'reason'
-  | 'choice'
-  | 'fallbacks'
-  | 'lastResorts'
-  | 'outcome'
-  | 'agent'
-  | 'parentAgent'
+  'id' | 'time' | 'keyId' | 'kind' | 'revision' | 'readingsNumber' | 'session'
 >;
+
+/** The fields of a record in its one text column. */
+type RecordBody = Omit<DecisionRecord, keyof RecordHead | 'labels' | 'quality' | 'estimate' | 'draw'>;
 
 /** The facts of every request. */
 type UsualFacts = Omit<Facts, (typeof RARE_FACTS)[number]>;

@@ -23,18 +23,6 @@ const FILTERS = [
 
 const COLUMNS = 'r.id, r.seq, r.key_id AS keyId, r.model, r.task, r.status, r.operation';
 
-/** One statement for each set of filters, because the store prepares each statement once. */
-const statements = new Map<string, Statement>();
-
-function statementOf(sql: string): Statement {
-  let statement = statements.get(sql);
-  if (!statement) {
-    statement = { sql };
-    statements.set(sql, statement);
-  }
-  return statement;
-}
-
 /**
  * The newest records that match: of the index, and of the records behind it that it has yet to reach.
  * @param read reads a record by its row, or by its ID where that is null
@@ -77,7 +65,7 @@ class Conditions {
     const below = Math.min(to === undefined ? Number.MAX_SAFE_INTEGER : idAt(to), after ?? Number.MAX_SAFE_INTEGER);
     this.add(`${id} >= ? AND ${id} < ?`, idAt(from), below);
     const sql = `SELECT ${COLUMNS} FROM ${source} WHERE ${this.texts.join(' AND ')} ORDER BY ${id} DESC LIMIT ?`;
-    return [statementOf(sql), [...this.params, limit]];
+    return [{ sql }, [...this.params, limit]];
   }
 }
 

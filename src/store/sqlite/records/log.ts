@@ -3,7 +3,7 @@ import { isEmpty } from '../../../core/object.ts';
 import { hasSecret, scrub } from '../../../telemetry/secrets.ts';
 import { type RecordLog, UnreadableRecord } from '../../records.ts';
 import { first, type SqlTables, type SqlValue, type SqlWrite, type Statement, sql } from '../statement.ts';
-import { decodeBody, encodeBody } from './body.ts';
+import { decodeBody, encodeBody, type RecordHead } from './body.ts';
 import { decodeEstimate, encodeEstimate } from './estimate.ts';
 import { indexRecords, pruneRecords } from './indexing.ts';
 import { listRecords } from './list.ts';
@@ -11,7 +11,7 @@ import { listRecords } from './list.ts';
 const INSERT =
   sql(`INSERT INTO records (id, time, key_id, kind, operation, status, model, task, labels, revision, frame, quality,
     estimate, body, session) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
-const HEAD = 'id, time, key_id AS keyId, kind, revision, frame, quality, estimate, body';
+const HEAD = 'id, time, key_id AS keyId, kind, revision, frame AS readingsNumber, quality, estimate, body';
 const FIND = sql(`SELECT ${HEAD}, labels, session FROM records WHERE seq = (SELECT seq FROM record_index WHERE id = ?1)
     UNION ALL SELECT ${HEAD}, labels, session FROM records WHERE seq > (SELECT through FROM record_indexing) AND id = ?1
     UNION ALL SELECT ${HEAD}, NULL, NULL FROM decisions WHERE id = ?1 LIMIT 1`);
@@ -20,7 +20,7 @@ const READ_OLD = sql(`SELECT ${HEAD}, NULL AS labels, NULL AS session FROM decis
 const LAST = sql(`SELECT max((SELECT ifnull(max(id), 0) FROM record_index), (SELECT ifnull(max(id), 0) FROM decisions),
     (SELECT ifnull(max(id), 0) FROM records WHERE seq > (SELECT through FROM record_indexing))) AS id`);
 
-type RecordRow = Pick<DecisionRecord, 'id' | 'time' | 'keyId' | 'kind' | 'revision' | 'frame' | 'session'> & {
+type RecordRow = RecordHead & {
   readonly quality: Uint8Array;
   readonly estimate: Uint8Array | null;
   readonly body: string;
@@ -69,9 +69,9 @@ class RecordWrite implements SqlWrite {
       record.facts.task,
       labelsText(record.labels),
       record.revision,
-      record.frame,
+      record.readingsNumber,
       record.quality ?? NO_QUALITY,
-      encodeEstimate(record),
+      record.estimate === null && record.draw === null ? null : encodeEstimate(record),
       bodyOf(record),
       record.session,
     ];

@@ -66,7 +66,7 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
   'the mark of a body is always the same': {
     infect: () => patch(AnswerSeal.prototype, 'bodyMark', () => () => new Uint8Array(32)),
   },
-  'a request is not marked as running before its reservation': {
+  'a request is not marked as running before its hold': {
     wrap: writing((row) => (row.state === 'running' ? null : row)),
   },
   'an answer is not written': { wrap: writing((row) => (row.state === 'kept' ? null : row)) },

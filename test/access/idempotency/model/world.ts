@@ -47,7 +47,7 @@ export interface Mutant {
   readonly claim?: (idempotency: Idempotency) => Idempotency['claim'];
 }
 
-/** The reservation of every request, microcredits. A key may spend less than two of them in a window. */
+/** The hold of every request, microcredits. A key may spend less than two of them in a window. */
 const RESERVED = 1_000;
 const LIMIT = 1_800;
 const TOO_LARGE = 'x'.repeat(1_048_577);

@@ -1,6 +1,6 @@
 import { checkDeposit, type Dimensions } from '../../../../src/accounting/entry.ts';
 import type { Fund, FundStanding } from '../../../../src/accounting/fund.ts';
-import * as rules from '../../../../src/accounting/reservation.ts';
+import * as rules from '../../../../src/accounting/held-sum.ts';
 import { isWallet } from '../../../../src/core/wallet.ts';
 import type { EarmarkOp, LedgerOp, OpResult } from '../../../../src/store/books.ts';
 
@@ -8,7 +8,7 @@ export interface MemoryReservation {
   readonly id: number;
   readonly dimensions: Dimensions;
   funds: readonly Fund[];
-  state: rules.Reservation;
+  state: rules.HeldSum;
   readonly first: OpResult;
   readonly steps: Map<number, OpResult>;
   closing: OpResult | null;
@@ -49,8 +49,8 @@ export interface PendingStep {
 export function check(op: LedgerOp): void {
   if (op.kind === 'hold' || op.kind === 'earmark' || op.kind === 'extend') {
     const ample = op.kind === 'extend' ? 0 : (op.ample ?? 0);
-    for (const amount of [...op.amounts, ample]) rules.openReservation(amount, null);
-    if (op.least !== undefined) rules.openReservation(op.least, op.amounts[0]);
+    for (const amount of [...op.amounts, ample]) rules.openHeldSum(amount, null);
+    if (op.least !== undefined) rules.openHeldSum(op.least, op.amounts[0]);
   }
   if (op.kind === 'deposit' || op.kind === 'capture') checkDeposit(op.deposit);
   if ((op.kind === 'deposit' || op.kind === 'waive') && !isWallet(op.wallet)) throw new RangeError('not a wallet');
@@ -60,7 +60,7 @@ export function check(op: LedgerOp): void {
 export function capped(
   { state }: MemoryReservation,
   most: number,
-  charge: (state: rules.Reservation) => rules.Step,
+  charge: (state: rules.HeldSum) => rules.Step,
 ): rules.Step {
   const step = charge({ ...state, amount: Math.min(state.amount, state.charged + most) });
   return { ...step, next: { ...step.next, amount: state.amount } };

@@ -1,6 +1,6 @@
 import type { Dimensions, EntryLine } from '../../../../src/accounting/entry.ts';
 import { type Fund, fit, hold, isBlocked, release, spend } from '../../../../src/accounting/fund.ts';
-import * as rules from '../../../../src/accounting/reservation.ts';
+import * as rules from '../../../../src/accounting/held-sum.ts';
 import type { LedgerState, StoredBudget } from '../../../../src/core/budget.ts';
 import { timeOfId } from '../../../../src/core/id.ts';
 import type {
@@ -158,7 +158,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
 
   #make(id: number, dimensions: Dimensions, funds: readonly Fund[], amount: number): MemoryReservation {
     const rest = { steps: new Map<number, OpResult>(), closing: null, overrun: 0, extending: 0, givenBack: 0 };
-    const made = { id, dimensions, funds, state: rules.openReservation(amount, null), first: granted(amount), ...rest };
+    const made = { id, dimensions, funds, state: rules.openHeldSum(amount, null), first: granted(amount), ...rest };
     this.reservations.set(id, made);
     return made;
   }

@@ -3,7 +3,7 @@ import { timeOfId } from '../../../../src/core/id.ts';
 import type { Count, EndpointCharges, UsageFilter } from '../../../../src/store/books.ts';
 import type { MemoryEntry, MemoryJournal } from './journal.ts';
 
-/** An entry of a reservation that is a charge, or gives one back. */
+/** An entry of a hold that is a charge, or gives one back. */
 type ChargeEntry = MemoryEntry & { readonly reservation: number };
 
 const KINDS: ReadonlySet<string> = new Set(['post', 'settle', 'expire', 'correct']);

@@ -1,5 +1,5 @@
 import { Fund, type FundRef, type FundStanding } from '../../../../src/accounting/fund.ts';
-import { leftOf } from '../../../../src/accounting/reservation.ts';
+import { leftOf } from '../../../../src/accounting/held-sum.ts';
 import type { Window } from '../../../../src/accounting/window.ts';
 import type { Count, EndpointCharges, UsageFilter } from '../../../../src/store/books.ts';
 import type { Store } from '../../../../src/store/store.ts';

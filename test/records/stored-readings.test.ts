@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { createIds, timeOfId } from '../../src/core/id.ts';
 import { priorReadings, type Readings } from '../../src/core/readings.ts';
-import { RENEW_MS } from '../../src/records/frames.ts';
 import { openRecords } from '../../src/records/records.ts';
+import { RENEW_MS } from '../../src/records/stored-readings.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -15,9 +15,9 @@ const NOW = Date.UTC(2026, 10, 20);
 const policy = snapshot([model('a'), model('b'), model('c')]);
 const FIGURES = ['ttftMs', 'warmTtftMs', 'tokensPerSecond', 'health', 'retryAt', 'outputTokens'] as const;
 
-/** A frame with a measurement of endpoint 1. */
+/** Readings with a measurement of endpoint 1. */
 function seen(ttftMs: number): Readings {
-  const readings = { ...priorReadings(policy), frame: 1 };
+  const readings = { ...priorReadings(policy), number: 1 };
   readings.ttftMs[1] = ttftMs;
   return readings;
 }
@@ -28,7 +28,7 @@ async function open(file: string) {
   const records = openRecords({ store, tables: store.records, now: () => time });
   const nextId = createIds(() => time, 0);
   const note = (readings: Readings, into: Pick<Store, 'append'> = store) => {
-    const { number, writes } = records.frames.refer(readings, policy, nextId);
+    const { number, writes } = records.readings.refer(readings, policy, nextId);
     into.append(writes);
     return { number, writes: writes.length };
   };
@@ -38,7 +38,7 @@ async function open(file: string) {
   return { store, records, note, pass };
 }
 
-test('any frame is restored exactly', async () => {
+test('any readings are restored exactly', async () => {
   using folder = tempFolder();
   const { store, records, note } = await open(folder.file);
   const change = fc.record({
@@ -48,37 +48,37 @@ test('any frame is restored exactly', async () => {
   });
   await fc.assert(
     fc.asyncProperty(fc.array(change), async (changes) => {
-      const readings = { ...priorReadings(policy), frame: 9 };
+      const readings = { ...priorReadings(policy), number: 9 };
       for (const { figure, at, value } of changes) {
         if (at < readings[figure].length) readings[figure][at] = figure === 'health' ? at + 1 : value;
       }
       const { number } = note(readings);
       await store.flush();
-      const found = (await records.findFrame(number, policy))!;
+      const found = (await records.findReadings(number, policy))!;
       for (const figure of FIGURES) {
         expect([...found[figure]].every((value, at) => Object.is(value, readings[figure][at]))).toBe(true);
       }
       const allHealthy = readings.health.every((state) => state === 0);
-      expect([found.frame, found.allHealthy]).toEqual([number, allHealthy]);
+      expect([found.number, found.allHealthy]).toEqual([number, allHealthy]);
     }),
   );
   await store.close();
 });
 
-test('a frame stores only differences from the policy; without any, it has no row and number 0', async () => {
+test('readings are stored as differences from the policy; without any, they have no row and number 0', async () => {
   using folder = tempFolder();
   const { store, records, note } = await open(folder.file);
   const { number } = note(seen(123.4));
   await store.flush();
   const none = { ttftMs: [], warmTtftMs: [], tokensPerSecond: [], health: [], retryAt: [], outputTokens: [] };
-  expect(await store.records.frames.find(number)).toEqual({ ...none, ttftMs: [[1, 123.4]] });
+  expect(await store.records.readings.find(number)).toEqual({ ...none, ttftMs: [[1, 123.4]] });
   expect(note(priorReadings(policy))).toEqual({ number: 0, writes: 0 });
-  expect(note({ ...priorReadings(policy), frame: 3 })).toEqual({ number: 0, writes: 0 });
-  expect(await records.findFrame(0, policy)).toEqual(priorReadings(policy));
+  expect(note({ ...priorReadings(policy), number: 3 })).toEqual({ number: 0, writes: 0 });
+  expect(await records.findReadings(0, policy)).toEqual(priorReadings(policy));
   await store.close();
 });
 
-test('a frame accompanies records until it is written, once; numbers grow and survive a restart', async () => {
+test('readings accompany records until they are written, once; numbers grow and survive a restart', async () => {
   using folder = tempFolder();
   const { store, records, note } = await open(folder.file);
   const readings = seen(50);
@@ -92,26 +92,26 @@ test('a frame accompanies records until it is written, once; numbers grow and su
   expect(other.number).toBeGreaterThan(first.number);
   await store.flush();
   expect(await records.lastId()).toBe(other.number);
-  expect(await records.findFrame(first.number, policy)).toEqual({ ...readings, frame: first.number });
-  expect(await records.findFrame(first.number + 1_000, policy)).toBeNull();
+  expect(await records.findReadings(first.number, policy)).toEqual({ ...readings, number: first.number });
+  expect(await records.findReadings(first.number + 1_000, policy)).toBeNull();
   await store.close();
 });
 
-test('a frame whose record was rejected accompanies the next', async () => {
+test('readings whose record was rejected accompany the next', async () => {
   using folder = tempFolder();
   const { store, records, note } = await open(folder.file);
   const readings = seen(50);
   const { number } = note(readings, { append: (writes) => store.append([...writes, badNote(1)]) });
   await store.flush();
   await Bun.sleep(0);
-  expect(await records.findFrame(number, policy)).toBeNull();
+  expect(await records.findReadings(number, policy)).toBeNull();
   expect(note(readings)).toEqual({ number, writes: 1 });
   await store.flush();
-  expect(await records.findFrame(number, policy)).not.toBeNull();
+  expect(await records.findReadings(number, policy)).not.toBeNull();
   await store.close();
 });
 
-test('a frame is deleted with the decisions that could name it, however long it was current', async () => {
+test('readings are deleted with the decisions that could name them, however long they were current', async () => {
   using folder = tempFolder();
   const { store, records, note, pass } = await open(folder.file);
   const readings = seen(50);
@@ -123,14 +123,14 @@ test('a frame is deleted with the decisions that could name it, however long it 
   expect(timeOfId(second)).toBe(NOW + RENEW_MS);
   pass(30 * DAY);
   await records.prune(30 * DAY);
-  // A decision from within these 30 days may name a frame that is an hour older.
-  expect(await records.findFrame(first, policy)).not.toBeNull();
+  // A decision from within these 30 days may name readings that are an hour older.
+  expect(await records.findReadings(first, policy)).not.toBeNull();
   pass(1);
   await records.prune(30 * DAY);
-  expect(await records.findFrame(first, policy)).toBeNull();
-  expect(await records.findFrame(second, policy)).not.toBeNull();
+  expect(await records.findReadings(first, policy)).toBeNull();
+  expect(await records.findReadings(second, policy)).not.toBeNull();
   pass(RENEW_MS + DAY);
   await records.prune(30 * DAY);
-  expect(await records.findFrame(second, policy)).toBeNull();
+  expect(await records.findReadings(second, policy)).toBeNull();
   await store.close();
 });

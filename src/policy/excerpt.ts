@@ -51,7 +51,7 @@ const SHOWN_MAX = 160;
 const SHOWN_BEFORE = 60;
 
 /** The line of a place with the line before it and carets below; empty if the file is unknown. */
-export function frameOf(
+export function excerptOf(
   place: SourceSpan,
   lines: SourceLines,
   paint: (carets: string) => string = (text) => text,

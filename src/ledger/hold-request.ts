@@ -10,8 +10,8 @@ export interface FirstTranche {
 }
 
 /** The money that a request asks to be set aside, with its caller and payer. */
-export interface ReservationRequest {
-  /** The decision's ID, which is also the reservation's. The time in it selects the windows. */
+export interface HoldRequest {
+  /** The decision's ID, which is also the hold's. The time in it selects the windows. */
   readonly id: number;
   readonly caller: Caller;
   /** The `model` of the request. */
@@ -20,7 +20,7 @@ export interface ReservationRequest {
   readonly session?: string;
   /** The agent of that session; absent for none. */
   readonly agent?: string;
-  /** The request's `agent_wallet` beside a key: stored with the reservation, and moves no money. */
+  /** The request's `agent_wallet` beside a key: stored with the hold, and moves no money. */
   readonly agentWallet: string | null;
   /** The wallet whose balance pays in place of the caller's own; null for the caller's own. */
   readonly payer: string | null;
@@ -43,7 +43,7 @@ export interface ReservationRequest {
   readonly growth?: { readonly wholeShare: number; readonly first: () => FirstTranche | null };
   /** The request's `budget_limit`; null without one. The first amount must not exceed it. */
   readonly limit: Microcredits | null;
-  /** How long to wait for money that other reservations hold, ms. */
+  /** How long to wait for money that other requests hold, ms. */
   readonly waitMs: number;
   /** Ends the wait when the caller is gone. */
   readonly signal?: AbortSignal;

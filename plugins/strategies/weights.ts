@@ -1,7 +1,7 @@
 import { type Candidates, type PreparedStrategy, Type } from 'signalbox/plugin';
 
 /** The operator's weights, and the wait that weighs as much as a good answer. */
-export interface BalanceOptions {
+export interface WeightOptions {
   readonly quality: number;
   readonly cost: number;
   readonly latency: number;
@@ -11,9 +11,9 @@ export interface BalanceOptions {
 }
 
 /** Weights of a policy that states none. */
-export const DEFAULTS: BalanceOptions = { quality: 0.8, cost: 0.15, latency: 0.05, patience_ms: 60_000 };
+export const DEFAULTS: WeightOptions = { quality: 0.8, cost: 0.15, latency: 0.05, patience_ms: 60_000 };
 /** The same in version 1 of the policy language. */
-export const FORMER_DEFAULTS: BalanceOptions = { quality: 0.6, cost: 0.3, latency: 0.1, patience_ms: 20_000 };
+export const FORMER_DEFAULTS: WeightOptions = { quality: 0.6, cost: 0.3, latency: 0.1, patience_ms: 20_000 };
 
 /** Schema of one raw weight. */
 export const rawWeight = (description: string) => Type.Number({ minimum: 0, maximum: 1_000_000, description });
@@ -55,7 +55,7 @@ export function weigh(
     patience_ms: patienceMs,
     patience_ms_per_token: perToken,
     quality_floor: floor,
-  }: BalanceOptions,
+  }: WeightOptions,
   labels: Pick<PreparedStrategy, 'reason' | 'tieBreak'>,
 ): PreparedStrategy {
   // Dividing by the largest first makes the result independent of the scale, bit for bit.

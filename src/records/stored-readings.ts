@@ -1,21 +1,21 @@
 import { type MeasuredCatalog, priorReadings, type Readings } from '../core/readings.ts';
-import { type FrameDifferences, type FramePairs, type FrameTable, frameBy } from '../store/records.ts';
+import { differencesBy, type ReadingPairs, type ReadingsDifferences, type ReadingsTable } from '../store/records.ts';
 import type { Store, Write } from '../store/store.ts';
 
 /**
- * A current frame gets a new number after this long, ms. So a frame is at most this much older than the decisions that
- * name it, and can be deleted by number alone.
+ * Current readings get a new number after this long, ms. So they are at most this much older than the decisions that
+ * name them, and can be deleted by number alone.
  */
 export const RENEW_MS = 3_600_000;
 
-/** The frame number for a record, and the writes to commit with its settlement. */
-interface FrameReference {
+/** The number of readings for a record, and the writes to commit with its settlement. */
+interface ReadingsReference {
   /** 0 if the readings equal those of the policy. */
   readonly number: number;
   readonly writes: readonly Write[];
 }
 
-interface FrameState extends FrameReference {
+interface ReadingsState extends ReadingsReference {
   readonly numberedAt: number;
   /** Committed with every settlement until they are known to be stored. */
   writes: readonly Write[];
@@ -23,24 +23,27 @@ interface FrameState extends FrameReference {
 }
 
 const NO_WRITES: readonly Write[] = [];
-const PRIOR: FrameReference = { number: 0, writes: NO_WRITES };
+/** Readings that equal those of the policy: their `number` is 0. */
+export const PRIOR_READINGS: ReadingsReference = { number: 0, writes: NO_WRITES };
 
-/** The frames of readings behind decisions. Each is written once, before the first record that names it. */
-export class FrameStore {
-  readonly #table: FrameTable;
+/** The readings behind decisions. They are written once, before the first record that names them. */
+export class StoredReadings {
+  readonly #table: ReadingsTable;
   readonly #store: Pick<Store, 'written'>;
   readonly #now: () => number;
-  readonly #states = new WeakMap<Readings, FrameState>();
+  readonly #states = new WeakMap<Readings, ReadingsState>();
 
-  constructor(table: FrameTable, store: Pick<Store, 'written'>, now: () => number) {
+  constructor(table: ReadingsTable, store: Pick<Store, 'written'>, now: () => number) {
     this.#table = table;
     this.#store = store;
     this.#now = now;
   }
 
-  /** Returns the frame for the record of a decision. The caller must give its writes to the store at once. */
-  refer(readings: Readings, watched: MeasuredCatalog, nextId: () => number): FrameReference {
-    if (readings.frame === 0) return PRIOR;
+  /**
+   * Returns the readings for the record of a decision by others than the policy's. The caller must give their writes to the
+   * store at once.
+   */
+  refer(readings: Readings, watched: MeasuredCatalog, nextId: () => number): ReadingsReference {
     let state = this.#states.get(readings);
     if (!state || this.#now() - state.numberedAt >= RENEW_MS) {
       state = this.#create(readings, watched, nextId);
@@ -50,15 +53,15 @@ export class FrameStore {
     return state;
   }
 
-  #create(readings: Readings, watched: MeasuredCatalog, nextId: () => number): FrameState {
+  #create(readings: Readings, watched: MeasuredCatalog, nextId: () => number): ReadingsState {
     const differences = differencesOf(readings, watched);
     const number = differences === null ? 0 : nextId();
     const writes = differences === null ? NO_WRITES : [this.#table.add(number, differences)];
     return { number, numberedAt: this.#now(), writes, isConfirming: false };
   }
 
-  /** Drops the writes once the frame can be read: its record may have been rejected. */
-  async #confirm(state: FrameState): Promise<void> {
+  /** Drops the writes once the readings can be read: their record may have been rejected. */
+  async #confirm(state: ReadingsState): Promise<void> {
     state.isConfirming = true;
     try {
       // Lets the caller queue the writes first.
@@ -73,30 +76,30 @@ export class FrameStore {
   }
 }
 
-/** The readings of a frame under the same policy; null if it is not stored, or no longer. */
-export async function findFrame(table: FrameTable, number: number, watched: MeasuredCatalog): Promise<Readings | null> {
+/** The readings of a number under the same policy; null if they are not stored, or no longer. */
+export async function findReadings(table: ReadingsTable, number: number, watched: MeasuredCatalog) {
   if (number === 0) return priorReadings(watched);
   const differences = await table.find(number);
   return differences && withDifferences(differences, number, watched);
 }
 
 /** Null if no reading differs from the policy's. */
-function differencesOf(readings: Readings, watched: MeasuredCatalog): FrameDifferences | null {
+function differencesOf(readings: Readings, watched: MeasuredCatalog): ReadingsDifferences | null {
   const prior = priorReadings(watched);
-  const differences = frameBy((field) => differingPairs(readings[field], prior[field]));
+  const differences = differencesBy((field) => differingPairs(readings[field], prior[field]));
   return Object.values(differences).some((pairs) => pairs.length > 0) ? differences : null;
 }
 
-function differingPairs(values: ArrayLike<number>, prior: ArrayLike<number>): FramePairs {
+function differingPairs(values: ArrayLike<number>, prior: ArrayLike<number>): ReadingPairs {
   const pairs: (readonly [number, number])[] = [];
   for (let i = 0; i < values.length; i++) if (!Object.is(values[i], prior[i])) pairs.push([i, values[i]!]);
   return pairs;
 }
 
-function withDifferences(differences: FrameDifferences, number: number, watched: MeasuredCatalog): Readings {
+function withDifferences(differences: ReadingsDifferences, number: number, watched: MeasuredCatalog): Readings {
   const readings = priorReadings(watched);
-  for (const field of Object.keys(differences) as (keyof FrameDifferences)[]) {
+  for (const field of Object.keys(differences) as (keyof ReadingsDifferences)[]) {
     for (const [index, value] of differences[field]) readings[field][index] = value;
   }
-  return { ...readings, frame: number, allHealthy: readings.health.every((state) => state === 0) };
+  return { ...readings, number, allHealthy: readings.health.every((state) => state === 0) };
 }

@@ -10,12 +10,12 @@ import type { Contention } from './contention.ts';
 import type { DrawnFund } from './drawn-fund.ts';
 import { amountsFor, type FundLook, leastFor, trancheTermsOf } from './first-hold.ts';
 import type { Funds } from './funds.ts';
-import { type Earmark, type HeldRequest, type Hold, type HoldTools, ReservationHold } from './hold.ts';
+import { type AccountedRequest, type Earmark, type Hold, type HoldTools, LedgerHold } from './hold.ts';
+import type { HoldRequest } from './hold-request.ts';
 import type { LedgerNotifier } from './notifier.ts';
 import { OpenHolds } from './open-holds.ts';
-import type { ReservationRequest } from './reservation-request.ts';
 
-export interface ReservationDeskOptions {
+export interface HoldDeskOptions {
   readonly books: LedgerBooks;
   readonly funds: Funds;
   readonly contention: Contention;
@@ -25,8 +25,8 @@ export interface ReservationDeskOptions {
 }
 
 /** A request for money, and the account that it draws on. */
-interface MoneyRequest extends HeldRequest {
-  readonly request: ReservationRequest;
+interface MoneyRequest extends AccountedRequest {
+  readonly request: HoldRequest;
   /** Microcredits that a payment in progress will add to the balance. */
   readonly expected: number;
   /** Whether it may still wait for more. */
@@ -50,20 +50,20 @@ interface DrawingOp extends HoldOp {
 type BookingCall<Booked> = (money: MoneyRequest, op: DrawingOp) => Promise<Booked | FundShortage>;
 
 /** Sets money aside for requests, and tracks the open holds and earmarks of this process. */
-export class ReservationDesk {
-  readonly #options: ReservationDeskOptions;
+export class HoldDesk {
+  readonly #options: HoldDeskOptions;
   readonly #tools: HoldTools;
-  readonly #holds = new LinkedSet<ReservationHold>();
+  readonly #holds = new LinkedSet<LedgerHold>();
   readonly #earmarks = new Set<OpenEarmark>();
 
   /** @param openSettlement collects the operations of the settlement in progress */
-  constructor(options: ReservationDeskOptions, openSettlement: HoldTools['openSettlement']) {
+  constructor(options: HoldDeskOptions, openSettlement: HoldTools['openSettlement']) {
     const { books, now, notifier, contention } = options;
     this.#options = options;
     this.#tools = { books, now, notifier, contention, openSettlement, closed: (hold) => this.#holds.remove(hold) };
   }
 
-  hold(request: ReservationRequest, account: Account): Promise<Hold | FundShortage> {
+  hold(request: HoldRequest, account: Account): Promise<Hold | FundShortage> {
     const isPatient = request.waitMs > 0;
     if (!request.growth)
       return this.#setAside({ request, account, expected: 0, grows: false, isPatient }, this.#sendHold);
@@ -74,18 +74,18 @@ export class ReservationDesk {
   }
 
   /** @param expected microcredits that a payment in progress will add to the balance */
-  earmark(request: ReservationRequest, account: Account, expected: number): Promise<Earmark | FundShortage> {
+  earmark(request: HoldRequest, account: Account, expected: number): Promise<Earmark | FundShortage> {
     return this.#setAside({ request, account, expected, grows: false, isPatient: false }, this.#sendEarmark);
   }
 
-  /** Moves open reservations and earmarks to the funds that apply to them now. Returns the operations that do so. */
+  /** Moves open holds and earmarks to the funds that apply to them now. Returns the operations that do so. */
   attachAll(): AttachOp[] {
     const { funds, now } = this.#options;
     const ops: AttachOp[] = [];
     for (const made of [...this.#earmarks, ...this.#holds.all()]) {
       const present = funds.of(made.account, timeOfId(made.id));
       if (present === made.funds) continue;
-      // A reservation draws on a balance from its start or never.
+      // A hold draws on a balance from its start or never.
       const hasBalance = made.funds.some(({ title }) => title.kind === 'balance');
       made.funds = hasBalance ? present : present.filter(({ title }) => title.kind !== 'balance');
       ops.push({ kind: 'attach', id: made.id, at: now(), funds: made.funds });
@@ -119,8 +119,9 @@ export class ReservationDesk {
   #setAside<Booked>(money: MoneyRequest, send: BookingCall<Booked>): Promise<Booked | FundShortage> {
     const { books, contention } = this.#options;
     const op = this.#opOf(money);
+    if (op.funds.length === 0) return send(money, op);
     const line = contention.lineBefore(op.funds);
-    if (line < 0 && (money.request.waitMs <= 0 || op.funds.length === 0)) return send(money, op);
+    if (line < 0 && money.request.waitMs <= 0) return send(money, op);
     const standings = books.standing(op.funds);
     const fitting = fit(standings, op.amounts, money.expected, op.least);
     if (isBlocked(fitting)) return fitting.why === 'contended' ? this.#wait(fitting, money, send) : send(money, op);
@@ -173,8 +174,10 @@ export class ReservationDesk {
     const { dimensions } = account;
     const funds = this.#options.funds.of(account, timeOfId(id));
     const at = this.#options.now();
-    const amounts = amountsFor(request, funds);
-    const least = leastFor(request, funds, isPatient, this.#look);
+    // Where no fund caps the output, the whole of the first amount is asked for.
+    const isUncapped = request.least === null && request.whole === undefined;
+    const amounts = isUncapped ? request.amounts : amountsFor(request, funds);
+    const least = isUncapped ? amounts[0] : leastFor(request, funds, isPatient, this.#look);
     return { kind: 'hold', id, at, dimensions, funds, amounts, least, ample, note };
   }
 
@@ -185,7 +188,7 @@ export class ReservationDesk {
     booking: Promise<readonly OpResult[]>,
     refused: (op: DrawingOp, result: OpResult | undefined) => Refused,
   ): Promise<Hold | Refused> {
-    const hold = new ReservationHold(this.#tools, money, op.funds);
+    const hold = new LedgerHold(this.#tools, money, op.funds);
     // Added before the books answer, so that a reload moves it too.
     this.#holds.add(hold);
     return booking.then(

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
-import { BalanceGuard } from '../../src/payments/facilitator/balance-guard.ts';
 import type { Authorization } from '../../src/payments/facilitator/facilitator.ts';
 import { openNodes } from '../../src/payments/facilitator/nodes.ts';
+import { SettlementLimit } from '../../src/payments/facilitator/settlement-limit.ts';
 
 type Gate = PromiseWithResolvers<void>;
 
@@ -28,17 +28,17 @@ const paying = (amount: bigint): Authorization =>
   ({ payer: `0x${'a1'.repeat(20)}`, amount, requirements: { asset: `0x${'b2'.repeat(20)}` } }) as Authorization;
 
 test('a settlement waits while its wallet cannot pay it together with those in progress', async () => {
-  const guard = new BalanceGuard(nodes, 60_000);
+  const limit = new SettlementLimit(nodes, 60_000);
   const [begun, first, second] = [1, 2, 3].map(() => Promise.withResolvers<void>()) as [Gate, Gate, Gate];
   const order: string[] = [];
-  const one = guard.within(paying(60n), () => first.promise);
-  const two = guard.within(paying(40n), () => {
+  const one = limit.within(paying(60n), () => first.promise);
+  const two = limit.within(paying(40n), () => {
     begun.resolve();
     return second.promise;
   });
   await begun.promise;
   asked = Promise.withResolvers();
-  const three = guard.within(paying(1n), async () => order.push('sent'));
+  const three = limit.within(paying(1n), async () => order.push('sent'));
   await asked.promise;
   // By its answer, that about the balance has been read.
   await nodes.each[0]!({ method: 'eth_chainId' });
@@ -50,12 +50,12 @@ test('a settlement waits while its wallet cannot pay it together with those in p
 });
 
 test('a settlement does not wait for one that ended while the node was asked', async () => {
-  const guard = new BalanceGuard(nodes, 60_000);
+  const limit = new SettlementLimit(nodes, 60_000);
   const [first, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   [asked, answers] = [Promise.withResolvers<void>(), release.promise];
-  const one = guard.within(paying(60n), () => first.promise);
+  const one = limit.within(paying(60n), () => first.promise);
   // More than the wallet has at all: with nothing in progress, the chain decides.
-  const two = guard.within(paying(160n), async () => 'sent');
+  const two = limit.within(paying(160n), async () => 'sent');
   await asked.promise;
   first.resolve();
   await one;
@@ -64,11 +64,11 @@ test('a settlement does not wait for one that ended while the node was asked', a
 });
 
 test('a settlement that waits too long is not sent', async () => {
-  const guard = new BalanceGuard(nodes, 20);
+  const limit = new SettlementLimit(nodes, 20);
   answers = Promise.resolve();
   const first = Promise.withResolvers<void>();
-  const one = guard.within(paying(60n), () => first.promise);
-  await expect(guard.within(paying(60n), async () => 'sent')).rejects.toThrow('still being settled');
+  const one = limit.within(paying(60n), () => first.promise);
+  await expect(limit.within(paying(60n), async () => 'sent')).rejects.toThrow('still being settled');
   first.resolve();
   await one;
 });

@@ -1,4 +1,4 @@
-import { type FrameDifferences, type FrameTable, frameBy } from '../../records.ts';
+import { differencesBy, type ReadingsDifferences, type ReadingsTable } from '../../records.ts';
 import { batchDeletion } from '../delete-batches.ts';
 import { first, type SqlTables, sql, write } from '../statement.ts';
 
@@ -7,19 +7,19 @@ const FIND = sql('SELECT figures FROM frames WHERE number = ?');
 const LAST = sql('SELECT ifnull(max(number), 0) AS number FROM frames');
 const deleteBelow = batchDeletion({ table: 'frames', key: 'number', by: 'number', comparison: '<', batch: 1_000 });
 
-export const sqliteFrames = (db: SqlTables): FrameTable => ({
-  add: (number, differences) => write(INSERT, number, encodeFrame(differences)),
+export const sqliteReadings = (db: SqlTables): ReadingsTable => ({
+  add: (number, differences) => write(INSERT, number, encodeReadings(differences)),
   async find(number) {
     const row = await first<{ figures: Uint8Array }>(db, FIND, number);
-    return row ? decodeFrame(row.figures) : null;
+    return row ? decodeReadings(row.figures) : null;
   },
   lastNumber: async () => (await first<{ number: number }>(db, LAST))?.number ?? 0,
   prune: (beforeNumber) => deleteBelow(db, beforeNumber),
 });
 
 /** For each field a count, then the indexes with the values as doubles. */
-function encodeFrame(differences: FrameDifferences): Uint8Array {
-  const fields = Object.values(frameBy((field) => differences[field]));
+function encodeReadings(differences: ReadingsDifferences): Uint8Array {
+  const fields = Object.values(differencesBy((field) => differences[field]));
   const view = new DataView(new ArrayBuffer(4 * fields.length + 12 * fields.flat().length));
   let at = 0;
   for (const pairs of fields) {
@@ -34,11 +34,11 @@ function encodeFrame(differences: FrameDifferences): Uint8Array {
   return new Uint8Array(view.buffer);
 }
 
-/** Decodes the bytes of `encodeFrame`. Absent fields have no differences. */
-function decodeFrame(bytes: Uint8Array): FrameDifferences {
+/** Decodes the bytes of `encodeReadings`. Absent fields have no differences. */
+function decodeReadings(bytes: Uint8Array): ReadingsDifferences {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = 0;
-  return frameBy(() => {
+  return differencesBy(() => {
     if (at >= bytes.byteLength) return [];
     const list: (readonly [number, number])[] = [];
     const end = at + 4 + 12 * view.getUint32(at);

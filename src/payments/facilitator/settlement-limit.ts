@@ -16,7 +16,7 @@ interface WalletInFlight {
  * Sends nothing that a wallet cannot pay together with its settlements in progress. A wallet can sign for the same
  * money many times, and each failed transaction costs us gas.
  */
-export class BalanceGuard {
+export class SettlementLimit {
   readonly #nodes: Nodes;
   readonly #waitMs: number;
   readonly #wallets = new Map<string, WalletInFlight>();

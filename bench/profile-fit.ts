@@ -1,0 +1,284 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { addFeatures } from '../src/routing/profile/add-features.ts';
+import { FEATURE_NAMES } from '../src/routing/profile/features.ts';
+import { FOLDED, fold, isUnspaced, MARK, STEM_LETTERS } from '../src/routing/profile/letters.ts';
+import type { QuestionView } from '../src/routing/profile/question-view.ts';
+import { likelihoods } from '../src/routing/profile/shares.ts';
+import { addStems, mayCall, stemNamed, type TaskWeights } from '../src/routing/profile/task-logits.ts';
+import { TASKS } from '../src/routing/profile/tasks.ts';
+import { WeightedSum, WeightRows } from '../src/routing/profile/weighted-sum.ts';
+import type { ChatBody as ProfileInput } from '../test/support/chat-body.ts';
+import { lastView, systemPromptView } from '../test/support/chat-body.ts';
+
+/**
+ * Fits the weights that tell a question's task: a softmax regression on the labelled prompts that may be tuned on, with AdaGrad
+ * and a small L2 penalty. The same prompts give the same weights.
+ */
+const PROMPTS = join(import.meta.dir, '../test/routing/prompts');
+export const SETS =
+  'dev acts everyday everyday-more terse traps talks exams standing standing-more misread pasted'.split(' ');
+const EPOCHS = 30;
+const RATE = 0.2;
+/** Share of features that are dropped from an example each time. This and the penalty do best on held-out sets. */
+const DROPPED = 0.2;
+const PENALTY = 1e-3;
+/** The weights are averaged over the epochs from this one on, for stability. */
+const SETTLED = 9;
+
+/** Features of tools move only the odds of `tool_use`. */
+const IS_OF_TOOLS = FEATURE_NAMES.map((name) => /\btools?\b/.test(name));
+const TOOL_USE = TASKS.indexOf('tool_use');
+/** Features of a question under a system prompt, and of a system prompt itself. */
+const IS_UNDER = FEATURE_NAMES.map((name) => /^under |^a system prompt$/.test(name));
+const IS_STANDING = FEATURE_NAMES.map((name) => /what to do/.test(name));
+
+interface LabelledPrompt {
+  readonly task: string;
+  /** The task of the system prompt; `general` for none in particular. */
+  readonly standing?: string;
+  readonly request: ProfileInput;
+}
+
+export interface Example {
+  /** Whether it is an unchanged prompt of its file. */
+  readonly isOwn: boolean;
+  /** Features that are not 0: index and value. */
+  readonly features: readonly (readonly [at: number, value: number])[];
+  readonly task: number;
+  /** Whether a tool call is possible. */
+  readonly offers: boolean;
+  /** The weights that it teaches. */
+  readonly teaches: 'all' | 'under' | 'standing';
+}
+
+const promptsOf = (name: string): LabelledPrompt[] =>
+  readFileSync(join(PROMPTS, `${name}.jsonl`), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+
+/** Least prompts with a stem that gets weights. */
+const PROMPTS_MIN = 4;
+
+/** Names of the frequent stems, sorted. */
+function usualStems(prompts: readonly LabelledPrompt[]): string[] {
+  const counts = new Map<string, number>();
+  const count = (view: QuestionView | null, prefix: string) => {
+    for (const name of new Set(view === null ? [] : stemsIn(view.question)))
+      counts.set(prefix + name, (counts.get(prefix + name) ?? 0) + 1);
+  };
+  for (const { request } of prompts) count(lastView(request, NOTHING), '');
+  for (const { request } of systemPrompts(prompts)) count(systemPromptView(request), '=');
+  return [...counts].flatMap(([name, count]) => (count < PROMPTS_MIN ? [] : [name])).sort();
+}
+
+/** Names of the stems in the lines that ask. */
+function stemsIn({ text, lines }: { text: string; lines: readonly { from: number; to: number }[] }): string[] {
+  const words = lines.flatMap(({ from, to }) => wordsIn(text.slice(from, to)));
+  return words.flatMap((word, at) => [...(at < 2 ? [`${'^'.repeat(at + 1)}${word}`] : []), word]);
+}
+
+function wordsIn(line: string): string[] {
+  const words = line.split('').reduce<string[]>(
+    (all, unit) => {
+      const folded = FOLDED[unit.charCodeAt(0)]!;
+      if (folded === MARK) return all;
+      if (folded < MARK + 2 || isUnspaced(unit.charCodeAt(0))) all.push('');
+      else all[all.length - 1] += unit;
+      return all;
+    },
+    [''],
+  );
+  return words.map((word) => fold(word).slice(0, STEM_LETTERS)).filter(Boolean);
+}
+
+/** Examples of a set. Images are decided by rules. `fitted`: weights so far, for system prompts and earlier questions. */
+function examplesOf(name: string, fitted: TaskWeights): Example[] {
+  const prompts = promptsOf(name);
+  // Where only the system prompt gives the task, the words of the text teach nothing about it.
+  const questions = prompts.flatMap(({ task, standing, request }) =>
+    exampleOf(
+      lastView(request, fitted),
+      task,
+      standing === task && isBound(request, task, fitted) ? 'under' : 'all',
+      fitted,
+    ),
+  );
+  // A role does not change the task: some prompts again, under a system prompt without a task.
+  const posed = prompts.flatMap(({ task, standing, request }, at) => {
+    const persona = at % EVERY === 0 ? PERSONAS[(at / EVERY) % PERSONAS.length] : undefined;
+    if (standing !== undefined || persona === undefined) return [];
+    const messages = [persona, ...request.messages];
+    return exampleOf(lastView({ ...request, messages }, fitted), task, 'under', fitted);
+  });
+  // Prompts with a system prompt count twice, because the others are many more.
+  const again = prompts.flatMap(({ task, standing, request }) =>
+    standing === undefined ? [] : exampleOf(lastView(request, fitted), task, 'under', fitted),
+  );
+  const systems = systemPrompts(prompts).flatMap(({ standing, request }) =>
+    standing === undefined ? [] : exampleOf(systemPromptView(request), standing, 'standing', fitted),
+  );
+  return [...questions.map((one) => ({ ...one, isOwn: true })), ...posed, ...systems, ...again];
+}
+
+const EVERY = 2;
+/** Longer system prompts of coding agents, in UTF-16 code units, describe the agent, not the task of its users. */
+const LONG = 300;
+/** System prompts with a role and no task. */
+const PERSONAS = systemPrompts(SETS.flatMap(promptsOf)).flatMap(({ standing, request }) => {
+  const isAgent = standing === 'coding' && (request.messages[0]?.content?.length ?? 0) > LONG;
+  return standing === 'general' || isAgent ? request.messages.slice(0, 1) : [];
+});
+
+/** Tasks of system prompts that do not apply to every text, unless the prompt binds. */
+const LOOSE = ['general', 'chat', 'coding', 'math', 'reasoning'];
+const isBound = (request: ProfileInput, task: string, fitted: TaskWeights): boolean =>
+  !LOOSE.includes(task) || lastView(request, fitted)?.system?.binds === true;
+
+/** Each system prompt once. */
+function systemPrompts(prompts: readonly LabelledPrompt[]): LabelledPrompt[] {
+  const labelled = prompts.filter(({ standing }) => standing !== undefined);
+  return [...new Map(labelled.map((prompt) => [prompt.request.messages[0]?.content, prompt])).values()];
+}
+
+function exampleOf(
+  view: QuestionView | null,
+  task: string,
+  teaches: Example['teaches'],
+  fitted: TaskWeights,
+): Example[] {
+  const at = TASKS.indexOf(task);
+  if (at < 0 || view === null) return [];
+  const terms = new WeightedSum();
+  addFeatures(view, terms);
+  addStems(view, fitted.rows, terms);
+  const features = Array.from({ length: terms.size }, (_, nth) => [terms.rows[nth]!, terms.values[nth]!] as const);
+  return [{ features, task: at, offers: mayCall(view), teaches, isOwn: false }];
+}
+
+/** Deterministic pseudo-random numbers in [0, 1). */
+function lottery(): () => number {
+  let state = 12_345;
+  return () => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
+    return state / 0x80000000;
+  };
+}
+
+/** All weights 0, without stems. */
+const NOTHING: TaskWeights = {
+  weights: new WeightRows(new Float64Array(FEATURE_NAMES.length * TASKS.length), true),
+  rows: new Map(),
+};
+const stems = usualStems(SETS.flatMap(promptsOf));
+const isOfSystem = stems.map((name) => name.startsWith('='));
+const rows = new Map(stems.map((name, at) => [stemNamed(name), FEATURE_NAMES.length + at]));
+
+/** The weights by feature, then by task. */
+export function fit(examples: readonly Example[]): Float64Array {
+  const size = (FEATURE_NAMES.length + stems.length) * TASKS.length;
+  const weights = new Float64Array(size);
+  const squares = new Float64Array(size).fill(1e-6);
+  const sums = new Float64Array(size);
+  const draw = lottery();
+  const order = examples.map((_, at) => at);
+  for (let epoch = 0; epoch < EPOCHS; epoch++) {
+    for (let i = order.length - 1; i > 0; i--) {
+      const j = Math.floor(draw() * (i + 1));
+      [order[i], order[j]] = [order[j]!, order[i]!];
+    }
+    for (const at of order) step(thinned(examples[at]!, draw), weights, squares);
+    if (epoch >= SETTLED) for (let at = 0; at < size; at++) sums[at]! += weights[at]!;
+  }
+  return sums.map((sum) => Math.round((100 * sum) / (EPOCHS - SETTLED)) / 100);
+}
+
+/** Drops features at random, as unknown words are missing. */
+const thinned = ({ features, ...rest }: Example, draw: () => number): Example => ({
+  features: features.filter(([at]) => at === 0 || draw() >= DROPPED),
+  ...rest,
+});
+
+function step({ features, task, offers, teaches }: Example, weights: Float64Array, squares: Float64Array): void {
+  const likely = likelihoodsOf(features, offers, weights);
+  for (let t = 0; t < TASKS.length; t++) {
+    const error = likely[t]! - (t === task ? 1 : 0);
+    for (const [at, value] of features) {
+      if (IS_OF_TOOLS[at] && t !== TOOL_USE) continue;
+      if (teaches === 'under' && !IS_UNDER[at]) continue;
+      if (
+        teaches === 'standing' &&
+        !(at < FEATURE_NAMES.length ? IS_STANDING[at] : isOfSystem[at - FEATURE_NAMES.length])
+      )
+        continue;
+      const place = at * TASKS.length + t;
+      const slope = error * value + PENALTY * weights[place]!;
+      squares[place]! += slope * slope;
+      weights[place]! -= (RATE * slope) / Math.sqrt(squares[place]!);
+    }
+  }
+}
+
+function likelihoodsOf(features: Example['features'], offers: boolean, weights: Float64Array): Float64Array {
+  const sums = Float64Array.from(TASKS, (_, t) =>
+    t === TOOL_USE && !offers
+      ? Number.NEGATIVE_INFINITY
+      : features.reduce((sum, [at, value]) => sum + value * weights[at * TASKS.length + t]!, 0),
+  );
+  return likelihoods(sums);
+}
+
+/** The share of examples with the right likeliest task; `general` where none is likelier than not. */
+export function accuracy(examples: readonly Example[], weights: Float64Array): number {
+  const questions = examples.filter(({ isOwn }) => isOwn);
+  const right = questions.filter(({ features, task, offers }) => {
+    const likely = likelihoodsOf(features, offers, weights);
+    const most = Math.max(...likely);
+    return (most < 0.5 ? 0 : likely.indexOf(most)) === task;
+  });
+  return right.length / questions.length;
+}
+
+const UNTAUGHT = new Float64Array((FEATURE_NAMES.length + stems.length) * TASKS.length);
+
+const setsBy = (figures: Float64Array): Map<string, Example[]> => {
+  const weights = new WeightRows(figures, true);
+  return new Map(SETS.map((name) => [name, examplesOf(name, { weights, rows })]));
+};
+
+/** A digest of what the weights follow from: each prompt's features, tasks, and how they are fitted. */
+export const digest = (): string => {
+  const examples = [...setsBy(UNTAUGHT)];
+  const how = readFileSync(import.meta.path, 'utf8');
+  return new Bun.CryptoHasher('sha256').update(JSON.stringify(examples)).update(how).digest('hex').slice(0, 16);
+};
+
+/** The examples of each set of prompts. Their earlier questions have the tasks that a first fit gives them. */
+export const examplesBySet = (): Map<string, Example[]> => setsBy(fit([...setsBy(UNTAUGHT).values()].flat()));
+
+/** A row of weights that all stay below this, in hundredths, is chance. */
+const HARDLY = 25;
+
+/** The weights of a feature or stem in hundredths; none where they are chance. The sum turns -0 into 0. */
+function taughtRow(weights: Float64Array, at: number): readonly number[] | null {
+  const own = weights.subarray(at * TASKS.length, (at + 1) * TASKS.length);
+  const row = Array.from(own, (one) => Math.round(100 * one) + 0);
+  return row.every((one) => Math.abs(one) < HARDLY) ? null : row;
+}
+
+/** The weights of the features that tell anything, by name, in hundredths. */
+export const taughtFeatures = (weights: Float64Array): Readonly<Record<string, readonly number[]>> =>
+  Object.fromEntries(
+    FEATURE_NAMES.flatMap((name, at) => {
+      const row = taughtRow(weights, at);
+      return row ? [[name, row]] : [];
+    }),
+  );
+
+/** The stems that tell anything, with their weights in hundredths: `name:1,-2,…`. */
+export const taughtStems = (weights: Float64Array): string[] =>
+  stems.flatMap((name, at) => {
+    const row = taughtRow(weights, FEATURE_NAMES.length + at);
+    return row ? [`${name}:${row.join(',')}`] : [];
+  });
