@@ -15,7 +15,7 @@ export const countTokensRoutes = ({ gateway, contextOf, bodyOf }: RouteServices)
     async ({ request, set }) => {
       const context = contextOf(request);
       const prompt = readCount(await bodyOf(request, context), request.headers);
-      const { inputTokens, basis } = await countTokens(gateway, prompt, context.knownCaller, context.signal);
+      const { inputTokens, basis } = await countTokens(gateway, prompt, context);
       set.headers['request-id'] = String(set.headers['x-request-id']);
       return { input_tokens: inputTokens, basis };
     },

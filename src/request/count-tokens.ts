@@ -1,20 +1,17 @@
-import type { Caller } from '../core/caller.ts';
 import type { Facts } from '../core/facts.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { Model } from '../core/snapshot.ts';
 import { estimateTokens } from '../core/tokens.ts';
-import { withoutDroppedTools } from '../routing/dropped-tools.ts';
-
 import { chatFacts } from '../routing/facts.ts';
 import { expectedInput, type InputFigures } from '../routing/input-tokens.ts';
 import { allowedEndpoints, limitsOf } from '../routing/rules.ts';
 import { textsOf } from '../routing/texts.ts';
-import type { Runtime } from '../runtime/runtime.ts';
-import { runtimeFor } from '../runtime/wildcard-runtime.ts';
 import { ASKED_COUNT_MS } from '../upstream/token-count.ts';
 import { checkRequest } from './check-request.ts';
 import { ruledFacts } from './decide.ts';
 import type { Gateway } from './gateway.ts';
+import { type PinnedRequest, pinRequest } from './pin.ts';
+import type { RequestContext } from './request-context.ts';
 import { countAtEndpoint } from './service-count.ts';
 
 /** The tokens of a prompt. */
@@ -38,36 +35,28 @@ const ANY_MODEL: InputFigures = {
   maxOutput: 0,
 };
 
-/** A prompt to count, of a caller who names its model. */
-interface NamedPrompt {
-  readonly request: ModelRequest;
-  readonly caller: Caller;
-  readonly facts: Facts;
-  readonly runtime: Runtime;
-  readonly signal: AbortSignal;
-}
-
 /**
- * Counts the tokens of a prompt: by the model's tokenizer where it is shipped, else by an endpoint of the model that counts,
- * else by an estimate. Costs nothing.
- * @param signal ends a count by an endpoint when its caller leaves
+ * Counts the tokens of a prompt as a model would get it: by the model's tokenizer where it is shipped, else by an endpoint of the
+ * model that counts, else by an estimate. Goes the way of a chat up to its profile; nothing is decided, held or recorded.
+ * @param context ends a count by an endpoint when its caller leaves
  * @throws SignalboxError for a model that does not exist or that the key may not use
  */
 export async function countTokens(
   gateway: Gateway,
-  request: ModelRequest,
-  caller: Caller,
-  signal: AbortSignal,
+  given: ModelRequest,
+  context: RequestContext,
 ): Promise<PromptCount> {
-  const runtime = runtimeFor(gateway.lease(), request.model);
-  const { snapshot } = runtime;
+  const pinned = pinRequest(given, gateway.lease(), context);
+  const { request } = pinned;
+  const { snapshot } = pinned.runtime;
+  context.step('profile');
   checkRequest(request, snapshot.gateway);
-  const facts = chatFacts(withoutDroppedTools(request, snapshot.gateway).request, caller, snapshot);
+  const facts = chatFacts(request, context.knownCaller, snapshot);
   if (!facts.pinned) return { inputTokens: Math.ceil(expectedInput(facts, ANY_MODEL)), basis: 'estimated' };
   const model = snapshot.models[snapshot.modelIndex.get(facts.model)!]!;
   const own = await ownCount(gateway, request, model, expectedInput(facts, model));
   if (own !== null) return { inputTokens: own, basis: 'counted' };
-  const asked = await endpointCount(gateway, { request, caller, facts, runtime, signal }, model);
+  const asked = await endpointCount(gateway, pinned, facts, context);
   if (asked !== null) return { inputTokens: asked, basis: 'provider' };
   return { inputTokens: Math.ceil(expectedInput(facts, model)), basis: 'estimated' };
 }
@@ -89,18 +78,23 @@ async function ownCount(
 /** Has the first endpoint count that may get the prompt by the policy's rules, and can; null where none does. */
 async function endpointCount(
   gateway: Gateway,
-  { request, caller, facts, runtime, signal }: NamedPrompt,
-  model: Model,
+  { request, runtime }: PinnedRequest,
+  facts: Facts,
+  { knownCaller: caller, signal }: RequestContext,
 ): Promise<number | null> {
   const { snapshot } = runtime;
   const { settings, routing } = request;
   const ruled = ruledFacts(gateway, facts, { stream: false, settings, routing }, caller, runtime);
   const { slots } = limitsOf(ruled, snapshot);
-  const history = gateway.affinity.history(caller.keyId, request);
-  const index = snapshot.modelIndex.get(model.id)!;
-  for (const at of allowedEndpoints(model, slots, facts.needs)) {
-    const place = { model: index, at, withinMs: ASKED_COUNT_MS, signal };
-    const { tokens } = await countAtEndpoint({ request, history, runtime, places: gateway.countPlaces }, facts, place);
+  const prompt = {
+    request,
+    history: gateway.affinity.history(caller.keyId, request),
+    runtime,
+    places: gateway.countPlaces,
+  };
+  const model = snapshot.modelIndex.get(facts.model)!;
+  for (const at of allowedEndpoints(snapshot.models[model]!, slots, facts.needs)) {
+    const { tokens } = await countAtEndpoint(prompt, facts, { model, at, withinMs: ASKED_COUNT_MS, signal });
     if (tokens !== null || signal.aborted) return tokens;
   }
   return null;

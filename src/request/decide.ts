@@ -17,13 +17,11 @@ import { shortageError } from '../money/shortage.ts';
 import type { PromptHistory } from '../prompt/affinity.ts';
 import { withLoopReaders } from '../prompt/loop-readers.ts';
 import { type DecisionContext, isRefusal } from '../routing/decide.ts';
-import { withoutDroppedTools } from '../routing/dropped-tools.ts';
 import { chatFacts, embeddingFacts } from '../routing/facts.ts';
 import { refusalError } from '../routing/refuse.ts';
 import { hasRules, type OnRuleFailure, type RuleInputs, withRules } from '../routing/rules.ts';
 import { countableTexts, questionOf } from '../routing/texts.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
-import { runtimeFor } from '../runtime/wildcard-runtime.ts';
 import { checkRequest } from './check-request.ts';
 import {
   type DecideAs,
@@ -35,6 +33,7 @@ import {
 import { decideWithin, type FundedTrial } from './decide-within.ts';
 import { countInput, decisiveTokenizers } from './exact-count.ts';
 import { type Gateway, newSeed } from './gateway.ts';
+import { pinRequest } from './pin.ts';
 import type { RequestContext } from './request-context.ts';
 import { isHeldBack, isRefused, ServiceCounter, standsInRequest } from './service-count.ts';
 
@@ -87,11 +86,10 @@ export function decideRequest(
 
 /** Decides a request without carrying it out, as a quote needs it. Throws as `decideRequest` does. */
 export const decisionFor =
-  (gateway: Gateway, request: ModelRequest, context: RequestContext): FundingRequest['decide'] =>
+  (gateway: Gateway, given: ModelRequest, context: RequestContext): FundingRequest['decide'] =>
   async (terms) => {
-    const runtime = runtimeFor(terms.runtime, request.model);
-    const { request: reduced } = withoutDroppedTools(request, runtime.snapshot.gateway);
-    const { decision } = await decideRequest(gateway, reduced, { ...terms, runtime }, false, context);
+    const { request, runtime } = pinRequest(given, terms.runtime, context);
+    const { decision } = await decideRequest(gateway, request, { ...terms, runtime }, false, context);
     return { runtime, decision };
   };
 

@@ -5,14 +5,12 @@ import { Exchange } from '../exchange/exchange.ts';
 import type { RunnableRequest } from '../exchange/runnable-request.ts';
 import type { FundedHold, Funding } from '../money/funding.ts';
 import { type RequestClaim, reserve } from '../money/reserve.ts';
-import { withoutDroppedTools } from '../routing/dropped-tools.ts';
-import { runtimeFor } from '../runtime/wildcard-runtime.ts';
 import { AnswerRecorder } from './answer-recorder.ts';
-import { withBoundedTools } from './bounded-tools.ts';
 import { decideRequest } from './decide.ts';
 import type { RequestDecision } from './decide-thread.ts';
 import { shuttingDown } from './drain.ts';
 import type { Gateway } from './gateway.ts';
+import { pinRequest } from './pin.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** A request as its surface has read it, with its payer and the name by which repeats of it are recognized. */
@@ -60,45 +58,31 @@ export async function serveRequest(gateway: Gateway, funded: FundedRequest): Pro
   }
 }
 
-const NONE: readonly string[] = [];
-
 /** The steps from pin to decide. A step that need not wait goes on in the same turn of the event loop. */
 function decided(
   gateway: Gateway,
-  { request, context, funding }: FundedRequest,
+  { request: given, context, funding }: FundedRequest,
 ): RunnableRequest | Promise<RunnableRequest> {
-  const given = funding.terms();
-  const terms = given.runtime.snapshot.wildcards
-    ? { ...given, runtime: runtimeFor(given.runtime, request.model) }
-    : given;
-  context.step('pin');
+  const leased = funding.terms();
   const { clock } = gateway;
   const startedAt = clock();
-  const { runtime, caller } = terms;
-  let bounded = request;
-  let dropped = NONE;
-  if (request.conversation.nativeTools) {
-    const { gateway: policy } = runtime.snapshot;
-    const kept = withoutDroppedTools(request, policy);
-    bounded = withBoundedTools(kept.request, policy);
-    ({ dropped } = kept);
-  }
-  // (guards on the request)
+  const { request, dropped, runtime } = pinRequest(given, leased.runtime, context);
+  const terms = runtime === leased.runtime ? leased : { ...leased, runtime };
   // (cache)
   const runnableOf = ({ decision, history, features }: RequestDecision): RunnableRequest => ({
-    request: bounded,
+    request,
     dropped,
     context,
     terms,
     runtime,
-    caller,
+    caller: terms.caller,
     clock,
     startedAt,
     decision,
     history,
     features,
   });
-  const deciding = decideRequest(gateway, bounded, terms, true, context);
+  const deciding = decideRequest(gateway, request, terms, true, context);
   return deciding instanceof Promise ? deciding.then(runnableOf) : runnableOf(deciding);
 }
 

@@ -4,14 +4,13 @@ import type { ModelRequest } from '../core/model-request.ts';
 import type { PaymentEstimate } from '../money/funding.ts';
 import { choiceWithin, holdTermsOf } from '../money/hold-terms.ts';
 import { type Advice, advise, taskNote } from '../routing/advise.ts';
-import { withoutDroppedTools } from '../routing/dropped-tools.ts';
 import { routeFacts } from '../routing/facts.ts';
-import { runtimeFor } from '../runtime/wildcard-runtime.ts';
 import { decideRequest } from './decide.ts';
 import { recordDecision, recordedOf } from './decision-record.ts';
 import { shuttingDown } from './drain.ts';
 import type { Gateway } from './gateway.ts';
 import { exampleOf } from './learn-from-answer.ts';
+import { pinRequest } from './pin.ts';
 import type { RequestContext } from './request-context.ts';
 import { sayableModels } from './sayable.ts';
 
@@ -27,26 +26,19 @@ export type PricedAdvice = Advice & {
  * a chat. Spends nothing.
  * @throws SignalboxError
  */
-export async function recommend(
-  gateway: Gateway,
-  request: ModelRequest,
-  context: RequestContext,
-): Promise<PricedAdvice> {
+export async function recommend(gateway: Gateway, given: ModelRequest, context: RequestContext): Promise<PricedAdvice> {
   const caller = context.knownCaller;
   // Such a chat would be refused before all else.
-  if (request.conversation.turns.length > 0) gateway.funding.checkNamed(request, caller);
+  if (given.conversation.turns.length > 0) gateway.funding.checkNamed(given, caller);
   if (gateway.isDraining) throw shuttingDown();
-  context.step('pin');
-  const runtime = runtimeFor(gateway.lease(), request.model);
+  const { request, runtime } = pinRequest(given, gateway.lease(), context);
   const { snapshot } = runtime;
   const payments = gateway.funding.adviceUnder(snapshot);
-  // (guards on the request)
   const terms = { runtime, caller, cap: null, windowsOnly: payments?.mayPay(caller) ?? false };
   // The decision that a chat of the same facts would get, without a draw.
   const deciding = decideRequest(gateway, request, terms, false, context, routeFacts);
   const { decision, features, history } = deciding instanceof Promise ? await deciding : deciding;
-  const asked = withoutDroppedTools(request, snapshot.gateway).request;
-  const offered = { ...decision, ranked: sayableModels({ request: asked, history, decision, runtime }) };
+  const offered = { ...decision, ranked: sayableModels({ request, history, decision, runtime }) };
   // Deciding may have taken a while, and after the shutdown nothing can be written.
   if (gateway.isDraining) throw shuttingDown();
   context.decisionId = idText('dec_', decision.id);
