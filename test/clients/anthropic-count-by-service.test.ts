@@ -1,5 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import Anthropic from '@anthropic-ai/sdk';
+import { waitFor } from '../support/answers.ts';
 import { testPolicy } from '../support/policies.ts';
 import { useSignalbox, useUpstream } from '../support/use.ts';
 import { startBench } from './support.ts';
@@ -123,5 +124,47 @@ describe('a count of a prompt that may leave for one place only', () => {
     const answer = await box.post('/v1/messages/count_tokens', body);
     expect(await answer.json()).toMatchObject({ basis: 'provider' });
     expect(near.requests.at(-1)!.path).toEndWith('count_tokens');
+  });
+});
+
+describe('a count that waits for its service', () => {
+  const upstream = useUpstream({ dialect: 'anthropic' });
+  const box = useSignalbox(() => ({
+    policy: testPolicy(
+      { one: { url: upstream.url, adapter: 'anthropic' } },
+      { best: { endpoints: ['one'] } },
+      `gateway: { retries_max: 0, drop_tools: [web_search_20250305] }
+rate_limits: [{ name: one-stream, each: key, match: "true", concurrent_streams: 1 }]
+budgets: [{ name: all, each: key, limit_credits: 1000, window: total }]
+`,
+    ),
+  }));
+  const usage = async () => (await box.get('/v1/usage')).json();
+  const decisions = async () => ((await (await box.get('/admin/decisions')).json()) as { data: unknown[] }).data;
+
+  test('holds no money and no stream of its key, and leaves no decision and no charge', async () => {
+    const before = { usage: await usage(), decisions: await decisions() };
+    expect(before).toMatchObject({ usage: { funds: [{ open_reservations: 0 }] }, decisions: [] });
+    upstream.next({ hang: 'headers' });
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    const count = box.post('/v1/messages/count_tokens', { ...body, stream: true }, { signal }).catch(() => null);
+    await waitFor(() => upstream.requests.at(-1)?.path.endsWith('count_tokens'));
+    expect({ usage: await usage(), decisions: await decisions() }).toEqual(before);
+    const stream = await box.post('/v1/messages', { ...body, max_tokens: 10, stream: true });
+    expect([stream.status, (await stream.text()).includes('message_stop')]).toEqual([200, true]);
+    leaving.abort();
+    expect(await count).toBeNull();
+    // The stream's is the only one.
+    expect(await waitFor(async () => [await decisions()].find(({ length }) => length > 0))).toHaveLength(1);
+  });
+
+  test('is of the prompt that a model would get: without the tools that the policy drops', async () => {
+    const tools = [
+      { type: 'web_search_20250305', name: 'web_search' },
+      { name: 'look', input_schema: { type: 'object' } },
+    ];
+    expect((await box.post('/v1/messages/count_tokens', { ...body, tools })).status).toBe(200);
+    expect(Reflect.get(upstream.requests.at(-1)!.body, 'tools')).toEqual([tools[1]]);
   });
 });
