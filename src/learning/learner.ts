@@ -115,13 +115,13 @@ export class Learner {
   async refresh(): Promise<void> {
     const version = await this.#store.version();
     if (version === this.#version) return;
-    const resets = await this.#store.learning.resets.after(this.memories.lastReset);
+    const resets = await this.#store.learning.resets.after(this.memories.last.reset);
     // A concurrent refresh may have applied some.
-    const fresh = resets.filter(({ id }) => id > this.memories.lastReset);
+    const fresh = resets.filter(({ id }) => id > this.memories.last.reset);
     for (const reset of fresh) {
       this.memories.forget(reset);
       if (reset.model === null) this.#state.brier.restart();
-      this.#store.append([this.#store.learning.resets.apply(reset.id, this.memories.lastOutcome)]);
+      this.#store.append([this.#store.learning.resets.apply(reset.id, this.memories.last.outcome)]);
     }
     this.#version = version;
     if (fresh.length > 0) await this.checkpoint();
@@ -155,7 +155,7 @@ export class Learner {
     const changes = this.memories.changes(learning);
     const { text } = this.#state;
     const writes = [...changes.writes];
-    if (text !== this.#stateWritten) writes.push(learning.memories.putState(this.memories.lastOutcome, text));
+    if (text !== this.#stateWritten) writes.push(learning.memories.putState(this.memories.last.outcome, text));
     if (writes.length > 0) await this.#store.commit(writes);
     this.memories.markWritten(changes);
     this.#stateWritten = text;
@@ -236,7 +236,7 @@ export class Learner {
     const { outcomes } = this.#store.learning;
     const { name } = policy.estimator;
     const bound = this.memories.over(policy);
-    const id = Math.max(this.#options.nextId(), this.memories.lastOutcome + 1);
+    const id = Math.max(this.#options.nextId(), this.memories.last.outcome + 1);
     const { influenceMax } = policy.snapshot.learning;
     const weight = this.#state.influence.admit(example.keyId, given.offered, influenceMax, timeOfId(id));
     // A weightless outcome may never be written.
@@ -245,7 +245,7 @@ export class Learner {
     const features = example.estimator === name ? example.features : null;
     const lesson = { ...example, ...given, weight, features };
     const estimated = (weight > 0 ? bound.memory.learn(bound, lesson) : null) ?? example.declared;
-    this.memories.advance(id);
+    this.memories.last.outcome = id;
     const outcome = { ...lesson, id, source: 'caller' as const, estimator: name, estimated, looked: 0 };
     this.#state.note(outcome);
     this.#scores++;

@@ -34,7 +34,7 @@ import {
 import { callerWeights, Evaluation, languageWorth, type RankingOptions } from './evaluate.ts';
 import { expectedInput } from './input-tokens.ts';
 import { refusalError } from './refuse.ts';
-import { costOn, type DecisionInputs, healthOf, latencyOn, rejectionsAgainst } from './rejections.ts';
+import { type DecisionInputs, healthOf, judgedFigures, rejectionsAgainst } from './rejections.ts';
 import { allowedEndpoints, endpointsFor, openEndpoints } from './rules.ts';
 
 /**
@@ -209,8 +209,7 @@ function estimateRejected(
   return {
     model: index,
     ...qualities,
-    costCredits: costOn(model, rejections, inputs),
-    latencyMs: latencyOn(model, rejections, inputs),
+    ...judgedFigures(model, rejections, inputs),
     outputCap: cap,
     cappedBy: null,
     endpoints: funded?.endpoints ?? open,

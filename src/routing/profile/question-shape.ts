@@ -1,5 +1,5 @@
 import { DIGIT, FOLDED, isUnspaced, MARK } from './letters.ts';
-import type { QuestionText } from './question.ts';
+import { type QuestionText, skipBlanks } from './question.ts';
 
 /** The form of a question without its words: counts in its head and tail. */
 export interface QuestionShape {
@@ -105,12 +105,6 @@ function look(shape: QuestionShape, text: string, from: number, to: number): voi
       if (kind === END && isEnd(text, at, to)) shape.sentences++;
     }
   }
-}
-
-function skipBlanks(text: string, from: number, to: number): number {
-  let at = from;
-  while (at < to && text.charCodeAt(at) === BLANK) at++;
-  return at;
 }
 
 /** The character before a place, blanks left out. The line must have one. */

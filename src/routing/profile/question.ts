@@ -162,7 +162,13 @@ function beginsLine(text: string, at: number): boolean {
   return before < 0 || text.charCodeAt(before) === 0x0a;
 }
 
-function skipBlanks(text: string, from: number, to: number): number {
+function lineEnd(text: string, from: number, to: number): number {
+  const newline = text.indexOf('\n', from);
+  return newline < 0 || newline > to ? to : newline;
+}
+
+/** The first character that is neither a blank nor a control character. */
+export function skipBlanks(text: string, from: number, to: number): number {
   let at = from;
   while (at < to && text.charCodeAt(at) <= 0x20) at++;
   return at;
@@ -185,8 +191,7 @@ function addWindow(question: QuestionText, from: number, to: number, window: Win
   let isCode = false;
   let fence = text.indexOf(FENCE, from);
   for (let at = from; at < to; ) {
-    const newline = text.indexOf('\n', at);
-    const end = newline < 0 || newline > to ? to : newline;
+    const end = lineEnd(text, at, to);
     if (fence >= 0 && fence < end) {
       addAskingLine(question, at, fence);
       at = addFence(question, fence, to);
@@ -242,8 +247,19 @@ function countLanguage(question: QuestionText, language: string): void {
   question.languages = new Map(languages).set(language, (languages.get(language) ?? 0) + 1);
 }
 
-/** Lines of a fence that are read to find its language. */
+/** Lines of a fence or block that are read to find its language. */
 const FENCE_LINES = 6;
+
+/** The languages of the first lines that are code; '' for an unclear one. */
+function* languagesOfCode(text: string, from: number, to: number): Generator<string> {
+  let line = from;
+  for (let left = FENCE_LINES; line < to && left > 0; left--) {
+    const end = lineEnd(text, line, to);
+    const language = languageOfLine(text, line, end);
+    if (language !== null) yield language;
+    line = end + 1;
+  }
+}
 
 /** Reads a fence and returns the offset behind it. */
 function addFence(question: QuestionText, from: number, to: number): number {
@@ -258,17 +274,10 @@ function addFence(question: QuestionText, from: number, to: number): number {
     question.fenced = [...question.fenced, canonicalLanguage(tag)];
   } else if (tag && at < end) question.documents++;
   else {
-    const lines = question.codeLines;
-    let left = FENCE_LINES;
-    for (let line = at; line < end && left > 0; left--) {
-      const newline = text.indexOf('\n', line);
-      const stop = newline < 0 || newline > end ? end : newline;
-      const language = languageOfLine(text, line, stop);
-      if (language !== null) question.codeLines++;
-      if (language) countLanguage(question, language);
-      line = stop + 1;
-    }
-    if (question.codeLines > lines) question.codeFences++;
+    const languages = [...languagesOfCode(text, at, end)];
+    question.codeLines += languages.length;
+    for (const language of languages) if (language) countLanguage(question, language);
+    if (languages.length > 0) question.codeFences++;
     else question.documents++;
   }
   return end === to ? to : end + FENCE.length;
@@ -302,17 +311,7 @@ function addBlock(question: QuestionText, at: number, before: number, to: number
 /** Adds a block of material; it counts as code where one of its first lines is code. */
 function addDocument(question: QuestionText, text: string, from: number, to: number): void {
   question.documents++;
-  let line = from;
-  for (let left = FENCE_LINES; line < to && left > 0; left--) {
-    const newline = text.indexOf('\n', line);
-    const end = newline < 0 || newline > to ? to : newline;
-    const language = languageOfLine(text, line, end);
-    if (language !== null) {
-      question.codeDocuments++;
-      return;
-    }
-    line = end + 1;
-  }
+  if (!languagesOfCode(text, from, to).next().done) question.codeDocuments++;
 }
 
 /** Reads an end tag without a start tag in the window: everything before it was within the block. */
