@@ -235,8 +235,8 @@ export const worstCase = (price: Price, model: Model, facts: Facts, cap: number)
   costBound(price, heldInput(model, facts), cap * facts.choices, facts.addOns);
 
 /**
- * Returns what the caller's funds can pay of a model: the endpoints, and the output cap of one choice; null where it is all. A fund that downgrades pays whole outputs. One that
- * caps pays outputs from the least useful on.
+ * Returns what the caller's funds can pay of a model: the endpoints, and the output cap of one choice; null where it is all. A
+ * fund that downgrades pays whole outputs. One that caps pays outputs from the least useful on.
  *
  * @param cap output tokens of one choice
  */

@@ -8,33 +8,37 @@ export interface QuestionRange {
 }
 
 /** A message, split into the lines that ask and the material that it shows. */
-export interface QuestionText {
+export type QuestionText = ReturnType<typeof unreadQuestion>;
+
+const noRanges = (): QuestionRange[] => [];
+
+const unreadQuestion = (text: string, size: number) => ({
   /** The message, or its head and tail. */
-  readonly text: string;
+  text,
   /** Lines that ask, in order. */
-  readonly lines: QuestionRange[];
+  lines: noRanges(),
   /** Lines of code. They count as lines that ask where there are no others. */
-  readonly code: QuestionRange[];
+  code: noRanges(),
   /** UTF-16 code units of the lines that ask. */
-  length: number;
+  length: 0,
   /** UTF-16 code units of the whole message. */
-  readonly size: number;
+  size,
   /** In a long text only the first paragraph, up to `head`, and the last one, from `tail`, are read as asking. */
-  head: number;
-  tail: number;
+  head: text.length,
+  tail: text.length,
   /** Lines of code outside of fences. */
-  codeLines: number;
+  codeLines: 0,
   /** Fences with code. */
-  codeFences: number;
+  codeFences: 0,
   /** Fences and blocks without code: logs, tables, documents. */
-  documents: number;
+  documents: 0,
   /** Blocks with code. */
-  codeDocuments: number;
+  codeDocuments: 0,
   /** Programming languages named by fences. */
-  fenced: readonly string[];
+  fenced: NO_FENCES,
   /** Programming languages of lines of code, with counts. */
-  languages: ReadonlyMap<string, number>;
-}
+  languages: NO_LANGUAGES,
+});
 
 /** Characters read of a message's head and tail. */
 const HEAD = 1_200;
@@ -57,7 +61,7 @@ const OPENING = /<([a-z][\w:.-]{0,40})(?:\s[^<>\n]{0,200})?>/iy;
 const FENCE = '```';
 
 /** Those of most messages. */
-const NO_LANGUAGES: QuestionText['languages'] = new Map();
+const NO_LANGUAGES: ReadonlyMap<string, number> = new Map();
 const NO_FENCES: readonly string[] = [];
 
 /** Splits a message. `unwrapped`: for a message of nothing but blocks, which then hold the question. */
@@ -69,21 +73,7 @@ export function readQuestion(message: string, unwrapped = false): QuestionText {
     : `${PAD}${message.slice(from, to)}${PAD}`;
   const start = PAD.length;
   const end = text.length - PAD.length;
-  const question: QuestionText = {
-    text,
-    lines: [],
-    code: [],
-    length: 0,
-    size: message.length,
-    head: text.length,
-    tail: text.length,
-    codeLines: 0,
-    codeFences: 0,
-    documents: 0,
-    codeDocuments: 0,
-    fenced: NO_FENCES,
-    languages: NO_LANGUAGES,
-  };
+  const question = unreadQuestion(text, message.length);
   const tail = unwrapped ? UNWRAPPED : TAIL_WINDOW;
   for (const { from: inside, to: close } of shown) addDocument(question, message, inside, close);
   if (isCut) {
