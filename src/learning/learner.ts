@@ -3,14 +3,7 @@ import { idAt, timeOfId } from '../core/id.ts';
 import type { ExampleRow, OutcomeRow } from '../store/learning.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Deferral, Store, Write } from '../store/store.ts';
-import type {
-  AnswerScore,
-  Example,
-  LearningActivity,
-  LearningPolicyInForce,
-  ScoreReceipt,
-  ScoreRefusal,
-} from './answer.ts';
+import type { AnswerScore, Example, LearningPolicyInForce, ScoreReceipt, ScoreRefusal } from './answer.ts';
 import type { LearningState } from './learning-state.ts';
 import type { Memories } from './memories.ts';
 import type { OnEstimatorFault } from './memory.ts';
@@ -42,6 +35,9 @@ export interface LearnerOptions {
   /** The interval of checkpoints, ms; absent: on `checkpoint` and `close` only. */
   readonly checkpointMs?: number;
 }
+
+/** Figures of learning since the process began. */
+export type LearningActivity = Learner['activity'];
 
 /**
  * Learns the quality of models from the outcomes of answers: in memory in the order of their IDs, and writes them in that
@@ -76,10 +72,18 @@ export class Learner {
     if (checkpointMs) this.#every(checkpointMs, () => this.checkpoint());
   }
 
-  get activity(): LearningActivity {
+  get activity() {
     const { declared, estimated } = this.#state.brier;
-    const { count: faults } = this.#faults;
-    return { scores: this.#scores, withheld: this.#withheld, brier: { declared, estimated }, faults };
+    return {
+      /** Number of callers' scores, learned or kept. */
+      scores: this.#scores,
+      /** Outcomes that did not count because their key had reached its share. */
+      withheld: this.#withheld,
+      /** Mean squared errors of declared and estimated qualities, over the latest callers' scores; NaN before any. */
+      brier: { declared, estimated },
+      /** Number of failures of estimator plugins, after which declared qualities applied. */
+      faults: this.#faults.count,
+    };
   }
 
   /** Makes a decision scorable; writes behind the answer, with its record. Nothing while learning is off. */
