@@ -1,7 +1,7 @@
 import { parseDecimal } from '../../core/decimal.ts';
-import { block, exact, type Field, flow, type PolicyValue } from '../emit.ts';
+import { block, exact, type Field, field, type PolicyValue } from '../emit.ts';
 import { bareName } from './services.ts';
-import { type ConfigNode, type MapNode, readTree, scalarText, valueAt } from './tree.ts';
+import { type ConfigNode, readTree, scalarText, valueAt } from './tree.ts';
 
 /** A model of the shipped policy, or of a table of public facts. */
 export interface CatalogModel {
@@ -33,11 +33,9 @@ export interface PublicFacts {
 /** Reads the models of a policy file whose providers have the names of their presets. */
 export function readCatalog(text: string): CatalogModel[] {
   const models = valueAt(readTree(text), 'models');
-  return models?.kind === 'map'
-    ? models.entries.flatMap(({ key, node }) =>
-        node.kind === 'map' ? [catalogModel(key, node, `${key} of the shipped catalog`)] : [],
-      )
-    : [];
+  return [...(models?.entries ?? [])].flatMap(([key, node]) =>
+    node.kind === 'map' ? [catalogModel(key, node, `${key} of the shipped catalog`)] : [],
+  );
 }
 
 /** Finds a model among public facts; those of OpenAI's models hold at Azure. */
@@ -54,12 +52,12 @@ export function findPublicModel(
     // Days stand without quotes, as people write them.
     const text = JSON.stringify(found).replace(/"(\d{4}-\d{2}-\d{2})"/g, '$1');
     const row = readTree(text.replace('"tiers":[],', '').replace('"temperature":true,', ''));
-    if (row.kind === 'map') return catalogModel(name, row, `${name} of ${facts.source}`);
+    return catalogModel(name, row, `${name} of ${facts.source}`);
   }
   return null;
 }
 
-function catalogModel(id: string, model: MapNode, origin: string): CatalogModel {
+function catalogModel(id: string, model: ConfigNode, origin: string): CatalogModel {
   const endpoints = valueAt(model, 'endpoints');
   const endpointNodes = endpoints?.kind === 'list' ? endpoints.items : [model];
   const price = valueAt(model, 'price');
@@ -67,9 +65,9 @@ function catalogModel(id: string, model: MapNode, origin: string): CatalogModel 
   const number = (node: ConfigNode | undefined) => Number(scalarText(node)) || 0;
   return {
     id,
-    facts: model.entries
-      .filter(({ key }) => !NOT_FACTS.has(key))
-      .map(({ key, node }) => ({ key, value: policyValueOf(node, key === 'price') })),
+    facts: [...model.entries]
+      .filter(([key]) => !NOT_FACTS.has(key))
+      .map(([key, node]) => ({ key, value: policyValueOf(node, key === 'price') })),
     served: endpointNodes.map((endpoint) => ({
       preset: scalarText(valueAt(endpoint, 'provider')) ?? '',
       upstream: scalarText(valueAt(endpoint, 'upstream')) ?? id,
@@ -90,9 +88,8 @@ function policyValueOf(node: ConfigNode, isBlock: boolean): PolicyValue {
       ? exact(node.text)
       : node.text;
   }
-  const entries = node.entries.map(({ key, node: inner }) => [key, policyValueOf(inner, false)] as const);
-  const isLong = isBlock && entries.some(([key]) => key === 'tiers');
-  return isLong ? block(...entries.map(([key, value]) => ({ key, value }))) : flow(Object.fromEntries(entries));
+  const fields = [...node.entries].map(([key, inner]) => field(key, policyValueOf(inner, false)));
+  return { ...block(...fields), isFlow: !(isBlock && node.entries.has('tiers')) };
 }
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;

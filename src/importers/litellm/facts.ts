@@ -4,7 +4,7 @@ import { booleanOf, decimalOf } from './amounts.ts';
 import { type CatalogModel, findCatalogModel, findPublicModel } from './catalog.ts';
 import type { ImportContext } from './context.ts';
 import type { LazyPath, OutcomeRecorder } from './outcomes.ts';
-import { type ConfigNode, type MapNode, valueAt } from './tree.ts';
+import { type ConfigNode, valueAt } from './tree.ts';
 
 /** Facts of the model behind a deployment. */
 export interface DeploymentFacts {
@@ -28,8 +28,8 @@ export interface SourcedPrice {
 }
 
 interface FactSources {
-  readonly info: MapNode | null;
-  readonly params: MapNode;
+  readonly info: ConfigNode | undefined;
+  readonly params: ConfigNode;
   readonly preset: string | null;
   readonly isEmbedder: boolean;
   /** Candidate names of the model, the most reliable first. */
@@ -112,7 +112,7 @@ function readOwnPrice(
   { outcomes, today }: ImportContext,
 ): PolicyValue | null {
   const nodes = new Map<string, ConfigNode>();
-  for (const { key, node } of [...params.entries, ...(info?.entries ?? [])]) {
+  for (const [key, node] of [...params.entries, ...(info?.entries ?? [])]) {
     if (!RATE.test(key)) continue;
     const older = nodes.get(key);
     if (older && older !== node) outcomes.leftOut(older, 'model_info has it too, and takes precedence');

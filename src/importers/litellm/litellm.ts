@@ -12,7 +12,7 @@ import { writePolicy } from './policy.ts';
 import { planSelectors } from './selectors.ts';
 import { servableOf } from './servable.ts';
 import { readCommonSettings, reportSections } from './settings.ts';
-import { type ConfigNode, leavesOf, type MapNode, readTree, scalarText, valueAt } from './tree.ts';
+import { type ConfigNode, leavesOf, readTree, scalarText, valueAt } from './tree.ts';
 import { expandEverything, firstWildcards } from './wildcards.ts';
 
 export { NotIncluded } from './includes.ts';
@@ -147,8 +147,8 @@ function readModels(root: ConfigNode, context: ImportContext): ModelList {
   return { deployments, wildcards, open, skipped: [...skipped, ...refused] };
 }
 
-function readCredentials(list: ConfigNode | undefined, outcomes: OutcomeRecorder): ReadonlyMap<string, MapNode> {
-  const found = new Map<string, MapNode>();
+function readCredentials(list: ConfigNode | undefined, outcomes: OutcomeRecorder): ReadonlyMap<string, ConfigNode> {
+  const found = new Map<string, ConfigNode>();
   const expected = 'it must be a list of maps with credential_name and credential_values';
   for (const item of itemsOf(list, outcomes, expected)) {
     const nameNode = valueAt(item, 'credential_name');
@@ -161,10 +161,7 @@ function readCredentials(list: ConfigNode | undefined, outcomes: OutcomeRecorder
     found.set(name, values);
     outcomes.mapped(nameNode, ['providers'], 'the providers of the entries that name it');
     outcomes.leftOut(valueAt(item, 'credential_info'), 'it is only a note');
-    for (const { key, node } of values.entries) {
-      const why = LEFT_OUT_PARAMS.get(key);
-      if (why !== undefined) outcomes.leftOut(node, why);
-    }
+    outcomes.leaveRest(values, (key) => LEFT_OUT_PARAMS.get(key));
   }
   return found;
 }

@@ -1,10 +1,10 @@
-import type { ImportContext } from './context.ts';
-import { isName } from './context.ts';
+import { type ImportContext, isName } from './context.ts';
 import type { Deployment } from './entries.ts';
 import type { Fallbacks, FallbackTarget, ModelAlias } from './fallbacks.ts';
 import { freeId, groupByModel, type ImportedModel, type ModelGroup } from './models.ts';
 import { TakenNames } from './names.ts';
 import { BUILT_IN } from './servable.ts';
+import { valueAt } from './tree.ts';
 
 /** A selector of the policy: the `model` of requests, and its models in order of preference. */
 export interface ImportedSelector {
@@ -146,9 +146,7 @@ function usableAliases(
         'a name must begin with a letter or digit and contain only letters, digits and . _ : / @ + -',
       );
     else if (groups.has(group)) {
-      const isHidden = node.kind === 'map';
-      const hidden = isHidden ? node.entries.find(({ key }) => key === 'hidden')?.node : undefined;
-      outcomes.approximated(hidden, ['selectors', name], '/v1/models lists every selector');
+      outcomes.approximated(valueAt(node, 'hidden'), ['selectors', name], '/v1/models lists every selector');
       outcomes.mapped(node, ['selectors', name]);
       return true;
     } else if (skipped.has(group)) outcomes.leftOut(node, 'its entry of model_list is left out');
