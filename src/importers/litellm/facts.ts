@@ -1,7 +1,7 @@
 import { type Decimal, parseDecimal, plainText, roundUp, times, toNumber } from '../../core/decimal.ts';
 import { block, exact, flow, type PolicyValue } from '../emit.ts';
 import { booleanOf, decimalOf } from './amounts.ts';
-import { type CatalogModel, findCatalogModel, findPublicModel } from './catalog.ts';
+import { type CatalogModel, catalogNumber, catalogValue, findCatalogModel, findPublicModel } from './catalog.ts';
 import type { ImportContext } from './context.ts';
 import type { LazyPath, OutcomeRecorder } from './outcomes.ts';
 import { type ConfigNode, valueAt } from './tree.ts';
@@ -79,18 +79,21 @@ export function readFacts(of: FactSources, context: ImportContext): DeploymentFa
   };
   const stated = readSizes(of, context);
   const capabilities = readCapabilities(of, context, mapped ?? null);
-  const catalogPrice = catalogModel?.facts.find(({ key }) => key === 'price')?.value;
   const own = readOwnPrice(of, context);
   const fromMap = own
     ? null
     : priceOf(of.isEmbedder ? inputAlone(ofMap) : ofMap, mapped ? Object.keys(mapped) : [], { basis: 'aggregator' });
   return {
     price:
-      priceFrom(own, 'configuration') ?? priceFrom(fromMap, 'price map') ?? priceFrom(catalogPrice ?? null, 'catalog'),
-    contextWindow: stated.contextWindow ?? count('max_input_tokens') ?? catalogModel?.contextWindow ?? null,
-    maxOutput: stated.maxOutput ?? count('max_output_tokens') ?? count('max_tokens') ?? catalogModel?.maxOutput ?? null,
+      priceFrom(own, 'configuration') ?? priceFrom(fromMap, 'price map') ?? priceFrom(catalogValue(catalogModel, 'price'), 'catalog'),
+    contextWindow: stated.contextWindow ?? count('max_input_tokens') ?? catalogNumber(catalogModel, 'context_window'),
+    maxOutput:
+      stated.maxOutput ??
+      count('max_output_tokens') ??
+      count('max_tokens') ??
+      catalogNumber(catalogModel, 'max_output'),
     dimensions: of.isEmbedder
-      ? (stated.dimensions ?? count('output_vector_size') ?? (catalogModel?.dimensions || null))
+      ? (stated.dimensions ?? count('output_vector_size') ?? catalogNumber(catalogModel, 'embedding', 'dimensions'))
       : null,
     capabilities,
     isMapped: mapped !== undefined,

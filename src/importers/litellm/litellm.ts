@@ -84,14 +84,7 @@ export function importLitellm(text: string, sources: ImportSources): ImportResul
   const chosen = planSelectors({ deployments, patterns, fallbacks, aliases, skipped: named }, context);
   const common = readCommonSettings(settings, general, context);
   const selectors = [...chosen.selectors.flatMap(({ names }) => names), ...chosen.aliases.map(({ name }) => name)];
-  // Aliases with invalid names were left out.
-  const isWritten = new Set(selectors);
-  const aliasesOf = Map.groupBy(aliases, ({ group }) => group);
-  const namesOf = (group: string) => [
-    group,
-    ...(aliasesOf.get(group) ?? []).map(({ name }) => name).filter((name) => isWritten.has(name)),
-  ];
-  const limits = readLimits(settings, deployments, namesOf, context);
+  const limits = readLimits(settings, deployments, chosen.namesOf, context);
   reportSections(root, general, context);
   const drafts = { providers, chosen, wildcards, open, common, limits, source: sources.name };
   const files = deployments.length + wildcards.length === 0 ? [] : writePolicy(drafts, context);

@@ -145,8 +145,9 @@ class TreeReader {
   }
 }
 
-/** The value of a key of a map; undefined for any other node. */
-export const valueAt = (node: ConfigNode | undefined, key: string): ConfigNode | undefined => node?.entries.get(key);
+/** The value under a path of keys; undefined if there is none. */
+export const valueAt = (node: ConfigNode | undefined, ...path: readonly string[]): ConfigNode | undefined =>
+  path.reduce((at, key) => at?.entries.get(key), node);
 
 /** Whether a node is null or an empty plain scalar. */
 export const isEmpty = (node: ConfigNode): boolean => node.kind === 'scalar' && node.text === '' && !node.isQuoted;

@@ -1,5 +1,5 @@
 import { ASK, block, exact, type Field, type FieldBlock, field, flow, type PolicyValue, some } from '../emit.ts';
-import type { CatalogModel } from './catalog.ts';
+import { type CatalogModel, catalogNumber, catalogValue } from './catalog.ts';
 import type { ImportContext } from './context.ts';
 import type { Deployment } from './entries.ts';
 import type { SourcedPrice } from './facts.ts';
@@ -63,7 +63,11 @@ const firstKnown = <T>(deployments: readonly Deployment[], of: (one: Deployment)
 
 /** The quality that the policy states for a model: its share of good answers. */
 export const qualityOf = ({ deployments }: ImportedModel): number =>
-  firstKnown(deployments, ({ facts }) => facts.catalogModel)?.quality || UNKNOWN_QUALITY;
+  catalogNumber(
+    firstKnown(deployments, ({ facts }) => facts.catalogModel),
+    'quality',
+    'default',
+  ) ?? UNKNOWN_QUALITY;
 
 /** The known context window in tokens; null if it is assumed. */
 export const contextOf = ({ deployments }: ImportedModel): number | null =>
@@ -140,9 +144,9 @@ function capabilitiesField(
 ): Field | null {
   const [first] = deployments;
   const stated = new Map(deployments.flatMap(({ facts }) => [...facts.capabilities]).reverse());
-  const ofCatalog = model?.facts.find(({ key }) => key === 'capabilities')?.value;
+  const ofCatalog = catalogValue(model, 'capabilities');
   const isMapped = deployments.some(({ facts }) => facts.isMapped);
-  if (stated.size === 0 && ofCatalog !== undefined) return field('capabilities', ofCatalog);
+  if (stated.size === 0 && ofCatalog !== null) return field('capabilities', ofCatalog);
   const usual = isMapped
     ? []
     : [
@@ -151,13 +155,12 @@ function capabilitiesField(
       ];
   const base = Array.isArray(ofCatalog) ? ofCatalog.filter((one) => typeof one === 'string') : usual;
   const all = [...new Set([...base, ...stated.keys()])].filter((one) => stated.get(one) ?? base.includes(one));
-  const isAssumed = !isMapped && ofCatalog === undefined && usual.some((one) => !stated.has(one));
+  const isAssumed = !isMapped && ofCatalog === null && usual.some((one) => !stated.has(one));
   if (isAssumed) todo.assume(id, all.length === 0 ? 'no capabilities' : all.join(', '));
   return field('capabilities', some(all), isAssumed ? { beside: 'assumed' } : {});
 }
 
-const catalogField = (model: CatalogModel | null, key: string): Field | null =>
-  model?.facts.find((one) => one.key === key) ?? null;
+const catalogField = (model: CatalogModel | null, key: string): Field | null => field(key, catalogValue(model, key));
 const catalogFields = (model: CatalogModel | null, keys: readonly string[]): (Field | null)[] =>
   keys.map((key) => catalogField(model, key));
 
