@@ -83,8 +83,7 @@ export function readEntry(node: ConfigNode, context: ImportContext): EntryResult
       nameNode,
       'a name must begin with a letter or digit and contain only letters, digits and . _ : / @ + -, at most 120',
     );
-  if (/^[\d.]+$/.test(name) && !nameNode.isQuoted)
-    outcomes.remark(nameNode, 'a text is meant; it is read as one');
+  if (/^[\d.]+$/.test(name) && !nameNode.isQuoted) outcomes.remark(nameNode, 'a text is meant; it is read as one');
   const provider = providerOf(params, model);
   if (provider === null || !SERVICES.has(provider))
     return refuse(modelNode, 'no provider is said that this importer knows; write it before the name, such as openai/');

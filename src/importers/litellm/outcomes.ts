@@ -100,8 +100,7 @@ export class OutcomeRecorder {
   /** The outcome of every key, in the order of the configuration. */
   all(root: ConfigNode): KeyOutcome[] {
     for (const { replaced } of nodesOf(root)) {
-      for (const node of replaced)
-        if (!this.has(node)) this.leftOut(node, 'a later key of the same name replaces it');
+      for (const node of replaced) if (!this.has(node)) this.leftOut(node, 'a later key of the same name replaces it');
     }
     for (const leaf of leavesOf(root)) {
       if (!this.has(leaf)) this.leftOut(leaf, isEmpty(leaf) ? 'it is empty' : 'this importer does not know it');
