@@ -91,7 +91,7 @@ export function readEntry(node: ConfigNode, context: ImportContext): EntryResult
   const credentialName = scalarText(credentialNode);
   const credential = credentialName === null ? NO_MAP : context.credentials.get(credentialName);
   if (credential === undefined) return refuse(credentialNode ?? params, 'no credential has this name');
-  const deployment = deploymentOf({ nameNode, name, params, modelNode, model, info, provider, credential }, context);
+  const deployment = deploymentOf(node, credential, { name, model, provider }, context);
   if (!deployment)
     return refuse(valueAt(params, 'api_base') ?? params, 'it must be an address such as https://llm.example.com/v1');
   return { deployment };
@@ -130,19 +130,16 @@ function providerOf(params: ConfigNode, model: string): string | null {
   return rest.length > 0 ? (before ?? null) : providerOfName(model);
 }
 
-interface EntryParts {
-  readonly nameNode: ConfigNode;
-  readonly name: string;
-  readonly params: ConfigNode;
-  readonly modelNode: ConfigNode;
-  readonly model: string;
-  readonly info: ConfigNode;
-  readonly provider: string;
-  readonly credential: ConfigNode;
-}
+/** The names of an entry, all of which it has. */
+type EntryNames = Pick<Deployment, 'provider'> & Readonly<Record<'name' | 'model', string>>;
 
-function deploymentOf(parts: EntryParts, context: ImportContext): Deployment | null {
-  const { name, params, model, info, provider, credential } = parts;
+function deploymentOf(
+  entry: ConfigNode,
+  credential: ConfigNode,
+  { name, model, provider }: EntryNames,
+  context: ImportContext,
+): Deployment | null {
+  const [params, info] = [valueAt(entry, 'litellm_params') ?? NO_MAP, valueAt(entry, 'model_info') ?? NO_MAP];
   const { outcomes } = context;
   const assigned: AssignedNames = { model: name, provider };
   const atModel =
@@ -164,10 +161,10 @@ function deploymentOf(parts: EntryParts, context: ImportContext): Deployment | n
   );
   const isEmbedder = modeOf(info, model) === 'embedding';
   const facts = readFacts({ info, params, preset: connection.preset, isEmbedder, names, at: atModel }, context);
-  outcomes.mapped(parts.nameNode, () => ['models', assigned.model]);
-  if (prefix === null) outcomes.mapped(parts.modelNode, atModel('upstream'));
-  else
-    outcomes.approximated(parts.modelNode, atModel('upstream'), `called by Chat Completions, without \`${prefix}/\``);
+  outcomes.mapped(valueAt(entry, 'model_name'), atModel());
+  const modelNode = valueAt(params, 'model');
+  if (prefix === null) outcomes.mapped(modelNode, atModel('upstream'));
+  else outcomes.approximated(modelNode, atModel('upstream'), `called by Chat Completions, without \`${prefix}/\``);
   outcomes.mapped(valueAt(params, 'custom_llm_provider'), atModel('provider'));
   outcomes.mapped(valueAt(params, 'litellm_credential_name'), () => ['providers', assigned.provider]);
   const region = valueAt(params, 'region_name') ?? valueAt(info, 'region_name');

@@ -110,15 +110,8 @@ export function importLitellm(text: string, sources: ImportSources): ImportResul
 const variablesIn = (root: ConfigNode): string[] =>
   leavesOf(root).flatMap((leaf) => variableReference(scalarText(leaf) ?? '') || []);
 
-interface ModelList {
-  readonly deployments: readonly Deployment[];
-  readonly wildcards: readonly Deployment[];
-  /** Those that wait for an answer of the operator. */
-  readonly open: readonly Deployment[];
-  readonly skipped: readonly SkippedEntry[];
-}
-
-function readModels(root: ConfigNode, context: ImportContext): ModelList {
+/** Those that wait for an answer of the operator are `open`. */
+function readModels(root: ConfigNode, context: ImportContext) {
   const list = valueAt(root, 'model_list');
   const read: Deployment[] = [];
   const skipped: SkippedEntry[] = [];

@@ -65,6 +65,8 @@ function sortEndpoints(deployments: readonly Deployment[]): Deployment[] {
 
 const compare = (a: number, b: number): number => (a === b ? 0 : a - b);
 
+const LIMIT = 'Signalbox obeys a 429 of the provider and tries the next endpoint; `rate_limits` limits keys';
+
 function reportShares(deployments: readonly Deployment[], areDifferent: boolean, { outcomes }: ImportContext): void {
   for (const one of deployments) {
     const { params, assigned } = one;
@@ -74,7 +76,7 @@ function reportShares(deployments: readonly Deployment[], areDifferent: boolean,
       const node = valueAt(params, key);
       if (!node || numberOf(node, outcomes, 'a number') === null) continue;
       if (deployments.length === 1) {
-        outcomes.leftOut(node, ALONE[key] ?? LIMIT);
+        outcomes.leftOut(node, ['order', 'weight'].includes(key) ? 'the only deployment of its name' : LIMIT);
       } else if (key === 'order') {
         if (areDifferent)
           outcomes.approximated(node, to, 'the selector’s strategy chooses among the models of this name');
@@ -89,12 +91,6 @@ function reportShares(deployments: readonly Deployment[], areDifferent: boolean,
     }
   }
 }
-
-const LIMIT = 'Signalbox obeys a 429 of the provider and tries the next endpoint; `rate_limits` limits keys';
-const ALONE: Readonly<Record<string, string>> = {
-  order: 'the only deployment of its name',
-  weight: 'the only deployment of its name',
-};
 
 /** An ID for a model that cannot have the name of its group. */
 export function freeId(group: string, { upstream }: Deployment, taken: TakenNames): string {
