@@ -75,7 +75,7 @@ function globalBudget(settings: ConfigNode, { outcomes }: ImportContext): Budget
 
 /** @param taken the names of the budgets before, some of which differ only in punctuation */
 function budgetOf(
-  { of, each, match, differs, comment, owner, ...source }: BudgetSource,
+  { name: wanted, of, each, match, differs, comment, owner }: BudgetSource,
   taken: TakenNames,
   { outcomes }: ImportContext,
 ): FieldBlock | null {
@@ -91,8 +91,7 @@ function budgetOf(
     if (duration) outcomes.problem(duration, 'it must be a duration such as 30s, 10m, 24h, 30d or 1mo');
     return outcomes.leftOut(limit, 'its duration could not be read');
   }
-  const name = taken.has(source.name) ? taken.nextFree(source.name) : source.name;
-  taken.add(name);
+  const name = taken.take([wanted], wanted);
   const to = ['budgets', name];
   const scaled = times(usd, CREDITS_PER_USD);
   const credits = windowed.share < 1 ? shareOf(scaled, windowed.share) : scaled;

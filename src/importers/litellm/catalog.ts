@@ -57,9 +57,11 @@ export function catalogValue(model: CatalogModel | null, key: string): PolicyVal
   return node ? policyValueOf(node, key === 'price') : null;
 }
 
-/** The number under a path of keys; null if it is absent or 0. */
-export const catalogNumber = (model: CatalogModel | null, ...path: readonly string[]): number | null =>
-  Number(scalarText(valueAt(model?.entry, ...path))) || null;
+/** The number under a path of keys; null if it is absent. */
+export function catalogNumber(model: CatalogModel | null, ...path: readonly string[]): number | null {
+  const text = scalarText(valueAt(model?.entry, ...path));
+  return text === null ? null : Number(text) || 0;
+}
 
 function policyValueOf(node: ConfigNode, isBlock: boolean): PolicyValue {
   if (node.kind === 'list') return node.items.map((item) => policyValueOf(item, false));

@@ -90,7 +90,9 @@ export function readFacts(of: FactSources, context: ImportContext): DeploymentFa
       count('max_tokens') ??
       catalogNumber(catalogModel, 'max_output'),
     dimensions: of.isEmbedder
-      ? (stated.dimensions ?? count('output_vector_size') ?? catalogNumber(catalogModel, 'embedding', 'dimensions'))
+      ? (stated.dimensions ??
+        count('output_vector_size') ??
+        (catalogNumber(catalogModel, 'embedding', 'dimensions') || null))
       : null,
     capabilities,
     isMapped: mapped !== undefined,
@@ -173,10 +175,7 @@ function priceOf(
 const tokens = (value: number): number | null =>
   Number.isInteger(value) && value >= 1 && value <= 100_000_000 ? value : null;
 
-function readSizes(
-  { info, isEmbedder, at }: FactSources,
-  { outcomes }: ImportContext,
-): { contextWindow: number | null; maxOutput: number | null; dimensions: number | null } {
+function readSizes({ info, isEmbedder, at }: FactSources, { outcomes }: ImportContext) {
   const read = (key: string, ...to: string[]): number | null => {
     const node = valueAt(info, key);
     const decimal = decimalOf(node);

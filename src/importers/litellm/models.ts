@@ -32,16 +32,14 @@ export function nameProviders(deployments: readonly Deployment[]): ImportedProvi
     const { names, comment, ...same } = connection;
     const key = JSON.stringify(same);
     const found = byConnection.getOrInsertComputed(key, () => ({ name: freeName(names, taken), connection }));
-    taken.add(found.name);
     assigned.provider = found.name;
   }
   return [...byConnection.values()];
 }
 
 function freeName(names: readonly string[], taken: TakenNames): string {
-  const free = names.find((name) => name !== '' && !taken.has(name));
-  if (free !== undefined) return free.slice(0, 120);
-  return taken.nextFree((names[0] || 'provider').slice(0, 110));
+  const short = names.filter((name) => name !== '').map((name) => name.slice(0, 120));
+  return taken.take(short, (names[0] || 'provider').slice(0, 110));
 }
 
 /** Groups the deployments of one name by model, in the order of attempts. */
@@ -99,10 +97,7 @@ export function freeId(group: string, { upstream }: Deployment, taken: TakenName
     .replace(/[^A-Za-z0-9._:@+-]+/g, '-')
     .replace(/^[^A-Za-z0-9]+/, '');
   const plain = last === '' ? asName(group) : withoutDay(last).slice(0, 100);
-  const candidates = [plain, `${group}/${plain}`.slice(0, 120)];
-  const id = candidates.find((one) => !taken.has(one)) ?? taken.nextFree(plain);
-  taken.add(id);
-  return id;
+  return taken.take([plain, `${group}/${plain}`.slice(0, 120)], plain);
 }
 
 /** Removes the date: `claude-sonnet-4-5` for `claude-sonnet-4-5-20250929`, in its own case. */

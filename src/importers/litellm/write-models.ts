@@ -62,12 +62,10 @@ const firstKnown = <T>(deployments: readonly Deployment[], of: (one: Deployment)
   deployments.map(of).find((one) => one !== null) ?? null;
 
 /** The quality that the policy states for a model: its share of good answers. */
-export const qualityOf = ({ deployments }: ImportedModel): number =>
-  catalogNumber(
-    firstKnown(deployments, ({ facts }) => facts.catalogModel),
-    'quality',
-    'default',
-  ) ?? UNKNOWN_QUALITY;
+export const qualityOf = ({ deployments }: ImportedModel): number => {
+  const model = firstKnown(deployments, ({ facts }) => facts.catalogModel);
+  return catalogNumber(model, 'quality', 'default') || UNKNOWN_QUALITY;
+};
 
 /** The known context window in tokens; null if it is assumed. */
 export const contextOf = ({ deployments }: ImportedModel): number | null =>
@@ -86,14 +84,8 @@ function endpointFields(
   return [field('endpoints', endpoints, { beside: 'in this order' })];
 }
 
-interface Prices {
-  readonly price: PolicyValue;
-  /** For each deployment, its price if it differs from the model's. */
-  readonly prices: readonly (PolicyValue | null)[];
-  readonly comments: Pick<Field, 'above' | 'beside'>;
-}
-
-function pricesOf(id: string, deployments: readonly Deployment[], { todo, today }: ImportContext): Prices {
+/** The price of a model, where it is from, and for each deployment its price if it differs. */
+function pricesOf(id: string, deployments: readonly Deployment[], { todo, today }: ImportContext) {
   const free = flow({ input: 0, output: 0, as_of: exact(today), basis: 'own' });
   const all = deployments.map(
     ({ facts, connection }): SourcedPrice | null =>
