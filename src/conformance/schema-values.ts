@@ -71,7 +71,7 @@ export const pluginOptionsLaw = <Subject extends { readonly plugin: { readonly o
   });
 
 /** A law about what `prepare` returns. */
-export interface PreparedLawText<Subject, Prepared, Case> extends Omit<LawText<Subject, Case>, 'fault'> {
+interface PreparedLawText<Subject, Prepared, Case> extends Omit<LawText<Subject, Case>, 'fault'> {
   fault(prepared: Prepared, one: Case, subject: Subject, options: StatedOptions): string | null;
 }
 
