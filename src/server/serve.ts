@@ -11,6 +11,7 @@ import { type PolicyCandidate, type ServingProvider, servingProviders } from '..
 import { lockStore } from '../store/open.ts';
 import type { Surface } from '../surface/surface.ts';
 import { registerSecrets } from '../telemetry/secrets.ts';
+import { openTracer } from '../telemetry/tracing/tracer.ts';
 import { listensHere } from '../upstream/connection/listening.ts';
 import { Health } from '../upstream/health/health.ts';
 import { announce } from './announce.ts';
@@ -24,7 +25,7 @@ import { LedgerNote, refuseOtherLedger } from './ledger-note.ts';
 import { listen } from './listen.ts';
 import { openServerLog } from './log.ts';
 import { openMetrics } from './metrics.ts';
-import { openObserver, tracerFor } from './observer.ts';
+import { openObserver } from './observer.ts';
 import { firstPolicy, judgeTools, type ServerPolicyTools } from './policy.ts';
 import { unpackPolicies } from './shipped-policies.ts';
 import { openShutdown } from './shutdown.ts';
@@ -46,7 +47,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   let onHangup = () => {};
   on('SIGHUP', () => onHangup());
   const health = new Health({ clock, now, random: Math.random, onChange: (change) => logHealth(log, change) });
-  const tracer = await tracerFor(host, log);
+  const tracer = await openTracer({ env: host.env, version, log });
   const unpacked = unpackPolicies(options.policies, options.data);
   if (unpacked !== null) log.info('the shipped policy was copied: edit the copy', { folder: unpacked });
   const folder = unpacked ?? options.policies;
