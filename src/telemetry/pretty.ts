@@ -1,14 +1,14 @@
 import type { Paint } from '../core/paint.ts';
 import { visible } from '../core/visible.ts';
-import type { LogFields } from './log.ts';
 
-type Value = LogFields[string];
+type EventFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
+type Value = EventFields[string];
 
 /** Values may come from outside. */
 const shown = (value: Value): string => visible(String(value));
 
 /** @param at ms since 1970, shown in local time */
-export function prettyLine(at: number, level: string, message: string, fields: LogFields, paint: Paint): string {
+export function prettyLine(at: number, level: string, message: string, fields: EventFields, paint: Paint): string {
   const time = paint.faint(new Date(at).toTimeString().slice(0, 8));
   const isRequest = (message === 'chat' || message === 'request') && typeof fields.request === 'string';
   return `${time} ${isRequest ? requestText(message, fields, paint) : eventText(level, message, fields, paint)}\n`;
@@ -20,7 +20,7 @@ const LINE_MAX = 100;
 /** The lines of a list, which breaks after commas. */
 const LIST_LINES = new RegExp(`.{1,${LINE_MAX}}(?:, |$)|.+?(?:, |$)`, 'g');
 
-function eventText(level: string, message: string, fields: LogFields, paint: Paint): string {
+function eventText(level: string, message: string, fields: EventFields, paint: Paint): string {
   const { stack, ...others } = fields;
   let text = level === 'info' ? '' : paint[level === 'warn' ? 'warning' : 'error'](`${level}: `);
   text += shown(message);
@@ -39,7 +39,7 @@ function eventText(level: string, message: string, fields: LogFields, paint: Pai
 }
 
 /** `200 auto → gpt-6-luna @ openai  1204→356 tokens  0.0123 Credits  ttft 312 ms  total 2.1 s  key k7mw2pq9x4ta` */
-function requestText(message: string, fields: LogFields, paint: Paint): string {
+function requestText(message: string, fields: EventFields, paint: Paint): string {
   const { key, credits, ttft_ms: ttft, total_ms: total, input_tokens: input, output_tokens: output } = fields;
   const odd = oddities(fields, paint);
   const parts = [
@@ -56,7 +56,7 @@ function requestText(message: string, fields: LogFields, paint: Paint): string {
   return parts.filter((part) => part !== '').join('  ');
 }
 
-function chatText({ selector, model, endpoint }: LogFields): string {
+function chatText({ selector, model, endpoint }: EventFields): string {
   const provider = typeof endpoint === 'string' ? ` @ ${shown(endpoint.split('/', 1)[0])}` : '';
   const requested = selector === undefined ? 'chat' : shown(selector);
   return model === undefined ? requested : `${requested} → ${shown(model)}${provider}`;
@@ -68,7 +68,7 @@ function statusText(status: Value, paint: Paint): string {
 }
 
 /** Everything unusual about the request. */
-function oddities({ outcome, error, failures, reason, suppressed }: LogFields, paint: Paint): string[] {
+function oddities({ outcome, error, failures, reason, suppressed }: EventFields, paint: Paint): string[] {
   const odd: string[] = [];
   if (outcome === 'failed' || outcome === 'broken') odd.push(paint.error(outcome));
   else if (outcome !== undefined && outcome !== 'completed') odd.push(paint.warning(shown(outcome)));
