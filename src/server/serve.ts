@@ -75,16 +75,12 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   const { observer, families } = openObserver(gateway, options, surfaces, tracer);
   const watched = { gateway, gate, policy: reloader, store, health: tools.health, version };
   const app = createApp({
-    gateway,
+    ...watched,
     surfaces,
-    policy: reloader,
     keys,
     idempotency,
-    store,
     authenticate: keys.authenticate,
-    version,
     observer,
-    gate,
     socketBytesMax,
     status,
     metrics: options.metrics ? openMetrics(watched, [...families, ...logged, ...defects.families]) : null,

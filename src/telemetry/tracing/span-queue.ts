@@ -8,6 +8,8 @@ import { lineLimit } from '../line-limit.ts';
 import type { Log } from '../log.ts';
 import type { TracingSettings } from './settings.ts';
 
+const PATIENCE_MS = 5_000;
+
 /** The metrics of a queue. */
 export const spanFamily = (read: () => { readonly exported: number; readonly lost: number }): Family =>
   totalBy('signalbox_spans_total', 'Spans, by whether the collector accepted them.', 'outcome', () =>
@@ -87,7 +89,7 @@ export function spanQueue(settings: TracingSettings, log: Log, clock: () => numb
       }
     },
     /** Sends all spans that wait, and none after the patience. Never rejects. */
-    async close(patienceMs: number): Promise<void> {
+    async close(patienceMs = PATIENCE_MS): Promise<void> {
       if (isClosed) return;
       isClosed = true;
       await Promise.race([processor.shutdown().catch(() => {}), Bun.sleep(patienceMs)]);

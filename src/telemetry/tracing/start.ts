@@ -29,8 +29,6 @@ export interface TracerOptions {
   readonly now?: () => number;
 }
 
-const PATIENCE_MS = 5_000;
-
 /** Loads OpenTelemetry, as the only file that the others import only dynamically. */
 export function startTracing(settings: TracingSettings, options: TracerOptions) {
   const { clock = () => performance.now(), now = Date.now, log, version } = options;
@@ -51,8 +49,7 @@ export function startTracing(settings: TracingSettings, options: TracerOptions) 
       return new RequestTrace(traceId, isSampled(traceId, parent), parent, request);
     },
     families: [family],
-    /** Sends the waiting spans, and none after the patience. Never rejects. */
-    close: (patienceMs = PATIENCE_MS) => close(patienceMs),
+    close,
   };
 }
 
