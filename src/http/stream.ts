@@ -154,7 +154,16 @@ class EventSource implements TextSource {
 /** True once the promise is fulfilled, false when it is not within `ms`. Rejects with it. */
 function settledWithin(promise: Promise<void>, ms: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms, false);
-    void promise.then(() => resolve(true), reject).finally(() => clearTimeout(timer));
+    const timer = setTimeout(() => resolve(false), ms);
+    promise.then(
+      () => {
+        clearTimeout(timer);
+        resolve(true);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
   });
 }
