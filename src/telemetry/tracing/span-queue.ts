@@ -48,14 +48,14 @@ export function spanQueue(settings: TracingSettings, log: Log, clock: () => numb
   let exported = 0;
   /** Spans in the processor's queue. Counted here, because it drops excess spans silently. */
   let waiting = 0;
-  /** Spans at the exporter, without a result. */
-  const sending = new Set<readonly ReadableSpan[]>();
+  /** Spans at the exporter, with the reason that will tell why they are lost; null where they arrive. */
+  const sending = new Map<readonly ReadableSpan[], Promise<string | null>>();
   let isClosed = false;
   /** Resolves once the batch has a result, or its time is over. */
   const send = async (spans: ReadableSpan[]): Promise<void> => {
     const { promise, resolve } = Promise.withResolvers<string | null>();
     waiting -= spans.length;
-    sending.add(spans);
+    sending.set(spans, promise);
     // The exporter's own timeout concerns silence: a response that trickles in would never end.
     const timer = setTimeout(resolve, timeoutMs, 'timeout');
     timer.unref();
@@ -92,9 +92,11 @@ export function spanQueue(settings: TracingSettings, log: Log, clock: () => numb
     async close(patienceMs = PATIENCE_MS): Promise<void> {
       if (isClosed) return;
       isClosed = true;
-      await Promise.race([processor.shutdown().catch(() => {}), Bun.sleep(patienceMs)]);
+      // A batch that is on its way already is not the processor's any more.
+      const sent = processor.shutdown().then(() => Promise.all(sending.values()));
+      await Promise.race([sent.catch(() => {}), Bun.sleep(patienceMs)]);
       let left = waiting;
-      for (const { length } of sending) left += length;
+      for (const { length } of sending.keys()) left += length;
       // Later results are ignored.
       sending.clear();
       if (left > 0) losses.add(left, 'not sent in time');
