@@ -9,9 +9,8 @@ import type { FundingSource } from '../money/funding.ts';
 import type { Admission, RequestContext } from '../request/request-context.ts';
 import { callerAddress, type Peers } from './address.ts';
 import { tooLarge } from './body-reading.ts';
-import type { PreflightRefusals } from './cors.ts';
 import { credentialsIn, formAdvice, KEY_HELP, keyHeadersOf } from './credentials.ts';
-import { pathOf, type RouteTable } from './routes.ts';
+import { pathOf, type RouteEntry, type RouteTable } from './routes.ts';
 import { nothingAt, printable } from './unknown-path.ts';
 
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
@@ -34,7 +33,8 @@ export interface AdmissionRules {
   readonly funding: Pick<FundingSource, 'keyless' | 'checkBlocked'>;
   readonly limiter: Limiter;
   readonly gate: Gate;
-  readonly preflights: PreflightRefusals;
+  /** Throws SignalboxError for a preflight that the policy does not allow. */
+  refusePreflight(request: Request, route: RouteEntry): void;
 }
 
 /** Paths that are not throttled: a refused probe would take a working gateway out of its balancer, and an answer costs no more. */
@@ -59,7 +59,7 @@ export function admit(request: Request, rules: AdmissionRules, peers: Peers | nu
   }
   const { isOpen, path } = route;
   const { method } = context;
-  if (method === 'OPTIONS') rules.preflights.refuse(request, route);
+  if (method === 'OPTIONS') rules.refusePreflight(request, route);
   const policy = rules.policy();
   const rule = route.methods.get(method === 'HEAD' ? 'GET' : method);
   // Whether a caller without a key may pay for it.
