@@ -27,7 +27,7 @@ import { tryDecision } from '../../src/request/decide.ts';
 import { recordDecision, recordedOf } from '../../src/request/decision-record.ts';
 import { giveFeedback } from '../../src/request/feedback.ts';
 import type { Gateway } from '../../src/request/gateway.ts';
-import { exampleOf, noteRequest } from '../../src/request/learn-from-answer.ts';
+import { exampleOf } from '../../src/request/learn-from-answer.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
@@ -158,7 +158,7 @@ export class RealPath {
     const { outcome: decision } = tryDecision(gateway, { facts, features }, chatRequest({ messages }), terms, isMade);
     if (isRefusal(decision)) throw new Error('the request was refused');
     // As a chat does after its hold.
-    if (isMade) noteRequest(gateway, { runtime: this.#runtime, decision, features });
+    if (isMade) learner.memories.noteRequest(this.#runtime, decision.facts, features);
     return { facts, features, decision };
   }
 }
@@ -207,13 +207,11 @@ async function openParts(folder: string, runtime: Runtime): Promise<Parts> {
     onFault: (_estimator, _where, error) => faults.push(error),
     onError: (error) => faults.push(error),
   });
+  const lease = () => runtime;
+  const funded = { lease, leaseOf: lease, ledger, payments, keys, log, now };
   const gateway: X402Gateway = {
-    lease: () => runtime,
-    leaseOf: () => runtime,
-    ledger,
-    payments,
-    keys,
-    funding: x402Funding(() => gateway),
+    ...funded,
+    funding: x402Funding(funded),
     records,
     past: { find: async () => runtime },
     learner,
@@ -221,13 +219,11 @@ async function openParts(folder: string, runtime: Runtime): Promise<Parts> {
     sessions: new Sessions(clock),
     counter: { count: async () => null },
     countPlaces: new CountPlaces(),
-    log,
     nextId,
-    now,
     clock,
     inFlight: new LinkedSet(),
     answers: new ByteRoom(),
-    draining: () => false,
+    isDraining: false,
   };
   const close = async () => {
     await learner.close();

@@ -97,13 +97,13 @@ class StoredKeys {
   }
 
   /** Checks an `Authorization` header at once. An unknown ID takes as long as a wrong secret. */
-  authenticate(header: string | null): Authentication {
+  readonly authenticate = (header: string | null): Authentication => {
     if (!header) return DENIED.missing;
     const key = bearerOf(header);
     const parts = key === null ? null : parseKey(key);
     if (key === null || !parts) return DENIED.malformed;
     return authenticationBy(this.#entries.get(parts.id), hashOf(key), this.#now());
-  }
+  };
 
   /**
    * Makes a key. Throws KeyTermsError.

@@ -17,9 +17,8 @@ export function moved(share: number, by: number): number {
   return by === 0 ? share : withOddsTimes(timesOf(by), share);
 }
 
-/** All of them moved by the same; the same array where that is 0. */
+/** All of them moved by the same, which is not 0. */
 export function allMoved(shares: Float64Array, by: number): Float64Array {
-  if (by === 0) return shares;
   const times = timesOf(by);
   const all = new Float64Array(shares.length);
   for (let i = 0; i < all.length; i++) all[i] = withOddsTimes(times, shares[i]!);

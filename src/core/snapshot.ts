@@ -22,6 +22,8 @@ export interface PolicySnapshot {
   /** Exact, in plain decimal notation without needless zeros: `0.001`. Charging uses each price's own figures. */
   readonly usdPerCredit: string;
   readonly gateway: GatewayPolicy;
+  /** Set where the policy is that of one model of a wildcard, of which nothing is learned. */
+  readonly isOfWildcard?: true;
   readonly tasks: readonly Task[];
   /** Task name → index in `tasks`. `general` always exists and is the index 0. */
   readonly taskIndex: ReadonlyMap<string, number>;

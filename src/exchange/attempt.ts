@@ -26,7 +26,7 @@ import type { AttemptReporter, EndpointHealth } from '../upstream/health/types.t
 import type { AnswerRoom, NextParts, UpstreamCall, UpstreamTarget } from '../upstream/upstream-call.ts';
 import { callSpan } from './call-span.ts';
 import { callFor, droppedPaths } from './endpoint-request.ts';
-import { failureIn, isOfAskedModel, isUnknownName } from './failure.ts';
+import { isOfAskedModel, isUnknownName } from './failure.ts';
 import type { RunnableRequest } from './runnable-request.ts';
 import { StopCut } from './stop-cut.ts';
 
@@ -127,7 +127,7 @@ export class Attempt {
       if (batch === null) return { kind: 'malformed', message: 'the answer ended without content' };
       const now = this.#runnable.clock();
       this.meter.observe(batch, now);
-      const failure = failureIn(batch);
+      const { failure } = this.meter;
       // A batch can hold both the first content and the failure. Its content was never shown, so another endpoint may try.
       if (failure) return failure;
       if (this.meter.firstContentAt !== null) {

@@ -4,6 +4,7 @@ import { passthroughBit } from '../core/capability.ts';
 import type { RankedEndpoint } from '../core/decision.ts';
 import type { Facts } from '../core/facts.ts';
 import type { ModelRequest } from '../core/model-request.ts';
+import { isEmpty } from '../core/object.ts';
 import type { Endpoint, Model, PolicySnapshot } from '../core/snapshot.ts';
 import { NO_EXTRAS, shown, sortExtras } from '../money/extras.ts';
 import type { PromptHistory } from '../prompt/affinity.ts';
@@ -40,9 +41,13 @@ export function callFor(
   const model = runtime.snapshot.models[ranked.model]!;
   const endpoint = model.endpoints[at]!;
   const { dropUnsupported } = runtime.snapshot.gateway;
-  const { extras, ...given } = requestFor(unfitted, model, endpoint);
-  const { dropped: unsupported, ...left } = withoutUnsupported(given.request, endpoint.capabilities, dropUnsupported);
-  const { request, stops } = fitStops(left.request, endpoint, adapter);
+  const { request: given, extras, dropped } = requestFor(unfitted, model, endpoint);
+  const { request: left, dropped: unsupported } =
+    dropUnsupported.size > 0
+      ? withoutUnsupported(given, endpoint.capabilities, dropUnsupported)
+      : { request: given, dropped: NO_EXTRAS.dropped };
+  const { request, stops } =
+    left.settings.stop === undefined ? { request: left, stops: null } : fitStops(left, endpoint, adapter);
   const call: ProviderCall = {
     upstream: endpoint.upstream,
     request,
@@ -52,7 +57,7 @@ export function callFor(
     model: traitsOf(model),
     isSelected: decision.facts.pinned ? undefined : true,
   };
-  return { call, dropped: [...given.dropped, ...unsupported], unsupported, stops };
+  return { call, dropped: [...dropped, ...unsupported], unsupported, stops };
 }
 
 /** A request as one endpoint may get it. */
@@ -71,7 +76,7 @@ export function requestFor(unfitted: UnfittedRequest, model: Model, endpoint: En
   if (isPassed) return { request, extras: NO_EXTRAS.passed, dropped: NO_EXTRAS.dropped };
   const provider = runtime.snapshot.providers.get(endpoint.provider)!;
   const { unnamed = NO_EXTRAS.dropped } = request.routing;
-  const { passed: extras, dropped } = sortExtras(request, provider);
+  const { passed: extras, dropped } = isEmpty(request.extras) ? NO_EXTRAS : sortExtras(request, provider);
   if (!history.bearsState && unnamed.length === 0) return { request, extras, dropped };
   const left = readable(unfitted, model);
   return { request: left.request, extras, dropped: [...dropped, ...left.dropped, ...unnamed] };

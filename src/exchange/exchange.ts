@@ -46,6 +46,9 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   /** Unix time of admission, seconds. */
   readonly created: number;
   readonly funded: FundedHold;
+  receipt: Receipt | null = null;
+  error: SignalboxError | null = null;
+  isDeserted = false;
   mayBeCut = false;
   readonly #parts: ExchangeParts;
   readonly #runnable: RunnableRequest;
@@ -66,13 +69,10 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   #wake: (() => void) | null = null;
   /** The batch with the first content part, until it is read. */
   #first: readonly StreamPart[] | null = null;
-  #receipt: Receipt | null = null;
   /** Tokens of the usage that is charged; 0 before the end. */
   #tokens = 0;
-  #error: SignalboxError | null = null;
   /** A failed attempt has cost something. */
   #billed = false;
-  #callerGone = false;
   /** Memory of an answer in one piece; null before its first bytes. */
   #bytes: ByteHold | null = null;
   /** Whether it is known if the settlement survives this process. */
@@ -110,15 +110,6 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     const { runtime, decision } = this.#runnable;
     return (this.#running?.model ?? runtime.snapshot.models[decision.ranked[0].model]!).id;
   }
-  get receipt(): Receipt | null {
-    return this.#receipt;
-  }
-  get isDeserted(): boolean {
-    return this.#callerGone;
-  }
-  get error(): SignalboxError | null {
-    return this.#error;
-  }
 
   /**
    * Tries the endpoints of the plan until one shows content.
@@ -129,13 +120,18 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     try {
       for (let step = this.#plan.next(); step !== null; step = this.#plan.next()) {
         if (step.waitMs > 0 && !(await this.#pause(step.waitMs))) break;
-        if (this.#ended()) throw this.#error;
+        if (this.#ended()) throw this.error;
         const reporter = this.#admitted(step);
         if (!reporter) continue;
-        const funding = fundedWay(this.#runnable, this.funded.hold, step.way);
+        const { hold } = this.funded;
+        // Mostly the hold covers the dearest endpoint of the model.
+        const isCovered = !hold.grows && step.way.ranked.bound <= hold.left;
+        const funding: FundedWay | Promise<FundedWay | null> = isCovered
+          ? step.way
+          : fundedWay(this.#runnable, hold, step.way);
         const way = funding instanceof Promise ? await this.#awaited(funding, reporter) : funding;
         if (way === null) {
-          if (this.#ended()) throw this.#error;
+          if (this.#ended()) throw this.error;
           this.#plan.drop();
           continue;
         }
@@ -143,7 +139,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
         let opened = running.content();
         for (; opened instanceof Promise; opened = running.content()) await opened;
         if (!('kind' in opened)) return this.#show(running, opened, way.growth);
-        if (this.#ended()) throw this.#error;
+        if (this.#ended()) throw this.error;
         this.#giveUp(running, opened);
         this.#plan.failed(opened, pauseOf(running.health, opened, this.#parts.now()), this.#attempts.at(-1)!.ms);
         if (isFinal(opened, running.call.sent) || this.#runnable.clock() >= this.#deadlineAt) break;
@@ -184,13 +180,13 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       this.#settle('completed', running, measured);
       return this.#confirmed();
     }
-    const failure = failureIn(batch);
+    const failure = running.meter.failure === null ? null : failureIn(batch);
     const seen = this.#seen(running, batch);
     if (failure === null || this.#ended()) return seen;
     this.#note(running, failure);
     // The caller has all of an answer that was read on behind its stops.
     const isWhole = running.stops?.isOver ?? false;
-    if (!isWhole) this.#error = brokenError(running.model.id, failure);
+    if (!isWhole) this.error = brokenError(running.model.id, failure);
     this.#settle(isWhole ? 'completed' : 'broken', running, source.broken(failure));
     return seen;
   }
@@ -205,8 +201,8 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
 
   abandon(reason: SignalboxError | 'caller-gone'): void {
     if (this.#ended()) return;
-    this.#callerGone = reason === 'caller-gone';
-    this.#error = reason === 'caller-gone' ? callerGone() : reason;
+    this.isDeserted = reason === 'caller-gone';
+    this.error = reason === 'caller-gone' ? callerGone() : reason;
     this.#wake?.();
     this.#leave('abandoned', this.#running);
   }
@@ -214,7 +210,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   /** Ends the attempt before its service does. */
   #leave(status: DecisionOutcome['status'], running: Attempt | null): void {
     const measured = running?.call.sent ? (this.#growing ?? running).broken(null) : null;
-    if (running) this.#attempts.push(running.left(this.#callerGone, status === 'completed' ? measured : null));
+    if (running) this.#attempts.push(running.left(this.isDeserted, status === 'completed' ? measured : null));
     this.#settle(status, running, measured);
   }
 
@@ -232,7 +228,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   }
 
   #ended(): boolean {
-    return this.#receipt !== null;
+    return this.receipt !== null;
   }
 
   /** Waits before the attempt. Returns false where the deadline comes first. */
@@ -255,7 +251,10 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     const { health: healths, snapshot } = this.#runnable.runtime;
     const health = healths[way.ranked.model]![way.at]!;
     const { provider } = snapshot.models[way.ranked.model]!.endpoints[way.at]!;
-    const reporter = health.begin({ retry: again || hasCalled(this.#failed, provider), force });
+    const reporter = health.begin({
+      retry: again || (this.#failed.length > 0 && hasCalled(this.#failed, provider)),
+      force,
+    });
     if (reporter === 'no-budget') this.#plan.denied(step);
     else if (reporter === 'shut') {
       this.#shutUntil = Math.min(this.#shutUntil, health.retryAt);
@@ -311,7 +310,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     let error = failedError(this.#failed, cut || this.#billed, this.#runnable.request);
     if (!failure && Number.isFinite(this.#shutUntil)) error = shutError(this.#shutUntil - this.#parts.now());
     else if (last && failure) error = notFoundError(failure, last.model) ?? error;
-    this.#error = error;
+    this.error = error;
     this.#settle('failed', cut ? last : null, cut ? last.broken(failure!) : null);
     return error;
   }
@@ -324,7 +323,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   /** Removes a price that could be forgotten from the receipt. */
   #confirm(): Promise<void> {
     return this.#parts.ledger.written().then((isWritten) => {
-      if (!isWritten) this.#receipt &&= withoutPrice(this.#receipt);
+      if (!isWritten) this.receipt &&= withoutPrice(this.receipt);
       this.#isConfirmed = true;
     });
   }
@@ -374,13 +373,13 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
       cappedBy: this.#growing?.cutBy ?? running?.way.ranked.cappedBy ?? null,
       usageReplaced: running?.meter.isUsageReplaced ?? false,
     });
-    this.#receipt = receipt;
+    this.receipt = receipt;
     if (running && measured) this.#tokens = chargedTokens(measured, running.model, decision.facts);
     context.hasReachedCap = this.#growing?.isCut || running?.meter.isCut || false;
     const firstAt = running?.meter.firstContentAt ?? null;
     const outcome: DecisionOutcome = {
       status,
-      error: this.#callerGone ? null : (this.#error?.code ?? null),
+      error: this.isDeserted ? null : (this.error?.code ?? null),
       attempts: this.#attempts,
       usage: measured && receipt.usage,
       estimated: receipt.platform.estimated,

@@ -154,8 +154,11 @@ export class GrowingAnswer {
     const { hold } = this.#options;
     this.#isExtending = true;
     try {
-      const signal = this.#over.signal;
-      const isGranted = await hold.extend(next, { waitMs: EXTENSION_WAIT_MS, signal, onBlocked: this.#blocked });
+      const { signal } = this.#over;
+      const onBlocked = ({ fund: { title } }: FundBlock) => {
+        this.#refusedBy = cappingName(title);
+      };
+      const isGranted = await hold.extend(next, { waitMs: EXTENSION_WAIT_MS, signal, onBlocked });
       // An extension that was refused for good is not asked for again.
       this.#isExtending = !isGranted;
       return isGranted;
@@ -163,16 +166,6 @@ export class GrowingAnswer {
       // Money that cannot be stored must not be spent.
       return false;
     }
-  }
-
-  readonly #blocked = ({ fund: { title } }: FundBlock): void => {
-    this.#refusedBy = cappingName(title);
-  };
-
-  /** The fund that was too slow to be asked, or to answer. */
-  #scarcest(): string | null {
-    const { scarcest } = this.#options.hold;
-    return scarcest && cappingName(scarcest);
   }
 
   /** Lets a slow reader catch up, with the whole worst case held: what the upstream writes meanwhile cannot be counted. */
@@ -192,7 +185,9 @@ export class GrowingAnswer {
   #cut(): void {
     this.isCut = true;
     this.#attempt.call.abort();
-    this.cutBy = this.#refusedBy ?? this.#scarcest();
+    // Where none has refused, one was too slow to be asked, or to answer.
+    const { scarcest } = this.#options.hold;
+    this.cutBy = this.#refusedBy ?? (scarcest && cappingName(scarcest));
     const cut: StreamPart[] = [];
     for (let choice = 0; choice < this.#terms.choices; choice++) {
       if (!this.#finished.has(choice)) cut.push({ type: 'finish', choice, reason: 'length', raw: 'length' });

@@ -28,6 +28,7 @@ const CATCH_UP_MS = 10_000;
  * ask again for the stored answer.
  */
 export class KeptAnswer implements AnswerSource {
+  error: SignalboxError | null = null;
   readonly #source: KeptAnswerOptions['source'];
   readonly #options: KeptAnswerOptions;
   readonly #recording = new Recording();
@@ -35,7 +36,6 @@ export class KeptAnswer implements AnswerSource {
   readonly #waiting = new WaitingParts();
   #isLeft = false;
   #isOver = false;
-  #error: SignalboxError | null = null;
   #failure: { readonly error: unknown } | null = null;
   #changed = Promise.withResolvers<void>();
 
@@ -64,9 +64,6 @@ export class KeptAnswer implements AnswerSource {
   }
   get receipt(): Receipt | null {
     return this.#source.receipt;
-  }
-  get error(): SignalboxError | null {
-    return this.#error;
   }
 
   async open(): Promise<void> {
@@ -125,7 +122,7 @@ export class KeptAnswer implements AnswerSource {
 
   /** Ends an answer whose error is its last event. */
   async #endStream(error: SignalboxError): Promise<void> {
-    this.#error = error;
+    this.error = error;
     const { run } = this.#options;
     const fate = this.#fateOf(error);
     if (fate === 'drop') await run.drop();
@@ -138,16 +135,16 @@ export class KeptAnswer implements AnswerSource {
     const { funded } = this.#source;
     const { run } = this.#options;
     const fate = this.#fateOf(error);
-    this.#error = funded.errorOf(error, false);
+    this.error = funded.errorOf(error, false);
     if (fate === 'drop') await run.drop();
     else if (fate === 'lose') await run.lose();
     else {
       // It was charged, and the same again is all that a repeat would get.
       const { retryAfterMs: _, ...info } = error.info;
-      this.#error = funded.errorOf(new SignalboxError(error.code, error.message, { ...info, retry: false }), true);
-      await run.keep({ headers: funded.headers, parts: endLine(this.#source, this.#error) });
+      this.error = funded.errorOf(new SignalboxError(error.code, error.message, { ...info, retry: false }), true);
+      await run.keep({ headers: funded.headers, parts: endLine(this.#source, this.error) });
     }
-    return this.#error;
+    return this.error;
   }
 
   #fateOf({ code }: SignalboxError): 'keep' | 'drop' | 'lose' {

@@ -44,19 +44,18 @@ const NAMES: Readonly<Record<string, string>> = {
 const addresses = new WeakMap<Provider, ProviderAddress>();
 
 /** Returns the name and address of a provider. */
-export function providerAddressOf(provider: Provider): ProviderAddress {
-  const known = addresses.get(provider);
-  if (known) return known;
+export const providerAddressOf = (provider: Provider): ProviderAddress =>
+  addresses.getOrInsertComputed(provider, addressOf);
+
+function addressOf(provider: Provider): ProviderAddress {
   const url = provider.baseUrl === null ? null : URL.parse(provider.baseUrl);
   // An IPv6 address has brackets.
   const address = url?.hostname.replace(/^\[|\]$/g, '');
-  const found: ProviderAddress = {
+  return {
     name: nameOf(provider, address ?? ''),
     address,
     port: url ? Number(url.port) || (url.protocol === 'http:' ? 80 : 443) : undefined,
   };
-  addresses.set(provider, found);
-  return found;
 }
 
 function nameOf({ name, adapter }: Provider, host: string): string {

@@ -48,15 +48,8 @@ const PROBES: ReadonlySet<string> = new Set(['/healthz', '/health', '/readyz']);
  * @throws SignalboxError
  */
 export function admit(request: Request, rules: AdmissionRules, peers: Peers | null, context: RequestContext): void {
-  if (!WITH_HOST.test(request.url)) {
-    throw new SignalboxError('invalid_value', 'The Host header is missing, or is not a valid host name.', {
-      param: 'Host',
-    });
-  }
+  checkForm(request);
   const { headers } = request;
-  if (headerBytes(headers) > HEADER_BYTES_MAX) {
-    throw new SignalboxError('headers_too_large', `All headers together may have at most ${HEADER_BYTES_MAX} bytes.`);
-  }
   const route = rules.routes.at(context.route);
   if (!route) {
     // The answer is the same with a key and without, so that a wrong base URL is not taken for a wrong key.
@@ -95,6 +88,16 @@ export function admit(request: Request, rules: AdmissionRules, peers: Peers | nu
   context.admit(rule.counts ? counted(request, context, policy, rules, peers) : { caller, ...UNCOUNTED });
 }
 
+function checkForm({ url, headers }: Request): void {
+  if (!WITH_HOST.test(url)) {
+    const message = 'The Host header is missing, or is not a valid host name.';
+    throw new SignalboxError('invalid_value', message, { param: 'Host' });
+  }
+  if (headerBytes(headers) > HEADER_BYTES_MAX) {
+    throw new SignalboxError('headers_too_large', `All headers together may have at most ${HEADER_BYTES_MAX} bytes.`);
+  }
+}
+
 const UNCOUNTED = { place: null, quota: null, acceptPayer: () => null };
 
 /** Bytes of the largest body that is read, of a request with a key or without. */
@@ -124,7 +127,8 @@ function counted(
   const who = caller?.keyId ?? address;
   const bytes = gate.bytesAtOnce(admission, bodyBytes);
   gate.check(admission, who, bytes);
-  const quota = caller && limiter.admit(rateLimits, caller, address);
+  const isLimited = caller !== null && (rateLimits.length > 0 || caller.limits !== null);
+  const quota = isLimited ? limiter.admit(rateLimits, caller, address) : null;
   const place = gate.enter(admission, who, bytes);
   const acceptPayer = (payer: Caller) => {
     rules.funding.checkBlocked(payer);

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { HTTPHeaders } from 'elysia';
 import { idText } from '../core/id.ts';
 import type { AnswerSource } from '../exchange/answer-source.ts';
-import type { AnswerWriter, EventForm, Surface } from '../surface/surface.ts';
+import type { EventForm, Surface } from '../surface/surface.ts';
 import { DROPPED_HEADER, streamResponse, textsResponse } from './stream.ts';
 
 /** The longest that an answer is written while others wait, ms. A batch of parts is not interrupted. */
@@ -50,7 +50,19 @@ export async function jsonBody(
   const texts: string[] = [];
   try {
     await source.open();
-    await writeTexts(source, json(source), texts);
+    const writer = json(source);
+    let until = performance.now() + SLICE_MS;
+    for (let parts = source.read(); parts !== null; parts = source.read()) {
+      if (parts instanceof Promise) await parts;
+      else texts.push(writer.write(parts));
+      if (performance.now() < until) continue;
+      // Other requests get their turns.
+      await setImmediate();
+      until = performance.now() + SLICE_MS;
+    }
+    if (source.error) throw source.error;
+    if (!source.receipt) throw new Error('the answer ended without a receipt');
+    texts.push(writer.end(source.receipt));
     headers['content-type'] = 'application/json';
     headers['x-signalbox-model'] = source.model;
     if (source.unsupported?.length) headers[DROPPED_HEADER] = source.unsupported.join(', ');
@@ -63,21 +75,6 @@ export async function jsonBody(
   }
   const chars = texts.reduce((sum, { length }) => sum + length, 0);
   return chars <= WHOLE_MAX ? texts.join('') : textsResponse(texts, headers);
-}
-
-/** Reads the answer to its end, and adds its texts to `texts`. Other requests get their turns. */
-async function writeTexts(source: AnswerSource, writer: AnswerWriter, texts: string[]): Promise<void> {
-  let until = performance.now() + SLICE_MS;
-  for (let parts = source.read(); parts !== null; parts = source.read()) {
-    if (parts instanceof Promise) await parts;
-    else texts.push(writer.write(parts));
-    if (performance.now() < until) continue;
-    await setImmediate();
-    until = performance.now() + SLICE_MS;
-  }
-  if (source.error) throw source.error;
-  if (!source.receipt) throw new Error('the answer ended without a receipt');
-  texts.push(writer.end(source.receipt));
 }
 
 /** Adds the price to the headers. With an error too: attempts that failed may have cost something. */

@@ -143,20 +143,14 @@ function edgeOf(app: AnyElysia) {
   return { server: () => app.server && server, handle };
 }
 
-/**
- * The whole HTTP edge. `onRequest` admits before a byte of the body is read (validation would run
- * before any later hook), and the one error mapping stands at the root. `normalize` is off: it
- * would mend and strip bodies before they are checked.
- */
-export function createApp(options: AppOptions) {
-  const { gateway, surfaces, idempotency, version, observer } = options;
-  const { open, of: contextOf } = requestContexts(observer);
-  // Otherwise a host of up to three characters, such as `gw`, loses the start of every path.
-  const handler = { standardHostname: false };
-  const app = new Elysia({ normalize: false, name: 'signalbox', handler });
+function servicesOf(
+  options: AppOptions,
+  contextOf: RouteServices['contextOf'],
+  edge: Pick<RouteServices, 'server' | 'handle'>,
+): RouteServices {
+  const { gateway, idempotency } = options;
   const reader = new BodyReader(gateway.clock);
-  const edge = edgeOf(app);
-  const services: RouteServices = {
+  return {
     gateway,
     idempotency,
     contextOf,
@@ -166,6 +160,24 @@ export function createApp(options: AppOptions) {
     sockets: new Sockets(options, gateway.clock, () => gateway.lease().snapshot.gateway.admission),
     server: edge.server,
   };
+}
+
+/** The dialect of the errors of a route. A path below a surface's is of its dialect. */
+const dialectAt = (route: string, surfaces: readonly Surface[]): Pick<Surface, 'errorBody' | 'requestIdHeader'> =>
+  surfaces.find(({ path }) => route === path || route.startsWith(`${path}/`)) ?? { errorBody };
+
+/**
+ * The whole HTTP edge. `onRequest` admits before a byte of the body is read (validation would run
+ * before any later hook), and the one error mapping stands at the root. `normalize` is off: it
+ * would mend and strip bodies before they are checked.
+ */
+export function createApp(options: AppOptions) {
+  const { gateway, surfaces, version, observer } = options;
+  const { open, of: contextOf } = requestContexts(observer);
+  // Otherwise a host of up to three characters, such as `gw`, loses the start of every path.
+  const handler = { standardHostname: false };
+  const app = new Elysia({ normalize: false, name: 'signalbox', handler });
+  const services = servicesOf(options, contextOf, edgeOf(app));
   const requests = requestRoutes(services, options, () => app.server);
   const others = otherRoutes(services, options);
   const pages = docsRoutes(() => openApiDocument(version, new Elysia().use(others).use(requests)));
@@ -178,7 +190,8 @@ export function createApp(options: AppOptions) {
         const context = open(request, route);
         set.headers['x-request-id'] = context.requestId;
         set.headers['x-signalbox-version'] = version;
-        const answer = answerOrigin(request, route, gateway.lease().snapshot.gateway, set.headers);
+        const { gateway: policy } = gateway.lease().snapshot;
+        const answer = policy.corsOrigins.size > 0 ? answerOrigin(request, route, policy, set.headers) : null;
         if (answer) {
           context.handled(answer.status, null);
           return answer;
@@ -202,17 +215,11 @@ export function createApp(options: AppOptions) {
         const context = contextOf(request);
         const known = publicError(error, (defect) => {
           const stack = defect instanceof Error ? defect.stack : String(defect);
-          gateway.log.error('a request failed: internal error', {
-            request: context.requestId,
-            method: request.method,
-            stack,
-          });
+          const { requestId, method } = context;
+          gateway.log.error('a request failed: internal error', { request: requestId, method, stack });
         });
         context.handled(known.status, known.code);
-        // A path below a surface's is of its dialect.
-        const isOf = ({ path }: Surface) => context.route === path || context.route.startsWith(`${path}/`);
-        const surface = surfaces.find(isOf) ?? { errorBody };
-        return errorResponse(known, surface, errorHeaders(set.headers, gateway.funding));
+        return errorResponse(known, dialectAt(context.route, surfaces), errorHeaders(set.headers, gateway.funding));
       })
       .use(requests)
       // Behind those routes, which would pay for Elysia's parsing without using it.

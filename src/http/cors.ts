@@ -28,7 +28,6 @@ export function answerOrigin(
   { corsOrigins }: Pick<GatewayPolicy, 'corsOrigins'>,
   headers: HTTPHeaders,
 ): Response | null {
-  if (corsOrigins.size === 0) return null;
   if (!route || !isForPages(route)) return null;
   headers.vary = 'Origin';
   const origin = request.headers.get('origin');

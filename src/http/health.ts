@@ -54,7 +54,7 @@ export const healthRoutes = (gateway: Gateway, policy: PolicyAdmin, store: Store
 
 /** A server that cannot write reserves nothing, so it refuses every request that costs. */
 function statusOf(gateway: Gateway, { activity }: StoreHealth): 'ready' | 'draining' | 'unwritable' {
-  if (gateway.draining()) return 'draining';
+  if (gateway.isDraining) return 'draining';
   return activity.isFailing ? 'unwritable' : 'ready';
 }
 

@@ -101,7 +101,8 @@ async function answerCall(
   const funding = found instanceof Promise ? await found : found;
   // A payer that has just proved itself counts against the rate limits from here on.
   if (funding.provedCaller) context.acceptPayer(funding.provedCaller);
-  const name = nameOf(context, origin.headers, funding, surface);
+  const isNamed = context.idempotencyKey !== null || funding.identity !== null;
+  const name = isNamed ? nameOf(context, origin.headers, funding, surface) : null;
   const named = name && (await claimName(services, name, { context, headers }, form));
   if (named?.kind === 'stored') return named.answer;
   let running: RunningAnswer;

@@ -16,11 +16,12 @@ export function estimateFor(
   // The arrays are stored with the decision, so they are new; while learning is off, they are not used.
   const into = mode === 'off' ? bound.scratch : findingOf(snapshot.models.length);
   const found = callEstimator(bound, inquiryOf(snapshot, bound, facts, features), into, false);
-  const isOn = mode === 'on';
+  if (found && mode === 'on') return { ...found, shadow: null };
   const length = found?.length ?? 0;
-  const quality = found && isOn ? found.quality : allMoved(declaredFor(facts, snapshot, bound.byTask), length);
+  const declared = declaredFor(facts, snapshot, bound.byTask);
+  const quality = length === 0 ? declared : allMoved(declared, length);
   if (!found || mode === 'off') return declaredEstimate(quality, length);
-  return { ...found, quality, shadow: isOn ? null : found.quality };
+  return { ...found, quality, shadow: found.quality };
 }
 
 /** Counts a request in the estimator's means; while learning is off, its length only. */

@@ -119,8 +119,9 @@ export class HoldDesk {
   #setAside<Booked>(money: MoneyRequest, send: BookingCall<Booked>): Promise<Booked | FundShortage> {
     const { books, contention } = this.#options;
     const op = this.#opOf(money);
+    if (op.funds.length === 0) return send(money, op);
     const line = contention.lineBefore(op.funds);
-    if (line < 0 && (money.request.waitMs <= 0 || op.funds.length === 0)) return send(money, op);
+    if (line < 0 && money.request.waitMs <= 0) return send(money, op);
     const standings = books.standing(op.funds);
     const fitting = fit(standings, op.amounts, money.expected, op.least);
     if (isBlocked(fitting)) return fitting.why === 'contended' ? this.#wait(fitting, money, send) : send(money, op);
@@ -173,8 +174,10 @@ export class HoldDesk {
     const { dimensions } = account;
     const funds = this.#options.funds.of(account, timeOfId(id));
     const at = this.#options.now();
-    const amounts = amountsFor(request, funds);
-    const least = leastFor(request, funds, isPatient, this.#look);
+    // Where no fund caps the output, the whole of the first amount is asked for.
+    const isUncapped = request.least === null && request.whole === undefined;
+    const amounts = isUncapped ? request.amounts : amountsFor(request, funds);
+    const least = isUncapped ? amounts[0] : leastFor(request, funds, isPatient, this.#look);
     return { kind: 'hold', id, at, dimensions, funds, amounts, least, ample, note };
   }
 

@@ -242,7 +242,7 @@ export class LedgerHold implements Links<LedgerHold> {
       // A request whose record cannot be made must not hold its money for good.
       openSettlement.ops = null;
       this.#tools.books.append(ops, writes);
-      this.#tools.notifier.look(this.funds);
+      if (this.funds.length > 0) this.#tools.notifier.look(this.funds);
       if (line) this.#judge(step, line);
       this.#tools.closed(this);
     }

@@ -30,7 +30,7 @@ export class LedgerNotifier {
   /** Reports budgets that have reached a fraction of their limits. */
   look(funds: readonly DrawnFund[]): void {
     const { books, onAlert } = this.#options;
-    if (!onAlert || funds.length === 0) return;
+    if (!onAlert) return;
     const standings = books.standing(funds);
     for (let i = 0; i < funds.length; i++) {
       const standing = standings[i]!;

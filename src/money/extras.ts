@@ -1,5 +1,4 @@
 import type { ModelRequest } from '../core/model-request.ts';
-import { isEmpty } from '../core/object.ts';
 import type { Members } from '../core/original.ts';
 import type { Provider } from '../core/snapshot.ts';
 
@@ -27,7 +26,6 @@ export const passesExtras = ({ extras }: Pick<ModelRequest, 'extras'>, { passthr
 
 /** Sorts the fields that the gateway does not know into those that a provider lets through and the rest. */
 export function sortExtras({ extras }: ModelRequest, { passthrough }: Pick<Provider, 'passthrough'>): SortedExtras {
-  if (isEmpty(extras)) return NO_EXTRAS;
   const unknown = Object.keys(extras);
   const passes = passingOf(passthrough);
   return {

@@ -22,8 +22,6 @@ export function fundedWay(
   const growth = hold.grows ? trancheTerms(decided, roomy) : null;
   if (growth) return growingWay(hold, { ranked: roomy.ranked, at: roomy.at, growth });
   const { ranked, at } = way;
-  // Mostly the hold covers the dearest endpoint of the model.
-  if (ranked.bound <= hold.left) return way;
   const model = decided.runtime.snapshot.models[ranked.model]!;
   const missing = worstCase(model.endpoints[at]!.price, model, decided.decision.facts, ranked.outputCap) - hold.left;
   return missing <= 0 ? way : raisedWay(decided, hold, way, missing);

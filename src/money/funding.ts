@@ -159,18 +159,16 @@ const NO_WRITES: readonly Write[] = [];
 /** Money that was set aside for a request, with the facts for its caller. A key's own funds have none to tell. */
 export class FundedHold {
   readonly hold: Hold;
-
-  constructor(hold: Hold) {
-    this.hold = hold;
-  }
-
   /** Whether a payment was settled for it: that takes seconds, which are not the gateway's own. */
-  get isSettledPayment(): boolean {
-    return false;
-  }
+  readonly isSettledPayment: boolean;
   /** Headers of the answer, by their lower-case names. */
-  get headers(): Readonly<Record<string, string>> {
-    return NO_HEADERS;
+  readonly headers: Readonly<Record<string, string>>;
+
+  /** @param paid the headers of a payment that was settled for it; null for none */
+  constructor(hold: Hold, paid: Readonly<Record<string, string>> | null = null) {
+    this.hold = hold;
+    this.isSettledPayment = paid !== null;
+    this.headers = paid ?? NO_HEADERS;
   }
 
   /**

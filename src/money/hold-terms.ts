@@ -16,14 +16,15 @@ import { type DecidedRequest, firstTrancheOf, mayGrow } from './growth.ts';
 /**
  * Returns the amounts that a decided request asks its funds for: those of the choice and of each fallback, so that a hold suffices
  * or can be raised. Where a fund caps outputs, they include those for a shorter answer of the choice.
+ * @param drawsOnFunds by default whether the decision saw funds; those that a payment fills it did not see
  */
-export function holdTermsOf(decided: DecidedRequest): HoldTerms {
+export function holdTermsOf(decided: DecidedRequest, drawsOnFunds = decided.decision.facts.funds !== null): HoldTerms {
   const { snapshot } = decided.runtime;
   const { facts, readings, ranked } = decided.decision;
   const [choice] = ranked;
   const amounts: [Microcredits, ...Microcredits[]] = [choice.bound];
   for (let at = 1; at < ranked.length; at++) amounts.push(ranked[at]!.bound);
-  const growth = mayGrow(snapshot, decided.decision) ? growthOf(decided) : undefined;
+  const growth = drawsOnFunds && mayGrow(snapshot, decided.decision) ? growthOf(decided) : undefined;
   if (facts.funds?.cap === undefined) return { amounts, least: null, growth };
   const { endpoints, outputCap: cap, cappedBy } = choice;
   const model = snapshot.models[choice.model]!;

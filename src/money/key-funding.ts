@@ -2,7 +2,7 @@ import type { Caller } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import { isWallet } from '../core/wallet.ts';
-import { type FundShortage, isShortage } from '../ledger/available-funds.ts';
+import type { FundShortage } from '../ledger/available-funds.ts';
 import type { Hold } from '../ledger/hold.ts';
 import type { HoldRequest } from '../ledger/hold-request.ts';
 import { orOverloaded, overloadedBy } from '../store/unwritten.ts';
@@ -46,7 +46,7 @@ export class KeyFunding implements Funding {
     } catch (cause) {
       throw overloadedBy(cause, UNWRITTEN);
     }
-    if (isShortage(hold)) throw shortageError(hold, request.caller, this.#parts);
+    if ('why' in hold) throw shortageError(hold, request.caller, this.#parts);
     if (begun) await confirmed(hold, begun);
     return holdOf(hold, request);
   }

@@ -1,4 +1,4 @@
-import { isContent, type StreamPart } from '../contract/parts.ts';
+import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { Facts } from '../core/facts.ts';
 import type { Model } from '../core/snapshot.ts';
 import { isImpossible, isPlausible, plainUsage, type Usage } from '../core/usage.ts';
@@ -27,6 +27,8 @@ export class Meter {
   waited = 0;
   /** Why each choice ended, in the provider's own words. */
   readonly finishReasons: string[] = [];
+  /** How the answer broke off; null while it has not. */
+  failure: ProviderFailure | null = null;
   /** Choices that have ended. */
   finished = 0;
   /** Whether a choice ended at the cap. */
@@ -43,7 +45,8 @@ export class Meter {
   #isPassed = false;
   /** The weight when usage was last reported. */
   #reportedWeight = 0;
-  readonly #mark = new AnswerMark();
+  /** Made when it is asked for. */
+  #mark: AnswerMark | null = null;
   readonly #isStream: boolean;
 
   /** @param isStream whether the answer comes in many batches: each is let go at once, as a reader may stop at any of them. */
@@ -63,7 +66,9 @@ export class Meter {
           this.impossible = null;
           this.isOutdated = false;
         } else this.impossible = part.usage;
-      } else if (isContent(part)) {
+      } else if (part.type === 'failure') {
+        this.failure = part.failure;
+      } else {
         this.isOutdated = true;
         this.firstContentAt ??= now;
         this.#lastContentAt = now;
@@ -95,6 +100,8 @@ export class Meter {
   #addToMark(): void {
     const parts = this.#unmarked;
     this.#unmarked = NO_PARTS;
+    if (parts.length === 0) return;
+    this.#mark ??= new AnswerMark();
     for (const part of parts) this.#mark.add(part);
   }
 
@@ -107,7 +114,7 @@ export class Meter {
   /** The answer's content as a figure. */
   get mark(): number {
     this.#addToMark();
-    return this.#mark.value;
+    return this.#mark?.value ?? 0;
   }
 
   /** Whether the upstream has reported anything, true or not. */

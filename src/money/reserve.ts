@@ -48,12 +48,15 @@ const EXPIRY_SLACK_MS = 60_000;
 
 function holdRequest(unpaid: UnpaidRequest): HoldRequest {
   const { request, decision, run, terms, startedAt, signal, clock, now } = unpaid;
-  const { caller, payer, agentWallet, runtime } = terms;
+  const { caller, payer, agentWallet, runtime, windowsOnly } = terms;
   const { id, facts, ranked } = decision;
   const { models, ledger } = runtime.snapshot;
   const [choice] = ranked;
   const leftMs = models[choice.model]!.deadlines.totalMs - (clock() - startedAt);
-  const { amounts, whole, least, ample, growth } = holdTermsOf({ request, decision, runtime });
+  const { amounts, whole, least, ample, growth } = holdTermsOf(
+    { request, decision, runtime },
+    windowsOnly || facts.funds !== null,
+  );
   return {
     id,
     caller,

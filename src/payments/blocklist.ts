@@ -9,7 +9,8 @@ export type Blocklist = Awaited<ReturnType<typeof loadBlocklist>>;
 export async function loadBlocklist(store: BlocklistStore, now: () => number) {
   const blocked = new Set(await store.blocklist.all());
   return {
-    has: (wallet: string) => blocked.has(wallet),
+    /** Changed by `add` and `remove` alone. */
+    blocked,
 
     /** Commits together with `also`. Throws StoreError, and then changes nothing. */
     async add(wallet: string, note: string, also: readonly Write[] = []): Promise<void> {

@@ -74,11 +74,12 @@ function paymentsOf(
 ) {
   const { register, blocklist, seal } = stored;
   const { table } = register;
-  let inForce: PaymentPolicy | null = null;
+  /** The policy in force; null while payments are off. */
+  const inForce: { policy: PaymentPolicy | null } = { policy: null };
   const host = { env, pending: storedSettlements(store, now), now };
   const networks = new Networks({ open: openNetwork, host, log });
   const counts = new PaymentCounts();
-  const parts: PaymentParts = { ...stored, networks, policy: () => inForce, now, nextId, deposit, counts, log };
+  const parts: PaymentParts = { ...stored, networks, policy: () => inForce.policy, now, nextId, deposit, counts, log };
   const settlements = new Settlements(parts);
   const reconciler = new Reconciler(parts, settlements, reconcileEveryMs);
   const activity: PaymentActivity = {
@@ -87,7 +88,7 @@ function paymentsOf(
     networks: () => networks.statuses(),
   };
   const find = (signed: SignedPayment) => table.find(authorizationIdOf(signed));
-  return {
+  return Object.assign(inForce, {
     activity,
     blocklist,
     /** Returns the stored payment of this authorization; null if there is none. */
@@ -96,11 +97,6 @@ function paymentsOf(
     list: table.list,
     /** Asks the chain about a payment now. Null for an unknown ID. Throws SignalboxError `payment_unavailable`. */
     reconcile: (id: number) => reconcile(id, parts, settlements),
-    /** Of the policy in force; null while payments are off. */
-    get policy(): PaymentPolicy | null {
-      return inForce;
-    },
-
     /**
      * Prepares another policy.
      * @returns a function that puts it in force.
@@ -111,7 +107,7 @@ function paymentsOf(
       const apply = await networks.prepare(policy?.networks ?? []);
       return () => {
         apply();
-        inForce = policy;
+        inForce.policy = policy;
         counts.expect(activity.networks().map(({ id }) => id));
         reconciler.start();
       };
@@ -123,8 +119,9 @@ function paymentsOf(
     /** Makes a quote on every ready network. Throws SignalboxError `payment_unavailable` when none is. */
     quote(ask: QuoteRequest): Quote {
       const connections = networks.ready();
-      if (!inForce || connections.length === 0) throw unavailableError();
-      const quote = quoteOn(connections, ask, inForce, { id: nextId(), now: now(), seal });
+      const { policy } = inForce;
+      if (!policy || connections.length === 0) throw unavailableError();
+      const quote = quoteOn(connections, ask, policy, { id: nextId(), now: now(), seal });
       counts.quoted(ask.purpose);
       return quote;
     },
@@ -159,7 +156,7 @@ function paymentsOf(
       reconciler.stop();
       networks.close();
     },
-  };
+  });
 }
 
 async function reconcile(id: number, { register, networks }: PaymentParts, settlements: Settlements) {

@@ -27,8 +27,7 @@ function namesOf(
     const id = prefix + upstream.slice(start.length);
     return upstream.startsWith(start) && covers(id) && isWellFormed(id) ? id : null;
   };
-  const rowsOf = (upstream: string): readonly string[] =>
-    service === null ? [] : (facts?.rowsOf(service, upstream) ?? []);
+  const rowsOf = (name: string): readonly string[] => (service === null ? null : facts?.rowsOf(service, name)) ?? [];
   return {
     /** The length of what its IDs begin with. */
     length: prefix.length,

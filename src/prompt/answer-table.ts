@@ -28,11 +28,7 @@ const answerers = new WeakMap<Model, Answerer[]>();
 
 /** The one object for an endpoint of a model. */
 export function answererOf(model: Model, { provider, upstream }: Endpoint): Answerer {
-  let known = answerers.get(model);
-  if (!known) {
-    known = [];
-    answerers.set(model, known);
-  }
+  const known = answerers.getOrInsertComputed(model, () => []);
   for (const one of known) if (one.provider === provider && one.upstream === upstream) return one;
   const answerer = { model: model.id, family: model.family, provider, upstream };
   known.push(answerer);

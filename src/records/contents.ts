@@ -19,16 +19,16 @@ const DAY_MS = 86_400_000;
  * Records the text of a request and its answer: the only text of theirs that is stored, except answers stored for an
  * `Idempotency-Key`, which need the caller's secret to be read.
  * @param model the selector or model that the request's `model` stands for
- * @returns null if the policy stores nothing of the request, as by default
+ * @returns null if the policy stores nothing of the request
  */
 export function recordContent(
   contents: ContentTable,
-  policy: ContentPolicy | null,
+  policy: ContentPolicy,
   request: ModelRequest,
   model: string,
   caller: Pick<Caller, 'keyId' | 'labels'>,
 ): RedactedRecorder | null {
-  if (policy === null || !isMatch(policy, model, caller)) return null;
+  if (!isMatch(policy, model, caller)) return null;
   return new RedactedRecorder(contents, policy, request);
 }
 

@@ -27,9 +27,17 @@ interface RecordsOptions {
 
 export type Records = ReturnType<typeof openRecords>;
 
+async function prune({ store, tables, now }: RecordsOptions, ageMs: number): Promise<number> {
+  const { log, readings, revisions, contents } = tables;
+  await contents.prune(now());
+  const deleted = await log.prune(idAt(now() - ageMs));
+  await readings.prune(idAt(now() - ageMs - RENEW_MS));
+  await store.commit([revisions.pruneBefore(now() - ageMs)]);
+  return deleted;
+}
+
 export function openRecords({ store, tables, now }: RecordsOptions) {
   const { log, readings, revisions, contents } = tables;
-  const reader = openRecordReader(tables);
   /** A row that is not found may wait for a later commit; a reader that needs it now flushes. */
   const flushed = async <Found>(find: () => Promise<Found | null>): Promise<Found | null> => {
     const found = await find();
@@ -38,7 +46,7 @@ export function openRecords({ store, tables, now }: RecordsOptions) {
     return find();
   };
   return {
-    ...reader,
+    ...openRecordReader(tables),
     /** The readings that records name. */
     readings: new StoredReadings(readings, store, now),
     contents,
@@ -63,13 +71,7 @@ export function openRecords({ store, tables, now }: RecordsOptions) {
      * content.
      * @returns the number of decisions deleted
      */
-    async prune(ageMs: number) {
-      await contents.prune(now());
-      const deleted = await log.prune(idAt(now() - ageMs));
-      await readings.prune(idAt(now() - ageMs - RENEW_MS));
-      await store.commit([revisions.pruneBefore(now() - ageMs)]);
-      return deleted;
-    },
+    prune: (ageMs: number) => prune({ store, tables, now }, ageMs),
     /** Stores a policy under its revision, as in force from now on. A text stored before stays unchanged. */
     saveRevision: (revision: Omit<Revision, 'saved'>) => store.commit([revisions.save({ ...revision, saved: now() })]),
   };

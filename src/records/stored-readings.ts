@@ -23,7 +23,8 @@ interface ReadingsState extends ReadingsReference {
 }
 
 const NO_WRITES: readonly Write[] = [];
-const PRIOR: ReadingsReference = { number: 0, writes: NO_WRITES };
+/** Readings that equal those of the policy: their `number` is 0. */
+export const PRIOR_READINGS: ReadingsReference = { number: 0, writes: NO_WRITES };
 
 /** The readings behind decisions. They are written once, before the first record that names them. */
 export class StoredReadings {
@@ -38,9 +39,11 @@ export class StoredReadings {
     this.#now = now;
   }
 
-  /** Returns the readings for the record of a decision. The caller must give their writes to the store at once. */
+  /**
+   * Returns the readings for the record of a decision by others than the policy's. The caller must give their writes to the
+   * store at once.
+   */
   refer(readings: Readings, watched: MeasuredCatalog, nextId: () => number): ReadingsReference {
-    if (readings.number === 0) return PRIOR;
     let state = this.#states.get(readings);
     if (!state || this.#now() - state.numberedAt >= RENEW_MS) {
       state = this.#create(readings, watched, nextId);

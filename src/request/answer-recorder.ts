@@ -1,5 +1,6 @@
 import type { StreamPart } from '../contract/parts.ts';
 import type { DecisionOutcome } from '../core/decision-record.ts';
+import { isIntentRead } from '../core/facts.ts';
 import { idText } from '../core/id.ts';
 import { type FailedAttempt, failureText } from '../exchange/failure.ts';
 import type { ExchangeRecorder, RunnableRequest } from '../exchange/runnable-request.ts';
@@ -10,7 +11,7 @@ import { recordContent } from '../records/contents.ts';
 import type { Write } from '../store/store.ts';
 import { recordDecision, recordedOf } from './decision-record.ts';
 import type { Gateway } from './gateway.ts';
-import { canTeach, exampleOf, noteRequest } from './learn-from-answer.ts';
+import { exampleOf } from './learn-from-answer.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** Records what lasts of an answer: its decision, its content where the policy keeps it, its thread, and what is learnt from it. */
@@ -23,19 +24,19 @@ export class AnswerRecorder implements ExchangeRecorder {
   readonly #answerId: AnswerId | null;
 
   constructor(gateway: Gateway, runnable: RunnableRequest, context: RequestContext) {
-    const { request, decision, caller, runtime } = runnable;
+    const { request, decision, caller, runtime, features } = runnable;
+    const { content, isOfWildcard, learning } = runtime.snapshot;
     this.#gateway = gateway;
     this.#runnable = runnable;
     this.#context = context;
-    this.#teaches = canTeach(runnable);
-    if (this.#teaches) noteRequest(gateway, runnable);
-    this.#content = recordContent(
-      gateway.records.contents,
-      runtime.snapshot.content,
-      request,
-      decision.facts.model,
-      caller,
-    );
+    // Vectors tell nothing of their quality, and nothing is learned of a model outside the policy.
+    const mayTeach = request.operation === 'chat' && !isOfWildcard;
+    // A request counts once it is paid for: a refused one costs nothing, and must not move estimates.
+    if (mayTeach && isIntentRead(decision.facts)) {
+      gateway.learner.memories.noteRequest(runtime, decision.facts, features);
+    }
+    this.#teaches = mayTeach && learning.mode !== 'off';
+    this.#content = content && recordContent(gateway.records.contents, content, request, decision.facts.model, caller);
     this.#answerId = request.conversation.thread ? new AnswerId() : null;
   }
 

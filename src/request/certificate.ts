@@ -38,6 +38,8 @@ export interface Hindsight {
   readonly baseline: Microcredits | null;
 }
 
+const NOT_REPLAYED = { certificate: null, matches: null, hindsight: null, leftOut: null } as const;
+
 /**
  * Decides a recorded decision again. A record that cannot be decided again has a reason in place of a certificate.
  * @throws StoreError when the store cannot be read
@@ -47,14 +49,7 @@ export async function certificateOf(
   records: Pick<RecordReader, 'findRevision' | 'findReadings'>,
   past: Pick<PastPolicies, 'find'>,
 ): Promise<RecordedCertificate> {
-  const without = (reason: string) => ({
-    record,
-    certificate: null,
-    reason,
-    matches: null,
-    hindsight: null,
-    leftOut: null,
-  });
+  const without = (reason: string) => ({ ...NOT_REPLAYED, record, reason });
   if (record.readingsNumber === null) return without('It was made by a version that did not keep readings.');
   const revision = await records.findRevision(record.revision);
   if (!revision) return without('Its policy revision is no longer kept.');

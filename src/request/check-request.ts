@@ -22,10 +22,10 @@ export function checkRequest(request: ModelRequest, limits: GatewayPolicy): void
 
 /** The tools that a request states: those that are not allowed count, and those that stand in its messages. */
 function toolsOf({ conversation, original, names }: ModelRequest): number {
-  const { tools, nativeTools = [], leftOutTools = [] } = conversation;
-  const native = nativeTools.filter(({ at }) => at.length > 1).length;
+  const { tools, nativeTools, leftOutTools } = conversation;
+  const native = nativeTools?.filter(({ at }) => at.length > 1).length ?? 0;
   const stated = original.body[names.tools];
-  return Math.max(tools.length + native + leftOutTools.length, Array.isArray(stated) ? stated.length : 0);
+  return Math.max(tools.length + native + (leftOutTools?.length ?? 0), Array.isArray(stated) ? stated.length : 0);
 }
 
 /**

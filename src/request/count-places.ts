@@ -17,11 +17,7 @@ export class CountPlaces {
    * @returns false where none came free in time
    */
   take(keyId: string, withinMs: number): boolean | Promise<boolean> {
-    let counts = this.#keys.get(keyId);
-    if (!counts) {
-      counts = { underWay: 0, waiting: new Set() };
-      this.#keys.set(keyId, counts);
-    }
+    const counts = this.#keys.getOrInsertComputed(keyId, () => ({ underWay: 0, waiting: new Set() }));
     if (counts.underWay < COUNTS_MAX) {
       counts.underWay++;
       return true;

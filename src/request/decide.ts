@@ -7,6 +7,7 @@ import { timeOfId } from '../core/id.ts';
 import { explorationOf } from '../core/learning-policy.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { Constraint, Preference } from '../core/rules.ts';
+import { NO_RUN } from '../core/run-names.ts';
 import { withoutRunsOf } from '../core/runs.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Tokenizer } from '../core/tokenizer.ts';
@@ -17,11 +18,10 @@ import type { PromptHistory } from '../prompt/affinity.ts';
 import { withLoopReaders } from '../prompt/loop-readers.ts';
 import { type DecisionContext, isRefusal } from '../routing/decide.ts';
 import { withoutDroppedTools } from '../routing/dropped-tools.ts';
-import { chatFacts, embeddingFacts, routeFacts } from '../routing/facts.ts';
+import { chatFacts, embeddingFacts } from '../routing/facts.ts';
 import { refusalError } from '../routing/refuse.ts';
 import { hasRules, type OnRuleFailure, type RuleInputs, withRules } from '../routing/rules.ts';
 import { countableTexts, questionOf } from '../routing/texts.ts';
-import { isOfWildcard } from '../routing/wildcard-snapshot.ts';
 import { type Runtime, strategyOf } from '../runtime/runtime.ts';
 import { runtimeFor } from '../runtime/wildcard-runtime.ts';
 import { checkRequest } from './check-request.ts';
@@ -46,8 +46,10 @@ interface UndecidedRequest {
   readonly history: PromptHistory;
   /** Reads its facts. */
   readonly factsOf: typeof chatFacts;
-  /** Has services count its prompt; null where none may be asked. */
-  readonly services: ServiceCounter | null;
+  /** Whether services may be asked to count its prompt. */
+  readonly asksServices: boolean;
+  /** Made for the first count, and shared by the decisions of a thread; null before. */
+  services: ServiceCounter | null;
 }
 
 /** A request as a decision goes by it. */
@@ -73,12 +75,12 @@ export function decideRequest(
 ): DecisionResult {
   const { runtime, caller } = terms;
   context.step('profile');
-  context.run = gateway.sessions.run(caller.keyId, request.headers.run);
+  const { run } = request.headers;
+  context.run = run === NO_RUN ? run : gateway.sessions.run(caller.keyId, run);
   checkRequest(request, runtime.snapshot.gateway);
   const history = gateway.affinity.history(caller.keyId, request);
-  const prompt = { request, history, runtime, places: gateway.countPlaces };
-  const services = isServed && !terms.windowsOnly ? new ServiceCounter(prompt, context) : null;
-  const undecided: UndecidedRequest = { request, terms, context, history, factsOf, services };
+  const asksServices = isServed && !terms.windowsOnly;
+  const undecided: UndecidedRequest = { request, terms, context, history, factsOf, asksServices, services: null };
   const { thread } = request.conversation;
   return thread ? decideIn(thread, gateway, undecided, isServed) : decide(gateway, undecided, null, isServed);
 }
@@ -92,17 +94,6 @@ export const decisionFor =
     const { decision } = await decideRequest(gateway, reduced, { ...terms, runtime }, false, context);
     return { runtime, decision };
   };
-
-/**
- * The step decide of a route request: the decision that a chat of the same facts would get, without a draw.
- * @throws SignalboxError
- */
-export const decideRoute = (
-  gateway: Gateway,
-  request: ModelRequest,
-  terms: Omit<DecisionTerms, 'cap'>,
-  context: RequestContext,
-): DecisionResult => decideRequest(gateway, request, { ...terms, cap: null }, false, context, routeFacts);
 
 function decideIn(thread: Thread, gateway: Gateway, undecided: UndecidedRequest, mayDraw: boolean): DecisionResult {
   const { runtime, caller } = undecided.terms;
@@ -128,15 +119,21 @@ function decide(gateway: Gateway, undecided: UndecidedRequest, fit: FactsFit | n
     trial = tryDecision(gateway, reading, request, terms, mayDraw, context);
   }
   const { features } = reading;
-  const tokenizers = decisiveTokenizers(trial.outcome, trial.shortage !== null, snapshot);
-  if (tokenizers.length > 0 || asksServices(undecided, reading, trial))
+  const isRefused = trial.shortage !== null || isRefusal(trial.outcome);
+  const tokenizers = isRefused ? decisiveTokenizers(trial.outcome, true, snapshot) : NO_TOKENIZERS;
+  if (tokenizers.length > 0 || mayAskServices(undecided, reading, trial))
     return decideCounted(gateway, undecided, reading, trial, tokenizers, mayDraw);
   return { history, features, decision: decisionOf(gateway, trial, request, terms) };
 }
 
 /** Whether services may be asked for a count that may change an outcome. */
-const asksServices = ({ request, terms, services }: UndecidedRequest, { facts }: RequestReading, trial: FundedTrial) =>
-  services !== null && facts.pdfs > 0 && standsInRequest(request) && isHeldBack(trial, request, terms.runtime);
+const mayAskServices = (
+  { request, terms, asksServices }: UndecidedRequest,
+  { facts }: RequestReading,
+  trial: FundedTrial,
+) => asksServices && facts.pdfs > 0 && standsInRequest(request) && isHeldBack(trial, request, terms.runtime);
+
+const NO_TOKENIZERS: readonly Tokenizer[] = [];
 
 /** Decides anew by the count of a prompt, by tokenizers, then by services; by the trial where it could not be counted. */
 async function decideCounted(
@@ -147,7 +144,7 @@ async function decideCounted(
   tokenizers: readonly Tokenizer[],
   mayDraw: boolean,
 ): Promise<RequestDecision> {
-  const { request, terms, context, history, services } = undecided;
+  const { request, terms, context, history } = undecided;
   const tryBy = (facts: Facts) => tryDecision(gateway, { facts, features }, request, terms, mayDraw, context);
   let counted = facts;
   let last = trial;
@@ -156,7 +153,10 @@ async function decideCounted(
     counted = { ...facts, inputTokensCounted };
     last = tryBy(counted);
   }
-  if (services && asksServices(undecided, { facts: counted, features }, last)) {
+  if (mayAskServices(undecided, { facts: counted, features }, last)) {
+    const prompt = { request, history, runtime: terms.runtime, places: gateway.countPlaces };
+    undecided.services ??= new ServiceCounter(prompt, context);
+    const { services } = undecided;
     const tryUnseen = (facts: Facts) => tryDecision(gateway, { facts, features }, request, terms, false);
     const byServices = await services.factsFor(counted, tryUnseen);
     if (byServices !== counted) last = tryBy(byServices);
@@ -178,9 +178,9 @@ function readRequest(
   const { runtime, caller, cap } = terms;
   const { snapshot } = runtime;
   const recalled = history.recall(factsOf(request, caller, snapshot, { cap, isWhole }), snapshot);
-  const read = withLoopReaders(recalled, request, history, snapshot);
+  const read = history.bearsState ? withLoopReaders(recalled, request, history, snapshot) : recalled;
   const facts = fit ? fit(read) : read;
-  if (!isIntentRead(facts) || isOfWildcard(snapshot)) return { facts, features: null };
+  if (!isIntentRead(facts) || snapshot.isOfWildcard) return { facts, features: null };
   // An estimate only ranks models.
   return { facts, features: gateway.learner.memories.read(runtime, questionOf(request.conversation.turns)) };
 }
@@ -207,7 +207,7 @@ export function tryDecision(
     seed: newSeed(),
     readings: runtime.readings(),
     estimate: correctionOf(gateway, ruled, features, runtime),
-    explore: mayDraw ? explorationOf(snapshot.learning, ruled) : null,
+    explore: mayDraw && snapshot.learning.explore ? explorationOf(snapshot.learning, ruled) : null,
     strategy,
     qualityFloor,
     reason,
@@ -233,7 +233,7 @@ function correctionOf(
   runtime: Runtime,
 ): Estimate | null {
   const { snapshot } = runtime;
-  if (!isIntentRead(facts) || isOfWildcard(snapshot)) return null;
+  if (!isIntentRead(facts) || snapshot.isOfWildcard) return null;
   const estimate = learner.memories.estimate(runtime, facts, features);
   // While learning is off, only the length of the question does.
   return snapshot.learning.mode === 'off' && estimate.length === 0 ? null : estimate;

@@ -6,6 +6,7 @@ import type { ModelRequest } from '../core/model-request.ts';
 import { NO_RUN, type RunNames } from '../core/run-names.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import { redact } from '../records/redact.ts';
+import { PRIOR_READINGS } from '../records/stored-readings.ts';
 import type { Write } from '../store/store.ts';
 import type { Gateway } from './gateway.ts';
 
@@ -48,8 +49,9 @@ export function recordDecision(
   snapshot: PolicySnapshot,
   outcome: DecisionOutcome | null,
 ): readonly Write[] {
-  const { number: readingsNumber, writes } = records.readings.refer(decision.readings, snapshot, nextId);
-  const { id, revision, seed, facts, quality, estimate, draw, reason } = decision;
+  const { id, revision, seed, facts, quality, estimate, draw, reason, readings } = decision;
+  const { number: readingsNumber, writes } =
+    readings.number === 0 ? PRIOR_READINGS : records.readings.refer(readings, snapshot, nextId);
   const { choice, fallbacks, lastResorts } = chosen(decision, snapshot);
   // Not spread: every request makes a record, and spreading costs more than all else here.
   records.add({

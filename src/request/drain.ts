@@ -14,22 +14,20 @@ export async function drain({ inFlight, clock, log }: Gateway, patienceMs: numbe
   for (const request of inFlight.all()) request.cutOff(cutOffError());
 }
 
-/** @throws SignalboxError `overloaded` once the shutdown has begun */
-export function checkServing({ draining }: Pick<Gateway, 'draining'>): void {
-  if (!draining()) return;
-  throw new SignalboxError('overloaded', 'The server is shutting down; try again.', { retryAfterMs: 1_000 });
-}
+/** The error of a request that comes once the shutdown has begun. */
+export const shuttingDown = (): SignalboxError =>
+  new SignalboxError('overloaded', 'The server is shutting down; try again.', { retryAfterMs: 1_000 });
 
 /**
  * Does work that a shutdown waits for.
  * @throws SignalboxError `overloaded` once the shutdown has begun
  */
 export async function inFlight<T>(
-  gateway: Pick<Gateway, 'draining' | 'inFlight'>,
+  gateway: Pick<Gateway, 'isDraining' | 'inFlight'>,
   context: RequestContext,
   work: () => Promise<T>,
 ): Promise<T> {
-  checkServing(gateway);
+  if (gateway.isDraining) throw shuttingDown();
   context.enterFlight(gateway.inFlight);
   try {
     return await work();

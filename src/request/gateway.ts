@@ -30,7 +30,7 @@ export interface Gateway extends FundingParts, ExchangeParts {
   /** The requests between the hold of their money and its settlement; the shutdown waits for them. */
   readonly inFlight: LinkedSet<RequestContext>;
   /** True once the process has been asked to stop. */
-  draining(): boolean;
+  isDraining: boolean;
 }
 
 /** 64 random bits in hexadecimal. */

@@ -11,7 +11,7 @@ import { AnswerRecorder } from './answer-recorder.ts';
 import { withBoundedTools } from './bounded-tools.ts';
 import { decideRequest } from './decide.ts';
 import type { RequestDecision } from './decide-thread.ts';
-import { checkServing } from './drain.ts';
+import { shuttingDown } from './drain.ts';
 import type { Gateway } from './gateway.ts';
 import type { RequestContext } from './request-context.ts';
 
@@ -39,7 +39,7 @@ export interface NamedRequest {
  */
 export async function serveRequest(gateway: Gateway, funded: FundedRequest): Promise<RunningAnswer> {
   const { context, funding } = funded;
-  checkServing(gateway);
+  if (gateway.isDraining) throw shuttingDown();
   try {
     const found = decided(gateway, funded);
     const runnable = found instanceof Promise ? await found : found;
@@ -60,20 +60,29 @@ export async function serveRequest(gateway: Gateway, funded: FundedRequest): Pro
   }
 }
 
+const NONE: readonly string[] = [];
+
 /** The steps from pin to decide. A step that need not wait goes on in the same turn of the event loop. */
 function decided(
   gateway: Gateway,
   { request, context, funding }: FundedRequest,
 ): RunnableRequest | Promise<RunnableRequest> {
   const given = funding.terms();
-  const terms = { ...given, runtime: runtimeFor(given.runtime, request.model) };
+  const terms = given.runtime.snapshot.wildcards
+    ? { ...given, runtime: runtimeFor(given.runtime, request.model) }
+    : given;
   context.step('pin');
   const { clock } = gateway;
   const startedAt = clock();
   const { runtime, caller } = terms;
-  const { gateway: policy } = runtime.snapshot;
-  const { request: kept, dropped } = withoutDroppedTools(request, policy);
-  const bounded = withBoundedTools(kept, policy);
+  let bounded = request;
+  let dropped = NONE;
+  if (request.conversation.nativeTools) {
+    const { gateway: policy } = runtime.snapshot;
+    const kept = withoutDroppedTools(request, policy);
+    bounded = withBoundedTools(kept.request, policy);
+    ({ dropped } = kept);
+  }
   // (guards on the request)
   // (cache)
   const runnableOf = ({ decision, history, features }: RequestDecision): RunnableRequest => ({
@@ -103,7 +112,7 @@ function setAside(
   context.startedAt = startedAt;
   context.step('reserve');
   // Deciding may have taken a while.
-  checkServing(gateway);
+  if (gateway.isDraining) throw shuttingDown();
   context.beginWork(request.stream, Math.ceil(decision.ranked[0].tokens));
   context.enterFlight(inFlight);
   // A named request waits for money though its caller leaves.

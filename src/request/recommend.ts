@@ -5,11 +5,11 @@ import type { PaymentEstimate } from '../money/funding.ts';
 import { choiceWithin, holdTermsOf } from '../money/hold-terms.ts';
 import { type Advice, advise, taskNote } from '../routing/advise.ts';
 import { withoutDroppedTools } from '../routing/dropped-tools.ts';
-import { isOfWildcard } from '../routing/wildcard-snapshot.ts';
+import { routeFacts } from '../routing/facts.ts';
 import { runtimeFor } from '../runtime/wildcard-runtime.ts';
-import { decideRoute } from './decide.ts';
+import { decideRequest } from './decide.ts';
 import { recordDecision, recordedOf } from './decision-record.ts';
-import { checkServing } from './drain.ts';
+import { shuttingDown } from './drain.ts';
 import type { Gateway } from './gateway.ts';
 import { exampleOf } from './learn-from-answer.ts';
 import type { RequestContext } from './request-context.ts';
@@ -35,24 +35,25 @@ export async function recommend(
   const caller = context.knownCaller;
   // Such a chat would be refused before all else.
   if (request.conversation.turns.length > 0) gateway.funding.checkNamed(request, caller);
-  checkServing(gateway);
+  if (gateway.isDraining) throw shuttingDown();
   context.step('pin');
   const runtime = runtimeFor(gateway.lease(), request.model);
   const { snapshot } = runtime;
   const payments = gateway.funding.adviceUnder(snapshot);
   // (guards on the request)
-  const terms = { runtime, caller, windowsOnly: payments?.mayPay(caller) ?? false };
-  const deciding = decideRoute(gateway, request, terms, context);
+  const terms = { runtime, caller, cap: null, windowsOnly: payments?.mayPay(caller) ?? false };
+  // The decision that a chat of the same facts would get, without a draw.
+  const deciding = decideRequest(gateway, request, terms, false, context, routeFacts);
   const { decision, features, history } = deciding instanceof Promise ? await deciding : deciding;
   const asked = withoutDroppedTools(request, snapshot.gateway).request;
   const offered = { ...decision, ranked: sayableModels({ request: asked, history, decision, runtime }) };
   // Deciding may have taken a while, and after the shutdown nothing can be written.
-  checkServing(gateway);
+  if (gateway.isDraining) throw shuttingDown();
   context.decisionId = idText('dec_', decision.id);
   const recorded = recordedOf(request, caller, snapshot, context.run);
   const writes = recordDecision(gateway, 'route', decision, recorded, snapshot, null);
   gateway.records.append(writes);
-  if (!isOfWildcard(snapshot)) gateway.learner.keepExample(runtime, exampleOf({ runtime, caller, decision, features }));
+  if (!snapshot.isOfWildcard) gateway.learner.keepExample(runtime, exampleOf({ runtime, caller, decision, features }));
   const funds = gateway.ledger.availableFunds(caller, decision.facts.model, timeOfId(decision.id), terms.windowsOnly);
   const hold = funds?.firstHold(holdTermsOf({ runtime, decision, request })) ?? null;
   const [, ...others] = offered.ranked;

@@ -166,11 +166,6 @@ export class RequestContext implements Links<RequestContext> {
     return this.caller;
   }
 
-  /** Whether the request asked something of a model, with or without success. */
-  get asksModel(): boolean {
-    return this.operation !== null;
-  }
-
   /** Whether the caller left before there was an answer. */
   get isUnanswered(): boolean {
     return this.status === 0 && this.code === null;

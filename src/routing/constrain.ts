@@ -19,6 +19,8 @@ export interface Requirements {
   readonly allowed: ReadonlySet<string> | null;
   readonly writing: ExpectedWriting;
   readonly limits: RuleLimits;
+  /** Whether the request or a constraint has a ceiling. */
+  readonly hasCeilings: boolean;
   /** The vector space of the selector, null where it names none; undefined where none is asked for. */
   readonly vectorSpace: string | null | undefined;
   /** Tokens that the model's window must have by the request's name of a model; 0 for any. */
@@ -63,10 +65,11 @@ export function rejectionsOf(
 
 /** Bits of `REJECTIONS` for the ceilings of the request and of constraints. */
 export function ceilingRejections(
-  { facts: { ceilings }, limits }: Requirements,
+  { facts: { ceilings }, limits, hasCeilings }: Requirements,
   costCredits: number,
   latencyMs: number,
 ): number {
+  if (!hasCeilings) return 0;
   let bits = 0;
   if (isAbove(costCredits, ceilings.costCredits)) bits |= REJECTIONS.max_cost.bit;
   if (isAbove(latencyMs, ceilings.latencyMs)) bits |= REJECTIONS.max_latency.bit;

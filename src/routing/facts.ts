@@ -121,6 +121,7 @@ function factsOf(
   snapshot: PolicySnapshot,
 ): Facts {
   const { operation, conversation, settings, routing } = request;
+  const { dropUnsupported } = snapshot.gateway;
   const weights = routing.weights ? weightsOf(routing.weights, snapshot) : null;
   const addOns = addOnsOf(conversation, routing, read, snapshot);
   // Spreading three objects would cost more than reading the prompt.
@@ -146,7 +147,7 @@ function factsOf(
     outputTokensAsked: outputOf(read.output, read.task, snapshot),
     outputTokensMax: settings.outputTokensMax ?? null,
     choices: settings.choices ?? 1,
-    needs: read.needs & ~needsDropped(request, snapshot.gateway.dropUnsupported),
+    needs: dropUnsupported.size > 0 ? read.needs & ~needsDropped(request, dropUnsupported) : read.needs,
     cached: EMPTY,
     languages: routing.languages?.map(canonicalLanguage) ?? EMPTY,
     weights,

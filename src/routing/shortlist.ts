@@ -124,6 +124,9 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
   /** Checks every model, or only the pinned one. `quality` is by index of the model in the snapshot. */
   fill(facts: Facts, task: Task, quality: Float64Array, readings: Readings): void {
     const { languages, models } = this.#snapshot;
+    const { ceilings } = facts;
+    const limits = limitsOf(facts, this.#snapshot);
+    const { costCreditsMax, latencyMsMax } = limits;
     this.#inputs = {
       facts,
       task,
@@ -131,10 +134,13 @@ export class Shortlist implements Pick<Candidates, 'n' | 'quality' | 'cost' | 'l
       readings,
       allowed: facts.allowedModels === null ? null : new Set(facts.allowedModels),
       writing: expectedWriting(facts, this.#snapshot, readings),
-      limits: limitsOf(facts, this.#snapshot),
+      limits,
+      hasCeilings:
+        (ceilings.costCredits ?? ceilings.latencyMs) !== null ||
+        Math.min(costCreditsMax, latencyMsMax) < Number.POSITIVE_INFINITY,
       vectorSpace: vectorSpaceOf(facts, this.#snapshot),
       windowMin: windowAsked(facts),
-      qualified: qualifiedFor(facts.languages, languages, models.length),
+      qualified: facts.languages.length > 0 ? qualifiedFor(facts.languages, languages, models.length) : null,
     };
     this.#fill(this.#inputs, false);
     // A breaker keeps requests from an endpoint only while they have another.

@@ -10,7 +10,6 @@ export function needsDropped(
   request: Pick<ModelRequest, 'settings' | 'conversation'>,
   dropped: DroppableNames,
 ): number {
-  if (dropped.size === 0) return 0;
   let may = 0;
   let must = 0;
   for (const one of DROPPABLE_SETTINGS) {
@@ -35,7 +34,6 @@ export function withoutUnsupported(
   capabilities: number,
   dropped: DroppableNames,
 ): FittedRequest {
-  if (dropped.size === 0) return { request, dropped: NONE };
   const lost = DROPPABLE_SETTINGS.filter(
     (one) => (capabilities & one.bit) === 0 && dropped.has(one.name) && one.isSet(request),
   );

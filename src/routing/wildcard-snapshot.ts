@@ -14,6 +14,7 @@ export function snapshotWith({ model, allowed, preferred }: WildcardModel, snaps
   };
   return {
     ...snapshot,
+    isOfWildcard: true,
     models: [model],
     modelIndex: new Map([[model.id, 0]]),
     baseline: null,
@@ -24,9 +25,6 @@ export function snapshotWith({ model, allowed, preferred }: WildcardModel, snaps
     preferences: snapshot.preferences.map((one, at) => ({ ...one, prefers: bitAt(0, preferred[at]!) })),
   };
 }
-
-/** Whether a snapshot is one of `snapshotWith`. Nothing is learned of its model. */
-export const isOfWildcard = ({ models }: Pick<PolicySnapshot, 'models'>): boolean => models[0]?.pattern !== undefined;
 
 /** A wildcard's model declares no language: it is no stand-in for models that do. */
 function languagesOf({ byName, admitUnstated }: Languages): Languages {

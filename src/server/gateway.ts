@@ -18,8 +18,9 @@ import { openPayments, type Payments } from '../payments/service.ts';
 import { Affinity } from '../prompt/affinity.ts';
 import { Sessions } from '../prompt/sessions.ts';
 import { keepIndexed } from '../records/keep-indexed.ts';
-import { openRecords } from '../records/records.ts';
+import { openRecords, type Records } from '../records/records.ts';
 import { CountPlaces } from '../request/count-places.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import type { PolicyCandidate } from '../runtime/candidate.ts';
 import type { OpenStore } from '../store/driver.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -106,6 +107,28 @@ async function statusOfLearning(
   return { ...status, faults: faults > 0 ? ['An estimator has failed since the start; the log tells where.'] : [] };
 }
 
+/** Prunes and indexes, now and regularly. Returns a function that stops it. */
+async function keepUp(records: Records, log: Log, prune: () => Promise<void>): Promise<() => void> {
+  const pruning = setInterval(() => void prune(), PRUNE_EVERY_MS);
+  await prune();
+  const stopIndexing = keepIndexed(records, (error) =>
+    log.warn('records could not be indexed', { error: String(error) }),
+  );
+  return () => {
+    clearInterval(pruning);
+    stopIndexing();
+  };
+}
+
+/** The state of requests and prompts, in memory. */
+const memoryOf = (clock: () => number) => ({
+  affinity: new Affinity(clock),
+  sessions: new Sessions(clock),
+  countPlaces: new CountPlaces(),
+  inFlight: new LinkedSet<RequestContext>(),
+  answers: new ByteRoom(),
+});
+
 export interface GatewayResources {
   readonly store: OpenStore;
   readonly keys: Keys;
@@ -125,46 +148,28 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   const payments = await takePayments(first, ledger, nextId, resources);
   const kept = { ledger, payments, terms, records, log, err };
   const { reloader, past, stop: stopReloading } = keepReloading(first, tools, kept);
-  const idempotency = new Idempotency({
-    store,
-    now,
-    giveBack: (decision, note, instead) => ledger.giveBack(decision, note, instead),
-  });
+  const idempotency = new Idempotency({ store, now, giveBack: ledger.giveBack.bind(ledger) });
   const learner = await openLearning(nextId, resources);
-  const pruneNow = () => prune({ records, idempotency, learner }, reloader.lease().snapshot.recordDays, log);
-  const pruning = setInterval(() => void pruneNow(), PRUNE_EVERY_MS);
+  const pruned = { records, idempotency, learner };
+  const stopUpkeep = await keepUp(records, log, () => prune(pruned, reloader.lease().snapshot.recordDays, log));
   const publishing = setInterval(() => tools.health.publish(), PUBLISH_EVERY_MS);
-  await pruneNow();
-  const stopIndexing = keepIndexed(records, (error) =>
-    log.warn('records could not be indexed', { error: String(error) }),
-  );
-  let draining = false;
+  const { lease, leaseOf } = reloader;
+  const funded = { lease, leaseOf, ledger, payments, keys, log, now };
   const gateway: X402Gateway = {
-    lease: reloader.lease,
-    leaseOf: reloader.leaseOf,
-    ledger,
-    payments,
-    keys,
-    funding: x402Funding(() => gateway),
+    ...funded,
+    funding: x402Funding(funded),
     records,
     past,
     learner,
-    affinity: new Affinity(clock),
-    sessions: new Sessions(clock),
+    ...memoryOf(clock),
     counter: createTokenCounter((error) => log.error('tokens cannot be counted', { error })),
-    countPlaces: new CountPlaces(),
-    log,
     nextId,
-    now,
     clock,
-    inFlight: new LinkedSet(),
-    answers: new ByteRoom(),
-    draining: () => draining,
+    isDraining: false,
   };
   const stop = () => {
-    draining = true;
-    clearInterval(pruning);
-    stopIndexing();
+    gateway.isDraining = true;
+    stopUpkeep();
     clearInterval(publishing);
     stopReloading();
   };

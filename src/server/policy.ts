@@ -63,12 +63,21 @@ export interface ReloadServices extends Pick<X402Gateway, 'ledger' | 'payments' 
   readonly err: Terminal;
 }
 
+/** Prepares the parts that follow a reload. Returns a function that puts the policy in force there. */
+async function prepare(candidate: PolicyCandidate, { ledger, payments, terms, records }: ReloadServices) {
+  const { snapshot } = candidate.runtime;
+  await saveRevision(records, candidate);
+  const takePayments = await payments.prepare(snapshot.payments);
+  const useTerms = await ledger.prepare(terms(snapshot));
+  return () => {
+    useTerms();
+    takePayments();
+  };
+}
+
 /** Keeps the policy in step with its folder, and can rebuild former policies. */
-export function keepReloading(
-  first: PolicyCandidate,
-  tools: ServerPolicyTools,
-  { ledger, payments, terms, records, log, err }: ReloadServices,
-) {
+export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, services: ReloadServices) {
+  const { log, err } = services;
   const { health } = tools;
   const parser = createParser();
   const loader: PolicyTools['loader'] = {
@@ -80,19 +89,10 @@ export function keepReloading(
       ...tools,
       loader,
       parse: parser.parse,
-      ledger: () => ledger.state(),
+      ledger: () => services.ledger.state(),
       started: first.runtime.snapshot.gateway,
     },
-    prepare: async (candidate) => {
-      const { snapshot } = candidate.runtime;
-      await saveRevision(records, candidate);
-      const takePayments = await payments.prepare(snapshot.payments);
-      const useTerms = await ledger.prepare(terms(snapshot));
-      return () => {
-        useTerms();
-        takePayments();
-      };
-    },
+    prepare: (candidate) => prepare(candidate, services),
     onAttempt: (attempt, bundle) => {
       const { snapshot, originOf } = reloader.lease();
       logReload(log, attempt, snapshot);

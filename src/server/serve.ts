@@ -10,6 +10,7 @@ import type { Gateway } from '../request/gateway.ts';
 import { type PolicyCandidate, type ServingProvider, servingProviders } from '../runtime/candidate.ts';
 import { lockStore } from '../store/open.ts';
 import type { Surface } from '../surface/surface.ts';
+import type { Log } from '../telemetry/log.ts';
 import { registerSecrets } from '../telemetry/secrets.ts';
 import { listensHere } from '../upstream/connection/listening.ts';
 import { Health } from '../upstream/health/health.ts';
@@ -31,13 +32,24 @@ import { openShutdown } from './shutdown.ts';
 import { openDataStore } from './store.ts';
 import { keepTrailNote } from './trail-note.ts';
 
+/** Reads the first policy: that of its folder, or of a copy of the shipped one. */
+async function startPolicy({ policies, data }: ServeOptions, host: Host, log: Log) {
+  const { clock, now, err } = host;
+  const health = new Health({ clock, now, random: Math.random, onChange: (change) => logHealth(log, change) });
+  const unpacked = unpackPolicies(policies, data);
+  if (unpacked !== null) log.info('the shipped policy was copied: edit the copy', { folder: unpacked });
+  const tools: ServerPolicyTools = { ...judgeTools(host), folder: unpacked ?? policies, dataFolder: data, health };
+  const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(data) }, err);
+  return { first, tools, unpacked };
+}
+
 /**
  * Serves until it is asked to stop.
  * @param surfaces the dialects that callers may speak.
  * @throws UsageError where it cannot start, and then has served nothing.
  */
 export async function serve(options: ServeOptions, host: Host, surfaces: readonly Surface[]): Promise<void> {
-  const { out, err, now, clock, on, version } = host;
+  const { out, now, clock, on, version } = host;
   // Its ID is no secret: it stands in lists and logs.
   registerSecrets([options.apiKey && (parseKey(options.apiKey)?.secret ?? options.apiKey)]);
   const { log, families: logged, written: linesWritten } = openServerLog(options, host);
@@ -45,13 +57,8 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   // It would end the process; until there is a policy to reload it means nothing.
   let onHangup = () => {};
   on('SIGHUP', () => onHangup());
-  const health = new Health({ clock, now, random: Math.random, onChange: (change) => logHealth(log, change) });
   const tracer = await tracerFor(host, log);
-  const unpacked = unpackPolicies(options.policies, options.data);
-  if (unpacked !== null) log.info('the shipped policy was copied: edit the copy', { folder: unpacked });
-  const folder = unpacked ?? options.policies;
-  const tools: ServerPolicyTools = { ...judgeTools(host), folder, dataFolder: options.data, health };
-  const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(options.data) }, err);
+  const { first, tools, unpacked } = await startPolicy(options, host, log);
   const lock = await lockStore(databaseOf(options.data));
   await refuseOtherLedger(options.data);
   const note = new LedgerNote(options.data, now, log);
@@ -65,7 +72,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   const gate = new Gate(clock);
   const { socketBytesMax } = first.runtime.snapshot.gateway;
   const { observer, families } = openObserver(gateway, options, surfaces, tracer);
-  const watched = { gateway, gate, policy: reloader, store, health, version };
+  const watched = { gateway, gate, policy: reloader, store, health: tools.health, version };
   const app = createApp({
     gateway,
     surfaces,
@@ -73,7 +80,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
     keys,
     idempotency,
     store,
-    authenticate: (header) => keys.authenticate(header),
+    authenticate: keys.authenticate,
     version,
     observer,
     gate,

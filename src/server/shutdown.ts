@@ -34,7 +34,7 @@ export function openShutdown(parts: ServerParts) {
   let code: 0 | 1 = 0;
   let isSignalled = false;
   const begin = (cause: { readonly signal?: string; readonly cause?: string }): void => {
-    if (gateway.draining()) return;
+    if (gateway.isDraining) return;
     log.info('draining', { ...cause, requests: gateway.inFlight.size });
     void closeAll(parts)
       .then(

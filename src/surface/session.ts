@@ -1,17 +1,18 @@
-import type { RunNames } from '../core/run-names.ts';
+import { NO_RUN, type RunNames } from '../core/run-names.ts';
 
 /** Headers by which agents name their session, in the order in which they count: Claude Code's, then Codex's old and new. */
 const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id'] as const;
 
 /**
- * Returns the caller's names of the run that a request belongs to. They are claims, which `prompt/sessions.ts` bounds.
+ * Returns the caller's names of the run that a request belongs to; `NO_RUN` for none. They are claims, which `prompt/sessions.ts` bounds.
  * @param stated the fields of the body that may name the session, the first one first: `metadata.session_id`, `prompt_cache_key`
  */
-export const runIn = (headers: Headers, ...stated: readonly (string | null | undefined)[]): RunNames => ({
-  session: sessionIn(headers, stated),
-  agent: headers.get('x-claude-code-agent-id') || null,
-  parentAgent: headers.get('x-claude-code-parent-agent-id') || null,
-});
+export function runIn(headers: Headers, ...stated: readonly (string | null | undefined)[]): RunNames {
+  const session = sessionIn(headers, stated);
+  const agent = headers.get('x-claude-code-agent-id') || null;
+  if (session === null && agent === null) return NO_RUN;
+  return { session, agent, parentAgent: headers.get('x-claude-code-parent-agent-id') || null };
+}
 
 function sessionIn(headers: Headers, stated: readonly (string | null | undefined)[]): string | null {
   for (const name of SESSION_HEADERS) {

@@ -63,9 +63,7 @@ function cleanValue(value: unknown, apiKey: string | null, level: number): unkno
 }
 
 /** A part with the provider's own finish reason; without it where it is too long or may hold a secret. */
-export function sanitizePart(part: StreamPart, apiKey: string | null): StreamPart {
-  // Most services use the neutral words.
-  if (part.type !== 'finish' || part.raw === part.reason) return part;
+export function sanitizePart(part: Extract<StreamPart, { type: 'finish' }>, apiKey: string | null): StreamPart {
   return part.raw.length <= REASON_MAX && isFreeOfSecrets(part.raw, apiKey) ? part : { ...part, raw: '' };
 }
 

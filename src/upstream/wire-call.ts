@@ -294,7 +294,9 @@ export class WireCall implements UpstreamCall, AlarmOwner {
   /** Adds the adapter's parts to the batch. Returns false once the call is over. */
   #addParts(parts: readonly StreamPart[]): boolean {
     for (const part of parts) {
-      if (this.#completion.add(sanitizePart(part, this.#apiKey), this.#batch)) continue;
+      // Most services use the neutral words.
+      const isOwnWord = part.type === 'finish' && part.raw !== part.reason;
+      if (this.#completion.add(isOwnWord ? sanitizePart(part, this.#apiKey) : part, this.#batch)) continue;
       if (this.#completion.failure) this.#fail(this.#completion.failure);
       else this.#finish();
       return false;

@@ -293,13 +293,11 @@ describe('when this program itself fails', () => {
     const { deposit } = ledger;
     const payments = await openPayments({ store, now: Date.now, nextId, env: env.get, deposit, log });
     const walletKeys = { createForWallet: never, ofWallet: never };
+    const lease = () => runtime;
+    const funded = { lease, leaseOf: lease, ledger, payments, keys: walletKeys, log, now: Date.now };
     const gateway: X402Gateway = {
-      lease: () => runtime,
-      leaseOf: () => runtime,
-      ledger,
-      payments,
-      keys: walletKeys,
-      funding: x402Funding(() => gateway),
+      ...funded,
+      funding: x402Funding(funded),
       records: openRecords({ store, tables: store.records, now: Date.now }),
       learner: await openLearner({ store, now: Date.now, nextId }),
       affinity: new Affinity(() => performance.now()),
@@ -307,13 +305,11 @@ describe('when this program itself fails', () => {
       counter: { count: async () => null },
       countPlaces: new CountPlaces(),
       past: { find: async () => runtime },
-      log,
       nextId,
-      now: Date.now,
       clock: () => performance.now(),
       inFlight: new LinkedSet(),
       answers: new ByteRoom(),
-      draining: () => false,
+      isDraining: false,
     };
     isBroken = true;
     const caller = { keyId: 'test', scopes: new Set(SCOPES), labels: {}, models: null, limits: null, budgets: [] };

@@ -76,13 +76,10 @@ async function serveInMemory(url: string) {
   const deposit = ledger.deposit.bind(ledger);
   const payments = await openPayments({ store, now, nextId, env, deposit, log });
   const learner = await openLearner({ store, now, nextId });
+  const funded = { lease, leaseOf: lease, ledger, payments, keys, log, now };
   const gateway: X402Gateway = {
-    lease,
-    leaseOf: lease,
-    ledger,
-    payments,
-    keys,
-    funding: x402Funding(() => gateway),
+    ...funded,
+    funding: x402Funding(funded),
     records,
     learner,
     affinity: new Affinity(clock),
@@ -90,13 +87,11 @@ async function serveInMemory(url: string) {
     counter: { count: async () => null },
     countPlaces: new CountPlaces(),
     past: { find: async () => runtime },
-    log,
     nextId,
-    now,
     clock,
     inFlight: new LinkedSet(),
     answers: new ByteRoom(),
-    draining: () => false,
+    isDraining: false,
   };
   const never = () => {
     throw new Error('not asked for here');

@@ -7,8 +7,8 @@ import type { PaymentPolicy } from '../../src/core/payment-policy.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
 import { type AdmissionRules, admit } from '../../src/http/admission.ts';
 import { PreflightRefusals } from '../../src/http/cors.ts';
-import type { X402Gateway } from '../../src/http/x402/services.ts';
 import { x402Funding } from '../../src/money/x402/funding.ts';
+import type { X402Parts } from '../../src/money/x402/gateway.ts';
 import { load, SMALL, snapshotOf } from '../policy/support.ts';
 import { contextWith } from '../support/request-context.ts';
 import { ROUTE_TABLE, ROUTES } from '../support/routes.ts';
@@ -48,9 +48,9 @@ function door({ isOn = true, blocked = [] as string[], more = LIMITS } = {}) {
     },
     policy: () => policy,
     // Admission asks of the gateway only whether a wallet is blocked.
-    funding: x402Funding(
-      () => ({ payments: { blocklist: { has: (wallet: string) => blocked.includes(wallet) } } }) as X402Gateway,
-    ),
+    funding: x402Funding({
+      payments: { blocklist: { blocked: new Set(blocked) } },
+    } as X402Parts),
     limiter: new Limiter(() => 0),
     gate,
     preflights: new PreflightRefusals({ warn() {} }),

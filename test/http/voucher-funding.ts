@@ -3,9 +3,15 @@ import { toCredits } from '../../src/core/credits.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
 import { isShortage } from '../../src/ledger/available-funds.ts';
 import type { HoldRequest } from '../../src/ledger/hold-request.ts';
-import type { FundedHold, Funding, FundingRequest, FundingSource, RepeatIdentity } from '../../src/money/funding.ts';
+import type {
+  FundedHold,
+  Funding,
+  FundingParts,
+  FundingRequest,
+  FundingSource,
+  RepeatIdentity,
+} from '../../src/money/funding.ts';
 import { KeyFunding } from '../../src/money/key-funding.ts';
-import type { Gateway } from '../../src/request/gateway.ts';
 
 const VOUCHER = 'x-voucher';
 const VOUCHER_USED = 'x-voucher-used';
@@ -16,10 +22,10 @@ const WORTH = 5_000_000;
  * A third funding beside keys and x402: a header names a voucher, which pays for one request. All of it stands here: the
  * pipeline, the edge and the replay know the seam alone.
  */
-export const voucherFunding = (gatewayOf: () => Gateway): FundingSource => ({
+export const voucherFunding = (parts: FundingParts): FundingSource => ({
   headerNames: [VOUCHER_USED],
   of: async (request) =>
-    request.key ? new KeyFunding(gatewayOf(), request, request.key) : new VoucherFunding(gatewayOf(), request),
+    request.key ? new KeyFunding(parts, request, request.key) : new VoucherFunding(parts, request),
   keyless: {
     isOpen: () => true,
     bodyBytesMax: () => 10_000,
@@ -39,11 +45,11 @@ class VoucherFunding implements Funding {
   readonly caller: Caller | null;
   readonly provedCaller: Caller | null;
   readonly identity: Funding['identity'];
-  readonly #gateway: Gateway;
+  readonly #parts: FundingParts;
   readonly #voucher: string | null;
 
-  constructor(gateway: Gateway, { headers }: FundingRequest) {
-    this.#gateway = gateway;
+  constructor(parts: FundingParts, { headers }: FundingRequest) {
+    this.#parts = parts;
     const voucher = headers.get(VOUCHER);
     this.#voucher = voucher;
     this.caller = voucher === null ? null : callerOf(voucher);
@@ -54,13 +60,13 @@ class VoucherFunding implements Funding {
   terms() {
     if (!this.caller)
       throw new SignalboxError('payment_required', 'Send a voucher.', { headers: { [VOUCHER]: 'needed' } });
-    const runtime = this.#gateway.lease();
+    const runtime = this.#parts.lease();
     return { runtime, caller: this.caller, cap: WORTH, windowsOnly: false, payer: null, agentWallet: null };
   }
 
   async reserve(order: HoldRequest, begun: Promise<void> | null): Promise<FundedHold> {
     await begun;
-    const hold = await this.#gateway.ledger.reserve(order);
+    const hold = await this.#parts.ledger.reserve(order);
     if (isShortage(hold)) throw new SignalboxError('insufficient_quota', 'The voucher is not worth that much.');
     const headers = { [VOUCHER_USED]: this.#voucher ?? '' };
     return {

@@ -15,6 +15,7 @@ import { openLearner } from '../../src/learning/open.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import type { FundingSource } from '../../src/money/funding.ts';
 import { x402Funding } from '../../src/money/x402/funding.ts';
+import type { WalletKeys, X402Parts } from '../../src/money/x402/gateway.ts';
 import {
   type AuthorizationOutcome,
   type AuthorizationQuery,
@@ -188,7 +189,7 @@ export interface WalletAppOptions {
   /** The base URL of the one provider; one that nobody serves if left out. */
   readonly upstream?: string;
   /** Of x402 if left out. */
-  readonly fundingOf?: (gateway: () => X402Gateway) => FundingSource;
+  readonly fundingOf?: (parts: X402Parts) => FundingSource;
 }
 
 /** The edge over everything real but the chain. */
@@ -246,19 +247,15 @@ export async function startWalletApp({
   };
   const lease = () => runtimes[inForce];
   const faults = { noKeys: false, draining: false };
+  const walletKeys: WalletKeys = {
+    createForWallet: (wallet, name, isAlone) =>
+      faults.noKeys ? Promise.reject(new StoreError('the disk is full')) : keys.createForWallet(wallet, name, isAlone),
+    ofWallet: (wallet) => keys.ofWallet(wallet),
+  };
+  const funded = { lease, leaseOf: lease, ledger, payments, keys: walletKeys, log, now };
   const gateway: X402Gateway = {
-    lease,
-    leaseOf: () => lease(),
-    ledger,
-    payments,
-    keys: {
-      createForWallet: (wallet, name, isAlone) =>
-        faults.noKeys
-          ? Promise.reject(new StoreError('the disk is full'))
-          : keys.createForWallet(wallet, name, isAlone),
-      ofWallet: (wallet) => keys.ofWallet(wallet),
-    },
-    funding: fundingOf(() => gateway),
+    ...funded,
+    funding: fundingOf(funded),
     records: openRecords({ store, tables: store.records, now }),
     learner: await openLearner({ store, now, nextId }),
     affinity: new Affinity(() => performance.now()),
@@ -266,13 +263,13 @@ export async function startWalletApp({
     counter: { count: async () => null },
     countPlaces: new CountPlaces(),
     past: { find: async () => lease() },
-    log,
     nextId,
-    now,
     clock: () => performance.now(),
     inFlight: new LinkedSet(),
     answers: new ByteRoom(),
-    draining: () => faults.draining,
+    get isDraining() {
+      return faults.draining;
+    },
   };
   const idempotency = new Idempotency({
     store,

@@ -101,7 +101,7 @@ describe('A new payment', () => {
       const offers = [await bench.signedPayment(account), await bench.signedPayment(account, { credit: 5_000_000 })];
       const wallet = account.address.toLowerCase();
       await bench.payments.blocklist.add(wallet, 'fraud');
-      expect(bench.payments.blocklist.has(wallet)).toBe(true);
+      expect(bench.payments.blocklist.blocked.has(wallet)).toBe(true);
       for (const signed of offers) {
         const error = await failure(bench.payments.settle(signed, CONTEXT, never));
         expect([error.code, error.status]).toEqual(['insufficient_permissions', 403]);
@@ -109,7 +109,7 @@ describe('A new payment', () => {
       expect(bench.chain.calls).toEqual(['check']);
       await bench.close();
       const later = await shop.open();
-      expect(later.payments.blocklist.has(wallet)).toBe(true);
+      expect(later.payments.blocklist.blocked.has(wallet)).toBe(true);
       await later.payments.blocklist.remove(wallet);
       expect((await later.payments.settle(offers[0]!, CONTEXT, later.book)).state).toBe('captured');
     },

@@ -171,7 +171,6 @@ test('an estimate stores nothing that is derivable', () => {
   const blob = (over: Partial<DecisionRecord>) => encodeEstimate(record(1, 5, { quality, ...over }));
   const zeros = new Float32Array(3);
   const plainly = { quality, shadow: null, length: 0.5, trust: 0, outcomes: zeros, text: zeros, counts: zeros };
-  expect(blob({})).toBeNull();
   expect(blob({ draw: { probability: 0.5, among: 2 } })).toHaveLength(24);
   expect(blob({ estimate: plainly })).toHaveLength(24);
   expect(blob({ estimate: { ...plainly, quality: quality.slice(), counts: Float32Array.of(1, 0, 0) } })).toHaveLength(

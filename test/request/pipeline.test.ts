@@ -21,7 +21,7 @@ async function served({ isDraining }: { isDraining: boolean }) {
       return refused;
     },
   } as unknown as Funding;
-  const gateway = { draining: () => isDraining, clock: () => 0 } as unknown as Gateway;
+  const gateway = { isDraining, clock: () => 0 } as unknown as Gateway;
   const request = { request: chatRequest(), context: contextWith(), funding, named: null };
   const error = await serveRequest(gateway, request).catch((cause: unknown) => cause);
   return { error, steps };

@@ -158,10 +158,6 @@ describe('the sink', () => {
     return { store, records: openRecords({ store, tables: store.records, now: () => time }) };
   };
 
-  test('records nothing without a policy', () => {
-    expect(recordContent(TABLE, null, chatRequest({ model: 'auto', messages: [] }), 'auto', caller)).toBeNull();
-  });
-
   test('keeps at most so much of each side, says that it cut, and cuts through nothing that it should take out', async () => {
     const { store, records } = await opened('cut.db');
     const email = 'ada.lovelace@example.com';

@@ -74,19 +74,20 @@ export function buildRequest(
   if (request.tools != null) addTools(body, request, model, settings, dropped);
   if (typeof request.reasoning_effort === 'string') addEffort(body, call, settings, dropped, request.reasoning_effort);
   body[settings.max_tokens_field] = call.outputCap;
-  if (call.stream) {
-    body.stream = true;
-    if (!settings.leave_out.includes('stream_options')) {
-      const requested = settings.unknown_members === 'sent' ? request.stream_options : null;
-      body.stream_options = { ...(isObject(requested) && requested), include_usage: true };
-    }
-  }
+  if (call.stream) addStream(body, request, settings);
   return {
     path: '/chat/completions',
     headers: NO_HEADERS,
     body: JSON.stringify(body),
     dropped: call.request.original.dialect === OPENAI_CHAT ? dropped : namedFor(call.request, dropped, settings),
   };
+}
+
+function addStream(body: BodyFields, request: Members, settings: DialectSettings): void {
+  body.stream = true;
+  if (settings.leave_out.includes('stream_options')) return;
+  const requested = settings.unknown_members === 'sent' ? request.stream_options : null;
+  body.stream_options = { ...(isObject(requested) && requested), include_usage: true };
 }
 
 /** The fields that were left out, in the words of a caller who speaks another dialect. */

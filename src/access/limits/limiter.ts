@@ -41,7 +41,6 @@ export class Limiter {
    * @throws SignalboxError `rate_limit_exceeded`.
    */
   admit(limits: readonly RateLimit[], caller: Caller, address: string): Quota | null {
-    if (limits.length === 0 && caller.limits === null) return null;
     const applied = this.#appliedTo(limits, caller);
     return applied.length === 0 ? null : this.#charge(applied, address);
   }

@@ -13,6 +13,27 @@ An error has the body \`{"error": {"message", "type", "param", "code"}}\`; on \`
 \`x-should-retry\` says whether the same request can succeed later.`;
 
 const KEY = 'An API key: `sb_live_…`.';
+const SECURITY_SCHEMES = {
+  apiKey: { type: 'http', scheme: 'bearer', description: KEY },
+  apiKeyHeader: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'x-api-key',
+    description: `${KEY} The header \`api-key\` takes it, too.`,
+  },
+} as const;
+
+const TAGS = [
+  { name: 'chat', description: 'Completions' },
+  { name: 'embeddings', description: 'Vectors of texts' },
+  { name: 'route', description: 'Recommendations, at no cost' },
+  { name: 'models', description: 'Models and selectors that requests can name' },
+  { name: 'decisions', description: 'Why a model was chosen, and the outcome' },
+  { name: 'usage', description: 'Spend so far, and what is left' },
+  PAYMENTS_TAG,
+  { name: 'admin', description: 'For operators: keys with the scope `admin`' },
+  { name: 'health', description: 'For load balancers; no key' },
+];
 
 /**
  * The OpenAPI document of the routes: collected by @elysiajs/swagger, then changed to fit 3.1.
@@ -35,28 +56,8 @@ export async function openApiDocument(version: string, routes: AnyElysia): Promi
           description: DESCRIPTION,
           license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
         },
-        components: {
-          securitySchemes: {
-            apiKey: { type: 'http', scheme: 'bearer', description: KEY },
-            apiKeyHeader: {
-              type: 'apiKey',
-              in: 'header',
-              name: 'x-api-key',
-              description: `${KEY} The header \`api-key\` takes it, too.`,
-            },
-          },
-        },
-        tags: [
-          { name: 'chat', description: 'Completions' },
-          { name: 'embeddings', description: 'Vectors of texts' },
-          { name: 'route', description: 'Recommendations, at no cost' },
-          { name: 'models', description: 'Models and selectors that requests can name' },
-          { name: 'decisions', description: 'Why a model was chosen, and the outcome' },
-          { name: 'usage', description: 'Spend so far, and what is left' },
-          PAYMENTS_TAG,
-          { name: 'admin', description: 'For operators: keys with the scope `admin`' },
-          { name: 'health', description: 'For load balancers; no key' },
-        ],
+        components: { securitySchemes: SECURITY_SCHEMES },
+        tags: TAGS,
       },
     }),
   );

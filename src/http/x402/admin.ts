@@ -105,7 +105,7 @@ const walletsAdmin = ({ gateway, store, contextOf }: X402Services) => {
 
 /** The figures of a wallet of which something is known, if only that it is or was blocked. */
 async function status(gateway: X402Services['gateway'], wallet: string, wasBlocked = false): Promise<object> {
-  const isBlocked = gateway.payments.blocklist.has(wallet);
+  const isBlocked = gateway.payments.blocklist.blocked.has(wallet);
   const { body, isKnown } = await walletBody(gateway, wallet);
   if (!isKnown && !isBlocked && !wasBlocked) throw new SignalboxError('not_found', 'This wallet has never paid here.');
   return { ...body, is_blocked: isBlocked };

@@ -8,7 +8,7 @@ import { paymentShown } from '../../money/x402/payment-hold.ts';
 import { topUpAmount } from '../../money/x402/top-up-amount.ts';
 import { makeWalletKey, topUp, type WalletRequest } from '../../money/x402/wallets.ts';
 import { requestHashOf } from '../../payments/canonical.ts';
-import { checkServing, inFlight } from '../../request/drain.ts';
+import { inFlight, shuttingDown } from '../../request/drain.ts';
 import { bodyIn } from '../body.ts';
 import { inTerms } from '../terms.ts';
 import * as docs from './route-docs.ts';
@@ -85,7 +85,7 @@ function newKey(services: X402Services, from: WalletCall, body: WalletKeyRequest
     throw new SignalboxError('not_found', 'This server does not accept payments, so wallets have no keys.');
   }
   return onceSigned(services, from, async (signed) => {
-    checkServing(services.gateway);
+    if (services.gateway.isDraining) throw shuttingDown();
     const { made, revoked } = await withinTerms(() => makeWalletKey(services.gateway, signed, { name, revokeOthers }));
     return { object: 'wallet.key', wallet: signed.payer, id: made.info.id, name, key: made.key, revoked };
   });

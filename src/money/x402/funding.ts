@@ -17,11 +17,10 @@ import { paymentErrorOf, quotedError } from './quoted-error.ts';
 
 /**
  * The funding of a gateway that may take payments. While its policy takes none, keys alone pay.
- * @param gatewayOf returns the gateway, which has this source itself.
  */
-export const x402Funding = (gatewayOf: () => X402Parts): FundingSource => ({
+export const x402Funding = (parts: X402Parts): FundingSource => ({
   headerNames: PAYMENT_HEADERS,
-  of: (request) => fundingOf(gatewayOf(), request),
+  of: (request) => fundingOf(parts, request),
   keyless: {
     isOpen: ({ payments }) => payments !== null,
     bodyBytesMax: ({ payments }) => payments?.bodyBytesMax ?? Number.POSITIVE_INFINITY,
@@ -31,7 +30,7 @@ export const x402Funding = (gatewayOf: () => X402Parts): FundingSource => ({
     advice: (keyHeader) => `To pay by x402, omit the header ${keyHeader}.`,
   },
   checkBlocked({ keyId }) {
-    if (isWallet(keyId) && gatewayOf().payments.blocklist.has(keyId)) throw blockedError();
+    if (parts.payments.blocklist.blocked.has(keyId)) throw blockedError();
   },
   checkNamed: (request, key) => void namedWallet(request, key),
   adviceUnder: ({ payments }) =>
@@ -44,11 +43,11 @@ export const x402Funding = (gatewayOf: () => X402Parts): FundingSource => ({
 function fundingOf(gateway: X402Parts, given: FundingRequest): Funding | Promise<Funding> {
   const { request, key, headers } = given;
   const { policy } = gateway.payments;
-  const wallet = namedWallet(request, key);
+  const wallet = request.routing.agentWallet === undefined ? null : namedWallet(request, key);
   const header = headers.get(SIGNATURE_HEADER);
   if (header === null) {
     if (key) return policy ? new PayableKeyFunding(gateway, given, key) : new KeyFunding(gateway, given, key);
-    if (wallet && gateway.payments.blocklist.has(wallet)) throw blockedError();
+    if (wallet && gateway.payments.blocklist.blocked.has(wallet)) throw blockedError();
     if (!wallet && policy?.walletRequired) throw namelessError();
     return new UnpaidFunding(gateway, given, wallet);
   }
@@ -83,7 +82,7 @@ async function signedPayment(
   const requestHash = requestHashOf(request.original.body, idempotencyKey);
   const payment = await payments.read({ header, purpose: 'chat', requestHash, wallet });
   if (key) checkMayName(key, payment.payer);
-  if (payments.blocklist.has(payment.payer)) throw blockedError();
+  if (payments.blocklist.blocked.has(payment.payer)) throw blockedError();
   const other = payments.unsettled(payment.payer, requestHash);
   if (other && other.nonce !== payment.nonce) throw unsettledError(other.id);
   return payment;

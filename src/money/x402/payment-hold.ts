@@ -15,17 +15,9 @@ export class PaymentHold extends FundedHold {
   readonly #payment: Payment;
 
   constructor(gateway: Pick<X402Parts, 'payments' | 'ledger'>, hold: Hold, payment: Payment) {
-    super(hold);
+    super(hold, paymentHeaders(payment));
     this.#gateway = gateway;
     this.#payment = payment;
-  }
-
-  override get isSettledPayment(): boolean {
-    return true;
-  }
-
-  override get headers(): Readonly<Record<string, string>> {
-    return paymentHeaders(this.#payment);
   }
 
   override settlementWrites(charged: Microcredits): readonly Write[] {

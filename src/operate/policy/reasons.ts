@@ -9,7 +9,6 @@ import { hasBit } from '../../core/rules.ts';
 import { isRefusal } from '../../routing/decide.ts';
 import { violatedConstraints } from '../../routing/rejections.ts';
 import { vectorSpaceOf } from '../../routing/rules.ts';
-import { isOfWildcard } from '../../routing/wildcard-snapshot.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { readRouteRequest } from '../../surface/openai-chat/reader.ts';
 import { readRouteBody } from '../../surface/route-body.ts';
@@ -63,7 +62,7 @@ export function reasonsAgainst(id: string, facts: Facts, runtime: Runtime): stri
   const kinds = Object.entries(REJECTIONS).filter(([, { bit }]) => (bits & bit) !== 0);
   const allows = snapshot.selectors.get(facts.model)?.allows ?? null;
   // A selector never chooses a wildcard's model.
-  const isUnselected = !facts.pinned && (isOfWildcard(snapshot) || (allows !== null && !hasBit(allows, index)));
+  const isUnselected = !facts.pinned && (snapshot.isOfWildcard || (allows !== null && !hasBit(allows, index)));
   const rules =
     (bits & REJECTIONS.constraint.bit) === 0
       ? []

@@ -3,7 +3,7 @@ import type { Operation } from '../../core/operation.ts';
 import type { Log, LogFields } from '../../telemetry/log.ts';
 import { type ExchangeResult, type RequestContext, selectorOf } from '../request-context.ts';
 import type { RequestReporter } from './observer.ts';
-import { isStranger, strangersLimit } from './strangers.ts';
+import { isTurnedAway, strangersLimit } from './strangers.ts';
 
 interface RequestLine {
   readonly level: 'info' | 'warn';
@@ -22,17 +22,16 @@ export function requestLine(request: RequestContext, now: number, suppressed?: n
 }
 
 function fieldsOf(request: RequestContext, now: number, suppressed: number | undefined): LogFields {
-  const { trace, routing, result, status, asksModel } = request;
+  const { trace, routing, result, status, operation } = request;
   const facts = routing?.facts;
-  const outcome = result?.outcome;
-  const platform = result?.platform;
+  const { outcome, platform }: Partial<ExchangeResult> = result ?? {};
   const usage = outcome?.usage;
   return {
     request: request.requestId,
     trace: trace?.isSampled ? trace.traceId : undefined,
     key: request.keyId ?? undefined,
-    method: asksModel ? undefined : request.method,
-    route: asksModel ? undefined : request.route,
+    method: operation === null ? request.method : undefined,
+    route: operation === null ? request.route : undefined,
     status: status === 0 ? undefined : status,
     error: request.code ?? outcome?.error ?? undefined,
     decision: request.decisionId ?? undefined,
@@ -58,7 +57,7 @@ function fieldsOf(request: RequestContext, now: number, suppressed: number | und
     payment: platform?.payment?.id ?? undefined,
     ttft_ms: outcome?.firstPartMs ?? undefined,
     total_ms: outcome?.totalMs ?? Math.round(now - request.at),
-    outcome: outcome?.status ?? (asksModel ? outcomeOf(request) : undefined),
+    outcome: outcome?.status ?? (operation === null ? undefined : outcomeOf(request)),
     revision: platform?.policy_revision ?? routing?.snapshot.revision,
     suppressed,
   };
@@ -77,8 +76,8 @@ function levelOf({ status, result }: RequestContext): 'info' | 'warn' {
 }
 
 /** Whether a request gets no line: one on an open route, such as a probe, that worked. */
-const isSilent = ({ route, status, asksModel }: RequestContext): boolean =>
-  status < 500 && !asksModel && route !== 'other' && !route.startsWith('/v1/') && !route.startsWith('/admin/');
+const isSilent = ({ route, status, operation }: RequestContext): boolean =>
+  status < 500 && operation === null && route !== 'other' && !route.startsWith('/v1/') && !route.startsWith('/admin/');
 
 /** `provider/upstream` of the last attempt. */
 function endpointOf({ outcome: { attempts } }: ExchangeResult): string | undefined {
@@ -103,7 +102,7 @@ export function logRequests(log: Log): RequestReporter {
   return (request, now) => {
     if (isSilent(request)) return;
     let suppressed: number | undefined;
-    if (isStranger(request)) {
+    if (request.caller === null && isTurnedAway(request)) {
       const before = strangers(now);
       if (before === null) return;
       suppressed = before || undefined;

@@ -2,7 +2,7 @@ import type { Log } from '../../telemetry/log.ts';
 import type { Trace } from '../../telemetry/trace.ts';
 import { RequestContext } from '../request-context.ts';
 import { requestSpan } from './spans.ts';
-import { isStranger, strangersLimit } from './strangers.ts';
+import { isTurnedAway, strangersLimit } from './strangers.ts';
 
 /** Reports a request that is over: in the log, metrics or a trace. `now`: ms on the gateway's clock. */
 export type RequestReporter = (request: RequestContext, now: number) => void;
@@ -68,15 +68,13 @@ export class Observer {
     } catch (cause) {
       if (this.#hasFailed) return;
       this.#hasFailed = true;
-      const error = String(cause);
-      this.#options.log.error('a request could not be reported; further failures of this kind are not logged', {
-        error,
-      });
+      const message = 'a request could not be reported; further failures of this kind are not logged';
+      this.#options.log.error(message, { error: String(cause) });
     }
   }
 
   readonly #endTrace: RequestReporter = (request, now) => {
-    if (isStranger(request) && this.#strangers(now) === null) return;
+    if (request.caller === null && isTurnedAway(request) && this.#strangers(now) === null) return;
     const { trace, result } = request;
     const span = requestSpan(request);
     // The last step ends when the charge is on the disk.

@@ -31,21 +31,15 @@ export function createRejectionMetrics(): RejectionMetrics {
   });
   const tallies = KINDS.map((kind) => at(kind, ''));
   const policies = new WeakMap<PolicySnapshot, readonly ConstraintFigures[]>();
-  const figuresOf = (snapshot: PolicySnapshot): readonly ConstraintFigures[] => {
-    let figures = policies.get(snapshot);
-    if (!figures) {
-      figures = snapshot.constraints.map((one) => constraintFigures(one, snapshot.models, at('constraint', one.name)));
-      policies.set(snapshot, figures);
-    }
-    return figures;
-  };
+  const figuresOf = ({ constraints, models }: PolicySnapshot) =>
+    constraints.map((one) => constraintFigures(one, models, at('constraint', one.name)));
   return {
     families: [family],
     count({ facts, snapshot, rejections }) {
       for (let i = 0; i < tallies.length; i++) if (i !== CONSTRAINT) tallies[i]!.value += rejections[i]!;
       const { constraints } = facts.rules;
       if (constraints.length === 0) return;
-      const figures = figuresOf(snapshot);
+      const figures = policies.getOrInsertComputed(snapshot, figuresOf);
       const pinned = facts.pinned ? snapshot.modelIndex.get(facts.model) : undefined;
       for (let i = 0; i < constraints.length; i++) {
         const { tally, against, models } = figures[constraints[i]!]!;

@@ -7,6 +7,5 @@ const STRANGERS_MAX = 60;
 /** Makes a bound of reports on unknown callers, who can send requests by the thousand and would drown the others. */
 export const strangersLimit = (): LineLimit => lineLimit(STRANGERS_MAX);
 
-/** Whether a request came from an unknown caller and was not served. Failures of the gateway itself do not count. */
-export const isStranger = ({ keyId, status }: RequestContext): boolean =>
-  keyId === null && (status === 0 || (status >= 400 && status < 500));
+/** Whether a request of an unknown caller was not served. Failures of the gateway itself do not count. */
+export const isTurnedAway = ({ status }: RequestContext): boolean => status === 0 || (status >= 400 && status < 500);

@@ -130,10 +130,11 @@ const NO_RESULTS = { calls: 0, result: '' } as const;
 function guessTask(request: ProfileInput, turns: readonly UserTurn[], system: SystemPrompt | null): TaskGuess {
   const [last, earlier] = turns;
   if (last?.hasImage) return certainly('vision');
-  if (forcesTool(request.conversation)) return certainly('tool_use');
+  const { conversation } = request;
+  if (conversation.tools.length > 0 && forcesTool(conversation)) return certainly('tool_use');
   const view = viewOf(request, turns, system);
   if (view === null) return certainly('general');
-  if (isEmojiAlone(view, request.conversation.turns)) return { task: 'chat', mix: [], difficulty: 'easy' };
+  if (isEmojiAlone(view, conversation.turns)) return { task: 'chat', mix: [], difficulty: 'easy' };
   const guess = last!.message.guess(view);
   // A general question behind an image is mostly about the image.
   return earlier?.hasImage && guess.task === 'general' ? certainly('vision') : guess;

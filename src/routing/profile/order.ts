@@ -70,11 +70,13 @@ export function orderOf({ question: { text, length }, reading }: QuestionView): 
   return -1;
 }
 
-/** The task of a question by the order of its system prompt, as an index in `TASKS`; -1 where none applies. */
-export function orderedTask({ system, tools, reading }: QuestionView): number {
-  if (system === null || system.order < 0 || tools !== null) return -1;
+/**
+ * The task of a question without tools by the order of its system prompt, as an index in `TASKS`; -1 where it does not follow it.
+ * @param order the task that is ordered
+ */
+export function orderedTask({ reading }: QuestionView, order: number): number {
   const { signs, words } = reading;
   if (signs[SIGN.away]! > 0.4) return -1;
   const talks = signs[SIGN.thanks]! + signs[SIGN.greet]!;
-  return talks > 0.4 && words <= TALK_WORDS_MAX && !reading.asksMark ? -1 : system.order;
+  return talks > 0.4 && words <= TALK_WORDS_MAX && !reading.asksMark ? -1 : order;
 }

@@ -41,7 +41,8 @@ export function taskLogits(view: QuestionView, { weights, rows }: TaskWeights = 
   addStems(view, rows, terms);
   const logits = terms.over(weights);
   if (!mayCall(view)) logits[TOOL_USE] = Number.NEGATIVE_INFINITY;
-  const ordered = orderedTask(view);
+  const { system, tools } = view;
+  const ordered = system !== null && system.order >= 0 && tools === null ? orderedTask(view, system.order) : -1;
   if (ordered >= 0) logits[ordered] = Math.max(logits[ordered]!, Math.max(...logits) + ORDER_LEAD);
   return logits;
 }

@@ -134,7 +134,7 @@ function lastText({ parts }: Turn): string {
   return last?.type === 'text' ? last.text : '';
 }
 
-/** Whether the model must call a tool. */
-export function forcesTool({ tools, toolChoice: choice }: Conversation): boolean {
-  return tools.length > 0 && (choice === 'required' || typeof choice === 'object');
+/** Whether the model must call one of its tools. */
+export function forcesTool({ toolChoice: choice }: Conversation): boolean {
+  return choice === 'required' || typeof choice === 'object';
 }

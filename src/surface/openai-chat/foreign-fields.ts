@@ -1,4 +1,4 @@
-import { isObject } from '../../core/object.ts';
+import type { Members } from '../../core/original.ts';
 import { refuseForeign } from '../refusals.ts';
 
 const SYSTEM = 'a message with the role `system`';
@@ -24,10 +24,8 @@ export const FOREIGN_FIELDS: ReadonlyMap<string, string> = new Map([
 
 /**
  * Refuses a body without messages that has the conversation as another API does.
- * @param body unchecked
  * @throws SignalboxError
  */
-export function checkTurns(body: unknown): void {
-  if (!isObject(body) || body.messages != null) return;
+export function checkTurns(body: Members): void {
   refuseForeign(body, TURNS, 'messages', '"messages": [{"role": "user", "content": "…"}]');
 }

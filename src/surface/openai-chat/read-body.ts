@@ -18,7 +18,7 @@ const ROUTE_FIELDS = Object.keys(RouteChat.properties);
  */
 export function readChat(body: unknown): ChatRequest {
   checkNames(body, KNOWN_FIELDS);
-  checkTurns(body);
+  if (isObject(body) && body.messages == null) checkTurns(body);
   checkToolKinds(body);
   const chat = checkedChat(body);
   checkChat(chat);

@@ -1,8 +1,9 @@
 import { ChatRequest } from '../../api/chat-request.ts';
 import { errorBody } from '../../api/error.ts';
 import { ErrorBody } from '../../api/error-schema.ts';
+import { isObject } from '../../core/object.ts';
 import { exampleBody, exampleStream } from '../example.ts';
-import { isResponsesBody, readResponses } from '../openai-responses/read-body.ts';
+import { readResponses } from '../openai-responses/read-body.ts';
 import { readResponsesRequest } from '../openai-responses/reader.ts';
 import type { Surface, SurfaceDocs } from '../surface.ts';
 import { CHUNKS, CHUNKS_WITH_USAGE } from './chunks.ts';
@@ -57,7 +58,7 @@ export const openaiChat: Surface = {
   foreignFields: FOREIGN_FIELDS,
   read(body, headers) {
     // Cursor sends bodies of Responses here for some models, and reads chat completions.
-    if (isResponsesBody(body)) {
+    if (isObject(body) && body.messages == null && body.input != null) {
       const read = readResponses(body);
       return { request: readResponsesRequest(read, headers), events: eventsFor(read) };
     }

@@ -25,10 +25,6 @@ export const isFrame = (body: unknown): body is Members => isObject(body) && bod
 
 const ofFrame = ({ type: _, generate: __, ...body }: Members): Members => ({ ...body, stream: true });
 
-/** Whether a body has the form of this dialect, wherever it was sent. */
-export const isResponsesBody = (body: unknown): boolean =>
-  isObject(body) && body.messages == null && body.input != null;
-
 /** Fields in which other APIs have the conversation. */
 const TURNS = ['messages', 'prompt', 'contents'] as const;
 

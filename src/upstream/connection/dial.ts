@@ -163,7 +163,7 @@ export class Dial {
 
   /** An answer began: this address works and is tried first from now on. */
   answered(peer: Peer): void {
-    if (this.#peers[0] !== peer) this.#peers = withFirst(peer, this.#peers);
+    if (!this.#fixed && this.#peers[0] !== peer) this.#peers = withFirst(peer, this.#peers);
   }
 
   /** Turns the allowed addresses into peers. The peer that is tried first stays first if it is still there. */

@@ -40,9 +40,9 @@ export class EndpointAttempt implements AttemptReporter {
     const { breaker, key, provider, coolDown } = endpoint;
     this.#endpoint = endpoint;
     this.isRetry = isRetry;
-    this.breakerTurn = breaker.lock.probe(now);
-    this.keyTurn = key.probe(now);
-    this.providerTurn = provider.key.probe(now);
+    this.breakerTurn = breaker.lock.locked ? breaker.lock.probe(now) : 0;
+    this.keyTurn = key.locked ? key.probe(now) : 0;
+    this.providerTurn = provider.key.locked ? provider.key.probe(now) : 0;
     this.breakerEpoch = breaker.lock.epoch;
     this.keyEpoch = key.epoch;
     this.providerEpoch = provider.key.epoch;

@@ -26,8 +26,9 @@ export class EndpointSpeed {
 
   /** Times in ms. @param totalMs the time of an unstreamed answer; null for a stream */
   observeOutput(tokens: number, outputMs: number, totalMs: number | null, now: number): void {
+    if (!(tokens >= TOKENS_MIN)) return;
     const ms = totalMs === null ? outputMs : this.#outputOf(totalMs);
-    if (!(tokens >= TOKENS_MIN && ms >= OUTPUT_MS_MIN)) return;
+    if (!(ms >= OUTPUT_MS_MIN)) return;
     const rate = (tokens * 1_000) / ms;
     const [lowest, highest] = RATE.range;
     if (rate >= lowest && rate <= highest) this.rate.observe(rate, now);
@@ -42,7 +43,8 @@ export class EndpointSpeed {
 
   /** The output's share of an answer's time. NaN when the first token may have taken most of it. */
   #outputOf(totalMs: number): number {
-    const ttftMs = this.ttft.blendedWith(this.assumedTtftMs);
+    const { ttft, assumedTtftMs } = this;
+    const ttftMs = ttft.published === null ? assumedTtftMs : ttft.blendedWith(assumedTtftMs);
     const rest = totalMs - ttftMs;
     return rest >= ttftMs ? rest : Number.NaN;
   }

@@ -89,8 +89,8 @@ export class TrackedEndpoint implements EndpointHealth {
   }): AttemptReporter | 'shut' | 'no-budget' {
     const now = this.hub.clock();
     const { provider } = this;
-    if (provider.key.shut(now) || this.key.shut(now) || now < this.coolDown.until) return 'shut';
-    if (!force && this.breaker.lock.shut(now)) return 'shut';
+    if (now < provider.key.until || now < this.key.until || now < this.coolDown.until) return 'shut';
+    if (!force && now < this.breaker.lock.until) return 'shut';
     if (!provider.budget.begin(retry)) {
       this.#retriesDenied++;
       return 'no-budget';
@@ -117,23 +117,21 @@ export class TrackedEndpoint implements EndpointHealth {
 
   /** Returns the value of `HEALTH` at `now`. */
   healthAt(now: number): number {
-    if (this.provider.key.shut(now) || this.key.shut(now)) return HEALTH.misconfigured;
+    if (now < this.provider.key.until || now < this.key.until) return HEALTH.misconfigured;
     if (now < this.coolDown.until) return HEALTH.cooling;
-    return this.breaker.lock.shut(now) ? HEALTH.ejected : HEALTH.healthy;
+    return now < this.breaker.lock.until ? HEALTH.ejected : HEALTH.healthy;
   }
 
   /** Unix ms from which attempts are allowed; 0 if they are now. */
   retryAtUnix(now: number): number {
-    let until = this.coolDown.until;
-    for (const lock of this.#locks) if (lock.locked) until = Math.max(until, lock.until);
+    const until = Math.max(this.coolDown.until, ...this.#locks.map((lock) => lock.until));
     return until > now ? Math.ceil(this.hub.now() + until - now) : 0;
   }
 
   /** When `healthAt` next changes by itself; infinite for never. */
   nextChange(now: number): number {
-    let next = now < this.coolDown.until ? this.coolDown.until : Number.POSITIVE_INFINITY;
-    for (const lock of this.#locks) if (lock.shut(now)) next = Math.min(next, lock.until);
-    return next;
+    const ends = [this.coolDown.until, ...this.#locks.map((lock) => lock.until)];
+    return Math.min(...ends.filter((until) => now < until));
   }
 
   /** Records first content: the key works, the budget refills, and an open breaker closes. */
@@ -143,7 +141,7 @@ export class TrackedEndpoint implements EndpointHealth {
     provider.hasWorked = true;
     this.#hasWorked = true;
     this.#doubts = 0;
-    this.coolDown.succeeded(attempt.coolDownEpoch);
+    if (this.coolDown.until > 0) this.coolDown.succeeded(attempt.coolDownEpoch);
     const closed = this.breaker.answered(attempt.breakerEpoch, now);
     // Of the attempts from before the closing, only this one still counts.
     if (closed) attempt.breakerEpoch = this.breaker.lock.epoch;

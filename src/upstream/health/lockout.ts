@@ -6,15 +6,10 @@ export class Lockout {
   /** Incremented when earlier attempts become stale: their end no longer counts. */
   epoch = 0;
   locked = false;
-  /** When the next probe may begin, while locked. */
+  /** Attempts are blocked until then; the next one may probe. 0 while unlocked. */
   until = 0;
   /** The number of the current or last probe: each lock, unlock and probe takes the next. */
   #turn = 0;
-
-  /** Whether attempts are blocked. */
-  shut(now: number): boolean {
-    return this.locked && now < this.until;
-  }
 
   lock(now: number, ms: number): void {
     this.locked = true;
@@ -25,6 +20,7 @@ export class Lockout {
 
   unlock(): void {
     this.locked = false;
+    this.until = 0;
     this.#turn++;
   }
 

@@ -9,17 +9,10 @@ const ENDPOINT = ['provider', 'model', 'upstream'];
 
 type SamplesOf = (one: EndpointSample, labels: Labels) => readonly FamilySample[];
 
-/** Metrics on the endpoints of the policy in force. Labels are the policy's names of providers and models, never an address. */
-export function endpointFamilies(samples: () => Iterable<EndpointSample>): readonly Family[] {
-  const all = oncePerTurn(() => [...samples()]);
-  /** Makes a family from its samples of one endpoint. `more`: labels beside the endpoint's. */
-  const of = (
-    type: Family['type'],
-    name: string,
-    help: string,
-    more: readonly string[],
-    samplesOf: SamplesOf,
-  ): Family => ({
+/** Makes families from their samples of one endpoint. `more`: labels beside the endpoint's. */
+const familiesOf =
+  (all: () => readonly EndpointSample[]) =>
+  (type: Family['type'], name: string, help: string, more: readonly string[], samplesOf: SamplesOf): Family => ({
     name,
     help,
     labels: [...ENDPOINT, ...more],
@@ -30,6 +23,10 @@ export function endpointFamilies(samples: () => Iterable<EndpointSample>): reado
         return samplesOf(one, { provider, model, upstream });
       }),
   });
+
+/** Metrics on the endpoints of the policy in force. Labels are the policy's names of providers and models, never an address. */
+export function endpointFamilies(samples: () => Iterable<EndpointSample>): readonly Family[] {
+  const of = familiesOf(oncePerTurn(() => [...samples()]));
   const plain = (type: Family['type']) => (name: string, help: string, figure: (one: EndpointSample) => number) =>
     of(type, name, help, [], (one, labels) => [[labels, figure(one)]]);
   const [count, now] = [plain('counter'), plain('gauge')];
@@ -51,13 +48,7 @@ export function endpointFamilies(samples: () => Iterable<EndpointSample>): reado
       'Recent rate of output once it has begun.',
       (one) => one.tokensPerSecond,
     ),
-    of(
-      'counter',
-      'signalbox_attempts_total',
-      'Finished attempts at upstreams, by outcome.',
-      ['outcome'],
-      ({ attempts }, labels) => [...attempts].map(([outcome, n]) => [{ ...labels, outcome }, n]),
-    ),
+    of('counter', 'signalbox_attempts_total', 'Finished attempts at upstreams, by outcome.', ['outcome'], attemptsOf),
     count('signalbox_retries_total', 'Repeated attempts at the same provider.', (one) => one.retries),
     count('signalbox_retries_denied_total', 'Attempts that the retry budget refused.', (one) => one.retriesDenied),
     count('signalbox_ejections_total', 'How often a circuit breaker opened.', (one) => one.ejections),
@@ -69,6 +60,9 @@ export function endpointFamilies(samples: () => Iterable<EndpointSample>): reado
     ),
   ];
 }
+
+const attemptsOf: SamplesOf = ({ attempts }, labels) =>
+  [...attempts].map(([outcome, n]) => [{ ...labels, outcome }, n]);
 
 /** Figures divided by `per`. */
 const quantiles = (labels: Labels, figures: Quantiles | null, per: number): FamilySample[] =>

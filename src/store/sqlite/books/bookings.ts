@@ -129,18 +129,17 @@ export class Bookings {
     const pending = deposits.begin(balance.title.name, deposit, at);
     batch.writes.push(...pending.writes, journal.reserve(id, account.id, amount, at, first, earmark.note));
     if (first !== fundIds) batch.writes.push(journal.attach(id, account.id, at, fundIds));
-    batch.await({
-      written: () => {
-        // From here on the balance holds all of it, and has the deposit.
-        balance.held += comes;
-        this.#arrived(pending);
-        this.written(made, fundIds, at);
-      },
-      lost: () => {
-        deposits.ended(pending);
-        this.drop(made, comes);
-      },
-    });
+    const written = (): undefined => {
+      // From here on the balance holds all of it, and has the deposit.
+      balance.held += comes;
+      this.#arrived(pending);
+      this.written(made, fundIds, at);
+    };
+    const lost = () => {
+      deposits.ended(pending);
+      this.drop(made, comes);
+    };
+    batch.await({ written, lost });
     return granted(amount);
   }
 

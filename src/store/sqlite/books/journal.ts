@@ -101,8 +101,9 @@ export class Journal {
   ): SqlWrite {
     const seq = ++this.#seq;
     // Most requests have no note, and bind one value less.
-    if (note === null) return write(INSERT_HOLDING, seq, 'reserve', id, account, amount, at, funds);
-    return write(INSERT_NOTED, seq, 'reserve', id, account, amount, at, funds, note);
+    const params = [seq, 'reserve', id, account, amount, at, funds];
+    if (note === null) return { statement: INSERT_HOLDING, params };
+    return { statement: INSERT_NOTED, params: [...params, note] };
   }
 
   raise(id: number, account: number, by: Microcredits, at: number): SqlWrite {

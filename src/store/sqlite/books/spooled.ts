@@ -92,12 +92,8 @@ async function comparison(reader: SqlReader, units: readonly SpooledUnit[]): Pro
   if (!state) throw new Misfit('settlements, but the database has no ledger');
   const open = new Set((await recover(reader, state)).open.keys());
   const numbers = JSON.stringify(units.flatMap(entriesOf).map(({ seq }) => seq));
-  const ids = JSON.stringify(
-    units
-      .flat()
-      .filter(isTariff)
-      .map(({ params: [id] }) => id),
-  );
+  const brings = units.flat().filter(isTariff);
+  const ids = JSON.stringify(brings.map(({ params: [id] }) => id));
   const rows = await reader.query<SpooledEntry>(SELECT_BOOKED, [numbers]);
   const booked = new Map(rows.map((entry) => [entry.seq, entry]));
   const found = await reader.query<Record<string, SqlValue>>(SELECT_TARIFFS, [ids]);

@@ -14,9 +14,8 @@ const HEAD = 8;
 const FLOATS = ['outcomes', 'text', 'counts'] as const;
 const PARTS = { estimate: 1, draw: 2, quality: 4, shadow: 8, outcomes: 16, text: 32, counts: 64 };
 
-/** Encodes an estimate and a draw; null if there is neither. */
-export function encodeEstimate({ estimate, draw, quality }: EstimateFields): Uint8Array | null {
-  if (estimate === null && draw === null) return null;
+/** Encodes an estimate and a draw, of which there is one at least. */
+export function encodeEstimate({ estimate, draw, quality }: EstimateFields): Uint8Array {
   const doubles: ArrayLike<number>[] = [];
   const floats: Float32Array[] = [];
   let parts = 0;

@@ -71,7 +71,7 @@ class RecordWrite implements SqlWrite {
       record.revision,
       record.readingsNumber,
       record.quality ?? NO_QUALITY,
-      encodeEstimate(record),
+      record.estimate === null && record.draw === null ? null : encodeEstimate(record),
       bodyOf(record),
       record.session,
     ];

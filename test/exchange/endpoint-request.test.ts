@@ -1,0 +1,16 @@
+import { expect, test } from 'bun:test';
+import type { Endpoint, Model } from '../../src/core/snapshot.ts';
+import { requestFor } from '../../src/exchange/endpoint-request.ts';
+import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
+
+test('a plugin that writes into the extras of one request fails, and reaches no other request', () => {
+  const { request } = openaiChat.read({ model: 'auto', messages: [{ role: 'user', content: 'hi' }] }, new Headers());
+  const providers = new Map([['p', { passthrough: new Set(['*']) }]]);
+  const unfitted = { request, history: { bearsState: false }, runtime: { snapshot: { providers } } };
+  const endpoint = { provider: 'p', capabilities: 0 } as Endpoint;
+  const fitted = () => requestFor(unfitted as unknown as Parameters<typeof requestFor>[0], {} as Model, endpoint);
+  const { extras, dropped } = fitted();
+  expect(() => Object.assign(extras, { of: 'another caller' })).toThrow(TypeError);
+  expect(() => Object.assign(dropped, ['of another caller'])).toThrow(TypeError);
+  expect(fitted()).toMatchObject({ extras: {}, dropped: [] });
+});
