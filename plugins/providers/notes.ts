@@ -23,6 +23,13 @@ export class Notes {
     this.#dropped.add(field);
   }
 
+  /** Returns a setting as it is sent: undefined, and dropped, where the model takes none. */
+  sent<Value>(field: string, value: Value, isTaken: boolean): Value | undefined {
+    if (isTaken) return value;
+    if (value != null) this.drop(field);
+    return undefined;
+  }
+
   /** @returns nothing, in place of the refused part */
   refuse(field: string, why: string): never[] {
     this.refusal ||= `${field} ${why}`;

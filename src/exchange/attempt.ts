@@ -109,7 +109,8 @@ export class Attempt {
   }
 
   #open(target: UpstreamTarget, call: ProviderCall, room: AnswerRoom): UpstreamCall {
-    return openCall(target, call, this.model.deadlines, this.#deadlineAt, this.#trace?.headers, room);
+    const terms = { deadlines: this.model.deadlines, totalBy: this.#deadlineAt, trace: this.#trace?.headers, room };
+    return openCall(target, call, terms);
   }
 
   #embed(target: UpstreamTarget, call: ProviderCall, room: AnswerRoom): UpstreamCall {

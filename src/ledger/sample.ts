@@ -17,32 +17,34 @@ export interface Waits {
   crowded: number;
 }
 
+type FundFigures = Pick<FundStanding, 'limit' | 'spent' | 'held'>;
+
+/** Open holds, of all subjects or holders, and the age of the oldest, ms; 0 for none. */
+interface Holds {
+  readonly open: number;
+  readonly oldestMs: number;
+}
+
 /** The figures of a budget's fullest window, the one with the least of its limit left. Amounts are microcredits. */
-export interface BudgetSample extends Pick<FundStanding, 'limit' | 'spent' | 'held'> {
+export interface BudgetSample extends FundFigures, Holds {
   readonly name: string;
   /** Windows in force that were drawn on. */
   readonly subjects: number;
   /** Those of them with almost nothing left. */
   readonly exhausted: number;
-  /** Open holds in these windows, of all subjects, and the age of the oldest, ms; 0 for none. */
-  readonly open: number;
-  readonly oldestMs: number;
   /** When the windows in force end, ms since 1970; Infinity for never. */
   readonly ends: number;
 }
 
 /** The balances of all keys and wallets. Amounts are microcredits. */
-export interface BalancesSample {
+export interface BalancesSample extends Holds {
   /** Holders of a balance, and those of them that have nothing left. */
   readonly holders: number;
   readonly exhausted: number;
-  /** Open holds on balances, and the age of the oldest, ms; 0 for none. */
-  readonly open: number;
-  readonly oldestMs: number;
   /** Of all balances together. */
-  readonly total: Pick<FundStanding, 'limit' | 'spent' | 'held'>;
+  readonly total: FundFigures;
   /** Of those with something left, the one with the smallest part left; null for none. */
-  readonly tightest: Pick<FundStanding, 'limit' | 'spent' | 'held'> | null;
+  readonly tightest: FundFigures | null;
 }
 
 /** The state of the ledger, from memory. */
@@ -69,7 +71,7 @@ const SPENT_BELOW = 0.01;
 export const BUDGETS_MAX = 500;
 
 /** Returns the rest of a limit as a share of it, less holds. Negative if the limit was lowered. */
-export const ratioLeft = ({ limit, spent, held }: Pick<FundStanding, 'limit' | 'spent' | 'held'>): number =>
+export const ratioLeft = ({ limit, spent, held }: FundFigures): number =>
   limit === 0 ? 0 : (limit - spent - held) / limit;
 
 /** The figures of funds, in their order. */
@@ -100,28 +102,29 @@ function sampleBudget(
   holds: OpenHolds,
 ): Omit<BudgetSample, 'name'> {
   const { ends } = windows.windowAt(timeMs);
+  // Other funds exist only because they were read.
+  const drawnOn = look([...windows.funds]).filter((fund) => fund.spent !== 0 || fund.held !== 0);
+  const exhausted = drawnOn.filter(({ unspent, limit }) => unspent <= limit * SPENT_BELOW).length;
+  const { limit, spent, held } = tightestOf(drawnOn) ?? { limit: leastLimit(windows.budget), spent: 0, held: 0 };
+  return { limit, spent, held, subjects: drawnOn.length, exhausted, ...holdsOn(drawnOn, timeMs, holds), ends };
+}
+
+/** The fund with the smallest part of its limit left; null for none. */
+function tightestOf(funds: readonly FundStanding[]): FundStanding | null {
   let tightest: FundStanding | null = null;
-  let least = Number.POSITIVE_INFINITY;
-  let subjects = 0;
-  let exhausted = 0;
+  for (const fund of funds) if (tightest === null || ratioLeft(fund) < ratioLeft(tightest)) tightest = fund;
+  return tightest;
+}
+
+function holdsOn(funds: readonly FundStanding[], timeMs: number, holds: OpenHolds): Holds {
   let open = 0;
   let oldestMs = 0;
-  for (const fund of look([...windows.funds])) {
-    // Such a fund exists only because it was read.
-    if (fund.spent === 0 && fund.held === 0) continue;
-    subjects++;
-    const held = holds.of(fund.title);
-    open += held.open;
-    oldestMs = Math.max(oldestMs, holdAge(held, timeMs));
-    if (fund.unspent <= fund.limit * SPENT_BELOW) exhausted++;
-    const left = ratioLeft(fund);
-    if (left < least) {
-      least = left;
-      tightest = fund;
-    }
+  for (const { title } of funds) {
+    const own = holds.of(title);
+    open += own.open;
+    oldestMs = Math.max(oldestMs, holdAge(own, timeMs));
   }
-  const { limit, spent, held } = tightest ?? { limit: leastLimit(windows.budget), spent: 0, held: 0 };
-  return { limit, spent, held, subjects, exhausted, open, oldestMs, ends };
+  return { open, oldestMs };
 }
 
 /** The limit shown for a budget without spend. */
@@ -139,30 +142,16 @@ function joined(one: BudgetSample, other: BudgetSample): BudgetSample {
   return { ...tighter, subjects, exhausted, open, oldestMs };
 }
 
-/** Samples balances, in one pass. There may be one for each wallet that ever paid. */
+/** Samples balances. There may be one for each wallet that ever paid. */
 export function sampleBalances(balances: readonly FundStanding[], timeMs: number, holds: OpenHolds): BalancesSample {
-  const total = { limit: 0, spent: 0, held: 0 };
-  let tightest: FundStanding | null = null;
-  let least = Number.POSITIVE_INFINITY;
-  let exhausted = 0;
-  let open = 0;
-  let oldestMs = 0;
-  for (const balance of balances) {
-    const { limit, spent, held, unspent, title } = balance;
-    total.limit += limit;
-    total.spent += spent;
-    total.held += held;
-    if (held !== 0) {
-      const own = holds.of(title);
-      open += own.open;
-      oldestMs = Math.max(oldestMs, holdAge(own, timeMs));
-    }
-    const left = ratioLeft(balance);
-    if (unspent <= 0) exhausted++;
-    else if (left < least) {
-      least = left;
-      tightest = balance;
-    }
-  }
-  return { holders: balances.length, exhausted, open, oldestMs, total, tightest };
+  const sumOf = (figure: keyof FundFigures) => balances.reduce((sum, balance) => sum + balance[figure], 0);
+  const left = balances.filter(({ unspent }) => unspent > 0);
+  const held = balances.filter((balance) => balance.held !== 0);
+  return {
+    holders: balances.length,
+    exhausted: balances.length - left.length,
+    ...holdsOn(held, timeMs, holds),
+    total: { limit: sumOf('limit'), spent: sumOf('spent'), held: sumOf('held') },
+    tightest: tightestOf(left),
+  };
 }

@@ -68,21 +68,13 @@ class BatchedCall implements UpstreamCall {
   readonly #dimensions: number;
   readonly #open: (batch: Batch) => UpstreamCall;
   readonly #running = new Set<BatchCall>();
-  readonly #vectors: (readonly (readonly number[])[])[] = [];
+  readonly #answer = this.#parts();
   /** Index of the next batch. */
   #at = 0;
   /** The call that a record names: the last one that ended, before that the first. */
   #named: UpstreamCall;
   #isSent = false;
   #isOver = false;
-  /** The others' turn, until it is waited for. */
-  #turn: Promise<void> | null = null;
-  /** What is left of the whole answer. */
-  #answer: (readonly StreamPart[])[] = [];
-  #failure: ProviderFailure | null = null;
-  /** Tokens of the batches that are done: as reported, else as counted here. */
-  #tokens = 0;
-  #isReported = false;
   readonly dropped: readonly string[];
 
   /**
@@ -107,32 +99,11 @@ class BatchedCall implements UpstreamCall {
   }
 
   read(): NextParts {
-    while (!this.#isOver) {
-      const turn = this.#turn;
-      this.#turn = null;
-      if (turn) return turn;
-      const ended = this.#nextEnd();
-      if (ended instanceof Promise) return ended;
-      this.#turn = setImmediate();
-      if (ended.length > 0) return ended;
-    }
-    return this.#answer.shift() ?? null;
-  }
-
-  /** Ends a batch that has come, and returns the usage until now; a promise where none has come. */
-  #nextEnd(): readonly StreamPart[] | Promise<void> {
-    const waits: Promise<void>[] = [];
-    for (const one of this.#running) {
-      const end = one.read();
-      if (!(end instanceof Promise)) return this.#end(one, end);
-      waits.push(end);
-    }
-    return waits.length === 1 ? waits[0]! : Promise.race(waits);
+    return this.#isOver ? null : (this.#answer.next().value ?? null);
   }
 
   abort(): void {
     this.#isOver = true;
-    this.#answer = [];
     for (const { call } of this.#running) call.abort();
   }
 
@@ -143,51 +114,69 @@ class BatchedCall implements UpstreamCall {
     return one;
   }
 
-  /** Ends a batch. Returns the usage until now; after the last one, the failure of the answer. */
-  #end(one: BatchCall, failure: ProviderFailure | null): readonly StreamPart[] {
-    const { call, tokens } = one;
-    this.#running.delete(one);
-    this.#named = this.#failure ? this.#named : call;
-    this.#isSent ||= call.sent;
-    this.#failure ??= failure;
-    // A batch that failed may have been billed.
-    if (failure === null || tokens !== null) {
-      this.#isReported ||= tokens !== null;
-      this.#tokens += tokens ?? one.expected;
+  /** Gives the usage until now as each batch ends, then the vectors or the failure; between them promises to wait for. */
+  *#parts(): Generator<readonly StreamPart[] | Promise<void>, null> {
+    const vectors: (readonly (readonly number[])[])[] = [];
+    let failure: ProviderFailure | null = null;
+    let tokens = 0;
+    let isReported = false;
+    for (;;) {
+      const [one, fault] = yield* this.#nextEnd();
+      this.#running.delete(one);
+      if (failure === null) this.#named = one.call;
+      this.#isSent ||= one.call.sent;
+      failure ??= fault;
+      if (fault) one.call.abort();
+      else vectors[one.index] = one.vectors;
+      // A batch that failed may have been billed.
+      const isBilled = fault === null || one.tokens !== null;
+      if (isBilled) tokens += one.tokens ?? one.expected;
+      isReported ||= one.tokens !== null;
+      while (failure === null && this.#running.size < BATCHES_MAX && this.#at < this.#batches.length) this.#begin();
+      const usage = isReported ? this.#usage(tokens) : [];
+      if (this.#running.size > 0) {
+        if (isBilled && isReported) yield usage;
+        yield setImmediate();
+      } else {
+        if (failure) yield [...usage, { type: 'failure', failure }];
+        else yield* slicesOf(vectors.flat(), usage, Math.max(1, Math.floor(NUMBERS_AT_ONCE / this.#dimensions)));
+        return null;
+      }
     }
-    if (failure) call.abort();
-    else this.#vectors[one.index] = one.vectors;
-    if (this.#failure === null) {
-      while (this.#running.size < BATCHES_MAX && this.#at < this.#batches.length) this.#begin();
-    }
-    const isLast = this.#running.size === 0;
-    const usage = failure !== null && tokens === null && !isLast ? [] : this.#usage();
-    if (!isLast) return usage;
-    this.#isOver = true;
-    if (this.#failure) return [...usage, { type: 'failure', failure: this.#failure }];
-    this.#answer = this.#slices(usage);
-    return [];
   }
 
-  /** The whole answer. Its usage comes first, too: a reader who leaves amid the vectors has it. */
-  #slices(usage: readonly StreamPart[]): (readonly StreamPart[])[] {
-    const parts = this.#vectors
-      .flat()
-      .map((vector, index) => ({ type: 'embedding', choice: 0, index, vector }) as const);
-    const atOnce = Math.max(1, Math.floor(NUMBERS_AT_ONCE / this.#dimensions));
-    const slices: StreamPart[][] = [];
-    for (let at = 0; at < parts.length; at += atOnce) slices.push(parts.slice(at, at + atOnce));
-    slices[0]!.unshift(...usage);
-    slices.at(-1)!.push({ type: 'finish', choice: 0, reason: 'stop', raw: 'stop' }, ...usage);
-    return slices;
+  /** Returns a batch that has ended, with its failure. */
+  *#nextEnd(): Generator<Promise<void>, readonly [BatchCall, ProviderFailure | null]> {
+    for (;;) {
+      const waits: Promise<void>[] = [];
+      for (const one of this.#running) {
+        const end = one.read();
+        if (!(end instanceof Promise)) return [one, end];
+        waits.push(end);
+      }
+      yield waits.length === 1 ? waits[0]! : Promise.race(waits);
+    }
   }
 
-  #usage(): readonly StreamPart[] {
-    if (!this.#isReported) return [];
-    let tokens = this.#tokens;
-    for (const { expected } of this.#running) tokens += expected;
-    return [{ type: 'usage', usage: plainUsage(tokens, 0) }];
+  /** @param tokens of the batches that are done: as reported, else as counted here */
+  #usage(tokens: number): readonly StreamPart[] {
+    const expected = [...this.#running].reduce((sum, one) => sum + one.expected, 0);
+    return [{ type: 'usage', usage: plainUsage(tokens + expected, 0) }];
   }
+}
+
+/** The whole answer, some vectors at once. Its usage comes first, too: a reader who leaves amid the vectors has it. */
+function slicesOf(
+  vectors: readonly (readonly number[])[],
+  usage: readonly StreamPart[],
+  atOnce: number,
+): readonly (readonly StreamPart[])[] {
+  const parts = vectors.map((vector, index) => ({ type: 'embedding', choice: 0, index, vector }) as const);
+  const slices: StreamPart[][] = [];
+  for (let at = 0; at < parts.length; at += atOnce) slices.push(parts.slice(at, at + atOnce));
+  slices[0]!.unshift(...usage);
+  slices.at(-1)!.push({ type: 'finish', choice: 0, reason: 'stop', raw: 'stop' }, ...usage);
+  return slices;
 }
 
 /** The call of one batch, with the answer to it. */

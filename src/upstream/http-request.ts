@@ -57,7 +57,7 @@ export function callHeaders(
 }
 
 /** Copies the headers and adds a trace's context: a call may share its headers with others. */
-export function withTrace(headers: Headers, trace: TraceHeaders | null): Headers {
+export function withTrace(headers: Headers, trace: TraceHeaders | null | undefined): Headers {
   if (!trace) return headers;
   const own = new Headers(headers);
   for (const [name, value] of Object.entries(trace)) own.set(name, value);

@@ -1,10 +1,9 @@
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { InProcessAdapter, Pause, ProviderCall } from '../contract/provider.ts';
-import type { Deadlines } from '../core/snapshot.ts';
 import { orElse } from '../core/thrown.ts';
 import { AnswerCompletion, USAGE_WAIT_MS } from './completion.ts';
 import { sanitizeFailure } from './failures.ts';
-import type { NextParts, UpstreamCall } from './upstream-call.ts';
+import type { CallTerms, NextParts, UpstreamCall } from './upstream-call.ts';
 
 /** The most parts read at once from an adapter that does not pause. */
 const BATCH_MAX = 256;
@@ -16,9 +15,8 @@ export class InProcessCall implements UpstreamCall {
   readonly requestId = null;
   readonly #parts: Iterator<StreamPart | Pause> | null;
   readonly #completion: AnswerCompletion;
-  readonly #deadlines: Deadlines;
+  readonly #terms: CallTerms;
   readonly #firstContentBy: number;
-  readonly #totalBy: number;
   /** When the last pause ends. Pauses follow this schedule, however slow the reader is. */
   #due: number;
   /** Length of that pause, in ms. */
@@ -30,14 +28,13 @@ export class InProcessCall implements UpstreamCall {
   #wait: { readonly since: number; readonly limit: number } | null = null;
   #wake: (() => void) | null = null;
 
-  constructor(adapter: InProcessAdapter, call: ProviderCall, deadlines: Deadlines, totalDeadlineAt: number) {
+  constructor(adapter: InProcessAdapter, call: ProviderCall, terms: CallTerms) {
     // This list is informational, not a reason to fail.
     this.dropped = orElse(() => adapter.dropped?.(call), undefined) ?? [];
     this.#completion = new AnswerCompletion(call.request.settings.choices ?? 1);
-    this.#deadlines = deadlines;
+    this.#terms = terms;
     this.#due = performance.now();
-    this.#totalBy = totalDeadlineAt;
-    this.#firstContentBy = Math.min(this.#due + deadlines.firstTokenMs, totalDeadlineAt);
+    this.#firstContentBy = Math.min(this.#due + terms.deadlines.firstTokenMs, terms.totalBy);
     this.#parts = orElse(() => adapter.answer(call)[Symbol.iterator](), null);
   }
 
@@ -68,13 +65,13 @@ export class InProcessCall implements UpstreamCall {
     const until = Math.min(this.#due, limit);
     if (until > now) return this.#sleep(until - now);
     this.#wait = null;
-    const isLate = this.#due > limit || since > this.#totalBy;
+    const isLate = this.#due > limit || since > this.#terms.totalBy;
     return isLate ? { kind: 'timeout', message: 'the answer was too slow' } : null;
   }
 
   #limitAt(now: number): number {
-    const idleBy = Math.max(now, this.#due - this.#lastPause) + this.#deadlines.idleMs;
-    return Math.min(this.#completion.started ? idleBy : this.#firstContentBy, this.#usageBy, this.#totalBy);
+    const idleBy = Math.max(now, this.#due - this.#lastPause) + this.#terms.deadlines.idleMs;
+    return Math.min(this.#completion.started ? idleBy : this.#firstContentBy, this.#usageBy, this.#terms.totalBy);
   }
 
   #sleep(ms: number): Promise<void> {

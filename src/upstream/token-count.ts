@@ -70,7 +70,7 @@ export async function countAt(
   if (pausedMs > 0) return { tokens: null, retryAfterMs: Math.round(pausedMs) };
   if (health.state !== 'healthy') return { tokens: null, retryAfterMs: RETRY_MS };
   const counting = { ...target, adapter: countingAdapter(adapter, adapter.tokenCount) };
-  const asked = openCall(counting, { ...call, stream: false }, deadlines, now + withinMs);
+  const asked = openCall(counting, { ...call, stream: false }, { deadlines, totalBy: now + withinMs });
   const leave = () => asked.abort();
   signal.addEventListener('abort', leave);
   const parts: StreamPart[] = [];

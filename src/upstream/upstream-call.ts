@@ -1,5 +1,6 @@
 import type { StreamPart } from '../contract/parts.ts';
 import type { PreparedProvider } from '../contract/provider.ts';
+import type { Deadlines } from '../core/snapshot.ts';
 import type { Dial } from './connection/dial.ts';
 
 /** The destination of a call. */
@@ -22,6 +23,16 @@ export interface AnswerRoom {
 
 /** Memory for what is bounded otherwise. */
 export const AMPLE_ROOM: AnswerRoom = { makeRoom: () => true };
+
+/** How long a call may take, and what goes with it. */
+export interface CallTerms {
+  readonly deadlines: Deadlines;
+  /** Its end, ms on performance.now's clock, shared by all attempts of one request. */
+  readonly totalBy: number;
+  readonly trace?: TraceHeaders | null;
+  /** Ample unless stated. */
+  readonly room?: AnswerRoom;
+}
 
 /**
  * The next parts of an answer: a batch, never an empty one; null after the end; or a promise while nothing has come.

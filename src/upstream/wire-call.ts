@@ -1,7 +1,6 @@
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { ProviderCall, StreamReader, WireAdapter } from '../contract/provider.ts';
 import { beyondLimits } from '../core/json-limits.ts';
-import type { Deadlines } from '../core/snapshot.ts';
 import { type AlarmOwner, DeadlineAlarm } from './alarm.ts';
 import { AnswerCompletion, USAGE_WAIT_MS } from './completion.ts';
 import { Opening } from './connection/opening.ts';
@@ -13,7 +12,7 @@ import { TextReading } from './read-text.ts';
 import type { UpstreamReply } from './reply.ts';
 import { requestIdOf } from './request-id.ts';
 import { clampWait, retryAfterMs } from './retry-after.ts';
-import type { AnswerRoom, NextParts, TraceHeaders, UpstreamCall, UpstreamTarget } from './upstream-call.ts';
+import { AMPLE_ROOM, type CallTerms, type NextParts, type UpstreamCall, type UpstreamTarget } from './upstream-call.ts';
 
 /** The most bytes of a JSON answer, also of a stream sent in place of one: it is kept until its end. */
 const REPLY_MAX = 33_554_432;
@@ -67,13 +66,11 @@ export class WireCall implements UpstreamCall, AlarmOwner {
   requestId: string | null = null;
   readonly #adapter: WireAdapter;
   readonly #apiKey: string | null;
-  readonly #deadlines: Deadlines;
-  readonly #totalBy: number;
+  readonly #terms: CallTerms;
   readonly #firstContentBy: number;
   readonly #alarm = new DeadlineAlarm(this);
   readonly #completion: AnswerCompletion;
   readonly #stream: boolean;
-  readonly #room: AnswerRoom;
   /** Bytes that the stream may still send. */
   #bytesLeft: number;
   /** Whether the request went out as its caller sent it. */
@@ -90,26 +87,17 @@ export class WireCall implements UpstreamCall, AlarmOwner {
   #expired = false;
   #over = false;
 
-  constructor(
-    adapter: WireAdapter,
-    target: UpstreamTarget,
-    call: ProviderCall,
-    deadlines: Deadlines,
-    totalDeadlineAt: number,
-    trace: TraceHeaders | null,
-    room: AnswerRoom,
-  ) {
+  constructor(adapter: WireAdapter, target: UpstreamTarget, call: ProviderCall, terms: CallTerms) {
     const now = performance.now();
+    const { deadlines, totalBy } = terms;
     this.#adapter = adapter;
     this.#apiKey = target.apiKey;
-    this.#deadlines = deadlines;
-    this.#room = room;
+    this.#terms = terms;
     this.#stream = call.stream;
     this.#bytesLeft = call.stream ? STREAM_MAX : REPLY_MAX;
-    this.#totalBy = totalDeadlineAt;
-    this.#firstContentBy = call.stream ? Math.min(now + deadlines.firstTokenMs, totalDeadlineAt) : totalDeadlineAt;
+    this.#firstContentBy = call.stream ? Math.min(now + deadlines.firstTokenMs, totalBy) : totalBy;
     this.#completion = new AnswerCompletion(call.request.settings.choices ?? 1);
-    this.#send(target, call, now, trace);
+    this.#send(target, call, now);
   }
 
   get sent(): boolean {
@@ -144,9 +132,9 @@ export class WireCall implements UpstreamCall, AlarmOwner {
   }
 
   /** Never throws: the first `read` reports the error. */
-  #send(target: UpstreamTarget, call: ProviderCall, now: number, trace: TraceHeaders | null): void {
+  #send(target: UpstreamTarget, call: ProviderCall, now: number): void {
     try {
-      if (this.#totalBy <= now) throw new UpstreamError('timeout', 'no time was left for this attempt');
+      if (this.#terms.totalBy <= now) throw new UpstreamError('timeout', 'no time was left for this attempt');
       const request = this.#adapter.request(call);
       if ('kind' in request) throw new UpstreamError(request.kind, request.message);
       const { path, body, dropped, headers: own } = request;
@@ -154,9 +142,9 @@ export class WireCall implements UpstreamCall, AlarmOwner {
       this.#passthrough = request.passthrough ?? false;
       const { dial } = target;
       if (!dial) throw new UpstreamError('connect', 'the provider has no http address');
-      const headers = withTrace(callHeaders(this.#adapter, own, target, call.stream), trace);
+      const headers = withTrace(callHeaders(this.#adapter, own, target, call.stream), this.#terms.trace);
       const headBy = this.#firstContentBy;
-      const connectBy = Math.min(now + this.#deadlines.connectMs, headBy);
+      const connectBy = Math.min(now + this.#terms.deadlines.connectMs, headBy);
       this.#opening = new Opening(
         { dial, path, headers, stream: call.stream, startedAt: now, connectBy, headBy },
         body,
@@ -189,7 +177,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     if (status >= 300 && status < 400) {
       this.#fail({ kind: 'not_found', message: 'redirects are not followed', status });
     } else if (status < 200 || status > 299) {
-      this.#alarm.set(Math.min(performance.now() + ERROR_WAIT, this.#totalBy));
+      this.#alarm.set(Math.min(performance.now() + ERROR_WAIT, this.#terms.totalBy));
       this.#failed = reply;
       if (!isCompressed(reply)) this.#text = new TextReading(reply, ERROR_MAX);
     } else this.#begin(reply);
@@ -207,7 +195,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     const framed = type.includes('event-stream') ? 'sse' : LINES_OF_JSON.test(type) ? 'ndjson' : null;
     // The upstream's content type decides; without one the answer is read in the requested form.
     if (framed === null && (type.includes('json') || !this.#stream)) {
-      this.#text = new TextReading(reply, REPLY_MAX, this.#room);
+      this.#text = new TextReading(reply, REPLY_MAX, this.#terms.room);
       return;
     }
     this.#source = {
@@ -266,9 +254,9 @@ export class WireCall implements UpstreamCall, AlarmOwner {
     this.#bytesLeft -= piece?.length ?? 0;
     if (this.#bytesLeft < 0) throw new UpstreamError('malformed', 'the answer was too large');
     // A call for one whole answer holds the events, too, until the last one.
-    if (piece && !this.#stream && !this.#room.makeRoom(piece.length)) return;
+    if (piece && !this.#stream && !(this.#terms.room ?? AMPLE_ROOM).makeRoom(piece.length)) return;
     // The idle time does not run while the caller handles these parts.
-    this.#alarm.set(this.#totalBy);
+    this.#alarm.set(this.#terms.totalBy);
     const text = piece ? source.decoder.decode(piece) : source.decoder.end();
     if (!this.#frames(source, source.frames.push(text))) return;
     if (source.frames.overflowed) throw new UpstreamError('malformed', 'an event of the answer was too large');
@@ -307,9 +295,9 @@ export class WireCall implements UpstreamCall, AlarmOwner {
 
   /** Deadline of the next read. */
   #readDeadline(): number {
-    if (this.#finishedAt > 0) return Math.min(this.#finishedAt + USAGE_WAIT_MS, this.#totalBy);
+    if (this.#finishedAt > 0) return Math.min(this.#finishedAt + USAGE_WAIT_MS, this.#terms.totalBy);
     if (!this.#completion.started || !this.#stream) return this.#firstContentBy;
-    return Math.min(performance.now() + this.#deadlines.idleMs, this.#totalBy);
+    return Math.min(performance.now() + this.#terms.deadlines.idleMs, this.#terms.totalBy);
   }
 
   #endOfBytes(): void {

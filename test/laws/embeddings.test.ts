@@ -75,7 +75,7 @@ describe('an answer', () => {
       const vectors = { vectorSpace: 's', dimensions: 8, dimensionsMin: 1, ...limit };
       const query = { inputs: list.map(inputOf), dimensions };
       const answer = openEmbeddings(target, call, query, vectors, (to, one) =>
-        openCall(to, one, DEADLINES, performance.now() + 60_000),
+        openCall(to, one, { deadlines: DEADLINES, totalBy: performance.now() + 60_000 }),
       );
       const found: (readonly number[])[] = [];
       for (let parts = answer.read(); parts !== null; parts = answer.read()) {

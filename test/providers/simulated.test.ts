@@ -63,7 +63,9 @@ describe('a simulated answer', () => {
     expect(total).toBeCloseTo(30 + tokens, -1);
     await inTime(total + 200, async () => {
       const started = performance.now();
-      await partsOf(openCall({ adapter, dial: null, apiKey: null }, call, DEADLINES, started + 10_000));
+      await partsOf(
+        openCall({ adapter, dial: null, apiKey: null }, call, { deadlines: DEADLINES, totalBy: started + 10_000 }),
+      );
       expect(performance.now() - started).toBeGreaterThanOrEqual(total - 2);
     });
   });

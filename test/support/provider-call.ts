@@ -65,12 +65,10 @@ export function targetOf(baseUrl: string | null, options: CallOptions = {}): Ups
 
 /** Opens a call to an OpenAI-speaking address. */
 export function openTo(baseUrl: string | null, options: CallOptions = {}): UpstreamCall {
-  return openCall(
-    targetOf(baseUrl, options),
-    options.call ?? providerCall(),
-    { ...DEADLINES, ...options.deadlines },
-    performance.now() + (options.totalMs ?? 10_000),
-  );
+  return openCall(targetOf(baseUrl, options), options.call ?? providerCall(), {
+    deadlines: { ...DEADLINES, ...options.deadlines },
+    totalBy: performance.now() + (options.totalMs ?? 10_000),
+  });
 }
 
 /** The next batch of an answer, waited for; null after its end. */

@@ -15,7 +15,10 @@ const pause = (ms: number): Pause => ({ type: 'pause', ms });
 
 function open(answer: InProcessAdapter['answer'], deadlines: Partial<Deadlines> = {}, totalMs = 10_000) {
   const target = { adapter: { kind: 'in-process', answer } as const, dial: null, apiKey: null };
-  return openCall(target, providerCall(), { ...DEADLINES, ...deadlines }, performance.now() + totalMs);
+  return openCall(target, providerCall(), {
+    deadlines: { ...DEADLINES, ...deadlines },
+    totalBy: performance.now() + totalMs,
+  });
 }
 
 describe('an in-process answer', () => {

@@ -109,19 +109,13 @@ function samplingOf(
   const isFixed = !model.acceptsTemperature || rules.fixedSampling;
   const { settings, names } = request;
   const { temperature, topP } = settings;
+  const isFree = !isFixed && !thinking.on;
   const takesTopP = !isFixed && (thinking.on ? (topP ?? 0) >= THOUGHTFUL_TOP_P : temperature === undefined);
-  const controls = [
-    ['temperature', names.temperature, temperature, !isFixed && !thinking.on],
-    ['top_p', names.topP, topP, takesTopP],
-    ['top_k', 'top_k', extras.top_k, !isFixed && !thinking.on],
-  ] as const;
-  const sent: Record<string, unknown> = {};
-  for (const [name, callersName, value, isAccepted] of controls) {
-    if (value == null) continue;
-    if (isAccepted) sent[name] = value;
-    else notes.drop(callersName);
-  }
-  return sent;
+  return {
+    temperature: notes.sent(names.temperature, temperature, isFree),
+    top_p: notes.sent(names.topP, topP, takesTopP),
+    top_k: notes.sent('top_k', extras.top_k ?? undefined, isFree),
+  };
 }
 
 function outputOf(

@@ -45,20 +45,19 @@ function pathOf({ upstream, stream }: ProviderCall): string {
 
 function samplingOf({ request, model, upstream, outputCap }: ProviderCall, notes: Notes): Json {
   const { temperature, topP, seed, stop, choices, logprobs, topLogprobs: top } = request.settings;
-  // The cap includes thoughts.
-  const config: Record<string, unknown> = { maxOutputTokens: outputCap };
   const samples = model.acceptsTemperature && !hasFixedSampling(upstream);
-  if (temperature !== undefined && samples) config.temperature = temperature;
-  else if (temperature !== undefined) notes.drop(request.names.temperature);
-  if (topP !== undefined && samples) config.topP = topP;
-  else if (topP !== undefined) notes.drop(request.names.topP);
-  // Gemini's seeds have 32 bits.
-  if (seed !== undefined) config.seed = seed | 0;
-  if (stop?.length) config.stopSequences = typeof stop === 'string' ? [stop] : stop;
-  if (choices !== undefined && choices > 1) config.candidateCount = choices;
-  if (logprobs) config.responseLogprobs = true;
-  if (logprobs && top) config.logprobs = top;
-  return config;
+  return {
+    // The cap includes thoughts.
+    maxOutputTokens: outputCap,
+    temperature: notes.sent(request.names.temperature, temperature, samples),
+    topP: notes.sent(request.names.topP, topP, samples),
+    // Gemini's seeds have 32 bits.
+    ...(seed !== undefined && { seed: seed | 0 }),
+    ...(stop?.length && { stopSequences: [stop].flat() }),
+    ...(choices !== undefined && choices > 1 && { candidateCount: choices }),
+    ...(logprobs && { responseLogprobs: true }),
+    ...(logprobs && top && { logprobs: top }),
+  };
 }
 
 function formatOf({ settings: { answerFormat: format } }: ModelRequest, notes: Notes): Json {

@@ -100,9 +100,8 @@ function formatField(format: AnswerFormat, notes: Notes): Members {
 /** Sampling controls, which are dropped for models without them. */
 function samplingOf({ request, model }: ProviderCall, notes: Notes): Members {
   const { settings, names } = request;
-  const { temperature, topP } = settings;
-  if (model.acceptsTemperature) return { temperature, top_p: topP };
-  if (temperature !== undefined) notes.drop(names.temperature);
-  if (topP !== undefined) notes.drop(names.topP);
-  return {};
+  return {
+    temperature: notes.sent(names.temperature, settings.temperature, model.acceptsTemperature),
+    top_p: notes.sent(names.topP, settings.topP, model.acceptsTemperature),
+  };
 }

@@ -1,5 +1,5 @@
 import { backoffMs } from './backoff.ts';
-import { Lockout } from './lockout.ts';
+import { Lockout, type LockPass } from './lockout.ts';
 import { OutcomeWindow } from './outcome-window.ts';
 
 /** Consecutive faults that open the breaker. */
@@ -43,9 +43,9 @@ export class Breaker {
   }
 
   /** Records the first content of an attempt. Returns true if that closed the breaker. */
-  answered(epoch: number, now: number): boolean {
+  answered(pass: LockPass, now: number): boolean {
     // Attempts from before the ejection are out of date: the endpoint has failed since.
-    if (!this.lock.locked || epoch !== this.lock.epoch) return false;
+    if (!this.lock.locked || !this.lock.isCurrent(pass)) return false;
     // Attempts forced through while it was open are out of date from now on.
     this.lock.forget();
     this.#window.clear();
@@ -58,8 +58,8 @@ export class Breaker {
   }
 
   /** Records the complete answer of an attempt that `answered`. */
-  completed(epoch: number, now: number): void {
-    if (this.lock.locked || epoch !== this.lock.epoch) return;
+  completed(pass: LockPass, now: number): void {
+    if (this.lock.locked || !this.lock.isCurrent(pass)) return;
     this.#isUnproven = false;
     this.#consecutiveFaults = 0;
     this.#window.add(now, false);
@@ -67,16 +67,16 @@ export class Breaker {
   }
 
   /** Records a fault. Returns the ejection that it causes, or null. */
-  failed(epoch: number, turn: number, now: number): Ejection | null {
+  failed(pass: LockPass, now: number): Ejection | null {
     // While it is open only the probe counts: forced attempts would keep it open for ever.
-    if (this.lock.locked) return this.lock.isProbe(turn) ? this.#open(now, 'the probe failed') : null;
-    if (epoch !== this.lock.epoch) return null;
+    if (this.lock.locked) return this.lock.isProbe(pass) ? this.#open(now, 'the probe failed') : null;
+    if (!this.lock.isCurrent(pass)) return null;
     if (now - this.#quietSince >= GOOD_MS) this.#level = 0;
     this.#quietSince = now;
     this.#goodRun = 0;
     this.#consecutiveFaults++;
     this.#window.add(now, true);
-    const { total, faults } = this.#window;
+    const { total, faults } = this.#window.sums(now);
     if (this.#isUnproven) return this.#open(now, 'the first request after an ejection failed');
     if (this.#consecutiveFaults >= FAULTS_IN_A_ROW)
       return this.#open(now, `${this.#consecutiveFaults} faults in a row`);

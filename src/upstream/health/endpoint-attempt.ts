@@ -2,7 +2,7 @@ import type { ProviderFailure } from '../../contract/parts.ts';
 import type { Breaker } from './breaker.ts';
 import type { CoolDown } from './cool-down.ts';
 import type { EndpointSpeed } from './endpoint-speed.ts';
-import type { Lockout } from './lockout.ts';
+import type { Lockout, LockPass } from './lockout.ts';
 import type { AttemptOutcome, AttemptReporter } from './types.ts';
 
 /** The endpoint of an attempt, as far as the attempt reads and reports to it. */
@@ -22,13 +22,10 @@ interface AttemptedEndpoint {
 export class EndpointAttempt implements AttemptReporter {
   readonly isRetry: boolean;
   readonly isProbe: boolean;
-  readonly breakerTurn: number;
-  readonly keyTurn: number;
-  readonly providerTurn: number;
-  /** Updated when this attempt closes the breaker. */
-  breakerEpoch: number;
-  readonly keyEpoch: number;
-  readonly providerEpoch: number;
+  /** Another one once this attempt has closed the breaker. */
+  breaker: LockPass;
+  readonly key: LockPass;
+  readonly provider: LockPass;
   readonly coolDownEpoch: number;
   hasAnswered = false;
   /** A stream's TTFT, kept until its end shows whether the prompt was cached. */
@@ -40,14 +37,11 @@ export class EndpointAttempt implements AttemptReporter {
     const { breaker, key, provider, coolDown } = endpoint;
     this.#endpoint = endpoint;
     this.isRetry = isRetry;
-    this.breakerTurn = breaker.lock.locked ? breaker.lock.probe(now) : 0;
-    this.keyTurn = key.locked ? key.probe(now) : 0;
-    this.providerTurn = provider.key.locked ? provider.key.probe(now) : 0;
-    this.breakerEpoch = breaker.lock.epoch;
-    this.keyEpoch = key.epoch;
-    this.providerEpoch = provider.key.epoch;
+    this.breaker = breaker.lock.enter(now);
+    this.key = key.enter(now);
+    this.provider = provider.key.enter(now);
     this.coolDownEpoch = coolDown.epoch;
-    this.isProbe = this.breakerTurn !== 0 || this.keyTurn !== 0 || this.providerTurn !== 0;
+    this.isProbe = this.breaker.turn !== 0 || this.key.turn !== 0 || this.provider.turn !== 0;
     // Others are blocked until the probe has a result.
     if (this.isProbe) endpoint.hub.version++;
   }
@@ -64,7 +58,7 @@ export class EndpointAttempt implements AttemptReporter {
     const now = endpoint.hub.clock();
     if (!this.hasAnswered) this.#recordAnswer(now);
     this.#end(isWarm, now);
-    endpoint.breaker.completed(this.breakerEpoch, now);
+    endpoint.breaker.completed(this.breaker, now);
     endpoint.speed.observeOutput(outputTokens, outputMs, totalMs, now);
     endpoint.ended(this, 'ok', now);
   }

@@ -10,7 +10,7 @@ import { EndpointAttempt } from './endpoint-attempt.ts';
 import { EndpointSpeed } from './endpoint-speed.ts';
 import { Lockout } from './lockout.ts';
 import { RetryBudget } from './retry-budget.ts';
-import type { AttemptOutcome, AttemptReporter, EndpointHealth, EndpointSample, HealthOptions } from './types.ts';
+import type { AttemptOutcome, EndpointHealth, EndpointSample, HealthOptions } from './types.ts';
 
 /** Time in ms after which one attempt tries a refused key again. */
 const MISCONFIGURED_MS = 60_000;
@@ -80,13 +80,7 @@ export class TrackedEndpoint implements EndpointHealth {
     provider.endpoints.add(this);
   }
 
-  begin({
-    retry,
-    force,
-  }: {
-    readonly retry: boolean;
-    readonly force: boolean;
-  }): AttemptReporter | 'shut' | 'no-budget' {
+  begin({ retry, force }: Parameters<EndpointHealth['begin']>[0]): ReturnType<EndpointHealth['begin']> {
     const now = this.hub.clock();
     const { provider } = this;
     if (now < provider.key.until || now < this.key.until || now < this.coolDown.until) return 'shut';
@@ -142,12 +136,12 @@ export class TrackedEndpoint implements EndpointHealth {
     this.#hasWorked = true;
     this.#doubts = 0;
     if (this.coolDown.until > 0) this.coolDown.succeeded(attempt.coolDownEpoch);
-    const closed = this.breaker.answered(attempt.breakerEpoch, now);
+    const closed = this.breaker.answered(attempt.breaker, now);
     // Of the attempts from before the closing, only this one still counts.
-    if (closed) attempt.breakerEpoch = this.breaker.lock.epoch;
+    if (closed) attempt.breaker = this.breaker.lock.pass;
     // An answer to an attempt from before the refusal says nothing about the key.
-    const isWide = provider.key.locked && attempt.providerEpoch === provider.key.epoch;
-    const isOwn = this.key.locked && attempt.keyEpoch === this.key.epoch;
+    const isWide = provider.key.locked && provider.key.isCurrent(attempt.provider);
+    const isOwn = this.key.locked && this.key.isCurrent(attempt.key);
     // A reload unlocked the key; that it works is reported only now.
     const hasRecovered = this.#reported === 'misconfigured' && !provider.key.locked && !this.key.locked;
     if (!closed && !isWide && !isOwn && !hasRecovered) return;
@@ -178,9 +172,9 @@ export class TrackedEndpoint implements EndpointHealth {
     this.#attempts.set(outcome, (this.#attempts.get(outcome) ?? 0) + 1);
     this.provider.budget.ended(attempt.isRetry && !attempt.hasAnswered);
     if (!attempt.isProbe) return;
-    this.breaker.lock.release(attempt.breakerTurn, now);
-    this.key.release(attempt.keyTurn, now);
-    this.provider.key.release(attempt.providerTurn, now);
+    this.breaker.lock.release(attempt.breaker, now);
+    this.key.release(attempt.key, now);
+    this.provider.key.release(attempt.provider, now);
     this.hub.version++;
   }
 
@@ -206,7 +200,7 @@ export class TrackedEndpoint implements EndpointHealth {
   }
 
   #recordFault(attempt: EndpointAttempt, failure: ProviderFailure, now: number): void {
-    const ejection = this.breaker.failed(attempt.breakerEpoch, attempt.breakerTurn, now);
+    const ejection = this.breaker.failed(attempt.breaker, now);
     if (ejection === null) return;
     this.#ejections++;
     this.#why.ejected = `${ejection.why}; the last: ${failureText(failure)}`;
@@ -228,11 +222,11 @@ export class TrackedEndpoint implements EndpointHealth {
   #recordRefusal(attempt: EndpointAttempt, failure: ProviderFailure, now: number): void {
     const { provider } = this;
     const isDoubtful = failure.status !== 401;
-    const isAlone = provider.hasWorked && !this.#hasWorked && !provider.key.isProbe(attempt.providerTurn);
+    const isAlone = provider.hasWorked && !this.#hasWorked && !provider.key.isProbe(attempt.provider);
     const isOwn = isDoubtful || isAlone;
     const lock = isOwn ? this.key : provider.key;
     // Attempts from before the last refusal, or under an earlier policy, used a key that is already known to be bad.
-    if ((isOwn ? attempt.keyEpoch : attempt.providerEpoch) !== lock.epoch) return;
+    if (!lock.isCurrent(isOwn ? attempt.key : attempt.provider)) return;
     if (isDoubtful && this.#hasWorked && ++this.#doubts < DOUBTFUL_IN_A_ROW) return;
     // After a doubtful refusal the endpoint still counts as having worked, so that the next one alone does not lock it.
     if (!isDoubtful) this.#hasWorked = false;

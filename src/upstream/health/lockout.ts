@@ -1,10 +1,18 @@
 /** Time in ms after which an undecided probe no longer blocks the next. */
 export const PROBE_MS = 30_000;
 
+/** An attempt, as a lockout knows it. */
+export interface LockPass {
+  /** Those of an earlier epoch are stale: their end no longer counts. */
+  readonly epoch: number;
+  /** The number of the probe that it is; 0 for an ordinary attempt. */
+  readonly turn: number;
+}
+
 /** Blocks attempts for a time, then admits one at a time as a probe until it is unlocked. Times are monotonic ms. */
 export class Lockout {
-  /** Incremented when earlier attempts become stale: their end no longer counts. */
-  epoch = 0;
+  /** That of ordinary attempts which begin now. */
+  pass: LockPass = { epoch: 0, turn: 0 };
   locked = false;
   /** Attempts are blocked until then; the next one may probe. 0 while unlocked. */
   until = 0;
@@ -14,7 +22,7 @@ export class Lockout {
   lock(now: number, ms: number): void {
     this.locked = true;
     this.until = now + ms;
-    this.epoch++;
+    this.#beginEpoch();
     this.#turn++;
   }
 
@@ -27,26 +35,33 @@ export class Lockout {
   /** Unlocks, and makes earlier attempts stale. */
   forget(): void {
     this.unlock();
-    this.epoch++;
+    this.#beginEpoch();
   }
 
-  /** Makes the attempt the probe if none is running. Returns the probe's number; 0 for an ordinary attempt. */
-  probe(now: number): number {
-    if (!this.locked || now < this.until) return 0;
+  /** Lets an attempt in. Makes it the probe if none is running. */
+  enter(now: number): LockPass {
+    if (!this.locked || now < this.until) return this.pass;
     this.until = now + PROBE_MS;
-    return ++this.#turn;
+    return { ...this.pass, turn: ++this.#turn };
   }
 
-  /** Whether this is the number of the running probe. */
-  isProbe(turn: number): boolean {
+  isCurrent({ epoch }: LockPass): boolean {
+    return epoch === this.pass.epoch;
+  }
+
+  /** Whether an attempt is the running probe. */
+  isProbe({ turn }: LockPass): boolean {
     return turn !== 0 && turn === this.#turn && this.locked;
   }
 
-  /** Ends a probe without a result, so that the next may begin. Returns false if it was not the probe. */
-  release(turn: number, now: number): boolean {
-    if (!this.isProbe(turn)) return false;
+  /** Ends a probe without a result, so that the next may begin. Does nothing for other attempts. */
+  release(pass: LockPass, now: number): void {
+    if (!this.isProbe(pass)) return;
     this.until = now;
     this.#turn++;
-    return true;
+  }
+
+  #beginEpoch(): void {
+    this.pass = { epoch: this.pass.epoch + 1, turn: 0 };
   }
 }

@@ -1,44 +1,31 @@
 /** Seconds in the window, including the current one. */
 const WINDOW_SECONDS = 10;
 
+const emptySeconds = () => Array.from({ length: WINDOW_SECONDS }, () => ({ second: 0, total: 0, faults: 0 }));
+
 /** Counts the ended attempts of the last seconds, and the faults among them. */
 export class OutcomeWindow {
-  total = 0;
-  faults = 0;
-  readonly #totals = new Uint32Array(WINDOW_SECONDS);
-  readonly #faults = new Uint32Array(WINDOW_SECONDS);
-  #second = 0;
+  /** Each takes the place of the one that has left the window. */
+  #seconds = emptySeconds();
 
   /** @param now monotonic ms */
   add(now: number, isFault: boolean): void {
     const second = Math.floor(now / 1_000);
-    if (second !== this.#second) this.#advance(second);
-    const at = second % WINDOW_SECONDS;
-    this.#totals[at]!++;
-    this.total++;
-    if (!isFault) return;
-    this.#faults[at]!++;
-    this.faults++;
+    const place = second % WINDOW_SECONDS;
+    if (this.#seconds[place]!.second !== second) this.#seconds[place] = { second, total: 0, faults: 0 };
+    this.#seconds[place]!.total++;
+    if (isFault) this.#seconds[place]!.faults++;
+  }
+
+  /** Returns the sums over the window that ends now. */
+  sums(now: number): { readonly total: number; readonly faults: number } {
+    const first = Math.floor(now / 1_000) - WINDOW_SECONDS + 1;
+    const inside = this.#seconds.filter(({ second }) => second >= first);
+    const sumOf = (figure: 'total' | 'faults') => inside.reduce((sum, one) => sum + one[figure], 0);
+    return { total: sumOf('total'), faults: sumOf('faults') };
   }
 
   clear(): void {
-    this.#totals.fill(0);
-    this.#faults.fill(0);
-    this.total = 0;
-    this.faults = 0;
-  }
-
-  #advance(second: number): void {
-    if (second - this.#second >= WINDOW_SECONDS) this.clear();
-    else {
-      for (let passed = this.#second + 1; passed <= second; passed++) {
-        const at = passed % WINDOW_SECONDS;
-        this.total -= this.#totals[at]!;
-        this.faults -= this.#faults[at]!;
-        this.#totals[at] = 0;
-        this.#faults[at] = 0;
-      }
-    }
-    this.#second = second;
+    this.#seconds = emptySeconds();
   }
 }
