@@ -128,7 +128,7 @@ function checkCondition(program: Program, { owner, nothing, toAskFirst }: Condit
   });
 }
 
-/** The value of an expression, or the reason of its failure. */
+/** The value of an expression, or the reason of its failure, on one line. */
 export function tryRun<Value>(
   program: { run(view: ConditionKind['nothing']): Value },
   view: ConditionKind['nothing'],
@@ -136,12 +136,7 @@ export function tryRun<Value>(
   try {
     return { value: program.run(view) };
   } catch (error) {
-    return { failure: reasonOf(error) };
+    const [failure = ''] = messageOf(error).split('\n', 1);
+    return { failure };
   }
-}
-
-/** The reason of a failure, on one line. */
-export function reasonOf(error: unknown): string {
-  const [line = ''] = messageOf(error).split('\n', 1);
-  return line;
 }
