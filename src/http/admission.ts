@@ -117,19 +117,19 @@ export function bodyBytesMax(
 function counted(
   request: Request,
   { caller, bodyBytes }: RequestContext,
-  { gateway: { admission }, rateLimits, countsAddresses }: AdmissionPolicies,
+  { gateway, rateLimits, countsAddresses }: AdmissionPolicies,
   rules: AdmissionRules,
   peers: Peers | null,
 ): Admission {
   const { limiter, gate } = rules;
   // Looked up now where a payer is counted later: by then the connection can be gone.
-  const address = !caller || countsAddresses ? callerAddress(request, peers, admission.trustedProxies) : '';
+  const address = !caller || countsAddresses ? callerAddress(request, peers, gateway.trustedProxies) : '';
   const who = caller?.keyId ?? address;
-  const bytes = gate.bytesAtOnce(admission, bodyBytes);
-  gate.check(admission, who, bytes);
+  const bytes = gate.bytesAtOnce(gateway, bodyBytes);
+  gate.check(gateway, who, bytes);
   const isLimited = caller !== null && (rateLimits.length > 0 || caller.limits !== null);
   const quota = isLimited ? limiter.admit(rateLimits, caller, address) : null;
-  const place = gate.enter(admission, who, bytes);
+  const place = gate.enter(gateway, who, bytes);
   const acceptPayer = (payer: Caller) => {
     rules.funding.checkBlocked(payer);
     return caller ? null : limiter.admit(rules.policy().rateLimits, payer, address);
@@ -171,7 +171,7 @@ function keyAdvice(reason: Authentication['reason'], credentials: string | null)
 
 /** Counts a request by its address. Throws SignalboxError `rate_limit_exceeded` when there were too many. */
 function throttle(offence: Offence, request: Request, rules: AdmissionRules, peers: Peers | null): void {
-  const { trustedProxies, failedAuthPerMinute, keylessPerMinute } = rules.policy().gateway.admission;
+  const { trustedProxies, failedAuthPerMinute, keylessPerMinute } = rules.policy().gateway;
   const perMinute = offence === 'failed-auth' ? failedAuthPerMinute : keylessPerMinute;
   const retryAfterMs = rules.limiter.count(offence, callerAddress(request, peers, trustedProxies), perMinute);
   if (retryAfterMs === 0) return;

@@ -157,7 +157,7 @@ function servicesOf(
     callerOf: (request) => contextOf(request).knownCaller,
     bodyOf: (request, context) => readBody(request, reader, bodyLimits(gateway, context), context),
     handle: edge.handle,
-    sockets: new Sockets(options, gateway.clock, () => gateway.lease().snapshot.gateway.admission),
+    sockets: new Sockets(options, gateway.clock, () => gateway.lease().snapshot.gateway),
     server: edge.server,
   };
 }
