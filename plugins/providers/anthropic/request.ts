@@ -1,4 +1,4 @@
-import { type HttpCall, type ModelRequest, type ProviderCall, type ProviderFailure, pathText } from 'signalbox/plugin';
+import { type BuiltRequest, type ModelRequest, type ProviderCall, pathText } from 'signalbox/plugin';
 import { answerSchema, Notes, unnamedMembers } from '../notes.ts';
 import { addMark, type Block, CacheMarks, markLast } from './cache.ts';
 import { type AnthropicPrompt, promptOf } from './conversation.ts';
@@ -18,7 +18,7 @@ const READ = ['cache_control', 'is_error'] as const;
 const THOUGHTFUL_TOP_P = 0.95;
 
 /** Builds `POST /messages`. @param mayMark whether a prompt without marks of its caller may get some */
-export function buildRequest(call: ProviderCall, mayMark: boolean): HttpCall | ProviderFailure {
+export function buildRequest(call: ProviderCall, mayMark: boolean): BuiltRequest {
   const { request } = call;
   const rules = rulesOf(call.upstream);
   const notes = new Notes();
