@@ -94,12 +94,7 @@ export function accountOf(dimensions: Dimensions): Account {
 }
 
 /** Returns the facts of a key that requests a model by this name, for conditions of budgets. */
-export function scopeOf(
-  keyId: string,
-  labels: Readonly<Record<string, string>>,
-  selector: string,
-  session = '',
-): BudgetScope {
+export function scopeOf(keyId: string, labels: Caller['labels'], selector: string, session = ''): BudgetScope {
   return { request: { model: selector, session }, key: { id: keyId, labels: new Map(Object.entries(labels)) } };
 }
 

@@ -100,12 +100,8 @@ function canStartThinking(turns: Turns): boolean {
 }
 
 /** Temperature, top_p and top_k where the API accepts them: the first two not together, and few with thinking. */
-function samplingOf(
-  { request, extras, model }: ProviderCall,
-  rules: ModelRules,
-  thinking: ThinkingConfig,
-  notes: Notes,
-): Block {
+function samplingOf(call: ProviderCall, rules: ModelRules, thinking: ThinkingConfig, notes: Notes): Block {
+  const { request, extras, model } = call;
   const isFixed = !model.acceptsTemperature || rules.fixedSampling;
   const { settings, names } = request;
   const { temperature, topP } = settings;
@@ -118,11 +114,8 @@ function samplingOf(
   };
 }
 
-function outputOf(
-  { settings: { answerFormat: format } }: ModelRequest,
-  { effort }: ThinkingConfig,
-  notes: Notes,
-): Block | undefined {
+function outputOf({ settings }: ModelRequest, { effort }: ThinkingConfig, notes: Notes): Block | undefined {
+  const { answerFormat: format } = settings;
   if (format?.type !== 'json-schema') return effort === undefined ? undefined : { effort };
   const schema = answerSchema(format, notes);
   const result = schema === undefined ? { why: 'is left out' } : structuredSchema(schema);

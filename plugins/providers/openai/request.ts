@@ -55,11 +55,8 @@ function chatRequest(call: ProviderCall, dialect: DialectSettings, effort: strin
 }
 
 /** Reports the effort as dropped if it turned reasoning on or off against the request. */
-function withDroppedEffort(
-  result: BuiltRequest,
-  { request: { settings, names } }: ProviderCall,
-  effort: string | undefined,
-): BuiltRequest {
+function withDroppedEffort(result: BuiltRequest, { request }: ProviderCall, effort: string | undefined): BuiltRequest {
+  const { settings, names } = request;
   const { reasoningEffort: requested } = settings;
   const isLost = requested !== undefined && (effort === 'none') !== (requested === 'none');
   return isLost && 'dropped' in result ? { ...result, dropped: [...result.dropped, names.reasoningEffort] } : result;
