@@ -72,17 +72,12 @@ function accountIn(run: Run, selector: string, { bySession }: CallerAccounts, ca
   return account;
 }
 
-function newAccount(
-  { keyId, labels }: Caller,
-  selector: string,
-  payer: string | null,
-  { session, agent }: Run,
-): Account {
-  const dimensions: Record<string, string> = { key: keyId, selector };
+function newAccount(caller: Caller, selector: string, payer: string | null, { session, agent }: Run): Account {
+  const dimensions: Record<string, string> = { key: caller.keyId, selector };
   if (session !== '') dimensions.session = session;
   if (agent !== '') dimensions.agent = agent;
   if (payer !== null) dimensions.payer = payer;
-  for (const [name, value] of Object.entries(labels)) dimensions[LABEL + name] = value;
+  for (const [name, value] of Object.entries(caller.labels)) dimensions[LABEL + name] = value;
   return accountOf(dimensions);
 }
 
