@@ -92,4 +92,10 @@ export function shortJson(value: unknown): string {
 }
 
 /** Compares plain data and typed arrays deeply. */
-export const isEqual = (a: unknown, b: unknown): boolean => Bun.deepEquals(a, b, true);
+export function isEqual(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a) !== Array.isArray(b)) return false;
+  const [left, right] = [Object.entries(a), new Map(Object.entries(b))];
+  return left.length === right.size && left.every(([key, value]) => right.has(key) && isEqual(value, right.get(key)));
+}

@@ -24,19 +24,24 @@ const isUsage = (value: unknown): boolean =>
     (figure) => typeof figure === 'number',
   );
 
+const isPlaceOrNone = (value: unknown): boolean => value === undefined || (isObject(value) && Array.isArray(value.at));
+
 type Check = (part: Readonly<Record<string, unknown>>) => boolean;
 
+const isTextPart: Check = ({ choice, text, place }) => isCount(choice) && isText(text) && isPlaceOrNone(place);
+
 const FORMS: Readonly<Record<StreamPart['type'], Check>> = {
-  text: ({ choice, text }) => isCount(choice) && isText(text),
-  reasoning: ({ choice, text }) => isCount(choice) && isText(text),
-  refusal: ({ choice, text }) => isCount(choice) && isText(text),
-  'tool-call': ({ choice, index, id, name, arguments: args, extra }) =>
+  text: isTextPart,
+  reasoning: isTextPart,
+  refusal: isTextPart,
+  'tool-call': ({ choice, index, id, name, arguments: args, extra, place }) =>
     isCount(choice) &&
     isCount(index) &&
     isTextOrNone(id) &&
     isTextOrNone(name) &&
     isText(args) &&
-    isObjectOrNone(extra),
+    isObjectOrNone(extra) &&
+    isPlaceOrNone(place),
   state: ({ choice, details, extra }) =>
     isCount(choice) &&
     (details === undefined || (Array.isArray(details) && details.every(isObject))) &&

@@ -1,4 +1,4 @@
-import type { Members } from '../core/original.ts';
+import type { Members, OriginalPath } from '../core/original.ts';
 import type { Usage } from '../core/usage.ts';
 
 /** OpenAI's finish reasons; every adapter maps its own to these. */
@@ -18,9 +18,9 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
  * ```
  */
 export type StreamPart =
-  | { readonly type: 'text'; readonly choice: number; readonly text: string }
-  | { readonly type: 'reasoning'; readonly choice: number; readonly text: string }
-  | { readonly type: 'refusal'; readonly choice: number; readonly text: string }
+  | { readonly type: 'text'; readonly choice: number; readonly text: string; readonly place?: EventPlace }
+  | { readonly type: 'reasoning'; readonly choice: number; readonly text: string; readonly place?: EventPlace }
+  | { readonly type: 'refusal'; readonly choice: number; readonly text: string; readonly place?: EventPlace }
   | {
       readonly type: 'tool-call';
       readonly choice: number;
@@ -34,6 +34,8 @@ export type StreamPart =
       readonly arguments: string;
       /** Data that only the calling model can read. Callers get it as the call's `extra_content` and return it. */
       readonly extra?: Members;
+      /** That of the arguments. */
+      readonly place?: EventPlace;
     }
   /**
    * Data that only the answering model can read (signed or encrypted reasoning). Callers get it as members of the message
@@ -61,6 +63,8 @@ export type StreamPart =
       readonly unread?: UnreadOutput;
       /** The usage so far, as the event states it; absent for none. In place of one that cannot be true its caller gets the gateway's count. */
       readonly usage?: Usage;
+      /** Whether a text in it was changed on its way: later events that repeat that text follow. Adapters leave it out. */
+      readonly isEdited?: true;
     }
   /** The vector of one text of a call. @see EmbeddingAdapter */
   | {
@@ -80,6 +84,19 @@ export type StreamPart =
     }
   | { readonly type: 'usage'; readonly usage: Usage }
   | { readonly type: 'failure'; readonly failure: ProviderFailure };
+
+/** An event that goes out as it came. */
+export type PassedPart = Extract<StreamPart, { readonly type: 'passthrough' }>;
+
+/**
+ * The place of a part's text in the event that passes before it, the last one in its batch: whoever changes the text changes it
+ * there, too. Absent where no event passes, and for text that stands in none. An object at the place has the text as its JSON.
+ */
+export interface EventPlace {
+  readonly at: OriginalPath;
+  /** Whether the text is escaped as in a string of JSON, and the event has it as it reads. */
+  readonly isEscaped?: true;
+}
 
 /** Output that only its dialect can say: the gateway counts it where its service reports no usage. */
 export interface UnreadOutput {

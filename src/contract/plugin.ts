@@ -32,7 +32,7 @@ export { estimateTokens } from '../core/tokens.ts';
 export { canonicalUsage, plainUsage, type ReportedTokens, type Usage } from '../core/usage.ts';
 export { isWrappedState } from '../core/wrapped-state.ts';
 export * from './estimator.ts';
-export type { FinishReason, ProviderFailure, StreamPart, UnreadOutput } from './parts.ts';
+export type { EventPlace, FinishReason, ProviderFailure, StreamPart, UnreadOutput } from './parts.ts';
 export * from './provider.ts';
 export * from './status.ts';
 export * from './strategy.ts';

@@ -34,3 +34,10 @@ const NO_ITEMS: readonly unknown[] = [];
 export const objectsIn = (value: unknown): readonly Members[] =>
   Array.isArray(value) ? value.filter(isObject) : NO_OBJECTS;
 const NO_OBJECTS: readonly Members[] = [];
+
+/** The arguments of a call. Text that is no object, as of an answer that was cut, stands in an object of its own. */
+export function inputOf(text: string): object {
+  if (text === '') return {};
+  const input = parseJson(text);
+  return isObject(input) ? input : { INVALID_JSON: text };
+}

@@ -14,7 +14,7 @@ export interface AnswerIdentity {
   readonly model: string;
   /** The input that is expected, tokens: for dialects that tell it before the first content. Absent where none is known. */
   readonly inputTokens?: number;
-  /** Whether the gateway may end the answer before its service does. Absent: it may. */
+  /** Whether the gateway may end the answer before its service does, or edit it. Absent: it may. */
   readonly mayBeCut?: boolean;
   /** Settings that the model lacks and the policy drops, once it answers; absent or empty for none. */
   readonly unsupported?: readonly string[];

@@ -8,7 +8,7 @@ import type { AnswerSource } from './answer-source.ts';
 
 /**
  * The stored text of an answer: a line for each batch of parts, then a line with its end. The text depends on no
- * dialect. In a batch, a text of the first choice stands for itself: most parts are such texts. An event that goes out as it came is
+ * dialect. In a batch, a text of the first choice stands for itself, but for one that knows its place in an event: most parts are such texts. An event that goes out as it came is
  * stored as that text alone.
  */
 const EndLine = Type.Object({
@@ -35,7 +35,7 @@ export function batchLine(batch: readonly StreamPart[]): string {
 }
 
 function storedPart(part: StreamPart): unknown {
-  if (part.type === 'text' && part.choice === 0) return part.text;
+  if (part.type === 'text' && part.choice === 0 && !part.place) return part.text;
   if (part.type !== 'passthrough') return part;
   // What was counted is not counted again.
   const { event, unread: _, ...others } = part;

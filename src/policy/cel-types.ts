@@ -116,7 +116,7 @@ interface FieldValues {
   readonly 'list<string>': readonly string[];
   readonly 'map<string, string>': ReadonlyMap<string, string>;
 }
-/** The fields of a type by the table: a class that lacks one, or has another type, does not compile. */
+/** The fields of a type by the table: a source that lacks one, or has another type, does not compile. */
 type FieldsOf<Name extends TypeName> = {
   readonly [Field in keyof (typeof FIELDS)[Name]]: (typeof FIELDS)[Name][Field] extends readonly [
     infer Type extends keyof FieldValues,
@@ -126,59 +126,58 @@ type FieldsOf<Name extends TypeName> = {
     : unknown;
 };
 
+/** The value of a declared type. Its own source is not among its fields. */
+interface TypeView {
+  readonly source: View;
+}
+
 /**
- * Values of declared types must be instances of a class: CEL treats an object literal as a map. The classes of each
- * request assign field by field, because a loop makes conditions twice as slow.
+ * The class of a type's values: CEL treats an object literal as a map. A field is read from the source when an expression asks
+ * for it, because most expressions read one or two of them.
  */
-class CelRequest implements FieldsOf<'Request'> {
-  readonly operation: string;
-  readonly model: string;
-  readonly task: string;
-  readonly difficulty: string;
-  readonly input_tokens: number;
-  readonly max_tokens: number;
-  readonly stream: boolean;
-  readonly tools: boolean;
-  readonly images: number;
-  readonly output_tokens: number;
-  readonly needs: readonly string[];
-  readonly languages: readonly string[];
-  readonly natural_language: string;
-  readonly budget_limit: number;
-  readonly user: string;
-  readonly metadata: ReadonlyMap<string, string>;
-  constructor(from: RuleScope['request']) {
-    this.operation = from.operation;
-    this.model = from.model;
-    this.task = from.task;
-    this.difficulty = from.difficulty;
-    this.input_tokens = from.input_tokens;
-    this.max_tokens = from.max_tokens;
-    this.stream = from.stream;
-    this.tools = from.tools;
-    this.images = from.images;
-    this.output_tokens = from.output_tokens;
-    this.needs = from.needs;
-    this.languages = from.languages;
-    this.natural_language = from.natural_language;
-    this.budget_limit = from.budget_limit;
-    this.user = from.user;
-    this.metadata = labels(from.metadata);
-    if (from.languages.length > LANGUAGES_MAX) refuseToRead(this, 'languages', `names more than ${LANGUAGES_MAX}`);
-    if (from.user.length > TEXT_MAX) refuseToRead(this, 'user', `has more than ${TEXT_MAX} characters`);
-    if (from.metadata.size > METADATA_MAX) refuseToRead(this, 'metadata', `has more than ${METADATA_MAX} entries`);
-    else if (from.metadata.size > 0 && hasLongText(from.metadata)) {
-      refuseToRead(this, 'metadata', `has a name or text of more than ${TEXT_MAX} characters`);
+function viewClass(type: TypeName): new (source: View) => TypeView {
+  class Fields implements TypeView {
+    readonly source: View;
+    constructor(source: View) {
+      this.source = source;
     }
   }
+  for (const [field, [kind]] of Object.entries(FIELDS[type])) {
+    Object.defineProperty(Fields.prototype, field, {
+      get(this: TypeView) {
+        const value = this.source[field];
+        return kind === 'map<string, string>' && value instanceof Map ? labels(value) : value;
+      },
+    });
+  }
+  return Fields;
+}
+
+const CLASSES = new Map(
+  Object.keys(FIELDS)
+    .filter(isTypeName)
+    .map((type) => [type, viewClass(type)]),
+);
+
+const instance = <Name extends TypeName>(name: Name, fields: FieldsOf<Name>): TypeView =>
+  new (CLASSES.get(name)!)(fields);
+
+function requestView(from: RuleScope['request']): TypeView {
+  const view = instance('Request', from);
+  /** Makes conditions that read a field fail, because it is larger than their cost estimate assumes. */
+  const refuseToRead = (field: keyof RuleScope['request'], why: string) =>
+    withhold({ request: view }, 'request', field, `${why}, the most that a condition reads`);
+  if (from.languages.length > LANGUAGES_MAX) refuseToRead('languages', `names more than ${LANGUAGES_MAX}`);
+  if (from.user.length > TEXT_MAX) refuseToRead('user', `has more than ${TEXT_MAX} characters`);
+  if (from.metadata.size > METADATA_MAX) refuseToRead('metadata', `has more than ${METADATA_MAX} entries`);
+  else if (from.metadata.size > 0 && hasLongText(from.metadata)) {
+    refuseToRead('metadata', `has a name or text of more than ${TEXT_MAX} characters`);
+  }
+  return view;
 }
 
 const hasLongText = (metadata: ReadonlyMap<string, string>): boolean =>
   metadata.entries().some((texts) => texts.some(({ length }) => length > TEXT_MAX));
-
-/** Makes conditions that read a field fail, because it is larger than their cost estimate assumes. */
-const refuseToRead = (request: CelRequest, field: keyof CelRequest, why: string): void =>
-  withhold({ request }, 'request', field, `${why}, the most that a condition reads`);
 
 /** Makes expressions that read a field fail. */
 function withhold(view: View, owner: string, field: string, why: string): void {
@@ -191,31 +190,6 @@ function withhold(view: View, owner: string, field: string, why: string): void {
   });
 }
 
-class CelBudgetRequest implements FieldsOf<'BudgetRequest'> {
-  readonly model: string;
-  constructor(from: BudgetScope['request']) {
-    this.model = from.model;
-  }
-}
-class CelKey implements FieldsOf<'Key'> {
-  readonly id: string;
-  readonly labels: ReadonlyMap<string, string>;
-  constructor(from: BudgetScope['key']) {
-    this.id = from.id;
-    this.labels = labels(from.labels);
-  }
-}
-const CLASSES = {
-  Price: class CelPrice {},
-  Latency: class CelLatency {},
-  Request: CelRequest,
-  BudgetRequest: CelBudgetRequest,
-  Key: CelKey,
-  Time: class CelTime {},
-  Model: class CelModel {},
-  Endpoint: class CelEndpoint {},
-} as const;
-
 const LIMITS = { maxAstNodes: 500, maxDepth: 40, maxListElements: 200, maxMapEntries: 50, maxCallArguments: 8 };
 
 const environments = new Map<CelKind, Environment>();
@@ -225,8 +199,8 @@ export function environmentOf(kind: CelKind): Environment {
   const known = environments.get(kind);
   if (known) return known;
   const environment = new Environment({ limits: LIMITS });
-  for (const [name, ctor] of Object.entries(CLASSES)) {
-    const fields = Object.entries(FIELDS[name as TypeName]).map(([field, [type]]) => [field, type]);
+  for (const [name, ctor] of CLASSES) {
+    const fields = Object.entries(FIELDS[name]).map(([field, [type]]) => [field, type]);
     environment.registerType(name, { ctor, fields: Object.fromEntries(fields) });
   }
   for (const [name, type] of Object.entries(VARIABLES[kind])) environment.registerVariable(name, type);
@@ -234,36 +208,27 @@ export function environmentOf(kind: CelKind): Environment {
   return environment;
 }
 
-function instance<Name extends 'Time' | 'Model' | 'Endpoint' | 'Price' | 'Latency'>(
-  name: Name,
-  fields: FieldsOf<Name>,
-): View {
-  return Object.assign(new CLASSES[name](), fields);
-}
-
-/** Shared, because most requests have no metadata. */
-const NO_LABELS: ReadonlyMap<string, string> = Object.assign(new Map<string, string>(), { get: () => '' });
-
 function readOrEmpty(this: ReadonlyMap<string, string>, key: string): string {
   return Map.prototype.get.call(this, key) ?? '';
 }
 
-/** A map whose missing keys read as the empty text. Its class stays Map, which CEL requires. */
+const copies = new WeakMap<ReadonlyMap<string, string>, ReadonlyMap<string, string>>();
+
+/** A map whose missing keys read as the empty text. Its class stays Map, which CEL requires. Conditions share one copy. */
 function labels(from: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
-  if (from.size === 0) return NO_LABELS;
-  const copy = new Map(from);
-  copy.get = readOrEmpty;
+  const known = copies.get(from);
+  if (known) return known;
+  const copy = Object.assign(new Map(from), { get: readOrEmpty });
+  copies.set(from, copy);
   return copy;
 }
 
 /** Caches the last view, because all conditions of a request share it. */
-function cachingLast<Scope extends object>(make: (scope: Scope) => View): (scope: Scope) => View {
-  let last: Scope | null = null;
-  let view: View = {};
+function cachingLast<Scope extends object, Value>(make: (scope: Scope) => Value): (scope: Scope) => Value {
+  let last: { readonly scope: Scope; readonly value: Value } | null = null;
   return (scope) => {
-    if (scope !== last) view = make(scope);
-    last = scope;
-    return view;
+    if (last?.scope !== scope) last = { scope, value: make(scope) };
+    return last.value;
   };
 }
 
@@ -272,20 +237,20 @@ const timeOf = cachingLast((time: RuleScope['time']) => instance('Time', time));
 
 /** The CEL view of a scope. */
 export const viewOf = cachingLast(({ request, key, time }: RuleScope) => ({
-  request: new CelRequest(request),
-  key: new CelKey(key),
+  request: requestView(request),
+  key: instance('Key', key),
   time: timeOf(time),
 }));
 
 /** The CEL view of a budget's scope. */
 export const budgetViewOf = cachingLast(({ request, key }: BudgetScope) => ({
-  request: new CelBudgetRequest(request),
-  key: new CelKey(key),
+  request: instance('BudgetRequest', request),
+  key: instance('Key', key),
 }));
 
 /** The CEL view of a rate limit's scope. */
 export function limitViewOf({ key }: LimitScope): View {
-  return { key: new CelKey(key) };
+  return { key: instance('Key', key) };
 }
 
 /** The CEL views of a model, one for each endpoint. */

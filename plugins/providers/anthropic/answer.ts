@@ -1,4 +1,4 @@
-import type { FinishReason, Frame, StreamPart, StreamReader, Usage } from 'signalbox/plugin';
+import type { EventPlace, FinishReason, Frame, StreamPart, StreamReader, Usage } from 'signalbox/plugin';
 import { isObject, type Json, objectOf, parseJson, textOf } from '../json.ts';
 import { meaningsOf } from '../meanings.ts';
 import { addUsage, malformed, passedEvent } from '../parts.ts';
@@ -19,15 +19,15 @@ export function readReply(body: string, passthrough = false): readonly StreamPar
   if (reply.error) return [{ type: 'failure', failure: failureOfError(reply.error) }];
   if (!Array.isArray(reply.content)) return [malformed('the answer has no content')];
   const parts: StreamPart[] = [];
-  const blocks = new BlockReader();
+  const blocks = new BlockReader(passthrough);
   const found = new OutputFound();
   for (const [at, block] of reply.content.entries()) {
     const before = parts.length;
-    blocks.start(at, block, parts);
+    blocks.start(at, block, parts, ['content', at]);
     blocks.stop(at, parts);
     if (passthrough) addUnreadOfBlock(found, block, parts.slice(before));
   }
-  parts.push(...finishOf(reply));
+  parts.push(...finishOf(reply, blocks.placeIn(['stop_details'], 'explanation')));
   const { usage } = reply;
   // A message without content or end is no answer: another endpoint may give one.
   if (passthrough && parts.length > 0) {
@@ -43,10 +43,14 @@ const TOOLS_MAX = 64;
 
 /** Reads the events of one stream. Ignores unknown events: the API may add some. */
 export class EventReader implements StreamReader {
-  readonly #blocks = new BlockReader();
+  readonly #blocks: BlockReader;
   /** Usage so far: each event reports the running sum of some members. */
   protected readonly usage: Record<string, unknown> = {};
   #isOver = false;
+
+  constructor(passes = false) {
+    this.#blocks = new BlockReader(passes);
+  }
 
   read(frame: Frame): readonly StreamPart[] {
     if (this.#isOver || frame.data === '') return [];
@@ -90,7 +94,8 @@ export class EventReader implements StreamReader {
   }
 
   #end(event: Json, parts: StreamPart[]): void {
-    const finish = isObject(event.delta) ? finishOf(event.delta) : [];
+    const place = this.#blocks.placeIn(['delta', 'stop_details'], 'explanation');
+    const finish = isObject(event.delta) ? finishOf(event.delta, place) : [];
     if (finish.length > 0) this.#blocks.end(parts);
     parts.push(...finish);
     if (isObject(event.usage)) this.#count(event.usage, parts);
@@ -115,6 +120,10 @@ const OPENING: ReadonlySet<string> = new Set(['message_start', 'content_block_st
 /** Reads the events of an answer that goes out as it comes: each is a part, before the parts that are read from it. */
 export class PassedEventReader extends EventReader {
   #opening: StreamPart[] | null = [];
+
+  constructor() {
+    super(true);
+  }
 
   protected override partsOf(
     type: string,
@@ -150,12 +159,15 @@ const REASONS = meaningsOf<FinishReason>([
   ['content_filter', ['refusal']],
 ]);
 
-/** The finish of a message and the reason of a refusal; empty before its end. An unknown reason is a normal stop. */
-function finishOf(message: Json): StreamPart[] {
+/**
+ * The finish of a message and the reason of a refusal; empty before its end. An unknown reason is a normal stop.
+ * @param place of the reason of a refusal
+ */
+function finishOf(message: Json, place: EventPlace | undefined): StreamPart[] {
   const raw = textOf(message.stop_reason);
   if (raw === '') return [];
   const stop = raw === 'stop_sequence' ? textOf(message.stop_sequence) || undefined : undefined;
   const finish: StreamPart = { type: 'finish', choice: 0, reason: REASONS.get(raw) ?? 'stop', raw, stop };
   const text = textOf(objectOf(message.stop_details).explanation);
-  return raw === 'refusal' && text !== '' ? [{ type: 'refusal', choice: 0, text }, finish] : [finish];
+  return raw === 'refusal' && text !== '' ? [{ type: 'refusal', choice: 0, text, place }, finish] : [finish];
 }

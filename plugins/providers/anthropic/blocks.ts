@@ -1,4 +1,4 @@
-import type { StreamPart } from 'signalbox/plugin';
+import type { EventPlace, OriginalPath, StreamPart } from 'signalbox/plugin';
 import { isObject, type Json, textOf } from '../json.ts';
 import { malformed } from '../parts.ts';
 import { detailOf, type Thought } from './state.ts';
@@ -10,46 +10,69 @@ const CALLS_MAX = 512;
 /** The most characters of a thought and its signature, kept until its end. Answers have at most a million tokens. */
 const THOUGHT_MAX = 8_388_608;
 
-type OpenBlock =
-  | { readonly type: 'call'; readonly index: number; readonly input: unknown; isFed: boolean }
-  | { readonly type: 'thought'; text: string; signature: string; readonly chars: number; readonly calls: number };
+interface OpenThought {
+  readonly type: 'thought';
+  text: string;
+  signature: string;
+  readonly chars: number;
+  readonly calls: number;
+}
+type OpenBlock = { readonly type: 'call'; readonly index: number; readonly isWhole: boolean } | OpenThought;
+
+/** The places of pieces: most events have one. */
+const PIECES = {
+  text: { at: ['delta', 'text'] },
+  thinking: { at: ['delta', 'thinking'] },
+  partial_json: { at: ['delta', 'partial_json'] },
+} as const satisfies Readonly<Record<string, EventPlace>>;
+const NOWHERE: Partial<typeof PIECES> = {};
+const BLOCK: OriginalPath = ['content_block'];
 
 /** Reads the content blocks of one answer. An unstreamed block is a start followed by a stop. */
 export class BlockReader {
+  readonly #places: Partial<typeof PIECES>;
   readonly #open = new Map<unknown, OpenBlock>();
   #chars = 0;
   #calls = 0;
   #thoughts = 0;
 
-  /** @param at the block's index in the answer */
-  start(at: unknown, block: unknown, parts: StreamPart[]): void {
+  /** @param passes whether the answer as it came goes out, too: then parts know their places in it */
+  constructor(passes: boolean) {
+    this.#places = passes ? PIECES : NOWHERE;
+  }
+
+  /**
+   * @param at the block's index in the answer
+   * @param place of the block in its event
+   */
+  start(at: unknown, block: unknown, parts: StreamPart[], place = BLOCK): void {
     if (!isObject(block)) return;
-    if (block.type === 'text') this.#text(block.text, parts);
+    if (block.type === 'text') this.#text(block.text, this.placeIn(place, 'text'), parts);
     else if (block.type === 'redacted_thinking') this.#redacted(textOf(block.data), parts);
     else if (block.type !== 'thinking' && block.type !== 'tool_use') return;
     else if (this.#open.size >= OPEN_MAX) parts.push(malformed('the answer has too many blocks at once'));
-    else if (block.type === 'tool_use') this.#call(at, block, parts);
+    else if (block.type === 'tool_use') this.#call(at, block, this.placeIn(place, 'input'), parts);
     else {
-      const thought: OpenBlock = { type: 'thought', text: '', signature: '', chars: this.#chars, calls: this.#calls };
+      const thought: OpenThought = { type: 'thought', text: '', signature: '', chars: this.#chars, calls: this.#calls };
       this.#open.set(at, thought);
-      this.#think(thought, block, parts);
+      this.#think(thought, block, this.placeIn(place, 'thinking'), parts);
     }
   }
 
   delta(at: unknown, delta: unknown, parts: StreamPart[]): void {
     if (!isObject(delta)) return;
     const open = this.#open.get(at);
-    if (delta.type === 'text_delta') this.#text(delta.text, parts);
-    else if (open?.type === 'thought') this.#think(open, delta, parts);
-    else if (open?.type === 'call' && delta.type === 'input_json_delta') feed(open, textOf(delta.partial_json), parts);
+    const places = this.#places;
+    if (delta.type === 'text_delta') this.#text(delta.text, places.text, parts);
+    else if (open?.type === 'thought') this.#think(open, delta, places.thinking, parts);
+    else if (open?.type === 'call' && !open.isWhole && delta.type === 'input_json_delta')
+      feed(open.index, textOf(delta.partial_json), places.partial_json, parts);
   }
 
   stop(at: unknown, parts: StreamPart[]): void {
     const open = this.#open.get(at);
     this.#open.delete(at);
     if (open?.type === 'thought') this.#signed(open, parts);
-    // Some servers send the whole input at the start.
-    else if (open && !open.isFed && hasMembers(open.input)) feed(open, JSON.stringify(open.input), parts);
   }
 
   /** Ends the blocks that the upstream left open. */
@@ -57,16 +80,23 @@ export class BlockReader {
     for (const at of [...this.#open.keys()]) this.stop(at, parts);
   }
 
-  #text(value: unknown, parts: StreamPart[]): void {
-    const text = textOf(value);
-    this.#chars += text.length;
-    if (text !== '') parts.push({ type: 'text', choice: 0, text });
+  /** The place of a text in its event; undefined where none goes out. */
+  placeIn(owner: OriginalPath, member: string): EventPlace | undefined {
+    return this.#places === NOWHERE ? undefined : { at: [...owner, member] };
   }
 
-  #call(at: unknown, block: Json, parts: StreamPart[]): void {
+  #text(value: unknown, place: EventPlace | undefined, parts: StreamPart[]): void {
+    const text = textOf(value);
+    this.#chars += text.length;
+    if (text !== '') parts.push({ type: 'text', choice: 0, text, place });
+  }
+
+  #call(at: unknown, block: Json, place: EventPlace | undefined, parts: StreamPart[]): void {
     const name = textOf(block.name);
     const index = this.#calls++;
-    this.#open.set(at, { type: 'call', index, input: block.input, isFed: false });
+    // Some servers send the whole input at the start.
+    const isWhole = hasMembers(block.input);
+    this.#open.set(at, { type: 'call', index, isWhole });
     if (name === '') parts.push(malformed('a tool call has no name'));
     else if (index >= CALLS_MAX) parts.push(malformed('the answer has too many tool calls'));
     else
@@ -78,17 +108,18 @@ export class BlockReader {
         name,
         arguments: '',
       });
+    if (isWhole) feed(index, JSON.stringify(block.input), place, parts);
   }
 
-  #think(thought: Extract<OpenBlock, { type: 'thought' }>, piece: Json, parts: StreamPart[]): void {
+  #think(thought: OpenThought, piece: Json, place: EventPlace | undefined, parts: StreamPart[]): void {
     const text = textOf(piece.thinking);
     thought.text += text;
     thought.signature += textOf(piece.signature);
     if (thought.text.length + thought.signature.length > THOUGHT_MAX) parts.push(malformed('a thought is too long'));
-    else if (text !== '') parts.push({ type: 'reasoning', choice: 0, text });
+    else if (text !== '') parts.push({ type: 'reasoning', choice: 0, text, place });
   }
 
-  #signed({ text, signature, chars, calls }: Extract<OpenBlock, { type: 'thought' }>, parts: StreamPart[]): void {
+  #signed({ text, signature, chars, calls }: OpenThought, parts: StreamPart[]): void {
     if (signature === '') return;
     this.#state({ block: { type: 'thinking', thinking: text, signature }, chars, calls }, parts);
   }
@@ -103,10 +134,8 @@ export class BlockReader {
   }
 }
 
-function feed(call: Extract<OpenBlock, { type: 'call' }>, text: string, parts: StreamPart[]): void {
-  if (text === '') return;
-  call.isFed = true;
-  parts.push({ type: 'tool-call', choice: 0, index: call.index, arguments: text });
+function feed(index: number, text: string, place: EventPlace | undefined, parts: StreamPart[]): void {
+  if (text !== '') parts.push({ type: 'tool-call', choice: 0, index, arguments: text, place });
 }
 
 const hasMembers = (value: unknown): boolean => isObject(value) && Object.keys(value).length > 0;

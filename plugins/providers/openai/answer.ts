@@ -11,12 +11,12 @@ import { UnreadOfStream, unreadOfItems } from './unread.ts';
 export function readReply(body: string, format: ReasoningFormat, passthrough = false): readonly StreamPart[] {
   const reply = parseJson(body);
   if (!isObject(reply) || reply.object !== 'response') return readCompletion(reply);
-  const items = new ItemReader(format);
+  const items = new ItemReader(format, passthrough);
   const output = listOf(reply.output);
   const parts: StreamPart[] = passthrough
     ? [passedEvent(reply, '', { unread: unreadOfItems(output), usage: usageStatedIn(reply) })]
     : [];
-  for (let at = 0; at < output.length; at++) items.end(at, output[at], parts);
+  for (let at = 0; at < output.length; at++) items.end(at, output[at], parts, ['output', at]);
   if (parts.some(({ type }) => type === 'failure')) addUsage(readUsage(reply.usage, items.searches), parts);
   else readEnding(textOf(reply.status), reply, items, parts);
   return parts;
@@ -42,7 +42,7 @@ export class OpenAiReader implements StreamReader {
   #held: StreamPart[] | null;
 
   constructor(format: ReasoningFormat, passthrough = false) {
-    this.#items = new ItemReader(format);
+    this.#items = new ItemReader(format, passthrough);
     this.#unread = passthrough ? new UnreadOfStream() : null;
     this.#held = passthrough ? [] : null;
   }

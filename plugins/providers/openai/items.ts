@@ -1,4 +1,4 @@
-import type { Members, StreamPart } from 'signalbox/plugin';
+import type { EventPlace, Members, OriginalPath, StreamPart } from 'signalbox/plugin';
 import { isObject, type Json, listOf, objectOf, textOf } from '../json.ts';
 import { malformed } from '../parts.ts';
 import { detailsOf, type ReasoningFormat, summariesOf } from './reasoning.ts';
@@ -13,6 +13,11 @@ const DETAIL_CHARS_MAX = 8_388_608;
 const INPUT_HEAD = '{"input":"';
 const INPUT_TAIL = '"}';
 
+/** The places of pieces. */
+const DELTA: EventPlace = { at: ['delta'] };
+const ESCAPED: EventPlace = { at: ['delta'], isEscaped: true };
+const ITEM: OriginalPath = ['item'];
+
 type TextKind = 'text' | 'refusal' | 'reasoning';
 
 interface ItemProgress {
@@ -26,9 +31,10 @@ interface ItemProgress {
 /** Reads the output items of one answer. An unstreamed item is a begin followed by an end. */
 export class ItemReader {
   readonly #format: ReasoningFormat;
+  readonly #passes: boolean;
   readonly #items = new Map<number, ItemProgress>();
   /** The position of the last text of each kind. */
-  readonly #places = new Map<TextKind, string>();
+  readonly #paragraphs = new Map<TextKind, string>();
   /** Where the last piece of text stood: most pieces go on there. */
   #last: { readonly type: TextKind; readonly at: number; readonly section: number } | null = null;
   readonly #details: Members[] = [];
@@ -37,8 +43,10 @@ export class ItemReader {
   /** Searches of the web by the service, which bills each; it bills no page that it opens. */
   searches = 0;
 
-  constructor(format: ReasoningFormat) {
+  /** @param passes whether the answer as it came goes out, too: then parts know their places in it */
+  constructor(format: ReasoningFormat, passes: boolean) {
     this.#format = format;
+    this.#passes = passes;
   }
 
   get hasCalls(): boolean {
@@ -59,39 +67,44 @@ export class ItemReader {
   }
 
   /** Adds a piece of text. @param section a new one starts a new paragraph */
-  say(type: TextKind, at: number, section: number, piece: unknown, parts: StreamPart[]): void {
+  say(type: TextKind, at: number, section: number, piece: unknown, parts: StreamPart[], from = DELTA): void {
     const text = textOf(piece);
     if (text === '') return;
+    const place = this.#passes ? from : undefined;
     if (this.#last?.type === type && this.#last.at === at && this.#last.section === section) {
-      parts.push({ type, choice: 0, text });
+      parts.push({ type, choice: 0, text, place });
       return;
     }
     this.#last = { type, at, section };
     this.#markStreamed(at);
-    const place = `${at}.${section}`;
-    const last = this.#places.get(type) ?? place;
-    this.#places.set(type, place);
-    parts.push({ type, choice: 0, text: last === place ? text : `\n\n${text}` });
+    const paragraph = `${at}.${section}`;
+    const gap = (this.#paragraphs.get(type) ?? paragraph) === paragraph ? '' : '\n\n';
+    this.#paragraphs.set(type, paragraph);
+    // No event has the gap.
+    if (place && gap !== '') parts.push({ type, choice: 0, text: gap });
+    parts.push({ type, choice: 0, text: place ? text : gap + text, place });
   }
 
   /** Adds a piece of the input of a custom tool, which is the one argument of a function in the neutral form. */
-  feedInput(at: number, piece: unknown, parts: StreamPart[]): void {
+  feedInput(at: number, piece: unknown, parts: StreamPart[], from = ESCAPED): void {
     const text = textOf(piece);
     if (text === '') return;
-    const isFirst = this.#items.get(at)?.isStreamed === false;
-    this.feed(at, `${isFirst ? INPUT_HEAD : ''}${JSON.stringify(text).slice(1, -1)}`, parts);
+    if (this.#items.get(at)?.isStreamed === false) this.feed(at, INPUT_HEAD, parts, null);
+    this.feed(at, JSON.stringify(text).slice(1, -1), parts, from);
   }
 
-  /** Adds a piece of a call's arguments. */
-  feed(at: number, piece: unknown, parts: StreamPart[]): void {
+  /** Adds a piece of a call's arguments. @param from its place in its event; null for none */
+  feed(at: number, piece: unknown, parts: StreamPart[], from: EventPlace | null = DELTA): void {
     const index = this.#items.get(at)?.call;
     const text = textOf(piece);
     if (index === undefined || text === '') return;
     this.#markStreamed(at);
-    parts.push({ type: 'tool-call', choice: 0, index, arguments: text });
+    const place = this.#passes && from ? from : undefined;
+    parts.push({ type: 'tool-call', choice: 0, index, arguments: text, place });
   }
 
-  end(at: number, item: unknown, parts: StreamPart[]): void {
+  /** @param from the place of the item in its event */
+  end(at: number, item: unknown, parts: StreamPart[], from = ITEM): void {
     if (!isObject(item)) return;
     this.begin(at, item, parts);
     const progress = this.#items.get(at);
@@ -101,8 +114,9 @@ export class ItemReader {
     if (item.type === 'web_search_call' && (textOf(objectOf(item.action).type) || 'search') === 'search')
       this.searches++;
     const wasStreamed = progress.isStreamed;
-    if (!wasStreamed) this.#whole(at, item, parts);
-    else if (item.type === 'custom_tool_call') this.feed(at, INPUT_TAIL, parts);
+    if (!wasStreamed) this.#whole(at, item, parts, from);
+    if (item.type === 'custom_tool_call')
+      this.feed(at, progress.isStreamed ? INPUT_TAIL : INPUT_HEAD + INPUT_TAIL, parts, null);
     if (item.type === 'reasoning') this.#keep(at, item, parts);
   }
 
@@ -133,17 +147,19 @@ export class ItemReader {
   }
 
   /** Reads an item that was not streamed. */
-  #whole(at: number, item: Json, parts: StreamPart[]): void {
-    this.feed(at, item.arguments, parts);
-    if (item.type === 'custom_tool_call') this.feed(at, JSON.stringify({ input: textOf(item.input) }), parts);
+  #whole(at: number, item: Json, parts: StreamPart[], from: OriginalPath): void {
+    this.feed(at, item.arguments, parts, { at: [...from, 'arguments'] });
+    if (item.type === 'custom_tool_call')
+      this.feedInput(at, item.input, parts, { at: [...from, 'input'], isEscaped: true });
     if (item.type !== 'message') {
-      for (const [section, text] of summariesOf(item).entries()) this.say('reasoning', at, section, text, parts);
+      for (const [section, text] of summariesOf(item).entries())
+        this.say('reasoning', at, section, text, parts, { at: [...from, 'summary', section, 'text'] });
       return;
     }
-    for (const part of listOf(item.content)) {
+    for (const [index, part] of listOf(item.content).entries()) {
       if (!isObject(part)) continue;
-      this.say('text', at, 0, part.text, parts);
-      this.say('refusal', at, 0, part.refusal, parts);
+      this.say('text', at, 0, part.text, parts, { at: [...from, 'content', index, 'text'] });
+      this.say('refusal', at, 0, part.refusal, parts, { at: [...from, 'content', index, 'refusal'] });
     }
   }
 }

@@ -1,6 +1,5 @@
 import type { FinishReason, StreamPart } from '../../contract/parts.ts';
 import { idText } from '../../core/id.ts';
-import { isObject, parseJson } from '../../core/object.ts';
 import type { Usage } from '../../core/usage.ts';
 import type { AnswerIdentity } from '../../exchange/answer-source.ts';
 import type { AnswerBlocks } from './answer-blocks.ts';
@@ -65,10 +64,3 @@ export const wholeUsage = (usage: Usage, estimated: boolean) => ({
 
 /** The end of an answer that was cut at what is paid for. */
 export const CUT = { stop_reason: 'max_tokens', stop_sequence: null, stop_details: null } as const;
-
-/** The arguments of a call. Text that is no object, as of an answer that was cut, stands in an object of its own. */
-export function inputOf(text: string): object {
-  if (text === '') return {};
-  const input = parseJson(text);
-  return isObject(input) ? input : { INVALID_JSON: text };
-}

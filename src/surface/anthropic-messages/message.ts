@@ -1,9 +1,10 @@
 import type { StreamPart } from '../../contract/parts.ts';
+import { inputOf } from '../../core/object.ts';
 import type { AnswerIdentity } from '../../exchange/answer-source.ts';
 import type { Receipt } from '../../money/receipt.ts';
 import type { AnswerWriter } from '../surface.ts';
 import { AnswerBlocks, type BlockStart, type BlockStep, isBlockPart } from './answer-blocks.ts';
-import { type FinishReport, inputOf, messageHead, stopMembers, wholeUsage } from './members.ts';
+import { type FinishReport, messageHead, stopMembers, wholeUsage } from './members.ts';
 import { PassedMessage } from './passed-message.ts';
 
 /** Gathers the parts of an answer into one `message`. */

@@ -1,3 +1,4 @@
+import type { PassedPart } from '../../contract/parts.ts';
 import { isObject, listOf } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
 import type { Usage } from '../../core/usage.ts';
@@ -5,7 +6,7 @@ import { wrapState } from '../../core/wrapped-state.ts';
 import type { Receipt } from '../../money/receipt.ts';
 import { serverSentEvent } from '../server-sent-events.ts';
 import { CUT, usageMembers } from './members.ts';
-import { type PassedPart, PassedUsage } from './passed-usage.ts';
+import { PassedUsage } from './passed-usage.ts';
 
 /** @param json the event as its service wrote it */
 const text = (type: unknown, event: object, json = JSON.stringify(event)): string =>

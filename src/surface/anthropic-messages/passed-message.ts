@@ -1,9 +1,9 @@
-import { isObject, listOf, objectOf, textOf } from '../../core/object.ts';
+import type { PassedPart } from '../../contract/parts.ts';
+import { inputOf, isObject, listOf, objectOf, textOf } from '../../core/object.ts';
 import type { Members } from '../../core/original.ts';
 import { isImpossible, type Usage } from '../../core/usage.ts';
 import { wrapState } from '../../core/wrapped-state.ts';
-import { CUT, inputOf, usageMembers, wholeUsage } from './members.ts';
-import type { PassedPart } from './passed-usage.ts';
+import { CUT, usageMembers, wholeUsage } from './members.ts';
 
 type Draft = Record<string, unknown>;
 

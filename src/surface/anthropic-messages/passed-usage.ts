@@ -1,9 +1,7 @@
-import type { StreamPart } from '../../contract/parts.ts';
+import type { PassedPart } from '../../contract/parts.ts';
 import type { Members } from '../../core/original.ts';
 import { isImpossible, plainUsage, type Usage } from '../../core/usage.ts';
 import { usageMembers, wholeUsage } from './members.ts';
-
-export type PassedPart = Extract<StreamPart, { type: 'passthrough' }>;
 
 /** The usage of an answer that goes out as it came, as its caller sees it. */
 export class PassedUsage {

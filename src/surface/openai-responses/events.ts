@@ -1,8 +1,6 @@
 import { errorBody } from '../../api/error.ts';
-import type { StreamPart } from '../../contract/parts.ts';
+import type { PassedPart, StreamPart } from '../../contract/parts.ts';
 import type { SignalboxError } from '../../core/errors.ts';
-import type { Members } from '../../core/original.ts';
-import { isImpossible } from '../../core/usage.ts';
 import type { AnswerIdentity } from '../../exchange/answer-source.ts';
 import type { Receipt } from '../../money/receipt.ts';
 import { serverSentEvent, serverSentEvents } from '../server-sent-events.ts';
@@ -12,7 +10,7 @@ import { PassedResponse } from './passed-response.ts';
 import type { ResponsesRequest } from './request.ts';
 import { completedAt, IN_PROGRESS, type ResponseState, ResponseText, usageBody } from './response.ts';
 import { type CalledTool, toolTable } from './tools.ts';
-import { wholeResponse } from './whole-response.ts';
+import { WHOLE_EVENTS } from './whole-response.ts';
 
 /** The state of a response at its end. */
 function endOf(identity: AnswerIdentity, receipt: Receipt, items: OutputItems): ResponseState {
@@ -43,10 +41,8 @@ function calledIn({ tools = [] }: ResponsesRequest): ReadonlyMap<string, CalledT
 
 /** Gathers the parts of an answer into one `response`. */
 export class ResponseWriter implements AnswerWriter {
-  /** The answer as its service sent it; null for one that was translated. */
-  #passed: Members | null = null;
-  /** Whether its usage cannot be true. */
-  #isMiscounted = false;
+  /** The answer as its service sent it; null for one that is translated. */
+  #passed: PassedResponse | null = null;
   readonly #identity: AnswerIdentity;
   readonly #response: ResponseText;
   readonly #items: OutputItems;
@@ -62,29 +58,26 @@ export class ResponseWriter implements AnswerWriter {
   }
 
   write(parts: readonly StreamPart[]): string {
-    for (const part of parts) if (part.type === 'passthrough') this.#pass(part);
-    if (!this.#passed) this.#items.take(parts);
+    for (const part of parts) {
+      if (part.type !== 'passthrough') continue;
+      this.#passed ??= new PassedResponse(() => {}, this.#identity.mayBeCut ?? true);
+      this.#passed.add(asEvent(part));
+    }
+    if (!this.#passed?.whole) this.#items.take(parts);
     return '';
   }
 
-  #pass({ event, usage }: Extract<StreamPart, { type: 'passthrough' }>): void {
-    const whole = wholeIn(event);
-    if (!whole) return;
-    this.#passed = whole;
-    this.#isMiscounted = isImpossible(usage);
-  }
-
   end(receipt: Receipt): string {
-    const { usage, platform } = receipt;
-    if (this.#passed)
-      return JSON.stringify({ ...this.#passed, ...(this.#isMiscounted && { usage: usageBody(usage) }), platform });
+    const whole = this.#passed?.whole;
+    if (whole) return JSON.stringify(this.#passed?.priced(whole, receipt));
     this.#items.end();
     return this.#response.of(endOf(this.#identity, receipt, this.#items));
   }
 }
 
-/** The whole answer in what its service sent: a body, or the last event of a stream. */
-const wholeIn = (event: Members): Members | null => (event.object === 'response' ? event : wholeResponse(event));
+/** A body as the last event of a stream, which bears the same. */
+const asEvent = (part: PassedPart): PassedPart =>
+  part.event.object === 'response' ? { ...part, event: { type: WHOLE_EVENTS[0], response: part.event } } : part;
 
 /** Parts → events. The last one bears `platform`. */
 class ResponseEventWriter implements EventWriter {

@@ -1,7 +1,7 @@
-import type { StreamPart } from '../../contract/parts.ts';
+import type { PassedPart } from '../../contract/parts.ts';
 import { GatheredText } from '../../core/gathered-text.ts';
 import { isObject, listOf, textOf } from '../../core/object.ts';
-import type { Members } from '../../core/original.ts';
+import { type Edit, type Members, type OriginalPath, valueAt, withEdits } from '../../core/original.ts';
 import { isImpossible } from '../../core/usage.ts';
 import type { Receipt } from '../../money/receipt.ts';
 import { usageBody } from './response.ts';
@@ -12,19 +12,14 @@ type EmitEvent = (type: string, json: string) => void;
 
 /** A text of an item that is being written, such as one part of its content. */
 interface PassedText {
+  /** The type of the events that continue it. */
+  readonly type: string;
   /** The name of its events: `output_text`. */
   readonly kind: string;
   /** Which item and which part of it. */
   readonly place: Members;
   readonly text: GatheredText;
   hasEnded: boolean;
-}
-
-/** The text that an event continued last: most events continue the same. */
-interface LastText {
-  readonly type: string;
-  readonly place: Members;
-  readonly known: PassedText;
 }
 
 interface PassedItem {
@@ -36,7 +31,7 @@ const ENDS: ReadonlySet<unknown> = new Set([...WHOLE_EVENTS, 'response.failed', 
 
 /**
  * The events of an answer as its service sent them. The last one is held back until its price is known. If the answer ends
- * before its service ended it, what is open is closed here.
+ * before its service ended it, what is open is closed here. Events that repeat an edited text follow its pieces.
  */
 export class PassedResponse {
   readonly #emit: EmitEvent;
@@ -48,40 +43,56 @@ export class PassedResponse {
   readonly #open = new Map<number, PassedItem>();
   /** By place: a service may state any. */
   readonly #done = new Map<number, unknown>();
-  #last: LastText | null = null;
+  /** The text that an event continued last: most events continue the same. */
+  #last: PassedText | null = null;
+  readonly #editedTexts = new Set<PassedText>();
+  /** By place: items with an edited text. */
+  readonly #editedItems = new Set<number>();
   readonly #mayBeCut: boolean;
 
-  /** @param mayBeCut whether the gateway may end the answer: only then it keeps the texts of open items */
+  /** @param mayBeCut whether the gateway may end or edit the answer: only then it keeps the texts of open items */
   constructor(emit: EmitEvent, mayBeCut: boolean) {
     this.#emit = emit;
     this.#mayBeCut = mayBeCut;
   }
 
   /** Takes an event. A usage that cannot be true is left out of it. */
-  add({ event, json, usage }: Extract<StreamPart, { type: 'passthrough' }>): void {
+  add({ event, json, usage, isEdited }: PassedPart): void {
+    const told = this.#editedItems.size === 0 ? event : withEdits(event, this.#repeatsIn(event));
     this.#isMiscounted = isImpossible(usage);
-    if (this.#isMiscounted) this.#take({ ...event, response: { ...Object(event.response), usage: null } });
-    else this.#take(event, json);
+    if (this.#isMiscounted) this.#take({ ...told, response: { ...Object(told.response), usage: null } });
+    else this.#take(told, told === event ? json : undefined);
+    if (isEdited) this.#noteEdit(event);
+  }
+
+  /** The whole response as its service ended it; null before. */
+  get whole(): Members | null {
+    return this.#end && wholeResponse(this.#end);
+  }
+
+  /** Adds the platform of a receipt to the whole response; and its usage, where the service's own cannot be true. */
+  priced(whole: Members, { platform, usage }: Pick<Receipt, 'platform' | 'usage'>): Members {
+    return { ...whole, ...(this.#isMiscounted && { usage: usageBody(usage) }), platform };
   }
 
   /** @param json the event as its service wrote it, in one line */
-  #take(event: Members, json = JSON.stringify(event)): void {
+  #take(event: Members, json?: string): void {
     const type = String(event.type);
-    if (this.#last?.type === type && isAt(this.#last.place, event)) this.#last.known.text.add(textOf(event.delta));
+    if (this.#last?.type === type && isAt(this.#last.place, event)) this.#last.text.add(textOf(event.delta));
     else if (ENDS.has(type)) {
       this.#end = event;
       return;
     } else this.#note(type, event);
     const { sequence_number: sequence } = event;
     this.#sequence = typeof sequence === 'number' ? sequence + 1 : this.#sequence + 1;
-    this.#emit(type, json);
+    this.#emit(type, json ?? JSON.stringify(event));
   }
 
-  /** Ends a good answer. @param receipt its platform goes into the response; and its usage, where the service's own cannot be true */
-  end({ platform, usage }: Pick<Receipt, 'platform' | 'usage'>): void {
-    const whole = this.#end && wholeResponse(this.#end);
+  /** Ends a good answer. */
+  end(receipt: Pick<Receipt, 'platform' | 'usage'>): void {
+    const { whole } = this;
     if (whole) {
-      const response = { ...whole, ...(this.#isMiscounted && { usage: usageBody(usage) }), platform };
+      const response = this.priced(whole, receipt);
       this.#emit(String(this.#end?.type), JSON.stringify({ ...this.#end, response }));
       return;
     }
@@ -92,7 +103,7 @@ export class PassedResponse {
       status: 'incomplete',
       incomplete_details: reason,
       output: this.#output(),
-      platform,
+      platform: receipt.platform,
     };
     this.#write('response.incomplete', { response: cut });
   }
@@ -132,13 +143,36 @@ export class PassedResponse {
     if (MEMBERS[kind] === undefined) return;
     const place = placeOf(event);
     const key = `${kind} ${JSON.stringify(place)}`;
-    const known = texts.get(key) ?? { kind, place, text: new GatheredText(), hasEnded: false };
+    const known = texts.get(key) ?? {
+      type: `response.${kind}.delta`,
+      kind,
+      place,
+      text: new GatheredText(),
+      hasEnded: false,
+    };
     texts.set(key, known);
     if (step === 'done') known.hasEnded = true;
     else {
       known.text.add(textOf(event.delta));
-      this.#last = { type, place, known };
+      this.#last = known;
     }
+  }
+
+  #noteEdit(event: Members): void {
+    const { type, output_index: at } = event;
+    if (typeof at === 'number') this.#editedItems.add(at);
+    const last = this.#last;
+    if (last && last.type === type && isAt(last.place, event)) this.#editedTexts.add(last);
+  }
+
+  /** The places in an event that repeat what was edited, with what they say from then on. */
+  #repeatsIn(event: Members): Edit[] {
+    if (wholeResponse(event))
+      return [...this.#editedItems].map((at) => ({ at: ['response', 'output', at], value: this.#done.get(at) }));
+    return [...this.#editedTexts].flatMap((edited) => {
+      const at = repeatIn(event, edited);
+      return typeof valueAt(event, at) === 'string' ? [{ at, value: edited.text.value }] : [];
+    });
   }
 
   /** Closes an item that its service was still writing. */
@@ -177,6 +211,18 @@ const MEMBERS: Readonly<
   function_call_arguments: { member: 'arguments', list: 'content' },
   custom_tool_call_input: { member: 'input', list: 'content' },
 };
+
+/** The place in an event that repeats a text of an item; that of no text where it repeats none. */
+function repeatIn(event: Members, { kind, place }: PassedText): OriginalPath {
+  const { member, part, list } = MEMBERS[kind]!;
+  if (event.type === 'response.output_item.done' && event.output_index === place.output_index) {
+    const index = Number(list === 'summary' ? place.summary_index : place.content_index);
+    return part === undefined ? ['item', member] : ['item', list, index, member];
+  }
+  if (!isAt(place, event)) return [];
+  if (event.type === `response.${kind}.done`) return [member];
+  return Object(event.part).type === part ? ['part', member] : [];
+}
 
 /** Which item and which part of it an event is of. */
 const placeOf = ({ item_id, output_index, content_index, summary_index }: Members): Members => ({

@@ -26,8 +26,8 @@ export class SpanQueue {
   readonly #mayWarn = lineLimit(1);
   /** Spans in the processor's queue. Counted here, because it drops excess spans silently. */
   #waiting = 0;
-  /** Spans at the exporter, without a result. */
-  readonly #sending = new Set<readonly ReadableSpan[]>();
+  /** Spans at the exporter, with the reason that will tell why they are lost; null where they arrive. */
+  readonly #sending = new Map<readonly ReadableSpan[], Promise<string | null>>();
   #isClosed = false;
   readonly #settings: TracingSettings;
   readonly #exporter: SpanExporter;
@@ -69,9 +69,11 @@ export class SpanQueue {
   async close(patienceMs: number): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    await Promise.race([this.#processor.shutdown().catch(() => {}), Bun.sleep(patienceMs)]);
+    // A batch that is on its way already is not the processor's any more.
+    const sent = this.#processor.shutdown().then(() => Promise.all(this.#sending.values()));
+    await Promise.race([sent.catch(() => {}), Bun.sleep(patienceMs)]);
     let left = this.#waiting;
-    for (const { length } of this.#sending) left += length;
+    for (const { length } of this.#sending.keys()) left += length;
     // Later results are ignored.
     this.#sending.clear();
     if (left > 0) this.#lose(left, 'not sent in time');
@@ -82,7 +84,7 @@ export class SpanQueue {
   async #send(spans: ReadableSpan[]): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<string | null>();
     this.#waiting -= spans.length;
-    this.#sending.add(spans);
+    this.#sending.set(spans, promise);
     // The exporter's own timeout concerns silence: a response that trickles in would never end.
     const timer = setTimeout(resolve, this.#settings.timeoutMs, 'timeout');
     timer.unref();
