@@ -46,10 +46,10 @@ interface DrawingOp extends HoldOp {
   readonly least: Microcredits;
 }
 
-type Booking<Booked> = Promise<Booked | FundShortage>;
+type BookedPromise<Booked> = Promise<Booked | FundShortage>;
 
 /** Asks the books for money. Resolves with the hold or earmark, or with the shortage. */
-type BookingCall<Booked> = (money: MoneyRequest, op: DrawingOp) => Booking<Booked>;
+type BookingCall<Booked> = (money: MoneyRequest, op: DrawingOp) => BookedPromise<Booked>;
 
 /** Sets money aside for requests, and tracks the open holds and earmarks of this process. */
 export class HoldDesk {
@@ -118,7 +118,7 @@ export class HoldDesk {
    * Sets the amount aside that all funds of an account have free, and waits for it if waiting helps. The figures read here only
    * decide whether to wait; the books decide whether there is money.
    */
-  #setAside<Booked>(money: MoneyRequest, send: BookingCall<Booked>): Booking<Booked> {
+  #setAside<Booked>(money: MoneyRequest, send: BookingCall<Booked>): BookedPromise<Booked> {
     const { books, contention } = this.#options;
     const op = this.#opOf(money);
     if (op.funds.length === 0) return send(money, op);
@@ -132,10 +132,10 @@ export class HoldDesk {
     return send(money, op);
   }
 
-  async #wait<Booked>(blocked: FundBlock, money: MoneyRequest, send: BookingCall<Booked>): Booking<Booked> {
+  async #wait<Booked>(blocked: FundBlock, money: MoneyRequest, send: BookingCall<Booked>): BookedPromise<Booked> {
     const { books, contention } = this.#options;
     const { waitMs, signal } = money.request;
-    let sent: Booking<Booked> | null = null;
+    let sent: BookedPromise<Booked> | null = null;
     const attempt = (isLast: boolean) => {
       const tried = { ...money, isPatient: money.isPatient && !isLast };
       // The budgets may have changed since.
