@@ -2,19 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { WINDOWS } from '../core/budget.ts';
 import { ERRORS } from '../core/errors.ts';
 import { PolicyDiagnostic } from './diagnostic.ts';
-import {
-  arrayOf,
-  credits,
-  named,
-  orNull,
-  partialShape,
-  shape,
-  text,
-  textList,
-  textOrNull,
-  tokens,
-  word,
-} from './parts.ts';
+import { arrayOf, credits, named, orNull, partialShape, shape, text, textOrNull, tokens, word } from './parts.ts';
 
 const rows: readonly (readonly [string, { readonly type: string; readonly code?: string }])[] = Object.entries(ERRORS);
 
@@ -85,7 +73,7 @@ const details = partialShape('Figures for programs, depending on the code.', {
   rejected: arrayOf(
     Type.Object({
       model: text('ID of the model.'),
-      reasons: textList('Each reason against it.'),
+      reasons: arrayOf(Type.String(), 'Each reason against it.'),
     }),
     'Every model with what excluded it. With `no_eligible_model`.',
   ),

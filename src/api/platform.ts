@@ -39,7 +39,7 @@ export const Platform = field.named('Platform', 'The routing and the cost of the
   decision_id: field.decisionId,
   policy_revision: field.policyRevision,
   estimated: field.flag('True when tokens were counted here, not reported by the provider.'),
-  dropped: field.textList('Fields of the request that did not reach the model.', ['temperature']),
+  dropped: field.arrayOf(Type.String(), 'Fields of the request that did not reach the model.', ['temperature']),
   attempts: field.arrayOf(
     Type.Object({
       model: field.modelId('The model asked.'),
