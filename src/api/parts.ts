@@ -75,6 +75,9 @@ export const always = <Value extends string>(value: Value) =>
 export const arrayOf = <Items extends TSchema>(items: Items, description: string, ...examples: unknown[][]) =>
   Type.Array(items, shown(description, examples));
 
+export const textList = (description: string, ...examples: string[][]) =>
+  arrayOf(Type.String(), description, ...examples);
+
 export const orNull = <Schema extends TSchema>(schema: Schema, description: string, ...examples: unknown[]) =>
   Type.Union([schema, Type.Null()], shown(description, examples));
 
@@ -93,6 +96,14 @@ export const shapeOrNull = <Fields extends TProperties>(description: string, fie
 /** A text, or null. */
 export const textOrNull = (description: string, ...examples: (string | null)[]) =>
   orNull(Type.String(), description, ...examples);
+
+/** A list of texts, or null. */
+export const textListOrNull = (description: string, ...examples: (string[] | null)[]) =>
+  orNull(Type.Array(Type.String()), description, ...examples);
+
+/** True, false or null. */
+export const flagOrNull = (description: string, ...examples: boolean[]) =>
+  orNull(Type.Boolean(), description, ...examples);
 
 /** A number, or null. */
 export const figureOrNull = (description: string, ...examples: (number | null)[]) =>

@@ -1,7 +1,5 @@
 /** The help of one command. */
 export interface CommandHelp {
-  /** Its words: `policy check`. */
-  readonly command: string;
   /** Arguments and flags, in lines of at most 90 columns. */
   readonly usage: string;
   /** One line for the overview. */
@@ -12,9 +10,9 @@ export interface CommandHelp {
 
 export const DATA = `--data DIR is the data folder: ./.signalbox, or SIGNALBOX_DATA.`;
 
-export const HELP: readonly CommandHelp[] = [
-  {
-    command: 'serve',
+/** By the words of each command, in the order of the overview. */
+export const HELP: Readonly<Record<string, CommandHelp>> = {
+  serve: {
     usage: `[--port 8787] [--host 127.0.0.1] [--data ./.signalbox] [--policies DIR]
 [--drain-ms 25000] [--metrics on|off] [--log auto|json|pretty|off]`,
     summary: 'Serve the API.',
@@ -24,23 +22,20 @@ The log is pretty on a terminal and JSON elsewhere. "off" leaves warnings and er
 An edit of the policy takes effect within a second; SIGHUP reads it at once.
 On SIGTERM the server takes no new requests and gives running ones --drain-ms to finish.`,
   },
-  {
-    command: 'health',
+  health: {
     usage: '[--url http://127.0.0.1:8787] [--ready] [--json]',
     summary: 'Ask a running server whether it is alive.',
     details: `Asks /healthz, or with --ready /readyz, of --url or of PORT on this machine.
 Exit code: 0 when the server says yes within 3 s, else 1. Made for containers without curl.`,
   },
-  {
-    command: 'policy check',
+  'policy check': {
     usage: '[DIR] [--all] [--strict] [--json] [--data DIR]',
     summary: 'List every mistake in a policy, with its place and its mend.',
     details: `Needs no provider key. A ledger in --data must fit the policy.
 --all lists each of many similar warnings; --strict treats warnings as mistakes.
 Exit code: 0 when the policy may serve, 2 when it may not, 1 when there is none.`,
   },
-  {
-    command: 'policy test',
+  'policy test': {
     usage: `[DIR] [--case TEXT] [--watch] [--coverage] [--min PERCENT] [--here] [--json]
 [--data DIR]`,
     summary: "Run a policy's cases.",
@@ -49,8 +44,7 @@ Exit code: 0 when the policy may serve, 2 when it may not, 1 when there is none.
 --watch runs again after every edit. --coverage lists what no case touches.
 Exit code: 0 when all cases hold, 2 when one fails or coverage is below --min, 1 when none ran.`,
   },
-  {
-    command: 'policy explain',
+  'policy explain': {
     usage: `[DIR] [REQUEST.json | -] [--model auto] [--task T] [--message TEXT]
 [--input-tokens N] [--output-tokens N] [--cost-weight N] [--quality-weight N]
 [--label K=V]... [--metadata K=V]... [--key ID] [--key-models ID,ID]
@@ -63,8 +57,7 @@ REQUEST.json is a body for /v1/chat/completions, /v1/messages, /v1/responses or 
 --case explains the request of a case. --decision decides a recorded decision again.
 Exit code: 0 for a decision, 2 for a refusal or a decision that differs, 1 when nothing was decided.`,
   },
-  {
-    command: 'policy diff',
+  'policy diff': {
     usage: 'A [B] [--as-version 2] [--requests FILE.jsonl | -] [--strict] [--json] [--data DIR]',
     summary: 'Compare two policies: declarations, and what they choose at which cost.',
     details: `A and B are folders, revisions kept in --data, or commits (HEAD~1, main:path/to/folder).
@@ -73,22 +66,19 @@ Without B, A is compared with the policy folder. The plugins of a commit run.
 Decides the cases of both, and the requests of a file.
 Exit code: 2 when a case that held fails or B cannot load (--strict: when any choice differs).`,
   },
-  {
-    command: 'policy fmt',
+  'policy fmt': {
     usage: '[DIR | FILE... | -] [--check] [--json]',
     summary: 'Format YAML files as editors do.',
     details: `Keeps comments and figures. --check changes nothing and shows what would change.
 "-" reads standard input. Exit code: 2 when --check found something or a file was left as it is.`,
   },
-  {
-    command: 'policy schema',
+  'policy schema': {
     usage: '[DIR] [--write]',
     summary: 'Print the JSON Schema of the policy language for editors.',
     details: `Includes the options of the policy's plugins and the names that it defines.
 --write saves it as DIR/policy.schema.json. The policy may have mistakes. Its plugins run.`,
   },
-  {
-    command: 'catalog sync',
+  'catalog sync': {
     usage: 'PROVIDER [--out FILE] [--policies DIR] [--data DIR]',
     summary: "Propose the models of a provider's own list that a policy does not have.",
     details: `Asks the provider of the policy, at its address and with the key in its variable, for its models.
@@ -96,8 +86,7 @@ Prints YAML to review, or writes it to --out; no policy changes. Figures are tho
 else of a table of public models. An entry that lacks a price or a limit is a comment.
 Exit code: 0, or 1 when there is no list.`,
   },
-  {
-    command: 'keys create',
+  'keys create': {
     usage: `[--name NAME] [--scope chat,route,admin] [--label K=V]... [--model ID]...
 [--expires-in 30d] [--rpm N] [--tpm N] [--streams N] [--wallet 0x...]...
 [--budget CREDITS/WINDOW[@ZONE][:ACTION]]... [--json] [--data DIR]`,
@@ -109,58 +98,49 @@ total, in UTC unless a zone is named. When it runs out, "cap" (the default) shor
 --wallet: the wallets that its requests may name as agent_wallet.
 A running server accepts the key once the command returns.`,
   },
-  {
-    command: 'keys list',
+  'keys list': {
     usage: '[--json] [--data DIR]',
     summary: 'List API keys.',
   },
-  {
-    command: 'keys show',
+  'keys show': {
     usage: 'ID [--json] [--data DIR]',
     summary: "Show a key's state, last use, limits, budgets and balance.",
   },
-  {
-    command: 'keys grant',
+  'keys grant': {
     usage: 'ID CREDITS [--note TEXT] [--data DIR]',
     summary: "Add to a key's balance; a negative amount takes back.",
     details: `From its first grant a key is prepaid: it gets 402 when the balance is used up.
 ${DATA}`,
   },
-  {
-    command: 'keys rotate',
+  'keys rotate': {
     usage: 'ID [--overlap 24h] [--json] [--data DIR]',
     summary: 'Give a key a new secret and print it once.',
     details: `Spend, budgets and balance stay. The old secret works for --overlap, at most 30d; with 0 it ends
 at once.
 ${DATA}`,
   },
-  {
-    command: 'keys revoke',
+  'keys revoke': {
     usage: 'ID [--data DIR]',
     summary: 'End a key.',
   },
-  {
-    command: 'keys log',
+  'keys log': {
     usage: '[--key ID] [--limit 100] [--json] [--data DIR]',
     summary: 'List changes to keys, newest first, with who made them.',
   },
-  {
-    command: 'ledger status',
+  'ledger status': {
     usage: '[--name FUND] [--json] [--data DIR]',
     summary: 'Show what is spent and held of each budget and balance, and by how many requests.',
     details: `Reads the whole journal, beside a running server or without one.
 GET /admin/ledger answers the same.`,
   },
-  {
-    command: 'ledger usage',
+  'ledger usage': {
     usage: `[--from DAY] [--to DAY] [--time-zone UTC] [--key ID] [--label K=V]... [--model ID]
 [--by day,model] [--json] [--data DIR]`,
     summary: 'Sum charges by day, month, key, label:NAME, model, provider, selector, session or agent.',
     details: `The last 30 days unless --from and --to say otherwise; --to is exclusive.
 GET /admin/usage answers the same.`,
   },
-  {
-    command: 'ledger export',
+  'ledger export': {
     usage: `[--from T] [--to T] [--time-zone UTC] [--key ID] [--label K=V]... [--model ID]
 [--by day,month,key,label:team,model,provider,selector,session,agent] [--format csv|json]
 [--data DIR]`,
@@ -168,27 +148,23 @@ GET /admin/usage answers the same.`,
     details: `T is 2026-11, 2026-11-20 or 2026-11-20T08:00Z. --to is exclusive; --from 2026-11 alone is that
 month.`,
   },
-  {
-    command: 'ledger audit',
+  'ledger audit': {
     usage: '[--idle] [--json] [--data DIR]',
     summary: 'Prove from the journal that no budget was overspent and every sum is right.',
     details: `Works beside a running server. --idle reports open holds as well.
 Exit code: 2 when something is wrong.`,
   },
-  {
-    command: 'ledger refund',
+  'ledger refund': {
     usage: 'DECISION [CREDITS] [--note TEXT] [--data DIR]',
     summary: 'Give back what a request was charged, or a part of it.',
     details: `A running server has the refund in force when the command returns.
 ${DATA}`,
   },
-  {
-    command: 'ledger backup',
+  'ledger backup': {
     usage: 'FILE [--data DIR]',
     summary: 'Copy the database while it is used, and audit the copy.',
   },
-  {
-    command: 'decisions list',
+  'decisions list': {
     usage: `[--from T] [--to T] [--key ID] [--model ID] [--task T] [--status S]
 [--operation chat] [--session NAME] [--label K=V]... [--after ID] [--limit 50] [--json]
 [--data DIR]`,
@@ -196,74 +172,63 @@ ${DATA}`,
     details: `T is 2026-11-20 or 2026-11-20T08:00Z. S is completed, failed, broken, abandoned or recommended.
 GET /admin/decisions answers the same.`,
   },
-  {
-    command: 'learn status',
+  'learn status': {
     usage: '[--json] [--data DIR] [--policies DIR]',
     summary: 'Show what outcomes have taught, by model and task.',
     details: 'Lists the number of outcomes and their sources, and declared beside learned quality.',
   },
-  {
-    command: 'learn replay',
+  'learn replay': {
     usage: '[--write] [--json] [--data DIR] [--policies DIR]',
     summary: 'Learn again from all kept outcomes, and show whether learning would help.',
     details: 'Estimates each answer before it is learned. --write keeps the result; stop the server first.',
   },
-  {
-    command: 'learn export',
+  'learn export': {
     usage: `[--from T] [--to T] [--time-zone UTC] [--key ID] [--model ID]
 [--source caller|checks|retry] [--format jsonl|csv] [--data DIR] [--policies DIR]`,
     summary: 'Write every outcome.',
     details: 'T is as for ledger export.',
   },
-  {
-    command: 'learn reset',
+  'learn reset': {
     usage: '[--model ID] --yes [--data DIR] [--policies DIR]',
     summary: 'Forget what was learned, of all models or of one.',
     details: 'A running server follows within a second.',
   },
-  {
-    command: 'wallets list',
+  'wallets list': {
     usage: '[--json] [--data DIR]',
     summary: 'List the wallets of agents that pay, with their balances.',
   },
-  {
-    command: 'wallets show',
+  'wallets show': {
     usage: 'ADDRESS [--json] [--data DIR]',
     summary: "Show a wallet's balance, keys and last payments.",
   },
-  {
-    command: 'wallets credit',
+  'wallets credit': {
     usage: 'ADDRESS CREDITS [--note TEXT] [--data DIR]',
     summary: "Add to a wallet's balance; a negative amount takes back.",
     details: `To block a wallet, use POST /admin/wallets/{address}/block.
 ${DATA}`,
   },
-  {
-    command: 'plugin new',
+  'plugin new': {
     usage: 'strategy|provider|estimator NAME [--dir DIR]',
     summary: 'Create a plugin package that works, with its test.',
     details: 'Writes the folder NAME in --dir or here, and never over existing files.',
   },
-  {
-    command: 'plugin test',
+  'plugin test': {
     usage: 'FILE [--seed N] [--runs 200] [--json]',
     summary: 'Test the plugins of a file, a folder or a package against the contract.',
     details: `Runs every law with random cases, and a provider on the answers recorded in samples/ beside it.
 Shows the smallest case that breaks a law, and the seed.
 Exit code: 0 when all hold, 2 when one is broken, 1 when the file cannot be loaded.`,
   },
-  {
-    command: 'import litellm',
+  'import litellm': {
     usage: 'FILE|- [--out DIR] [--prices FILE] [--force] [--json]',
     summary: 'Convert a LiteLLM proxy configuration into a policy, with a report.',
     details: `Writes ./policies-from-litellm, or --out. --prices is LiteLLM's
 model_prices_and_context_window.json. Copies no secret.
 Exit code: 2 when the configuration has mistakes (the rest is imported), 1 when it has nothing.`,
   },
-  {
-    command: 'version',
+  version: {
     usage: '',
     summary: 'Print the version.',
     details: '',
   },
-];
+};

@@ -9,10 +9,10 @@ import { HELP } from './help-texts.ts';
  */
 export function unknownCommand(group: string, word = ''): UsageError {
   const start = group === '' ? '' : `${group} `;
-  const named = HELP.filter(({ command }) => command.startsWith(start));
-  const words = [...new Set(named.map(({ command }) => command.slice(start.length).split(' ', 1)[0] ?? ''))];
+  const named = Object.keys(HELP).filter((command) => command.startsWith(start));
+  const words = [...new Set(named.map((command) => command.slice(start.length).split(' ', 1)[0] ?? ''))];
   // `explain` alone means `policy explain`.
-  const below = word === '' ? undefined : HELP.find(({ command }) => command.endsWith(` ${word}`))?.command;
+  const below = word === '' ? undefined : named.find((command) => command.endsWith(` ${word}`));
   const meant = group === '' && below !== undefined ? below : nearest(word, words);
   const sentences = [
     ...(word === '' ? [] : [`There is no command \`${start}${word}\`.`]),

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import type { CallerWeights, Candidates } from '../contract/strategy.ts';
-import type { StatedOptions } from './schema-values.ts';
 
 /** The inputs of a strategy for a candidate: quality as a share, cost in Credits, latency in ms. */
 interface CandidateMetrics {
@@ -11,7 +10,6 @@ interface CandidateMetrics {
 
 /** All inputs of a ranking. */
 export interface RankingCase {
-  readonly options: StatedOptions;
   readonly figures: readonly CandidateMetrics[];
   /** The value of a good answer in Credits. */
   readonly worth: number;
@@ -50,19 +48,22 @@ const weights: fc.Arbitrary<CallerWeights> = fc
   .oneof(fc.constantFrom(0, 0.3, 0.5, 1), fc.double({ min: 0, max: 1, noNaN: true }))
   .map((share) => ({ quality: share, cost: 1 - share }));
 
-export type OptionsArbitrary = fc.Arbitrary<StatedOptions>;
-
 /** Up to eight candidates, often with equal metrics. */
 const sets = fc
   .tuple(fc.array(figures, { maxLength: 6 }), fc.array(fc.nat(5), { maxLength: 2 }))
   .map(([own, twins]) => [...own, ...(own.length > 0 ? twins.map((at) => own[at % own.length]!) : [])]);
 
-export const rankingCases = (options: OptionsArbitrary): fc.Arbitrary<RankingCase> =>
-  fc.record({ options, figures: sets, worth, factor: qualityFactor, weights: fc.option(weights) });
+export const rankingCases: fc.Arbitrary<RankingCase> = fc.record({
+  figures: sets,
+  worth,
+  factor: qualityFactor,
+  weights: fc.option(weights),
+});
 
 /** The same, always with weights of a caller. */
-export const weightedCases = (options: OptionsArbitrary): fc.Arbitrary<RankingCase> =>
-  fc.tuple(rankingCases(options), weights).map(([trial, own]) => ({ ...trial, weights: own }));
+export const weightedCases: fc.Arbitrary<RankingCase> = fc
+  .tuple(rankingCases, weights)
+  .map(([trial, own]) => ({ ...trial, weights: own }));
 
 /** Extreme values, which a request can still reach. */
 const extreme = fc.record({
@@ -71,17 +72,15 @@ const extreme = fc.record({
   l: fc.constantFrom(0, 1e-9, 1e12),
 });
 
-export const extremeRankingCases = (options: OptionsArbitrary): fc.Arbitrary<RankingCase> =>
-  fc.record({
-    options,
-    figures: fc.oneof(
-      fc.array(extreme, { minLength: 1, maxLength: 5 }),
-      fc.tuple(extreme, fc.integer({ min: 1, max: 300 })).map(([one, n]) => Array.from({ length: n }, () => one)),
-    ),
-    worth: fc.constantFrom(1e-9, 1, 1e9),
-    factor: fc.constantFrom(1, 1_000),
-    weights: fc.option(weights),
-  });
+export const extremeRankingCases: fc.Arbitrary<RankingCase> = fc.record({
+  figures: fc.oneof(
+    fc.array(extreme, { minLength: 1, maxLength: 5 }),
+    fc.tuple(extreme, fc.integer({ min: 1, max: 300 })).map(([one, n]) => Array.from({ length: n }, () => one)),
+  ),
+  worth: fc.constantFrom(1e-9, 1, 1e9),
+  factor: fc.constantFrom(1, 1_000),
+  weights: fc.option(weights),
+});
 
 /** Unused array entries: the host's arrays have one entry per model of the policy. */
 const SPARE = 3;
@@ -111,12 +110,11 @@ export const nameOf = (at: number): string => (at < 26 ? String.fromCharCode(65 
 const DESCRIBED_MAX = 6;
 
 export function describeRankingCase(trial: RankingCase): string {
-  const { options, figures: all, worth: value, factor, weights: given } = trial;
+  const { figures: all, worth: value, factor, weights: given } = trial;
   const described = all.slice(0, DESCRIBED_MAX).map(({ q, c, l }, at) => `${nameOf(at)} (Q ${q}, C ${c}, L ${l} ms)`);
   const more = all.length > DESCRIBED_MAX ? ` and ${all.length - DESCRIBED_MAX} more` : '';
   const who = described.length === 0 ? 'no candidates' : described.join(', ') + more;
   const weighed = given ? `, weights ${JSON.stringify(given)}` : '';
-  const set = Object.keys(options).length > 0 ? `, options ${JSON.stringify(options)}` : '';
   const hard = factor === 1 ? '' : `, qualityFactor ${factor}`;
-  return `${who}; costReference ${value}${hard}${weighed}${set}`;
+  return `${who}; costReference ${value}${hard}${weighed}`;
 }

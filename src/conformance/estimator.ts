@@ -6,12 +6,10 @@ import type {
   Finding,
   PreparedEstimator,
 } from '../contract/estimator.ts';
-import { isEmpty } from '../core/object.ts';
-import { orElse } from '../core/thrown.ts';
 import { savedParts } from '../learning/memory.ts';
 import { describeHistory, type EstimatorHistory, findingFor, histories, replay } from './estimator-history.ts';
-import { isEqual, type Law, type LawText, law, shortJson } from './law.ts';
-import { defaultsOf, optionsFrom, pluginOptionsLaw, type StatedOptions } from './schema-values.ts';
+import { isEqual, type Law, law, shortJson } from './law.ts';
+import { defaultsOf, optionsFrom, pluginOptionsLaw, preparedLaws } from './schema-values.ts';
 import { repeatFault } from './sealed.ts';
 
 export interface EstimatorSubject {
@@ -22,31 +20,17 @@ type Subject = EstimatorSubject;
 
 const SECRET = [0x1234_5678, 0x9abc_def0] as const;
 
-interface Case {
-  readonly options: StatedOptions;
-  readonly history: EstimatorHistory;
-}
+const lawOf = preparedLaws<Subject, PreparedEstimator>({
+  noun: 'options',
+  all: ({ plugin }) => optionsFrom(plugin.options),
+  prepare: ({ plugin }, options) => plugin.prepare(options, SECRET),
+});
 
-interface EstimatorLawText extends Pick<LawText<Subject, Case>, 'name' | 'says'> {
-  fault(prepared: PreparedEstimator, history: EstimatorHistory): string | null;
-}
+type EstimatorLawText = Omit<Parameters<typeof lawOf<EstimatorHistory>>[0], 'cases' | 'describe'>;
 
-/** Makes a law about estimators, prepared with each of their options. */
-function estimatorLaw({ fault, ...text }: EstimatorLawText): Law<Subject> {
-  return law<Subject, Case>({
-    ...text,
-    cases({ plugin }) {
-      const made = optionsFrom(plugin.options);
-      return made && fc.record({ options: made, history: histories });
-    },
-    fault({ plugin }, one) {
-      const prepared = orElse(() => plugin.prepare(one.options, SECRET), null);
-      return prepared && fault(prepared, one.history);
-    },
-    describe: ({ history, options }) =>
-      describeHistory(history) + (isEmpty(options) ? '' : `; options ${shortJson(options)}`),
-  });
-}
+/** Makes a law about estimators with any history. */
+const estimatorLaw = (text: EstimatorLawText): Law<Subject> =>
+  lawOf({ ...text, cases: () => histories, describe: describeHistory });
 
 const fresh = (prepared: PreparedEstimator): EstimatorMemory => prepared.open(new Map());
 

@@ -11,7 +11,7 @@ import type { ConformanceHost } from './host.ts';
 import { isEqual, type Law, law, quote, shortJson } from './law.ts';
 import { adapterLaw, type ProviderSubject, presetSettings, settingsFor, wireLaw } from './provider-subject.ts';
 import { defaultsOf, optionsLaw } from './schema-values.ts';
-import { CANARY, reachedFault, runSealed } from './sealed.ts';
+import { CANARY, repeatFault, runSealed } from './sealed.ts';
 
 const settings = optionsLaw<ProviderSubject>({
   name: 'settings',
@@ -156,11 +156,11 @@ const pure = callLaw({
   says: 'the same call becomes the same request, without clock, randomness or environment, and the call is not changed',
   fault(adapter, call) {
     const given = copyOfCall(call);
-    const { value, reached } = runSealed(() => [adapter.request(given), adapter.request(copyOfCall(call))]);
+    adapter.request(given);
     if (!isEqual(plainOf(given), plainOf(call))) return 'it changes the call that it is given';
-    return (
-      reachedFault(reached) ??
-      (isEqual(value[0], value[1]) ? null : `it gives ${shortJson(value[0])}, and then ${shortJson(value[1])}`)
+    return repeatFault(
+      () => adapter.request(copyOfCall(call)),
+      (first, again) => `it gives ${shortJson(first)}, and then ${shortJson(again)}`,
     );
   },
 });
@@ -209,10 +209,10 @@ const counted = callLaw({
     const { margin } = tokenCount;
     if (margin && !(isFigure(margin.tokens) && isFigure(margin.share)))
       return `its margin is ${shortJson(margin)}: \`tokens\` and \`share\`, from 0`;
-    const { value, reached } = runSealed(() => [1, 2].map(() => tokenCount.request(frozenCall(call))));
-    const fault = reachedFault(reached) ?? madeFault(adapter, value[0]!, host);
+    const asked = () => tokenCount.request(frozenCall(call));
     return (
-      fault ?? (isEqual(value[0], value[1]) ? null : `it asks ${shortJson(value[0])}, and then ${shortJson(value[1])}`)
+      repeatFault(asked, (first, again) => `it asks ${shortJson(first)}, and then ${shortJson(again)}`) ??
+      madeFault(adapter, asked(), host)
     );
   },
 });

@@ -1,19 +1,11 @@
 import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
-import type {
-  Frame,
-  InProcessAdapter,
-  PreparedProvider,
-  ProviderPlugin,
-  ProviderPreset,
-  WireAdapter,
-} from '../contract/provider.ts';
+import type { Frame, PreparedProvider, ProviderPlugin, ProviderPreset, WireAdapter } from '../contract/provider.ts';
 import { objectOf } from '../core/object.ts';
 import { orElse } from '../core/thrown.ts';
 import type { ConformanceHost } from './host.ts';
-import { type Law, type LawText, law, shortJson } from './law.ts';
 import type { Sample } from './samples.ts';
-import { defaultsOf, optionsFrom, type StatedOptions } from './schema-values.ts';
+import { defaultsOf, optionsFrom, preparedLaws, type StatedOptions } from './schema-values.ts';
 
 export interface ProviderSubject {
   readonly plugin: ProviderPlugin;
@@ -43,53 +35,23 @@ export function framesIn(host: ConformanceHost, kind: WireAdapter['frames'], tex
   return [...parser.push(text), ...parser.end()];
 }
 
-const adapterWith = (plugin: ProviderPlugin, settings: StatedOptions): PreparedProvider | null =>
-  orElse(() => plugin.prepare(settings), null);
-
 /** The adapter with its default settings, or else with those of its first preset. */
 export function typicalAdapter(plugin: ProviderPlugin): PreparedProvider | null {
   const [preset = {}] = Object.values(plugin.presets ?? {});
-  return adapterWith(plugin, defaultsOf(plugin.settings) ?? presetSettings(plugin, preset));
+  return orElse(() => plugin.prepare(defaultsOf(plugin.settings) ?? presetSettings(plugin, preset)), null);
 }
-
-interface AdapterLawText<Adapter, Case> extends Omit<LawText<ProviderSubject, Case>, 'fault'> {
-  fault(adapter: Adapter, one: Case, subject: ProviderSubject): string | null;
-}
-
-type Wire = WireAdapter & PreparedProvider;
-type InProcess = InProcessAdapter & PreparedProvider;
 
 /**
- * Makes a law about adapters, prepared with each of their settings.
+ * Returns the maker of laws about adapters, prepared with each of their settings.
  * @param pick returns null for an adapter of another kind
  */
-function lawOfAdapters<Adapter, Case>(
-  text: AdapterLawText<Adapter, Case>,
-  pick: (adapter: PreparedProvider) => Adapter | null,
-): Law<ProviderSubject> {
-  return law<ProviderSubject, { readonly settings: StatedOptions; readonly one: Case }>({
-    ...text,
-    cases(subject) {
-      const [settings, cases] = [settingsFor(subject), text.cases(subject)];
-      return settings && cases && fc.record({ settings, one: cases });
-    },
-    fault(subject, { settings, one }) {
-      const adapter = adapterWith(subject.plugin, settings);
-      const picked = adapter && pick(adapter);
-      return picked && text.fault(picked, one, subject);
-    },
-    describe({ settings, one }) {
-      const set = Object.keys(settings).length > 0 ? ` (settings ${shortJson(settings)})` : '';
-      return `${text.describe(one)}${set}`;
-    },
+const lawsOf = <Adapter>(pick: (adapter: PreparedProvider) => Adapter | null) =>
+  preparedLaws<ProviderSubject, Adapter>({
+    noun: 'settings',
+    all: settingsFor,
+    prepare: ({ plugin }, settings) => pick(plugin.prepare(settings)),
   });
-}
 
-export const wireLaw = <Case>(text: AdapterLawText<Wire, Case>): Law<ProviderSubject> =>
-  lawOfAdapters(text, (adapter) => (adapter.kind === 'wire' ? adapter : null));
-
-export const inProcessLaw = <Case>(text: AdapterLawText<InProcess, Case>): Law<ProviderSubject> =>
-  lawOfAdapters(text, (adapter) => (adapter.kind === 'in-process' ? adapter : null));
-
-export const adapterLaw = <Case>(text: AdapterLawText<PreparedProvider, Case>): Law<ProviderSubject> =>
-  lawOfAdapters(text, (adapter) => adapter);
+export const wireLaw = lawsOf((adapter) => (adapter.kind === 'wire' ? adapter : null));
+export const inProcessLaw = lawsOf((adapter) => (adapter.kind === 'in-process' ? adapter : null));
+export const adapterLaw = lawsOf((adapter) => adapter);

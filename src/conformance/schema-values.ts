@@ -1,10 +1,10 @@
 import type { TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
-import { isObject } from '../core/object.ts';
-import { messageOf } from '../core/thrown.ts';
+import { isEmpty, isObject } from '../core/object.ts';
+import { messageOf, orElse } from '../core/thrown.ts';
 import { deepFreeze } from '../policy/freeze.ts';
-import { isEqual, type Law, law, quote, shortJson } from './law.ts';
+import { isEqual, type Law, type LawText, law, quote, shortJson } from './law.ts';
 
 /** Options of a plugin, as a policy states them. */
 export type StatedOptions = Readonly<Record<string, unknown>>;
@@ -69,6 +69,35 @@ export const pluginOptionsLaw = <Subject extends { readonly plugin: { readonly o
     own: ({ plugin }) => [defaultsOf(plugin.options)],
     ownWords: 'the defaults',
   });
+
+/** A law about what `prepare` returns. */
+interface PreparedLawText<Subject, Prepared, Case> extends Omit<LawText<Subject, Case>, 'fault'> {
+  fault(prepared: Prepared, one: Case, subject: Subject, options: StatedOptions): string | null;
+}
+
+interface OptionsOfKind<Subject, Prepared> {
+  readonly noun: 'options' | 'settings';
+  all(subject: Subject): fc.Arbitrary<StatedOptions> | null;
+  /** Throws, or returns null, where the laws have nothing to say. */
+  prepare(subject: Subject, options: StatedOptions): Prepared | null;
+}
+
+/** Returns the maker of laws about plugins of a kind, prepared with each of their options. */
+export const preparedLaws =
+  <Subject, Prepared>({ noun, all, prepare }: OptionsOfKind<Subject, Prepared>) =>
+  <Case>(text: PreparedLawText<Subject, Prepared, Case>): Law<Subject> =>
+    law<Subject, { readonly options: StatedOptions; readonly one: Case }>({
+      ...text,
+      cases(subject) {
+        const [options, cases] = [all(subject), text.cases(subject)];
+        return options && cases && fc.record({ options, one: cases });
+      },
+      fault(subject, { options, one }) {
+        const prepared = orElse(() => prepare(subject, options), null);
+        return prepared && text.fault(prepared, one, subject, options);
+      },
+      describe: ({ options, one }) => text.describe(one) + (isEmpty(options) ? '' : `; ${noun} ${shortJson(options)}`),
+    });
 
 /** Values for a TypeBox schema. Unsupported types get their default or arbitrary values. */
 function valuesOf(schema: TSchema): fc.Arbitrary<unknown> {

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
-import { figures, nameOf, type OptionsArbitrary, type RankingCase, rankingCases, weightedCases } from './candidates.ts';
+import { figures, nameOf, rankingCases, weightedCases } from './candidates.ts';
 import type { Law } from './law.ts';
 import { rankingOf, type StrategySubject, strategyLaw } from './strategy.ts';
 
 /** The last candidate is the newcomer. */
-const withNewcomer = (options: OptionsArbitrary): fc.Arbitrary<RankingCase> =>
-  fc.tuple(rankingCases(options), figures).map(([trial, more]) => ({ ...trial, figures: [...trial.figures, more] }));
+const withNewcomer = fc
+  .tuple(rankingCases, figures)
+  .map(([trial, more]) => ({ ...trial, figures: [...trial.figures, more] }));
 
 const independent = strategyLaw({
   name: 'independent',

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import type { CallerWeights, PreparedStrategy, StrategyPlugin } from '../contract/strategy.ts';
-import { orElse } from '../core/thrown.ts';
 import { deepFreeze } from '../policy/freeze.ts';
 import {
   candidatesOf,
@@ -8,15 +7,14 @@ import {
   dominates,
   extremeRankingCases,
   nameOf,
-  type OptionsArbitrary,
   type RankingCase,
   rankingCases,
   usedBuffer,
   weightedCases,
 } from './candidates.ts';
 import type { ConformanceHost } from './host.ts';
-import { isEqual, type Law, type LawText, law, shortJson } from './law.ts';
-import { optionsFrom, pluginOptionsLaw, type StatedOptions } from './schema-values.ts';
+import { isEqual, type Law, shortJson } from './law.ts';
+import { optionsFrom, pluginOptionsLaw, preparedLaws } from './schema-values.ts';
 import { reachedFault, runSealed } from './sealed.ts';
 
 export interface StrategySubject {
@@ -26,13 +24,19 @@ export interface StrategySubject {
 
 type Subject = StrategySubject;
 
-const prepare = ({ plugin }: Subject, options: StatedOptions): PreparedStrategy | null =>
-  orElse(() => plugin.prepare(options), null);
+const lawOf = preparedLaws<Subject, PreparedStrategy>({
+  noun: 'options',
+  all: ({ plugin }) => optionsFrom(plugin.options),
+  prepare: ({ plugin }, options) => plugin.prepare(options),
+});
 
-function casesOf({ plugin }: Subject, make = rankingCases): fc.Arbitrary<RankingCase> | null {
-  const options = optionsFrom(plugin.options);
-  return options && make(options);
-}
+type StrategyLawText = Omit<Parameters<typeof lawOf<RankingCase>>[0], 'cases' | 'describe'> & {
+  readonly trials?: fc.Arbitrary<RankingCase>;
+};
+
+/** Makes a law about strategies: of any candidates, unless it names others. */
+export const strategyLaw = ({ trials = rankingCases, ...text }: StrategyLawText): Law<Subject> =>
+  lawOf({ ...text, cases: () => trials, describe: describeRankingCase });
 
 /** The utilities, written over leftovers. */
 function scoreOver(strategy: PreparedStrategy, trial: RankingCase, left = Number.NaN): Float64Array {
@@ -44,24 +48,6 @@ function scoreOver(strategy: PreparedStrategy, trial: RankingCase, left = Number
 const utilitiesOf = (strategy: PreparedStrategy, trial: RankingCase): number[] => [
   ...scoreOver(strategy, trial).subarray(0, trial.figures.length),
 ];
-
-interface StrategyLawText extends Pick<LawText<Subject, RankingCase>, 'name' | 'says' | 'isNote'> {
-  trials?(options: OptionsArbitrary): fc.Arbitrary<RankingCase>;
-  fault(strategy: PreparedStrategy, trial: RankingCase, subject: Subject): string | null;
-}
-
-/** Makes a law about strategies, prepared with each of their options. */
-export function strategyLaw(text: StrategyLawText): Law<Subject> {
-  return law({
-    ...text,
-    cases: (subject) => casesOf(subject, text.trials),
-    fault(subject, trial) {
-      const strategy = prepare(subject, trial.options);
-      return strategy && text.fault(strategy, trial, subject);
-    },
-    describe: describeRankingCase,
-  });
-}
 
 /** The second half of `route_reason`. */
 const REASON = /^[a-z0-9][a-z0-9 _-]{0,39}$/i;
@@ -154,21 +140,16 @@ export const STRATEGY_LAWS: readonly Law<Subject>[] = [
       return changed ? `it writes into \`${changed}\`` : null;
     },
   }),
-  law<Subject, { readonly trial: RankingCase; readonly between: RankingCase }>({
+  lawOf<{ readonly trial: RankingCase; readonly between: RankingCase }>({
     name: 'deterministic',
     says: 'the same candidates get the same utilities, whatever was scored before, without clock, randomness or environment',
-    cases: (subject) => {
-      const made = casesOf(subject);
-      return made && fc.record({ trial: made, between: made });
-    },
-    fault(subject, { trial, between }) {
-      const strategy = prepare(subject, trial.options);
-      if (!strategy) return null;
+    cases: () => fc.record({ trial: rankingCases, between: rankingCases }),
+    fault(strategy, { trial, between }, { plugin }, options) {
       const { value, reached } = runSealed(() => {
         const first = utilitiesOf(strategy, trial);
-        utilitiesOf(strategy, { ...between, options: trial.options });
+        utilitiesOf(strategy, between);
         const again = utilitiesOf(strategy, trial);
-        return { first, again, fresh: utilitiesOf(subject.plugin.prepare(trial.options), trial) };
+        return { first, again, fresh: utilitiesOf(plugin.prepare(options), trial) };
       });
       const [first, again, fresh] = [value.first, value.again, value.fresh].map(shortJson);
       if (reached.length > 0) return reachedFault(reached);

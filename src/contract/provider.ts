@@ -38,7 +38,7 @@ export interface EmbeddingCall extends ProviderCall {
 /** The part of a wire adapter that embeds. A model with the operation `embed` needs it. */
 export interface EmbeddingAdapter {
   /** Translates a batch. Pure, as `WireAdapter.request`. */
-  request(call: EmbeddingCall): HttpCall | ProviderFailure;
+  request(call: EmbeddingCall): BuiltRequest;
   /** Translates an answer: an `embedding` for each text, a `finish`, and a `usage` where the upstream reports one. */
   reply(body: string): readonly StreamPart[];
 }
@@ -46,7 +46,7 @@ export interface EmbeddingAdapter {
 /** The part of a wire adapter that has its service count a prompt, without an answer and without a price. */
 export interface TokenCountAdapter {
   /** Translates a prompt. Pure, as `WireAdapter.request`; `outputCap` and `stream` of the call say nothing. */
-  request(call: ProviderCall): HttpCall | ProviderFailure;
+  request(call: ProviderCall): BuiltRequest;
   /** Reads the input tokens from an answer with a status of 2xx; null where it does not state them. */
   reply(body: string): number | null;
   /**
@@ -145,6 +145,9 @@ export interface HttpCall {
   readonly passthrough?: true;
 }
 
+/** A request as an adapter makes it, or why it cannot. */
+export type BuiltRequest = HttpCall | ProviderFailure;
+
 /** One event of a stream, as framed by the host. */
 export interface Frame {
   /** The `event:` of an SSE frame; empty for none. */
@@ -186,7 +189,7 @@ export interface WireAdapter {
    * }),
    * ```
    */
-  request(call: ProviderCall): HttpCall | ProviderFailure;
+  request(call: ProviderCall): BuiltRequest;
   /** Translates the body of an unstreamed answer with a status of 2xx. @returns a `failure` part for an invalid one */
   reply(body: string, passthrough?: boolean): readonly StreamPart[];
   /** Makes the reader of one stream. @param passthrough whether the answer has `passthrough` parts, too */

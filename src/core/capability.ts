@@ -71,10 +71,8 @@ export const PASSTHROUGH_BITS = capabilityBits(
 
 /** The bits of a list of capabilities, implied ones included. */
 export function capabilityBits(names: readonly Capability[]): number {
-  let bits = 0;
-  for (const name of names) bits |= CAPABILITIES[name].bit;
-  if (bits & CAPABILITIES.json_schema.bit) bits |= CAPABILITIES.json_mode.bit;
-  return bits;
+  const bits = lackingBits(names);
+  return bits & CAPABILITIES.json_schema.bit ? bits | CAPABILITIES.json_mode.bit : bits;
 }
 
 /** The bits of exactly these, without what they imply: who lacks one may have the others. */

@@ -12,6 +12,20 @@ export function editDistance(a: string, b: string): number {
   return row[b.length]!;
 }
 
+/** Returns the known name that is the fewest edits away from a name, capitals apart; null for none within `distanceMax`. */
+export function closest(name: string, known: Iterable<string>, distanceMax: number): string | null {
+  let best: string | null = null;
+  let bestDistance = distanceMax + 1;
+  for (const candidate of known) {
+    if (Math.abs(candidate.length - name.length) >= bestDistance) continue;
+    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
+    if (distance >= bestDistance || distance >= candidate.length) continue;
+    best = candidate;
+    bestDistance = distance;
+  }
+  return best;
+}
+
 /** Letters of a name from which on one edit is a misspelling: shorter names that differ by one are often other fields. */
 const NAME_LENGTH_MIN = 6;
 

@@ -1,4 +1,4 @@
-import { editDistance } from './edit-distance.ts';
+import { closest } from './edit-distance.ts';
 import { LINGUIST } from './linguist.ts';
 
 /**
@@ -79,25 +79,16 @@ export const isKnownLanguage = (name: string): boolean => CANONICAL.has(plain(na
 /** Whether a text in that language is code, and not only data: JSON, CSV, XML. */
 export const isCodeLanguage = (name: string): boolean => isKnownLanguage(name) && !DATA.has(canonicalLanguage(name));
 
-/** No longer name is looked for among those that are alike, nor one that begins otherwise or differs in more letters. */
+/** No longer name is looked for among those that are alike, nor one that begins otherwise. */
 const NEAREST_LENGTH = 32;
-const NEAREST_DISTANCE = 2;
 
 /** The canonical name of the language that was most likely meant; null where none is like it. The time is bounded. */
 export function nearestLanguage(name: string): string | null {
   const own = plain(name);
   if (own.length < 2 || own.length > NEAREST_LENGTH) return null;
-  let best: string | null = null;
-  let bestDistance = (own.length < 5 ? 1 : NEAREST_DISTANCE) + 1;
-  for (const [other, canonical] of CANONICAL) {
-    if (other[0] !== own[0] || Math.abs(other.length - own.length) >= bestDistance) continue;
-    const distance = editDistance(own, other);
-    if (distance < bestDistance && distance < other.length) {
-      best = canonical;
-      bestDistance = distance;
-    }
-  }
-  return best;
+  const alike = CANONICAL.keys().filter((other) => other[0] === own[0]);
+  const meant = closest(own, alike, own.length < 5 ? 1 : 2);
+  return meant === null ? null : canonicalLanguage(meant);
 }
 
 /** Every canonical name. */

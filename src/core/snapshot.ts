@@ -87,7 +87,7 @@ export interface LeftOut {
   readonly toCallers?: string;
 }
 
-export interface GatewayPolicy {
+export interface GatewayPolicy extends AdmissionPolicy {
   readonly bodyBytesMax: number;
   readonly messagesMax: number;
   readonly toolsMax: number;
@@ -115,7 +115,6 @@ export interface GatewayPolicy {
   readonly allowPrivateImageUrls: boolean;
   /** Origins whose pages may read answers, as browsers send them: `https://app.example`. */
   readonly corsOrigins: ReadonlySet<string>;
-  readonly admission: AdmissionPolicy;
 }
 
 export interface Task {

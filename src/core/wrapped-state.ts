@@ -1,6 +1,7 @@
 import { beyondLimits } from './json-limits.ts';
 import { isObject } from './object.ts';
 import type { Members } from './original.ts';
+import { orElse } from './thrown.ts';
 
 /**
  * The state of earlier reasoning of one message, as `StreamPart`s bear it. Dialects with one opaque text for such state
@@ -30,15 +31,11 @@ export const wrapState = (state: ReasoningState): string =>
 /** Reads what `wrapState` wrote; null for any other text, or one that was damaged on its way. */
 export function unwrapState(text: string): ReasoningState | null {
   if (!isWrappedState(text)) return null;
-  let parsed: unknown;
-  try {
+  const parsed = orElse<unknown, null>(() => {
     const bytes = Uint8Array.fromBase64(text.slice(PREFIX.length), { alphabet: 'base64url' });
     const json = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    if (beyondLimits(json, VALUES_MAX) !== null) return null;
-    parsed = JSON.parse(json);
-  } catch {
-    return null;
-  }
+    return beyondLimits(json, VALUES_MAX) === null ? JSON.parse(json) : null;
+  }, null);
   if (!isObject(parsed)) return null;
   const { details, extra, calls } = parsed;
   const ofCalls = isObject(calls)

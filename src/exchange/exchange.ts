@@ -222,7 +222,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   makeRoom(bytes: number): boolean {
     if (this.#ended()) return false;
     this.#bytes ??= this.#parts.answers.hold(this.#runnable.caller.keyId);
-    if (this.#bytes.take(bytes, this.policy.admission.answersBytesMax)) return true;
+    if (this.#bytes.take(bytes, this.policy.answersBytesMax)) return true;
     this.abandon(crowdedError(this.#runnable.request.names.outputTokensMax));
     return false;
   }

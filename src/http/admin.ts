@@ -78,7 +78,6 @@ const statusBody = (
 });
 
 const STATUS = routeDocs({
-  access: 'admin',
   summary: 'Policy in force',
   description:
     'Returns the revision in force and the result of the last reload, with all diagnostics if it was refused. The header `etag` has the revision.',
@@ -86,7 +85,6 @@ const STATUS = routeDocs({
 });
 
 const RELOAD = routeDocs({
-  access: 'admin',
   body: 'none',
   summary: 'Reload the policy',
   description:

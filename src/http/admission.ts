@@ -9,9 +9,8 @@ import type { FundingSource } from '../money/funding.ts';
 import type { Admission, RequestContext } from '../request/request-context.ts';
 import { callerAddress, type Peers } from './address.ts';
 import { tooLarge } from './body-reading.ts';
-import type { PreflightRefusals } from './cors.ts';
 import { credentialsIn, formAdvice, KEY_HELP, keyHeadersOf } from './credentials.ts';
-import { pathOf, type RouteTable } from './routes.ts';
+import { pathOf, type RouteEntry, type RouteTable } from './routes.ts';
 import { nothingAt, printable } from './unknown-path.ts';
 
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset="?utf-8"?\s*)?$/i;
@@ -34,7 +33,8 @@ export interface AdmissionRules {
   readonly funding: Pick<FundingSource, 'keyless' | 'checkBlocked'>;
   readonly limiter: Limiter;
   readonly gate: Gate;
-  readonly preflights: PreflightRefusals;
+  /** Throws SignalboxError for a preflight that the policy does not allow. */
+  refusePreflight(request: Request, route: RouteEntry): void;
 }
 
 /** Paths that are not throttled: a refused probe would take a working gateway out of its balancer, and an answer costs no more. */
@@ -59,7 +59,7 @@ export function admit(request: Request, rules: AdmissionRules, peers: Peers | nu
   }
   const { isOpen, path } = route;
   const { method } = context;
-  if (method === 'OPTIONS') rules.preflights.refuse(request, route);
+  if (method === 'OPTIONS') rules.refusePreflight(request, route);
   const policy = rules.policy();
   const rule = route.methods.get(method === 'HEAD' ? 'GET' : method);
   // Whether a caller without a key may pay for it.
@@ -117,19 +117,19 @@ export function bodyBytesMax(
 function counted(
   request: Request,
   { caller, bodyBytes }: RequestContext,
-  { gateway: { admission }, rateLimits, countsAddresses }: AdmissionPolicies,
+  { gateway, rateLimits, countsAddresses }: AdmissionPolicies,
   rules: AdmissionRules,
   peers: Peers | null,
 ): Admission {
   const { limiter, gate } = rules;
   // Looked up now where a payer is counted later: by then the connection can be gone.
-  const address = !caller || countsAddresses ? callerAddress(request, peers, admission.trustedProxies) : '';
+  const address = !caller || countsAddresses ? callerAddress(request, peers, gateway.trustedProxies) : '';
   const who = caller?.keyId ?? address;
-  const bytes = gate.bytesAtOnce(admission, bodyBytes);
-  gate.check(admission, who, bytes);
+  const bytes = gate.bytesAtOnce(gateway, bodyBytes);
+  gate.check(gateway, who, bytes);
   const isLimited = caller !== null && (rateLimits.length > 0 || caller.limits !== null);
   const quota = isLimited ? limiter.admit(rateLimits, caller, address) : null;
-  const place = gate.enter(admission, who, bytes);
+  const place = gate.enter(gateway, who, bytes);
   const acceptPayer = (payer: Caller) => {
     rules.funding.checkBlocked(payer);
     return caller ? null : limiter.admit(rules.policy().rateLimits, payer, address);
@@ -171,7 +171,7 @@ function keyAdvice(reason: Authentication['reason'], credentials: string | null)
 
 /** Counts a request by its address. Throws SignalboxError `rate_limit_exceeded` when there were too many. */
 function throttle(offence: Offence, request: Request, rules: AdmissionRules, peers: Peers | null): void {
-  const { trustedProxies, failedAuthPerMinute, keylessPerMinute } = rules.policy().gateway.admission;
+  const { trustedProxies, failedAuthPerMinute, keylessPerMinute } = rules.policy().gateway;
   const perMinute = offence === 'failed-auth' ? failedAuthPerMinute : keylessPerMinute;
   const retryAfterMs = rules.limiter.count(offence, callerAddress(request, peers, trustedProxies), perMinute);
   if (retryAfterMs === 0) return;

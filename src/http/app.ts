@@ -16,7 +16,7 @@ import { type KeyAdmin, keyRoutes } from './admin-keys.ts';
 import { type AdmissionRules, admit, bodyBytesMax } from './admission.ts';
 import { type BodyLimits, readBody } from './body.ts';
 import { BodyReader } from './body-reading.ts';
-import { answerOrigin, CORS_HEADERS, PreflightRefusals } from './cors.ts';
+import { answerOrigin, CORS_HEADERS, preflightRefusal } from './cors.ts';
 import { countTokensRoutes } from './count-tokens.ts';
 import { decisionRoutes } from './decisions.ts';
 import { openApiDocument } from './docs/openapi.ts';
@@ -122,7 +122,7 @@ const admissionRules = ({ gateway, authenticate, gate }: AppOptions, routes: Rou
   funding: gateway.funding,
   limiter: new Limiter(gateway.clock),
   gate,
-  preflights: new PreflightRefusals(gateway.log),
+  refusePreflight: preflightRefusal(gateway.log),
 });
 
 /** The server as requests see it: those that came over a connection of another request go by their carrier. */
@@ -157,7 +157,7 @@ function servicesOf(
     callerOf: (request) => contextOf(request).knownCaller,
     bodyOf: (request, context) => readBody(request, reader, bodyLimits(gateway, context), context),
     handle: edge.handle,
-    sockets: new Sockets(options, gateway.clock, () => gateway.lease().snapshot.gateway.admission),
+    sockets: new Sockets(options, gateway.clock, () => gateway.lease().snapshot.gateway),
     server: edge.server,
   };
 }

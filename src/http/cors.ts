@@ -51,35 +51,25 @@ export function answerOrigin(
 /** Origins that the log names at most, so that strangers cannot fill it. */
 const ORIGINS_LOGGED_MAX = 100;
 
-/** Refuses the preflights of browsers that the policy does not allow, and logs each web page's origin once. */
-export class PreflightRefusals {
-  readonly #log: Pick<Log, 'warn'>;
-  readonly #logged = new Set<string>();
-
-  constructor(log: Pick<Log, 'warn'>) {
-    this.#log = log;
-  }
-
-  /**
-   * Refuses a preflight before it is asked for a key that it cannot send. Other requests pass.
-   * @throws SignalboxError that names the setting
-   */
-  refuse({ headers }: Request, route: RouteEntry): void {
+/**
+ * Makes what refuses the preflights of browsers that the policy does not allow, and logs each web page's origin once. It refuses
+ * them before they are asked for a key that they cannot send, by a SignalboxError that names the setting. Other requests pass.
+ */
+export function preflightRefusal(log: Pick<Log, 'warn'>) {
+  const logged = new Set<string>();
+  const note = (origin: string): void => {
+    if (logged.size >= ORIGINS_LOGGED_MAX || logged.has(origin) || webOriginOf(origin) !== origin) return;
+    logged.add(origin);
+    log.warn('a web page was refused: to allow it, add its origin to gateway.cors.origins in the policy', { origin });
+  };
+  return ({ headers }: Request, route: RouteEntry): void => {
     const origin = headers.get('origin');
     if (origin === null || !headers.has('access-control-request-method')) return;
     const isAllowable = isForPages(route);
-    if (isAllowable) this.#note(origin);
+    if (isAllowable) note(origin);
     const message = isAllowable
       ? `Web pages of ${printable(origin)} may not call Signalbox. To allow them, add the origin to gateway.cors.origins in the policy.`
       : `Web pages of other origins can never call ${route.path}: no setting of the policy allows it.`;
     throw new SignalboxError('method_not_allowed', message, { headers: { allow: route.allow } });
-  }
-
-  #note(origin: string): void {
-    if (this.#logged.size >= ORIGINS_LOGGED_MAX || this.#logged.has(origin) || webOriginOf(origin) !== origin) return;
-    this.#logged.add(origin);
-    this.#log.warn('a web page was refused: to allow it, add its origin to gateway.cors.origins in the policy', {
-      origin,
-    });
-  }
+  };
 }

@@ -57,7 +57,6 @@ export const decisionRoutes = ({ gateway, callerOf }: RouteServices) =>
       {
         query: QUERY,
         ...routeDocs({
-          access: 'admin',
           summary: 'List decisions',
           description:
             'The records of decisions that match all filters, the newest first. `GET /v1/decisions/{id}` explains one of them. After an update from version 0.1 the server takes older records into the list in the background, the newest first.',
@@ -87,7 +86,6 @@ export const decisionRoutes = ({ gateway, callerOf }: RouteServices) =>
         };
       },
       routeDocs({
-        access: 'admin',
         summary: 'Read the text of a request and its answer',
         description:
           'Available only if `records.content` of the policy had them stored, which is off by default. Each read is logged.',

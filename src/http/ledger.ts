@@ -13,7 +13,6 @@ export const ledgerRoutes = ({ gateway }: Pick<RouteServices, 'gateway'>) =>
     {
       query: t.Object({ name: queryText('Only funds of this name.') }),
       ...routeDocs({
-        access: 'admin',
         summary: 'Charges, holds and funds',
         description:
           'Returns all charges, the amounts reserved by running requests, and every budget window and balance in use, with what is left, how many requests hold it and since when, and when it renews. `./signalbox ledger status` gives the same figures.',

@@ -28,8 +28,7 @@ export const Model = field.named('Model', 'A model, a selector or an alias, for 
     128_000,
   ),
   operations: field.arrayOf(field.word(OPERATION_NAMES, 'An operation.'), 'What it is for.', ['chat']),
-  abilities: field.arrayOf(
-    Type.String(),
+  abilities: field.textList(
     `What it can do: ${MODEL_CAPABILITIES.map((name) => `\`${name}\``).join(', ')}. A selector chooses a model that can.`,
     ['tools', 'vision'],
   ),
@@ -54,22 +53,14 @@ export const ModelList = field.named(
 /** The models that some callers may use, in the order of the list. */
 class ModelDirectory {
   readonly #models: readonly Model[];
-  readonly #byId: ReadonlyMap<string, Model>;
+  readonly byId: ReadonlyMap<string, Model>;
   /** The whole list as JSON: clients ask for it often. */
   readonly whole: string;
 
   constructor(models: readonly Model[]) {
     this.#models = models;
-    this.#byId = new Map(models.map((model) => [model.id, model]));
+    this.byId = new Map(models.map((model) => [model.id, model]));
     this.whole = JSON.stringify(listBody(models, false));
-  }
-
-  find(id: string): Model | undefined {
-    return this.#byId.get(id);
-  }
-
-  get ids(): Iterable<string> {
-    return this.#byId.keys();
   }
 
   /**

@@ -39,14 +39,14 @@ export function modelRoutes({ gateway, callerOf }: RouteServices) {
   };
   const find = (request: Request, path: string) => {
     const id = decoded(path);
-    const models = directory(request);
-    const found = models.find(id);
+    const { byId } = directory(request);
+    const found = byId.get(id);
     if (found) return found;
-    const meant = models.find(meaningOf(id, gateway.lease().snapshot).model);
+    const meant = byId.get(meaningOf(id, gateway.lease().snapshot).model);
     if (meant) return { ...meant, id, display_name: meant.id };
     const name = id.slice(0, 100);
     // The shortest first: of the services that have a model, its maker rather than a reseller.
-    const names = [...models.ids].sort((a, b) => a.length - b.length);
+    const names = [...byId.keys()].sort((a, b) => a.length - b.length);
     throw new SignalboxError(
       'model_not_found',
       `The model \`${name}\` does not exist, or this key may not use it.${nameHint(name, names)}`,

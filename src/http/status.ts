@@ -19,7 +19,6 @@ export const statusRoutes = (sources: StatusSources) =>
       '/admin/endpoints',
       () => endpointsBody(endpointStatus(sources.health)),
       routeDocs({
-        access: 'admin',
         summary: 'Health of endpoints',
         description:
           'Returns the state, speed and attempts of every endpoint of the policy in force. Counts begin with the start of this server; speeds are recent.',
@@ -30,7 +29,6 @@ export const statusRoutes = (sources: StatusSources) =>
       '/admin/learning',
       async () => learningBody(await sources.learning()),
       routeDocs({
-        access: 'admin',
         summary: 'Results of learning',
         description:
           'Returns the stored outcomes, the changes that they made to the quality of each model, and the keys that they came from. `./signalbox learn status` shows the same figures.',

@@ -60,7 +60,6 @@ export const usageRoutes = ({ gateway, callerOf }: RouteServices) =>
         label: queryTexts('Only charges of keys with this label, as `name=value`. It may be repeated.'),
       }),
       ...routeDocs({
-        access: 'admin',
         summary: 'Usage by groups',
         description:
           'Returns the charges of all keys in a period, grouped by any of the dimensions that the books keep. A request counts on the day on which it began. `./signalbox ledger usage` gives the same figures.',

@@ -9,7 +9,7 @@ interface ExactNumber {
 }
 export interface FieldBlock {
   readonly fields: readonly Field[];
-  /** Whether to write it on one line if it fits. */
+  /** Whether to write it on one line if it fits; its fields have no comments. */
   readonly isFlow?: boolean;
 }
 export interface Field {
@@ -99,40 +99,33 @@ function blockLines({ fields }: FieldBlock, indent: number, dash = ''): string[]
 function fieldLines({ key, value, beside }: Field, margin: string, indent: number): string[] {
   const name = `${margin}${scalarText(key, false)}:`;
   const end = beside === undefined ? '' : ` # ${beside}`;
-  const inline = inlineText(value, isList(value) ? !value.some(isFields) : isFields(value) && value.isFlow === true);
-  const isCompound = isList(value) || isFields(value);
-  if (inline !== null && (`${name} ${inline}`.length <= WIDTH || !isCompound)) return [`${name} ${inline}${end}`];
-  const inner = isFields(value) ? blockLines(value, indent + 2) : [];
-  const items = isList(value) ? value.flatMap((item) => itemLines(item, indent + 2)) : [];
-  return [`${name}${end}`, ...inner, ...items];
+  const line = `${name} ${inlineText(value)}`;
+  if (!isList(value) && !isFields(value)) return [line + end];
+  if (isForOneLine(value) && line.length <= WIDTH) return [line + end];
+  const inner = isList(value) ? value.flatMap((item) => itemLines(item, indent + 2)) : blockLines(value, indent + 2);
+  return [`${name}${end}`, ...inner];
 }
 
 function itemLines(item: PolicyValue, indent: number): string[] {
   const dash = `${' '.repeat(indent)}- `;
-  const inline = inlineText(item, !isFields(item) || item.isFlow === true);
-  if (inline !== null && dash.length + inline.length <= WIDTH) return [`${dash}${inline}`];
-  return isFields(item) ? blockLines(item, indent + 2, dash) : [`${dash}${inline ?? ''}`];
+  const line = dash + inlineText(item);
+  const isBlock = isFields(item) && !(isForOneLine(item) && line.length <= WIDTH);
+  return isBlock ? blockLines(item, indent + 2, dash) : [line];
 }
 
 const isList = (value: PolicyValue): value is readonly PolicyValue[] => Array.isArray(value);
 const isFields = (value: PolicyValue): value is FieldBlock => typeof value === 'object' && 'fields' in value;
+const isForOneLine = (value: readonly PolicyValue[] | FieldBlock): boolean =>
+  isList(value) ? !value.some(isFields) : value.isFlow === true || value.fields.length === 0;
 
-/** The value on one line; null if it has comments or needs lines of its own. */
-function inlineText(value: PolicyValue, isFlow: boolean, inFlow = false): string | null {
+/** The value on one line, without comments. */
+function inlineText(value: PolicyValue, inFlow = false): string {
   if (typeof value === 'string') return scalarText(value, inFlow);
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  if (isList(value)) {
-    const items = value.map((item) => inlineText(item, isFlow, true));
-    return !isFlow || items.includes(null) ? null : `[${items.join(', ')}]`;
-  }
+  if (isList(value)) return `[${value.map((item) => inlineText(item, true)).join(', ')}]`;
   if (!isFields(value)) return value.exact;
-  if (value.fields.length === 0) return '{}';
-  if (!isFlow) return null;
-  const parts = value.fields.map(({ key, value: inner, above, beside }) => {
-    const text = inlineText(inner, true, true);
-    return above || beside || text === null ? null : `${scalarText(key, true)}: ${text}`;
-  });
-  return parts.includes(null) ? null : `{ ${parts.join(', ')} }`;
+  const parts = value.fields.map(({ key, value: inner }) => `${scalarText(key, true)}: ${inlineText(inner, true)}`);
+  return parts.length === 0 ? '{}' : `{ ${parts.join(', ')} }`;
 }
 
 /** Texts that YAML 1.1 or 1.2 reads as another type. */

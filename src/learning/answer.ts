@@ -45,15 +45,3 @@ export interface ScoreReceipt {
 
 /** The reason why a score is rejected. */
 export type ScoreRefusal = 'unknown' | 'contradicts';
-
-/** Figures of learning since the process began. */
-export interface LearningActivity {
-  /** Number of callers' scores, learned or kept. */
-  readonly scores: number;
-  /** Outcomes that did not count because their key had reached its share. */
-  readonly withheld: number;
-  /** Mean squared errors of declared and estimated qualities, over the latest callers' scores; NaN before any. */
-  readonly brier: { readonly declared: number; readonly estimated: number };
-  /** Number of failures of estimator plugins, after which declared qualities applied. */
-  readonly faults: number;
-}

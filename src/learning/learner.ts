@@ -3,14 +3,7 @@ import { idAt, timeOfId } from '../core/id.ts';
 import type { ExampleRow, OutcomeRow } from '../store/learning.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Deferral, Store, Write } from '../store/store.ts';
-import type {
-  AnswerScore,
-  Example,
-  LearningActivity,
-  LearningPolicyInForce,
-  ScoreReceipt,
-  ScoreRefusal,
-} from './answer.ts';
+import type { AnswerScore, Example, LearningPolicyInForce, ScoreReceipt, ScoreRefusal } from './answer.ts';
 import type { LearningState } from './learning-state.ts';
 import type { Memories } from './memories.ts';
 import type { OnEstimatorFault } from './memory.ts';
@@ -42,6 +35,9 @@ export interface LearnerOptions {
   /** The interval of checkpoints, ms; absent: on `checkpoint` and `close` only. */
   readonly checkpointMs?: number;
 }
+
+/** Figures of learning since the process began. */
+export type LearningActivity = Learner['activity'];
 
 /**
  * Learns the quality of models from the outcomes of answers: in memory in the order of their IDs, and writes them in that
@@ -76,10 +72,18 @@ export class Learner {
     if (checkpointMs) this.#every(checkpointMs, () => this.checkpoint());
   }
 
-  get activity(): LearningActivity {
+  get activity() {
     const { declared, estimated } = this.#state.brier;
-    const { count: faults } = this.#faults;
-    return { scores: this.#scores, withheld: this.#withheld, brier: { declared, estimated }, faults };
+    return {
+      /** Number of callers' scores, learned or kept. */
+      scores: this.#scores,
+      /** Outcomes that did not count because their key had reached its share. */
+      withheld: this.#withheld,
+      /** Mean squared errors of declared and estimated qualities, over the latest callers' scores; NaN before any. */
+      brier: { declared, estimated },
+      /** Number of failures of estimator plugins, after which declared qualities applied. */
+      faults: this.#faults.count,
+    };
   }
 
   /** Makes a decision scorable; writes behind the answer, with its record. Nothing while learning is off. */
@@ -115,13 +119,13 @@ export class Learner {
   async refresh(): Promise<void> {
     const version = await this.#store.version();
     if (version === this.#version) return;
-    const resets = await this.#store.learning.resets.after(this.memories.lastReset);
+    const resets = await this.#store.learning.resets.after(this.memories.last.reset);
     // A concurrent refresh may have applied some.
-    const fresh = resets.filter(({ id }) => id > this.memories.lastReset);
+    const fresh = resets.filter(({ id }) => id > this.memories.last.reset);
     for (const reset of fresh) {
       this.memories.forget(reset);
       if (reset.model === null) this.#state.brier.restart();
-      this.#store.append([this.#store.learning.resets.apply(reset.id, this.memories.lastOutcome)]);
+      this.#store.append([this.#store.learning.resets.apply(reset.id, this.memories.last.outcome)]);
     }
     this.#version = version;
     if (fresh.length > 0) await this.checkpoint();
@@ -155,7 +159,7 @@ export class Learner {
     const changes = this.memories.changes(learning);
     const { text } = this.#state;
     const writes = [...changes.writes];
-    if (text !== this.#stateWritten) writes.push(learning.memories.putState(this.memories.lastOutcome, text));
+    if (text !== this.#stateWritten) writes.push(learning.memories.putState(this.memories.last.outcome, text));
     if (writes.length > 0) await this.#store.commit(writes);
     this.memories.markWritten(changes);
     this.#stateWritten = text;
@@ -236,7 +240,7 @@ export class Learner {
     const { outcomes } = this.#store.learning;
     const { name } = policy.estimator;
     const bound = this.memories.over(policy);
-    const id = Math.max(this.#options.nextId(), this.memories.lastOutcome + 1);
+    const id = Math.max(this.#options.nextId(), this.memories.last.outcome + 1);
     const { influenceMax } = policy.snapshot.learning;
     const weight = this.#state.influence.admit(example.keyId, given.offered, influenceMax, timeOfId(id));
     // A weightless outcome may never be written.
@@ -245,7 +249,7 @@ export class Learner {
     const features = example.estimator === name ? example.features : null;
     const lesson = { ...example, ...given, weight, features };
     const estimated = (weight > 0 ? bound.memory.learn(bound, lesson) : null) ?? example.declared;
-    this.memories.advance(id);
+    this.memories.last.outcome = id;
     const outcome = { ...lesson, id, source: 'caller' as const, estimator: name, estimated, looked: 0 };
     this.#state.note(outcome);
     this.#scores++;

@@ -19,13 +19,12 @@ export class Memories {
   readonly #memories = new Map<string, HostedMemory>();
   /** As stored. */
   readonly #through = new Map<string, StoredPosition>();
-  #lastOutcome: number;
-  #lastReset: number;
+  /** The last outcome that was learned, and the last reset that took effect. */
+  readonly last: { outcome: number; reset: number };
 
   constructor(options: MemoryOptions, last: StoredPosition) {
     this.#options = options;
-    this.#lastOutcome = last.outcome;
-    this.#lastReset = last.reset;
+    this.last = { ...last };
   }
 
   /** @throws StoreError */
@@ -48,14 +47,6 @@ export class Memories {
       memories.#through.set(estimator, position);
     }
     return { memories, resets };
-  }
-
-  get lastOutcome(): number {
-    return this.#lastOutcome;
-  }
-
-  get lastReset(): number {
-    return this.#lastReset;
   }
 
   over(policy: LearningPolicyInForce): BoundMemory {
@@ -97,24 +88,19 @@ export class Memories {
   /** The write to precede the first outcome of an estimator; null after that. */
   beginWrite(estimator: string, { memories }: Pick<LearningTables, 'memories'>): Write | null {
     if (this.#through.has(estimator)) return null;
-    const through = { outcome: this.#lastOutcome, reset: this.#lastReset };
+    const through = { ...this.last };
     this.#through.set(estimator, through);
     return memories.beginPosition(estimator, through);
   }
 
-  /** Advances past an outcome that was learned. */
-  advance(id: number): void {
-    this.#lastOutcome = id;
-  }
-
   forget(reset: Pick<ResetRow, 'id' | 'model'>): void {
-    this.#lastReset = reset.id;
+    this.last.reset = reset.id;
     for (const memory of this.#memories.values()) memory.forget(reset);
   }
 
   /** The changes since the last checkpoint, to write in one commit. */
   changes({ memories }: Pick<LearningTables, 'memories'>) {
-    const last = { outcome: this.#lastOutcome, reset: this.#lastReset };
+    const last = { ...this.last };
     const writes: Write[] = [];
     const saved: HostedMemory[] = [];
     const through = new Map<string, StoredPosition>();

@@ -18,7 +18,7 @@ export async function openLearner(options: LearnerOptions): Promise<Learner> {
   const { memories, resets } = await Memories.load(store, { secret, onFault });
   // Future outcomes come after these resets.
   const open = resets.filter(({ applied }) => applied === null);
-  if (open.length > 0) await store.commit(open.map(({ id }) => store.learning.resets.apply(id, memories.lastOutcome)));
+  if (open.length > 0) await store.commit(open.map(({ id }) => store.learning.resets.apply(id, memories.last.outcome)));
   const state = await loadLearningState(store, now());
   return new Learner(options, { memories, state, faults });
 }

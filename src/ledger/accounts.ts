@@ -72,17 +72,12 @@ function accountIn(run: Run, selector: string, { bySession }: CallerAccounts, ca
   return account;
 }
 
-function newAccount(
-  { keyId, labels }: Caller,
-  selector: string,
-  payer: string | null,
-  { session, agent }: Run,
-): Account {
-  const dimensions: Record<string, string> = { key: keyId, selector };
+function newAccount(caller: Caller, selector: string, payer: string | null, { session, agent }: Run): Account {
+  const dimensions: Record<string, string> = { key: caller.keyId, selector };
   if (session !== '') dimensions.session = session;
   if (agent !== '') dimensions.agent = agent;
   if (payer !== null) dimensions.payer = payer;
-  for (const [name, value] of Object.entries(labels)) dimensions[LABEL + name] = value;
+  for (const [name, value] of Object.entries(caller.labels)) dimensions[LABEL + name] = value;
   return accountOf(dimensions);
 }
 
@@ -94,12 +89,7 @@ export function accountOf(dimensions: Dimensions): Account {
 }
 
 /** Returns the facts of a key that requests a model by this name, for conditions of budgets. */
-export function scopeOf(
-  keyId: string,
-  labels: Readonly<Record<string, string>>,
-  selector: string,
-  session = '',
-): BudgetScope {
+export function scopeOf(keyId: string, labels: Caller['labels'], selector: string, session = ''): BudgetScope {
   return { request: { model: selector, session }, key: { id: keyId, labels: new Map(Object.entries(labels)) } };
 }
 

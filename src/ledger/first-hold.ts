@@ -17,11 +17,8 @@ export interface FirstHold {
 export type FundLook = (funds: readonly DrawnFund[]) => readonly FundStanding[];
 
 /** Returns the terms of the first tranche where the hold on these funds is to grow; null where it is not. */
-export function trancheTermsOf(
-  { growth, amounts }: HoldTerms,
-  funds: readonly DrawnFund[],
-  look: FundLook,
-): HoldTerms | null {
+export function trancheTermsOf(terms: HoldTerms, funds: readonly DrawnFund[], look: FundLook): HoldTerms | null {
+  const { growth, amounts } = terms;
   if (!growth || funds.length === 0 || !mayCap(funds)) return null;
   if (amounts[0] <= growth.wholeShare * leastIn(look(funds), 'free')) return null;
   const first = growth.first();

@@ -46,8 +46,10 @@ interface DrawingOp extends HoldOp {
   readonly least: Microcredits;
 }
 
+type BookedPromise<Booked> = Promise<Booked | FundShortage>;
+
 /** Asks the books for money. Resolves with the hold or earmark, or with the shortage. */
-type BookingCall<Booked> = (money: MoneyRequest, op: DrawingOp) => Promise<Booked | FundShortage>;
+type BookingCall<Booked> = (money: MoneyRequest, op: DrawingOp) => BookedPromise<Booked>;
 
 /** Sets money aside for requests, and tracks the open holds and earmarks of this process. */
 export class HoldDesk {
@@ -65,10 +67,10 @@ export class HoldDesk {
 
   hold(request: HoldRequest, account: Account): Promise<Hold | FundShortage> {
     const isPatient = request.waitMs > 0;
-    if (!request.growth)
-      return this.#setAside({ request, account, expected: 0, grows: false, isPatient }, this.#sendHold);
-    const drawn = this.#options.funds.of(account, timeOfId(request.id));
-    const tranche = trancheTermsOf(request, drawn, this.#look);
+    const { funds } = this.#options;
+    const tranche = request.growth
+      ? trancheTermsOf(request, funds.of(account, timeOfId(request.id)), this.#look)
+      : null;
     const begun = tranche ? { ...request, whole: undefined, ...tranche } : request;
     return this.#setAside({ request: begun, account, expected: 0, grows: tranche !== null, isPatient }, this.#sendHold);
   }
@@ -116,7 +118,7 @@ export class HoldDesk {
    * Sets the amount aside that all funds of an account have free, and waits for it if waiting helps. The figures read here only
    * decide whether to wait; the books decide whether there is money.
    */
-  #setAside<Booked>(money: MoneyRequest, send: BookingCall<Booked>): Promise<Booked | FundShortage> {
+  #setAside<Booked>(money: MoneyRequest, send: BookingCall<Booked>): BookedPromise<Booked> {
     const { books, contention } = this.#options;
     const op = this.#opOf(money);
     if (op.funds.length === 0) return send(money, op);
@@ -130,14 +132,10 @@ export class HoldDesk {
     return send(money, op);
   }
 
-  async #wait<Booked>(
-    blocked: FundBlock,
-    money: MoneyRequest,
-    send: BookingCall<Booked>,
-  ): Promise<Booked | FundShortage> {
+  async #wait<Booked>(blocked: FundBlock, money: MoneyRequest, send: BookingCall<Booked>): BookedPromise<Booked> {
     const { books, contention } = this.#options;
     const { waitMs, signal } = money.request;
-    let sent: Promise<Booked | FundShortage> | null = null;
+    let sent: BookedPromise<Booked> | null = null;
     const attempt = (isLast: boolean) => {
       const tried = { ...money, isPatient: money.isPatient && !isLast };
       // The budgets may have changed since.

@@ -1,7 +1,8 @@
 import { basename } from 'node:path';
 import { shownCredits } from '../core/ceiling.ts';
 import type { Facts } from '../core/facts.ts';
-import type { AppliedRule, CandidateEntry, Certificate, EstimateEntry } from '../routing/certificate.ts';
+import type { AppliedRule, CandidateEntry, EstimateEntry } from '../routing/certificate.ts';
+import type { Certificate } from '../routing/certify.ts';
 import { story } from '../routing/story.ts';
 import { snakeKeys } from './snake-keys.ts';
 

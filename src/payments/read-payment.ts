@@ -125,10 +125,8 @@ function normalize({ signature, authorization }: Eip3009Payload): Eip3009Payload
 }
 
 /** Returns the signer in lower case; null for an invalid signature. */
-async function signerOf(
-  { authorization, signature }: Eip3009Payload,
-  { requirements }: VerifiedQuote,
-): Promise<string | null> {
+async function signerOf(payment: Eip3009Payload, { requirements }: VerifiedQuote): Promise<string | null> {
+  const { authorization, signature } = payment;
   // Large, so loaded with the first payment.
   const [{ recoverTypedDataAddress }, { authorizationTypes }] = await Promise.all([
     import('viem/utils'),

@@ -1,6 +1,6 @@
 import { idText } from '../core/id.ts';
 import type { Payment } from '../store/payments.ts';
-import type { NetworkClients } from './facilitator/facilitator.ts';
+import type { Chain } from './facilitator/facilitator.ts';
 import type { PaymentParts } from './parts.ts';
 
 /**
@@ -9,11 +9,7 @@ import type { PaymentParts } from './parts.ts';
  * @returns the payment as it now is: settled, failed or unchanged
  * @throws FacilitatorUnavailable, and StoreError when the payment arrived and could not be booked.
  */
-export async function resolveOutcome(
-  parts: PaymentParts,
-  payment: Payment,
-  { chain }: NetworkClients,
-): Promise<Payment> {
+export async function resolveOutcome(parts: PaymentParts, payment: Payment, chain: Chain): Promise<Payment> {
   const { register, counts } = parts;
   // Another caller may have resolved it since, or a commit may have succeeded although its confirmation was lost.
   const stored = await register.table.get(payment.id);

@@ -97,7 +97,7 @@ export class Settlements {
   async reconcile(payment: Payment, connection: NetworkConnection): Promise<Payment | null> {
     const key = keyOf(payment);
     if (this.#locks.has(key)) return null;
-    const looked = resolveOutcome(this.#parts, payment, connection.network);
+    const looked = resolveOutcome(this.#parts, payment, connection.network.chain);
     const look = looked.catch(() => {}).finally(() => this.#locks.delete(key));
     this.#locks.set(key, { id: payment.id, look });
     return looked;
@@ -151,7 +151,7 @@ export class Settlements {
 
   async #resolved(payment: Payment, { network }: NetworkConnection): Promise<Payment> {
     try {
-      return await resolveOutcome(this.#parts, payment, network);
+      return await resolveOutcome(this.#parts, payment, network.chain);
     } catch (cause) {
       if (isTransient(cause)) throw unsettledError(payment.id, cause);
       throw cause;

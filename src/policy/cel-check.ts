@@ -2,7 +2,7 @@ import { ParseError, type ParseResult } from '@marcbachmann/cel-js';
 import { type ASTNode, literalOf, nodesOf, pathOf, type TextRange } from './cel-ast.ts';
 import { type CelFault, explainSyntax, explainType, TYPE_WORDS } from './cel-explain.ts';
 import { type CelKind, environmentOf, VARIABLES } from './cel-types.ts';
-import type { SourceSpan } from './diagnostics.ts';
+import type { DiagnosticCode, SourceSpan } from './diagnostics.ts';
 import { listNames } from './nearest.ts';
 import type { Report } from './report.ts';
 import type { ExpressionDraft } from './rule-drafts.ts';
@@ -25,32 +25,31 @@ export type TextProgram = CheckedExpression<string>;
 /** Path of a file → its text. */
 export type FileTexts = ReadonlyMap<string, string>;
 
-/** Checks a condition against the variables of its kind. Reports errors and returns null for a wrong one. */
-export function checkExpression(
-  draft: ExpressionDraft,
-  kind: CelKind,
-  texts: FileTexts,
-  report: Report,
-): Program | null {
-  const checked = checkAny('bool', draft, kind, texts, report);
-  return checked && { ...checked, run: (view) => checked.run(view) === true };
+/** The type that the result of an expression must have. */
+interface ResultType<Value> {
+  readonly type: string;
+  read(result: unknown): Value;
+  /** The error of an expression with another result. */
+  readonly code: DiagnosticCode;
+  readonly must: string;
+  readonly expected: string;
 }
 
-/** As `checkExpression`, for an expression whose value is a text. */
-export function checkText(draft: ExpressionDraft, kind: CelKind, texts: FileTexts, report: Report): TextProgram | null {
-  const checked = checkAny('string', draft, kind, texts, report);
-  return checked && { ...checked, run: (view) => String(checked.run(view)) };
-}
+export const CONDITION: ResultType<boolean> = {
+  type: 'bool',
+  read: (result) => result === true,
+  code: 'cel-not-bool',
+  must: 'true or false',
+  expected: 'a comparison, such as `… == "text"` or `… < 5.0`',
+};
 
-/** The types that the result of an expression must have. */
-const RESULTS = {
-  bool: {
-    code: 'cel-not-bool',
-    must: 'true or false',
-    expected: 'a comparison, such as `… == "text"` or `… < 5.0`',
-  },
-  string: { code: 'cel-not-text', must: 'a text', expected: 'a text, such as `key.id` or `key.labels.team`' },
-} as const;
+export const TEXT: ResultType<string> = {
+  type: 'string',
+  read: String,
+  code: 'cel-not-text',
+  must: 'a text',
+  expected: 'a text, such as `key.id` or `key.labels.team`',
+};
 
 function hintForText(type: string | undefined, written: string, kind: CelKind): string | undefined {
   if (type === 'bool') return 'a comparison belongs in `match`, which selects the requests';
@@ -61,14 +60,14 @@ function hintForText(type: string | undefined, written: string, kind: CelKind): 
   return written === 'request' ? 'name its field: `request.model`' : undefined;
 }
 
-/** Checks syntax, variables and types. */
-function checkAny(
-  wanted: keyof typeof RESULTS,
+/** Checks syntax, variables and types of an expression. Reports errors and returns null for a wrong one. */
+export function checkExpression<Value>(
+  wanted: ResultType<Value>,
   draft: ExpressionDraft,
   kind: CelKind,
   texts: FileTexts,
   report: Report,
-): CheckedExpression<unknown> | null {
+): CheckedExpression<Value> | null {
   const placeOf = ({ start, end }: TextRange) =>
     placeWithin(draft.tree, texts.get(draft.tree.place.file) ?? '', start, end);
   // The schema reported it. The parser recurses as deep as the text nests.
@@ -84,10 +83,10 @@ function checkAny(
   if (faults.length > 0) return refuse(...faults);
   const { valid, type, error } = parsed.check();
   if (!valid) return refuse(explainType(error, ast, kind));
-  if (type === wanted) return { ast, run: (view) => parsed(view), placeOf, draft };
-  const { code, must, expected } = RESULTS[wanted];
+  const { read, code, must, expected } = wanted;
+  if (type === wanted.type) return { ast, run: (view) => read(parsed(view)), placeOf, draft };
   const message = `\`${draft.path}\` must be ${must}, but is ${nameOfType(type)}`;
-  const hint = wanted === 'string' ? hintForText(type, draft.text.trim(), kind) : undefined;
+  const hint = wanted.type === 'string' ? hintForText(type, draft.text.trim(), kind) : undefined;
   report.add(code, placeOf(ast), message, { expected, hint });
   return null;
 }

@@ -56,7 +56,7 @@ export function extentsOf(models: readonly ModelDraft[], taskCount: number): Ext
     );
   const endpoints = models.flatMap((model) => model.endpoints.map(({ endpoint }) => endpoint));
   const capabilities = listExtent(CAPABILITY_NAMES.length, NAME);
-  const collections: Readonly<Record<Collection, Extent>> = {
+  const known: Readonly<Record<Collection, Extent>> & Readonly<Record<string, Extent>> = {
     'Request.needs': capabilities,
     'Request.languages': listExtent(LANGUAGES_MAX, NAME),
     'Request.metadata': { ...mapOf(METADATA_MAX, textExtent(TEXT_MAX), textExtent(TEXT_MAX)), isTotal: true },
@@ -67,12 +67,9 @@ export function extentsOf(models: readonly ModelDraft[], taskCount: number): Ext
     'Model.quality': mapOf(taskCount + 1, NAME, DOUBLE),
     'Model.providers': listExtent(longest(models.map((model) => model.endpoints.length)), NAME),
     'Endpoint.regions': textsOf(endpoints.map(({ regions }) => regions)),
-  };
-  const texts: Readonly<Record<string, Extent>> = {
     'Request.user': textExtent(TEXT_MAX),
     'Endpoint.upstream': textExtent(longest(endpoints.map(({ upstream }) => upstream.length))),
   };
-  const known: Readonly<Record<string, Extent>> = { ...collections, ...texts };
   return (type, field) => {
     const fields: Readonly<Record<string, readonly [string, string]>> = FIELDS[type];
     const declared = fields[field]?.[0] ?? '';

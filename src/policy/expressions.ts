@@ -4,10 +4,11 @@ import { messageOf } from '../core/thrown.ts';
 import type { SentName } from './cases.ts';
 import {
   type CheckedExpression,
+  CONDITION,
   checkExpression,
-  checkText,
   type FileTexts,
   type Program,
+  TEXT,
   type TextProgram,
 } from './cel-check.ts';
 import { findContradiction } from './cel-contradictions.ts';
@@ -50,21 +51,21 @@ export function createChecker(parsed: ParsedPolicy, labels: KnownLabels, facts: 
     /** An expression over the catalog. With an unknown name it matches no model, which need not be reported too. */
     of(draft: ExpressionDraft | null, kind: CelKind): Program | null {
       const before = report.found.length;
-      const program = admitted(draft && checkExpression(draft, kind, texts, report), kind);
+      const program = admitted(draft && checkExpression(CONDITION, draft, kind, texts, report), kind);
       if (!program || report.found.length > before) return null;
       reviewValues(program, values, report);
       return program;
     },
     /** The condition of a rule, budget or rate limit. */
     condition(draft: ExpressionDraft | null, kind: keyof typeof CONDITIONS): Program | null {
-      const program = admitted(draft && checkExpression(draft, kind, texts, report), kind);
+      const program = admitted(draft && checkExpression(CONDITION, draft, kind, texts, report), kind);
       if (!program) return null;
       checkCondition(program, CONDITIONS[kind], report);
       reviewValues(program, values, report);
       return program;
     },
     each(draft: ExpressionDraft | null, kind: 'budget' | 'limit'): TextProgram | null {
-      const program = admitted(draft && checkText(draft, kind, texts, report), kind);
+      const program = admitted(draft && checkExpression(TEXT, draft, kind, texts, report), kind);
       if (program) reviewValues(program, values, report);
       return program;
     },
@@ -127,7 +128,7 @@ function checkCondition(program: Program, { owner, nothing, toAskFirst }: Condit
   });
 }
 
-/** The value of an expression, or the reason of its failure. */
+/** The value of an expression, or the reason of its failure, on one line. */
 export function tryRun<Value>(
   program: { run(view: ConditionKind['nothing']): Value },
   view: ConditionKind['nothing'],
@@ -135,12 +136,7 @@ export function tryRun<Value>(
   try {
     return { value: program.run(view) };
   } catch (error) {
-    return { failure: reasonOf(error) };
+    const [failure = ''] = messageOf(error).split('\n', 1);
+    return { failure };
   }
-}
-
-/** The reason of a failure, on one line. */
-export function reasonOf(error: unknown): string {
-  const [line = ''] = messageOf(error).split('\n', 1);
-  return line;
 }

@@ -1,6 +1,7 @@
 import { Value } from '@sinclair/typebox/value';
 import type { EstimatorPlugin } from '../contract/estimator.ts';
 import type { LearningPolicy } from '../core/learning-policy.ts';
+import { camelKeys } from './camel-keys.ts';
 import { checkValue, optionsOf, type Subject, validPartsOf } from './check.ts';
 import type { Report } from './report.ts';
 import { LearningText } from './schema-learning.ts';
@@ -58,16 +59,11 @@ export function compileLearning(
 }
 
 function policyOf(text: LearningText, daysMax: number): Omit<LearningPolicy, 'options'> {
-  const { explore } = text;
+  const { explore, feedback_window_days: days, options: _, signals: _former, ...figures } = text;
   return {
-    mode: text.mode,
-    estimator: text.estimator,
-    feedbackWindowMs: Math.min(text.feedback_window_days, daysMax) * DAY_MS,
-    feedbackWeight: text.feedback_weight,
-    influenceMax: text.influence_max,
-    explore: explore
-      ? { share: explore.share, temperature: explore.temperature, qualityMargin: explore.quality_margin }
-      : null,
+    ...camelKeys(figures),
+    feedbackWindowMs: Math.min(days, daysMax) * DAY_MS,
+    explore: explore ? camelKeys(explore) : null,
   };
 }
 

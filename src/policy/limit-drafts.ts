@@ -1,6 +1,5 @@
 import { type AddressRange, addressText, isWithin, parseRange, startOf } from '../core/address.ts';
 import type { Microcredits } from '../core/credits.ts';
-import type { AdmissionPolicy } from '../core/rate-limit.ts';
 import { validPartsOf } from './check.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { decimalAt } from './prices.ts';
@@ -45,24 +44,11 @@ function eachOf(named: NamedItem<unknown>): ExpressionDraft | null {
   return each?.text.trim() === 'key' ? { ...each, text: 'key.id' } : each;
 }
 
-/** The admission limits. `tree` is the section `gateway`. */
-export function readAdmission(text: GatewayText, tree: Tree, report: Report): AdmissionPolicy {
-  return {
-    trustedProxies: text.trusted_proxies.flatMap((written, at) => {
-      const range = rangeAt(written, placeAt(tree, 'trusted_proxies', at), report);
-      return range ? [range] : [];
-    }),
-    concurrencyMax: text.concurrency_max,
-    bodiesBytesMax: text.bodies_bytes_max,
-    answersBytesMax: text.answers_bytes_max,
-    queueMax: text.queue_max,
-    queueMs: text.queue_ms,
-    failedAuthPerMinute: text.failed_auth_per_minute,
-    keylessPerMinute: text.keyless_per_minute,
-  };
-}
+/** The addresses of trusted proxies. `tree` is the section `gateway`. */
+export const readProxies = (stated: readonly string[], tree: Tree, report: Report): AddressRange[] =>
+  stated.flatMap((written, at) => rangeAt(written, placeAt(tree, 'trusted_proxies', at), report) ?? []);
 
-/** Bytes of the largest message of a WebSocket, which as a body would be refused above `body_bytes_max`. `tree`: see `readAdmission`. */
+/** Bytes of the largest message of a WebSocket, which as a body would be refused above `body_bytes_max`. `tree`: see `readProxies`. */
 export function readSocketBytes(text: GatewayText, tree: Tree, report: Report): number {
   const { socket_bytes_max: bytes, body_bytes_max: most } = text;
   if (bytes > most && valueAt(tree, 'socket_bytes_max')) {

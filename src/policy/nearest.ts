@@ -1,19 +1,8 @@
-import { editDistance } from '../core/edit-distance.ts';
+import { closest, editDistance } from '../core/edit-distance.ts';
 
 /** The known name most similar to a given one; null if none is close. */
-export function nearest(name: string, known: Iterable<string>): string | null {
-  let best: string | null = null;
-  let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
-  for (const candidate of known) {
-    if (Math.abs(candidate.length - name.length) >= bestDistance) continue;
-    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
-    if (distance < bestDistance && distance < candidate.length) {
-      best = candidate;
-      bestDistance = distance;
-    }
-  }
-  return best ?? onlyLonger(name, known) ?? ofSameWords(name, known);
-}
+export const nearest = (name: string, known: Iterable<string>): string | null =>
+  closest(name, known, Math.max(2, Math.floor(name.length / 3))) ?? onlyLonger(name, known) ?? ofSameWords(name, known);
 
 /** The only known name that begins or ends with the given one. */
 function onlyLonger(name: string, known: Iterable<string>): string | null {

@@ -2,13 +2,14 @@ import type { Static } from '@sinclair/typebox';
 import { type Decimal, plainText, toNumber } from '../core/decimal.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
 import { draftAliases } from './aliases.ts';
+import { camelKeys } from './camel-keys.ts';
 import { type CaseNames, draftCases } from './cases.ts';
 import { checkValue } from './check.ts';
 import { contentMatch, draftContent } from './contents.ts';
 import { readOrigins } from './cors.ts';
 import type { SourceSpan } from './diagnostics.ts';
 import { draftLearning } from './learning.ts';
-import { draftBudgets, draftRateLimits, readAdmission, readSocketBytes } from './limit-drafts.ts';
+import { draftBudgets, draftRateLimits, readProxies, readSocketBytes } from './limit-drafts.ts';
 import { mergeFiles } from './merge.ts';
 import { draftModels } from './models.ts';
 import { type PolicyFile, parseFile, type YamlReader } from './parse.ts';
@@ -181,11 +182,7 @@ function readSettings(context: CheckContext, version: LanguageVersion, credit: D
   // Doubles are exact enough, because it only scales weights.
   const referencePrice = { input: reference.input / usdPerCredit, output: reference.output / usdPerCredit };
   return {
-    ledger: {
-      contentionWaitMs: ledger.contention_wait_ms,
-      wholeHoldShare: ledger.whole_hold_share,
-      onCrash: ledger.on_crash,
-    },
+    ledger: camelKeys(ledger),
     gateway,
     defaultWeights,
     referencePrice,
@@ -206,23 +203,15 @@ function readGateway(context: CheckContext): GatewayPolicy | null {
   if (!text) return null;
   const { tree } = sectionSubject('gateway', context);
   checkTimeZone(text.time_zone, placeAt(tree, 'time_zone'), context.report);
+  const { cors, trusted_proxies, passthrough_tools, drop_tools, drop_unsupported, ...figures } = text;
   return {
-    bodyBytesMax: text.body_bytes_max,
-    messagesMax: text.messages_max,
-    toolsMax: text.tools_max,
-    commitAfterMs: text.commit_after_ms,
-    websockets: text.websockets,
+    ...camelKeys(figures),
     socketBytesMax: readSocketBytes(text, tree, context.report),
-    timeZone: text.time_zone,
-    alternatives: text.alternatives,
-    retriesMax: text.retries_max,
-    toolUsesMax: text.tool_uses_max,
-    passthroughTools: new Set(text.passthrough_tools),
-    dropTools: new Set(text.drop_tools),
-    dropUnsupported: new Set(text.drop_unsupported),
-    allowPrivateImageUrls: text.allow_private_image_urls,
+    passthroughTools: new Set(passthrough_tools),
+    dropTools: new Set(drop_tools),
+    dropUnsupported: new Set(drop_unsupported),
     corsOrigins: readOrigins(text, tree, context.report),
-    admission: readAdmission(text, tree, context.report),
+    trustedProxies: readProxies(trusted_proxies, tree, context.report),
   };
 }
 

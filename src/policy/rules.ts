@@ -8,7 +8,7 @@ import type { Program } from './cel-check.ts';
 import { hintForTags } from './cel-references.ts';
 import { modelViews, viewOf, withholdOpen, withholdUnstated } from './cel-types.ts';
 import type { SourceSpan } from './diagnostics.ts';
-import { type ExpressionChecker, reasonOf, tryRun } from './expressions.ts';
+import { type ExpressionChecker, tryRun } from './expressions.ts';
 import { readsIntent } from './intent.ts';
 import { isWildcard, type ModelDraft } from './models.ts';
 import { listNames } from './nearest.ts';
@@ -253,18 +253,13 @@ class RuleCompiler {
     let ofServed = 0;
     for (const [at, { id, view, slot, isOpen }] of targets.entries()) {
       if (at % EVALUATIONS_PER_STEP === 0) yield;
-      try {
-        if (!program.run(view)) continue;
-      } catch (error) {
-        if (isOpen) {
-          ofCatalog++;
-          continue;
-        }
+      const { value, failure } = tryRun(program, view);
+      if (failure !== undefined && !isOpen) {
         failed.add(id);
-        reason = reasonOf(error);
-        continue;
+        reason = failure;
       }
-      ofCatalog++;
+      if (value || (failure !== undefined && isOpen)) ofCatalog++;
+      if (!value) continue;
       matched.add(id);
       if (slot < 0) continue;
       ofServed++;

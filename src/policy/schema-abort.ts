@@ -1,5 +1,6 @@
 import type { Static } from '@sinclair/typebox';
 import type { AbortBilling } from '../core/abort-billing.ts';
+import { camelKeys } from './camel-keys.ts';
 import type { Report } from './report.ts';
 import { closed, integer, oneOfExplained } from './schema-parts.ts';
 import { entryOf, type Tree, valueAt } from './tree.ts';
@@ -34,9 +35,8 @@ export type AbortText = Static<typeof AbortText>;
 /** Reads `after_abort`; undefined where it is not stated. */
 export function readAbortBilling(text: AbortText | undefined): AbortBilling | undefined {
   if (!text) return undefined;
-  const { bills } = text;
-  if (bills !== 'stops') return { bills };
-  return { bills, reports: text.reports, marginTokens: text.margin_tokens, marginMs: text.margin_ms };
+  const { bills, ...ofStops } = text;
+  return bills === 'stops' ? { bills, ...camelKeys(ofStops) } : { bills };
 }
 
 const OF_STOPS = ['reports', 'margin_tokens', 'margin_ms'];

@@ -1,5 +1,6 @@
 import type { Task } from '../core/snapshot.ts';
 import { TASK_NAMES } from '../core/tasks.ts';
+import { camelKeys } from './camel-keys.ts';
 import { TaskText } from './schema.ts';
 import { type CheckContext, checkNamed } from './sections.ts';
 import type { LanguageVersion } from './versions.ts';
@@ -49,7 +50,7 @@ export function compileTasks(scope: CheckContext, version: LanguageVersion): Tas
     }
     // An invalid task keeps its name, so that references to it are not reported too.
     if (!data) return { name, ...TASK_SIZES.general };
-    return { name, ...sizes(data.expected_output_tokens, data.default_input_tokens, data.min_useful_output) };
+    return { name, ...camelKeys(data) };
   });
   const general = stated.find(({ name }) => name === 'general') ?? { name: 'general', ...TASK_SIZES.general };
   const others = stated.filter((task) => task !== general);

@@ -6,23 +6,7 @@ import { idText } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 
 /** The body of an answer of `/v1/route`. */
-export interface Advice {
-  readonly recommended_model: string;
-  readonly reasoning: string;
-  readonly estimated_cost_credits: number;
-  readonly estimated_latency_ms: number;
-  /** The worst case, in Credits. */
-  readonly max_cost_credits: number;
-  readonly alternatives: readonly {
-    readonly model: string;
-    readonly estimated_cost_credits: number;
-    readonly estimated_latency_ms: number;
-    readonly quality_trade_off: string;
-  }[];
-  readonly route_reason: string;
-  readonly decision_id: string;
-  readonly policy_revision: string;
-}
+export type Advice = Readonly<ReturnType<typeof advise>>;
 
 /** Explains that an unknown `task_type` counts as `general`; null where the decision used the requested one. */
 export function taskNote(requested: string | undefined, task: string): string | null {
@@ -31,13 +15,14 @@ export function taskNote(requested: string | undefined, task: string): string | 
 }
 
 /** Describes a decision for `/v1/route`. `note` comes from `taskNote`. */
-export function advise(decision: Decision, snapshot: PolicySnapshot, note: string | null): Advice {
+export function advise(decision: Decision, snapshot: PolicySnapshot, note: string | null) {
   const [choice, ...rest] = decision.ranked;
   return {
     recommended_model: snapshot.models[choice.model]!.id,
     reasoning: reasoning(decision, snapshot, note),
     estimated_cost_credits: shownCredits(choice.costCredits),
     estimated_latency_ms: shownMs(choice.latencyMs),
+    /** The worst case, in Credits. */
     max_cost_credits: toCredits(choice.bound),
     alternatives: rest.map((other) => ({
       model: snapshot.models[other.model]!.id,

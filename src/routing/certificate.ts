@@ -1,66 +1,8 @@
-import type { Rejection, RejectionGroup } from '../core/decision.ts';
-import type { ErrorCode } from '../core/errors.ts';
-import type { ExplorationDraw } from '../core/estimate.ts';
+import type { Rejection } from '../core/decision.ts';
 import type { LanguageState } from '../core/language-support.ts';
-import type { LearningMode } from '../core/learning-policy.ts';
 import type { HealthState } from '../core/readings.ts';
 import type { DeclaredLatency } from '../core/snapshot.ts';
 import type { SourcePlace } from '../core/source-place.ts';
-
-/**
- * A decision in full: every model with its estimates, its rank and the reasons for it. It is made by repeating the
- * decision from its record. Plain data, without text of the request.
- */
-export interface Certificate {
-  /** `route_reason`. */
-  readonly reason: string;
-  /** ID of the choice; null for a refusal. */
-  readonly choice: string | null;
-  /** The group of rejections that gives a refusal its status; null for a decision. */
-  readonly refusedBy: RejectionGroup | null;
-  /** The error of a refusal, with the nearest relaxation; null for a decision. */
-  readonly refusal: { readonly code: ErrorCode; readonly message: string } | null;
-  /** Whether the strategy gave no usable score, so that Q, C, L and ID decided. */
-  readonly faulty: boolean;
-  /** Null where the qualities are the declared ones. */
-  readonly learning: LearningEntry | null;
-  /** Null where no draw took place. */
-  readonly draw: DrawEntry | null;
-  /** The number of the readings; 0 for none. */
-  readonly readingsNumber: number;
-  /** Expected visible output tokens of one choice. */
-  readonly outputTokens: number;
-  /** v·C_ref: the worth of a good answer to this request, Credits. */
-  readonly answerWorth: number;
-  /** The eligible models best first, then the rejected ones by ID. */
-  readonly candidates: readonly CandidateEntry[];
-  /** Expected share of good answers, 0..1, by the ID of every model that has one. */
-  readonly shares: Readonly<Record<string, number>>;
-  /** The rules that applied. */
-  readonly constraints: readonly AppliedRule[];
-  readonly preferences: readonly AppliedPreference[];
-  /** ID of the choice without preferences; null where none applied, and for a refusal. */
-  readonly unpreferred: string | null;
-  /** The next best candidate; null without one. */
-  readonly runnerUp: Counterfactual | null;
-  /** The model that savings are measured against; null for a pinned model, and a refusal. */
-  readonly baseline: Counterfactual | null;
-}
-
-interface LearningEntry {
-  /** `off`: only the length of the question moves the declared qualities. `shadow`: learnt estimates are shown, not used. */
-  readonly mode: LearningMode;
-  /** Trust in the words of the question, 0..1. */
-  readonly trust: number;
-  /** ID of the choice by learnt estimates, in shadow mode; null where there are none, for a pinned model, and a refusal. */
-  readonly choice: string | null;
-}
-
-/** The draw of a choice. */
-export interface DrawEntry extends ExplorationDraw {
-  /** ID of the best by utility. */
-  readonly best: string;
-}
 
 /** The origin of a quality, before languages and preferences: `declared` and the shares that were added to it, in order. */
 export interface EstimateEntry {

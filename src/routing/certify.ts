@@ -11,7 +11,6 @@ import type {
   AppliedPreference,
   AppliedRule,
   CandidateEntry,
-  Certificate,
   Counterfactual,
   EstimateEntry,
   LanguageEntry,
@@ -34,23 +33,24 @@ import {
 import { callerWeights, Evaluation, languageWorth, type RankingOptions } from './evaluate.ts';
 import { expectedInput } from './input-tokens.ts';
 import { refusalError } from './refuse.ts';
-import { costOn, type DecisionInputs, healthOf, latencyOn, rejectionsAgainst } from './rejections.ts';
+import { type DecisionInputs, healthOf, judgedFigures, rejectionsAgainst } from './rejections.ts';
 import { allowedEndpoints, endpointsFor, openEndpoints } from './rules.ts';
+
+/**
+ * A decision in full: every model with its estimates, its rank and the reasons for it. It is made by repeating the
+ * decision from its record. Plain data, without text of the request.
+ */
+export type Certificate = Readonly<ReturnType<typeof certify>>;
 
 /**
  * Repeats a decision and keeps every candidate. The first candidate is the one that `Decider.decide` chooses for the same
  * arguments.
  */
-export function certify(snapshot: PolicySnapshot, facts: Facts, context: DecisionContext): Certificate {
+export function certify(snapshot: PolicySnapshot, facts: Facts, context: DecisionContext) {
   const { id, readings = priorReadings(snapshot), estimate = null } = context;
   const evaluation = new Evaluation(snapshot);
   const quality = evaluation.fill(facts, readings, estimate);
-  const shares = Object.fromEntries(
-    snapshot.models.flatMap(({ id: model }, at) => {
-      const share = evaluation.shareOf(at);
-      return share === null ? [] : [[model, share]];
-    }),
-  );
+  const shares = sharesOf(evaluation, snapshot);
   const { n, rejected, isLastResort: lastResort } = evaluation.shortlist;
   const estimateOf = estimatesOf(estimate, evaluation.declared(facts));
   const writing = expectedWriting(facts, snapshot, readings);
@@ -81,32 +81,58 @@ export function certify(snapshot: PolicySnapshot, facts: Facts, context: Decisio
   const { constraints, preferences } = facts.rules;
   const unpreferring = { ...facts, rules: { ...facts.rules, preferences: [] } };
   return {
+    /** `route_reason`. */
     reason: outcome?.reason ?? context.reason,
+    /** ID of the choice; null for a refusal. */
     choice: choice?.model ?? null,
+    /** The group of rejections that gives a refusal its status; null for a decision. */
     refusedBy: refusal?.group ?? null,
+    /** The error of a refusal, with the nearest relaxation; null for a decision. */
     refusal: error && { code: error.code, message: error.message },
+    /** Whether the strategy gave no usable score, so that Q, C, L and ID decided. */
     faulty: outcome?.faulty ?? false,
+    /** Null where the qualities are the declared ones. */
     learning: estimate && {
+      /** `off`: only the length of the question moves the declared qualities. `shadow`: learnt estimates are shown, not used. */
       mode: snapshot.learning.mode,
+      /** Trust in the words of the question, 0..1. */
       trust: estimate.trust,
-      // As if learning were on.
+      /** ID of the choice as if learning were on, in shadow mode; null where there is none, for a pinned model, and a refusal. */
       choice: isShadowed ? choiceOf(facts, { ...estimate, quality: estimate.shadow ?? estimate.quality }) : null,
     },
+    /** With the ID of the best by utility; null where no draw took place. */
     draw: outcome?.draw && best ? { ...outcome.draw, best } : null,
+    /** The number of the readings; 0 for none. */
     readingsNumber: readings.number,
+    /** Expected visible output tokens of one choice. */
     outputTokens: writing.outputTokens,
+    /** v·C_ref: the worth of a good answer to this request, Credits. */
     answerWorth: costReference(snapshot, facts),
+    /** The eligible models best first, then the rejected ones by ID. */
     candidates,
+    /** Expected share of good answers, 0..1, by the ID of every model that has one. */
     shares,
+    /** The rules that applied. */
     constraints: constraints.map((at) => ruleOf(snapshot.constraints[at]!)),
     preferences: preferences.map((at) => preferenceOf(snapshot.preferences[at]!, snapshot)),
+    /** ID of the choice without preferences; null where none applied, and for a refusal. */
     unpreferred: choice && preferences.length > 0 ? choiceOf(unpreferring, estimate) : null,
+    /** The next best candidate; null without one. */
     runnerUp: runnerUp && counterfactual(runnerUp),
+    /** The model that savings are measured against; null for a pinned model, and a refusal. */
     baseline: baseline === null ? null : counterfactual(candidates.find(({ model }) => model === baseline)!),
   };
 }
 
 const UNRANKED = { belowFloor: false };
+
+const sharesOf = (evaluation: Evaluation, { models }: PolicySnapshot) =>
+  Object.fromEntries(
+    models.flatMap(({ id }, at) => {
+      const share = evaluation.shareOf(at);
+      return share === null ? [] : [[id, share]];
+    }),
+  );
 
 interface CertificateInputs extends DecisionInputs {
   readonly writing: ExpectedWriting;
@@ -209,8 +235,7 @@ function estimateRejected(
   return {
     model: index,
     ...qualities,
-    costCredits: costOn(model, rejections, inputs),
-    latencyMs: latencyOn(model, rejections, inputs),
+    ...judgedFigures(model, rejections, inputs),
     outputCap: cap,
     cappedBy: null,
     endpoints: funded?.endpoints ?? open,

@@ -4,12 +4,6 @@ import { isObject } from '../core/object.ts';
 import { type Edit, pathText } from '../core/original.ts';
 import type { GatewayPolicy } from '../core/snapshot.ts';
 
-/** A request without the tools that the policy drops, and the paths of these. */
-interface ReducedRequest {
-  readonly request: ModelRequest;
-  readonly dropped: readonly string[];
-}
-
 const NONE: readonly string[] = [];
 const NO_KINDS: ReadonlySet<string> = new Set();
 
@@ -17,10 +11,7 @@ const NO_KINDS: ReadonlySet<string> = new Set();
  * Takes tools that a provider runs out of a request: those that it does not allow, and those of kinds that the policy drops. One
  * of these that a request forces, or offers alone, stays: an answer without it would not be what was asked for.
  */
-export function withoutDroppedTools(
-  request: ModelRequest,
-  { dropTools }: Pick<GatewayPolicy, 'dropTools'>,
-): ReducedRequest {
+export function withoutDroppedTools(request: ModelRequest, { dropTools }: Pick<GatewayPolicy, 'dropTools'>) {
   const { nativeTools, tools } = request.conversation;
   if (nativeTools === undefined) return { request, dropped: NONE };
   const kinds = tools.length === 0 ? NO_KINDS : dropTools;
@@ -28,11 +19,8 @@ export function withoutDroppedTools(
   return reduced(request, nativeTools, kinds);
 }
 
-function reduced(
-  request: ModelRequest,
-  nativeTools: readonly NativeTool[],
-  dropTools: ReadonlySet<string>,
-): ReducedRequest {
+/** The request without these tools, and their paths. */
+function reduced(request: ModelRequest, nativeTools: readonly NativeTool[], dropTools: ReadonlySet<string>) {
   const { tools, toolChoice } = request.conversation;
   const isForced =
     nativeTools.some(({ at }) => at[0] === 'tool_choice') ||

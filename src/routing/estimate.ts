@@ -234,25 +234,13 @@ export function capWithin(
 export const worstCase = (price: Price, model: Model, facts: Facts, cap: number): Microcredits =>
   costBound(price, heldInput(model, facts), cap * facts.choices, facts.addOns);
 
-/** The part of a model that funds hold down: the endpoints that they can pay, and the output cap of one choice. */
-interface FundedOutput {
-  readonly endpoints: readonly number[];
-  readonly cap: number;
-}
-
 /**
- * Returns what the caller's funds can pay of a model; null where it is all. A fund that downgrades pays whole outputs. One that
- * caps pays outputs from the least useful on.
+ * Returns what the caller's funds can pay of a model: the endpoints, and the output cap of one choice; null where it is all. A
+ * fund that downgrades pays whole outputs. One that caps pays outputs from the least useful on.
  *
  * @param cap output tokens of one choice
  */
-export function withinFunds(
-  model: Model,
-  endpoints: readonly number[],
-  facts: Facts,
-  task: Task,
-  cap: number,
-): FundedOutput | null {
+export function withinFunds(model: Model, endpoints: readonly number[], facts: Facts, task: Task, cap: number) {
   const { funds } = facts;
   if (funds === null) return null;
   const free = funds.free ?? Number.POSITIVE_INFINITY;

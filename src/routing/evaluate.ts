@@ -1,7 +1,7 @@
 import type { CallerWeights, Candidates, PreparedStrategy } from '../contract/strategy.ts';
 import type { RankedModel } from '../core/decision.ts';
 import { declaredByTask, declaredFor } from '../core/declared.ts';
-import type { Estimate, ExplorationDraw } from '../core/estimate.ts';
+import type { Estimate } from '../core/estimate.ts';
 import type { Facts } from '../core/facts.ts';
 import { addWorth, type Languages } from '../core/language-support.ts';
 import type { ExplorePolicy } from '../core/learning-policy.ts';
@@ -23,28 +23,12 @@ export interface RankingOptions {
   readonly qualityFloor?: number;
 }
 
-interface RankingFlags {
-  /** Whether the strategy gave no usable score. */
-  readonly faulty: boolean;
-  /** Whether no candidate reaches the quality floor. */
-  readonly belowFloor: boolean;
-}
-
 export interface ChoiceOptions extends RankingOptions {
   readonly seed: string;
   /** `route_reason`, without the suffix of a draw. */
   readonly reason: string;
   /** Lets the seed draw another model than the best. Default: never. */
   readonly explore?: ExplorePolicy | null;
-}
-
-interface ChoiceOutcome extends RankingFlags {
-  /** `route_reason`. */
-  readonly reason: string;
-  /** Null where no draw took place. */
-  readonly draw: ExplorationDraw | null;
-  /** Position of the best by utility. */
-  readonly best: number;
 }
 
 /**
@@ -112,8 +96,11 @@ export class Evaluation {
     };
   }
 
-  /** Scores the shortlist and puts its best into `order`, at most `most` of them. */
-  rank(facts: Facts, { strategy, qualityFloor = strategy.qualityFloor }: RankingOptions, most: number): RankingFlags {
+  /**
+   * Scores the shortlist and puts its best into `order`, at most `most` of them.
+   * @returns whether the strategy gave no usable score, and whether no candidate reaches the quality floor
+   */
+  rank(facts: Facts, { strategy, qualityFloor = strategy.qualityFloor }: RankingOptions, most: number) {
     const candidates = this.candidates(facts);
     score(strategy, candidates, facts, this.utility);
     const belowFloor = qualityFloor !== undefined && !holdToFloor(candidates, this.utility, qualityFloor);
@@ -125,8 +112,9 @@ export class Evaluation {
    * Takes the model that a request names, without a score. Otherwise ranks, then lets the seed draw a model where the policy
    * explores. The drawn model moves to the front; the others keep their order. Without usable scores there is no draw. The
    * shortlist must not be empty.
+   * @returns as `rank` does, with the `route_reason` and the position of the best by utility
    */
-  choose(facts: Facts, options: ChoiceOptions, most: number): ChoiceOutcome {
+  choose(facts: Facts, options: ChoiceOptions, most: number) {
     const { seed, reason: by, explore = null } = options;
     if (facts.pinned) return this.#takeNamed(by);
     const { faulty, belowFloor } = this.rank(facts, options, most);
@@ -151,7 +139,7 @@ export class Evaluation {
     };
   }
 
-  #takeNamed(reason: string): ChoiceOutcome {
+  #takeNamed(reason: string) {
     this.order.length = 1;
     this.order[0] = 0;
     this.utility[0] = 0;

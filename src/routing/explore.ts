@@ -1,28 +1,17 @@
 import type { Candidates } from '../contract/strategy.ts';
-import type { ExplorationDraw } from '../core/estimate.ts';
 import type { ExplorePolicy } from '../core/learning-policy.ts';
-
-/** The candidates of a draw by position, with probabilities that add up to 1. */
-interface DrawChances {
-  readonly at: readonly number[];
-  readonly probability: readonly number[];
-}
-
-interface DrawOutcome extends ExplorationDraw {
-  /** Position of the drawn candidate. */
-  readonly at: number;
-}
 
 /**
  * Probabilities of a draw: `(1 − share)·softmax(U/temperature) + share/n`. Candidates are those whose quality is at most the
  * margin below the best, and the best by utility. Models without a score take no part.
+ * @returns the candidates by position, with probabilities that add up to 1
  */
 export function chancesOf(
   { share, temperature, qualityMargin }: ExplorePolicy,
   { n, quality }: Pick<Candidates, 'n' | 'quality'>,
   utility: Float64Array,
   best: number,
-): DrawChances {
+) {
   let bestQuality = quality[best]!;
   for (let i = 0; i < n; i++) if (Number.isFinite(utility[i]) && quality[i]! > bestQuality) bestQuality = quality[i]!;
   const at: number[] = [];
@@ -41,14 +30,14 @@ export function chancesOf(
   return { at, probability: weights };
 }
 
-/** Draws a candidate by a seed of 64 bits in hexadecimal; null where only the best takes part. Pure. */
+/** Draws a candidate, by its position, by a seed of 64 bits in hexadecimal; null where only the best takes part. Pure. */
 export function drawCandidate(
   seed: string,
   policy: ExplorePolicy,
   candidates: Pick<Candidates, 'n' | 'quality'>,
   utility: Float64Array,
   best: number,
-): DrawOutcome | null {
+) {
   const { at, probability } = chancesOf(policy, candidates, utility, best);
   if (at.length < 2) return null;
   const number = uniform(seed);

@@ -13,12 +13,11 @@ import { affordableCap, outputCap, taskOf, usefulOutput, worstCase } from './est
 import { expectedInput } from './input-tokens.ts';
 import { windowAsked } from './model-name.ts';
 import {
-  costOn,
   dimensionsOf,
   healthOf,
   isSet,
+  judgedFigures,
   languagesMissing,
-  latencyOn,
   nativeToolText,
   outputField,
   type RefusalNames,
@@ -271,13 +270,13 @@ function nearestRelaxation(refusal: Refusal, snapshot: PolicySnapshot, names: Re
       kind: 'max_cost',
       field: 'max_cost_credits',
       from: facts.ceilings.costCredits,
-      to: (model) => shownCredits(costOn(model, 0, inputs)),
+      to: (model) => shownCredits(judgedFigures(model, 0, inputs).costCredits),
     },
     {
       kind: 'max_latency',
       field: 'max_latency_ms',
       from: facts.ceilings.latencyMs,
-      to: (model) => shownMs(latencyOn(model, 0, inputs)),
+      to: (model) => shownMs(judgedFigures(model, 0, inputs).latencyMs),
     },
     {
       kind: 'max_output',

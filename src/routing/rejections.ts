@@ -58,6 +58,7 @@ function textsFor(
   inputs: DecisionInputs,
 ): Record<Rejection, () => string> {
   const { facts, snapshot, names = USUAL_NAMES } = inputs;
+  const figures = () => judgedFigures(model, rejections, inputs);
   return {
     dimensions: () => `it has no vectors of ${facts.embedding?.dimensions} dimensions, only ${dimensionsOf(model)}`,
     vector_space: () => vectorSpaceText(model, facts, snapshot),
@@ -70,10 +71,8 @@ function textsFor(
     capability: () => capabilityText(model, facts.needs),
     language: () => languagesAgainst(model, facts.languages, snapshot).join(', and '),
     max_output: () => `${outputField(facts, names)} is above its maximum of ${model.maxOutput}`,
-    max_cost: () =>
-      `its expected cost of ${shownCredits(costOn(model, rejections, inputs))} Credits is above max_cost_credits`,
-    max_latency: () =>
-      `its expected latency of ${shownMs(latencyOn(model, rejections, inputs))} ms is above max_latency_ms`,
+    max_cost: () => `its expected cost of ${shownCredits(figures().costCredits)} Credits is above max_cost_credits`,
+    max_latency: () => `its expected latency of ${shownMs(figures().latencyMs)} ms is above max_latency_ms`,
     unbounded_media: () =>
       'nothing bounds the tokens of images, audio or files on it, so no budget or budget_limit can be kept',
     unpriced: () =>
@@ -195,11 +194,11 @@ export function isSet(rejections: number, kind: Rejection): boolean {
 
 /** The active constraints that a model does not meet. */
 export function violatedConstraints(model: Model, rejections: number, inputs: DecisionInputs): Constraint[] {
-  const forbids = ({ allows, maxCostCredits, maxLatencyMs }: Constraint): boolean => {
-    if (allows !== null && !model.endpoints.some((_, at) => hasBit(allows, model.firstSlot + at))) return true;
-    if (isAbove(latencyOn(model, rejections, inputs), maxLatencyMs)) return true;
-    return isAbove(costOn(model, rejections, inputs), maxCostCredits);
-  };
+  const { costCredits, latencyMs } = judgedFigures(model, rejections, inputs);
+  const forbids = ({ allows, maxCostCredits, maxLatencyMs }: Constraint): boolean =>
+    (allows !== null && !model.endpoints.some((_, at) => hasBit(allows, model.firstSlot + at))) ||
+    isAbove(latencyMs, maxLatencyMs) ||
+    isAbove(costCredits, maxCostCredits);
   const active = inputs.facts.rules.constraints.map((at) => inputs.snapshot.constraints[at]!);
   const violated = active.filter(forbids);
   // Each can be met by some endpoint, and no endpoint meets them all.
@@ -210,18 +209,15 @@ export function violatedConstraints(model: Model, rejections: number, inputs: De
 export const outputField = (facts: Facts, names: RefusalNames) =>
   facts.outputTokensMax === null ? 'estimated_output_tokens' : names.outputTokensMax;
 
-/** Expected Credits at the endpoint that the shortlist based these rejections of a model on. */
-export function costOn(model: Model, rejections: number, inputs: DecisionInputs): number {
+/** Expected cost and latency at the endpoint that the shortlist based these rejections of a model on. */
+export function judgedFigures(model: Model, rejections: number, inputs: DecisionInputs) {
   const { facts, readings, snapshot } = inputs;
-  const first = judgedEndpoint(model, rejections, inputs);
-  return expectedCost(model, first, facts, expectedWriting(facts, snapshot, readings));
-}
-
-/** Expected milliseconds at that endpoint. */
-export function latencyOn(model: Model, rejections: number, inputs: DecisionInputs): number {
-  const { facts, readings, snapshot } = inputs;
-  const first = judgedEndpoint(model, rejections, inputs);
-  return expectedLatency(model, first, facts, readings, expectedWriting(facts, snapshot, readings));
+  const endpoint = judgedEndpoint(model, rejections, inputs);
+  const writing = expectedWriting(facts, snapshot, readings);
+  return {
+    costCredits: expectedCost(model, endpoint, facts, writing),
+    latencyMs: expectedLatency(model, endpoint, facts, readings, writing),
+  };
 }
 
 /**

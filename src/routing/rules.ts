@@ -86,15 +86,7 @@ export function withRules(facts: Facts, snapshot: PolicySnapshot, inputs: RuleIn
 }
 
 /** The limits that active rules and the selector put on the catalog. */
-export interface RuleLimits {
-  /** Bits by endpoint slot: allowed by every constraint; null for all. */
-  readonly slots: Uint32Array | null;
-  /** Bits by model: those that the selector chooses from; null for all. */
-  readonly models: Uint32Array | null;
-  /** The lowest ceiling of constraints; Infinity without one. */
-  readonly latencyMsMax: number;
-  readonly costCreditsMax: number;
-}
+export type RuleLimits = Readonly<ReturnType<typeof limitsOf>>;
 
 /**
  * Indexes of a model's endpoints that have the needed capabilities and that constraints allow. Where none has them, all
@@ -155,7 +147,7 @@ export const vectorSpaceOf = ({ embedding, pinned, model }: Facts, { selectors }
   embedding === undefined || pinned ? undefined : (selectors.get(model)?.vectorSpace ?? null);
 
 /** Joins the active constraints: bits are ANDed, the lowest ceilings hold. */
-export function limitsOf(facts: Facts, snapshot: PolicySnapshot): RuleLimits {
+export function limitsOf(facts: Facts, snapshot: PolicySnapshot) {
   const { model, pinned, rules } = facts;
   const { constraints, selectors } = snapshot;
   let slots = slotsBeside(facts, snapshot);
@@ -168,7 +160,15 @@ export function limitsOf(facts: Facts, snapshot: PolicySnapshot): RuleLimits {
     costCreditsMax = Math.min(costCreditsMax, maxCostCredits ?? costCreditsMax);
   }
   const models = pinned ? null : (selectors.get(model)?.allows ?? null);
-  return { slots, models, latencyMsMax, costCreditsMax };
+  return {
+    /** Bits by endpoint slot: allowed by every constraint; null for all. */
+    slots,
+    /** Bits by model: those that the selector chooses from; null for all. */
+    models,
+    /** The lowest ceiling of constraints; Infinity without one. */
+    latencyMsMax,
+    costCreditsMax,
+  };
 }
 
 /** Bits by endpoint slot: all but the endpoints of a thread's model where its history is not; null without a thread. */

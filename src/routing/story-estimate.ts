@@ -1,5 +1,6 @@
 import type { Facts } from '../core/facts.ts';
-import type { CandidateEntry, Certificate } from './certificate.ts';
+import type { CandidateEntry } from './certificate.ts';
+import type { Certificate } from './certify.ts';
 
 /** By a model's ID: words of the question with the log odds that each adds, strongest first. */
 export type StrongWords = ReadonlyMap<string, readonly { readonly word: string; readonly adds: number }[]>;

@@ -4,15 +4,11 @@ import { toCredits } from '../core/credits.ts';
 import { type Difficulty, type Facts, isIntentRead } from '../core/facts.ts';
 import type { SourcePlace } from '../core/source-place.ts';
 import { percent, seconds, tradeOff, UNKNOWN_QUALITY } from './advise.ts';
-import type {
-  AppliedPreference,
-  AppliedRule,
-  CandidateEntry,
-  Certificate,
-  DrawEntry,
-  LanguageEntry,
-} from './certificate.ts';
+import type { AppliedPreference, AppliedRule, CandidateEntry, LanguageEntry } from './certificate.ts';
+import type { Certificate } from './certify.ts';
 import { estimateText, qualityAdjustments, type StrongWords, shadowText } from './story-estimate.ts';
+
+type Draw = NonNullable<Certificate['draw']>;
 
 /** Explains a decision in a few sentences. `words`: given where the text of the request is at hand. */
 export function story(certificate: Certificate, facts: Facts, words: StrongWords = new Map()): string[] {
@@ -130,14 +126,14 @@ function choiceText(
 }
 
 /** The lead of the best by utility over the model that was drawn. */
-function bestText(best: CandidateEntry, other: CandidateEntry, draw: DrawEntry): string {
+function bestText(best: CandidateEntry, other: CandidateEntry, draw: Draw): string {
   const lead = best.utility! - other.utility!;
   const parts = leads(best, other);
   const ahead = lead === 0 ? '' : `, by ${figure(lead)}${parts && ` (${parts})`}`;
   return `${best.model} had the highest utility${ahead}; ${other.model} had a ${chance(draw)}.`;
 }
 
-const chance = ({ probability, among }: DrawEntry): string => `chance of ${percent(probability)} among ${among}`;
+const chance = ({ probability, among }: Draw): string => `chance of ${percent(probability)} among ${among}`;
 
 function tieBreak(a: CandidateEntry, b: CandidateEntry): string {
   if (a.countedQuality !== b.countedQuality) return 'the higher quality';

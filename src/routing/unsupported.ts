@@ -20,20 +20,14 @@ export function needsDropped(
   return may & ~must;
 }
 
-/** A request as an endpoint takes it, and the caller's names of the fields that it lost. */
-interface FittedRequest {
-  readonly request: ModelRequest;
-  readonly dropped: readonly string[];
-}
-
 const NONE: readonly string[] = [];
 
-/** Takes the fields that the policy drops out of a request for an endpoint without them. @param capabilities of the endpoint */
-export function withoutUnsupported(
-  request: ModelRequest,
-  capabilities: number,
-  dropped: DroppableNames,
-): FittedRequest {
+/**
+ * Takes the fields that the policy drops out of a request for an endpoint without them.
+ * @param capabilities of the endpoint
+ * @returns the request as the endpoint takes it, and the caller's names of the fields that it lost
+ */
+export function withoutUnsupported(request: ModelRequest, capabilities: number, dropped: DroppableNames) {
   const lost = DROPPABLE_SETTINGS.filter(
     (one) => (capabilities & one.bit) === 0 && dropped.has(one.name) && one.isSet(request),
   );

@@ -32,7 +32,7 @@ function welcome({ address, simulated, providers, silent, leftOut, unpacked }: S
   const shown = key ?? '$SIGNALBOX_KEY';
   const body = '{"model":"auto","messages":[{"role":"user","content":"Say hello."}]}';
   const idle = idleOf(providers);
-  return [
+  const lines = [
     '',
     `  Signalbox is ready at ${address}`,
     '',
@@ -40,21 +40,20 @@ function welcome({ address, simulated, providers, silent, leftOut, unpacked }: S
     simulated
       ? '  Models         simulated; for real ones, set the key of a provider and start again (docs/start.md)'
       : `  Models from    ${servingText(providers.filter(({ served }) => served.length > 0))}`,
-    ...(idle
-      ? [`  No model yet   ${idle}; declare what it serves in the policy (docs/start.md, A server of your own)`]
-      : []),
-    ...(silent.length > 0 ? [`  Not started    ${silent.join(', ')}: nothing listens there yet`] : []),
-    ...(leftOut.length > 0
-      ? [`  Not in use     ${plural(leftOut.length, 'provider')}; for the reasons: ${reasonsCommand()}`]
-      : []),
-    ...(unpacked ? [`  Policy         ${unpacked}; edits take effect within a second`] : []),
+    idle !== '' &&
+      `  No model yet   ${idle}; declare what it serves in the policy (docs/start.md, A server of your own)`,
+    silent.length > 0 && `  Not started    ${silent.join(', ')}: nothing listens there yet`,
+    leftOut.length > 0 &&
+      `  Not in use     ${plural(leftOut.length, 'provider')}; for the reasons: ${reasonsCommand()}`,
+    unpacked !== null && `  Policy         ${unpacked}; edits take effect within a second`,
     ...(key ? ['', '  Your API key. It is shown only now, so save it:', `  ${key}`] : []),
     '',
     key ? '  Try it:' : '  Try it, with an API key in SIGNALBOX_KEY:',
     `  curl ${address}/v1/chat/completions -H "authorization: Bearer ${shown}" -H 'content-type: application/json' -d '${body}'`,
     '',
     '',
-  ].join('\n');
+  ];
+  return lines.filter((line) => line !== false).join('\n');
 }
 
 /** Announces that the server listens. A terminal shows the first key, once; elsewhere the key would end up in a log. */

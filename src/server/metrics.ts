@@ -1,6 +1,5 @@
-import type { Gate } from '../access/limits/gate.ts';
+import type { AppOptions } from '../http/app.ts';
 import { gateFamilies } from '../http/edge-metrics.ts';
-import type { X402Gateway } from '../http/x402/services.ts';
 import { learningFamilies } from '../learning/metrics.ts';
 import { ledgerFamilies } from '../ledger/metrics.ts';
 import { paymentFamilies } from '../payments/metrics.ts';
@@ -14,13 +13,10 @@ import type { Health } from '../upstream/health/health.ts';
 import { endpointFamilies } from '../upstream/health/metrics.ts';
 
 /** The sources of the page of metrics. */
-export interface MetricSources {
-  readonly gateway: X402Gateway;
-  readonly gate: Gate;
+interface MetricSources extends Pick<AppOptions, 'gateway' | 'gate' | 'version'> {
   readonly policy: PolicyFigures;
   readonly store: Pick<OpenStore, 'activity'>;
   readonly health: Pick<Health, 'samples'>;
-  readonly version: string;
 }
 
 /**

@@ -1,4 +1,3 @@
-import { UsageError } from '../core/usage-error.ts';
 import { createEdgeMetrics } from '../http/edge-metrics.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
 import type { Gateway } from '../request/gateway.ts';
@@ -8,12 +7,7 @@ import { logRequests } from '../request/observe/log-line.ts';
 import { Observer, type RequestReporter } from '../request/observe/observer.ts';
 import type { Surface } from '../surface/surface.ts';
 import type { Family } from '../telemetry/families.ts';
-import type { Log } from '../telemetry/log.ts';
-import { registerSecrets } from '../telemetry/secrets.ts';
-import { collectorSecrets, TracingSettingError } from '../telemetry/tracing/settings.ts';
 import type { Tracer } from '../telemetry/tracing/start.ts';
-import { openTracer } from '../telemetry/tracing/tracer.ts';
-import type { Host } from './host.ts';
 
 /** Opens the log, metrics and traces of requests as the options say. */
 export function openObserver(
@@ -32,15 +26,4 @@ export function openObserver(
   const written = () => ledger.written();
   const observer = new Observer({ trace, reporters, log, clock, nextId, written });
   return { observer, families: [...chat.families, ...edge.families, ...(tracer?.families ?? [])] };
-}
-
-/** Throws UsageError where a variable of OpenTelemetry is wrong. */
-export async function tracerFor({ env, version }: Host, log: Log): Promise<Tracer | null> {
-  registerSecrets(collectorSecrets(env));
-  try {
-    return await openTracer({ env, version, log });
-  } catch (cause) {
-    if (cause instanceof TracingSettingError) throw new UsageError(cause.message);
-    throw cause;
-  }
 }

@@ -12,6 +12,7 @@ import { lockStore } from '../store/open.ts';
 import type { Surface } from '../surface/surface.ts';
 import type { Log } from '../telemetry/log.ts';
 import { registerSecrets } from '../telemetry/secrets.ts';
+import { openTracer } from '../telemetry/tracing/tracer.ts';
 import { listensHere } from '../upstream/connection/listening.ts';
 import { Health } from '../upstream/health/health.ts';
 import { announce } from './announce.ts';
@@ -25,7 +26,7 @@ import { LedgerNote, refuseOtherLedger } from './ledger-note.ts';
 import { listen } from './listen.ts';
 import { openServerLog } from './log.ts';
 import { openMetrics } from './metrics.ts';
-import { openObserver, tracerFor } from './observer.ts';
+import { openObserver } from './observer.ts';
 import { firstPolicy, judgeTools, type ServerPolicyTools } from './policy.ts';
 import { unpackPolicies } from './shipped-policies.ts';
 import { openShutdown } from './shutdown.ts';
@@ -57,7 +58,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   // It would end the process; until there is a policy to reload it means nothing.
   let onHangup = () => {};
   on('SIGHUP', () => onHangup());
-  const tracer = await tracerFor(host, log);
+  const tracer = await openTracer({ env: host.env, version, log });
   const { first, tools, unpacked } = await startPolicy(options, host, log);
   const lock = await lockStore(databaseOf(options.data));
   await refuseOtherLedger(options.data);
@@ -74,16 +75,12 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   const { observer, families } = openObserver(gateway, options, surfaces, tracer);
   const watched = { gateway, gate, policy: reloader, store, health: tools.health, version };
   const app = createApp({
-    gateway,
+    ...watched,
     surfaces,
-    policy: reloader,
     keys,
     idempotency,
-    store,
     authenticate: keys.authenticate,
-    version,
     observer,
-    gate,
     socketBytesMax,
     status,
     metrics: options.metrics ? openMetrics(watched, [...families, ...logged, ...defects.families]) : null,

@@ -1,19 +1,5 @@
 import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 
-/** The destination of lines. Never blocks its caller, and never throws. */
-export interface Sink {
-  /** Writes whole lines, or drops all of them. */
-  write(lines: string): void;
-  /** Resolves once everything is written or dropped; after `patienceMs` at the latest. */
-  drain(patienceMs: number): Promise<void>;
-  /** For the exit of the process: writes what it can without blocking. */
-  flushNow(): void;
-  /** The number of lines dropped. */
-  readonly lost: number;
-  /** Sets a listener for the end of each gap, with the number of lines dropped in it. */
-  onResume(listener: (lines: number) => void): void;
-}
-
 /** Starts writing a range of bytes; `done` gets the number written. */
 export type WriteCall = (
   fd: number,
@@ -44,6 +30,9 @@ const NOTHING = Buffer.alloc(0);
 
 export const systemWrite: WriteCall = (fd, bytes, offset, length, done) => write(fd, bytes, offset, length, null, done);
 
+/** The destination of lines. Never blocks its caller, and never throws. */
+export type Sink = Pick<DescriptorSink, 'lost' | 'onResume' | 'write' | 'drain' | 'flushNow'>;
+
 /** Opens a sink for a descriptor, such as 1 for standard output. */
 export const openSink = (fd: number, options: SinkOptions = {}): Sink => new DescriptorSink(fd, options);
 
@@ -51,7 +40,8 @@ export const openSink = (fd: number, options: SinkOptions = {}): Sink => new Des
  * Makes one asynchronous write at a time, so that a stalled reader blocks a thread and not the event loop. Other lines
  * wait. At the limit it drops lines until half of the buffer is free, to make few gaps.
  */
-class DescriptorSink implements Sink {
+class DescriptorSink {
+  /** The number of lines dropped. */
   lost = 0;
   readonly #fd: number;
   readonly #bytesMax: number;
@@ -76,10 +66,12 @@ class DescriptorSink implements Sink {
     this.#start = start;
   }
 
+  /** Sets a listener for the end of each gap, with the number of lines dropped in it. */
   onResume(listener: (lines: number) => void): void {
     this.#onResume = listener;
   }
 
+  /** Writes whole lines, or drops all of them. */
   write(lines: string): void {
     const bytes = Buffer.from(lines);
     if (!this.#isOver && this.#bytes + bytes.length > this.#bytesMax) this.#isFull = true;
@@ -92,10 +84,12 @@ class DescriptorSink implements Sink {
     if (!this.#isOver) this.#writing ??= this.#writeAll();
   }
 
+  /** Resolves once everything is written or dropped; after `patienceMs` at the latest. */
   async drain(patienceMs: number): Promise<void> {
     if (this.#writing) await Promise.race([this.#writing, Bun.sleep(patienceMs)]);
   }
 
+  /** For the exit of the process: writes what it can without blocking. */
   flushNow(): void {
     // The progress of a write under way is unknown, and later lines could end up inside its lines.
     if (this.#isWriting || this.#isOver || this.#bytes === 0) return;

@@ -67,13 +67,11 @@ class BatchedCall implements UpstreamCall {
   readonly #batches: readonly Batch[];
   readonly #dimensions: number;
   readonly #open: (batch: Batch) => UpstreamCall;
+  readonly #begun: BatchCall[] = [];
   readonly #running = new Set<BatchCall>();
   readonly #answer = this.#parts();
-  /** Index of the next batch. */
-  #at = 0;
   /** The call that a record names: the last one that ended, before that the first. */
   #named: UpstreamCall;
-  #isSent = false;
   #isOver = false;
   readonly dropped: readonly string[];
 
@@ -91,7 +89,7 @@ class BatchedCall implements UpstreamCall {
   }
 
   get sent(): boolean {
-    return this.#isSent || [...this.#running].some(({ call }) => call.sent);
+    return this.#begun.some(({ call }) => call.sent);
   }
 
   get requestId(): string | null {
@@ -108,15 +106,15 @@ class BatchedCall implements UpstreamCall {
   }
 
   #begin(): BatchCall {
-    const inputs = this.#batches[this.#at]!;
-    const one = new BatchCall(this.#at++, inputs, this.#dimensions, this.#open(inputs));
+    const inputs = this.#batches[this.#begun.length]!;
+    const one = new BatchCall(inputs, this.#dimensions, this.#open(inputs));
+    this.#begun.push(one);
     this.#running.add(one);
     return one;
   }
 
   /** Gives the usage until now as each batch ends, then the vectors or the failure; between them promises to wait for. */
   *#parts(): Generator<readonly StreamPart[] | Promise<void>, null> {
-    const vectors: (readonly (readonly number[])[])[] = [];
     let failure: ProviderFailure | null = null;
     let tokens = 0;
     let isReported = false;
@@ -124,22 +122,21 @@ class BatchedCall implements UpstreamCall {
       const [one, fault] = yield* this.#nextEnd();
       this.#running.delete(one);
       if (failure === null) this.#named = one.call;
-      this.#isSent ||= one.call.sent;
       failure ??= fault;
       if (fault) one.call.abort();
-      else vectors[one.index] = one.vectors;
       // A batch that failed may have been billed.
       const isBilled = fault === null || one.tokens !== null;
       if (isBilled) tokens += one.tokens ?? one.expected;
       isReported ||= one.tokens !== null;
-      while (failure === null && this.#running.size < BATCHES_MAX && this.#at < this.#batches.length) this.#begin();
+      const most = failure === null ? this.#batches.length : 0;
+      while (this.#running.size < BATCHES_MAX && this.#begun.length < most) this.#begin();
       const usage = isReported ? this.#usage(tokens) : [];
       if (this.#running.size > 0) {
         if (isBilled && isReported) yield usage;
         yield setImmediate();
       } else {
         if (failure) yield [...usage, { type: 'failure', failure }];
-        else yield* slicesOf(vectors.flat(), usage, Math.max(1, Math.floor(NUMBERS_AT_ONCE / this.#dimensions)));
+        else yield* this.#slices(usage);
         return null;
       }
     }
@@ -158,6 +155,18 @@ class BatchedCall implements UpstreamCall {
     }
   }
 
+  /** The whole answer. Its usage comes first, too: a reader who leaves amid the vectors has it. */
+  #slices(usage: readonly StreamPart[]): readonly (readonly StreamPart[])[] {
+    const vectors = this.#begun.flatMap((one) => one.vectors);
+    const parts = vectors.map((vector, index) => ({ type: 'embedding', choice: 0, index, vector }) as const);
+    const atOnce = Math.max(1, Math.floor(NUMBERS_AT_ONCE / this.#dimensions));
+    const slices: StreamPart[][] = [];
+    for (let at = 0; at < parts.length; at += atOnce) slices.push(parts.slice(at, at + atOnce));
+    slices[0]!.unshift(...usage);
+    slices.at(-1)!.push({ type: 'finish', choice: 0, reason: 'stop', raw: 'stop' }, ...usage);
+    return slices;
+  }
+
   /** @param tokens of the batches that are done: as reported, else as counted here */
   #usage(tokens: number): readonly StreamPart[] {
     const expected = [...this.#running].reduce((sum, one) => sum + one.expected, 0);
@@ -165,23 +174,8 @@ class BatchedCall implements UpstreamCall {
   }
 }
 
-/** The whole answer, some vectors at once. Its usage comes first, too: a reader who leaves amid the vectors has it. */
-function slicesOf(
-  vectors: readonly (readonly number[])[],
-  usage: readonly StreamPart[],
-  atOnce: number,
-): readonly (readonly StreamPart[])[] {
-  const parts = vectors.map((vector, index) => ({ type: 'embedding', choice: 0, index, vector }) as const);
-  const slices: StreamPart[][] = [];
-  for (let at = 0; at < parts.length; at += atOnce) slices.push(parts.slice(at, at + atOnce));
-  slices[0]!.unshift(...usage);
-  slices.at(-1)!.push({ type: 'finish', choice: 0, reason: 'stop', raw: 'stop' }, ...usage);
-  return slices;
-}
-
 /** The call of one batch, with the answer to it. */
 class BatchCall {
-  readonly index: number;
   readonly call: UpstreamCall;
   readonly vectors: (readonly number[])[] = [];
   /** Input tokens as reported; null for no report that can be true. */
@@ -192,8 +186,7 @@ class BatchCall {
   /** While nothing has come. */
   #wait: Promise<void> | null = null;
 
-  constructor(index: number, inputs: Batch, dimensions: number, call: UpstreamCall) {
-    this.index = index;
+  constructor(inputs: Batch, dimensions: number, call: UpstreamCall) {
     this.call = call;
     this.#inputs = inputs;
     this.#dimensions = dimensions;

@@ -111,10 +111,10 @@ test('help is a line for each of all commands, usage for a group, and everything
     help()
       .split('\n')
       .filter((line) => /^ {2}\.\/signalbox [a-z ]+ {2}\S.*\.$/.test(line)),
-  ).toHaveLength(HELP.length);
+  ).toHaveLength(Object.keys(HELP).length);
   expect(help('keys')).toContain('[--overlap 24h]');
   expect(help('keys')).not.toContain('at most 30d');
-  for (const { command, usage, details = DATA } of HELP) {
+  for (const [command, { usage, details = DATA }] of Object.entries(HELP)) {
     const text = help(...command.split(' '));
     for (const line of [...usage.split('\n'), ...details.split('\n')]) expect(text).toContain(line);
     for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(120);

@@ -46,7 +46,7 @@ const PARTS: Readonly<Record<string, readonly Family[]>> = {
   process: [
     ...watched.families,
     ...logFamilies(log, { lost: 0 }),
-    spanFamily({ exported: 0, lost: 0 }),
+    spanFamily(() => ({ exported: 0, lost: 0 })),
     metricsErrors().family,
     rejectionCounter().family,
   ],

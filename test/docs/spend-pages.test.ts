@@ -21,7 +21,7 @@ function snapshotWith(page: string) {
 test('the examples of docs/spend/rate-limits.md are right, without a warning', () => {
   const { rateLimits, gateway } = snapshotWith(pageOf('rate-limits.md'));
   expect(rateLimits.map(({ name }) => name)).toEqual(['per-key', 'free-tier']);
-  expect(gateway.admission.trustedProxies).toHaveLength(2);
+  expect(gateway.trustedProxies).toHaveLength(2);
 });
 
 test('docs/spend/rate-limits.md names the defaults in force', () => {

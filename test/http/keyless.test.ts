@@ -6,7 +6,7 @@ import { SignalboxError } from '../../src/core/errors.ts';
 import type { PaymentPolicy } from '../../src/core/payment-policy.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
 import { type AdmissionRules, admit } from '../../src/http/admission.ts';
-import { PreflightRefusals } from '../../src/http/cors.ts';
+import { preflightRefusal } from '../../src/http/cors.ts';
 import { x402Funding } from '../../src/money/x402/funding.ts';
 import type { X402Parts } from '../../src/money/x402/gateway.ts';
 import { load, SMALL, snapshotOf } from '../policy/support.ts';
@@ -53,7 +53,7 @@ function door({ isOn = true, blocked = [] as string[], more = LIMITS } = {}) {
     } as X402Parts),
     limiter: new Limiter(() => 0),
     gate,
-    preflights: new PreflightRefusals({ warn() {} }),
+    refusePreflight: preflightRefusal({ warn() {} }),
   };
   const send = (path: string, headers: Record<string, string> = {}, method = 'POST') => {
     const request = new Request(`http://gateway.example${path}`, {

@@ -191,7 +191,6 @@ describe('the log', () => {
       'src/server/gateway.ts',
       'src/server/ledger-note.ts',
       'src/server/log.ts',
-      'src/server/observer.ts',
       'src/server/serve.ts',
       'src/server/shutdown.ts',
       'src/server/store.ts',

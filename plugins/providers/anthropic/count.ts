@@ -1,4 +1,4 @@
-import type { CountMargin, HttpCall, ProviderFailure } from 'signalbox/plugin';
+import type { BuiltRequest, CountMargin } from 'signalbox/plugin';
 import { numberOf, objectOf, parseJson } from '../json.ts';
 
 /** The fields of a message that are about its answer: counting takes none of them. */
@@ -8,7 +8,7 @@ const OF_ANSWERS = ['max_tokens', 'stream', 'metadata', 'stop_sequences', 'tempe
 export const MARGIN: CountMargin = { tokens: 256, share: 0.05 };
 
 /** Makes `POST /messages/count_tokens` of the request for an answer. */
-export function countRequest(made: HttpCall | ProviderFailure): HttpCall | ProviderFailure {
+export function countRequest(made: BuiltRequest): BuiltRequest {
   if ('kind' in made) return made;
   const body: Record<string, unknown> = { ...objectOf(parseJson(made.body)) };
   for (const field of OF_ANSWERS) delete body[field];

@@ -1,4 +1,4 @@
-import { type HttpCall, type ModelRequest, type ProviderCall, type ProviderFailure, pathText } from 'signalbox/plugin';
+import { type BuiltRequest, type ModelRequest, type ProviderCall, pathText } from 'signalbox/plugin';
 import { answerSchema, Notes, unnamedMembers } from '../notes.ts';
 import { addMark, type Block, CacheMarks, markLast } from './cache.ts';
 import { type AnthropicPrompt, promptOf } from './conversation.ts';
@@ -18,7 +18,7 @@ const READ = ['cache_control', 'is_error'] as const;
 const THOUGHTFUL_TOP_P = 0.95;
 
 /** Builds `POST /messages`. @param mayMark whether a prompt without marks of its caller may get some */
-export function buildRequest(call: ProviderCall, mayMark: boolean): HttpCall | ProviderFailure {
+export function buildRequest(call: ProviderCall, mayMark: boolean): BuiltRequest {
   const { request } = call;
   const rules = rulesOf(call.upstream);
   const notes = new Notes();
@@ -100,12 +100,8 @@ function canStartThinking(turns: Turns): boolean {
 }
 
 /** Temperature, top_p and top_k where the API accepts them: the first two not together, and few with thinking. */
-function samplingOf(
-  { request, extras, model }: ProviderCall,
-  rules: ModelRules,
-  thinking: ThinkingConfig,
-  notes: Notes,
-): Block {
+function samplingOf(call: ProviderCall, rules: ModelRules, thinking: ThinkingConfig, notes: Notes): Block {
+  const { request, extras, model } = call;
   const isFixed = !model.acceptsTemperature || rules.fixedSampling;
   const { settings, names } = request;
   const { temperature, topP } = settings;
@@ -118,11 +114,8 @@ function samplingOf(
   };
 }
 
-function outputOf(
-  { settings: { answerFormat: format } }: ModelRequest,
-  { effort }: ThinkingConfig,
-  notes: Notes,
-): Block | undefined {
+function outputOf({ settings }: ModelRequest, { effort }: ThinkingConfig, notes: Notes): Block | undefined {
+  const { answerFormat: format } = settings;
   if (format?.type !== 'json-schema') return effort === undefined ? undefined : { effort };
   const schema = answerSchema(format, notes);
   const result = schema === undefined ? { why: 'is left out' } : structuredSchema(schema);

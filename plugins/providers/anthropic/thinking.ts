@@ -30,11 +30,8 @@ export interface ThinkingConfig {
 }
 
 /** Translates the effort. @param fits false for a request that excludes thinking with a budget */
-export function thinkingFor(
-  { request, extras, model, outputCap }: ProviderCall,
-  rules: ModelRules,
-  fits: boolean,
-): ThinkingConfig {
+export function thinkingFor(call: ProviderCall, rules: ModelRules, fits: boolean): ThinkingConfig {
+  const { request, extras, model, outputCap } = call;
   const requested = request.settings.reasoningEffort ?? null;
   if (isObject(extras.thinking)) {
     return { config: extras.thinking, on: extras.thinking.type !== 'disabled', honored: requested === null };

@@ -1,4 +1,4 @@
-import type { CountMargin, HttpCall, ProviderCall, ProviderFailure } from 'signalbox/plugin';
+import type { BuiltRequest, CountMargin, ProviderCall } from 'signalbox/plugin';
 import { numberOf, objectOf, parseJson } from '../json.ts';
 import { buildRequest, modelPath, resourceName } from './request.ts';
 
@@ -6,7 +6,7 @@ import { buildRequest, modelPath, resourceName } from './request.ts';
 export const MARGIN: CountMargin = { tokens: 256, share: 0.05 };
 
 /** Builds `POST /models/…:countTokens` (ai.google.dev/api/tokens): tools and the system instruction count only within a whole request. */
-export function countRequest(call: ProviderCall): HttpCall | ProviderFailure {
+export function countRequest(call: ProviderCall): BuiltRequest {
   const made = buildRequest(call);
   if ('kind' in made) return made;
   const model = resourceName(call.upstream);

@@ -1,8 +1,7 @@
 import {
+  type BuiltRequest,
   type EmbeddingAdapter,
   type EmbeddingCall,
-  type HttpCall,
-  type ProviderFailure,
   plainUsage,
   type StreamPart,
 } from 'signalbox/plugin';
@@ -14,7 +13,7 @@ import { modelPath, resourceName } from './request.ts';
 /** Gemini's `batchEmbedContents` (ai.google.dev/api/embeddings). */
 export const embeddings: EmbeddingAdapter = { request: buildRequest, reply: readReply };
 
-function buildRequest(call: EmbeddingCall): HttpCall | ProviderFailure {
+function buildRequest(call: EmbeddingCall): BuiltRequest {
   const { upstream, inputs, dimensions, isShortened, extras, request } = call;
   const model = resourceName(upstream);
   const requests = [];

@@ -1,4 +1,4 @@
-import type { HttpCall, ModelRequest, ProviderCall, ProviderFailure } from 'signalbox/plugin';
+import type { BuiltRequest, ModelRequest, ProviderCall } from 'signalbox/plugin';
 import type { Json } from '../json.ts';
 import { answerSchema, Notes, unnamedMembers } from '../notes.ts';
 import { promptOf } from './contents.ts';
@@ -7,7 +7,7 @@ import { geminiSchema } from './schema.ts';
 import { toolsOf } from './tools.ts';
 
 /** Builds `POST /models/…:generateContent`. */
-export function buildRequest(call: ProviderCall): HttpCall | ProviderFailure {
+export function buildRequest(call: ProviderCall): BuiltRequest {
   const { request, upstream } = call;
   const notes = new Notes();
   const { system, contents } = promptOf(request, upstream, notes);

@@ -71,8 +71,9 @@ export function buildRequest(
   // Some servers accept only a list.
   if (typeof body.stop === 'string') body.stop = [body.stop];
   if (request.seed != null) body[settings.seed_field] = request.seed;
-  if (request.tools != null) addTools(body, request, model, settings, dropped);
-  if (typeof request.reasoning_effort === 'string') addEffort(body, call, settings, dropped, request.reasoning_effort);
+  if (request.tools != null) Object.assign(body, toolFields(request, model, settings, dropped));
+  const { reasoning_effort: effort } = request;
+  if (typeof effort === 'string') body.reasoning_effort = effortOf(effort, call, settings, dropped);
   body[settings.max_tokens_field] = call.outputCap;
   if (call.stream) addStream(body, request, settings);
   return {
@@ -91,11 +92,7 @@ function addStream(body: BodyFields, request: Members, settings: DialectSettings
 }
 
 /** The fields that were left out, in the words of a caller who speaks another dialect. */
-function namedFor(
-  request: ModelRequest,
-  dropped: readonly string[],
-  { cache_hints }: DialectSettings,
-): readonly string[] {
+function namedFor(request: ModelRequest, dropped: readonly string[], settings: DialectSettings): readonly string[] {
   const { names } = request;
   const own: Readonly<Record<string, string>> = {
     temperature: names.temperature,
@@ -105,7 +102,7 @@ function namedFor(
   };
   return [
     ...dropped.map((name) => own[name] ?? name),
-    ...unnamedMembers(request, cache_hints === 'sent' ? ['cache_control'] : []),
+    ...unnamedMembers(request, settings.cache_hints === 'sent' ? ['cache_control'] : []),
   ];
 }
 
@@ -122,36 +119,28 @@ function isNeutral(field: string, value: unknown): boolean {
 /** The name in the `function` of a tool or a choice. */
 const nameIn = (owner: Members): unknown => (isObject(owner.function) ? owner.function.name : undefined);
 
-function addTools(
-  body: BodyFields,
-  request: Members,
-  model: ModelTraits,
-  settings: DialectSettings,
-  dropped: string[],
-): void {
+function toolFields(request: Members, model: ModelTraits, settings: DialectSettings, dropped: string[]): Members {
   const { tool_choice: choice, parallel_tool_calls: parallel } = request;
   const tools = toolsFor(request.tools, settings, dropped);
-  if (tools.length === 0) return;
+  if (tools.length === 0) return {};
   const lacks = lacksOf(settings, model);
   // Servers without forced calls have no `tool_choice`: `auto` is the default, and `none` omits the tools.
   const isChoosable = !lacks.includes('forced_tools');
-  if (choice === 'none' && !isChoosable) return;
+  if (choice === 'none' && !isChoosable) return {};
   const named = settings.named_tool_choice === 'as_required' && isObject(choice) ? nameIn(choice) : undefined;
-  body.tools = named === undefined ? tools : tools.filter((tool) => nameIn(tool) === named);
-  if (choice != null && isChoosable) body.tool_choice = named === undefined ? choice : 'required';
-  if (parallel != null && !lacks.includes('single_tool_calls')) body.parallel_tool_calls = parallel;
+  return {
+    tools: named === undefined ? tools : tools.filter((tool) => nameIn(tool) === named),
+    ...(choice != null && isChoosable && { tool_choice: named === undefined ? choice : 'required' }),
+    ...(parallel != null && !lacks.includes('single_tool_calls') && { parallel_tool_calls: parallel }),
+  };
 }
 
-function addEffort(
-  body: BodyFields,
-  { model, upstream }: ProviderCall,
-  { efforts }: DialectSettings,
-  dropped: string[],
-  requested: string,
-): void {
+/** The effort as it is sent; undefined for none. */
+function effortOf(requested: string, call: ProviderCall, settings: DialectSettings, dropped: string[]) {
+  const { model, upstream } = call;
   const reasons = model.capabilities.includes('reasoning');
-  const effort = nearestEffort(requested, effortsOf(upstream, efforts));
+  const effort = nearestEffort(requested, effortsOf(upstream, settings.efforts));
   // Reported when omitted, or when rounding turned reasoning on or off.
   if (!reasons || (effort === 'none') !== (requested === 'none')) dropped.push('reasoning_effort');
-  if (reasons) body.reasoning_effort = effort;
+  return reasons ? effort : undefined;
 }

@@ -1,4 +1,4 @@
-import type { HttpCall, ModelRequest, ProviderCall, ProviderFailure } from 'signalbox/plugin';
+import type { BuiltRequest, ModelRequest, ProviderCall } from 'signalbox/plugin';
 import { chatBodyOf } from '../openai-compatible/body.ts';
 import { buildRequest } from '../openai-compatible/request.ts';
 import type { DialectSettings } from '../openai-compatible/settings.ts';
@@ -8,11 +8,7 @@ import { buildResponses, OUTPUT_MIN, unsupportedField } from './responses.ts';
 import type { OpenAiSettings } from './settings.ts';
 
 /** Sends Responses as they came. For others it uses chat completions, except for models that do not reason with tools there: these need the Responses API. */
-export function requestOf(
-  call: ProviderCall,
-  dialect: DialectSettings,
-  settings: OpenAiSettings,
-): HttpCall | ProviderFailure {
+export function requestOf(call: ProviderCall, dialect: DialectSettings, settings: OpenAiSettings): BuiltRequest {
   if (passes(call)) return passedRequest(call);
   const { original, conversation, extras, routing, names } = call.request;
   if (original.dialect !== RESPONSES) return translatedRequest(call, dialect, settings);
@@ -31,11 +27,7 @@ export function requestOf(
 const isNative = ({ nativeTools, turns }: ModelRequest['conversation']): boolean =>
   nativeTools !== undefined || turns.some(({ parts }) => parts.some(({ type }) => type === 'native'));
 
-function translatedRequest(
-  call: ProviderCall,
-  dialect: DialectSettings,
-  settings: OpenAiSettings,
-): HttpCall | ProviderFailure {
+function translatedRequest(call: ProviderCall, dialect: DialectSettings, settings: OpenAiSettings): BuiltRequest {
   const { request, model, upstream } = call;
   if (!model.capabilities.includes('reasoning')) return buildRequest(call, dialect);
   const { reasoningEffort: requested } = request.settings;
@@ -54,11 +46,7 @@ function translatedRequest(
 const passes = ({ request: { original }, outputCap }: ProviderCall): boolean =>
   original.dialect === RESPONSES && outputCap >= OUTPUT_MIN;
 
-function chatRequest(
-  call: ProviderCall,
-  dialect: DialectSettings,
-  effort: string | undefined,
-): HttpCall | ProviderFailure {
+function chatRequest(call: ProviderCall, dialect: DialectSettings, effort: string | undefined): BuiltRequest {
   const body = chatBodyOf(call.request, dialect.cache_hints === 'sent');
   const takesParallel = !reasoningModelLacks(call.upstream).includes('single_tool_calls');
   const parallel = takesParallel ? body.parallel_tool_calls : undefined;
@@ -67,11 +55,8 @@ function chatRequest(
 }
 
 /** Reports the effort as dropped if it turned reasoning on or off against the request. */
-function withDroppedEffort(
-  result: HttpCall | ProviderFailure,
-  { request: { settings, names } }: ProviderCall,
-  effort: string | undefined,
-): HttpCall | ProviderFailure {
+function withDroppedEffort(result: BuiltRequest, { request }: ProviderCall, effort: string | undefined): BuiltRequest {
+  const { settings, names } = request;
   const { reasoningEffort: requested } = settings;
   const isLost = requested !== undefined && (effort === 'none') !== (requested === 'none');
   return isLost && 'dropped' in result ? { ...result, dropped: [...result.dropped, names.reasoningEffort] } : result;

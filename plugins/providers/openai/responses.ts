@@ -1,11 +1,10 @@
 import {
   type AnswerFormat,
-  type HttpCall,
+  type BuiltRequest,
   type Members,
   type ModelRequest,
   type ModelSettings,
   type ProviderCall,
-  type ProviderFailure,
   pathText,
 } from 'signalbox/plugin';
 import { Notes, unnamedMembers } from '../notes.ts';
@@ -43,11 +42,7 @@ export function unsupportedField({ request, outputCap }: ProviderCall): string |
 }
 
 /** Builds `POST /responses`. Stores nothing there: reasoning comes back with the messages. */
-export function buildResponses(
-  call: ProviderCall,
-  effort: string | undefined,
-  settings: OpenAiSettings,
-): HttpCall | ProviderFailure {
+export function buildResponses(call: ProviderCall, effort: string | undefined, settings: OpenAiSettings): BuiltRequest {
   const { request, upstream, extras, outputCap } = call;
   const notes = new Notes();
   const { verbosity, ...others } = extras;

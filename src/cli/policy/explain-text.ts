@@ -3,7 +3,8 @@ import { painter } from '../../core/paint.ts';
 import { wrapped } from '../../core/text.ts';
 import { visible } from '../../core/visible.ts';
 import { seconds } from '../../routing/advise.ts';
-import type { CandidateEntry, Certificate } from '../../routing/certificate.ts';
+import type { CandidateEntry } from '../../routing/certificate.ts';
+import type { Certificate } from '../../routing/certify.ts';
 import { shortPlace } from '../../routing/story.ts';
 import { clipped, grid, WIDTH } from '../terminal.ts';
 

@@ -7,8 +7,8 @@ import type { SurfaceDocs } from '../../surface/surface.ts';
 import { ACCESS_DETAIL, type RouteAccess } from '../routes.ts';
 import { exampleOf } from './example.ts';
 
-/** The access of a route, and its documentation beyond its path and its body's schema. */
-export interface RouteDocs extends RouteAccess {
+/** The access of a route, for operators alone unless stated, and its documentation beyond its path and its body's schema. */
+export interface RouteDocs extends Partial<RouteAccess> {
   readonly summary: string;
   /** Markdown. */
   readonly description: string;
@@ -84,7 +84,7 @@ export const DECISION_ERRORS: readonly ErrorCode[] = [
 /** Makes the `detail` of an Elysia route, which the route table and the OpenAPI document are made from. */
 export function routeDocs(spec: RouteDocs) {
   const { summary, description, tag = 'admin', answer, events, requests, errors = [], errorField } = spec;
-  const { access, body, counts, pays, operation, errorForm = API_ERRORS, request } = spec;
+  const { access = 'admin', body, counts, pays, operation, errorForm = API_ERRORS, request } = spec;
   const isOpen = access === 'open';
   const refusals: readonly ErrorCode[] = access === 'admin' ? [...KEYED, 'insufficient_permissions'] : KEYED;
   const security = isOpen ? [] : [...KEY_SECURITY, ...(pays ? [{}] : [])];

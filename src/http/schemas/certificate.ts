@@ -119,7 +119,7 @@ const Preference = Type.Object({
     description: 'The amount that it adds to the quality of the models it prefers.',
     examples: [0.05],
   }),
-  models: field.arrayOf(Type.String(), 'IDs of these models.', ['gpt-6-luna']),
+  models: field.textList('IDs of these models.', ['gpt-6-luna']),
 });
 
 const other = (example: string) =>
@@ -142,8 +142,7 @@ export const CERTIFICATE = {
   constraints: field.orNull(Type.Array(Rule), 'The constraints that applied.'),
   preferences: field.orNull(Type.Array(Preference), 'The preferences that applied.'),
   choice_without_preferences: field.textOrNull('The choice if there were no preferences; null where none applied.'),
-  strategy_failed: field.orNull(
-    Type.Boolean(),
+  strategy_failed: field.flagOrNull(
     'True when the strategy gave no usable scores, so that Q, C, L and ID decided.',
     false,
   ),
@@ -158,8 +157,7 @@ export const CERTIFICATE = {
 };
 
 export const Replay = field.shape('The result of replaying the decision from its record.', {
-  matches: field.orNull(
-    Type.Boolean(),
+  matches: field.flagOrNull(
     'Whether the replay gave exactly the same choice, draw, fallbacks and qualities. Null if it could not be replayed.',
     true,
   ),

@@ -36,8 +36,7 @@ const Facts = field.shape('The facts that the decision was based on. They contai
     null,
   ),
   natural_language: field.text('The language of the question, as ISO 639-1; `und` if unknown.', 'en'),
-  languages: field.arrayOf(
-    Type.String(),
+  languages: field.textList(
     'Programming languages that the question is about, in canonical names. They exclude no model.',
     ['python'],
   ),
@@ -69,11 +68,9 @@ const Facts = field.shape('The facts that the decision was based on. They contai
   needs: field.arrayOf(field.word(CAPABILITY_NAMES, 'A capability.'), 'The capabilities that the model must have.', [
     'tools',
   ]),
-  required_languages: field.arrayOf(
-    Type.String(),
-    'Programming languages that the model must handle, in canonical names.',
-    ['typescript'],
-  ),
+  required_languages: field.textList('Programming languages that the model must handle, in canonical names.', [
+    'typescript',
+  ]),
   route_strategy: field.shapeOrNull(
     'The caller’s weights, completed by the policy’s; null when none were sent.',
     {
@@ -95,7 +92,7 @@ const Facts = field.shape('The facts that the decision was based on. They contai
       4.67,
     ),
   }),
-  key_models: field.orNull(Type.Array(Type.String()), 'The models that the key may use; null for all.'),
+  key_models: field.textListOrNull('The models that the key may use; null for all.'),
   embedding: field.shapeOrNull(
     'The texts to embed; null for another operation.',
     {
@@ -114,8 +111,7 @@ const Facts = field.shape('The facts that the decision was based on. They contai
     },
     null,
   ),
-  thought_readers: field.orNull(
-    Type.Array(Type.String()),
+  thought_readers: field.textListOrNull(
     'The models that can read the thoughts of the tool calls under way; null where all can, or none.',
     null,
   ),
@@ -123,11 +119,7 @@ const Facts = field.shape('The facts that the decision was based on. They contai
     hour_cache: field.flag('Whether parts of the prompt are to be kept in the cache for an hour.'),
     tool_uses: field.mapOf(Type.Integer(), 'The most uses of each tool that the provider runs, by name.'),
     rereadings: field.count('Times that the model may read its context anew, after each use of such a tool.'),
-    unpriced: field.arrayOf(
-      Type.String(),
-      'Fields of the request that change the bill by no price of the catalog.',
-      [],
-    ),
+    unpriced: field.textList('Fields of the request that change the bill by no price of the catalog.', []),
   }),
 });
 
@@ -192,9 +184,8 @@ export const Decision = field.named('Decision', 'Why a model was chosen, and the
   seed: field.text('The random seed of the decision: 64 bits, hexadecimal.', '9f2c51d07be83a64'),
   route_reason: field.routeReason,
   choice: field.modelId('The model chosen.'),
-  fallbacks: field.arrayOf(Type.String(), 'Models to try next, best first.', ['mistral-small-4']),
-  last_resorts: field.arrayOf(
-    Type.String(),
+  fallbacks: field.textList('Models to try next, best first.', ['mistral-small-4']),
+  last_resorts: field.textList(
     'Models with endpoints that a breaker has ejected, best first: tried when all others have failed.',
     [],
   ),
@@ -235,11 +226,7 @@ const DecisionSummary = field.named(
     model: field.modelId('The model that was tried last, or the choice where none was tried.'),
     task: field.text('The task type of the request.', 'coding'),
     selector: field.textOrNull('`model` of the request; `pinned` where it named one model.', 'auto'),
-    stream: field.orNull(
-      Type.Boolean(),
-      'Whether the request asked for a stream; null in records of version 0.1.',
-      true,
-    ),
+    stream: field.flagOrNull('Whether the request asked for a stream; null in records of version 0.1.', true),
     labels: texts('The labels of the key at the time; null in records of version 0.1.', { team: 'search' }),
     metadata: texts('The `metadata` that the policy’s `records.metadata` lists, redacted.', {}),
     session: field.textOrNull('The session that the request names; null for none.'),

@@ -95,7 +95,7 @@ const key = {
   state: field.word(['valid', 'expired', 'revoked'], 'Whether it works.'),
   scopes: field.arrayOf(field.word(SCOPES, 'A scope.'), 'The operations that the key may use.', ['chat', 'route']),
   labels: field.mapOf(Type.String(), 'For rules and budgets.', { team: 'billing' }),
-  models: field.orNull(Type.Array(Type.String()), 'IDs of the models that it may use; null for all.'),
+  models: field.textListOrNull('IDs of the models that it may use; null for all.'),
   limits: field.shape('Rate limits of the key.', {
     requests_per_minute: figure('Requests a minute.'),
     tokens_per_minute: figure('Tokens a minute.'),

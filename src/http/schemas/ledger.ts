@@ -83,7 +83,7 @@ export const UsageReport = field.named('UsageReport', 'The spend of the calling 
 
 export const AdminUsage = field.named('AdminUsage', 'The charges of all keys in a period, by groups.', {
   ...period,
-  by: field.arrayOf(Type.String(), 'The groupings.', ['key', 'model']),
+  by: field.textList('The groupings.', ['key', 'model']),
   total_credits: field.credits('The sum of all groups.', 1_204.5),
   groups: field.arrayOf(UsageGroup, 'In the order of their names; at most 10,000.'),
 });

@@ -36,14 +36,10 @@ export const PolicyReload = field.named('PolicyReload', 'One reload of the polic
 export const PolicyStatus = field.named('PolicyStatus', 'The policy in force, and the last reload of its files.', {
   revision: field.policyRevision,
   since: field.moment('When it came into force.'),
-  files: field.arrayOf(Type.String(), 'The files of the policy.', ['policies/models.yaml', 'policies/signalbox.yaml']),
+  files: field.textList('The files of the policy.', ['policies/models.yaml', 'policies/signalbox.yaml']),
   models: field.count('The number of models that can be served.', 4),
   warnings: field.arrayOf(PolicyDiagnostic, 'Warnings about the policy.', []),
-  outdated_plugins: field.arrayOf(
-    Type.String(),
-    'Plugins whose code has changed on disk: it takes effect at a restart.',
-    [],
-  ),
+  outdated_plugins: field.textList('Plugins whose code has changed on disk: it takes effect at a restart.', []),
   last_reload: PolicyReload,
   previous: field.shapeOrNull('The revision before this one; null if there was none since the start.', {
     revision: field.policyRevision,

@@ -88,7 +88,7 @@ export const LearningStatus = field.named('LearningStatus', 'The results of lear
     bound: field.figureOrNull('The greatest weight that it may have; null for no bound.'),
     is_at_bound: field.flag('Whether further outcomes of it do not count.'),
   }),
-  faults: field.arrayOf(Type.String(), 'Failures of the estimator, as sentences.', []),
+  faults: field.textList('Failures of the estimator, as sentences.', []),
 });
 
 export const Health = field.named('Health', 'The process answers.', {

@@ -1,4 +1,3 @@
-import { Type } from '@sinclair/typebox';
 import * as field from '../../api/parts.ts';
 
 const atomic = (description: string) => field.text(`${description} In atomic units of the asset.`, '3250');
@@ -9,7 +8,7 @@ export const PaymentQuote = field.named(
   'PaymentQuote',
   'The most that a wallet without a balance would be asked to pay.',
   {
-    schemes: field.arrayOf(Type.String(), 'Of x402.', ['exact']),
+    schemes: field.textList('Of x402.', ['exact']),
     max_credits: field.credits('At most, the settlement included.', 4.25),
     max_atomic: field.rows('One for each network that payments are taken on.', {
       network,

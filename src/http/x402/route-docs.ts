@@ -102,7 +102,6 @@ export const WELL_KNOWN = routeDocs({
 });
 
 export const PAYMENTS = routeDocs({
-  access: 'admin',
   summary: 'List payments',
   description: 'The payments of agents, newest first.',
   answer: { schema: schemas.PaymentList, description: 'The payments.' },
@@ -111,7 +110,6 @@ export const PAYMENTS = routeDocs({
 });
 
 export const RECONCILE = routeDocs({
-  access: 'admin',
   body: 'none',
   summary: 'Check a payment on the chain',
   description:
@@ -121,7 +119,6 @@ export const RECONCILE = routeDocs({
 });
 
 export const WALLET_STATUS = routeDocs({
-  access: 'admin',
   summary: 'Show a wallet',
   description: 'A wallet’s balance, its keys and its last payments, and whether it is blocked.',
   answer: { schema: schemas.WalletStatus, description: 'The wallet.' },
@@ -129,7 +126,6 @@ export const WALLET_STATUS = routeDocs({
 });
 
 export const BLOCK = routeDocs({
-  access: 'admin',
   summary: 'Block a wallet',
   description:
     'Blocks a wallet at once: its keys and its signatures get 403. Its balance stays, and requests in progress continue.',
@@ -140,7 +136,6 @@ export const BLOCK = routeDocs({
 });
 
 export const UNBLOCK = routeDocs({
-  access: 'admin',
   body: 'none',
   summary: 'Unblock a wallet',
   description: 'Unblocking it again changes nothing. The body is ignored.',
@@ -149,7 +144,6 @@ export const UNBLOCK = routeDocs({
 });
 
 export const CREDIT = routeDocs({
-  access: 'admin',
   summary: 'Credit a wallet',
   description:
     'Adds to the balance of a wallet, or takes back from it, with or without a key. `/admin/trail` records it.',

@@ -146,7 +146,7 @@ const usd = (description: string, example: number) => field.figure(`${descriptio
 
 export const PaymentTerms = field.named('PaymentTerms', 'How this gateway takes payments by x402.', {
   x402Version: Type.Literal(2, { description: 'The version of x402.' }),
-  schemes: field.arrayOf(Type.String(), 'Of x402.', ['exact']),
+  schemes: field.textList('Of x402.', ['exact']),
   payment_flow: Type.Literal('upfront', { description: 'A payment is settled before its request is carried out.' }),
   networks: field.rows('In the order in which they are offered.', {
     network: field.text('CAIP-2.', 'eip155:84532'),

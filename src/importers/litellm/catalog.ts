@@ -1,27 +1,16 @@
 import { parseDecimal } from '../../core/decimal.ts';
-import { block, exact, type Field, flow, type PolicyValue } from '../emit.ts';
+import { block, exact, field, type PolicyValue } from '../emit.ts';
 import { bareName } from './services.ts';
-import { type ConfigNode, type MapNode, readTree, scalarText, valueAt } from './tree.ts';
+import { type ConfigNode, readTree, scalarText, valueAt } from './tree.ts';
 
 /** A model of the shipped policy, or of a table of public facts. */
 export interface CatalogModel {
   readonly id: string;
-  /** Its fields in the order of the policy, without its provider and endpoints. */
-  readonly facts: readonly Field[];
-  /** Each preset that serves it, with that service's name of the model. */
-  readonly served: readonly { readonly preset: string; readonly upstream: string }[];
+  /** Its entry under `models`. */
+  readonly entry: ConfigNode;
   /** Where its price and facts are from, in words. */
   readonly origin: string;
-  /** 0 if it is unknown. */
-  readonly quality: number;
-  /** Of an embedding model; 0 for others. */
-  readonly dimensions: number;
-  readonly contextWindow: number;
-  readonly maxOutput: number;
 }
-
-/** Keys that depend on the provider or on the operator. */
-const NOT_FACTS: ReadonlySet<string> = new Set(['provider', 'upstream', 'endpoints', 'regions', 'tags']);
 
 /** Facts of public models, keys of a policy's model, by preset and the service's own name. */
 export interface PublicFacts {
@@ -33,11 +22,9 @@ export interface PublicFacts {
 /** Reads the models of a policy file whose providers have the names of their presets. */
 export function readCatalog(text: string): CatalogModel[] {
   const models = valueAt(readTree(text), 'models');
-  return models?.kind === 'map'
-    ? models.entries.flatMap(({ key, node }) =>
-        node.kind === 'map' ? [catalogModel(key, node, `${key} of the shipped catalog`)] : [],
-      )
-    : [];
+  return [...(models?.entries ?? [])].flatMap(([key, node]) =>
+    node.kind === 'map' ? [catalogModel(key, node, 'the shipped catalog')] : [],
+  );
 }
 
 /** Finds a model among public facts; those of OpenAI's models hold at Azure. */
@@ -54,32 +41,26 @@ export function findPublicModel(
     // Days stand without quotes, as people write them.
     const text = JSON.stringify(found).replace(/"(\d{4}-\d{2}-\d{2})"/g, '$1');
     const row = readTree(text.replace('"tiers":[],', '').replace('"temperature":true,', ''));
-    if (row.kind === 'map') return catalogModel(name, row, `${name} of ${facts.source}`);
+    return catalogModel(name, row, facts.source);
   }
   return null;
 }
 
-function catalogModel(id: string, model: MapNode, origin: string): CatalogModel {
-  const endpoints = valueAt(model, 'endpoints');
-  const endpointNodes = endpoints?.kind === 'list' ? endpoints.items : [model];
-  const price = valueAt(model, 'price');
-  const priceBasis = ['basis', 'as_of'].flatMap((key) => scalarText(valueAt(price, key)) ?? []);
-  const number = (node: ConfigNode | undefined) => Number(scalarText(node)) || 0;
-  return {
-    id,
-    facts: model.entries
-      .filter(({ key }) => !NOT_FACTS.has(key))
-      .map(({ key, node }) => ({ key, value: policyValueOf(node, key === 'price') })),
-    served: endpointNodes.map((endpoint) => ({
-      preset: scalarText(valueAt(endpoint, 'provider')) ?? '',
-      upstream: scalarText(valueAt(endpoint, 'upstream')) ?? id,
-    })),
-    origin: `${origin} (${priceBasis.join(', ')})`,
-    dimensions: number(valueAt(valueAt(model, 'embedding'), 'dimensions')),
-    quality: number(valueAt(valueAt(model, 'quality'), 'default')),
-    contextWindow: number(valueAt(model, 'context_window')),
-    maxOutput: number(valueAt(model, 'max_output')),
-  };
+function catalogModel(id: string, entry: ConfigNode, source: string): CatalogModel {
+  const basis = ['basis', 'as_of'].flatMap((key) => scalarText(valueAt(entry, 'price', key)) ?? []);
+  return { id, entry, origin: `${id} of ${source} (${basis.join(', ')})` };
+}
+
+/** The value of a key as the policy writes it; null without a model or value. */
+export function catalogValue(model: CatalogModel | null, key: string): PolicyValue | null {
+  const node = valueAt(model?.entry, key);
+  return node ? policyValueOf(node, key === 'price') : null;
+}
+
+/** The number under a path of keys; null if it is absent. */
+export function catalogNumber(model: CatalogModel | null, ...path: readonly string[]): number | null {
+  const text = scalarText(valueAt(model?.entry, ...path));
+  return text === null ? null : Number(text) || 0;
 }
 
 function policyValueOf(node: ConfigNode, isBlock: boolean): PolicyValue {
@@ -90,9 +71,8 @@ function policyValueOf(node: ConfigNode, isBlock: boolean): PolicyValue {
       ? exact(node.text)
       : node.text;
   }
-  const entries = node.entries.map(({ key, node: inner }) => [key, policyValueOf(inner, false)] as const);
-  const isLong = isBlock && entries.some(([key]) => key === 'tiers');
-  return isLong ? block(...entries.map(([key, value]) => ({ key, value }))) : flow(Object.fromEntries(entries));
+  const fields = [...node.entries].map(([key, inner]) => field(key, policyValueOf(inner, false)));
+  return { ...block(...fields), isFlow: !(isBlock && node.entries.has('tiers')) };
 }
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
@@ -104,11 +84,10 @@ export function findCatalogModel(
   names: readonly string[],
 ): CatalogModel | null {
   const bare = names.map(bareName);
-  return (
-    catalog.find(({ served }) =>
-      served.some((endpoint) => endpoint.preset === preset && names.includes(endpoint.upstream)),
-    ) ??
-    catalog.find(({ id }) => bare.includes(id)) ??
-    null
-  );
+  const serves = (endpoint: ConfigNode, id: string) =>
+    (scalarText(valueAt(endpoint, 'provider')) ?? '') === preset &&
+    names.includes(scalarText(valueAt(endpoint, 'upstream')) ?? id);
+  const isServed = ({ id, entry }: CatalogModel) =>
+    (valueAt(entry, 'endpoints')?.items ?? [entry]).some((endpoint) => serves(endpoint, id));
+  return catalog.find(isServed) ?? catalog.find(({ id }) => bare.includes(id)) ?? null;
 }

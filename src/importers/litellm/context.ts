@@ -1,7 +1,7 @@
 import { SECRET_SHAPES } from '../../core/secret-shapes.ts';
 import type { CatalogModel, PublicFacts } from './catalog.ts';
 import type { OutcomeRecorder } from './outcomes.ts';
-import { type ConfigNode, isEmpty, type MapNode, scalarText } from './tree.ts';
+import { type ConfigNode, isEmpty, NO_MAP, scalarText } from './tree.ts';
 
 /** The state that all parts of an import share. */
 export interface ImportContext {
@@ -11,7 +11,7 @@ export interface ImportContext {
   readonly facts: PublicFacts;
   /** LiteLLM's own price map, parsed, by model name; empty without one. */
   readonly priceMap: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
-  readonly credentials: ReadonlyMap<string, MapNode>;
+  readonly credentials: ReadonlyMap<string, ConfigNode>;
   /** The day, `2026-11-20`. */
   readonly today: string;
   readonly todo: OperatorTodo;
@@ -103,10 +103,11 @@ export const looksSecret = (text: string): boolean => SECRET.test(text);
 export const textsOf = (node: ConfigNode | undefined): string[] =>
   (node?.kind === 'list' ? node.items : [node]).flatMap((item) => scalarText(item) ?? []);
 
-/** The map of a section; null if it is absent or, with a reported problem, another node. */
-export function mapOf(node: ConfigNode | undefined, outcomes: OutcomeRecorder, expected: string): MapNode | null {
-  if (!node || (node.kind === 'scalar' && node.text === '')) return null;
-  return node.kind === 'map' ? node : outcomes.problem(node, `it must be ${expected}`);
+/** The map of a section; an empty one if it is absent or, with a reported problem, another node. */
+export function mapOf(node: ConfigNode | undefined, outcomes: OutcomeRecorder, expected: string): ConfigNode {
+  if (node?.kind === 'map') return node;
+  if (node && (node.kind === 'list' || node.text !== '')) outcomes.problem(node, `it must be ${expected}`);
+  return NO_MAP;
 }
 
 /** The items of a list; none if it is absent or, with a reported problem, another node. */
@@ -116,7 +117,7 @@ export function itemsOf(
   expected: string,
 ): readonly ConfigNode[] {
   if (node && node.kind !== 'list' && !isEmpty(node)) outcomes.problem(node, expected);
-  return node?.kind === 'list' ? node.items : [];
+  return node?.items ?? [];
 }
 
 export const CAPITALS = /^[A-Z_][A-Z0-9_]*$/;

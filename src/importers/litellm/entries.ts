@@ -5,13 +5,13 @@ import { type DeploymentFacts, readFacts } from './facts.ts';
 import { LEFT_OUT_INFO, LEFT_OUT_PARAMS } from './left-out.ts';
 import type { LazyPath, OutcomeRecorder } from './outcomes.ts';
 import { bareName, modeOfName, providerOfName, SERVICES, WITHOUT_ADAPTER } from './services.ts';
-import { type ConfigNode, type MapNode, scalarText, valueAt } from './tree.ts';
+import { type ConfigNode, NO_MAP, scalarText, valueAt } from './tree.ts';
 
 /** An entry of `model_list` that Signalbox can serve. */
 export interface Deployment {
   /** The model name that callers use. Entries with the same name form a group. */
   readonly group: string;
-  readonly params: MapNode;
+  readonly params: ConfigNode;
   /** LiteLLM's name of the provider. */
   readonly provider: string;
   readonly connection: ProviderConnection;
@@ -71,9 +71,8 @@ export function readEntry(node: ConfigNode, context: ImportContext): EntryResult
   if (!modelNode || model === null)
     return refuse(modelNode ?? params, 'litellm_params needs a model, such as openai/gpt-4o');
   if (looksSecret(model)) return refuse(modelNode, 'the model looks like a key');
-  const infoNode = valueAt(node, 'model_info');
-  if (infoNode && infoNode.kind !== 'map') outcomes.problem(infoNode, 'model_info must be a map');
-  const info = infoNode?.kind === 'map' ? infoNode : null;
+  const info = valueAt(node, 'model_info') ?? NO_MAP;
+  if (info.kind !== 'map') outcomes.problem(info, 'model_info must be a map');
   const without = unsupportedReason(params, info, name, model);
   if (without !== null) {
     outcomes.leftOut(node, `${name}: ${without}`);
@@ -84,23 +83,22 @@ export function readEntry(node: ConfigNode, context: ImportContext): EntryResult
       nameNode,
       'a name must begin with a letter or digit and contain only letters, digits and . _ : / @ + -, at most 120',
     );
-  if (/^[\d.]+$/.test(name) && nameNode.kind === 'scalar' && !nameNode.isQuoted)
-    outcomes.remark(nameNode, 'a text is meant; it is read as one');
+  if (/^[\d.]+$/.test(name) && !nameNode.isQuoted) outcomes.remark(nameNode, 'a text is meant; it is read as one');
   const provider = providerOf(params, model);
   if (provider === null || !SERVICES.has(provider))
     return refuse(modelNode, 'no provider is said that this importer knows; write it before the name, such as openai/');
   const credentialNode = valueAt(params, 'litellm_credential_name');
   const credentialName = scalarText(credentialNode);
-  const credential = credentialName === null ? null : context.credentials.get(credentialName);
+  const credential = credentialName === null ? NO_MAP : context.credentials.get(credentialName);
   if (credential === undefined) return refuse(credentialNode ?? params, 'no credential has this name');
-  const deployment = deploymentOf({ nameNode, name, params, modelNode, model, info, provider, credential }, context);
+  const deployment = deploymentOf(node, credential, { name, model, provider }, context);
   if (!deployment)
     return refuse(valueAt(params, 'api_base') ?? params, 'it must be an address such as https://llm.example.com/v1');
   return { deployment };
 }
 
 /** Why Signalbox cannot serve an entry that LiteLLM can; null if it can. */
-function unsupportedReason(params: MapNode, info: MapNode | null, name: string, model: string): string | null {
+function unsupportedReason(params: ConfigNode, info: ConfigNode, name: string, model: string): string | null {
   const mode = modeOf(info, model);
   if (mode !== null && MODES.has(mode))
     return `Signalbox serves chat and embeddings, and this is for ${mode.replaceAll('_', ' ')}`;
@@ -116,7 +114,7 @@ function unsupportedReason(params: MapNode, info: MapNode | null, name: string, 
 const PATTERN = /^[^*]*\*$/;
 
 /** LiteLLM's mode of an entry, stated or implied by its name; null for a conversation. */
-const modeOf = (info: MapNode | null, model: string): string | null =>
+const modeOf = (info: ConfigNode, model: string): string | null =>
   scalarText(valueAt(info, 'mode')) ?? modeOfName(bareName(model));
 
 /** LiteLLM's modes that are not served. `chat` and `responses` are conversations. */
@@ -125,26 +123,23 @@ const MODES: ReadonlySet<string> = new Set([
   ...['moderation', 'moderations', 'video_generation', 'vector_store', 'ocr', 'search', 'realtime', 'batch'],
 ]);
 
-function providerOf(params: MapNode, model: string): string | null {
+function providerOf(params: ConfigNode, model: string): string | null {
   const apart = scalarText(valueAt(params, 'custom_llm_provider'));
   if (apart !== null) return apart;
   const [before, ...rest] = model.split('/');
   return rest.length > 0 ? (before ?? null) : providerOfName(model);
 }
 
-interface EntryParts {
-  readonly nameNode: ConfigNode;
-  readonly name: string;
-  readonly params: MapNode;
-  readonly modelNode: ConfigNode;
-  readonly model: string;
-  readonly info: MapNode | null;
-  readonly provider: string;
-  readonly credential: MapNode | null;
-}
+/** The names of an entry, all of which it has. */
+type EntryNames = Pick<Deployment, 'provider'> & Readonly<Record<'name' | 'model', string>>;
 
-function deploymentOf(parts: EntryParts, context: ImportContext): Deployment | null {
-  const { name, params, model, info, provider, credential } = parts;
+function deploymentOf(
+  entry: ConfigNode,
+  credential: ConfigNode,
+  { name, model, provider }: EntryNames,
+  context: ImportContext,
+): Deployment | null {
+  const [params, info] = [valueAt(entry, 'litellm_params') ?? NO_MAP, valueAt(entry, 'model_info') ?? NO_MAP];
   const { outcomes } = context;
   const assigned: AssignedNames = { model: name, provider };
   const atModel =
@@ -166,10 +161,10 @@ function deploymentOf(parts: EntryParts, context: ImportContext): Deployment | n
   );
   const isEmbedder = modeOf(info, model) === 'embedding';
   const facts = readFacts({ info, params, preset: connection.preset, isEmbedder, names, at: atModel }, context);
-  outcomes.mapped(parts.nameNode, () => ['models', assigned.model]);
-  if (prefix === null) outcomes.mapped(parts.modelNode, atModel('upstream'));
-  else
-    outcomes.approximated(parts.modelNode, atModel('upstream'), `called by Chat Completions, without \`${prefix}/\``);
+  outcomes.mapped(valueAt(entry, 'model_name'), atModel());
+  const modelNode = valueAt(params, 'model');
+  if (prefix === null) outcomes.mapped(modelNode, atModel('upstream'));
+  else outcomes.approximated(modelNode, atModel('upstream'), `called by Chat Completions, without \`${prefix}/\``);
   outcomes.mapped(valueAt(params, 'custom_llm_provider'), atModel('provider'));
   outcomes.mapped(valueAt(params, 'litellm_credential_name'), () => ['providers', assigned.provider]);
   const region = valueAt(params, 'region_name') ?? valueAt(info, 'region_name');
@@ -244,7 +239,7 @@ function capOf(node: ConfigNode | undefined, to: LazyPath, outcomes: OutcomeReco
 const TAG_NOTE =
   'they are tags of the model, for rules such as `require: \'"TAG" in model.tags\'`; requests and keys cannot select by them';
 
-function tagsOf(params: MapNode, info: MapNode | null, to: LazyPath, outcomes: OutcomeRecorder): string[] {
+function tagsOf(params: ConfigNode, info: ConfigNode, to: LazyPath, outcomes: OutcomeRecorder): string[] {
   const read = (node: ConfigNode | undefined): string[] => {
     if (!node) return [];
     if (node.kind !== 'list') outcomes.remark(node, 'a list is meant; it is read as a list of one');
@@ -262,16 +257,15 @@ const OF_REQUESTS = 'callers send this parameter themselves; Signalbox adds none
 /** Keys that need all entries: the shares of a group, and budgets. */
 export const READ_LATER: readonly string[] = ['order', 'weight', 'rpm', 'tpm', 'max_budget', 'budget_duration'];
 
-function reportRest(params: MapNode, info: MapNode | null, outcomes: OutcomeRecorder): void {
-  const report = (entries: MapNode['entries'], reasons: ReadonlyMap<string, string>, usual: string) => {
-    for (const { key, node } of entries) {
-      if (outcomes.has(node)) continue;
-      outcomes.leftOut(node, reasons.get(key) ?? (/_cost_per_|_cost$/.test(key) ? OTHER_RATE : usual));
-    }
-  };
-  const read = params.entries.filter(({ key }) => !READ_LATER.includes(key));
-  report(read, LEFT_OUT_PARAMS, OF_REQUESTS);
-  report(info?.entries ?? [], LEFT_OUT_INFO, 'Signalbox does not use this fact of a model');
+function reportRest(params: ConfigNode, info: ConfigNode, outcomes: OutcomeRecorder): void {
+  const report = (owner: ConfigNode, reasons: ReadonlyMap<string, string>, usual: string) =>
+    outcomes.leaveRest(owner, (key, node) =>
+      outcomes.has(node) || (owner === params && READ_LATER.includes(key))
+        ? undefined
+        : (reasons.get(key) ?? (/_cost_per_|_cost$/.test(key) ? OTHER_RATE : usual)),
+    );
+  report(params, LEFT_OUT_PARAMS, OF_REQUESTS);
+  report(info, LEFT_OUT_INFO, 'Signalbox does not use this fact of a model');
 }
 
 /** The entry's share of its group's traffic, in the unit of its key; null without one. */

@@ -1,10 +1,10 @@
 import { type Decimal, parseDecimal, plainText, roundUp, times, toNumber } from '../../core/decimal.ts';
-import { block, exact, flow, type PolicyValue } from '../emit.ts';
+import { exact, flow, type PolicyValue, some } from '../emit.ts';
 import { booleanOf, decimalOf } from './amounts.ts';
-import { type CatalogModel, findCatalogModel, findPublicModel } from './catalog.ts';
+import { type CatalogModel, catalogNumber, catalogValue, findCatalogModel, findPublicModel } from './catalog.ts';
 import type { ImportContext } from './context.ts';
 import type { LazyPath, OutcomeRecorder } from './outcomes.ts';
-import { type ConfigNode, type MapNode, valueAt } from './tree.ts';
+import { type ConfigNode, valueAt } from './tree.ts';
 
 /** Facts of the model behind a deployment. */
 export interface DeploymentFacts {
@@ -28,8 +28,8 @@ export interface SourcedPrice {
 }
 
 interface FactSources {
-  readonly info: MapNode | null;
-  readonly params: MapNode;
+  readonly info: ConfigNode | undefined;
+  readonly params: ConfigNode;
   readonly preset: string | null;
   readonly isEmbedder: boolean;
   /** Candidate names of the model, the most reliable first. */
@@ -38,7 +38,8 @@ interface FactSources {
   readonly at: (...keys: string[]) => LazyPath;
 }
 
-type Rates = (key: string) => Decimal | null;
+/** LiteLLM's key of a rate → USD per token. */
+type Rates = ReadonlyMap<string, Decimal>;
 
 const USD_PER_MILLION_MAX = 100_000;
 /** The smallest price that a policy accepts, USD per 1M tokens. */
@@ -69,28 +70,29 @@ export function readFacts(of: FactSources, context: ImportContext): DeploymentFa
   const mapped = of.names.map((name) => context.priceMap.get(name)).find((entry) => entry !== undefined);
   const catalogModel =
     findCatalogModel(context.catalog, of.preset, of.names) ?? findPublicModel(context.facts, of.preset, of.names);
-  const ofMap = (key: string): Decimal | null => {
-    const value = mapped?.[key];
-    return typeof value === 'number' ? parseDecimal(String(value)) : null;
-  };
   const count = (key: string): number | null => {
-    const decimal = ofMap(key);
-    return decimal && tokens(toNumber(decimal));
+    const value = mapped?.[key];
+    return typeof value === 'number' ? tokens(value) : null;
   };
   const stated = readSizes(of, context);
   const capabilities = readCapabilities(of, context, mapped ?? null);
-  const catalogPrice = catalogModel?.facts.find(({ key }) => key === 'price')?.value;
   const own = readOwnPrice(of, context);
-  const fromMap = own
-    ? null
-    : priceOf(of.isEmbedder ? inputAlone(ofMap) : ofMap, mapped ? Object.keys(mapped) : [], { basis: 'aggregator' });
+  const fromMap = own ? null : priceOf(mappedRates(mapped ?? {}), of, { basis: 'aggregator' });
   return {
     price:
-      priceFrom(own, 'configuration') ?? priceFrom(fromMap, 'price map') ?? priceFrom(catalogPrice ?? null, 'catalog'),
-    contextWindow: stated.contextWindow ?? count('max_input_tokens') ?? catalogModel?.contextWindow ?? null,
-    maxOutput: stated.maxOutput ?? count('max_output_tokens') ?? count('max_tokens') ?? catalogModel?.maxOutput ?? null,
+      priceFrom(own, 'configuration') ??
+      priceFrom(fromMap, 'price map') ??
+      priceFrom(catalogValue(catalogModel, 'price'), 'catalog'),
+    contextWindow: stated.contextWindow ?? count('max_input_tokens') ?? catalogNumber(catalogModel, 'context_window'),
+    maxOutput:
+      stated.maxOutput ??
+      count('max_output_tokens') ??
+      count('max_tokens') ??
+      catalogNumber(catalogModel, 'max_output'),
     dimensions: of.isEmbedder
-      ? (stated.dimensions ?? count('output_vector_size') ?? (catalogModel?.dimensions || null))
+      ? (stated.dimensions ??
+        count('output_vector_size') ??
+        (catalogNumber(catalogModel, 'embedding', 'dimensions') || null))
       : null,
     capabilities,
     isMapped: mapped !== undefined,
@@ -101,18 +103,17 @@ export function readFacts(of: FactSources, context: ImportContext): DeploymentFa
 const priceFrom = (value: PolicyValue | null, source: SourcedPrice['source']): SourcedPrice | null =>
   value === null ? null : { value, source };
 
-/** The rates of a model that writes nothing. */
-const inputAlone =
-  (rates: Rates): Rates =>
-  (key) =>
-    rates(key) ?? (key === 'output_cost_per_token' ? { digits: 0n, scale: 0 } : null);
+const mappedRates = (mapped: Readonly<Record<string, unknown>>): Rates =>
+  new Map(
+    Object.entries(mapped).flatMap(([key, value]) => {
+      const rate = RATE.test(key) && typeof value === 'number' ? parseDecimal(String(value)) : null;
+      return rate ? [[key, rate] as const] : [];
+    }),
+  );
 
-function readOwnPrice(
-  { info, params, isEmbedder, at }: FactSources,
-  { outcomes, today }: ImportContext,
-): PolicyValue | null {
+function readOwnPrice(of: FactSources, { outcomes, today }: ImportContext): PolicyValue | null {
   const nodes = new Map<string, ConfigNode>();
-  for (const { key, node } of [...params.entries, ...(info?.entries ?? [])]) {
+  for (const [key, node] of [...of.params.entries, ...(of.info?.entries ?? [])]) {
     if (!RATE.test(key)) continue;
     const older = nodes.get(key);
     if (older && older !== node) outcomes.leftOut(older, 'model_info has it too, and takes precedence');
@@ -123,14 +124,10 @@ function readOwnPrice(
     const rate = rateOf(node, outcomes);
     if (!rate) continue;
     rates.set(key, rate.rate);
-    if (rate.note) outcomes.approximated(node, at('price'), rate.note);
-    else outcomes.mapped(node, at('price'), 'USD a token, now USD per 1M');
+    if (rate.note) outcomes.approximated(node, of.at('price'), rate.note);
+    else outcomes.mapped(node, of.at('price'), 'USD a token, now USD per 1M');
   }
-  const stated: Rates = (key) => rates.get(key) ?? null;
-  const value = priceOf(isEmbedder ? inputAlone(stated) : stated, [...rates.keys()], {
-    as_of: exact(today),
-    basis: 'own',
-  });
+  const value = priceOf(rates, of, { as_of: exact(today), basis: 'own' });
   if (value === null)
     for (const key of rates.keys()) outcomes.leftOut(nodes.get(key), 'a price needs both input and output');
   return value;
@@ -148,42 +145,37 @@ function rateOf(node: ConfigNode, outcomes: OutcomeRecorder): { rate: Decimal; n
   return { rate: decimal, note: isRounded ? 'rounded up to six decimals of a USD per 1M' : '' };
 }
 
-/** Makes a price of USD rates per token; null without both input and output. */
+/** Makes a price of USD rates per token; null without both input and output. An embedding model has no output. */
 function priceOf(
   rates: Rates,
-  keys: readonly string[],
+  { isEmbedder }: FactSources,
   last: Readonly<Record<string, PolicyValue>>,
 ): PolicyValue | null {
-  const perMillion = (key: string): string | null => {
-    const rate = rates(key);
-    if (!rate) return null;
+  const perMillion = (rate: Decimal): string => {
     const rounded = roundUp(times(rate, 1_000_000n), DECIMALS);
     return plainText(rounded.digits > 0n && toNumber(rounded) < toNumber(SMALLEST) ? SMALLEST : rounded);
   };
-  const lineOf = (suffix: string) =>
-    Object.fromEntries(
-      Object.entries(LINE).flatMap(([key, name]) => {
-        const text = perMillion(key + suffix) ?? perMillion(key);
-        return text === null ? [] : [[name, exact(text)]];
-      }),
-    );
+  const lineOf = (suffix: string): Record<string, PolicyValue> => {
+    const line: Record<string, PolicyValue> = {};
+    for (const [key, name] of Object.entries(LINE)) {
+      const rate = rates.get(key + suffix) ?? rates.get(key);
+      if (rate) line[name] = exact(perMillion(rate));
+    }
+    return isEmbedder ? { ...line, output: line.output ?? exact('0') } : line;
+  };
   const first = lineOf('');
   if (!('input' in first) || !('output' in first)) return null;
-  const sizes = keys.flatMap((key) => Number(RATE.exec(key)?.[2] ?? 0)).filter((size) => size > 0);
+  const sizes = [...rates.keys()].map((key) => Number(RATE.exec(key)?.[2] ?? 0)).filter((size) => size > 0);
   const tiers = [...new Set(sizes)]
     .sort((a, b) => a - b)
     .map((size) => flow({ over_input_tokens: size * 1000, ...lineOf(`_above_${size}k_tokens`) }));
-  const all: Record<string, PolicyValue> = { ...first, ...(tiers.length > 0 && { tiers }), ...last };
-  return tiers.length > 0 ? block(...Object.entries(all).map(([key, value]) => ({ key, value }))) : flow(all);
+  return { ...flow({ ...first, tiers: some(tiers), ...last }), isFlow: tiers.length === 0 };
 }
 
 const tokens = (value: number): number | null =>
   Number.isInteger(value) && value >= 1 && value <= 100_000_000 ? value : null;
 
-function readSizes(
-  { info, isEmbedder, at }: FactSources,
-  { outcomes }: ImportContext,
-): { contextWindow: number | null; maxOutput: number | null; dimensions: number | null } {
+function readSizes({ info, isEmbedder, at }: FactSources, { outcomes }: ImportContext) {
   const read = (key: string, ...to: string[]): number | null => {
     const node = valueAt(info, key);
     const decimal = decimalOf(node);

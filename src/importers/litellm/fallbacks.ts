@@ -1,5 +1,5 @@
 import { type ImportContext, itemsOf, mapOf } from './context.ts';
-import { type ConfigNode, type MapNode, scalarText, valueAt } from './tree.ts';
+import { type ConfigNode, scalarText, valueAt } from './tree.ts';
 
 /** A group named as a fallback, with its position. */
 export interface FallbackTarget {
@@ -19,8 +19,8 @@ export interface Fallbacks {
 }
 
 export interface LitellmSettings {
-  readonly router: MapNode | null;
-  readonly library: MapNode | null;
+  readonly router: ConfigNode;
+  readonly library: ConfigNode;
 }
 
 /** A router setting. It may also stand in `litellm_settings`; `router_settings` wins. */
@@ -43,7 +43,7 @@ export function readFallbacks(settings: LitellmSettings, context: ImportContext)
     const expected = 'it must be a list of maps, each with one name and its list of fallbacks';
     for (const item of itemsOf(settingOf(settings, key, context), outcomes, expected)) {
       const map = mapOf(item, outcomes, 'a map of a name and the list of those after it');
-      for (const { key: group, node: list } of map?.entries ?? []) {
+      for (const [group, list] of map.entries) {
         owners.push({ name: group, node: list });
         if (list.kind !== 'list') outcomes.remark(list, 'a list is meant; it is read as a list of one');
         found.set(group, [...(found.get(group) ?? []), ...namesIn(list)]);
@@ -79,7 +79,7 @@ export interface ModelAlias extends FallbackTarget {
 export function readAliases(settings: LitellmSettings, context: ImportContext): ModelAlias[] {
   const { outcomes } = context;
   const map = mapOf(settingOf(settings, 'model_group_alias', context), outcomes, 'a map from an alias to its group');
-  return (map?.entries ?? []).flatMap(({ key, node }) => {
+  return [...map.entries].flatMap(([key, node]) => {
     const target = node.kind === 'map' ? valueAt(node, 'model') : node;
     const group = scalarText(target);
     if (target && group !== null) return [{ name: key, node, group }];

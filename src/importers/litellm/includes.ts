@@ -1,5 +1,5 @@
 import type { OutcomeRecorder } from './outcomes.ts';
-import { type ConfigNode, isEmpty, type MapNode, NotYaml, readTree, scalarText, valueAt } from './tree.ts';
+import { type ConfigNode, isEmpty, NotYaml, readTree, scalarText, valueAt } from './tree.ts';
 
 /**
  * Reads an included file by its name in the configuration.
@@ -20,7 +20,6 @@ const FILES_MAX = 100;
  * an included file are relative to the same folder.
  */
 export function withIncludes(root: ConfigNode, include: IncludeReader, outcomes: OutcomeRecorder): ConfigNode {
-  if (root.kind !== 'map') return root;
   const read = new Set<string>();
   let whole = root;
   for (let at = 0; ; at++) {
@@ -56,15 +55,15 @@ function partOf(name: string, item: ConfigNode, include: IncludeReader, outcomes
   }
 }
 
-function merge(whole: MapNode, part: ConfigNode | null): MapNode {
+function merge(whole: ConfigNode, part: ConfigNode | null): ConfigNode {
   if (part?.kind !== 'map') return whole;
-  const entries = new Map(whole.entries.map(({ key, node }) => [key, node]));
+  const entries = new Map(whole.entries);
   const replaced = [...whole.replaced, ...part.replaced];
-  for (const { key, node } of part.entries) {
+  for (const [key, node] of part.entries) {
     const before = entries.get(key);
     const isLonger = before?.kind === 'list' && node.kind === 'list';
     if (before && !isLonger) replaced.push(before);
     entries.set(key, isLonger ? { ...before, items: [...before.items, ...node.items] } : node);
   }
-  return { ...whole, entries: [...entries].map(([key, node]) => ({ key, node })), replaced };
+  return { ...whole, entries, replaced };
 }

@@ -12,7 +12,7 @@ import { writePolicy } from './policy.ts';
 import { planSelectors } from './selectors.ts';
 import { servableOf } from './servable.ts';
 import { readCommonSettings, reportSections } from './settings.ts';
-import { type ConfigNode, leavesOf, type MapNode, readTree, scalarText, valueAt } from './tree.ts';
+import { type ConfigNode, leavesOf, readTree, scalarText, valueAt } from './tree.ts';
 import { expandEverything, firstWildcards } from './wildcards.ts';
 
 export { NotIncluded } from './includes.ts';
@@ -84,14 +84,7 @@ export function importLitellm(text: string, sources: ImportSources): ImportResul
   const chosen = planSelectors({ deployments, patterns, fallbacks, aliases, skipped: named }, context);
   const common = readCommonSettings(settings, general, context);
   const selectors = [...chosen.selectors.flatMap(({ names }) => names), ...chosen.aliases.map(({ name }) => name)];
-  // Aliases with invalid names were left out.
-  const isWritten = new Set(selectors);
-  const aliasesOf = Map.groupBy(aliases, ({ group }) => group);
-  const namesOf = (group: string) => [
-    group,
-    ...(aliasesOf.get(group) ?? []).map(({ name }) => name).filter((name) => isWritten.has(name)),
-  ];
-  const limits = readLimits(settings, deployments, namesOf, context);
+  const limits = readLimits(settings, deployments, chosen.namesOf, context);
   reportSections(root, general, context);
   const drafts = { providers, chosen, wildcards, open, common, limits, source: sources.name };
   const files = deployments.length + wildcards.length === 0 ? [] : writePolicy(drafts, context);
@@ -117,15 +110,8 @@ export function importLitellm(text: string, sources: ImportSources): ImportResul
 const variablesIn = (root: ConfigNode): string[] =>
   leavesOf(root).flatMap((leaf) => variableReference(scalarText(leaf) ?? '') || []);
 
-interface ModelList {
-  readonly deployments: readonly Deployment[];
-  readonly wildcards: readonly Deployment[];
-  /** Those that wait for an answer of the operator. */
-  readonly open: readonly Deployment[];
-  readonly skipped: readonly SkippedEntry[];
-}
-
-function readModels(root: ConfigNode, context: ImportContext): ModelList {
+/** Those that wait for an answer of the operator are `open`. */
+function readModels(root: ConfigNode, context: ImportContext) {
   const list = valueAt(root, 'model_list');
   const read: Deployment[] = [];
   const skipped: SkippedEntry[] = [];
@@ -147,8 +133,8 @@ function readModels(root: ConfigNode, context: ImportContext): ModelList {
   return { deployments, wildcards, open, skipped: [...skipped, ...refused] };
 }
 
-function readCredentials(list: ConfigNode | undefined, outcomes: OutcomeRecorder): ReadonlyMap<string, MapNode> {
-  const found = new Map<string, MapNode>();
+function readCredentials(list: ConfigNode | undefined, outcomes: OutcomeRecorder): ReadonlyMap<string, ConfigNode> {
+  const found = new Map<string, ConfigNode>();
   const expected = 'it must be a list of maps with credential_name and credential_values';
   for (const item of itemsOf(list, outcomes, expected)) {
     const nameNode = valueAt(item, 'credential_name');
@@ -161,10 +147,7 @@ function readCredentials(list: ConfigNode | undefined, outcomes: OutcomeRecorder
     found.set(name, values);
     outcomes.mapped(nameNode, ['providers'], 'the providers of the entries that name it');
     outcomes.leftOut(valueAt(item, 'credential_info'), 'it is only a note');
-    for (const { key, node } of values.entries) {
-      const why = LEFT_OUT_PARAMS.get(key);
-      if (why !== undefined) outcomes.leftOut(node, why);
-    }
+    outcomes.leaveRest(values, (key) => LEFT_OUT_PARAMS.get(key));
   }
   return found;
 }

@@ -32,16 +32,14 @@ export function nameProviders(deployments: readonly Deployment[]): ImportedProvi
     const { names, comment, ...same } = connection;
     const key = JSON.stringify(same);
     const found = byConnection.getOrInsertComputed(key, () => ({ name: freeName(names, taken), connection }));
-    taken.add(found.name);
     assigned.provider = found.name;
   }
   return [...byConnection.values()];
 }
 
 function freeName(names: readonly string[], taken: TakenNames): string {
-  const free = names.find((name) => name !== '' && !taken.has(name));
-  if (free !== undefined) return free.slice(0, 120);
-  return taken.nextFree((names[0] || 'provider').slice(0, 110));
+  const short = names.filter((name) => name !== '').map((name) => name.slice(0, 120));
+  return taken.take(short, (names[0] || 'provider').slice(0, 110));
 }
 
 /** Groups the deployments of one name by model, in the order of attempts. */
@@ -65,6 +63,8 @@ function sortEndpoints(deployments: readonly Deployment[]): Deployment[] {
 
 const compare = (a: number, b: number): number => (a === b ? 0 : a - b);
 
+const LIMIT = 'Signalbox obeys a 429 of the provider and tries the next endpoint; `rate_limits` limits keys';
+
 function reportShares(deployments: readonly Deployment[], areDifferent: boolean, { outcomes }: ImportContext): void {
   for (const one of deployments) {
     const { params, assigned } = one;
@@ -74,7 +74,7 @@ function reportShares(deployments: readonly Deployment[], areDifferent: boolean,
       const node = valueAt(params, key);
       if (!node || numberOf(node, outcomes, 'a number') === null) continue;
       if (deployments.length === 1) {
-        outcomes.leftOut(node, ALONE[key] ?? LIMIT);
+        outcomes.leftOut(node, ['order', 'weight'].includes(key) ? 'the only deployment of its name' : LIMIT);
       } else if (key === 'order') {
         if (areDifferent)
           outcomes.approximated(node, to, 'the selector’s strategy chooses among the models of this name');
@@ -90,12 +90,6 @@ function reportShares(deployments: readonly Deployment[], areDifferent: boolean,
   }
 }
 
-const LIMIT = 'Signalbox obeys a 429 of the provider and tries the next endpoint; `rate_limits` limits keys';
-const ALONE: Readonly<Record<string, string>> = {
-  order: 'the only deployment of its name',
-  weight: 'the only deployment of its name',
-};
-
 /** An ID for a model that cannot have the name of its group. */
 export function freeId(group: string, { upstream }: Deployment, taken: TakenNames): string {
   const last = upstream
@@ -103,10 +97,7 @@ export function freeId(group: string, { upstream }: Deployment, taken: TakenName
     .replace(/[^A-Za-z0-9._:@+-]+/g, '-')
     .replace(/^[^A-Za-z0-9]+/, '');
   const plain = last === '' ? asName(group) : withoutDay(last).slice(0, 100);
-  const candidates = [plain, `${group}/${plain}`.slice(0, 120)];
-  const id = candidates.find((one) => !taken.has(one)) ?? taken.nextFree(plain);
-  taken.add(id);
-  return id;
+  return taken.take([plain, `${group}/${plain}`.slice(0, 120)], plain);
 }
 
 /** Removes the date: `claude-sonnet-4-5` for `claude-sonnet-4-5-20250929`, in its own case. */

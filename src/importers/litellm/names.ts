@@ -8,16 +8,14 @@ export class TakenNames {
     this.#taken = new Set(taken);
   }
 
-  has(name: string): boolean {
-    return this.#taken.has(name);
-  }
-
-  add(name: string): void {
+  /** Takes the first of some names that is free, or else that of `stem-2`, `stem-3` and so on. */
+  take(names: readonly string[], stem: string): string {
+    const name = names.find((one) => !this.#taken.has(one)) ?? this.#numbered(stem);
     this.#taken.add(name);
+    return name;
   }
 
-  /** The first free name of `stem-2`, `stem-3` and so on. Does not add it. */
-  nextFree(stem: string): string {
+  #numbered(stem: string): string {
     let n = this.#last.get(stem) ?? 2;
     while (this.#taken.has(`${stem}-${n}`)) n++;
     this.#last.set(stem, n);

@@ -1,4 +1,4 @@
-import { type ConfigNode, isEmpty, leavesOf, type MapNode, mapsOf, type SourcePosition, valueAt } from './tree.ts';
+import { type ConfigNode, isEmpty, leavesOf, nodesOf, type SourcePosition, valueAt } from './tree.ts';
 
 /** The outcome of a key, from best to worst: the same meaning, a similar one, or none. */
 export const OUTCOMES = ['mapped', 'approximated', 'left_out'] as const;
@@ -57,8 +57,16 @@ export class OutcomeRecorder {
   }
 
   /** Leaves out these keys of a map. */
-  keysLeftOut(owner: MapNode, keys: readonly string[], note: string): void {
+  keysLeftOut(owner: ConfigNode, keys: readonly string[], note: string): void {
     for (const key of keys) this.leftOut(valueAt(owner, key), note);
+  }
+
+  /** Leaves out the keys of a map for which there is a reason. */
+  leaveRest({ entries }: ConfigNode, reasonOf: (key: string, node: ConfigNode) => string | undefined): void {
+    for (const [key, node] of entries) {
+      const note = reasonOf(key, node);
+      if (note !== undefined) this.leftOut(node, note);
+    }
   }
 
   /** Reports a value that cannot be read, and leaves it out. @returns nothing, in its place */
@@ -91,9 +99,8 @@ export class OutcomeRecorder {
 
   /** The outcome of every key, in the order of the configuration. */
   all(root: ConfigNode): KeyOutcome[] {
-    for (const map of mapsOf(root)) {
-      for (const node of map.replaced)
-        if (!this.has(node)) this.leftOut(node, 'a later key of the same name replaces it');
+    for (const { replaced } of nodesOf(root)) {
+      for (const node of replaced) if (!this.has(node)) this.leftOut(node, 'a later key of the same name replaces it');
     }
     for (const leaf of leavesOf(root)) {
       if (!this.has(leaf)) this.leftOut(leaf, isEmpty(leaf) ? 'it is empty' : 'this importer does not know it');

@@ -1,10 +1,10 @@
-import type { ImportContext } from './context.ts';
-import { isName } from './context.ts';
+import { type ImportContext, isName } from './context.ts';
 import type { Deployment } from './entries.ts';
 import type { Fallbacks, FallbackTarget, ModelAlias } from './fallbacks.ts';
 import { freeId, groupByModel, type ImportedModel, type ModelGroup } from './models.ts';
 import { TakenNames } from './names.ts';
 import { BUILT_IN } from './servable.ts';
+import { valueAt } from './tree.ts';
 
 /** A selector of the policy: the `model` of requests, and its models in order of preference. */
 export interface ImportedSelector {
@@ -21,6 +21,8 @@ export interface SelectorPlan {
   readonly selectors: readonly ImportedSelector[];
   /** Alias → the ID of its only model. */
   readonly aliases: readonly { readonly name: string; readonly model: string }[];
+  /** A group's name and its aliases, those that are left out not among them. */
+  readonly namesOf: (group: string) => readonly string[];
 }
 
 interface SelectorInputs {
@@ -54,7 +56,9 @@ export function planSelectors(choices: SelectorInputs, context: ImportContext): 
     });
     return { name, models };
   });
-  return { groups, ...selectorsOf(groups, nextOf, aliases) };
+  const aliasesOf = Map.groupBy(aliases, ({ group }) => group);
+  const namesOf = (group: string) => [group, ...(aliasesOf.get(group) ?? []).map(({ name }) => name)];
+  return { groups, namesOf, ...selectorsOf(groups, nextOf, namesOf) };
 }
 
 interface FallbackChain {
@@ -146,9 +150,7 @@ function usableAliases(
         'a name must begin with a letter or digit and contain only letters, digits and . _ : / @ + -',
       );
     else if (groups.has(group)) {
-      const isHidden = node.kind === 'map';
-      const hidden = isHidden ? node.entries.find(({ key }) => key === 'hidden')?.node : undefined;
-      outcomes.approximated(hidden, ['selectors', name], '/v1/models lists every selector');
+      outcomes.approximated(valueAt(node, 'hidden'), ['selectors', name], '/v1/models lists every selector');
       outcomes.mapped(node, ['selectors', name]);
       return true;
     } else if (skipped.has(group)) outcomes.leftOut(node, 'its entry of model_list is left out');
@@ -161,20 +163,19 @@ function usableAliases(
 function selectorsOf(
   groups: readonly ModelGroup[],
   nextOf: ReadonlyMap<string, FallbackChain>,
-  aliases: readonly ModelAlias[],
+  namesOf: SelectorPlan['namesOf'],
 ): Pick<SelectorPlan, 'selectors' | 'aliases'> {
   const byName = new Map(groups.map(({ name, models }) => [name, models]));
   const modelsOf = (target: FallbackMatch): readonly ImportedModel[] => {
     if (typeof target === 'string') return byName.get(target) ?? [];
     return (byName.get(target.group) ?? []).filter(({ deployments }) => deployments.includes(target));
   };
-  const aliasesOf = Map.groupBy(aliases, ({ group }) => group);
   const selectors: ImportedSelector[] = [];
   const short: { name: string; model: string }[] = [];
   for (const group of groups) {
-    const others = (aliasesOf.get(group.name) ?? []).map(({ name }) => name);
     const [only, ...more] = group.models;
     if (only && more.length === 0 && only.id === group.name) {
+      const [, ...others] = namesOf(group.name);
       short.push(...others.map((name) => ({ name, model: only.id })));
       continue;
     }
@@ -183,11 +184,7 @@ function selectorsOf(
     const fresh = (target: FallbackMatch) => modelsOf(target).filter((model) => !seen.has(model) && seen.add(model));
     const after = any.map(fresh).filter((step) => step.length > 0);
     const last = long.map(fresh).filter((step) => step.length > 0);
-    selectors.push({
-      names: [group.name, ...others],
-      steps: [group.models, ...after, ...last],
-      forLength: last.length,
-    });
+    selectors.push({ names: namesOf(group.name), steps: [group.models, ...after, ...last], forLength: last.length });
   }
   return { selectors, aliases: short };
 }

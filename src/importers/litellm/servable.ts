@@ -5,16 +5,11 @@ import { valueAt } from './tree.ts';
 /** Selectors that exist in every policy. */
 export const BUILT_IN = ['auto', 'auto-fast', 'auto-cheap'];
 
-/** The deployments of single models, by what a policy can have of them. */
-interface ServableDeployments {
-  readonly deployments: readonly Deployment[];
-  /** Those that wait for an answer of the operator. */
-  readonly open: readonly Deployment[];
-  readonly refused: readonly { readonly name: string; readonly why: string }[];
-}
-
-/** Sorts the deployments of single models, and asks what a policy must know of the others. */
-export function servableOf(all: readonly Deployment[], { outcomes, todo }: ImportContext): ServableDeployments {
+/**
+ * Sorts the deployments of single models, and asks what a policy must know of the others. Those that wait for an answer
+ * are `open`.
+ */
+export function servableOf(all: readonly Deployment[], { outcomes, todo }: ImportContext) {
   const deployments: Deployment[] = [];
   const open: Deployment[] = [];
   const refused: { name: string; why: string }[] = [];

@@ -90,38 +90,30 @@ function strategyOf(node: ConfigNode | undefined, { outcomes }: ImportContext): 
 
 function reportRest({ router, library }: LitellmSettings, { outcomes }: ImportContext): void {
   for (const section of [router, library]) {
-    for (const { key, node } of section?.entries ?? []) {
-      const nearly = APPROXIMATED_ROUTER.get(key);
-      const why =
-        section === router ? LEFT_OUT_ROUTER.get(key) : (LEFT_OUT_SETTINGS.get(key) ?? LEFT_OUT_ROUTER.get(key));
-      if (nearly !== undefined) reportApproximated(node, key, nearly, outcomes);
-      else if (why !== undefined) outcomes.leftOut(node, why);
-    }
+    for (const [key, how] of APPROXIMATED_ROUTER) reportApproximated(valueAt(section, key), key, how, outcomes);
+    outcomes.leaveRest(
+      section,
+      (key) => (section === library ? LEFT_OUT_SETTINGS.get(key) : undefined) ?? LEFT_OUT_ROUTER.get(key),
+    );
   }
 }
 
-function reportApproximated(node: ConfigNode, key: string, how: string, outcomes: OutcomeRecorder): void {
+function reportApproximated(node: ConfigNode | undefined, key: string, how: string, outcomes: OutcomeRecorder): void {
   const isNumber = key !== 'enable_pre_call_checks';
   if (isNumber && numberOf(node, outcomes, 'a number, not below 0') === null) return;
-  if (!isNumber && node.kind === 'scalar' && node.isQuoted)
-    outcomes.remark(node, 'true or false is meant; this is a text');
+  if (!isNumber && node?.isQuoted) outcomes.remark(node, 'true or false is meant; this is a text');
   outcomes.approximated(node, [], how);
 }
 
 /** Records the outcome of sections and settings without an equivalent. */
 export function reportSections(root: ConfigNode, general: ConfigNode | undefined, { outcomes }: ImportContext): void {
-  const map = mapOf(general, outcomes, 'a map of settings');
-  for (const { key, node } of map?.entries ?? []) {
-    if (outcomes.has(node)) continue;
-    const why = LEFT_OUT_GENERAL.get(key);
+  outcomes.leaveRest(mapOf(general, outcomes, 'a map of settings'), (key, node) => {
+    if (outcomes.has(node)) return undefined;
     if (key === 'master_key' && !isTextOfKey(node)) outcomes.remark(node, 'keys are texts that begin with sk-');
-    if (why !== undefined) outcomes.leftOut(node, why);
-  }
-  for (const { key, node } of root.kind === 'map' ? root.entries : []) {
-    const why = LEFT_OUT_SECTIONS.get(key);
-    if (why !== undefined) outcomes.leftOut(node, why);
-    else if (key.startsWith('x-')) outcomes.leftOut(node, 'it only holds anchors, which no imported entry uses');
-  }
+    return LEFT_OUT_GENERAL.get(key);
+  });
+  const anchors = 'it only holds anchors, which no imported entry uses';
+  outcomes.leaveRest(root, (key) => LEFT_OUT_SECTIONS.get(key) ?? (key.startsWith('x-') ? anchors : undefined));
 }
 
 const isTextOfKey = (node: ConfigNode): boolean =>

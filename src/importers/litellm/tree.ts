@@ -1,4 +1,15 @@
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Scalar, type Node as YamlNode } from 'yaml';
+import {
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  type Scalar,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml';
 
 /** A position in the configuration. Line and column count from 1. */
 export interface SourcePosition {
@@ -8,35 +19,29 @@ export interface SourcePosition {
   readonly included: string | null;
 }
 
-interface LocatedNode extends SourcePosition {
+/**
+ * A node of the configuration. A map's value has the position of its key. An anchor and its aliases share one node. What
+ * nodes of other kinds have is empty.
+ */
+export interface ConfigNode extends SourcePosition {
+  readonly kind: 'map' | 'list' | 'scalar';
   /** The path from the root: `model_list[0].litellm_params.model`. For an anchor, where it is defined. */
   readonly path: string;
-}
-
-export interface MapNode extends LocatedNode {
-  readonly kind: 'map';
-  /** Including those of merge keys. */
-  readonly entries: readonly MapEntry[];
-  /** Values that a later key of the same name replaces. */
+  /** Those of a map, including the ones of merge keys. */
+  readonly entries: ReadonlyMap<string, ConfigNode>;
+  /** A map's values that a later key of the same name replaces. */
   readonly replaced: readonly ConfigNode[];
-}
-interface ListNode extends LocatedNode {
-  readonly kind: 'list';
   readonly items: readonly ConfigNode[];
-}
-interface ScalarNode extends LocatedNode {
-  readonly kind: 'scalar';
-  /** The source text without quotes; empty for null. */
+  /** The source text of a scalar without quotes; empty for null. */
   readonly text: string;
   readonly isQuoted: boolean;
 }
-interface MapEntry {
-  readonly key: string;
-  readonly node: ConfigNode;
-}
 
-/** A node of the configuration. A map's value has the position of its key. An anchor and its aliases share one node. */
-export type ConfigNode = MapNode | ListNode | ScalarNode;
+const WITHOUT_CONTENT = { entries: new Map<string, ConfigNode>(), replaced: [], items: [], text: '', isQuoted: false };
+const START = { line: 1, column: 1, included: null };
+
+/** Stands for a map that is absent. */
+export const NO_MAP: ConfigNode = { kind: 'map', path: '', ...START, ...WITHOUT_CONTENT };
 
 /** The text is not YAML. The message quotes nothing, because the text may contain keys. */
 export class NotYaml extends Error {
@@ -79,49 +84,40 @@ export function readTree(text: string, included: string | null = null): ConfigNo
   };
   const [error] = document.errors;
   if (error) throw new NotYaml(MESSAGES[error.code] ?? 'this is not YAML', where(error.pos[0]));
-  return new TreeReader(where).read(document.contents, '', { line: 1, column: 1, included });
+  return new TreeReader(where).read(document.contents, '', { ...START, included });
 }
 
 class TreeReader {
   readonly #where: (offset: number) => SourcePosition;
-  readonly #anchors = new Map<string, YamlNode>();
-  readonly #done = new Map<YamlNode, ConfigNode>();
-  /** Open nodes. An anchor that contains itself reads as empty. */
-  readonly #open = new Set<YamlNode>();
+  /** Null while the anchor's node is open: an anchor that contains itself reads as empty. */
+  readonly #anchors = new Map<string, ConfigNode | null>();
 
   constructor(where: (offset: number) => SourcePosition) {
     this.#where = where;
   }
 
   read(from: unknown, path: string, at: SourcePosition): ConfigNode {
-    const nothing: ScalarNode = { kind: 'scalar', path, ...at, text: '', isQuoted: false };
-    if (isAlias(from)) {
-      const target = this.#anchors.get(from.source);
-      return target && !this.#open.has(target) ? (this.#done.get(target) ?? nothing) : nothing;
-    }
-    if (isScalar(from)) return this.#keep(from, scalarOf(from, path, at));
-    if (isMap(from) || isSeq(from)) {
-      if (from.anchor) this.#anchors.set(from.anchor, from);
-      this.#open.add(from);
-      const node = isMap(from) ? this.#map(from.items, path, at) : this.#list(from.items, path, at);
-      this.#open.delete(from);
-      return this.#keep(from, node);
-    }
-    return nothing;
-  }
-
-  #keep(from: YamlNode & { anchor?: string }, node: ConfigNode): ConfigNode {
-    if (from.anchor) this.#anchors.set(from.anchor, from);
-    this.#done.set(from, node);
+    const nothing: ConfigNode = { kind: 'scalar', path, ...at, ...WITHOUT_CONTENT };
+    if (isAlias(from)) return this.#anchors.get(from.source) ?? nothing;
+    if (!isScalar(from) && !isMap(from) && !isSeq(from)) return nothing;
+    if (from.anchor) this.#anchors.set(from.anchor, null);
+    const node = { ...nothing, ...this.#contentOf(from, path, at) };
+    if (from.anchor) this.#anchors.set(from.anchor, node);
     return node;
   }
 
-  #list(items: readonly unknown[], path: string, at: SourcePosition): ListNode {
-    const read = items.map((item, i) => this.read(item, `${path}[${i}]`, this.#startOf(item) ?? at));
-    return { kind: 'list', path, ...at, items: read };
+  #contentOf(from: Scalar | YAMLMap | YAMLSeq, path: string, at: SourcePosition): Partial<ConfigNode> {
+    if (isScalar(from)) {
+      const { type, value } = from;
+      const text = value === null || value === undefined ? '' : (from.source ?? String(value));
+      return { text, isQuoted: type === 'QUOTE_DOUBLE' || type === 'QUOTE_SINGLE' };
+    }
+    if (isMap(from)) return { kind: 'map', ...this.#entriesOf(from, path, at) };
+    const items = from.items.map((item, i) => this.read(item, `${path}[${i}]`, this.#startOf(item) ?? at));
+    return { kind: 'list', items };
   }
 
-  #map(items: readonly { key: unknown; value: unknown }[], path: string, at: SourcePosition): MapNode {
+  #entriesOf({ items }: YAMLMap, path: string, at: SourcePosition): Pick<ConfigNode, 'entries' | 'replaced'> {
     const own = new Map<string, ConfigNode>();
     const merged = new Map<string, ConfigNode>();
     const replaced: ConfigNode[] = [];
@@ -130,7 +126,9 @@ class TreeReader {
       const position = this.#startOf(key) ?? at;
       const node = this.read(value, path === '' ? name : `${path}.${name}`, position);
       if (name === '<<') {
-        for (const entry of mergedEntries(node)) if (!merged.has(entry.key)) merged.set(entry.key, entry.node);
+        // YAML allows a map or a list of maps here.
+        for (const one of new Set([node, ...node.items]))
+          for (const [inner, below] of one.entries) merged.getOrInsertComputed(inner, () => below);
         continue;
       }
       const before = own.get(name);
@@ -138,53 +136,39 @@ class TreeReader {
       own.set(name, node);
     }
     for (const [name, node] of merged) if (own.has(name)) replaced.push(node);
-    const entries = [...new Map([...merged, ...own])].map(([key, node]) => ({ key, node }));
-    return { kind: 'map', path, ...at, entries, replaced };
+    return { entries: new Map([...merged, ...own]), replaced };
   }
 
   #startOf(node: unknown): SourcePosition | null {
-    const range = isScalar(node) || isMap(node) || isSeq(node) || isAlias(node) ? node.range : null;
+    const range = isNode(node) ? node.range : null;
     return range ? this.#where(range[0]) : null;
   }
 }
 
-/** The entries of a map or of a list's maps. YAML allows no deeper lists in a merge. */
-const mergedEntries = (node: ConfigNode): readonly MapEntry[] => {
-  const maps = node.kind === 'list' ? [...new Set(node.items)] : [node];
-  return maps.flatMap((one) => (one.kind === 'map' ? one.entries : []));
-};
-
-function scalarOf(from: Scalar, path: string, at: SourcePosition): ScalarNode {
-  const isQuoted = from.type === 'QUOTE_DOUBLE' || from.type === 'QUOTE_SINGLE';
-  const isEmpty = from.value === null || from.value === undefined;
-  return { kind: 'scalar', path, ...at, text: isEmpty ? '' : (from.source ?? String(from.value)), isQuoted };
-}
-
-/** The value of a key; undefined if there is none. */
-export function valueAt(node: ConfigNode | null | undefined, key: string): ConfigNode | undefined {
-  return node?.kind === 'map' ? node.entries.find((entry) => entry.key === key)?.node : undefined;
-}
+/** The value under a path of keys; undefined if there is none. */
+export const valueAt = (node: ConfigNode | undefined, ...path: readonly string[]): ConfigNode | undefined =>
+  path.reduce((at, key) => at?.entries.get(key), node);
 
 /** Whether a node is null or an empty plain scalar. */
 export const isEmpty = (node: ConfigNode): boolean => node.kind === 'scalar' && node.text === '' && !node.isQuoted;
 
-/** All nodes without children at or below a node, once each. */
-export function leavesOf(node: ConfigNode, seen: Set<ConfigNode> = new Set()): ConfigNode[] {
-  if (seen.has(node)) return [];
+const childrenOf = ({ items, entries, replaced }: ConfigNode): ConfigNode[] => [
+  ...items,
+  ...entries.values(),
+  ...replaced,
+];
+
+/** All nodes at or below a node, once each, parents first. */
+export function nodesOf(node: ConfigNode, seen: Set<ConfigNode> = new Set()): Set<ConfigNode> {
+  if (seen.has(node)) return seen;
   seen.add(node);
-  const below = node.kind === 'map' ? [...node.entries.map((entry) => entry.node), ...node.replaced] : [];
-  const inner = node.kind === 'list' ? node.items : below;
-  return inner.length === 0 ? [node] : inner.flatMap((one) => leavesOf(one, seen));
+  for (const one of childrenOf(node)) nodesOf(one, seen);
+  return seen;
 }
 
-/** All maps at or below a node, once each. */
-export function mapsOf(node: ConfigNode, seen: Set<ConfigNode> = new Set()): MapNode[] {
-  if (seen.has(node) || node.kind === 'scalar') return [];
-  seen.add(node);
-  if (node.kind === 'list') return node.items.flatMap((item) => mapsOf(item, seen));
-  return [node, ...node.entries.flatMap((entry) => mapsOf(entry.node, seen))];
-}
+/** All nodes without children at or below a node, once each. */
+export const leavesOf = (node: ConfigNode): ConfigNode[] =>
+  [...nodesOf(node)].filter((one) => childrenOf(one).length === 0);
 
 /** The text of a scalar; null if it is empty or another node. */
-export const scalarText = (node: ConfigNode | undefined): string | null =>
-  node?.kind === 'scalar' && node.text !== '' ? node.text : null;
+export const scalarText = (node: ConfigNode | undefined): string | null => node?.text || null;

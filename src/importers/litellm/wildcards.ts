@@ -3,7 +3,7 @@ import type { ImportContext } from './context.ts';
 import { type Deployment, READ_LATER } from './entries.ts';
 import { SERVICES } from './services.ts';
 import type { CommonSettings } from './settings.ts';
-import { type ConfigNode, type MapNode, scalarText, valueAt } from './tree.ts';
+import { type ConfigNode, scalarText, valueAt } from './tree.ts';
 import { deadlinesField } from './write-models.ts';
 
 /** The services with public names of their models, by LiteLLM's name. */
@@ -34,8 +34,7 @@ export function expandEverything(
   const modelNode = valueAt(params, 'model');
   const isEverything =
     scalarText(nameNode) === '*' && scalarText(modelNode) === '*' && !valueAt(params, 'custom_llm_provider');
-  if (!isEverything || entry.kind !== 'map' || params?.kind !== 'map') return null;
-  if (nameNode?.kind !== 'scalar' || modelNode?.kind !== 'scalar') return null;
+  if (!isEverything || !params || !nameNode || !modelNode) return null;
   outcomes.approximated(nameNode, ['models'], 'a wildcard for each provider; one without its key is left out');
   outcomes.approximated(modelNode, ['models'], 'a wildcard has one provider');
   const patterns = [
@@ -50,9 +49,9 @@ export function expandEverything(
     });
 }
 
-const withEntry = (map: MapNode, key: string, node: ConfigNode): MapNode => ({
+const withEntry = (map: ConfigNode, key: string, node: ConfigNode): ConfigNode => ({
   ...map,
-  entries: map.entries.map((one) => (one.key === key ? { key, node } : one)),
+  entries: new Map(map.entries).set(key, node),
 });
 
 const OWN_BUDGET = 'write a budget with `match: request.model.startsWith("…")`';

@@ -1,5 +1,5 @@
 import { ASK, block, exact, type Field, type FieldBlock, field, flow, type PolicyValue, some } from '../emit.ts';
-import type { CatalogModel } from './catalog.ts';
+import { type CatalogModel, catalogNumber, catalogValue } from './catalog.ts';
 import type { ImportContext } from './context.ts';
 import type { Deployment } from './entries.ts';
 import type { SourcedPrice } from './facts.ts';
@@ -62,8 +62,10 @@ const firstKnown = <T>(deployments: readonly Deployment[], of: (one: Deployment)
   deployments.map(of).find((one) => one !== null) ?? null;
 
 /** The quality that the policy states for a model: its share of good answers. */
-export const qualityOf = ({ deployments }: ImportedModel): number =>
-  firstKnown(deployments, ({ facts }) => facts.catalogModel)?.quality || UNKNOWN_QUALITY;
+export const qualityOf = ({ deployments }: ImportedModel): number => {
+  const model = firstKnown(deployments, ({ facts }) => facts.catalogModel);
+  return catalogNumber(model, 'quality', 'default') || UNKNOWN_QUALITY;
+};
 
 /** The known context window in tokens; null if it is assumed. */
 export const contextOf = ({ deployments }: ImportedModel): number | null =>
@@ -82,14 +84,8 @@ function endpointFields(
   return [field('endpoints', endpoints, { beside: 'in this order' })];
 }
 
-interface Prices {
-  readonly price: PolicyValue;
-  /** For each deployment, its price if it differs from the model's. */
-  readonly prices: readonly (PolicyValue | null)[];
-  readonly comments: Pick<Field, 'above' | 'beside'>;
-}
-
-function pricesOf(id: string, deployments: readonly Deployment[], { todo, today }: ImportContext): Prices {
+/** The price of a model, where it is from, and for each deployment its price if it differs. */
+function pricesOf(id: string, deployments: readonly Deployment[], { todo, today }: ImportContext) {
   const free = flow({ input: 0, output: 0, as_of: exact(today), basis: 'own' });
   const all = deployments.map(
     ({ facts, connection }): SourcedPrice | null =>
@@ -140,9 +136,9 @@ function capabilitiesField(
 ): Field | null {
   const [first] = deployments;
   const stated = new Map(deployments.flatMap(({ facts }) => [...facts.capabilities]).reverse());
-  const ofCatalog = model?.facts.find(({ key }) => key === 'capabilities')?.value;
+  const ofCatalog = catalogValue(model, 'capabilities');
   const isMapped = deployments.some(({ facts }) => facts.isMapped);
-  if (stated.size === 0 && ofCatalog !== undefined) return field('capabilities', ofCatalog);
+  if (stated.size === 0 && ofCatalog !== null) return field('capabilities', ofCatalog);
   const usual = isMapped
     ? []
     : [
@@ -151,13 +147,12 @@ function capabilitiesField(
       ];
   const base = Array.isArray(ofCatalog) ? ofCatalog.filter((one) => typeof one === 'string') : usual;
   const all = [...new Set([...base, ...stated.keys()])].filter((one) => stated.get(one) ?? base.includes(one));
-  const isAssumed = !isMapped && ofCatalog === undefined && usual.some((one) => !stated.has(one));
+  const isAssumed = !isMapped && ofCatalog === null && usual.some((one) => !stated.has(one));
   if (isAssumed) todo.assume(id, all.length === 0 ? 'no capabilities' : all.join(', '));
   return field('capabilities', some(all), isAssumed ? { beside: 'assumed' } : {});
 }
 
-const catalogField = (model: CatalogModel | null, key: string): Field | null =>
-  model?.facts.find((one) => one.key === key) ?? null;
+const catalogField = (model: CatalogModel | null, key: string): Field | null => field(key, catalogValue(model, key));
 const catalogFields = (model: CatalogModel | null, keys: readonly string[]): (Field | null)[] =>
   keys.map((key) => catalogField(model, key));
 

@@ -6,7 +6,7 @@ import type { SourcePlace } from '../../core/source-place.ts';
 import type { ParsedPolicy } from '../../policy/load.ts';
 import { isRefusal } from '../../routing/decide.ts';
 import { Evaluation } from '../../routing/evaluate.ts';
-import { costOn, type DecisionInputs, latencyOn } from '../../routing/rejections.ts';
+import { type DecisionInputs, judgedFigures } from '../../routing/rejections.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import type { CaseRun } from './cases.ts';
 
@@ -146,8 +146,10 @@ export class Coverage {
       }
     }
     if (this.#isTouched('constraints', name)) return;
-    const isBeyond = (model: Model): boolean =>
-      isAbove(latencyOn(model, 0, asked), maxLatencyMs) || isAbove(costOn(model, 0, asked), maxCostCredits);
+    const isBeyond = (model: Model): boolean => {
+      const { costCredits, latencyMs } = judgedFigures(model, 0, asked);
+      return isAbove(latencyMs, maxLatencyMs) || isAbove(costCredits, maxCostCredits);
+    };
     if (lookedAt.some(isBeyond)) this.#touch('constraints', name);
   }
 

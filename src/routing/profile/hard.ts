@@ -73,11 +73,6 @@ interface Rule {
   readonly isNear?: (view: QuestionView, task: string) => boolean;
 }
 
-interface TaskRules {
-  readonly isOfMaths: boolean;
-  readonly rules: readonly Rule[];
-}
-
 const RULES: readonly Rule[] = [
   { tasks: OF_MATHS, holds: isProof, isNear: (view, task) => task !== 'coding' || isNearMaths(view) },
   { tasks: OF_MATHS, holds: isCompetition, isNear: (view, task) => task === 'math' || isNearMaths(view) },
@@ -90,11 +85,11 @@ const RULES: readonly Rule[] = [
   { tasks: ['translation', 'writing'], holds: isVerse },
   { tasks: ['writing', 'reasoning', 'general', 'extraction'], holds: isCritique },
 ];
-const rulesOf = (task: string): TaskRules => ({
+const rulesOf = (task: string) => ({
   isOfMaths: OF_MATHS.includes(task),
   rules: RULES.filter(({ tasks }) => tasks.includes(task)),
 });
-const RULES_OF: ReadonlyMap<string, TaskRules> = new Map(TASKS.map((task) => [task, rulesOf(task)]));
+const RULES_OF = new Map(TASKS.map((task) => [task, rulesOf(task)]));
 const NO_RULES = rulesOf('');
 
 /** Whether a request is plainly hard, as defined in `difficulty.ts`. */

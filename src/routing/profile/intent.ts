@@ -18,10 +18,7 @@ export interface Intent extends Pick<Facts, 'task' | 'mix' | 'difficulty' | 'nat
 const TURNS = 4;
 const FOLLOW_UP_WORDS_MAX = 16;
 
-interface UserTurn {
-  readonly message: UserMessage;
-  readonly hasImage: boolean;
-}
+type UserTurn = ReturnType<typeof turnOf>;
 
 /** Reads the last user message, with earlier ones that it may follow up and the system prompt as context. */
 export function readIntent(request: ProfileInput): Intent {
@@ -82,7 +79,7 @@ function userTurns(all: readonly Turn[]): UserTurn[] {
   return turns;
 }
 
-function turnOf(turn: Turn, isUnwrapped: boolean): UserTurn {
+function turnOf(turn: Turn, isUnwrapped: boolean) {
   const text = turnText(turn);
   return { message: isUnwrapped ? new UserMessage(text, true) : readMessage(text), hasImage: hasImage(turn) };
 }

@@ -12,13 +12,7 @@ export function neededPieces({ source }: Pick<RegExp, 'source'>): Pieces {
   return new ExpressionReader(source).alternatives();
 }
 
-/** How often a part of an expression matches. */
-interface Quantifier {
-  readonly isOptional: boolean;
-  readonly repeats: boolean;
-}
-
-const ONCE: Quantifier = { isOptional: false, repeats: false };
+const ONCE = { isOptional: false, repeats: false };
 /** The openings of lookarounds. */
 const AROUND = ['(?=', '(?!', '(?<=', '(?<!'] as const;
 
@@ -109,7 +103,8 @@ class ExpressionReader {
     return /[A-Za-z0-9]/.test(escaped) ? null : escaped;
   }
 
-  #quantifier(): Quantifier {
+  /** How often a part of an expression matches. */
+  #quantifier() {
     const source = this.#source;
     const sign = source[this.#at] ?? '';
     if (!'?*+{'.includes(sign) || sign === '') return ONCE;

@@ -1,18 +1,11 @@
 import { DIGIT, FOLDED, GAP, MARK } from './letters.ts';
 
-/** A number in a text. */
-interface NumberToken {
-  readonly value: number;
-  /** Offset behind its last digit. */
-  readonly to: number;
-  /** False for dates, times, versions and telephone numbers. */
-  readonly isQuantity: boolean;
-  /** Whether an operator stands next to it. */
-  readonly isOperand: boolean;
-}
-
-/** Reads the number at `from`: `1,500`, `3/8`, a date, time or telephone number. The `value` of a range is its end. */
-export function numberAt(text: string, from: number, to: number): NumberToken {
+/**
+ * Reads the number at `from`: `1,500`, `3/8`, a date, time or telephone number. The `value` of a range is its end.
+ * @returns with `to` behind its last digit; no quantity for dates, times, versions and telephone numbers; an operand where an
+ *   operator stands next to it
+ */
+export function numberAt(text: string, from: number, to: number) {
   let at = from;
   let value = 0;
   let joints = 0;

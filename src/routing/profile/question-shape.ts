@@ -1,28 +1,32 @@
 import { DIGIT, FOLDED, isUnspaced, MARK } from './letters.ts';
-import type { QuestionText } from './question.ts';
+import { type QuestionText, skipBlanks } from './question.ts';
+
+type AskingLines = Pick<QuestionText, 'text' | 'lines' | 'length'>;
 
 /** The form of a question without its words: counts in its head and tail. */
-export interface QuestionShape {
-  commas: number;
+export type QuestionShape = ReturnType<typeof shapeBefore>;
+
+const shapeBefore = ({ lines, length }: AskingLines) => ({
+  commas: 0,
   /** Commas a few words behind another: "sport, culture, business". */
-  listed: number;
+  listed: 0,
   /** Slashes and bars between words: "high / low". */
-  slashes: number;
+  slashes: 0,
   /** Ends of sentences. */
-  sentences: number;
+  sentences: 0,
   /** Words within sentences that begin with a capital. */
-  capitals: number;
-  lines: number;
-  paragraphs: number;
+  capitals: 0,
+  lines: Math.max(0, lines.length - 1),
+  paragraphs: 0,
   /** Lines that begin with a bullet or a number. */
-  items: number;
+  items: 0,
   /** Multiple choice, lettered in order: "A. … B. …", "(a) … (b) …". */
-  choices: number;
+  choices: 0,
   /** Signs of addresses and accounts. */
-  ats: number;
+  ats: 0,
   /** UTF-16 code units of the lines that ask. */
-  length: number;
-}
+  length,
+});
 
 /** Characters read of the beginning and of the end. */
 const HEAD = 400;
@@ -31,20 +35,9 @@ const TAIL = 300;
 const ITEM = 30;
 
 /** Reads the form of a question. Pure; the time is bounded. */
-export function shapeOf({ text, lines, length }: Pick<QuestionText, 'text' | 'lines' | 'length'>): QuestionShape {
-  const shape: QuestionShape = {
-    commas: 0,
-    listed: 0,
-    slashes: 0,
-    sentences: 0,
-    capitals: 0,
-    lines: Math.max(0, lines.length - 1),
-    paragraphs: 0,
-    items: 0,
-    choices: 0,
-    ats: 0,
-    length,
-  };
+export function shapeOf(asking: AskingLines): QuestionShape {
+  const { text, lines, length } = asking;
+  const shape = shapeBefore(asking);
   let passed = 0;
   let behind = Number.POSITIVE_INFINITY;
   for (const { from, to } of lines) {
@@ -105,12 +98,6 @@ function look(shape: QuestionShape, text: string, from: number, to: number): voi
       if (kind === END && isEnd(text, at, to)) shape.sentences++;
     }
   }
-}
-
-function skipBlanks(text: string, from: number, to: number): number {
-  let at = from;
-  while (at < to && text.charCodeAt(at) === BLANK) at++;
-  return at;
 }
 
 /** The character before a place, blanks left out. The line must have one. */

@@ -8,33 +8,37 @@ export interface QuestionRange {
 }
 
 /** A message, split into the lines that ask and the material that it shows. */
-export interface QuestionText {
+export type QuestionText = ReturnType<typeof unreadQuestion>;
+
+const noRanges = (): QuestionRange[] => [];
+
+const unreadQuestion = (text: string, size: number) => ({
   /** The message, or its head and tail. */
-  readonly text: string;
+  text,
   /** Lines that ask, in order. */
-  readonly lines: QuestionRange[];
+  lines: noRanges(),
   /** Lines of code. They count as lines that ask where there are no others. */
-  readonly code: QuestionRange[];
+  code: noRanges(),
   /** UTF-16 code units of the lines that ask. */
-  length: number;
+  length: 0,
   /** UTF-16 code units of the whole message. */
-  readonly size: number;
+  size,
   /** In a long text only the first paragraph, up to `head`, and the last one, from `tail`, are read as asking. */
-  head: number;
-  tail: number;
+  head: text.length,
+  tail: text.length,
   /** Lines of code outside of fences. */
-  codeLines: number;
+  codeLines: 0,
   /** Fences with code. */
-  codeFences: number;
+  codeFences: 0,
   /** Fences and blocks without code: logs, tables, documents. */
-  documents: number;
+  documents: 0,
   /** Blocks with code. */
-  codeDocuments: number;
+  codeDocuments: 0,
   /** Programming languages named by fences. */
-  fenced: readonly string[];
+  fenced: NO_FENCES,
   /** Programming languages of lines of code, with counts. */
-  languages: ReadonlyMap<string, number>;
-}
+  languages: NO_LANGUAGES,
+});
 
 /** Characters read of a message's head and tail. */
 const HEAD = 1_200;
@@ -57,7 +61,7 @@ const OPENING = /<([a-z][\w:.-]{0,40})(?:\s[^<>\n]{0,200})?>/iy;
 const FENCE = '```';
 
 /** Those of most messages. */
-const NO_LANGUAGES: QuestionText['languages'] = new Map();
+const NO_LANGUAGES: ReadonlyMap<string, number> = new Map();
 const NO_FENCES: readonly string[] = [];
 
 /** Splits a message. `unwrapped`: for a message of nothing but blocks, which then hold the question. */
@@ -69,21 +73,7 @@ export function readQuestion(message: string, unwrapped = false): QuestionText {
     : `${PAD}${message.slice(from, to)}${PAD}`;
   const start = PAD.length;
   const end = text.length - PAD.length;
-  const question: QuestionText = {
-    text,
-    lines: [],
-    code: [],
-    length: 0,
-    size: message.length,
-    head: text.length,
-    tail: text.length,
-    codeLines: 0,
-    codeFences: 0,
-    documents: 0,
-    codeDocuments: 0,
-    fenced: NO_FENCES,
-    languages: NO_LANGUAGES,
-  };
+  const question = unreadQuestion(text, message.length);
   const tail = unwrapped ? UNWRAPPED : TAIL_WINDOW;
   for (const { from: inside, to: close } of shown) addDocument(question, message, inside, close);
   if (isCut) {
@@ -162,7 +152,13 @@ function beginsLine(text: string, at: number): boolean {
   return before < 0 || text.charCodeAt(before) === 0x0a;
 }
 
-function skipBlanks(text: string, from: number, to: number): number {
+function lineEnd(text: string, from: number, to: number): number {
+  const newline = text.indexOf('\n', from);
+  return newline < 0 || newline > to ? to : newline;
+}
+
+/** The first character that is neither a blank nor a control character. */
+export function skipBlanks(text: string, from: number, to: number): number {
   let at = from;
   while (at < to && text.charCodeAt(at) <= 0x20) at++;
   return at;
@@ -185,8 +181,7 @@ function addWindow(question: QuestionText, from: number, to: number, window: Win
   let isCode = false;
   let fence = text.indexOf(FENCE, from);
   for (let at = from; at < to; ) {
-    const newline = text.indexOf('\n', at);
-    const end = newline < 0 || newline > to ? to : newline;
+    const end = lineEnd(text, at, to);
     if (fence >= 0 && fence < end) {
       addAskingLine(question, at, fence);
       at = addFence(question, fence, to);
@@ -242,8 +237,19 @@ function countLanguage(question: QuestionText, language: string): void {
   question.languages = new Map(languages).set(language, (languages.get(language) ?? 0) + 1);
 }
 
-/** Lines of a fence that are read to find its language. */
+/** Lines of a fence or block that are read to find its language. */
 const FENCE_LINES = 6;
+
+/** The languages of the first lines that are code; '' for an unclear one. */
+function* languagesOfCode(text: string, from: number, to: number): Generator<string> {
+  let line = from;
+  for (let left = FENCE_LINES; line < to && left > 0; left--) {
+    const end = lineEnd(text, line, to);
+    const language = languageOfLine(text, line, end);
+    if (language !== null) yield language;
+    line = end + 1;
+  }
+}
 
 /** Reads a fence and returns the offset behind it. */
 function addFence(question: QuestionText, from: number, to: number): number {
@@ -258,17 +264,10 @@ function addFence(question: QuestionText, from: number, to: number): number {
     question.fenced = [...question.fenced, canonicalLanguage(tag)];
   } else if (tag && at < end) question.documents++;
   else {
-    const lines = question.codeLines;
-    let left = FENCE_LINES;
-    for (let line = at; line < end && left > 0; left--) {
-      const newline = text.indexOf('\n', line);
-      const stop = newline < 0 || newline > end ? end : newline;
-      const language = languageOfLine(text, line, stop);
-      if (language !== null) question.codeLines++;
-      if (language) countLanguage(question, language);
-      line = stop + 1;
-    }
-    if (question.codeLines > lines) question.codeFences++;
+    const languages = [...languagesOfCode(text, at, end)];
+    question.codeLines += languages.length;
+    for (const language of languages) if (language) countLanguage(question, language);
+    if (languages.length > 0) question.codeFences++;
     else question.documents++;
   }
   return end === to ? to : end + FENCE.length;
@@ -302,17 +301,7 @@ function addBlock(question: QuestionText, at: number, before: number, to: number
 /** Adds a block of material; it counts as code where one of its first lines is code. */
 function addDocument(question: QuestionText, text: string, from: number, to: number): void {
   question.documents++;
-  let line = from;
-  for (let left = FENCE_LINES; line < to && left > 0; left--) {
-    const newline = text.indexOf('\n', line);
-    const end = newline < 0 || newline > to ? to : newline;
-    const language = languageOfLine(text, line, end);
-    if (language !== null) {
-      question.codeDocuments++;
-      return;
-    }
-    line = end + 1;
-  }
+  if (!languagesOfCode(text, from, to).next().done) question.codeDocuments++;
 }
 
 /** Reads an end tag without a start tag in the window: everything before it was within the block. */

@@ -14,23 +14,21 @@ export type WordingOf = (text: string, ranges: readonly QuestionRange[]) => stri
 export class Expressions {
   readonly all: readonly RegExp[];
   readonly wordingOf: WordingOf;
-  readonly #piecesOf: typeof neededPieces;
   #finder: PieceFinder | null = null;
   #reads = 0;
 
   /** @param wordingOf called only where an expression may match */
-  constructor(all: readonly RegExp[], wordingOf: WordingOf, piecesOf: typeof neededPieces = neededPieces) {
+  constructor(all: readonly RegExp[], wordingOf: WordingOf) {
     const foreign = all.find(({ ignoreCase }) => ignoreCase);
     if (foreign) throw new Error(`texts are in lower case: ${foreign.source}`);
     this.all = all;
     this.wordingOf = wordingOf;
-    this.#piecesOf = piecesOf;
   }
 
   /** Reads ranges of a text, in any case. */
   read(text: string, ranges: readonly QuestionRange[]): SearchText {
     if (this.#reads++ < READS_BEFORE) return new SearchText(this, text, ranges, ANY);
-    this.#finder ??= new PieceFinder(this.all.map(this.#piecesOf));
+    this.#finder ??= new PieceFinder(this.all.map(neededPieces));
     return new SearchText(this, text, ranges, this.#finder.find(text, ranges));
   }
 }

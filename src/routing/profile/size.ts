@@ -21,36 +21,28 @@ const MARKS_MAX = 48;
 export const THREAD_NEEDS = CAPABILITIES.threads.bit | CAPABILITIES.anthropic_messages.bit;
 
 /** The size of a request and the capabilities that it needs. */
-export interface RequestSize {
+export type RequestSize = ReturnType<typeof sizeOfNothing>;
+
+const sizeOfNothing = () => ({
   /** Expected. */
-  tokens: number;
+  tokens: 0,
   /** Upper bound of its tokens. */
-  bytes: number;
-  images: number;
-  audioBytes: number;
-  pdfs: number;
+  bytes: REPLY_MAX,
+  images: 0,
+  audioBytes: 0,
+  pdfs: 0,
   /** Expected of them. */
-  pages: number;
-  unboundedMedia: number;
+  pages: 0,
+  unboundedMedia: 0,
   /** Bits of `CAPABILITIES`. */
-  needs: number;
+  needs: 0,
   /** Whether a part is to be kept in the provider's cache for an hour. */
-  hourCache: boolean;
-}
+  hourCache: false,
+});
 
 /** Measures a request. Long texts are sampled for `tokens`, and no file is opened. */
 export function measure(request: ModelRequest): RequestSize {
-  const size: RequestSize = {
-    tokens: 0,
-    bytes: REPLY_MAX,
-    images: 0,
-    audioBytes: 0,
-    pdfs: 0,
-    pages: 0,
-    unboundedMedia: 0,
-    needs: 0,
-    hourCache: false,
-  };
+  const size = sizeOfNothing();
   const { conversation, settings } = request;
   const { turns, tools } = conversation;
   let hasBegun = false;

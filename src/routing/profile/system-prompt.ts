@@ -41,10 +41,7 @@ const OF_CODE =
 const isAgentOfPeople = (text: string): boolean => AGENT.test(text) && !OF_CODE.test(text);
 
 /** A system prompt, read like a question, and what it says about the user's messages by the shipped weights. */
-export interface SystemPrompt {
-  readonly view: QuestionView;
-  readonly instruction: SystemInstruction;
-}
+export type SystemPrompt = Readonly<ReturnType<typeof systemPromptOf>>;
 
 /** UTF-16 code units of the prompts that are remembered, twice. */
 const REMEMBERED_CHARS = 2 ** 20;
@@ -53,11 +50,19 @@ const remembered = new TextMemory<SystemPrompt>(REMEMBERED_CHARS);
 /** Reads a system prompt, or remembers it. */
 export const readSystemPrompt = (text: string): SystemPrompt => remembered.of(text, systemPromptOf);
 
-function systemPromptOf(text: string): SystemPrompt {
+function systemPromptOf(text: string) {
   const question = readQuestion(text);
   const reading = new QuestionReading(question);
   const shape = shapeOf(question);
-  const view = { question, reading, shape, tools: null, before: null, system: null, isSystemPrompt: true };
+  const view: QuestionView = {
+    question,
+    reading,
+    shape,
+    tools: null,
+    before: null,
+    system: null,
+    isSystemPrompt: true,
+  };
   return { view, instruction: instructionOf(view) };
 }
 

@@ -22,24 +22,6 @@ const TOOLS_MAX = 64;
 const TEXT_MAX = 400;
 const STEM = 5;
 
-/** A word of a function's name. */
-interface NameWord {
-  readonly stem: number;
-  /** '' for none. */
-  readonly topic: string;
-  /** Whether it says what the function is for. */
-  readonly isTelling: boolean;
-}
-
-/** The names of the offered functions, as a question is compared with them. */
-interface OfferedNames {
-  readonly topics: ReadonlySet<string>;
-  /** Of the words that say what a function is for. */
-  readonly tellingStems: ReadonlySet<number>;
-  /** The stems of each name that has several words, none of which says it: all of them name the function. */
-  readonly generic: readonly (readonly number[])[];
-}
-
 /**
  * Whether the question has a word of an offered function's name: `weather` for `get_weather`.
  * @param names of the functions, one a line
@@ -74,21 +56,25 @@ function areAllIn(stems: readonly number[], said: ReadonlySet<number>): boolean 
 
 /** UTF-16 code units of the names that are remembered, twice: an agent offers the same functions in every request. */
 const REMEMBERED_CHARS = 2 ** 21;
-const remembered = new TextMemory<OfferedNames>(REMEMBERED_CHARS);
+const remembered = new TextMemory<ReturnType<typeof offeredNames>>(REMEMBERED_CHARS);
 
-function offeredNames(names: string): OfferedNames {
+/** The names of the offered functions, as a question is compared with them. */
+function offeredNames(names: string) {
   const all = names.split('\n').slice(0, TOOLS_MAX).map(nameWords);
   const words = all.flat();
   return {
     topics: new Set(words.flatMap(({ topic }) => (topic === '' ? [] : topic))),
+    /** Of the words that say what a function is for. */
     tellingStems: new Set(words.flatMap(({ stem, isTelling }) => (isTelling ? stem : []))),
+    /** The stems of each name that has several words, none of which says it: all of them name the function. */
     generic: all
       .filter((name) => name.length > 1 && !name.some(({ isTelling }) => isTelling))
       .map((name) => name.map(({ stem }) => stem)),
   };
 }
 
-const nameWords = (name: string): readonly NameWord[] =>
+/** The words of a function's name; a telling one says what the function is for. */
+const nameWords = (name: string) =>
   name
     .replace(/([a-z])([A-Z])/g, '$1 $2')
     .toLowerCase()

@@ -11,11 +11,7 @@ interface UnbuiltTree {
 }
 const BETWEEN = '\n';
 
-interface ParsedPattern {
-  readonly text: string;
-  readonly isOpen: boolean;
-  readonly value: number;
-}
+type ParsedPattern = ReturnType<typeof parsePattern>;
 
 const BLANK = 0x20;
 const BEHIND_Z = 0x7b;
@@ -226,7 +222,7 @@ function doubled<Figures extends Int32Array | Uint16Array>(figures: Figures): Fi
   return larger;
 }
 
-function parsePattern(pattern: string, value: number): ParsedPattern {
+function parsePattern(pattern: string, value: number) {
   const hasStar = pattern.endsWith('*');
   const isOpen = hasStar || isUnspaced(pattern.charCodeAt(pattern.length - 1));
   return { text: fold(hasStar ? pattern.slice(0, -1) : pattern), isOpen, value };

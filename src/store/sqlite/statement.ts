@@ -37,11 +37,7 @@ export interface SqlReader {
 }
 
 /** @returns the first row; null for none */
-export async function first<Row>(
-  db: SqlReader,
-  statement: Statement,
-  ...params: readonly SqlValue[]
-): Promise<Row | null> {
+export async function first<Row>(db: SqlReader, statement: Statement, ...params: SqlValue[]): Promise<Row | null> {
   const [row] = await db.query<Row>(statement, params);
   return row ?? null;
 }

@@ -14,6 +14,9 @@ import {
   toolTable,
 } from './tools.ts';
 
+type ReasoningItem = Extract<InputItem, { type: 'reasoning' }>;
+type CallItem = Extract<InputItem, { type: 'function_call' | 'custom_tool_call' }>;
+
 /** The `format` of OpenAI's encrypted reasoning in `reasoning_details`. */
 const OPENAI_FORMAT = 'openai-responses-v1';
 
@@ -87,7 +90,7 @@ class AnswerTurn {
     this.#parts.push(nativePart(kind, at));
   }
 
-  addReasoning(item: Extract<InputItem, { type: 'reasoning' }>, at: OriginalPath): void {
+  addReasoning(item: ReasoningItem, at: OriginalPath): void {
     const index = this.#places.length;
     this.#places.push(at);
     const content = item.encrypted_content ?? '';
@@ -122,11 +125,7 @@ const joinedText = (parts: readonly { readonly text?: string }[]): string =>
   parts.map(({ text = '' }) => text).join('');
 
 /** An item of OpenAI's as entries of `reasoning_details`. */
-function detailsOf(
-  { id, summary }: Extract<InputItem, { type: 'reasoning' }>,
-  data: string,
-  index: number,
-): readonly Members[] {
+function detailsOf({ id, summary }: ReasoningItem, data: string, index: number): readonly Members[] {
   const common = { format: OPENAI_FORMAT, index, ...(id != null && { id }) };
   const summaries = (summary ?? []).map(({ text = '' }) => ({ type: 'reasoning.summary', summary: text, ...common }));
   return [...summaries, { type: 'reasoning.encrypted', data, ...common }];
@@ -194,11 +193,7 @@ function addToAnswer(answer: AnswerTurn, item: InputItem, at: OriginalPath, tabl
   else answer.addNative(item.type, at);
 }
 
-function callOf(
-  item: Extract<InputItem, { type: 'function_call' | 'custom_tool_call' }>,
-  at: OriginalPath,
-  table: ToolTable,
-): ToolCallPart {
+function callOf(item: CallItem, at: OriginalPath, table: ToolTable): ToolCallPart {
   const isFunction = item.type === 'function_call';
   return {
     type: 'tool-call',

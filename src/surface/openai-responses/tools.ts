@@ -11,6 +11,8 @@ import {
   type ResponsesTool,
 } from './request.ts';
 
+type StatedChoice = ResponsesRequest['tool_choice'];
+
 /** A tool as the caller's dialect calls it. */
 export interface CalledTool {
   readonly type: 'function' | 'custom';
@@ -156,7 +158,7 @@ interface OfferedTools {
 const isListed = ({ at }: NativeTool): boolean => at.length === 2;
 
 /** Parts the tools by `tool_choice`: not every service can be given tools that it must leave alone. */
-export function offeredTools(choice: ResponsesRequest['tool_choice'], table: ToolTable): OfferedTools {
+export function offeredTools(choice: StatedChoice, table: ToolTable): OfferedTools {
   if (!isAllowedTools(choice)) return { ...table, leftOut: [] };
   const names = new Set<string>();
   const namespaces = new Set<unknown>();
@@ -184,11 +186,7 @@ export function offeredTools(choice: ResponsesRequest['tool_choice'], table: Too
 const keyOf = (name: unknown, namespace: unknown): string => JSON.stringify([namespace ?? null, name]);
 
 /** The choice of tools. One that only this dialect can say is added to the native tools. */
-export function choiceOf(
-  choice: ResponsesRequest['tool_choice'],
-  table: ToolTable,
-  native: NativeTool[],
-): ToolChoice | undefined {
+export function choiceOf(choice: StatedChoice, table: ToolTable, native: NativeTool[]): ToolChoice | undefined {
   if (choice === undefined || typeof choice === 'string') return choice;
   if (isAllowedTools(choice)) return choice.mode ?? 'auto';
   const { type, name, namespace } = { name: null, namespace: null, ...choice };

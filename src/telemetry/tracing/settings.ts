@@ -1,7 +1,6 @@
-type Environment = (name: string) => string | undefined;
+import { UsageError } from '../../core/usage-error.ts';
 
-/** A variable has an invalid value. The message is one sentence for the operator. */
-export class TracingSettingError extends Error {}
+type Environment = (name: string) => string | undefined;
 
 /** OpenTelemetry's variables, except those its exporters read themselves (headers, compression, certificates). */
 export type TracingSettings = NonNullable<ReturnType<typeof tracingSettings>>;
@@ -11,7 +10,7 @@ const SAMPLERS = ['always_on', 'always_off', 'traceidratio'];
 
 /**
  * Null if tracing is off. Defaults are OpenTelemetry's own.
- * @throws TracingSettingError
+ * @throws UsageError that names the variable
  */
 export function tracingSettings(env: Environment) {
   // An empty variable counts as unset.
@@ -50,8 +49,8 @@ type Setting = readonly [name: string, value: string];
 
 const SHARED_ENDPOINT = 'OTEL_EXPORTER_OTLP_ENDPOINT';
 
-const settingError = ([name, value]: Setting, right: string): TracingSettingError =>
-  new TracingSettingError(`${name} is “${value}”: ${right}.`);
+const settingError = ([name, value]: Setting, right: string): UsageError =>
+  new UsageError(`${name} is “${value}”: ${right}.`);
 
 /** The first of the known values if nothing is set. */
 function oneOf<Known extends string>(
@@ -71,7 +70,7 @@ function urlOf([name, value]: Setting): string {
   const url = URL.parse(whole);
   // The message omits the address, which may contain a password.
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url.href;
-  throw new TracingSettingError(`${name} must be an http or https address, such as http://127.0.0.1:4318.`);
+  throw new UsageError(`${name} must be an http or https address, such as http://127.0.0.1:4318.`);
 }
 
 /** Accepts baggage, which is in OpenTelemetry's default, although it is never propagated. */

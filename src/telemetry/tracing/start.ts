@@ -13,7 +13,7 @@ import { parseContext } from './context.ts';
 import { newTraceId } from './ids.ts';
 import { RequestTrace } from './request-trace.ts';
 import type { TracingSettings } from './settings.ts';
-import { SpanQueue, spanFamily } from './span-queue.ts';
+import { spanQueue } from './span-queue.ts';
 
 export type Tracer = ReturnType<typeof startTracing>;
 
@@ -29,22 +29,13 @@ export interface TracerOptions {
   readonly now?: () => number;
 }
 
-const PATIENCE_MS = 5_000;
-
 /** Loads OpenTelemetry, as the only file that the others import only dynamically. */
 export function startTracing(settings: TracingSettings, options: TracerOptions) {
   const { clock = () => performance.now(), now = Date.now, log, version } = options;
   const { propagates, sampling } = settings;
-  const queue = new SpanQueue(settings, log, clock);
-  const take = queue.take.bind(queue);
-  const request = {
-    clock,
-    now,
-    propagates,
-    take,
-    resource: resourceOf(options),
-    scope: { name: 'signalbox', version },
-  };
+  const { take, close, family } = spanQueue(settings, log, clock);
+  const scope = { name: 'signalbox', version };
+  const request = { clock, now, propagates, take, resource: resourceOf(options), scope };
   const sampler = new TraceIdRatioBasedSampler(sampling.ratio);
   const isSampled = (traceId: string, parent: SpanContext | null): boolean =>
     sampling.byParent && parent
@@ -57,9 +48,8 @@ export function startTracing(settings: TracingSettings, options: TracerOptions) 
       const traceId = parent?.traceId ?? newTraceId();
       return new RequestTrace(traceId, isSampled(traceId, parent), parent, request);
     },
-    families: [spanFamily(queue)],
-    /** Sends the waiting spans, and none after the patience. Never rejects. */
-    close: (patienceMs = PATIENCE_MS) => queue.close(patienceMs),
+    families: [family],
+    close,
   };
 }
 

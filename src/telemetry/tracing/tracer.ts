@@ -1,11 +1,13 @@
-import { tracingSettings } from './settings.ts';
+import { registerSecrets } from '../secrets.ts';
+import { collectorSecrets, tracingSettings } from './settings.ts';
 import type { Tracer, TracerOptions } from './start.ts';
 
 /**
  * Opens the tracer; null without a collector, in which case OpenTelemetry is not loaded.
- * @throws TracingSettingError, whose message names the variable
+ * @throws UsageError that names the variable
  */
 export async function openTracer(options: TracerOptions): Promise<Tracer | null> {
+  registerSecrets(collectorSecrets(options.env));
   const settings = tracingSettings(options.env);
   if (!settings) return null;
   const { startTracing } = await import('./start.ts');

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { TracingSettingError, tracingSettings } from '../../../src/telemetry/tracing/settings.ts';
+import { UsageError } from '../../../src/core/usage-error.ts';
+import { tracingSettings } from '../../../src/telemetry/tracing/settings.ts';
 
 const ENDPOINT = 'http://127.0.0.1:4318';
 const read = (env: Readonly<Record<string, string>>) => tracingSettings((name) => env[name]);
@@ -70,7 +71,7 @@ describe('an invalid value', () => {
     ['OTEL_BSP_EXPORT_TIMEOUT', '0'],
     ['OTEL_EXPORTER_OTLP_TIMEOUT', '10s'],
   ])('of %s (%s) is reported in one sentence with its name', (name, value) => {
-    expect(() => withEndpoint({ [name]: value })).toThrow(TracingSettingError);
+    expect(() => withEndpoint({ [name]: value })).toThrow(UsageError);
     expect(() => withEndpoint({ [name]: value })).toThrow(new RegExp(`^${name} [^\n]+\\.$`));
   });
 

@@ -61,13 +61,16 @@ export async function openSqliteBooks(options: SqliteBooksOptions): Promise<Ledg
   if (!state) throw new Error('The ledger has no checkpoint: the database is damaged.');
   const last = await first<LedgerBooks['lastIds']>(store, SELECT_LAST);
   const journal = new Journal(store, state);
-  return new SqliteBooks(
-    options,
-    journal,
-    state,
-    last ?? { hold: 0, adjustment: 0 },
-    await recover(store, state, journal.sums),
-  );
+  const found = await recover(store, state, journal.sums);
+  return new SqliteBooks(options, { journal, state, lastIds: last ?? { hold: 0, adjustment: 0 }, found });
+}
+
+/** The books as a start finds them. */
+interface BooksStart {
+  readonly journal: Journal;
+  readonly state: StateRow;
+  readonly lastIds: LedgerBooks['lastIds'];
+  readonly found: JournalState;
 }
 
 const NOTHING: readonly Write[] = [];
@@ -98,14 +101,7 @@ class SqliteBooks implements LedgerBooks {
   #counting = false;
   #version: number | null = null;
 
-  constructor(
-    options: SqliteBooksOptions,
-    journal: Journal,
-    state: StateRow,
-    lastIds: LedgerBooks['lastIds'],
-    found: JournalState,
-  ) {
-    const { store, now } = options;
+  constructor({ store, now }: SqliteBooksOptions, { journal, state, lastIds, found }: BooksStart) {
     this.#store = store;
     this.#now = now;
     this.#journal = journal;

@@ -85,20 +85,18 @@ function openTallies(parts: ReadonlyMap<string, Uint8Array>, worth: number): Est
       for (const id of model === null ? [...tallies.keys()] : [model]) drop(id);
     },
     save(everything) {
-      const parts = new Map<string, Uint8Array | null>();
-      for (const model of everything ? tallies.keys() : changed) {
-        const ofModel = tallies.get(model);
-        parts.set(model, ofModel ? encode(ofModel) : null);
-      }
+      const models = [...(everything ? tallies.keys() : changed)];
       changed.clear();
-      return parts;
+      return new Map(models.map((model) => [model, encode(tallies.get(model))]));
     },
   };
 }
 
-/** One part for each model: `[["coding", 12.5, 20], …]`. */
-const encode = (ofModel: ReadonlyMap<string, Tally>): Uint8Array =>
-  new TextEncoder().encode(JSON.stringify([...ofModel].map(([task, { sum, weight }]) => [task, sum, weight])));
+/** One part for each model: `[["coding", 12.5, 20], …]`; null for a model that was forgotten. */
+function encode(ofModel: ReadonlyMap<string, Tally> | undefined): Uint8Array | null {
+  if (!ofModel) return null;
+  return new TextEncoder().encode(JSON.stringify([...ofModel].map(([task, { sum, weight }]) => [task, sum, weight])));
+}
 
 function decode(bytes: Uint8Array): Map<string, Tally> {
   const rows: unknown = JSON.parse(new TextDecoder().decode(bytes));
