@@ -6,7 +6,7 @@ import { createIds } from '../src/core/id.ts';
 import { emptyMemories } from '../src/learning/open.ts';
 import { createRegistry } from '../src/plugin-host/registry.ts';
 import { loadPolicy } from '../src/policy/load.ts';
-import { newSeed } from '../src/request/gateway.ts';
+import { newSeed } from '../src/request/decide.ts';
 import { isRefusal } from '../src/routing/decide.ts';
 import { chatFacts } from '../src/routing/facts.ts';
 import { hasRules, withRules } from '../src/routing/rules.ts';

@@ -32,7 +32,7 @@ import {
 } from './decide-thread.ts';
 import { decideWithin, type FundedTrial } from './decide-within.ts';
 import { countInput, decisiveTokenizers } from './exact-count.ts';
-import { type Gateway, newSeed } from './gateway.ts';
+import type { Gateway } from './gateway.ts';
 import { pinRequest } from './pin.ts';
 import type { RequestContext } from './request-context.ts';
 import { isHeldBack, isRefused, ServiceCounter, standsInRequest } from './service-count.ts';
@@ -301,4 +301,11 @@ function reportOnce(
   if (reported.has(about)) return;
   reported.add(about);
   log.warn(message, error === null ? {} : { error: error() });
+}
+
+/** 64 random bits in hexadecimal. */
+export function newSeed(): string {
+  // The first and last digits of a UUID are random; its version stands between them.
+  const uuid = crypto.randomUUID();
+  return uuid.slice(0, 8) + uuid.slice(-8);
 }

@@ -32,10 +32,3 @@ export interface Gateway extends FundingParts, ExchangeParts {
   /** True once the process has been asked to stop. */
   isDraining: boolean;
 }
-
-/** 64 random bits in hexadecimal. */
-export function newSeed(): string {
-  // The first and last digits of a UUID are random; its version stands between them.
-  const uuid = crypto.randomUUID();
-  return uuid.slice(0, 8) + uuid.slice(-8);
-}

@@ -22,7 +22,7 @@ const NONE: readonly string[] = [];
  * @throws SignalboxError `model_not_found` for a wildcard's ID that is not served
  */
 export function pinRequest(given: ModelRequest, policy: Runtime, context: RequestContext): PinnedRequest {
-  const runtime = runtimeFor(policy, given.model);
+  const runtime = policy.snapshot.wildcards ? runtimeFor(policy, given.model) : policy;
   context.step('pin');
   let request = given;
   let dropped = NONE;

@@ -7,7 +7,7 @@ export const missing = (param: string, message: string) => new SignalboxError('m
 export const unsupported = (param: string, message: string) =>
   new SignalboxError('unsupported_parameter', message, { param });
 
-/** Refuses fields that would be billed as no price of a catalog says: no reservation could cover them. @param why by field */
+/** Refuses fields that would be billed as no price of a catalog says: no hold could cover them. @param why by field */
 export function refuseBilled(body: Members, why: ReadonlyMap<string, string>): void {
   for (const [field, message] of why) if (body[field] != null) throw unsupported(field, message);
 }
