@@ -23,16 +23,11 @@ export const NO_FIGURES = { charges: 0, input: 0, cached: 0, written: 0, output:
 export type UsageFigures = Readonly<typeof NO_FIGURES>;
 
 /** UsageFigures with the dimensions that they can be grouped by; a dimension that they lack is empty. */
-export interface Spending extends UsageFigures {
+export interface Spending
+  extends UsageFigures,
+    Pick<MoneyEntry, 'keyId' | 'labels' | 'selector' | 'session' | 'agent' | 'model' | 'provider'> {
   /** Ms since 1970: of the hold. */
   readonly moment: number;
-  readonly keyId: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly selector: string;
-  readonly session: string;
-  readonly agent: string;
-  readonly model: string;
-  readonly provider: string;
 }
 
 /** UsageFigures of one group. */

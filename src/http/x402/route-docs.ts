@@ -12,37 +12,28 @@ export const PAYMENT_IDS = [
   ['/wallets/', 'The address of a wallet: `0x` and 40 hexadecimal digits.'],
 ] as const;
 
+const PAYMENT_ERRORS = [
+  'payment_required',
+  'payment_invalid',
+  'unsupported_x402_version',
+  'payment_unavailable',
+  'payment_unsettled',
+] as const;
 /** The errors of a request that may be paid for by x402. */
-export const FUNDING_ERRORS = [
-  'payment_required',
-  'payment_invalid',
-  'agent_wallet_mismatch',
-  'unsupported_x402_version',
-  'payment_unavailable',
-  'payment_unsettled',
-] as const;
+export const FUNDING_ERRORS = [...PAYMENT_ERRORS, 'agent_wallet_mismatch'] as const;
+const REPEATED = ['in_flight', 'idempotency_answer_unavailable'] as const;
 /** Errors of routes where a signature pays, or proves a wallet. */
-const SIGNED = [
-  ...BODY_ERRORS,
-  'unknown_field',
-  'not_found',
-  'payment_required',
-  'payment_invalid',
-  'payment_unavailable',
-  'payment_unsettled',
-  'unsupported_x402_version',
-  'in_flight',
-  'idempotency_answer_unavailable',
-] as const;
+const SIGNED = [...BODY_ERRORS, ...PAYMENT_ERRORS, ...REPEATED, 'unknown_field', 'not_found'] as const;
 const REPEAT =
   'The same signature gets the same answer, key and all, for 24 hours, with the header `x-signalbox-replayed: true`.';
 
-export const TOP_UP = routeDocs({
+const publicDocs = (docs: Parameters<typeof routeDocs>[0]) => routeDocs({ tag, ...docs });
+
+export const TOP_UP = publicDocs({
   access: 'key',
   counts: true,
   summary: 'Pay in advance',
   description: `Without the header \`PAYMENT-SIGNATURE\`, the answer is 402 with the x402 terms to sign. With it, the payment is settled and becomes the balance of the wallet, without a fee. The first top-up of a wallet returns a key, which spends that balance without further signatures. ${REPEAT}`,
-  tag,
   pays: true,
   answer: {
     status: 201,
@@ -54,12 +45,11 @@ export const TOP_UP = routeDocs({
   errors: SIGNED,
 });
 
-export const WALLET_KEY = routeDocs({
+export const WALLET_KEY = publicDocs({
   access: 'key',
   counts: true,
   summary: 'Make a key of a wallet',
   description: `For a wallet that has paid before. Without the header \`PAYMENT-SIGNATURE\`, the answer is 402 with an amount of 0: the signature proves who holds the wallet, and nothing is paid or sent to the chain. A key of the wallet is not enough, so a leaked key cannot make others. A wallet has at most ${WALLET_LIMITS.unrevoked} valid keys, and makes at most ${WALLET_LIMITS.aDay} within 24 hours. ${REPEAT}`,
-  tag,
   pays: true,
   answer: {
     status: 201,
@@ -71,32 +61,29 @@ export const WALLET_KEY = routeDocs({
   errors: SIGNED,
 });
 
-export const WALLET = routeDocs({
+export const WALLET = publicDocs({
   access: 'key',
   summary: 'Your own wallet',
   description:
     'Returns the balance, the keys and the last payments of the wallet. It needs a key of a wallet; other keys get 403.',
-  tag,
   answer: { schema: schemas.Wallet, description: 'The wallet.' },
   errors: ['insufficient_permissions'],
 });
 
-export const PAYMENT = routeDocs({
+export const PAYMENT = publicDocs({
   access: 'key',
   summary: 'Look up a payment',
   description:
     'Available to keys of the wallet that paid, to the API key sent with the payment, and to operators. Other keys get 404.',
-  tag,
   answer: { schema: schemas.Payment, description: 'The payment.' },
   errors: ['insufficient_permissions', 'not_found'],
 });
 
-export const WELL_KNOWN = routeDocs({
+export const WELL_KNOWN = publicDocs({
   access: 'open',
   summary: 'How payments are taken',
   description:
     'Returns networks, prices and limits, for agents that want to know them in advance. The answer is 404 while payments are off.',
-  tag,
   answer: { schema: schemas.PaymentTerms, description: 'The terms.' },
   errors: ['not_found', 'rate_limit_exceeded'],
 });
