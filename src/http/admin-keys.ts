@@ -46,9 +46,9 @@ const readingRoutes = ({ gateway, keys }: Omit<KeyServices, 'store'>) =>
     .get(
       '/admin/trail',
       async ({ query: { key, limit } }) => {
-        const text = textOf(key);
+        const text = queryText(key);
         const keyId = text === undefined ? null : trailSubject(text);
-        const entries = await keys.trail({ keyId, limit: limitOf(textOf(limit) ?? TRAIL_LIMIT, TRAIL_LIMIT_MAX) });
+        const entries = await keys.trail({ keyId, limit: limitOf(queryText(limit) ?? TRAIL_LIMIT, TRAIL_LIMIT_MAX) });
         return { object: 'list', data: entries.map(trailBody) };
       },
       { query: TRAIL_QUERY, ...docs.TRAIL },
@@ -158,4 +158,4 @@ async function statusBody({ ledger, now }: KeyServices['gateway'], info: KeyInfo
   return keyStatusBody(info, now(), uses, balance);
 }
 
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+const queryText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

@@ -50,7 +50,7 @@ export function compileProvider(named: NamedItem<ProviderText>, scope: ProviderC
   if (parts.passthrough?.includes('*')) {
     const message = `\`${named.path}\` passes every field of a request to the provider`;
     scope.report.add('passthrough-all', placeAt(tree, 'passthrough'), message, {
-      hint: 'a field can raise the cost above the reservation: list the fields that you need',
+      hint: 'a field can raise the cost above the hold: list the fields that you need',
     });
   }
   reviewAbortBilling(tree, named.path, parts.after_abort, scope.report);

@@ -51,7 +51,7 @@ describe('ledger audit', () => {
       expect(idle.body.findings.map(({ decision }) => decision).sort()).toEqual(decisions);
       const { code, out } = await runHere(['ledger', 'audit', '--idle', '--data', box.data]);
       expect(code).toBe(2);
-      expect(out).toMatch(/^\d+ entries, 23 reservations, 3 open \([\d.]+ Credits held\), 0 funds: 3 findings\n/);
+      expect(out).toMatch(/^\d+ entries, 23 holds, 3 open \([\d.]+ Credits held\), 0 funds: 3 findings\n/);
       for (const decision of decisions) expect(out).toMatch(new RegExp(`row \\d+  ${decision}  left_open: is open`));
 
       await start({ data: box.data, env: { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: box.key } });

@@ -23,7 +23,7 @@ export function verdict(audit: Audit): string {
   const found = findingsOf(audit);
   const parts = [
     count(audit.totals.entries, 'entry', 'entries'),
-    count(audit.reservations, 'reservation'),
+    count(audit.reservations, 'hold'),
     `${audit.open.size.toLocaleString('en')} open (${creditsText(heldOf(audit))} held)`,
     count(audit.funds, 'fund'),
   ];
@@ -35,14 +35,14 @@ export function auditText(audit: Audit, now: number): string {
   const { unpriced, totals, payments } = audit;
   const lines = [verdict(audit)];
   if (totals.overrun > 0)
-    lines.push(`${creditsText(totals.overrun)} were billed above reservations and not charged to any key.`);
+    lines.push(`${creditsText(totals.overrun)} were billed above holds and not charged to any key.`);
   if (payments.totals.deposited > 0)
     lines.push(
       `Wallets paid in ${creditsText(payments.totals.deposited)}, of which ${creditsText(payments.totals.fees)} were kept as fees.`,
     );
   if (unpriced > 0) lines.push(`${count(unpriced, 'charge')} had an impossible usage or no price.`);
   const open = [...audit.open.values()].map((one) => openLine(one, now));
-  if (open.length > 0) lines.push('', 'Open reservations:', ...shown(open, open.length));
+  if (open.length > 0) lines.push('', 'Open holds:', ...shown(open, open.length));
   if (audit.findings.length > 0) {
     const all = audit.findings.slice(0, SHOWN_MAX).map(findingLine);
     lines.push('', 'Findings, in microcredits:', ...shown(all, findingsOf(audit)));
