@@ -21,8 +21,8 @@ export function keyBody(info: KeyInfo, now: number) {
     models: info.models,
     limits: limitsBody(info.limits ?? NO_LIMITS),
     budgets: info.budgets.map(budgetBody),
-    wallets: info.wallets,
-    wallet: info.wallet,
+    wallets: info.holders,
+    wallet: info.holder,
     created_at: iso(info.createdAt),
     expires_at: isoOrNull(info.expiresAt),
     revoked_at: isoOrNull(info.revokedAt),
@@ -34,7 +34,7 @@ export function keyBody(info: KeyInfo, now: number) {
 }
 
 /** The terms of a new key, for the trail. */
-export function termsBody({ name, scopes, labels, models, limits, budgets, wallets, wallet, expiresAt }: KeyInfo) {
+export function termsBody({ name, scopes, labels, models, limits, budgets, holders, holder, expiresAt }: KeyInfo) {
   return {
     name,
     scopes,
@@ -42,15 +42,15 @@ export function termsBody({ name, scopes, labels, models, limits, budgets, walle
     models,
     limits: limits && limitsBody(limits),
     budgets: budgets.map(budgetBody),
-    wallets,
-    wallet,
+    wallets: holders,
+    wallet: holder,
     expires_at: isoOrNull(expiresAt),
   };
 }
 
-/** The balance shown for a key. A wallet without a balance has 0: it is never billed afterwards. */
-export const visibleBalance = ({ wallet }: KeyInfo, balance: StoredBalance | null): StoredBalance | null =>
-  balance ?? (wallet === null ? null : { granted: 0, spent: 0 });
+/** The balance shown for a key. A holder without a balance has 0: it is never billed afterwards. */
+export const visibleBalance = ({ holder }: KeyInfo, balance: StoredBalance | null): StoredBalance | null =>
+  balance ?? (holder === null ? null : { granted: 0, spent: 0 });
 
 /** A key with its spending; `balance` is null for a key without grants. */
 export function keyStatusBody(info: KeyInfo, now: number, uses: readonly BudgetUse[], balance: StoredBalance | null) {

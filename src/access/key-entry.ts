@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { type Caller, permissionsOf, SCOPES, walletCaller } from '../core/caller.ts';
+import { type Caller, holderCaller, permissionsOf, SCOPES } from '../core/caller.ts';
 import type { KeyInfo, KeyRow, StoredKey } from '../store/keys.ts';
 
 /** The reason why a key is denied. For logs only: callers learn no more than that the key is not valid. */
@@ -22,8 +22,8 @@ export interface KeyEntry {
   writtenAt: number;
 }
 
-/** One authentication for each wallet: all its keys are one caller. */
-export type WalletGrants = Map<string, KeyEntry['authentication']>;
+/** One authentication for each holder of keys: all its keys are one caller. */
+export type HolderGrants = Map<string, KeyEntry['authentication']>;
 
 const denied = (reason: DenialReason): Authentication => Object.freeze({ caller: null, reason });
 export const DENIED = {
@@ -40,9 +40,9 @@ const NO_HASH = new Uint8Array(32);
 
 /**
  * Makes the entry of a row. An unchanged key keeps its entry, and a rotated one its caller, so that counts by caller go
- * on. Adds the row's wallet to `wallets`.
+ * on. Adds the row's holder to `holders`.
  */
-export function keyEntryOf({ key, lastUsedAt }: KeyRow, before: KeyEntry | undefined, wallets: WalletGrants): KeyEntry {
+export function keyEntryOf({ key, lastUsedAt }: KeyRow, before: KeyEntry | undefined, holders: HolderGrants): KeyEntry {
   const usedAt = lastUsedAt ?? 0;
   if (before?.key === key) {
     before.usedAt = Math.max(before.usedAt, usedAt);
@@ -56,7 +56,7 @@ export function keyEntryOf({ key, lastUsedAt }: KeyRow, before: KeyEntry | undef
     hash,
     previousHash: previousHash ?? NO_HASH,
     previousUntil: info.overlapEndsAt ?? 0,
-    authentication: before && hasSameTerms(info, before.info) ? before.authentication : authenticationOf(info, wallets),
+    authentication: before && hasSameTerms(info, before.info) ? before.authentication : authenticationOf(info, holders),
     usedAt: Math.max(before?.usedAt ?? 0, usedAt),
     writtenAt: usedAt,
   };
@@ -64,17 +64,17 @@ export function keyEntryOf({ key, lastUsedAt }: KeyRow, before: KeyEntry | undef
 
 /** Whether all that a caller is made from is equal. */
 function hasSameTerms(one: StoredKey['info'], other: StoredKey['info']): boolean {
-  const termsOf = ({ scopes, labels, models, limits, budgets, wallets, wallet }: StoredKey['info']) => {
-    return JSON.stringify([scopes, labels, models, limits, budgets, wallets, wallet]);
+  const termsOf = ({ scopes, labels, models, limits, budgets, holders, holder }: StoredKey['info']) => {
+    return JSON.stringify([scopes, labels, models, limits, budgets, holders, holder]);
   };
   return termsOf(one) === termsOf(other);
 }
 
-function authenticationOf(info: StoredKey['info'], wallets: WalletGrants): KeyEntry['authentication'] {
-  const { wallet } = info;
-  if (wallet === null) return { caller: callerOf(info), reason: null };
-  const authentication = wallets.get(wallet) ?? { caller: walletCaller(wallet), reason: null };
-  wallets.set(wallet, authentication);
+function authenticationOf(info: StoredKey['info'], holders: HolderGrants): KeyEntry['authentication'] {
+  const { holder } = info;
+  if (holder === null) return { caller: callerOf(info), reason: null };
+  const authentication = holders.get(holder) ?? { caller: holderCaller(holder), reason: null };
+  holders.set(holder, authentication);
   return authentication;
 }
 
@@ -86,7 +86,7 @@ function callerOf(info: StoredKey['info']): Caller {
     models: info.models && new Set(info.models),
     limits: info.limits,
     budgets: info.budgets,
-    ...(info.wallets && { wallets: new Set(info.wallets) }),
+    ...(info.holders && { holders: new Set(info.holders) }),
   };
 }
 
@@ -94,7 +94,7 @@ function callerOf(info: StoredKey['info']): Caller {
 export const infoOf = ({ info, usedAt }: KeyEntry): KeyInfo => ({ ...info, lastUsedAt: usedAt === 0 ? null : usedAt });
 
 /** The holder of the balance that a key spends, as the ledger names it. */
-export const holderOf = ({ id, wallet }: Pick<KeyInfo, 'id' | 'wallet'>): string => wallet ?? id;
+export const holderOf = ({ id, holder }: Pick<KeyInfo, 'id' | 'holder'>): string => holder ?? id;
 
 export type KeyState = 'valid' | 'expired' | 'revoked';
 

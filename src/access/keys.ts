@@ -12,23 +12,23 @@ import {
   authenticationBy,
   checkInstalled,
   DENIED,
+  type HolderGrants,
   holderOf,
   infoOf,
   type KeyEntry,
   keyEntryOf,
   keyStateOf,
-  type WalletGrants,
 } from './key-entry.ts';
 import {
+  checkHolder,
   checkTerms,
   checkText,
-  checkWallet,
+  HOLDER_LIMITS,
   type KeyGrant,
   KeyTermsError,
-  normalizedWallets,
+  normalizedHolders,
   OVERLAP_MAX_MS,
   tooManyKeys,
-  WALLET_LIMITS,
 } from './terms.ts';
 
 export interface KeysOptions {
@@ -70,8 +70,8 @@ class StoredKeys {
   readonly #timer: ReturnType<typeof setInterval> | null;
   readonly #onChange: KeysOptions['onChange'];
   #entries: ReadonlyMap<string, KeyEntry> = new Map();
-  /** Of every wallet that ever had a key. */
-  readonly #wallets: WalletGrants = new Map();
+  /** Of every holder that ever had a key. */
+  readonly #holders: HolderGrants = new Map();
   /** New keys whose budgets are not in force yet. */
   #waiting: ReadonlyMap<string, KeyEntry> = new Map();
   #budgets: readonly (KeyBudgets & Pick<KeyInfo, 'expiresAt'>)[] = [];
@@ -114,39 +114,39 @@ class StoredKeys {
   }
 
   /**
-   * Makes a key that spends a wallet's balance, with the scopes chat and route, without expiry or limits.
-   * @param isAlone revokes all other keys of the wallet in the same commit.
+   * Makes a key that spends a holder's balance, with the scopes chat and route, without expiry or limits.
+   * @param isAlone revokes all other keys of the holder in the same commit.
    * @throws KeyTermsError and changes nothing: for an invalid name, 20 valid keys, or 50 new keys in 24 hours.
    */
-  async createForWallet(address: string, name: string, isAlone = false): Promise<IssuedKey> {
-    const wallet = checkWallet(address);
-    const first = isAlone ? this.#revokeWrites(wallet, null) : [];
+  async createForHolder(address: string, name: string, isAlone = false): Promise<IssuedKey> {
+    const holder = checkHolder(address);
+    const first = isAlone ? this.#revokeWrites(holder, null) : [];
     const key = newKey();
-    const by: Actor = { kind: 'wallet', name: wallet };
-    return { key, info: await this.#insert(key, { name, scopes: ['chat', 'route'] }, 'create', by, wallet, first) };
+    const by: Actor = { kind: 'wallet', name: holder };
+    return { key, info: await this.#insert(key, { name, scopes: ['chat', 'route'] }, 'create', by, holder, first) };
   }
 
-  /** The valid keys of a wallet (address in lower case), oldest first. */
-  async ofWallet(wallet: string): Promise<readonly KeyInfo[]> {
+  /** The valid keys of a holder (address in lower case), oldest first. */
+  async ofHolder(holder: string): Promise<readonly KeyInfo[]> {
     await this.#catchUp();
     // None of them waits: they have no budgets.
-    const own = [...this.#entries.values()].filter(({ info }) => info.wallet === wallet);
+    const own = [...this.#entries.values()].filter(({ info }) => info.holder === holder);
     return own.map(infoOf).filter((info) => keyStateOf(info, this.#now()) === 'valid');
   }
 
-  /** Revokes all keys of a wallet, except one if given. Returns their number. */
-  async revokeOfWallet(wallet: string, exceptId: string | null): Promise<number> {
-    const others = (await this.ofWallet(wallet)).filter(({ id }) => id !== exceptId);
-    await this.#commit(this.#revokeWrites(wallet, exceptId));
+  /** Revokes all keys of a holder, except one if given. Returns their number. */
+  async revokeOfHolder(holder: string, exceptId: string | null): Promise<number> {
+    const others = (await this.ofHolder(holder)).filter(({ id }) => id !== exceptId);
+    await this.#commit(this.#revokeWrites(holder, exceptId));
     return others.length;
   }
 
   /** Selects the keys at commit time, so that one being made cannot slip through. */
-  #revokeWrites(wallet: string, exceptId: string | null): readonly Write[] {
+  #revokeWrites(holder: string, exceptId: string | null): readonly Write[] {
     const time = this.#now();
-    const event = { time, actor: { kind: 'wallet', name: wallet }, action: 'revoke', details: {} } as const;
+    const event = { time, actor: { kind: 'wallet', name: holder }, action: 'revoke', details: {} } as const;
     const { keys, trail } = this.#store;
-    return [trail.addOfWallet(event, wallet, exceptId), keys.revokeOfWallet(wallet, exceptId, time)];
+    return [trail.addOfHolder(event, holder, exceptId), keys.revokeOfHolder(holder, exceptId, time)];
   }
 
   /**
@@ -199,7 +199,7 @@ class StoredKeys {
 
   /**
    * Grants Credits to a valid key. Returns false without such a key. Throws KeyTermsError.
-   * @param write makes the grant for the balance's holder: the key's wallet if it has one, else the key.
+   * @param write makes the grant for the balance's holder: the key's own if it has one, else the key.
    */
   async grant(
     id: string,
@@ -211,7 +211,7 @@ class StoredKeys {
     const info = await this.get(id);
     if (!info) return false;
     const time = this.#now();
-    const recorded = info.wallet === null ? details : { ...details, wallet: info.wallet };
+    const recorded = info.holder === null ? details : { ...details, wallet: info.holder };
     const event = { time, actor: by, action: 'grant', keyId: id, details: recorded } as const;
     return this.#commit([this.#store.trail.addIfValid(event, time), write(holderOf(info))]);
   }
@@ -271,27 +271,27 @@ class StoredKeys {
     for (const entry of used) entry.writtenAt = entry.usedAt;
   }
 
-  /** `wallet`: of the key; null for none. `first`: writes for the same commit. Throws KeyTermsError. */
+  /** `holder`: of the key; null for none. `first`: writes for the same commit. Throws KeyTermsError. */
   async #insert(
     key: string,
     grant: KeyGrant,
     action: 'create' | 'install',
     actor: Actor,
-    wallet: string | null = null,
+    holder: string | null = null,
     first: readonly Write[] = [],
   ): Promise<KeyInfo> {
     const parts = parseKey(key);
     if (!parts) throw new Error('a key was made that cannot be read');
     checkTerms(grant);
     const { name, scopes, labels = {}, models = null, expiresAt = null, limits = null, budgets = [] } = grant;
-    const wallets = grant.wallets ? normalizedWallets(grant.wallets) : null;
+    const holders = grant.holders ? normalizedHolders(grant.holders) : null;
     const time = this.#now();
-    const terms = { name, scopes, labels, models, limits, budgets, wallets, wallet, createdAt: time, expiresAt };
+    const terms = { name, scopes, labels, models, limits, budgets, holders, holder, createdAt: time, expiresAt };
     const past = { revokedAt: null, lastUsedAt: null, rotatedAt: null, overlapEndsAt: null };
     const info: KeyInfo = { id: parts.id, ...terms, ...past };
     const event: KeyEvent = { time, actor, action, keyId: info.id, details: termsBody(info) };
     const { keys, trail } = this.#store;
-    const line = wallet === null ? trail.add(event) : trail.addIfRoom(event, wallet, WALLET_LIMITS);
+    const line = holder === null ? trail.add(event) : trail.addIfRoom(event, holder, HOLDER_LIMITS);
     if (!(await this.#commit([...first, line, keys.insert(info, hashOf(key))]))) throw tooManyKeys();
     return info;
   }
@@ -320,7 +320,7 @@ class StoredKeys {
     const rows = await this.#store.keys.all();
     const all = rows.map((row) => {
       const { id } = row.key.info;
-      return keyEntryOf(row, this.#entries.get(id) ?? this.#waiting.get(id), this.#wallets);
+      return keyEntryOf(row, this.#entries.get(id) ?? this.#waiting.get(id), this.#holders);
     });
     // The result of a later load must not be undone.
     if (look < this.#lookInForce) return all;

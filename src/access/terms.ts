@@ -1,6 +1,6 @@
 import { type KeyBudget, type KeyLimits, limitsBody, SCOPES, type Scope } from '../core/caller.ts';
 import { toCredits } from '../core/credits.ts';
-import { WALLET_FORM, walletOf } from '../core/wallet.ts';
+import { ADDRESS_FORM, addressOf } from '../core/holder-address.ts';
 import { isTimeZone } from '../core/zoned-time.ts';
 
 export interface KeyGrant {
@@ -15,8 +15,8 @@ export interface KeyGrant {
   readonly limits?: KeyLimits | null;
   /** Spending limits, beside the budgets of the policy. */
   readonly budgets?: readonly KeyBudget[];
-  /** Addresses that requests with it may name as `agent_wallet`; null or absent for all. */
-  readonly wallets?: readonly string[] | null;
+  /** Holders that requests with it may name, by their addresses; null or absent for all. */
+  readonly holders?: readonly string[] | null;
 }
 
 /** Terms that a key cannot have. The message is one sentence; `param` is the path of the field in `/admin/keys`. */
@@ -40,13 +40,13 @@ const NAME_MAX = 200;
 const LABELS_MAX = 64;
 const MODELS_MAX = 1_000;
 const BUDGETS_MAX = 16;
-const WALLETS_MAX = 100;
+const HOLDERS_MAX = 100;
 /** As a policy's budgets. */
 export const BUDGET_CREDITS_MAX = 1_000_000_000;
 
 /** Checks a key's terms beyond their types, for commands and HTTP alike. Throws KeyTermsError. */
 export function checkTerms(grant: KeyGrant): void {
-  const { name, scopes, labels = {}, models = null, limits = null, budgets = [], wallets = null } = grant;
+  const { name, scopes, labels = {}, models = null, limits = null, budgets = [], holders = null } = grant;
   checkText('name', name);
   if (scopes.length === 0) refuse('scopes', `A key needs at least one scope: ${SCOPES.join(', ')}.`);
   checkLabels(labels);
@@ -64,33 +64,33 @@ export function checkTerms(grant: KeyGrant): void {
   }
   atMost('budgets', 'The list of budgets', budgets.length, BUDGETS_MAX, 'items');
   for (const [i, budget] of budgets.entries()) checkBudget(budget, i, budgets.slice(0, i));
-  if (wallets) checkWallets(wallets);
+  if (holders) checkHolders(holders);
 }
 
-function checkWallets(wallets: readonly string[]): void {
-  if (wallets.length === 0) refuse('wallets', 'A list of wallets must not be empty. Omit it to allow every wallet.');
-  atMost('wallets', 'The list of wallets', wallets.length, WALLETS_MAX, 'items');
-  // The value is not repeated: it may be the wallet's secret, given by mistake.
-  for (const [i, wallet] of wallets.entries()) if (walletOf(wallet) === null) refuse(`wallets[${i}]`, NO_WALLET);
+function checkHolders(holders: readonly string[]): void {
+  if (holders.length === 0) refuse('wallets', 'A list of wallets must not be empty. Omit it to allow every wallet.');
+  atMost('wallets', 'The list of wallets', holders.length, HOLDERS_MAX, 'items');
+  // The value is not repeated: it may be a wallet's secret, given by mistake.
+  for (const [i, holder] of holders.entries()) if (addressOf(holder) === null) refuse(`wallets[${i}]`, NO_HOLDER);
 }
 
-const NO_WALLET = `A wallet must be given by its address: ${WALLET_FORM}.`;
+const NO_HOLDER = `A wallet must be given by its address: ${ADDRESS_FORM}.`;
 
 /** Checked addresses in lower case, each once. */
-export const normalizedWallets = (wallets: readonly string[]): string[] => [
-  ...new Set(wallets.map((wallet) => wallet.toLowerCase())),
+export const normalizedHolders = (holders: readonly string[]): string[] => [
+  ...new Set(holders.map((holder) => holder.toLowerCase())),
 ];
 
 /** Returns a wallet's address in lower case. Throws KeyTermsError. */
-export const checkWallet = (wallet: string): string => walletOf(wallet) ?? refuse('wallet', NO_WALLET);
+export const checkHolder = (wallet: string): string => addressOf(wallet) ?? refuse('wallet', NO_HOLDER);
 
 /** The most valid keys of one wallet, and new ones in 24 hours: keys stay in memory, and the trail forever. */
-export const WALLET_LIMITS = { unrevoked: 20, aDay: 50 };
+export const HOLDER_LIMITS = { unrevoked: 20, aDay: 50 };
 
 export const tooManyKeys = () =>
   new KeyTermsError(
     'wallet',
-    `A wallet has at most ${WALLET_LIMITS.unrevoked} valid keys, and makes at most ${WALLET_LIMITS.aDay} within 24 hours. Revoke a key, or wait.`,
+    `A wallet has at most ${HOLDER_LIMITS.unrevoked} valid keys, and makes at most ${HOLDER_LIMITS.aDay} within 24 hours. Revoke a key, or wait.`,
   );
 
 const KEY = /sb_live_[0-9a-z]{1,32}_[\w-]/;

@@ -30,7 +30,7 @@ export interface Settlement {
   readonly overrun: Microcredits;
 }
 
-/** Money that came into a wallet's balance from outside. */
+/** Money that came into a holder's balance from outside. */
 export interface Deposit {
   /** Microcredits that arrived; 0 where only a fee is given back. */
   readonly paid: Microcredits;
@@ -46,7 +46,7 @@ export function checkDeposit({ paid, fee }: Pick<Deposit, 'paid' | 'fee'>): void
   if (!isPossible) throw new RangeError(`cannot book a deposit of ${paid} with a fee of ${fee}`);
 }
 
-/** The subject of an entry, by names such as `key`, `selector`, `session`, `agent`, `payer` and `label:team`. Made once: books may remember it by identity. */
+/** The subject of an entry, by names such as `key`, `selector`, `session`, `agent`, `holder` and `label:team`. Made once: books may remember it by identity. */
 export type Dimensions = Readonly<Record<string, string>>;
 
 /** The prefix of the dimensions that are labels of a key. */

@@ -4,7 +4,7 @@ import type { Microcredits } from '../core/credits.ts';
 /** The name of a fund, and its window. */
 export interface FundTitle {
   readonly kind: 'budget' | 'balance';
-  /** Of the budget; for a balance the ID of its key, or the address of its wallet. */
+  /** Of the budget; for a balance the ID of its key, or the address of its holder. */
   readonly name: string;
   /** The value of the budget's `each`. Empty for a budget without `each` and for a balance. */
   readonly subject: string;

@@ -2,9 +2,9 @@ import { checkText } from '../access/terms.ts';
 import { iso } from '../core/clock.ts';
 import { commandName } from '../core/command-name.ts';
 import { toCredits } from '../core/credits.ts';
+import { ADDRESS_FORM, addressOf } from '../core/holder-address.ts';
 import { idText } from '../core/id.ts';
 import { creditsText } from '../core/text.ts';
-import { WALLET_FORM, walletOf } from '../core/wallet.ts';
 import { grantDetails } from '../operate/keys.ts';
 import { creditWallet, findWallet, listWallets, type WalletBalance, type WalletSource } from '../operate/wallets.ts';
 import type { Payment } from '../store/payments.ts';
@@ -103,4 +103,4 @@ async function credit(args: readonly string[], { store, now }: WalletSource): Pr
 }
 
 /** The text is not repeated: somebody may have put a private key in its place. */
-const addressIn = (text: string): string => needed(walletOf(text), `The address of a wallet is ${WALLET_FORM}.`);
+const addressIn = (text: string): string => needed(addressOf(text), `The address of a wallet is ${ADDRESS_FORM}.`);

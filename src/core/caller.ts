@@ -39,9 +39,9 @@ export interface KeyBudgets {
   readonly budgets: readonly KeyBudget[];
 }
 
-/** The sender of a request: an API key without its secret, or an agent's wallet. */
+/** The sender of a request: an API key without its secret, or a holder of funds that proves itself by its payments. */
 export interface Caller {
-  /** ID of the key. Of a wallet, shown by its signature or by a key of its own, the address: either way it is one caller. */
+  /** ID of the key. Of a holder that proves itself, by its signature or by a key of its own, the address: either way it is one caller. */
   readonly keyId: string;
   readonly scopes: ReadonlySet<Scope>;
   readonly labels: Readonly<Record<string, string>>;
@@ -51,8 +51,8 @@ export interface Caller {
   readonly limits: KeyLimits | null;
   /** Of the key itself, beside those of the policy. */
   readonly budgets: readonly KeyBudget[];
-  /** The wallets that requests with this key may name as `agent_wallet`; absent for all. */
-  readonly wallets?: ReadonlySet<string>;
+  /** The holders that requests with this key may name; absent for all. */
+  readonly holders?: ReadonlySet<string>;
 }
 
 const UNLIMITED = { labels: {}, models: null, limits: null, budgets: [] } as const;
@@ -60,10 +60,10 @@ const UNLIMITED = { labels: {}, models: null, limits: null, budgets: [] } as con
 /** The operator, who may see and use everything. */
 export const OPERATOR: Caller = { keyId: '', scopes: new Set(SCOPES), ...UNLIMITED };
 
-const WALLET_SCOPES = permissionsOf(['chat', 'route']);
+const HOLDER_SCOPES = permissionsOf(['chat', 'route']);
 
-/** A wallet that has proved itself. */
-export const walletCaller = (wallet: string): Caller => ({ keyId: wallet, scopes: WALLET_SCOPES, ...UNLIMITED });
+/** A holder that has proved itself. */
+export const holderCaller = (holder: string): Caller => ({ keyId: holder, scopes: HOLDER_SCOPES, ...UNLIMITED });
 
 /** Limits as they are shown and stored. */
 export function limitsBody({ requestsPerMinute, tokensPerMinute, concurrentStreams }: KeyLimits) {

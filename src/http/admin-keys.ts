@@ -5,7 +5,7 @@ import { type KeyGrant, OVERLAP_MS } from '../access/terms.ts';
 import type { KeyBudget } from '../core/caller.ts';
 import { SignalboxError } from '../core/errors.ts';
 import { exactMillionths } from '../core/exact-millionths.ts';
-import { isMistypedWallet, WALLET_FORM, walletOf } from '../core/wallet.ts';
+import { ADDRESS_FORM, addressOf, isMistypedAddress } from '../core/holder-address.ts';
 import { type GrantStore, grantToKey, servedKeyFunds, statedLimits } from '../operate/keys.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import { TRAIL_LIMIT, TRAIL_LIMIT_MAX } from '../store/trail.ts';
@@ -56,8 +56,8 @@ const readingRoutes = ({ gateway, keys }: Omit<KeyServices, 'store'>) =>
 
 /** The ID of a key as it is, or the address of a wallet in lower case. */
 function trailSubject(text: string): string {
-  if (!isMistypedWallet(text)) return walletOf(text) ?? text;
-  return refuseValue('key', `\`key\` must be the ID of a key, or the address of a wallet: ${WALLET_FORM}.`);
+  if (!isMistypedAddress(text)) return addressOf(text) ?? text;
+  return refuseValue('key', `\`key\` must be the ID of a key, or the address of a wallet: ${ADDRESS_FORM}.`);
 }
 
 /** Values are looked at by hand, for an error of ours: the router would refuse them in its own words. */
@@ -125,7 +125,7 @@ function grantOf(body: KeyRequest, now: number): KeyGrant {
   const { name = '', scopes = ['chat', 'route'], labels = {}, models = null, budgets = [], wallets = null } = body;
   const { expires_in_seconds: expiresIn = null, limits = {} } = body;
   return {
-    ...{ name, labels, models, wallets },
+    ...{ name, labels, models, holders: wallets },
     scopes: [...new Set(scopes)],
     expiresAt: expiresIn === null ? null : now + expiresIn * 1_000,
     limits: statedLimits({

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { isWallet } from '../core/wallet.ts';
+import { isAddress } from '../core/holder-address.ts';
 
 /** The weight that every key may contribute, in outcomes. */
 const ALLOWANCE = 100;
@@ -11,8 +11,8 @@ const KEYS_MAX = 4_096;
 const NEGLIGIBLE = 0.01;
 /** Stands for all keys beyond the maximum. */
 const REST = '';
-/** Wallets are free to create, so all of them count as one key. */
-const WALLETS = '0x';
+/** Addresses are free to create, so all of them count as one key. */
+const ADDRESSES = '0x';
 
 interface Stake {
   /** The sum of the weights of its learned outcomes. */
@@ -93,7 +93,7 @@ export class KeyInfluence {
   }
 
   #find(key: string): Stake | undefined {
-    const name = isWallet(key) ? WALLETS : key;
+    const name = isAddress(key) ? ADDRESSES : key;
     return this.#stakes.get(name) ?? (this.#stakes.size >= KEYS_MAX ? this.#stakes.get(REST) : undefined);
   }
 
@@ -101,7 +101,7 @@ export class KeyInfluence {
     const existing = this.#find(key);
     if (existing) return existing;
     const stake = { mass: 0, chats: 0 };
-    const name = isWallet(key) ? WALLETS : key;
+    const name = isAddress(key) ? ADDRESSES : key;
     this.#stakes.set(this.#stakes.size >= KEYS_MAX - 1 ? REST : name, stake);
     return stake;
   }

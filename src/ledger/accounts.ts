@@ -1,15 +1,15 @@
 import { type Dimensions, LABEL, labelsOf } from '../accounting/entry.ts';
 import type { BudgetScope } from '../core/budget.ts';
 import type { Caller } from '../core/caller.ts';
-import { checkedWallet } from '../core/wallet.ts';
+import { checkedHolder } from '../core/holder-address.ts';
 import type { DrawnFund } from './drawn-fund.ts';
 
-/** A spender: a key with its labels, or a wallet, by one selector. */
+/** A spender: a key with its labels, or another holder of funds, by one selector. */
 export interface Account {
   /** As entries name it. */
   readonly dimensions: Dimensions;
   readonly keyId: string;
-  /** The holder of the balance that pays: the key or wallet itself, or the wallet that pays in its place. */
+  /** The holder of the balance that pays: the caller itself, or who pays in its place. */
   readonly holder: string;
   /** The facts that conditions of budgets read. */
   readonly scope: BudgetScope;
@@ -28,14 +28,14 @@ export class Accounts {
   readonly #byCaller = new WeakMap<Caller, CallerAccounts>();
 
   /**
-   * @param payer the wallet whose balance pays in place of the caller's own, which budgets do not see; null for none
+   * @param holder the holder whose balance pays in place of the caller's own, which budgets do not see; null for none
    * @param session '' for none
    * @param agent '' for none
-   * @throws RangeError for a payer that is no wallet
+   * @throws RangeError for a holder that is no address
    */
-  of(caller: Caller, selector: string, payer: string | null, session = '', agent = ''): Account {
-    if (payer !== null && payer !== caller.keyId)
-      return newAccount(caller, selector, checkedWallet(payer), { session, agent });
+  of(caller: Caller, selector: string, holder: string | null, session = '', agent = ''): Account {
+    if (holder !== null && holder !== caller.keyId)
+      return newAccount(caller, selector, checkedHolder(holder), { session, agent });
     const accounts = this.#byCaller.getOrInsertComputed(caller, noAccounts);
     if (session === '' && agent === '') return accountBy(selector, accounts, caller);
     return accountIn({ session, agent }, selector, accounts, caller);
@@ -72,20 +72,20 @@ function accountIn(run: Run, selector: string, { bySession }: CallerAccounts, ca
   return account;
 }
 
-function newAccount(caller: Caller, selector: string, payer: string | null, { session, agent }: Run): Account {
+function newAccount(caller: Caller, selector: string, holder: string | null, { session, agent }: Run): Account {
   const dimensions: Record<string, string> = { key: caller.keyId, selector };
   if (session !== '') dimensions.session = session;
   if (agent !== '') dimensions.agent = agent;
-  if (payer !== null) dimensions.payer = payer;
+  if (holder !== null) dimensions.holder = holder;
   for (const [name, value] of Object.entries(caller.labels)) dimensions[LABEL + name] = value;
   return accountOf(dimensions);
 }
 
 /** The account of entries. */
 export function accountOf(dimensions: Dimensions): Account {
-  const { key = '', payer } = dimensions;
+  const { key = '', holder } = dimensions;
   const scope = scopeOfEntries(dimensions);
-  return { dimensions, keyId: key, holder: payer ?? key, scope, funds: [], epoch: -1, from: 0, until: 0 };
+  return { dimensions, keyId: key, holder: holder ?? key, scope, funds: [], epoch: -1, from: 0, until: 0 };
 }
 
 /** Returns the facts of a key that requests a model by this name, for conditions of budgets. */

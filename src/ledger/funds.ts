@@ -2,7 +2,7 @@ import { type Window, windowAt } from '../accounting/window.ts';
 import type { Budget, BudgetScope } from '../core/budget.ts';
 import { holds, subjectIn } from '../core/condition.ts';
 import type { Microcredits } from '../core/credits.ts';
-import { isWallet } from '../core/wallet.ts';
+import { isAddress } from '../core/holder-address.ts';
 import type { Account } from './accounts.ts';
 import { BudgetFund, balanceFund, type DrawnFund } from './drawn-fund.ts';
 
@@ -143,10 +143,10 @@ export class Funds {
     }
     const { holder } = account;
     const hasBalance = this.#hasBalance(holder);
-    // A wallet always has a balance, so that it cannot be billed afterwards.
-    if (hasBalance || isWallet(holder)) funds.push(balanceFund(holder));
+    // A holder that pays in itself always has a balance, so that it cannot be billed afterwards.
+    if (hasBalance || isAddress(holder)) funds.push(balanceFund(holder));
     // Not cached: the funds of a window that has ended, which are seldom asked for, and a balance that the books may forget.
-    if (timeMs < from || (!hasBalance && isWallet(holder))) return funds;
+    if (timeMs < from || (!hasBalance && isAddress(holder))) return funds;
     account.funds = funds;
     account.epoch = this.#epoch;
     account.from = from;

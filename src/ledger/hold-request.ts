@@ -9,7 +9,7 @@ export interface FirstTranche {
   readonly least: Microcredits;
 }
 
-/** The money that a request asks to be set aside, with its caller and payer. */
+/** The money that a request asks to be set aside, with its caller and who pays. */
 export interface HoldRequest {
   /** The decision's ID, which is also the hold's. The time in it selects the windows. */
   readonly id: number;
@@ -22,8 +22,8 @@ export interface HoldRequest {
   readonly agent?: string;
   /** The request's `agent_wallet` beside a key: stored with the hold, and moves no money. */
   readonly agentWallet: string | null;
-  /** The wallet whose balance pays in place of the caller's own; null for the caller's own. */
-  readonly payer: string | null;
+  /** The holder whose balance pays in place of the caller's own; null for the caller's own. */
+  readonly holder: string | null;
   /** The worst case of the choice, then those of its fallbacks. */
   readonly amounts: readonly [Microcredits, ...Microcredits[]];
   /** The worst case of the choice as if no fund had capped its output. Absent: the first amount. */

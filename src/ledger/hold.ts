@@ -31,7 +31,7 @@ export type Hold = Pick<
 
 /**
  * Money set aside, only in memory, for a request that a payment in progress will pay. Budgets hold the whole worst case; the
- * wallet's balance holds the part that the payment does not cover. It ends once: captured or released.
+ * holder's balance holds the part that the payment does not cover. It ends once: captured or released.
  */
 export interface Earmark {
   /** Microcredits that the hold will have reserved. */

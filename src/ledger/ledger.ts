@@ -4,9 +4,9 @@ import { checkHeldSum } from '../accounting/held-sum.ts';
 import type { Budget, LedgerState, StoredBudget } from '../core/budget.ts';
 import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
+import { checkedHolder, isAddress } from '../core/holder-address.ts';
 import { createIds, timeOfId } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import { checkedWallet, isWallet } from '../core/wallet.ts';
 import type { EndpointCharges, LedgerBooks, LedgerOp, LimitOp, UsageFilter } from '../store/books.ts';
 import type { Write } from '../store/store.ts';
 import { type Account, Accounts, accountOf, scopeOf } from './accounts.ts';
@@ -160,12 +160,12 @@ export class Ledger {
   }
 
   /**
-   * Sets money aside for a wallet's request that a payment in progress will pay in part. `expected` is the amount that the
-   * payment will add to the wallet's balance. Nothing is written before `capture`.
+   * Sets money aside for a holder's request that a payment in progress will pay in part. `expected` is the amount that the
+   * payment will add to the holder's balance. Nothing is written before `capture`.
    */
   async earmark(request: HoldRequest, expected: Microcredits): Promise<Earmark | FundShortage> {
     if (!(expected >= 0)) throw new RangeError(`cannot expect ${expected} microcredits`);
-    if (!isWallet(request.payer ?? request.caller.keyId)) throw new Error('money is earmarked for wallets alone');
+    if (!isAddress(request.holder ?? request.caller.keyId)) throw new Error('money is earmarked for wallets alone');
     return this.#desk.earmark(request, this.#accountFor(request), expected);
   }
 
@@ -174,25 +174,25 @@ export class Ledger {
     this.#refusals.count(shortage);
   }
 
-  /** Adds to a wallet's balance, and writes `also` with it. Durable when it resolves; rejects with StoreError. */
-  async deposit(wallet: string, deposit: Deposit, also: readonly Write[]): Promise<void> {
+  /** Adds to a holder's balance, and writes `also` with it. Durable when it resolves; rejects with StoreError. */
+  async deposit(holder: string, deposit: Deposit, also: readonly Write[]): Promise<void> {
     checkDeposit(deposit);
     // Each payment is booked once, and its fee given back once.
     const id = deposit.paid > 0 ? deposit.note : `${deposit.note}/fee`;
-    await this.#books.apply([{ kind: 'deposit', id, at: this.#options.now(), wallet, deposit }], also);
+    await this.#books.apply([{ kind: 'deposit', id, at: this.#options.now(), holder, deposit }], also);
   }
 
   /**
-   * Gives a fee back to a wallet's balance at once. Within a settlement it rides in the settlement's commit. A commit that may
-   * be refused must use `deposit` with a negative fee instead. Throws RangeError for a negative fee or a name that is no wallet.
+   * Gives a fee back to a holder's balance at once. Within a settlement it rides in the settlement's commit. A commit that may
+   * be refused must use `deposit` with a negative fee instead. Throws RangeError for a negative fee or a name that is no address.
    */
-  waiveFee(wallet: string, fee: Microcredits, note: string): void {
+  waiveFee(holder: string, fee: Microcredits, note: string): void {
     if (!(fee >= 0)) throw new RangeError(`cannot give back a fee of ${fee}`);
     const op: LedgerOp = {
       kind: 'waive',
       id: `${note}/fee`,
       at: this.#options.now(),
-      wallet: checkedWallet(wallet),
+      holder: checkedHolder(holder),
       fee,
       note,
     };
@@ -200,7 +200,7 @@ export class Ledger {
     else this.#books.append([op]);
   }
 
-  /** Returns the balance of a key or a wallet; null if it was never granted anything and never paid anything in. */
+  /** Returns a holder's balance; null if it was never granted anything and never paid anything in. */
   balanceOf(holder: string): FundStanding | null {
     return this.#books.balanceOf(holder);
   }
@@ -343,10 +343,10 @@ export class Ledger {
   }
 
   /** A mistake in the program must throw before money is held. */
-  #accountFor({ id, caller, selector, session, agent, payer, amounts, limit }: HoldRequest): Account {
+  #accountFor({ id, caller, selector, session, agent, holder, amounts, limit }: HoldRequest): Account {
     for (const amount of amounts) checkHeldSum(amount, limit);
     this.#latest = Math.max(this.#latest, timeOfId(id));
-    return this.#accounts.of(caller, selector, payer, session, agent);
+    return this.#accounts.of(caller, selector, holder, session, agent);
   }
 
   #checkUnit({ usdPerCredit }: LedgerTerms): void {

@@ -1,5 +1,5 @@
 import type { Microcredits } from '../core/credits.ts';
-import { isWallet } from '../core/wallet.ts';
+import { isAddress } from '../core/holder-address.ts';
 import type { LedgerBooks } from '../store/books.ts';
 
 /** The holds that a crash left open and a start closed. Amounts are microcredits. */
@@ -23,8 +23,8 @@ export async function closeOrphans(
   if (orphans.length === 0) return { ids, charged, held };
   const results = await books.apply(
     orphans.map(({ id, holder }) => {
-      // A wallet has paid in advance, and must not pay for a crash.
-      return { kind: 'expire', id, at, rule: isWallet(holder ?? '') ? 'release' : onCrash } as const;
+      // A holder by address has paid in advance, and must not pay for a crash.
+      return { kind: 'expire', id, at, rule: isAddress(holder ?? '') ? 'release' : onCrash } as const;
     }),
   );
   for (const [i, orphan] of orphans.entries()) {

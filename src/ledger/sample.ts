@@ -36,7 +36,7 @@ export interface BudgetSample extends FundFigures, Holds {
   readonly ends: number;
 }
 
-/** The balances of all keys and wallets. Amounts are microcredits. */
+/** The balances of all holders. Amounts are microcredits. */
 export interface BalancesSample extends Holds {
   /** Holders of a balance, and those of them that have nothing left. */
   readonly holders: number;
@@ -142,7 +142,7 @@ function joined(one: BudgetSample, other: BudgetSample): BudgetSample {
   return { ...tighter, subjects, exhausted, open, oldestMs };
 }
 
-/** Samples balances. There may be one for each wallet that ever paid. */
+/** Samples balances. There may be one for each holder that ever paid. */
 export function sampleBalances(balances: readonly FundStanding[], timeMs: number, holds: OpenHolds): BalancesSample {
   const sumOf = (figure: keyof FundFigures) => balances.reduce((sum, balance) => sum + balance[figure], 0);
   const left = balances.filter(({ unspent }) => unspent > 0);

@@ -110,7 +110,7 @@ export interface DecisionTerms {
 /** The terms on which it is carried out, too. */
 export interface FundingTerms extends DecisionTerms {
   /** The holder whose balance pays in place of the caller's own; null for the caller's own. */
-  readonly payer: string | null;
+  readonly holder: string | null;
   /** The wallet that the request named, as the books keep it; null for none. */
   readonly agentWallet: string | null;
 }

@@ -1,7 +1,7 @@
 import type { Caller } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
+import { isAddress } from '../core/holder-address.ts';
 import type { ModelRequest } from '../core/model-request.ts';
-import { isWallet } from '../core/wallet.ts';
 import type { FundShortage } from '../ledger/available-funds.ts';
 import type { Hold } from '../ledger/hold.ts';
 import type { HoldRequest } from '../ledger/hold-request.ts';
@@ -34,7 +34,7 @@ export class KeyFunding implements Funding {
       caller: this.caller,
       cap: null,
       windowsOnly: false,
-      payer: null,
+      holder: null,
       agentWallet: this.#agentWallet,
     };
   }
@@ -70,10 +70,10 @@ async function confirmed(hold: Hold, begun: Promise<void>): Promise<void> {
 export const recordedWallet = ({ routing: { agentWallet: named } }: ModelRequest): string | null =>
   named === undefined ? null : scrub(named);
 
-/** A hold on the funds of the request's caller, or of the payer in its place. */
-export function holdOf(hold: Hold, { caller, payer }: HoldRequest): FundedHold {
-  const holder = payer ?? caller.keyId;
-  return isWallet(holder) ? new BalanceHold(hold, holder) : new FundedHold(hold);
+/** A hold on the funds of the request's caller, or of another holder in its place. */
+export function holdOf(hold: Hold, { caller, holder: other }: HoldRequest): FundedHold {
+  const holder = other ?? caller.keyId;
+  return isAddress(holder) ? new BalanceHold(hold, holder) : new FundedHold(hold);
 }
 
 /** A hold on a wallet's balance. */

@@ -48,7 +48,7 @@ const EXPIRY_SLACK_MS = 60_000;
 
 function holdRequest(unpaid: UnpaidRequest): HoldRequest {
   const { request, decision, run, terms, startedAt, signal, clock, now } = unpaid;
-  const { caller, payer, agentWallet, runtime, windowsOnly } = terms;
+  const { caller, holder, agentWallet, runtime, windowsOnly } = terms;
   const { id, facts, ranked } = decision;
   const { models, ledger } = runtime.snapshot;
   const [choice] = ranked;
@@ -64,7 +64,7 @@ function holdRequest(unpaid: UnpaidRequest): HoldRequest {
     session: run.session ?? undefined,
     agent: run.agent ?? undefined,
     agentWallet,
-    payer,
+    holder,
     amounts,
     whole,
     least,

@@ -1,6 +1,6 @@
 import type { Keys } from '../access/keys.ts';
 import type { Microcredits } from '../core/credits.ts';
-import { isWallet } from '../core/wallet.ts';
+import { isAddress } from '../core/holder-address.ts';
 import type { OpenStore } from '../store/driver.ts';
 import { readStore } from '../store/open.ts';
 import type { Write } from '../store/store.ts';
@@ -19,7 +19,7 @@ export interface WalletBalance {
 /** A database to read wallets from, opened beside a server. */
 export interface WalletSource {
   readonly store: OpenStore;
-  readonly keys: Pick<Keys, 'ofWallet'>;
+  readonly keys: Pick<Keys, 'ofHolder'>;
   /** The path of the database. */
   readonly file: string;
   /** Milliseconds since 1970. */
@@ -34,7 +34,7 @@ export async function listWallets({ store, file }: WalletSource): Promise<Wallet
   using reader = await readStore(file, ['ledger']);
   const balances = await reader.ledger.balances();
   return [...balances]
-    .filter(([holder]) => isWallet(holder))
+    .filter(([holder]) => isAddress(holder))
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([wallet, { granted, spent }]) => ({ wallet, granted, spent, isBlocked: blocked.has(wallet) }));
 }
@@ -48,7 +48,7 @@ export async function findWallet({ store, keys, file }: WalletSource, wallet: st
   const balance = await reader.ledger.balance(wallet);
   const { granted, spent } = balance ?? { granted: 0, spent: 0 };
   const isBlocked = (await store.blocklist.all()).includes(wallet);
-  const valid = await keys.ofWallet(wallet);
+  const valid = await keys.ofHolder(wallet);
   const payments = await store.payments.list({ state: null, payer: wallet, limit: PAYMENTS_SHOWN, before: null });
   const isUnknown = granted === 0 && spent === 0 && payments.length === 0 && valid.length === 0 && !isBlocked;
   return isUnknown ? null : { wallet, granted, spent, isBlocked, keys: valid, payments };

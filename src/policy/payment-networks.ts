@@ -1,6 +1,6 @@
 import type { Decimal } from '../core/decimal.ts';
+import { ADDRESS_FORM, addressOf } from '../core/holder-address.ts';
 import type { FacilitatorPolicy, PaymentAsset, PaymentNetwork } from '../core/payment-policy.ts';
-import { WALLET_FORM, walletOf } from '../core/wallet.ts';
 import { ADDRESS, normalUrl, refuseForbidden } from './addresses.ts';
 import { type Subject, validPartsOf } from './check.ts';
 import { listNames } from './nearest.ts';
@@ -80,12 +80,12 @@ function checkReceivers({ path, tree }: NetworkSubject, report: Report): void {
 function refuseChecksum(path: string, tree: Tree | undefined, report: Report): void {
   if (tree?.kind !== 'scalar' || !FORM.test(String(tree.value))) return;
   const message = `\`${path}\` is mistyped: its capital letters do not match its checksum`;
-  report.add('bad-form', tree.place, message, { expected: WALLET_FORM });
+  report.add('bad-form', tree.place, message, { expected: ADDRESS_FORM });
 }
 
 function walletAt(tree: Tree, ...steps: readonly string[]): string | null {
   const at = valueAt(tree, ...steps);
-  return at?.kind === 'scalar' && typeof at.value === 'string' ? walletOf(at.value) : null;
+  return at?.kind === 'scalar' && typeof at.value === 'string' ? addressOf(at.value) : null;
 }
 
 /** Reports properties of a known token that differ from those of its contract. */
@@ -123,13 +123,13 @@ function readNodes({ path, tree, place }: NetworkSubject, report: Report): reado
     });
   }
   if (list?.kind !== 'list') return list ? null : [];
-  const urls = list.items.map((item, at) => addressOf(item, `\`${path}.rpc_urls[${at}]\``, report));
+  const urls = list.items.map((item, at) => urlOf(item, `\`${path}.rpc_urls[${at}]\``, report));
   const right = urls.filter((url) => url !== null);
   return right.length < urls.length ? null : right;
 }
 
 /** Messages omit the address, because it may contain a key. */
-function addressOf(tree: Tree | undefined, what: string, report: Report): string | null {
+function urlOf(tree: Tree | undefined, what: string, report: Report): string | null {
   if (tree?.kind !== 'scalar' || typeof tree.value !== 'string') return null;
   const url = normalUrl(tree.value);
   if (url === null) report.add('bad-form', tree.place, `${what} is not an address`, ADDRESS);
@@ -188,7 +188,7 @@ function localOf(tree: Tree, text: FacilitatorParts, path: string, report: Repor
 
 function httpOf(tree: Tree, text: FacilitatorParts, path: string, report: Report): FacilitatorPolicy | null {
   const { timeout_ms: timeoutMs, bearer_env: bearerEnv = null } = text;
-  const url = addressOf(valueAt(tree, 'url'), `\`${path}.url\``, report);
+  const url = urlOf(valueAt(tree, 'url'), `\`${path}.url\``, report);
   return url === null || timeoutMs === undefined ? null : { mode: 'http', url, timeoutMs, bearerEnv };
 }
 

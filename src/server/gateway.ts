@@ -48,7 +48,7 @@ async function takePayments(
 ): Promise<Payments> {
   const payments = await openPayments({
     ...{ store, now, nextId, env, log },
-    deposit: (wallet, deposit, also) => ledger.deposit(wallet, deposit, also),
+    deposit: (holder, deposit, also) => ledger.deposit(holder, deposit, also),
   });
   try {
     (await payments.prepare(snapshot.payments))();

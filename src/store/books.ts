@@ -125,14 +125,14 @@ export interface CorrectOp extends NamedOp {
 /** Adds what a wallet has paid in to its balance, less a fee. It counts once it is durable. */
 export interface DepositOp extends NamedOp<string> {
   readonly kind: 'deposit';
-  readonly wallet: string;
+  readonly holder: string;
   readonly deposit: Deposit;
 }
 
-/** Gives a fee back to a wallet's balance. It counts at once, and can be written with a settlement. */
+/** Gives a fee back to a holder's balance. It counts at once, and can be written with a settlement. */
 export interface WaiveOp extends NamedOp<string> {
   readonly kind: 'waive';
-  readonly wallet: string;
+  readonly holder: string;
   /** Microcredits, at least 0. */
   readonly fee: Microcredits;
   /** ID of the payment. */
@@ -174,7 +174,7 @@ export interface Orphan {
   /** Microcredits. */
   readonly reserved: Microcredits;
   readonly charged: Microcredits;
-  /** The key or wallet whose balance it draws on; null without one. */
+  /** The holder whose balance it draws on; null without one. */
   readonly holder: string | null;
 }
 
@@ -227,7 +227,7 @@ export interface UsageFilter {
 export interface BooksWatcher {
   /** Money has come free in these funds. */
   freed(funds: readonly FundStanding[]): void;
-  /** A key or a wallet has a balance from now on. */
+  /** A holder has a balance from now on. */
   opened(holder: string): void;
   /** A grant or a correction counts from now on. A refused request may now be granted, and a waiting one may never be. */
   adjusted(): void;
@@ -263,7 +263,7 @@ export interface LedgerBooks {
   append(ops: readonly LedgerOp[], also?: readonly Write[]): void;
   /** Returns the figures of funds, of bounded age. A reading for the facts, never a promise. */
   standing(funds: readonly FundRef[]): readonly FundStanding[];
-  /** The balance of a key or a wallet; null for one that was never granted anything and has paid nothing in. */
+  /** The balance of a holder; null for one that was never granted anything and has paid nothing in. */
   balanceOf(holder: string): FundStanding | null;
   /** All balances. */
   balances(): readonly FundStanding[];

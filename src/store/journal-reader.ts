@@ -57,7 +57,7 @@ export interface BalanceRow extends StoredBalance {
  * now on, after the budgets changed. `post`: charges a failed attempt, and the reservation stays open.
  * `settle`: charges the last attempt, releases the rest, closes. `expire`: closes a reservation that was never settled,
  * mostly after a crash. `overrun`: an upstream's bill beyond the reservation, charged to no caller.
- * `correct`: gives a charge back (negative). `grant`: adds to a balance or deducts from it. `deposit`: a wallet's payment.
+ * `correct`: gives a charge back (negative). `grant`: adds to a balance or deducts from it. `deposit`: a holder's payment.
  * `fee`: the part of it that is kept for its settlement (negative), or given back.
  */
 export type EntryKind =
@@ -71,7 +71,7 @@ export type EntryKind =
   | 'correct'
   | BalanceKind;
 
-/** An entry that moves a balance alone: a grant of an operator, a deposit of a wallet, the fee of a deposit. */
+/** An entry that moves a balance alone: a grant of an operator, a deposit of a holder, the fee of a deposit. */
 export type BalanceKind = 'grant' | 'deposit' | 'fee';
 
 /** A row of the journal. */
@@ -98,7 +98,7 @@ export interface AuditRow extends Omit<JournalRow, 'kind' | 'keyId'> {
   readonly keyId: string | null;
   /** The payment of a deposit or a fee. */
   readonly note: string | null;
-  /** The wallet that pays in place of the key; null for none. */
+  /** The holder that pays in place of the key; null for none. */
   readonly payer: string | null;
   /** Null: the tariff does not exist, or none is named. */
   readonly knownTariff: number | null;

@@ -11,10 +11,10 @@ export interface KeyInfo {
   readonly models: readonly string[] | null;
   readonly limits: KeyLimits | null;
   readonly budgets: readonly KeyBudget[];
-  /** Addresses that requests with it may name as `agent_wallet`; null for all. */
-  readonly wallets: readonly string[] | null;
-  /** Address of the wallet whose balance it spends; null for a key with its own. */
-  readonly wallet: string | null;
+  /** Holders that requests with it may name, by their addresses; null for all. */
+  readonly holders: readonly string[] | null;
+  /** Address of the holder whose balance it spends; null for a key with its own. */
+  readonly holder: string | null;
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
@@ -49,8 +49,8 @@ export interface KeyTable {
   /** Gives a key another secret. The present one works until `overlapEndsAt`, an older one no longer. */
   rotate(id: string, hash: Uint8Array, time: number, overlapEndsAt: number): Write;
   revoke(id: string, time: number): Write;
-  /** Revokes all unrevoked keys of a wallet at commit time, except one; null for none. */
-  revokeOfWallet(wallet: string, exceptId: string | null, time: number): Write;
+  /** Revokes all unrevoked keys of a holder at commit time, except one; null for none. */
+  revokeOfHolder(holder: string, exceptId: string | null, time: number): Write;
   /** Writes last uses, ms since 1970 by key ID. Later uses already stored stay. */
   putUses(uses: Readonly<Record<string, number>>): Write;
 }

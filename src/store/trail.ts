@@ -5,7 +5,7 @@ export type Actor =
   | { readonly kind: 'cli'; readonly name: string }
   /** A request with an admin key, named by its ID. */
   | { readonly kind: 'key'; readonly name: string; readonly requestId: string }
-  /** A wallet that has proved itself, by its address. */
+  /** A holder that has proved itself, by its address. */
   | { readonly kind: 'wallet'; readonly name: string }
   /** The server itself, for the first key and the installed one. */
   | { readonly kind: 'server' };
@@ -51,8 +51,8 @@ export interface KeyEvent extends TrailEvent {
   readonly keyId: string;
 }
 
-/** How many keys a wallet may have. */
-export interface WalletKeyLimits {
+/** How many keys a holder may have. */
+export interface HolderKeyLimits {
   readonly unrevoked: number;
   /** Made in the 24 hours before the event. */
   readonly aDay: number;
@@ -63,10 +63,10 @@ export interface TrailTable {
   add(event: KeyEvent): Write;
   /** Unmet unless the key is unrevoked, and not expired at `validAt` (ms since 1970). */
   addIfValid(event: KeyEvent, validAt: number): Write;
-  /** Unmet when the wallet has as many keys as it may, counted at commit time before the new one. */
-  addIfRoom(event: KeyEvent, wallet: string, limits: WalletKeyLimits): Write;
-  /** Adds an entry for each unrevoked key of a wallet, oldest first, except one; null for none. */
-  addOfWallet(event: TrailEvent, wallet: string, exceptId: string | null): Write;
+  /** Unmet when the holder has as many keys as it may, counted at commit time before the new one. */
+  addIfRoom(event: KeyEvent, holder: string, limits: HolderKeyLimits): Write;
+  /** Adds an entry for each unrevoked key of a holder, oldest first, except one; null for none. */
+  addOfHolder(event: TrailEvent, holder: string, exceptId: string | null): Write;
   /** Returns the newest entries, newest first. */
   list(query: TrailQuery): Promise<TrailEntry[]>;
 }

@@ -82,15 +82,15 @@ class World {
   }
 
   create({ key, info }: IssuedKey): void {
-    const { id, wallet, expiresAt } = info;
+    const { id, holder, expiresAt } = info;
     const ends = expiresAt ?? Number.POSITIVE_INFINITY;
-    const rest = { expiresAt: ends, isRevoked: false, isOfWallet: wallet !== null };
+    const rest = { expiresAt: ends, isRevoked: false, isOfWallet: holder !== null };
     this.put({ id, present: key, previous: null, previousUntil: 0, ...rest });
     this.ids.push(id);
     this.made({ key, info });
   }
 
-  ofWallet(): readonly ModelKey[] {
+  ofHolder(): readonly ModelKey[] {
     return [...this.disk.values()].filter((known) => known.isOfWallet && isValid(known));
   }
 }
@@ -107,11 +107,11 @@ async function take(step: Step, world: World, all: readonly [Keys, Keys]): Promi
   else if (what === 'create') {
     world.create(await keys.create({ name: 'a', scopes: ['chat'], expiresAt: ms === 0 ? null : clock.now + ms }));
   } else if (what === 'for wallet') {
-    world.create(await keys.createForWallet(world.wallet, 'an agent'));
+    world.create(await keys.createForHolder(world.wallet, 'an agent'));
   } else if (!known) return;
   else if (what === 'revoke others') {
-    const others = world.ofWallet().filter(({ id }) => id !== known.id);
-    expect(await keys.revokeOfWallet(world.wallet, known.id)).toBe(others.length);
+    const others = world.ofHolder().filter(({ id }) => id !== known.id);
+    expect(await keys.revokeOfHolder(world.wallet, known.id)).toBe(others.length);
     for (const other of others) world.put({ ...other, isRevoked: true });
   } else if (what === 'rotate') {
     const made = await keys.rotate(known.id, ms);
@@ -167,9 +167,9 @@ const lenient =
 const wrap = (keys: Keys, over: Partial<Keys>): Keys => ({
   authenticate: (header) => keys.authenticate(header),
   create: (grant, by) => keys.create(grant, by),
-  createForWallet: (wallet, name, isAlone) => keys.createForWallet(wallet, name, isAlone),
-  ofWallet: (wallet) => keys.ofWallet(wallet),
-  revokeOfWallet: (wallet, exceptId) => keys.revokeOfWallet(wallet, exceptId),
+  createForHolder: (wallet, name, isAlone) => keys.createForHolder(wallet, name, isAlone),
+  ofHolder: (wallet) => keys.ofHolder(wallet),
+  revokeOfHolder: (wallet, exceptId) => keys.revokeOfHolder(wallet, exceptId),
   install: (key) => keys.install(key),
   rotate: (id, overlapMs, by) => keys.rotate(id, overlapMs, by),
   revoke: (id, by) => keys.revoke(id, by),
@@ -206,9 +206,9 @@ const mutants: Readonly<Record<string, Mutant>> = {
   'a refresh that loads nothing': (keys) => wrap(keys, { refresh: async () => {} }),
   'a revocation of the others that spares no key': (keys) =>
     wrap(keys, {
-      revokeOfWallet: async (wallet, exceptId) => {
-        const others = (await keys.ofWallet(wallet)).filter(({ id }) => id !== exceptId);
-        await keys.revokeOfWallet(wallet, null);
+      revokeOfHolder: async (wallet, exceptId) => {
+        const others = (await keys.ofHolder(wallet)).filter(({ id }) => id !== exceptId);
+        await keys.revokeOfHolder(wallet, null);
         return others.length;
       },
     }),

@@ -18,24 +18,24 @@ describe('the wallets that a key may name', () => {
     using folder = tempFolder();
     const before = await open(folder.file);
     const written = [OTHER, WALLET.toUpperCase().replace('0X', '0x'), WALLET];
-    const { key, info } = await before.keys.create({ name: 'a', scopes: ['chat'], wallets: written });
-    expect(info).toMatchObject({ wallets: [OTHER, WALLET], wallet: null });
-    expect(callerOf(before, key)?.wallets).toEqual(new Set([OTHER, WALLET]));
+    const { key, info } = await before.keys.create({ name: 'a', scopes: ['chat'], holders: written });
+    expect(info).toMatchObject({ holders: [OTHER, WALLET], holder: null });
+    expect(callerOf(before, key)?.holders).toEqual(new Set([OTHER, WALLET]));
     const [line] = await before.keys.trail({ keyId: info.id, limit: 1 });
     expect(line?.details).toMatchObject({ wallets: [OTHER, WALLET], wallet: null });
     await before.close();
     const after = await open(folder.file);
     expect(await after.keys.get(info.id)).toMatchObject({ ...info, lastUsedAt: MORNING });
-    expect(callerOf(after, key)?.wallets).toEqual(new Set([OTHER, WALLET]));
+    expect(callerOf(after, key)?.holders).toEqual(new Set([OTHER, WALLET]));
     await after.close();
   });
 
   test('are all and not shown, unless given', async () => {
     using folder = tempFolder();
     const opened = await open(folder.file);
-    for (const over of [{}, { wallets: null }]) {
+    for (const over of [{}, { holders: null }]) {
       const { key, info } = await opened.keys.create({ name: 'a', scopes: ['chat'], ...over });
-      expect(info.wallets).toBeNull();
+      expect(info.holders).toBeNull();
       expect(Object.keys(callerOf(opened, key)!)).not.toContain('wallets');
     }
     await opened.close();
@@ -45,9 +45,9 @@ describe('the wallets that a key may name', () => {
   test('are at most a hundred', async () => {
     using folder = tempFolder();
     const { keys, close } = await open(folder.file);
-    const { info } = await keys.create({ name: 'a', scopes: ['chat'], wallets: addresses(100) });
-    expect(info.wallets).toHaveLength(100);
-    const more = keys.create({ name: 'a', scopes: ['chat'], wallets: addresses(101) });
+    const { info } = await keys.create({ name: 'a', scopes: ['chat'], holders: addresses(100) });
+    expect(info.holders).toHaveLength(100);
+    const more = keys.create({ name: 'a', scopes: ['chat'], holders: addresses(101) });
     expect(await more.catch((error: unknown) => error)).toMatchObject({
       param: 'wallets',
       message: 'The list of wallets may have at most 100 items.',
@@ -67,7 +67,7 @@ describe('the wallets that a key may name', () => {
   ])('are refused where %s of %j is wrong, without repeating the value, and no key is made', async (param, wallets) => {
     using folder = tempFolder();
     const { keys, close } = await open(folder.file);
-    const error = await keys.create({ name: 'a', scopes: ['chat'], wallets }).catch((cause: unknown) => cause);
+    const error = await keys.create({ name: 'a', scopes: ['chat'], holders: wallets }).catch((cause: unknown) => cause);
     expect(error).toMatchObject({ name: 'KeyTermsError', param });
     expect(String(error)).not.toContain('c0ffee');
     expect(await keys.list()).toEqual([]);
@@ -80,8 +80,8 @@ describe('a key of a wallet', () => {
     using folder = tempFolder();
     const server = await open(folder.file);
     const command = await open(folder.file);
-    const first = await server.keys.createForWallet(WALLET.toUpperCase().replace('0X', '0x'), 'laptop');
-    expect(first.info).toMatchObject({ name: 'laptop', scopes: ['chat', 'route'], wallet: WALLET, wallets: null });
+    const first = await server.keys.createForHolder(WALLET.toUpperCase().replace('0X', '0x'), 'laptop');
+    expect(first.info).toMatchObject({ name: 'laptop', scopes: ['chat', 'route'], holder: WALLET, holders: null });
     expect(first.info).toMatchObject({ limits: null, budgets: [], labels: {}, models: null, expiresAt: null });
     const caller = callerOf(server, first.key);
     expect(caller).toEqual({
@@ -92,12 +92,12 @@ describe('a key of a wallet', () => {
       limits: null,
       budgets: [],
     });
-    const second = await command.keys.createForWallet(WALLET, '');
+    const second = await command.keys.createForHolder(WALLET, '');
     const rotated = await command.keys.rotate(first.info.id, 60_000);
-    expect(rotated?.info.wallet).toBe(WALLET);
+    expect(rotated?.info.holder).toBe(WALLET);
     await server.keys.refresh();
     for (const { key } of [first, second, rotated!]) expect(callerOf(server, key)).toBe(caller);
-    const other = await server.keys.createForWallet(OTHER, '');
+    const other = await server.keys.createForHolder(OTHER, '');
     expect(callerOf(server, other.key)?.keyId).toBe(OTHER);
     await server.keys.revoke(first.info.id);
     expect([reasonOf(server.keys, first.key), reasonOf(server.keys, second.key)]).toEqual(['revoked', null]);
@@ -107,7 +107,7 @@ describe('a key of a wallet', () => {
   test('is in the trail with the wallet that made it, and grants to it go to the wallet', async () => {
     using folder = tempFolder();
     const { keys, close } = await open(folder.file);
-    const { info } = await keys.createForWallet(WALLET, 'laptop');
+    const { info } = await keys.createForHolder(WALLET, 'laptop');
     const plain = await keys.create({ name: 'plain', scopes: ['chat'] });
     const by = { kind: 'cli', name: 'alice' } as const;
     expect(await keys.grant(info.id, noted, { credits: 5, note: '' }, by)).toBe(true);
@@ -127,9 +127,9 @@ describe('a key of a wallet', () => {
     using folder = tempFolder();
     const { keys, close } = await open(folder.file);
     for (const wallet of ['', 'wallet', WALLET.slice(1), `${WALLET}0`]) {
-      await expect(keys.createForWallet(wallet, '')).rejects.toThrow('A wallet must be given by its address');
+      await expect(keys.createForHolder(wallet, '')).rejects.toThrow('A wallet must be given by its address');
     }
-    await expect(keys.createForWallet(WALLET, 'two\nlines')).rejects.toThrow(KeyTermsError);
+    await expect(keys.createForHolder(WALLET, 'two\nlines')).rejects.toThrow(KeyTermsError);
     expect(await keys.list()).toEqual([]);
     await close();
   });
@@ -137,11 +137,11 @@ describe('a key of a wallet', () => {
   test('survives a restart, and is listed with its wallet', async () => {
     using folder = tempFolder();
     const before = await open(folder.file);
-    const { key, info } = await before.keys.createForWallet(WALLET, 'laptop');
+    const { key, info } = await before.keys.createForHolder(WALLET, 'laptop');
     await before.close();
     const after = await open(folder.file);
     expect(await after.keys.list()).toEqual([info]);
-    expect(await after.keys.ofWallet(WALLET)).toEqual([info]);
+    expect(await after.keys.ofHolder(WALLET)).toEqual([info]);
     expect(callerOf(after, key)?.keyId).toBe(WALLET);
     await after.close();
   });
@@ -151,7 +151,7 @@ describe('the keys of a wallet', () => {
   test('are at most 20 valid ones, however many are requested at once by however many processes', async () => {
     using folder = tempFolder();
     const all = [await open(folder.file), await open(folder.file), await open(folder.file)] as const;
-    const requests = Array.from({ length: 24 }, (_, i) => all[i % 3]!.keys.createForWallet(WALLET, `key ${i}`));
+    const requests = Array.from({ length: 24 }, (_, i) => all[i % 3]!.keys.createForHolder(WALLET, `key ${i}`));
     const made = await Promise.allSettled(requests);
     expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(20);
     const refused = made.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
@@ -161,13 +161,13 @@ describe('the keys of a wallet', () => {
     }
     const [{ keys }] = all;
     expect(await keys.trail({ keyId: null, limit: 99 })).toHaveLength(20);
-    const own = await keys.ofWallet(WALLET);
+    const own = await keys.ofHolder(WALLET);
     expect(own).toHaveLength(20);
     // Another wallet has room, and so has this one once a key is revoked.
-    await keys.createForWallet(OTHER, '');
+    await keys.createForHolder(OTHER, '');
     await keys.revoke(own[7]!.id);
-    await keys.createForWallet(WALLET, 'in its place');
-    await expect(keys.createForWallet(WALLET, '')).rejects.toThrow('at most 20 valid keys');
+    await keys.createForHolder(WALLET, 'in its place');
+    await expect(keys.createForHolder(WALLET, '')).rejects.toThrow('at most 20 valid keys');
     await Promise.all(all.map(({ close }) => close()));
   }, 20_000);
 
@@ -176,13 +176,13 @@ describe('the keys of a wallet', () => {
     const opened = await open(folder.file);
     const { keys, clock } = opened;
     let last = '';
-    for (let i = 0; i < 50; i++) last = (await keys.createForWallet(WALLET, `key ${i}`, true)).key;
-    await expect(keys.createForWallet(WALLET, 'more', true)).rejects.toThrow('at most 50 within 24 hours');
+    for (let i = 0; i < 50; i++) last = (await keys.createForHolder(WALLET, `key ${i}`, true)).key;
+    await expect(keys.createForHolder(WALLET, 'more', true)).rejects.toThrow('at most 50 within 24 hours');
     expect(callerOf(opened, last)?.keyId).toBe(WALLET);
-    expect(await keys.ofWallet(WALLET)).toHaveLength(1);
-    await keys.createForWallet(OTHER, '');
+    expect(await keys.ofHolder(WALLET)).toHaveLength(1);
+    await keys.createForHolder(OTHER, '');
     clock.now += 86_400_000;
-    await keys.createForWallet(WALLET, 'the day after', true);
+    await keys.createForHolder(WALLET, 'the day after', true);
     expect(callerOf(opened, last)).toBeNull();
     await opened.close();
   });
@@ -192,16 +192,16 @@ describe('the keys of a wallet', () => {
     const server = await open(folder.file);
     const command = await open(folder.file);
     const plain = await server.keys.create({ name: 'plain', scopes: ['chat'] });
-    const other = await server.keys.createForWallet(OTHER, '');
+    const other = await server.keys.createForHolder(OTHER, '');
     const own = [
-      await server.keys.createForWallet(WALLET, 'kept'),
-      await command.keys.createForWallet(WALLET, 'made by another process'),
-      await server.keys.createForWallet(WALLET, 'revoked before'),
-      await server.keys.createForWallet(WALLET, 'lost'),
+      await server.keys.createForHolder(WALLET, 'kept'),
+      await command.keys.createForHolder(WALLET, 'made by another process'),
+      await server.keys.createForHolder(WALLET, 'revoked before'),
+      await server.keys.createForHolder(WALLET, 'lost'),
     ] as const;
     await server.keys.revoke(own[2].info.id);
     server.clock.now += 5;
-    expect(await server.keys.revokeOfWallet(WALLET, own[0].info.id)).toBe(2);
+    expect(await server.keys.revokeOfHolder(WALLET, own[0].info.id)).toBe(2);
     const reasons = () => [...own, other, plain].map(({ key }) => reasonOf(server.keys, key));
     expect(reasons()).toEqual([null, 'revoked', 'revoked', 'revoked', null, null]);
     const lines = await server.keys.trail({ keyId: null, limit: 3 });
@@ -216,9 +216,9 @@ describe('the keys of a wallet', () => {
     }
     expect(lines[2]).toMatchObject({ action: 'revoke', actor: { kind: 'server' }, keyId: own[2].info.id });
     expect((await server.keys.get(own[2].info.id))?.revokedAt).toBe(MORNING);
-    expect(await server.keys.revokeOfWallet(WALLET, null)).toBe(1);
-    expect(await server.keys.revokeOfWallet(WALLET, null)).toBe(0);
-    expect(await server.keys.ofWallet(WALLET)).toEqual([]);
+    expect(await server.keys.revokeOfHolder(WALLET, null)).toBe(1);
+    expect(await server.keys.revokeOfHolder(WALLET, null)).toBe(0);
+    expect(await server.keys.ofHolder(WALLET)).toEqual([]);
     expect(reasons().slice(4)).toEqual([null, null]);
     expect(await server.keys.trail({ keyId: null, limit: 99 })).toHaveLength(6 + 1 + 2 + 1);
     await Promise.all([server.close(), command.close()]);
@@ -251,8 +251,8 @@ test('a database of the version before opens with its keys and its trail, which 
     limits: null,
     budgets: [],
   });
-  expect(await keys.get('abc123')).toMatchObject({ wallets: null, wallet: null, rotatedAt: 8 });
-  const made = await keys.createForWallet(WALLET, 'new');
+  expect(await keys.get('abc123')).toMatchObject({ holders: null, holder: null, rotatedAt: 8 });
+  const made = await keys.createForHolder(WALLET, 'new');
   expect(await keys.trail({ keyId: null, limit: 9 })).toMatchObject([
     { id: 10, actor: { kind: 'wallet', name: WALLET }, keyId: made.info.id },
     { id: 9, time: 8, actor: { kind: 'key', name: 'adm1n' }, action: 'rotate', details: {}, requestId: 'req_1' },

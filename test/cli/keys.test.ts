@@ -115,7 +115,7 @@ test('a key may be bound to wallets, each address given in any case; show tells 
 
 test('a key of a wallet is marked, and has that wallet’s balance, which is never post-paid', async () => {
   expect(await run('list')).not.toContain('WALLET');
-  const { info } = await opened.keys.createForWallet(WALLET, 'laptop');
+  const { info } = await opened.keys.createForHolder(WALLET, 'laptop');
   expect(await run('list')).toMatch(/^ID .* STATE +WALLET$/m);
   expect(await run('list')).toMatch(new RegExp(`^${info.id} +laptop .* valid +${WALLET}$`, 'm'));
   const shown = await run('show', info.id);

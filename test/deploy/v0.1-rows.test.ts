@@ -88,7 +88,7 @@ describe('the data folder of 0.1', () => {
       sum(revoked_at IS NOT NULL) > 0 AS revoked, sum(expires_at < created_at + 3600000) > 0 AS expiring,
       sum(previous_hash IS NOT NULL) > 0 AS rotated, sum(models IS NOT NULL) > 0 AS ofModels,
       sum(limits IS NOT NULL) > 0 AS limited, sum(budgets <> '[]') > 0 AS ofBudgets, sum(labels <> '{}') > 0 AS labelled,
-      sum(wallets IS NOT NULL) > 0 AS bound, sum(wallet IS NOT NULL) > 0 AS ofWallet,
+      sum(wallets IS NOT NULL) > 0 AS bound, sum(wallet IS NOT NULL) > 0 AS ofHolder,
       sum(scopes LIKE '%admin%') > 0 AS admin FROM keys`);
     expect(Object.entries(counts[0]!).filter(([, has]) => has !== 1)).toEqual([]);
   });

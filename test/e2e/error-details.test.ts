@@ -292,7 +292,7 @@ describe('when this program itself fails', () => {
     const nextId = createIds(Date.now, 0);
     const { deposit } = ledger;
     const payments = await openPayments({ store, now: Date.now, nextId, env: env.get, deposit, log });
-    const walletKeys = { createForWallet: never, ofWallet: never };
+    const walletKeys = { createForHolder: never, ofHolder: never };
     const lease = () => runtime;
     const funded = { lease, leaseOf: lease, ledger, payments, keys: walletKeys, log, now: Date.now };
     const gateway: X402Gateway = {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openKeys } from '../../src/access/keys.ts';
-import { WALLET_FORM } from '../../src/core/wallet.ts';
+import { ADDRESS_FORM } from '../../src/core/holder-address.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { accessMigrations } from '../../src/store/sqlite/keys.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
@@ -50,7 +50,7 @@ const someWallet = () => `0x${String(++wallets).padStart(2, '0')}${'ab'.repeat(1
 async function walletKey(wallet: string, name: string): Promise<{ key: string; id: string }> {
   const store = await openSqlite(join(box.data, 'signalbox.db'), [accessMigrations]);
   const keys = await openKeys({ store, now: Date.now });
-  const { key, info } = await keys.createForWallet(wallet, name);
+  const { key, info } = await keys.createForHolder(wallet, name);
   keys.close();
   await store.close();
   await waitFor(async () => (await status(key)) === 200, WITHIN);
@@ -77,7 +77,7 @@ describe('a key that is bound to wallets', () => {
   const secret = `0x${'c0ffee12'.repeat(8)}`;
   const many = Array.from({ length: 101 }, (_, i) => `0x${String(i).padStart(40, '0')}`);
   test.each([
-    [[secret], 'wallets[0]', `A wallet must be given by its address: ${WALLET_FORM}.`],
+    [[secret], 'wallets[0]', `A wallet must be given by its address: ${ADDRESS_FORM}.`],
     [many, 'wallets', 'The list of wallets may have at most 100 items.'],
   ])(
     'is refused by both doors in the same words, which do not repeat what was given',

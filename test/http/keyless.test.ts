@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { Gate } from '../../src/access/limits/gate.ts';
 import { Limiter } from '../../src/access/limits/limiter.ts';
-import { type Caller, walletCaller } from '../../src/core/caller.ts';
+import { type Caller, holderCaller } from '../../src/core/caller.ts';
 import { SignalboxError } from '../../src/core/errors.ts';
 import type { PaymentPolicy } from '../../src/core/payment-policy.ts';
 import type { PolicySnapshot } from '../../src/core/snapshot.ts';
@@ -43,7 +43,7 @@ function door({ isOn = true, blocked = [] as string[], more = LIMITS } = {}) {
     routes: ROUTE_TABLE,
     authenticate: (header) => {
       if (header === 'Bearer good') return { caller: key, reason: null };
-      if (header === 'Bearer wallet') return { caller: walletCaller(WALLET), reason: null };
+      if (header === 'Bearer wallet') return { caller: holderCaller(WALLET), reason: null };
       return { caller: null, reason: header ? 'unknown' : 'missing' };
     },
     policy: () => policy,
@@ -177,7 +177,7 @@ test('while payments are off, a request without a key gets 401 on every route th
 describe('a wallet that proves itself', () => {
   test('is the caller from then on, and counts against the limits on pace, once', () => {
     const { send } = door();
-    const wallet = walletCaller(WALLET);
+    const wallet = holderCaller(WALLET);
     for (let i = 0; i < 2; i++) {
       const context = send(PAID[0]!);
       context.acceptPayer(wallet);
@@ -191,7 +191,7 @@ describe('a wallet that proves itself', () => {
     const third = send(PAID[0]!);
     expect(codeOf(() => third.acceptPayer(wallet))).toBe('rate_limit_exceeded');
     // Another wallet has a share of its own, and so has nobody: he is not counted.
-    expect(() => send(PAID[0]!).acceptPayer(walletCaller(WALLET.replace('4', '5')))).not.toThrow();
+    expect(() => send(PAID[0]!).acceptPayer(holderCaller(WALLET.replace('4', '5')))).not.toThrow();
     // By a key of its own it is the same wallet.
     expect(codeOf(() => send(PAID[0]!, { authorization: 'Bearer wallet' }))).toBe('rate_limit_exceeded');
   });
@@ -200,15 +200,15 @@ describe('a wallet that proves itself', () => {
     const { send } = door();
     for (let i = 0; i < 2; i++) {
       const context = send(PAID[0]!, { authorization: 'Bearer good' });
-      context.acceptPayer(walletCaller(WALLET));
+      context.acceptPayer(holderCaller(WALLET));
       expect(context.caller).toBe(key);
     }
-    expect(() => send(PAID[0]!).acceptPayer(walletCaller(WALLET))).not.toThrow();
+    expect(() => send(PAID[0]!).acceptPayer(holderCaller(WALLET))).not.toThrow();
   });
 
   test('is not let in when the operator has shut it out: by no signature, and by no key on any route', () => {
     const { send } = door({ blocked: [WALLET] });
-    const wallet = walletCaller(WALLET);
+    const wallet = holderCaller(WALLET);
     const refused = refusal(() => send(PAID[0]!).acceptPayer(wallet));
     expect([refused.code, refused.message]).toEqual([
       'insufficient_permissions',

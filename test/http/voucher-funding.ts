@@ -61,7 +61,7 @@ class VoucherFunding implements Funding {
     if (!this.caller)
       throw new SignalboxError('payment_required', 'Send a voucher.', { headers: { [VOUCHER]: 'needed' } });
     const runtime = this.#parts.lease();
-    return { runtime, caller: this.caller, cap: WORTH, windowsOnly: false, payer: null, agentWallet: null };
+    return { runtime, caller: this.caller, cap: WORTH, windowsOnly: false, holder: null, agentWallet: null };
   }
 
   async reserve(order: HoldRequest, begun: Promise<void> | null): Promise<FundedHold> {

@@ -248,9 +248,9 @@ export async function startWalletApp({
   const lease = () => runtimes[inForce];
   const faults = { noKeys: false, draining: false };
   const walletKeys: WalletKeys = {
-    createForWallet: (wallet, name, isAlone) =>
-      faults.noKeys ? Promise.reject(new StoreError('the disk is full')) : keys.createForWallet(wallet, name, isAlone),
-    ofWallet: (wallet) => keys.ofWallet(wallet),
+    createForHolder: (wallet, name, isAlone) =>
+      faults.noKeys ? Promise.reject(new StoreError('the disk is full')) : keys.createForHolder(wallet, name, isAlone),
+    ofHolder: (wallet) => keys.ofHolder(wallet),
   };
   const funded = { lease, leaseOf: lease, ledger, payments, keys: walletKeys, log, now };
   const gateway: X402Gateway = {

@@ -37,7 +37,7 @@ describe('POST /v1/wallets/keys', () => {
     expect((await app.get('/v1/wallets/me', key)).status).toBe(200);
     const again = await app.send(KEYS, { name: 'spare' }, header);
     expect(again.text).toBe(given.text);
-    expect(await app.keys.ofWallet(wallet)).toHaveLength(2);
+    expect(await app.keys.ofHolder(wallet)).toHaveLength(2);
     expect(app.chain.settled.length).toBe(before);
   });
 
@@ -47,7 +47,7 @@ describe('POST /v1/wallets/keys', () => {
     expect(given.body).toMatchObject({ revoked: 1 });
     expect((await app.get('/v1/wallets/me', key)).status).toBe(401);
     expect((await app.get('/v1/wallets/me', given.body.key)).status).toBe(200);
-    expect((await app.keys.ofWallet(wallet)).map(({ id }) => id)).toEqual([given.body.id]);
+    expect((await app.keys.ofHolder(wallet)).map(({ id }) => id)).toEqual([given.body.id]);
   });
 
   test('takes no key of the wallet for a proof: one that has leaked makes no others', async () => {
@@ -81,7 +81,7 @@ describe('POST /v1/wallets/keys', () => {
       await expectReply(late, 'payment_invalid');
       expect(late.body.error.details.reason).toBe('too_little_time');
     }
-    expect(await app.keys.ofWallet(wallet)).toHaveLength(1);
+    expect(await app.keys.ofHolder(wallet)).toHaveLength(1);
   });
 });
 

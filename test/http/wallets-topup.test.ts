@@ -102,7 +102,7 @@ describe('POST /v1/wallets/topup', () => {
     }
     expect(app.chain.settled.length).toBe(before + 1);
     expect((await app.get('/v1/wallets/me', first.body.key)).body.balance_credits).toBe(1_000);
-    expect(await app.keys.ofWallet(account.address.toLowerCase())).toHaveLength(1);
+    expect(await app.keys.ofHolder(account.address.toLowerCase())).toHaveLength(1);
   });
 
   test('many times at once with one signature pays once; the errors of the others say to wait, and not to sign anew', async () => {
@@ -158,7 +158,7 @@ describe('POST /v1/wallets/topup', () => {
     } finally {
       app.chain.verification = { valid: true };
     }
-    expect(await app.keys.ofWallet(account.address.toLowerCase())).toHaveLength(0);
+    expect(await app.keys.ofHolder(account.address.toLowerCase())).toHaveLength(0);
     expect((await app.get(`/admin/wallets/${account.address}`)).status).toBe(404);
   });
 
@@ -222,14 +222,14 @@ describe('POST /v1/wallets/topup', () => {
       app.clock.ahead = 0;
     }
     expect(app.chain.settled.length).toBe(before);
-    expect(await app.keys.ofWallet(account.address.toLowerCase())).toHaveLength(1);
+    expect(await app.keys.ofHolder(account.address.toLowerCase())).toHaveLength(1);
   });
 
   test('that is sent again long after all keys of the wallet were revoked gives no new one', async () => {
     const account = payer();
     const header = { 'payment-signature': await signQuote(account, requiredIn(await app.send(TOPUP, DOLLAR))) };
     expect((await app.send(TOPUP, DOLLAR, header)).body.key).toStartWith('sb_live_');
-    await app.keys.revokeOfWallet(account.address.toLowerCase(), null);
+    await app.keys.revokeOfHolder(account.address.toLowerCase(), null);
     app.clock.ahead = 25 * 3_600_000;
     try {
       const late = await app.send(TOPUP, DOLLAR, header);
@@ -237,7 +237,7 @@ describe('POST /v1/wallets/topup', () => {
     } finally {
       app.clock.ahead = 0;
     }
-    expect(await app.keys.ofWallet(account.address.toLowerCase())).toEqual([]);
+    expect(await app.keys.ofHolder(account.address.toLowerCase())).toEqual([]);
   });
 
   test('gives its answer to no other signature of the same authorization', async () => {
@@ -326,7 +326,7 @@ describe('POST /v1/wallets/topup', () => {
 
   test('with 20 keys gets no 21st: the error comes before any payment', async () => {
     const { account, wallet } = await richWallet(app);
-    for (let i = 1; i < 20; i++) await app.keys.createForWallet(wallet, `n${i}`);
+    for (let i = 1; i < 20; i++) await app.keys.createForHolder(wallet, `n${i}`);
     const before = app.chain.settled.length;
     const reply = await app.pay(account, TOPUP, { usd: 1, new_key: true });
     expect([reply.status, reply.body.error.code]).toEqual([400, 'invalid_value']);

@@ -19,7 +19,7 @@ beforeAll(async () => {
   const paid = await earmarked(ledger, order(300, { caller: AGENT }), 250);
   const ran = await paid.capture(deposit(260, 10, note(2)), [payment(2, 'captured', 260, 10)]);
   ran!.settle(line(200), () => []);
-  const other = { payer: OTHER, caller: caller('key') };
+  const other = { holder: OTHER, caller: caller('key') };
   const none = await (await earmarked(ledger, order(90, other), 90)).capture(deposit(100, 10, note(3)), [
     payment(3, 'settled', 100, 0, OTHER),
   ]);

@@ -1,5 +1,5 @@
 import { describe, expect } from 'bun:test';
-import { walletCaller } from '../../src/core/caller.ts';
+import { holderCaller } from '../../src/core/caller.ts';
 import { idAt } from '../../src/core/id.ts';
 import { FundStates } from '../../src/store/sqlite/books/fund-states.ts';
 import { ledgerTest } from './books-test.ts';
@@ -93,7 +93,7 @@ describe('while budgets change, it', () => {
   ledgerTest('of nothing, for a wallet that never paid, still draws on the one balance of it', async (folder) => {
     const box = await beside(folder, 0, DAY);
     const { ledger } = box;
-    const other = { caller: walletCaller(OTHER) };
+    const other = { caller: holderCaller(OTHER) };
     const earmark = await earmarked(ledger, order(0, other), 0);
     await reload(box, { ...DAY, limit: 250 });
     await ledger.deposit(OTHER, deposit(30, 0, 'pay_00000000003'), [payment(3, 'settled', 30, 0, OTHER)]);

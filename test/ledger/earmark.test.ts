@@ -74,7 +74,7 @@ describe('money that a payment under way will pay for', () => {
     const box = await beside(folder, 50, each);
     const earmark = await earmarked(
       box.ledger,
-      order(120, { payer: WALLET, caller: caller('key'), agentWallet: 'Me' }),
+      order(120, { holder: WALLET, caller: caller('key'), agentWallet: 'Me' }),
       90,
     );
     expect(await fundsOf(box)).toEqual([

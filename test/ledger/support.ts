@@ -85,7 +85,7 @@ export function order(amount: number, over: Partial<HoldRequest> = {}): HoldRequ
     caller: CALLER,
     selector: 'auto',
     agentWallet: null,
-    payer: null,
+    holder: null,
     amounts: [amount],
     least: null,
     limit: null,

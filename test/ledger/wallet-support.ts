@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
 import type { Deposit } from '../../src/accounting/entry.ts';
 import type { Budget } from '../../src/core/budget.ts';
-import { type Caller, walletCaller } from '../../src/core/caller.ts';
+import { type Caller, holderCaller } from '../../src/core/caller.ts';
 import { idText } from '../../src/core/id.ts';
 import { type FundShortage, isShortage } from '../../src/ledger/available-funds.ts';
 import type { Earmark } from '../../src/ledger/hold.ts';
@@ -16,7 +16,7 @@ import { type Opened, terms } from './support.ts';
 export const WALLET = `0x${'a1'.repeat(20)}`;
 export const OTHER = `0x${'b2'.repeat(20)}`;
 /** Callers are known by identity. */
-export const AGENT: Caller = walletCaller(WALLET);
+export const AGENT: Caller = holderCaller(WALLET);
 
 let payments = 0;
 export function deposit(paid: number, fee = 0, note = idText('pay_', ++payments)): Deposit {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { windowAt } from '../../src/accounting/window.ts';
 import { runLedger } from '../../src/cli/ledger/ledger.ts';
-import { walletCaller } from '../../src/core/caller.ts';
+import { holderCaller } from '../../src/core/caller.ts';
 import { idAt, idText } from '../../src/core/id.ts';
 import { Accounts } from '../../src/ledger/accounts.ts';
 import { BudgetWindows, Funds } from '../../src/ledger/funds.ts';
@@ -21,7 +21,7 @@ const KEY = caller('key', { team: 'red' });
 const EACH = budget(1_000, { name: 'each', each: ({ key }) => key.id });
 const warn = () => {};
 /** By a key, and paid by a wallet. */
-const BESIDE = { caller: KEY, payer: WALLET } as const;
+const BESIDE = { caller: KEY, holder: WALLET } as const;
 
 describe('a wallet that pays in the place of a key', () => {
   ledgerTest('is drawn on, while the windows are those of the key; a start books it likewise', async (folder) => {
@@ -90,9 +90,9 @@ describe('a wallet that pays in the place of a key', () => {
 
   ledgerTest('must be named by its address in lower case', async (folder) => {
     const { ledger } = await folder.open();
-    for (const payer of [WALLET.toUpperCase(), 'key2', '']) {
-      await expect(ledger.reserve(order(1, { payer }))).rejects.toBeInstanceOf(RangeError);
-      await expect(ledger.deposit(payer, deposit(1), [])).rejects.toBeInstanceOf(RangeError);
+    for (const holder of [WALLET.toUpperCase(), 'key2', '']) {
+      await expect(ledger.reserve(order(1, { holder }))).rejects.toBeInstanceOf(RangeError);
+      await expect(ledger.deposit(holder, deposit(1), [])).rejects.toBeInstanceOf(RangeError);
     }
     expect(ledger.open).toBe(0);
   });
@@ -117,7 +117,8 @@ ledgerTest(
     );
     expect(await store.query({ sql: 'SELECT count(*) AS n FROM accounts' })).toEqual([{ n: 1 }]);
     // A wallet that is named as its own payer is the caller alone.
-    for (const payer of [null, WALLET]) (await held(ledger, order(0, { caller: AGENT, payer }))).settle(null, () => []);
+    for (const holder of [null, WALLET])
+      (await held(ledger, order(0, { caller: AGENT, holder }))).settle(null, () => []);
     await store.flush();
     expect(await store.query({ sql: 'SELECT payer FROM accounts WHERE id > 1' })).toEqual([{ payer: null }]);
   },
@@ -222,7 +223,7 @@ describe('a wallet is never post-paid', () => {
     states.grant(WALLET, 5);
     states.forget(NOON, new Set());
     expect([drawn(), states.balanceOf(WALLET)]).toEqual([second, second]);
-    expect(funds.of(account(walletCaller(OTHER)), NOON)).toHaveLength(2);
+    expect(funds.of(account(holderCaller(OTHER)), NOON)).toHaveLength(2);
   });
 
   ledgerTest('an operator may grant to it as to a key, and take back more than there is', async (folder) => {
@@ -254,7 +255,7 @@ ledgerTest(
     const own = await held(first.ledger, order(100, { caller: AGENT }));
     own.post(line(30));
     const beside = await held(first.ledger, order(80, BESIDE));
-    const free = await held(first.ledger, order(0, { caller: walletCaller(OTHER) }));
+    const free = await held(first.ledger, order(0, { caller: holderCaller(OTHER) }));
     const key = await held(first.ledger, order(60, { caller: KEY }));
     await first.store.close();
     const again = await folder.open({

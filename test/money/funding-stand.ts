@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { walletCaller } from '../../src/core/caller.ts';
+import { holderCaller } from '../../src/core/caller.ts';
 import { createIds } from '../../src/core/id.ts';
 import type { HoldRequest } from '../../src/ledger/hold-request.ts';
 import type { Funding, FundingRequest } from '../../src/money/funding.ts';
@@ -75,7 +75,7 @@ export class FundingStand {
   async case(payer: PayerName, bound: number): Promise<FundedCase> {
     const { gateway } = this.house;
     if (payer === 'a payment') return this.#byPayment(bound);
-    const key = payer === 'a key' ? caller('key') : walletCaller(this.#saver);
+    const key = payer === 'a key' ? caller('key') : holderCaller(this.#saver);
     return {
       funding: new KeyFunding(gateway, requestOf(), key),
       order: order(bound, { id: this.#nextId(), caller: key }),
@@ -100,7 +100,7 @@ export class FundingStand {
     const payment = await payments.read({ header, purpose: 'chat', requestHash, wallet: this.payer });
     return {
       funding: new PaymentFunding(gateway, requestOf(), payment),
-      order: order(bound, { id: this.#nextId(), caller: walletCaller(this.payer) }),
+      order: order(bound, { id: this.#nextId(), caller: holderCaller(this.payer) }),
     };
   }
 

@@ -24,7 +24,7 @@ const writes: fc.Arbitrary<MakeWrite> = fc.oneof(
   fc
     .tuple(id, wallet, hash, time, fc.constantFrom(null, 5))
     .map(([key, own, bytes, createdAt, expiresAt]): MakeWrite => {
-      return ({ keys }) => keys.insert(keyInfo(key, { wallet: own, createdAt, expiresAt }), bytes);
+      return ({ keys }) => keys.insert(keyInfo(key, { holder: own, createdAt, expiresAt }), bytes);
     }),
   fc.tuple(id, hash, time).map(([key, bytes, at]): MakeWrite => {
     return ({ keys }) => keys.rotate(key, bytes, at, at + 1);
@@ -37,7 +37,7 @@ const writes: fc.Arbitrary<MakeWrite> = fc.oneof(
   fc.tuple(fc.option(id), time).map(
     ([except, at]): MakeWrite =>
       ({ keys }) =>
-        keys.revokeOfWallet('0xw', except, at),
+        keys.revokeOfHolder('0xw', except, at),
   ),
   fc.dictionary(id, time).map(
     (uses): MakeWrite =>
@@ -55,7 +55,7 @@ const writes: fc.Arbitrary<MakeWrite> = fc.oneof(
   fc.option(id).map(
     (except): MakeWrite =>
       ({ trail }) =>
-        trail.addOfWallet(keyEvent('', 'revoke'), '0xw', except),
+        trail.addOfHolder(keyEvent('', 'revoke'), '0xw', except),
   ),
   fc.tuple(number, number, time).map(([one, nonce, updated]): MakeWrite => {
     return ({ payments }) => payments.insert(payment(one, { nonce: `${nonce}`, updated }));
@@ -136,7 +136,7 @@ const MUTANTS: Readonly<Record<string, () => Promise<TestedStore>>> = {
   },
   'revoked keys take room': async () => {
     const store = await openInMemory();
-    return { ...store, ...boundTo(store), keys: { ...store.keys, revokeOfWallet: () => store.keys.putUses({}) } };
+    return { ...store, ...boundTo(store), keys: { ...store.keys, revokeOfHolder: () => store.keys.putUses({}) } };
   },
   'a payment arrives twice': async () => {
     const store = await openInMemory();

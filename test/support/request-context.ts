@@ -1,4 +1,4 @@
-import { type Caller, walletCaller } from '../../src/core/caller.ts';
+import { type Caller, holderCaller } from '../../src/core/caller.ts';
 import type { AttemptRecord, DecisionOutcome } from '../../src/core/decision-record.ts';
 import { type ExchangeResult, RequestContext } from '../../src/request/request-context.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
@@ -29,7 +29,7 @@ export interface ContextFacts extends Partial<Pick<RequestContext, NotedFact>> {
 }
 
 /** A caller of which only the ID matters. */
-export const callerNamed = (keyId: string): Caller => walletCaller(keyId);
+export const callerNamed = (keyId: string): Caller => holderCaller(keyId);
 
 /** A context with these facts. */
 export function contextWith(facts: ContextFacts = {}): RequestContext {

@@ -1,5 +1,5 @@
 import type { Microcredits } from '../../core/credits.ts';
-import { isWallet } from '../../core/wallet.ts';
+import { isAddress } from '../../core/holder-address.ts';
 import type { AnswerRow } from '../../store/idempotency.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import type { Store } from '../../store/store.ts';
@@ -116,8 +116,8 @@ export class Idempotency {
         body,
         owed: lost?.state === 'lost' ? lost.decision : null,
         losses: lost?.losses ?? 0,
-        // Wallets are free to make: each could get three large answers for the price of one.
-        tooLargeCounts: isWallet(keyId) ? LOSSES_MAX : 1,
+        // Addresses are free to make: each could get three large answers for the price of one.
+        tooLargeCounts: isAddress(keyId) ? LOSSES_MAX : 1,
         givenBack,
         giveBack: (decision, instead) => giveBack(decision, NOTE, instead),
         release,

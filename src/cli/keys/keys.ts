@@ -42,11 +42,11 @@ async function list(args: readonly string[], { keys, now }: KeysCommand): Promis
     day(info.createdAt),
     info.lastUsedAt === null ? '-' : minute(info.lastUsedAt),
     stateText(info, time),
-    info.wallet ?? '-',
+    info.holder ?? '-',
   ]);
   const names = ['ID', 'NAME', 'SCOPES', 'LABELS', 'CREATED', 'LAST USED', 'STATE', 'WALLET'];
   // A gateway that no agent pays has no use for the last column, which is a wide one.
-  const width = all.some(({ wallet }) => wallet !== null) ? names.length : names.length - 1;
+  const width = all.some(({ holder }) => holder !== null) ? names.length : names.length - 1;
   return table([names, ...rows].map((row) => row.slice(0, width)));
 }
 
@@ -80,7 +80,7 @@ async function grant(args: readonly string[], { keys, store, now }: KeysCommand)
   await requireLedger(store);
   const info = await keys.get(id);
   if (!info || !(await grantToKey(keys, store, id, { amount, note }, operator(), now()))) throw noSuchKey(id);
-  const owner = info.wallet === null ? id : `wallet ${info.wallet}`;
-  const effect = info.wallet === null ? FIRST_GRANT : 'All keys of the wallet spend this one balance.';
+  const owner = info.holder === null ? id : `wallet ${info.holder}`;
+  const effect = info.holder === null ? FIRST_GRANT : 'All keys of the wallet spend this one balance.';
   return `${grantText('Granted', amount, owner, await store.ledger.granted(holderOf(info)))}${effect}\n`;
 }

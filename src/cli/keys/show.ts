@@ -1,8 +1,8 @@
 import { keyStatusBody, trailBody } from '../../access/key-body.ts';
 import type { BudgetUse } from '../../core/caller.ts';
+import { addressOf } from '../../core/holder-address.ts';
 import { isEmpty } from '../../core/object.ts';
 import { creditsText } from '../../core/text.ts';
-import { walletOf } from '../../core/wallet.ts';
 import { storedKeyFunds } from '../../operate/keys.ts';
 import type { KeyInfo } from '../../store/keys.ts';
 import type { StoredBalance } from '../../store/ledger-table.ts';
@@ -32,7 +32,7 @@ function showText(info: KeyInfo, now: number, uses: readonly BudgetUse[], balanc
     ['labels', labelTexts(info.labels).join(', ') || '-'],
     ['models', info.models?.join(', ') ?? 'all'],
     // One that shows a wallet speaks for no other.
-    info.wallet === null ? ['wallets', info.wallets?.join(', ') ?? 'all'] : ['wallet', info.wallet],
+    info.holder === null ? ['wallets', info.holders?.join(', ') ?? 'all'] : ['wallet', info.holder],
     ['created', utc(info.createdAt)],
     ['last used', info.lastUsedAt === null ? 'never' : utc(info.lastUsedAt)],
     ['rotated', rotatedText(info, now)],
@@ -76,7 +76,7 @@ const balanceText = ({ granted, spent }: StoredBalance): string =>
 export async function log(args: readonly string[], { keys }: KeysCommand): Promise<string> {
   const { key, limit: text, json } = parseFlags(args, { key: TEXT, limit: TEXT, json: SWITCH });
   const limit = text === undefined ? TRAIL_LIMIT : wholeOf('--limit', text, 1, TRAIL_LIMIT_MAX);
-  const keyId = key === undefined ? null : (walletOf(key) ?? idOf([key], 'log --key'));
+  const keyId = key === undefined ? null : (addressOf(key) ?? idOf([key], 'log --key'));
   const entries = await keys.trail({ keyId, limit });
   if (json) return jsonText(entries.map(trailBody));
   const rows = entries.map((entry) => [

@@ -27,7 +27,7 @@ export function parseTerms(args: readonly string[], now: number): { grant: KeyGr
     expiresAt: expiresIn === undefined ? null : now + expiryOf(expiresIn),
     limits: limitsOf({ rpm: flags.rpm, tpm: flags.tpm, streams: flags.streams }),
     budgets: (flags.budget ?? []).map(budgetOf),
-    wallets: flags.wallet ?? null,
+    holders: flags.wallet ?? null,
   };
   return { grant, json: flags.json };
 }

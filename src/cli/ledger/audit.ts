@@ -1,7 +1,7 @@
 import { toCredits } from '../../core/credits.ts';
+import { isAddress } from '../../core/holder-address.ts';
 import { idText, timeOfId } from '../../core/id.ts';
 import { creditsText } from '../../core/text.ts';
-import { isWallet } from '../../core/wallet.ts';
 import type { Audit, AuditFinding, OpenAtEnd } from '../../ledger/audit/audit.ts';
 import { count, jsonText } from '../text.ts';
 
@@ -12,7 +12,7 @@ const decisionOf = (reservation: number | null): string | null =>
   reservation === null ? null : idText('dec_', reservation);
 
 /** The name of a balance's holder. */
-export const holderText = (holder: string): string => `${isWallet(holder) ? 'wallet' : 'key'} ${holder}`;
+export const holderText = (holder: string): string => `${isAddress(holder) ? 'wallet' : 'key'} ${holder}`;
 
 const mayCharge = ({ reserved, charged }: OpenAtEnd): number => reserved - charged;
 const heldOf = (audit: Audit): number => [...audit.open.values()].reduce((sum, open) => sum + mayCharge(open), 0);

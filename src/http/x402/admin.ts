@@ -1,8 +1,8 @@
 import { Elysia, type Static, t } from 'elysia';
 import { checkText } from '../../access/terms.ts';
 import { SignalboxError } from '../../core/errors.ts';
+import { ADDRESS_FORM, addressOf } from '../../core/holder-address.ts';
 import { parseId } from '../../core/id.ts';
-import { WALLET_FORM, walletOf } from '../../core/wallet.ts';
 import { grantDetails } from '../../operate/keys.ts';
 import { creditWallet } from '../../operate/wallets.ts';
 import { PAYMENT_STATES, type PaymentQuery, type PaymentState } from '../../store/payments.ts';
@@ -62,11 +62,11 @@ const walletsAdmin = ({ gateway, store, contextOf }: X402Services) => {
     return { line, tell };
   };
   return new Elysia({ name: 'payments-admin-wallets' })
-    .get('/admin/wallets/:id', ({ params: { id } }) => status(gateway, addressOf(id)), docs.WALLET_STATUS)
+    .get('/admin/wallets/:id', ({ params: { id } }) => status(gateway, addressIn(id)), docs.WALLET_STATUS)
     .post(
       '/admin/wallets/:id/block',
       async ({ params: { id }, body: { note = '' }, request }) => {
-        const wallet = addressOf(id);
+        const wallet = addressIn(id);
         await checkNote(note);
         const { line, tell } = doing('block', wallet, { note }, request);
         await orNothingDone(() => payments.blocklist.add(wallet, note, [line]));
@@ -78,7 +78,7 @@ const walletsAdmin = ({ gateway, store, contextOf }: X402Services) => {
     .post(
       '/admin/wallets/:id/unblock',
       async ({ params: { id }, request }) => {
-        const wallet = addressOf(id);
+        const wallet = addressIn(id);
         const { line, tell } = doing('unblock', wallet, {}, request);
         await orNothingDone(() => payments.blocklist.remove(wallet, [line]));
         tell('a wallet was unblocked');
@@ -89,7 +89,7 @@ const walletsAdmin = ({ gateway, store, contextOf }: X402Services) => {
     .post(
       '/admin/wallets/:id/credit',
       async ({ params: { id }, body: { credits, note = '' }, request }) => {
-        const wallet = addressOf(id);
+        const wallet = addressIn(id);
         const amount = grantedAmount(credits);
         await checkNote(note);
         const grant = { amount, note };
@@ -111,10 +111,10 @@ async function status(gateway: X402Services['gateway'], wallet: string, wasBlock
   return { ...body, is_blocked: isBlocked };
 }
 
-function addressOf(id: string): string {
-  const wallet = walletOf(id);
+function addressIn(id: string): string {
+  const wallet = addressOf(id);
   // It is not repeated: somebody may have put a key in its place.
-  if (!wallet) throw new SignalboxError('not_found', `The path must have the address of a wallet: ${WALLET_FORM}.`);
+  if (!wallet) throw new SignalboxError('not_found', `The path must have the address of a wallet: ${ADDRESS_FORM}.`);
   return wallet;
 }
 
@@ -143,8 +143,8 @@ const stateOf = (text: unknown): PaymentState =>
   refuseValue('state', `\`state\` must be one of ${PAYMENT_STATES.join(', ')}.`);
 
 const walletIn = (text: unknown): string =>
-  (typeof text === 'string' && walletOf(text)) ||
-  refuseValue('wallet', `\`wallet\` must be the address of a wallet: ${WALLET_FORM}.`);
+  (typeof text === 'string' && addressOf(text)) ||
+  refuseValue('wallet', `\`wallet\` must be the address of a wallet: ${ADDRESS_FORM}.`);
 
 const placeOf = (text: unknown): number =>
   (typeof text === 'string' ? parseId('pay_', text) : null) ??

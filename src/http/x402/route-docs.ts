@@ -1,4 +1,4 @@
-import { WALLET_LIMITS } from '../../access/terms.ts';
+import { HOLDER_LIMITS } from '../../access/terms.ts';
 import { BODY_ERRORS, routeDocs } from '../docs/route-docs.ts';
 import * as examples from './examples.ts';
 import * as schemas from './schemas.ts';
@@ -49,7 +49,7 @@ export const WALLET_KEY = publicDocs({
   access: 'key',
   counts: true,
   summary: 'Make a key of a wallet',
-  description: `For a wallet that has paid before. Without the header \`PAYMENT-SIGNATURE\`, the answer is 402 with an amount of 0: the signature proves who holds the wallet, and nothing is paid or sent to the chain. A key of the wallet is not enough, so a leaked key cannot make others. A wallet has at most ${WALLET_LIMITS.unrevoked} valid keys, and makes at most ${WALLET_LIMITS.aDay} within 24 hours. ${REPEAT}`,
+  description: `For a wallet that has paid before. Without the header \`PAYMENT-SIGNATURE\`, the answer is 402 with an amount of 0: the signature proves who holds the wallet, and nothing is paid or sent to the chain. A key of the wallet is not enough, so a leaked key cannot make others. A wallet has at most ${HOLDER_LIMITS.unrevoked} valid keys, and makes at most ${HOLDER_LIMITS.aDay} within 24 hours. ${REPEAT}`,
   pays: true,
   answer: {
     status: 201,

@@ -1,9 +1,9 @@
 import type { HTTPHeaders } from 'elysia';
 import type { Claim } from '../../access/idempotency/idempotency.ts';
 import type { IdempotentRun } from '../../access/idempotency/run.ts';
-import { walletCaller } from '../../core/caller.ts';
+import { holderCaller } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import { isWallet } from '../../core/wallet.ts';
+import { isAddress } from '../../core/holder-address.ts';
 import { identityOf } from '../../money/x402/payment-funding.ts';
 import { PAYMENT_HEADERS, SIGNATURE_HEADER } from '../../money/x402/payment-headers.ts';
 import { orQuoted, readSigned, type WalletRequest, walletQuoteError } from '../../money/x402/wallets.ts';
@@ -33,11 +33,11 @@ export async function onceSigned(
   const context = contextOf(request);
   const signature = request.headers.get(SIGNATURE_HEADER);
   if (signature === null) {
-    const known = context.keyId !== null && isWallet(context.keyId) ? context.keyId : null;
+    const known = context.keyId !== null && isAddress(context.keyId) ? context.keyId : null;
     throw walletQuoteError(gateway, wanted, known, { code: 'payment_required', message: messageFor(wanted) });
   }
   const signed = await readSigned(gateway, wanted, signature);
-  context.acceptPayer(walletCaller(signed.payer));
+  context.acceptPayer(holderCaller(signed.payer));
   context.addLimitHeaders(headers);
   const claim = await stored(() => idempotency.claim(identityOf(signed)));
   if (claim.kind === 'replay') {

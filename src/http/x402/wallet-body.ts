@@ -8,7 +8,7 @@ const PAYMENTS_SHOWN = 20;
 /** The figures, keys and last payments of a wallet. `isKnown`: it has paid, has a key or was granted something. */
 export async function walletBody({ ledger, payments, keys }: X402Gateway, wallet: string) {
   const [valid, last] = await Promise.all([
-    keys.ofWallet(wallet),
+    keys.ofHolder(wallet),
     payments.list({ state: null, payer: wallet, limit: PAYMENTS_SHOWN, before: null }),
   ]);
   const balance = ledger.balanceOf(wallet);

@@ -2,7 +2,7 @@ import { Elysia } from 'elysia';
 import { checkText } from '../../access/terms.ts';
 import { toCredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
-import { isWallet } from '../../core/wallet.ts';
+import { isAddress } from '../../core/holder-address.ts';
 import { paymentHeaders } from '../../money/x402/payment-headers.ts';
 import { paymentShown } from '../../money/x402/payment-hold.ts';
 import { topUpAmount } from '../../money/x402/top-up-amount.ts';
@@ -63,7 +63,7 @@ function settledTopUp(services: X402Services, from: WalletCall, { name = '', new
   const { keyId } = requestContext;
   return onceSigned(services, from, async (signed) => {
     // Once sent, the payment is settled even if the caller disconnects. The signal marks it as one that the caller may repeat.
-    const by = { keyId: keyId === null || isWallet(keyId) ? null : keyId, signal: from.request.signal };
+    const by = { keyId: keyId === null || isAddress(keyId) ? null : keyId, signal: from.request.signal };
     const settle = () => withinTerms(() => topUp(gateway, signed, { name, isNew }, by));
     const { payment, made } = await inFlight(gateway, requestContext, settle);
     Object.assign(from.headers, paymentHeaders(payment));
@@ -93,7 +93,7 @@ function newKey(services: X402Services, from: WalletCall, body: WalletKeyRequest
 
 async function ownWallet({ gateway, callerOf }: X402Services, request: Request): Promise<object> {
   const { keyId } = callerOf(request);
-  if (!isWallet(keyId)) {
+  if (!isAddress(keyId)) {
     const message = 'This API key does not belong to a wallet. A top-up at /v1/wallets/topup returns a key that does.';
     throw new SignalboxError('insufficient_permissions', message);
   }

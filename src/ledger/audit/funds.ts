@@ -1,7 +1,7 @@
 import { iso } from '../../core/clock.ts';
 import type { Microcredits } from '../../core/credits.ts';
+import { isAddress } from '../../core/holder-address.ts';
 import { timeOfId } from '../../core/id.ts';
-import { isWallet } from '../../core/wallet.ts';
 import type { FundRow } from '../../store/journal-reader.ts';
 import { QuarterSums } from './memory.ts';
 
@@ -46,7 +46,7 @@ const newMembers = (): Members => ({ accounts: new Set(), sums: new QuarterSums(
 
 /** The name of a holder's balance in findings. */
 export const balanceText = (holder: string): string =>
-  `the balance of ${isWallet(holder) ? 'wallet' : 'key'} ${holder}`;
+  `the balance of ${isAddress(holder) ? 'wallet' : 'key'} ${holder}`;
 
 const groupName = ({ kind, name, subject, starts }: FundGroup): string => {
   if (kind === 'balance') return balanceText(name);

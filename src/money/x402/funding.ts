@@ -2,8 +2,8 @@ import type { Caller } from '../../core/caller.ts';
 import { toCredits } from '../../core/credits.ts';
 import type { Decision } from '../../core/decision.ts';
 import { SignalboxError } from '../../core/errors.ts';
+import { isAddress } from '../../core/holder-address.ts';
 import { atomicOf, type PaymentPolicy } from '../../core/payment-policy.ts';
-import { isWallet } from '../../core/wallet.ts';
 import { requestHashOf } from '../../payments/canonical.ts';
 import type { SignedPayment } from '../../payments/read-payment.ts';
 import { blockedError, unsettledError } from '../../payments/refusals.ts';
@@ -35,7 +35,7 @@ export const x402Funding = (parts: X402Parts): FundingSource => ({
   checkNamed: (request, key) => void namedWallet(request, key),
   adviceUnder: ({ payments }) =>
     payments && {
-      mayPay: ({ keyId }) => isWallet(keyId),
+      mayPay: ({ keyId }) => isAddress(keyId),
       quoteOf: (decision) => paymentEstimate(payments, decision),
     },
 });

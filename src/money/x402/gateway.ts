@@ -4,7 +4,7 @@ import type { Runtime } from '../../runtime/runtime.ts';
 import type { FundingParts } from '../funding.ts';
 
 /** The keys by which wallets show themselves. */
-export type WalletKeys = Pick<Keys, 'createForWallet' | 'ofWallet'>;
+export type WalletKeys = Pick<Keys, 'createForHolder' | 'ofHolder'>;
 
 /** The parts of a gateway that take payments by x402. */
 export interface X402Parts extends FundingParts {

@@ -1,7 +1,7 @@
-import { type Caller, walletCaller } from '../../core/caller.ts';
+import { type Caller, holderCaller } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
+import { ADDRESS_FORM, addressOf, isAddress } from '../../core/holder-address.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
-import { isWallet, WALLET_FORM, walletOf } from '../../core/wallet.ts';
 import type { SignedPayment } from '../../payments/read-payment.ts';
 
 /** The payer of a request, as far as it is known. A quote is made out to it. */
@@ -27,7 +27,7 @@ export const unprovedPayer = (wallet: string | null, key: Caller | null): PayerC
 /** A key that may pay where its funds do not suffice. */
 export function keyPayer(key: Caller, { routing }: ModelRequest): PayerContext {
   const { agentWallet: named } = routing;
-  if (!isWallet(key.keyId)) return unprovedPayer(named === undefined ? null : walletOf(named), key);
+  if (!isAddress(key.keyId)) return unprovedPayer(named === undefined ? null : addressOf(named), key);
   return { wallet: key.keyId, isProved: true, key, payment: null };
 }
 
@@ -40,7 +40,7 @@ export const signedPayer = (payment: SignedPayment, key: Caller | null): PayerCo
 });
 
 /** The caller whose rules apply. Without a key and a wallet they are those of a wallet without an address. */
-export const callerOf = ({ key, wallet }: PayerContext): Caller => key ?? walletCaller(wallet ?? '');
+export const callerOf = ({ key, wallet }: PayerContext): Caller => key ?? holderCaller(wallet ?? '');
 
 /**
  * Returns `agent_wallet` in lower case; null for none. Checked whether or not payments are taken.
@@ -49,9 +49,9 @@ export const callerOf = ({ key, wallet }: PayerContext): Caller => key ?? wallet
 export function namedWallet({ routing }: ModelRequest, key: Caller | null): string | null {
   const { agentWallet: named } = routing;
   if (named === undefined) return null;
-  const wallet = walletOf(named);
+  const wallet = addressOf(named);
   if (!wallet) {
-    const message = `\`agent_wallet\` must be the address of a wallet: ${WALLET_FORM}.`;
+    const message = `\`agent_wallet\` must be the address of a wallet: ${ADDRESS_FORM}.`;
     throw new SignalboxError('invalid_value', message, { param: 'agent_wallet' });
   }
   if (key) checkMayName(key, wallet);
@@ -59,13 +59,13 @@ export function namedWallet({ routing }: ModelRequest, key: Caller | null): stri
 }
 
 /** A wallet's own key is for that wallet, and a key with a list for those in it. Throws SignalboxError 403. */
-export function checkMayName({ keyId, wallets }: Caller, wallet: string): void {
-  if (isWallet(keyId) && keyId !== wallet) {
+export function checkMayName({ keyId, holders }: Caller, wallet: string): void {
+  if (isAddress(keyId) && keyId !== wallet) {
     throw new SignalboxError('agent_wallet_mismatch', 'This API key belongs to a different wallet.', {
       param: 'agent_wallet',
     });
   }
-  if (wallets && !wallets.has(wallet)) {
+  if (holders && !holders.has(wallet)) {
     const message = 'This API key is not allowed to name that wallet.';
     throw new SignalboxError('agent_wallet_mismatch', message, { param: 'agent_wallet' });
   }

@@ -1,4 +1,4 @@
-import { type Caller, walletCaller } from '../../core/caller.ts';
+import { type Caller, holderCaller } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
 import { type FundShortage, isShortage } from '../../ledger/available-funds.ts';
@@ -30,7 +30,7 @@ export class PaymentFunding implements Funding {
   /** @param request its key's rules apply, and its funds are left alone. */
   constructor(gateway: X402Parts, request: FundingRequest, payment: SignedPayment) {
     const { key } = request;
-    const wallet = walletCaller(payment.payer);
+    const wallet = holderCaller(payment.payer);
     this.caller = key ?? wallet;
     this.provedCaller = key ? null : wallet;
     this.identity = identityOf(payment);
@@ -54,7 +54,7 @@ export class PaymentFunding implements Funding {
       caller: { ...caller, models: new Set(terms.models.filter((id) => mayUse(caller, modelOf(id, runtime)))) },
       cap: terms.bound,
       windowsOnly: true,
-      payer: caller.keyId === payer ? null : payer,
+      holder: caller.keyId === payer ? null : payer,
       agentWallet: recordedWallet(this.#request.request),
     };
   }

@@ -1,6 +1,6 @@
 import { limitFromCredits, type Microcredits, toCredits } from '../../core/credits.ts';
 import { type ErrorCode, SignalboxError } from '../../core/errors.ts';
-import { isWallet } from '../../core/wallet.ts';
+import { isAddress } from '../../core/holder-address.ts';
 import { requestHashOf } from '../../payments/canonical.ts';
 import { PaymentRefused } from '../../payments/payments.ts';
 import { unsettledError } from '../../payments/refusals.ts';
@@ -103,7 +103,7 @@ async function affordable(
     if (!(cause instanceof SignalboxError)) throw cause;
     const { code, info } = cause;
     // A caller who only knows a wallet's address must not learn the wallet's use of a budget.
-    if (isShortageCode(code) && !payer.isProved && isWallet(caller.keyId)) {
+    if (isShortageCode(code) && !payer.isProved && isAddress(caller.keyId)) {
       const { budget, renews_at } = info.details ?? {};
       const message = `The budget \`${budget}\` cannot pay for this request.`;
       throw new SignalboxError(code, message, { details: { budget, renews_at } });

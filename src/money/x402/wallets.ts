@@ -1,5 +1,5 @@
 import type { IssuedKey } from '../../access/keys.ts';
-import { KeyTermsError, tooManyKeys, WALLET_LIMITS } from '../../access/terms.ts';
+import { HOLDER_LIMITS, KeyTermsError, tooManyKeys } from '../../access/terms.ts';
 import type { Microcredits } from '../../core/credits.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { idText } from '../../core/id.ts';
@@ -114,7 +114,7 @@ export async function topUp(
   const { payments, ledger, keys } = gateway;
   const { payer: wallet } = signed;
   // Before money moves.
-  if (wanted.isNew && (await keys.ofWallet(wallet)).length >= WALLET_LIMITS.unrevoked) throw tooManyKeys();
+  if (wanted.isNew && (await keys.ofHolder(wallet)).length >= HOLDER_LIMITS.unrevoked) throw tooManyKeys();
   const resolution = await payments.settle(signed, use, (payment, captured) => {
     const { id, paid, fee } = payment;
     const settled = payments.settleWrites(payment, 0, fee);
@@ -124,8 +124,8 @@ export async function topUp(
   // A payment that was taken before gives no second key to somebody who comes upon its signature, and later no first one.
   const isNow = resolution.state === 'captured';
   const isWanted = isNow && wanted.isNew;
-  const isFirst = (isNow || gateway.now() < signed.terms.expiresAt) && (await keys.ofWallet(wallet)).length === 0;
-  const made = isWanted || isFirst ? await keyOrNull(keys.createForWallet(wallet, wanted.name)) : null;
+  const isFirst = (isNow || gateway.now() < signed.terms.expiresAt) && (await keys.ofHolder(wallet)).length === 0;
+  const made = isWanted || isFirst ? await keyOrNull(keys.createForHolder(wallet, wanted.name)) : null;
   return { payment: (await payments.get(resolution.payment.id)) ?? resolution.payment, made };
 }
 
@@ -157,8 +157,8 @@ export async function makeWalletKey(
     throw new Error('a proof of a wallet has moved money');
   });
   if (resolution.state !== 'proved') throw new Error('a key was quoted with something to pay');
-  const revoked = revokeOthers ? (await keys.ofWallet(wallet)).length : 0;
-  return { made: await keys.createForWallet(wallet, name, revokeOthers), revoked };
+  const revoked = revokeOthers ? (await keys.ofHolder(wallet)).length : 0;
+  return { made: await keys.createForHolder(wallet, name, revokeOthers), revoked };
 }
 
 async function hasPaid({ ledger, payments }: X402Parts, payer: string): Promise<boolean> {

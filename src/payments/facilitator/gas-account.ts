@@ -1,7 +1,7 @@
 import type { Hex } from 'viem';
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
+import { addressOf } from '../../core/holder-address.ts';
 import type { PaymentNetwork } from '../../core/payment-policy.ts';
-import { walletOf } from '../../core/wallet.ts';
 import { registerSecrets } from '../../telemetry/secrets.ts';
 import type { NetworkHost } from './facilitator.ts';
 
@@ -76,6 +76,6 @@ function isLoopback(url: string): boolean {
 
 /** Throws an Error of one sentence for mixed case that is not the address's checksum: a digit may be wrong. */
 export function checkAddress(address: string, what: string): void {
-  if (walletOf(address) !== null) return;
+  if (addressOf(address) !== null) return;
   throw new Error(`The address ${address} of ${what} is mistyped: its letter case does not match its checksum.`);
 }

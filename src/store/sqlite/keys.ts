@@ -47,15 +47,15 @@ const PUT_USES = sql(`UPDATE keys SET last_used = max(coalesce(last_used, 0), us
     FROM (SELECT key AS id, value AS time FROM json_each(?)) AS uses WHERE keys.id = uses.id`);
 
 const SELECT_ALL =
-  sql(`SELECT id, name, hash, scopes, labels, models, limits, budgets, wallets, wallet, created_at AS createdAt,
+  sql(`SELECT id, name, hash, scopes, labels, models, limits, budgets, wallets AS holders, wallet AS holder, created_at AS createdAt,
     expires_at AS expiresAt, revoked_at AS revokedAt, last_used AS lastUsedAt, rotated_at AS rotatedAt, previous_hash AS previousHash,
     previous_until AS overlapEndsAt FROM keys ORDER BY created_at, id`);
 
 /** A row as the database returns it; lists are JSON. */
-type SqlKeyRow = Omit<KeyInfo, 'scopes' | 'labels' | 'models' | 'limits' | 'budgets' | 'wallets'> &
+type SqlKeyRow = Omit<KeyInfo, 'scopes' | 'labels' | 'models' | 'limits' | 'budgets' | 'holders'> &
   Pick<StoredKey, 'hash' | 'previousHash'> &
   Readonly<Record<'scopes' | 'labels' | 'budgets', string>> &
-  Readonly<Record<'models' | 'limits' | 'wallets', string | null>>;
+  Readonly<Record<'models' | 'limits' | 'holders', string | null>>;
 
 export function sqliteKeys(db: SqlReader): KeyTable {
   /** Keys of the last reading, so that only those that have changed are parsed. */
@@ -78,21 +78,21 @@ export function sqliteKeys(db: SqlReader): KeyTable {
     insert: insertKey,
     rotate: (id, hash, time, overlapEndsAt) => write(ROTATE, overlapEndsAt, hash, time, id),
     revoke: (id, time) => write(REVOKE, time, id),
-    revokeOfWallet: (wallet, exceptId, time) => write(REVOKE_OF_WALLET, time, wallet, exceptId),
+    revokeOfHolder: (holder, exceptId, time) => write(REVOKE_OF_WALLET, time, holder, exceptId),
     putUses: (uses) => write(PUT_USES, JSON.stringify(uses)),
   };
 }
 
 function insertKey(key: KeyInfo, hash: Uint8Array): SqlWrite {
-  const { id, name, scopes, labels, models, limits, budgets, wallets, wallet, createdAt, expiresAt } = key;
-  const values = [scopes, labels, models, limits && limitsBody(limits), budgets.map(budgetRow), wallets];
+  const { id, name, scopes, labels, models, limits, budgets, holders, holder, createdAt, expiresAt } = key;
+  const values = [scopes, labels, models, limits && limitsBody(limits), budgets.map(budgetRow), holders];
   const texts = values.map((value) => value && JSON.stringify(value));
-  return write(INSERT, id, name, hash, ...texts, wallet, createdAt, expiresAt);
+  return write(INSERT, id, name, hash, ...texts, holder, createdAt, expiresAt);
 }
 
 /** Parses a row. A scope unknown to this version is dropped: it opens nothing. */
 function keyOf(row: SqlKeyRow): StoredKey {
-  const { hash, previousHash, lastUsedAt: _, scopes, labels, models, limits, budgets, wallets, ...rest } = row;
+  const { hash, previousHash, lastUsedAt: _, scopes, labels, models, limits, budgets, holders, ...rest } = row;
   const granted: unknown[] = JSON.parse(scopes);
   const info = {
     ...rest,
@@ -101,7 +101,7 @@ function keyOf(row: SqlKeyRow): StoredKey {
     models: models === null ? null : JSON.parse(models),
     limits: limits === null ? null : limitsOf(JSON.parse(limits)),
     budgets: JSON.parse(budgets).map(budgetOf),
-    wallets: wallets === null ? null : JSON.parse(wallets),
+    holders: holders === null ? null : JSON.parse(holders),
   };
   return { info, hash, previousHash };
 }

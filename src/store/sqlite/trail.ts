@@ -67,10 +67,10 @@ export const sqliteTrail = (db: SqlReader): TrailTable => ({
   add: (event) => write(INSERT, ...eventParams(event)),
   addIfValid: (event, validAt) =>
     write(INSERT_IF_VALID, ...actorParams(event), ...detailParams(event), event.keyId, validAt),
-  addIfRoom: (event, wallet, { unrevoked, aDay }) =>
-    write(INSERT_IF_ROOM, ...eventParams(event), wallet, unrevoked, wallet, event.time - DAY_MS, aDay),
-  addOfWallet: (event, wallet, exceptId) =>
-    write(INSERT_OF_WALLET, ...actorParams(event), ...detailParams(event), wallet, exceptId),
+  addIfRoom: (event, holder, { unrevoked, aDay }) =>
+    write(INSERT_IF_ROOM, ...eventParams(event), holder, unrevoked, holder, event.time - DAY_MS, aDay),
+  addOfHolder: (event, holder, exceptId) =>
+    write(INSERT_OF_WALLET, ...actorParams(event), ...detailParams(event), holder, exceptId),
   async list({ keyId, limit }) {
     const rows =
       keyId === null

@@ -6,7 +6,7 @@ import {
   type Earmarked,
   type Entry,
   heldBy,
-  isWallet,
+  isAddress,
   keyOf,
   movesBalance,
   needOf,
@@ -86,7 +86,7 @@ export class Books {
   /** Whose balance is drawn on from now on: a wallet has one in any case. */
   holderOf({ who, payer }: Drawing): string | null {
     const holder = payer ?? who.keyId;
-    const has = isWallet(holder) || this.entries.some((entry) => entry.kind === 'grant' && entry.keyId === holder);
+    const has = isAddress(holder) || this.entries.some((entry) => entry.kind === 'grant' && entry.keyId === holder);
     return has ? holder : null;
   }
 

@@ -1,6 +1,6 @@
 import { randomFrom } from '../../deep/effort.ts';
 import { type Kind, localDay, spanOf } from './calendar.ts';
-import { type Action, type BudgetSpec, isWallet, type Terms, type Who } from './entries.ts';
+import { type Action, type BudgetSpec, isAddress, type Terms, type Who } from './entries.ts';
 
 /** What a run draws at random; the same seed draws the same. */
 export class Chance {
@@ -43,7 +43,7 @@ export class Chance {
 
   /** Who pays for what somebody asks. */
   payer({ keyId }: Who): string | null {
-    return isWallet(keyId) || this.yes(0.8) ? null : this.one(WALLETS);
+    return isAddress(keyId) || this.yes(0.8) ? null : this.one(WALLETS);
   }
 
   budget(name: string): BudgetSpec {

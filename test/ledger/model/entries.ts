@@ -157,7 +157,7 @@ export const entryOf = (kind: EntryKind, of: Reservation, amount: number): Entry
 /** What moves a balance alone. */
 export const movesBalance = ({ kind }: Entry): boolean => kind === 'grant' || kind === 'deposit' || kind === 'fee';
 
-export const isWallet = (holder: string): boolean => holder.startsWith('0x');
+export const isAddress = (holder: string): boolean => holder.startsWith('0x');
 
 export const sumOf = ({ entries }: Reservation, ...kinds: EntryKind[]): number =>
   sum(entries.flatMap(({ kind, amount }) => (kinds.includes(kind) ? [amount] : [])));

@@ -9,7 +9,7 @@ import { Journal } from '../../../src/store/sqlite/books/journal.ts';
 import { Reservations } from '../../../src/store/sqlite/books/reservations.ts';
 import { Sums } from '../../../src/store/sqlite/books/sums.ts';
 import { type SqlStore, type SqlWrite, write } from '../../../src/store/sqlite/statement.ts';
-import { isWallet } from './entries.ts';
+import { isAddress } from './entries.ts';
 
 /** A ledger with one fault in it. */
 export interface Mutant {
@@ -286,7 +286,7 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
     infect: () => patchGetter(Deposits.prototype, 'unwrittenRows', () => new Map()),
   },
   'a start books to a key what a wallet paid in its place': {
-    wrap: (store) => misreading(store, (row) => (isFund(row) && isWallet(row.name) ? { ...row, name: 'k1' } : row)),
+    wrap: (store) => misreading(store, (row) => (isFund(row) && isAddress(row.name) ? { ...row, name: 'k1' } : row)),
   },
   'a checkpoint is never written': {
     infect: () => patch(Checkpoints.prototype, 'write', () => async () => {}),

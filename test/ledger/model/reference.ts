@@ -10,8 +10,8 @@ import {
   type EntryKind,
   entryOf,
   fit,
+  isAddress,
   isBlocked,
-  isWallet,
   leastOf,
   leftOf,
   type Reservation,
@@ -256,7 +256,7 @@ export class Reference extends Books {
     let charged = 0;
     for (const { made, held } of left) {
       // Whatever a wallet pays is released.
-      const isPaid = isWallet(made.holder ?? '') || isWallet(made.who.keyId);
+      const isPaid = isAddress(made.holder ?? '') || isAddress(made.who.keyId);
       const amount = terms.onCrash === 'charge' && !isPaid ? held : 0;
       this.#write('expire', made, amount);
       this.#close(made);

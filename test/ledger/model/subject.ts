@@ -91,7 +91,7 @@ export class Subject {
         caller: callerOf(who),
         selector: who.model,
         agentWallet: null,
-        payer,
+        holder: payer,
         amounts: [first, ...others],
         least,
         ample: ample ?? undefined,

@@ -1,4 +1,4 @@
-import { isWallet } from '../../../src/core/wallet.ts';
+import { isAddress } from '../../../src/core/holder-address.ts';
 import type { Stand } from './stand.ts';
 
 interface Sum {
@@ -26,7 +26,7 @@ export async function bookProblems(stand: Stand): Promise<string[]> {
   const received = await stand.chain.balanceOf(stand.chain.payTo);
   if (deposited !== received * PER_ATOMIC) problems.push(`${received} units arrived, and ${deposited} was booked`);
   for (const holder of new Set(sums.map((one) => one.holder))) {
-    if (!isWallet(holder)) continue;
+    if (!isAddress(holder)) continue;
     const of = (...kinds: readonly string[]) =>
       sums
         .filter((one) => one.holder === holder && kinds.includes(one.kind))

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
-import { walletCaller } from '../../../src/core/caller.ts';
+import { holderCaller } from '../../../src/core/caller.ts';
 import { SignalboxError } from '../../../src/core/errors.ts';
 import { createIds } from '../../../src/core/id.ts';
 import type { HoldRequest } from '../../../src/ledger/hold-request.ts';
@@ -282,10 +282,10 @@ export class Play {
   #order(wallet: string, bound: number): HoldRequest {
     return {
       id: this.#nextId(),
-      caller: walletCaller(wallet),
+      caller: holderCaller(wallet),
       selector: 'auto',
       agentWallet: null,
-      payer: null,
+      holder: null,
       amounts: [bound],
       least: null,
       limit: null,
@@ -298,7 +298,7 @@ export class Play {
     const wallet = this.#one(this.wallets).address.toLowerCase();
     const { house } = this;
     try {
-      const funding = new KeyFunding(house.gateway, REQUEST, walletCaller(wallet));
+      const funding = new KeyFunding(house.gateway, REQUEST, holderCaller(wallet));
       const funded = await funding.reserve(this.#order(wallet, 1_000_000), null);
       if (!house.isDead) this.#runs.push({ funded, one: null });
     } catch (cause) {

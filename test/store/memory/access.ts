@@ -22,7 +22,7 @@ export function memoryKeys(store: MemoryStore): { readonly keys: KeyTable; reado
   const unrevoked = (wallet: string) =>
     rows
       .rows()
-      .filter(({ key: { info } }) => info.wallet === wallet && info.revokedAt === null)
+      .filter(({ key: { info } }) => info.holder === wallet && info.revokedAt === null)
       .sort(inOrder);
   const change = (id: string, changed: (key: StoredKey) => StoredKey) => {
     const row = rows.get(id);
@@ -43,7 +43,7 @@ export function memoryKeys(store: MemoryStore): { readonly keys: KeyTable; reado
         change(id, (key) => ({ info: { ...key.info, rotatedAt, overlapEndsAt }, hash, previousHash: key.hash })),
       ),
     revoke: (id, time) => store.write(() => revoked(id, time)),
-    revokeOfWallet: (wallet, exceptId, time) =>
+    revokeOfHolder: (wallet, exceptId, time) =>
       store.write(() => {
         for (const { key } of unrevoked(wallet)) if (key.info.id !== exceptId) revoked(key.info.id, time);
       }),
@@ -72,12 +72,12 @@ export function memoryKeys(store: MemoryStore): { readonly keys: KeyTable; reado
       }),
     addIfRoom: (event, wallet, limits) =>
       store.write(() => {
-        const made = rows.rows().filter(({ key: { info } }) => info.wallet === wallet);
+        const made = rows.rows().filter(({ key: { info } }) => info.holder === wallet);
         const today = made.filter(({ key: { info } }) => info.createdAt > event.time - DAY_MS);
         if (unrevoked(wallet).length >= limits.unrevoked || today.length >= limits.aDay) return unmet();
         put(event);
       }),
-    addOfWallet: (event: TrailEvent, wallet, exceptId) =>
+    addOfHolder: (event: TrailEvent, wallet, exceptId) =>
       store.write(() => {
         for (const { key } of unrevoked(wallet)) if (key.info.id !== exceptId) put({ ...event, keyId: key.info.id });
       }),

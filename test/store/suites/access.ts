@@ -16,8 +16,8 @@ export const keyInfo = (id: string, more: Partial<KeyInfo> = {}): KeyInfo => ({
   models: ['best'],
   limits: { requestsPerMinute: 5, tokensPerMinute: null, concurrentStreams: 2 },
   budgets: [{ limit: 1_500_000, window: 'day', timeZone: 'Europe/Berlin', onExhausted: 'reject' }],
-  wallets: null,
-  wallet: null,
+  holders: null,
+  holder: null,
   createdAt: NOON,
   expiresAt: null,
   revokedAt: null,
@@ -40,7 +40,7 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
   test('a key comes back as it was stored, oldest first', async () => {
     await using store = await open();
     const { keys } = store;
-    const wallet = { wallet: '0xa', wallets: ['0xb'], models: null, limits: null, budgets: [], createdAt: NOON - 1 };
+    const wallet = { holder: '0xa', holders: ['0xb'], models: null, limits: null, budgets: [], createdAt: NOON - 1 };
     await store.commit([keys.insert(keyInfo('one'), hashOf(1)), keys.insert(keyInfo('two', wallet), hashOf(2))]);
     const rows = await keys.all();
     const { lastUsedAt: _, ...one } = keyInfo('one');
@@ -107,24 +107,24 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
       refusalOf(
         store.commit([
           trail.addIfRoom(keyEvent(id, 'create', at), '0xa', { unrevoked: 2, aDay: 3 }),
-          keys.insert(keyInfo(id, { wallet: '0xa', createdAt: at }), hashOf(1)),
+          keys.insert(keyInfo(id, { holder: '0xa', createdAt: at }), hashOf(1)),
         ]),
       );
     expect([await make('a', NOON), await make('b', NOON), await make('c', NOON)]).toEqual([null, null, 'unmet']);
-    await store.commit([keys.revokeOfWallet('0xa', 'b', NOON)]);
+    await store.commit([keys.revokeOfHolder('0xa', 'b', NOON)]);
     expect([await make('c', NOON), await make('d', NOON)]).toEqual([null, 'unmet']);
-    await store.commit([keys.revokeOfWallet('0xa', null, NOON)]);
+    await store.commit([keys.revokeOfHolder('0xa', null, NOON)]);
     expect([await make('d', NOON), await make('d', NOON + DAY_MS)]).toEqual(['unmet', null]);
   });
 
   test('the trail of a wallet has an entry for each key that it revokes', async () => {
     await using store = await open();
     const { keys, trail } = store;
-    const own = ['c', 'b', 'a'].map((id, i) => keys.insert(keyInfo(id, { wallet: '0xa', createdAt: i }), hashOf(i)));
+    const own = ['c', 'b', 'a'].map((id, i) => keys.insert(keyInfo(id, { holder: '0xa', createdAt: i }), hashOf(i)));
     await store.commit([...own, keys.revoke('a', NOON), keys.insert(keyInfo('other'), hashOf(9))]);
     const actor = { kind: 'wallet', name: '0xa' } as const;
     const event = { time: NOON, actor, action: 'revoke', details: { by: ['a', 1] } } as const;
-    await store.commit([trail.addOfWallet(event, '0xa', null), keys.revokeOfWallet('0xa', null, NOON)]);
+    await store.commit([trail.addOfHolder(event, '0xa', null), keys.revokeOfHolder('0xa', null, NOON)]);
     const entries = await trail.list({ keyId: null, limit: 9 });
     expect(entries.map(({ keyId }) => keyId)).toEqual(['b', 'c']);
     expect(entries[0]).toMatchObject({ id: 2, time: NOON, actor, details: { by: ['a', 1] }, requestId: null });

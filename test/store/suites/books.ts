@@ -54,7 +54,7 @@ export const extendOf = (id: number, step: number, by: number): LedgerOp => ({
   ...{ kind: 'extend', id, step, at, amounts: [by] },
 });
 export const depositOf = (id: string, paid: number, fee = 0): LedgerOp => ({
-  ...{ kind: 'deposit', id, at, wallet: WALLET, deposit: { paid, fee, note: id } },
+  ...{ kind: 'deposit', id, at, holder: WALLET, deposit: { paid, fee, note: id } },
 });
 
 export async function applied(books: LedgerBooks, op: LedgerOp): Promise<OpResult> {
@@ -187,7 +187,7 @@ export const BOOKS_CASES: Readonly<Record<string, (test: BooksUnderTest) => Prom
     expect(books.balanceOf(WALLET)).toMatchObject({ limit: 50 });
   },
   'a deposit counts once, less its fee; a waived fee comes back once': async ({ books }) => {
-    const waive: LedgerOp = { kind: 'waive', id: 'pay_2/fee', at, wallet: WALLET, fee: 3, note: 'pay_2' };
+    const waive: LedgerOp = { kind: 'waive', id: 'pay_2/fee', at, holder: WALLET, fee: 3, note: 'pay_2' };
     for (let i = 0; i < 2; i++) expect(await applied(books, depositOf('pay_2', 50, 3))).toEqual(granted(47));
     for (let i = 0; i < 2; i++) expect(await applied(books, waive)).toEqual(granted(3));
     expect(books.balanceOf(WALLET)).toMatchObject({ limit: 50, spent: 0, held: 0 });

@@ -157,7 +157,7 @@ async function everything(test: LedgerUnderTest): Promise<number> {
   const ops: readonly LedgerOp[] = [
     { kind: 'grant', id: idAt(NOON) + 1, at, holder: 'key', amount: 7, note: '' },
     depositOf('pay_1', 50, 3),
-    { kind: 'waive', id: 'pay_1', at, wallet: WALLET, fee: 1, note: 'pay_1' },
+    { kind: 'waive', id: 'pay_1', at, holder: WALLET, fee: 1, note: 'pay_1' },
     holdOf(second, [fund], 10),
     { kind: 'extend', id: second, step: 1, at, amounts: [5] },
     { kind: 'attach', id: second, at, funds: [fund, other] },

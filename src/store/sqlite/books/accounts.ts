@@ -48,7 +48,7 @@ export class AccountNumbers {
     return account;
   }
 
-  /** The number that grants to a key, and deposits of a wallet, are booked under. */
+  /** The number that grants to a key, and deposits of a holder, are booked under. */
   numberOfHolder(keyId: string): number {
     return this.#numberOf({ keyId, labels: '{}', selector: '', payer: null, session: null, agent: null });
   }
@@ -63,7 +63,7 @@ export class AccountNumbers {
 
 /** Throws RangeError for a dimension that the tables have no column for. */
 function rowOf(dimensions: Dimensions): Omit<AccountRow, 'id'> {
-  const { key = '', selector = '', payer = null, session = null, agent = null, ...others } = dimensions;
+  const { key = '', selector = '', holder: payer = null, session = null, agent = null, ...others } = dimensions;
   const labels: Record<string, string> = {};
   for (const [name, value] of Object.entries(others)) {
     if (!name.startsWith(LABEL)) throw new RangeError(`entries have no dimension ${name}`);
@@ -84,7 +84,7 @@ export function dimensionsOf({
   const dimensions: Record<string, string> = { key: keyId, selector };
   if (session !== null) dimensions.session = session;
   if (agent !== null) dimensions.agent = agent;
-  if (payer !== null) dimensions.payer = payer;
+  if (payer !== null) dimensions.holder = payer;
   for (const [name, value] of Object.entries(JSON.parse(labels) as Record<string, string>)) {
     dimensions[LABEL + name] = value;
   }

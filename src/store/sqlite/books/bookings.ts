@@ -114,7 +114,7 @@ export class Bookings {
     const promised = Math.min(amount, expected);
     if (balance.free + adds < promised) {
       this.#letGo(earmark, batch);
-      this.#deposit({ wallet: balance.title.name, deposit, at }, batch, null);
+      this.#deposit({ holder: balance.title.name, deposit, at }, batch, null);
       return refusedBy({ fund: balance, why: 'exhausted' });
     }
     reservations.earmarks.delete(id);
@@ -225,23 +225,23 @@ export class Bookings {
     return this.#paid.get(`deposit ${op.id}`) ?? this.#deposit(op, batch, `deposit ${op.id}`);
   }
 
-  waive({ id, wallet, fee, note, at }: WaiveOp, batch: Batch): OpResult {
+  waive({ id, holder, fee, note, at }: WaiveOp, batch: Batch): OpResult {
     const known = this.#paid.get(`waive ${id}`);
     if (known) return known;
-    const write = this.#parts.deposits.waive(wallet, fee, note, at);
+    const write = this.#parts.deposits.waive(holder, fee, note, at);
     if (write) {
       batch.writes.push(write);
-      batch.free([this.#grant(wallet, fee)]);
+      batch.free([this.#grant(holder, fee)]);
     }
     return this.#remember(`waive ${id}`, granted(fee));
   }
 
   #deposit(
-    { wallet, deposit, at }: Pick<DepositOp, 'wallet' | 'deposit' | 'at'>,
+    { holder, deposit, at }: Pick<DepositOp, 'holder' | 'deposit' | 'at'>,
     batch: Batch,
     name: string | null,
   ): OpResult {
-    const pending = this.#parts.deposits.begin(wallet, deposit, at);
+    const pending = this.#parts.deposits.begin(holder, deposit, at);
     batch.writes.push(...pending.writes);
     batch.await({
       written: () => {
@@ -282,7 +282,7 @@ export class Bookings {
 
   #arrived(pending: PendingDeposit): void {
     this.#parts.deposits.ended(pending);
-    if (pending.rows.length > 0) this.#parts.freed([this.#grant(pending.wallet, pending.adds)]);
+    if (pending.rows.length > 0) this.#parts.freed([this.#grant(pending.holder, pending.adds)]);
   }
 
   #grant(holder: string, amount: Microcredits): BookedFund {

@@ -75,8 +75,8 @@ export class Checkpoints {
     const { unwrittenRows } = this.#parts.deposits;
     const known = this.#parts.funds.balances.map(balanceRow);
     const balances = known.filter((row) => this.#written.get(row.keyId) !== balanceText(row));
-    const late = [...unwrittenRows].map(([wallet, rows]) =>
-      putComingBalance(known.find(({ keyId }) => keyId === wallet) ?? { keyId: wallet, granted: 0, spent: 0 }, rows),
+    const late = [...unwrittenRows].map(([holder, rows]) =>
+      putComingBalance(known.find(({ keyId }) => keyId === holder) ?? { keyId: holder, granted: 0, spent: 0 }, rows),
     );
     try {
       await store.commit([
@@ -94,7 +94,7 @@ export class Checkpoints {
     this.#open = open;
     for (const row of balances) this.#written.set(row.keyId, balanceText(row));
     // Only the disk knows which of these are written.
-    for (const wallet of unwrittenRows.keys()) this.#written.delete(wallet);
+    for (const holder of unwrittenRows.keys()) this.#written.delete(holder);
   }
 }
 

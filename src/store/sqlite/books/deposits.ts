@@ -1,12 +1,12 @@
 import { checkDeposit, type Deposit } from '../../../accounting/entry.ts';
 import type { Microcredits } from '../../../core/credits.ts';
-import { checkedWallet } from '../../../core/wallet.ts';
+import { checkedHolder } from '../../../core/holder-address.ts';
 import type { Write } from '../../store.ts';
 import type { Journal } from './journal.ts';
 
 /** A deposit on its way to the disk. */
 export interface PendingDeposit {
-  readonly wallet: string;
+  readonly holder: string;
   /** Microcredits that it adds to the balance. */
   readonly adds: Microcredits;
   readonly writes: readonly Write[];
@@ -27,10 +27,10 @@ export class Deposits {
   }
 
   /** Numbers the rows of a deposit. Hand them to the disk at once; `ended` must follow. */
-  begin(wallet: string, deposit: Deposit, at: number): PendingDeposit {
+  begin(holder: string, deposit: Deposit, at: number): PendingDeposit {
     checkDeposit(deposit);
     const { paid, fee, note } = deposit;
-    const account = this.#journal.accounts.numberOfHolder(checkedWallet(wallet));
+    const account = this.#journal.accounts.numberOfHolder(checkedHolder(holder));
     const rows: number[] = [];
     const writes: Write[] = [];
     const book = (kind: 'deposit' | 'fee', amount: Microcredits) => {
@@ -40,7 +40,7 @@ export class Deposits {
     };
     book('deposit', paid);
     book('fee', -fee);
-    const pending = { wallet, adds: paid - fee, writes, rows };
+    const pending = { holder, adds: paid - fee, writes, rows };
     this.#pending.add(pending);
     return pending;
   }
@@ -51,16 +51,16 @@ export class Deposits {
   }
 
   /** The row that gives back a fee; null for none. */
-  waive(wallet: string, fee: Microcredits, note: string, at: number): Write | null {
+  waive(holder: string, fee: Microcredits, note: string, at: number): Write | null {
     if (!(fee >= 0)) throw new RangeError(`cannot give back a fee of ${fee}`);
     if (fee === 0) return null;
-    return this.#journal.paid('fee', this.#journal.accounts.numberOfHolder(checkedWallet(wallet)), fee, at, note);
+    return this.#journal.paid('fee', this.#journal.accounts.numberOfHolder(checkedHolder(holder)), fee, at, note);
   }
 
-  /** Rows that are being written, by wallet. They may still fail. */
+  /** Rows that are being written, by holder. They may still fail. */
   get unwrittenRows(): ReadonlyMap<string, readonly number[]> {
-    const byWallet = new Map<string, number[]>();
-    for (const { wallet, rows } of this.#pending) byWallet.getOrInsert(wallet, []).push(...rows);
-    return byWallet;
+    const byHolder = new Map<string, number[]>();
+    for (const { holder, rows } of this.#pending) byHolder.getOrInsert(holder, []).push(...rows);
+    return byHolder;
   }
 }

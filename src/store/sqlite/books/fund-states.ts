@@ -1,6 +1,6 @@
 import { Fund, type FundRef, type FundStanding, type FundTitle } from '../../../accounting/fund.ts';
 import type { Microcredits } from '../../../core/credits.ts';
-import { isWallet } from '../../../core/wallet.ts';
+import { isAddress } from '../../../core/holder-address.ts';
 
 /** A fund in memory, and the row that names it. */
 export class BookedFund extends Fund {
@@ -28,7 +28,7 @@ export class FundStates {
   readonly #byRef = new WeakMap<FundRef, BookedFund>();
   readonly #drawn = new WeakMap<readonly FundRef[], FundDraw>();
   readonly #balances = new Map<string, BookedFund>();
-  /** Balances of wallets that have paid nothing in yet. They exist because a request named them, and can be forgotten. */
+  /** Balances of holders that have paid nothing in yet. They exist because a request named them, and can be forgotten. */
   readonly #blank = new Set<BookedFund>();
 
   /** The funds that an operation names. */
@@ -60,7 +60,7 @@ export class FundStates {
     return fund && !this.#blank.has(fund) ? fund : null;
   }
 
-  /** Adds to the balance of a key or a wallet; a negative amount takes from it. A key has a balance from its first grant on. */
+  /** Adds to the balance of a holder; a negative amount takes from it. A key has a balance from its first grant on. */
   grant(
     holder: string,
     amount: Microcredits,
@@ -76,7 +76,7 @@ export class FundStates {
     return { fund, isNew: true };
   }
 
-  /** Forgets windows that have ended at `latest`, ms since 1970, and balances of wallets that never paid, except those in use. */
+  /** Forgets windows that have ended at `latest`, ms since 1970, and balances of holders that never paid, except those in use. */
   forget(latest: number, used: ReadonlySet<BookedFund>): void {
     for (const [key, fund] of this.#byKey) {
       if (fund.title.ends + LATE_MS < latest && fund.held === 0) this.#byKey.delete(key);
@@ -114,9 +114,9 @@ export class FundStates {
     return fund;
   }
 
-  /** Makes an empty balance. A wallet always has one, so that it cannot be billed afterwards. */
+  /** Makes an empty balance. An address always has one, so that it cannot be billed afterwards. */
   #blankOf(holder: string): BookedFund {
-    if (!isWallet(holder)) throw new RangeError(`${holder} has no balance to draw on`);
+    if (!isAddress(holder)) throw new RangeError(`${holder} has no balance to draw on`);
     const blank = new BookedFund(balanceTitle(holder), 0, 0);
     this.#balances.set(holder, blank);
     this.#blank.add(blank);

@@ -1,8 +1,8 @@
 import { quarterOf, type Window } from '../../../accounting/window.ts';
 import { NO_LEDGER, type StoredBudget } from '../../../core/budget.ts';
 import type { Microcredits } from '../../../core/credits.ts';
+import { isAddress } from '../../../core/holder-address.ts';
 import { idAt } from '../../../core/id.ts';
-import { isWallet } from '../../../core/wallet.ts';
 import type { LedgerTable, StoredBalance } from '../../ledger-table.ts';
 import { first, type SqlReader, type SqlWrite, sql } from '../statement.ts';
 import { findReservation, refundWrite } from './adjust.ts';
@@ -75,7 +75,7 @@ export async function spentIn(db: SqlReader, keyId: string, { starts, ends }: Wi
 const SELECT_IS_PREPAID = sql(`SELECT 1 FROM adjustments WHERE kind = 'grant' AND key_id = ? LIMIT 1`);
 
 async function balanceOf(db: SqlReader, holder: string): Promise<StoredBalance | null> {
-  if (!isWallet(holder) && (await first(db, SELECT_IS_PREPAID, holder)) === null) return null;
+  if (!isAddress(holder) && (await first(db, SELECT_IS_PREPAID, holder)) === null) return null;
   const balances = await balancesOf(db);
   return balances && { granted: await grantedTo(db, holder), spent: balances.get(holder)?.spent ?? 0 };
 }
@@ -97,7 +97,7 @@ const grantedTo = async (db: SqlReader, holder: string): Promise<Microcredits> =
   (await first<{ granted: number }>(db, SELECT_GRANTED, holder))?.granted ?? 0;
 
 /**
- * Requests a grant to a key or a wallet.
+ * Requests a grant to a holder.
  * @param id the number of the adjustment; the next one by default
  */
 export const grantWrite = (keyId: string, amount: Microcredits, note: string, time: number, id?: number): SqlWrite =>

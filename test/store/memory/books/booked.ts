@@ -1,7 +1,7 @@
 import { checkDeposit, type Dimensions } from '../../../../src/accounting/entry.ts';
 import type { Fund, FundStanding } from '../../../../src/accounting/fund.ts';
 import * as rules from '../../../../src/accounting/held-sum.ts';
-import { isWallet } from '../../../../src/core/wallet.ts';
+import { isAddress } from '../../../../src/core/holder-address.ts';
 import type { EarmarkOp, LedgerOp, OpResult } from '../../../../src/store/books.ts';
 
 export interface MemoryReservation {
@@ -53,7 +53,7 @@ export function check(op: LedgerOp): void {
     if (op.least !== undefined) rules.openHeldSum(op.least, op.amounts[0]);
   }
   if (op.kind === 'deposit' || op.kind === 'capture') checkDeposit(op.deposit);
-  if ((op.kind === 'deposit' || op.kind === 'waive') && !isWallet(op.wallet)) throw new RangeError('not a wallet');
+  if ((op.kind === 'deposit' || op.kind === 'waive') && !isAddress(op.holder)) throw new RangeError('not a wallet');
 }
 
 /** Charges at most `most`. */

@@ -323,12 +323,12 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     let result = granted(0);
     if (op.kind === 'correct') result = this.#correct(op, sure);
     else if (op.kind === 'waive') {
-      if (op.fee > 0) this.journal.adjust('fee', op.wallet, op.fee, op);
-      this.#freed.push([this.#credit(op.wallet, op.fee)]);
+      if (op.fee > 0) this.journal.adjust('fee', op.holder, op.fee, op);
+      this.#freed.push([this.#credit(op.holder, op.fee)]);
       result = granted(op.fee);
     } else {
       const [holder, amount] =
-        op.kind === 'grant' ? [op.holder, op.amount] : [op.wallet, op.deposit.paid - op.deposit.fee];
+        op.kind === 'grant' ? [op.holder, op.amount] : [op.holder, op.deposit.paid - op.deposit.fee];
       const entries =
         op.kind === 'grant'
           ? [this.journal.adjust('grant', holder, amount, op)]

@@ -171,7 +171,7 @@ const tokensOf = ({ usage }: EntryLine) => ({
 });
 
 function rowOf(journal: MemoryJournal, { entry, dimensions, note, ...row }: MemoryEntry): AuditRow {
-  const { key: keyId = '', payer = null } = dimensions;
+  const { key: keyId = '', holder: payer = null } = dimensions;
   const tariff = entry && journal.tariffs.of(entry.tariff);
   return {
     ...row,

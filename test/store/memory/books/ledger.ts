@@ -1,4 +1,4 @@
-import { isWallet } from '../../../../src/core/wallet.ts';
+import { isAddress } from '../../../../src/core/holder-address.ts';
 import type { LedgerTable } from '../../../../src/store/ledger-table.ts';
 import { type MemoryStore, unmet } from '../store.ts';
 import type { MemoryRequest } from './booked.ts';
@@ -24,7 +24,7 @@ export function memoryLedger(store: MemoryStore, books: MemoryBooks): LedgerTabl
     budgets: async () => books.budgets,
     spentIn: (keyId, window) => books.spentIn(keyId, window),
     async balance(holder) {
-      if (!isWallet(holder) && grantsOf(holder).length === 0) return null;
+      if (!isAddress(holder) && grantsOf(holder).length === 0) return null;
       return { granted: granted(holder), spent: books.balanceOf(holder)?.spent ?? 0 };
     },
     balances: async () =>
@@ -38,7 +38,7 @@ export function memoryLedger(store: MemoryStore, books: MemoryBooks): LedgerTabl
         reservation: id,
         account: journal.accounts.of(made.dimensions),
         keyId: made.dimensions.key ?? '',
-        payer: made.dimensions.payer ?? null,
+        payer: made.dimensions.holder ?? null,
         isOpen: made.closing === null,
         onBalance: made.funds.some(({ title }) => title.kind === 'balance'),
         charged: made.state.charged,

@@ -1,20 +1,20 @@
 import { keccak_256 } from '@noble/hashes/sha3';
 
 /**
- * An agent's wallet is named by its address: `0x` and 40 hexadecimal digits, here always in lower case. Where a balance is
+ * A holder of funds that is no key is named by an address: `0x` and 40 hexadecimal digits, here always in lower case. Where a balance is
  * concerned it stands in the place of a key's ID, which has at most 32 characters.
  */
 const ADDRESS = /^0x[0-9a-f]{40}$/;
 
 /** The form of an address, for messages. */
-export const WALLET_FORM =
+export const ADDRESS_FORM =
   '0x and 40 hexadecimal digits, with letters of one case or with the capitals of their checksum (EIP-55)';
 
 /**
- * The address that a text is, in lower case; null for anything else. Letters of both cases are a checksum, as wallets show
+ * The address that a text is, in lower case; null for anything else. Letters of both cases are a checksum, as its owners see
  * it: one that does not fit is a mistyped address.
  */
-export function walletOf(text: string): string | null {
+export function addressOf(text: string): string | null {
   const address = text.toLowerCase();
   if (!ADDRESS.test(address)) return null;
   const digits = text.slice(2);
@@ -23,17 +23,18 @@ export function walletOf(text: string): string | null {
 }
 
 /** Whether a text is an address but for its checksum. */
-export const isMistypedWallet = (text: string): boolean => walletOf(text) === null && ADDRESS.test(text.toLowerCase());
+export const isMistypedAddress = (text: string): boolean =>
+  addressOf(text) === null && ADDRESS.test(text.toLowerCase());
 
-/** Whether the holder of a balance is a wallet rather than a key. */
-export const isWallet = (holder: string): boolean => ADDRESS.test(holder);
+/** Whether the holder of a balance is an address rather than a key. */
+export const isAddress = (holder: string): boolean => ADDRESS.test(holder);
 
 /**
  * Another spelling of an address would name a payer without a balance, and so without a limit.
  * @throws RangeError for anything but an address in lower case, a mistake in the program
  */
-export function checkedWallet(wallet: string): string {
-  if (!isWallet(wallet)) throw new RangeError(`not the address of a wallet in lower case: ${wallet}`);
+export function checkedHolder(wallet: string): string {
+  if (!isAddress(wallet)) throw new RangeError(`not the address of a wallet in lower case: ${wallet}`);
   return wallet;
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { getAddress, type Hex } from 'viem';
-import { walletOf } from '../../src/core/wallet.ts';
+import { addressOf } from '../../src/core/holder-address.ts';
 
 const digits = fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: 40, maxLength: 40 });
 
@@ -10,7 +10,7 @@ describe('the address of a wallet', () => {
     fc.assert(
       fc.property(digits, (plain) => {
         for (const form of [`0x${plain}`, `0x${plain.toUpperCase()}`, getAddress(`0x${plain}`)]) {
-          expect(walletOf(form)).toBe(`0x${plain}`);
+          expect(addressOf(form)).toBe(`0x${plain}`);
         }
       }),
     );
@@ -21,7 +21,7 @@ describe('the address of a wallet', () => {
       fc.property(digits, fc.array(fc.boolean(), { minLength: 40, maxLength: 40 }), (plain, capitals) => {
         const mixed: Hex = `0x${[...plain].map((digit, i) => (capitals[i] ? digit.toUpperCase() : digit)).join('')}`;
         const isMixed = mixed !== mixed.toLowerCase() && mixed.slice(2) !== mixed.slice(2).toUpperCase();
-        expect(walletOf(mixed) === null).toBe(isMixed && mixed !== getAddress(`0x${plain}`));
+        expect(addressOf(mixed) === null).toBe(isMixed && mixed !== getAddress(`0x${plain}`));
       }),
     );
   });
@@ -29,7 +29,7 @@ describe('the address of a wallet', () => {
   test.each(['0x123', '', 'agent-7', '0x', `0x${'g'.repeat(40)}`, `${'1'.repeat(42)}`, ` 0x${'1'.repeat(40)}`])(
     'is not `%s`',
     (text) => {
-      expect(walletOf(text)).toBeNull();
+      expect(addressOf(text)).toBeNull();
     },
   );
 });
