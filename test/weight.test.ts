@@ -18,8 +18,7 @@ const LINES_MAX: Readonly<Record<string, number>> = {
   'src/commands.ts': 123,
   'src/conformance': 2111,
   'src/contract': 487,
-  // 26 more than before rooms had bounds: what rooms wrote for themselves, such as the text of a JSON value, stands here once.
-  'src/core': 3097,
+  'src/core': 3098,
   'src/exchange': 1870,
   'src/http': 4871,
   'src/importers': 2689,
