@@ -77,7 +77,7 @@ export const ratioLeft = ({ limit, spent, held }: FundFigures): number =>
 /** The figures of funds, in their order. */
 type StandingsReader = (funds: readonly BudgetFund[]) => readonly FundStanding[];
 
-/** Samples the windows of `timeMs`, ms since 1970, which must not be earlier than the last time used. One pass over their funds. */
+/** Samples the windows of `timeMs`, ms since 1970, which must not be earlier than the last time used. */
 export function sampleBudgets(
   budgetWindows: readonly BudgetWindows[],
   timeMs: number,
@@ -112,7 +112,11 @@ function sampleBudget(
 /** The fund with the smallest part of its limit left; null for none. */
 function tightestOf(funds: readonly FundStanding[]): FundStanding | null {
   let tightest: FundStanding | null = null;
-  for (const fund of funds) if (tightest === null || ratioLeft(fund) < ratioLeft(tightest)) tightest = fund;
+  let least = Number.POSITIVE_INFINITY;
+  for (const fund of funds) {
+    const left = ratioLeft(fund);
+    if (left < least) [tightest, least] = [fund, left];
+  }
   return tightest;
 }
 
@@ -142,16 +146,23 @@ function joined(one: BudgetSample, other: BudgetSample): BudgetSample {
   return { ...tighter, subjects, exhausted, open, oldestMs };
 }
 
-/** Samples balances. There may be one for each holder that ever paid. */
+/** Samples balances. There may be one for each holder that ever paid, so they are summed in one pass. */
 export function sampleBalances(balances: readonly FundStanding[], timeMs: number, holds: OpenHolds): BalancesSample {
-  const sumOf = (figure: keyof FundFigures) => balances.reduce((sum, balance) => sum + balance[figure], 0);
-  const left = balances.filter(({ unspent }) => unspent > 0);
-  const held = balances.filter((balance) => balance.held !== 0);
+  const total = { limit: 0, spent: 0, held: 0 };
+  const left: FundStanding[] = [];
+  const held: FundStanding[] = [];
+  for (const balance of balances) {
+    total.limit += balance.limit;
+    total.spent += balance.spent;
+    total.held += balance.held;
+    if (balance.unspent > 0) left.push(balance);
+    if (balance.held !== 0) held.push(balance);
+  }
   return {
     holders: balances.length,
     exhausted: balances.length - left.length,
     ...holdsOn(held, timeMs, holds),
-    total: { limit: sumOf('limit'), spent: sumOf('spent'), held: sumOf('held') },
+    total,
     tightest: tightestOf(left),
   };
 }
