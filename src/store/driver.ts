@@ -2,6 +2,7 @@ import type { Microcredits } from '../core/credits.ts';
 import type { StoreActivity } from './activity.ts';
 import type { LedgerBooks } from './books.ts';
 import type { Instance } from './instance.ts';
+import type { News } from './news.ts';
 import type { Repositories } from './repositories.ts';
 import type { Deferral, Store, StoreError } from './store.ts';
 
@@ -14,6 +15,7 @@ export type StoreRoom =
   | 'instances'
   | 'learning'
   | 'ledger'
+  | 'news'
   | 'payments'
   | 'records';
 
@@ -22,6 +24,7 @@ export interface OpenStore extends Store, Deferral, Repositories {
   readonly activity: StoreActivity;
   /** This process among the servers of the store. A command is none: `NO_INSTANCE`. */
   readonly instance: Instance;
+  readonly news: News;
   /** Appends that should outlive the process, and that neither the store nor its spool has. */
   readonly unkept: number;
   /**
