@@ -40,6 +40,8 @@ export interface LedgerOptions extends LedgerNotifierOptions {
   readonly terms: LedgerTerms;
   /** Milliseconds since 1970; never goes back, and the IDs of requests never lag behind its readings. */
   readonly now: () => number;
+  /** No ID of an earlier run is greater: windows do not go back before its moment. Absent: there was no run. */
+  readonly idsAbove?: number;
   /** The interval of checks for grants and corrections by an operator's command, ms. Absent: only `refresh` checks. */
   readonly refreshMs?: number;
   /** Sets its regular work; the process's own unless stated. */
@@ -70,8 +72,6 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
 
 /** The ledger of one process. It may share its books with other processes. */
 export class Ledger {
-  /** The greatest ID that an earlier run used; 0 for none. */
-  readonly lastId: number;
   /** The holds of a crash that this start closed. */
   recovered: OrphansClosed = { ids: [], charged: 0, held: 0 };
   readonly #books: LedgerBooks;
@@ -91,13 +91,12 @@ export class Ledger {
   readonly #openSettlement: OpenSettlement = { ops: null };
 
   constructor(options: LedgerOptions) {
-    const { books, now, refreshMs, timers = processTimers } = options;
+    const { books, now, idsAbove = 0, refreshMs, timers = processTimers } = options;
     this.#timers = timers;
     this.#contention = new Contention(timers);
     this.#books = books;
     this.#options = options;
-    this.lastId = books.lastIds.hold;
-    this.#latest = timeOfId(this.lastId);
+    this.#latest = timeOfId(idsAbove);
     this.#nextAdjustment = createIds(now, books.lastIds.adjustment);
     this.#funds = new Funds((holder) => books.balanceOf(holder) !== null);
     const parts = {
