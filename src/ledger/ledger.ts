@@ -8,6 +8,7 @@ import { checkedHolder, isAddress } from '../core/holder-address.ts';
 import { createIds, timeOfId } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { EndpointCharges, LedgerBooks, LedgerOp, LimitOp, UsageFilter } from '../store/books.ts';
+import type { News } from '../store/news.ts';
 import type { Write } from '../store/store.ts';
 import { type Account, Accounts, accountOf, scopeOf } from './accounts.ts';
 import { AvailableFunds, type FundShortage } from './available-funds.ts';
@@ -38,8 +39,8 @@ export interface LedgerOptions extends LedgerNotifierOptions {
   readonly terms: LedgerTerms;
   /** Milliseconds since 1970; never goes back, and the IDs of requests never lag behind its readings. */
   readonly now: () => number;
-  /** The interval of checks for grants and corrections by an operator's command, ms. Absent: only `refresh` checks. */
-  readonly refreshMs?: number;
+  /** Tells of grants and corrections by an operator's command. Absent: only `refresh` applies them. */
+  readonly news?: Pick<News, 'on'>;
 }
 
 export interface LedgerStatus {
@@ -78,6 +79,7 @@ export class Ledger {
   readonly #desk: HoldDesk;
   readonly #refusals = new Refusals();
   readonly #timers: ReturnType<typeof setInterval>[] = [];
+  #deafen = (): void => {};
   readonly #nextAdjustment: () => number;
   /** The latest moment of the clock or an ID, ms since 1970. */
   #latest: number;
@@ -86,7 +88,7 @@ export class Ledger {
   readonly #openSettlement: OpenSettlement = { ops: null };
 
   constructor(options: LedgerOptions) {
-    const { books, now, refreshMs } = options;
+    const { books, now, news } = options;
     this.#books = books;
     this.#options = options;
     this.lastId = books.lastIds.hold;
@@ -108,8 +110,7 @@ export class Ledger {
       fundsOf: (dimensions, atMs) => this.#funds.of(accountOf(dimensions), atMs),
     });
     this.#every(CHECKPOINT_MS, () => this.#sweep());
-    // A failed refresh is repeated at the next tick.
-    if (refreshMs) this.#every(refreshMs, () => this.refresh().catch(() => {}));
+    if (news) this.#deafen = news.on('funds', () => this.refresh());
   }
 
   /** Windows never go back, even if the clock does. */
@@ -311,9 +312,9 @@ export class Ledger {
     return keyBudgetUses((window) => this.#books.spentIn(keyId, window), budgets, this.#options.now());
   }
 
-  /** Applies grants and corrections by an operator's command. `isOwn` also applies those that this process has written. */
-  refresh(isOwn = false): Promise<void> {
-    return this.#books.refresh(isOwn);
+  /** Applies the grants and corrections that were asked for in the store, by whichever process. */
+  refresh(): Promise<void> {
+    return this.#books.refresh();
   }
 
   /**
@@ -332,6 +333,7 @@ export class Ledger {
 
   /** Writes a checkpoint, so that the next start is quick. Neither ends holds nor closes the store. */
   async close(): Promise<void> {
+    this.#deafen();
     for (const timer of this.#timers) clearInterval(timer);
     await this.#books.checkpoint();
   }

@@ -2,6 +2,7 @@ import type { Microcredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
 import type { PaymentPolicy } from '../core/payment-policy.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { News } from '../store/news.ts';
 import type { Payment } from '../store/payments.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store, Write } from '../store/store.ts';
@@ -26,7 +27,7 @@ import { authorizationIdOf, checkQuote, Settlements } from './settlements.ts';
 type PaymentRepositories = Pick<Repositories, 'payments' | 'blocklist' | 'pendingSettlements' | 'quoteSecret'>;
 
 export interface PaymentsOptions {
-  readonly store: Pick<Store, 'commit' | 'append' | 'written'> & PaymentRepositories;
+  readonly store: Pick<Store, 'commit' | 'append' | 'written'> & PaymentRepositories & { readonly news: News };
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Returns growing numbers that never repeat and are distinct from those of decisions. */
@@ -154,6 +155,7 @@ function paymentsOf(
     /** Stops the background work. A settlement in progress is left to the next start; a shutdown waits for it first. */
     close(): void {
       reconciler.stop();
+      blocklist.close();
       networks.close();
     },
   });
