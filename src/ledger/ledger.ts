@@ -9,6 +9,7 @@ import { createIds, timeOfId } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Timer, Timers } from '../core/timers.ts';
 import type { EndpointCharges, LedgerBooks, LedgerOp, LimitOp, UsageFilter } from '../store/books.ts';
+import type { News } from '../store/news.ts';
 import type { Write } from '../store/store.ts';
 import { processTimers } from '../telemetry/process-timers.ts';
 import { type Account, Accounts, accountOf, scopeOf } from './accounts.ts';
@@ -42,8 +43,8 @@ export interface LedgerOptions extends LedgerNotifierOptions {
   readonly now: () => number;
   /** No ID of an earlier run is greater: windows do not go back before its moment. Absent: there was no run. */
   readonly idsAbove?: number;
-  /** The interval of checks for grants and corrections by an operator's command, ms. Absent: only `refresh` checks. */
-  readonly refreshMs?: number;
+  /** Tells of grants and corrections by an operator's command. Absent: only `refresh` applies them. */
+  readonly news?: Pick<News, 'on'>;
   /** Sets its regular work; the process's own unless stated. */
   readonly timers?: Timers;
 }
@@ -83,6 +84,7 @@ export class Ledger {
   readonly #refusals = new Refusals();
   readonly #timers: Timers;
   readonly #regular: Timer[] = [];
+  #deafen = (): void => {};
   readonly #nextAdjustment: () => number;
   /** The latest moment of the clock or an ID, ms since 1970. */
   #latest: number;
@@ -91,7 +93,7 @@ export class Ledger {
   readonly #openSettlement: OpenSettlement = { ops: null };
 
   constructor(options: LedgerOptions) {
-    const { books, now, idsAbove = 0, refreshMs, timers = processTimers } = options;
+    const { books, now, idsAbove = 0, news, timers = processTimers } = options;
     this.#timers = timers;
     this.#contention = new Contention(timers);
     this.#books = books;
@@ -114,8 +116,7 @@ export class Ledger {
       fundsOf: (dimensions, atMs) => this.#funds.of(accountOf(dimensions), atMs),
     });
     this.#every(CHECKPOINT_MS, () => this.#sweep());
-    // A failed refresh is repeated at the next tick.
-    if (refreshMs) this.#every(refreshMs, () => void this.refresh().catch(() => {}));
+    if (news) this.#deafen = news.on('funds', () => this.refresh());
   }
 
   /** Windows never go back, even if the clock does. */
@@ -317,9 +318,9 @@ export class Ledger {
     return keyBudgetUses((window) => this.#books.spentIn(keyId, window), budgets, this.#options.now());
   }
 
-  /** Applies grants and corrections by an operator's command. `isOwn` also applies those that this process has written. */
-  refresh(isOwn = false): Promise<void> {
-    return this.#books.refresh(isOwn);
+  /** Applies the grants and corrections that were asked for in the store, by whichever process. */
+  refresh(): Promise<void> {
+    return this.#books.refresh();
   }
 
   /**
@@ -338,6 +339,7 @@ export class Ledger {
 
   /** Writes a checkpoint, so that the next start is quick. Neither ends holds nor closes the store. */
   async close(): Promise<void> {
+    this.#deafen();
     for (const timer of this.#regular) timer.close();
     await this.#books.checkpoint();
   }

@@ -33,7 +33,7 @@ import type { Host } from './host.ts';
 import { keepReloading, type ServerPolicyTools, saveRevision, type TermsOf } from './policy.ts';
 import { prune, watchClock } from './upkeep.ts';
 
-/** Interval at which keys and grants of other processes are read, ms. */
+/** Interval at which keys write their uses and try again what could not be put in force, ms. */
 export const REFRESH_MS = 400;
 /** Interval of learning's checkpoints, ms. Later outcomes are learned again at a start. */
 const CHECKPOINT_EVERY_MS = 60_000;
@@ -81,7 +81,7 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, { store, 
     terms: terms(snapshot),
     now,
     idsAbove,
-    refreshMs: REFRESH_MS,
+    news: store.news,
     timers,
     onAlarm: (message, details) => log.error(message, details),
     onAlert: (fund, fraction) => logAlert(log, fund, fraction),
@@ -105,7 +105,6 @@ const openLearning = (nextId: () => number, { store, host, log }: GatewayResourc
         error: where === 'open' || where === 'save' ? String(error) : undefined,
       }),
     onError: (error) => log.warn('the learning state could not be saved', { error: String(error) }),
-    refreshMs: REFRESH_MS,
     checkpointMs: CHECKPOINT_EVERY_MS,
     timers: host.timers,
   });
@@ -157,7 +156,7 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   const { clock, timers, err } = host;
   const { now } = store.instance;
   const { ledger, terms } = await openBudgets(first, resources);
-  await keepDeclarations(tools.health.declarations, first.runtime.snapshot, store, log);
+  const stopDeclarations = await keepDeclarations(tools.health.declarations, first.runtime.snapshot, store, log);
   const records = openRecords({ store, tables: store.records, now });
   const nextId = idsOf(store.instance);
   await saveRevision(records, first);
@@ -188,6 +187,7 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
     stopUpkeep();
     publishing.close();
     stopReloading();
+    stopDeclarations();
   };
   const recount = async () => (await ledger.prepare(terms(reloader.lease().snapshot)))();
   const learning: StatusSources['learning'] = () => statusOfLearning(store, learner, reloader.lease(), now());

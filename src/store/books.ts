@@ -289,8 +289,8 @@ export interface LedgerBooks {
   spentIn(keyId: string, window: Window): Promise<Microcredits>;
   /** A hold by its ID; null for none. */
   reservation(id: number): Promise<Pick<StoredReservation, 'isOpen' | 'charged' | 'givenBack'> | null>;
-  /** Applies grants and corrections that an operator's command requested in another process. `isOwn` also applies those of this one. */
-  refresh(isOwn?: boolean): Promise<void>;
+  /** Applies the grants and corrections that were asked for through `LedgerTable`, by whichever process. */
+  refresh(): Promise<void>;
   /** Writes a checkpoint, so that the next start is quick. Rejects with StoreError. */
   checkpoint(): Promise<void>;
   /** The holds that are open, and microcredits that they may still charge. */

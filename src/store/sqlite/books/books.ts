@@ -99,7 +99,6 @@ class SqliteBooks implements LedgerBooks {
   #watcher = NOBODY;
   /** A count is under way, which no checkpoint may disturb. */
   #counting = false;
-  #version: number | null = null;
 
   constructor({ store, now }: SqliteBooksOptions, { journal, state, lastIds, found }: BooksStart) {
     this.#store = store;
@@ -229,13 +228,8 @@ class SqliteBooks implements LedgerBooks {
     return findReservation(this.#store, id);
   }
 
-  async refresh(isOwn = false): Promise<void> {
-    // Cleared first: if this read fails, the next one repeats it even if no other process has written.
-    if (isOwn) this.#version = null;
-    const version = await this.#store.version();
-    if (version === this.#version) return;
-    await this.#adoption.run();
-    this.#version = version;
+  refresh(): Promise<void> {
+    return this.#adoption.run();
   }
 
   async checkpoint(): Promise<void> {
