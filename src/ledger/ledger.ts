@@ -20,7 +20,7 @@ import type { HoldRequest } from './hold-request.ts';
 import { keyBudgetUses } from './key-budgets.ts';
 import { LedgerNotifier, type LedgerNotifierOptions } from './notifier.ts';
 import type { OpenHolds } from './open-holds.ts';
-import { closeOrphans, type OrphansClosed } from './orphans.ts';
+import { closeOrphans, NO_ORPHANS, type OrphansClosed } from './orphans.ts';
 import { Refusals } from './refusals.ts';
 import { type LedgerSample, sampleBalances, sampleBudgets } from './sample.ts';
 import { unusedFunds } from './unused.ts';
@@ -54,8 +54,8 @@ export interface LedgerStatus {
 }
 
 /**
- * Opens the ledger of this one server. Closes the holds that an earlier run left open by the policy's rule: charged in
- * full, because the upstreams' work is unknown, or released. Throws an Error of one clear sentence if the policy's Credits
+ * Opens the ledger of an instance. Where the store proves that all instances before it are dead, it closes the holds that they
+ * left open at once; elsewhere a sweep does so later (`sweep`). Throws an Error of one clear sentence if the policy's Credits
  * have another worth than those of the entries.
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
@@ -69,7 +69,7 @@ export class Ledger {
   /** The greatest ID that an earlier run used; 0 for none. */
   readonly lastId: number;
   /** The holds of a crash that this start closed. */
-  recovered: OrphansClosed = { ids: [], charged: 0, held: 0 };
+  recovered: OrphansClosed = NO_ORPHANS;
   readonly #books: LedgerBooks;
   readonly #options: LedgerOptions;
   readonly #accounts = new Accounts();
@@ -83,11 +83,14 @@ export class Ledger {
   #latest: number;
   /** Resolves when the policy in preparation is in force, or has failed: one at a time. */
   #preparing: Promise<void> = Promise.resolve();
+  /** The rule of the policy in force for holds whose owner is gone. */
+  #onCrash: LedgerTerms['ledger']['onCrash'];
   readonly #openSettlement: OpenSettlement = { ops: null };
 
   constructor(options: LedgerOptions) {
-    const { books, now, refreshMs } = options;
+    const { books, now, refreshMs, terms } = options;
     this.#books = books;
+    this.#onCrash = terms.ledger.onCrash;
     this.#options = options;
     this.lastId = books.lastIds.hold;
     this.#latest = timeOfId(this.lastId);
@@ -123,9 +126,23 @@ export class Ledger {
     return this.#books.open().count;
   }
 
-  /** Closes orphans, applies grants and corrections of operators, and counts the budgets. */
+  /** How long instances are given to come back before a sweep, ms. */
+  get graceMs(): number {
+    return this.#books.graceMs;
+  }
+
+  /**
+   * Closes the holds of dead instances by the policy's rule: charged in full, because the upstreams' work is unknown, or released. To
+   * be called `graceMs` after this instance began, at the earliest. Rejects with StoreError.
+   */
+  sweep(): Promise<OrphansClosed> {
+    return closeOrphans(this.#books, this.#onCrash, this.#options.now());
+  }
+
+  /** Closes orphans where none can come back, applies grants and corrections of operators, and counts the budgets. */
   async begin(terms: LedgerTerms): Promise<void> {
-    this.recovered = await closeOrphans(this.#books, terms.ledger.onCrash, this.#options.now());
+    // Before the budgets are counted, so that they count what it charges.
+    if (this.graceMs === 0) this.recovered = await this.sweep();
     await this.refresh();
     (await this.prepare(terms))();
   }
@@ -226,6 +243,7 @@ export class Ledger {
     const prepared = preparation.move();
     return () => {
       this.#funds.use(counted(this.#time));
+      this.#onCrash = terms.ledger.onCrash;
       prepared.dispose();
       this.#moveAll();
       this.#contention.wakeAll();

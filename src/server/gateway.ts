@@ -29,6 +29,8 @@ import { keepDeclarations } from './declarations.ts';
 import { logAlert, logRecovered } from './events.ts';
 import type { Host } from './host.ts';
 import { keepReloading, type ServerPolicyTools, saveRevision, type TermsOf } from './policy.ts';
+
+import { Sweep } from './sweep.ts';
 import { prune, watchClock } from './upkeep.ts';
 
 /** Interval at which keys and grants of other processes are read, ms. */
@@ -72,7 +74,7 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, { store, 
     onAlarm: (message, details) => log.error(message, details),
     onAlert: (fund, fraction) => logAlert(log, fund, fraction),
   });
-  logRecovered(log, ledger);
+  logRecovered(log, ledger.recovered);
   watchClock(log, ledger.lastId, now);
   return { ledger, terms };
 }
@@ -120,6 +122,15 @@ async function keepUp(records: Records, log: Log, prune: () => Promise<void>): P
   };
 }
 
+/** Sweeps up what dead instances leave, part after part. */
+function openSweep(ledger: Ledger, { log, host: { clock } }: GatewayResources): Sweep {
+  const onError = (part: string, error: unknown) =>
+    log.warn('what dead instances left could not be resolved', { part, error: String(error) });
+  const sweep = new Sweep({ graceMs: ledger.graceMs, clock, onError });
+  sweep.add('holds', async () => logRecovered(log, await ledger.sweep()));
+  return sweep;
+}
+
 /** The state of requests and prompts, in memory. */
 const memoryOf = (clock: () => number) => ({
   affinity: new Affinity(clock),
@@ -152,6 +163,8 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   const learner = await openLearning(nextId, resources);
   const pruned = { records, idempotency, learner };
   const stopUpkeep = await keepUp(records, log, () => prune(pruned, reloader.lease().snapshot.recordDays, log));
+  const sweep = openSweep(ledger, resources);
+  await sweep.begin();
   const publishing = setInterval(() => tools.health.publish(), PUBLISH_EVERY_MS);
   const { lease, leaseOf } = reloader;
   const funded = { lease, leaseOf, ledger, payments, keys, log, now };
@@ -170,6 +183,7 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   const stop = () => {
     gateway.isDraining = true;
     stopUpkeep();
+    void sweep.stop();
     clearInterval(publishing);
     stopReloading();
   };
