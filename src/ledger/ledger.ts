@@ -23,7 +23,7 @@ import type { HoldRequest } from './hold-request.ts';
 import { keyBudgetUses } from './key-budgets.ts';
 import { LedgerNotifier, type LedgerNotifierOptions } from './notifier.ts';
 import type { OpenHolds } from './open-holds.ts';
-import { closeOrphans, type OrphansClosed } from './orphans.ts';
+import { closeOrphans, NO_ORPHANS, type OrphansClosed } from './orphans.ts';
 import { Refusals } from './refusals.ts';
 import { type LedgerSample, sampleBalances, sampleBudgets } from './sample.ts';
 import { unusedFunds } from './unused.ts';
@@ -61,8 +61,8 @@ export interface LedgerStatus {
 }
 
 /**
- * Opens the ledger of this one server. Closes the holds that an earlier run left open by the policy's rule: charged in
- * full, because the upstreams' work is unknown, or released. Throws an Error of one clear sentence if the policy's Credits
+ * Opens the ledger of an instance. Where the store proves that all instances before it are dead, it closes the holds that they
+ * left open at once; elsewhere a sweep does so later (`sweep`). Throws an Error of one clear sentence if the policy's Credits
  * have another worth than those of the entries.
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
@@ -74,7 +74,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
 /** The ledger of one process. It may share its books with other processes. */
 export class Ledger {
   /** The holds of a crash that this start closed. */
-  recovered: OrphansClosed = { ids: [], charged: 0, held: 0 };
+  recovered: OrphansClosed = NO_ORPHANS;
   readonly #books: LedgerBooks;
   readonly #options: LedgerOptions;
   readonly #accounts = new Accounts();
@@ -90,13 +90,16 @@ export class Ledger {
   #latest: number;
   /** Resolves when the policy in preparation is in force, or has failed: one at a time. */
   #preparing: Promise<void> = Promise.resolve();
+  /** The rule of the policy in force for holds whose owner is gone. */
+  #onCrash: LedgerTerms['ledger']['onCrash'];
   readonly #openSettlement: OpenSettlement = { ops: null };
 
   constructor(options: LedgerOptions) {
-    const { books, now, idsAbove = 0, news, timers = processTimers } = options;
+    const { books, now, idsAbove = 0, news, terms, timers = processTimers } = options;
     this.#timers = timers;
     this.#contention = new Contention(timers);
     this.#books = books;
+    this.#onCrash = terms.ledger.onCrash;
     this.#options = options;
     this.#latest = timeOfId(idsAbove);
     this.#nextAdjustment = createIds(now, books.lastIds.adjustment);
@@ -130,9 +133,23 @@ export class Ledger {
     return this.#books.open().count;
   }
 
-  /** Closes orphans, applies grants and corrections of operators, and counts the budgets. */
+  /** How long instances are given to come back before a sweep, ms. */
+  get graceMs(): number {
+    return this.#books.graceMs;
+  }
+
+  /**
+   * Closes the holds of dead instances by the policy's rule: charged in full, because the upstreams' work is unknown, or released. To
+   * be called `graceMs` after this instance began, at the earliest. Rejects with StoreError.
+   */
+  sweep(): Promise<OrphansClosed> {
+    return closeOrphans(this.#books, this.#onCrash, this.#options.now());
+  }
+
+  /** Closes orphans where none can come back, applies grants and corrections of operators, and counts the budgets. */
   async begin(terms: LedgerTerms): Promise<void> {
-    this.recovered = await closeOrphans(this.#books, terms.ledger.onCrash, this.#options.now());
+    // Before the budgets are counted, so that they count what it charges.
+    if (this.graceMs === 0) this.recovered = await this.sweep();
     await this.refresh();
     (await this.prepare(terms))();
   }
@@ -233,6 +250,7 @@ export class Ledger {
     const prepared = preparation.move();
     return () => {
       this.#funds.use(counted(this.#time));
+      this.#onCrash = terms.ledger.onCrash;
       prepared.dispose();
       this.#moveAll();
       this.#contention.wakeAll();
