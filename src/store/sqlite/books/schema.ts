@@ -177,5 +177,8 @@ export const ledgerMigrations: Migrations = {
     `-- The agent of a session, as its caller names it.
     ALTER TABLE accounts ADD COLUMN agent TEXT;
     ${entriesView('a.key_id, a.payer, a.labels, a.selector, a.session, a.agent')}`,
+    `-- What an adjustment gives back, so that it is given back once.
+    ALTER TABLE adjustments ADD COLUMN name TEXT;
+    CREATE UNIQUE INDEX adjustments_name ON adjustments (name) WHERE name IS NOT NULL;`,
   ],
 };
