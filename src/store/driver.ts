@@ -1,6 +1,7 @@
 import type { Microcredits } from '../core/credits.ts';
 import type { StoreActivity } from './activity.ts';
 import type { LedgerBooks } from './books.ts';
+import type { Instance } from './instance.ts';
 import type { Repositories } from './repositories.ts';
 import type { Deferral, Store, StoreError } from './store.ts';
 
@@ -10,6 +11,7 @@ export type StoreRoom =
   | 'endpoints'
   | 'idempotency'
   | 'identity'
+  | 'instances'
   | 'learning'
   | 'ledger'
   | 'payments'
@@ -18,6 +20,8 @@ export type StoreRoom =
 /** A store with its repositories. */
 export interface OpenStore extends Store, Deferral, Repositories {
   readonly activity: StoreActivity;
+  /** This process among the servers of the store. A command is none: `NO_INSTANCE`. */
+  readonly instance: Instance;
   /** Appends that should outlive the process, and that neither the store nor its spool has. */
   readonly unkept: number;
   /**
@@ -93,6 +97,8 @@ export interface OpenOptions {
   readonly spoolNotes?: SpoolNotes;
   /** Called once with the settlements that were booked from the spool of an earlier run. */
   readonly onSpool?: (report: SpoolReport) => void;
+  /** In the mode `serve`: whole ms since 1970, which never go back. A store without a clock of its own goes by it; absent: the system's. */
+  readonly now?: () => number;
   /** How long a write waits for another process, ms. Nothing else happens in this process meanwhile. */
   readonly busyTimeoutMs?: number;
 }
