@@ -328,7 +328,9 @@ export class Ledger {
     const booked = await this.#books.reservation(hold);
     if (!booked || (!booked.isOpen && booked.givenBack >= booked.charged)) return 0;
     const most = instead === undefined ? Number.MAX_SAFE_INTEGER : (await this.#books.reservation(instead))?.charged;
-    const id = ['giveback', idText('dec_', hold), ...(instead === undefined ? [] : [idText('dec_', instead)])].join('/');
+    const id = ['giveback', idText('dec_', hold), ...(instead === undefined ? [] : [idText('dec_', instead)])].join(
+      '/',
+    );
     const op = { kind: 'correct', id, at: this.#options.now(), reservation: hold, amount: most ?? 0, note } as const;
     const [result] = await this.#books.apply([op]);
     return result?.kind === 'granted' ? result.amount : 0;

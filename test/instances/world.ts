@@ -24,14 +24,12 @@ class SharedBooks extends MemoryBooks {
   }
 }
 
-/** A store that takes its time for commits, and counts them. */
-class SlowStore extends MemoryStore {
-  commitMs = 0;
+/** A store that counts its commits. */
+class CountingStore extends MemoryStore {
   commits = 0;
 
   override async commit(writes: readonly Write[]): Promise<void> {
     this.commits++;
-    if (this.commitMs > 0) await Bun.sleep(this.commitMs);
     await super.commit(writes);
   }
 }
@@ -40,7 +38,7 @@ const never = <T>(): Promise<T> => new Promise<T>(() => {});
 
 /** One store in memory, with a handle for each instance. */
 export class SharedWorld {
-  readonly store = new SlowStore();
+  readonly store = new CountingStore();
   readonly books = new SharedBooks(this.store);
   readonly #repositories = memoryRepositories(this.store);
   readonly #live: InstanceName[] = [];
@@ -76,4 +74,3 @@ export class SharedWorld {
     }) as unknown as OpenStore & { die(): void };
   }
 }
-

@@ -13,7 +13,9 @@ export class NameTaken extends Error {
 
 /** Returns `NameTaken` for the error of a commit whose claim was refused, else the error itself. */
 export const takenBy = (cause: unknown): unknown =>
-  cause instanceof StoreError && cause.reason === 'unmet' ? new NameTaken('another run has the name', { cause }) : cause;
+  cause instanceof StoreError && cause.reason === 'unmet'
+    ? new NameTaken('another run has the name', { cause })
+    : cause;
 
 export interface RunContext {
   readonly store: Pick<Store, 'commit' | 'append'> & Pick<Repositories, 'idempotency'>;
@@ -71,10 +73,7 @@ export class StoredRun {
     const seal = new AnswerSeal(secret, newSalt());
     this.#start = { decision, seal, mark: seal.bodyMark(body) };
     const owner = nameOf(instance);
-    return store.idempotency.claim(
-      this.#row(this.#start, { state: 'running', earlier: owed, losses, owner }),
-      seen,
-    );
+    return store.idempotency.claim(this.#row(this.#start, { state: 'running', earlier: owed, losses, owner }), seen);
   }
 
   /**

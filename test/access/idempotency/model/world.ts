@@ -14,8 +14,8 @@ import { openSqlite } from '../../../../src/store/sqlite/database.ts';
 import { idempotencyMigrations, sqliteIdempotency } from '../../../../src/store/sqlite/idempotency.ts';
 import { openReader } from '../../../../src/store/sqlite/reader.ts';
 import type { SqlStore } from '../../../../src/store/sqlite/statement.ts';
-import { loneInstance } from '../../../store/memory/instance.ts';
 import { budget, caller, line, NOON, order } from '../../../ledger/support.ts';
+import { loneInstance } from '../../../store/memory/instance.ts';
 import { type DiskRemains, MortalStore } from './mortal-store.ts';
 import * as reference from './reference.ts';
 
