@@ -174,7 +174,11 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   const payments = await takePayments(first, ledger, nextId, resources);
   const kept = { ledger, payments, terms, records, log, err, timers };
   const { reloader, past, stop: stopReloading } = keepReloading(first, tools, kept);
-  const idempotency = new Idempotency({ store, now, giveBack: ledger.giveBack.bind(ledger) });
+  const idempotency = new Idempotency({
+    ...{ store, now, instance: store.instance },
+    isOpen: ledger.isOpen.bind(ledger),
+    giveBack: ledger.giveBack.bind(ledger),
+  });
   const learner = await openLearning(nextId, resources);
   const pruned = { records, idempotency, learner };
   const stopUpkeep = await keepUp(records, log, timers, () => prune(pruned, reloader.lease().snapshot.recordDays, log));
