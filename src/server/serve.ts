@@ -92,7 +92,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
     metrics: options.metrics ? openMetrics(watched, [...families, ...logged, ...defects.families]) : null,
   });
   await note.keep(store, timers);
-  const stopTrail = await keepTrailNote(options.data, { store, keys, ledger: gateway.ledger, timers });
+  const stopTrail = await keepTrailNote(options.data, { store, keys, timers });
   // The key is there before anybody can ask the port whether it is.
   const firstKey = await openFirstKey(keys, options.data, !out.isTerminal, log);
   if (firstKey && !out.isTerminal) log.info('the first API key was written', { file: await firstKey.toFile() });

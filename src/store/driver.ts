@@ -3,6 +3,7 @@ import type { Timers } from '../core/timers.ts';
 import type { StoreActivity } from './activity.ts';
 import type { LedgerBooks } from './books.ts';
 import type { Instance } from './instance.ts';
+import type { News } from './news.ts';
 import type { Repositories } from './repositories.ts';
 import type { Deferral, Store, StoreError } from './store.ts';
 
@@ -15,6 +16,7 @@ export type StoreRoom =
   | 'instances'
   | 'learning'
   | 'ledger'
+  | 'news'
   | 'payments'
   | 'records';
 
@@ -23,6 +25,7 @@ export interface OpenStore extends Store, Deferral, Repositories {
   readonly activity: StoreActivity;
   /** This process among the servers of the store. A command is none: `NO_INSTANCE`. */
   readonly instance: Instance;
+  readonly news: News;
   /** Appends that should outlive the process, and that neither the store nor its spool has. */
   readonly unkept: number;
   /**
