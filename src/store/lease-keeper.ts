@@ -49,7 +49,7 @@ export async function keepLease(options: LeaseOptions): Promise<Instance> {
 }
 
 /** A row that this process has written. */
-interface Taken extends LeaseChange {
+interface TakenSlot extends LeaseChange {
   /** When its row was asked for, on the process's clock: the lease does not end before `LEASE_MS` behind that. */
   readonly from: number;
   /** The store's clock less that of the process, ms. */
@@ -60,7 +60,7 @@ interface Taken extends LeaseChange {
 async function change(
   { table, clock }: LeaseOptions,
   choose: (rows: readonly LeaseRow[], now: number) => LeaseChange | null,
-): Promise<Taken | 'overtaken' | null> {
+): Promise<TakenSlot | 'overtaken' | null> {
   const from = clock();
   const { now, rows } = await table.read();
   const offset = now - (from + clock()) / 2;
@@ -69,7 +69,7 @@ async function change(
   return (await table.write(chosen)) ? { ...chosen, from, offset } : 'overtaken';
 }
 
-async function take(options: LeaseOptions, own: InstanceName | null): Promise<Taken> {
+async function take(options: LeaseOptions, own: InstanceName | null): Promise<TakenSlot> {
   for (let tried = 0; tried < TRIES; tried++) {
     const taken = await change(options, (rows, now) => takeSlot(rows, now, own));
     if (taken === null) break;
@@ -95,7 +95,7 @@ class LeaseKeeper implements Instance {
   #renewing: Promise<void> | null = null;
   #isReleased = false;
 
-  constructor(options: LeaseOptions, taken: Taken) {
+  constructor(options: LeaseOptions, taken: TakenSlot) {
     this.#options = options;
     this.#above = taken.seen?.idsThrough ?? 0;
     this.#last = this.#above;
@@ -187,7 +187,7 @@ class LeaseKeeper implements Instance {
     this.#options.onLost?.(own);
   }
 
-  #adopt({ row, from, offset }: Taken): void {
+  #adopt({ row, from, offset }: TakenSlot): void {
     this.#row = row;
     this.#validUntil = from + LEASE_MS;
     this.#offset = offset;

@@ -6,7 +6,7 @@ export const LEASE_MS = 20_000;
 /** The interval of renewals, ms: three may be lost. */
 export const RENEW_MS = 5_000;
 /** How long a slot stays free behind the end of its lease, ms. Its mark has passed by then, so that the next IDs are not ahead of the clock. */
-export const FREE_AFTER_MS = 60_000;
+const FREE_AFTER_MS = 60_000;
 /** How far the mark is ahead of a renewal, ms: beyond the end of the lease, and the second that IDs may be ahead of the clock. */
 const MARK_AHEAD_MS = 30_000;
 
