@@ -1,11 +1,13 @@
 import { hash } from 'node:crypto';
 import { type KeyBudgets, SCOPES } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
+import type { Timer, Timers } from '../core/timers.ts';
 import type { KeyInfo, KeyRow } from '../store/keys.ts';
 import type { News } from '../store/news.ts';
 import type { Repositories } from '../store/repositories.ts';
 import { type Store, StoreError, type Write } from '../store/store.ts';
 import { type Actor, type KeyEvent, SERVER, type TrailEntry, type TrailQuery } from '../store/trail.ts';
+import { processTimers } from '../telemetry/process-timers.ts';
 import { bearerOf, isStrong, keyOf, newKey, parseKey, SECRET_BYTES } from './key.ts';
 import { termsBody } from './key-body.ts';
 import {
@@ -38,6 +40,8 @@ export interface KeysOptions {
   readonly now: () => number;
   /** The interval of `refresh`, ms. Absent: it is called from outside. Changes by others come with the news, too. */
   readonly refreshMs?: number;
+  /** Sets its regular work; the process's own unless stated. */
+  readonly timers?: Timers;
   /**
    * Called when the budgets of keys change; `budgets()` returns them. A new key with budgets is admitted only once the
    * promise resolves, so that it cannot overspend. After a rejection it is called again at the next `refresh`.
@@ -68,7 +72,7 @@ export type Keys = Omit<StoredKeys, 'open'>;
 class StoredKeys {
   readonly #store: KeysOptions['store'];
   readonly #now: () => number;
-  readonly #timer: ReturnType<typeof setInterval> | null;
+  readonly #timer: Timer | null;
   readonly #deafen: () => void;
   readonly #onChange: KeysOptions['onChange'];
   /** This instance's copy of the store's keys. */
@@ -88,13 +92,13 @@ class StoredKeys {
   /** The last admission of waiting keys, which may be under way. */
   #admission: Promise<void> | null = null;
 
-  constructor({ store, now, refreshMs, onChange }: KeysOptions) {
+  constructor({ store, now, refreshMs, timers = processTimers, onChange }: KeysOptions) {
     this.#store = store;
     this.#now = now;
     this.#onChange = onChange;
     this.#usesWrittenAt = now();
     // A failed read is repeated at the next tick; meanwhile the keys stay as they were.
-    this.#timer = refreshMs ? setInterval(() => this.refresh().catch(() => {}), refreshMs) : null;
+    this.#timer = refreshMs ? timers.every(refreshMs, () => void this.refresh().catch(() => {})) : null;
     this.#timer?.unref();
     // Budgets are not waited for: a revocation may come meanwhile.
     this.#deafen = store.news.on('keys', async () => {
@@ -267,7 +271,7 @@ class StoredKeys {
 
   /** Stops the regular refresh and writes last uses. Call it before the store is closed. */
   close(): void {
-    if (this.#timer) clearInterval(this.#timer);
+    this.#timer?.close();
     this.#deafen();
     this.#writeUses();
   }

@@ -1,9 +1,11 @@
 import { declaredFor } from '../core/declared.ts';
 import { idAt, timeOfId } from '../core/id.ts';
+import type { Timer, Timers } from '../core/timers.ts';
 import type { ExampleRow, OutcomeRow } from '../store/learning.ts';
 import type { News } from '../store/news.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Deferral, Store, Write } from '../store/store.ts';
+import { processTimers } from '../telemetry/process-timers.ts';
 import type { AnswerScore, Example, LearningPolicyInForce, ScoreReceipt, ScoreRefusal } from './answer.ts';
 import type { LearningState } from './learning-state.ts';
 import type { Memories } from './memories.ts';
@@ -35,6 +37,8 @@ export interface LearnerOptions {
   readonly onError?: (error: unknown) => void;
   /** The interval of checkpoints, ms; absent: on `checkpoint` and `close` only. */
   readonly checkpointMs?: number;
+  /** Sets its regular work; the process's own unless stated. */
+  readonly timers?: Timers;
 }
 
 /** Figures of learning since the process began. */
@@ -51,7 +55,7 @@ export class Learner {
   readonly #state: LearningState;
   readonly #faults: LearnerParts['faults'];
   readonly #deafen: () => void;
-  readonly #timers: ReturnType<typeof setInterval>[] = [];
+  readonly #regular: Timer[] = [];
   /** By decision: settles after its last score. */
   readonly #scoring = new Map<number, Promise<unknown>>();
   /** By decision: learned scores that may not be durable yet. */
@@ -154,7 +158,7 @@ export class Learner {
   /** Writes a last checkpoint. Rejects with StoreError. */
   async close(): Promise<void> {
     this.#deafen();
-    for (const timer of this.#timers) clearInterval(timer);
+    for (const timer of this.#regular) timer.close();
     await this.checkpoint();
   }
 
@@ -170,9 +174,10 @@ export class Learner {
   }
 
   #every(ms: number, work: () => Promise<void>): void {
-    const timer = setInterval(() => work().catch((error: unknown) => this.#options.onError?.(error)), ms);
+    const { timers = processTimers, onError } = this.#options;
+    const timer = timers.every(ms, () => void work().catch((error: unknown) => onError?.(error)));
     timer.unref();
-    this.#timers.push(timer);
+    this.#regular.push(timer);
   }
 
   /** Null while learning is off, or if the policy lacks the model. */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Keys } from '../access/keys.ts';
+import type { Timers } from '../core/timers.ts';
 import type { OpenStore } from '../store/driver.ts';
 import { keepDoing } from './keep-doing.ts';
 
@@ -19,13 +20,14 @@ type TrailReader = Pick<OpenStore, 'trail'>;
 interface TrailFollowers {
   readonly store: TrailReader & Pick<OpenStore, 'news'>;
   readonly keys: Pick<Keys, 'putInForce'>;
+  readonly timers: Timers;
 }
 
 /**
  * Looks for the news of the store, which puts changes by commands in force, and notes in the data folder how far the server is.
  * @returns how to stop and remove the note: it never rejects.
  */
-export async function keepTrailNote(data: string, { store, keys }: TrailFollowers) {
+export async function keepTrailNote(data: string, { store, keys, timers }: TrailFollowers) {
   const file = noteFile(data);
   const { news } = store;
   let isStale = true;
@@ -50,7 +52,7 @@ export async function keepTrailNote(data: string, { store, keys }: TrailFollower
     }
   };
   // The next look tries again. Until then commands wait, at most 5 seconds.
-  const stop = await keepDoing(follow, LOOK_EVERY_MS);
+  const stop = await keepDoing(follow, LOOK_EVERY_MS, timers);
   return async () => {
     for (const end of ends) end();
     await stop();
