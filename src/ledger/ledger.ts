@@ -41,6 +41,8 @@ export interface LedgerOptions extends LedgerNotifierOptions {
   readonly terms: LedgerTerms;
   /** Milliseconds since 1970; never goes back, and the IDs of requests never lag behind its readings. */
   readonly now: () => number;
+  /** No ID of an earlier run is greater: windows do not go back before its moment. Absent: there was no run. */
+  readonly idsAbove?: number;
   /** Tells of grants and corrections by an operator's command. Absent: only `refresh` applies them. */
   readonly news?: Pick<News, 'on'>;
   /** Sets its regular work; the process's own unless stated. */
@@ -71,8 +73,6 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
 
 /** The ledger of one process. It may share its books with other processes. */
 export class Ledger {
-  /** The greatest ID that an earlier run used; 0 for none. */
-  readonly lastId: number;
   /** The holds of a crash that this start closed. */
   recovered: OrphansClosed = { ids: [], charged: 0, held: 0 };
   readonly #books: LedgerBooks;
@@ -93,13 +93,12 @@ export class Ledger {
   readonly #openSettlement: OpenSettlement = { ops: null };
 
   constructor(options: LedgerOptions) {
-    const { books, now, news, timers = processTimers } = options;
+    const { books, now, idsAbove = 0, news, timers = processTimers } = options;
     this.#timers = timers;
     this.#contention = new Contention(timers);
     this.#books = books;
     this.#options = options;
-    this.lastId = books.lastIds.hold;
-    this.#latest = timeOfId(this.lastId);
+    this.#latest = timeOfId(idsAbove);
     this.#nextAdjustment = createIds(now, books.lastIds.adjustment);
     this.#funds = new Funds((holder) => books.balanceOf(holder) !== null);
     const parts = {

@@ -1,7 +1,6 @@
 import { Idempotency } from '../access/idempotency/idempotency.ts';
 import type { Keys } from '../access/keys.ts';
 import { ByteRoom } from '../core/byte-room.ts';
-import { createIds } from '../core/id.ts';
 import { LinkedSet } from '../core/linked-set.ts';
 import { messageOf } from '../core/thrown.ts';
 import type { Timers } from '../core/timers.ts';
@@ -24,6 +23,8 @@ import { CountPlaces } from '../request/count-places.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import type { PolicyCandidate } from '../runtime/candidate.ts';
 import type { OpenStore } from '../store/driver.ts';
+import type { Instance } from '../store/instance.ts';
+import { overloadedBy } from '../store/unwritten.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createTokenCounter } from '../tokenizer/counter.ts';
 import { keepDeclarations } from './declarations.ts';
@@ -40,15 +41,24 @@ const PRUNE_EVERY_MS = 3_600_000;
 /** Interval at which new measurements of endpoints reach decisions, ms. */
 const PUBLISH_EVERY_MS = 1_000;
 
+/** The IDs of requests, which are refused where this server is not the one that may give them. */
+const idsOf = (instance: Instance) => (): number => {
+  try {
+    return instance.nextId();
+  } catch (cause) {
+    throw overloadedBy(cause, 'This server cannot take the request now: it has lost its place at the database.');
+  }
+};
+
 /** Opens payments, and turns them on as the first policy says. Throws UsageError where that cannot be. */
 async function takePayments(
   { runtime: { snapshot } }: PolicyCandidate,
   ledger: Ledger,
   nextId: () => number,
-  { store, log, host: { now, env, timers } }: GatewayResources,
+  { store, log, host: { env, timers } }: GatewayResources,
 ): Promise<Payments> {
   const payments = await openPayments({
-    ...{ store, now, nextId, env, log, timers },
+    ...{ store, now: store.instance.now, nextId, env, log, timers },
     deposit: (holder, deposit, also) => ledger.deposit(holder, deposit, also),
   });
   try {
@@ -61,7 +71,8 @@ async function takePayments(
 
 /** Opens the ledger by the first policy. Keys have budgets of their own beside the policy's. */
 async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, { store, keys, log, host }: GatewayResources) {
-  const { now, timers } = host;
+  const { now, idsAbove } = store.instance;
+  const { timers } = host;
   const terms: TermsOf = ({ budgets, ledger, usdPerCredit }) => {
     return { budgets: [...budgets, ...keyBudgets(keys.budgets())], ledger, usdPerCredit };
   };
@@ -69,13 +80,14 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, { store, 
     books: await store.openBooks(now),
     terms: terms(snapshot),
     now,
+    idsAbove,
     news: store.news,
     timers,
     onAlarm: (message, details) => log.error(message, details),
     onAlert: (fund, fraction) => logAlert(log, fund, fraction),
   });
   logRecovered(log, ledger);
-  watchClock(log, ledger.lastId, host);
+  watchClock(log, idsAbove, { now, timers });
   return { ledger, terms };
 }
 
@@ -83,7 +95,7 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, { store, 
 const openLearning = (nextId: () => number, { store, host, log }: GatewayResources) =>
   openLearner({
     store,
-    now: host.now,
+    now: store.instance.now,
     nextId,
     onFault: (estimator, where, error) =>
       log.error('an estimator failed', {
@@ -141,11 +153,12 @@ export interface GatewayResources {
 /** The use cases, with all that they work with: the books opened and put in order, the policy kept in step. */
 export async function openGateway(first: PolicyCandidate, tools: ServerPolicyTools, resources: GatewayResources) {
   const { store, keys, log, host } = resources;
-  const { now, clock, timers, err } = host;
+  const { clock, timers, err } = host;
+  const { now } = store.instance;
   const { ledger, terms } = await openBudgets(first, resources);
   const stopDeclarations = await keepDeclarations(tools.health.declarations, first.runtime.snapshot, store, log);
   const records = openRecords({ store, tables: store.records, now });
-  const nextId = createIds(now, Math.max(ledger.lastId, await records.lastId()));
+  const nextId = idsOf(store.instance);
   await saveRevision(records, first);
   const payments = await takePayments(first, ledger, nextId, resources);
   const kept = { ledger, payments, terms, records, log, err, timers };

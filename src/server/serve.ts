@@ -63,16 +63,22 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   const lock = await lockStore(databaseOf(options.data));
   await refuseOtherLedger(options.data);
   const note = new LedgerNote(options.data, now, log);
-  const store = await openDataStore(options.data, log, note, timers);
+  const store = await openDataStore(options.data, log, note, host);
   let onBudgets = async () => {};
-  const keys = await openKeys({ store, now, refreshMs: REFRESH_MS, timers, onChange: () => onBudgets() });
+  const keys = await openKeys({
+    store,
+    now: store.instance.now,
+    refreshMs: REFRESH_MS,
+    timers,
+    onChange: () => onBudgets(),
+  });
   if (options.apiKey !== null) await keys.install(options.apiKey).catch(notInstalled);
   const resources = { store, keys, log, host };
   const { gateway, idempotency, reloader, status, recount, stop } = await openGateway(first, tools, resources);
   onBudgets = recount;
   const gate = new Gate(clock, timers);
   const { socketBytesMax } = first.runtime.snapshot.gateway;
-  const { observer, families } = openObserver(gateway, options, surfaces, tracer);
+  const { observer, families } = openObserver(gateway, store.instance, options, surfaces, tracer);
   const watched = { gateway, gate, policy: reloader, store, health: tools.health, version };
   const app = createApp({
     ...watched,
