@@ -18,6 +18,7 @@ import { type LearningStatus, learningStatus } from '../operate/learning/status.
 import { openPayments, type Payments } from '../payments/service.ts';
 import { Affinity } from '../prompt/affinity.ts';
 import { Sessions } from '../prompt/sessions.ts';
+import { Threads } from '../prompt/threads.ts';
 import { keepIndexed } from '../records/keep-indexed.ts';
 import { openRecords, type Records } from '../records/records.ts';
 import { CountPlaces } from '../request/count-places.ts';
@@ -153,7 +154,8 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   const { reloader, past, stop: stopReloading } = keepReloading(first, tools, kept);
   const idempotency = new Idempotency({ store, now, giveBack: ledger.giveBack.bind(ledger) });
   const learner = await openLearning(nextId, resources);
-  const pruned = { records, idempotency, learner };
+  const threads = new Threads(store, now);
+  const pruned = { records, idempotency, learner, threads };
   const stopUpkeep = await keepUp(records, log, timers, () => prune(pruned, reloader.lease().snapshot.recordDays, log));
   const publishing = timers.every(PUBLISH_EVERY_MS, () => tools.health.publish());
   const { lease, leaseOf } = reloader;
@@ -164,6 +166,7 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
     records,
     past,
     learner,
+    threads,
     ...memoryOf(clock),
     counter: createTokenCounter((error) => log.error('tokens cannot be counted', { error })),
     nextId,

@@ -14,7 +14,8 @@ export type StoreRoom =
   | 'learning'
   | 'ledger'
   | 'payments'
-  | 'records';
+  | 'records'
+  | 'threads';
 
 /** A store with its repositories. */
 export interface OpenStore extends Store, Deferral, Repositories {

@@ -4,6 +4,7 @@ import { endpointSuite } from './suites/endpoints.ts';
 import { learningSuite } from './suites/learning.ts';
 import { paymentSuite } from './suites/payments.ts';
 import { recordSuite } from './suites/records.ts';
+import { threadSuite } from './suites/threads.ts';
 
 overEach((open) => {
   accessSuite(open);
@@ -11,4 +12,5 @@ overEach((open) => {
   recordSuite(open);
   learningSuite(open);
   endpointSuite(open);
+  threadSuite(open);
 });

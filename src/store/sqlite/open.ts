@@ -18,6 +18,7 @@ import { openReader } from './reader.ts';
 import { recordsMigrations } from './records/schema.ts';
 import { readSpool, Spool } from './spool.ts';
 import type { Migrations } from './statement.ts';
+import { threadMigrations } from './threads.ts';
 
 /** The tables of a store, by the room that they serve. */
 const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
@@ -29,6 +30,7 @@ const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
   ledger: ledgerMigrations,
   payments: paymentMigrations,
   records: recordsMigrations,
+  threads: threadMigrations,
 };
 
 /** The tables of every room, in the order in which a new store gets them. */
