@@ -1,5 +1,6 @@
 import type { Plugin } from '../contract/kinds.ts';
 import type { Sink } from '../telemetry/sink.ts';
+import type { openDataStore } from './store.ts';
 
 /** The parts of the process that a server uses. */
 export interface Host {
@@ -16,6 +17,8 @@ export interface Host {
   readonly clock: () => number;
   /** Opens the destination of the log's lines. */
   openSink(): Sink;
+  /** Opens the store that a server keeps its state in. Absent: the database in its data folder. */
+  readonly openStore?: typeof openDataStore;
   /** Listens to a signal, an error that was not caught (the value), or the end of the process. */
   on(event: ProcessEvent, listener: (value: unknown) => void): void;
   /** Ends the process. */

@@ -21,6 +21,7 @@ export const addressIn = (line: string): string | undefined =>
  * @param lines gets the lines of the log.
  * @param now ms since 1970.
  * @param clock ms that never decrease.
+ * @param openStore in place of the database in the data folder.
  * @throws Error when it does not start, with the text that the command prints
  */
 export async function serveHere(
@@ -30,6 +31,7 @@ export async function serveHere(
   surfaces: readonly Surface[] = SURFACES,
   now: () => number = Date.now,
   clock: () => number = () => performance.now(),
+  openStore?: Host['openStore'],
 ) {
   const command = parseCommand(args, env, defaultPolicies);
   if (command.name !== 'serve') throw new Error(`${args[0]} does not serve`);
@@ -48,6 +50,7 @@ export async function serveHere(
     now: steady(now),
     clock: () => clock() + skippedMs,
     openSink: () => sinkTo(lines, listens),
+    openStore,
     // Errors that nobody caught are the test runner's.
     on: (event, listener) => void events.on(event, listener),
     exit: resolve,

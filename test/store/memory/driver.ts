@@ -6,7 +6,7 @@ import { memoryJournal } from './books/journal.ts';
 import { memoryLedger } from './books/ledger.ts';
 import { MemoryStore } from './store.ts';
 
-function openMemoryStore(): OpenStore & MemoryStore {
+export function openMemoryStore(): OpenStore & MemoryStore {
   const store = new MemoryStore();
   const repositories = memoryRepositories(store);
   const books = new MemoryBooks(store);
