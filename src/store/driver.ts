@@ -1,6 +1,7 @@
 import type { Microcredits } from '../core/credits.ts';
 import type { StoreActivity } from './activity.ts';
 import type { LedgerBooks } from './books.ts';
+import type { News } from './news.ts';
 import type { Repositories } from './repositories.ts';
 import type { Deferral, Store, StoreError } from './store.ts';
 
@@ -12,12 +13,14 @@ export type StoreRoom =
   | 'identity'
   | 'learning'
   | 'ledger'
+  | 'news'
   | 'payments'
   | 'records';
 
 /** A store with its repositories. */
 export interface OpenStore extends Store, Deferral, Repositories {
   readonly activity: StoreActivity;
+  readonly news: News;
   /** Appends that should outlive the process, and that neither the store nor its spool has. */
   readonly unkept: number;
   /**

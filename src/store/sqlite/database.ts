@@ -2,12 +2,14 @@ import { Database, type Statement as Prepared } from 'bun:sqlite';
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { StoreActivity } from '../activity.ts';
+import type { News } from '../news.ts';
 import type { Repositories } from '../repositories.ts';
 import type { StoreError } from '../store.ts';
 import { Fault, failureOf, faultOf, unreadable } from './fault.ts';
 import { FENCE_TABLE, type Fence, raiseFence } from './fence.ts';
 import { GroupCommit } from './group-commit.ts';
 import { migrate, pending } from './migrate.ts';
+import { NEWS_TABLE, sqliteNews } from './news.ts';
 import { sqliteRepositories } from './repositories.ts';
 import type { Spool } from './spool.ts';
 import type { Migrations, SqlParam, SqlStore, SqlValue, SqlWrite, Statement } from './statement.ts';
@@ -46,9 +48,13 @@ export async function openSqlite(
     db.run('PRAGMA synchronous = FULL');
     db.run('PRAGMA foreign_keys = ON');
     if (options.asItIs) refuseOlder(db, migrations);
-    else migrate(db, options.fenced ? [...migrations, FENCE_TABLE] : migrations);
+    else {
+      // The triggers of the others need it.
+      const all = new Set([NEWS_TABLE, ...migrations]);
+      migrate(db, options.fenced ? [...all, FENCE_TABLE] : [...all]);
+    }
     const store = new SqliteStore(db, options.onError ?? (() => {}), options.fenced ? raiseFence(db, path) : null);
-    return Object.assign(store, sqliteRepositories(store));
+    return Object.assign(store, sqliteRepositories(store), { news: sqliteNews(store) });
   } catch (error) {
     db?.close();
     throw failureOf(`Cannot open the database ${resolve(path)}`, error);
@@ -64,7 +70,7 @@ function refuseOlder(db: Database, migrations: readonly Migrations[]): void {
 export type WatchedStore = SqlStore & Pick<SqliteStore, 'activity' | 'defer' | 'useSpool' | 'makeRoom' | 'unkept'>;
 
 /** A database with its repositories, and without its books. */
-export type SqliteRepositories = WatchedStore & Repositories;
+export type SqliteRepositories = WatchedStore & Repositories & { readonly news: News };
 
 class SqliteStore extends GroupCommit implements SqlStore {
   readonly #db: Database;

@@ -13,6 +13,7 @@ import { idempotencyMigrations } from './idempotency.ts';
 import { identityMigrations } from './identity.ts';
 import { accessMigrations } from './keys.ts';
 import { learningMigrations } from './learning/schema.ts';
+import { NEWS_TABLE } from './news.ts';
 import { paymentMigrations, SETTLE } from './payments.ts';
 import { openReader } from './reader.ts';
 import { recordsMigrations } from './records/schema.ts';
@@ -27,6 +28,7 @@ const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
   identity: identityMigrations,
   learning: learningMigrations,
   ledger: ledgerMigrations,
+  news: NEWS_TABLE,
   payments: paymentMigrations,
   records: recordsMigrations,
 };

@@ -1,3 +1,4 @@
+import { type News, NewsDesk, type NewsNumbers, type NewsSubject } from '../../../src/store/news.ts';
 import { type Deferral, type Store, StoreError, type Write } from '../../../src/store/store.ts';
 
 /** A change of tables in memory. */
@@ -52,8 +53,39 @@ export class MemoryStore implements Store, Deferral {
   readonly lost: StoreError[] = [];
   /** Refuses every commit while it is not null. */
   fault: StoreError | null = null;
+  readonly news: News;
+  readonly #desk = new NewsDesk();
+  #numbers: NewsNumbers = {
+    keys: 0,
+    wallets: 0,
+    funds: 0,
+    budgets: 0,
+    policy: 0,
+    endpoints: 0,
+    learning: 0,
+    instances: 0,
+  };
   #undo: (() => void)[] = [];
   #isClosed = false;
+
+  constructor() {
+    this.news = {
+      raise: (subject) => this.write(() => this.raised(subject)),
+      on: (subject, listener) => this.#desk.on(subject, listener),
+      look: () => this.#desk.tell(this.#numbers),
+      ageOf: () => 0,
+    };
+  }
+
+  /** The number of a subject within the commit that is under way, which raises it. */
+  raised(subject: NewsSubject): number {
+    const before = this.#numbers;
+    this.#numbers = { ...before, [subject]: before[subject] + 1 };
+    this.undoBy(() => {
+      this.#numbers = before;
+    });
+    return this.#numbers[subject];
+  }
 
   write(apply: () => void): MemoryWrite {
     return { apply };
@@ -100,6 +132,7 @@ export class MemoryStore implements Store, Deferral {
 
   #apply(writes: readonly Write[]): void {
     this.#undo = [];
+    const before = this.#numbers;
     try {
       for (const write of writes) {
         if (!isOwn(write)) throw new Error('a write of another store');
@@ -109,6 +142,8 @@ export class MemoryStore implements Store, Deferral {
       this.rollBack(this.#undo);
       throw error;
     }
+    // A listener that fails is called again by the next look.
+    if (this.#numbers !== before) this.#desk.tell(this.#numbers).catch(() => {});
   }
 
   rollBack(undo: readonly (() => void)[]): void {

@@ -1,3 +1,4 @@
+import { raisedBy } from '../news.ts';
 import type { Migrations } from '../statement.ts';
 
 /** The journal with everything spelt out, once `agent_wallet` is the note of a reservation. */
@@ -177,5 +178,6 @@ export const ledgerMigrations: Migrations = {
     `-- The agent of a session, as its caller names it.
     ALTER TABLE accounts ADD COLUMN agent TEXT;
     ${entriesView('a.key_id, a.payer, a.labels, a.selector, a.session, a.agent')}`,
+    raisedBy('funds', 'adjustments', ['INSERT']),
   ],
 };
