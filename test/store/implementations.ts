@@ -5,6 +5,7 @@ import { openStore } from '../../src/store/open.ts';
 import type { Repositories } from '../../src/store/repositories.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
 import { seedOf } from '../deep/effort.ts';
+import { turnsClock } from './hostile/clock.ts';
 import { SLOW } from './hostile/faults.ts';
 import { either } from './hostile/through.ts';
 import { World } from './hostile/world.ts';
@@ -48,14 +49,14 @@ export async function openInSqlite(): Promise<TestedStore> {
   return Object.assign(store, { [Symbol.asyncDispose]: dispose });
 }
 
-/** Calls whose order their maker relies on, though nothing of one handle waits for another. */
-const IN_ORDER: ReadonlySet<string> = new Set(['append', 'defer', 'written', 'flush', 'close']);
+/** Calls whose order their maker relies on, though nothing of one handle waits for another; and what one handle hears. */
+const OF_ONE: ReadonlySet<string> = new Set(['append', 'defer', 'written', 'flush', 'close', 'on', 'look', 'ageOf']);
 
 /** @returns which of the handles on a world a call goes to: by its seed, but for what one handle alone keeps in order */
 export const anyHandle = (world: World, handles: number) => (name: string) =>
-  IN_ORDER.has(name) ? 0 : Math.floor(world.random() * handles);
+  OF_ONE.has(name) ? 0 : Math.floor(world.random() * handles);
 
-export const hostileWorld = (): World => new World({ faults: SLOW, seed: seedOf('hostile suites') });
+export const hostileWorld = (): World => new World({ clock: turnsClock, faults: SLOW, seed: seedOf('hostile suites') });
 
 /** The hostile store, by so many handles. */
 export async function openHostile(handles: number): Promise<TestedStore> {

@@ -19,6 +19,24 @@ export const realClock: WorldClock = {
   },
 };
 
+/** A clock by which a delay of n ms is n turns of the machine: for suites that wait for each call, and learn nothing by time. */
+export const turnsClock: WorldClock = {
+  now: Date.now,
+  after(ms, run) {
+    let left = ms;
+    let isOff = false;
+    const turn = () => {
+      if (isOff) return;
+      if (left-- > 0) setImmediate(turn);
+      else run();
+    };
+    setImmediate(turn);
+    return () => {
+      isOff = true;
+    };
+  },
+};
+
 interface Alarm {
   readonly at: number;
   readonly order: number;

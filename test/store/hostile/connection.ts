@@ -43,7 +43,12 @@ export class Connection {
   }
 
   get isPaused(): boolean {
-    return this.#pausedUntil > this.#weather.clock.now();
+    return this.pausedFor > 0;
+  }
+
+  /** How long the process still stands still, ms. */
+  get pausedFor(): number {
+    return Math.max(0, this.#pausedUntil - this.#weather.clock.now());
   }
 
   /** Ends the instance: no call of it returns any more, and appends that have not reached the store are lost. */
@@ -116,7 +121,7 @@ export class Connection {
   async #back(delay: number): Promise<void> {
     const { clock } = this.#weather;
     if (delay > 0) await sleep(clock, delay);
-    while (this.isPaused) await sleep(clock, this.#pausedUntil - clock.now());
+    while (this.isPaused) await sleep(clock, this.pausedFor);
     if (this.#isCrashed) await never();
   }
 

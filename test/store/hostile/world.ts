@@ -7,6 +7,7 @@ import { openMemoryStore } from '../memory/driver.ts';
 import { realClock, type WorldClock } from './clock.ts';
 import { Connection, type Weather } from './connection.ts';
 import { type Faults, FRIENDLY } from './faults.ts';
+import { newsOver } from './news.ts';
 import { through } from './through.ts';
 
 export interface WorldOptions {
@@ -65,6 +66,7 @@ export class World implements Weather {
         // Others go on with the store.
         close: async () => void (await connection.sent()),
         openBooks: () => this.#openBooks(name, connection),
+        news: newsOver(store, connection, this),
       },
     });
     this.#handles.set(name, handle);
