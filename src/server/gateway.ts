@@ -31,6 +31,8 @@ import { keepDeclarations } from './declarations.ts';
 import { logAlert, logRecovered } from './events.ts';
 import type { Host } from './host.ts';
 import { keepReloading, type ServerPolicyTools, saveRevision, type TermsOf } from './policy.ts';
+
+import { Sweep } from './sweep.ts';
 import { prune, watchClock } from './upkeep.ts';
 
 /** Interval at which keys write their uses and try again what could not be put in force, ms. */
@@ -86,7 +88,7 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, { store, 
     onAlarm: (message, details) => log.error(message, details),
     onAlert: (fund, fraction) => logAlert(log, fund, fraction),
   });
-  logRecovered(log, ledger);
+  logRecovered(log, ledger.recovered);
   watchClock(log, idsAbove, { now, timers });
   return { ledger, terms };
 }
@@ -134,6 +136,15 @@ async function keepUp(records: Records, log: Log, timers: Timers, prune: () => P
   };
 }
 
+/** Sweeps up what dead instances leave, part after part. */
+function openSweep(ledger: Ledger, { log, host: { clock } }: GatewayResources): Sweep {
+  const onError = (part: string, error: unknown) =>
+    log.warn('what dead instances left could not be resolved', { part, error: String(error) });
+  const sweep = new Sweep({ graceMs: ledger.graceMs, clock, onError });
+  sweep.add('holds', async () => logRecovered(log, await ledger.sweep()));
+  return sweep;
+}
+
 /** The state of requests and prompts, in memory. */
 const memoryOf = (clock: () => number) => ({
   affinity: new Affinity(clock),
@@ -163,10 +174,16 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   const payments = await takePayments(first, ledger, nextId, resources);
   const kept = { ledger, payments, terms, records, log, err, timers };
   const { reloader, past, stop: stopReloading } = keepReloading(first, tools, kept);
-  const idempotency = new Idempotency({ store, now, giveBack: ledger.giveBack.bind(ledger) });
+  const idempotency = new Idempotency({
+    ...{ store, now, instance: store.instance },
+    isOpen: ledger.isOpen.bind(ledger),
+    giveBack: ledger.giveBack.bind(ledger),
+  });
   const learner = await openLearning(nextId, resources);
   const pruned = { records, idempotency, learner };
   const stopUpkeep = await keepUp(records, log, timers, () => prune(pruned, reloader.lease().snapshot.recordDays, log));
+  const sweep = openSweep(ledger, resources);
+  await sweep.begin();
   const publishing = timers.every(PUBLISH_EVERY_MS, () => tools.health.publish());
   const { lease, leaseOf } = reloader;
   const funded = { lease, leaseOf, ledger, payments, keys, log, now };
@@ -185,6 +202,7 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   const stop = () => {
     gateway.isDraining = true;
     stopUpkeep();
+    void sweep.stop();
     publishing.close();
     stopReloading();
     stopDeclarations();

@@ -23,9 +23,9 @@ export type StoreRoom =
 /** A store with its repositories. */
 export interface OpenStore extends Store, Deferral, Repositories {
   readonly activity: StoreActivity;
-  readonly news: News;
   /** This process among the servers of the store. A command is none: `NO_INSTANCE`. */
   readonly instance: Instance;
+  readonly news: News;
   /** Appends that should outlive the process, and that neither the store nor its spool has. */
   readonly unkept: number;
   /**

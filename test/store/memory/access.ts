@@ -1,4 +1,5 @@
-import type { AnswerRow, IdempotencyTable } from '../../../src/store/idempotency.ts';
+import type { AnswerRow, AnswerVersion, IdempotencyTable } from '../../../src/store/idempotency.ts';
+import { type InstanceName, isSameInstance } from '../../../src/store/instance.ts';
 import type { KeyTable, StoredKey } from '../../../src/store/keys.ts';
 import type { Actor, KeyEvent, TrailEntry, TrailEvent, TrailTable } from '../../../src/store/trail.ts';
 import { type MemoryStore, MemoryTable, refuse, unmet } from './store.ts';
@@ -121,17 +122,39 @@ const requestOf = (actor: Actor): string | null => (actor.kind === 'key' ? actor
 export function memoryIdempotency(store: MemoryStore): IdempotencyTable {
   const rows = new MemoryTable<string, AnswerRow>(store);
   const keyOf = (name: Uint8Array) => Buffer.from(name).toString('hex');
+  const put = (row: AnswerRow) => {
+    if (row.name.length !== 32) refuse('a name has 32 bytes');
+    if ((row.answer !== null) !== (row.state === 'kept')) refuse('an answer is kept, or none');
+    rows.put(keyOf(row.name), row);
+  };
+  const isVersion = (row: AnswerRow | undefined, { state, salt }: AnswerVersion) =>
+    row?.state === state && Buffer.from(row.salt).equals(salt);
+  const isOf = (owner: InstanceName) => (row: AnswerRow) => row.owner !== null && isSameInstance(row.owner, owner);
   return {
     find: async (name) => rows.get(keyOf(name)) ?? null,
-    put: (row) =>
+    claim: (row, seen) =>
       store.write(() => {
-        if (row.name.length !== 32) refuse('a name has 32 bytes');
-        if ((row.answer !== null) !== (row.state === 'kept')) refuse('an answer is kept, or none');
-        rows.put(keyOf(row.name), row);
+        const present = rows.get(keyOf(row.name));
+        if (isVersion(present, row)) return;
+        if (seen === null ? present !== undefined : !isVersion(present, seen)) unmet();
+        put(row);
       }),
-    delete: (name) => store.write(() => rows.delete(keyOf(name))),
+    replace: (from, row) =>
+      store.write(() => {
+        if (!isVersion(rows.get(keyOf(from.name)), from)) return;
+        if (row) put(row);
+        else rows.delete(keyOf(from.name));
+      }),
+    async owners() {
+      const all = rows.rows().flatMap(({ owner }) => owner ?? []);
+      return all.filter((one, at) => all.findIndex((other) => isSameInstance(one, other)) === at);
+    },
+    disown: (owner) =>
+      store.write(() => {
+        for (const row of rows.rows().filter(isOf(owner))) put({ ...row, owner: null });
+      }),
     async prune(until) {
-      const old = rows.rows().filter(({ time }) => time <= until);
+      const old = rows.rows().filter(({ time, owner }) => time <= until && owner === null);
       await store.commit(old.map(({ name }) => store.write(() => rows.delete(keyOf(name)))));
       return old.length;
     },
