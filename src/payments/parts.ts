@@ -1,5 +1,6 @@
 import type { PaymentPolicy } from '../core/payment-policy.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Instance } from '../store/instance.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Blocklist } from './blocklist.ts';
 import type { PaymentCounts } from './counts.ts';
@@ -18,6 +19,8 @@ export interface PaymentParts {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly nextId: () => number;
+  /** The owner of payments that are settled here. */
+  readonly instance: Pick<Instance, 'slot' | 'epoch' | 'lives'>;
   readonly deposit: Ledger['deposit'];
   readonly counts: PaymentCounts;
   readonly log: Log;

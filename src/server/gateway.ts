@@ -47,7 +47,7 @@ async function takePayments(
   { store, log, host: { now, env } }: GatewayResources,
 ): Promise<Payments> {
   const payments = await openPayments({
-    ...{ store, now, nextId, env, log },
+    ...{ store, instance: store.instance, now, nextId, env, log },
     deposit: (holder, deposit, also) => ledger.deposit(holder, deposit, also),
   });
   try {

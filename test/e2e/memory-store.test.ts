@@ -74,7 +74,7 @@ async function serveInMemory(url: string) {
   await records.saveRevision({ revision, source: '[]', models: models.map(({ id }) => id), surroundings: null });
   const nextId = createIds(now, 0);
   const deposit = ledger.deposit.bind(ledger);
-  const payments = await openPayments({ store, now, nextId, env, deposit, log });
+  const payments = await openPayments({ store, instance: store.instance, now, nextId, env, deposit, log });
   const learner = await openLearner({ store, now, nextId });
   const funded = { lease, leaseOf: lease, ledger, payments, keys, log, now };
   const gateway: X402Gateway = {
