@@ -1,4 +1,5 @@
 import type { PaymentPolicy } from '../core/payment-policy.ts';
+import type { Timers } from '../core/timers.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Instance } from '../store/instance.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -18,6 +19,8 @@ export interface PaymentParts {
   readonly policy: () => PaymentPolicy | null;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Sets the rounds of reconciliation. */
+  readonly timers: Timers;
   readonly nextId: () => number;
   /** The owner of payments that are settled here. */
   readonly instance: Pick<Instance, 'slot' | 'epoch' | 'lives'>;

@@ -1,10 +1,13 @@
 import type { Microcredits } from '../core/credits.ts';
 import type { PaymentPolicy } from '../core/payment-policy.ts';
+import type { Timers } from '../core/timers.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { News } from '../store/news.ts';
 import type { Payment } from '../store/payments.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store, Write } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
+import { processTimers } from '../telemetry/process-timers.ts';
 import { loadBlocklist } from './blocklist.ts';
 import { PaymentCounts } from './counts.ts';
 import type { OpenNetwork } from './facilitator/facilitator.ts';
@@ -30,7 +33,7 @@ type PaymentRepositories = Pick<
 >;
 
 export interface PaymentsOptions {
-  readonly store: Pick<Store, 'commit' | 'append' | 'written'> & PaymentRepositories;
+  readonly store: Pick<Store, 'commit' | 'append' | 'written'> & PaymentRepositories & { readonly news: News };
   readonly instance: PaymentParts['instance'];
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -43,6 +46,8 @@ export interface PaymentsOptions {
   readonly openNetwork?: OpenNetwork;
   /** Between two rounds of reconciliation, ms; 5,000 by default. */
   readonly reconcileEveryMs?: number;
+  /** Sets its regular work; the process's own unless stated. */
+  readonly timers?: Timers;
 }
 
 /** Opens the payments of this server, off until a policy is in force. Throws StoreError. */
@@ -62,35 +67,18 @@ export async function openPayments(options: PaymentsOptions): Promise<Payments> 
 export type Payments = ReturnType<typeof paymentsOf>;
 
 function paymentsOf(options: PaymentsOptions, stored: Pick<PaymentParts, 'register' | 'blocklist' | 'seal'>) {
-  const {
-    store,
-    instance,
-    now,
-    nextId,
-    env,
-    deposit,
-    log,
-    openNetwork = openByPolicy,
-    reconcileEveryMs = 5_000,
-  } = options;
+  const { store, instance, now, nextId, env, deposit, log } = options;
+  const { openNetwork = openByPolicy, reconcileEveryMs = 5_000, timers = processTimers } = options;
   const { register, blocklist, seal } = stored;
   const { table } = register;
   /** The policy in force; null while payments are off. */
   const inForce: { policy: PaymentPolicy | null } = { policy: null };
-  const host = { env, pending: storedSettlements(store, now), gasNonces: storedNonces({ store, instance, now }), now };
-  const networks = new Networks({ open: openNetwork, host, log });
+  const gasNonces = storedNonces({ store, instance, now });
+  const host = { env, pending: storedSettlements(store, now), gasNonces, now };
+  const networks = new Networks({ open: openNetwork, host, log, timers });
   const counts = new PaymentCounts();
-  const parts: PaymentParts = {
-    ...stored,
-    networks,
-    policy: () => inForce.policy,
-    now,
-    nextId,
-    instance,
-    deposit,
-    counts,
-    log,
-  };
+  const policy = () => inForce.policy;
+  const parts: PaymentParts = { ...stored, networks, policy, now, timers, nextId, instance, deposit, counts, log };
   const settlements = new Settlements(parts);
   const reconciler = new Reconciler(parts, settlements, reconcileEveryMs);
   const activity: PaymentActivity = {
@@ -172,6 +160,7 @@ function paymentsOf(options: PaymentsOptions, stored: Pick<PaymentParts, 'regist
     /** Stops the background work. A settlement in progress is left to the next start; a shutdown waits for it first. */
     close(): void {
       reconciler.stop();
+      blocklist.close();
       networks.close();
     },
   });

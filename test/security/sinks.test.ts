@@ -133,6 +133,7 @@ describe('the store', () => {
       'src/store/sqlite/endpoints.ts',
       'src/store/sqlite/idempotency.ts',
       'src/store/sqlite/identity.ts',
+      'src/store/sqlite/instance.ts',
       'src/store/sqlite/keys.ts',
       'src/store/sqlite/learning/schema.ts',
       'src/store/sqlite/payments.ts',

@@ -15,6 +15,7 @@ import { identityMigrations } from './identity.ts';
 import { instanceMigrations, openSqliteInstance } from './instance.ts';
 import { accessMigrations } from './keys.ts';
 import { learningMigrations } from './learning/schema.ts';
+import { NEWS_TABLE } from './news.ts';
 import { paymentMigrations, SETTLE } from './payments.ts';
 import { openReader } from './reader.ts';
 import { recordsMigrations } from './records/schema.ts';
@@ -29,6 +30,7 @@ const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
   identity: identityMigrations,
   learning: learningMigrations,
   ledger: ledgerMigrations,
+  news: NEWS_TABLE,
   payments: paymentMigrations,
   records: recordsMigrations,
   // Behind the tables that its first version reads.
@@ -53,12 +55,22 @@ export const sqliteDriver: StoreDriver = {
 };
 
 async function open(url: string, options: OpenOptions): Promise<OpenStore> {
-  const { mode, rooms = [], spool, spoolNotes = null, onSpool, onError, busyTimeoutMs, now = Date.now } = options;
+  const {
+    mode,
+    rooms = [],
+    spool,
+    spoolNotes = null,
+    onSpool,
+    onError,
+    busyTimeoutMs,
+    now = Date.now,
+    timers,
+  } = options;
   const isServing = mode === 'serve';
-  const asked = { onError, busyTimeoutMs, fenced: isServing, asItIs: mode === 'beside' };
+  const asked = { onError, busyTimeoutMs, timers, fenced: isServing, asItIs: mode === 'beside' };
   const db = await openSqlite(pathOf(url), isServing ? ALL_TABLES : tablesOf(rooms), asked);
   const instance = db.fence ? await openSqliteInstance(db, db.fence, now) : NO_INSTANCE;
-  const openBooks = (now: () => number) => openSqliteBooks({ store: db, now });
+  const openBooks = (now: () => number) => openSqliteBooks({ store: db, now, instance });
   const shut = db.close.bind(db);
   const close = () => instance.release().then(shut);
   const store = Object.assign(db, { instance, openBooks, close });

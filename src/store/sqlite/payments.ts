@@ -1,4 +1,5 @@
 import type { Payment, PaymentTable } from '../payments.ts';
+import { raisedBy } from './news.ts';
 import { ownerOf, type StoredOwner, storedOwner } from './owner.ts';
 import { type Migrations, type SqlReader, type SqlValue, type Statement, sql, write } from './statement.ts';
 
@@ -53,6 +54,7 @@ export const paymentMigrations: Migrations = {
       id INTEGER PRIMARY KEY CHECK (id = 1),
       secret BLOB NOT NULL CHECK (length(secret) = 32)
     ) STRICT;`,
+    raisedBy('wallets', 'blocked_wallets', ['INSERT', 'UPDATE', 'DELETE']),
     `-- The instance that settles a payment or runs its request. Without one, a captured payment was left by an instance that has ended.
     ALTER TABLE payments ADD COLUMN slot INTEGER;
     ALTER TABLE payments ADD COLUMN epoch INTEGER;

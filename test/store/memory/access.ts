@@ -9,7 +9,11 @@ const DAY_MS = 86_400_000;
 interface KeyInMemory {
   readonly key: StoredKey;
   readonly lastUsedAt: number | null;
+  /** The number of the news with which it was last changed. */
+  readonly changed: number;
 }
+
+const rowOf = ({ key, lastUsedAt }: KeyInMemory) => ({ key, lastUsedAt });
 
 const inOrder = (one: KeyInMemory, other: KeyInMemory): number => {
   const [{ info: a }, { info: b }] = [one.key, other.key];
@@ -27,17 +31,34 @@ export function memoryKeys(store: MemoryStore): { readonly keys: KeyTable; reado
       .sort(inOrder);
   const change = (id: string, changed: (key: StoredKey) => StoredKey) => {
     const row = rows.get(id);
-    if (row) rows.put(id, { ...row, key: changed(row.key) });
+    if (row) rows.put(id, { ...row, key: changed(row.key), changed: store.raised('keys') });
   };
   const revoked = (id: string, revokedAt: number) =>
     change(id, (key) => ({ ...key, info: { ...key.info, revokedAt } }));
   const keys: KeyTable = {
-    all: async () => rows.rows().sort(inOrder),
+    all: async () => rows.rows().sort(inOrder).map(rowOf),
+    find: async (id) =>
+      rows
+        .rows()
+        .map(rowOf)
+        .find(({ key }) => key.info.id === id) ?? null,
+    ofHolder: async (holder) =>
+      rows
+        .rows()
+        .sort(inOrder)
+        .map(rowOf)
+        .filter(({ key }) => key.info.holder === holder),
+    async changedAfter(number) {
+      const changed = rows.rows().filter((row) => row.changed > number);
+      const through = Math.max(number, ...changed.map((row) => row.changed));
+      return { rows: changed.sort(inOrder).map(rowOf), through };
+    },
     insert: ({ lastUsedAt: _, ...info }, hash) =>
       store.write(() => {
         if (rows.get(info.id)) refuse('this key is there');
         const fresh = { revokedAt: null, rotatedAt: null, overlapEndsAt: null };
-        rows.put(info.id, { key: { info: { ...info, ...fresh }, hash, previousHash: null }, lastUsedAt: null });
+        const key = { info: { ...info, ...fresh }, hash, previousHash: null };
+        rows.put(info.id, { key, lastUsedAt: null, changed: store.raised('keys') });
       }),
     rotate: (id, hash, rotatedAt, overlapEndsAt) =>
       store.write(() =>
