@@ -58,9 +58,7 @@ export async function openPayments(options: PaymentsOptions): Promise<Payments> 
     await loadBlocklist(store, now),
     await loadSeal(store),
   ];
-  const payments = paymentsOf(options, { register, blocklist, seal });
-  await payments.sweep();
-  return payments;
+  return paymentsOf(options, { register, blocklist, seal });
 }
 
 /** Takes x402 payments and stores their outcomes. One for each server, present while payments are off, too. */

@@ -18,7 +18,6 @@ interface PrunedParts {
 /** Deletes rows that are older than the policy's retention. */
 export async function prune({ records, idempotency, learner }: PrunedParts, days: number, log: Log): Promise<void> {
   try {
-    await idempotency.sweep();
     await idempotency.prune();
     await records.prune(days * DAY_MS);
     await learner.prune(days * DAY_MS);

@@ -209,6 +209,7 @@ async function openBench(file: string, options: BenchOptions = {}): Promise<Benc
     },
     reconcileEveryMs,
   });
+  await payments.sweep();
   const given = options.policy === undefined ? policy() : options.policy;
   if (given) {
     (await payments.prepare(given))();

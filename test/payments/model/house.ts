@@ -127,6 +127,7 @@ export class ServerRun {
       // The play reconciles by itself.
       reconcileEveryMs: 3_600_000,
     });
+    await payments.sweep();
     (await payments.prepare(POLICY))();
     const seen = (infection.payments ?? ((one: Payments) => one))(payments);
     return new ServerRun(file, life, inner, { ledger, payments: seen, now });
