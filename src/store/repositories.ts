@@ -12,6 +12,7 @@ import type {
   QuoteSecretTable,
 } from './payments.ts';
 import type { RecordTables } from './records.ts';
+import type { ThreadTable } from './threads.ts';
 import type { TrailTable } from './trail.ts';
 
 /** The repositories of one store. It commits their writes, together or apart; writes of another store are refused. */
@@ -30,4 +31,5 @@ export interface Repositories {
   readonly records: RecordTables;
   readonly learning: LearningTables;
   readonly brokenDeclarations: BrokenDeclarationTable;
+  readonly threads: ThreadTable;
 }

@@ -125,6 +125,8 @@ describe('the store', () => {
     );
     // Names of the policy.
     named.push(...['provider', 'upstream', 'model'].map((name) => `broken_declarations.${name}`));
+    // Which service keeps a history: its ID of the answer, names of the policy and of tools, a hash.
+    named.push(...['key_id', 'answer', 'model', 'provider', 'origin', 'add_ons'].map((name) => `threads.${name}`));
     const words = ['contents.prompt', 'contents.answer'];
     expect(columns.sort()).toEqual([...named, ...words].sort());
     // A room whose tables were not asked about here could keep anything.
@@ -138,6 +140,7 @@ describe('the store', () => {
       'src/store/sqlite/learning/schema.ts',
       'src/store/sqlite/payments.ts',
       'src/store/sqlite/records/schema.ts',
+      'src/store/sqlite/threads.ts',
     ]);
   });
 
