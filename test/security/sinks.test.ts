@@ -52,7 +52,7 @@ describe('the store', () => {
       ...['keys.previous_hash', 'accounts.key_id', 'accounts.labels', 'balances.key_id', 'adjustments.key_id'],
       // What operators did.
       ...['trail.actor', 'trail.actor_name', 'trail.action', 'trail.key_id', 'trail.details', 'trail.request_id'],
-      ...['adjustments.kind', 'adjustments.note', 'journal.note'],
+      ...['adjustments.kind', 'adjustments.note', 'adjustments.name', 'journal.note'],
       // Names of models and funds, figures, and what an `agent_wallet` beside a key said.
       ...['accounts.selector', 'accounts.agent_wallet', 'tariffs.model', 'tariffs.provider', 'tariffs.upstream'],
       ...[
@@ -133,6 +133,7 @@ describe('the store', () => {
       'src/store/sqlite/endpoints.ts',
       'src/store/sqlite/idempotency.ts',
       'src/store/sqlite/identity.ts',
+      'src/store/sqlite/instance.ts',
       'src/store/sqlite/keys.ts',
       'src/store/sqlite/learning/schema.ts',
       'src/store/sqlite/payments.ts',
