@@ -1,18 +1,18 @@
 import { checkDeposit, type Deposit } from '../accounting/entry.ts';
 import type { FundRef, FundStanding } from '../accounting/fund.ts';
 import { checkHeldSum } from '../accounting/held-sum.ts';
-import type { Budget, LedgerState, StoredBudget } from '../core/budget.ts';
+import type { LedgerState } from '../core/budget.ts';
 import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { checkedHolder, isAddress } from '../core/holder-address.ts';
 import { createIds, timeOfId } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { EndpointCharges, LedgerBooks, LedgerOp, LimitOp, UsageFilter } from '../store/books.ts';
+import type { EndpointCharges, LedgerBooks, LedgerOp, UsageFilter } from '../store/books.ts';
 import type { Write } from '../store/store.ts';
 import { type Account, Accounts, accountOf, scopeOf } from './accounts.ts';
 import { AvailableFunds, type FundShortage } from './available-funds.ts';
 import { Contention } from './contention.ts';
-import { countAnew } from './count.ts';
+import { countIn, prepareWindows } from './count.ts';
 import { Funds } from './funds.ts';
 import type { Earmark, Hold, OpenSettlement } from './hold.ts';
 import { HoldDesk } from './hold-desk.ts';
@@ -21,6 +21,7 @@ import { keyBudgetUses } from './key-budgets.ts';
 import { LedgerNotifier, type LedgerNotifierOptions } from './notifier.ts';
 import type { OpenHolds } from './open-holds.ts';
 import { closeOrphans, type OrphansClosed } from './orphans.ts';
+import { isOfPolicy, PolicyTerms } from './policy-terms.ts';
 import { Refusals } from './refusals.ts';
 import { type LedgerSample, sampleBalances, sampleBudgets } from './sample.ts';
 import { unusedFunds } from './unused.ts';
@@ -76,6 +77,7 @@ export class Ledger {
   readonly #funds: Funds;
   readonly #contention = new Contention();
   readonly #desk: HoldDesk;
+  readonly #notifier: LedgerNotifier;
   readonly #refusals = new Refusals();
   readonly #timers: ReturnType<typeof setInterval>[] = [];
   readonly #nextAdjustment: () => number;
@@ -84,21 +86,24 @@ export class Ledger {
   /** Resolves when the policy in preparation is in force, or has failed: one at a time. */
   #preparing: Promise<void> = Promise.resolve();
   readonly #openSettlement: OpenSettlement = { ops: null };
+  readonly #terms: PolicyTerms;
 
   constructor(options: LedgerOptions) {
     const { books, now, refreshMs } = options;
     this.#books = books;
+    this.#terms = new PolicyTerms(books);
     this.#options = options;
     this.lastId = books.lastIds.hold;
     this.#latest = timeOfId(this.lastId);
     this.#nextAdjustment = createIds(now, books.lastIds.adjustment);
     this.#funds = new Funds((holder) => books.balanceOf(holder) !== null);
+    this.#notifier = new LedgerNotifier(options);
     const parts = {
       books,
       now,
       funds: this.#funds,
       contention: this.#contention,
-      notifier: new LedgerNotifier(options),
+      notifier: this.#notifier,
     };
     this.#desk = new HoldDesk(parts, this.#openSettlement);
     books.watch({
@@ -217,17 +222,14 @@ export class Ledger {
     // Ends the preparation if it fails.
     using preparation = new DisposableStack();
     preparation.defer(end);
-    this.#checkUnit(terms);
-    const count = await this.#books.count();
-    preparation.defer(() => count.end());
-    const counted = await countAnew(terms.budgets, this.#funds.budgetWindows, count, this.#time);
-    const budgets = terms.budgets.filter(isOfPolicy).map(storedOf);
-    await this.#books.putState({ usdPerCredit: terms.usdPerCredit, budgets });
+    const counted = await this.#terms.accept(terms);
+    // In any case, so that the books give up what is counted for budgets that are not in force.
+    preparation.defer(() => this.#enforce());
+    const windowsAt = await prepareWindows(counted, this.#funds.budgetWindows, this.#books, this.#time);
     const prepared = preparation.move();
     return () => {
-      this.#funds.use(counted(this.#time));
+      this.#funds.use(windowsAt(this.#time));
       prepared.dispose();
-      this.#moveAll();
       this.#contention.wakeAll();
     };
   }
@@ -311,9 +313,18 @@ export class Ledger {
     return keyBudgetUses((window) => this.#books.spentIn(keyId, window), budgets, this.#options.now());
   }
 
-  /** Applies grants and corrections by an operator's command. `isOwn` also applies those that this process has written. */
-  refresh(isOwn = false): Promise<void> {
-    return this.#books.refresh(isOwn);
+  /**
+   * Applies grants and corrections by an operator's command, and counts charges of holds that did not draw on the budgets in force.
+   * `isOwn` also applies grants and corrections that this process has written.
+   */
+  async refresh(isOwn = false): Promise<void> {
+    await this.#books.refresh(isOwn);
+    for (const windows of this.#funds.budgetWindows) {
+      const funds = await countIn(windows, this.#books);
+      if (!funds) continue;
+      this.#notifier.look(funds);
+      this.#contention.wakeAll();
+    }
   }
 
   /**
@@ -349,21 +360,10 @@ export class Ledger {
     return this.#accounts.of(caller, selector, holder, session, agent);
   }
 
-  #checkUnit({ usdPerCredit }: LedgerTerms): void {
-    const { usdPerCredit: unit } = this.#books.state();
-    if (unit === null || unit === usdPerCredit) return;
-    throw new Error(
-      `The ledger has entries in Credits of ${unit} USD, so usd_per_credit cannot change to ${usdPerCredit}.`,
-    );
-  }
-
-  /** Moves open holds and earmarks to the funds that apply to them now. */
-  #moveAll(): void {
-    const limits = this.#funds.budgetWindows.flatMap(({ changed }) =>
-      changed.map((fund): LimitOp => ({ kind: 'limit', fund })),
-    );
-    const ops = [...limits, ...this.#desk.attachAll()];
-    if (ops.length > 0) this.#books.append(ops);
+  /** Tells the books the budgets in force, and moves open holds and earmarks to the funds that apply to them now. */
+  #enforce(): void {
+    const budgets = this.#funds.budgetWindows.map(({ enforced }) => enforced);
+    this.#books.append([{ kind: 'enforce', budgets }, ...this.#desk.attachAll()]);
   }
 
   async #sweep(): Promise<void> {
@@ -371,10 +371,3 @@ export class Ledger {
     await this.#books.checkpoint().catch(() => {});
   }
 }
-
-/** Whether a budget is the policy's own, and not one of keys. */
-const isOfPolicy = ({ limits }: Budget): boolean => limits === undefined;
-
-const storedOf = ({ name, definition, window, timeZone, limit }: Budget): StoredBudget => ({
-  ...{ name, definition, window, timeZone, limit },
-});

@@ -157,10 +157,12 @@ describe('The metrics of a budget', () => {
     const budgetWindows = Array.from({ length: 503 }, (_, i) => {
       const one = budget(100, { name: `b${i}`, window: 'total' });
       const window = { starts: 0, ends: Number.POSITIVE_INFINITY };
-      return new BudgetWindows(one, window, new Map([['', i % 100]]));
+      const windows = new BudgetWindows({ budget: one, generation: i, rank: 1 }, window);
+      windows.fundAt('', NOON);
+      return windows;
     });
     const look = (funds: Iterable<BudgetFund>) =>
-      [...funds].map(({ title, limit, opening }) => new Fund(title, limit, opening));
+      [...funds].map(({ title, limit, budget }) => new Fund(title, limit, budget % 100));
     const samples = sampleBudgets(budgetWindows, NOON, look, new OpenHolds([]));
     expect(samples.length).toBe(501);
     expect(samples.at(-1)).toMatchObject({ name: 'other', spent: 2, subjects: 2 });

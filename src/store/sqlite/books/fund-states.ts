@@ -1,11 +1,19 @@
 import { Fund, type FundRef, type FundStanding, type FundTitle } from '../../../accounting/fund.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { isAddress } from '../../../core/holder-address.ts';
+import type { CountOp, EnforcedBudget } from '../../books.ts';
 
 /** A fund in memory, and the row that names it. */
 export class BookedFund extends Fund {
+  /** The generation of its budget; 0 for a balance. */
+  readonly budget: number;
   /** 0 while the fund has no row. */
   rowId = 0;
+
+  constructor(title: FundTitle, limit: Microcredits, spent: Microcredits, budget = 0) {
+    super(title, limit, spent);
+    this.budget = budget;
+  }
 
   get isBalance(): boolean {
     return this.title.kind === 'balance';
@@ -27,6 +35,8 @@ export class FundStates {
   readonly #byKey = new Map<string, BookedFund>();
   readonly #byRef = new WeakMap<FundRef, BookedFund>();
   readonly #drawn = new WeakMap<readonly FundRef[], FundDraw>();
+  /** The terms of the newest policy, by the generation of the budget. */
+  #enforced: ReadonlyMap<number, EnforcedBudget> = new Map();
   readonly #balances = new Map<string, BookedFund>();
   /** Balances of holders that have paid nothing in yet. They exist because a request named them, and can be forgotten. */
   readonly #blank = new Set<BookedFund>();
@@ -41,12 +51,29 @@ export class FundStates {
     return this.#drawn.get(refs)?.funds ?? this.#lookUp(refs);
   }
 
-  /** Gives a fund another limit. The next operation on it writes a new row. */
-  limit(ref: FundRef): void {
-    const fund = this.#find(ref);
-    if (!fund || fund.limit === ref.limit) return;
-    fund.limit = ref.limit;
-    fund.rowId = 0;
+  /**
+   * Puts limits of a policy in force, unless a newer one has stated them. The next operation on a changed fund writes a new row.
+   * Forgets the funds of other budgets: one that comes back is counted anew.
+   */
+  enforce(budgets: readonly EnforcedBudget[]): void {
+    const before = this.#enforced;
+    const newest = budgets.map((one) => [before.get(one.budget), one] as const);
+    this.#enforced = new Map(
+      newest.map(([known, one]) => [one.budget, known && known.rank > one.rank ? known : one] as const),
+    );
+    for (const [key, fund] of this.#byKey) {
+      const enforced = this.#enforced.get(fund.budget);
+      if (!enforced) this.#byKey.delete(key);
+      const limit = enforced?.limit ?? fund.limit;
+      if (limit === fund.limit) continue;
+      fund.limit = limit;
+      fund.rowId = 0;
+    }
+  }
+
+  /** Adds charges of holds that did not draw on the funds. */
+  count({ sums }: CountOp): void {
+    for (const { fund, amount } of sums) this.#named(fund).spent += amount;
   }
 
   /** The balances that were ever granted something or paid something in. */
@@ -97,7 +124,7 @@ export class FundStates {
   }
 
   #lookUp(refs: readonly FundRef[]): BookedFund[] {
-    return refs.map((ref) => this.#find(ref) ?? newFund(ref));
+    return refs.map((ref) => this.#find(ref) ?? this.#newFund(ref));
   }
 
   #find(ref: FundRef): BookedFund | undefined {
@@ -108,10 +135,15 @@ export class FundStates {
   #named(ref: FundRef): BookedFund {
     let fund = this.#find(ref);
     if (ref.title.kind === 'balance') return fund ?? this.#blankOf(ref.title.name);
-    fund ??= newFund(ref);
+    fund ??= this.#newFund(ref);
     this.#byRef.set(ref, fund);
     this.#byKey.set(ref.key, fund);
     return fund;
+  }
+
+  #newFund({ title, limit, rank, budget }: FundRef): BookedFund {
+    const known = this.#enforced.get(budget);
+    return new BookedFund(title, known && known.rank > rank ? (known.limit ?? limit) : limit, 0, budget);
   }
 
   /** Makes an empty balance. An address always has one, so that it cannot be billed afterwards. */
@@ -123,8 +155,6 @@ export class FundStates {
     return blank;
   }
 }
-
-const newFund = ({ title, limit, opening }: FundRef): BookedFund => new BookedFund(title, limit, opening);
 
 const balanceTitle = (name: string): FundTitle => ({
   kind: 'balance',

@@ -177,5 +177,14 @@ export const ledgerMigrations: Migrations = {
     `-- The agent of a session, as its caller names it.
     ALTER TABLE accounts ADD COLUMN agent TEXT;
     ${entriesView('a.key_id, a.payer, a.labels, a.selector, a.session, a.agent')}`,
+    `-- The rank of the policy that was accepted last, and the generations of budgets: one that was removed and is back has another.
+    ALTER TABLE checkpoint ADD COLUMN rank INTEGER NOT NULL DEFAULT 0;
+    CREATE TABLE budgets (
+      generation INTEGER PRIMARY KEY,
+      name TEXT NOT NULL,
+      definition TEXT NOT NULL,
+      retired INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+    CREATE UNIQUE INDEX budgets_counted ON budgets (name, definition) WHERE retired = 0;`,
   ],
 };

@@ -1,9 +1,10 @@
 import type { Dimensions, EntryLine } from '../../../../src/accounting/entry.ts';
 import { type Fund, fit, hold, isBlocked, release, spend } from '../../../../src/accounting/fund.ts';
 import * as rules from '../../../../src/accounting/held-sum.ts';
-import type { LedgerState, StoredBudget } from '../../../../src/core/budget.ts';
+import type { LedgerState } from '../../../../src/core/budget.ts';
 import { timeOfId } from '../../../../src/core/id.ts';
 import type {
+  AcceptedTerms,
   AttachOp,
   BooksWatcher,
   CaptureOp,
@@ -14,6 +15,7 @@ import type {
   HoldOp,
   LedgerBooks,
   LedgerOp,
+  OfferedTerms,
   OpResult,
   PostOp,
   SettleOp,
@@ -30,6 +32,8 @@ import {
 } from './booked.ts';
 import type { Occasion } from './journal.ts';
 import { MemoryReadings } from './readings.ts';
+import { MemoryTerms } from './terms.ts';
+import { Watchers } from './watchers.ts';
 
 /** Books of one process in memory alone: plain maps and lists, and the rules. */
 export class MemoryBooks extends MemoryReadings implements LedgerBooks {
@@ -38,9 +42,8 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
   readonly #earmarks = new Map<number, MemoryEarmark>();
   /** First results of grants, corrections, deposits and waivers. */
   readonly #once = new Map<string, OpResult>();
-  #watcher: BooksWatcher = { freed: () => {}, opened: () => {}, adjusted: () => {}, fundsOf: () => [] };
-  #state: LedgerState = { usdPerCredit: null, budgets: [] };
-  budgets: readonly StoredBudget[] = [];
+  readonly #watcher = new Watchers();
+  readonly terms = new MemoryTerms();
   #freed: (readonly Fund[])[] = [];
   #unsure: (PendingStep | undefined)[] = [];
 
@@ -66,18 +69,17 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
   }
 
   watch(watcher: BooksWatcher): void {
-    this.#watcher = watcher;
+    this.#watcher.all.push(watcher);
   }
 
   state(): LedgerState {
     const hasEntries = this.reservations.size > 0 || this.#once.size > 0;
-    return { ...this.#state, usdPerCredit: hasEntries ? this.#state.usdPerCredit : null };
+    return { ...this.terms.state, usdPerCredit: hasEntries ? this.terms.state.usdPerCredit : null };
   }
 
-  async putState({ usdPerCredit, budgets }: Parameters<LedgerBooks['putState']>[0]): Promise<void> {
+  async accept(offered: OfferedTerms): Promise<AcceptedTerms> {
     await this.store.commit([]);
-    this.budgets = budgets;
-    this.#state = { usdPerCredit, budgets: budgets.map(({ name }) => name) };
+    return this.terms.accept(offered);
   }
 
   async refresh(): Promise<void> {
@@ -121,11 +123,11 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
         return this.reservations.get(op.id)?.first ?? this.#capture(op, sure);
       case 'attach':
         return this.#attach(op);
-      case 'limit': {
-        const fund = this.funds.find(op.fund);
-        if (fund) fund.limit = op.fund.limit;
-        return granted(op.fund.limit);
-      }
+      case 'count':
+        return this.funds.count(op) ? granted(0) : refused('exhausted', null);
+      case 'enforce':
+        this.funds.enforce(op);
+        return granted(0);
       case 'grant':
       case 'correct':
       case 'deposit':
@@ -222,7 +224,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     const made = this.reservations.get(id);
     const from = earmark ?? (made?.closing ? undefined : made);
     if (!from) return refused('exhausted', null);
-    const funds = refs.map((ref) => this.funds.named(ref));
+    const funds: readonly Fund[] = refs.map((ref) => this.funds.named(ref));
     const amount = earmark ? earmark.amount : rules.leftOf(made!.state) + made!.extending;
     hold(
       funds.filter((fund) => !from.funds.includes(fund)),
