@@ -38,6 +38,16 @@ export interface FundRef {
   readonly rank: number;
 }
 
+/** The limits of the windows of a budget: that of most subjects, and those of some. */
+interface BudgetLimits {
+  readonly limit: Microcredits;
+  readonly limits?: ReadonlyMap<string, Microcredits>;
+}
+
+/** Returns the limit of a subject's windows. Where subjects have their own, one that is not among them keeps `own`. */
+export const limitFor = ({ limit, limits }: BudgetLimits, { subject }: FundTitle, own: Microcredits): Microcredits =>
+  limits ? (limits.get(subject) ?? own) : limit;
+
 /** The figures of a fund at a moment, in microcredits. */
 export type FundStanding = Readonly<Pick<Fund, 'title' | 'limit' | 'spent' | 'held' | 'free' | 'unspent'>>;
 

@@ -2,13 +2,13 @@ import { setImmediate } from 'node:timers/promises';
 import { QUARTER_MS, windowAt } from '../accounting/window.ts';
 import type { CountOp, LedgerBooks, UncountedCharges } from '../store/books.ts';
 import { scopeOfEntries } from './accounts.ts';
-import type { BudgetFund, CountedBudget } from './drawn-fund.ts';
+import { BudgetFund, type CountedBudget } from './drawn-fund.ts';
 import { BudgetWindows, subjectOf } from './funds.ts';
 
 /** Accounts matched in one turn of the event loop. The conditions of budgets are the operator's, and may be slow. */
 const SLICE = 500;
 
-type CountingBooks = Pick<LedgerBooks, 'uncounted' | 'apply' | 'append' | 'standing'>;
+type CountingBooks = Pick<LedgerBooks, 'uncounted' | 'apply' | 'append' | 'standing' | 'usage'>;
 
 /**
  * Prepares the windows of budgets. A budget that was in force before under the same generation keeps its windows; the others are
@@ -26,7 +26,10 @@ export async function prepareWindows(
   const drafts = await Promise.all(
     budgets.map(async (counted): Promise<(swappedAt: number) => BudgetWindows> => {
       const kept = before.find(({ generation }) => generation === counted.generation);
-      if (kept) return (swappedAt) => kept.under(counted, swappedAt);
+      if (kept) {
+        await join(kept, counted, books);
+        return (swappedAt) => kept.under(counted, swappedAt);
+      }
       const { window, timeZone } = counted.budget;
       const windows = new BudgetWindows(counted, windowAt(window, timeZone, now));
       await countIn(windows, books);
@@ -79,6 +82,22 @@ function countNow(windows: BudgetWindows, books: CountingBooks): void {
 }
 
 const isCounted = ({ from, charges }: UncountedCharges): boolean => from !== null && charges.length === 0;
+
+/** Counts the entries of keys that come to have a budget which others have already. New keys have none. */
+async function join({ budget, window }: BudgetWindows, counted: CountedBudget, books: CountingBooks): Promise<void> {
+  const joining = [...(counted.budget.limits?.keys() ?? [])].filter((key) => !budget.limits?.has(key));
+  if (joining.length === 0) return;
+  const [first = null] = joining;
+  const to = Math.min(window.ends, Number.MAX_SAFE_INTEGER);
+  const charges = await books.usage({ keyId: joining.length === 1 ? first : null, from: window.starts, to });
+  const spent = new Map(joining.map((key) => [key, 0]));
+  for (const { dimensions, microcredits } of charges) {
+    const before = spent.get(dimensions.key ?? '');
+    if (before !== undefined) spent.set(dimensions.key ?? '', before + microcredits);
+  }
+  const sums = [...spent].map(([key, amount]) => ({ fund: new BudgetFund(counted, window, key), amount }));
+  await books.apply([{ kind: 'join', sums }]);
+}
 
 /** Adds up charges by the funds of a budget in which they count. */
 class SumsBySubject {

@@ -38,7 +38,8 @@ export class BudgetWindows {
   /** The terms that hold for all of its windows. */
   get enforced(): EnforcedBudget {
     const { budget, generation, rank } = this.#counted;
-    return { budget: generation, rank, limit: budget.limits ? null : budget.limit };
+    const { limit, limits } = budget;
+    return { budget: generation, rank, limit, ...(limits && { limits }) };
   }
 
   /** The window in force when one was last asked for. */
@@ -93,7 +94,9 @@ export class BudgetWindows {
 
   #countsAt(timeMs: number): Counts | null {
     if (timeMs >= this.#present.window.starts) return this.#present;
-    return this.#before !== null && timeMs >= this.#before.window.starts ? this.#before : null;
+    const before = this.#before;
+    // Nobody may have looked while windows in between began and ended.
+    return before !== null && timeMs >= before.window.starts && timeMs < before.window.ends ? before : null;
   }
 }
 

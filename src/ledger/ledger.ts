@@ -1,5 +1,5 @@
 import { checkDeposit, type Deposit } from '../accounting/entry.ts';
-import type { FundRef, FundStanding } from '../accounting/fund.ts';
+import type { FundStanding } from '../accounting/fund.ts';
 import { checkHeldSum } from '../accounting/held-sum.ts';
 import type { LedgerState } from '../core/budget.ts';
 import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
@@ -252,8 +252,7 @@ export class Ledger {
   async status(): Promise<LedgerStatus> {
     const charged = await this.#books.charged();
     const budgets = this.#funds.budgetWindows.flatMap((windows) => {
-      windows.windowAt(this.#time);
-      return this.#books.standing([...windows.funds]);
+      return this.#books.windowsOf(windows.generation, windows.windowAt(this.#time).starts);
     });
     const drawnOn = budgets.filter((fund) => fund.spent !== 0 || fund.held !== 0);
     const { count, held } = this.#books.open();
@@ -275,7 +274,7 @@ export class Ledger {
     const { waits, waited, waiting } = this.#contention;
     const { count, held } = this.#books.open();
     const holds = this.openHolds();
-    const look = (funds: readonly FundRef[]) => this.#books.standing(funds);
+    const look = (budget: number, starts: number) => this.#books.windowsOf(budget, starts);
     const budgets = sampleBudgets(this.#funds.budgetWindows, this.#time, look, holds);
     return {
       open: count,

@@ -3,7 +3,6 @@ import type { Budget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Spread } from '../core/spread.ts';
 import { OTHER } from '../telemetry/counts.ts';
-import type { BudgetFund } from './drawn-fund.ts';
 import type { BudgetWindows } from './funds.ts';
 import { holdAge, type OpenHolds } from './open-holds.ts';
 
@@ -74,14 +73,14 @@ export const BUDGETS_MAX = 500;
 export const ratioLeft = ({ limit, spent, held }: FundFigures): number =>
   limit === 0 ? 0 : (limit - spent - held) / limit;
 
-/** The figures of funds, in their order. */
-type StandingsReader = (funds: readonly BudgetFund[]) => readonly FundStanding[];
+/** The figures of the windows of a budget, by its generation and their beginning. */
+type WindowsReader = (budget: number, starts: number) => readonly FundStanding[];
 
 /** Samples the windows of `timeMs`, ms since 1970, which must not be earlier than the last time used. */
 export function sampleBudgets(
   budgetWindows: readonly BudgetWindows[],
   timeMs: number,
-  look: StandingsReader,
+  look: WindowsReader,
   holds: OpenHolds,
 ): BudgetSample[] {
   const byName = new Map<string, BudgetSample>();
@@ -98,12 +97,12 @@ export function sampleBudgets(
 function sampleBudget(
   windows: BudgetWindows,
   timeMs: number,
-  look: StandingsReader,
+  look: WindowsReader,
   holds: OpenHolds,
 ): Omit<BudgetSample, 'name'> {
-  const { ends } = windows.windowAt(timeMs);
+  const { starts, ends } = windows.windowAt(timeMs);
   // Other funds exist only because they were read.
-  const drawnOn = look([...windows.funds]).filter((fund) => fund.spent !== 0 || fund.held !== 0);
+  const drawnOn = look(windows.generation, starts).filter((fund) => fund.spent !== 0 || fund.held !== 0);
   const exhausted = drawnOn.filter(({ unspent, limit }) => unspent <= limit * SPENT_BELOW).length;
   const { limit, spent, held } = tightestOf(drawnOn) ?? { limit: leastLimit(windows.budget), spent: 0, held: 0 };
   return { limit, spent, held, subjects: drawnOn.length, exhausted, ...holdsOn(drawnOn, timeMs, holds), ends };

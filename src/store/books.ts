@@ -113,6 +113,12 @@ export interface CountOp {
   readonly sums: readonly { readonly fund: FundRef; readonly amount: Microcredits }[];
 }
 
+/** Counts what subjects have spent that a budget did not apply to before. Leaves alone the windows that the books have already. */
+export interface JoinOp {
+  readonly kind: 'join';
+  readonly sums: CountOp['sums'];
+}
+
 /**
  * The caller's holds draw on these budgets from now on, and on no others. The limit of the newest policy holds for all windows of a
  * budget, whoever draws on them; spent and held money stays.
@@ -127,8 +133,9 @@ export interface EnforcedBudget {
   readonly budget: number;
   /** The rank of the policy. */
   readonly rank: number;
-  /** Microcredits; null where each window has its own. */
-  readonly limit: Microcredits | null;
+  /** Microcredits, and those of some subjects in its place. */
+  readonly limit: Microcredits;
+  readonly limits?: ReadonlyMap<string, Microcredits>;
 }
 
 /** Adds to the balance of a key or a wallet, or deducts from it. */
@@ -177,6 +184,7 @@ export type LedgerOp =
   | ExpireOp
   | AttachOp
   | CountOp
+  | JoinOp
   | EnforceOp
   | GrantOp
   | CorrectOp
@@ -309,11 +317,13 @@ export interface LedgerBooks {
   apply(ops: readonly LedgerOp[], also?: readonly Write[]): Promise<readonly OpResult[]>;
   /**
    * Decides operations that cannot be refused, in the order of all calls, for a caller that does not wait: posts,
-   * settlements, expiries, attachments, releases, counts, enforcements and waivers. `written` reports when they survive. Never throws.
+   * settlements, expiries, attachments, releases, counts, joins, enforcements and waivers. `written` reports when they survive. Never throws.
    */
   append(ops: readonly LedgerOp[], also?: readonly Write[]): void;
   /** Returns the figures of funds, of bounded age. A reading for the facts, never a promise. */
   standing(funds: readonly FundRef[]): readonly FundStanding[];
+  /** The figures of the windows of a budget that begin at a time, ms since 1970, of bounded age: those that any caller has drawn on. */
+  windowsOf(budget: number, starts: number): readonly FundStanding[];
   /** The balance of a holder; null for one that was never granted anything and has paid nothing in. */
   balanceOf(holder: string): FundStanding | null;
   /** All balances. */

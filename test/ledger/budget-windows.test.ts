@@ -171,7 +171,7 @@ describe('a budget that is counted anew', () => {
           take(given);
           return [{ kind: 'granted', amount: 0 }];
         };
-        const books = { uncounted, apply, append: take, standing: stored.standing.bind(stored) };
+        const books = { uncounted, apply, append: take, standing: stored.standing.bind(stored), usage: async () => [] };
         const swap = await prepareWindows([counted(daily)], [], books, MIDNIGHT - 60_000);
         const [windows] = swap(swappedAt);
         const day = swappedAt < MIDNIGHT ? 0 : 1;

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'bun:test';
 import { Fund } from '../../src/accounting/fund.ts';
 import type { Budget } from '../../src/core/budget.ts';
 import { MICROCREDITS } from '../../src/core/credits.ts';
-import type { BudgetFund } from '../../src/ledger/drawn-fund.ts';
 import { BudgetWindows } from '../../src/ledger/funds.ts';
 import { keyBudgets } from '../../src/ledger/key-budgets.ts';
 import { ledgerFamilies } from '../../src/ledger/metrics.ts';
@@ -161,8 +160,8 @@ describe('The metrics of a budget', () => {
       windows.fundAt('', NOON);
       return windows;
     });
-    const look = (funds: Iterable<BudgetFund>) =>
-      [...funds].map(({ title, limit, budget }) => new Fund(title, limit, budget % 100));
+    const look = (at: number) =>
+      [...budgetWindows[at]!.funds].map(({ title, limit }) => new Fund(title, limit, at % 100));
     const samples = sampleBudgets(budgetWindows, NOON, look, new OpenHolds([]));
     expect(samples.length).toBe(501);
     expect(samples.at(-1)).toMatchObject({ name: 'other', spent: 2, subjects: 2 });

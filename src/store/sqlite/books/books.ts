@@ -150,6 +150,10 @@ class SqliteBooks implements LedgerBooks {
     return this.#funds.look(funds);
   }
 
+  windowsOf(budget: number, starts: number): readonly FundStanding[] {
+    return this.#funds.windowsOf(budget, starts);
+  }
+
   balanceOf(holder: string): FundStanding | null {
     return this.#funds.balanceOf(holder);
   }
@@ -254,6 +258,9 @@ class SqliteBooks implements LedgerBooks {
       case 'count':
         if (!this.#counts.count(op)) return { kind: 'refused', why: 'exhausted', fund: null };
         this.#funds.count(op);
+        return { kind: 'granted', amount: 0 };
+      case 'join':
+        this.#funds.join(op);
         return { kind: 'granted', amount: 0 };
       case 'enforce':
         this.#counts.enforce(op);

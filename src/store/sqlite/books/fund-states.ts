@@ -1,7 +1,7 @@
-import { Fund, type FundRef, type FundStanding, type FundTitle } from '../../../accounting/fund.ts';
+import { Fund, type FundRef, type FundStanding, type FundTitle, limitFor } from '../../../accounting/fund.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { isAddress } from '../../../core/holder-address.ts';
-import type { CountOp, EnforcedBudget } from '../../books.ts';
+import type { CountOp, EnforcedBudget, JoinOp } from '../../books.ts';
 
 /** A fund in memory, and the row that names it. */
 export class BookedFund extends Fund {
@@ -33,6 +33,8 @@ const LATE_MS = 3_600_000;
 /** The funds that operations have named, and all balances. */
 export class FundStates {
   readonly #byKey = new Map<string, BookedFund>();
+  /** The same by the generation of their budgets. */
+  readonly #byBudget = new Map<number, Set<BookedFund>>();
   readonly #byRef = new WeakMap<FundRef, BookedFund>();
   readonly #drawn = new WeakMap<readonly FundRef[], FundDraw>();
   /** The terms of the newest policy, by the generation of the budget. */
@@ -51,6 +53,13 @@ export class FundStates {
     return this.#drawn.get(refs)?.funds ?? this.#lookUp(refs);
   }
 
+  /** The windows of a budget that begin at a time, ms since 1970. */
+  windowsOf(budget: number, starts: number): readonly FundStanding[] {
+    const found: BookedFund[] = [];
+    for (const fund of this.#byBudget.get(budget) ?? []) if (fund.title.starts === starts) found.push(fund);
+    return found;
+  }
+
   /**
    * Puts limits of a policy in force, unless a newer one has stated them. The next operation on a changed fund writes a new row.
    * Forgets the funds of other budgets: one that comes back is counted anew.
@@ -63,8 +72,8 @@ export class FundStates {
     );
     for (const [key, fund] of this.#byKey) {
       const enforced = this.#enforced.get(fund.budget);
-      if (!enforced) this.#byKey.delete(key);
-      const limit = enforced?.limit ?? fund.limit;
+      if (!enforced) this.#drop(key, fund);
+      const limit = enforced ? limitFor(enforced, fund.title, fund.limit) : fund.limit;
       if (limit === fund.limit) continue;
       fund.limit = limit;
       fund.rowId = 0;
@@ -74,6 +83,10 @@ export class FundStates {
   /** Adds charges of holds that did not draw on the funds. */
   count({ sums }: CountOp): void {
     for (const { fund, amount } of sums) this.#named(fund).spent += amount;
+  }
+
+  join({ sums }: JoinOp): void {
+    for (const { fund, amount } of sums) if (!this.#find(fund)) this.#named(fund).spent += amount;
   }
 
   /** The balances that were ever granted something or paid something in. */
@@ -106,7 +119,7 @@ export class FundStates {
   /** Forgets windows that have ended at `latest`, ms since 1970, and balances of holders that never paid, except those in use. */
   forget(latest: number, used: ReadonlySet<BookedFund>): void {
     for (const [key, fund] of this.#byKey) {
-      if (fund.title.ends + LATE_MS < latest && fund.held === 0) this.#byKey.delete(key);
+      if (fund.title.ends + LATE_MS < latest && fund.held === 0) this.#drop(key, fund);
     }
     for (const fund of this.#blank) {
       if (used.has(fund) || fund.rowId !== 0) continue;
@@ -138,12 +151,18 @@ export class FundStates {
     fund ??= this.#newFund(ref);
     this.#byRef.set(ref, fund);
     this.#byKey.set(ref.key, fund);
+    this.#byBudget.getOrInsertComputed(fund.budget, () => new Set()).add(fund);
     return fund;
+  }
+
+  #drop(key: string, fund: BookedFund): void {
+    this.#byKey.delete(key);
+    this.#byBudget.get(fund.budget)?.delete(fund);
   }
 
   #newFund({ title, limit, rank, budget }: FundRef): BookedFund {
     const known = this.#enforced.get(budget);
-    return new BookedFund(title, known && known.rank > rank ? (known.limit ?? limit) : limit, 0, budget);
+    return new BookedFund(title, known && known.rank > rank ? limitFor(known, title, limit) : limit, 0, budget);
   }
 
   /** Makes an empty balance. An address always has one, so that it cannot be billed afterwards. */

@@ -125,6 +125,9 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
         return this.#attach(op);
       case 'count':
         return this.funds.count(op) ? granted(0) : refused('exhausted', null);
+      case 'join':
+        this.funds.join(op);
+        return granted(0);
       case 'enforce':
         this.funds.enforce(op);
         return granted(0);

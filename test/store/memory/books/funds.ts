@@ -1,5 +1,5 @@
-import { Fund, type FundRef, type FundTitle } from '../../../../src/accounting/fund.ts';
-import type { CountOp, EnforcedBudget, EnforceOp } from '../../../../src/store/books.ts';
+import { Fund, type FundRef, type FundTitle, limitFor } from '../../../../src/accounting/fund.ts';
+import type { CountOp, EnforcedBudget, EnforceOp, JoinOp } from '../../../../src/store/books.ts';
 import type { Cursor } from '../../../../src/store/cursor.ts';
 
 /** A fund, with the generation of its budget; 0 for a balance. */
@@ -40,6 +40,10 @@ export class MemoryFunds {
     return this.find(ref) ?? this.#newFund(ref);
   }
 
+  windowsOf(budget: number, starts: number): Fund[] {
+    return [...this.#budgets.values()].filter((fund) => fund.budget === budget && fund.title.starts === starts);
+  }
+
   named(ref: FundRef): MemoryFund {
     if (ref.title.kind === 'balance') return this.#balanceOf(ref.title.name);
     return this.#budgets.getOrInsertComputed(ref.key, () => this.#newFund(ref));
@@ -64,18 +68,25 @@ export class MemoryFunds {
     return true;
   }
 
+  join({ sums }: JoinOp): void {
+    for (const { fund, amount } of sums) if (!this.find(fund)) this.named(fund).spent += amount;
+  }
+
   /** The newest policy states the limits. */
   enforce({ budgets }: EnforceOp): void {
     for (const one of budgets) {
       const known = this.#enforced.get(one.budget);
       if (!known || known.rank <= one.rank) this.#enforced.set(one.budget, one);
     }
-    for (const fund of this.#budgets.values()) fund.limit = this.#enforced.get(fund.budget)?.limit ?? fund.limit;
+    for (const fund of this.#budgets.values()) {
+      const enforced = this.#enforced.get(fund.budget);
+      if (enforced) fund.limit = limitFor(enforced, fund.title, fund.limit);
+    }
   }
 
   #newFund({ title, limit, rank, budget }: FundRef): MemoryFund {
     const known = this.#enforced.get(budget);
-    return new MemoryFund(title, known && known.rank > rank ? (known.limit ?? limit) : limit, budget);
+    return new MemoryFund(title, known && known.rank > rank ? limitFor(known, title, limit) : limit, budget);
   }
 
   #balanceOf(holder: string): MemoryFund {

@@ -30,6 +30,10 @@ export class MemoryReadings {
     return funds.map((ref) => this.funds.look(ref));
   }
 
+  windowsOf(budget: number, starts: number): readonly FundStanding[] {
+    return this.funds.windowsOf(budget, starts);
+  }
+
   balanceOf(holder: string): FundStanding | null {
     return this.funds.held(holder);
   }
