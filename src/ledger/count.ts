@@ -28,7 +28,11 @@ export async function prepareWindows(
       const kept = before.find(({ generation }) => generation === counted.generation);
       if (kept) {
         await join(kept, counted, books);
-        return (swappedAt) => kept.under(counted, swappedAt);
+        return (swappedAt) => {
+          const windows = kept.under(counted, swappedAt);
+          countNow(windows, books);
+          return windows;
+        };
       }
       const { window, timeZone } = counted.budget;
       const windows = new BudgetWindows(counted, windowAt(window, timeZone, now));
@@ -37,6 +41,7 @@ export async function prepareWindows(
         // The window may have ended meanwhile.
         windows.windowAt(swappedAt);
         countNow(windows, books);
+        forgetReached(windows, books);
         return windows;
       };
     }),
@@ -76,7 +81,10 @@ function countNow(windows: BudgetWindows, books: CountingBooks): void {
     for (const charge of uncounted.charges) sums.add(charge);
     books.append([sums.opOf(uncounted)]);
   }
-  // Fractions that were reached before are not reported.
+}
+
+/** Fractions that were reached before are not reported. */
+function forgetReached(windows: BudgetWindows, books: CountingBooks): void {
   const funds = [...windows.funds];
   for (const [at, { spent }] of books.standing(funds).entries()) funds[at]?.reached(spent);
 }

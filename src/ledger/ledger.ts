@@ -5,10 +5,13 @@ import type { LedgerState } from '../core/budget.ts';
 import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { checkedHolder, isAddress } from '../core/holder-address.ts';
-import { createIds, timeOfId } from '../core/id.ts';
+import { idText, timeOfId } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { Timer, Timers } from '../core/timers.ts';
 import type { EndpointCharges, LedgerBooks, LedgerOp, UsageFilter } from '../store/books.ts';
+import type { News } from '../store/news.ts';
 import type { Write } from '../store/store.ts';
+import { processTimers } from '../telemetry/process-timers.ts';
 import { type Account, Accounts, accountOf, scopeOf } from './accounts.ts';
 import { AvailableFunds, type FundShortage } from './available-funds.ts';
 import { Contention } from './contention.ts';
@@ -20,14 +23,16 @@ import type { HoldRequest } from './hold-request.ts';
 import { keyBudgetUses } from './key-budgets.ts';
 import { LedgerNotifier, type LedgerNotifierOptions } from './notifier.ts';
 import type { OpenHolds } from './open-holds.ts';
-import { closeOrphans, type OrphansClosed } from './orphans.ts';
+import { closeOrphans, NO_ORPHANS, type OrphansClosed } from './orphans.ts';
 import { isOfPolicy, PolicyTerms } from './policy-terms.ts';
 import { Refusals } from './refusals.ts';
-import { type LedgerSample, sampleBalances, sampleBudgets } from './sample.ts';
+import { type LedgerSample, sampleLedger } from './sample.ts';
 import { unusedFunds } from './unused.ts';
 
 /** The interval of checkpoints, and of the search for holds that should have ended, ms. */
 const CHECKPOINT_MS = 10_000;
+/** The interval at which charges are counted that no hold drew on the budgets in force for, ms. */
+const COUNT_MS = 1_000;
 /** Windows of sessions that a caller is shown. */
 const SESSIONS_SHOWN = 100;
 
@@ -39,8 +44,12 @@ export interface LedgerOptions extends LedgerNotifierOptions {
   readonly terms: LedgerTerms;
   /** Milliseconds since 1970; never goes back, and the IDs of requests never lag behind its readings. */
   readonly now: () => number;
-  /** The interval of checks for grants and corrections by an operator's command, ms. Absent: only `refresh` checks. */
-  readonly refreshMs?: number;
+  /** No ID of an earlier run is greater: windows do not go back before its moment. Absent: there was no run. */
+  readonly idsAbove?: number;
+  /** Tells of grants and corrections by an operator's command. Absent: only `refresh` applies them. */
+  readonly news?: Pick<News, 'on'>;
+  /** Sets its regular work; the process's own unless stated. */
+  readonly timers?: Timers;
 }
 
 export interface LedgerStatus {
@@ -55,8 +64,8 @@ export interface LedgerStatus {
 }
 
 /**
- * Opens the ledger of this one server. Closes the holds that an earlier run left open by the policy's rule: charged in
- * full, because the upstreams' work is unknown, or released. Throws an Error of one clear sentence if the policy's Credits
+ * Opens the ledger of an instance. Where the store proves that all instances before it are dead, it closes the holds that they
+ * left open at once; elsewhere a sweep does so later (`sweep`). Throws an Error of one clear sentence if the policy's Credits
  * have another worth than those of the entries.
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
@@ -67,44 +76,40 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
 
 /** The ledger of one process. It may share its books with other processes. */
 export class Ledger {
-  /** The greatest ID that an earlier run used; 0 for none. */
-  readonly lastId: number;
   /** The holds of a crash that this start closed. */
-  recovered: OrphansClosed = { ids: [], charged: 0, held: 0 };
+  recovered: OrphansClosed = NO_ORPHANS;
   readonly #books: LedgerBooks;
   readonly #options: LedgerOptions;
   readonly #accounts = new Accounts();
   readonly #funds: Funds;
-  readonly #contention = new Contention();
+  readonly #contention: Contention;
   readonly #desk: HoldDesk;
   readonly #notifier: LedgerNotifier;
   readonly #refusals = new Refusals();
-  readonly #timers: ReturnType<typeof setInterval>[] = [];
-  readonly #nextAdjustment: () => number;
+  readonly #timers: Timers;
+  readonly #regular: Timer[] = [];
+  #deafen = (): void => {};
   /** The latest moment of the clock or an ID, ms since 1970. */
   #latest: number;
   /** Resolves when the policy in preparation is in force, or has failed: one at a time. */
   #preparing: Promise<void> = Promise.resolve();
+  /** The rule of the policy in force for holds whose owner is gone. */
+  #onCrash: LedgerTerms['ledger']['onCrash'];
   readonly #openSettlement: OpenSettlement = { ops: null };
   readonly #terms: PolicyTerms;
 
   constructor(options: LedgerOptions) {
-    const { books, now, refreshMs } = options;
+    const { books, now, idsAbove = 0, news, terms, timers = processTimers } = options;
+    this.#timers = timers;
+    this.#contention = new Contention(timers);
     this.#books = books;
     this.#terms = new PolicyTerms(books);
+    this.#onCrash = terms.ledger.onCrash;
     this.#options = options;
-    this.lastId = books.lastIds.hold;
-    this.#latest = timeOfId(this.lastId);
-    this.#nextAdjustment = createIds(now, books.lastIds.adjustment);
+    this.#latest = timeOfId(idsAbove);
     this.#funds = new Funds((holder) => books.balanceOf(holder) !== null);
     this.#notifier = new LedgerNotifier(options);
-    const parts = {
-      books,
-      now,
-      funds: this.#funds,
-      contention: this.#contention,
-      notifier: this.#notifier,
-    };
+    const parts = { books, now, funds: this.#funds, contention: this.#contention, notifier: this.#notifier };
     this.#desk = new HoldDesk(parts, this.#openSettlement);
     books.watch({
       freed: (funds) => this.#contention.wake(funds),
@@ -113,8 +118,9 @@ export class Ledger {
       fundsOf: (dimensions, atMs) => this.#funds.of(accountOf(dimensions), atMs),
     });
     this.#every(CHECKPOINT_MS, () => this.#sweep());
-    // A failed refresh is repeated at the next tick.
-    if (refreshMs) this.#every(refreshMs, () => this.refresh().catch(() => {}));
+    // A failed count is repeated at the next tick.
+    this.#every(COUNT_MS, () => this.#countIn().catch(() => {}));
+    if (news) this.#deafen = news.on('funds', () => this.refresh());
   }
 
   /** Windows never go back, even if the clock does. */
@@ -128,9 +134,23 @@ export class Ledger {
     return this.#books.open().count;
   }
 
-  /** Closes orphans, applies grants and corrections of operators, and counts the budgets. */
+  /** How long instances are given to come back before a sweep, ms. */
+  get graceMs(): number {
+    return this.#books.graceMs;
+  }
+
+  /**
+   * Closes the holds of dead instances by the policy's rule: charged in full, because the upstreams' work is unknown, or released. To
+   * be called `graceMs` after this instance began, at the earliest. Rejects with StoreError.
+   */
+  sweep(): Promise<OrphansClosed> {
+    return closeOrphans(this.#books, this.#onCrash, this.#options.now());
+  }
+
+  /** Closes orphans where none can come back, applies grants and corrections of operators, and counts the budgets. */
   async begin(terms: LedgerTerms): Promise<void> {
-    this.recovered = await closeOrphans(this.#books, terms.ledger.onCrash, this.#options.now());
+    // Before the budgets are counted, so that they count what it charges.
+    if (this.graceMs === 0) this.recovered = await this.sweep();
     await this.refresh();
     (await this.prepare(terms))();
   }
@@ -229,6 +249,7 @@ export class Ledger {
     const prepared = preparation.move();
     return () => {
       this.#funds.use(windowsAt(this.#time));
+      this.#onCrash = terms.ledger.onCrash;
       prepared.dispose();
       this.#contention.wakeAll();
     };
@@ -271,21 +292,8 @@ export class Ledger {
 
   /** Samples the ledger from memory, without the store, in one pass over the funds. */
   sample(): LedgerSample {
-    const { waits, waited, waiting } = this.#contention;
-    const { count, held } = this.#books.open();
-    const holds = this.openHolds();
-    const look = (budget: number, starts: number) => this.#books.windowsOf(budget, starts);
-    const budgets = sampleBudgets(this.#funds.budgetWindows, this.#time, look, holds);
-    return {
-      open: count,
-      held,
-      budgets,
-      refusals: this.#refusals.of(budgets),
-      balances: sampleBalances(this.#books.balances(), this.#time, holds),
-      waits,
-      waited,
-      waiting,
-    };
+    const parts = { books: this.#books, contention: this.#contention, refusals: this.#refusals };
+    return sampleLedger(parts, this.#funds.budgetWindows, this.#time, this.openHolds());
   }
 
   /** Reads the charges of a period; groups may repeat. */
@@ -313,43 +321,47 @@ export class Ledger {
   }
 
   /**
-   * Applies grants and corrections by an operator's command, and counts charges of holds that did not draw on the budgets in force.
-   * `isOwn` also applies grants and corrections that this process has written.
+   * Applies the grants and corrections that were asked for in the store, by whichever process, and counts charges of holds that did
+   * not draw on the budgets in force.
    */
-  async refresh(isOwn = false): Promise<void> {
-    await this.#books.refresh(isOwn);
-    for (const windows of this.#funds.budgetWindows) {
-      const funds = await countIn(windows, this.#books);
-      if (!funds) continue;
-      this.#notifier.look(funds);
-      this.#contention.wakeAll();
-    }
+  async refresh(): Promise<void> {
+    await this.#books.refresh();
+    await this.#countIn();
+  }
+
+  /** Whether a hold is open: its charge is not known yet. Rejects with StoreError. */
+  async isOpen(hold: number): Promise<boolean> {
+    return (await this.#books.reservation(hold))?.isOpen ?? false;
   }
 
   /**
    * Gives back the rest of a closed hold's charge by a correction, at most the charge of the closed hold
-   * `instead` if given. Resolves with the amount, once durable; 0 without such a hold, or with nothing left. Rejects with
-   * StoreError if it could not be written.
+   * `instead` if given. Its ID is made of both, so that it happens once, however many ask for it. Resolves with the amount, once
+   * durable; 0 without such a hold, or with nothing left. Rejects with StoreError if it could not be written.
    */
   async giveBack(hold: number, note: string, instead?: number): Promise<Microcredits> {
+    const booked = await this.#books.reservation(hold);
+    if (!booked || (!booked.isOpen && booked.givenBack >= booked.charged)) return 0;
     const most = instead === undefined ? Number.MAX_SAFE_INTEGER : (await this.#books.reservation(instead))?.charged;
-    const { now } = this.#options;
-    const id = this.#nextAdjustment();
-    const op = { kind: 'correct', id, at: now(), reservation: hold, amount: most ?? 0, note } as const;
+    const id = ['giveback', idText('dec_', hold), ...(instead === undefined ? [] : [idText('dec_', instead)])].join(
+      '/',
+    );
+    const op = { kind: 'correct', id, at: this.#options.now(), reservation: hold, amount: most ?? 0, note } as const;
     const [result] = await this.#books.apply([op]);
     return result?.kind === 'granted' ? result.amount : 0;
   }
 
   /** Writes a checkpoint, so that the next start is quick. Neither ends holds nor closes the store. */
   async close(): Promise<void> {
-    for (const timer of this.#timers) clearInterval(timer);
+    this.#deafen();
+    for (const timer of this.#regular) timer.close();
     await this.#books.checkpoint();
   }
 
-  #every(ms: number, run: () => unknown): void {
-    const timer = setInterval(run, ms);
+  #every(ms: number, run: () => void): void {
+    const timer = this.#timers.every(ms, run);
     timer.unref();
-    this.#timers.push(timer);
+    this.#regular.push(timer);
   }
 
   /** A mistake in the program must throw before money is held. */
@@ -363,6 +375,16 @@ export class Ledger {
   #enforce(): void {
     const budgets = this.#funds.budgetWindows.map(({ enforced }) => enforced);
     this.#books.append([{ kind: 'enforce', budgets }, ...this.#desk.attachAll()]);
+  }
+
+  /** Counts charges of holds that did not draw on the budgets in force: of servers with another policy, or that are gone. */
+  async #countIn(): Promise<void> {
+    for (const windows of this.#funds.budgetWindows) {
+      const funds = await countIn(windows, this.#books);
+      if (!funds) continue;
+      this.#notifier.look(funds);
+      this.#contention.wakeAll();
+    }
   }
 
   async #sweep(): Promise<void> {

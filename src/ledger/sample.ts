@@ -2,6 +2,7 @@ import type { FundStanding } from '../accounting/fund.ts';
 import type { Budget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Spread } from '../core/spread.ts';
+import type { LedgerBooks } from '../store/books.ts';
 import { OTHER } from '../telemetry/counts.ts';
 import type { BudgetWindows } from './funds.ts';
 import { holdAge, type OpenHolds } from './open-holds.ts';
@@ -76,6 +77,35 @@ export const ratioLeft = ({ limit, spent, held }: FundFigures): number =>
 /** The figures of the windows of a budget, by its generation and their beginning. */
 type WindowsReader = (budget: number, starts: number) => readonly FundStanding[];
 
+/** The parts of a ledger that have figures. */
+interface SampledParts {
+  readonly books: Pick<LedgerBooks, 'open' | 'windowsOf' | 'balances'>;
+  readonly contention: Pick<LedgerSample, 'waits' | 'waited' | 'waiting'>;
+  readonly refusals: { of(budgets: readonly BudgetSample[]): LedgerSample['refusals'] };
+}
+
+/** Samples a ledger at a time, ms since 1970, which must not be earlier than the last time used. */
+export function sampleLedger(
+  { books, contention: { waits, waited, waiting }, refusals }: SampledParts,
+  budgetWindows: readonly BudgetWindows[],
+  timeMs: number,
+  holds: OpenHolds,
+): LedgerSample {
+  const { count, held } = books.open();
+  const look: WindowsReader = (budget, starts) => books.windowsOf(budget, starts);
+  const budgets = sampleBudgets(budgetWindows, timeMs, look, holds);
+  return {
+    open: count,
+    held,
+    budgets,
+    refusals: refusals.of(budgets),
+    balances: sampleBalances(books.balances(), timeMs, holds),
+    waits,
+    waited,
+    waiting,
+  };
+}
+
 /** Samples the windows of `timeMs`, ms since 1970, which must not be earlier than the last time used. */
 export function sampleBudgets(
   budgetWindows: readonly BudgetWindows[],
@@ -146,7 +176,7 @@ function joined(one: BudgetSample, other: BudgetSample): BudgetSample {
 }
 
 /** Samples balances. There may be one for each holder that ever paid, so they are summed in one pass. */
-export function sampleBalances(balances: readonly FundStanding[], timeMs: number, holds: OpenHolds): BalancesSample {
+function sampleBalances(balances: readonly FundStanding[], timeMs: number, holds: OpenHolds): BalancesSample {
   const total = { limit: 0, spent: 0, held: 0 };
   const left: FundStanding[] = [];
   const held: FundStanding[] = [];

@@ -1,6 +1,9 @@
 import type { Microcredits } from '../core/credits.ts';
+import type { Timers } from '../core/timers.ts';
 import type { StoreActivity } from './activity.ts';
 import type { LedgerBooks } from './books.ts';
+import type { Instance } from './instance.ts';
+import type { News } from './news.ts';
 import type { Repositories } from './repositories.ts';
 import type { Deferral, Store, StoreError } from './store.ts';
 
@@ -10,14 +13,19 @@ export type StoreRoom =
   | 'endpoints'
   | 'idempotency'
   | 'identity'
+  | 'instances'
   | 'learning'
   | 'ledger'
+  | 'news'
   | 'payments'
   | 'records';
 
 /** A store with its repositories. */
 export interface OpenStore extends Store, Deferral, Repositories {
   readonly activity: StoreActivity;
+  /** This process among the servers of the store. A command is none: `NO_INSTANCE`. */
+  readonly instance: Instance;
+  readonly news: News;
   /** Appends that should outlive the process, and that neither the store nor its spool has. */
   readonly unkept: number;
   /**
@@ -93,8 +101,12 @@ export interface OpenOptions {
   readonly spoolNotes?: SpoolNotes;
   /** Called once with the settlements that were booked from the spool of an earlier run. */
   readonly onSpool?: (report: SpoolReport) => void;
+  /** In the mode `serve`: whole ms since 1970, which never go back. A store without a clock of its own goes by it; absent: the system's. */
+  readonly now?: () => number;
   /** How long a write waits for another process, ms. Nothing else happens in this process meanwhile. */
   readonly busyTimeoutMs?: number;
+  /** Sets writes behind and retries; the process's own unless stated. */
+  readonly timers?: Timers;
 }
 
 /** One kind of database. `open.ts` picks it by the scheme of a URL. Each method rejects with StoreError of one clear sentence. */

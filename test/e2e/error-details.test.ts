@@ -30,6 +30,7 @@ import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import type { SqlStore } from '../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
+import { loneInstance } from '../store/memory/instance.ts';
 import { flaky } from '../store/support.ts';
 import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
@@ -317,7 +318,9 @@ describe('when this program itself fails', () => {
     const authenticate = () => ({ caller, reason: null });
     const idempotency = new Idempotency({
       store: { ...broken, idempotency: store.idempotency },
+      instance: loneInstance(),
       now: Date.now,
+      isOpen: never,
       giveBack: never,
     });
     const keys = { create: never, rotate: never, revoke: never, grant: never, get: never, list: never, trail: never };

@@ -97,12 +97,13 @@ async function serveInMemory(url: string) {
     throw new Error('not asked for here');
   };
   const giveBack = ledger.giveBack.bind(ledger);
+  const isOpen = ledger.isOpen.bind(ledger);
   const app = createApp({
     surfaces: [openaiChat],
     gateway,
     policy: { lease, status: never, reload: never },
     keys,
-    idempotency: new Idempotency({ store, now, giveBack }),
+    idempotency: new Idempotency({ store, instance: store.instance, now, isOpen, giveBack }),
     store,
     authenticate: (header) => keys.authenticate(header),
     version: 'test',

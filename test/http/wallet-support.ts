@@ -43,6 +43,7 @@ import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
 import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
+import { loneInstance } from '../store/memory/instance.ts';
 import { waitFor } from '../support/answers.ts';
 import { signQuote } from '../support/chain/pay.ts';
 import { unobserved } from '../support/observer.ts';
@@ -273,7 +274,9 @@ export async function startWalletApp({
   };
   const idempotency = new Idempotency({
     store,
+    instance: loneInstance(now),
     now,
+    isOpen: (decision) => ledger.isOpen(decision),
     giveBack: (decision, note, instead) => ledger.giveBack(decision, note, instead),
   });
   const never = () => {

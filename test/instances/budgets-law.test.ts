@@ -9,7 +9,7 @@ import { tries } from '../deep/effort.ts';
 import { budget, caller, line, NOON, terms } from '../ledger/support.ts';
 import { MemoryCharges } from '../store/memory/books/charges.ts';
 import { MemoryFunds } from '../store/memory/books/funds.ts';
-import { findingsIn, holdOn, ledgerOn, type SharedBooks, sharedBooks } from './ledgers.ts';
+import { findingsIn, holdOn, ledgerOn, remote, type SharedBooks, sharedBooks } from './ledgers.ts';
 
 const DAY_MS = 86_400_000;
 const each = ({ key }: { readonly key: { readonly id: string } }): string => key.id;
@@ -23,26 +23,38 @@ const BUDGETS: Readonly<Record<string, (limit: number) => Budget>> = {
   ofA: (limit) => budget(limit, { name: 'ofA', window: 'total', match: isOfA }),
 };
 
+type Policy = Readonly<Record<string, number>>;
+
 const who = fc.nat(1);
 const key = fc.constantFrom('a', 'b');
-const policy = fc.dictionary(fc.constantFrom(...Object.keys(BUDGETS)), fc.constantFrom(100, 200, 400), { maxKeys: 4 });
+/** Names and limits of budgets. */
+const policy = fc.constantFrom<Policy>(
+  {},
+  { all: 100 },
+  { all: 400 },
+  { renamed: 100 },
+  { all: 100, each: 100 },
+  { all: 400, each: 200 },
+  { each: 100, ofA: 200 },
+  { all: 100, ofA: 400 },
+);
 const action = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('prepare' as const), who, policy }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('swap' as const), who }) },
   {
     weight: 4,
-    arbitrary: fc.record({ do: fc.constant('hold' as const), who, key, amount: fc.integer({ min: 1, max: 90 }) }),
+    arbitrary: fc.record({ do: fc.constant('hold' as const), who, key, amount: fc.integer({ min: 20, max: 90 }) }),
   },
   {
     weight: 4,
     arbitrary: fc.record({ do: fc.constant('settle' as const), which: fc.nat(9), part: fc.constantFrom(0, 0.4, 1) }),
   },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('refresh' as const), who }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('prepare at both' as const), policy }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('recount' as const), who }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('refresh' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('tomorrow' as const) }) },
 );
 type Action = typeof action extends fc.Arbitrary<infer Of> ? Of : never;
-type Policy = Readonly<Record<string, number>>;
-
 interface Server {
   readonly ledger: Ledger;
   policy: Policy;
@@ -57,15 +69,22 @@ class World {
   readonly servers: Server[] = [];
   readonly holds: { readonly hold: Hold; readonly key: string }[] = [];
   readonly charges: { readonly id: number; readonly key: string; readonly amount: number }[] = [];
+  readonly #isRemote: boolean;
   #now = NOON;
   #ids = 0;
   /** The policy that was accepted last, with its rank, and the limits of the newest that were put in force. */
   #newest = { text: textOf({}), rank: 1 };
   readonly #limits = new Map<string, { readonly rank: number; readonly limit: number }>();
 
+  /** @param isRemote whether the books are behind a wire */
+  constructor(isRemote: boolean) {
+    this.#isRemote = isRemote;
+  }
+
   async open(): Promise<this> {
     for (let i = 0; i < 2; i++) {
-      const ledger = await ledgerOn(this.shared, terms(), () => this.#now);
+      const books = this.#isRemote ? remote(this.shared) : this.shared;
+      const ledger = await ledgerOn(books, terms(), () => this.#now);
       this.servers.push({ ledger, policy: {}, next: null, rank: 1 });
     }
     return this;
@@ -74,9 +93,12 @@ class World {
   async play(one: Action): Promise<void> {
     if (one.do === 'tomorrow') this.#now += DAY_MS;
     else if (one.do === 'settle') this.#settle(one.which, one.part);
+    else if (one.do === 'prepare at both')
+      await Promise.all(this.servers.map((server) => this.#prepare(server, one.policy)));
+    else if (one.do === 'refresh') await Promise.all(this.servers.map(({ ledger }) => ledger.refresh()));
     else {
       const server = this.servers[one.who]!;
-      if (one.do === 'refresh') await server.ledger.refresh();
+      if (one.do === 'recount') await this.#prepare(server, server.policy);
       else if (one.do === 'prepare') await this.#prepare(server, one.policy);
       else if (one.do === 'swap') this.#swap(server);
       else await this.#hold(server, one.key, one.amount);
@@ -87,7 +109,7 @@ class World {
   async prove(): Promise<void> {
     for (const server of this.servers) this.#swap(server);
     for (let which = this.holds.length; which > 0; which--) this.#settle(0, 1);
-    for (const { ledger } of this.servers) await ledger.refresh();
+    await Promise.all(this.servers.map(({ ledger }) => ledger.refresh()));
     for (const { ledger, policy } of this.servers) {
       const { funds } = await ledger.status();
       for (const name of Object.keys(policy)) {
@@ -98,7 +120,9 @@ class World {
         expect([name, spent]).toEqual([name, this.#spentOf(BUDGETS[name]!(1))]);
       }
     }
-    expect(await findingsIn(this.shared)).toEqual([]);
+    // The books name a window when it is first drawn on, and charges of servers with other policies are counted behind that.
+    const others = (await findingsIn(this.shared)).filter((message) => !message.includes('was counted as'));
+    expect(others).toEqual([]);
   }
 
   async #prepare(server: Server, policy: Policy): Promise<void> {
@@ -158,11 +182,15 @@ const budgetsOf = (policy: Policy): Budget[] =>
   Object.keys(BUDGETS).flatMap((name) => (name in policy ? [BUDGETS[name]!(policy[name]!)] : []));
 const textOf = (policy: Policy): string => JSON.stringify(budgetsOf(policy).map(({ name, limit }) => [name, limit]));
 
-const law = fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 60 }), async (actions) => {
-  const world = await new World().open();
-  for (const one of actions) await world.play(one);
-  await world.prove();
-});
+const law = fc.asyncProperty(
+  fc.array(action, { minLength: 5, maxLength: 60 }),
+  fc.boolean(),
+  async (actions, isRemote) => {
+    const world = await new World(isRemote).open();
+    for (const one of actions) await world.play(one);
+    await world.prove();
+  },
+);
 
 test('whatever two servers swap, charge and rename, each budget has the charges of its window, and no hold passes the newest limit', async () => {
   await fc.assert(law, tries('budgets of two servers', 150, 20_000));
@@ -200,7 +228,7 @@ for (const [name, infect] of Object.entries(MUTANTS)) {
   test(`the law finds out: ${name}`, async () => {
     const cure = infect();
     try {
-      const { failed } = await fc.check(law, { ...tries('budgets of two servers', 400, 400), endOnFailure: true });
+      const { failed } = await fc.check(law, { ...tries('budgets of two servers', 1_500, 1_500), endOnFailure: true });
       expect(failed).toBe(true);
     } finally {
       cure();

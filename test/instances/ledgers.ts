@@ -1,11 +1,14 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Budget } from '../../src/core/budget.ts';
 import { auditLedger } from '../../src/ledger/audit/run.ts';
 import { isShortage } from '../../src/ledger/available-funds.ts';
 import type { Hold } from '../../src/ledger/hold.ts';
 import type { HoldRequest } from '../../src/ledger/hold-request.ts';
 import { type Ledger, type LedgerTerms, openLedger } from '../../src/ledger/ledger.ts';
+import type { LedgerBooks } from '../../src/store/books.ts';
 import { line, NOON, order, terms } from '../ledger/support.ts';
 import { MemoryBooks } from '../store/memory/books/books.ts';
+import { booksOf } from '../store/memory/books/handle.ts';
 import { memoryJournal } from '../store/memory/books/journal.ts';
 import { memoryPayments } from '../store/memory/payments.ts';
 import { MemoryStore } from '../store/memory/store.ts';
@@ -20,10 +23,20 @@ export type SharedBooks = ReturnType<typeof sharedBooks>;
 
 /** A ledger on shared books, as a server opens one. */
 export const ledgerOn = (
-  { books }: SharedBooks,
+  { books }: { readonly books: LedgerBooks },
   policy: LedgerTerms,
   now: () => number = () => NOON,
 ): Promise<Ledger> => openLedger({ books, terms: policy, now, onAlarm: () => {} });
+
+/** The same books behind a wire: charges that are not counted are read by a query. */
+export function remote({ books }: SharedBooks): { readonly books: LedgerBooks } {
+  const uncounted: LedgerBooks['uncounted'] = async (...asked) => {
+    const found = books.uncounted(...asked);
+    await setImmediate();
+    return found;
+  };
+  return { books: booksOf(books, { slot: 2, epoch: 1 }, { uncounted }) };
+}
 
 export async function swap(ledger: Ledger, ...budgets: Budget[]): Promise<void> {
   (await ledger.prepare(terms(...budgets)))();

@@ -52,7 +52,7 @@ describe('the store', () => {
       ...['keys.previous_hash', 'accounts.key_id', 'accounts.labels', 'balances.key_id', 'adjustments.key_id'],
       // What operators did.
       ...['trail.actor', 'trail.actor_name', 'trail.action', 'trail.key_id', 'trail.details', 'trail.request_id'],
-      ...['adjustments.kind', 'adjustments.note', 'journal.note'],
+      ...['adjustments.kind', 'adjustments.note', 'adjustments.name', 'journal.note'],
       // Names of models and funds, figures, and what an `agent_wallet` beside a key said.
       ...['accounts.selector', 'accounts.agent_wallet', 'tariffs.model', 'tariffs.provider', 'tariffs.upstream'],
       ...[

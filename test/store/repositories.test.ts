@@ -2,6 +2,7 @@ import { overEach } from './implementations.ts';
 import { accessSuite } from './suites/access.ts';
 import { endpointSuite } from './suites/endpoints.ts';
 import { learningSuite } from './suites/learning.ts';
+import { newsSuite } from './suites/news.ts';
 import { paymentSuite } from './suites/payments.ts';
 import { recordSuite } from './suites/records.ts';
 
@@ -11,4 +12,5 @@ overEach((open) => {
   recordSuite(open);
   learningSuite(open);
   endpointSuite(open);
+  newsSuite(open);
 });
