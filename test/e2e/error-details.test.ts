@@ -17,6 +17,7 @@ import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { Affinity } from '../../src/prompt/affinity.ts';
 import { Sessions } from '../../src/prompt/sessions.ts';
+import { Threads } from '../../src/prompt/threads.ts';
 import { openRecords } from '../../src/records/records.ts';
 import { CountPlaces } from '../../src/request/count-places.ts';
 import { buildRuntime } from '../../src/runtime/runtime.ts';
@@ -302,6 +303,7 @@ describe('when this program itself fails', () => {
       records: openRecords({ store, tables: store.records, now: Date.now }),
       learner: await openLearner({ store, now: Date.now, nextId }),
       affinity: new Affinity(() => performance.now()),
+      threads: new Threads(store, Date.now),
       sessions: new Sessions(() => performance.now()),
       counter: { count: async () => null },
       countPlaces: new CountPlaces(),

@@ -29,6 +29,7 @@ import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { Affinity } from '../../src/prompt/affinity.ts';
 import { Sessions } from '../../src/prompt/sessions.ts';
+import { Threads } from '../../src/prompt/threads.ts';
 import { openRecords } from '../../src/records/records.ts';
 import { CountPlaces } from '../../src/request/count-places.ts';
 import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
@@ -260,6 +261,7 @@ export async function startWalletApp({
     records: openRecords({ store, tables: store.records, now }),
     learner: await openLearner({ store, now, nextId }),
     affinity: new Affinity(() => performance.now()),
+    threads: new Threads(store, now),
     sessions: new Sessions(() => performance.now()),
     counter: { count: async () => null },
     countPlaces: new CountPlaces(),

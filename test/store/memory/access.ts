@@ -1,8 +1,10 @@
 import type { AnswerRow, AnswerVersion, IdempotencyTable } from '../../../src/store/idempotency.ts';
 import { type InstanceName, isSameInstance } from '../../../src/store/instance.ts';
 import type { KeyTable, StoredKey } from '../../../src/store/keys.ts';
+import type { Repositories } from '../../../src/store/repositories.ts';
 import type { Actor, KeyEvent, TrailEntry, TrailEvent, TrailTable } from '../../../src/store/trail.ts';
 import { type MemoryStore, MemoryTable, refuse, unmet } from './store.ts';
+import { memoryThreads } from './threads.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -20,8 +22,8 @@ const inOrder = (one: KeyInMemory, other: KeyInMemory): number => {
   return a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1);
 };
 
-/** The keys and their trail: entries of the trail look at the keys. */
-export function memoryKeys(store: MemoryStore): { readonly keys: KeyTable; readonly trail: TrailTable } {
+/** The keys, their trail and their threads, which look at the keys. */
+export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'trail' | 'threads'> {
   const rows = new MemoryTable<string, KeyInMemory>(store);
   const entries = new MemoryTable<number, TrailEntry>(store);
   const unrevoked = (wallet: string) =>
@@ -33,8 +35,13 @@ export function memoryKeys(store: MemoryStore): { readonly keys: KeyTable; reado
     const row = rows.get(id);
     if (row) rows.put(id, { ...row, key: changed(row.key), changed: store.raised('keys') });
   };
-  const revoked = (id: string, revokedAt: number) =>
+  const isRevoked = (id: string) => rows.get(id)?.key.info.revokedAt != null;
+  const { threads, erase } = memoryThreads(store, isRevoked);
+  const revoked = (id: string, revokedAt: number) => {
+    if (!rows.get(id)) return;
     change(id, (key) => ({ ...key, info: { ...key.info, revokedAt } }));
+    erase(id);
+  };
   const keys: KeyTable = {
     all: async () => rows.rows().sort(inOrder).map(rowOf),
     find: async (id) =>
@@ -110,7 +117,7 @@ export function memoryKeys(store: MemoryStore): { readonly keys: KeyTable; reado
         .reverse()
         .slice(0, limit),
   };
-  return { keys, trail };
+  return { keys, trail, threads };
 }
 
 const whoIs = (actor: Actor): TrailEntry['actor'] => ({
