@@ -32,6 +32,7 @@ import {
   wasCut,
 } from './failure.ts';
 import { GrowingAnswer } from './growing-answer.ts';
+import { outcomeOf } from './outcome.ts';
 import { Plan, type PlannedAttempt } from './plan.ts';
 import type { ExchangeParts, ExchangeRecorder, RunnableRequest } from './runnable-request.ts';
 
@@ -75,6 +76,10 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   #billed = false;
   /** Memory of an answer in one piece; null before its first bytes. */
   #bytes: ByteHold | null = null;
+  /** Whether its end has begun. The receipt comes with the books' answer. */
+  #isOver = false;
+  /** Resolves once the books have answered; null where they have, or were not asked yet. */
+  #answering: Promise<unknown> | null = null;
   /** Whether it is known if the settlement survives this process. */
   #isConfirmed = false;
   readonly #alarm = new DeadlineAlarm(this);
@@ -140,8 +145,10 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
         for (; opened instanceof Promise; opened = running.content()) await opened;
         if (!('kind' in opened)) return this.#show(running, opened, way.growth);
         if (this.#ended()) throw this.error;
-        this.#giveUp(running, opened);
+        const posted = this.#giveUp(running, opened);
         this.#plan.failed(opened, pauseOf(running.health, opened, this.#parts.now()), this.#attempts.at(-1)!.ms);
+        await posted;
+        if (this.#ended()) throw this.error;
         if (isFinal(opened, running.call.sent) || this.#runnable.clock() >= this.#deadlineAt) break;
       }
       throw this.#fail();
@@ -228,7 +235,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   }
 
   #ended(): boolean {
-    return this.receipt !== null;
+    return this.#isOver;
   }
 
   /** Waits before the attempt. Returns false where the deadline comes first. */
@@ -289,18 +296,22 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   }
 
   /** Notes a failed attempt and posts its usage as far as it is known. */
-  #giveUp(running: Attempt, failure: ProviderFailure): void {
+  #giveUp(running: Attempt, failure: ProviderFailure): Promise<void> | null {
     const { model, endpoint, meter, call } = running;
     this.#failed.push(this.#note(running, failure));
     const measured = failedUsage(meter, running.expected);
+    let posted: Promise<void> | null = null;
     if (measured) {
       this.#runnable.context.addFailedUsage(measured.usage);
-      if (this.funded.hold.post(entryLine(model, endpoint, measured)) > 0) this.#billed = true;
+      posted = this.funded.hold.post(entryLine(model, endpoint, measured)).then((charged) => {
+        if (charged > 0) this.#billed = true;
+      });
     }
     call.abort();
     this.#bytes?.leave();
     this.#running = null;
     this.#last = running;
+    return posted;
   }
 
   /** No attempt is left. One that was cut off while its upstream worked is charged as a broken answer. */
@@ -321,11 +332,11 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   }
 
   /** Removes a price that could be forgotten from the receipt. */
-  #confirm(): Promise<void> {
-    return this.#parts.ledger.written().then((isWritten) => {
-      if (!isWritten) this.receipt &&= withoutPrice(this.receipt);
-      this.#isConfirmed = true;
-    });
+  async #confirm(): Promise<void> {
+    if (this.#answering) await this.#answering;
+    const isWritten = await this.#parts.ledger.written();
+    if (!isWritten) this.receipt &&= withoutPrice(this.receipt);
+    this.#isConfirmed = true;
   }
 
   #note(running: Attempt, failure: ProviderFailure): FailedAttempt {
@@ -342,12 +353,19 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     this.#runnable.context.step('settle');
     const line = running && measured ? entryLine(running.model, running.endpoint, measured) : null;
     this.#alarm.clear();
-    try {
-      this.funded.hold.settle(line, (settlement) => this.#close(status, running, measured, settlement));
-    } finally {
+    this.#isOver = true;
+    const end = () => {
       running?.meter.forget();
       this.#bytes?.leave();
       this.#runnable.context.endWork(this.#tokens);
+    };
+    let answer: Promise<unknown> | null = null;
+    try {
+      answer = this.funded.hold.settle(line, (settlement) => this.#close(status, running, measured, settlement));
+    } finally {
+      // Books in this process have answered by now.
+      if (answer === null || this.receipt !== null) end();
+      else this.#answering = answer.finally(end);
     }
   }
 
@@ -377,19 +395,15 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     if (running && measured) this.#tokens = chargedTokens(measured, running.model, decision.facts);
     context.hasReachedCap = this.#growing?.isCut || running?.meter.isCut || false;
     const firstAt = running?.meter.firstContentAt ?? null;
-    const outcome: DecisionOutcome = {
+    const outcome = outcomeOf(receipt, {
       status,
       error: this.isDeserted ? null : (this.error?.code ?? null),
       attempts: this.#attempts,
-      usage: measured && receipt.usage,
-      estimated: receipt.platform.estimated,
+      measured,
       charged,
-      saved: receipt.saved,
-      cappedBy: receipt.platform.output_capped_by ?? null,
-      usageReplaced: receipt.platform.usage_replaced ?? false,
       firstPartMs: firstAt === null ? null : Math.round(firstAt - startedAt),
       totalMs: Math.round(clock() - startedAt),
-    };
+    });
     return [...this.#recorder.settlementWrites(outcome, receipt.platform), ...this.funded.settlementWrites(charged)];
   }
 }
