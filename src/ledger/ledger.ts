@@ -5,10 +5,13 @@ import type { Budget, LedgerState, StoredBudget } from '../core/budget.ts';
 import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { checkedHolder, isAddress } from '../core/holder-address.ts';
-import { createIds, timeOfId } from '../core/id.ts';
+import { idText, timeOfId } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { Timer, Timers } from '../core/timers.ts';
 import type { EndpointCharges, LedgerBooks, LedgerOp, LimitOp, UsageFilter } from '../store/books.ts';
+import type { News } from '../store/news.ts';
 import type { Write } from '../store/store.ts';
+import { processTimers } from '../telemetry/process-timers.ts';
 import { type Account, Accounts, accountOf, scopeOf } from './accounts.ts';
 import { AvailableFunds, type FundShortage } from './available-funds.ts';
 import { Contention } from './contention.ts';
@@ -38,8 +41,12 @@ export interface LedgerOptions extends LedgerNotifierOptions {
   readonly terms: LedgerTerms;
   /** Milliseconds since 1970; never goes back, and the IDs of requests never lag behind its readings. */
   readonly now: () => number;
-  /** The interval of checks for grants and corrections by an operator's command, ms. Absent: only `refresh` checks. */
-  readonly refreshMs?: number;
+  /** No ID of an earlier run is greater: windows do not go back before its moment. Absent: there was no run. */
+  readonly idsAbove?: number;
+  /** Tells of grants and corrections by an operator's command. Absent: only `refresh` applies them. */
+  readonly news?: Pick<News, 'on'>;
+  /** Sets its regular work; the process's own unless stated. */
+  readonly timers?: Timers;
 }
 
 export interface LedgerStatus {
@@ -66,19 +73,18 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
 
 /** The ledger of one process. It may share its books with other processes. */
 export class Ledger {
-  /** The greatest ID that an earlier run used; 0 for none. */
-  readonly lastId: number;
   /** The holds of a crash that this start closed. */
   recovered: OrphansClosed = NO_ORPHANS;
   readonly #books: LedgerBooks;
   readonly #options: LedgerOptions;
   readonly #accounts = new Accounts();
   readonly #funds: Funds;
-  readonly #contention = new Contention();
+  readonly #contention: Contention;
   readonly #desk: HoldDesk;
   readonly #refusals = new Refusals();
-  readonly #timers: ReturnType<typeof setInterval>[] = [];
-  readonly #nextAdjustment: () => number;
+  readonly #timers: Timers;
+  readonly #regular: Timer[] = [];
+  #deafen = (): void => {};
   /** The latest moment of the clock or an ID, ms since 1970. */
   #latest: number;
   /** Resolves when the policy in preparation is in force, or has failed: one at a time. */
@@ -88,13 +94,13 @@ export class Ledger {
   readonly #openSettlement: OpenSettlement = { ops: null };
 
   constructor(options: LedgerOptions) {
-    const { books, now, refreshMs, terms } = options;
+    const { books, now, idsAbove = 0, news, terms, timers = processTimers } = options;
+    this.#timers = timers;
+    this.#contention = new Contention(timers);
     this.#books = books;
     this.#onCrash = terms.ledger.onCrash;
     this.#options = options;
-    this.lastId = books.lastIds.hold;
-    this.#latest = timeOfId(this.lastId);
-    this.#nextAdjustment = createIds(now, books.lastIds.adjustment);
+    this.#latest = timeOfId(idsAbove);
     this.#funds = new Funds((holder) => books.balanceOf(holder) !== null);
     const parts = {
       books,
@@ -111,8 +117,7 @@ export class Ledger {
       fundsOf: (dimensions, atMs) => this.#funds.of(accountOf(dimensions), atMs),
     });
     this.#every(CHECKPOINT_MS, () => this.#sweep());
-    // A failed refresh is repeated at the next tick.
-    if (refreshMs) this.#every(refreshMs, () => this.refresh().catch(() => {}));
+    if (news) this.#deafen = news.on('funds', () => this.refresh());
   }
 
   /** Windows never go back, even if the clock does. */
@@ -329,35 +334,44 @@ export class Ledger {
     return keyBudgetUses((window) => this.#books.spentIn(keyId, window), budgets, this.#options.now());
   }
 
-  /** Applies grants and corrections by an operator's command. `isOwn` also applies those that this process has written. */
-  refresh(isOwn = false): Promise<void> {
-    return this.#books.refresh(isOwn);
+  /** Applies the grants and corrections that were asked for in the store, by whichever process. */
+  refresh(): Promise<void> {
+    return this.#books.refresh();
+  }
+
+  /** Whether a hold is open: its charge is not known yet. Rejects with StoreError. */
+  async isOpen(hold: number): Promise<boolean> {
+    return (await this.#books.reservation(hold))?.isOpen ?? false;
   }
 
   /**
    * Gives back the rest of a closed hold's charge by a correction, at most the charge of the closed hold
-   * `instead` if given. Resolves with the amount, once durable; 0 without such a hold, or with nothing left. Rejects with
-   * StoreError if it could not be written.
+   * `instead` if given. Its ID is made of both, so that it happens once, however many ask for it. Resolves with the amount, once
+   * durable; 0 without such a hold, or with nothing left. Rejects with StoreError if it could not be written.
    */
   async giveBack(hold: number, note: string, instead?: number): Promise<Microcredits> {
+    const booked = await this.#books.reservation(hold);
+    if (!booked || (!booked.isOpen && booked.givenBack >= booked.charged)) return 0;
     const most = instead === undefined ? Number.MAX_SAFE_INTEGER : (await this.#books.reservation(instead))?.charged;
-    const { now } = this.#options;
-    const id = this.#nextAdjustment();
-    const op = { kind: 'correct', id, at: now(), reservation: hold, amount: most ?? 0, note } as const;
+    const id = ['giveback', idText('dec_', hold), ...(instead === undefined ? [] : [idText('dec_', instead)])].join(
+      '/',
+    );
+    const op = { kind: 'correct', id, at: this.#options.now(), reservation: hold, amount: most ?? 0, note } as const;
     const [result] = await this.#books.apply([op]);
     return result?.kind === 'granted' ? result.amount : 0;
   }
 
   /** Writes a checkpoint, so that the next start is quick. Neither ends holds nor closes the store. */
   async close(): Promise<void> {
-    for (const timer of this.#timers) clearInterval(timer);
+    this.#deafen();
+    for (const timer of this.#regular) timer.close();
     await this.#books.checkpoint();
   }
 
-  #every(ms: number, run: () => unknown): void {
-    const timer = setInterval(run, ms);
+  #every(ms: number, run: () => void): void {
+    const timer = this.#timers.every(ms, run);
     timer.unref();
-    this.#timers.push(timer);
+    this.#regular.push(timer);
   }
 
   /** A mistake in the program must throw before money is held. */

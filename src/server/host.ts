@@ -1,4 +1,5 @@
 import type { Plugin } from '../contract/kinds.ts';
+import type { Timers } from '../core/timers.ts';
 import type { Sink } from '../telemetry/sink.ts';
 
 /** The parts of the process that a server uses. */
@@ -14,6 +15,8 @@ export interface Host {
   readonly now: () => number;
   /** Milliseconds on a clock that never goes back. */
   readonly clock: () => number;
+  /** Sets all work of later that decides something. */
+  readonly timers: Timers;
   /** Opens the destination of the log's lines. */
   openSink(): Sink;
   /** Listens to a signal, an error that was not caught (the value), or the end of the process. */

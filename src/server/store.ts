@@ -6,12 +6,18 @@ import { SpoolError } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { databaseOf, spoolOf } from './data.ts';
 import { namesOf } from './events.ts';
+import type { Host } from './host.ts';
 
 /** Commands write for a few ms. A longer lock on the database makes requests fail, and does not stop the server. */
 const BUSY_MS = 200;
 
 /** Opens the database of a data folder, with the settlements of its spool. Throws an Error of one clear sentence. */
-export const openDataStore = (data: string, log: Log, spoolNotes: SpoolNotes): Promise<OpenStore> =>
+export const openDataStore = (
+  data: string,
+  log: Log,
+  spoolNotes: SpoolNotes,
+  { now, timers }: Pick<Host, 'now' | 'timers'>,
+): Promise<OpenStore> =>
   openStore(databaseOf(data), {
     mode: 'serve',
     spool: spoolOf(data),
@@ -20,6 +26,8 @@ export const openDataStore = (data: string, log: Log, spoolNotes: SpoolNotes): P
     onError: (error) =>
       log.error(error instanceof SpoolError ? 'the spool failed' : 'the database failed', { error: error.message }),
     busyTimeoutMs: BUSY_MS,
+    timers,
+    now,
   });
 
 function logSpool(log: Log, file: string, { closed, charged, isTorn }: SpoolReport): void {

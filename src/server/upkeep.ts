@@ -2,8 +2,10 @@ import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import { iso } from '../core/clock.ts';
 import { timeOfId } from '../core/id.ts';
 import type { Learner } from '../learning/learner.ts';
+import type { Threads } from '../prompt/threads.ts';
 import type { Records } from '../records/records.ts';
 import type { Log } from '../telemetry/log.ts';
+import type { Host } from './host.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -12,12 +14,16 @@ interface PrunedParts {
   readonly records: Records;
   readonly idempotency: Idempotency;
   readonly learner: Pick<Learner, 'prune'>;
+  readonly threads: Pick<Threads, 'prune'>;
 }
 
 /** Deletes rows that are older than the policy's retention. */
-export async function prune({ records, idempotency, learner }: PrunedParts, days: number, log: Log): Promise<void> {
+export async function prune(parts: PrunedParts, days: number, log: Log): Promise<void> {
+  const { records, idempotency, learner, threads } = parts;
   try {
+    await idempotency.sweep();
     await idempotency.prune();
+    await threads.prune();
     await records.prune(days * DAY_MS);
     await learner.prune(days * DAY_MS);
   } catch (error) {
@@ -29,7 +35,7 @@ export async function prune({ records, idempotency, learner }: PrunedParts, days
 const CLOCK_SLACK_MS = 60_000;
 
 /** Logs when the system's clock is behind: IDs and windows never go back, so budgets stand still until it has caught up. */
-export function watchClock(log: Log, lastId: number, now: () => number): void {
+export function watchClock(log: Log, lastId: number, { now, timers }: Pick<Host, 'now' | 'timers'>): void {
   const booked = lastId === 0 ? 0 : timeOfId(lastId);
   let isReported = false;
   const look = () => {
@@ -44,5 +50,5 @@ export function watchClock(log: Log, lastId: number, now: () => number): void {
     isReported = behind;
   };
   look();
-  setInterval(look, CLOCK_SLACK_MS).unref();
+  timers.every(CLOCK_SLACK_MS, look).unref();
 }

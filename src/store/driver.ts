@@ -1,7 +1,9 @@
 import type { Microcredits } from '../core/credits.ts';
+import type { Timers } from '../core/timers.ts';
 import type { StoreActivity } from './activity.ts';
 import type { LedgerBooks } from './books.ts';
 import type { Instance } from './instance.ts';
+import type { News } from './news.ts';
 import type { Repositories } from './repositories.ts';
 import type { Deferral, Store, StoreError } from './store.ts';
 
@@ -14,14 +16,17 @@ export type StoreRoom =
   | 'instances'
   | 'learning'
   | 'ledger'
+  | 'news'
   | 'payments'
-  | 'records';
+  | 'records'
+  | 'threads';
 
 /** A store with its repositories. */
 export interface OpenStore extends Store, Deferral, Repositories {
   readonly activity: StoreActivity;
   /** This process among the servers of the store. A command is none: `NO_INSTANCE`. */
   readonly instance: Instance;
+  readonly news: News;
   /** Appends that should outlive the process, and that neither the store nor its spool has. */
   readonly unkept: number;
   /**
@@ -101,6 +106,8 @@ export interface OpenOptions {
   readonly now?: () => number;
   /** How long a write waits for another process, ms. Nothing else happens in this process meanwhile. */
   readonly busyTimeoutMs?: number;
+  /** Sets writes behind and retries; the process's own unless stated. */
+  readonly timers?: Timers;
 }
 
 /** One kind of database. `open.ts` picks it by the scheme of a URL. Each method rejects with StoreError of one clear sentence. */

@@ -35,15 +35,29 @@ export interface StoredKey {
 }
 
 export interface KeyRow {
-  /** The same object as at the last reading, unless something of it has changed since. */
   readonly key: StoredKey;
   readonly lastUsedAt: number | null;
 }
 
-/** The API keys. A key is never deleted. */
+export interface KeyChanges {
+  readonly rows: readonly KeyRow[];
+  /** For the next reading. */
+  readonly through: number;
+}
+
+/** The API keys. A key is never deleted. Every write raises the news `keys`, but for last uses. */
 export interface KeyTable {
   /** Returns all keys, oldest first. */
   all(): Promise<KeyRow[]>;
+  /** Returns null for an unknown one. */
+  find(id: string): Promise<KeyRow | null>;
+  /** Returns the keys of a holder, by its address, oldest first. */
+  ofHolder(holder: string): Promise<KeyRow[]>;
+  /**
+   * Returns the keys of which more than the last use has changed since a number of their news, oldest first, and the number up
+   * to which the caller then has all. From -1 on: all keys.
+   */
+  changedAfter(number: number): Promise<KeyChanges>;
   /** @param hash SHA-256 of the whole key. */
   insert(info: KeyInfo, hash: Uint8Array): Write;
   /** Gives a key another secret. The present one works until `overlapEndsAt`, an older one no longer. */

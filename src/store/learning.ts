@@ -129,6 +129,7 @@ export interface EstimatorMemories {
 }
 
 export interface ResetTable {
+  /** Raises the news `learning`. */
   add(model: string | null, at: number): Write;
   /** Has no effect once it is applied. */
   apply(id: number, outcome: number): Write;

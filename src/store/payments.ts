@@ -88,7 +88,7 @@ export interface PaymentTable {
   list(query: PaymentQuery): Promise<Payment[]>;
 }
 
-/** The wallets that the operator has blocked. */
+/** The wallets that the operator has blocked. Every write raises the news `wallets`. */
 export interface BlocklistTable {
   all(): Promise<string[]>;
   /** Adds a wallet, or replaces its note. */

@@ -17,6 +17,7 @@ import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { Affinity } from '../../src/prompt/affinity.ts';
 import { Sessions } from '../../src/prompt/sessions.ts';
+import { Threads } from '../../src/prompt/threads.ts';
 import { openRecords } from '../../src/records/records.ts';
 import { CountPlaces } from '../../src/request/count-places.ts';
 import { buildRuntime } from '../../src/runtime/runtime.ts';
@@ -83,6 +84,7 @@ async function serveInMemory(url: string) {
     records,
     learner,
     affinity: new Affinity(clock),
+    threads: new Threads(store, now),
     sessions: new Sessions(clock),
     counter: { count: async () => null },
     countPlaces: new CountPlaces(),
@@ -97,12 +99,13 @@ async function serveInMemory(url: string) {
     throw new Error('not asked for here');
   };
   const giveBack = ledger.giveBack.bind(ledger);
+  const isOpen = ledger.isOpen.bind(ledger);
   const app = createApp({
     surfaces: [openaiChat],
     gateway,
     policy: { lease, status: never, reload: never },
     keys,
-    idempotency: new Idempotency({ store, now, giveBack }),
+    idempotency: new Idempotency({ store, instance: store.instance, now, isOpen, giveBack }),
     store,
     authenticate: (header) => keys.authenticate(header),
     version: 'test',

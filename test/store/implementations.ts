@@ -1,5 +1,6 @@
 import { describe } from 'bun:test';
 import { join } from 'node:path';
+import type { News } from '../../src/store/news.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Repositories } from '../../src/store/repositories.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
@@ -14,7 +15,8 @@ import { tempFolder } from './support.ts';
 /** The ledger has its own suites. */
 type TestedRepositories = Omit<Repositories, 'ledger' | 'journal'>;
 
-export type TestedStore = Pick<Store, 'commit' | 'append' | 'written' | 'close'> & TestedRepositories & AsyncDisposable;
+export type TestedStore = Pick<Store, 'commit' | 'append' | 'written' | 'close'> &
+  TestedRepositories & { readonly news: News } & AsyncDisposable;
 
 export const memoryRepositories = (store: MemoryStore): TestedRepositories => ({
   ...memoryKeys(store),

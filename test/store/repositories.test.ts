@@ -2,8 +2,10 @@ import { overEach } from './implementations.ts';
 import { accessSuite } from './suites/access.ts';
 import { endpointSuite } from './suites/endpoints.ts';
 import { learningSuite } from './suites/learning.ts';
+import { newsSuite } from './suites/news.ts';
 import { paymentSuite } from './suites/payments.ts';
 import { recordSuite } from './suites/records.ts';
+import { threadSuite } from './suites/threads.ts';
 
 overEach((open) => {
   accessSuite(open);
@@ -11,4 +13,6 @@ overEach((open) => {
   recordSuite(open);
   learningSuite(open);
   endpointSuite(open);
+  newsSuite(open);
+  threadSuite(open);
 });

@@ -3,11 +3,13 @@ import { shipped } from '../../plugins/index.ts';
 import { parseCommand } from '../../src/cli/options.ts';
 import { complaint } from '../../src/commands.ts';
 import { steady } from '../../src/core/clock.ts';
+import type { Timers } from '../../src/core/timers.ts';
 import type { Host } from '../../src/server/host.ts';
 import { serve } from '../../src/server/serve.ts';
 import { defaultPolicies } from '../../src/server/shipped-policies.ts';
 import type { Surface } from '../../src/surface/surface.ts';
 import { SURFACES } from '../../src/surface/surfaces.ts';
+import { processTimers } from '../../src/telemetry/process-timers.ts';
 import type { Sink } from '../../src/telemetry/sink.ts';
 
 const HOUR_MS = 3_600_000;
@@ -21,6 +23,7 @@ export const addressIn = (line: string): string | undefined =>
  * @param lines gets the lines of the log.
  * @param now ms since 1970.
  * @param clock ms that never decrease.
+ * @param timers the process's own unless stated.
  * @throws Error when it does not start, with the text that the command prints
  */
 export async function serveHere(
@@ -30,6 +33,7 @@ export async function serveHere(
   surfaces: readonly Surface[] = SURFACES,
   now: () => number = Date.now,
   clock: () => number = () => performance.now(),
+  timers: Timers = processTimers,
 ) {
   const command = parseCommand(args, env, defaultPolicies);
   if (command.name !== 'serve') throw new Error(`${args[0]} does not serve`);
@@ -47,6 +51,7 @@ export async function serveHere(
     env: (name) => env[name],
     now: steady(now),
     clock: () => clock() + skippedMs,
+    timers,
     openSink: () => sinkTo(lines, listens),
     // Errors that nobody caught are the test runner's.
     on: (event, listener) => void events.on(event, listener),

@@ -1,13 +1,17 @@
 import { Database, type Statement as Prepared } from 'bun:sqlite';
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import type { Timers } from '../../core/timers.ts';
+import { processTimers } from '../../telemetry/process-timers.ts';
 import type { StoreActivity } from '../activity.ts';
+import type { News } from '../news.ts';
 import type { Repositories } from '../repositories.ts';
 import type { StoreError } from '../store.ts';
 import { Fault, failureOf, faultOf, unreadable } from './fault.ts';
 import { FENCE_TABLE, Fence } from './fence.ts';
 import { GroupCommit } from './group-commit.ts';
 import { migrate, pending } from './migrate.ts';
+import { NEWS_TABLE, sqliteNews } from './news.ts';
 import { sqliteRepositories } from './repositories.ts';
 import type { Spool } from './spool.ts';
 import type { Migrations, SqlParam, SqlStore, SqlValue, SqlWrite, Statement } from './statement.ts';
@@ -20,6 +24,8 @@ export interface SqliteOptions {
   readonly onError?: ((error: StoreError) => void) | undefined;
   /** How long a write waits for another process, ms. Nothing else happens here meanwhile. */
   readonly busyTimeoutMs?: number | undefined;
+  /** Sets writes behind and retries; the process's own unless stated. */
+  readonly timers?: Timers | undefined;
   /** Whether this handle fences earlier ones off, so that one server writes at a time. */
   readonly fenced?: boolean;
   /** Whether older tables are refused rather than brought up to date. For commands: a server of that version may use them. */
@@ -46,9 +52,13 @@ export async function openSqlite(
     db.run('PRAGMA synchronous = FULL');
     db.run('PRAGMA foreign_keys = ON');
     if (options.asItIs) refuseOlder(db, migrations);
-    else migrate(db, options.fenced ? [...migrations, FENCE_TABLE] : migrations);
-    const store = new SqliteStore(db, options.onError ?? (() => {}), options.fenced ? new Fence(db, path) : null);
-    return Object.assign(store, sqliteRepositories(store));
+    else {
+      // The triggers of the others need it.
+      const all = new Set([NEWS_TABLE, ...migrations]);
+      migrate(db, options.fenced ? [...all, FENCE_TABLE] : [...all]);
+    }
+    const store = new SqliteStore(db, options, options.fenced ? new Fence(db, path) : null);
+    return Object.assign(store, sqliteRepositories(store), { news: sqliteNews(store) });
   } catch (error) {
     db?.close();
     throw failureOf(`Cannot open the database ${resolve(path)}`, error);
@@ -65,7 +75,7 @@ export type WatchedStore = SqlStore &
   Pick<SqliteStore, 'activity' | 'defer' | 'useSpool' | 'makeRoom' | 'unkept' | 'fence' | 'note'>;
 
 /** A database with its repositories, and without its books. */
-export type SqliteRepositories = WatchedStore & Repositories;
+export type SqliteRepositories = WatchedStore & Repositories & { readonly news: News };
 
 class SqliteStore extends GroupCommit implements SqlStore {
   readonly #db: Database;
@@ -74,7 +84,6 @@ class SqliteStore extends GroupCommit implements SqlStore {
   readonly #prepared = new Map<string, Prepared<unknown, SqlParam[]>>();
   readonly #begin: Prepared;
   readonly #end: Prepared;
-  readonly #version: Prepared<{ data_version: number }, []>;
   /** Whether commits are synced now, and whether all before are. */
   #syncs = true;
   #isSynced = true;
@@ -82,13 +91,12 @@ class SqliteStore extends GroupCommit implements SqlStore {
   /** Null for a command. */
   readonly fence: Fence | null;
 
-  constructor(db: Database, onError: (error: StoreError) => void, fence: Fence | null) {
-    super({ transact: (units, synced) => this.#transact(units, synced), faultOf, onError });
+  constructor(db: Database, { onError = () => {}, timers = processTimers }: SqliteOptions, fence: Fence | null) {
+    super({ transact: (units, synced) => this.#transact(units, synced), faultOf, onError }, timers);
     this.#db = db;
     this.fence = fence;
     this.#begin = db.prepare('BEGIN IMMEDIATE');
     this.#end = db.prepare('COMMIT');
-    this.#version = db.prepare('PRAGMA data_version');
   }
 
   get activity(): StoreActivity {
@@ -120,15 +128,11 @@ class SqliteStore extends GroupCommit implements SqlStore {
     }
   }
 
-  async version(): Promise<number> {
-    return this.#version.get()?.data_version ?? 0;
-  }
-
   override async close(): Promise<void> {
     try {
       await super.close();
     } finally {
-      for (const statement of [this.#begin, this.#end, this.#version, ...this.#prepared.values()]) statement.finalize();
+      for (const statement of [this.#begin, this.#end, ...this.#prepared.values()]) statement.finalize();
       this.#db.close();
       this.#spool?.close();
     }

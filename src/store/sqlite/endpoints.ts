@@ -1,4 +1,5 @@
 import type { BrokenDeclaration, BrokenDeclarationTable } from '../endpoints.ts';
+import { raisedBy } from './news.ts';
 import { type Migrations, type SqlReader, sql, write } from './statement.ts';
 
 export const endpointMigrations: Migrations = {
@@ -14,6 +15,7 @@ export const endpointMigrations: Migrations = {
       excess INTEGER NOT NULL,
       PRIMARY KEY (provider, upstream, model)
     ) STRICT, WITHOUT ROWID;`,
+    raisedBy('endpoints', 'broken_declarations', ['INSERT', 'UPDATE', 'DELETE']),
   ],
 };
 

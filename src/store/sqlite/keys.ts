@@ -1,8 +1,13 @@
-import { isDeepStrictEqual } from 'node:util';
 import { type KeyBudget, type KeyLimits, limitsBody, SCOPES } from '../../core/caller.ts';
 import type { KeyInfo, KeyRow, KeyTable, StoredKey } from '../keys.ts';
+import { raisedBy } from './news.ts';
 import { type Migrations, type SqlReader, type SqlWrite, sql, write } from './statement.ts';
 import { TRAIL_OF_WALLETS, TRAIL_TABLE } from './trail.ts';
+
+const KEY_UPDATE = `UPDATE OF name, hash, scopes, labels, models, limits, budgets, wallets, wallet, expires_at, revoked_at,
+        rotated_at, previous_hash, previous_until`;
+const NUMBER_KEY = `
+      UPDATE keys SET changed = (SELECT keys FROM news) WHERE id = NEW.id;`;
 
 /**
  * Times are milliseconds since 1970. `hash` is the SHA-256 of the whole key, `previous_hash` that of the one before the
@@ -34,6 +39,10 @@ export const accessMigrations: Migrations = {
     ALTER TABLE keys ADD COLUMN wallet TEXT;
     CREATE INDEX keys_wallet ON keys (wallet) WHERE wallet IS NOT NULL;
     ${TRAIL_OF_WALLETS}`,
+    `-- The number of the news with which a key was last changed; a use is no news.
+    ALTER TABLE keys ADD COLUMN changed INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX keys_changed ON keys (changed);
+    ${raisedBy('keys', 'keys', ['INSERT', KEY_UPDATE], NUMBER_KEY)}`,
   ],
 };
 
@@ -46,10 +55,13 @@ const ROTATE = sql('UPDATE keys SET previous_hash = hash, previous_until = ?, ha
 const PUT_USES = sql(`UPDATE keys SET last_used = max(coalesce(last_used, 0), uses.time)
     FROM (SELECT key AS id, value AS time FROM json_each(?)) AS uses WHERE keys.id = uses.id`);
 
-const SELECT_ALL =
-  sql(`SELECT id, name, hash, scopes, labels, models, limits, budgets, wallets AS holders, wallet AS holder, created_at AS createdAt,
+const COLUMNS = `id, name, hash, scopes, labels, models, limits, budgets, wallets AS holders, wallet AS holder, created_at AS createdAt,
     expires_at AS expiresAt, revoked_at AS revokedAt, last_used AS lastUsedAt, rotated_at AS rotatedAt, previous_hash AS previousHash,
-    previous_until AS overlapEndsAt FROM keys ORDER BY created_at, id`);
+    previous_until AS overlapEndsAt`;
+const SELECT_ALL = sql(`SELECT ${COLUMNS} FROM keys ORDER BY created_at, id`);
+const SELECT_ONE = sql(`SELECT ${COLUMNS} FROM keys WHERE id = ?`);
+const SELECT_OF_WALLET = sql(`SELECT ${COLUMNS} FROM keys WHERE wallet = ? ORDER BY created_at, id`);
+const SELECT_CHANGED = sql(`SELECT ${COLUMNS}, changed FROM keys WHERE changed > ? ORDER BY created_at, id`);
 
 /** A row as the database returns it; lists are JSON. */
 type SqlKeyRow = Omit<KeyInfo, 'scopes' | 'labels' | 'models' | 'limits' | 'budgets' | 'holders'> &
@@ -58,22 +70,16 @@ type SqlKeyRow = Omit<KeyInfo, 'scopes' | 'labels' | 'models' | 'limits' | 'budg
   Readonly<Record<'models' | 'limits' | 'holders', string | null>>;
 
 export function sqliteKeys(db: SqlReader): KeyTable {
-  /** Keys of the last reading, so that only those that have changed are parsed. */
-  let parsed = new Map<string, { readonly row: SqlKeyRow; readonly key: StoredKey }>();
+  const rowOf = (row: SqlKeyRow): KeyRow => ({ key: keyOf(row), lastUsedAt: row.lastUsedAt });
   return {
-    async all() {
-      const rows = await db.query<SqlKeyRow>(SELECT_ALL);
-      const before = parsed;
-      parsed = new Map();
-      return rows.map((row): KeyRow => {
-        const found = before.get(row.id);
-        const one =
-          found && isDeepStrictEqual({ ...row, lastUsedAt: found.row.lastUsedAt }, found.row)
-            ? found
-            : { row, key: keyOf(row) };
-        parsed.set(row.id, one);
-        return { key: one.key, lastUsedAt: row.lastUsedAt };
-      });
+    all: async () => (await db.query<SqlKeyRow>(SELECT_ALL)).map(rowOf),
+    find: async (id) => (await db.query<SqlKeyRow>(SELECT_ONE, [id])).map(rowOf)[0] ?? null,
+    ofHolder: async (holder) => (await db.query<SqlKeyRow>(SELECT_OF_WALLET, [holder])).map(rowOf),
+    async changedAfter(number) {
+      const rows = await db.query<SqlKeyRow & { readonly changed: number }>(SELECT_CHANGED, [number]);
+      // One commit after the other raises a subject, so none below the greatest number is still to come.
+      const through = rows.reduce((last, { changed }) => Math.max(last, changed), number);
+      return { rows: rows.map(({ changed: _, ...row }) => rowOf(row)), through };
     },
     insert: insertKey,
     rotate: (id, hash, time, overlapEndsAt) => write(ROTATE, overlapEndsAt, hash, time, id),

@@ -15,11 +15,13 @@ import { identityMigrations } from './identity.ts';
 import { instanceMigrations, openSqliteInstance } from './instance.ts';
 import { accessMigrations } from './keys.ts';
 import { learningMigrations } from './learning/schema.ts';
+import { NEWS_TABLE } from './news.ts';
 import { paymentMigrations, SETTLE } from './payments.ts';
 import { openReader } from './reader.ts';
 import { recordsMigrations } from './records/schema.ts';
 import { readSpool, Spool } from './spool.ts';
 import type { Migrations } from './statement.ts';
+import { threadMigrations } from './threads.ts';
 
 /** The tables of a store, by the room that they serve. */
 const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
@@ -29,10 +31,12 @@ const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
   identity: identityMigrations,
   learning: learningMigrations,
   ledger: ledgerMigrations,
+  news: NEWS_TABLE,
   payments: paymentMigrations,
   records: recordsMigrations,
   // Behind the tables that its first version reads.
   instances: instanceMigrations,
+  threads: threadMigrations,
 };
 
 /** The tables of every room, in the order in which a new store gets them. */
@@ -53,9 +57,19 @@ export const sqliteDriver: StoreDriver = {
 };
 
 async function open(url: string, options: OpenOptions): Promise<OpenStore> {
-  const { mode, rooms = [], spool, spoolNotes = null, onSpool, onError, busyTimeoutMs, now = Date.now } = options;
+  const {
+    mode,
+    rooms = [],
+    spool,
+    spoolNotes = null,
+    onSpool,
+    onError,
+    busyTimeoutMs,
+    now = Date.now,
+    timers,
+  } = options;
   const isServing = mode === 'serve';
-  const asked = { onError, busyTimeoutMs, fenced: isServing, asItIs: mode === 'beside' };
+  const asked = { onError, busyTimeoutMs, timers, fenced: isServing, asItIs: mode === 'beside' };
   const db = await openSqlite(pathOf(url), isServing ? ALL_TABLES : tablesOf(rooms), asked);
   const instance = db.fence ? await openSqliteInstance(db, db.fence, now) : NO_INSTANCE;
   const openBooks = (now: () => number) => openSqliteBooks({ store: db, now, instance });

@@ -1,4 +1,5 @@
 import type { Payment, PaymentTable } from '../payments.ts';
+import { raisedBy } from './news.ts';
 import { type Migrations, type SqlReader, type SqlValue, type Statement, sql, write } from './statement.ts';
 
 /**
@@ -52,6 +53,7 @@ export const paymentMigrations: Migrations = {
       id INTEGER PRIMARY KEY CHECK (id = 1),
       secret BLOB NOT NULL CHECK (length(secret) = 32)
     ) STRICT;`,
+    raisedBy('wallets', 'blocked_wallets', ['INSERT', 'UPDATE', 'DELETE']),
   ],
 };
 

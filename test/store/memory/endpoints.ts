@@ -5,13 +5,17 @@ const keyOf = ({ provider, upstream, model }: EndpointName): string => JSON.stri
 
 export function memoryBrokenDeclarations(store: MemoryStore): BrokenDeclarationTable {
   const rows = new MemoryTable<string, BrokenDeclaration>(store);
+  const raise = (change: () => void) => {
+    store.raised('endpoints');
+    change();
+  };
   const order = (one: BrokenDeclaration, other: BrokenDeclaration): number =>
     one.provider.localeCompare(other.provider) ||
     one.upstream.localeCompare(other.upstream) ||
     one.model.localeCompare(other.model);
   return {
     all: async () => rows.rows().sort(order),
-    put: (broken) => store.write(() => rows.put(keyOf(broken), broken)),
-    delete: (endpoint) => store.write(() => rows.delete(keyOf(endpoint))),
+    put: (broken) => store.write(() => raise(() => rows.put(keyOf(broken), broken))),
+    delete: (endpoint) => store.write(() => raise(() => rows.delete(keyOf(endpoint)))),
   };
 }

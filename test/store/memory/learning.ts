@@ -127,6 +127,7 @@ function memoryResets(store: MemoryStore): LearningTables['resets'] {
     add: (model, at) =>
       store.write(() => {
         const id = greatest(resets.rows()) + 1;
+        store.raised('learning');
         resets.put(id, { id, model, at, applied: null });
       }),
     apply: (id, applied) =>

@@ -58,10 +58,14 @@ export function memoryPayments(store: MemoryStore): PaymentTable {
 
 export function memoryBlocklist(store: MemoryStore): BlocklistTable {
   const rows = new MemoryTable<string, string>(store);
+  const raise = (change: () => void) => {
+    store.raised('wallets');
+    change();
+  };
   return {
     all: async () => rows.rows(),
-    put: (wallet) => store.write(() => rows.put(wallet, wallet)),
-    delete: (wallet) => store.write(() => rows.delete(wallet)),
+    put: (wallet) => store.write(() => raise(() => rows.put(wallet, wallet))),
+    delete: (wallet) => store.write(() => raise(() => rows.delete(wallet))),
   };
 }
 

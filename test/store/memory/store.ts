@@ -1,3 +1,4 @@
+import { type News, NewsDesk, type NewsNumbers, type NewsSubject } from '../../../src/store/news.ts';
 import { type Deferral, type Store, StoreError, type Write } from '../../../src/store/store.ts';
 
 /** A change of tables in memory. */
@@ -44,7 +45,7 @@ export class MemoryTable<Key extends string | number, Row> {
   }
 }
 
-/** A store without a disk: a second implementation of the interface, for tests. One handle, so its version never changes. */
+/** A store without a disk: a second implementation of the interface, for tests. */
 export class MemoryStore implements Store, Deferral {
   readonly activity = { commits: { counts: new Float64Array(15), sum: 0 }, waiting: 0, errors: 0, isFailing: false };
   readonly unkept = 0;
@@ -52,8 +53,39 @@ export class MemoryStore implements Store, Deferral {
   readonly lost: StoreError[] = [];
   /** Refuses every commit while it is not null. */
   fault: StoreError | null = null;
+  readonly news: News;
+  readonly #desk = new NewsDesk();
+  #numbers: NewsNumbers = {
+    keys: 0,
+    wallets: 0,
+    funds: 0,
+    budgets: 0,
+    policy: 0,
+    endpoints: 0,
+    learning: 0,
+    instances: 0,
+  };
   #undo: (() => void)[] = [];
   #isClosed = false;
+
+  constructor() {
+    this.news = {
+      raise: (subject) => this.write(() => this.raised(subject)),
+      on: (subject, listener) => this.#desk.on(subject, listener),
+      look: () => this.#desk.tell(this.#numbers),
+      ageOf: () => 0,
+    };
+  }
+
+  /** The number of a subject within the commit that is under way, which raises it. */
+  raised(subject: NewsSubject): number {
+    const before = this.#numbers;
+    this.#numbers = { ...before, [subject]: before[subject] + 1 };
+    this.undoBy(() => {
+      this.#numbers = before;
+    });
+    return this.#numbers[subject];
+  }
 
   write(apply: () => void): MemoryWrite {
     return { apply };
@@ -86,10 +118,6 @@ export class MemoryStore implements Store, Deferral {
     return true;
   }
 
-  async version(): Promise<number> {
-    return 0;
-  }
-
   async flush(): Promise<void> {}
 
   async close(): Promise<void> {
@@ -100,6 +128,7 @@ export class MemoryStore implements Store, Deferral {
 
   #apply(writes: readonly Write[]): void {
     this.#undo = [];
+    const before = this.#numbers;
     try {
       for (const write of writes) {
         if (!isOwn(write)) throw new Error('a write of another store');
@@ -109,6 +138,8 @@ export class MemoryStore implements Store, Deferral {
       this.rollBack(this.#undo);
       throw error;
     }
+    // A listener that fails is called again by the next look.
+    if (this.#numbers !== before) this.#desk.tell(this.#numbers).catch(() => {});
   }
 
   rollBack(undo: readonly (() => void)[]): void {

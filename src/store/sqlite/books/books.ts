@@ -107,7 +107,6 @@ class SqliteBooks implements LedgerBooks {
   #watcher = NOBODY;
   /** A count is under way, which no checkpoint may disturb. */
   #counting = false;
-  #version: number | null = null;
 
   constructor(
     { store, now, instance: { slot, epoch } = NOBODY_YET }: SqliteBooksOptions,
@@ -259,13 +258,8 @@ class SqliteBooks implements LedgerBooks {
     return findReservation(this.#store, id);
   }
 
-  async refresh(isOwn = false): Promise<void> {
-    // Cleared first: if this read fails, the next one repeats it even if no other process has written.
-    if (isOwn) this.#version = null;
-    const version = await this.#store.version();
-    if (version === this.#version) return;
-    await this.#adoption.run();
-    this.#version = version;
+  refresh(): Promise<void> {
+    return this.#adoption.run();
   }
 
   async checkpoint(): Promise<void> {
@@ -375,7 +369,9 @@ class SqliteBooks implements LedgerBooks {
       if (result instanceof Promise) batch.lookUp(result);
       else batch.results.push(result);
     }
-    for (let i = 0; i < also.length; i++) batch.writes.push(also[i]!);
+    // Nothing is claimed for a hold that there is none of.
+    const isInVain = ops.length === 1 && ops[0]!.kind === 'hold' && batch.results[0]!.kind === 'refused';
+    if (!isInVain) for (let i = 0; i < also.length; i++) batch.writes.push(also[i]!);
     return batch;
   }
 

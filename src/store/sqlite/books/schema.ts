@@ -1,3 +1,4 @@
+import { raisedBy } from '../news.ts';
 import type { Migrations } from '../statement.ts';
 
 /** The journal with everything spelt out, once `agent_wallet` is the note of a reservation. */
@@ -177,6 +178,7 @@ export const ledgerMigrations: Migrations = {
     `-- The agent of a session, as its caller names it.
     ALTER TABLE accounts ADD COLUMN agent TEXT;
     ${entriesView('a.key_id, a.payer, a.labels, a.selector, a.session, a.agent')}`,
+    raisedBy('funds', 'adjustments', ['INSERT']),
     `-- Of a reservation: the instance that made it (its epoch * 128 + its slot), and when it counts as forgotten. Of a raise and a
     -- post: the step that it is.
     ALTER TABLE journal ADD COLUMN owner INTEGER;
@@ -184,5 +186,8 @@ export const ledgerMigrations: Migrations = {
     ALTER TABLE journal ADD COLUMN step INTEGER;
     -- Few rows, of payments: a repeated deposit finds its first result.
     CREATE INDEX journal_paid ON journal (note) WHERE kind = 'deposit' OR kind = 'fee';`,
+    `-- What an adjustment gives back, so that it is given back once.
+    ALTER TABLE adjustments ADD COLUMN name TEXT;
+    CREATE UNIQUE INDEX adjustments_name ON adjustments (name) WHERE name IS NOT NULL;`,
   ],
 };

@@ -1,3 +1,4 @@
+import { raisedBy } from '../news.ts';
 import type { Migrations } from '../statement.ts';
 
 /**
@@ -65,5 +66,6 @@ export const learningMigrations: Migrations = {
       at INTEGER NOT NULL,
       applied INTEGER
     ) STRICT;`,
+    raisedBy('learning', 'learning_resets', ['INSERT']),
   ],
 };

@@ -10,6 +10,7 @@ export function memoryLedger(store: MemoryStore, books: MemoryBooks): LedgerTabl
   const request = (row: Omit<MemoryRequest, 'isAdopted'>) => {
     requests.push({ ...row, isAdopted: false });
     store.undoBy(() => requests.pop());
+    store.raised('funds');
   };
   const grantsOf = (holder: string) => requests.filter((one) => one.reservation === null && one.holder === holder);
   const refundsOf = (id: number) => requests.filter(({ reservation }) => reservation === id);

@@ -1,0 +1,60 @@
+import { type News, NewsDesk, type NewsNumbers, type NewsSubject } from '../news.ts';
+import { type Migrations, type SqlReader, sql, write } from './statement.ts';
+
+/** One row of eight numbers: a look reads no more. */
+export const NEWS_TABLE: Migrations = {
+  room: 'news',
+  versions: [
+    `CREATE TABLE news (
+      id INTEGER PRIMARY KEY CHECK (id = 1),
+      keys INTEGER NOT NULL DEFAULT 0,
+      wallets INTEGER NOT NULL DEFAULT 0,
+      funds INTEGER NOT NULL DEFAULT 0,
+      budgets INTEGER NOT NULL DEFAULT 0,
+      policy INTEGER NOT NULL DEFAULT 0,
+      endpoints INTEGER NOT NULL DEFAULT 0,
+      learning INTEGER NOT NULL DEFAULT 0,
+      instances INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+    INSERT INTO news (id) VALUES (1);`,
+  ],
+};
+
+const SELECT_NUMBERS = sql('SELECT keys, wallets, funds, budgets, policy, endpoints, learning, instances FROM news');
+
+/** The statement that raises a subject. */
+const raising = (subject: NewsSubject): string => `UPDATE news SET ${subject} = ${subject} + 1`;
+
+/**
+ * Raises a subject with each change of a table, so that no write can forget it, by whichever program.
+ * @param more statements for each row, behind the raise; `NEW` is the row
+ */
+export const raisedBy = (subject: NewsSubject, table: string, changes: readonly string[], more = ''): string =>
+  changes
+    .map(
+      (
+        change,
+      ) => `CREATE TRIGGER ${table}_are_news_${change.slice(0, 6).toLowerCase()} AFTER ${change} ON ${table} BEGIN
+      ${raising(subject)};${more}
+    END;`,
+    )
+    .join('\n    ');
+
+/** Follows the news of one database by looks alone. Another process that writes is a command, so no copy is older than what was told. */
+export function sqliteNews(db: SqlReader): News {
+  const desk = new NewsDesk();
+  const raises = new Map<NewsSubject, ReturnType<typeof write>>();
+  return {
+    raise(subject) {
+      const known = raises.get(subject) ?? write(sql(raising(subject)));
+      raises.set(subject, known);
+      return known;
+    },
+    on: (subject, listener) => desk.on(subject, listener),
+    async look() {
+      const [numbers] = await db.query<NewsNumbers>(SELECT_NUMBERS);
+      if (numbers) await desk.tell(numbers);
+    },
+    ageOf: () => 0,
+  };
+}

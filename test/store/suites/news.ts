@@ -1,0 +1,95 @@
+import { expect, test } from 'bun:test';
+import { NEWS_SUBJECTS, type NewsSubject } from '../../../src/store/news.ts';
+import type { Write } from '../../../src/store/store.ts';
+import { refusalOf, type TestedStore } from '../implementations.ts';
+import { keyEvent, keyInfo } from './access.ts';
+import { broken } from './endpoints.ts';
+
+const HASH = new Uint8Array(32).fill(7);
+
+/** Counts the calls of a listener on each subject. The first look calls each once. */
+async function listened(store: TestedStore) {
+  const heard = new Map<NewsSubject, number>();
+  for (const subject of NEWS_SUBJECTS) {
+    heard.set(subject, -1);
+    store.news.on(subject, () => void heard.set(subject, (heard.get(subject) ?? 0) + 1));
+  }
+  await store.news.look();
+  return async () => {
+    await store.news.look();
+    return Object.fromEntries([...heard].filter(([, calls]) => calls > 0));
+  };
+}
+
+/** What every implementation of the news does. */
+export function newsSuite(open: () => Promise<TestedStore>): void {
+  test('a subject is heard of once after the commit that raised it, and no other is', async () => {
+    await using store = await open();
+    for (const subject of NEWS_SUBJECTS) {
+      const heard = await listened(store);
+      await store.commit([store.news.raise(subject)]);
+      expect(await heard()).toEqual({ [subject]: 1 });
+      expect(await heard()).toEqual({ [subject]: 1 });
+    }
+  });
+
+  test('nothing is heard of a commit that was refused', async () => {
+    await using store = await open();
+    const heard = await listened(store);
+    const refused = [store.news.raise('policy'), store.trail.addIfValid(keyEvent('none', 'grant'), 0)];
+    expect(await refusalOf(store.commit(refused))).toBe('unmet');
+    expect(await heard()).toEqual({});
+  });
+
+  const changes: readonly (readonly [string, NewsSubject | null, (store: TestedStore) => Write])[] = [
+    ['a new key', 'keys', ({ keys }) => keys.insert(keyInfo('two'), HASH)],
+    ['a rotation', 'keys', ({ keys }) => keys.rotate('one', HASH, 5, 6)],
+    ['a revocation', 'keys', ({ keys }) => keys.revoke('one', 5)],
+    ['a revocation of all keys of a holder', 'keys', ({ keys }) => keys.revokeOfHolder('0xa', null, 5)],
+    ['a use of a key', null, ({ keys }) => keys.putUses({ one: 5 })],
+    ['an entry of the trail', null, ({ trail }) => trail.add(keyEvent('one'))],
+    ['a blocked wallet', 'wallets', ({ blocklist }) => blocklist.put('0xb', '', 5)],
+    ['another note of a blocked wallet', 'wallets', ({ blocklist }) => blocklist.put('0xa', 'why', 5)],
+    ['an unblocked wallet', 'wallets', ({ blocklist }) => blocklist.delete('0xa')],
+    [
+      'a broken declaration',
+      'endpoints',
+      ({ brokenDeclarations }) => brokenDeclarations.put(broken({ provider: 'q' })),
+    ],
+    ['more of a broken one', 'endpoints', ({ brokenDeclarations }) => brokenDeclarations.put(broken())],
+    ['a kept one', 'endpoints', ({ brokenDeclarations }) => brokenDeclarations.delete(broken())],
+    ['a reset of learning', 'learning', ({ learning }) => learning.resets.add('best', 5)],
+    ['an applied reset', null, ({ learning }) => learning.resets.apply(1, 5)],
+  ];
+  test.each(changes)('%s raises %p', async (_, subject, change) => {
+    await using store = await open();
+    const { keys, blocklist, brokenDeclarations, learning } = store;
+    await store.commit([
+      keys.insert(keyInfo('one', { holder: '0xa' }), HASH),
+      blocklist.put('0xa', '', 1),
+      brokenDeclarations.put(broken()),
+      learning.resets.add(null, 1),
+    ]);
+    const heard = await listened(store);
+    await store.commit([change(store)]);
+    expect(await heard()).toEqual(subject === null ? {} : { [subject]: 1 });
+  });
+
+  test('keys are read from a number of their news on: only those that changed, each as it is', async () => {
+    await using store = await open();
+    const { keys } = store;
+    const idsOf = (rows: readonly { readonly key: { readonly info: { readonly id: string } } }[]) =>
+      rows.map(({ key }) => key.info.id);
+    const none = await keys.changedAfter(-1);
+    expect(none).toEqual({ rows: [], through: -1 });
+    await store.commit(['one', 'two', 'three'].map((id, at) => keys.insert(keyInfo(id, { createdAt: at }), HASH)));
+    const all = await keys.changedAfter(none.through);
+    expect(idsOf(all.rows)).toEqual(['one', 'two', 'three']);
+    expect(await keys.changedAfter(all.through)).toEqual({ rows: [], through: all.through });
+    await store.commit([keys.revoke('two', 9), keys.rotate('three', HASH, 9, 9), keys.putUses({ one: 9 })]);
+    const some = await keys.changedAfter(all.through);
+    expect(idsOf(some.rows)).toEqual(['two', 'three']);
+    expect(some.rows[0]?.key.info.revokedAt).toBe(9);
+    expect(await keys.changedAfter(-1)).toEqual({ rows: await keys.all(), through: some.through });
+  });
+}
