@@ -33,6 +33,7 @@ import {
 } from './failure.ts';
 import { GrowingAnswer } from './growing-answer.ts';
 import { outcomeOf } from './outcome.ts';
+import { Pause } from './pause.ts';
 import { Plan, type PlannedAttempt } from './plan.ts';
 import type { ExchangeParts, ExchangeRecorder, RunnableRequest } from './runnable-request.ts';
 
@@ -66,8 +67,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   #last: Attempt | null = null;
   /** When the first of the shut endpoints may be tried again, Unix ms. */
   #shutUntil = Number.POSITIVE_INFINITY;
-  /** Ends a pause between attempts. */
-  #wake: (() => void) | null = null;
+  readonly #pause = new Pause();
   /** The batch with the first content part, until it is read. */
   #first: readonly StreamPart[] | null = null;
   /** Tokens of the usage that is charged; 0 before the end. */
@@ -124,7 +124,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     this.#runnable.context.step('dispatch');
     try {
       for (let step = this.#plan.next(); step !== null; step = this.#plan.next()) {
-        if (step.waitMs > 0 && !(await this.#pause(step.waitMs))) break;
+        if (step.waitMs > 0 && !(await this.#hasWaited(step.waitMs))) break;
         if (this.#ended()) throw this.error;
         const reporter = this.#admitted(step);
         if (!reporter) continue;
@@ -210,7 +210,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     if (this.#ended()) return;
     this.isDeserted = reason === 'caller-gone';
     this.error = reason === 'caller-gone' ? callerGone() : reason;
-    this.#wake?.();
+    this.#pause.end();
     this.#leave('abandoned', this.#running);
   }
 
@@ -239,16 +239,9 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   }
 
   /** Waits before the attempt. Returns false where the deadline comes first. */
-  async #pause(waitMs: number): Promise<boolean> {
+  async #hasWaited(waitMs: number): Promise<boolean> {
     if (this.#runnable.clock() + waitMs >= this.#deadlineAt) return false;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, waitMs);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    this.#wake = null;
+    await this.#pause.wait(waitMs);
     return true;
   }
 
@@ -299,19 +292,16 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   #giveUp(running: Attempt, failure: ProviderFailure): Promise<void> | null {
     const { model, endpoint, meter, call } = running;
     this.#failed.push(this.#note(running, failure));
-    const measured = failedUsage(meter, running.expected);
-    let posted: Promise<void> | null = null;
-    if (measured) {
-      this.#runnable.context.addFailedUsage(measured.usage);
-      posted = this.funded.hold.post(entryLine(model, endpoint, measured)).then((charged) => {
-        if (charged > 0) this.#billed = true;
-      });
-    }
     call.abort();
     this.#bytes?.leave();
     this.#running = null;
     this.#last = running;
-    return posted;
+    const measured = failedUsage(meter, running.expected);
+    if (!measured) return null;
+    this.#runnable.context.addFailedUsage(measured.usage);
+    return this.funded.hold.post(entryLine(model, endpoint, measured)).then((charged) => {
+      if (charged > 0) this.#billed = true;
+    });
   }
 
   /** No attempt is left. One that was cut off while its upstream worked is charged as a broken answer. */
@@ -334,8 +324,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   /** Removes a price that could be forgotten from the receipt. */
   async #confirm(): Promise<void> {
     if (this.#answering) await this.#answering;
-    const isWritten = await this.#parts.ledger.written();
-    if (!isWritten) this.receipt &&= withoutPrice(this.receipt);
+    if (!(await this.#parts.ledger.written())) this.receipt &&= withoutPrice(this.receipt);
     this.#isConfirmed = true;
   }
 

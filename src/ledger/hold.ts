@@ -5,7 +5,7 @@ import { type Microcredits, toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
 import type { Links } from '../core/linked-set.ts';
 import { isPlausible } from '../core/usage.ts';
-import type { ExtendOp, Following, LedgerBooks, LedgerOp, OpResult, PostOp, SettleOp } from '../store/books.ts';
+import type { ExtendOp, Sequel, LedgerBooks, LedgerOp, OpResult, PostOp, SettleOp } from '../store/books.ts';
 import type { Write } from '../store/store.ts';
 import type { Account } from './accounts.ts';
 import type { Contention } from './contention.ts';
@@ -80,7 +80,7 @@ export interface AccountedRequest {
 
 const NOT_BOOKED = openHeldSum(0, null);
 
-const NOTHING_MORE: Following = { ops: [], writes: [] };
+const NOTHING_MORE: Sequel = { ops: [], writes: [] };
 
 /** The books answer a charge with its figures. */
 function settlementOf(result: OpResult | undefined): Settlement {
@@ -234,7 +234,7 @@ export class LedgerHold implements Links<LedgerHold> {
     this.#sum = settle(this.#sum, line ? line.cost : null).next;
     const answer = Promise.withResolvers<Settlement>();
     this.#settlement = answer.promise;
-    const follow = ([result]: readonly OpResult[]): Following => {
+    const follow = ([result]: readonly OpResult[]): Sequel => {
       const settlement = settlementOf(result);
       answer.resolve(settlement);
       return this.#settled(settlement, line, also);
@@ -252,7 +252,7 @@ export class LedgerHold implements Links<LedgerHold> {
     settlement: Settlement,
     line: EntryLine | null,
     also: (settlement: Settlement) => readonly Write[],
-  ): Following {
+  ): Sequel {
     const excess = settlement.overrun - this.#overrun;
     this.#overrun = settlement.overrun;
     const { openSettlement } = this.#tools;
@@ -281,7 +281,7 @@ export class LedgerHold implements Links<LedgerHold> {
   }
 
   /** Reports the funds once the books have answered. */
-  readonly #looking = (): Following => {
+  readonly #looking = (): Sequel => {
     this.#tools.notifier.look(this.funds);
     return NOTHING_MORE;
   };

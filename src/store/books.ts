@@ -178,7 +178,7 @@ export type OpResult =
   | { readonly kind: 'charged'; readonly charged: Microcredits; readonly overrun: Microcredits };
 
 /** What follows from the results of operations, in the same commit: operations that cannot be refused, and writes of repositories. */
-export interface Following {
+export interface Sequel {
   readonly ops: readonly LedgerOp[];
   readonly writes: readonly Write[];
 }
@@ -279,7 +279,7 @@ export interface LedgerBooks {
    * @param follow called once with the results, before the call returns where the books are in this process. What it throws is
    * thrown, at once or by rejecting, with the operations booked nevertheless; nothing else is.
    */
-  append(ops: readonly LedgerOp[], follow?: (results: readonly OpResult[]) => Following): Promise<readonly OpResult[]>;
+  append(ops: readonly LedgerOp[], follow?: (results: readonly OpResult[]) => Sequel): Promise<readonly OpResult[]>;
   /** Returns the figures of funds, of bounded age. A reading for the facts, never a promise. */
   standing(funds: readonly FundRef[]): readonly FundStanding[];
   /** The balance of a holder; null for one that was never granted anything and has paid nothing in. */

@@ -78,7 +78,7 @@ interface BooksStart {
 }
 
 const NOBODY_YET: InstanceName = { slot: 0, epoch: 0 };
-type Follow = NonNullable<Parameters<LedgerBooks['append']>[1]>;
+type SequelMaker = NonNullable<Parameters<LedgerBooks['append']>[1]>;
 
 const NOTHING: readonly Write[] = [];
 const NOBODY: BooksWatcher = { freed: () => {}, opened: () => {}, adjusted: () => {}, fundsOf: () => [] };
@@ -150,7 +150,7 @@ class SqliteBooks implements LedgerBooks {
     }
   }
 
-  append(ops: readonly LedgerOp[], follow: Follow | null = null): Promise<readonly OpResult[]> {
+  append(ops: readonly LedgerOp[], follow: SequelMaker | null = null): Promise<readonly OpResult[]> {
     const batch = this.#batch(ops, NOTHING);
     // An operation that waits for the disk cannot be given up.
     if (batch.pending) throw new RangeError('only what cannot be refused is appended');
@@ -158,7 +158,7 @@ class SqliteBooks implements LedgerBooks {
     return Promise.resolve(this.#appended(batch, batch.results, follow));
   }
 
-  #appended(batch: Batch, results: readonly OpResult[], follow: Follow | null): readonly OpResult[] {
+  #appended(batch: Batch, results: readonly OpResult[], follow: SequelMaker | null): readonly OpResult[] {
     let more: Batch | null = null;
     try {
       if (follow) {

@@ -9,7 +9,7 @@ import type {
   EarmarkOp,
   ExpireOp,
   ExtendOp,
-  Following,
+  Sequel,
   HoldOp,
   LedgerBooks,
   LedgerOp,
@@ -30,8 +30,8 @@ import {
   refused,
 } from './booked.ts';
 
-type Follow = (results: readonly OpResult[]) => Following;
-const NOTHING: Following = { ops: [], writes: [] };
+type SequelMaker = (results: readonly OpResult[]) => Sequel;
+const NOTHING: Sequel = { ops: [], writes: [] };
 
 /** Books in memory alone: plain maps and lists, and the rules. Several instances may share them, each by a handle of its own. */
 export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
@@ -59,7 +59,7 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
     return results.map((result, at) => unsure[at]?.done() ?? result);
   }
 
-  async append(ops: readonly LedgerOp[], follow: Follow = () => NOTHING): Promise<readonly OpResult[]> {
+  async append(ops: readonly LedgerOp[], follow: SequelMaker = () => NOTHING): Promise<readonly OpResult[]> {
     const { results, freed } = this.#decide(ops);
     // An answer of a store elsewhere is not there before the call returns.
     await null;
