@@ -63,7 +63,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   const lock = await lockStore(databaseOf(options.data));
   await refuseOtherLedger(options.data);
   const note = new LedgerNote(options.data, now, log);
-  const store = await openDataStore(options.data, log, note, host);
+  const store = await (host.openStore ?? openDataStore)(options.data, log, note, host);
   let onBudgets = async () => {};
   const keys = await openKeys({
     store,

@@ -14,6 +14,7 @@ import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { Affinity } from '../../src/prompt/affinity.ts';
 import { Sessions } from '../../src/prompt/sessions.ts';
+import { Threads } from '../../src/prompt/threads.ts';
 import { openRecords } from '../../src/records/records.ts';
 import { CountPlaces } from '../../src/request/count-places.ts';
 import { buildRuntime } from '../../src/runtime/runtime.ts';
@@ -76,6 +77,7 @@ export async function startApplication(
     records: openRecords({ store, tables: store.records, now }),
     learner,
     affinity: new Affinity(clock),
+    threads: new Threads(store, now),
     sessions: new Sessions(clock),
     counter: { count: async () => null },
     countPlaces: new CountPlaces(),

@@ -187,8 +187,10 @@ const LAWS: Readonly<Record<string, { law: (open: Open, wrap: Wrap) => fc.IAsync
   },
 };
 
-overBooks(BOOKS_CASES, (open) => {
+overBooks(BOOKS_CASES, (open, instances) => {
   for (const [guarantee, { law }] of Object.entries(LAWS)) {
+    // Two connections keep no order between them.
+    if (law === orderLaw && instances > 1) continue;
     test(guarantee, () => fc.assert(law(open, untouched), tries(`the books: ${guarantee}`, 12, 120)), 60_000);
   }
 });

@@ -4,6 +4,11 @@ import type { News } from '../../src/store/news.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Repositories } from '../../src/store/repositories.ts';
 import { type Store, StoreError } from '../../src/store/store.ts';
+import { seedOf } from '../deep/effort.ts';
+import { turnsClock } from './hostile/clock.ts';
+import { SLOW } from './hostile/faults.ts';
+import { either } from './hostile/through.ts';
+import { World } from './hostile/world.ts';
 import { memoryIdempotency, memoryKeys } from './memory/access.ts';
 import { memoryBrokenDeclarations } from './memory/endpoints.ts';
 import { memoryLearning } from './memory/learning.ts';
@@ -44,10 +49,29 @@ export async function openInSqlite(): Promise<TestedStore> {
   return Object.assign(store, { [Symbol.asyncDispose]: dispose });
 }
 
+/** Calls whose order their maker relies on, though nothing of one handle waits for another; and what one handle hears. */
+const OF_ONE: ReadonlySet<string> = new Set(['append', 'defer', 'written', 'flush', 'close', 'on', 'look', 'ageOf']);
+
+/** @returns which of the handles on a world a call goes to: by its seed, but for what one handle alone keeps in order */
+export const anyHandle = (world: World, handles: number) => (name: string) =>
+  OF_ONE.has(name) ? 0 : Math.floor(world.random() * handles);
+
+export const hostileWorld = (): World => new World({ clock: turnsClock, faults: SLOW, seed: seedOf('hostile suites') });
+
+/** The hostile store, by so many handles. */
+export async function openHostile(handles: number): Promise<TestedStore> {
+  const world = hostileWorld();
+  const stores = Array.from({ length: handles }, (_, at) => world.open(`instance ${at}`));
+  const store = either(stores, anyHandle(world, handles));
+  return Object.assign(store, { [Symbol.asyncDispose]: () => store.close() });
+}
+
 /** Runs a case suite over every implementation. */
 export function overEach(suite: (open: () => Promise<TestedStore>) => void): void {
   describe('in SQLite', () => suite(openInSqlite));
   describe('in memory', () => suite(() => openInMemory()));
+  describe('on the hostile store', () => suite(() => openHostile(1)));
+  describe('on the hostile store, two instances', () => suite(() => openHostile(2)));
 }
 
 /** The reason why a commit was refused; null where it was not. */

@@ -3,6 +3,8 @@ import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
 import { StoreError } from '../../src/store/store.ts';
+import { either } from './hostile/through.ts';
+import { anyHandle, hostileWorld } from './implementations.ts';
 import { MemoryBooks } from './memory/books/books.ts';
 import { type BooksUnderTest, NOON } from './suites/books.ts';
 import { flaky, tempFolder } from './support.ts';
@@ -45,11 +47,35 @@ export async function booksInMemory(): Promise<BooksUnderTest> {
   };
 }
 
+/** The books of a hostile store, by so many handles. */
+export async function booksInHostile(handles: number): Promise<BooksUnderTest> {
+  const world = hostileWorld();
+  const each = Array.from({ length: handles }, (_, at) => world.open(`instance ${at}`).openBooks(() => NOON));
+  const books = either(await Promise.all(each), anyHandle(world, handles));
+  return {
+    books,
+    fails: (fails) => {
+      world.store.fault = fails ? new StoreError('disk full') : null;
+    },
+    reopened: async () => books,
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
 export type BooksCases = Readonly<Record<string, (test: BooksUnderTest) => Promise<void>>>;
 
 /** Runs cases, and further tests, over every implementation. */
-export function overBooks(cases: BooksCases, further: (open: () => Promise<BooksUnderTest>) => void = () => {}): void {
-  for (const [name, open] of Object.entries({ 'books in SQLite': booksInSqlite, 'books in memory': booksInMemory })) {
+export function overBooks(
+  cases: BooksCases,
+  further: (open: () => Promise<BooksUnderTest>, instances: number) => void = () => {},
+): void {
+  const each = [
+    ['books in SQLite', booksInSqlite, 1],
+    ['books in memory', booksInMemory, 1],
+    ['books of the hostile store', () => booksInHostile(1), 1],
+    ['books of the hostile store, two instances', () => booksInHostile(2), 2],
+  ] as const;
+  for (const [name, open, instances] of each) {
     describe(name, () => {
       for (const [guarantee, run] of Object.entries(cases)) {
         test(guarantee, async () => {
@@ -57,7 +83,7 @@ export function overBooks(cases: BooksCases, further: (open: () => Promise<Books
           await run(box);
         });
       }
-      further(open);
+      further(open, instances);
     });
   }
 }

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { OpenStore } from '../../src/store/driver.ts';
 import type { Surface } from '../../src/surface/surface.ts';
 import { runHere } from './run-here.ts';
 import { addressIn, serveHere } from './serve-here.ts';
@@ -32,6 +33,8 @@ export interface StartOptions {
   readonly now?: () => number;
   /** Its clock that never goes back, ms; not of a process. */
   readonly clock?: () => number;
+  /** Opens its store, in place of the database in the data folder; not of a process. */
+  readonly openStore?: () => Promise<OpenStore>;
 }
 
 export interface Signalbox {
@@ -120,9 +123,9 @@ export async function startSignalbox(options: StartOptions = {}): Promise<Signal
   return options.isProcess ? startProcess(start) : startHere(start, options);
 }
 
-async function startHere(start: Start, { surfaces, now, clock }: StartOptions): Promise<Signalbox> {
+async function startHere(start: Start, options: StartOptions): Promise<Signalbox> {
   const lines: string[] = [];
-  const { url, stop, signal, exited } = await serveHere(start.args, start.env, lines, surfaces, now, clock);
+  const { url, stop, signal, exited } = await serveHere(start.args, start.env, lines, options);
   const noProcess = (): never => {
     throw new Error('this server runs in the process of the test; ask for `isProcess`');
   };

@@ -7,7 +7,7 @@ import { memoryLedger } from './books/ledger.ts';
 import { loneInstance } from './instance.ts';
 import { MemoryStore } from './store.ts';
 
-function openMemoryStore(now: () => number = Date.now): OpenStore & MemoryStore {
+export function openMemoryStore(now: () => number = Date.now): OpenStore & MemoryStore {
   const store = new MemoryStore();
   const repositories = memoryRepositories(store);
   const books = new MemoryBooks(store);

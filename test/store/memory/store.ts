@@ -54,6 +54,8 @@ export class MemoryStore implements Store, Deferral {
   /** Refuses every commit while it is not null. */
   fault: StoreError | null = null;
   readonly news: News;
+  /** Called with the numbers after each commit that has raised some. */
+  readonly newsHeard = new Set<(numbers: NewsNumbers) => void>();
   readonly #desk = new NewsDesk();
   #numbers: NewsNumbers = {
     keys: 0,
@@ -75,6 +77,12 @@ export class MemoryStore implements Store, Deferral {
       look: () => this.#desk.tell(this.#numbers),
       ageOf: () => 0,
     };
+    // A listener that fails is called again by the next look.
+    this.newsHeard.add((numbers) => void this.#desk.tell(numbers).catch(() => {}));
+  }
+
+  get newsNumbers(): NewsNumbers {
+    return this.#numbers;
   }
 
   /** The number of a subject within the commit that is under way, which raises it. */
@@ -138,8 +146,7 @@ export class MemoryStore implements Store, Deferral {
       this.rollBack(this.#undo);
       throw error;
     }
-    // A listener that fails is called again by the next look.
-    if (this.#numbers !== before) this.#desk.tell(this.#numbers).catch(() => {});
+    if (this.#numbers !== before) for (const heard of this.newsHeard) heard(this.#numbers);
   }
 
   rollBack(undo: readonly (() => void)[]): void {

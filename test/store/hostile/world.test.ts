@@ -1,0 +1,130 @@
+import { expect, test } from 'bun:test';
+import { StoreError } from '../../../src/store/store.ts';
+import { entryOf, fundOf, granted, holdOf, nextId, settleOf } from '../suites/books.ts';
+import { VirtualClock } from './clock.ts';
+import { FRIENDLY, HOSTILE } from './faults.ts';
+import { World } from './world.ts';
+
+/** The world that other tests believe: it does what it says, and the same for the same seed. */
+const START = Date.UTC(2026, 10, 20, 12);
+
+const virtual = (faults = FRIENDLY, seed = 1) => {
+  const clock = new VirtualClock(START);
+  return { clock, world: new World({ clock, faults, seed }) };
+};
+
+test('time passes only where it is let, and alarms ring in the order of their moments', async () => {
+  const clock = new VirtualClock(START);
+  const rung: string[] = [];
+  for (const ms of [30, 10, 20, 10, 0]) clock.after(ms, () => rung.push(`${ms} at ${clock.now() - START}`));
+  clock.after(15, () => rung.push('called off'))();
+  await clock.pass(20);
+  expect(rung).toEqual(['0 at 0', '10 at 10', '10 at 10', '20 at 20']);
+  await clock.pass(100);
+  expect(rung.at(-1)).toBe('30 at 30');
+  expect(clock.now()).toBe(START + 120);
+});
+
+test('instances share one limit: the books decide for all', async () => {
+  const { world } = virtual();
+  const [one, other] = await Promise.all(['a', 'b'].map((name) => world.open(name).openBooks(world.clock.now)));
+  const fund = fundOf(100);
+  expect(await one!.apply([holdOf(nextId(), [fund], 60)])).toEqual([granted(60)]);
+  expect(await other!.apply([holdOf(nextId(), [fund], 60)])).toMatchObject([{ kind: 'refused', why: 'contended' }]);
+});
+
+test('the same seed makes the same things happen at the same moments', async () => {
+  const trace = async (seed: number): Promise<readonly string[]> => {
+    const { world, clock } = virtual({ ...HOSTILE, refused: 0.2, lostAnswer: 0.2 }, seed);
+    const seen: string[] = [];
+    const base = nextId();
+    const fund = fundOf(10_000);
+    const books = await Promise.all(['a', 'b'].map((name) => world.open(name).openBooks(clock.now)));
+    for (let at = 0; at < 40; at++) {
+      const id = nextId();
+      books[at % 2]!.apply([holdOf(id, [fund], 1)]).then(
+        () => seen.push(`${id - base} ${clock.now()}`),
+        (error: StoreError) => seen.push(`${id - base} ${clock.now()} ${error.message}`),
+      );
+      await clock.pass(50);
+    }
+    await clock.pass(60_000);
+    return seen;
+  };
+  const first = await trace(7);
+  expect(first.length).toBe(40);
+  expect(first.filter((line) => /broke|reached/.test(line)).length).toBeGreaterThan(5);
+  expect(await trace(7)).toEqual(first.slice());
+  expect(await trace(8)).not.toEqual(first.slice());
+});
+
+test('a lost answer is an error to its caller, and the deed is done', async () => {
+  const { world } = virtual({ ...FRIENDLY, lostAnswer: 1 });
+  const books = await world.open('a').openBooks(world.clock.now);
+  const fund = fundOf(100);
+  await expect(books.apply([holdOf(nextId(), [fund], 60)])).rejects.toBeInstanceOf(StoreError);
+  expect(books.standing([fund])).toMatchObject([{ held: 60 }]);
+});
+
+test('a refused commit has not happened', async () => {
+  const { world } = virtual({ ...FRIENDLY, refused: 1 });
+  const books = await world.open('a').openBooks(world.clock.now);
+  const fund = fundOf(100);
+  await expect(books.apply([holdOf(nextId(), [fund], 60)])).rejects.toBeInstanceOf(StoreError);
+  expect(books.standing([fund])).toMatchObject([{ held: 0 }]);
+});
+
+test('while the store is away calls are refused and appends wait; others go on', async () => {
+  const { world, clock } = virtual();
+  const [a, b] = [world.open('a'), world.open('b')];
+  const books = await a.openBooks(clock.now);
+  const fund = fundOf(100);
+  const id = nextId();
+  await books.apply([holdOf(id, [fund], 60)]);
+  a.connection.loseStore(5_000);
+  await expect(books.apply([holdOf(nextId(), [fund], 10)])).rejects.toBeInstanceOf(StoreError);
+  await expect(a.keys.all()).rejects.toBeInstanceOf(StoreError);
+  books.append([settleOf(id, 20)]);
+  expect(await books.written()).toBe(false);
+  expect(await b.keys.all()).toEqual([]);
+  await clock.pass(4_999);
+  expect(books.standing([fund])).toMatchObject([{ held: 60 }]);
+  await clock.pass(1);
+  expect(books.standing([fund])).toMatchObject([{ spent: 20, held: 0 }]);
+  expect(await books.written()).toBe(true);
+});
+
+test('a paused instance gets no answer until it goes on; what it had sent is done', async () => {
+  const { world, clock } = virtual();
+  const a = world.open('a');
+  const books = await a.openBooks(clock.now);
+  const fund = fundOf(100);
+  let isAnswered = false;
+  const asked = books.apply([holdOf(nextId(), [fund], 60)]).then(() => {
+    isAnswered = true;
+  });
+  a.connection.pause(60_000);
+  await clock.pass(59_999);
+  expect([isAnswered, books.standing([fund])[0]?.held]).toEqual([false, 60]);
+  await clock.pass(1);
+  await asked;
+});
+
+test('a crashed instance never hears again, and its appends that were under way are lost', async () => {
+  const { world, clock } = virtual({ ...FRIENDLY, slowBefore: 1, delayMs: 100 });
+  const a = world.open('a');
+  const books = await a.openBooks(clock.now);
+  const fund = fundOf(100);
+  const id = nextId();
+  const asked = books.apply([holdOf(id, [fund], 60)]);
+  await clock.pass(100);
+  await asked;
+  books.append([{ kind: 'post', id, step: 1, at: clock.now(), entry: entryOf(10), most: 60 }]);
+  a.connection.crash();
+  let isAnswered = false;
+  void books.apply([holdOf(nextId(), [fund], 1)]).then(() => {
+    isAnswered = true;
+  });
+  await clock.pass(60_000);
+  expect([isAnswered, books.standing([fund])[0]]).toMatchObject([false, { spent: 0, held: 60 }]);
+});
