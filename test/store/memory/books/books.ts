@@ -9,12 +9,12 @@ import type {
   EarmarkOp,
   ExpireOp,
   ExtendOp,
-  Sequel,
   HoldOp,
   LedgerBooks,
   LedgerOp,
   OpResult,
   PostOp,
+  Sequel,
   SettleOp,
 } from '../../../../src/store/books.ts';
 import type { InstanceName } from '../../../../src/store/instance.ts';

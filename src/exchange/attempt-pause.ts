@@ -1,5 +1,5 @@
 /** A pause between attempts, which may be ended early. */
-export class Pause {
+export class AttemptPause {
   #end: (() => void) | null = null;
 
   async wait(ms: number): Promise<void> {
