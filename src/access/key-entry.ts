@@ -1,13 +1,13 @@
 import { timingSafeEqual } from 'node:crypto';
 import { type Caller, holderCaller, permissionsOf, SCOPES } from '../core/caller.ts';
-import type { Aged } from '../core/reading.ts';
+import type { Reading } from '../core/reading.ts';
 import type { KeyInfo, KeyRow, StoredKey } from '../store/keys.ts';
 
 /** The reason why a key is denied. For logs only: callers learn no more than that the key is not valid. */
 export type DenialReason = 'missing' | 'malformed' | 'unknown' | 'expired' | 'revoked' | 'rotated';
 
 /** By this instance's copy of the keys, whose age it has. */
-export type Authentication = Aged &
+export type Authentication = Reading &
   ({ readonly caller: Caller; readonly reason: null } | { readonly caller: null; readonly reason: DenialReason });
 
 export interface KeyEntry {
