@@ -77,7 +77,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   #bytes: ByteHold | null = null;
   /** Whether it is known if the settlement survives this process. */
   #isConfirmed = false;
-  readonly #alarm = new DeadlineAlarm(this);
+  readonly #alarm: DeadlineAlarm;
 
   /** @param funded the money set aside for it */
   constructor(parts: ExchangeParts, runnable: RunnableRequest, funded: FundedHold, recorder: ExchangeRecorder) {
@@ -85,6 +85,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     const { models, gateway: policy } = runnable.runtime.snapshot;
     this.created = Math.floor(parts.now() / 1000);
     this.funded = funded;
+    this.#alarm = new DeadlineAlarm(this, runnable.runtime.alarms);
     this.#parts = parts;
     this.#runnable = runnable;
     this.#recorder = recorder;
@@ -234,10 +235,11 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   /** Waits before the attempt. Returns false where the deadline comes first. */
   async #pause(waitMs: number): Promise<boolean> {
     if (this.#runnable.clock() + waitMs >= this.#deadlineAt) return false;
+    const { timers } = this.#runnable.runtime.alarms;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, waitMs);
+      const timer = timers.after(waitMs, resolve);
       this.#wake = () => {
-        clearTimeout(timer);
+        timer.close();
         resolve();
       };
     });
