@@ -208,8 +208,9 @@ class Race {
     if ('why' in hold) throw new Error('nothing limits it');
     this.#begin(id, at, name);
     await this.#scheduler.schedule(Promise.resolve());
-    const { charged } = hold.settle(how === 'nothing' ? null : line(cost), () => []);
+    const settling = hold.settle(how === 'nothing' ? null : line(cost), () => []);
     this.#running.delete(id);
+    const { charged } = await settling;
     if (how === 'answer') await run.keep({ status: 200, headers: {}, frame: '', body: `${id} ${charged}` });
     else if (how === 'loss') await run.lose();
     else await run.drop();
