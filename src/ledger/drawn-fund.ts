@@ -16,7 +16,7 @@ export function mayCap(funds: readonly DrawnFund[]): boolean {
   return true;
 }
 
-/** The window of a budget for one subject. */
+/** The window of a budget for one subject. State: alerts. */
 export class BudgetFund implements DrawnFund {
   readonly key: string;
   readonly title: FundTitle;
