@@ -167,7 +167,7 @@ export interface MoneyFilter {
 /** Rows in pages, in the order in which they were written. A journal may be larger than the memory. */
 export type RowPages<Row> = AsyncIterable<readonly Row[]>;
 
-/** The journal of a ledger of this version, row by row, for the audit and the export. Rejects with StoreError. */
+/** The journal of a ledger of this version, row by row, for the audit and the export. Rejects with StoreError. State: journal. */
 export interface JournalReader {
   /** @returns null where there is none, which is damage. */
   checkpoint(): Promise<JournalCheckpoint | null>;
