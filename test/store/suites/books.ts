@@ -1,6 +1,7 @@
 import { expect } from 'bun:test';
 import type { EntryLine } from '../../../src/accounting/entry.ts';
 import type { FundRef } from '../../../src/accounting/fund.ts';
+import { quarterOf } from '../../../src/accounting/window.ts';
 import { idAt } from '../../../src/core/id.ts';
 import { plainUsage } from '../../../src/core/usage.ts';
 import type { LedgerBooks, LedgerOp, OpResult } from '../../../src/store/books.ts';
@@ -23,13 +24,15 @@ const at = NOON;
 let keys = 0;
 export function fundOf(limit: number, name = 'all'): FundRef {
   const title = { kind: 'budget', name, subject: '', definition: '', starts: 0, ends: Infinity } as const;
-  return { key: `${++keys}`, title, limit, opening: 0 };
+  const budget = ++keys;
+  return { key: `${budget}`, title, budget, limit, rank: 1 };
 }
 export const balanceOf = (holder: string): FundRef => ({
   key: `balance/${holder}`,
   title: { kind: 'balance', name: holder, subject: '', definition: '', starts: 0, ends: Infinity },
+  budget: 0,
   limit: 0,
-  opening: 0,
+  rank: 0,
 });
 
 let ids = idAt(NOON);
@@ -55,6 +58,10 @@ export const extendOf = (id: number, step: number, by: number): LedgerOp => ({
 });
 export const depositOf = (id: string, paid: number, fee = 0): LedgerOp => ({
   ...{ kind: 'deposit', id, at, holder: WALLET, deposit: { paid, fee, note: id } },
+});
+
+export const enforceOf = ({ budget, rank }: FundRef, limit: number): LedgerOp => ({
+  ...{ kind: 'enforce', budgets: [{ budget, rank: rank + 1, limit }] },
 });
 
 export async function applied(books: LedgerBooks, op: LedgerOp): Promise<OpResult> {
@@ -146,6 +153,47 @@ export const BOOKS_CASES: Readonly<Record<string, (test: BooksUnderTest) => Prom
     await applied(books, extendOf(id, 1, 20));
     expect(await applied(books, settleOf(id, 45, 30))).toEqual(charged(30, 15));
     expect(figures(books, fund)).toEqual([[30, 0]]);
+  },
+  'a hold that has expired is settled by a correction, once: what was charged beyond is given back': async ({
+    books,
+  }) => {
+    const fund = fundOf(100);
+    const id = nextId();
+    await applied(books, holdOf(id, [fund], 60));
+    await applied(books, postOf(id, 1, 5));
+    const expired = { kind: 'expire', id, at, rule: 'charge' } as const;
+    expect(await applied(books, expired)).toEqual(charged(60));
+    expect(await applied(books, postOf(id, 2, 10))).toEqual(charged(10));
+    for (let i = 0; i < 2; i++) expect(await applied(books, settleOf(id, 20))).toEqual(charged(35));
+    expect(await applied(books, expired)).toEqual(charged(60));
+    expect(figures(books, fund)).toEqual([[35, 0]]);
+    expect(await books.charged()).toBe(35);
+    await books.written();
+    expect(await books.reservation(id)).toMatchObject({ isOpen: false, charged: 60, givenBack: 25 });
+  },
+  'of a hold that was released as much is charged afterwards as its funds still have': async ({ books }) => {
+    const fund = fundOf(100);
+    const [id, other] = [nextId(), nextId()];
+    await applied(books, holdOf(id, [fund], 60));
+    expect(await applied(books, { kind: 'expire', id, at, rule: 'release' })).toEqual(charged(0));
+    await applied(books, holdOf(other, [fund], 70));
+    for (let i = 0; i < 2; i++) expect(await applied(books, settleOf(id, 50))).toEqual(charged(30, 20));
+    expect(figures(books, fund)).toEqual([[30, 70]]);
+    await applied(books, settleOf(other, 70));
+    expect(await books.charged()).toBe(100);
+  },
+  'what follows from results is asked for once, and its operations are booked with them': async ({ books }) => {
+    const id = nextId();
+    await applied(books, holdOf(id, [fundOf(100)], 60));
+    await applied(books, depositOf('pay_5', 50, 3));
+    const waive: LedgerOp = { kind: 'waive', id: 'pay_5/fee', at, holder: WALLET, fee: 3, note: 'pay_5' };
+    const asked: unknown[] = [];
+    const results = await books.append([settleOf(id, 20)], (results) => {
+      asked.push(results);
+      return { ops: [waive], writes: [] };
+    });
+    expect([results, asked]).toEqual([[charged(20)], [[charged(20)]]]);
+    expect(books.balanceOf(WALLET)).toMatchObject({ limit: 50 });
   },
   'posts leave less for the next attempt, and count with the settlement': async ({ books }) => {
     const fund = fundOf(100);
@@ -270,7 +318,7 @@ export const BOOKS_CASES: Readonly<Record<string, (test: BooksUnderTest) => Prom
     const fund = fundOf(100);
     const id = nextId();
     await applied(books, holdOf(id, [fund], 60));
-    await applied(books, { kind: 'limit', fund: { ...fund, limit: 50 } });
+    await applied(books, enforceOf(fund, 50));
     expect(await applied(books, extendOf(id, 1, 1))).toMatchObject({ kind: 'refused' });
     expect(books.standing([fund])).toMatchObject([{ limit: 50, held: 60, free: -10 }]);
   },
@@ -288,8 +336,9 @@ export const BOOKS_CASES: Readonly<Record<string, (test: BooksUnderTest) => Prom
     await applied(books, settleOf(id, 25));
     const used = await books.usage({ keyId: 'key', from: NOON, to: NOON + 900_000 });
     expect(used).toMatchObject([{ dimensions: DIMENSIONS, model: 'm', provider: 'p', microcredits: 25 }]);
-    const count = await books.count();
-    expect(await count.charges(NOON)).toEqual([{ dimensions: DIMENSIONS, microcredits: 25 }]);
-    count.end();
+    const window = { starts: NOON, ends: Number.POSITIVE_INFINITY };
+    const { from, charges } = await books.uncounted(1, window);
+    expect(from).toBeNull();
+    expect(charges).toMatchObject([{ dimensions: DIMENSIONS, microcredits: 25, quarter: quarterOf(NOON) }]);
   },
 };
