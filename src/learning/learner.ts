@@ -46,7 +46,7 @@ export type LearningActivity = Learner['activity'];
 
 /**
  * Learns the quality of models from the outcomes of answers: in memory in the order of their IDs, and writes them in that
- * order. Requests never wait for it.
+ * order. Requests never wait for it. State: scores.
  */
 export class Learner {
   readonly memories: Memories;

@@ -160,7 +160,7 @@ function openSweep(
   return sweep;
 }
 
-/** The state of requests and prompts, in memory. */
+/** The state of requests and prompts, in memory. State: gateway. */
 const memoryOf = (clock: () => number) => ({
   affinity: new Affinity(clock),
   sessions: new Sessions(clock),

@@ -19,7 +19,7 @@ export type SweepPart = () => Promise<void>;
 /**
  * Resolves what instances have left that will not come back: holds, payments, running names. Each part does so by condition, so that
  * two sweeps do what one does. It begins `graceMs` after this instance took its lease, and after each time in which the store was
- * away: then living instances could not renew theirs either, and they come back first.
+ * away: then living instances could not renew theirs either, and they come back first. State: sweep.
  */
 export class Sweep {
   readonly #options: SweepOptions;

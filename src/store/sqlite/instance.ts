@@ -48,6 +48,7 @@ export async function openSqliteInstance(store: WatchedStore, fence: Fence, now:
   return new SqliteInstance(store, fence, now, row?.through ?? 0);
 }
 
+/** The slot, clock and IDs of the one server of a database. State: lease. */
 class SqliteInstance implements Instance {
   readonly slot = 0;
   readonly epoch: number;

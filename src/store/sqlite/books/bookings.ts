@@ -38,7 +38,7 @@ const CLOSED: OpResult = { kind: 'refused', why: 'exhausted', fund: null };
 const granted = (amount: Microcredits): OpResult => ({ kind: 'granted', amount });
 const refusedBy = ({ fund, why }: FundBlock<BookedFund>): OpResult => ({ kind: 'refused', why, fund: fund.standing });
 
-/** Decides operations on reservations and deposits in memory, and adds their rows to a batch. */
+/** Decides operations on reservations and deposits in memory, and adds their rows to a batch. State: reservations. */
 export class Bookings {
   readonly #parts: BookingParts;
   /** The first results of the last deposits and waivers, by name. */
