@@ -89,6 +89,15 @@ export class Connection {
     this.#push({ delay: this.#delay(this.#weather.faults.slowBefore), isPatient: true, run: deed });
   }
 
+  /** What cannot be refused, however often its store must be asked: it is done in its turn, once the store is there, and answered. */
+  ask<R>(deed: () => Promise<R>): Promise<R> {
+    if (this.#isCrashed) return never();
+    return new Promise((resolve, reject) => {
+      const run = () => void this.#answer(deed(), false).then(resolve, reject);
+      this.#push({ delay: this.#delay(this.#weather.faults.slowBefore), isPatient: true, run });
+    });
+  }
+
   /** A read that the store has answered: its answer may be refused, slow, or out of date when it arrives. */
   read<R>(answer: Promise<R>): Promise<R> {
     if (!this.isAway) return this.#answer(answer, false);

@@ -104,7 +104,12 @@ export class World implements Weather {
             tell(ops, results);
             return results;
           }),
-        append: (ops: readonly LedgerOp[], also?: readonly Write[]) => connection.send(() => books.append(ops, also)),
+        append: (...[ops, follow]: Parameters<LedgerBooks['append']>) =>
+          connection.ask(async () => {
+            const results = await books.append(ops, follow);
+            tell(ops, results);
+            return results;
+          }),
         written: () => connection.sent(),
         watch: (watcher: BooksWatcher) => void this.#watchers.set(name, watcher),
       },
