@@ -87,10 +87,11 @@ describe('the law is broken where', () => {
       },
     }),
     'a late settlement is thrown away': ({ books }) => ({
-      append: async ([op, ...others], follow) => {
-        const isLate = op?.kind === 'settle' && !(await books.reservation(op.id))?.isOpen;
-        const late = isLate ? [{ kind: 'expire', id: op.id, at: 0, rule: 'charge' } as const] : [];
-        return books.append(isLate ? late : op ? [op, ...others] : [], follow);
+      append: async (ops, follow) => {
+        const [op] = ops;
+        return op?.kind !== 'settle' || (await books.reservation(op.id))?.isOpen
+          ? books.append(ops, follow)
+          : books.append([{ kind: 'expire', id: op.id, at: 0, rule: 'charge' }], follow);
       },
     }),
   };
