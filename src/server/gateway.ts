@@ -188,7 +188,7 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   await saveRevision(records, first);
   const payments = await takePayments(first, ledger, nextId, resources);
   const kept = { ledger, payments, terms, records, log, err, timers };
-  const { reloader, past, stop: stopReloading } = keepReloading(first, tools, kept);
+  const { reloader, leaseOf, past, stop: stopReloading } = keepReloading(first, tools, kept);
   const idempotency = new Idempotency({
     ...{ store, now, instance: store.instance },
     isOpen: ledger.isOpen.bind(ledger),
@@ -201,7 +201,7 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   const sweep = openSweep({ ledger, payments, idempotency }, resources);
   await sweep.begin();
   const publishing = timers.every(PUBLISH_EVERY_MS, () => tools.health.publish());
-  const { lease, leaseOf } = reloader;
+  const { lease } = reloader;
   const funded = { lease, leaseOf, ledger, payments, keys, log, now };
   const gateway: X402Gateway = {
     ...funded,
