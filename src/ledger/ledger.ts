@@ -104,6 +104,7 @@ export class Ledger {
     this.#funds = new Funds((holder) => books.balanceOf(holder) !== null);
     const parts = {
       books,
+      timers,
       now,
       funds: this.#funds,
       contention: this.#contention,
@@ -201,7 +202,7 @@ export class Ledger {
     checkDeposit(deposit);
     // Each payment is booked once, and its fee given back once.
     const id = deposit.paid > 0 ? deposit.note : `${deposit.note}/fee`;
-    await this.#books.apply([{ kind: 'deposit', id, at: this.#options.now(), holder, deposit }], also);
+    await this.#desk.apply([{ kind: 'deposit', id, at: this.#options.now(), holder, deposit }], also);
   }
 
   /**
@@ -357,7 +358,7 @@ export class Ledger {
       '/',
     );
     const op = { kind: 'correct', id, at: this.#options.now(), reservation: hold, amount: most ?? 0, note } as const;
-    const [result] = await this.#books.apply([op]);
+    const [result] = await this.#desk.apply([op]);
     return result?.kind === 'granted' ? result.amount : 0;
   }
 
