@@ -3,6 +3,16 @@ import type { LedgerState, StoredBudget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Write } from './store.ts';
 
+/** An open hold whose owner is gone: the epoch of its instance is dead, or it expired long ago. */
+export interface Orphan {
+  readonly id: number;
+  /** Microcredits. */
+  readonly reserved: Microcredits;
+  readonly charged: Microcredits;
+  /** The holder whose balance it draws on; null without one. */
+  readonly holder: string | null;
+}
+
 /** A reservation as its store has it. Amounts are microcredits. */
 export interface StoredReservation {
   readonly reservation: number;
@@ -39,8 +49,6 @@ export interface LedgerTable {
   exists(): Promise<boolean>;
   /** @returns the name of the ledger, 32 hexadecimal digits; null for one that has none: an empty one, or one of 0.1. */
   identity(): Promise<string | null>;
-  /** @returns the number of the last entry that is written; 0 for none. Of a ledger of this version. */
-  lastEntry(): Promise<number>;
   /** @returns the terms that a policy must fit, of a ledger of any version. */
   state(): Promise<LedgerState>;
   /** @returns the budgets of the policy in force, in its order, of a ledger of this version. */

@@ -87,10 +87,11 @@ describe('the law is broken where', () => {
       },
     }),
     'a late settlement is thrown away': ({ books }) => ({
-      append: async (ops, follow) =>
-        (await books.reservation((ops[0] as { id: number }).id))?.isOpen
-          ? books.append(ops, follow)
-          : books.append([{ kind: 'expire', id: (ops[0] as { id: number }).id, at: 0, rule: 'charge' }], follow),
+      append: async (ops, follow) => {
+        const [op] = ops;
+        const isLate = op?.kind === 'settle' && !(await books.reservation(op.id))?.isOpen;
+        return books.append(isLate ? [{ kind: 'expire', id: op.id, at: 0, rule: 'charge' }] : ops, follow);
+      },
     }),
   };
   for (const [name, wrap] of Object.entries(mutants)) {

@@ -1,11 +1,12 @@
 import { expect, test } from 'bun:test';
 import { Sweep } from '../../src/server/sweep.ts';
+import { processTimers } from '../../src/telemetry/process-timers.ts';
 
 function sweepOf(graceMs: number) {
   const swept: string[] = [];
   const errors: string[] = [];
   let now = 5_000;
-  const sweep = new Sweep({ graceMs, clock: () => now, onError: (part) => errors.push(part) });
+  const sweep = new Sweep({ graceMs, clock: () => now, timers: processTimers, onError: (part) => errors.push(part) });
   const pass = (ms: number) => {
     now += ms;
     return sweep.tick();

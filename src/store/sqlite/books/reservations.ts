@@ -10,11 +10,11 @@ import type {
   HoldOp,
   LedgerOp,
   OpResult,
-  Orphan,
   PostOp,
   SettleOp,
 } from '../../books.ts';
 import type { OpenReservation } from '../../journal-reader.ts';
+import type { Orphan } from '../../ledger-table.ts';
 import type { BookedFund } from './fund-states.ts';
 import type { Spender } from './sums.ts';
 
@@ -89,7 +89,7 @@ export function orphanOf(
   balance: BookedFund | null,
 ): BookedReservation {
   const funds = balance ? [balance] : [];
-  const spender: Spender = { id: account, dimensions: { key: keyId }, sum: null };
+  const spender: Spender = { id: account, dimensions: { key: keyId }, sum: null, isOrphan: true };
   const orphan = new BookedReservation({ id, account: spender, funds, fundIds, amount, owner, expires });
   orphan.state = { ...orphan.state, charged };
   orphan.isOrphan = true;
