@@ -39,7 +39,7 @@ export interface DecisionRuntime {
   readonly estimator: EstimatorPlugin;
 }
 
-/** A decision runtime with its providers: everything that requests need. Immutable. */
+/** A decision runtime with its providers: everything that requests need. Immutable. State: runtime. */
 export interface Runtime extends DecisionRuntime {
   /** Calendar time in the policy's zone. `timeMs`: since 1970. */
   localTime(timeMs: number): RuleScope['time'];

@@ -99,7 +99,7 @@ const FORGOTTEN_MS = 60_000;
 /** Closed reservations that are remembered, so that a repeated operation finds its first result without a query. */
 const CLOSED_MAX = 1_024;
 
-/** The reservations of this process by their IDs, and those that are open, oldest first. */
+/** The reservations of this process by their IDs, and those that are open, oldest first. State: reservations. */
 export class Reservations {
   readonly earmarks = new Map<number, BookedEarmark>();
   readonly #byId = new Map<number, BookedReservation>();
