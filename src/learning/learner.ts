@@ -1,5 +1,5 @@
 import { declaredFor } from '../core/declared.ts';
-import { idAt, timeOfId } from '../core/id.ts';
+import { idAbove, idAt, timeOfId } from '../core/id.ts';
 import type { Timer, Timers } from '../core/timers.ts';
 import type { Cursor } from '../store/cursor.ts';
 import type { ExampleRow, OutcomeRow } from '../store/learning.ts';
@@ -52,7 +52,7 @@ export type LearningActivity = Learner['activity'];
 
 /**
  * Learns the quality of models from the outcomes of answers: in memory in the order of their IDs, and writes them in that
- * order. Requests never wait for it.
+ * order. Requests never wait for it. State: scores.
  */
 export class Learner {
   readonly memories: Memories;
@@ -284,7 +284,8 @@ export class Learner {
     const { outcomes } = this.#store.learning;
     const { name } = policy.estimator;
     const bound = this.memories.over(policy);
-    const id = Math.max(this.#options.nextId(), this.memories.last.outcome + 1);
+    // The last one may be another instance's, a moment ahead.
+    const id = idAbove(this.#options.nextId(), this.memories.last.outcome);
     const { influenceMax } = policy.snapshot.learning;
     const weight = this.#state.influence.admit(example.keyId, given.offered, influenceMax, timeOfId(id));
     // A weightless outcome may never be written.

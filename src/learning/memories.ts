@@ -19,7 +19,7 @@ import { isScore, orderSteps } from './steps.ts';
 /** The maximum number of outcomes to learn again at a start. Checkpoints are more frequent. */
 const TAIL_MAX = 100_000;
 
-/** The memories of all estimator plugins that have learned here, by name. */
+/** The memories of all estimator plugins that have learned here, by name. State: memories. */
 export class Memories {
   readonly #options: MemoryOptions;
   readonly #memories = new Map<string, HostedMemory>();

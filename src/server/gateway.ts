@@ -148,11 +148,11 @@ interface SweptParts {
 /** Sweeps up what dead instances leave, part after part. */
 function openSweep(
   { ledger, payments, idempotency }: SweptParts,
-  { log, host: { clock, timers } }: GatewayResources,
+  { store: { instance }, log, host: { clock, timers } }: GatewayResources,
 ): Sweep {
   const onError = (part: string, error: unknown) =>
     log.warn('what dead instances left could not be resolved', { part, error: String(error) });
-  const sweep = new Sweep({ graceMs: ledger.graceMs, clock, timers, onError });
+  const sweep = new Sweep({ graceMs: ledger.graceMs, instance, clock, timers, onError });
   sweep.add('holds', async () => logRecovered(log, await ledger.sweep()));
   // Their money is that of closed holds.
   sweep.add('payments', payments.sweep);
@@ -160,7 +160,7 @@ function openSweep(
   return sweep;
 }
 
-/** The state of requests and prompts, in memory. */
+/** The state of requests and prompts, in memory. State: gateway. */
 const memoryOf = (clock: () => number) => ({
   affinity: new Affinity(clock),
   sessions: new Sessions(clock),

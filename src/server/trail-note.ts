@@ -25,6 +25,7 @@ interface TrailFollowers {
 
 /**
  * Looks for the news of the store, which puts changes by commands in force, and notes in the data folder how far the server is.
+ * State: trail note.
  * @returns how to stop and remove the note: it never rejects.
  */
 export async function keepTrailNote(data: string, { store, keys, timers }: TrailFollowers) {

@@ -170,7 +170,7 @@ export type RowPages<Row> = AsyncIterable<readonly Row[]>;
 
 /**
  * The journal of a ledger of this version, row by row, for the audit and the export: up to the horizon, so that no page misses an entry
- * that appears behind it. Rejects with StoreError.
+ * that appears behind it. Rejects with StoreError. State: journal.
  */
 export interface JournalReader {
   /** @returns the place of the last entry up to which nothing will appear; 0 for none */

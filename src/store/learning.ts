@@ -147,6 +147,7 @@ export interface LearningSecretTable {
   add(secret: Uint8Array): Write;
 }
 
+/** The tables of learning. State: outcomes. */
 export interface LearningTables {
   readonly secret: LearningSecretTable;
   readonly examples: ExampleTable;

@@ -135,6 +135,7 @@ export interface ContentTable {
   prune(now: number): Promise<number>;
 }
 
+/** The tables of records. State: records. */
 export interface RecordTables {
   readonly log: RecordLog;
   readonly readings: ReadingsTable;

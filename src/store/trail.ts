@@ -59,7 +59,7 @@ export interface HolderKeyLimits {
   readonly aDay: number;
 }
 
-/** The append-only record of changes to keys. Conditional entries fail their commit with the reason `unmet`. */
+/** The append-only record of changes to keys. Conditional entries fail their commit with the reason `unmet`. State: trail. */
 export interface TrailTable {
   add(event: KeyEvent): Write;
   /** Unmet unless the key is unrevoked, and not expired at `validAt` (ms since 1970). */
