@@ -164,4 +164,4 @@ export class Connection {
 
 const away = () => new StoreError('the store cannot be reached');
 /** The deed is done, and its caller cannot know. */
-const lost = () => new StoreError('the connection broke before the store had answered');
+const lost = () => new StoreError('the connection broke before the store had answered', { reason: 'unknown' });

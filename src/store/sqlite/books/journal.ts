@@ -66,7 +66,7 @@ export const SPOOLED_IN_JOURNAL: readonly Statement[] = [
 export const SPOOLED_TARIFF: Statement = INSERT_TARIFF;
 
 /** The note of a correction of what was charged or released without its owner. */
-const LATE = 'settled after it had expired';
+export const LATE = 'settled after it had expired';
 
 /** Booked in place of figures that cannot be true, which might make an entry unwritable. */
 const NO_USAGE: Usage = {
