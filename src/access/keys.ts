@@ -69,6 +69,7 @@ export async function openKeys(options: KeysOptions): Promise<Keys> {
 /** The API keys. Every change is committed together with its entry in the trail. */
 export type Keys = Omit<StoredKeys, 'open'>;
 
+/** This instance’s copy of the keys, their last uses, and those that wait for their budgets. State: keys. */
 class StoredKeys {
   readonly #store: KeysOptions['store'];
   readonly #now: () => number;
@@ -119,7 +120,9 @@ class StoredKeys {
     const key = bearerOf(header);
     const parts = key === null ? null : parseKey(key);
     if (key === null || !parts) return DENIED.malformed;
-    return authenticationBy(this.#entries.get(parts.id), hashOf(key), this.#now());
+    const found = authenticationBy(this.#entries.get(parts.id), hashOf(key), this.#now());
+    const ageMs = this.#store.news.ageOf('keys');
+    return ageMs === 0 ? found : { ...found, ageMs };
   };
 
   /**

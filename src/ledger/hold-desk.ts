@@ -55,7 +55,7 @@ type BookedPromise<Booked> = Promise<Booked | FundShortage>;
 /** Asks the books for money. Resolves with the hold or earmark, or with the shortage. */
 type BookingCall<Booked> = (money: MoneyRequest, op: DrawingOp) => BookedPromise<Booked>;
 
-/** Sets money aside for requests, and tracks the open holds and earmarks of this process. */
+/** Sets money aside for requests, and tracks the open holds and earmarks of this process. State: holds. */
 export class HoldDesk {
   readonly #options: HoldDeskOptions;
   readonly #tools: HoldTools;

@@ -75,7 +75,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   return ledger;
 }
 
-/** The ledger of one process. It may share its books with other processes. */
+/** The ledger of one process. It may share its books with other processes. State: ledger. */
 export class Ledger {
   /** The holds of a crash that this start closed. */
   recovered: OrphansClosed = NO_ORPHANS;

@@ -42,7 +42,7 @@ export interface StoredBalance {
 
 /**
  * The ledger of a store, for commands beside the process that has the books open. Grants and refunds are requested here;
- * that process adopts them, or the next one that opens the books. Reading methods reject with StoreError.
+ * that process adopts them, or the next one that opens the books. Reading methods reject with StoreError. State: ledger name.
  */
 export interface LedgerTable {
   /** @returns whether there is a ledger of this version. */

@@ -19,7 +19,10 @@ interface CallerLimit {
 /** Events counted by address alone. */
 export type Offence = 'failed-auth' | 'keyless';
 
-/** Enforces rate limits, in memory. Accounts survive a new policy, by the name of their limit and the subject. */
+/**
+ * Enforces rate limits, in memory. Accounts survive a new policy, by the name of their limit and the subject.
+ * State: offences.
+ */
 export class Limiter {
   readonly #now: () => number;
   readonly #accounts: LimitAccounts;
@@ -54,7 +57,7 @@ export class Limiter {
       if (figures.tokensPerMinute !== null) bucketOf(account, 'tokens', figures.tokensPerMinute, now);
       // Keeps the account from here on: the next one may cause a sweep.
       account.open++;
-      charged.push({ name, figures, account });
+      charged.push({ name, figures, account, ageMs: 0 });
     }
     const short = shortageOf(charged);
     if (short) {

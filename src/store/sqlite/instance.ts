@@ -3,7 +3,7 @@ import { messageOf } from '../../core/thrown.ts';
 import type { Instance, InstanceName } from '../instance.ts';
 import { StoreError } from '../store.ts';
 import type { WatchedStore } from './database.ts';
-import { faultOf } from './fault.ts';
+import { faultOf, unreadable } from './fault.ts';
 import type { Fence } from './fence.ts';
 import { first, type Migrations, sql, write } from './statement.ts';
 
@@ -48,6 +48,7 @@ export async function openSqliteInstance(store: WatchedStore, fence: Fence, now:
   return new SqliteInstance(store, fence, now, row?.through ?? 0);
 }
 
+/** The slot, clock and IDs of the one server of a database. State: lease. */
 class SqliteInstance implements Instance {
   readonly slot = 0;
   readonly epoch: number;
@@ -83,13 +84,17 @@ class SqliteInstance implements Instance {
   }
 
   async lives({ slot, epoch }: InstanceName): Promise<boolean> {
-    return slot === this.slot && this.#fence.isRaisedBy(epoch);
+    try {
+      return slot === this.slot && this.#fence.isRaisedBy(epoch);
+    } catch (cause) {
+      throw unreadable(cause);
+    }
   }
 
   /** The next start need not be ahead of its clock, then. */
   async release(): Promise<void> {
     try {
-      if (this.#through > this.#last) this.#raise(this.#last);
+      if (this.#through !== this.#last) this.#note(this.#last);
     } catch {
       // The close that follows tells why.
     }
@@ -104,12 +109,16 @@ class SqliteInstance implements Instance {
   #raise(through: number): void {
     if (performance.now() < this.#tryAt) return;
     try {
-      this.#store.note(write(NOTE, through));
-      this.#through = through;
+      this.#note(through);
     } catch (cause) {
       if (faultOf(cause) === 'fenced')
         throw new StoreError(this.fenced ?? messageOf(cause), { reason: 'fenced', cause });
       this.#tryAt = performance.now() + RETRY_MS;
     }
+  }
+
+  #note(through: number): void {
+    this.#store.note(write(NOTE, through));
+    this.#through = through;
   }
 }

@@ -32,7 +32,7 @@ interface AdoptionParts extends Pick<BooksParts, 'store' | 'journal' | 'funds'> 
   readonly watcher: () => BooksWatcher;
 }
 
-/** Applies requested grants and corrections, each once: in the journal, the sums and the funds. */
+/** Applies requested grants and corrections, each once: in the journal, the sums and the funds. State: deposits. */
 export class Adoption {
   readonly #parts: AdoptionParts;
   /** Adjustments that were applied, but may not be marked so in the store yet. */

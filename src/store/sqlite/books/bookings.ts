@@ -40,7 +40,7 @@ const CLOSED: OpResult = { kind: 'refused', why: 'exhausted', fund: null };
 const granted = (amount: Microcredits): OpResult => ({ kind: 'granted', amount });
 const refusedBy = ({ fund, why }: FundBlock<BookedFund>): OpResult => ({ kind: 'refused', why, fund: fund.standing });
 
-/** Decides operations on reservations and deposits in memory, and adds their rows to a batch. */
+/** Decides operations on reservations and deposits in memory, and adds their rows to a batch. State: reservations. */
 export class Bookings {
   readonly #parts: BookingParts;
   /** The first results of the last deposits and waivers, by name. */
@@ -245,9 +245,11 @@ export class Bookings {
   }
 
   deposit(op: DepositOp, batch: Batch): OpResult {
-    const known = this.#paid.get(`deposit ${op.id}`);
+    // A fee is given back once, by whichever operation.
+    const name = `${op.deposit.paid > 0 ? 'deposit' : 'waive'} ${op.id}`;
+    const known = this.#paid.get(name);
     batch.isRepeated ||= known !== undefined;
-    return known ?? this.#deposit(op, batch, `deposit ${op.id}`);
+    return known ?? this.#deposit(op, batch, name);
   }
 
   waive({ id, holder, fee, note, at }: WaiveOp, batch: Batch): OpResult {

@@ -86,7 +86,7 @@ const NOBODY: BooksWatcher = { freed: () => {}, opened: () => {}, adjusted: () =
 /**
  * Books of which memory holds the funds and the open reservations, and SQLite the journal. Operations are decided in the
  * order of the calls, without waiting; their rows are written in that order. It repeats the first result of an operation on a
- * reservation that is open or closed, of an earmark while it lasts, and of the last deposits.
+ * reservation that is open or closed, of an earmark while it lasts, and of the last deposits. State: books.
  */
 class SqliteBooks implements LedgerBooks {
   readonly lastIds: LedgerBooks['lastIds'];

@@ -79,7 +79,7 @@ const NO_USAGE: Usage = {
 
 /**
  * Makes the rows of the journal: gives each its number, in the order in which things happen in memory, and keeps the
- * sums. Rows are written in the order of their numbers, so a reader up to one has all before it.
+ * sums. Rows are written in the order of their numbers, so a reader up to one has all before it. State: row numbers.
  */
 export class Journal {
   readonly sums = new Sums();

@@ -117,7 +117,7 @@ const MAKERS: ReadonlySet<LedgerOp['kind']> = new Set(['hold', 'capture']);
 const STEPS: ReadonlySet<LedgerOp['kind']> = new Set(['extend', 'post', 'settle', 'expire']);
 const isOnReservation = (op: LedgerOp): op is ReservationOp => MAKERS.has(op.kind) || STEPS.has(op.kind);
 
-/** The reservations of this process by their IDs, and those that are open, oldest first. */
+/** The reservations of this process by their IDs, and those that are open, oldest first. State: reservations. */
 export class Reservations {
   readonly earmarks = new Map<number, BookedEarmark>();
   /** IDs that were voided before they came. */

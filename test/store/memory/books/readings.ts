@@ -4,6 +4,7 @@ import type { Window } from '../../../../src/accounting/window.ts';
 import type { EndpointCharges, UncountedCharges, UsageFilter } from '../../../../src/store/books.ts';
 import type { InstanceName } from '../../../../src/store/instance.ts';
 import type { Orphan } from '../../../../src/store/ledger-table.ts';
+import type { News } from '../../../../src/store/news.ts';
 import type { Store } from '../../../../src/store/store.ts';
 import type { MemoryRequest, MemoryReservation } from './booked.ts';
 import { MemoryCharges } from './charges.ts';
@@ -11,7 +12,7 @@ import { MemoryFunds } from './funds.ts';
 import { MemoryJournal } from './journal.ts';
 
 /** What of a store books in memory need: their own figures are lost with the process. */
-type Commit = Pick<Store, 'commit' | 'append' | 'written'>;
+type Commit = Pick<Store, 'commit' | 'append' | 'written'> & { readonly news?: News };
 
 const nameOf = ({ slot, epoch }: InstanceName): string => `${slot}/${epoch}`;
 
