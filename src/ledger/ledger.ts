@@ -153,6 +153,8 @@ export class Ledger {
     // Before the budgets are counted, so that they count what it charges.
     if (this.graceMs === 0) this.recovered = await this.sweep();
     await this.refresh();
+    // Charges since the last checkpoint are told by account only once they are summed up.
+    await this.#books.checkpoint();
     (await this.prepare(terms))();
   }
 
