@@ -10,6 +10,7 @@ import { createParser } from '../src/runtime/parser.ts';
 import { Reloader } from '../src/runtime/reload.ts';
 import { readBundle } from '../src/runtime/source.ts';
 import { watchPolicies } from '../src/runtime/watch.ts';
+import { processTimers } from '../src/telemetry/process-timers.ts';
 import { largePolicy } from './large-policy.ts';
 import { fixed, median, table } from './stats.ts';
 
@@ -65,6 +66,7 @@ const watch = watchPolicies({
   more: loader.files,
   onFirstEvent: parser.warm,
   onEdit: () => void reloader.reload('edit'),
+  timers: processTimers,
 });
 await Bun.sleep(200);
 

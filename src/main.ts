@@ -9,6 +9,7 @@ import type { ServeOptions } from './operate/serve-options.ts';
 import { pluginIn } from './plugin-host/owners.ts';
 import type { Host } from './server/host.ts';
 import { defaultPolicies } from './server/shipped-policies.ts';
+import { processTimers } from './telemetry/process-timers.ts';
 import { openSink } from './telemetry/sink.ts';
 import { stackOf } from './telemetry/thrown.ts';
 
@@ -109,6 +110,7 @@ const hostOf = async (): Promise<Host> => ({
   env,
   now,
   clock: () => performance.now(),
+  timers: processTimers,
   openSink: () => openSink(STDOUT),
   on: (event, listener) => void process.on(event, listener),
   exit: process.exit,

@@ -1,10 +1,12 @@
 import { hash } from 'node:crypto';
 import { type KeyBudgets, SCOPES } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
+import type { Timer, Timers } from '../core/timers.ts';
 import type { KeyInfo } from '../store/keys.ts';
 import type { Repositories } from '../store/repositories.ts';
 import { type Store, StoreError, type Write } from '../store/store.ts';
 import { type Actor, type KeyEvent, SERVER, type TrailEntry, type TrailQuery } from '../store/trail.ts';
+import { processTimers } from '../telemetry/process-timers.ts';
 import { bearerOf, isStrong, keyOf, newKey, parseKey, SECRET_BYTES } from './key.ts';
 import { termsBody } from './key-body.ts';
 import {
@@ -37,6 +39,8 @@ export interface KeysOptions {
   readonly now: () => number;
   /** Between two checks for changes by other processes, ms. Absent: only `refresh` checks. */
   readonly refreshMs?: number;
+  /** Sets its regular work; the process's own unless stated. */
+  readonly timers?: Timers;
   /**
    * Called when the budgets of keys change; `budgets()` returns them. A new key with budgets is admitted only once the
    * promise resolves, so that it cannot overspend. After a rejection it is called again at the next check.
@@ -67,7 +71,7 @@ export type Keys = Pick<StoredKeys, keyof StoredKeys>;
 class StoredKeys {
   readonly #store: KeysOptions['store'];
   readonly #now: () => number;
-  readonly #timer: ReturnType<typeof setInterval> | null;
+  readonly #timer: Timer | null;
   readonly #onChange: KeysOptions['onChange'];
   #entries: ReadonlyMap<string, KeyEntry> = new Map();
   /** Of every holder that ever had a key. */
@@ -86,13 +90,13 @@ class StoredKeys {
   /** The last admission of waiting keys, which may be under way. */
   #admission: Promise<void> | null = null;
 
-  constructor({ store, now, refreshMs, onChange }: KeysOptions) {
+  constructor({ store, now, refreshMs, timers = processTimers, onChange }: KeysOptions) {
     this.#store = store;
     this.#now = now;
     this.#onChange = onChange;
     this.#usesWrittenAt = now();
     // A failed read is repeated at the next tick; meanwhile the keys stay as they were.
-    this.#timer = refreshMs ? setInterval(() => this.refresh().catch(() => {}), refreshMs) : null;
+    this.#timer = refreshMs ? timers.every(refreshMs, () => void this.refresh().catch(() => {})) : null;
     this.#timer?.unref();
   }
 
@@ -253,7 +257,7 @@ class StoredKeys {
 
   /** Stops the regular refresh and writes last uses. Call it before the store is closed. */
   close(): void {
-    if (this.#timer) clearInterval(this.#timer);
+    this.#timer?.close();
     this.#writeUses();
   }
 

@@ -1,8 +1,10 @@
 import { declaredFor } from '../core/declared.ts';
 import { idAt, timeOfId } from '../core/id.ts';
+import type { Timer, Timers } from '../core/timers.ts';
 import type { ExampleRow, OutcomeRow } from '../store/learning.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Deferral, Store, Write } from '../store/store.ts';
+import { processTimers } from '../telemetry/process-timers.ts';
 import type { AnswerScore, Example, LearningPolicyInForce, ScoreReceipt, ScoreRefusal } from './answer.ts';
 import type { LearningState } from './learning-state.ts';
 import type { Memories } from './memories.ts';
@@ -34,6 +36,8 @@ export interface LearnerOptions {
   readonly refreshMs?: number;
   /** The interval of checkpoints, ms; absent: on `checkpoint` and `close` only. */
   readonly checkpointMs?: number;
+  /** Sets its regular work; the process's own unless stated. */
+  readonly timers?: Timers;
 }
 
 /** Figures of learning since the process began. */
@@ -49,7 +53,7 @@ export class Learner {
   readonly #store: LearningStore;
   readonly #state: LearningState;
   readonly #faults: LearnerParts['faults'];
-  readonly #timers: ReturnType<typeof setInterval>[] = [];
+  readonly #regular: Timer[] = [];
   /** By decision: settles after its last score. */
   readonly #scoring = new Map<number, Promise<unknown>>();
   /** By decision: learned scores that may not be durable yet. */
@@ -150,7 +154,7 @@ export class Learner {
 
   /** Writes a last checkpoint. Rejects with StoreError. */
   async close(): Promise<void> {
-    for (const timer of this.#timers) clearInterval(timer);
+    for (const timer of this.#regular) timer.close();
     await this.checkpoint();
   }
 
@@ -166,9 +170,10 @@ export class Learner {
   }
 
   #every(ms: number, work: () => Promise<void>): void {
-    const timer = setInterval(() => work().catch((error: unknown) => this.#options.onError?.(error)), ms);
+    const { timers = processTimers, onError } = this.#options;
+    const timer = timers.every(ms, () => void work().catch((error: unknown) => onError?.(error)));
     timer.unref();
-    this.#timers.push(timer);
+    this.#regular.push(timer);
   }
 
   /** Null while learning is off, or if the policy lacks the model. */

@@ -1,5 +1,6 @@
 import { type FundBlock, type FundRef, type FundStanding, fundName } from '../accounting/fund.ts';
 import { Spread } from '../core/spread.ts';
+import type { Timers } from '../core/timers.ts';
 import type { Waits } from './sample.ts';
 
 /** Requests that may wait for one fund; further ones are refused at once. */
@@ -39,6 +40,11 @@ export class Contention {
   /** In seconds. */
   readonly waited = new Spread(WAIT_BOUNDS);
   readonly #lines = new Map<string, Waiter[]>();
+  readonly #timers: Timers;
+
+  constructor(timers: Timers) {
+    this.#timers = timers;
+  }
 
   /** Returns the index of the first of these funds that has a line, which a new request must join; -1 for none. */
   lineBefore(funds: readonly FundRef[]): number {
@@ -61,7 +67,7 @@ export class Contention {
         attempt,
         isUrgent,
         resolve: (obstacle) => {
-          clearTimeout(timer);
+          timer.close();
           if (isUrgent) return resolve(obstacle);
           this.waited.observe((performance.now() - began) / 1_000);
           if (obstacle) this.waits.gave_up++;
@@ -70,7 +76,7 @@ export class Contention {
         },
       };
       // One last attempt: the free money may suffice for this request, though not for those before it in the line.
-      const timer = setTimeout(() => this.#dismiss(waiter, () => attempt(true)), waitMs);
+      const timer = this.#timers.after(waitMs, () => this.#dismiss(waiter, () => attempt(true)));
       signal?.addEventListener('abort', () => this.#dismiss(waiter, () => blocked), { once: true });
       this.#join(line, waiter);
     });

@@ -7,8 +7,10 @@ import type { Microcredits } from '../core/credits.ts';
 import { checkedHolder, isAddress } from '../core/holder-address.ts';
 import { createIds, timeOfId } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { Timer, Timers } from '../core/timers.ts';
 import type { EndpointCharges, LedgerBooks, LedgerOp, LimitOp, UsageFilter } from '../store/books.ts';
 import type { Write } from '../store/store.ts';
+import { processTimers } from '../telemetry/process-timers.ts';
 import { type Account, Accounts, accountOf, scopeOf } from './accounts.ts';
 import { AvailableFunds, type FundShortage } from './available-funds.ts';
 import { Contention } from './contention.ts';
@@ -40,6 +42,8 @@ export interface LedgerOptions extends LedgerNotifierOptions {
   readonly now: () => number;
   /** The interval of checks for grants and corrections by an operator's command, ms. Absent: only `refresh` checks. */
   readonly refreshMs?: number;
+  /** Sets its regular work; the process's own unless stated. */
+  readonly timers?: Timers;
 }
 
 export interface LedgerStatus {
@@ -74,10 +78,11 @@ export class Ledger {
   readonly #options: LedgerOptions;
   readonly #accounts = new Accounts();
   readonly #funds: Funds;
-  readonly #contention = new Contention();
+  readonly #contention: Contention;
   readonly #desk: HoldDesk;
   readonly #refusals = new Refusals();
-  readonly #timers: ReturnType<typeof setInterval>[] = [];
+  readonly #timers: Timers;
+  readonly #regular: Timer[] = [];
   readonly #nextAdjustment: () => number;
   /** The latest moment of the clock or an ID, ms since 1970. */
   #latest: number;
@@ -86,7 +91,9 @@ export class Ledger {
   readonly #openSettlement: OpenSettlement = { ops: null };
 
   constructor(options: LedgerOptions) {
-    const { books, now, refreshMs } = options;
+    const { books, now, refreshMs, timers = processTimers } = options;
+    this.#timers = timers;
+    this.#contention = new Contention(timers);
     this.#books = books;
     this.#options = options;
     this.lastId = books.lastIds.hold;
@@ -109,7 +116,7 @@ export class Ledger {
     });
     this.#every(CHECKPOINT_MS, () => this.#sweep());
     // A failed refresh is repeated at the next tick.
-    if (refreshMs) this.#every(refreshMs, () => this.refresh().catch(() => {}));
+    if (refreshMs) this.#every(refreshMs, () => void this.refresh().catch(() => {}));
   }
 
   /** Windows never go back, even if the clock does. */
@@ -332,14 +339,14 @@ export class Ledger {
 
   /** Writes a checkpoint, so that the next start is quick. Neither ends holds nor closes the store. */
   async close(): Promise<void> {
-    for (const timer of this.#timers) clearInterval(timer);
+    for (const timer of this.#regular) timer.close();
     await this.#books.checkpoint();
   }
 
-  #every(ms: number, run: () => unknown): void {
-    const timer = setInterval(run, ms);
+  #every(ms: number, run: () => void): void {
+    const timer = this.#timers.every(ms, run);
     timer.unref();
-    this.#timers.push(timer);
+    this.#regular.push(timer);
   }
 
   /** A mistake in the program must throw before money is held. */

@@ -1,5 +1,6 @@
 import type { PaymentNetwork } from '../core/payment-policy.ts';
 import { messageOf } from '../core/thrown.ts';
+import type { Timer, Timers } from '../core/timers.ts';
 import type { Log } from '../telemetry/log.ts';
 import {
   FacilitatorUnavailable,
@@ -26,6 +27,7 @@ export interface NetworksOptions {
   readonly open: OpenNetwork;
   readonly host: Omit<NetworkHost, 'onAlarm'>;
   readonly log: Log;
+  readonly timers: Timers;
 }
 
 /** The networks of the policy in force. A network that a new policy does not change stays open. */
@@ -68,14 +70,14 @@ export class Networks {
     const definition = definitionOf(policy);
     const same = this.#inForce.find((connection) => connection.definition === definition);
     if (same) return same;
-    const { open, host, log } = this.#options;
+    const { open, host, log, timers } = this.#options;
     const { getAddress } = await import('viem/utils');
     const network = await open(policy, {
       ...host,
       onAlarm: (message) => log.error(message, { network: policy.id }),
     });
     const addresses = { asset: getAddress(policy.asset.address), payTo: getAddress(policy.payTo) };
-    return new OpenConnection({ policy, definition, network, ...addresses, log });
+    return new OpenConnection({ policy, definition, network, ...addresses, log, timers });
   }
 
   /** In the policy's order. */
@@ -117,6 +119,7 @@ const definitionOf = (policy: PaymentNetwork): string =>
 
 interface ConnectionParts extends Pick<OpenConnection, 'policy' | 'definition' | 'network' | 'asset' | 'payTo'> {
   readonly log: Log;
+  readonly timers: Timers;
 }
 
 class OpenConnection {
@@ -133,15 +136,17 @@ class OpenConnection {
   #isRetired = false;
   #isClosed = false;
   readonly #logged = new Set<string>();
-  #timer: ReturnType<typeof setTimeout> | null = null;
+  readonly #timers: Timers;
+  #timer: Timer | null = null;
 
-  constructor({ policy, definition, network, asset, payTo, log }: ConnectionParts) {
+  constructor({ policy, definition, network, asset, payTo, log, timers }: ConnectionParts) {
     this.policy = policy;
     this.definition = definition;
     this.network = network;
     this.asset = asset;
     this.payTo = payTo;
     this.#log = log;
+    this.#timers = timers;
     void this.#check(RETRY_MIN_MS);
   }
 
@@ -163,7 +168,7 @@ class OpenConnection {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.isReady = false;
-    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer?.close();
     this.network.facilitator.close();
   }
 
@@ -181,7 +186,7 @@ class OpenConnection {
       this.#logOnce(isSilent, cause);
       // An operator may correct the node behind the same address.
       const pause = isSilent ? pauseMs : RETRY_MAX_MS;
-      this.#timer = setTimeout(() => void this.#check(Math.min(pause * 2, RETRY_MAX_MS)), pause);
+      this.#timer = this.#timers.after(pause, () => void this.#check(Math.min(pause * 2, RETRY_MAX_MS)));
       this.#timer.unref();
     }
   }

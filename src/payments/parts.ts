@@ -1,4 +1,5 @@
 import type { PaymentPolicy } from '../core/payment-policy.ts';
+import type { Timers } from '../core/timers.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Blocklist } from './blocklist.ts';
@@ -17,6 +18,8 @@ export interface PaymentParts {
   readonly policy: () => PaymentPolicy | null;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Sets the rounds of reconciliation. */
+  readonly timers: Timers;
   readonly nextId: () => number;
   readonly deposit: Ledger['deposit'];
   readonly counts: PaymentCounts;

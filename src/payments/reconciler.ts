@@ -1,3 +1,4 @@
+import type { Timer } from '../core/timers.ts';
 import type { Payment } from '../store/payments.ts';
 import type { PaymentParts } from './parts.ts';
 import { isTransient } from './refusals.ts';
@@ -27,7 +28,7 @@ export class Reconciler {
   /** Payments and networks already reported to the operator. */
   readonly #reported = new Set<number | string>();
   readonly #busy = new Set<string>();
-  #timer: ReturnType<typeof setInterval> | null = null;
+  #timer: Timer | null = null;
   #isStopped = false;
 
   /** @param everyMs between two rounds, ms */
@@ -40,12 +41,12 @@ export class Reconciler {
   /** Does nothing if started before, or stopped. */
   start(): void {
     if (this.#isStopped) return;
-    this.#timer ??= setInterval(() => this.#round(), this.#everyMs);
+    this.#timer ??= this.#parts.timers.every(this.#everyMs, () => this.#round());
     this.#timer.unref();
   }
 
   stop(): void {
-    if (this.#timer) clearInterval(this.#timer);
+    this.#timer?.close();
     this.#isStopped = true;
   }
 

@@ -1,11 +1,13 @@
 import type { Microcredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
 import type { PaymentPolicy } from '../core/payment-policy.ts';
+import type { Timers } from '../core/timers.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Payment } from '../store/payments.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store, Write } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
+import { processTimers } from '../telemetry/process-timers.ts';
 import { loadBlocklist } from './blocklist.ts';
 import { PaymentCounts } from './counts.ts';
 import type { OpenNetwork } from './facilitator/facilitator.ts';
@@ -38,6 +40,8 @@ export interface PaymentsOptions {
   readonly openNetwork?: OpenNetwork;
   /** Between two rounds of reconciliation, ms; 5,000 by default. */
   readonly reconcileEveryMs?: number;
+  /** Sets its regular work; the process's own unless stated. */
+  readonly timers?: Timers;
 }
 
 /**
@@ -68,18 +72,18 @@ async function settleAbandoned({ id, payer, fee }: Payment, { store, now, deposi
 /** Takes x402 payments and stores their outcomes. One for each server, present while payments are off, too. */
 export type Payments = ReturnType<typeof paymentsOf>;
 
-function paymentsOf(
-  { store, now, nextId, env, deposit, log, openNetwork = openByPolicy, reconcileEveryMs = 5_000 }: PaymentsOptions,
-  stored: Pick<PaymentParts, 'register' | 'blocklist' | 'seal'>,
-) {
+function paymentsOf(options: PaymentsOptions, stored: Pick<PaymentParts, 'register' | 'blocklist' | 'seal'>) {
+  const { store, now, nextId, env, deposit, log, openNetwork = openByPolicy, reconcileEveryMs = 5_000 } = options;
+  const { timers = processTimers } = options;
   const { register, blocklist, seal } = stored;
   const { table } = register;
   /** The policy in force; null while payments are off. */
   const inForce: { policy: PaymentPolicy | null } = { policy: null };
   const host = { env, pending: storedSettlements(store, now), now };
-  const networks = new Networks({ open: openNetwork, host, log });
+  const networks = new Networks({ open: openNetwork, host, log, timers });
   const counts = new PaymentCounts();
-  const parts: PaymentParts = { ...stored, networks, policy: () => inForce.policy, now, nextId, deposit, counts, log };
+  const policy = () => inForce.policy;
+  const parts: PaymentParts = { ...stored, networks, policy, now, timers, nextId, deposit, counts, log };
   const settlements = new Settlements(parts);
   const reconciler = new Reconciler(parts, settlements, reconcileEveryMs);
   const activity: PaymentActivity = {

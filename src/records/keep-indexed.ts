@@ -1,3 +1,4 @@
+import type { Timer, Timers } from '../core/timers.ts';
 import type { RecordLog } from '../store/records.ts';
 
 /** Between batches while records are left, ms: requests are served meanwhile. */
@@ -10,8 +11,12 @@ const IDLE_MS = 2_000;
  * @param onError receives errors of the store; the batch is tried again
  * @returns stops it
  */
-export function keepIndexed(log: Pick<RecordLog, 'index'>, onError: (error: unknown) => void): () => void {
-  let timer: ReturnType<typeof setTimeout>;
+export function keepIndexed(
+  log: Pick<RecordLog, 'index'>,
+  timers: Timers,
+  onError: (error: unknown) => void,
+): () => void {
+  let timer: Timer;
   let isStopped = false;
   const run = async () => {
     const isLeft = await log.index().catch((error: unknown) => {
@@ -21,12 +26,12 @@ export function keepIndexed(log: Pick<RecordLog, 'index'>, onError: (error: unkn
     if (!isStopped) schedule(isLeft ? PAUSE_MS : IDLE_MS);
   };
   const schedule = (ms: number) => {
-    timer = setTimeout(() => void run(), ms);
+    timer = timers.after(ms, () => void run());
     timer.unref();
   };
   schedule(PAUSE_MS);
   return () => {
     isStopped = true;
-    clearTimeout(timer);
+    timer.close();
   };
 }

@@ -1,4 +1,5 @@
 import { SignalboxError } from '../core/errors.ts';
+import { pause, type Timers } from '../core/timers.ts';
 import type { Gateway } from './gateway.ts';
 import type { RequestContext } from './request-context.ts';
 
@@ -6,9 +7,9 @@ import type { RequestContext } from './request-context.ts';
 const LOOK_MS = 20;
 
 /** Waits for the requests in flight, at most `patienceMs`, then ends the rest with an error and settles them. */
-export async function drain({ inFlight, clock, log }: Gateway, patienceMs: number): Promise<void> {
+export async function drain({ inFlight, clock, log }: Gateway, patienceMs: number, timers: Timers): Promise<void> {
   const until = clock() + patienceMs;
-  while (inFlight.size > 0 && clock() < until) await Bun.sleep(LOOK_MS);
+  while (inFlight.size > 0 && clock() < until) await pause(timers, LOOK_MS);
   if (inFlight.size === 0) return;
   log.warn('requests were cut off by the shutdown', { requests: inFlight.size });
   for (const request of inFlight.all()) request.cutOff(cutOffError());

@@ -1,6 +1,7 @@
 import { type FSWatcher, realpathSync, statSync, watch } from 'node:fs';
 import { readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import type { Timer, Timers } from '../core/timers.ts';
 import { isPolicyFile, signatureOf } from './source.ts';
 
 /** Limit of the pause between two writes of one edit, ms. */
@@ -22,31 +23,29 @@ export interface WatchOptions {
   readonly onFirstEvent: () => void;
   /** Called once per edit, after its last write. */
   readonly onEdit: () => void;
+  readonly timers: Timers;
 }
 
 /** Watches directories, never files: a watch on a file that is replaced by renaming gets no more events. */
-export function watchPolicies({ folder, busyFolder, more, onFirstEvent: onStir, onEdit }: WatchOptions) {
+export function watchPolicies({ folder, busyFolder, more, onFirstEvent: onStir, onEdit, timers }: WatchOptions) {
   const net = watchDirectories(resolve(folder), busyFolder, noticed);
   let first = 0;
-  let timer: ReturnType<typeof setTimeout> | null = null;
+  let timer: Timer | null = null;
   let lastSignature: string | null = null;
   let closed = false;
 
   function noticed(): void {
     if (closed) return;
     const time = performance.now();
-    if (timer) clearTimeout(timer);
+    if (timer) timer.close();
     else {
       first = time;
       onStir();
     }
-    timer = setTimeout(
-      () => {
-        timer = null;
-        void look(true);
-      },
-      Math.max(0, Math.min(QUIET_MS, first + PATIENCE_MS - time)),
-    );
+    timer = timers.after(Math.max(0, Math.min(QUIET_MS, first + PATIENCE_MS - time)), () => {
+      timer = null;
+      void look(true);
+    });
   }
 
   /** Reports an edit if the folder has changed since the last look, or after an event in any case. */
@@ -58,13 +57,13 @@ export function watchPolicies({ folder, busyFolder, more, onFirstEvent: onStir, 
     if (!closed && (afterEvent || changed)) onEdit();
   }
 
-  const poll = setInterval(() => timer ?? void look(false), net.isBlindAbove ? POLL_BLIND_MS : POLL_MS);
+  const poll = timers.every(net.isBlindAbove ? POLL_BLIND_MS : POLL_MS, () => void (timer ?? look(false)));
   void look(false);
   return {
     close(): void {
       closed = true;
-      clearInterval(poll);
-      if (timer) clearTimeout(timer);
+      poll.close();
+      timer?.close();
       net.close();
     },
   };

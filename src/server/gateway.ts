@@ -4,6 +4,7 @@ import { ByteRoom } from '../core/byte-room.ts';
 import { createIds } from '../core/id.ts';
 import { LinkedSet } from '../core/linked-set.ts';
 import { messageOf } from '../core/thrown.ts';
+import type { Timers } from '../core/timers.ts';
 import { UsageError } from '../core/usage-error.ts';
 import type { StatusSources } from '../http/status.ts';
 import type { X402Gateway } from '../http/x402/services.ts';
@@ -44,10 +45,10 @@ async function takePayments(
   { runtime: { snapshot } }: PolicyCandidate,
   ledger: Ledger,
   nextId: () => number,
-  { store, log, host: { now, env } }: GatewayResources,
+  { store, log, host: { now, env, timers } }: GatewayResources,
 ): Promise<Payments> {
   const payments = await openPayments({
-    ...{ store, now, nextId, env, log },
+    ...{ store, now, nextId, env, log, timers },
     deposit: (holder, deposit, also) => ledger.deposit(holder, deposit, also),
   });
   try {
@@ -60,7 +61,7 @@ async function takePayments(
 
 /** Opens the ledger by the first policy. Keys have budgets of their own beside the policy's. */
 async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, { store, keys, log, host }: GatewayResources) {
-  const { now } = host;
+  const { now, timers } = host;
   const terms: TermsOf = ({ budgets, ledger, usdPerCredit }) => {
     return { budgets: [...budgets, ...keyBudgets(keys.budgets())], ledger, usdPerCredit };
   };
@@ -69,11 +70,12 @@ async function openBudgets({ runtime: { snapshot } }: PolicyCandidate, { store, 
     terms: terms(snapshot),
     now,
     refreshMs: REFRESH_MS,
+    timers,
     onAlarm: (message, details) => log.error(message, details),
     onAlert: (fund, fraction) => logAlert(log, fund, fraction),
   });
   logRecovered(log, ledger);
-  watchClock(log, ledger.lastId, now);
+  watchClock(log, ledger.lastId, host);
   return { ledger, terms };
 }
 
@@ -93,6 +95,7 @@ const openLearning = (nextId: () => number, { store, host, log }: GatewayResourc
     onError: (error) => log.warn('the learning state could not be saved', { error: String(error) }),
     refreshMs: REFRESH_MS,
     checkpointMs: CHECKPOINT_EVERY_MS,
+    timers: host.timers,
   });
 
 /** The status of learning by the server's own memories, which may be ahead of those that are stored. */
@@ -108,14 +111,14 @@ async function statusOfLearning(
 }
 
 /** Prunes and indexes, now and regularly. Returns a function that stops it. */
-async function keepUp(records: Records, log: Log, prune: () => Promise<void>): Promise<() => void> {
-  const pruning = setInterval(() => void prune(), PRUNE_EVERY_MS);
+async function keepUp(records: Records, log: Log, timers: Timers, prune: () => Promise<void>): Promise<() => void> {
+  const pruning = timers.every(PRUNE_EVERY_MS, () => void prune());
   await prune();
-  const stopIndexing = keepIndexed(records, (error) =>
+  const stopIndexing = keepIndexed(records, timers, (error) =>
     log.warn('records could not be indexed', { error: String(error) }),
   );
   return () => {
-    clearInterval(pruning);
+    pruning.close();
     stopIndexing();
   };
 }
@@ -139,20 +142,20 @@ export interface GatewayResources {
 /** The use cases, with all that they work with: the books opened and put in order, the policy kept in step. */
 export async function openGateway(first: PolicyCandidate, tools: ServerPolicyTools, resources: GatewayResources) {
   const { store, keys, log, host } = resources;
-  const { now, clock, err } = host;
+  const { now, clock, timers, err } = host;
   const { ledger, terms } = await openBudgets(first, resources);
   await keepDeclarations(tools.health.declarations, first.runtime.snapshot, store, log);
   const records = openRecords({ store, tables: store.records, now });
   const nextId = createIds(now, Math.max(ledger.lastId, await records.lastId()));
   await saveRevision(records, first);
   const payments = await takePayments(first, ledger, nextId, resources);
-  const kept = { ledger, payments, terms, records, log, err };
+  const kept = { ledger, payments, terms, records, log, err, timers };
   const { reloader, past, stop: stopReloading } = keepReloading(first, tools, kept);
   const idempotency = new Idempotency({ store, now, giveBack: ledger.giveBack.bind(ledger) });
   const learner = await openLearning(nextId, resources);
   const pruned = { records, idempotency, learner };
-  const stopUpkeep = await keepUp(records, log, () => prune(pruned, reloader.lease().snapshot.recordDays, log));
-  const publishing = setInterval(() => tools.health.publish(), PUBLISH_EVERY_MS);
+  const stopUpkeep = await keepUp(records, log, timers, () => prune(pruned, reloader.lease().snapshot.recordDays, log));
+  const publishing = timers.every(PUBLISH_EVERY_MS, () => tools.health.publish());
   const { lease, leaseOf } = reloader;
   const funded = { lease, leaseOf, ledger, payments, keys, log, now };
   const gateway: X402Gateway = {
@@ -170,7 +173,7 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   const stop = () => {
     gateway.isDraining = true;
     stopUpkeep();
-    clearInterval(publishing);
+    publishing.close();
     stopReloading();
   };
   const recount = async () => (await ledger.prepare(terms(reloader.lease().snapshot)))();

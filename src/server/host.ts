@@ -1,4 +1,5 @@
 import type { Plugin } from '../contract/kinds.ts';
+import type { Timers } from '../core/timers.ts';
 import type { Sink } from '../telemetry/sink.ts';
 import type { openDataStore } from './store.ts';
 
@@ -15,6 +16,8 @@ export interface Host {
   readonly now: () => number;
   /** Milliseconds on a clock that never goes back. */
   readonly clock: () => number;
+  /** Sets all work of later that decides something. */
+  readonly timers: Timers;
   /** Opens the destination of the log's lines. */
   openSink(): Sink;
   /** Opens the store that a server keeps its state in. Absent: the database in its data folder. */

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import type { Timers } from '../core/timers.ts';
 import { UsageError } from '../core/usage-error.ts';
 import type { OpenStore, SpoolNotes, SpoolSettlements } from '../store/driver.ts';
 import { readSpool, readStore, storeExists } from '../store/open.ts';
@@ -129,10 +130,10 @@ export class LedgerNote implements SpoolNotes {
   }
 
   /** Follows the journal of a store from now on, until `close`. Never rejects. */
-  async keep(store: Pick<OpenStore, 'flush' | 'ledger'>): Promise<void> {
+  async keep(store: Pick<OpenStore, 'flush' | 'ledger'>, timers: Timers): Promise<void> {
     this.#ledger = await store.ledger.identity();
     // The store reports its failures, and `#write` its own.
-    const stop = await keepDoing(() => this.#follow(store), FOLLOW_EVERY_MS);
+    const stop = await keepDoing(() => this.#follow(store), FOLLOW_EVERY_MS, timers);
     this.#stop = async () => {
       await stop();
       await this.#follow(store).catch(() => {});

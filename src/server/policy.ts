@@ -1,3 +1,4 @@
+import type { Timers } from '../core/timers.ts';
 import { UsageError } from '../core/usage-error.ts';
 import type { X402Gateway } from '../http/x402/services.ts';
 import type { LedgerTerms } from '../ledger/ledger.ts';
@@ -61,6 +62,7 @@ async function minded<T>(work: () => Promise<T>, err: Terminal): Promise<T> {
 export interface ReloadServices extends Pick<X402Gateway, 'ledger' | 'payments' | 'records' | 'log'> {
   readonly terms: TermsOf;
   readonly err: Terminal;
+  readonly timers: Timers;
 }
 
 /** Prepares the parts that follow a reload. Returns a function that puts the policy in force there. */
@@ -110,6 +112,7 @@ export function keepReloading(first: PolicyCandidate, tools: ServerPolicyTools, 
     more: tools.loader.files,
     onFirstEvent: parser.warm,
     onEdit: () => void reloader.reload('edit'),
+    timers: services.timers,
   });
   // Another parser: a policy of the past must not keep an edit waiting.
   const pastParser = createParser();

@@ -50,7 +50,7 @@ async function startPolicy({ policies, data }: ServeOptions, host: Host, log: Lo
  * @throws UsageError where it cannot start, and then has served nothing.
  */
 export async function serve(options: ServeOptions, host: Host, surfaces: readonly Surface[]): Promise<void> {
-  const { out, now, clock, on, version } = host;
+  const { out, now, clock, timers, on, version } = host;
   // Its ID is no secret: it stands in lists and logs.
   registerSecrets([options.apiKey && (parseKey(options.apiKey)?.secret ?? options.apiKey)]);
   const { log, families: logged, written: linesWritten } = openServerLog(options, host);
@@ -63,14 +63,14 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   const lock = await lockStore(databaseOf(options.data));
   await refuseOtherLedger(options.data);
   const note = new LedgerNote(options.data, now, log);
-  const store = await (host.openStore ?? openDataStore)(options.data, log, note);
+  const store = await (host.openStore ?? openDataStore)(options.data, log, note, timers);
   let onBudgets = async () => {};
-  const keys = await openKeys({ store, now, refreshMs: REFRESH_MS, onChange: () => onBudgets() });
+  const keys = await openKeys({ store, now, refreshMs: REFRESH_MS, timers, onChange: () => onBudgets() });
   if (options.apiKey !== null) await keys.install(options.apiKey).catch(notInstalled);
   const resources = { store, keys, log, host };
   const { gateway, idempotency, reloader, status, recount, stop } = await openGateway(first, tools, resources);
   onBudgets = recount;
-  const gate = new Gate(clock);
+  const gate = new Gate(clock, timers);
   const { socketBytesMax } = first.runtime.snapshot.gateway;
   const { observer, families } = openObserver(gateway, options, surfaces, tracer);
   const watched = { gateway, gate, policy: reloader, store, health: tools.health, version };
@@ -85,8 +85,8 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
     status,
     metrics: options.metrics ? openMetrics(watched, [...families, ...logged, ...defects.families]) : null,
   });
-  await note.keep(store);
-  const stopTrail = await keepTrailNote(options.data, { store, keys, ledger: gateway.ledger });
+  await note.keep(store, timers);
+  const stopTrail = await keepTrailNote(options.data, { store, keys, ledger: gateway.ledger, timers });
   // The key is there before anybody can ask the port whether it is.
   const firstKey = await openFirstKey(keys, options.data, !out.isTerminal, log);
   if (firstKey && !out.isTerminal) log.info('the first API key was written', { file: await firstKey.toFile() });

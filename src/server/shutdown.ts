@@ -1,4 +1,5 @@
 import type { Idempotency } from '../access/idempotency/idempotency.ts';
+import { pause } from '../core/timers.ts';
 import type { X402Gateway } from '../http/x402/services.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
 import { drain } from '../request/drain.ts';
@@ -67,15 +68,15 @@ export function openShutdown(parts: ServerParts) {
 
 /** Resolves with 1 where a settlement is lost, else with 0. */
 async function closeAll(parts: ServerParts): Promise<0 | 1> {
-  const { data, drainMs, gateway, idempotency, keys, store, note, lock, tracer } = parts;
+  const { data, drainMs, host, gateway, idempotency, keys, store, note, lock, tracer } = parts;
   const { log } = gateway;
   const orWarn = (message: string) => (error: unknown) => log.warn(message, { error: String(error) });
   parts.stop();
   const stopped = parts.stopListening();
-  await drain(gateway, drainMs);
+  await drain(gateway, drainMs, host.timers);
   // The next start closes requests that are not settled by now.
   gateway.payments.close();
-  await Promise.race([Promise.all([stopped, idempotency.idle()]), Bun.sleep(FAREWELL_MS)]);
+  await Promise.race([Promise.all([stopped, idempotency.idle()]), pause(host.timers, FAREWELL_MS)]);
   await parts.stopTrail();
   keys.close();
   await gateway.learner.close().catch(orWarn('the learning checkpoint could not be written'));

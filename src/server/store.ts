@@ -1,5 +1,6 @@
 import { toCredits } from '../core/credits.ts';
 import { messageOf } from '../core/thrown.ts';
+import type { Timers } from '../core/timers.ts';
 import type { OpenStore, SpoolNotes, SpoolReport } from '../store/driver.ts';
 import { openStore, settlementsIn } from '../store/open.ts';
 import { SpoolError } from '../store/store.ts';
@@ -11,7 +12,7 @@ import { namesOf } from './events.ts';
 const BUSY_MS = 200;
 
 /** Opens the database of a data folder, with the settlements of its spool. Throws an Error of one clear sentence. */
-export const openDataStore = (data: string, log: Log, spoolNotes: SpoolNotes): Promise<OpenStore> =>
+export const openDataStore = (data: string, log: Log, spoolNotes: SpoolNotes, timers: Timers): Promise<OpenStore> =>
   openStore(databaseOf(data), {
     mode: 'serve',
     spool: spoolOf(data),
@@ -20,6 +21,7 @@ export const openDataStore = (data: string, log: Log, spoolNotes: SpoolNotes): P
     onError: (error) =>
       log.error(error instanceof SpoolError ? 'the spool failed' : 'the database failed', { error: error.message }),
     busyTimeoutMs: BUSY_MS,
+    timers,
   });
 
 function logSpool(log: Log, file: string, { closed, charged, isTorn }: SpoolReport): void {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Keys } from '../access/keys.ts';
+import type { Timers } from '../core/timers.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { OpenStore } from '../store/driver.ts';
 import { keepDoing } from './keep-doing.ts';
@@ -19,13 +20,14 @@ interface TrailFollowers {
   readonly store: TrailReader & Pick<OpenStore, 'version'>;
   readonly keys: Pick<Keys, 'putInForce'>;
   readonly ledger: Pick<Ledger, 'refresh'>;
+  readonly timers: Timers;
 }
 
 /**
  * Puts changes of keys and grants by commands in force, and notes in the data folder how far the server is.
  * @returns how to stop and remove the note: it never rejects.
  */
-export async function keepTrailNote(data: string, { store, keys, ledger }: TrailFollowers) {
+export async function keepTrailNote(data: string, { store, keys, ledger, timers }: TrailFollowers) {
   const file = noteFile(data);
   let noted: number | null = null;
   let version: number | null = null;
@@ -44,7 +46,7 @@ export async function keepTrailNote(data: string, { store, keys, ledger }: Trail
     version = now;
   };
   // The next look tries again. Until then commands wait, at most 5 seconds.
-  const stop = await keepDoing(follow, LOOK_EVERY_MS);
+  const stop = await keepDoing(follow, LOOK_EVERY_MS, timers);
   return async () => {
     await stop();
     await rm(file, { force: true }).catch(() => {});

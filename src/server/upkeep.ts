@@ -4,6 +4,7 @@ import { timeOfId } from '../core/id.ts';
 import type { Learner } from '../learning/learner.ts';
 import type { Records } from '../records/records.ts';
 import type { Log } from '../telemetry/log.ts';
+import type { Host } from './host.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -29,7 +30,7 @@ export async function prune({ records, idempotency, learner }: PrunedParts, days
 const CLOCK_SLACK_MS = 60_000;
 
 /** Logs when the system's clock is behind: IDs and windows never go back, so budgets stand still until it has caught up. */
-export function watchClock(log: Log, lastId: number, now: () => number): void {
+export function watchClock(log: Log, lastId: number, { now, timers }: Pick<Host, 'now' | 'timers'>): void {
   const booked = lastId === 0 ? 0 : timeOfId(lastId);
   let isReported = false;
   const look = () => {
@@ -44,5 +45,5 @@ export function watchClock(log: Log, lastId: number, now: () => number): void {
     isReported = behind;
   };
   look();
-  setInterval(look, CLOCK_SLACK_MS).unref();
+  timers.every(CLOCK_SLACK_MS, look).unref();
 }

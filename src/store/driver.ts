@@ -1,4 +1,5 @@
 import type { Microcredits } from '../core/credits.ts';
+import type { Timers } from '../core/timers.ts';
 import type { StoreActivity } from './activity.ts';
 import type { LedgerBooks } from './books.ts';
 import type { News } from './news.ts';
@@ -98,6 +99,8 @@ export interface OpenOptions {
   readonly onSpool?: (report: SpoolReport) => void;
   /** How long a write waits for another process, ms. Nothing else happens in this process meanwhile. */
   readonly busyTimeoutMs?: number;
+  /** Sets writes behind and retries; the process's own unless stated. */
+  readonly timers?: Timers;
 }
 
 /** One kind of database. `open.ts` picks it by the scheme of a URL. Each method rejects with StoreError of one clear sentence. */

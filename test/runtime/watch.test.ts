@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { watchPolicies } from '../../src/runtime/watch.ts';
+import { processTimers } from '../../src/telemetry/process-timers.ts';
 
 const data = mkdtempSync(join(tmpdir(), 'signalbox-watch-'));
 let watch: ReturnType<typeof watchPolicies> | null = null;
@@ -46,7 +47,14 @@ test.skipIf(process.platform !== 'linux')(
     const folder = makePolicies('policies', 'models: {}');
     let edited = Promise.withResolvers<void>();
     const onEdit = () => edited.resolve();
-    watch = watchPolicies({ folder, busyFolder: data, more: () => [], onFirstEvent: () => {}, onEdit });
+    watch = watchPolicies({
+      folder,
+      busyFolder: data,
+      more: () => [],
+      onFirstEvent: () => {},
+      onEdit,
+      timers: processTimers,
+    });
     expect(watchedInodes()).toContain(statSync(folder).ino);
     expect(watchedInodes()).not.toContain(statSync(data).ino);
     writeFileSync(join(folder, 'policy.yaml'), 'models: {} # edited');

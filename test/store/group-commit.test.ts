@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test';
 import { GroupCommit } from '../../src/store/sqlite/group-commit.ts';
 import { type SqlWrite, write } from '../../src/store/sqlite/statement.ts';
-import { StoreError } from '../../src/store/store.ts';
+import { StoreError, type StoreErrorReason } from '../../src/store/store.ts';
+import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { quietFor, waitFor } from '../support/answers.ts';
 import { note } from './support.ts';
 
@@ -19,7 +20,7 @@ function harness() {
       return this.transactions.flat();
     },
   };
-  const group = new GroupCommit({
+  const transactions = {
     transact(units: readonly { readonly writes: readonly SqlWrite[] }[], synced: boolean) {
       if (state.fail) throw new DiskError('disk full');
       const writes = units.flatMap((unit) => unit.writes);
@@ -27,9 +28,10 @@ function harness() {
       state.transactions.push(writes.map((write) => Number(write.params[0])));
       state.synced.push(synced);
     },
-    faultOf: (error) => (error instanceof DiskError ? 'full' : 'refused'),
-    onError: (error) => state.errors.push(error.message),
-  });
+    faultOf: (error: unknown): StoreErrorReason => (error instanceof DiskError ? 'full' : 'refused'),
+    onError: (error: StoreError) => state.errors.push(error.message),
+  };
+  const group = new GroupCommit(transactions, processTimers);
   return { group, state };
 }
 

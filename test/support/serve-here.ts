@@ -3,11 +3,13 @@ import { shipped } from '../../plugins/index.ts';
 import { parseCommand } from '../../src/cli/options.ts';
 import { complaint } from '../../src/commands.ts';
 import { steady } from '../../src/core/clock.ts';
+import type { Timers } from '../../src/core/timers.ts';
 import type { Host } from '../../src/server/host.ts';
 import { serve } from '../../src/server/serve.ts';
 import { defaultPolicies } from '../../src/server/shipped-policies.ts';
 import type { Surface } from '../../src/surface/surface.ts';
 import { SURFACES } from '../../src/surface/surfaces.ts';
+import { processTimers } from '../../src/telemetry/process-timers.ts';
 import type { Sink } from '../../src/telemetry/sink.ts';
 
 const HOUR_MS = 3_600_000;
@@ -21,6 +23,7 @@ export const addressIn = (line: string): string | undefined =>
  * @param lines gets the lines of the log.
  * @param now ms since 1970.
  * @param clock ms that never decrease.
+ * @param timers the process's own unless stated.
  * @param openStore in place of the database in the data folder.
  * @throws Error when it does not start, with the text that the command prints
  */
@@ -31,6 +34,7 @@ export async function serveHere(
   surfaces: readonly Surface[] = SURFACES,
   now: () => number = Date.now,
   clock: () => number = () => performance.now(),
+  timers: Timers = processTimers,
   openStore?: Host['openStore'],
 ) {
   const command = parseCommand(args, env, defaultPolicies);
@@ -49,6 +53,7 @@ export async function serveHere(
     env: (name) => env[name],
     now: steady(now),
     clock: () => clock() + skippedMs,
+    timers,
     openSink: () => sinkTo(lines, listens),
     openStore,
     // Errors that nobody caught are the test runner's.

@@ -125,7 +125,7 @@ export async function startSignalbox(options: StartOptions = {}): Promise<Signal
 
 async function startHere(start: Start, { surfaces, now, clock, openStore }: StartOptions): Promise<Signalbox> {
   const lines: string[] = [];
-  const { url, stop, signal, exited } = await serveHere(start.args, start.env, lines, surfaces, now, clock, openStore);
+  const { url, stop, signal, exited } = await serveHere(start.args, start.env, lines, surfaces, now, clock, undefined, openStore);
   const noProcess = (): never => {
     throw new Error('this server runs in the process of the test; ask for `isProcess`');
   };

@@ -1,6 +1,8 @@
 import { type ByteHold, ByteRoom } from '../../core/byte-room.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import type { AdmissionPolicy } from '../../core/rate-limit.ts';
+import type { Timer, Timers } from '../../core/timers.ts';
+import { processTimers } from '../../telemetry/process-timers.ts';
 
 type Bounds = Pick<AdmissionPolicy, 'concurrencyMax' | 'bodiesBytesMax' | 'queueMax' | 'queueMs'>;
 
@@ -25,6 +27,8 @@ const RESERVE = 0.1;
 export class Gate {
   /** For places. */
   readonly now: () => number;
+  /** For places. */
+  readonly timers: Timers;
   #inside = 0;
   /** Places by caller; callers without one are absent. */
   readonly #insideOf = new Map<string, number>();
@@ -37,8 +41,9 @@ export class Gate {
   #bounds: Bounds | null = null;
 
   /** @param now milliseconds that never decrease. */
-  constructor(now: () => number) {
+  constructor(now: () => number, timers: Timers = processTimers) {
     this.now = now;
+    this.timers = timers;
   }
 
   /** Requests that are worked on. */
@@ -220,7 +225,7 @@ export class GatePlace {
   readonly #gate: Gate;
   #isLeft = false;
   #turn: { readonly promise: Promise<void>; resolve(): void; reject(error: SignalboxError): void } | null = null;
-  #timer: ReturnType<typeof setTimeout> | null = null;
+  #timer: Timer | null = null;
   #readSince = 0;
   #body: OpenBody | null = null;
 
@@ -287,11 +292,11 @@ export class GatePlace {
     this.#turn = Promise.withResolvers<void>();
     // A rejection is for those who wait, and there may be none yet.
     this.#turn.promise.catch(() => {});
-    this.#timer = setTimeout(() => this.leave(), ms);
+    this.#timer = this.#gate.timers.after(ms, () => this.leave());
   }
 
   #end() {
-    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer?.close();
     this.#timer = null;
     return this.#turn;
   }

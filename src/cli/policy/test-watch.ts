@@ -2,6 +2,7 @@ import { visibleLines } from '../../core/visible.ts';
 import { createPluginLoader, type PluginLoader } from '../../plugin-host/load.ts';
 import { signatureOf } from '../../runtime/source.ts';
 import { watchPolicies } from '../../runtime/watch.ts';
+import { processTimers } from '../../telemetry/process-timers.ts';
 import { scrub } from '../../telemetry/secrets.ts';
 import type { CommandResult } from '../result.ts';
 import { pathText } from '../text.ts';
@@ -28,7 +29,14 @@ export async function testOnEdits(
     isStirred = true;
     wake();
   };
-  const watch = watchPolicies({ folder, busyFolder: null, more: code.files, onFirstEvent: () => {}, onEdit: stir });
+  const watch = watchPolicies({
+    folder,
+    busyFolder: null,
+    more: code.files,
+    onFirstEvent: () => {},
+    onEdit: stir,
+    timers: processTimers,
+  });
   const runOnce = () => code.run((loader) => run({ ...judge, loader }));
   let last: Outcome | null = null;
   let end: ReturnType<typeof ended> | null = null;

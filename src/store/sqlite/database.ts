@@ -1,6 +1,8 @@
 import { Database, type Statement as Prepared } from 'bun:sqlite';
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import type { Timers } from '../../core/timers.ts';
+import { processTimers } from '../../telemetry/process-timers.ts';
 import type { StoreActivity } from '../activity.ts';
 import type { News } from '../news.ts';
 import type { Repositories } from '../repositories.ts';
@@ -22,6 +24,8 @@ export interface SqliteOptions {
   readonly onError?: ((error: StoreError) => void) | undefined;
   /** How long a write waits for another process, ms. Nothing else happens here meanwhile. */
   readonly busyTimeoutMs?: number | undefined;
+  /** Sets writes behind and retries; the process's own unless stated. */
+  readonly timers?: Timers | undefined;
   /** Whether this handle fences earlier ones off, so that one server writes at a time. */
   readonly fenced?: boolean;
   /** Whether older tables are refused rather than brought up to date. For commands: a server of that version may use them. */
@@ -53,7 +57,7 @@ export async function openSqlite(
       const all = new Set([NEWS_TABLE, ...migrations]);
       migrate(db, options.fenced ? [...all, FENCE_TABLE] : [...all]);
     }
-    const store = new SqliteStore(db, options.onError ?? (() => {}), options.fenced ? raiseFence(db, path) : null);
+    const store = new SqliteStore(db, options, options.fenced ? raiseFence(db, path) : null);
     return Object.assign(store, sqliteRepositories(store), { news: sqliteNews(store) });
   } catch (error) {
     db?.close();
@@ -86,8 +90,8 @@ class SqliteStore extends GroupCommit implements SqlStore {
 
   readonly #fence: Fence | null;
 
-  constructor(db: Database, onError: (error: StoreError) => void, fence: Fence | null) {
-    super({ transact: (units, synced) => this.#transact(units, synced), faultOf, onError });
+  constructor(db: Database, { onError = () => {}, timers = processTimers }: SqliteOptions, fence: Fence | null) {
+    super({ transact: (units, synced) => this.#transact(units, synced), faultOf, onError }, timers);
     this.#db = db;
     this.#fence = fence;
     this.#begin = db.prepare('BEGIN IMMEDIATE');

@@ -1,5 +1,6 @@
 import { Spread } from '../../core/spread.ts';
 import { messageOf } from '../../core/thrown.ts';
+import type { Timer, Timers } from '../../core/timers.ts';
 import { COMMIT_BOUNDS, type StoreActivity } from '../activity.ts';
 import { SpoolError, StoreError, type StoreErrorReason } from '../store.ts';
 import { type Spool, spooledRows } from './spool.ts';
@@ -55,6 +56,7 @@ export class GroupCommit implements StoreActivity {
   readonly commits = new Spread(COMMIT_BOUNDS);
   errors = 0;
   readonly #db: Transactions;
+  readonly #timers: Timers;
   #units: Unit[] = [];
   /** Times of the last DENSE_COMMITS commits, as a ring. */
   readonly #recent = new Float64Array(DENSE_COMMITS).fill(Number.NEGATIVE_INFINITY);
@@ -63,12 +65,12 @@ export class GroupCommit implements StoreActivity {
   #failing = false;
   /** A run is due whatever else comes. */
   #scheduled = false;
-  #appendTimer: ReturnType<typeof setTimeout> | null = null;
+  #appendTimer: Timer | null = null;
   readonly #onAppendDue = (): void => this.#appendDue();
   /** When the oldest append came that is not synced. */
   #oldestAppend = Number.POSITIVE_INFINITY;
   #deferred: SqlWrite[] = [];
-  #deferTimer: ReturnType<typeof setTimeout> | null = null;
+  #deferTimer: Timer | null = null;
   readonly #onDeferDue = (): void => this.#appendDeferred();
   /** Settled by the next run, once earlier appends are written or refused: all who wait for them share it. */
   #awaited: PromiseWithResolvers<boolean> | null = null;
@@ -79,8 +81,9 @@ export class GroupCommit implements StoreActivity {
   unkept = 0;
   #closed = false;
 
-  constructor(db: Transactions) {
+  constructor(db: Transactions, timers: Timers) {
     this.#db = db;
+    this.#timers = timers;
   }
 
   get waiting(): number {
@@ -123,7 +126,7 @@ export class GroupCommit implements StoreActivity {
   defer(write: SqlWrite): void {
     this.#deferred.push(write);
     if (this.#closed || this.#deferred.length >= DEFERRED_MAX) this.#appendDeferred();
-    else this.#deferTimer ??= setTimeout(this.#onDeferDue, DEFER_MS);
+    else this.#deferTimer ??= this.#timers.after(DEFER_MS, this.#onDeferDue);
   }
 
   /**
@@ -148,12 +151,12 @@ export class GroupCommit implements StoreActivity {
       await this.flush();
     } finally {
       this.#closed = true;
-      if (this.#appendTimer) clearTimeout(this.#appendTimer);
+      this.#appendTimer?.close();
     }
   }
 
   #appendDeferred(): void {
-    if (this.#deferTimer) clearTimeout(this.#deferTimer);
+    this.#deferTimer?.close();
     this.#deferTimer = null;
     const writes = this.#deferred;
     this.#deferred = [];
@@ -171,13 +174,13 @@ export class GroupCommit implements StoreActivity {
   #schedule(delayMs: number): void {
     this.#scheduled = true;
     const delay = this.#failing ? RETRY_MS : delayMs;
-    if (delay > 0) setTimeout(() => this.#run(false), Math.ceil(delay));
+    if (delay > 0) this.#timers.after(Math.ceil(delay), () => this.#run(false));
     else setImmediate(() => this.#run(false));
   }
 
   /** The timer stays when a commit writes its appends: setting a timer costs more than letting it fire in vain. */
   #armAppend(delayMs: number): void {
-    this.#appendTimer ??= setTimeout(this.#onAppendDue, delayMs);
+    this.#appendTimer ??= this.#timers.after(delayMs, this.#onAppendDue);
   }
 
   #appendDue(): void {
@@ -266,7 +269,7 @@ export class GroupCommit implements StoreActivity {
     this.#spill(kept);
     if (this.#scheduled) return;
     if (this.#units.length > 0) this.#schedule(0);
-    else setTimeout(() => !this.#scheduled && this.#failing && this.#run(true), PROBE_MS).unref();
+    else this.#timers.after(PROBE_MS, () => !this.#scheduled && this.#failing && this.#run(true)).unref();
   }
 
   /** Puts the settlements among the refused appends into the spool. */

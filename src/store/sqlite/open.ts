@@ -51,9 +51,9 @@ export const sqliteDriver: StoreDriver = {
 };
 
 async function open(url: string, options: OpenOptions): Promise<OpenStore> {
-  const { mode, rooms = [], spool, spoolNotes = null, onSpool, onError, busyTimeoutMs } = options;
+  const { mode, rooms = [], spool, spoolNotes = null, onSpool, onError, busyTimeoutMs, timers } = options;
   const isServing = mode === 'serve';
-  const asked = { onError, busyTimeoutMs, fenced: isServing, asItIs: mode === 'beside' };
+  const asked = { onError, busyTimeoutMs, timers, fenced: isServing, asItIs: mode === 'beside' };
   const db = await openSqlite(pathOf(url), isServing ? ALL_TABLES : tablesOf(rooms), asked);
   const store = Object.assign(db, { openBooks: (now: () => number) => openSqliteBooks({ store: db, now }) });
   if (spool === undefined) return store;
