@@ -2,6 +2,7 @@ import type { Microcredits } from '../core/credits.ts';
 import type { Timers } from '../core/timers.ts';
 import type { StoreActivity } from './activity.ts';
 import type { LedgerBooks } from './books.ts';
+import type { Instance } from './instance.ts';
 import type { News } from './news.ts';
 import type { Repositories } from './repositories.ts';
 import type { Deferral, Store, StoreError } from './store.ts';
@@ -12,6 +13,7 @@ export type StoreRoom =
   | 'endpoints'
   | 'idempotency'
   | 'identity'
+  | 'instances'
   | 'learning'
   | 'ledger'
   | 'news'
@@ -21,6 +23,8 @@ export type StoreRoom =
 /** A store with its repositories. */
 export interface OpenStore extends Store, Deferral, Repositories {
   readonly activity: StoreActivity;
+  /** This process among the servers of the store. A command is none: `NO_INSTANCE`. */
+  readonly instance: Instance;
   readonly news: News;
   /** Appends that should outlive the process, and that neither the store nor its spool has. */
   readonly unkept: number;
@@ -97,6 +101,8 @@ export interface OpenOptions {
   readonly spoolNotes?: SpoolNotes;
   /** Called once with the settlements that were booked from the spool of an earlier run. */
   readonly onSpool?: (report: SpoolReport) => void;
+  /** In the mode `serve`: whole ms since 1970, which never go back. A store without a clock of its own goes by it; absent: the system's. */
+  readonly now?: () => number;
   /** How long a write waits for another process, ms. Nothing else happens in this process meanwhile. */
   readonly busyTimeoutMs?: number;
   /** Sets writes behind and retries; the process's own unless stated. */

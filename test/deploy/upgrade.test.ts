@@ -216,7 +216,9 @@ test(
     await (await openSqlite(file, ALL_TABLES)).close();
     const after = versionsIn(file).filter(({ room }) => room !== 'fence');
     expect(after).toEqual(
-      ALL_TABLES.flatMap(({ room, versions }) => versions.map((_, at) => ({ room, version: at + 1 }))),
+      ALL_TABLES.toSorted((one, other) => (one.room < other.room ? -1 : 1)).flatMap(({ room, versions }) =>
+        versions.map((_, at) => ({ room, version: at + 1 })),
+      ),
     );
     expect(rowsOf<{ integrity_check: string }>(file, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
     expect(rowsOf(file, "SELECT 1 FROM sqlite_schema WHERE name = 'endless'")).toEqual([]);

@@ -8,7 +8,7 @@ import type { News } from '../news.ts';
 import type { Repositories } from '../repositories.ts';
 import type { StoreError } from '../store.ts';
 import { Fault, failureOf, faultOf, unreadable } from './fault.ts';
-import { FENCE_TABLE, type Fence, raiseFence } from './fence.ts';
+import { FENCE_TABLE, Fence } from './fence.ts';
 import { GroupCommit } from './group-commit.ts';
 import { migrate, pending } from './migrate.ts';
 import { NEWS_TABLE, sqliteNews } from './news.ts';
@@ -57,7 +57,7 @@ export async function openSqlite(
       const all = new Set([NEWS_TABLE, ...migrations]);
       migrate(db, options.fenced ? [...all, FENCE_TABLE] : [...all]);
     }
-    const store = new SqliteStore(db, options, options.fenced ? raiseFence(db, path) : null);
+    const store = new SqliteStore(db, options, options.fenced ? new Fence(db, path) : null);
     return Object.assign(store, sqliteRepositories(store), { news: sqliteNews(store) });
   } catch (error) {
     db?.close();
@@ -71,7 +71,8 @@ function refuseOlder(db: Database, migrations: readonly Migrations[]): void {
 }
 
 /** A store with its activity and its spool. */
-export type WatchedStore = SqlStore & Pick<SqliteStore, 'activity' | 'defer' | 'useSpool' | 'makeRoom' | 'unkept'>;
+export type WatchedStore = SqlStore &
+  Pick<SqliteStore, 'activity' | 'defer' | 'useSpool' | 'makeRoom' | 'unkept' | 'fence' | 'note'>;
 
 /** A database with its repositories, and without its books. */
 export type SqliteRepositories = WatchedStore & Repositories & { readonly news: News };
@@ -88,12 +89,13 @@ class SqliteStore extends GroupCommit implements SqlStore {
   #syncs = true;
   #isSynced = true;
 
-  readonly #fence: Fence | null;
+  /** Null for a command. */
+  readonly fence: Fence | null;
 
   constructor(db: Database, { onError = () => {}, timers = processTimers }: SqliteOptions, fence: Fence | null) {
     super({ transact: (units, synced) => this.#transact(units, synced), faultOf, onError }, timers);
     this.#db = db;
-    this.#fence = fence;
+    this.fence = fence;
     this.#begin = db.prepare('BEGIN IMMEDIATE');
     this.#end = db.prepare('COMMIT');
     this.#version = db.prepare('PRAGMA data_version');
@@ -111,6 +113,11 @@ class SqliteStore extends GroupCommit implements SqlStore {
   useSpool(spool: Spool): void {
     this.#spool = spool;
     this.spool = spool;
+  }
+
+  /** Writes at once: it outlives this process when this returns, and the machine with the next commit. Throws what the database throws. */
+  note(write: SqlWrite): void {
+    this.#transact([{ writes: [write] }], false);
   }
 
   async query<Row>(statement: Statement, params: readonly SqlValue[] = []): Promise<Row[]> {
@@ -152,7 +159,7 @@ class SqliteStore extends GroupCommit implements SqlStore {
     this.#syncCommits(synced);
     this.#begin.run();
     try {
-      this.#fence?.();
+      this.fence?.check();
       let isEmpty = true;
       for (const unit of units) {
         for (const write of unit.writes) {

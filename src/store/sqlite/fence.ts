@@ -1,4 +1,4 @@
-import type { Database } from 'bun:sqlite';
+import type { Database, Statement } from 'bun:sqlite';
 import { statSync } from 'node:fs';
 import { Fault } from './fault.ts';
 import type { Migrations } from './statement.ts';
@@ -9,28 +9,40 @@ export const FENCE_TABLE: Migrations = {
   versions: ['CREATE TABLE fence (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL) STRICT'],
 };
 
-export type Fence = () => void;
-
 /** The interval of checks that the file is still in its place, ms. */
 const LOOK_MS = 1_000;
 
-/**
- * Fences other servers off, and returns a check that throws Fault once another server has done so, or the file is gone. Call it
- * within a transaction.
- */
-export function raiseFence(db: Database, path: string): Fence {
-  const raised = db.query<{ epoch: number }, []>(
-    `INSERT INTO fence (id, epoch) VALUES (1, 1) ON CONFLICT DO UPDATE SET epoch = epoch + 1 RETURNING epoch`,
-  );
-  const own = raised.get()?.epoch;
-  const select = db.prepare<{ epoch: number }, []>('SELECT epoch FROM fence');
-  const isThere = watchFile(path);
-  return () => {
-    if (!isThere())
-      throw new Fault('fenced', 'its file is gone or was replaced; put it back, or stop and restore a backup');
-    if (select.get()?.epoch !== own)
-      throw new Fault('fenced', 'another server has taken over this data folder; stop this one');
-  };
+/** Fences other servers off. */
+export class Fence {
+  /** Grows with each server that opens the database. */
+  readonly epoch: number;
+  /** Why the last check failed, in words for an operator; null where it did not. */
+  broken: string | null = null;
+  readonly #select: Statement<{ epoch: number }, []>;
+  readonly #isThere: () => boolean;
+
+  constructor(db: Database, path: string) {
+    const raised = db.query<{ epoch: number }, []>(
+      `INSERT INTO fence (id, epoch) VALUES (1, 1) ON CONFLICT DO UPDATE SET epoch = epoch + 1 RETURNING epoch`,
+    );
+    this.epoch = raised.get()?.epoch ?? 0;
+    this.#select = db.prepare('SELECT epoch FROM fence');
+    this.#isThere = watchFile(path);
+  }
+
+  /** Throws Fault once another server has raised its fence, or the file is gone. To be called within a transaction. */
+  check(): void {
+    this.broken = null;
+    if (!this.#isThere()) this.broken = 'its file is gone or was replaced; put it back, or stop and restore a backup';
+    else if (!this.isRaisedBy(this.epoch))
+      this.broken = 'another server has taken over this data folder; stop this one';
+    if (this.broken !== null) throw new Fault('fenced', this.broken);
+  }
+
+  /** Whether the server of this epoch raised the fence last. */
+  isRaisedBy(epoch: number): boolean {
+    return this.#select.get()?.epoch === epoch;
+  }
 }
 
 /** The system lets an open file be written that has no name any more: whatever is booked there is lost with the process. */

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { OpenOptions, OpenStore, SpoolNotes, SpoolReport, StoreDriver, StoreRoom } from '../driver.ts';
+import { NO_INSTANCE } from '../instance.ts';
 import { openSqliteBooks } from './books/books.ts';
 import { ledgerMigrations } from './books/schema.ts';
 import { closedBy, unbooked } from './books/spooled.ts';
@@ -11,6 +12,7 @@ import { endpointMigrations } from './endpoints.ts';
 import { isFolderLocked, lockFolder } from './folder-lock.ts';
 import { idempotencyMigrations } from './idempotency.ts';
 import { identityMigrations } from './identity.ts';
+import { instanceMigrations, openSqliteInstance } from './instance.ts';
 import { accessMigrations } from './keys.ts';
 import { learningMigrations } from './learning/schema.ts';
 import { NEWS_TABLE } from './news.ts';
@@ -31,6 +33,8 @@ const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
   news: NEWS_TABLE,
   payments: paymentMigrations,
   records: recordsMigrations,
+  // Behind the tables that its first version reads.
+  instances: instanceMigrations,
 };
 
 /** The tables of every room, in the order in which a new store gets them. */
@@ -51,11 +55,15 @@ export const sqliteDriver: StoreDriver = {
 };
 
 async function open(url: string, options: OpenOptions): Promise<OpenStore> {
-  const { mode, rooms = [], spool, spoolNotes = null, onSpool, onError, busyTimeoutMs, timers } = options;
+  const { mode, rooms = [], spool, spoolNotes = null, onSpool, onError, busyTimeoutMs, timers, now = Date.now } = options;
   const isServing = mode === 'serve';
   const asked = { onError, busyTimeoutMs, timers, fenced: isServing, asItIs: mode === 'beside' };
   const db = await openSqlite(pathOf(url), isServing ? ALL_TABLES : tablesOf(rooms), asked);
-  const store = Object.assign(db, { openBooks: (now: () => number) => openSqliteBooks({ store: db, now }) });
+  const instance = db.fence ? await openSqliteInstance(db, db.fence, now) : NO_INSTANCE;
+  const openBooks = (now: () => number) => openSqliteBooks({ store: db, now });
+  const shut = db.close.bind(db);
+  const close = () => instance.release().then(shut);
+  const store = Object.assign(db, { instance, openBooks, close });
   if (spool === undefined) return store;
   onSpool?.(await takeInSpool(spool, spoolNotes, db));
   return store;

@@ -1,18 +1,20 @@
-import type { OpenStore, StoreDriver, StoreLock, StoreReader } from '../../../src/store/driver.ts';
+import type { OpenOptions, OpenStore, StoreDriver, StoreLock, StoreReader } from '../../../src/store/driver.ts';
 import { StoreError } from '../../../src/store/store.ts';
 import { memoryRepositories } from '../implementations.ts';
 import { MemoryBooks } from './books/books.ts';
 import { memoryJournal } from './books/journal.ts';
 import { memoryLedger } from './books/ledger.ts';
+import { loneInstance } from './instance.ts';
 import { MemoryStore } from './store.ts';
 
-export function openMemoryStore(): OpenStore & MemoryStore {
+export function openMemoryStore(now: () => number = Date.now): OpenStore & MemoryStore {
   const store = new MemoryStore();
   const repositories = memoryRepositories(store);
   const books = new MemoryBooks(store);
   return Object.assign(store, repositories, {
     ledger: memoryLedger(store, books),
     journal: memoryJournal(books.journal, repositories.payments, () => books.state().usdPerCredit),
+    instance: loneInstance(now),
     openBooks: async () => books,
   });
 }
@@ -22,8 +24,8 @@ export class MemoryDriver implements StoreDriver {
   readonly #stores = new Map<string, OpenStore & MemoryStore>();
   readonly #locked = new Set<string>();
 
-  async open(url: string): Promise<OpenStore & MemoryStore> {
-    const store = this.#stores.get(url) ?? openMemoryStore();
+  async open(url: string, { now }: Partial<OpenOptions> = {}): Promise<OpenStore & MemoryStore> {
+    const store = this.#stores.get(url) ?? openMemoryStore(now);
     this.#stores.set(url, store);
     return store;
   }

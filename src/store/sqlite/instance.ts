@@ -1,0 +1,116 @@
+import { createIds, idSpan } from '../../core/id.ts';
+import { messageOf } from '../../core/thrown.ts';
+import type { Instance, InstanceName } from '../instance.ts';
+import { StoreError } from '../store.ts';
+import type { WatchedStore } from './database.ts';
+import { faultOf } from './fault.ts';
+import type { Fence } from './fence.ts';
+import { first, type Migrations, sql, write } from './statement.ts';
+
+/**
+ * No ID is greater than `ids_through`: a start begins above it, and looks into no other table. A database of before has given
+ * IDs without it: those of reservations are found in the last rows, as they grow but for those that waited for money.
+ */
+export const instanceMigrations: Migrations = {
+  room: 'instances',
+  versions: [
+    `CREATE TABLE instances (
+      slot INTEGER PRIMARY KEY CHECK (slot = 0),
+      ids_through INTEGER NOT NULL
+    ) STRICT;
+    INSERT INTO instances (slot, ids_through) SELECT 0, max(
+      (SELECT coalesce(max(reservation), 0) FROM (SELECT reservation FROM journal ORDER BY seq DESC LIMIT 50000)),
+      (SELECT coalesce(max(id), 0) FROM adjustments),
+      (SELECT coalesce(max(id), 0) FROM payments),
+      (SELECT coalesce(max(id), 0) FROM record_index),
+      (SELECT coalesce(max(id), 0) FROM decisions),
+      (SELECT coalesce(max(id), 0) FROM records WHERE seq > (SELECT through FROM record_indexing)),
+      (SELECT coalesce(max(number), 0) FROM frames),
+      (SELECT coalesce(max(decision), 0) FROM examples),
+      (SELECT coalesce(max(id), 0) FROM outcomes));`,
+  ],
+};
+
+const SELECT = sql('SELECT ids_through AS through FROM instances');
+const NOTE = sql('UPDATE instances SET ids_through = ?', { mustChange: true });
+
+/** How far the mark is ahead of IDs: one small write a second under load, and a start after a crash is as far ahead of its clock. */
+const AHEAD = idSpan(1_000);
+/** Pause after the mark could not be written, ms. */
+const RETRY_MS = 1_000;
+
+/**
+ * Takes the one place that a database has. The lock of its folder, with the fence, is the lease: it needs no renewal, and lasts
+ * through a sleep of the machine. An idle server writes nothing.
+ */
+export async function openSqliteInstance(store: WatchedStore, fence: Fence, now: () => number): Promise<Instance> {
+  const row = await first<{ through: number }>(store, SELECT);
+  return new SqliteInstance(store, fence, now, row?.through ?? 0);
+}
+
+class SqliteInstance implements Instance {
+  readonly slot = 0;
+  readonly epoch: number;
+  /** The clock of the machine is the store's. */
+  readonly clockOffsetMs = 0;
+  readonly idsAbove: number;
+  readonly now: () => number;
+  readonly #store: Pick<WatchedStore, 'note' | 'query'>;
+  readonly #fence: Fence;
+  readonly #next: () => number;
+  #last: number;
+  #through: number;
+  #tryAt = Number.NEGATIVE_INFINITY;
+
+  constructor(store: Pick<WatchedStore, 'note' | 'query'>, fence: Fence, now: () => number, through: number) {
+    this.#store = store;
+    this.#fence = fence;
+    this.now = now;
+    this.epoch = fence.epoch;
+    this.idsAbove = through;
+    this.#next = createIds(now, through);
+    this.#last = through;
+    this.#through = through;
+  }
+
+  get isCurrent(): boolean {
+    return this.#fence.broken === null;
+  }
+
+  get fenced(): string | null {
+    const { broken } = this.#fence;
+    return broken === null ? null : `The database cannot be written: ${broken}.`;
+  }
+
+  nextId(): number {
+    this.#last = this.#next();
+    if (this.#last > this.#through) this.#raise(this.#last + AHEAD);
+    return this.#last;
+  }
+
+  async lives({ slot, epoch }: InstanceName): Promise<boolean> {
+    return slot === this.slot && this.#fence.isRaisedBy(epoch);
+  }
+
+  /** The next start need not be ahead of its clock, then. */
+  async release(): Promise<void> {
+    try {
+      if (this.#through > this.#last) this.#raise(this.#last);
+    } catch {
+      // The close that follows tells why.
+    }
+  }
+
+  /** A disk that is full or locked does not hold IDs up: the lock keeps others away, and only a crash with a clock that goes back could repeat them. */
+  #raise(through: number): void {
+    if (performance.now() < this.#tryAt) return;
+    try {
+      this.#store.note(write(NOTE, through));
+      this.#through = through;
+    } catch (cause) {
+      if (faultOf(cause) === 'fenced')
+        throw new StoreError(this.fenced ?? messageOf(cause), { reason: 'fenced', cause });
+      this.#tryAt = performance.now() + RETRY_MS;
+    }
+  }
+}
