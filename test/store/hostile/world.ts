@@ -7,6 +7,7 @@ import { openMemoryStore } from '../memory/driver.ts';
 import { realClock, type WorldClock } from './clock.ts';
 import { Connection, type Weather } from './connection.ts';
 import { type Faults, FRIENDLY } from './faults.ts';
+import { LeasedInstance, Leases } from './instance.ts';
 import { newsOver } from './news.ts';
 import { through } from './through.ts';
 
@@ -38,6 +39,7 @@ export class World implements Weather {
   faults: Faults;
   /** The store itself, without any fault: for laws, and for a rival. */
   readonly store = openMemoryStore();
+  readonly leases: Leases;
   readonly #handles = new Map<string, HostileStore>();
   readonly #watchers = new Map<string, BooksWatcher>();
   readonly #deeds: ((deed: Deed) => void)[] = [];
@@ -45,6 +47,7 @@ export class World implements Weather {
 
   constructor({ seed = 1, faults = FRIENDLY, clock = realClock }: WorldOptions = {}) {
     this.clock = clock;
+    this.leases = new Leases(clock);
     this.random = randomFrom(seed);
     this.faults = faults;
   }
@@ -53,6 +56,8 @@ export class World implements Weather {
   open(name: string): HostileStore {
     const connection = new Connection(this);
     const { store } = this;
+    const instance = new LeasedInstance(this.leases, connection, this.clock);
+    connection.fence = () => !this.leases.isCurrent(instance);
     const handle = through(store, {
       read: (answer) => connection.read(answer),
       own: {
@@ -64,7 +69,11 @@ export class World implements Weather {
         written: () => connection.sent(),
         flush: async () => void (await connection.sent()),
         // Others go on with the store.
-        close: async () => void (await connection.sent()),
+        close: async () => {
+          await connection.sent();
+          await instance.release();
+        },
+        instance,
         openBooks: () => this.#openBooks(name, connection),
         news: newsOver(store, connection, this),
       },

@@ -1,0 +1,110 @@
+import { auditLedger } from '../../../src/ledger/audit/run.ts';
+import type { LedgerOp, OpResult } from '../../../src/store/books.ts';
+import type { Deed, World } from '../../store/hostile/world.ts';
+
+/** A revoked key is refused after so long, ms. */
+const REVOKED_WITHIN_MS = 1_000;
+/** What must hold, by name. */
+const LAWS = {
+  limit: 'no fund grants beyond its limit',
+  ended: 'each hold ends once',
+  told: 'told is booked',
+  name: 'one run a name',
+  id: 'no ID twice',
+  revoked: 'a revoked key is refused after one second',
+  audit: 'the audit finds nothing',
+  defect: 'nothing throws but what the store answers',
+} as const;
+type Law = keyof typeof LAWS;
+
+/** What must hold whatever happens, of one play. */
+export class Laws {
+  readonly #world: World;
+  readonly #broken = new Map<Law, string[]>();
+  readonly #ids = new Set<number>();
+  readonly #told = new Map<number, number>();
+  readonly #revokedAt = new Map<string, number>();
+
+  constructor(world: World) {
+    this.#world = world;
+    world.onDeed((deed) => this.#deed(deed));
+  }
+
+  broken(law: Law, what: string): void {
+    const found = this.#broken.get(law) ?? [];
+    this.#broken.set(law, found);
+    found.push(`${this.#world.clock.now()}: ${what}`);
+  }
+
+  /** Each law that was broken: how often, and the first times. */
+  get findings(): readonly string[] {
+    return [...this.#broken].map(
+      ([law, found]) => `${LAWS[law]}: ${found.length} times, such as ${found.slice(0, 3).join('; ')}`,
+    );
+  }
+
+  id(id: number): number {
+    if (this.#ids.has(id)) this.broken('id', `ID ${id} was given twice`);
+    this.#ids.add(id);
+    return id;
+  }
+
+  told(id: number, charged: number, _at: number): void {
+    this.#told.set(id, charged);
+  }
+
+  created(_key: string): void {}
+
+  revoked(key: string): void {
+    this.#revokedAt.set(key, this.#world.clock.now());
+  }
+
+  crashed(_at: number): void {}
+
+  /** @param at when its key was looked at */
+  admitted(key: string, at: number): void {
+    const revokedAt = this.#revokedAt.get(key) ?? Number.POSITIVE_INFINITY;
+    if (at - revokedAt > REVOKED_WITHIN_MS)
+      this.broken('revoked', `key ${key} was admitted ${at - revokedAt} ms after its end`);
+  }
+
+  async atEnd(): Promise<readonly string[]> {
+    const books = await this.#world.books();
+    const entries: { kind: string; reservation: number | null; amount: number }[] = [];
+    for await (const page of this.#world.store.journal.rows()) entries.push(...page);
+    const ended = new Map<number, number>();
+    const charged = new Map<number, number>();
+    for (const { kind, reservation, amount } of entries) {
+      if (reservation === null) continue;
+      if (kind === 'reserve') ended.set(reservation, ended.get(reservation) ?? 0);
+      if (kind === 'settle' || kind === 'expire') ended.set(reservation, (ended.get(reservation) ?? 0) + 1);
+      if (kind === 'settle' || kind === 'expire' || kind === 'post' || kind === 'correct')
+        charged.set(reservation, (charged.get(reservation) ?? 0) + amount);
+    }
+    for (const [id, times] of ended) if (times !== 1) this.broken('ended', `hold ${id} ended ${times} times`);
+    for (const [id, told] of this.#told) {
+      const booked = charged.get(id) ?? 0;
+      if (booked !== told) this.broken('told', `told ${told} of ${id}, booked ${booked}`);
+    }
+    const { count } = books.open();
+    if (count > 0) this.broken('ended', `${count} holds are open`);
+    const { findings } = await auditLedger(this.#world.store.journal, { idle: true });
+    for (const finding of findings) this.broken('audit', JSON.stringify(finding));
+    return this.findings;
+  }
+
+  /** No grant goes beyond what is free. */
+  #deed({ ops, results }: Deed): void {
+    for (const [at, op] of ops.entries()) this.#granted(op, results[at]);
+  }
+
+  #granted(op: LedgerOp, result: OpResult | undefined): void {
+    if (op.kind !== 'hold' || result?.kind !== 'granted') return;
+    void this.#world.books().then((books) => {
+      for (const { title, limit, spent, held, free } of books.standing(op.funds)) {
+        if (free < 0)
+          this.broken('limit', `${title.name}/${title.subject}: ${spent} spent and ${held} held of ${limit}`);
+      }
+    });
+  }
+}

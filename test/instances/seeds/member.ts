@@ -1,0 +1,122 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { shipped } from '../../../plugins/index.ts';
+import { openKeys } from '../../../src/access/keys.ts';
+import type { Budget } from '../../../src/core/budget.ts';
+import { steady } from '../../../src/core/clock.ts';
+import type { Timer, Timers } from '../../../src/core/timers.ts';
+import type { PolicyCandidate } from '../../../src/runtime/candidate.ts';
+import { openGateway, REFRESH_MS } from '../../../src/server/gateway.ts';
+import type { Host } from '../../../src/server/host.ts';
+import { firstPolicy, judgeTools } from '../../../src/server/policy.ts';
+import { Health } from '../../../src/upstream/health/health.ts';
+import type { WorldClock } from '../../store/hostile/clock.ts';
+import type { Connection } from '../../store/hostile/connection.ts';
+import type { HostileStore, World } from '../../store/hostile/world.ts';
+import { testPolicy, UPSTREAM_KEY } from '../../support/policies.ts';
+
+/** The use cases of one server over a handle of a world, as `serve` opens them, without its port. */
+export type Member = Awaited<ReturnType<typeof openMember>>;
+
+/** A policy that all members start with. Made once: compiling takes longer than a thousand requests. */
+export interface SharedPolicy extends Disposable {
+  readonly folder: string;
+  readonly candidate: PolicyCandidate;
+}
+
+const silent = { write: () => {}, isTerminal: false };
+const log = { info: () => {}, warn: () => {}, error: () => {} };
+const env = () => UPSTREAM_KEY;
+
+export async function sharedPolicy(): Promise<SharedPolicy> {
+  const folder = mkdtempSync(join(tmpdir(), 'signalbox-seeds-'));
+  const text = testPolicy({ fake: 'http://127.0.0.1:9' }, { best: { endpoints: ['fake'] } });
+  writeFileSync(join(folder, 'policy.yaml'), text);
+  const candidate = await firstPolicy({ ...judgeTools({ shipped, env, now: Date.now }), folder }, silent);
+  return { folder, candidate, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** The policy with other budgets. */
+export function withBudgets({ candidate }: SharedPolicy, budgets: readonly Budget[]): PolicyCandidate {
+  const { runtime } = candidate;
+  const snapshot = { ...runtime.snapshot, budgets };
+  return { ...candidate, runtime: { ...runtime, snapshot } };
+}
+
+/**
+ * Opens the use cases of an instance.
+ * @param skewMs the clock of its machine is so far ahead of the store's
+ */
+export async function openMember(
+  world: World,
+  store: HostileStore,
+  policy: SharedPolicy,
+  budgets: readonly Budget[],
+  skewMs: number,
+) {
+  const { clock: time } = world;
+  const timers = timersOf(time, store.connection);
+  const now = steady(() => time.now() + skewMs);
+  const clock = () => time.now();
+  const host: Host = {
+    version: '0.0.0-test',
+    shipped,
+    out: silent,
+    err: silent,
+    env,
+    now,
+    clock,
+    timers,
+    openSink: () => {
+      throw new Error('nothing is logged here');
+    },
+    on: () => {},
+    exit: () => {},
+  };
+  let recount = async () => {};
+  const keys = await openKeys({
+    store,
+    now: store.instance.now.bind(store.instance),
+    refreshMs: REFRESH_MS,
+    timers,
+    onChange: () => recount(),
+  });
+  const health = new Health({ clock, now, random: world.random, onChange: () => {} });
+  const tools = { ...judgeTools(host), folder: policy.folder, dataFolder: policy.folder, health };
+  const opened = await openGateway(withBudgets(policy, budgets), tools, { store, keys, log, host });
+  recount = opened.recount;
+  return { ...opened, store, keys, timers, connection: store.connection };
+}
+
+/** Timers on a world's clock. Those of a crashed process never fire, and those of a paused one when it goes on. */
+function timersOf(clock: WorldClock, connection: Connection): Timers {
+  const after = (ms: number, run: () => void): Timer => {
+    let callOff = clock.after(ms, fire);
+    function fire(): void {
+      if (connection.isCrashed) return;
+      if (connection.isPaused) callOff = clock.after(connection.pausedFor, fire);
+      else run();
+    }
+    return { unref: () => {}, close: () => callOff() };
+  };
+  return {
+    after,
+    every(ms, run) {
+      let isClosed = false;
+      const again = (): void => {
+        if (isClosed) return;
+        run();
+        timer = after(ms, again);
+      };
+      let timer = after(ms, again);
+      return {
+        unref: () => {},
+        close() {
+          isClosed = true;
+          timer.close();
+        },
+      };
+    },
+  };
+}

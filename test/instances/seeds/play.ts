@@ -1,0 +1,234 @@
+import type { EntryLine } from '../../../src/accounting/entry.ts';
+import type { Budget } from '../../../src/core/budget.ts';
+import { plainUsage } from '../../../src/core/usage.ts';
+import { isShortage } from '../../../src/ledger/available-funds.ts';
+import { StoreError } from '../../../src/store/store.ts';
+import { sleep, VirtualClock } from '../../store/hostile/clock.ts';
+import { type Faults, FRIENDLY, HOSTILE } from '../../store/hostile/faults.ts';
+import { World } from '../../store/hostile/world.ts';
+import { Laws } from './laws.ts';
+import { type Member, openMember, type SharedPolicy } from './member.ts';
+import { VARIANTS } from './variants.ts';
+
+/** Members of a play. */
+const MEMBERS = 3;
+const START = Date.UTC(2026, 10, 20, 12);
+/** Clocks are 10 minutes apart. */
+const SKEWS = [0, 600_000, -600_000];
+
+const TARIFF = { model: 'best', provider: 'fake', upstream: 'best-upstream', price: '{}' };
+const lineOf = (cost: number): EntryLine => ({ tariff: TARIFF, usage: plainUsage(1, 1), estimated: false, cost });
+
+interface Seat {
+  readonly at: number;
+  /** Null while it starts. */
+  member: Member | null;
+  /** Grows with each start. */
+  run: number;
+  /** The policy that it was given last. */
+  variant: readonly Budget[];
+}
+
+interface PlayKey {
+  readonly id: string;
+  readonly header: string;
+  isRevoked: boolean;
+}
+
+/** Three instances on one store, by a seed: what they are asked, and what goes wrong. */
+export class Play {
+  readonly clock = new VirtualClock(START);
+  readonly world: World;
+  readonly laws: Laws;
+  operations = 0;
+  readonly #policy: SharedPolicy;
+  readonly #seats: Seat[] = [];
+  readonly #keys: PlayKey[] = [];
+
+  constructor(policy: SharedPolicy, seed: number, faults: Faults = HOSTILE) {
+    this.#policy = policy;
+    this.world = new World({ clock: this.clock, seed, faults });
+    this.laws = new Laws(this.world);
+  }
+
+  /** Plays so many operations, lets everything end, and returns what was broken. */
+  async run(operations: number): Promise<readonly string[]> {
+    for (let at = 0; at < MEMBERS; at++) this.#seats.push({ at, member: null, run: 0, variant: VARIANTS[0]! });
+    const { faults } = this.world;
+    this.world.faults = FRIENDLY;
+    for (const seat of this.#seats) this.#start(seat);
+    await this.clock.pass(10_000);
+    this.#createKey();
+    await this.clock.pass(10_000);
+    this.world.faults = faults;
+    while (this.operations < operations) {
+      this.#step();
+      await this.clock.pass(this.#chance(0.02) ? this.#upTo(20_000) : this.#upTo(60));
+    }
+    await this.#end();
+    return this.laws.atEnd();
+  }
+
+  /** The weather clears up, and all that has begun may end. */
+  async #end(): Promise<void> {
+    this.world.faults = FRIENDLY;
+    await this.clock.pass(600_000);
+    for (const { member } of this.#seats) if (!member) throw new Error('an instance never started');
+    await this.clock.pass(600_000);
+    for (const { member } of this.#seats) await this.#closed(member!);
+  }
+
+  async #closed(member: Member): Promise<void> {
+    member.stop();
+    member.keys.close();
+    await member.gateway.learner.close();
+    await member.gateway.ledger.close();
+  }
+
+  #step(): void {
+    const seat = this.#seats[this.#upTo(MEMBERS) - 1]!;
+    const { member } = seat;
+    if (!member || member.connection.isPaused) return;
+    const roll = this.world.random() * 1_000;
+    if (roll < 900) this.#track(this.#ask(seat, member));
+    else if (roll < 925) this.#track(this.#grant(member));
+    else if (roll < 940) this.#createKey();
+    else if (roll < 955) this.#track(this.#revoke(member));
+    else if (roll < 975) this.#track(this.#reload(seat, member));
+    else if (roll < 982) member.connection.loseStore(this.#upTo(40_000));
+    else if (roll < 990) member.connection.pause(this.#upTo(90_000));
+    else if (roll < 994) this.world.leases.revoke(member.store.instance.slot);
+    else if (roll < 997) this.#crash(seat, member);
+  }
+
+  /** Errors of the store are answers, too; anything else is a defect. */
+  #track(work: Promise<unknown>): void {
+    this.operations++;
+    work.catch((error: unknown) => {
+      const isAnswer = error instanceof StoreError || isUnavailable(error);
+      if (!isAnswer) this.laws.broken('defect', `threw ${error instanceof Error ? error.stack : String(error)}`);
+    });
+  }
+
+  #start(seat: Seat): void {
+    const run = ++seat.run;
+    seat.member = null;
+    seat.variant = VARIANTS[0]!;
+    const store = this.world.open(`instance ${seat.at}`);
+    openMember(this.world, store, this.#policy, seat.variant, SKEWS[seat.at]!).then(
+      (member) => {
+        if (seat.run === run) seat.member = member;
+      },
+      (error: unknown) => {
+        if (!(error instanceof StoreError)) this.laws.broken('defect', `did not start: ${String(error)}`);
+        store.connection.crash();
+        this.clock.after(5_000, () => this.#start(seat));
+      },
+    );
+  }
+
+  #crash(seat: Seat, member: Member): void {
+    member.connection.crash();
+    member.stop();
+    this.laws.crashed(seat.at);
+    seat.member = null;
+    this.clock.after(this.#upTo(90_000), () => this.#start(seat));
+  }
+
+  /** A request: its key, its hold, its attempts, its price. */
+  async #ask({ at }: Seat, member: Member): Promise<void> {
+    const key = this.#oneOf(this.#keys);
+    if (!key) return;
+    const { caller } = member.keys.authenticate(key.header);
+    if (!caller) return;
+    const { ledger, nextId } = member.gateway;
+    const admittedAt = this.clock.now();
+    const id = this.laws.id(nextId());
+    const cost = this.#upTo(300);
+    const hold = await ledger.reserve({
+      id,
+      caller,
+      selector: 'best',
+      agentWallet: null,
+      holder: null,
+      amounts: [cost + this.#upTo(100)],
+      least: this.#chance(0.5) ? 50 : null,
+      limit: null,
+      waitMs: this.#chance(0.5) ? 300 : 0,
+      expiresAt: this.clock.now() + 900_000,
+    });
+    this.operations++;
+    if (isShortage(hold)) return;
+    this.laws.admitted(key.id, admittedAt);
+    await sleep(this.clock, this.#upTo(this.#chance(0.05) ? 100_000 : 3_000));
+    if (member.connection.isCrashed) return;
+    if (this.#chance(0.1)) {
+      this.operations++;
+      hold.post(lineOf(this.#upTo(40)));
+    }
+    if (this.#chance(0.1)) {
+      this.operations++;
+      await hold.raise([this.#upTo(60)]);
+    }
+    if (member.connection.isPaused) await sleep(this.clock, member.connection.pausedFor);
+    this.operations++;
+    const { charged } = hold.settle(lineOf(cost), () => []);
+    if (await ledger.written()) this.laws.told(id, charged, at);
+  }
+
+  async #grant(member: Member): Promise<void> {
+    const key = this.#oneOf(this.#keys);
+    if (!key) return;
+    const amount = this.#upTo(5_000);
+    await member.keys.grant(
+      key.id,
+      (holder) => member.store.ledger.grant(holder, amount, '', this.clock.now()),
+      { credits: amount / 1e6, note: '' },
+      { kind: 'server' },
+    );
+  }
+
+  #createKey(): void {
+    const member = this.#oneOf(this.#seats)?.member;
+    if (!member || member.connection.isPaused) return;
+    this.#track(
+      member.keys.create({ name: 'app', scopes: ['chat'] }).then(({ key, info }) => {
+        this.#keys.push({ id: info.id, header: `Bearer ${key}`, isRevoked: false });
+        this.laws.created(info.id);
+      }),
+    );
+  }
+
+  async #revoke(member: Member): Promise<void> {
+    const living = this.#keys.filter((key) => !key.isRevoked);
+    if (living.length < 3) return;
+    const key = this.#oneOf(living)!;
+    if (await member.keys.revoke(key.id)) {
+      key.isRevoked = true;
+      this.laws.revoked(key.id);
+    }
+  }
+
+  async #reload(seat: Seat, member: Member): Promise<void> {
+    const { snapshot } = this.#policy.candidate.runtime;
+    const budgets = this.#oneOf(VARIANTS)!;
+    const use = await member.gateway.ledger.prepare({ ...snapshot, budgets });
+    seat.variant = budgets;
+    use();
+  }
+
+  #oneOf<T>(list: readonly T[]): T | undefined {
+    return list[Math.floor(this.world.random() * list.length)];
+  }
+
+  /** 1 to `most`. */
+  #upTo(most: number): number {
+    return 1 + Math.floor(this.world.random() * most);
+  }
+
+  #chance(chance: number): boolean {
+    return this.world.random() < chance;
+  }
+}
+
+const isUnavailable = (error: unknown): boolean => error instanceof Error && 'code' in error;
