@@ -120,12 +120,25 @@ async function kept(answer: Promise<Response>): Promise<Response> {
 /** Starts the real server on a free port, and waits until it listens. */
 export async function startSignalbox(options: StartOptions = {}): Promise<Signalbox> {
   const start = startOf(options);
-  return options.isProcess ? startProcess(start) : startHere(start, options);
+  if (options.isProcess) return startProcess(start);
+  const { SIGNALBOX_STORE: store } = process.env;
+  const isElsewhere = store !== undefined && options.data === undefined && options.openStore === undefined;
+  // Loaded where it is asked for: it starts servers, too.
+  return isElsewhere ? (await import('./elsewhere.ts')).startElsewhere(store, options) : startHere(start, options);
 }
 
 async function startHere(start: Start, { surfaces, now, clock, openStore }: StartOptions): Promise<Signalbox> {
   const lines: string[] = [];
-  const { url, stop, signal, exited } = await serveHere(start.args, start.env, lines, surfaces, now, clock, undefined, openStore);
+  const { url, stop, signal, exited } = await serveHere(
+    start.args,
+    start.env,
+    lines,
+    surfaces,
+    now,
+    clock,
+    undefined,
+    openStore,
+  );
   const noProcess = (): never => {
     throw new Error('this server runs in the process of the test; ask for `isProcess`');
   };
