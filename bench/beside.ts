@@ -7,7 +7,7 @@ import { fixed, median, table } from './stats.ts';
 import { bytesOf, httpBytes, JSON_200, WORKLOADS } from './workload.ts';
 
 /** Rungs of the ladder that a change of the way makes cheaper or dearer. */
-const COMPARED = ['pinned', 'auto', 'full'] as const;
+const COMPARED = ['route', 'pinned', 'auto', 'full'] as const;
 type Compared = (typeof COMPARED)[number];
 
 interface Checkout {
@@ -27,10 +27,11 @@ async function serve(root: string, address: string, key: string): Promise<Checko
   const entrant = (rung: Compared): Entrant => {
     const program = rung === 'full' ? full : usual;
     const body = { model: rung === 'pinned' ? 'bench-model-3' : 'auto', ...fields };
-    return { rung, program, requestsOf: bytesOf(httpBytes(program.port, '/v1/chat/completions', key, body), 'own') };
+    const path = rung === 'route' ? '/v1/route' : '/v1/chat/completions';
+    return { rung, program, requestsOf: bytesOf(httpBytes(program.port, path, key, body), 'own') };
   };
   return {
-    entrants: { pinned: entrant('pinned'), auto: entrant('auto'), full: entrant('full') },
+    entrants: { route: entrant('route'), pinned: entrant('pinned'), auto: entrant('auto'), full: entrant('full') },
     async stop() {
       await Promise.all([usual.stop(), full.stop()]);
     },

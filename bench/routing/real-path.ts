@@ -190,7 +190,7 @@ async function openParts(folder: string, runtime: Runtime): Promise<Parts> {
     onAlarm: write,
   });
   const records = openRecords({ store, tables: store.records, now });
-  const nextId = createIds(now, Math.max(ledger.lastId, await records.lastId()));
+  const nextId = createIds(now, 0);
   const payments = await openPayments({
     store,
     now,

@@ -10,7 +10,6 @@ export type Authentication =
   | { readonly caller: null; readonly reason: DenialReason };
 
 export interface KeyEntry {
-  readonly key: StoredKey;
   readonly info: StoredKey['info'];
   readonly hash: Uint8Array;
   /** Of the secret before the last rotation, which works until `previousUntil` (ms since 1970). */
@@ -38,20 +37,11 @@ export const DENIED = {
 /** Compared where there is no secret, to take the same time. No key has this hash. */
 const NO_HASH = new Uint8Array(32);
 
-/**
- * Makes the entry of a row. An unchanged key keeps its entry, and a rotated one its caller, so that counts by caller go
- * on. Adds the row's holder to `holders`.
- */
+/** Makes the entry of a row. A rotated key keeps its caller, so that counts by caller go on. Adds the row's holder to `holders`. */
 export function keyEntryOf({ key, lastUsedAt }: KeyRow, before: KeyEntry | undefined, holders: HolderGrants): KeyEntry {
   const usedAt = lastUsedAt ?? 0;
-  if (before?.key === key) {
-    before.usedAt = Math.max(before.usedAt, usedAt);
-    before.writtenAt = Math.max(before.writtenAt, usedAt);
-    return before;
-  }
   const { info, hash, previousHash } = key;
   return {
-    key,
     info,
     hash,
     previousHash: previousHash ?? NO_HASH,

@@ -2,7 +2,8 @@ import { hash } from 'node:crypto';
 import { type KeyBudgets, SCOPES } from '../core/caller.ts';
 import { iso } from '../core/clock.ts';
 import type { Timer, Timers } from '../core/timers.ts';
-import type { KeyInfo } from '../store/keys.ts';
+import type { KeyInfo, KeyRow } from '../store/keys.ts';
+import type { News } from '../store/news.ts';
 import type { Repositories } from '../store/repositories.ts';
 import { type Store, StoreError, type Write } from '../store/store.ts';
 import { type Actor, type KeyEvent, SERVER, type TrailEntry, type TrailQuery } from '../store/trail.ts';
@@ -34,16 +35,16 @@ import {
 } from './terms.ts';
 
 export interface KeysOptions {
-  readonly store: Pick<Store, 'commit' | 'append' | 'version'> & Pick<Repositories, 'keys' | 'trail'>;
+  readonly store: Pick<Store, 'commit' | 'append'> & Pick<Repositories, 'keys' | 'trail'> & { readonly news: News };
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Between two checks for changes by other processes, ms. Absent: only `refresh` checks. */
+  /** The interval of `refresh`, ms. Absent: it is called from outside. Changes by others come with the news, too. */
   readonly refreshMs?: number;
   /** Sets its regular work; the process's own unless stated. */
   readonly timers?: Timers;
   /**
    * Called when the budgets of keys change; `budgets()` returns them. A new key with budgets is admitted only once the
-   * promise resolves, so that it cannot overspend. After a rejection it is called again at the next check.
+   * promise resolves, so that it cannot overspend. After a rejection it is called again at the next `refresh`.
    */
   readonly onChange?: () => void | Promise<void>;
 }
@@ -61,31 +62,32 @@ const EVER = -1;
 
 export async function openKeys(options: KeysOptions): Promise<Keys> {
   const keys = new StoredKeys(options);
-  await keys.refresh();
+  await keys.open();
   return keys;
 }
 
 /** The API keys. Every change is committed together with its entry in the trail. */
-export type Keys = Pick<StoredKeys, keyof StoredKeys>;
+export type Keys = Omit<StoredKeys, 'open'>;
 
 class StoredKeys {
   readonly #store: KeysOptions['store'];
   readonly #now: () => number;
   readonly #timer: Timer | null;
+  readonly #deafen: () => void;
   readonly #onChange: KeysOptions['onChange'];
-  #entries: ReadonlyMap<string, KeyEntry> = new Map();
+  /** This instance's copy of the store's keys. */
+  readonly #entries = new Map<string, KeyEntry>();
   /** Of every holder that ever had a key. */
   readonly #holders: HolderGrants = new Map();
   /** New keys whose budgets are not in force yet. */
-  #waiting: ReadonlyMap<string, KeyEntry> = new Map();
-  #budgets: readonly (KeyBudgets & Pick<KeyInfo, 'expiresAt'>)[] = [];
-  /** The budgets last reported to `onChange`, as JSON; null before the first load. */
-  #reportedBudgets: string | null = null;
-  /** The store's version when the keys were last read. */
-  #version: number | null = null;
-  /** Loads are numbered. `#lookInForce` is the number of the one whose result is in force. */
-  #looks = 0;
-  #lookInForce = 0;
+  readonly #waiting = new Map<string, KeyEntry>();
+  /** Of unrevoked keys that have some. */
+  readonly #budgets = new Map<string, KeyBudgets & Pick<KeyInfo, 'expiresAt'>>();
+  /** Budgets have changed that `onChange` has not put in force, nor is about to. */
+  #mustCount = false;
+  /** The number of the news that the copy has. */
+  #through = -1;
+  #isOpen = false;
   #usesWrittenAt: number;
   /** The last admission of waiting keys, which may be under way. */
   #admission: Promise<void> | null = null;
@@ -98,6 +100,17 @@ class StoredKeys {
     // A failed read is repeated at the next tick; meanwhile the keys stay as they were.
     this.#timer = refreshMs ? timers.every(refreshMs, () => void this.refresh().catch(() => {})) : null;
     this.#timer?.unref();
+    // Budgets are not waited for: a revocation may come meanwhile.
+    this.#deafen = store.news.on('keys', async () => {
+      await this.#read();
+      this.#admit().catch(() => {});
+    });
+  }
+
+  /** Reads the keys, whose budgets the caller has yet to put in force. Rejects with StoreError. */
+  async open(): Promise<void> {
+    await this.#read();
+    this.#isOpen = true;
   }
 
   /** Checks an `Authorization` header at once. An unknown ID takes as long as a wrong secret. */
@@ -132,10 +145,9 @@ class StoredKeys {
 
   /** The valid keys of a holder (address in lower case), oldest first. */
   async ofHolder(holder: string): Promise<readonly KeyInfo[]> {
-    await this.#catchUp();
-    // None of them waits: they have no budgets.
-    const own = [...this.#entries.values()].filter(({ info }) => info.holder === holder);
-    return own.map(infoOf).filter((info) => keyStateOf(info, this.#now()) === 'valid');
+    await this.refresh();
+    const own = (await this.#store.keys.ofHolder(holder)).map((row) => this.#infoOf(row));
+    return own.filter((info) => keyStateOf(info, this.#now()) === 'valid');
   }
 
   /** Revokes all keys of a holder, except one if given. Returns their number. */
@@ -166,7 +178,8 @@ class StoredKeys {
         `The secret of key ${id} is too short. It needs at least 22 base64url characters, 128 random bits.`,
       );
     }
-    const entry = (await this.#load()).find(({ info }) => info.id === id);
+    await this.refresh();
+    const entry = this.#entryOf(id);
     if (!entry) return this.#insert(key, { name: 'installed', scopes: SCOPES }, 'install', SERVER);
     checkInstalled(entry, hashOf(key), this.#now());
     return infoOf(entry);
@@ -221,20 +234,20 @@ class StoredKeys {
   }
 
   async get(id: string): Promise<KeyInfo | null> {
-    await this.#catchUp();
-    const entry = this.#entries.get(id) ?? this.#waiting.get(id);
-    return entry ? infoOf(entry) : null;
+    await this.refresh();
+    const row = await this.#store.keys.find(id);
+    return row && this.#infoOf(row);
   }
 
   /** All keys, revoked ones too, oldest first. */
   async list(): Promise<KeyInfo[]> {
-    return (await this.#load()).map(infoOf);
+    return (await this.#store.keys.all()).map((row) => this.#infoOf(row));
   }
 
   /** The budgets of all valid keys that have some. Cheap. */
   budgets(): readonly KeyBudgets[] {
     const now = this.#now();
-    return this.#budgets.filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
+    return [...this.#budgets.values()].filter(({ expiresAt }) => expiresAt === null || expiresAt > now);
   }
 
   /** Changes of keys, newest first. */
@@ -242,28 +255,35 @@ class StoredKeys {
     return this.#store.trail.list(query);
   }
 
-  /** Reads changes by other processes, and writes last uses once a minute. */
+  /** Reads what others have changed, and puts new budgets in force; writes last uses once a minute. */
   async refresh(): Promise<void> {
     if (this.#now() - this.#usesWrittenAt >= USES_EVERY_MS) this.#writeUses();
-    await this.#catchUp();
+    await this.#read();
+    await this.#admit();
   }
 
   /** Resolves once every change committed before the call is in force, new budgets included. */
   async putInForce(): Promise<void> {
     await this.refresh();
-    // Another load may have read the changes, and still wait for their budgets.
+    // Another reading may have found the changes, and still wait for their budgets.
     await this.#admission;
   }
 
   /** Stops the regular refresh and writes last uses. Call it before the store is closed. */
   close(): void {
     this.#timer?.close();
+    this.#deafen();
     this.#writeUses();
   }
 
-  /** Own changes are loaded with their commit; those of other processes change the version. */
-  async #catchUp(): Promise<void> {
-    if ((await this.#store.version()) !== this.#version) await this.#load();
+  #entryOf(id: string): KeyEntry | undefined {
+    return this.#entries.get(id) ?? this.#waiting.get(id);
+  }
+
+  /** As it is stored, with the last use that this process knows of. */
+  #infoOf({ key: { info }, lastUsedAt }: KeyRow): KeyInfo {
+    const usedAt = Math.max(this.#entryOf(info.id)?.usedAt ?? 0, lastUsedAt ?? 0);
+    return { ...info, lastUsedAt: usedAt === 0 ? null : usedAt };
   }
 
   #writeUses(): void {
@@ -309,61 +329,58 @@ class StoredKeys {
       if (!(cause instanceof StoreError && cause.reason === 'unmet')) throw cause;
       isWritten = false;
     }
-    // If the disk cannot be read now, the change must still not look undone.
-    await this.#load().catch(() => {
-      this.#version = null;
-    });
+    // If the disk cannot be read now, the change must still not look undone; the news repeats the reading.
+    await this.refresh().catch(() => {});
     return isWritten;
   }
 
-  /** Reads all keys, oldest first, and puts them in force. */
-  async #load(): Promise<readonly KeyEntry[]> {
-    const look = ++this.#looks;
-    // Read before the rows: a change in between is then seen again, not missed.
-    const version = await this.#store.version();
-    const rows = await this.#store.keys.all();
-    const all = rows.map((row) => {
-      const { id } = row.key.info;
-      return keyEntryOf(row, this.#entries.get(id) ?? this.#waiting.get(id), this.#holders);
-    });
-    // The result of a later load must not be undone.
-    if (look < this.#lookInForce) return all;
-    this.#lookInForce = look;
-    const budgeted = all.filter(({ info }) => info.budgets.length > 0 && info.revokedAt === null);
-    const budgetText = JSON.stringify(budgeted.map(({ info: { id, budgets } }) => [id, budgets]));
-    const isChanged = this.#reportedBudgets !== null && this.#reportedBudgets !== budgetText;
-    const isNew = ({ info }: KeyEntry) => this.#reportedBudgets !== null && !this.#entries.has(info.id);
-    const waiting = this.#onChange ? budgeted.filter(isNew) : [];
-    this.#waiting = byId(waiting);
-    this.#entries = byId(waiting.length === 0 ? all : all.filter(({ info }) => !this.#waiting.has(info.id)));
-    this.#budgets = budgeted.map(({ info: { id, budgets, expiresAt } }) => ({ keyId: id, budgets, expiresAt }));
-    this.#reportedBudgets = budgetText;
-    this.#version = version;
-    if (isChanged) {
-      this.#admission = this.#admitWaiting(waiting);
-      await this.#admission;
-    }
-    return all;
+  /** Brings the copy up to the store. Rejects with StoreError, and has then changed nothing. */
+  async #read(): Promise<void> {
+    const { rows, through } = await this.#store.keys.changedAfter(this.#through);
+    // A reading that began earlier may end later: it has nothing new.
+    if (through <= this.#through) return;
+    this.#through = through;
+    for (const row of rows) this.#put(row);
   }
 
-  /** Admits keys once their budgets count, as they are by then: a later load may have changed or revoked them. */
-  async #admitWaiting(waiting: readonly KeyEntry[]): Promise<void> {
+  /** Takes over a key that has changed. A new one with budgets waits for them. */
+  #put(row: KeyRow): void {
+    const { id, budgets, revokedAt, expiresAt } = row.key.info;
+    const entry = keyEntryOf(row, this.#entryOf(id), this.#holders);
+    const own = revokedAt === null && budgets.length > 0 ? { keyId: id, budgets, expiresAt } : null;
+    const before = this.#budgets.get(id);
+    if (own) this.#budgets.set(id, own);
+    else this.#budgets.delete(id);
+    if (JSON.stringify(before?.budgets) !== JSON.stringify(own?.budgets)) this.#mustCount = this.#isOpen;
+    const mustWait = own !== null && this.#isOpen && this.#onChange !== undefined && !this.#entries.has(id);
+    if (mustWait) this.#waiting.set(id, entry);
+    else this.#waiting.delete(id);
+    if (!mustWait) this.#entries.set(id, entry);
+  }
+
+  /** Puts changed budgets in force, and then admits the keys that wait for them. */
+  async #admit(): Promise<void> {
+    if (!this.#mustCount) return;
+    this.#mustCount = false;
+    this.#admission = this.#admitWaiting([...this.#waiting.keys()]);
+    await this.#admission;
+  }
+
+  /** Admits keys once their budgets count, as they are by then: a later reading may have changed or revoked them. */
+  async #admitWaiting(ids: readonly string[]): Promise<void> {
     try {
       await this.#onChange?.();
     } catch (cause) {
-      this.#reportedBudgets = '';
-      this.#version = null;
+      this.#mustCount = true;
       throw cause;
     }
-    const admitted = waiting.flatMap(({ info }) => this.#waiting.get(info.id) ?? []);
-    if (admitted.length === 0) return;
-    const ids = new Set(admitted.map(({ info }) => info.id));
-    this.#entries = new Map([...this.#entries, ...byId(admitted)]);
-    this.#waiting = new Map([...this.#waiting].filter(([id]) => !ids.has(id)));
+    for (const id of ids) {
+      const entry = this.#waiting.get(id);
+      if (entry) this.#entries.set(id, entry);
+      this.#waiting.delete(id);
+    }
   }
 }
-
-const byId = (keys: readonly KeyEntry[]): Map<string, KeyEntry> => new Map(keys.map((entry) => [entry.info.id, entry]));
 
 /** One unsalted SHA-256 suffices for secrets of at least 128 random bits: they cannot be guessed. */
 function hashOf(key: string): Uint8Array {

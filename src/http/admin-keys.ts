@@ -110,7 +110,7 @@ const changingRoutes = ({ gateway, contextOf, keys, store }: KeyServices) => {
         const isDone = await changed(() => grantToKey(keys, store, id, grant, actor(request), gateway.now()));
         if (!isDone) throw notValid();
         // It is done, so that a look which fails now must not make it look undone.
-        await gateway.ledger.refresh(true).catch(() => {});
+        await gateway.ledger.refresh().catch(() => {});
         return statusBody(gateway, await found(keys, id));
       },
       { ...bodyIn(GrantRequest), ...docs.GRANT },

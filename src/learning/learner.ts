@@ -2,6 +2,7 @@ import { declaredFor } from '../core/declared.ts';
 import { idAt, timeOfId } from '../core/id.ts';
 import type { Timer, Timers } from '../core/timers.ts';
 import type { ExampleRow, OutcomeRow } from '../store/learning.ts';
+import type { News } from '../store/news.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Deferral, Store, Write } from '../store/store.ts';
 import { processTimers } from '../telemetry/process-timers.ts';
@@ -14,7 +15,9 @@ import type { OnEstimatorFault } from './memory.ts';
 const SLACK_MS = 600_000;
 
 /** The store of a server that learns. */
-type LearningStore = Pick<Store, 'append' | 'commit' | 'flush' | 'version'> & Deferral & Pick<Repositories, 'learning'>;
+type LearningStore = Pick<Store, 'append' | 'commit' | 'flush'> &
+  Deferral &
+  Pick<Repositories, 'learning'> & { readonly news: News };
 
 interface LearnerParts {
   readonly memories: Memories;
@@ -30,10 +33,8 @@ export interface LearnerOptions {
   readonly nextId: () => number;
   /** Called once for each kind of fault of each plugin. */
   readonly onFault?: OnEstimatorFault;
-  /** A checkpoint or refresh failed; it will be repeated. */
+  /** A checkpoint, or the reading of a reset, failed; it will be repeated. */
   readonly onError?: (error: unknown) => void;
-  /** The interval of refreshes, ms; absent: on `refresh` only. */
-  readonly refreshMs?: number;
   /** The interval of checkpoints, ms; absent: on `checkpoint` and `close` only. */
   readonly checkpointMs?: number;
   /** Sets its regular work; the process's own unless stated. */
@@ -53,6 +54,7 @@ export class Learner {
   readonly #store: LearningStore;
   readonly #state: LearningState;
   readonly #faults: LearnerParts['faults'];
+  readonly #deafen: () => void;
   readonly #regular: Timer[] = [];
   /** By decision: settles after its last score. */
   readonly #scoring = new Map<number, Promise<unknown>>();
@@ -60,19 +62,23 @@ export class Learner {
   readonly #unwritten = new Map<number, OutcomeRow>();
   #scores = 0;
   #withheld = 0;
-  #version: number | null = null;
   /** The state as the last checkpoint has it. */
   #stateWritten = '';
   #writing: Promise<void> | null = null;
 
   constructor(options: LearnerOptions, { memories, state, faults }: LearnerParts) {
-    const { store, refreshMs, checkpointMs } = options;
+    const { store, checkpointMs } = options;
     this.#options = options;
     this.#store = store;
     this.memories = memories;
     this.#state = state;
     this.#faults = faults;
-    if (refreshMs) this.#every(refreshMs, () => this.refresh());
+    this.#deafen = store.news.on('learning', async () => {
+      await this.refresh().catch((error: unknown) => {
+        options.onError?.(error);
+        throw error;
+      });
+    });
     if (checkpointMs) this.#every(checkpointMs, () => this.checkpoint());
   }
 
@@ -121,8 +127,6 @@ export class Learner {
 
   /** Applies the resets of other processes. Rejects with StoreError. */
   async refresh(): Promise<void> {
-    const version = await this.#store.version();
-    if (version === this.#version) return;
     const resets = await this.#store.learning.resets.after(this.memories.last.reset);
     // A concurrent refresh may have applied some.
     const fresh = resets.filter(({ id }) => id > this.memories.last.reset);
@@ -131,7 +135,6 @@ export class Learner {
       if (reset.model === null) this.#state.brier.restart();
       this.#store.append([this.#store.learning.resets.apply(reset.id, this.memories.last.outcome)]);
     }
-    this.#version = version;
     if (fresh.length > 0) await this.checkpoint();
   }
 
@@ -154,6 +157,7 @@ export class Learner {
 
   /** Writes a last checkpoint. Rejects with StoreError. */
   async close(): Promise<void> {
+    this.#deafen();
     for (const timer of this.#regular) timer.close();
     await this.checkpoint();
   }

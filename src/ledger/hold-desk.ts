@@ -168,7 +168,7 @@ export class HoldDesk {
 
   /** Draws on the funds that apply now. */
   #opOf({ request, account, isPatient }: MoneyRequest): DrawingOp {
-    const { id, ample, agentWallet: note } = request;
+    const { id, ample, agentWallet: note, expiresAt } = request;
     const { dimensions } = account;
     const funds = this.#options.funds.of(account, timeOfId(id));
     const at = this.#options.now();
@@ -176,7 +176,7 @@ export class HoldDesk {
     const isUncapped = request.least === null && request.whole === undefined;
     const amounts = isUncapped ? request.amounts : amountsFor(request, funds);
     const least = isUncapped ? amounts[0] : leastFor(request, funds, isPatient, this.#look);
-    return { kind: 'hold', id, at, dimensions, funds, amounts, least, ample, note };
+    return { kind: 'hold', id, at, dimensions, funds, amounts, least, ample, note, expiresAt };
   }
 
   /** Resolves with the hold once the books have granted it. */

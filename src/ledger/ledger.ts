@@ -9,6 +9,7 @@ import { createIds, timeOfId } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Timer, Timers } from '../core/timers.ts';
 import type { EndpointCharges, LedgerBooks, LedgerOp, LimitOp, UsageFilter } from '../store/books.ts';
+import type { News } from '../store/news.ts';
 import type { Write } from '../store/store.ts';
 import { processTimers } from '../telemetry/process-timers.ts';
 import { type Account, Accounts, accountOf, scopeOf } from './accounts.ts';
@@ -22,7 +23,7 @@ import type { HoldRequest } from './hold-request.ts';
 import { keyBudgetUses } from './key-budgets.ts';
 import { LedgerNotifier, type LedgerNotifierOptions } from './notifier.ts';
 import type { OpenHolds } from './open-holds.ts';
-import { closeOrphans, type OrphansClosed } from './orphans.ts';
+import { closeOrphans, NO_ORPHANS, type OrphansClosed } from './orphans.ts';
 import { Refusals } from './refusals.ts';
 import { type LedgerSample, sampleBalances, sampleBudgets } from './sample.ts';
 import { unusedFunds } from './unused.ts';
@@ -40,8 +41,10 @@ export interface LedgerOptions extends LedgerNotifierOptions {
   readonly terms: LedgerTerms;
   /** Milliseconds since 1970; never goes back, and the IDs of requests never lag behind its readings. */
   readonly now: () => number;
-  /** The interval of checks for grants and corrections by an operator's command, ms. Absent: only `refresh` checks. */
-  readonly refreshMs?: number;
+  /** No ID of an earlier run is greater: windows do not go back before its moment. Absent: there was no run. */
+  readonly idsAbove?: number;
+  /** Tells of grants and corrections by an operator's command. Absent: only `refresh` applies them. */
+  readonly news?: Pick<News, 'on'>;
   /** Sets its regular work; the process's own unless stated. */
   readonly timers?: Timers;
 }
@@ -58,8 +61,8 @@ export interface LedgerStatus {
 }
 
 /**
- * Opens the ledger of this one server. Closes the holds that an earlier run left open by the policy's rule: charged in
- * full, because the upstreams' work is unknown, or released. Throws an Error of one clear sentence if the policy's Credits
+ * Opens the ledger of an instance. Where the store proves that all instances before it are dead, it closes the holds that they
+ * left open at once; elsewhere a sweep does so later (`sweep`). Throws an Error of one clear sentence if the policy's Credits
  * have another worth than those of the entries.
  */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
@@ -70,10 +73,8 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
 
 /** The ledger of one process. It may share its books with other processes. */
 export class Ledger {
-  /** The greatest ID that an earlier run used; 0 for none. */
-  readonly lastId: number;
   /** The holds of a crash that this start closed. */
-  recovered: OrphansClosed = { ids: [], charged: 0, held: 0 };
+  recovered: OrphansClosed = NO_ORPHANS;
   readonly #books: LedgerBooks;
   readonly #options: LedgerOptions;
   readonly #accounts = new Accounts();
@@ -83,21 +84,24 @@ export class Ledger {
   readonly #refusals = new Refusals();
   readonly #timers: Timers;
   readonly #regular: Timer[] = [];
+  #deafen = (): void => {};
   readonly #nextAdjustment: () => number;
   /** The latest moment of the clock or an ID, ms since 1970. */
   #latest: number;
   /** Resolves when the policy in preparation is in force, or has failed: one at a time. */
   #preparing: Promise<void> = Promise.resolve();
+  /** The rule of the policy in force for holds whose owner is gone. */
+  #onCrash: LedgerTerms['ledger']['onCrash'];
   readonly #openSettlement: OpenSettlement = { ops: null };
 
   constructor(options: LedgerOptions) {
-    const { books, now, refreshMs, timers = processTimers } = options;
+    const { books, now, idsAbove = 0, news, terms, timers = processTimers } = options;
     this.#timers = timers;
     this.#contention = new Contention(timers);
     this.#books = books;
+    this.#onCrash = terms.ledger.onCrash;
     this.#options = options;
-    this.lastId = books.lastIds.hold;
-    this.#latest = timeOfId(this.lastId);
+    this.#latest = timeOfId(idsAbove);
     this.#nextAdjustment = createIds(now, books.lastIds.adjustment);
     this.#funds = new Funds((holder) => books.balanceOf(holder) !== null);
     const parts = {
@@ -115,8 +119,7 @@ export class Ledger {
       fundsOf: (dimensions, atMs) => this.#funds.of(accountOf(dimensions), atMs),
     });
     this.#every(CHECKPOINT_MS, () => this.#sweep());
-    // A failed refresh is repeated at the next tick.
-    if (refreshMs) this.#every(refreshMs, () => void this.refresh().catch(() => {}));
+    if (news) this.#deafen = news.on('funds', () => this.refresh());
   }
 
   /** Windows never go back, even if the clock does. */
@@ -130,9 +133,23 @@ export class Ledger {
     return this.#books.open().count;
   }
 
-  /** Closes orphans, applies grants and corrections of operators, and counts the budgets. */
+  /** How long instances are given to come back before a sweep, ms. */
+  get graceMs(): number {
+    return this.#books.graceMs;
+  }
+
+  /**
+   * Closes the holds of dead instances by the policy's rule: charged in full, because the upstreams' work is unknown, or released. To
+   * be called `graceMs` after this instance began, at the earliest. Rejects with StoreError.
+   */
+  sweep(): Promise<OrphansClosed> {
+    return closeOrphans(this.#books, this.#onCrash, this.#options.now());
+  }
+
+  /** Closes orphans where none can come back, applies grants and corrections of operators, and counts the budgets. */
   async begin(terms: LedgerTerms): Promise<void> {
-    this.recovered = await closeOrphans(this.#books, terms.ledger.onCrash, this.#options.now());
+    // Before the budgets are counted, so that they count what it charges.
+    if (this.graceMs === 0) this.recovered = await this.sweep();
     await this.refresh();
     (await this.prepare(terms))();
   }
@@ -233,6 +250,7 @@ export class Ledger {
     const prepared = preparation.move();
     return () => {
       this.#funds.use(counted(this.#time));
+      this.#onCrash = terms.ledger.onCrash;
       prepared.dispose();
       this.#moveAll();
       this.#contention.wakeAll();
@@ -318,9 +336,9 @@ export class Ledger {
     return keyBudgetUses((window) => this.#books.spentIn(keyId, window), budgets, this.#options.now());
   }
 
-  /** Applies grants and corrections by an operator's command. `isOwn` also applies those that this process has written. */
-  refresh(isOwn = false): Promise<void> {
-    return this.#books.refresh(isOwn);
+  /** Applies the grants and corrections that were asked for in the store, by whichever process. */
+  refresh(): Promise<void> {
+    return this.#books.refresh();
   }
 
   /**
@@ -339,6 +357,7 @@ export class Ledger {
 
   /** Writes a checkpoint, so that the next start is quick. Neither ends holds nor closes the store. */
   async close(): Promise<void> {
+    this.#deafen();
     for (const timer of this.#regular) timer.close();
     await this.#books.checkpoint();
   }

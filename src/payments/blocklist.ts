@@ -1,27 +1,62 @@
+import type { News } from '../store/news.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store, Write } from '../store/store.ts';
 
-type BlocklistStore = Pick<Store, 'commit'> & Pick<Repositories, 'blocklist'>;
+type BlocklistStore = Pick<Store, 'commit'> & Pick<Repositories, 'blocklist'> & { readonly news: News };
 
-export type Blocklist = Awaited<ReturnType<typeof loadBlocklist>>;
+/** The wallets that the operator has blocked: this instance's copy, which follows the news `wallets`. */
+export type Blocklist = Pick<StoredBlocklist, keyof StoredBlocklist>;
 
-/** The wallets that the operator has blocked, stored and held in memory. */
-export async function loadBlocklist(store: BlocklistStore, now: () => number) {
-  const blocked = new Set(await store.blocklist.all());
-  return {
-    /** Changed by `add` and `remove` alone. */
-    blocked,
+class StoredBlocklist {
+  readonly #store: BlocklistStore;
+  /** Milliseconds since 1970. */
+  readonly #now: () => number;
+  readonly #deafen: () => void;
+  readonly #blocked = new Set<string>();
+  /** Own changes. */
+  #changes = 0;
 
-    /** Commits together with `also`. Throws StoreError, and then changes nothing. */
-    async add(wallet: string, note: string, also: readonly Write[] = []): Promise<void> {
-      await store.commit([store.blocklist.put(wallet, note, now()), ...also]);
-      blocked.add(wallet);
-    },
+  constructor(store: BlocklistStore, now: () => number) {
+    this.#store = store;
+    this.#now = now;
+    this.#deafen = store.news.on('wallets', () => this.read());
+  }
 
-    /** As `add`. */
-    async remove(wallet: string, also: readonly Write[] = []): Promise<void> {
-      await store.commit([store.blocklist.delete(wallet), ...also]);
-      blocked.delete(wallet);
-    },
-  };
+  get blocked(): ReadonlySet<string> {
+    return this.#blocked;
+  }
+
+  /** Brings the copy up to the store. Rejects with StoreError. */
+  async read(): Promise<void> {
+    let [before, blocked]: [number, readonly string[]] = [this.#changes, await this.#store.blocklist.all()];
+    // An own change during a reading may be missing from it.
+    while (before !== this.#changes) [before, blocked] = [this.#changes, await this.#store.blocklist.all()];
+    this.#blocked.clear();
+    for (const wallet of blocked) this.#blocked.add(wallet);
+  }
+
+  /** Commits together with `also`. Throws StoreError, and then changes nothing. */
+  async add(wallet: string, note: string, also: readonly Write[] = []): Promise<void> {
+    await this.#store.commit([this.#store.blocklist.put(wallet, note, this.#now()), ...also]);
+    this.#changes++;
+    this.#blocked.add(wallet);
+  }
+
+  /** As `add`. */
+  async remove(wallet: string, also: readonly Write[] = []): Promise<void> {
+    await this.#store.commit([this.#store.blocklist.delete(wallet), ...also]);
+    this.#changes++;
+    this.#blocked.delete(wallet);
+  }
+
+  close(): void {
+    this.#deafen();
+  }
+}
+
+/** Rejects with StoreError. */
+export async function loadBlocklist(store: BlocklistStore, now: () => number): Promise<Blocklist> {
+  const blocklist = new StoredBlocklist(store, now);
+  await blocklist.read();
+  return blocklist;
 }

@@ -3,6 +3,7 @@ import { idText } from '../core/id.ts';
 import type { PaymentPolicy } from '../core/payment-policy.ts';
 import type { Timers } from '../core/timers.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { News } from '../store/news.ts';
 import type { Payment } from '../store/payments.ts';
 import type { Repositories } from '../store/repositories.ts';
 import type { Store, Write } from '../store/store.ts';
@@ -28,7 +29,7 @@ import { authorizationIdOf, checkQuote, Settlements } from './settlements.ts';
 type PaymentRepositories = Pick<Repositories, 'payments' | 'blocklist' | 'pendingSettlements' | 'quoteSecret'>;
 
 export interface PaymentsOptions {
-  readonly store: Pick<Store, 'commit' | 'append' | 'written'> & PaymentRepositories;
+  readonly store: Pick<Store, 'commit' | 'append' | 'written'> & PaymentRepositories & { readonly news: News };
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Returns growing numbers that never repeat and are distinct from those of decisions. */
@@ -158,6 +159,7 @@ function paymentsOf(options: PaymentsOptions, stored: Pick<PaymentParts, 'regist
     /** Stops the background work. A settlement in progress is left to the next start; a shutdown waits for it first. */
     close(): void {
       reconciler.stop();
+      blocklist.close();
       networks.close();
     },
   });

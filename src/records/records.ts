@@ -62,8 +62,6 @@ export function openRecords({ store, tables, now }: RecordsOptions) {
       return log.list(query);
     },
     index: () => log.index(),
-    /** The greatest ID in use; 0 without any. */
-    lastId: async () => Math.max(await log.lastId(), await readings.lastNumber()),
     /** The stored content of a decision's request and answer; null if there is none. */
     findContent: (id: number) => flushed(() => contents.find(id, now())),
     /**

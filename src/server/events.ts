@@ -3,7 +3,7 @@ import { iso } from '../core/clock.ts';
 import { toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OrphansClosed } from '../ledger/orphans.ts';
 import type { Diagnostic } from '../policy/diagnostics.ts';
 import { servingProviders, servingText } from '../runtime/candidate.ts';
 import { summary } from '../runtime/diff.ts';
@@ -40,7 +40,7 @@ function firstError(diagnostics: readonly Diagnostic[]): string | undefined {
   return first && `${first.file}:${first.line}:${first.column} ${first.code}: ${first.message}`;
 }
 
-export function logRecovered(log: Log, { recovered: { ids, charged, held } }: Ledger): void {
+export function logRecovered(log: Log, { ids, charged, held }: OrphansClosed): void {
   if (ids.length === 0) return;
   log.warn('closed reservations that an earlier run left open', {
     count: ids.length,

@@ -1,3 +1,4 @@
+import { createIds } from '../core/id.ts';
 import { createEdgeMetrics } from '../http/edge-metrics.ts';
 import type { ServeOptions } from '../operate/serve-options.ts';
 import type { Gateway } from '../request/gateway.ts';
@@ -5,13 +6,32 @@ import { createChatMetrics } from '../request/observe/chat-metrics.ts';
 import { logForeignFields } from '../request/observe/foreign-fields.ts';
 import { logRequests } from '../request/observe/log-line.ts';
 import { Observer, type RequestReporter } from '../request/observe/observer.ts';
+import type { Instance } from '../store/instance.ts';
 import type { Surface } from '../surface/surface.ts';
 import type { Family } from '../telemetry/families.ts';
 import type { Tracer } from '../telemetry/tracing/start.ts';
 
+/**
+ * Numbers requests for the log, traces and answers. No table has these numbers, so none is ever refused: a probe of a server that
+ * lost its place is answered, too.
+ */
+function requestIds(instance: Instance): () => number {
+  let [slot, last] = [instance.slot, instance.idsAbove];
+  let next = createIds(instance.now, last, slot);
+  return () => {
+    if (slot !== instance.slot) {
+      slot = instance.slot;
+      next = createIds(instance.now, Math.max(last, instance.idsAbove), slot);
+    }
+    last = next();
+    return last;
+  };
+}
+
 /** Opens the log, metrics and traces of requests as the options say. */
 export function openObserver(
-  { clock, nextId, log, ledger }: Gateway,
+  { clock, log, ledger }: Gateway,
+  instance: Instance,
   { metrics, log: form }: Pick<ServeOptions, 'metrics' | 'log'>,
   surfaces: readonly Surface[],
   tracer: Tracer | null,
@@ -24,6 +44,6 @@ export function openObserver(
   if (metrics) reporters.push(chat.count, edge.count);
   const trace = tracer && ((headers: Headers) => tracer.begin(headers));
   const written = () => ledger.written();
-  const observer = new Observer({ trace, reporters, log, clock, nextId, written });
+  const observer = new Observer({ trace, reporters, log, clock, nextId: requestIds(instance), written });
   return { observer, families: [...chat.families, ...edge.families, ...(tracer?.families ?? [])] };
 }

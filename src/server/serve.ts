@@ -63,16 +63,22 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   const lock = await lockStore(databaseOf(options.data));
   await refuseOtherLedger(options.data);
   const note = new LedgerNote(options.data, now, log);
-  const store = await (host.openStore ?? openDataStore)(options.data, log, note, timers);
+  const store = await (host.openStore ?? openDataStore)(options.data, log, note, host);
   let onBudgets = async () => {};
-  const keys = await openKeys({ store, now, refreshMs: REFRESH_MS, timers, onChange: () => onBudgets() });
+  const keys = await openKeys({
+    store,
+    now: store.instance.now,
+    refreshMs: REFRESH_MS,
+    timers,
+    onChange: () => onBudgets(),
+  });
   if (options.apiKey !== null) await keys.install(options.apiKey).catch(notInstalled);
   const resources = { store, keys, log, host };
   const { gateway, idempotency, reloader, status, recount, stop } = await openGateway(first, tools, resources);
   onBudgets = recount;
   const gate = new Gate(clock, timers);
   const { socketBytesMax } = first.runtime.snapshot.gateway;
-  const { observer, families } = openObserver(gateway, options, surfaces, tracer);
+  const { observer, families } = openObserver(gateway, store.instance, options, surfaces, tracer);
   const watched = { gateway, gate, policy: reloader, store, health: tools.health, version };
   const app = createApp({
     ...watched,
@@ -86,7 +92,7 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
     metrics: options.metrics ? openMetrics(watched, [...families, ...logged, ...defects.families]) : null,
   });
   await note.keep(store, timers);
-  const stopTrail = await keepTrailNote(options.data, { store, keys, ledger: gateway.ledger, timers });
+  const stopTrail = await keepTrailNote(options.data, { store, keys, timers });
   // The key is there before anybody can ask the port whether it is.
   const firstKey = await openFirstKey(keys, options.data, !out.isTerminal, log);
   if (firstKey && !out.isTerminal) log.info('the first API key was written', { file: await firstKey.toFile() });

@@ -1,18 +1,23 @@
 import { toCredits } from '../core/credits.ts';
 import { messageOf } from '../core/thrown.ts';
-import type { Timers } from '../core/timers.ts';
 import type { OpenStore, SpoolNotes, SpoolReport } from '../store/driver.ts';
 import { openStore, settlementsIn } from '../store/open.ts';
 import { SpoolError } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { databaseOf, spoolOf } from './data.ts';
 import { namesOf } from './events.ts';
+import type { Host } from './host.ts';
 
 /** Commands write for a few ms. A longer lock on the database makes requests fail, and does not stop the server. */
 const BUSY_MS = 200;
 
 /** Opens the database of a data folder, with the settlements of its spool. Throws an Error of one clear sentence. */
-export const openDataStore = (data: string, log: Log, spoolNotes: SpoolNotes, timers: Timers): Promise<OpenStore> =>
+export const openDataStore = (
+  data: string,
+  log: Log,
+  spoolNotes: SpoolNotes,
+  { now, timers }: Pick<Host, 'now' | 'timers'>,
+): Promise<OpenStore> =>
   openStore(databaseOf(data), {
     mode: 'serve',
     spool: spoolOf(data),
@@ -22,6 +27,7 @@ export const openDataStore = (data: string, log: Log, spoolNotes: SpoolNotes, ti
       log.error(error instanceof SpoolError ? 'the spool failed' : 'the database failed', { error: error.message }),
     busyTimeoutMs: BUSY_MS,
     timers,
+    now,
   });
 
 function logSpool(log: Log, file: string, { closed, charged, isTorn }: SpoolReport): void {

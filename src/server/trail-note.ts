@@ -3,51 +3,58 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Keys } from '../access/keys.ts';
 import type { Timers } from '../core/timers.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import type { OpenStore } from '../store/driver.ts';
 import { keepDoing } from './keep-doing.ts';
 
-/** Interval at which a server looks for changes of keys and grants by commands, ms. */
+/** Interval at which a server looks for changes by commands, ms. */
 const LOOK_EVERY_MS = 100;
+/** The subjects that the changes in the trail raise. */
+const TRAIL_NEWS = ['keys', 'wallets', 'funds'] as const;
 
 /** Holds the ID of the last change in the trail that the server has in force. */
 const noteFile = (data: string): string => join(data, 'trail.seen');
 
 type TrailReader = Pick<OpenStore, 'trail'>;
 
-/** The parts of a server that take over changes by commands. */
+/** The parts of a server that take over changes by commands; each follows the news of its own copy. */
 interface TrailFollowers {
-  readonly store: TrailReader & Pick<OpenStore, 'version'>;
+  readonly store: TrailReader & Pick<OpenStore, 'news'>;
   readonly keys: Pick<Keys, 'putInForce'>;
-  readonly ledger: Pick<Ledger, 'refresh'>;
   readonly timers: Timers;
 }
 
 /**
- * Puts changes of keys and grants by commands in force, and notes in the data folder how far the server is.
+ * Looks for the news of the store, which puts changes by commands in force, and notes in the data folder how far the server is.
  * @returns how to stop and remove the note: it never rejects.
  */
-export async function keepTrailNote(data: string, { store, keys, ledger, timers }: TrailFollowers) {
+export async function keepTrailNote(data: string, { store, keys, timers }: TrailFollowers) {
   const file = noteFile(data);
-  let noted: number | null = null;
-  let version: number | null = null;
+  const { news } = store;
+  let isStale = true;
+  const ends = TRAIL_NEWS.map((subject) =>
+    news.on(subject, () => {
+      isStale = true;
+    }),
+  );
   const follow = async (): Promise<void> => {
-    // Changes by this process are in force already.
-    const now = await store.version();
-    if (now === version) return;
-    // Read before the changes are loaded: a later one is then not noted too early.
-    const last = await lastChange(store);
-    if (last !== noted) {
+    await news.look();
+    if (!isStale) return;
+    isStale = false;
+    try {
+      // Read before the look that puts it in force: a later change is then not noted too early.
+      const last = await lastChange(store);
+      await news.look();
       await keys.putInForce();
-      await ledger.refresh();
       await writeFile(file, `${last}\n`, { mode: 0o600 });
-      noted = last;
+    } catch (cause) {
+      isStale = true;
+      throw cause;
     }
-    version = now;
   };
   // The next look tries again. Until then commands wait, at most 5 seconds.
   const stop = await keepDoing(follow, LOOK_EVERY_MS, timers);
   return async () => {
+    for (const end of ends) end();
     await stop();
     await rm(file, { force: true }).catch(() => {});
   };

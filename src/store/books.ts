@@ -33,6 +33,8 @@ export interface HoldOp extends NamedOp {
   readonly ample?: Microcredits;
   /** The `agent_wallet` of the request. Stored with the hold; moves no money. */
   readonly note: string | null;
+  /** When it counts as forgotten, ms since 1970; Infinity: never. Stored with it, beside the instance whose books were asked. */
+  readonly expiresAt: number;
 }
 
 /**
@@ -168,7 +170,7 @@ export type OpResult =
   /** `charged`: the charge of this step, or of the whole hold for a settlement; `overrun`: the operator's loss, likewise. */
   | { readonly kind: 'charged'; readonly charged: Microcredits; readonly overrun: Microcredits };
 
-/** A hold that was open when the books were opened, because its process ended. */
+/** An open hold whose owner is gone: the epoch of its instance is dead, or it expired long ago. */
 export interface Orphan {
   readonly id: number;
   /** Microcredits. */
@@ -269,8 +271,16 @@ export interface LedgerBooks {
   balances(): readonly FundStanding[];
   /** Sets the listener for changes. One, before the first operation. */
   watch(watcher: BooksWatcher): void;
-  /** The holds of processes that have ended. Close them before anything else. */
-  readonly orphans: readonly Orphan[];
+  /**
+   * How long instances are given to come back before their holds are resolved, ms; 0 where the store proves that every epoch before
+   * this one is dead.
+   */
+  readonly graceMs: number;
+  /**
+   * Returns the open holds of dead epochs, and those of living ones that expired more than a minute ago. A dead epoch stays dead, and
+   * a hold ends once, so that two who resolve the same one do what one does.
+   */
+  orphans(): Promise<readonly Orphan[]>;
   /** The greatest ID of a hold, and of a grant or a correction, when the books were opened; 0 for none. */
   readonly lastIds: { readonly hold: number; readonly adjustment: number };
   /** True once all operations so far survive this process, false while they do not. Never rejects. */
@@ -289,8 +299,8 @@ export interface LedgerBooks {
   spentIn(keyId: string, window: Window): Promise<Microcredits>;
   /** A hold by its ID; null for none. */
   reservation(id: number): Promise<Pick<StoredReservation, 'isOpen' | 'charged' | 'givenBack'> | null>;
-  /** Applies grants and corrections that an operator's command requested in another process. `isOwn` also applies those of this one. */
-  refresh(isOwn?: boolean): Promise<void>;
+  /** Applies the grants and corrections that were asked for through `LedgerTable`, by whichever process. */
+  refresh(): Promise<void>;
   /** Writes a checkpoint, so that the next start is quick. Rejects with StoreError. */
   checkpoint(): Promise<void>;
   /** The holds that are open, and microcredits that they may still charge. */

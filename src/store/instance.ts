@@ -25,12 +25,12 @@ export interface Instance extends InstanceName {
   /** No ID that was given before this process took its place is greater; 0 for none. */
   readonly idsAbove: number;
   /** Whole ms since 1970 by the store's clock. Never goes back. */
-  now(): number;
+  readonly now: () => number;
   /**
    * The next ID (`core/id.ts`): greater than all before it, and given by no other instance, whatever the clock does.
    * @throws StoreError `fenced` when another instance may give the same, `crowded` when it would be ahead of the clock.
    */
-  nextId(): number;
+  readonly nextId: () => number;
   /**
    * Resolves with whether an instance may still write. Once false it stays so: another may take over its work then.
    * Rejects with StoreError.

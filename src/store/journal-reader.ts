@@ -12,6 +12,10 @@ export interface OpenReservation {
   readonly charged: Microcredits;
   /** IDs of the funds that it draws on, as in the journal. */
   readonly funds: string | null;
+  /** Absent, like `expires`, in a checkpoint of before 2.0. */
+  readonly owner?: number | null;
+  /** When it counts as forgotten, ms since 1970; null: never. */
+  readonly expires?: number | null;
 }
 
 /** The row of the journal up to which the sums are written. */

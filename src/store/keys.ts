@@ -49,6 +49,10 @@ export interface KeyChanges {
 export interface KeyTable {
   /** Returns all keys, oldest first. */
   all(): Promise<KeyRow[]>;
+  /** Returns null for an unknown one. */
+  find(id: string): Promise<KeyRow | null>;
+  /** Returns the keys of a holder, by its address, oldest first. */
+  ofHolder(holder: string): Promise<KeyRow[]>;
   /**
    * Returns the keys of which more than the last use has changed since a number of their news, oldest first, and the number up
    * to which the caller then has all. From -1 on: all keys.

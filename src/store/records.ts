@@ -56,8 +56,6 @@ export interface RecordLog {
   find(id: number): Promise<DecisionRecord | null>;
   /** @returns the newest matching records first, by ID. Records that `index` has yet to reach may be missing if older. */
   list(query: RecordQuery): Promise<readonly RecordEntry[]>;
-  /** @returns the greatest ID; 0 without records */
-  lastId(): Promise<number>;
   /**
    * Brings the index behind `list` up to date by one batch, the newest records first.
    * @returns whether records are left
@@ -99,8 +97,6 @@ export interface ReadingsTable {
    * @throws RangeError if it is not as it was written
    */
   find(number: number): Promise<ReadingsDifferences | null>;
-  /** @returns the greatest number; 0 without any */
-  lastNumber(): Promise<number>;
   /** Deletes all readings below a number, in batches. */
   prune(beforeNumber: number): Promise<number>;
 }

@@ -25,8 +25,6 @@ export interface Store {
    * settlements; false when neither has. Never rejects.
    */
   written(): Promise<boolean>;
-  /** Changes whenever another process or handle has committed. Own commits do not change it. Cheap. */
-  version(): Promise<number>;
   /** Resolves once all appends are durable. Rejects with StoreError if they cannot be written now. */
   flush(): Promise<void>;
   /** Flushes and closes. Rejects with StoreError when something appended was lost; the store is closed all the same. */

@@ -6,6 +6,7 @@ import { runPlugin } from '../../src/cli/plugin/plugin.ts';
 import { samplesBeside } from '../../src/cli/plugin/samples.ts';
 import { tried } from '../../src/cli/plugin/trial.ts';
 import { UsageError } from '../../src/core/usage-error.ts';
+import { orDeeply } from '../deep/deeply.ts';
 import { runCommand, runToEnd, temporaryFolder } from '../support/signalbox.ts';
 
 const folder = temporaryFolder();
@@ -30,7 +31,7 @@ export const own = defineStrategy({
 });`;
 
 describe('signalbox plugin new', () => {
-  test.each(['strategy', 'provider', 'estimator'])(
+  test.each(orDeeply(['estimator'], ['strategy', 'provider']))(
     'makes a %s that type-checks and passes its own test in a folder far away',
     async (kind) => {
       const { text, code } = await run('new', kind, 'my-own-7', '--dir', at(kind));

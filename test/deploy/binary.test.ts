@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import OpenAI from 'openai';
+import { deeply } from '../deep/deeply.ts';
 import { answerOf, waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
 import { testPolicy } from '../support/policies.ts';
@@ -247,7 +248,7 @@ describe('its commands', () => {
     expect(results[1]?.out).toContain('small: 1 case: 1 hold');
   });
 
-  test('make a plugin and try it, and fetch no code', async () => {
+  deeply('the program makes a plugin and tries it, and fetches no code', async () => {
     const made = await run('plugin', 'new', 'provider', 'parrot');
     expect(made.code).toBe(0);
     expect(readdirSync(join(work, 'parrot')).sort()).toEqual([

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { deeply } from '../deep/deeply.ts';
 import { quietFor, waitFor } from '../support/answers.ts';
 import { runHere } from '../support/run-here.ts';
 import { makeTestKey, type Signalbox } from '../support/signalbox.ts';
@@ -109,8 +110,8 @@ describe('a start is refused in one sentence, and goes on once the files are bac
     PATIENCE,
   );
 
-  test(
-    'where an older copy is in the place of the database; without the note it is taken',
+  deeply(
+    'a start is refused where an older copy is in the place of the database; without the note it is taken',
     async () => {
       const data = newFolder();
       const credits = await served(data, 'SIGTERM');

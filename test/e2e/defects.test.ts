@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { deeply } from '../deep/deeply.ts';
 import { eventsOf, waitFor } from '../support/answers.ts';
 import { testPolicy, UPSTREAM_ENV, UPSTREAM_KEY } from '../support/policies.ts';
 import { runHere } from '../support/run-here.ts';
@@ -154,8 +155,8 @@ describe('a promise that a plugin leaves rejected', () => {
     return text.replace(before, `${fails}${before}`);
   };
 
-  test(
-    'may be an adapter’s or an estimator’s',
+  deeply(
+    'a promise that is left rejected may be an adapter’s or an estimator’s',
     async () => {
       const adapter = inTemplate('provider', 'const messages:');
       const estimator = inTemplate('estimator', 'into.text.fill(0);');
@@ -242,8 +243,8 @@ describe('an uncaught exception', () => {
     PATIENCE,
   );
 
-  test(
-    'while a plugin is loaded, ends the start with a sentence',
+  deeply(
+    'an uncaught exception while a plugin is loaded ends the start with a sentence',
     async () => {
       const thrown = "setTimeout(() => { throw new Error('thrown by a timer'); }, 0);";
       const folder = policyFolder(`${UNRULY}\n${thrown}\nawait new Promise((done) => setTimeout(done, 1000));\n`);

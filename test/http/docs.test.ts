@@ -13,6 +13,7 @@ import * as payments from '../../src/http/x402/examples.ts';
 import { BlockRequest, CreditRequest, TopUpRequest, WalletKeyRequest } from '../../src/http/x402/schemas.ts';
 import * as chatExamples from '../../src/surface/openai-chat/examples.ts';
 import { SURFACES } from '../../src/surface/surfaces.ts';
+import { deeply } from '../deep/deeply.ts';
 import { ANSWERS } from '../support/answer-schemas.ts';
 import { ROUTES } from '../support/routes.ts';
 import { useSignalbox } from '../support/use.ts';
@@ -162,26 +163,31 @@ describe('the page, in a browser without a network', () => {
     expect(errors).toEqual([]);
   }, 30_000);
 
-  test('“Try it out” works with a key', async () => {
-    const keyOf = (id: string) => page.locator(`#operations-${id} .opblock-summary`).locator('.key-missing, .key-set');
-    expect(await keyOf('chat-postV1ChatCompletions').getAttribute('class')).toBe('key-missing');
-    await page.click('.btn.authorize');
-    await page.fill('.auth-container input', box.key);
-    await page.click('.auth-container .authorize');
-    await page.click('.auth-container .btn-done');
-    expect(await keyOf('chat-postV1ChatCompletions').getAttribute('class')).toBe('key-set');
-    await page.click('#operations-route-postV1Route .opblock-summary-control');
-    await page.click('#operations-route-postV1Route .execute');
-    const unauthorized = page.locator('#operations-route-postV1Route .response.folded', { hasText: '401' });
-    expect(await unauthorized.textContent()).toContain('invalid_api_key');
-    await unauthorized.locator('button').click();
-    expect(await unauthorized.count()).toBe(0);
-    expect(await page.locator('#operations-route-postV1Route .response[data-code="401"]').textContent()).toContain(
-      'API key',
-    );
-    const answer = page.locator('#operations-route-postV1Route .live-responses-table .highlight-code').first();
-    await answer.waitFor();
-    expect(await answer.textContent()).toContain('recommended_model');
-    if (process.env.SCREENSHOT) await page.screenshot({ path: process.env.SCREENSHOT, fullPage: true });
-  }, 30_000);
+  deeply(
+    'the page of the API works with a key, by “Try it out”',
+    async () => {
+      const keyOf = (id: string) =>
+        page.locator(`#operations-${id} .opblock-summary`).locator('.key-missing, .key-set');
+      expect(await keyOf('chat-postV1ChatCompletions').getAttribute('class')).toBe('key-missing');
+      await page.click('.btn.authorize');
+      await page.fill('.auth-container input', box.key);
+      await page.click('.auth-container .authorize');
+      await page.click('.auth-container .btn-done');
+      expect(await keyOf('chat-postV1ChatCompletions').getAttribute('class')).toBe('key-set');
+      await page.click('#operations-route-postV1Route .opblock-summary-control');
+      await page.click('#operations-route-postV1Route .execute');
+      const unauthorized = page.locator('#operations-route-postV1Route .response.folded', { hasText: '401' });
+      expect(await unauthorized.textContent()).toContain('invalid_api_key');
+      await unauthorized.locator('button').click();
+      expect(await unauthorized.count()).toBe(0);
+      expect(await page.locator('#operations-route-postV1Route .response[data-code="401"]').textContent()).toContain(
+        'API key',
+      );
+      const answer = page.locator('#operations-route-postV1Route .live-responses-table .highlight-code').first();
+      await answer.waitFor();
+      expect(await answer.textContent()).toContain('recommended_model');
+      if (process.env.SCREENSHOT) await page.screenshot({ path: process.env.SCREENSHOT, fullPage: true });
+    },
+    30_000,
+  );
 });

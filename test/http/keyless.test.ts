@@ -49,7 +49,7 @@ function door({ isOn = true, blocked = [] as string[], more = LIMITS } = {}) {
     policy: () => policy,
     // Admission asks of the gateway only whether a wallet is blocked.
     funding: x402Funding({
-      payments: { blocklist: { blocked: new Set(blocked) } },
+      payments: { blocklist: { blocked: new Set(blocked) as ReadonlySet<string> } },
     } as X402Parts),
     limiter: new Limiter(() => 0),
     gate,

@@ -171,7 +171,7 @@ ledgerTest('a checkpoint behind it has what was taken back since, too', async (f
   await ledger.close();
   await Promise.all([ledger.deposit(WALLET, deposit(30), []), ledger.close()]);
   await store.commit([grantWrite(WALLET, -30, '', NOON)]);
-  await ledger.refresh(true);
+  await ledger.refresh();
   await folder.prove();
   expect(await afterStart(folder)).toEqual([100, 0, 0]);
 });

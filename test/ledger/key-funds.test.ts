@@ -61,7 +61,7 @@ ledgerTest(
     expect(await sqliteLedger(store).balance('a')).toBeNull();
     await store.commit([grantWrite('a', 500, '', NOON)]);
     expect(await sqliteLedger(store).balance('a')).toEqual({ granted: 500, spent: 0 });
-    await ledger.refresh(true);
+    await ledger.refresh();
     await spend(30);
     await store.flush();
     expect(await sqliteLedger(store).balance('a')).toEqual({ granted: 500, spent: 30 });

@@ -17,7 +17,7 @@ ledgerTest('what this very server has granted is there at the next look, where i
   const opened = await folder.open({ wrap: busy });
   await opened.store.commit([grantWrite('key', 100, '', NOON)]);
   isBusy = true;
-  expect(await opened.ledger.refresh(true).catch(() => 'failed')).toBe('failed');
+  expect(await opened.ledger.refresh().catch(() => 'failed')).toBe('failed');
   isBusy = false;
   // As once in a while: nothing else has changed.
   await opened.ledger.refresh();

@@ -38,6 +38,12 @@ export const NO_TERMS: LedgerTerms = {
 /** The terms of these budgets. */
 export const terms = (...budgets: Budget[]): LedgerTerms => ({ ...NO_TERMS, budgets });
 
+/** The greatest ID of a hold; 0 without any. */
+export async function lastHoldIn(store: SqlStore): Promise<number> {
+  const [row] = await store.query<{ id: number | null }>({ sql: 'SELECT max(reservation) AS id FROM journal' });
+  return row?.id ?? 0;
+}
+
 /** A ledger on the database at `file`. */
 export async function open(file: string, options: OpenOptions = {}): Promise<Opened> {
   const { wrap = (store: SqlStore) => store, now = () => NOON, terms = NO_TERMS } = options;
@@ -48,6 +54,7 @@ export async function open(file: string, options: OpenOptions = {}): Promise<Ope
     books: await openSqliteBooks({ store: wrap(store), now }),
     terms,
     now,
+    idsAbove: await lastHoldIn(store),
     onAlarm: (message, details) => alarms.push({ message, details }),
     onAlert: ({ title }, fraction) => alerts.push({ name: title.name, subject: title.subject, fraction }),
   });

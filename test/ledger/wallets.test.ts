@@ -30,7 +30,7 @@ describe('a wallet that pays in the place of a key', () => {
     await ledger.deposit(WALLET, deposit(500), []);
     // A key that was granted something of its own keeps it.
     await opened.store.commit([grantWrite('key', 300, '', NOON)]);
-    await ledger.refresh(true);
+    await ledger.refresh();
     (await held(ledger, order(200, BESIDE))).settle(line(150), () => []);
     expect(await refused(ledger, order(351, BESIDE))).toMatchObject({ kind: 'balance', name: WALLET, spent: 150 });
     const expected = [
@@ -63,7 +63,7 @@ describe('a wallet that pays in the place of a key', () => {
     const { ledger, store } = opened;
     await ledger.deposit(WALLET, deposit(500), []);
     await store.commit([grantWrite('key', 300, '', NOON)]);
-    await ledger.refresh(true);
+    await ledger.refresh();
     const hold = await held(ledger, order(200, BESIDE));
     hold.settle(line(150), () => []);
     await store.flush();

@@ -16,6 +16,7 @@ import { openPayments, type Payments } from '../../src/payments/service.ts';
 import type { Payment } from '../../src/store/payments.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
+import { sqliteNews } from '../../src/store/sqlite/news.ts';
 import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
 import { sqliteRepositories } from '../../src/store/sqlite/repositories.ts';
 import {
@@ -176,7 +177,7 @@ async function openBench(file: string, options: BenchOptions = {}): Promise<Benc
   const { clock = { now: Date.now() }, wrap = (store: SqlStore) => store, reconcileEveryMs = 3_600_000 } = options;
   const chain = options.chain ?? new FakeNetwork(clock);
   const handle = wrap(await openSqlite(file, [paymentMigrations, ledgerMigrations, books]));
-  const store = Object.assign(handle, sqliteRepositories(handle));
+  const store = Object.assign(handle, sqliteRepositories(handle), { news: sqliteNews(handle) });
   const ledger = (await options.ledger?.(store)) ?? {
     deposit: (wallet: string, deposit: Deposit, also: readonly SqlWrite[]) =>
       store.commit([bookWrite(wallet, deposit), ...also]),

@@ -157,7 +157,7 @@ overBooks({
     fails(false);
     expect(await books.written()).toBe(true);
     const again = await box.reopened();
-    expect([await again.charged(), again.open().count, again.orphans]).toEqual([60, 0, []]);
+    expect([await again.charged(), again.open().count, await again.orphans()]).toEqual([60, 0, []]);
   },
   '15: a retried settlement, or one that comes behind an expiry, is counted twice': async ({ books }) => {
     const fund = fundOf(100);

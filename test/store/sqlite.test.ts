@@ -78,15 +78,20 @@ test('a full disk rejects commits and keeps appends, which are written once ther
   await store.close();
 });
 
-test('version changes when another handle has written, and only then', async () => {
+test('another handle hears of a subject after the commit that raised it, and of nothing after others', async () => {
   using folder = tempFolder();
   const here = await openSqlite(folder.file, [notes]);
   const there = await openSqlite(folder.file, [notes]);
-  const before = await here.version();
-  await here.commit([note(1)]);
-  expect(await here.version()).toBe(before);
-  await there.commit([note(2)]);
-  expect(await here.version()).not.toBe(before);
+  let heard = 0;
+  here.news.on('policy', () => void heard++);
+  await here.news.look();
+  expect(heard).toBe(1);
+  await there.commit([note(1), there.news.raise('budgets')]);
+  await here.news.look();
+  expect(heard).toBe(1);
+  await there.commit([note(2), there.news.raise('policy')]);
+  await here.news.look();
+  expect(heard).toBe(2);
   await Promise.all([here.close(), there.close()]);
 });
 

@@ -50,7 +50,6 @@ export function flaky(store: SqlStore, fails: () => boolean = () => false): SqlS
     commit: (writes) => (fails() ? Promise.reject(new StoreError('disk full')) : store.commit(writes)),
     append: (writes) => store.append(writes),
     query: (statement, params) => store.query(statement, params),
-    version: () => store.version(),
     written: () => store.written(),
     flush: () => store.flush(),
     close: () => store.close(),

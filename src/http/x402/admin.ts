@@ -96,7 +96,7 @@ const walletsAdmin = ({ gateway, store, contextOf }: X402Services) => {
         const { line } = doing('grant', wallet, grantDetails(grant), request);
         await orNothingDone(() => creditWallet(store, wallet, grant, line, now()));
         // It is done, so that a look which fails now must not make it look undone.
-        await ledger.refresh(true).catch(() => {});
+        await ledger.refresh().catch(() => {});
         return status(gateway, wallet);
       },
       { ...bodyIn(CreditRequest), ...docs.CREDIT },

@@ -19,7 +19,7 @@ import { type FundUse, storedOverview } from '../ledger/status.ts';
 export async function storedPayer(database: string, keyId: string, timeMs: number) {
   if (!(await storeExists(database))) return null;
   using reader = await readStore(database, ['access', 'ledger']);
-  const info = (await reader.keys.all()).find(({ key }) => key.info.id === keyId)?.key.info;
+  const info = (await reader.keys.find(keyId))?.key.info;
   if (!info) return null;
   const known = (await reader.ledger.exists()) ? (await storedOverview(reader, timeMs)).funds : [];
   return {

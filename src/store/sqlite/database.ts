@@ -84,7 +84,6 @@ class SqliteStore extends GroupCommit implements SqlStore {
   readonly #prepared = new Map<string, Prepared<unknown, SqlParam[]>>();
   readonly #begin: Prepared;
   readonly #end: Prepared;
-  readonly #version: Prepared<{ data_version: number }, []>;
   /** Whether commits are synced now, and whether all before are. */
   #syncs = true;
   #isSynced = true;
@@ -98,7 +97,6 @@ class SqliteStore extends GroupCommit implements SqlStore {
     this.fence = fence;
     this.#begin = db.prepare('BEGIN IMMEDIATE');
     this.#end = db.prepare('COMMIT');
-    this.#version = db.prepare('PRAGMA data_version');
   }
 
   get activity(): StoreActivity {
@@ -130,15 +128,11 @@ class SqliteStore extends GroupCommit implements SqlStore {
     }
   }
 
-  async version(): Promise<number> {
-    return this.#version.get()?.data_version ?? 0;
-  }
-
   override async close(): Promise<void> {
     try {
       await super.close();
     } finally {
-      for (const statement of [this.#begin, this.#end, this.#version, ...this.#prepared.values()]) statement.finalize();
+      for (const statement of [this.#begin, this.#end, ...this.#prepared.values()]) statement.finalize();
       this.#db.close();
       this.#spool?.close();
     }

@@ -82,11 +82,11 @@ class SqliteInstance implements Instance {
     return broken === null ? null : `The database cannot be written: ${broken}.`;
   }
 
-  nextId(): number {
+  readonly nextId = (): number => {
     this.#last = this.#next();
     if (this.#last > this.#through) this.#raise(this.#last + AHEAD);
     return this.#last;
-  }
+  };
 
   async lives({ slot, epoch }: InstanceName): Promise<boolean> {
     return slot === this.slot && this.#fence.isRaisedBy(epoch);

@@ -59,6 +59,8 @@ const COLUMNS = `id, name, hash, scopes, labels, models, limits, budgets, wallet
     expires_at AS expiresAt, revoked_at AS revokedAt, last_used AS lastUsedAt, rotated_at AS rotatedAt, previous_hash AS previousHash,
     previous_until AS overlapEndsAt`;
 const SELECT_ALL = sql(`SELECT ${COLUMNS} FROM keys ORDER BY created_at, id`);
+const SELECT_ONE = sql(`SELECT ${COLUMNS} FROM keys WHERE id = ?`);
+const SELECT_OF_WALLET = sql(`SELECT ${COLUMNS} FROM keys WHERE wallet = ? ORDER BY created_at, id`);
 const SELECT_CHANGED = sql(`SELECT ${COLUMNS}, changed FROM keys WHERE changed > ? ORDER BY created_at, id`);
 
 /** A row as the database returns it; lists are JSON. */
@@ -71,6 +73,8 @@ export function sqliteKeys(db: SqlReader): KeyTable {
   const rowOf = (row: SqlKeyRow): KeyRow => ({ key: keyOf(row), lastUsedAt: row.lastUsedAt });
   return {
     all: async () => (await db.query<SqlKeyRow>(SELECT_ALL)).map(rowOf),
+    find: async (id) => (await db.query<SqlKeyRow>(SELECT_ONE, [id])).map(rowOf)[0] ?? null,
+    ofHolder: async (holder) => (await db.query<SqlKeyRow>(SELECT_OF_WALLET, [holder])).map(rowOf),
     async changedAfter(number) {
       const rows = await db.query<SqlKeyRow & { readonly changed: number }>(SELECT_CHANGED, [number]);
       // One commit after the other raises a subject, so none below the greatest number is still to come.

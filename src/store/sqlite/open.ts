@@ -55,12 +55,22 @@ export const sqliteDriver: StoreDriver = {
 };
 
 async function open(url: string, options: OpenOptions): Promise<OpenStore> {
-  const { mode, rooms = [], spool, spoolNotes = null, onSpool, onError, busyTimeoutMs, timers, now = Date.now } = options;
+  const {
+    mode,
+    rooms = [],
+    spool,
+    spoolNotes = null,
+    onSpool,
+    onError,
+    busyTimeoutMs,
+    now = Date.now,
+    timers,
+  } = options;
   const isServing = mode === 'serve';
   const asked = { onError, busyTimeoutMs, timers, fenced: isServing, asItIs: mode === 'beside' };
   const db = await openSqlite(pathOf(url), isServing ? ALL_TABLES : tablesOf(rooms), asked);
   const instance = db.fence ? await openSqliteInstance(db, db.fence, now) : NO_INSTANCE;
-  const openBooks = (now: () => number) => openSqliteBooks({ store: db, now });
+  const openBooks = (now: () => number) => openSqliteBooks({ store: db, now, instance });
   const shut = db.close.bind(db);
   const close = () => instance.release().then(shut);
   const store = Object.assign(db, { instance, openBooks, close });

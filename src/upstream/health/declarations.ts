@@ -29,8 +29,14 @@ export class Declarations {
 
   /** Takes over what an earlier process knew. Called once, before the first request. */
   restore(known: readonly BrokenDeclaration[], listener: DeclarationsListener): void {
-    for (const one of known) this.#broken.set(keyOf(one), one);
+    this.follow(known);
     this.#listener = listener;
+  }
+
+  /** Takes over what the store has: another instance may have found out or lifted some. Reports nothing. */
+  follow(known: readonly BrokenDeclaration[]): void {
+    this.#broken.clear();
+    for (const one of known) this.#broken.set(keyOf(one), one);
   }
 
   /** Call when a policy comes into force: lifts what it declares otherwise. Endpoints that it does not name keep theirs. */

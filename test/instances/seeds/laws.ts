@@ -69,7 +69,7 @@ export class Laws {
   }
 
   async atEnd(): Promise<readonly string[]> {
-    const books = await this.#world.books();
+    const { books } = this.#world;
     const entries: { kind: string; reservation: number | null; amount: number }[] = [];
     for await (const page of this.#world.store.journal.rows()) entries.push(...page);
     const ended = new Map<number, number>();
@@ -100,11 +100,8 @@ export class Laws {
 
   #granted(op: LedgerOp, result: OpResult | undefined): void {
     if (op.kind !== 'hold' || result?.kind !== 'granted') return;
-    void this.#world.books().then((books) => {
-      for (const { title, limit, spent, held, free } of books.standing(op.funds)) {
-        if (free < 0)
-          this.broken('limit', `${title.name}/${title.subject}: ${spent} spent and ${held} held of ${limit}`);
-      }
-    });
+    for (const { title, limit, spent, held, free } of this.#world.books.standing(op.funds)) {
+      if (free < 0) this.broken('limit', `${title.name}/${title.subject}: ${spent} spent and ${held} held of ${limit}`);
+    }
   }
 }

@@ -2,7 +2,8 @@ import type { Budget } from '../../../src/core/budget.ts';
 import { budget } from '../../ledger/support.ts';
 
 const all = (limit: number, name = 'all') => budget(limit, { name, window: 'day' });
-const each = (limit: number) => budget(limit, { name: 'each', each: 'key', window: 'day' });
+const each = (limit: number) =>
+  budget(limit, { name: 'each', each: ({ key }) => key.id, definition: 'each key', window: 'day' });
 
 /** The budgets of the policies that instances are given, in any order and at any time. */
 export const VARIANTS: readonly (readonly Budget[])[] = [

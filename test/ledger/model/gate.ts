@@ -69,9 +69,6 @@ export class GatedStore implements SqlStore {
   query<Row>(statement: Statement, params?: readonly SqlValue[]): Promise<Row[]> {
     return this.inner.query(statement, params);
   }
-  version(): Promise<number> {
-    return this.inner.version();
-  }
   flush(): Promise<void> {
     return this.inner.flush();
   }

@@ -41,7 +41,6 @@ function rewriting(store: SqlStore, rewrite: (writes: readonly SqlWrite[]) => re
     commit: (writes: readonly SqlWrite[]) => store.commit(rewrite(writes)),
     append: (writes: readonly SqlWrite[]) => store.append(rewrite(writes)),
     query: (statement, params) => store.query(statement, params),
-    version: () => store.version(),
     written: () => store.written(),
     flush: () => store.flush(),
     close: () => store.close(),

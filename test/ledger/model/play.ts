@@ -87,7 +87,7 @@ export class Play {
   async start(file: string): Promise<void> {
     this.clock = steady(() => this.now);
     this.subject = await Subject.open(file, this.terms, this.clock, this.#wrap);
-    this.nextId = createIds(this.clock, this.subject.ledger.lastId);
+    this.nextId = createIds(this.clock, this.subject.lastId);
     this.asked.clear();
     this.raised.clear();
     this.paid = [];
@@ -103,7 +103,7 @@ export class Play {
     const expected = reference.restart(kept, this.terms, this.adjustments);
     const lastId = Math.max(0, ...reference.reservations.keys());
     expectEqual('recovered', this.subject.ledger.recovered, expected);
-    expectEqual('last ID', this.subject.ledger.lastId, lastId);
+    expectEqual('last ID', this.subject.lastId, lastId);
     reference.at(Math.max(this.now, lastId === 0 ? 0 : timeOf(lastId)));
   }
 

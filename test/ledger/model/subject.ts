@@ -10,7 +10,7 @@ import { openSqliteBooks } from '../../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../../src/store/sqlite/database.ts';
 import type { SqlStore } from '../../../src/store/sqlite/statement.ts';
-import { budget, caller } from '../support.ts';
+import { budget, caller, lastHoldIn } from '../support.ts';
 import type { Adjustment, Ask, BudgetSpec, Terms, Who } from './entries.ts';
 import { GatedStore } from './gate.ts';
 
@@ -29,15 +29,23 @@ export class Subject {
   readonly file: string;
   readonly gate: GatedStore;
   readonly ledger: Ledger;
+  /** The greatest ID of a hold as it began. */
+  readonly lastId: number;
   /** What the ledger does every ten seconds. */
   readonly tick: () => Promise<void>;
   /** Ends the wait of a request, by its ID. */
   readonly #waits = new Map<number, { run: () => void; timer: ReturnType<typeof setTimeout> }>();
 
-  private constructor(file: string, gate: GatedStore, ledger: Ledger, tick: () => Promise<void>) {
+  private constructor(
+    file: string,
+    gate: GatedStore,
+    [ledger, lastId]: readonly [Ledger, number],
+    tick: () => Promise<void>,
+  ) {
     this.file = file;
     this.gate = gate;
     this.ledger = ledger;
+    this.lastId = lastId;
     this.tick = tick;
   }
 
@@ -57,8 +65,9 @@ export class Subject {
     globalThis.setInterval = caught as typeof setInterval;
     try {
       const books = await openSqliteBooks({ store: wrap(gate), now });
-      const ledger = await openLedger({ books, terms: termsOf(terms), now, onAlarm: () => {} });
-      return new Subject(file, gate, ledger, () => tick());
+      const idsAbove = await lastHoldIn(gate);
+      const ledger = await openLedger({ books, terms: termsOf(terms), now, idsAbove, onAlarm: () => {} });
+      return new Subject(file, gate, [ledger, idsAbove], () => tick());
     } finally {
       globalThis.setInterval = setInterval;
     }

@@ -8,6 +8,7 @@ import { openPayments, type Payments } from '../../../src/payments/service.ts';
 import { openSqliteBooks } from '../../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../../src/store/sqlite/database.ts';
+import { sqliteNews } from '../../../src/store/sqlite/news.ts';
 import { paymentMigrations } from '../../../src/store/sqlite/payments.ts';
 import { sqliteRepositories } from '../../../src/store/sqlite/repositories.ts';
 import { type SqlStore, write } from '../../../src/store/sqlite/statement.ts';
@@ -106,7 +107,7 @@ export class ServerRun {
     const inner = await openSqlite(file, [ledgerMigrations, paymentMigrations]);
     if (infection.sql) await inner.commit([write({ sql: infection.sql })]);
     const handle = (infection.store ?? whole)(mortal(inner, life));
-    const store = Object.assign(handle, sqliteRepositories(handle));
+    const store = Object.assign(handle, sqliteRepositories(handle), { news: sqliteNews(handle) });
     const terms = { ...NO_TERMS, budgets, ledger: { contentionWaitMs: 0, wholeHoldShare: 0.05, onCrash } };
     const ledger = await openLedger({ books: await openSqliteBooks({ store, now }), terms, now, onAlarm: () => {} });
     const payments = await openPayments({
@@ -235,7 +236,6 @@ function mortal(inner: SqlStore, life: Life): SqlStore {
       if (life.isDead) await life.pass('query');
       return inner.query(statement, params);
     },
-    version: () => inner.version(),
     written: () => inner.written(),
     flush: () => inner.flush(),
     close: () => inner.close(),

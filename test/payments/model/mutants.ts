@@ -15,7 +15,6 @@ const passing = (store: SqlStore): SqlStore => ({
   commit: (writes) => store.commit(writes),
   append: (writes, droppable) => store.append(writes, droppable),
   query: (statement, params) => store.query(statement, params),
-  version: () => store.version(),
   written: () => store.written(),
   flush: () => store.flush(),
   close: () => store.close(),

@@ -24,6 +24,7 @@ interface Lease {
 export class Leases {
   readonly #clock: WorldClock;
   readonly #rows = new Map<number, Lease>();
+  readonly #taken: InstanceName[] = [];
 
   constructor(clock: WorldClock) {
     this.#clock = clock;
@@ -37,6 +38,7 @@ export class Leases {
     const epoch = (before?.epoch ?? 0) + 1;
     const idsAbove = before?.idsThrough ?? 0;
     this.#rows.set(slot, this.#leaseOf(epoch, idsAbove));
+    this.#taken.push({ slot, epoch });
     return { slot, epoch, idsAbove };
   }
 
@@ -63,6 +65,11 @@ export class Leases {
   isCurrent({ slot, epoch }: InstanceName): boolean {
     const row = this.#rows.get(slot);
     return row?.epoch === epoch && !row.isReleased && row.until > this.#clock.now();
+  }
+
+  /** The instances that will never write again. */
+  get dead(): readonly InstanceName[] {
+    return this.#taken.filter((name) => !this.lives(name));
   }
 
   lives({ slot, epoch }: InstanceName): boolean {

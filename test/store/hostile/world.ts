@@ -1,8 +1,10 @@
-import type { FundStanding } from '../../../src/accounting/fund.ts';
 import type { BooksWatcher, LedgerBooks, LedgerOp, OpResult } from '../../../src/store/books.ts';
 import type { OpenStore } from '../../../src/store/driver.ts';
+import type { Instance } from '../../../src/store/instance.ts';
 import type { Write } from '../../../src/store/store.ts';
 import { randomFrom } from '../../deep/effort.ts';
+import type { MemoryBooks } from '../memory/books/books.ts';
+import { booksOf } from '../memory/books/handle.ts';
 import { openMemoryStore } from '../memory/driver.ts';
 import { realClock, type WorldClock } from './clock.ts';
 import { Connection, type Weather } from './connection.ts';
@@ -40,10 +42,7 @@ export class World implements Weather {
   /** The store itself, without any fault: for laws, and for a rival. */
   readonly store = openMemoryStore();
   readonly leases: Leases;
-  readonly #handles = new Map<string, HostileStore>();
-  readonly #watchers = new Map<string, BooksWatcher>();
   readonly #deeds: ((deed: Deed) => void)[] = [];
-  #books: Promise<LedgerBooks> | null = null;
 
   constructor({ seed = 1, faults = FRIENDLY, clock = realClock }: WorldOptions = {}) {
     this.clock = clock;
@@ -58,7 +57,7 @@ export class World implements Weather {
     const { store } = this;
     const instance = new LeasedInstance(this.leases, connection, this.clock);
     connection.fence = () => !this.leases.isCurrent(instance);
-    const handle = through(store, {
+    return through(store, {
       read: (answer) => connection.read(answer),
       own: {
         connection,
@@ -74,12 +73,10 @@ export class World implements Weather {
           await instance.release();
         },
         instance,
-        openBooks: () => this.#openBooks(name, connection),
+        openBooks: async () => this.#openBooks(instance, connection, name),
         news: newsOver(store, connection, this),
       },
     });
-    this.#handles.set(name, handle);
-    return handle;
   }
 
   /** Listens to what the books decide. */
@@ -88,49 +85,42 @@ export class World implements Weather {
   }
 
   /** The books themselves, without any fault. */
-  books(): Promise<LedgerBooks> {
-    this.#books ??= this.store
-      .openBooks(() => this.clock.now())
-      .then((books) => {
-        books.watch(this.#everyWatcher());
-        return books;
-      });
-    return this.#books;
+  get books(): MemoryBooks {
+    return this.store.books;
   }
 
-  async #openBooks(name: string, connection: Connection): Promise<LedgerBooks> {
-    const books = await this.books();
+  #openBooks(instance: Instance, connection: Connection, name: string): LedgerBooks {
+    const { books, leases } = this;
+    const own = booksOf(books, instance, {});
     const tell = (ops: readonly LedgerOp[], results: readonly OpResult[]) => {
       const deed = { handle: name, at: this.clock.now(), ops, results };
       for (const listener of this.#deeds) listener(deed);
     };
-    return through(books, {
+    return through(own, {
       read: (answer) => connection.read(answer),
       own: {
         apply: (ops: readonly LedgerOp[], also?: readonly Write[]) =>
           connection.call(async () => {
-            const results = await books.apply(ops, also);
+            const results = await own.apply(ops, also);
             tell(ops, results);
             return results;
           }),
-        append: (ops: readonly LedgerOp[], also?: readonly Write[]) => connection.send(() => books.append(ops, also)),
+        append: (ops: readonly LedgerOp[], also?: readonly Write[]) => connection.send(() => own.append(ops, also)),
         written: () => connection.sent(),
-        watch: (watcher: BooksWatcher) => void this.#watchers.set(name, watcher),
+        watch: (watcher: BooksWatcher) => books.watch(heardBy(connection, watcher)),
+        orphans: () => {
+          for (const dead of leases.dead) books.died(dead);
+          return connection.read(books.orphans());
+        },
       },
     });
   }
-
-  /** All instances hear of what any has changed. */
-  #everyWatcher(): BooksWatcher {
-    const living = () =>
-      [...this.#watchers].flatMap(([name, watcher]) =>
-        this.#handles.get(name)?.connection.isCrashed ? [] : [watcher],
-      );
-    return {
-      freed: (funds: readonly FundStanding[]) => living().forEach((one) => void one.freed(funds)),
-      opened: (holder) => living().forEach((one) => void one.opened(holder)),
-      adjusted: () => living().forEach((one) => void one.adjusted()),
-      fundsOf: (dimensions, atMs) => living()[0]?.fundsOf(dimensions, atMs) ?? [],
-    };
-  }
 }
+
+/** A watcher that hears nothing once its process has crashed. */
+const heardBy = (connection: Connection, watcher: BooksWatcher): BooksWatcher => ({
+  freed: (funds) => void (connection.isCrashed || watcher.freed(funds)),
+  opened: (holder) => void (connection.isCrashed || watcher.opened(holder)),
+  adjusted: () => void (connection.isCrashed || watcher.adjusted()),
+  fundsOf: (dimensions, atMs) => watcher.fundsOf(dimensions, atMs),
+});

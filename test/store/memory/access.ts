@@ -36,6 +36,17 @@ export function memoryKeys(store: MemoryStore): { readonly keys: KeyTable; reado
     change(id, (key) => ({ ...key, info: { ...key.info, revokedAt } }));
   const keys: KeyTable = {
     all: async () => rows.rows().sort(inOrder).map(rowOf),
+    find: async (id) =>
+      rows
+        .rows()
+        .map(rowOf)
+        .find(({ key }) => key.info.id === id) ?? null,
+    ofHolder: async (holder) =>
+      rows
+        .rows()
+        .sort(inOrder)
+        .map(rowOf)
+        .filter(({ key }) => key.info.holder === holder),
     async changedAfter(number) {
       const changed = rows.rows().filter((row) => row.changed > number);
       const through = Math.max(number, ...changed.map((row) => row.changed));

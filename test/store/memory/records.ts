@@ -53,8 +53,6 @@ async function pruneBelow<Row>(
   return due.length;
 }
 
-const greatest = (numbers: readonly number[]): number => Math.max(0, ...numbers);
-
 function memoryRecordLog(store: MemoryStore): RecordLog {
   const records = new MemoryTable<number, DecisionRecord>(store);
   return {
@@ -70,7 +68,6 @@ function memoryRecordLog(store: MemoryStore): RecordLog {
         .slice(0, query.limit)
         .map(entryOf);
     },
-    lastId: async () => greatest(records.rows().map(({ id }) => id)),
     index: async () => false,
     prune: (beforeId) =>
       pruneBelow(
@@ -97,7 +94,6 @@ export function memoryRecords(store: MemoryStore): RecordTables {
           if (!readings.get(number)) readings.put(number, { number, differences: structuredClone(differences) });
         }),
       find: async (number) => readings.get(number)?.differences ?? null,
-      lastNumber: async () => greatest(readings.rows().map(({ number }) => number)),
       prune: (before) =>
         pruneBelow(
           store,

@@ -45,7 +45,7 @@ export class MemoryTable<Key extends string | number, Row> {
   }
 }
 
-/** A store without a disk: a second implementation of the interface, for tests. One handle, so its version never changes. */
+/** A store without a disk: a second implementation of the interface, for tests. */
 export class MemoryStore implements Store, Deferral {
   readonly activity = { commits: { counts: new Float64Array(15), sum: 0 }, waiting: 0, errors: 0, isFailing: false };
   readonly unkept = 0;
@@ -124,10 +124,6 @@ export class MemoryStore implements Store, Deferral {
 
   async written(): Promise<boolean> {
     return true;
-  }
-
-  async version(): Promise<number> {
-    return 0;
   }
 
   async flush(): Promise<void> {}

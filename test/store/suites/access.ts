@@ -46,6 +46,8 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     const { lastUsedAt: _, ...one } = keyInfo('one');
     expect(rows.map(({ key }) => key.info.id)).toEqual(['two', 'one']);
     expect(rows[0]?.key.info).toMatchObject(wallet);
+    expect(await keys.ofHolder('0xa')).toEqual([rows[0]!]);
+    expect(await Promise.all([keys.find('one'), keys.find('none')])).toEqual([rows[1]!, null]);
     expect(rows[1]).toEqual({ key: { info: one, hash: hashOf(1), previousHash: null }, lastUsedAt: null });
   });
 

@@ -66,7 +66,7 @@ export const LEDGER_CASES: Readonly<Record<string, (test: LedgerUnderTest) => Pr
     await store.commit([ledger.grant('key', 70, 'a gift', NOON)]);
     expect(await ledger.balance('key')).toEqual({ granted: 70, spent: 0 });
     expect(books.balanceOf('key')).toBeNull();
-    await books.refresh(true);
+    await books.refresh();
     await store.flush();
     expect(books.balanceOf('key')).toMatchObject({ limit: 70, spent: 0 });
     expect(await ledger.granted('key')).toBe(70);
@@ -88,7 +88,7 @@ export const LEDGER_CASES: Readonly<Record<string, (test: LedgerUnderTest) => Pr
     expect(await refusalOf(store.commit([ledger.refund(read, 30, 'again', NOON)]))).toBe('unmet');
     expect(await ledger.reservation(id)).toMatchObject({ charged: 50, givenBack: 30 });
     expect(await ledger.isAdopted(id)).toBeFalse();
-    await books.refresh(true);
+    await books.refresh();
     await store.flush();
     expect(await ledger.isAdopted(id)).toBeTrue();
     expect(await ledger.reservation(id)).toMatchObject({ charged: 50, givenBack: 30 });

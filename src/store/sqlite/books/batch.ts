@@ -1,4 +1,5 @@
-import type { OpResult } from '../../books.ts';
+import { checkHeldSum, isCost } from '../../../accounting/held-sum.ts';
+import type { HoldOp, OpResult } from '../../books.ts';
 import type { Write } from '../../store.ts';
 import type { BookedFund } from './fund-states.ts';
 
@@ -49,4 +50,17 @@ export class Batch {
     this.freed ??= [];
     this.freed.push(funds);
   }
+}
+
+/** Throws RangeError for amounts that no reservation can have. */
+export function checkAmounts({ amounts, least, ample }: Pick<HoldOp, 'amounts' | 'least' | 'ample'>): void {
+  for (const amount of amounts) checkHeldSum(amount, null);
+  if (ample !== undefined) checkHeldSum(ample, null);
+  if (least !== undefined && !(isCost(least) && least <= amounts[0]))
+    throw new RangeError(`cannot reserve from ${least} up to ${amounts[0]} microcredits`);
+}
+
+/** The results of a batch, with those that were looked up. */
+export function resultsOf({ results, late }: Batch): readonly OpResult[] | Promise<readonly OpResult[]> {
+  return late ? Promise.all(results.map((result, at) => late[at] ?? result)) : results;
 }

@@ -1,4 +1,4 @@
-import type { Dimensions, EntryLine } from '../../../accounting/entry.ts';
+import type { EntryLine } from '../../../accounting/entry.ts';
 import { type FundBlock, fit, hold, isBlocked, release, spend } from '../../../accounting/fund.ts';
 import { expire, type HeldSum, leftOf, post, raise, type Step, settle } from '../../../accounting/held-sum.ts';
 import type { Microcredits } from '../../../core/credits.ts';
@@ -23,6 +23,8 @@ import type { BookedFund } from './fund-states.ts';
 import { type BookedEarmark, BookedReservation } from './reservations.ts';
 
 interface BookingParts extends BooksParts {
+  /** The instance that these books are open for, as a number. */
+  readonly owner: number;
   /** Money has come free. */
   readonly freed: (funds: readonly BookedFund[]) => void;
   /** A holder has a balance from now on. */
@@ -56,8 +58,8 @@ export class Bookings {
     if (isBlocked(amount)) return refusedBy(amount);
     hold(drawn.funds, amount);
     const fundIds = journal.idsOfDrawn(drawn);
-    const made = this.#make(id, op.dimensions, drawn.funds, amount, fundIds);
-    batch.writes.push(journal.reserve(id, made.account.id, amount, at, fundIds, op.note));
+    const made = this.#make(op, drawn.funds, amount, fundIds);
+    batch.writes.push(journal.reserve(made, at, fundIds, op.note));
     batch.await({
       written: () => {
         this.written(made, fundIds, at);
@@ -85,12 +87,11 @@ export class Bookings {
     const { reservations } = this.#parts;
     const known = reservations.earmarks.get(op.id);
     if (known) return granted(known.amount);
-    const { id, dimensions, expected, note } = op;
     const { funds } = this.#parts.funds.drawnBy(op.funds);
-    const amount = fit(funds, op.amounts, expected, op.least, op.ample);
+    const amount = fit(funds, op.amounts, op.expected, op.least, op.ample);
     if (isBlocked(amount)) return refusedBy(amount);
-    hold(funds, amount, expected);
-    reservations.earmarks.set(id, { id, dimensions, amount, expected, note, funds });
+    hold(funds, amount, op.expected);
+    reservations.earmarks.set(op.id, { op, amount, funds });
     return granted(amount);
   }
 
@@ -107,11 +108,11 @@ export class Bookings {
     if (known) return repeated(known, batch);
     const earmark = reservations.earmarks.get(id);
     if (!earmark) throw new RangeError(`there is no earmark ${id}`);
-    const { amount, expected, funds, dimensions } = earmark;
+    const { amount, funds, op } = earmark;
     const balance = funds.find((fund) => fund.isBalance);
     if (!balance) throw new RangeError(`earmark ${id} draws on no balance`);
     const adds = deposit.paid - deposit.fee;
-    const promised = Math.min(amount, expected);
+    const promised = Math.min(amount, op.expected);
     if (balance.free + adds < promised) {
       this.#letGo(earmark, batch);
       this.#deposit({ holder: balance.title.name, deposit, at }, batch, null);
@@ -121,13 +122,13 @@ export class Bookings {
     // This much of the deposit is held already. If it is less than promised, the balance holds the difference from now on.
     const comes = Math.min(promised, adds);
     balance.held += promised - comes;
-    const made = this.#make(id, dimensions, funds, amount, journal.idsOf(funds));
+    const made = this.#make(op, funds, amount, journal.idsOf(funds));
     const { fundIds, account } = made;
     // A limit that was lowered meanwhile does not undo the earmark. Such funds are drawn on as by open reservations.
     const roomy = funds.filter((fund) => fund.isBalance || fund.free >= 0);
     const first = roomy.length === funds.length ? fundIds : journal.idsOf(roomy);
     const pending = deposits.begin(balance.title.name, deposit, at);
-    batch.writes.push(...pending.writes, journal.reserve(id, account.id, amount, at, first, earmark.note));
+    batch.writes.push(...pending.writes, journal.reserve(made, at, first, op.note));
     if (first !== fundIds) batch.writes.push(journal.attach(id, account.id, at, fundIds));
     const written = (): undefined => {
       // From here on the balance holds all of it, and has the deposit.
@@ -143,7 +144,7 @@ export class Bookings {
     return granted(amount);
   }
 
-  extend(made: BookedReservation, { at, amounts, least }: ExtendOp, batch: Batch): OpResult {
+  extend(made: BookedReservation, { at, step, amounts, least }: ExtendOp, batch: Batch): OpResult {
     if (made.closing) return CLOSED;
     if (made.extending > 0) throw new RangeError(`reservation ${made.id} is extended by one step at a time`);
     const by = fit(made.funds, amounts, 0, least);
@@ -152,7 +153,7 @@ export class Bookings {
     // Held from now on, so that no other request takes it while the row is written.
     hold(made.funds, by);
     made.extending = by;
-    batch.writes.push(this.#parts.journal.raise(made.id, made.account.id, by, at));
+    batch.writes.push(this.#parts.journal.raise(made.id, made.account.id, by, step, at));
     const giveBack = () => {
       made.extending = 0;
       release(made.funds, by);
@@ -175,17 +176,17 @@ export class Bookings {
     return granted(by);
   }
 
-  post(made: BookedReservation, { at, entry, most }: PostOp, batch: Batch): OpResult {
+  post(made: BookedReservation, { at, step: number, entry, most }: PostOp, batch: Batch): OpResult {
     if (made.closing) return { kind: 'charged', charged: 0, overrun: 0 };
     const step = capped(made.state, most, post, entry.cost);
-    this.#take(made, 'post', step, entry, at, batch);
+    this.#take(made, step, { step: number, entry, at }, batch);
     return { kind: 'charged', charged: step.charged, overrun: step.excess };
   }
 
   settle(made: BookedReservation, { at, entry, most }: SettleOp, batch: Batch): OpResult {
     const left = leftOf(made.state);
     const step = capped(made.state, most, settle, entry ? entry.cost : null);
-    if (entry) this.#take(made, 'settle', step, entry, at, batch);
+    if (entry) this.#take(made, step, { step: null, entry, at }, batch);
     else batch.writes.push(this.#close(made, 'settle', step, at));
     return this.#end(made, left - step.charged, batch);
   }
@@ -263,20 +264,22 @@ export class Bookings {
   }
 
   #make(
-    id: number,
-    dimensions: Dimensions,
+    { id, dimensions, expiresAt }: Pick<HoldOp, 'id' | 'dimensions' | 'expiresAt'>,
     funds: readonly BookedFund[],
     amount: Microcredits,
     fundIds: string | null,
   ): BookedReservation {
-    const made = new BookedReservation(id, this.#parts.journal.accounts.of(dimensions), funds, fundIds, amount);
-    this.#parts.reservations.add(made);
+    const { journal, owner, reservations } = this.#parts;
+    const account = journal.accounts.of(dimensions);
+    const expires = Number.isFinite(expiresAt) ? Math.ceil(expiresAt) : null;
+    const made = new BookedReservation({ id, account, funds, fundIds, amount, owner, expires });
+    reservations.add(made);
     return made;
   }
 
   #letGo(earmark: BookedEarmark, batch: Batch): void {
-    this.#parts.reservations.earmarks.delete(earmark.id);
-    release(earmark.funds, earmark.amount, earmark.expected);
+    this.#parts.reservations.earmarks.delete(earmark.op.id);
+    release(earmark.funds, earmark.amount, earmark.op.expected);
     batch.free(earmark.funds);
   }
 
@@ -293,16 +296,14 @@ export class Bookings {
 
   #take(
     made: BookedReservation,
-    kind: 'post' | 'settle',
-    step: Step,
-    entry: EntryLine,
-    at: number,
+    taken: Step,
+    { step, entry, at }: { readonly step: number | null; readonly entry: EntryLine; readonly at: number },
     batch: Batch,
   ): void {
-    made.state = step.next;
-    made.overrun += step.excess;
-    spend(made.funds, step.charged);
-    this.#parts.journal.charge(made.id, made.account, kind, step, entry, at, batch.writes);
+    made.state = taken.next;
+    made.overrun += taken.excess;
+    spend(made.funds, taken.charged);
+    this.#parts.journal.charge(made.id, made.account, step, taken, entry, at, batch.writes);
   }
 
   #close(made: BookedReservation, kind: 'settle' | 'expire', step: Step, at: number): Write {

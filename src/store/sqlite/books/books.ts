@@ -1,5 +1,4 @@
 import type { FundRef, FundStanding } from '../../../accounting/fund.ts';
-import { checkHeldSum, isCost } from '../../../accounting/held-sum.ts';
 import { quarterOf, type Window } from '../../../accounting/window.ts';
 import { type LedgerState, NO_LEDGER } from '../../../core/budget.ts';
 import type { Microcredits } from '../../../core/credits.ts';
@@ -9,7 +8,6 @@ import type {
   EndpointCharges,
   ExpireOp,
   ExtendOp,
-  HoldOp,
   LedgerBooks,
   LedgerOp,
   OpResult,
@@ -18,13 +16,14 @@ import type {
   SettleOp,
   UsageFilter,
 } from '../../books.ts';
+import type { InstanceName } from '../../instance.ts';
 import type { StoredReservation } from '../../ledger-table.ts';
 import { StoreError, type Write } from '../../store.ts';
 import { first, type SqlStore, sql, write } from '../statement.ts';
 import { dimensionsOf } from './accounts.ts';
 import { findReservation } from './adjust.ts';
 import { Adoption } from './adoption.ts';
-import { Batch, type PendingOp } from './batch.ts';
+import { Batch, checkAmounts, type PendingOp, resultsOf } from './batch.ts';
 import { Bookings } from './bookings.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { Deposits } from './deposits.ts';
@@ -32,7 +31,7 @@ import { type BookedFund, FundStates } from './fund-states.ts';
 import { Journal } from './journal.ts';
 import { spentIn } from './ledger-table.ts';
 import { type JournalState, recover } from './recover.ts';
-import { orphanOf, Reservations } from './reservations.ts';
+import { type BookedReservation, orphanOf, Reservations } from './reservations.ts';
 import { type AccountRow, SELECT_STATE, type StateRow } from './tables.ts';
 import { readUsage } from './usage.ts';
 
@@ -52,7 +51,12 @@ interface SqliteBooksOptions {
   readonly store: SqlStore;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** The instance that the books are opened for. */
+  readonly instance?: InstanceName;
 }
+
+/** Slots of instances: slot and epoch are one number in the tables. */
+const SLOTS = 128;
 
 /** Opens the books of this one process. Throws an Error of one clear sentence when they are damaged. */
 export async function openSqliteBooks(options: SqliteBooksOptions): Promise<LedgerBooks> {
@@ -73,6 +77,9 @@ interface BooksStart {
   readonly found: JournalState;
 }
 
+/** A hold that expired so long ago has no owner who would end it, ms. */
+const FORGOTTEN_MS = 60_000;
+const NOBODY_YET: InstanceName = { slot: 0, epoch: 0 };
 const NOTHING: readonly Write[] = [];
 const NOBODY: BooksWatcher = { freed: () => {}, opened: () => {}, adjusted: () => {}, fundsOf: () => [] };
 
@@ -83,7 +90,8 @@ const NOBODY: BooksWatcher = { freed: () => {}, opened: () => {}, adjusted: () =
  */
 class SqliteBooks implements LedgerBooks {
   readonly lastIds: LedgerBooks['lastIds'];
-  readonly orphans: readonly Orphan[];
+  /** The lock and the fence of the folder prove that every epoch before this one is dead. */
+  readonly graceMs = 0;
   readonly #store: SqlStore;
   readonly #journal: Journal;
   readonly #funds = new FundStates();
@@ -99,9 +107,11 @@ class SqliteBooks implements LedgerBooks {
   #watcher = NOBODY;
   /** A count is under way, which no checkpoint may disturb. */
   #counting = false;
-  #version: number | null = null;
 
-  constructor({ store, now }: SqliteBooksOptions, { journal, state, lastIds, found }: BooksStart) {
+  constructor(
+    { store, now, instance: { slot, epoch } = NOBODY_YET }: SqliteBooksOptions,
+    { journal, state, lastIds, found }: BooksStart,
+  ) {
     this.#store = store;
     this.#now = now;
     this.#journal = journal;
@@ -112,18 +122,17 @@ class SqliteBooks implements LedgerBooks {
     const parts = { store, journal, funds: this.#funds, reservations: this.#reservations, deposits: this.#deposits };
     this.#bookings = new Bookings({
       ...parts,
+      owner: epoch * SLOTS + slot,
       freed: (funds) => this.#freed(funds),
       opened: (holder) => this.#watcher.opened(holder),
     });
     this.#checkpoints = new Checkpoints(parts, state);
     this.#adoption = new Adoption({ store, journal, funds: this.#funds, now, watcher: () => this.#watcher });
     for (const [holder, { granted, spent }] of found.balances) this.#funds.grant(holder, granted, spent);
-    this.orphans = [...found.open.values()].map((open) => {
+    for (const open of found.open.values()) {
       const holder = found.holderOf(open.funds);
-      const orphan = orphanOf(open, holder === null ? null : this.#funds.grant(holder, 0).fund);
-      this.#reservations.add(orphan);
-      return { id: orphan.id, reserved: open.amount, charged: open.charged, holder };
-    });
+      this.#reservations.add(orphanOf(open, holder === null ? null : this.#funds.grant(holder, 0).fund));
+    }
   }
 
   watch(watcher: BooksWatcher): void {
@@ -165,6 +174,19 @@ class SqliteBooks implements LedgerBooks {
     let held = 0;
     for (const made of this.#reservations.open()) held += made.held;
     return { count: this.#reservations.size, held };
+  }
+
+  async orphans(): Promise<readonly Orphan[]> {
+    const forgottenAt = this.#now() - FORGOTTEN_MS;
+    const isOrphan = ({ isOrphan, expires, isWritten }: BookedReservation) =>
+      isOrphan || (isWritten && expires !== null && expires < forgottenAt);
+    return this.#reservations
+      .open()
+      .filter(isOrphan)
+      .map(({ id, state, funds }) => ({
+        ...{ id, reserved: state.amount, charged: state.charged },
+        holder: funds.find(({ isBalance }) => isBalance)?.title.name ?? null,
+      }));
   }
 
   written(): Promise<boolean> {
@@ -229,13 +251,8 @@ class SqliteBooks implements LedgerBooks {
     return findReservation(this.#store, id);
   }
 
-  async refresh(isOwn = false): Promise<void> {
-    // Cleared first: if this read fails, the next one repeats it even if no other process has written.
-    if (isOwn) this.#version = null;
-    const version = await this.#store.version();
-    if (version === this.#version) return;
-    await this.#adoption.run();
-    this.#version = version;
+  refresh(): Promise<void> {
+    return this.#adoption.run();
   }
 
   async checkpoint(): Promise<void> {
@@ -361,16 +378,4 @@ class SqliteBooks implements LedgerBooks {
   #freed(funds: readonly BookedFund[]): void {
     if (funds.length > 0) this.#watcher.freed(funds);
   }
-}
-
-/** Throws RangeError for amounts that no reservation can have. */
-function checkAmounts({ amounts, least, ample }: Pick<HoldOp, 'amounts' | 'least' | 'ample'>): void {
-  for (const amount of amounts) checkHeldSum(amount, null);
-  if (ample !== undefined) checkHeldSum(ample, null);
-  if (least !== undefined && !(isCost(least) && least <= amounts[0]))
-    throw new RangeError(`cannot reserve from ${least} up to ${amounts[0]} microcredits`);
-}
-
-function resultsOf({ results, late }: Batch): readonly OpResult[] | Promise<readonly OpResult[]> {
-  return late ? Promise.all(results.map((result, at) => late[at] ?? result)) : results;
 }

@@ -98,7 +98,7 @@ export class Checkpoints {
   }
 }
 
-const openRow = ({ id, account, charged, held, fundIds }: BookedReservation): OpenReservation => ({
+const openRow = ({ id, account, charged, held, fundIds, owner, expires }: BookedReservation): OpenReservation => ({
   reservation: id,
   account: account.id,
   keyId: account.dimensions.key ?? '',
@@ -106,6 +106,8 @@ const openRow = ({ id, account, charged, held, fundIds }: BookedReservation): Op
   amount: charged + held,
   charged,
   funds: fundIds,
+  owner,
+  expires,
 });
 
 const balanceRow = ({ title, limit, spent }: BookedFund): BalanceRow => ({ keyId: title.name, granted: limit, spent });

@@ -5,11 +5,17 @@ import type { Write } from '../../store.ts';
 import { type SqlStore, type SqlValue, type SqlWrite, type Statement, sql, write } from '../statement.ts';
 import { AccountNumbers, Numbers } from './accounts.ts';
 import type { BookedFund, FundDraw } from './fund-states.ts';
+import type { BookedReservation } from './reservations.ts';
 import { type Spender, Sums } from './sums.ts';
 import type { AdjustmentRow, StateRow } from './tables.ts';
 
+const INSERT_RESERVE = sql(`INSERT INTO journal (seq, kind, reservation, account, amount, time, funds, owner, expires)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+const INSERT_NOTED_RESERVE =
+  sql(`INSERT INTO journal (seq, kind, reservation, account, amount, time, funds, owner, expires, note)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
 const INSERT_HOLDING = sql(
-  'INSERT INTO journal (seq, kind, reservation, account, amount, time, funds) VALUES (?, ?, ?, ?, ?, ?, ?)',
+  'INSERT INTO journal (seq, kind, reservation, account, amount, time, funds, step) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
 );
 const INSERT_CHARGE = sql(
   `INSERT INTO journal (seq, kind, reservation, account, amount, time, tariff, input_tokens, cached_input_tokens,
@@ -21,6 +27,12 @@ const INSERT_CHARGE_NOTED = sql(
   `INSERT INTO journal (seq, kind, reservation, account, amount, time, tariff, input_tokens, cached_input_tokens,
       cache_write_tokens, output_tokens, reasoning_tokens, estimated, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   { spooledAs: 'noted charge' },
+);
+const INSERT_POST = sql(
+  `INSERT INTO journal (seq, kind, reservation, account, amount, time, tariff, input_tokens, cached_input_tokens,
+      cache_write_tokens, output_tokens, reasoning_tokens, estimated, note, step)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  { spooledAs: 'post' },
 );
 const INSERT_BARE = sql(
   'INSERT INTO journal (seq, kind, reservation, account, amount, time) VALUES (?, ?, ?, ?, ?, ?)',
@@ -44,7 +56,13 @@ const INSERT_FUND = sql(`INSERT INTO funds (id, kind, name, subject, definition,
  * The statements whose rows the spool keeps. Those of the journal begin with the number, the kind, the reservation, the
  * account and the amount.
  */
-export const SPOOLED_IN_JOURNAL: readonly Statement[] = [INSERT_CHARGE, INSERT_CHARGE_NOTED, INSERT_BARE, INSERT_PAID];
+export const SPOOLED_IN_JOURNAL: readonly Statement[] = [
+  INSERT_CHARGE,
+  INSERT_CHARGE_NOTED,
+  INSERT_POST,
+  INSERT_BARE,
+  INSERT_PAID,
+];
 export const SPOOLED_TARIFF: Statement = INSERT_TARIFF;
 
 /** Booked in place of figures that cannot be true, which might make an entry unwritable. */
@@ -90,29 +108,25 @@ export class Journal {
     return this.#numbered.get(number) ?? null;
   }
 
-  /** @param note the `agent_wallet` that the request named */
-  reserve(
-    id: number,
-    account: number,
-    amount: Microcredits,
-    at: number,
-    funds: string | null,
-    note: string | null,
-  ): SqlWrite {
-    const seq = ++this.#seq;
+  /**
+   * @param funds those that it draws on first
+   * @param note the `agent_wallet` that the request named
+   */
+  reserve(made: BookedReservation, at: number, funds: string | null, note: string | null): SqlWrite {
+    const { id, account, first, owner, expires } = made;
+    const params = [++this.#seq, 'reserve', id, account.id, first, at, funds, owner, expires];
     // Most requests have no note, and bind one value less.
-    const params = [seq, 'reserve', id, account, amount, at, funds];
-    if (note === null) return { statement: INSERT_HOLDING, params };
-    return { statement: INSERT_NOTED, params: [...params, note] };
+    if (note === null) return { statement: INSERT_RESERVE, params };
+    return { statement: INSERT_NOTED_RESERVE, params: [...params, note] };
   }
 
-  raise(id: number, account: number, by: Microcredits, at: number): SqlWrite {
-    return write(INSERT_HOLDING, ++this.#seq, 'raise', id, account, by, at, null);
+  raise(id: number, account: number, by: Microcredits, step: number, at: number): SqlWrite {
+    return write(INSERT_HOLDING, ++this.#seq, 'raise', id, account, by, at, null, step);
   }
 
   /** An open reservation draws on other funds. */
   attach(id: number, account: number, at: number, funds: string | null): SqlWrite {
-    return write(INSERT_HOLDING, ++this.#seq, 'attach', id, account, 0, at, funds);
+    return write(INSERT_HOLDING, ++this.#seq, 'attach', id, account, 0, at, funds, null);
   }
 
   /** A closing that names no model; its charge is added to the sums. */
@@ -121,11 +135,14 @@ export class Journal {
     return write(INSERT_BARE, ++this.#seq, kind, id, account.id, charged, at);
   }
 
-  /** Adds the rows of an attempt, and of what was billed beyond its charge, and adds it to the sums. */
+  /**
+   * Adds the rows of an attempt, and of what was billed beyond its charge, and adds it to the sums.
+   * @param step that of a post; null for a settlement
+   */
   charge(
     id: number,
     account: Spender,
-    kind: 'post' | 'settle',
+    step: number | null,
     { charged, excess }: { readonly charged: Microcredits; readonly excess: Microcredits },
     { tariff, usage, estimated }: EntryLine,
     at: number,
@@ -136,11 +153,11 @@ export class Journal {
     const { inputTokens: input, cachedInputTokens, cacheWriteTokens, outputTokens: output, reasoningTokens } = figures;
     const isEstimated = estimated ? 1 : 0;
     this.sums.add(account, { reservation: id, tariff: number, microcredits: charged, input, output });
+    const kind = step === null ? 'settle' : 'post';
     const params: SqlValue[] = [++this.#seq, kind, id, account.id, charged, at, number];
     params.push(input, cachedInputTokens, cacheWriteTokens, output, reasoningTokens, isEstimated);
-    if (figures.addOns) params.push(JSON.stringify(figures.addOns));
-    const row: SqlWrite = { statement: figures.addOns ? INSERT_CHARGE_NOTED : INSERT_CHARGE, params };
-    into.push(row);
+    const noted = figures.addOns ? JSON.stringify(figures.addOns) : null;
+    into.push(chargeWrite(params, noted, step));
     if (excess > 0)
       into.push(
         write(INSERT_CHARGE, ++this.#seq, 'overrun', id, account.id, excess, at, number, 0, 0, 0, 0, 0, isEstimated),
@@ -190,4 +207,11 @@ export class Journal {
     this.#numbered.set(number, tariff);
     return number;
   }
+}
+
+/** The row of an attempt. Most are settlements of tokens alone, and bind two values less. */
+function chargeWrite(params: readonly SqlValue[], noted: string | null, step: number | null): SqlWrite {
+  if (step !== null) return { statement: INSERT_POST, params: [...params, noted, step] };
+  if (noted !== null) return { statement: INSERT_CHARGE_NOTED, params: [...params, noted] };
+  return { statement: INSERT_CHARGE, params };
 }

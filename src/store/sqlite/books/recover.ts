@@ -18,10 +18,12 @@ export interface JournalState {
   holderOf(funds: string | null): string | null;
 }
 
+type RecoveredRow = JournalRow & Pick<OpenReservation, 'owner' | 'expires'>;
+
 /** Rows after a number, in order. Parameters: the number, and the length of a page. */
 const SELECT_JOURNAL =
   sql(`SELECT j.seq, j.kind, j.reservation, j.account, j.amount, j.time, j.funds, j.tariff, j.input_tokens AS input,
-      j.output_tokens AS output, a.key_id AS keyId
+      j.output_tokens AS output, a.key_id AS keyId, j.owner, j.expires
     FROM journal AS j JOIN accounts AS a ON a.id = j.account WHERE j.seq > ? ORDER BY j.seq LIMIT ?`);
 const SELECT_BALANCE_FUNDS = sql(`SELECT id, name FROM funds WHERE kind = 'balance'`);
 
@@ -47,7 +49,7 @@ export async function recover(
     holderOf,
   };
   const add = folding(state, sums);
-  for await (const rows of pages<JournalRow>(store, SELECT_JOURNAL, [through], seqOf)) rows.forEach(add);
+  for await (const rows of pages<RecoveredRow>(store, SELECT_JOURNAL, [through], seqOf)) rows.forEach(add);
   return state;
 }
 
@@ -62,7 +64,7 @@ interface FoldedState extends JournalState {
 }
 
 /** Returns a function that adds the next row of the journal to a state and to sums. */
-function folding({ open, balances, holderOf }: FoldedState, sums: Sums): (row: JournalRow) => void {
+function folding({ open, balances, holderOf }: FoldedState, sums: Sums): (row: RecoveredRow) => void {
   const spenders = new Map<number, Spender>();
   const balanceOf = (holder: string) => balances.getOrInsertComputed(holder, () => ({ granted: 0, spent: 0 }));
   const charge = ({ account, tariff, amount, input, output }: JournalRow, reservation: number) => {
@@ -75,14 +77,15 @@ function folding({ open, balances, holderOf }: FoldedState, sums: Sums): (row: J
     if (holder !== null) balanceOf(holder).spent += amount;
   };
   return (row) => {
-    const { kind, reservation, account, keyId, amount, funds } = row;
+    const { kind, reservation, account, keyId, amount, funds, owner, expires } = row;
     if (kind === 'grant' || kind === 'deposit' || kind === 'fee') {
       balanceOf(keyId).granted += amount;
       return;
     }
     if (reservation === null) return;
     const made = open.get(reservation);
-    if (kind === 'reserve') open.set(reservation, { reservation, account, keyId, amount, charged: 0, funds });
+    if (kind === 'reserve')
+      open.set(reservation, { reservation, account, keyId, amount, charged: 0, funds, owner, expires });
     else if (kind === 'correct') {
       charge(row, reservation);
       draw(funds, amount);

@@ -1,12 +1,18 @@
-import type { Dimensions } from '../../../accounting/entry.ts';
 import { hold } from '../../../accounting/fund.ts';
 import { type HeldSum, leftOf, openHeldSum } from '../../../accounting/held-sum.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { LinkedSet, type Links } from '../../../core/linked-set.ts';
-import type { OpResult } from '../../books.ts';
+import type { EarmarkOp, OpResult } from '../../books.ts';
 import type { OpenReservation } from '../../journal-reader.ts';
 import type { BookedFund } from './fund-states.ts';
 import type { Spender } from './sums.ts';
+
+/** The facts of a reservation that stay. */
+interface MadeReservation
+  extends Pick<BookedReservation, 'id' | 'account' | 'funds' | 'fundIds' | 'owner' | 'expires'> {
+  /** Microcredits that were granted first. */
+  readonly amount: Microcredits;
+}
 
 /** A reservation whose row is written, or about to be. */
 export class BookedReservation implements Links<BookedReservation> {
@@ -18,6 +24,10 @@ export class BookedReservation implements Links<BookedReservation> {
   state: HeldSum;
   /** Microcredits that were granted first. */
   readonly first: Microcredits;
+  /** The instance that made it, as a number; null for one of before instances had names. */
+  readonly owner: number | null;
+  /** When it counts as forgotten, ms since 1970; null: never. */
+  readonly expires: number | null;
   /** Whether an earlier run left it open. */
   isOrphan = false;
   /** Whether its row is in the store. Until then the write may fail. */
@@ -32,19 +42,15 @@ export class BookedReservation implements Links<BookedReservation> {
   before: BookedReservation | null = null;
   after: BookedReservation | null = null;
 
-  constructor(
-    id: number,
-    account: Spender,
-    funds: readonly BookedFund[],
-    fundIds: string | null,
-    amount: Microcredits,
-  ) {
-    this.id = id;
-    this.account = account;
-    this.funds = funds;
-    this.fundIds = fundIds;
-    this.first = amount;
-    this.state = openHeldSum(amount, null);
+  constructor(made: MadeReservation) {
+    this.id = made.id;
+    this.account = made.account;
+    this.funds = made.funds;
+    this.fundIds = made.fundIds;
+    this.first = made.amount;
+    this.owner = made.owner;
+    this.expires = made.expires;
+    this.state = openHeldSum(made.amount, null);
   }
 
   get charged(): Microcredits {
@@ -64,12 +70,12 @@ export class BookedReservation implements Links<BookedReservation> {
 
 /** A reservation that an earlier run left open. Of its funds only the balance is known, if it draws on one. */
 export function orphanOf(
-  { reservation, account, keyId, amount, charged, funds: fundIds }: OpenReservation,
+  { reservation: id, account, keyId, amount, charged, funds: fundIds, owner = null, expires = null }: OpenReservation,
   balance: BookedFund | null,
 ): BookedReservation {
   const funds = balance ? [balance] : [];
   const spender: Spender = { id: account, dimensions: { key: keyId }, sum: null };
-  const orphan = new BookedReservation(reservation, spender, funds, fundIds, amount);
+  const orphan = new BookedReservation({ id, account: spender, funds, fundIds, amount, owner, expires });
   orphan.state = { ...orphan.state, charged };
   orphan.isOrphan = true;
   orphan.isWritten = true;
@@ -79,11 +85,8 @@ export function orphanOf(
 
 /** Money set aside only in memory, for a payment in progress. */
 export interface BookedEarmark {
-  readonly id: number;
-  readonly dimensions: Dimensions;
+  readonly op: EarmarkOp;
   readonly amount: Microcredits;
-  readonly expected: Microcredits;
-  readonly note: string | null;
   funds: readonly BookedFund[];
 }
 

@@ -179,5 +179,12 @@ export const ledgerMigrations: Migrations = {
     ALTER TABLE accounts ADD COLUMN agent TEXT;
     ${entriesView('a.key_id, a.payer, a.labels, a.selector, a.session, a.agent')}`,
     raisedBy('funds', 'adjustments', ['INSERT']),
+    `-- Of a reservation: the instance that made it (its epoch * 128 + its slot), and when it counts as forgotten. Of a raise and a
+    -- post: the step that it is.
+    ALTER TABLE journal ADD COLUMN owner INTEGER;
+    ALTER TABLE journal ADD COLUMN expires INTEGER;
+    ALTER TABLE journal ADD COLUMN step INTEGER;
+    -- Few rows, of payments: a repeated deposit finds its first result.
+    CREATE INDEX journal_paid ON journal (note) WHERE kind = 'deposit' OR kind = 'fee';`,
   ],
 };

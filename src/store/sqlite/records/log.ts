@@ -17,8 +17,6 @@ const FIND = sql(`SELECT ${HEAD}, labels, session FROM records WHERE seq = (SELE
     UNION ALL SELECT ${HEAD}, NULL, NULL FROM decisions WHERE id = ?1 LIMIT 1`);
 const READ = sql(`SELECT ${HEAD}, labels, session FROM records WHERE seq = ?`);
 const READ_OLD = sql(`SELECT ${HEAD}, NULL AS labels, NULL AS session FROM decisions WHERE id = ?`);
-const LAST = sql(`SELECT max((SELECT ifnull(max(id), 0) FROM record_index), (SELECT ifnull(max(id), 0) FROM decisions),
-    (SELECT ifnull(max(id), 0) FROM records WHERE seq > (SELECT through FROM record_indexing))) AS id`);
 
 type RecordRow = RecordHead & {
   readonly quality: Uint8Array;
@@ -38,7 +36,6 @@ export function sqliteRecordLog(db: SqlTables): RecordLog {
     add: (record): SqlWrite => new RecordWrite(record),
     find: (id) => read(FIND, id),
     list: (query) => listRecords(db, query, (id, seq) => (seq === null ? read(READ_OLD, id) : read(READ, seq))),
-    lastId: async () => (await first<{ id: number }>(db, LAST))?.id ?? 0,
     index,
     prune: (beforeId) => pruneRecords(db, beforeId),
   };

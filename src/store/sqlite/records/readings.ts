@@ -4,7 +4,6 @@ import { first, type SqlTables, sql, write } from '../statement.ts';
 
 const INSERT = sql('INSERT OR IGNORE INTO frames (number, figures) VALUES (?, ?)');
 const FIND = sql('SELECT figures FROM frames WHERE number = ?');
-const LAST = sql('SELECT ifnull(max(number), 0) AS number FROM frames');
 const deleteBelow = batchDeletion({ table: 'frames', key: 'number', by: 'number', comparison: '<', batch: 1_000 });
 
 export const sqliteReadings = (db: SqlTables): ReadingsTable => ({
@@ -13,7 +12,6 @@ export const sqliteReadings = (db: SqlTables): ReadingsTable => ({
     const row = await first<{ figures: Uint8Array }>(db, FIND, number);
     return row ? decodeReadings(row.figures) : null;
   },
-  lastNumber: async () => (await first<{ number: number }>(db, LAST))?.number ?? 0,
   prune: (beforeNumber) => deleteBelow(db, beforeNumber),
 });
 

@@ -57,10 +57,6 @@ export class MortalStore implements SqlStore {
     return this.#unlessDead(this.#inner.query<Row>(statement, params));
   }
 
-  version(): Promise<number> {
-    return this.#unlessDead(this.#inner.version());
-  }
-
   flush(): Promise<void> {
     this.#forward();
     return this.#unlessDead(this.#inner.flush());

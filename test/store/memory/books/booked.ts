@@ -3,9 +3,12 @@ import type { Fund, FundStanding } from '../../../../src/accounting/fund.ts';
 import * as rules from '../../../../src/accounting/held-sum.ts';
 import { isAddress } from '../../../../src/core/holder-address.ts';
 import type { EarmarkOp, LedgerOp, OpResult } from '../../../../src/store/books.ts';
+import type { InstanceName } from '../../../../src/store/instance.ts';
 
 export interface MemoryReservation {
   readonly id: number;
+  readonly owner: InstanceName;
+  readonly expiresAt: number;
   readonly dimensions: Dimensions;
   funds: readonly Fund[];
   state: rules.HeldSum;

@@ -1,13 +1,11 @@
-import type { Dimensions, EntryLine } from '../../../../src/accounting/entry.ts';
+import type { EntryLine } from '../../../../src/accounting/entry.ts';
 import { type Fund, fit, hold, isBlocked, release, spend } from '../../../../src/accounting/fund.ts';
 import * as rules from '../../../../src/accounting/held-sum.ts';
 import type { LedgerState, StoredBudget } from '../../../../src/core/budget.ts';
-import { timeOfId } from '../../../../src/core/id.ts';
 import type {
   AttachOp,
   BooksWatcher,
   CaptureOp,
-  CorrectOp,
   EarmarkOp,
   ExpireOp,
   ExtendOp,
@@ -18,7 +16,9 @@ import type {
   PostOp,
   SettleOp,
 } from '../../../../src/store/books.ts';
+import type { InstanceName } from '../../../../src/store/instance.ts';
 import type { Write } from '../../../../src/store/store.ts';
+import { MemoryAdjusting } from './adjusting.ts';
 import {
   capped,
   check,
@@ -28,20 +28,15 @@ import {
   type PendingStep,
   refused,
 } from './booked.ts';
-import type { Occasion } from './journal.ts';
-import { MemoryReadings } from './readings.ts';
 
-/** Books of one process in memory alone: plain maps and lists, and the rules. */
-export class MemoryBooks extends MemoryReadings implements LedgerBooks {
-  readonly orphans = [];
+/** Books in memory alone: plain maps and lists, and the rules. Several instances may share them, each by a handle of its own. */
+export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
+  /** The instance that asks now. */
+  asking: InstanceName = { slot: 0, epoch: 0 };
   readonly lastIds = { hold: 0, adjustment: 0 };
   readonly #earmarks = new Map<number, MemoryEarmark>();
-  /** First results of grants, corrections, deposits and waivers. */
-  readonly #once = new Map<string, OpResult>();
-  #watcher: BooksWatcher = { freed: () => {}, opened: () => {}, adjusted: () => {}, fundsOf: () => [] };
   #state: LedgerState = { usdPerCredit: null, budgets: [] };
   budgets: readonly StoredBudget[] = [];
-  #freed: (readonly Fund[])[] = [];
   #unsure: (PendingStep | undefined)[] = [];
 
   async apply(ops: readonly LedgerOp[], also: readonly Write[] = []): Promise<readonly OpResult[]> {
@@ -49,7 +44,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     const { results, freed, unsure } = this.#decide(ops);
     const isSure = unsure.every((one) => one === undefined);
     const committed = isSure ? this.store.append(also) : this.store.commit(also);
-    for (const funds of freed) this.#watcher.freed(funds);
+    for (const funds of freed) this.watcher.freed(funds);
     try {
       await committed;
     } catch (cause) {
@@ -62,15 +57,15 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
   append(ops: readonly LedgerOp[], also: readonly Write[] = []): void {
     const { freed } = this.#decide(ops);
     this.store.append(also);
-    for (const funds of freed) this.#watcher.freed(funds);
+    for (const funds of freed) this.watcher.freed(funds);
   }
 
   watch(watcher: BooksWatcher): void {
-    this.#watcher = watcher;
+    this.watcher.add(watcher);
   }
 
   state(): LedgerState {
-    const hasEntries = this.reservations.size > 0 || this.#once.size > 0;
+    const hasEntries = this.reservations.size > 0 || this.once.size > 0;
     return { ...this.#state, usdPerCredit: hasEntries ? this.#state.usdPerCredit : null };
   }
 
@@ -86,23 +81,23 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
       request.isAdopted = true;
       const { reservation, holder, amount, note, time } = request;
       const made = reservation === null ? undefined : this.reservations.get(reservation);
-      if (made) this.#giveBack(made, -amount, { at: time, note });
+      if (made) this.giveBack(made, -amount, { at: time, note });
       else {
         this.journal.adjust('grant', holder, amount, { at: time, note });
-        this.#arrive(holder, amount);
+        this.arrive(holder, amount);
       }
     }
   }
 
   #decide(ops: readonly LedgerOp[]) {
-    this.#freed = [];
+    this.freed = [];
     this.#unsure = [];
     const results: OpResult[] = [];
     for (const op of ops) {
       this.#unsure[results.length] = undefined;
       results.push(this.#one(op, results.length));
     }
-    return { results, freed: this.#freed, unsure: this.#unsure };
+    return { results, freed: this.freed, unsure: this.#unsure };
   }
 
   #one(op: LedgerOp, at: number): OpResult {
@@ -130,19 +125,19 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
       case 'correct':
       case 'deposit':
       case 'waive':
-        return this.#adjust(op, sure);
+        return this.adjust(op, sure);
       default:
         return this.#step(op, sure);
     }
   }
 
   #hold(op: HoldOp, sure: (step: PendingStep) => void): OpResult {
-    const { id, at, dimensions, note } = op;
+    const { id, at, note } = op;
     const funds = op.funds.map((ref) => this.funds.named(ref));
     const amount = fit(funds, op.amounts, 0, op.least, op.ample);
     if (isBlocked(amount)) return refused(amount.why, amount.fund.standing);
     hold(funds, amount);
-    const made = this.#make(id, dimensions, funds, amount);
+    const made = this.#make(op, funds, amount);
     const entry = this.journal.reserve(made, amount, at, note);
     sure({
       done: () => null,
@@ -150,14 +145,26 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
         this.journal.drop(entry);
         this.reservations.delete(id);
         release(made.funds, amount);
-        this.#watcher.freed(made.funds);
+        this.watcher.freed(made.funds);
       },
     });
     return made.first;
   }
 
-  #make(id: number, dimensions: Dimensions, funds: readonly Fund[], amount: number): MemoryReservation {
-    const rest = { steps: new Map<number, OpResult>(), closing: null, overrun: 0, extending: 0, givenBack: 0 };
+  #make(
+    { id, dimensions, expiresAt }: Pick<HoldOp, 'id' | 'dimensions' | 'expiresAt'>,
+    funds: readonly Fund[],
+    amount: number,
+  ): MemoryReservation {
+    const rest = {
+      owner: this.asking,
+      expiresAt,
+      steps: new Map<number, OpResult>(),
+      closing: null,
+      overrun: 0,
+      extending: 0,
+      givenBack: 0,
+    };
     const made = { id, dimensions, funds, state: rules.openHeldSum(amount, null), first: granted(amount), ...rest };
     this.reservations.set(id, made);
     return made;
@@ -179,7 +186,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     if (!earmark) return;
     this.#earmarks.delete(id);
     release(earmark.funds, earmark.amount, earmark.op.expected);
-    this.#freed.push(earmark.funds);
+    this.freed.push(earmark.funds);
   }
 
   #capture({ id, at, deposit }: CaptureOp, sure: (step: PendingStep) => void): OpResult {
@@ -193,25 +200,25 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     if (balance.free + adds < promised) {
       this.#letGo(id);
       const entries = this.journal.deposit(wallet, deposit, at);
-      this.#deposit(wallet, adds, sure, () => this.journal.drop(...entries));
+      this.deposit(wallet, adds, sure, () => this.journal.drop(...entries));
       return refused('exhausted', balance.standing);
     }
     this.#earmarks.delete(id);
     const comes = Math.min(promised, adds);
     balance.held += promised - comes;
-    const made = this.#make(id, op.dimensions, funds, amount);
+    const made = this.#make(op, funds, amount);
     const entries = [...this.journal.deposit(wallet, deposit, at), this.journal.reserve(made, amount, at, op.note)];
     sure({
       done: () => {
         balance.held += comes;
-        this.#arrive(wallet, adds);
+        this.arrive(wallet, adds);
         return null;
       },
       undo: () => {
         this.journal.drop(...entries);
         this.reservations.delete(id);
         release(made.funds, amount, comes);
-        this.#watcher.freed(made.funds);
+        this.watcher.freed(made.funds);
       },
     });
     return made.first;
@@ -261,7 +268,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     this.#book(made, step, entry, op);
     release(made.funds, left - step.charged);
     made.closing = { kind: 'charged', charged: made.state.charged, overrun: made.overrun };
-    this.#freed.push(made.funds);
+    this.freed.push(made.funds);
     return made.closing;
   }
 
@@ -285,7 +292,7 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     const giveBack = () => {
       made.extending = 0;
       release(made.funds, by);
-      this.#watcher.freed(made.funds);
+      this.watcher.freed(made.funds);
     };
     sure({
       done: () => {
@@ -311,87 +318,5 @@ export class MemoryBooks extends MemoryReadings implements LedgerBooks {
     made.overrun += step.excess;
     spend(made.funds, step.charged);
     this.journal.charge(made, op, step, entry);
-  }
-
-  #adjust(
-    op: Extract<LedgerOp, { kind: 'grant' | 'correct' | 'deposit' | 'waive' }>,
-    sure: (step: PendingStep) => void,
-  ): OpResult {
-    const name = `${op.kind} ${op.id}`;
-    const known = this.#once.get(name);
-    if (known) return known;
-    let result = granted(0);
-    if (op.kind === 'correct') result = this.#correct(op, sure);
-    else if (op.kind === 'waive') {
-      if (op.fee > 0) this.journal.adjust('fee', op.holder, op.fee, op);
-      this.#freed.push([this.#credit(op.holder, op.fee)]);
-      result = granted(op.fee);
-    } else {
-      const [holder, amount] =
-        op.kind === 'grant' ? [op.holder, op.amount] : [op.holder, op.deposit.paid - op.deposit.fee];
-      const entries =
-        op.kind === 'grant'
-          ? [this.journal.adjust('grant', holder, amount, op)]
-          : this.journal.deposit(holder, op.deposit, op.at);
-      this.#deposit(holder, amount, sure, () => {
-        this.journal.drop(...entries);
-        this.#once.delete(name);
-      });
-      result = granted(amount);
-    }
-    this.#once.set(name, result);
-    return result;
-  }
-
-  #correct(op: CorrectOp, sure: (step: PendingStep) => void): OpResult {
-    const { reservation: id, amount: most } = op;
-    const made = this.reservations.get(id);
-    if (made && !made.closing) throw new RangeError(`reservation ${id} is open: what it costs is not known`);
-    const amount = made ? Math.max(0, Math.min(made.state.charged - made.givenBack, most)) : 0;
-    if (!made || amount === 0) return granted(0);
-    sure({
-      done: () => {
-        this.#giveBack(made, amount, op);
-        return null;
-      },
-      undo: () => {},
-    });
-    return granted(amount);
-  }
-
-  #giveBack(made: MemoryReservation, amount: number, { at: time, note }: Occasion): void {
-    const { id: reservation, dimensions } = made;
-    made.givenBack += amount;
-    const onBalance = made.funds.some(({ title }) => title.kind === 'balance');
-    const funds = this.#watcher
-      .fundsOf(dimensions, timeOfId(reservation))
-      .map((ref) => this.funds.named(ref))
-      .filter(({ title }) => title.kind !== 'balance' || onBalance);
-    this.journal.add({ kind: 'correct', reservation, dimensions, amount: -amount, time, funds, note });
-    for (const fund of funds) fund.spent -= amount;
-    this.#watcher.adjusted();
-  }
-
-  /** Money that counts once it is durable. */
-  #deposit(holder: string, amount: number, sure: (step: PendingStep) => void, undo: () => void = () => {}): void {
-    sure({
-      done: () => {
-        this.#arrive(holder, amount);
-        return null;
-      },
-      undo,
-    });
-  }
-
-  #arrive(holder: string, amount: number): void {
-    this.#watcher.freed([this.#credit(holder, amount)]);
-    this.#watcher.adjusted();
-  }
-
-  #credit(holder: string, amount: number): Fund {
-    const isNew = this.funds.held(holder) === null;
-    const fund = this.funds.credit(holder, amount);
-    if (isNew) this.#watcher.opened(holder);
-    return fund;
   }
 }

@@ -1,7 +1,8 @@
 import { Fund, type FundRef, type FundStanding } from '../../../../src/accounting/fund.ts';
 import { leftOf } from '../../../../src/accounting/held-sum.ts';
 import type { Window } from '../../../../src/accounting/window.ts';
-import type { Count, EndpointCharges, UsageFilter } from '../../../../src/store/books.ts';
+import type { Count, EndpointCharges, Orphan, UsageFilter } from '../../../../src/store/books.ts';
+import type { InstanceName } from '../../../../src/store/instance.ts';
 import type { Store } from '../../../../src/store/store.ts';
 import type { MemoryRequest, MemoryReservation } from './booked.ts';
 import { MemoryCharges } from './charges.ts';
@@ -10,6 +11,8 @@ import { MemoryJournal } from './journal.ts';
 
 /** What of a store books in memory need: their own figures are lost with the process. */
 type Commit = Pick<Store, 'commit' | 'append' | 'written'>;
+
+const nameOf = ({ slot, epoch }: InstanceName): string => `${slot}/${epoch}`;
 
 /** The readings of books in memory. */
 export class MemoryReadings {
@@ -22,8 +25,25 @@ export class MemoryReadings {
   /** Grants and refunds that commands have requested. */
   readonly requests: MemoryRequest[] = [];
 
+  /** Nothing proves that an instance is dead, so its holds wait for it. */
+  readonly graceMs = 60_000;
+  readonly #dead = new Set<string>();
+
   constructor(store: Commit) {
     this.store = store;
+  }
+
+  /** The lease of an instance ended long ago. */
+  died(name: InstanceName): void {
+    this.#dead.add(nameOf(name));
+  }
+
+  async orphans(): Promise<readonly Orphan[]> {
+    const isOrphan = ({ closing, owner }: MemoryReservation) => closing === null && this.#dead.has(nameOf(owner));
+    return [...this.reservations.values()].filter(isOrphan).map(({ id, state, funds }) => ({
+      ...{ id, reserved: state.amount, charged: state.charged },
+      holder: funds.find(({ title }) => title.kind === 'balance')?.title.name ?? null,
+    }));
   }
 
   standing(funds: readonly FundRef[]): readonly FundStanding[] {
@@ -45,6 +65,11 @@ export class MemoryReadings {
   async reservation(id: number) {
     const made = this.find(id);
     return made ? { isOpen: made.closing === null, charged: made.state.charged, givenBack: made.givenBack } : null;
+  }
+
+  /** The holds that are open. */
+  openIds(): number[] {
+    return [...this.reservations.values()].filter(({ closing }) => closing === null).map(({ id }) => id);
   }
 
   open(): { count: number; held: number } {

@@ -1,0 +1,62 @@
+import { expect, test } from 'bun:test';
+import { Sweep } from '../../src/server/sweep.ts';
+
+function sweepOf(graceMs: number) {
+  const swept: string[] = [];
+  const errors: string[] = [];
+  let now = 5_000;
+  const sweep = new Sweep({ graceMs, clock: () => now, onError: (part) => errors.push(part) });
+  const pass = (ms: number) => {
+    now += ms;
+    return sweep.tick();
+  };
+  return { sweep, swept, errors, pass };
+}
+
+test('a sweep begins a minute after its instance did, and not before', async () => {
+  const { sweep, swept, pass } = sweepOf(60_000);
+  sweep.add('holds', async () => void swept.push('holds'));
+  await sweep.begin();
+  await pass(59_999);
+  expect(swept).toEqual([]);
+  await pass(1);
+  await pass(180_000);
+  expect(swept).toEqual(['holds', 'holds']);
+  await sweep.stop();
+});
+
+test('where nobody can come back, all parts are swept in their order before it has begun', async () => {
+  const { sweep, swept } = sweepOf(0);
+  sweep.add('holds', async () => void swept.push('holds'));
+  sweep.add('payments', async () => void swept.push('payments'));
+  await sweep.begin();
+  expect(swept).toEqual(['holds', 'payments']);
+  await sweep.stop();
+});
+
+test('where nobody can come back, a part that cannot be swept fails the start', async () => {
+  const { sweep } = sweepOf(0);
+  sweep.add('holds', () => Promise.reject(new Error('disk full')));
+  await expect(sweep.begin()).rejects.toThrow('disk full');
+});
+
+test('after a time in which the store was away, instances get their minute again', async () => {
+  const { sweep, swept, errors, pass } = sweepOf(60_000);
+  let isAway = false;
+  sweep.add('holds', async () => {
+    if (isAway) throw new Error('away');
+    swept.push('holds');
+  });
+  sweep.add('payments', async () => void swept.push('payments'));
+  await pass(60_000);
+  isAway = true;
+  // The second part is not tried where the first has found nothing to ask.
+  await pass(10_000);
+  isAway = false;
+  await pass(59_999);
+  expect([swept, errors]).toEqual([['holds', 'payments'], ['holds']]);
+  await pass(1);
+  sweep.storeWasAway();
+  await pass(59_999);
+  expect(swept).toEqual(['holds', 'payments', 'holds', 'payments']);
+});

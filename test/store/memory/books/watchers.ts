@@ -1,0 +1,28 @@
+import type { Dimensions } from '../../../../src/accounting/entry.ts';
+import type { FundRef, FundStanding } from '../../../../src/accounting/fund.ts';
+import type { BooksWatcher } from '../../../../src/store/books.ts';
+
+/** The watchers of the instances that share books. */
+export class Watchers implements BooksWatcher {
+  readonly #all: BooksWatcher[] = [];
+
+  add(watcher: BooksWatcher): void {
+    this.#all.push(watcher);
+  }
+
+  freed(funds: readonly FundStanding[]): void {
+    for (const one of this.#all) one.freed(funds);
+  }
+
+  opened(holder: string): void {
+    for (const one of this.#all) one.opened(holder);
+  }
+
+  adjusted(): void {
+    for (const one of this.#all) one.adjusted();
+  }
+
+  fundsOf(dimensions: Dimensions, at: number): readonly FundRef[] {
+    return this.#all.at(-1)?.fundsOf(dimensions, at) ?? [];
+  }
+}
