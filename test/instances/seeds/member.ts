@@ -9,6 +9,7 @@ import type { Timer, Timers } from '../../../src/core/timers.ts';
 import type { PolicyCandidate } from '../../../src/runtime/candidate.ts';
 import { openGateway, REFRESH_MS } from '../../../src/server/gateway.ts';
 import type { Host } from '../../../src/server/host.ts';
+import { keepDoing } from '../../../src/server/keep-doing.ts';
 import { firstPolicy, judgeTools } from '../../../src/server/policy.ts';
 import { Health } from '../../../src/upstream/health/health.ts';
 import type { WorldClock } from '../../store/hostile/clock.ts';
@@ -86,7 +87,8 @@ export async function openMember(
   const tools = { ...judgeTools(host), folder: policy.folder, dataFolder: policy.folder, health };
   const opened = await openGateway(withBudgets(policy, budgets), tools, { store, keys, log, host });
   recount = opened.recount;
-  return { ...opened, store, keys, timers, connection: store.connection };
+  const stopLooking = await keepDoing(() => store.news.look(), REFRESH_MS, timers);
+  return { ...opened, store, keys, stopLooking, connection: store.connection };
 }
 
 /** Timers on a world's clock. Those of a crashed process never fire, and those of a paused one when it goes on. */

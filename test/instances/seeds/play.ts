@@ -61,7 +61,8 @@ export class Play {
     this.#createKey();
     await this.clock.pass(10_000);
     this.world.faults = faults;
-    while (this.operations < operations) {
+    // An instance that does not come back is asked nothing.
+    for (let steps = 0; this.operations < operations && steps < 4 * operations; steps++) {
       this.#step();
       await this.clock.pass(this.#chance(0.02) ? this.#upTo(20_000) : this.#upTo(60));
     }
@@ -120,6 +121,7 @@ export class Play {
         if (seat.run === run) seat.member = member;
       },
       (error: unknown) => {
+        if (process.env.DBG) console.log(error);
         if (!(error instanceof StoreError)) this.laws.broken('defect', `did not start: ${String(error)}`);
         store.connection.crash();
         this.clock.after(5_000, () => this.#start(seat));

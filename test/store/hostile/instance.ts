@@ -117,9 +117,8 @@ export class LeasedInstance implements Instance {
     return this.isCurrent ? null : 'This server has not reached its store for too long, and takes its place anew.';
   }
 
-  now(): number {
-    return this.#clock.now();
-  }
+  /** Handed on without its object. */
+  readonly now = (): number => this.#clock.now();
 
   nextId(): number {
     if (!this.isCurrent) throw new StoreError(this.fenced ?? '', { reason: 'fenced' });
