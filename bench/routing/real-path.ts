@@ -21,6 +21,7 @@ import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { Affinity } from '../../src/prompt/affinity.ts';
 import { Sessions } from '../../src/prompt/sessions.ts';
+import { Threads } from '../../src/prompt/threads.ts';
 import { openRecords } from '../../src/records/records.ts';
 import { CountPlaces } from '../../src/request/count-places.ts';
 import { tryDecision } from '../../src/request/decide.ts';
@@ -216,6 +217,7 @@ async function openParts(folder: string, runtime: Runtime): Promise<Parts> {
     past: { find: async () => runtime },
     learner,
     affinity: new Affinity(clock),
+    threads: new Threads(store, now),
     sessions: new Sessions(clock),
     counter: { count: async () => null },
     countPlaces: new CountPlaces(),

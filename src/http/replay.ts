@@ -107,6 +107,23 @@ export async function claimName(
   return namedRun(services, name, claim.run, call, form.events !== null);
 }
 
+/**
+ * The answer to a request whose name another instance has claimed while it was decided: as that one's row says now.
+ * @throws SignalboxError
+ */
+export async function claimedElsewhere(
+  services: RouteServices,
+  name: RequestName,
+  call: ReplayableCall,
+  form: AnswerForm,
+): Promise<Response | string> {
+  const claimed = await claimName(services, name, call, form);
+  if (claimed.kind === 'stored') return claimed.answer;
+  // That one has ended meanwhile, without an answer. The caller may come again.
+  await claimed.drop();
+  throw stillRunning(name.label, name.canRetry);
+}
+
 function namedRun(
   { gateway }: RouteServices,
   { toTheEnd }: RequestName,

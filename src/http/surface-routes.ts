@@ -1,4 +1,5 @@
 import { Elysia, type HTTPHeaders } from 'elysia';
+import { NameTaken } from '../access/idempotency/run.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { AnswerSource, RunningAnswer } from '../exchange/answer-source.ts';
@@ -11,7 +12,7 @@ import type { RequestContext } from '../request/request-context.ts';
 import type { Surface } from '../surface/surface.ts';
 import { answer } from './answer.ts';
 import { DECISION_ERRORS, routeDocs } from './docs/route-docs.ts';
-import { claimName, nameOf } from './replay.ts';
+import { claimedElsewhere, claimName, nameOf } from './replay.ts';
 import { textResponse } from './response.ts';
 import { type EdgeServer, type RouteServices, UNREAD_S } from './route-services.ts';
 import { DROPPED_HEADER } from './stream.ts';
@@ -110,6 +111,7 @@ async function answerCall(
     running = await serveRequest(gateway, { request, context, funding, named });
   } catch (cause) {
     await named?.drop();
+    if (name && cause instanceof NameTaken) return await claimedElsewhere(services, name, { context, headers }, form);
     throw cause;
   }
   // (guards on the answer: each wraps `running`)

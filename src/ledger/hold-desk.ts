@@ -152,7 +152,7 @@ export class HoldDesk {
   }
 
   readonly #sendHold: BookingCall<Hold> = (money, op) =>
-    this.#held(money, op, this.#options.books.apply([op]), shortageOf);
+    this.#held(money, op, this.#options.books.apply([op], money.request.also), shortageOf);
 
   readonly #sendEarmark: BookingCall<Earmark> = async (money, op) => {
     const { account, expected } = money;

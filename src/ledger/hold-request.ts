@@ -1,5 +1,6 @@
 import type { Caller } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
+import type { Write } from '../store/store.ts';
 
 /** The beginning of a hold that grows with its answer, in microcredits. */
 export interface FirstTranche {
@@ -49,4 +50,6 @@ export interface HoldRequest {
   readonly signal?: AbortSignal;
   /** The time at which an unsettled hold is closed by rule, ms since 1970. */
   readonly expiresAt: number;
+  /** Writes for the commit of the hold: where one of them is refused, nothing is held. Absent: none. */
+  readonly also?: readonly Write[];
 }

@@ -5,7 +5,7 @@ import type { Budget, LedgerState, StoredBudget } from '../core/budget.ts';
 import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { checkedHolder, isAddress } from '../core/holder-address.ts';
-import { createIds, timeOfId } from '../core/id.ts';
+import { idText, timeOfId } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Timer, Timers } from '../core/timers.ts';
 import type { EndpointCharges, LedgerBooks, LedgerOp, LimitOp, UsageFilter } from '../store/books.ts';
@@ -85,7 +85,6 @@ export class Ledger {
   readonly #timers: Timers;
   readonly #regular: Timer[] = [];
   #deafen = (): void => {};
-  readonly #nextAdjustment: () => number;
   /** The latest moment of the clock or an ID, ms since 1970. */
   #latest: number;
   /** Resolves when the policy in preparation is in force, or has failed: one at a time. */
@@ -102,7 +101,6 @@ export class Ledger {
     this.#onCrash = terms.ledger.onCrash;
     this.#options = options;
     this.#latest = timeOfId(idsAbove);
-    this.#nextAdjustment = createIds(now, books.lastIds.adjustment);
     this.#funds = new Funds((holder) => books.balanceOf(holder) !== null);
     const parts = {
       books,
@@ -341,16 +339,24 @@ export class Ledger {
     return this.#books.refresh();
   }
 
+  /** Whether a hold is open: its charge is not known yet. Rejects with StoreError. */
+  async isOpen(hold: number): Promise<boolean> {
+    return (await this.#books.reservation(hold))?.isOpen ?? false;
+  }
+
   /**
    * Gives back the rest of a closed hold's charge by a correction, at most the charge of the closed hold
-   * `instead` if given. Resolves with the amount, once durable; 0 without such a hold, or with nothing left. Rejects with
-   * StoreError if it could not be written.
+   * `instead` if given. Its ID is made of both, so that it happens once, however many ask for it. Resolves with the amount, once
+   * durable; 0 without such a hold, or with nothing left. Rejects with StoreError if it could not be written.
    */
   async giveBack(hold: number, note: string, instead?: number): Promise<Microcredits> {
+    const booked = await this.#books.reservation(hold);
+    if (!booked || (!booked.isOpen && booked.givenBack >= booked.charged)) return 0;
     const most = instead === undefined ? Number.MAX_SAFE_INTEGER : (await this.#books.reservation(instead))?.charged;
-    const { now } = this.#options;
-    const id = this.#nextAdjustment();
-    const op = { kind: 'correct', id, at: now(), reservation: hold, amount: most ?? 0, note } as const;
+    const id = ['giveback', idText('dec_', hold), ...(instead === undefined ? [] : [idText('dec_', instead)])].join(
+      '/',
+    );
+    const op = { kind: 'correct', id, at: this.#options.now(), reservation: hold, amount: most ?? 0, note } as const;
     const [result] = await this.#books.apply([op]);
     return result?.kind === 'granted' ? result.amount : 0;
   }

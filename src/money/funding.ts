@@ -1,4 +1,5 @@
 import type { KeyedRequest } from '../access/idempotency/idempotency.ts';
+import type { IdempotentRun } from '../access/idempotency/run.ts';
 import type { Caller } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Decision } from '../core/decision.ts';
@@ -122,6 +123,9 @@ export interface RepeatIdentity extends KeyedRequest {
   readonly param: string;
 }
 
+/** The claim of a request on its name, stored before a provider is called. One of the two is called, once. */
+export type RequestClaim = Pick<IdempotentRun, 'claim' | 'begin'>;
+
 /**
  * The payer of one request, and the way of payment. The request is decided on its `terms`; then `reserve` sets its worst case aside,
  * once. An error of either goes through `mend` before the caller gets it.
@@ -141,10 +145,10 @@ export interface Funding {
   /**
    * Sets the worst case of a decided request aside, having a payment settled where one was offered.
    * @param request amounts in microcredits, the choice's first
-   * @param begun resolves when the request's own row is durable, before which no money may move; null for none
-   * @throws Error that `mend` turns into a public one, and then nothing is held.
+   * @param claim of its name, which must be durable before money moves; null for a request without one
+   * @throws NameTaken where another run has the name, and Error that `mend` turns into a public one, and then nothing is held.
    */
-  reserve(request: HoldRequest, begun: Promise<void> | null): Promise<FundedHold>;
+  reserve(request: HoldRequest, claim: RequestClaim | null): Promise<FundedHold>;
   /**
    * Returns the error to answer for a request that ended before it ran: one that says how to pay where a payment would
    * help, else the cause itself.

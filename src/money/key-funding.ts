@@ -1,3 +1,4 @@
+import { takenBy } from '../access/idempotency/run.ts';
 import type { Caller } from '../core/caller.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { isAddress } from '../core/holder-address.ts';
@@ -7,7 +8,14 @@ import type { Hold } from '../ledger/hold.ts';
 import type { HoldRequest } from '../ledger/hold-request.ts';
 import { orOverloaded, overloadedBy } from '../store/unwritten.ts';
 import { scrub } from '../telemetry/secrets.ts';
-import { FundedHold, type Funding, type FundingParts, type FundingRequest, type FundingTerms } from './funding.ts';
+import {
+  FundedHold,
+  type Funding,
+  type FundingParts,
+  type FundingRequest,
+  type FundingTerms,
+  type RequestClaim,
+} from './funding.ts';
 import type { PlatformPayment } from './receipt.ts';
 import { shortageError } from './shortage.ts';
 
@@ -39,30 +47,20 @@ export class KeyFunding implements Funding {
     };
   }
 
-  async reserve(request: HoldRequest, begun: Promise<void> | null): Promise<FundedHold> {
+  async reserve(request: HoldRequest, claim: RequestClaim | null): Promise<FundedHold> {
+    const claiming = claim ? { ...request, also: [claim.claim(request.id)] } : request;
     let hold: Hold | FundShortage;
     try {
-      hold = await this.#parts.ledger.reserve(request);
+      hold = await this.#parts.ledger.reserve(claiming);
     } catch (cause) {
-      throw overloadedBy(cause, UNWRITTEN);
+      throw overloadedBy(claim ? takenBy(cause) : cause, UNWRITTEN);
     }
     if ('why' in hold) throw shortageError(hold, request.caller, this.#parts);
-    if (begun) await confirmed(hold, begun);
     return holdOf(hold, request);
   }
 
   async mend(cause: unknown): Promise<unknown> {
     return cause;
-  }
-}
-
-/** Gives the money back when the request's own row cannot be written. */
-async function confirmed(hold: Hold, begun: Promise<void>): Promise<void> {
-  try {
-    await orUnwritten(() => begun);
-  } catch (cause) {
-    hold.settle(null, () => []);
-    throw cause;
   }
 }
 

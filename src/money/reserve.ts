@@ -2,18 +2,8 @@ import type { Decision } from '../core/decision.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { RunNames } from '../core/run-names.ts';
 import type { HoldRequest } from '../ledger/hold-request.ts';
-import type { FundedHold, Funding, FundingTerms } from './funding.ts';
+import type { FundedHold, Funding, FundingTerms, RequestClaim } from './funding.ts';
 import { holdTermsOf } from './hold-terms.ts';
-
-/** The claim of a request on its name, which is stored before a provider is called. */
-export interface RequestClaim {
-  /**
-   * Stores the claim. Called before money is set aside, so that one commit carries both.
-   * @param decision the decision's ID
-   * @throws StoreError
-   */
-  begin(decision: number): Promise<void>;
-}
 
 /** A decided request before its money is set aside. */
 export interface UnpaidRequest {
@@ -32,16 +22,12 @@ export interface UnpaidRequest {
 }
 
 /**
- * Begins to set the worst case of a decision aside.
+ * Sets the worst case of a decision aside.
  * @param claim null for a request without a name
  * @returns a promise that rejects with an error that the funding mends, and then nothing is held
  */
-export function reserve(unpaid: UnpaidRequest, funding: Funding, claim: RequestClaim | null): Promise<FundedHold> {
-  const begun = claim?.begin(unpaid.decision.id) ?? null;
-  // The funding awaits it.
-  begun?.catch(() => {});
-  return funding.reserve(holdRequest(unpaid), begun);
-}
+export const reserve = (unpaid: UnpaidRequest, funding: Funding, claim: RequestClaim | null): Promise<FundedHold> =>
+  funding.reserve(holdRequest(unpaid), claim);
 
 /** An exchange ends at its deadline; a hold that is open so much later was forgotten, ms. */
 const EXPIRY_SLACK_MS = 60_000;

@@ -7,7 +7,6 @@ import { markOfTurn } from './answer-mark.ts';
 import { AnswerTable, answererOf, type PromptAnswer } from './answer-table.ts';
 import { hashOfTurn } from './message-hash.ts';
 import { bearsState } from './reasoning-state.ts';
-import { Threads } from './threads.ts';
 
 /** Remembered answers: 4 MB. */
 const ANSWERS_MAX = 50_000;
@@ -20,8 +19,6 @@ const TURNS_MAX = 32;
  * bounded: the least recently used answer goes first.
  */
 export class Affinity {
-  /** The histories that services keep. */
-  readonly threads: Threads;
   readonly #clock: () => number;
   readonly #answers: AnswerTable;
   /** Secret, so that no caller can search for two prompts with one hash. */
@@ -30,7 +27,6 @@ export class Affinity {
   /** @param clock ms, never goes back */
   constructor(clock: () => number, answersMax = ANSWERS_MAX) {
     this.#clock = clock;
-    this.threads = new Threads(clock);
     this.#answers = new AnswerTable(answersMax);
   }
 

@@ -6,26 +6,16 @@ import type { Facts } from '../core/facts.ts';
 import { isObject } from '../core/object.ts';
 import type { Usage } from '../core/usage.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { RecentByKey } from './recent-by-key.ts';
+import type { Repositories } from '../store/repositories.ts';
+import type { Store, Write } from '../store/store.ts';
+import type { ThreadRow } from '../store/threads.ts';
 
-/** Answers that threads may go on from, of one key and of all; with their IDs some 20 MB. */
-const LIMITS = { most: 1_000, mostOfAll: 50_000, idleMs: 86_400_000 };
+/** Answers of a key that its threads may go on from, and for how long, ms. */
+const MOST = 1_000;
+const KEPT_MS = 86_400_000;
 
 /** Characters of an ID at most, as in requests. */
 const ID_MAX = 256;
-
-/** The place of a history that a service keeps. */
-interface KeptHistory {
-  /** ID of the model that wrote its last answer. */
-  readonly model: string;
-  readonly provider: string;
-  /** The provider's address and key: another account has none of its histories. */
-  readonly origin: string;
-  /** Tokens up to the end of that answer. */
-  readonly tokens: number;
-  /** What its turns let the service bill beside tokens: its tools and cache marks stay in force. */
-  readonly addOns?: AskedAddOns;
-}
 
 /** An answer that a thread may go on from. */
 interface ThreadAnswer {
@@ -37,56 +27,78 @@ interface ThreadAnswer {
   readonly facts: Facts;
 }
 
+/** The part of a store that keeps threads. */
+type ThreadStore = Pick<Store, 'written'> & Pick<Repositories, 'threads'>;
+
 /**
- * Remembers which service keeps the history behind an answer, by the answer's ID, so that the next turn goes there. Within
- * the caller's key, bounded in number and age, and local to the process: who names an answer that is forgotten is told to send
- * the whole conversation.
+ * Knows which service keeps the history behind an answer, by the answer's ID, so that the next turn goes there. In the store,
+ * within the caller's key, bounded in number and age: a caller who names an answer that is gone sends the whole conversation.
  */
 export class Threads {
-  readonly #histories: RecentByKey<KeptHistory>;
+  readonly #store: ThreadStore;
+  readonly #now: () => number;
 
-  /** @param clock ms, never goes back */
-  constructor(clock: () => number, limits = LIMITS) {
-    this.#histories = new RecentByKey(clock, limits);
+  /** @param now ms since 1970 */
+  constructor(store: ThreadStore, now: () => number) {
+    this.#store = store;
+    this.#now = now;
   }
 
-  /** Remembers an answer that a thread may go on from. */
-  note(keyId: string, { id, attempt, usage, facts: { addOns } }: ThreadAnswer, { originOf }: Runtime): void {
+  /** Keeps an answer that a thread may go on from. @returns what is written with the answer's settlement */
+  keep(keyId: string, { id, attempt, usage, facts }: ThreadAnswer, { originOf }: Runtime): readonly Write[] {
     const { model, provider } = attempt;
     const tokens = usage.inputTokens + usage.outputTokens;
-    this.#histories.set(keyId, id, { model, provider, origin: originOf(provider), tokens, addOns });
+    const place = { keyId, answer: id, model, provider, origin: originOf(provider) };
+    const row = { ...place, tokens, addOns: addOnsToKeep(facts), time: this.#now() };
+    return this.#store.threads.put(row, MOST);
   }
 
   /**
-   * Adds to the facts of a request where its history is.
-   * @param answerId the answer that it goes on from
-   * @throws SignalboxError `thread_not_found`
+   * Finds the answer that a request goes on from.
+   * @throws SignalboxError `thread_not_found`; StoreError
    */
-  place(keyId: string, answerId: string, facts: Facts, { snapshot, originOf }: Runtime): Facts {
-    const kept = this.#histories.get(keyId, answerId);
-    if (!kept) throw notFound('It is older than a day, of another key, or was forgotten by a restart.');
-    // A request that names another model gets that one, if the same service has it.
-    const model = facts.pinned ? facts.model : kept.model;
-    const { endpoints = [] } = snapshot.models[snapshot.modelIndex.get(model) ?? -1] ?? {};
-    const own = endpoints.flatMap(({ provider }, at) =>
-      provider === kept.provider && originOf(provider) === kept.origin ? [at] : [],
-    );
-    if (own.length === 0)
-      throw notFound(`The service that has it does not serve \`${model}\`, or is no longer in the policy.`);
-    const addOns = joinedAddOns(keptAddOns(kept), facts.addOns);
-    return {
-      ...facts,
-      ...(addOns && { addOns }),
-      inputTokens: facts.inputTokens + kept.tokens,
-      inputTokensMax: facts.inputTokensMax + kept.tokens,
-      thread: { model, endpoints: own, tokens: kept.tokens },
-    };
+  async find(keyId: string, answerId: string): Promise<ThreadRow> {
+    const { threads } = this.#store;
+    let kept = await threads.find(keyId, answerId);
+    // The next turn can overtake the settlement of the one before.
+    if (!kept && (await this.#store.written())) kept = await threads.find(keyId, answerId);
+    if (kept && kept.time > this.#now() - KEPT_MS) return kept;
+    throw notFound('It is older than a day, or of another key.');
+  }
+
+  /** Deletes what is too old. Rejects with StoreError. */
+  async prune(): Promise<void> {
+    await this.#store.threads.prune(this.#now() - KEPT_MS);
   }
 }
 
+/**
+ * Adds to the facts of a request where its history is.
+ * @param kept the answer that it goes on from
+ * @throws SignalboxError `thread_not_found`
+ */
+export function withHistory(facts: Facts, kept: ThreadRow, { snapshot, originOf }: Runtime): Facts {
+  // A request that names another model gets that one, if the same service has it.
+  const model = facts.pinned ? facts.model : kept.model;
+  const { endpoints = [] } = snapshot.models[snapshot.modelIndex.get(model) ?? -1] ?? {};
+  const own = endpoints.flatMap(({ provider }, at) =>
+    provider === kept.provider && originOf(provider) === kept.origin ? [at] : [],
+  );
+  if (own.length === 0)
+    throw notFound(`The service that has it does not serve \`${model}\`, or is no longer in the policy.`);
+  const addOns = joinedAddOns(kept.addOns ?? undefined, facts.addOns);
+  return {
+    ...facts,
+    ...(addOns && { addOns }),
+    inputTokens: facts.inputTokens + kept.tokens,
+    inputTokensMax: facts.inputTokensMax + kept.tokens,
+    thread: { model, endpoints: own, tokens: kept.tokens },
+  };
+}
+
 /** The add-ons of a history. Their fields are not of the turn that goes on with it. */
-const keptAddOns = ({ addOns }: KeptHistory): AskedAddOns | undefined =>
-  addOns && { ...addOns, unpriced: addOns.unpriced.length > 0 ? ['thread'] : [] };
+const addOnsToKeep = ({ addOns }: Facts): AskedAddOns | null =>
+  addOns ? { ...addOns, unpriced: addOns.unpriced.length > 0 ? ['thread'] : [] } : null;
 
 /** Hears the ID of an answer that goes out as its service sent it. */
 export class AnswerId {

@@ -14,6 +14,8 @@ import type { Gateway } from './gateway.ts';
 import { exampleOf } from './learn-from-answer.ts';
 import type { RequestContext } from './request-context.ts';
 
+const NO_WRITES: readonly Write[] = [];
+
 /** Records what lasts of an answer: its decision, its content where the policy keeps it, its thread, and what is learnt from it. */
 export class AnswerRecorder implements ExchangeRecorder {
   readonly #gateway: Gateway;
@@ -51,7 +53,6 @@ export class AnswerRecorder implements ExchangeRecorder {
     const gateway = this.#gateway;
     const { request, decision, caller, runtime } = this.#runnable;
     const context = this.#context;
-    if (this.#answerId) this.#noteThread(this.#answerId.value, outcome);
     context.result = { outcome, platform };
     const recorded = recordedOf(request, caller, runtime.snapshot, context.run);
     const writes = [...recordDecision(gateway, request.operation, decision, recorded, runtime.snapshot, outcome)];
@@ -59,17 +60,17 @@ export class AnswerRecorder implements ExchangeRecorder {
     if (this.#teaches && outcome.status === 'completed') {
       gateway.learner.noteAnswer(runtime, exampleOf(this.#runnable, platform.routed_model));
     }
+    if (this.#answerId) writes.push(...this.#threadWrites(this.#answerId.value, outcome));
     if (this.#content) writes.push(...this.#content.writes(decision.id, gateway.now()));
     return writes;
   }
 
-  /** Remembers a whole answer, from which its thread may go on. */
-  #noteThread(id: string | null, { status, attempts, usage }: DecisionOutcome): void {
+  /** Keeps a whole answer, from which its thread may go on. */
+  #threadWrites(id: string | null, { status, attempts, usage }: DecisionOutcome): readonly Write[] {
     const { caller, runtime, decision } = this.#runnable;
     const attempt = attempts.at(-1);
-    if (status !== 'completed' || id === null || !attempt || !usage) return;
-    const { threads } = this.#gateway.affinity;
-    threads.note(caller.keyId, { id, attempt, usage, facts: decision.facts }, runtime);
+    if (status !== 'completed' || id === null || !attempt || !usage) return NO_WRITES;
+    return this.#gateway.threads.keep(caller.keyId, { id, attempt, usage, facts: decision.facts }, runtime);
   }
 
   /** Logs the status and message of the upstream for operators. Health reports the effect on the endpoint. */

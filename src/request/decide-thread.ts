@@ -3,7 +3,7 @@ import type { Decision } from '../core/decision.ts';
 import { type ErrorCode, SignalboxError } from '../core/errors.ts';
 import type { Facts } from '../core/facts.ts';
 import type { PromptHistory } from '../prompt/affinity.ts';
-import { notFound, type Threads, unsupportedThread } from '../prompt/threads.ts';
+import { notFound, type Threads, unsupportedThread, withHistory } from '../prompt/threads.ts';
 import { THREAD_NEEDS } from '../routing/profile/size.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 
@@ -65,11 +65,15 @@ const UNPAID: ReadonlySet<ErrorCode> = new Set([
   'request_exceeds_budget',
 ]);
 
-function goOn(threads: Threads, { keyId, runtime }: ThreadPlace, answerId: string, decideAs: DecideAs): DecisionResult {
-  const fit = (facts: Facts) => threads.place(keyId, answerId, facts, runtime);
+async function goOn(
+  threads: Threads,
+  { keyId, runtime }: ThreadPlace,
+  answerId: string,
+  decideAs: DecideAs,
+): Promise<RequestDecision> {
+  const kept = await threads.find(keyId, answerId);
   try {
-    const made = decideAs(fit);
-    return made instanceof Promise ? made.catch(refuse) : made;
+    return await decideAs((facts) => withHistory(facts, kept, runtime));
   } catch (cause) {
     return refuse(cause);
   }

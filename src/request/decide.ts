@@ -96,7 +96,7 @@ export const decisionFor =
 function decideIn(thread: Thread, gateway: Gateway, undecided: UndecidedRequest, mayDraw: boolean): DecisionResult {
   const { runtime, caller } = undecided.terms;
   const decideAs: DecideAs = (fit, draws = mayDraw) => decide(gateway, undecided, fit, draws);
-  return decideThread(gateway.affinity.threads, { thread, keyId: caller.keyId, runtime }, decideAs);
+  return decideThread(gateway.threads, { thread, keyId: caller.keyId, runtime }, decideAs);
 }
 
 /**

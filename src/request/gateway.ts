@@ -5,6 +5,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { FundingParts, FundingSource } from '../money/funding.ts';
 import type { Affinity } from '../prompt/affinity.ts';
 import type { Sessions } from '../prompt/sessions.ts';
+import type { Threads } from '../prompt/threads.ts';
 import type { Records } from '../records/records.ts';
 import type { PastPolicies } from '../runtime/replay.ts';
 import type { TokenCounter } from '../tokenizer/counter.ts';
@@ -20,6 +21,7 @@ export interface Gateway extends FundingParts, ExchangeParts {
   readonly past: Pick<PastPolicies, 'find'>;
   readonly learner: Learner;
   readonly affinity: Affinity;
+  readonly threads: Threads;
   readonly sessions: Sessions;
   readonly counter: TokenCounter;
   readonly countPlaces: CountPlaces;

@@ -17,6 +17,7 @@ import { type LearningStatus, learningStatus } from '../operate/learning/status.
 import { openPayments, type Payments } from '../payments/service.ts';
 import { Affinity } from '../prompt/affinity.ts';
 import { Sessions } from '../prompt/sessions.ts';
+import { Threads } from '../prompt/threads.ts';
 import { keepIndexed } from '../records/keep-indexed.ts';
 import { openRecords, type Records } from '../records/records.ts';
 import { CountPlaces } from '../request/count-places.ts';
@@ -174,9 +175,14 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   const payments = await takePayments(first, ledger, nextId, resources);
   const kept = { ledger, payments, terms, records, log, err, timers };
   const { reloader, past, stop: stopReloading } = keepReloading(first, tools, kept);
-  const idempotency = new Idempotency({ store, now, giveBack: ledger.giveBack.bind(ledger) });
+  const idempotency = new Idempotency({
+    ...{ store, now, instance: store.instance },
+    isOpen: ledger.isOpen.bind(ledger),
+    giveBack: ledger.giveBack.bind(ledger),
+  });
   const learner = await openLearning(nextId, resources);
-  const pruned = { records, idempotency, learner };
+  const threads = new Threads(store, now);
+  const pruned = { records, idempotency, learner, threads };
   const stopUpkeep = await keepUp(records, log, timers, () => prune(pruned, reloader.lease().snapshot.recordDays, log));
   const sweep = openSweep(ledger, resources);
   await sweep.begin();
@@ -189,6 +195,7 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
     records,
     past,
     learner,
+    threads,
     ...memoryOf(clock),
     counter: createTokenCounter((error) => log.error('tokens cannot be counted', { error })),
     nextId,

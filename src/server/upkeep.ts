@@ -2,6 +2,7 @@ import type { Idempotency } from '../access/idempotency/idempotency.ts';
 import { iso } from '../core/clock.ts';
 import { timeOfId } from '../core/id.ts';
 import type { Learner } from '../learning/learner.ts';
+import type { Threads } from '../prompt/threads.ts';
 import type { Records } from '../records/records.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Host } from './host.ts';
@@ -13,12 +14,16 @@ interface PrunedParts {
   readonly records: Records;
   readonly idempotency: Idempotency;
   readonly learner: Pick<Learner, 'prune'>;
+  readonly threads: Pick<Threads, 'prune'>;
 }
 
 /** Deletes rows that are older than the policy's retention. */
-export async function prune({ records, idempotency, learner }: PrunedParts, days: number, log: Log): Promise<void> {
+export async function prune(parts: PrunedParts, days: number, log: Log): Promise<void> {
+  const { records, idempotency, learner, threads } = parts;
   try {
+    await idempotency.sweep();
     await idempotency.prune();
+    await threads.prune();
     await records.prune(days * DAY_MS);
     await learner.prune(days * DAY_MS);
   } catch (error) {

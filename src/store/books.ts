@@ -115,8 +115,11 @@ export interface GrantOp extends NamedOp {
   readonly note: string;
 }
 
-/** Gives back a charge of a closed hold, to the funds in which it counts. The result is `granted`, with the amount. */
-export interface CorrectOp extends NamedOp {
+/**
+ * Gives back a charge of a closed hold, to the funds in which it counts. The result is `granted`, with the amount. Its ID is
+ * made of what it gives back, and of what for.
+ */
+export interface CorrectOp extends NamedOp<string> {
   readonly kind: 'correct';
   readonly reservation: number;
   /** Microcredits; limited to what is left of the charge. */
@@ -253,7 +256,8 @@ export interface LedgerBooks {
    * extensions, captures, grants, corrections and deposits have not happened; settlements, posts, expiries and waivers have,
    * and are written as soon as they can be.
    *
-   * @param also writes of repositories that ride in the same commit, granted or refused
+   * @param also writes of repositories that ride in the same commit, granted or refused; those of a hold alone that is refused
+   * are dropped with it
    * @returns a result for each operation, in their order
    * @throws RangeError, by rejecting, for an impossible amount or ID, a mistake in the program
    */

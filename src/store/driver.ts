@@ -18,7 +18,8 @@ export type StoreRoom =
   | 'ledger'
   | 'news'
   | 'payments'
-  | 'records';
+  | 'records'
+  | 'threads';
 
 /** A store with its repositories. */
 export interface OpenStore extends Store, Deferral, Repositories {

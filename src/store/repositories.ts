@@ -6,6 +6,7 @@ import type { LearningTables } from './learning.ts';
 import type { LedgerTable } from './ledger-table.ts';
 import type { BlocklistTable, PaymentTable, PendingSettlementTable, QuoteSecretTable } from './payments.ts';
 import type { RecordTables } from './records.ts';
+import type { ThreadTable } from './threads.ts';
 import type { TrailTable } from './trail.ts';
 
 /** The repositories of one store. It commits their writes, together or apart; writes of another store are refused. */
@@ -23,4 +24,5 @@ export interface Repositories {
   readonly records: RecordTables;
   readonly learning: LearningTables;
   readonly brokenDeclarations: BrokenDeclarationTable;
+  readonly threads: ThreadTable;
 }

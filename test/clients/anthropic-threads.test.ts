@@ -1,10 +1,14 @@
+import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod';
 import { z } from 'zod';
 import { forgetThreads } from '../support/dialects/anthropic-threads.ts';
 import { type LivePolicy, startLivePolicy } from '../support/live-policy.ts';
-import { testPolicy } from '../support/policies.ts';
+import { testPolicy, UPSTREAM_ENV } from '../support/policies.ts';
+import { makeTestKey, startSignalbox, temporaryFolder } from '../support/signalbox.ts';
 import { useUpstream } from '../support/use.ts';
 import { asksForWeather, platformOf } from './support.ts';
 
@@ -234,6 +238,31 @@ describe('a turn that goes on', () => {
     expect((await goOn(await begun('best'), limit)).status).toBe(200);
   });
 });
+
+test('a thread goes on after a restart, and is gone with its key', async () => {
+  const data = temporaryFolder();
+  const env = { ...UPSTREAM_ENV, SIGNALBOX_API_KEY: makeTestKey() };
+  const start = () => startSignalbox({ policy: policyWith(['one', 'other']), env, data });
+  let box = await start();
+  const key = await box.makeKey('--name', 'app');
+  const turnAt = async (thread: object) => {
+    one.next({ text: 'Hello!' });
+    const headers = { authorization: `Bearer ${key}`, ...WITH_BETA };
+    return box.post('/v1/messages', { ...body, model: 'best', thread }, { headers });
+  };
+  try {
+    const { id } = (await (await turnAt({ type: 'create' })).json()) as { id: string };
+    await box.stop();
+    box = await start();
+    expect((await turnAt({ type: 'continue', previous_message_id: id })).status).toBe(200);
+    await box.run('keys', 'revoke', key.split('_')[2]!);
+    using file = new Database(join(data, 'signalbox.db'), { readonly: true });
+    expect(file.query('SELECT * FROM threads').all()).toEqual([]);
+  } finally {
+    await box.stop();
+    rmSync(data, { recursive: true, force: true });
+  }
+}, 60_000);
 
 // The last test: it takes a provider away.
 test('a thread whose service has left the policy is told to start over', async () => {

@@ -17,6 +17,7 @@ import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { Affinity } from '../../src/prompt/affinity.ts';
 import { Sessions } from '../../src/prompt/sessions.ts';
+import { Threads } from '../../src/prompt/threads.ts';
 import { openRecords } from '../../src/records/records.ts';
 import { CountPlaces } from '../../src/request/count-places.ts';
 import { buildRuntime } from '../../src/runtime/runtime.ts';
@@ -30,6 +31,7 @@ import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import type { SqlStore } from '../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
+import { loneInstance } from '../store/memory/instance.ts';
 import { flaky } from '../store/support.ts';
 import { waitFor } from '../support/answers.ts';
 import { expectError } from '../support/error-contract.ts';
@@ -301,6 +303,7 @@ describe('when this program itself fails', () => {
       records: openRecords({ store, tables: store.records, now: Date.now }),
       learner: await openLearner({ store, now: Date.now, nextId }),
       affinity: new Affinity(() => performance.now()),
+      threads: new Threads(store, Date.now),
       sessions: new Sessions(() => performance.now()),
       counter: { count: async () => null },
       countPlaces: new CountPlaces(),
@@ -317,7 +320,9 @@ describe('when this program itself fails', () => {
     const authenticate = () => ({ caller, reason: null });
     const idempotency = new Idempotency({
       store: { ...broken, idempotency: store.idempotency },
+      instance: loneInstance(),
       now: Date.now,
+      isOpen: never,
       giveBack: never,
     });
     const keys = { create: never, rotate: never, revoke: never, grant: never, get: never, list: never, trail: never };

@@ -34,6 +34,7 @@ class RunLog implements IdempotentRun {
   stored: Promise<void> = Promise.resolve();
   isKeeping = false;
 
+  claim = () => ({});
   async begin(): Promise<void> {}
   async keep(answer: StoredAnswer): Promise<void> {
     this.isKeeping = true;

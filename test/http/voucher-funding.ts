@@ -10,6 +10,7 @@ import type {
   FundingRequest,
   FundingSource,
   RepeatIdentity,
+  RequestClaim,
 } from '../../src/money/funding.ts';
 import { KeyFunding } from '../../src/money/key-funding.ts';
 
@@ -64,8 +65,8 @@ class VoucherFunding implements Funding {
     return { runtime, caller: this.caller, cap: WORTH, windowsOnly: false, holder: null, agentWallet: null };
   }
 
-  async reserve(order: HoldRequest, begun: Promise<void> | null): Promise<FundedHold> {
-    await begun;
+  async reserve(order: HoldRequest, claim: RequestClaim | null): Promise<FundedHold> {
+    await claim?.begin(order.id);
     const hold = await this.#parts.ledger.reserve(order);
     if (isShortage(hold)) throw new SignalboxError('insufficient_quota', 'The voucher is not worth that much.');
     const headers = { [VOUCHER_USED]: this.#voucher ?? '' };

@@ -29,6 +29,7 @@ import { createRegistry } from '../../src/plugin-host/registry.ts';
 import { loadPolicy } from '../../src/policy/load.ts';
 import { Affinity } from '../../src/prompt/affinity.ts';
 import { Sessions } from '../../src/prompt/sessions.ts';
+import { Threads } from '../../src/prompt/threads.ts';
 import { openRecords } from '../../src/records/records.ts';
 import { CountPlaces } from '../../src/request/count-places.ts';
 import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
@@ -43,6 +44,7 @@ import { paymentMigrations } from '../../src/store/sqlite/payments.ts';
 import { recordsMigrations } from '../../src/store/sqlite/records/schema.ts';
 import { StoreError } from '../../src/store/store.ts';
 import { openaiChat } from '../../src/surface/openai-chat/surface.ts';
+import { loneInstance } from '../store/memory/instance.ts';
 import { waitFor } from '../support/answers.ts';
 import { signQuote } from '../support/chain/pay.ts';
 import { unobserved } from '../support/observer.ts';
@@ -259,6 +261,7 @@ export async function startWalletApp({
     records: openRecords({ store, tables: store.records, now }),
     learner: await openLearner({ store, now, nextId }),
     affinity: new Affinity(() => performance.now()),
+    threads: new Threads(store, now),
     sessions: new Sessions(() => performance.now()),
     counter: { count: async () => null },
     countPlaces: new CountPlaces(),
@@ -273,7 +276,9 @@ export async function startWalletApp({
   };
   const idempotency = new Idempotency({
     store,
+    instance: loneInstance(now),
     now,
+    isOpen: (decision) => ledger.isOpen(decision),
     giveBack: (decision, note, instead) => ledger.giveBack(decision, note, instead),
   });
   const never = () => {

@@ -52,7 +52,7 @@ describe('the store', () => {
       ...['keys.previous_hash', 'accounts.key_id', 'accounts.labels', 'balances.key_id', 'adjustments.key_id'],
       // What operators did.
       ...['trail.actor', 'trail.actor_name', 'trail.action', 'trail.key_id', 'trail.details', 'trail.request_id'],
-      ...['adjustments.kind', 'adjustments.note', 'journal.note'],
+      ...['adjustments.kind', 'adjustments.note', 'adjustments.name', 'journal.note'],
       // Names of models and funds, figures, and what an `agent_wallet` beside a key said.
       ...['accounts.selector', 'accounts.agent_wallet', 'tariffs.model', 'tariffs.provider', 'tariffs.upstream'],
       ...[
@@ -123,6 +123,8 @@ describe('the store', () => {
     );
     // Names of the policy.
     named.push(...['provider', 'upstream', 'model'].map((name) => `broken_declarations.${name}`));
+    // Which service keeps a history: its ID of the answer, names of the policy and of tools, a hash.
+    named.push(...['key_id', 'answer', 'model', 'provider', 'origin', 'add_ons'].map((name) => `threads.${name}`));
     const words = ['contents.prompt', 'contents.answer'];
     expect(columns.sort()).toEqual([...named, ...words].sort());
     // A room whose tables were not asked about here could keep anything.
@@ -131,10 +133,12 @@ describe('the store', () => {
       'src/store/sqlite/endpoints.ts',
       'src/store/sqlite/idempotency.ts',
       'src/store/sqlite/identity.ts',
+      'src/store/sqlite/instance.ts',
       'src/store/sqlite/keys.ts',
       'src/store/sqlite/learning/schema.ts',
       'src/store/sqlite/payments.ts',
       'src/store/sqlite/records/schema.ts',
+      'src/store/sqlite/threads.ts',
     ]);
   });
 

@@ -5,15 +5,18 @@ import type { Write } from '../../src/store/store.ts';
 import { effort, isDeep } from '../deep/effort.ts';
 import { openInMemory, openInSqlite, refusalOf, type TestedStore } from './implementations.ts';
 import { MemoryStore } from './memory/store.ts';
+import { memoryThreads } from './memory/threads.ts';
 import { keyEvent, keyInfo } from './suites/access.ts';
 import { broken } from './suites/endpoints.ts';
 import { payment } from './suites/payments.ts';
+import { thread } from './suites/threads.ts';
 
 const { runs, seed, proved } = effort('repositories', 10, 500);
 
-type MakeWrite = (store: TestedStore) => Write;
+type MakeWrite = (store: TestedStore) => Write | readonly Write[];
 
-const id = fc.constantFrom('a', 'b', 'c');
+const IDS = ['a', 'b', 'c'];
+const id = fc.constantFrom(...IDS);
 const number = fc.integer({ min: 1, max: 3 });
 const time = fc.integer({ min: 1, max: 9 });
 const wallet = fc.constantFrom(null, '0xw');
@@ -85,15 +88,23 @@ const writes: fc.Arbitrary<MakeWrite> = fc.oneof(
       ({ brokenDeclarations }) =>
         brokenDeclarations.delete({ ...broken(), provider, model }),
   ),
+  fc.tuple(id, id, time).map(
+    ([key, answer, at]): MakeWrite =>
+      ({ threads }) =>
+        threads.put(thread(key, answer, { time: at }), 2),
+  ),
 );
 
 const STATES: readonly (PaymentState | null)[] = [null, 'settling', 'captured', 'settled', 'unknown', 'failed'];
 
+const PLACES = IDS.flatMap((key) => IDS.map((answer) => [key, answer] as const));
+
 /** Everything that can be read. */
-const contentOf = async ({ keys, trail, payments, brokenDeclarations }: TestedStore) => ({
+const contentOf = async ({ keys, trail, payments, brokenDeclarations, threads }: TestedStore) => ({
   keys: await keys.all(),
   trail: (await trail.list({ keyId: null, limit: 99 })).map(({ id: _, ...entry }) => entry),
   broken: await brokenDeclarations.all(),
+  threads: await Promise.all(PLACES.map(([key, answer]) => threads.find(key, answer))),
   unresolved: await payments.unresolved(),
   lists: await Promise.all(STATES.map((state) => payments.list({ state, payer: null, limit: 2, before: 3 }))),
 });
@@ -105,7 +116,7 @@ async function agree(commits: Commits, open: () => Promise<TestedStore>): Promis
   await using one = await openInSqlite();
   await using other = await open();
   for (const made of commits) {
-    const [refusal, others] = [one, other].map((store) => refusalOf(store.commit(made.map((make) => make(store)))));
+    const [refusal, others] = [one, other].map((store) => refusalOf(store.commit(made.flatMap((make) => make(store)))));
     if ((await refusal) !== (await others)) return false;
     if (!Bun.deepEquals(await contentOf(one), await contentOf(other))) return false;
   }
@@ -137,6 +148,11 @@ const MUTANTS: Readonly<Record<string, () => Promise<TestedStore>>> = {
   'revoked keys take room': async () => {
     const store = await openInMemory();
     return { ...store, ...boundTo(store), keys: { ...store.keys, revokeOfHolder: () => store.keys.putUses({}) } };
+  },
+  'the threads of a revoked key stay': async () => {
+    const own = new MemoryStore();
+    const store = await openInMemory(own);
+    return { ...store, ...boundTo(store), threads: memoryThreads(own, () => false).threads };
   },
   'a payment arrives twice': async () => {
     const store = await openInMemory();

@@ -5,6 +5,7 @@ import { learningSuite } from './suites/learning.ts';
 import { newsSuite } from './suites/news.ts';
 import { paymentSuite } from './suites/payments.ts';
 import { recordSuite } from './suites/records.ts';
+import { threadSuite } from './suites/threads.ts';
 
 overEach((open) => {
   accessSuite(open);
@@ -13,4 +14,5 @@ overEach((open) => {
   learningSuite(open);
   endpointSuite(open);
   newsSuite(open);
+  threadSuite(open);
 });

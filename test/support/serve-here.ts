@@ -3,7 +3,6 @@ import { shipped } from '../../plugins/index.ts';
 import { parseCommand } from '../../src/cli/options.ts';
 import { complaint } from '../../src/commands.ts';
 import { steady } from '../../src/core/clock.ts';
-import type { Timers } from '../../src/core/timers.ts';
 import type { Host } from '../../src/server/host.ts';
 import { serve } from '../../src/server/serve.ts';
 import { defaultPolicies } from '../../src/server/shipped-policies.ts';
@@ -18,24 +17,27 @@ const HOUR_MS = 3_600_000;
 export const addressIn = (line: string): string | undefined =>
   /"message":"listening","address":"([^"]+)"/.exec(line)?.[1];
 
+/** The parts of its process that a test gives a server; the others are the usual ones. */
+export interface HereOptions extends Partial<Pick<Host, 'now' | 'clock' | 'timers' | 'openStore'>> {
+  readonly surfaces?: readonly Surface[] | undefined;
+}
+
 /**
- * Serves in this process as `signalbox serve` does, with this environment instead of the process's own.
- * @param lines gets the lines of the log.
- * @param now ms since 1970.
- * @param clock ms that never decrease.
- * @param timers the process's own unless stated.
- * @param openStore in place of the database in the data folder.
+ * Serves in the process of the test.
+ * @param lines get the lines of its log
  * @throws Error when it does not start, with the text that the command prints
  */
 export async function serveHere(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
   lines: string[],
-  surfaces: readonly Surface[] = SURFACES,
-  now: () => number = Date.now,
-  clock: () => number = () => performance.now(),
-  timers: Timers = processTimers,
-  openStore?: Host['openStore'],
+  {
+    surfaces = SURFACES,
+    now = Date.now,
+    clock = () => performance.now(),
+    timers = processTimers,
+    openStore,
+  }: HereOptions = {},
 ) {
   const command = parseCommand(args, env, defaultPolicies);
   if (command.name !== 'serve') throw new Error(`${args[0]} does not serve`);
@@ -55,7 +57,7 @@ export async function serveHere(
     clock: () => clock() + skippedMs,
     timers,
     openSink: () => sinkTo(lines, listens),
-    openStore,
+    ...(openStore && { openStore }),
     // Errors that nobody caught are the test runner's.
     on: (event, listener) => void events.on(event, listener),
     exit: resolve,

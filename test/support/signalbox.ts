@@ -127,18 +127,9 @@ export async function startSignalbox(options: StartOptions = {}): Promise<Signal
   return isElsewhere ? (await import('./elsewhere.ts')).startElsewhere(store, options) : startHere(start, options);
 }
 
-async function startHere(start: Start, { surfaces, now, clock, openStore }: StartOptions): Promise<Signalbox> {
+async function startHere(start: Start, options: StartOptions): Promise<Signalbox> {
   const lines: string[] = [];
-  const { url, stop, signal, exited } = await serveHere(
-    start.args,
-    start.env,
-    lines,
-    surfaces,
-    now,
-    clock,
-    undefined,
-    openStore,
-  );
+  const { url, stop, signal, exited } = await serveHere(start.args, start.env, lines, options);
   const noProcess = (): never => {
     throw new Error('this server runs in the process of the test; ask for `isProcess`');
   };

@@ -1,6 +1,7 @@
 import type { Microcredits } from '../../core/credits.ts';
 import { isAddress } from '../../core/holder-address.ts';
 import type { AnswerRow } from '../../store/idempotency.ts';
+import { type Instance, isSameInstance } from '../../store/instance.ts';
 import type { Repositories } from '../../store/repositories.ts';
 import type { Store } from '../../store/store.ts';
 import { decodeAnswer, type StoredAnswer } from './answer.ts';
@@ -15,9 +16,13 @@ export const LOSSES_MAX = 3;
 const NOTE = 'its answer was lost, and the request repeated';
 
 export interface IdempotencyOptions {
-  readonly store: Pick<Store, 'commit'> & Pick<Repositories, 'idempotency'>;
+  readonly store: Pick<Store, 'commit' | 'append'> & Pick<Repositories, 'idempotency'>;
+  /** The owner of the runs that begin here. */
+  readonly instance: Pick<Instance, 'slot' | 'epoch' | 'lives'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  /** Whether the hold of a decision is still open: its charge is not known yet. */
+  isOpen(decision: number): Promise<boolean>;
   /** Durably gives back the rest of a charge, at most the charge of `instead`. A second call gives nothing. */
   giveBack(decision: number, note: string, instead?: number): Promise<Microcredits>;
 }
@@ -46,12 +51,13 @@ const IN_FLIGHT: Claim = { kind: 'in-flight' };
 const REUSED: Claim = { kind: 'reused' };
 
 /**
- * Answers to repeated requests. Running requests are in memory, all others in the table, which is read each time. A
- * `running` row that is not in memory was left by a process that has ended, so a start needs no repair.
+ * Answers to repeated requests. A name is claimed by the row of its run, whose owner is an instance: while that lives, the
+ * request is running. The runs of this instance are in memory, too, so that a repeat need not read: a row of its own that is
+ * not there could not be ended. A running row whose instance has ended was left by a crash.
  */
 export class Idempotency {
   readonly #options: IdempotencyOptions;
-  /** Running requests: name → SHA-256 of the body. */
+  /** Runs of this instance: name → SHA-256 of the body. */
   readonly #running = new Map<string, Uint8Array>();
   /** Counts the runs that have ended: a row read before such an end is read again. */
   #ends = 0;
@@ -61,7 +67,11 @@ export class Idempotency {
     this.#options = options;
   }
 
-  /** @throws StoreError when the row cannot be read or a charge not be given back. */
+  /**
+   * Finds the stored answer of a request, or opens a run. The run's own claim is refused where another instance has claimed
+   * the name since.
+   * @throws StoreError when the row cannot be read or a charge not be given back.
+   */
   async claim(request: KeyedRequest): Promise<Claim> {
     const bytes = requestNameOf(request.keyId, request.idempotencyKey);
     const name = Buffer.from(bytes).toString('base64');
@@ -70,9 +80,10 @@ export class Idempotency {
       // Another body is an error already: waiting would not help.
       if (running) return isSame(running, request.body) ? IN_FLIGHT : REUSED;
       const ends = this.#ends;
-      const row = await this.#find(bytes);
+      const row = await this.#options.store.idempotency.find(bytes);
+      const isRunning = row?.state === 'running' && (await this.#runsElsewhere(row));
       if (this.#ends !== ends || this.#running.has(name)) continue;
-      const claim = row && claimOf(row, new AnswerSeal(request.secret, row.salt), request.body);
+      const claim = this.#claimOf(row, isRunning, request);
       if (claim) return claim;
       this.#running.set(name, request.body);
       return this.#run(bytes, request, row, () => this.#release(name));
@@ -91,27 +102,55 @@ export class Idempotency {
     return new Promise((resolve) => this.#waiters.push(resolve));
   }
 
-  /** Returns null for an expired row, too. */
-  async #find(name: Uint8Array): Promise<AnswerRow | null> {
-    const row = await this.#options.store.idempotency.find(name);
-    return row && row.time > this.#options.now() - RETENTION_MS ? row : null;
+  /**
+   * Takes the owner out of the running rows of instances that have ended, so that they can be pruned: a repeat gives their
+   * charges back. Each is done once. Rejects with StoreError.
+   */
+  async sweep(): Promise<void> {
+    const { store, instance } = this.#options;
+    for (const owner of await store.idempotency.owners()) {
+      if (!(await instance.lives(owner))) await store.commit([store.idempotency.disown(owner)]);
+    }
+  }
+
+  /** Whether a running row is carried out by another instance, or may be charged still after that has ended. */
+  async #runsElsewhere({ owner, decision, earlier }: AnswerRow): Promise<boolean> {
+    const { instance, isOpen } = this.#options;
+    if (owner && !isSameInstance(owner, instance) && (await instance.lives(owner))) return true;
+    return (await isOpen(decision)) || (earlier !== null && (await isOpen(earlier)));
+  }
+
+  /** Returns the claim that a row allows; null when the request may run. */
+  #claimOf(row: AnswerRow | null, isRunning: boolean, { secret, body }: KeyedRequest): Claim | null {
+    if (!row) return null;
+    const seal = new AnswerSeal(secret, row.salt);
+    // The body of a request with another secret cannot be compared while it runs.
+    if (isRunning && !(isSame(seal.verifier, row.verifier) && !isSame(seal.bodyMark(body), row.body))) return IN_FLIGHT;
+    return isRunning || !this.#isExpired(row) ? claimOf(row, seal, body) : null;
+  }
+
+  #isExpired({ time }: AnswerRow): boolean {
+    return time <= this.#options.now() - RETENTION_MS;
   }
 
   /**
    * Opens a run. The charge of a crashed run is given back at once, so that it does not block the new hold.
    * After any other loss the caller may have had the answer, so at most the repeat's charge is given back.
    */
-  async #run(name: Uint8Array, request: KeyedRequest, lost: AnswerRow | null, release: () => void): Promise<Claim> {
-    const { store, now, giveBack } = this.#options;
+  async #run(name: Uint8Array, request: KeyedRequest, seen: AnswerRow | null, release: () => void): Promise<Claim> {
+    const { store, instance, now, giveBack } = this.#options;
     const { keyId, secret, body } = request;
+    const lost = seen && !this.#isExpired(seen) ? seen : null;
     const orphans = lost?.state === 'running' ? [lost.decision, lost.earlier].filter((id) => id !== null) : [];
     try {
       let givenBack = 0;
       for (const orphan of orphans) givenBack += await giveBack(orphan, NOTE);
       const run = new StoredRun({
         store,
+        instance,
         now,
         name,
+        seen,
         secret,
         body,
         owed: lost?.state === 'lost' ? lost.decision : null,

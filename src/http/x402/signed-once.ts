@@ -1,6 +1,6 @@
 import type { HTTPHeaders } from 'elysia';
 import type { Claim } from '../../access/idempotency/idempotency.ts';
-import type { IdempotentRun } from '../../access/idempotency/run.ts';
+import { type IdempotentRun, NameTaken } from '../../access/idempotency/run.ts';
 import { holderCaller } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
 import { isAddress } from '../../core/holder-address.ts';
@@ -52,7 +52,7 @@ export async function onceSigned(
     body = JSON.stringify(await orQuoted(gateway, wanted, signed.payer, () => stored(() => carryOut(signed))));
   } catch (cause) {
     await run.drop();
-    throw cause;
+    throw cause instanceof NameTaken ? stillRunning('signature', false) : cause;
   }
   return answered(run, body, headers);
 }

@@ -10,7 +10,7 @@ import { mayUse } from '../../routing/model-name.ts';
 import type { Runtime } from '../../runtime/runtime.ts';
 import { runtimeFor } from '../../runtime/wildcard-runtime.ts';
 import type { Payment } from '../../store/payments.ts';
-import type { FundedHold, Funding, FundingRequest, FundingTerms, RepeatIdentity } from '../funding.ts';
+import type { FundedHold, Funding, FundingRequest, FundingTerms, RepeatIdentity, RequestClaim } from '../funding.ts';
 import { holdOf, orUnwritten, recordedWallet } from '../key-funding.ts';
 import { shortageError } from '../shortage.ts';
 import type { X402Parts } from './gateway.ts';
@@ -59,8 +59,9 @@ export class PaymentFunding implements Funding {
     };
   }
 
-  async reserve(request: HoldRequest, begun: Promise<void> | null): Promise<FundedHold> {
-    if (begun) await orUnwritten(() => begun);
+  async reserve(request: HoldRequest, claim: RequestClaim | null): Promise<FundedHold> {
+    // Its hold comes after the chain, and money may move from here on.
+    if (claim) await orUnwritten(() => claim.begin(request.id));
     const { payments, ledger } = this.#gateway;
     const { amount, terms } = this.#payment;
     const isPaid = amount === 0n || hasArrived(await orUnwritten(() => payments.find(this.#payment)));

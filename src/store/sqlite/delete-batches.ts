@@ -8,6 +8,8 @@ export interface BatchDeletion {
   /** The column that the bound is compared with; the rows with the least values go first. */
   readonly by: string;
   readonly comparison: '<' | '<=';
+  /** A condition that rows meet beside; absent: none. */
+  readonly only?: string;
   /** Rows in one transaction at most, so that a long deletion does not delay requests. */
   readonly batch: number;
   /** Writes before and after each deletion, in its transaction. */
@@ -18,8 +20,8 @@ export interface BatchDeletion {
  * @returns a function that deletes the rows up to a bound, in transactions of a batch each, and returns their number. It
  * rejects with StoreError; whole batches may have been deleted by then.
  */
-export function batchDeletion({ table, key, by, comparison, batch, around }: BatchDeletion) {
-  const rows = `FROM ${table} WHERE ${by} ${comparison} ?`;
+export function batchDeletion({ table, key, by, comparison, only, batch, around }: BatchDeletion) {
+  const rows = `FROM ${table} WHERE ${by} ${comparison} ?${only ? ` AND ${only}` : ''}`;
   const count: Statement = { sql: `SELECT count(*) AS n FROM (SELECT 1 ${rows} LIMIT ?)` };
   const deletion: Statement = {
     sql: `DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} ${rows} ORDER BY ${by} LIMIT ?)`,

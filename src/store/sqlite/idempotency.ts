@@ -1,11 +1,11 @@
 import type { AnswerRow, IdempotencyTable } from '../idempotency.ts';
+import type { InstanceName } from '../instance.ts';
 import { batchDeletion } from './delete-batches.ts';
 import { first, type Migrations, type SqlTables, sql, write } from './statement.ts';
 
 /**
  * One row for each request with an `Idempotency-Key`. `name` is a SHA-256 of the API key's ID and the idempotency key.
- * `body` and `answer` need the API key's secret. Large columns stand last, so that lookups read
- * little.
+ * `body` and `answer` need the API key's secret. Only running rows have an owner.
  */
 export const idempotencyMigrations: Migrations = {
   room: 'idempotency',
@@ -24,26 +24,73 @@ export const idempotencyMigrations: Migrations = {
       answer BLOB CHECK ((answer IS NOT NULL) = (state = 'kept'))
     ) STRICT;
     CREATE INDEX idempotency_time ON idempotency (time);`,
+    `-- The instance that carries a request out. A running row without one was left by an instance that has ended.
+    ALTER TABLE idempotency ADD COLUMN slot INTEGER;
+    ALTER TABLE idempotency ADD COLUMN epoch INTEGER;
+    CREATE INDEX idempotency_running ON idempotency (slot, epoch) WHERE state = 'running' AND slot IS NOT NULL;`,
   ],
 };
 
-const SELECT_ROW = sql(
-  'SELECT name, state, decision, earlier, losses, time, salt, verifier, body, answer FROM idempotency WHERE name = ?',
+const COLUMNS = 'name, state, decision, earlier, losses, time, salt, verifier, body, answer, slot, epoch';
+const SELECT_ROW = sql(`SELECT ${COLUMNS} FROM idempotency WHERE name = ?`);
+const VALUES = '$name, $state, $decision, $earlier, $losses, $time, $salt, $verifier, $body, $answer, $slot, $epoch';
+/** Whether the row is this very claim: a repeated one is met. */
+const IS_OWN = `(idempotency.state = 'running' AND idempotency.salt = $salt)`;
+const CLAIM_NEW = sql(
+  `INSERT INTO idempotency (${COLUMNS}) VALUES (${VALUES}) ON CONFLICT (name) DO UPDATE SET time = time WHERE ${IS_OWN}`,
+  { mustChange: true },
 );
-const PUT = sql(`INSERT INTO idempotency (name, state, decision, earlier, losses, time, salt, verifier, body, answer)
-    VALUES ($name, $state, $decision, $earlier, $losses, $time, $salt, $verifier, $body, $answer)
-    ON CONFLICT (name) DO UPDATE SET state = excluded.state, decision = excluded.decision, earlier = excluded.earlier,
-      losses = excluded.losses, time = excluded.time, salt = excluded.salt, verifier = excluded.verifier,
-      body = excluded.body, answer = excluded.answer`);
-const DELETE = sql('DELETE FROM idempotency WHERE name = ?');
+const SET = `SET state = $state, decision = $decision, earlier = $earlier, losses = $losses, time = $time, salt = $salt,
+    verifier = $verifier, body = $body, answer = $answer, slot = $slot, epoch = $epoch WHERE name = $name`;
+const IS_SEEN = '(state = $seenState AND salt = $seenSalt)';
+const CLAIM_SEEN = sql(`UPDATE idempotency ${SET} AND (${IS_SEEN} OR ${IS_OWN})`, { mustChange: true });
+const REPLACE = sql(`UPDATE idempotency ${SET} AND ${IS_SEEN}`);
+const DELETE = sql('DELETE FROM idempotency WHERE name = ? AND state = ? AND salt = ?');
+const SELECT_OWNERS = sql(
+  `SELECT DISTINCT slot, epoch FROM idempotency WHERE state = 'running' AND slot IS NOT NULL ORDER BY slot, epoch`,
+);
+const DISOWN = sql(
+  `UPDATE idempotency SET slot = NULL, epoch = NULL WHERE state = 'running' AND slot IS NOT NULL AND slot = ? AND epoch = ?`,
+);
 /** Each row may have a mebibyte. */
-const deleteOld = batchDeletion({ table: 'idempotency', key: 'id', by: 'time', comparison: '<=', batch: 100 });
+const deleteOld = batchDeletion({
+  table: 'idempotency',
+  key: 'id',
+  by: 'time',
+  comparison: '<=',
+  // The state comes first: the owner stands behind the answer.
+  only: `(state <> 'running' OR slot IS NULL)`,
+  batch: 100,
+});
+
+type StoredRow = Omit<AnswerRow, 'owner'> & { readonly slot: number | null; readonly epoch: number | null };
+
+const answerOf = ({ slot, epoch, ...row }: StoredRow): AnswerRow => ({
+  ...row,
+  owner: slot === null || epoch === null ? null : { slot, epoch },
+});
+const storedOf = ({ owner, ...row }: AnswerRow) => ({
+  ...row,
+  slot: owner?.slot ?? null,
+  epoch: owner?.epoch ?? null,
+});
 
 export function sqliteIdempotency(db: SqlTables): IdempotencyTable {
   return {
-    find: (name) => first<AnswerRow>(db, SELECT_ROW, name),
-    put: (row) => write(PUT, { ...row }),
-    delete: (name) => write(DELETE, name),
+    async find(name) {
+      const row = await first<StoredRow>(db, SELECT_ROW, name);
+      return row && answerOf(row);
+    },
+    claim: (row, seen) =>
+      seen === null
+        ? write(CLAIM_NEW, storedOf(row))
+        : write(CLAIM_SEEN, { ...storedOf(row), seenState: seen.state, seenSalt: seen.salt }),
+    replace: (from, row) =>
+      row === null
+        ? write(DELETE, from.name, from.state, from.salt)
+        : write(REPLACE, { ...storedOf(row), seenState: from.state, seenSalt: from.salt }),
+    owners: () => db.query<InstanceName>(SELECT_OWNERS),
+    disown: ({ slot, epoch }) => write(DISOWN, slot, epoch),
     prune: (until) => deleteOld(db, until),
   };
 }

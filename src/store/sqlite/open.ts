@@ -21,6 +21,7 @@ import { openReader } from './reader.ts';
 import { recordsMigrations } from './records/schema.ts';
 import { readSpool, Spool } from './spool.ts';
 import type { Migrations } from './statement.ts';
+import { threadMigrations } from './threads.ts';
 
 /** The tables of a store, by the room that they serve. */
 const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
@@ -35,6 +36,7 @@ const TABLES: Readonly<Record<StoreRoom, Migrations>> = {
   records: recordsMigrations,
   // Behind the tables that its first version reads.
   instances: instanceMigrations,
+  threads: threadMigrations,
 };
 
 /** The tables of every room, in the order in which a new store gets them. */

@@ -9,6 +9,7 @@ import { sqliteBlocklist, sqlitePendingSettlements, sqliteQuoteSecret } from './
 import { sqlitePayments } from './payments.ts';
 import { sqliteRecords } from './records/tables.ts';
 import type { SqlTables } from './statement.ts';
+import { sqliteThreads } from './threads.ts';
 import { sqliteTrail } from './trail.ts';
 
 /** The repositories over one handle of a database. Of a handle that only reads, none may be asked to prune. */
@@ -25,4 +26,5 @@ export const sqliteRepositories = (db: SqlTables): Repositories => ({
   records: sqliteRecords(db),
   learning: sqliteLearning(db),
   brokenDeclarations: sqliteBrokenDeclarations(db),
+  threads: sqliteThreads(db),
 });

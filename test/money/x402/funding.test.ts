@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { SignalboxError } from '../../../src/core/errors.ts';
 import { idText } from '../../../src/core/id.ts';
-import type { FundedHold, Funding } from '../../../src/money/funding.ts';
+import type { FundedHold, Funding, RequestClaim } from '../../../src/money/funding.ts';
+import { write } from '../../../src/store/sqlite/statement.ts';
 import { StoreError } from '../../../src/store/store.ts';
 import { tries } from '../../deep/effort.ts';
 import { line } from '../../ledger/support.ts';
@@ -16,12 +17,14 @@ beforeEach(async () => {
 });
 afterEach(() => stand.close());
 
-/** The row of a request that the disk refuses. It is awaited only once there is money. */
-function unwritable(): Promise<void> {
-  const begun = Promise.reject(new StoreError('disk full'));
-  begun.catch(() => {});
-  return begun;
-}
+/** The claim of a request on its name, or one that the store refuses. */
+const claimOf = (isWritable: boolean): RequestClaim => ({
+  claim: () =>
+    write({ sql: isWritable ? 'UPDATE checkpoint SET id = 1' : 'INSERT INTO checkpoint (id, through) VALUES (2, 0)' }),
+  async begin() {
+    if (!isWritable) throw new StoreError('disk full');
+  },
+});
 
 /** The code of the error that a request ends with. */
 const codeOf = (work: Promise<unknown>): Promise<string> =>
@@ -66,7 +69,7 @@ for (const payer of PAYERS) {
 
     test('is not touched by a request whose own row cannot be written', async () => {
       const { funding, order } = await stand.case(payer, MAX);
-      expect(await codeOf(funding.reserve(order, unwritable()))).toBe('overloaded');
+      expect(await codeOf(funding.reserve(order, claimOf(false)))).toBe('overloaded');
       await stand.house.quiet();
       expect(await stand.setAside()).toEqual(NOTHING_SET_ASIDE);
       expect(stand.chain.received).toBe(0n);
@@ -169,7 +172,7 @@ async function play(steps: readonly Step[], infect: Infection): Promise<void> {
         const cases = [];
         for (const bound of bounds) cases.push(await own.case(payer, bound));
         const tried = cases.map(({ funding, order }) => {
-          return infect(funding).reserve(order, isWritable ? Promise.resolve() : unwritable());
+          return infect(funding).reserve(order, claimOf(isWritable));
         });
         for (const result of await Promise.allSettled(tried)) {
           if (result.status === 'fulfilled') running.push({ payer, funded: result.value });
@@ -221,21 +224,21 @@ const reserving =
     provedCaller: inner.provedCaller,
     identity: inner.identity,
     terms: () => inner.terms(),
-    reserve: (order, begun) => reserve(inner, order, begun),
+    reserve: (order, claim) => reserve(inner, order, claim),
     mend: (cause) => inner.mend(cause),
   });
 
 const MUTANTS: Readonly<Record<string, Infection>> = {
-  'a hold outlives a request whose own row cannot be written': reserving(async (inner, order, begun) => {
+  'a hold outlives a request whose own row cannot be written': reserving(async (inner, order, claim) => {
     const funded = await inner.reserve(order, null);
-    await begun;
+    await claim?.begin(order.id);
     return funded;
   }),
-  'a payment is not settled with its hold': reserving(async (inner, order, begun) => {
-    return Object.assign(await inner.reserve(order, begun), { settlementWrites: () => [] });
+  'a payment is not settled with its hold': reserving(async (inner, order, claim) => {
+    return Object.assign(await inner.reserve(order, claim), { settlementWrites: () => [] });
   }),
-  'a fee is kept where nothing was charged': reserving(async (inner, order, begun) => {
-    const funded = await inner.reserve(order, begun);
+  'a fee is kept where nothing was charged': reserving(async (inner, order, claim) => {
+    const funded = await inner.reserve(order, claim);
     const settlementWrites = funded.settlementWrites.bind(funded);
     return Object.assign(funded, { settlementWrites: (charged: number) => settlementWrites(Math.max(1, charged)) });
   }),

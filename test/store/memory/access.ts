@@ -1,7 +1,10 @@
-import type { AnswerRow, IdempotencyTable } from '../../../src/store/idempotency.ts';
+import type { AnswerRow, AnswerVersion, IdempotencyTable } from '../../../src/store/idempotency.ts';
+import { type InstanceName, isSameInstance } from '../../../src/store/instance.ts';
 import type { KeyTable, StoredKey } from '../../../src/store/keys.ts';
+import type { Repositories } from '../../../src/store/repositories.ts';
 import type { Actor, KeyEvent, TrailEntry, TrailEvent, TrailTable } from '../../../src/store/trail.ts';
 import { type MemoryStore, MemoryTable, refuse, unmet } from './store.ts';
+import { memoryThreads } from './threads.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -19,8 +22,8 @@ const inOrder = (one: KeyInMemory, other: KeyInMemory): number => {
   return a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1);
 };
 
-/** The keys and their trail: entries of the trail look at the keys. */
-export function memoryKeys(store: MemoryStore): { readonly keys: KeyTable; readonly trail: TrailTable } {
+/** The keys, their trail and their threads, which look at the keys. */
+export function memoryKeys(store: MemoryStore): Pick<Repositories, 'keys' | 'trail' | 'threads'> {
   const rows = new MemoryTable<string, KeyInMemory>(store);
   const entries = new MemoryTable<number, TrailEntry>(store);
   const unrevoked = (wallet: string) =>
@@ -32,8 +35,13 @@ export function memoryKeys(store: MemoryStore): { readonly keys: KeyTable; reado
     const row = rows.get(id);
     if (row) rows.put(id, { ...row, key: changed(row.key), changed: store.raised('keys') });
   };
-  const revoked = (id: string, revokedAt: number) =>
+  const isRevoked = (id: string) => rows.get(id)?.key.info.revokedAt != null;
+  const { threads, erase } = memoryThreads(store, isRevoked);
+  const revoked = (id: string, revokedAt: number) => {
+    if (!rows.get(id)) return;
     change(id, (key) => ({ ...key, info: { ...key.info, revokedAt } }));
+    erase(id);
+  };
   const keys: KeyTable = {
     all: async () => rows.rows().sort(inOrder).map(rowOf),
     find: async (id) =>
@@ -109,7 +117,7 @@ export function memoryKeys(store: MemoryStore): { readonly keys: KeyTable; reado
         .reverse()
         .slice(0, limit),
   };
-  return { keys, trail };
+  return { keys, trail, threads };
 }
 
 const whoIs = (actor: Actor): TrailEntry['actor'] => ({
@@ -121,17 +129,39 @@ const requestOf = (actor: Actor): string | null => (actor.kind === 'key' ? actor
 export function memoryIdempotency(store: MemoryStore): IdempotencyTable {
   const rows = new MemoryTable<string, AnswerRow>(store);
   const keyOf = (name: Uint8Array) => Buffer.from(name).toString('hex');
+  const put = (row: AnswerRow) => {
+    if (row.name.length !== 32) refuse('a name has 32 bytes');
+    if ((row.answer !== null) !== (row.state === 'kept')) refuse('an answer is kept, or none');
+    rows.put(keyOf(row.name), row);
+  };
+  const isVersion = (row: AnswerRow | undefined, { state, salt }: AnswerVersion) =>
+    row?.state === state && Buffer.from(row.salt).equals(salt);
+  const isOf = (owner: InstanceName) => (row: AnswerRow) => row.owner !== null && isSameInstance(row.owner, owner);
   return {
     find: async (name) => rows.get(keyOf(name)) ?? null,
-    put: (row) =>
+    claim: (row, seen) =>
       store.write(() => {
-        if (row.name.length !== 32) refuse('a name has 32 bytes');
-        if ((row.answer !== null) !== (row.state === 'kept')) refuse('an answer is kept, or none');
-        rows.put(keyOf(row.name), row);
+        const present = rows.get(keyOf(row.name));
+        if (isVersion(present, row)) return;
+        if (seen === null ? present !== undefined : !isVersion(present, seen)) unmet();
+        put(row);
       }),
-    delete: (name) => store.write(() => rows.delete(keyOf(name))),
+    replace: (from, row) =>
+      store.write(() => {
+        if (!isVersion(rows.get(keyOf(from.name)), from)) return;
+        if (row) put(row);
+        else rows.delete(keyOf(from.name));
+      }),
+    async owners() {
+      const all = rows.rows().flatMap(({ owner }) => owner ?? []);
+      return all.filter((one, at) => all.findIndex((other) => isSameInstance(one, other)) === at);
+    },
+    disown: (owner) =>
+      store.write(() => {
+        for (const row of rows.rows().filter(isOf(owner))) put({ ...row, owner: null });
+      }),
     async prune(until) {
-      const old = rows.rows().filter(({ time }) => time <= until);
+      const old = rows.rows().filter(({ time, owner }) => time <= until && owner === null);
       await store.commit(old.map(({ name }) => store.write(() => rows.delete(keyOf(name)))));
       return old.length;
     },

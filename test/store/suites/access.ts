@@ -131,33 +131,79 @@ export function accessSuite(open: () => Promise<TestedStore>): void {
     expect(await trail.list({ keyId: null, limit: 1 })).toMatchObject([{ keyId: 'b' }]);
   });
 
+  const bytes = (text: string) => new Uint8Array(Buffer.from(text));
+  const owner = { slot: 3, epoch: 5 };
+  const running: AnswerRow = {
+    name: hashOf(7),
+    state: 'running',
+    decision: 5,
+    earlier: null,
+    losses: 1,
+    time: NOON,
+    salt: bytes('salt'),
+    verifier: bytes('verifier'),
+    body: bytes('body'),
+    answer: null,
+    owner,
+  };
+
   test('a kept answer comes back byte for byte, until it is replaced, deleted or old', async () => {
     await using store = await open();
     const table = store.idempotency;
-    const bytes = (text: string) => new Uint8Array(Buffer.from(text));
-    const row: AnswerRow = {
-      name: hashOf(7),
-      state: 'kept',
-      decision: 5,
-      earlier: null,
-      losses: 1,
-      time: NOON,
-      salt: bytes('salt'),
-      verifier: bytes('verifier'),
-      body: bytes('body'),
-      answer: bytes('answer'),
-    };
+    const row: AnswerRow = { ...running, state: 'kept', answer: bytes('answer'), owner: null };
     const later = { ...row, name: hashOf(8), time: NOON + 1 };
-    await store.commit([table.put(row), table.put(later)]);
+    await store.commit([table.claim(row, null), table.claim(later, null)]);
     expect(await table.find(hashOf(7))).toEqual(row);
-    await store.commit([table.put({ ...row, state: 'lost', answer: null, earlier: 4 })]);
-    expect(await table.find(hashOf(7))).toMatchObject({ state: 'lost', answer: null, earlier: 4 });
-    expect(await refusalOf(store.commit([table.put({ ...row, answer: null })]))).toBe('refused');
-    expect(await refusalOf(store.commit([table.put({ ...row, name: bytes('short') })]))).toBe('refused');
+    const lost: AnswerRow = { ...row, state: 'lost', answer: null, earlier: 4 };
+    await store.commit([table.replace(row, lost)]);
+    expect(await table.find(hashOf(7))).toEqual(lost);
+    expect(await refusalOf(store.commit([table.replace(lost, { ...row, answer: null })]))).toBe('refused');
+    expect(await refusalOf(store.commit([table.claim({ ...row, name: bytes('short') }, null)]))).toBe('refused');
     expect(await table.prune(NOON)).toBe(1);
     expect(await table.prune(NOON)).toBe(0);
     expect([await table.find(hashOf(7)), await table.find(hashOf(8))]).toEqual([null, later]);
-    await store.commit([table.delete(hashOf(8)), table.delete(hashOf(9))]);
+    await store.commit([table.replace(later, null), table.replace(row, null)]);
     expect(await table.find(hashOf(8))).toBeNull();
+  });
+
+  test('a name is claimed by one of those who have seen the same row, and the rest of a refused claim is not written', async () => {
+    await using store = await open();
+    const table = store.idempotency;
+    const other = { ...running, salt: bytes('other'), decision: 6 };
+    await store.commit([table.claim(running, null)]);
+    // The same claim again, whose answer was lost.
+    await store.commit([table.claim(running, null)]);
+    const beside = table.claim({ ...running, name: hashOf(9) }, null);
+    expect(await refusalOf(store.commit([beside, table.claim(other, null)]))).toBe('unmet');
+    expect(await table.find(hashOf(9))).toBeNull();
+    expect(await table.find(hashOf(7))).toEqual(running);
+    // Its state is another one by now.
+    await store.commit([table.replace(running, { ...running, state: 'lost', owner: null })]);
+    expect(await refusalOf(store.commit([table.claim(other, running)]))).toBe('unmet');
+    const seen = { name: hashOf(7), state: 'lost', salt: bytes('salt') } as const;
+    await store.commit([table.claim(other, seen)]);
+    await store.commit([table.claim(other, seen)]);
+    expect(await refusalOf(store.commit([table.claim({ ...running, salt: bytes('third') }, seen)]))).toBe('unmet');
+    // The run before has lost the name: its end changes nothing.
+    await store.commit([table.replace(running, null), table.replace({ ...seen }, null)]);
+    expect(await table.find(hashOf(7))).toEqual(other);
+  });
+
+  test('a running row keeps its owner, and is not pruned before that has ended', async () => {
+    await using store = await open();
+    const table = store.idempotency;
+    const next = { slot: 3, epoch: 6 };
+    await store.commit([
+      table.claim(running, null),
+      table.claim({ ...running, name: hashOf(8) }, null),
+      table.claim({ ...running, name: hashOf(9), owner: next }, null),
+    ]);
+    expect(await table.owners()).toEqual([owner, next]);
+    expect(await table.prune(NOON)).toBe(0);
+    await store.commit([table.disown(owner)]);
+    expect(await table.owners()).toEqual([next]);
+    expect(await table.find(hashOf(7))).toEqual({ ...running, owner: null });
+    expect(await table.prune(NOON)).toBe(2);
+    expect(await table.find(hashOf(9))).toMatchObject({ state: 'running', owner: next });
   });
 }

@@ -238,7 +238,7 @@ export const BOOKS_CASES: Readonly<Record<string, (test: BooksUnderTest) => Prom
     await books.written();
     const correct = (amount: number): LedgerOp => ({
       kind: 'correct',
-      id: nextId(),
+      id: `give back ${nextId()}`,
       at,
       reservation: id,
       amount,

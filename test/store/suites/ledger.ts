@@ -162,7 +162,7 @@ async function everything(test: LedgerUnderTest): Promise<number> {
     { kind: 'extend', id: second, step: 1, at, amounts: [5] },
     { kind: 'attach', id: second, at, funds: [fund, other] },
     { kind: 'expire', id: second, at, rule: 'charge' },
-    { kind: 'correct', id: idAt(NOON) + 2, at, reservation: first, amount: 5, note: '' },
+    { kind: 'correct', id: 'give back', at, reservation: first, amount: 5, note: '' },
   ];
   for (const op of ops) await applied(books, op);
   return first;

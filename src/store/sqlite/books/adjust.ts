@@ -91,7 +91,7 @@ async function stepsOf(reader: SqlReader, id: number, from: number, last: number
 }
 
 const INSERT_REFUND = sql(
-  `INSERT INTO adjustments (kind, key_id, reservation, account, amount, note, time, id)
+  `INSERT INTO adjustments (kind, key_id, reservation, account, amount, note, time, name)
     SELECT 'correct', ?3, ?4, ?5, ?6, ?7, ?8, ?9
     WHERE ?1 = (SELECT coalesce(max(id), 0) FROM adjustments WHERE reservation = ?2)`,
   { mustChange: true },
@@ -100,15 +100,15 @@ const INSERT_REFUND = sql(
 /**
  * Asks for a refund. Fails its commit with the reason `unmet` when another one was asked for since the reservation was looked up.
  *
- * @param id the number of the adjustment; null for the next one
+ * @param name refused the second time; null for an operator's
  */
 export function refundWrite(
   booked: StoredReservation,
   amount: Microcredits,
   note: string,
   time: number,
-  id: number | null = null,
+  name: string | null = null,
 ): SqlWrite {
   const { reservation, account, keyId, lastAdjustment } = booked;
-  return write(INSERT_REFUND, lastAdjustment, reservation, keyId, reservation, account, -amount, note, time, id);
+  return write(INSERT_REFUND, lastAdjustment, reservation, keyId, reservation, account, -amount, note, time, name);
 }

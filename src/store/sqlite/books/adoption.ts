@@ -20,8 +20,9 @@ const SELECT_ACCOUNT = sql(
   'SELECT id, key_id AS keyId, labels, selector, payer, session, agent FROM accounts WHERE id = ?',
 );
 
-/** An adjustment by its number, taken over or not. */
+/** An adjustment by its number or its name, taken over or not. */
 const SELECT_ADJUSTMENT = sql('SELECT amount FROM adjustments WHERE id = ?');
+const SELECT_NAMED = sql('SELECT amount FROM adjustments WHERE name = ?');
 const ADOPT_ADJUSTMENT = sql('UPDATE adjustments SET adopted = 1 WHERE id = ?');
 
 /** The reservation that a correction concerns, and its account. */
@@ -60,8 +61,8 @@ export class Adoption {
   /** Grants and corrections: written as asked for, as those of other processes are, then taken over. */
   async ask(ops: readonly LedgerOp[], op: GrantOp | CorrectOp, also: readonly Write[]): Promise<readonly OpResult[]> {
     if (ops.length > 1) throw new RangeError(`a ${op.kind} comes alone`);
-    const known = await first<Adjustment>(this.#parts.store, SELECT_ADJUSTMENT, op.id);
-    if (known) return [{ kind: 'granted', amount: Math.abs(known.amount) }];
+    const known = await this.#known(op);
+    if (known) return [known];
     if (op.kind === 'grant') {
       const { id, at, holder, amount, note } = op;
       await this.#parts.store.commit([grantWrite(holder, amount, note, at, id), ...also]);
@@ -74,9 +75,23 @@ export class Adoption {
     if (booked?.isOpen) throw new RangeError(`reservation ${op.reservation} is open: what it costs is not known`);
     const amount = booked ? Math.min(booked.charged - booked.givenBack, op.amount) : 0;
     if (!booked || amount <= 0) return [{ kind: 'granted', amount: 0 }];
-    await this.#parts.store.commit([refundWrite(booked, amount, op.note, op.at, op.id), ...also]);
+    try {
+      await this.#parts.store.commit([refundWrite(booked, amount, op.note, op.at, op.id), ...also]);
+    } catch (cause) {
+      // Another asked for the same meanwhile.
+      const first = await this.#known(op);
+      if (!first) throw cause;
+      return [first];
+    }
     await this.run();
     return [{ kind: 'granted', amount }];
+  }
+
+  /** The first result of an adjustment; null for a new one. */
+  async #known({ kind, id }: GrantOp | CorrectOp): Promise<OpResult | null> {
+    const select = kind === 'correct' ? SELECT_NAMED : SELECT_ADJUSTMENT;
+    const known = await first<Adjustment>(this.#parts.store, select, id);
+    return known && { kind: 'granted', amount: Math.abs(known.amount) };
   }
 
   /** Reads the reservation of a correction from the journal; null when there is none. */

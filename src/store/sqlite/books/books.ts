@@ -362,7 +362,9 @@ class SqliteBooks implements LedgerBooks {
       if (result instanceof Promise) batch.lookUp(result);
       else batch.results.push(result);
     }
-    for (let i = 0; i < also.length; i++) batch.writes.push(also[i]!);
+    // Nothing is claimed for a hold that there is none of.
+    const isInVain = ops.length === 1 && ops[0]!.kind === 'hold' && batch.results[0]!.kind === 'refused';
+    if (!isInVain) for (let i = 0; i < also.length; i++) batch.writes.push(also[i]!);
     return batch;
   }
 

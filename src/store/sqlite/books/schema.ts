@@ -186,5 +186,8 @@ export const ledgerMigrations: Migrations = {
     ALTER TABLE journal ADD COLUMN step INTEGER;
     -- Few rows, of payments: a repeated deposit finds its first result.
     CREATE INDEX journal_paid ON journal (note) WHERE kind = 'deposit' OR kind = 'fee';`,
+    `-- What an adjustment gives back, so that it is given back once.
+    ALTER TABLE adjustments ADD COLUMN name TEXT;
+    CREATE UNIQUE INDEX adjustments_name ON adjustments (name) WHERE name IS NOT NULL;`,
   ],
 };

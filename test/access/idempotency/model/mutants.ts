@@ -1,7 +1,7 @@
 import { AnswerSeal } from '../../../../src/access/idempotency/crypto.ts';
 import { type IdempotencyOptions, LOSSES_MAX } from '../../../../src/access/idempotency/idempotency.ts';
 import { StoredRun } from '../../../../src/access/idempotency/run.ts';
-import type { AnswerRow, IdempotencyTable } from '../../../../src/store/idempotency.ts';
+import type { AnswerRow, AnswerVersion, IdempotencyTable } from '../../../../src/store/idempotency.ts';
 import type { Write } from '../../../../src/store/store.ts';
 import type { IdempotencyStore, Mutant } from './world.ts';
 
@@ -20,15 +20,19 @@ const withTable = (change: (table: IdempotencyTable) => Partial<IdempotencyTable
   idempotency: { ...store.idempotency, ...change(store.idempotency) },
 });
 
-/** A name that no row has: deleting it changes nothing. */
-const NO_NAME = new Uint8Array(32);
+/** A version that no row has: replacing it changes nothing. */
+const NONE: AnswerVersion = { name: new Uint8Array(32), state: 'lost', salt: new Uint8Array(0) };
 
 /** A store that changes or drops rows when it writes them. */
 const writing = (rewrite: (row: AnswerRow) => AnswerRow | null) =>
   withTable((table) => ({
-    put(row) {
+    claim(row, seen) {
       const written = rewrite(row);
-      return written ? table.put(written) : table.delete(NO_NAME);
+      return written ? table.claim(written, seen) : table.replace(NONE, null);
+    },
+    replace(from, row) {
+      const written = row && rewrite(row);
+      return row && !written ? table.replace(NONE, null) : table.replace(from, written);
     },
   }));
 
@@ -74,9 +78,9 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
     wrap(store) {
       const kept = new WeakSet<Write>();
       const wrapped = withTable((table) => ({
-        put(row) {
-          const write = table.put(row);
-          if (row.state === 'kept') kept.add(write);
+        replace(from, row) {
+          const write = table.replace(from, row);
+          if (row?.state === 'kept') kept.add(write);
           return write;
         },
       }))(store);
@@ -119,6 +123,6 @@ export const MUTANTS: Readonly<Record<string, Mutant>> = {
       }),
   },
   'the row of a request that failed stays': {
-    wrap: withTable((table) => ({ delete: () => table.delete(NO_NAME) })),
+    wrap: withTable((table) => ({ replace: (from, row) => table.replace(row ? from : NONE, row) })),
   },
 };

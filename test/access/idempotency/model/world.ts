@@ -15,6 +15,7 @@ import { idempotencyMigrations, sqliteIdempotency } from '../../../../src/store/
 import { openReader } from '../../../../src/store/sqlite/reader.ts';
 import type { SqlStore } from '../../../../src/store/sqlite/statement.ts';
 import { budget, caller, line, NOON, order } from '../../../ledger/support.ts';
+import { loneInstance } from '../../../store/memory/instance.ts';
 import { type DiskRemains, MortalStore } from './mortal-store.ts';
 import * as reference from './reference.ts';
 
@@ -73,6 +74,8 @@ export class World {
   #now = NOON;
   #nextId = createIds(() => this.#now, 0);
   #running: Running[] = [];
+  /** Counts the starts: each is an instance of its own. */
+  #epoch = 0;
   #store!: MortalStore;
   #ledger!: Ledger;
   #idempotency!: Idempotency;
@@ -114,6 +117,8 @@ export class World {
       options({
         store: wrap(Object.assign(this.#store, { idempotency: sqliteIdempotency(this.#store) })),
         now,
+        instance: loneInstance(now, { slot: 0, epoch: ++this.#epoch }),
+        isOpen: (id) => ledger.isOpen(id),
         giveBack: (id, note, instead) => ledger.giveBack(id, note, instead),
       }),
     );
@@ -223,9 +228,8 @@ export class World {
     const { run } = first;
     const id = this.#nextId();
     this.#decisionsOf(name).push(id);
-    const begun = run.begin(id);
-    const reserved = await this.#ledger.reserve(order(RESERVED, { id, caller: caller(USERS[user]) }));
-    await begun;
+    const also = [run.claim(id)];
+    const reserved = await this.#ledger.reserve({ ...order(RESERVED, { id, caller: caller(USERS[user]) }), also });
     const isPaid = !isShortage(reserved);
     if (isPaid) {
       this.#running.push({ name, run, hold: reserved });

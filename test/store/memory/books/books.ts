@@ -43,7 +43,8 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
     for (const op of ops) check(op);
     const { results, freed, unsure } = this.#decide(ops);
     const isSure = unsure.every((one) => one === undefined);
-    const committed = isSure ? this.store.append(also) : this.store.commit(also);
+    const isInVain = ops.length === 1 && ops[0]!.kind === 'hold' && results[0]!.kind === 'refused';
+    const committed = isSure ? isInVain || this.store.append(also) : this.store.commit(also);
     for (const funds of freed) this.watcher.freed(funds);
     try {
       await committed;

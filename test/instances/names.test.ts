@@ -1,0 +1,166 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { toCredits } from '../../src/core/credits.ts';
+import { auditLedger } from '../../src/ledger/audit/run.ts';
+import { waitFor } from '../support/answers.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { UPSTREAM_KEY } from '../support/policies.ts';
+import { type Application, startApplication, type Told } from './application.ts';
+import { SharedWorld } from './world.ts';
+
+/** Two applications on one store, and one name for requests to both. */
+let upstream: FakeUpstream;
+let world: SharedWorld;
+let stores: ReturnType<SharedWorld['open']>[];
+let a: Application;
+let b: Application;
+let key: string;
+
+const start = async (slot: number): Promise<Application> => {
+  const store = world.open(slot);
+  stores.push(store);
+  return startApplication(store, upstream.url);
+};
+
+beforeEach(async () => {
+  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
+  world = new SharedWorld();
+  stores = [];
+  a = await start(0);
+  key = await a.makeKey();
+  b = await start(1);
+});
+afterEach(async () => {
+  await b.stop();
+  await upstream.stop();
+});
+
+const creditsOf = ({ headers }: Told): number => Number(headers.get('x-signalbox-credits'));
+
+/** Resolves once so many requests have reached the provider. */
+const reached = (requests: number) => waitFor(() => upstream.requests.length === requests);
+
+/** The books have what callers were told, less what was given back, and nothing is wrong with them. */
+async function expectBooked(...told: readonly Told[]): Promise<void> {
+  const credits = told.reduce((sum, one) => sum + creditsOf(one), 0);
+  await waitFor(async () => world.books.open().count === 0);
+  expect(toCredits(await world.books.charged())).toBeCloseTo(credits, 9);
+  expect((await auditLedger(stores.at(-1)!.journal, { idle: true })).findings).toEqual([]);
+}
+
+test('a repeat at the other instance, before the first is held: one of the two runs, and the other is told so', async () => {
+  upstream.behave({ headersAfterMs: 400 });
+  const commit = world.store.commit.bind(world.store);
+  world.store.commit = async (writes) => {
+    // Both have found no row, and ask for their holds.
+    await waitFor(() => world.books.open().count === 2);
+    world.store.commit = commit;
+    await commit(writes);
+  };
+  const both = await Promise.all([a.ask(key, 'once'), b.ask(key, 'once')]);
+  const [refused, answered] = both.toSorted((one, other) => other.status - one.status) as [Told, Told];
+  expect([answered.status, refused.status]).toEqual([200, 409]);
+  expect(refused.body.error.code).toBe('in_flight');
+  expect(upstream.requests).toHaveLength(1);
+  await expectBooked(answered);
+  upstream.behave({});
+  const [one, other] = await Promise.all([a.ask(key, 'once'), b.ask(key, 'once')]);
+  expect([one.body, other.body]).toEqual([answered.body, answered.body]);
+  expect(upstream.requests).toHaveLength(1);
+  await a.stop();
+});
+
+test('a repeat at the other instance while the first runs is told that it runs, and that its body differs where it does', async () => {
+  upstream.next({ headersAfterMs: 400 });
+  const first = a.ask(key, 'once');
+  await reached(1);
+  const repeat = await b.ask(key, 'once');
+  expect([repeat.status, repeat.body.error.code]).toEqual([409, 'in_flight']);
+  expect((await b.ask(key, 'once', 'How far is the sun?')).body.error.code).toBe('idempotency_key_reused');
+  const answered = await first;
+  expect(answered.status).toBe(200);
+  expect(upstream.requests).toHaveLength(1);
+  await expectBooked(answered);
+  await a.stop();
+});
+
+test('a repeat at the other instance between the settlement of the first and its kept answer is told that it runs', async () => {
+  const kept = Promise.withResolvers<void>();
+  const commit = world.store.commit.bind(world.store);
+  let isSettled = false;
+  world.store.commit = async (writes) => {
+    // The only commit behind the settlement keeps the answer.
+    if (world.books.open().count === 0 && upstream.requests.length === 1) {
+      isSettled = true;
+      await kept.promise;
+    }
+    await commit(writes);
+  };
+  const first = a.ask(key, 'once');
+  await waitFor(() => isSettled);
+  const repeat = await b.ask(key, 'once');
+  expect([repeat.status, repeat.body.error.code]).toEqual([409, 'in_flight']);
+  kept.resolve();
+  const answered = await first;
+  world.store.commit = commit;
+  expect(upstream.requests).toHaveLength(1);
+  await expectBooked(answered);
+  await a.stop();
+});
+
+test('a repeat at the other instance after the first gets the same answer, and pays nothing', async () => {
+  const answered = await a.ask(key, 'once');
+  const repeat = await b.ask(key, 'once');
+  expect([repeat.status, repeat.headers.get('x-signalbox-replayed')]).toEqual([200, 'true']);
+  expect(repeat.body).toEqual(answered.body);
+  expect((await b.ask(key, 'once', 'How far is the sun?')).body.error.code).toBe('idempotency_key_reused');
+  expect(upstream.requests).toHaveLength(1);
+  await expectBooked(answered);
+  await a.stop();
+});
+
+test('a repeat at the other instance after the first has crashed runs once its hold is resolved, and gets that charge back', async () => {
+  upstream.next({ hang: 'headers' });
+  void a.ask(key, 'once').catch(() => {});
+  await reached(1);
+  stores[0]!.die();
+  // Its charge is not known yet.
+  expect((await b.ask(key, 'once')).body.error.code).toBe('in_flight');
+  const [open] = world.books.journal.entries.filter(({ kind }) => kind === 'reserve');
+  const [closed] = await world.books.apply([
+    { kind: 'expire', id: open!.reservation!, at: Date.now(), rule: 'charge' },
+  ]);
+  const charged = closed?.kind === 'charged' ? closed.charged : 0;
+  const repeats = await Promise.all([b.ask(key, 'once'), b.ask(key, 'once')]);
+  const answered = repeats.find(({ status }) => status === 200)!;
+  expect(repeats.map(({ status }) => status).sort()).toEqual([200, 409]);
+  expect(Number(answered.headers.get('x-signalbox-given-back'))).toBe(toCredits(charged));
+  expect(upstream.requests).toHaveLength(2);
+  await expectBooked(answered);
+});
+
+test('a start beside a running request leaves its name alone, and a sweep takes the owner out of names of those that ended', async () => {
+  upstream.next({ headersAfterMs: 400 }, { hang: 'headers' });
+  const first = a.ask(key, 'once');
+  await reached(1);
+  const c = await start(2);
+  await c.idempotency.sweep();
+  expect((await c.ask(key, 'once')).body.error.code).toBe('in_flight');
+  const answered = await first;
+  expect((await c.ask(key, 'once')).body).toEqual(answered.body);
+  void a.ask(key, 'again').catch(() => {});
+  await reached(2);
+  stores[0]!.die();
+  expect(await stores[2]!.idempotency.owners()).toEqual([{ slot: 0, epoch: 1 }]);
+  await Promise.all([b.idempotency.sweep(), c.idempotency.sweep()]);
+  expect(await stores[2]!.idempotency.owners()).toEqual([]);
+  await c.stop();
+});
+
+test('a request with a name has no commit of its own before it is sent', async () => {
+  upstream.behave({ hang: 'headers' });
+  const before = world.store.commits;
+  void a.ask(key, 'once').catch(() => {});
+  await reached(1);
+  expect(world.store.commits - before).toBe(1);
+  stores[0]!.die();
+});
