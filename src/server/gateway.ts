@@ -138,10 +138,10 @@ async function keepUp(records: Records, log: Log, timers: Timers, prune: () => P
 }
 
 /** Sweeps up what dead instances leave, part after part. */
-function openSweep(ledger: Ledger, { log, host: { clock } }: GatewayResources): Sweep {
+function openSweep(ledger: Ledger, { log, host: { clock, timers } }: GatewayResources): Sweep {
   const onError = (part: string, error: unknown) =>
     log.warn('what dead instances left could not be resolved', { part, error: String(error) });
-  const sweep = new Sweep({ graceMs: ledger.graceMs, clock, onError });
+  const sweep = new Sweep({ graceMs: ledger.graceMs, clock, timers, onError });
   sweep.add('holds', async () => logRecovered(log, await ledger.sweep()));
   return sweep;
 }

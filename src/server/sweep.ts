@@ -1,3 +1,5 @@
+import type { Timer, Timers } from '../core/timers.ts';
+
 /** The interval of sweeps, ms. */
 const SWEEP_EVERY_MS = 10_000;
 
@@ -6,6 +8,7 @@ interface SweepOptions {
   readonly graceMs: number;
   /** Milliseconds on a clock that never goes back. */
   readonly clock: () => number;
+  readonly timers: Timers;
   /** Called with the error of a part that could not be swept, which the next sweep tries again. */
   readonly onError: (part: string, error: unknown) => void;
 }
@@ -23,7 +26,7 @@ export class Sweep {
   readonly #parts = new Map<string, SweepPart>();
   #since: number;
   #running: Promise<void> | null = null;
-  #timer: ReturnType<typeof setInterval> | null = null;
+  #timer: Timer | null = null;
 
   constructor(options: SweepOptions) {
     this.#options = options;
@@ -43,7 +46,7 @@ export class Sweep {
   /** Sweeps regularly. Where nobody can come back, resolves once all is swept; rejects with the first error. */
   async begin(): Promise<void> {
     if (this.#options.graceMs === 0) for (const part of this.#parts.values()) await part();
-    this.#timer = setInterval(() => void this.tick(), SWEEP_EVERY_MS);
+    this.#timer = this.#options.timers.every(SWEEP_EVERY_MS, () => void this.tick());
     this.#timer.unref();
   }
 
@@ -57,7 +60,7 @@ export class Sweep {
 
   /** Resolves once no sweep is under way. */
   async stop(): Promise<void> {
-    if (this.#timer) clearInterval(this.#timer);
+    this.#timer?.close();
     await this.#running;
   }
 

@@ -1,3 +1,4 @@
+import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { expect, test } from 'bun:test';
 import { Sweep } from '../../src/server/sweep.ts';
 
@@ -5,7 +6,7 @@ function sweepOf(graceMs: number) {
   const swept: string[] = [];
   const errors: string[] = [];
   let now = 5_000;
-  const sweep = new Sweep({ graceMs, clock: () => now, onError: (part) => errors.push(part) });
+  const sweep = new Sweep({ graceMs, clock: () => now, timers: processTimers, onError: (part) => errors.push(part) });
   const pass = (ms: number) => {
     now += ms;
     return sweep.tick();
