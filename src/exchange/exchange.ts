@@ -32,6 +32,8 @@ import {
   wasCut,
 } from './failure.ts';
 import { GrowingAnswer } from './growing-answer.ts';
+import { outcomeOf } from './outcome.ts';
+import { Pause } from './pause.ts';
 import { Plan, type PlannedAttempt } from './plan.ts';
 import type { ExchangeParts, ExchangeRecorder, RunnableRequest } from './runnable-request.ts';
 
@@ -65,8 +67,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   #last: Attempt | null = null;
   /** When the first of the shut endpoints may be tried again, Unix ms. */
   #shutUntil = Number.POSITIVE_INFINITY;
-  /** Ends a pause between attempts. */
-  #wake: (() => void) | null = null;
+  readonly #pause = new Pause();
   /** The batch with the first content part, until it is read. */
   #first: readonly StreamPart[] | null = null;
   /** Tokens of the usage that is charged; 0 before the end. */
@@ -75,6 +76,10 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   #billed = false;
   /** Memory of an answer in one piece; null before its first bytes. */
   #bytes: ByteHold | null = null;
+  /** Whether its end has begun. The receipt comes with the books' answer. */
+  #isOver = false;
+  /** Resolves once the books have answered; null where they have, or were not asked yet. */
+  #answering: Promise<unknown> | null = null;
   /** Whether it is known if the settlement survives this process. */
   #isConfirmed = false;
   readonly #alarm = new DeadlineAlarm(this);
@@ -119,7 +124,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     this.#runnable.context.step('dispatch');
     try {
       for (let step = this.#plan.next(); step !== null; step = this.#plan.next()) {
-        if (step.waitMs > 0 && !(await this.#pause(step.waitMs))) break;
+        if (step.waitMs > 0 && !(await this.#hasWaited(step.waitMs))) break;
         if (this.#ended()) throw this.error;
         const reporter = this.#admitted(step);
         if (!reporter) continue;
@@ -140,8 +145,10 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
         for (; opened instanceof Promise; opened = running.content()) await opened;
         if (!('kind' in opened)) return this.#show(running, opened, way.growth);
         if (this.#ended()) throw this.error;
-        this.#giveUp(running, opened);
+        const posted = this.#giveUp(running, opened);
         this.#plan.failed(opened, pauseOf(running.health, opened, this.#parts.now()), this.#attempts.at(-1)!.ms);
+        await posted;
+        if (this.#ended()) throw this.error;
         if (isFinal(opened, running.call.sent) || this.#runnable.clock() >= this.#deadlineAt) break;
       }
       throw this.#fail();
@@ -203,7 +210,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     if (this.#ended()) return;
     this.isDeserted = reason === 'caller-gone';
     this.error = reason === 'caller-gone' ? callerGone() : reason;
-    this.#wake?.();
+    this.#pause.end();
     this.#leave('abandoned', this.#running);
   }
 
@@ -228,20 +235,13 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   }
 
   #ended(): boolean {
-    return this.receipt !== null;
+    return this.#isOver;
   }
 
   /** Waits before the attempt. Returns false where the deadline comes first. */
-  async #pause(waitMs: number): Promise<boolean> {
+  async #hasWaited(waitMs: number): Promise<boolean> {
     if (this.#runnable.clock() + waitMs >= this.#deadlineAt) return false;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, waitMs);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    this.#wake = null;
+    await this.#pause.wait(waitMs);
     return true;
   }
 
@@ -289,18 +289,19 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   }
 
   /** Notes a failed attempt and posts its usage as far as it is known. */
-  #giveUp(running: Attempt, failure: ProviderFailure): void {
+  #giveUp(running: Attempt, failure: ProviderFailure): Promise<void> | null {
     const { model, endpoint, meter, call } = running;
     this.#failed.push(this.#note(running, failure));
-    const measured = failedUsage(meter, running.expected);
-    if (measured) {
-      this.#runnable.context.addFailedUsage(measured.usage);
-      if (this.funded.hold.post(entryLine(model, endpoint, measured)) > 0) this.#billed = true;
-    }
     call.abort();
     this.#bytes?.leave();
     this.#running = null;
     this.#last = running;
+    const measured = failedUsage(meter, running.expected);
+    if (!measured) return null;
+    this.#runnable.context.addFailedUsage(measured.usage);
+    return this.funded.hold.post(entryLine(model, endpoint, measured)).then((charged) => {
+      if (charged > 0) this.#billed = true;
+    });
   }
 
   /** No attempt is left. One that was cut off while its upstream worked is charged as a broken answer. */
@@ -321,11 +322,10 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   }
 
   /** Removes a price that could be forgotten from the receipt. */
-  #confirm(): Promise<void> {
-    return this.#parts.ledger.written().then((isWritten) => {
-      if (!isWritten) this.receipt &&= withoutPrice(this.receipt);
-      this.#isConfirmed = true;
-    });
+  async #confirm(): Promise<void> {
+    if (this.#answering) await this.#answering;
+    if (!(await this.#parts.ledger.written())) this.receipt &&= withoutPrice(this.receipt);
+    this.#isConfirmed = true;
   }
 
   #note(running: Attempt, failure: ProviderFailure): FailedAttempt {
@@ -342,12 +342,19 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     this.#runnable.context.step('settle');
     const line = running && measured ? entryLine(running.model, running.endpoint, measured) : null;
     this.#alarm.clear();
-    try {
-      this.funded.hold.settle(line, (settlement) => this.#close(status, running, measured, settlement));
-    } finally {
+    this.#isOver = true;
+    const end = () => {
       running?.meter.forget();
       this.#bytes?.leave();
       this.#runnable.context.endWork(this.#tokens);
+    };
+    let answer: Promise<unknown> | null = null;
+    try {
+      answer = this.funded.hold.settle(line, (settlement) => this.#close(status, running, measured, settlement));
+    } finally {
+      // Books in this process have answered by now.
+      if (answer === null || this.receipt !== null) end();
+      else this.#answering = answer.finally(end);
     }
   }
 
@@ -377,19 +384,15 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     if (running && measured) this.#tokens = chargedTokens(measured, running.model, decision.facts);
     context.hasReachedCap = this.#growing?.isCut || running?.meter.isCut || false;
     const firstAt = running?.meter.firstContentAt ?? null;
-    const outcome: DecisionOutcome = {
+    const outcome = outcomeOf(receipt, {
       status,
       error: this.isDeserted ? null : (this.error?.code ?? null),
       attempts: this.#attempts,
-      usage: measured && receipt.usage,
-      estimated: receipt.platform.estimated,
+      measured,
       charged,
-      saved: receipt.saved,
-      cappedBy: receipt.platform.output_capped_by ?? null,
-      usageReplaced: receipt.platform.usage_replaced ?? false,
       firstPartMs: firstAt === null ? null : Math.round(firstAt - startedAt),
       totalMs: Math.round(clock() - startedAt),
-    };
+    });
     return [...this.#recorder.settlementWrites(outcome, receipt.platform), ...this.funded.settlementWrites(charged)];
   }
 }

@@ -105,12 +105,13 @@ export class HoldDesk {
     const time = now();
     for (const hold of this.#holds.all()) {
       if (hold.expiresAt > time || !hold.isBooked) continue;
-      const charged = hold.expire();
-      notifier.alarm('a reservation was never settled', {
-        decision: idText('dec_', hold.id),
-        key: hold.account.keyId,
-        charged_credits: toCredits(charged),
-      });
+      void hold.expire().then((charged) =>
+        notifier.alarm('a reservation was never settled', {
+          decision: idText('dec_', hold.id),
+          key: hold.account.keyId,
+          charged_credits: toCredits(charged),
+        }),
+      );
     }
   }
 

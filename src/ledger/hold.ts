@@ -1,21 +1,11 @@
 import type { Deposit, EntryLine, Settlement } from '../accounting/entry.ts';
 import { type FundBlock, type FundTitle, fit, isBlocked } from '../accounting/fund.ts';
-import {
-  expire,
-  type HeldSum,
-  isCost,
-  leftOf,
-  openHeldSum,
-  post,
-  raise,
-  type Step,
-  settle,
-} from '../accounting/held-sum.ts';
+import { type HeldSum, isCost, leftOf, openHeldSum, post, raise, settle } from '../accounting/held-sum.ts';
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
 import type { Links } from '../core/linked-set.ts';
 import { isPlausible } from '../core/usage.ts';
-import type { ExtendOp, LedgerBooks, LedgerOp, PostOp, SettleOp } from '../store/books.ts';
+import type { ExtendOp, Sequel, LedgerBooks, LedgerOp, OpResult, PostOp, SettleOp } from '../store/books.ts';
 import type { Write } from '../store/store.ts';
 import type { Account } from './accounts.ts';
 import type { Contention } from './contention.ts';
@@ -90,7 +80,15 @@ export interface AccountedRequest {
 
 const NOT_BOOKED = openHeldSum(0, null);
 
-/** A hold on the books. It computes each step by the rules itself, so that a charge is known at once. */
+const NOTHING_MORE: Sequel = { ops: [], writes: [] };
+
+/** The books answer a charge with its figures. */
+function settlementOf(result: OpResult | undefined): Settlement {
+  if (result?.kind !== 'charged') throw new Error('the books have not answered a charge');
+  return { charged: result.charged, overrun: result.overrun };
+}
+
+/** A hold on the books, which alone know what is charged: what it has left is its own reckoning. */
 export class LedgerHold implements Links<LedgerHold> {
   readonly id: number;
   readonly account: Account;
@@ -109,7 +107,8 @@ export class LedgerHold implements Links<LedgerHold> {
   #sum: HeldSum = NOT_BOOKED;
   #overrun: Microcredits = 0;
   #steps = 0;
-  #settlement: Settlement | null = null;
+  #isExpired = false;
+  #settlement: Promise<Settlement> | null = null;
 
   constructor(tools: HoldTools, { request, account, grows }: AccountedRequest, funds: readonly DrawnFund[]) {
     this.id = request.id;
@@ -134,7 +133,7 @@ export class LedgerHold implements Links<LedgerHold> {
 
   /** The sum that may still be charged; 0 once settled. */
   get left(): Microcredits {
-    return leftOf(this.#sum);
+    return this.#isExpired ? 0 : leftOf(this.#sum);
   }
 
   /** The sum that upstreams have billed beyond the hold. */
@@ -159,7 +158,7 @@ export class LedgerHold implements Links<LedgerHold> {
    */
   async raise(amounts: ExtendOp['amounts'], least: Microcredits = amounts[0]): Promise<boolean> {
     const whole = amounts.at(-1)!;
-    if (!raise(this.#sum, whole)) return false;
+    if (this.#isExpired || !raise(this.#sum, whole)) return false;
     if (whole === 0) return true;
     return (await (mayCap(this.funds) ? this.#reserve(amounts, least) : this.#reserve([whole]))) === null;
   }
@@ -175,7 +174,7 @@ export class LedgerHold implements Links<LedgerHold> {
    * @throws StoreError, by rejecting, when it could not be written: then nothing more is reserved
    */
   async extend({ amounts, least }: HoldExtension, { waitMs, signal, onBlocked }: ExtensionWait): Promise<boolean> {
-    if (!amounts.every((by) => raise(this.#sum, by))) return false;
+    if (this.#isExpired || !amounts.every((by) => raise(this.#sum, by))) return false;
     const refused = await this.#reserve(amounts, least);
     if (refused === null || refused === 'closed') return refused === null;
     onBlocked(refused);
@@ -203,78 +202,104 @@ export class LedgerHold implements Links<LedgerHold> {
     return null;
   }
 
-  /** Posts a failed attempt's known cost, which leaves less for the next. Returns the part of it that is charged. */
-  post(line: EntryLine): Microcredits {
-    // The hold expired, and its exchange still runs.
-    if (this.#settlement) return 0;
-    const { id, left: most } = this;
-    const step = post(this.#sum, line.cost);
+  /**
+   * Posts a failed attempt's known cost, which leaves less for the next. Resolves with the part of it that the books charge; durable
+   * within milliseconds.
+   */
+  async post(line: EntryLine): Promise<Microcredits> {
+    const { id } = this;
+    const most = leftOf(this.#sum);
     const op: PostOp = { kind: 'post', id, step: ++this.#steps, at: this.#tools.now(), entry: line, most };
-    this.#take(step);
-    this.#tools.books.append([op]);
-    this.#tools.notifier.look(this.funds);
-    this.#judge(step, line);
-    return step.charged;
+    this.#sum = post(this.#sum, line.cost).next;
+    const [result] = await this.#tools.books.append([op], this.#looking);
+    const { charged, overrun } = settlementOf(result);
+    this.#overrun += overrun;
+    this.#judge(charged, overrun, line);
+    return charged;
   }
 
   /**
-   * Posts the last attempt, releases the rest, and writes in the same commit what `also` returns for the settlement. The first
-   * call wins: later ones write nothing and return the same settlement. Throws only what `also` throws, with the money booked
-   * nevertheless; durable within milliseconds.
+   * Posts the last attempt, releases the rest, and writes in the same commit what `also` returns for the settlement. Resolves with what
+   * the books have charged, which may differ from what this hold knows; durable within milliseconds. The first call wins: later ones
+   * write nothing and return the same settlement. A hold that has expired is settled all the same, by a correction.
    *
    * @param line the last attempt; null if none is to be charged
+   * @param also called once, before this returns where the books are in this process. What it throws is thrown, at once or by
+   * rejecting, with the money booked nevertheless; nothing else is.
    */
-  settle(line: EntryLine | null, also: (settlement: Settlement) => readonly Write[]): Settlement {
+  settle(line: EntryLine | null, also: (settlement: Settlement) => readonly Write[]): Promise<Settlement> {
     if (this.#settlement) return this.#settlement;
-    const { id, left: most } = this;
-    const step = settle(this.#sum, line ? line.cost : null);
-    const op: SettleOp = { kind: 'settle', id, at: this.#tools.now(), entry: line, most };
-    this.#take(step);
-    const settlement = { charged: step.next.charged, overrun: this.#overrun };
-    this.#settlement = settlement;
-    const { openSettlement } = this.#tools;
-    const ops: LedgerOp[] = [op];
-    openSettlement.ops = ops;
-    let writes: readonly Write[] = [];
+    const most = leftOf(this.#sum);
+    const op: SettleOp = { kind: 'settle', id: this.id, at: this.#tools.now(), entry: line, most };
+    this.#sum = settle(this.#sum, line ? line.cost : null).next;
+    const answer = Promise.withResolvers<Settlement>();
+    this.#settlement = answer.promise;
+    const follow = ([result]: readonly OpResult[]): Sequel => {
+      const settlement = settlementOf(result);
+      answer.resolve(settlement);
+      return this.#settled(settlement, line, also);
+    };
     try {
-      writes = also(settlement);
+      const booked = this.#tools.books.append([op], follow);
+      return booked.then(() => answer.promise);
+    } finally {
+      this.#tools.closed(this);
+    }
+  }
+
+  /** Takes the answer of the books. Returns what is written with it. */
+  #settled(
+    settlement: Settlement,
+    line: EntryLine | null,
+    also: (settlement: Settlement) => readonly Write[],
+  ): Sequel {
+    const excess = settlement.overrun - this.#overrun;
+    this.#overrun = settlement.overrun;
+    const { openSettlement } = this.#tools;
+    const ops: LedgerOp[] = [];
+    openSettlement.ops = ops;
+    try {
+      return { ops, writes: also(settlement) };
     } finally {
       // A request whose record cannot be made must not hold its money for good.
       openSettlement.ops = null;
-      this.#tools.books.append(ops, writes);
       if (this.funds.length > 0) this.#tools.notifier.look(this.funds);
-      if (line) this.#judge(step, line);
-      this.#tools.closed(this);
+      if (line) this.#judge(settlement.charged, excess, line);
     }
-    return settlement;
   }
 
-  /** Closes an unsettled hold and charges it in full. Returns that charge. */
-  expire(): Microcredits {
-    if (this.#settlement) return 0;
-    const step = expire(this.#sum, 'charge');
-    this.#take(step);
-    this.#settlement = { charged: step.next.charged, overrun: this.#overrun };
-    this.#tools.books.append([{ kind: 'expire', id: this.id, at: this.#tools.now(), rule: 'charge' }]);
-    this.#tools.notifier.look(this.funds);
+  /** Closes an unsettled hold and charges it in full. Resolves with that charge. */
+  async expire(): Promise<Microcredits> {
+    if (this.#settlement || this.#isExpired) return 0;
+    this.#isExpired = true;
+    const before = this.#sum.charged;
+    const op = { kind: 'expire', id: this.id, at: this.#tools.now(), rule: 'charge' } as const;
+    const booked = this.#tools.books.append([op], this.#looking);
     this.#tools.closed(this);
-    return step.charged;
+    const [result] = await booked;
+    return settlementOf(result).charged - before;
   }
 
-  #take({ next, excess }: Step): void {
-    this.#sum = next;
-    this.#overrun += excess;
-  }
+  /** Reports the funds once the books have answered. */
+  readonly #looking = (): Sequel => {
+    this.#tools.notifier.look(this.funds);
+    return NOTHING_MORE;
+  };
 
   /** Alarms if the upstream billed more than was reserved, or an impossible usage. */
-  #judge(step: Step, line: EntryLine): void {
-    if (step.excess > 0) this.#alarm('an upstream billed more than was reserved', line, step);
+  #judge(charged: Microcredits, excess: Microcredits, line: EntryLine): void {
+    if (excess > 0) this.#alarm('an upstream billed more than was reserved', line, charged, excess);
     if (line.impossible || !isCost(line.cost) || !isPlausible(line.usage)) {
-      this.#alarm('an upstream reported an impossible usage', line, step);
+      this.#alarm('an upstream reported an impossible usage', line, charged, excess);
     }
   }
 
-  #alarm(message: string, { tariff, cost, usage, impossible }: EntryLine, { charged, excess }: Step): void {
+  #alarm(
+    message: string,
+    { tariff, cost, usage, impossible }: EntryLine,
+    charged: Microcredits,
+    excess: Microcredits,
+  ): void {
     const { model, provider, upstream } = tariff;
     this.#tools.notifier.alarm(message, {
       decision: idText('dec_', this.id),

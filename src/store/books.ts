@@ -81,7 +81,11 @@ export interface PostOp extends NamedOp {
   readonly most: Microcredits;
 }
 
-/** Charges the last attempt, if there was one, and releases the rest. The result is `charged`, with the whole hold's charge. */
+/**
+ * Charges the last attempt, if there was one, and releases the rest. The result is `charged`, with the whole hold's charge. Where the
+ * hold was expired meanwhile, the difference is booked as a correction: what was charged beyond is given back, and of what was
+ * released as much is charged as its funds still have.
+ */
 export interface SettleOp extends NamedOp {
   readonly kind: 'settle';
   readonly entry: EntryLine | null;
@@ -173,6 +177,12 @@ export type OpResult =
   /** `charged`: the charge of this step, or of the whole hold for a settlement; `overrun`: the operator's loss, likewise. */
   | { readonly kind: 'charged'; readonly charged: Microcredits; readonly overrun: Microcredits };
 
+/** What follows from the results of operations, in the same commit: operations that cannot be refused, and writes of repositories. */
+export interface Sequel {
+  readonly ops: readonly LedgerOp[];
+  readonly writes: readonly Write[];
+}
+
 /** An open hold whose owner is gone: the epoch of its instance is dead, or it expired long ago. */
 export interface Orphan {
   readonly id: number;
@@ -263,10 +273,13 @@ export interface LedgerBooks {
    */
   apply(ops: readonly LedgerOp[], also?: readonly Write[]): Promise<readonly OpResult[]>;
   /**
-   * Decides operations that cannot be refused, in the order of all calls, for a caller that does not wait: posts,
-   * settlements, expiries, attachments, releases, limits and waivers. `written` reports when they survive. Never throws.
+   * Decides operations that cannot be refused, in the order of all calls: posts, settlements, expiries, attachments, releases,
+   * limits and waivers. `written` reports when they survive. Resolves with their results, which callers are told.
+   *
+   * @param follow called once with the results, before the call returns where the books are in this process. What it throws is
+   * thrown, at once or by rejecting, with the operations booked nevertheless; nothing else is.
    */
-  append(ops: readonly LedgerOp[], also?: readonly Write[]): void;
+  append(ops: readonly LedgerOp[], follow?: (results: readonly OpResult[]) => Sequel): Promise<readonly OpResult[]>;
   /** Returns the figures of funds, of bounded age. A reading for the facts, never a promise. */
   standing(funds: readonly FundRef[]): readonly FundStanding[];
   /** The balance of a holder; null for one that was never granted anything and has paid nothing in. */

@@ -114,7 +114,7 @@ export const STATUS_FAULTS: readonly Fault[] = [
   {
     name: 'redirect',
     does: 'answers 307',
-    // Following it would loop, which the request count shows.
+    // Sequel it would loop, which the request count shows.
     upstream: { speaks: 'http', answer: () => new Response(null, { status: 307, headers: { location: '?' } }) },
     ...both(failed('not_found')),
   },

@@ -22,9 +22,25 @@ export class SharedBooks {
     return { ledger, alarms, died: () => this.books.died(name), [Symbol.asyncDispose]: () => ledger.close() };
   }
 
+  /** The kinds of the entries that ended a hold. */
+  endsOf(id: number): string[] {
+    const isEnd = ({ kind }: { kind: string }) => kind === 'settle' || kind === 'expire' || kind === 'void';
+    return this.books.journal.entries.flatMap((one) => (one.reservation === id && isEnd(one) ? [one.kind] : []));
+  }
+
+  /** Those of each hold. */
+  ends(): string[][] {
+    const ids = this.books.journal.entries.flatMap(({ kind, reservation }) =>
+      kind === 'reserve' && reservation !== null ? [reservation] : [],
+    );
+    return ids.map((id) => this.endsOf(id));
+  }
+
   /** What was charged for a hold, less what was given back. */
   async booked(id: number): Promise<number> {
     const { charged = 0, givenBack = 0 } = (await this.books.reservation(id)) ?? {};
     return charged - givenBack;
   }
 }
+
+export type Instance = Awaited<ReturnType<SharedBooks['ledger']>>;

@@ -129,7 +129,7 @@ describe('the windows of a budget', () => {
       await adjust(folder.file, { kind: 'correct', amount: -40, reservation: second });
       await opened.ledger.refresh();
       expect(await hold.raise([1], 1)).toBe(false);
-      expect(hold.settle(line(60), () => [])).toEqual({ charged: 60, overrun: 0 });
+      expect(await hold.settle(line(60), () => [])).toEqual({ charged: 60, overrun: 0 });
       expect(await opened.ledger.status()).toMatchObject({ charged: 60, held: 0 });
     },
   );

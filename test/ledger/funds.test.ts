@@ -145,7 +145,7 @@ describe('a reload', () => {
     // Beyond its limit by the edit: nothing more is let in, and the hold is honoured.
     expect(await refused(opened.ledger, order(1))).toMatchObject({ why: 'contended' });
     expect(await hold.raise([1])).toBe(false);
-    expect(hold.settle(line(30), () => []).charged).toBe(30);
+    expect((await hold.settle(line(30), () => [])).charged).toBe(30);
     expect(await refused(opened.ledger, order(1))).toMatchObject({ why: 'exhausted', spent: 70, limit: 50 });
     await reload(opened, budget(90, { each }));
     await held(opened.ledger, order(20));

@@ -33,11 +33,11 @@ async function play(file: string, plan: readonly Step[]) {
     } else if (!hold) continue;
     else if (action === 'post') hold.post(line(n));
     else if (action === 'raise') waits.push(hold.raise([n]).catch(() => {}));
-    else told.set(hold.id, hold.settle(action === 'settle' ? line(n) : null, () => []).charged);
+    else told.set(hold.id, (await hold.settle(action === 'settle' ? line(n) : null, () => [])).charged);
     if (n % 3 === 0) await Promise.all(waits);
   }
   await Promise.all(waits);
-  for (const hold of holds) told.set(hold.id, hold.settle(null, () => []).charged);
+  for (const hold of holds) told.set(hold.id, (await hold.settle(null, () => [])).charged);
   const rows = await journal(store);
   const status = await ledger.status();
   await store.close();

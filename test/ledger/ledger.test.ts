@@ -50,7 +50,7 @@ describe('settle', () => {
     };
     expect(() => hold.settle(line(120), record)).toThrow('no record');
     expect(await ledger.status()).toMatchObject({ open: 0, held: 0, funds: [{ spent: 120, held: 0 }] });
-    expect(hold.settle(line(300), record)).toEqual({ charged: 120, overrun: 0 });
+    expect(await hold.settle(line(300), record)).toEqual({ charged: 120, overrun: 0 });
     expect((await ledger.status()).charged).toBe(120);
     await folder.prove();
   });
@@ -60,7 +60,7 @@ describe('settle', () => {
     await store.commit([write({ sql: 'CREATE TABLE side (x INTEGER)' })]);
     const hold = await held(ledger, order(500));
     const also = [write({ sql: 'INSERT INTO side VALUES (?)' }, 7)];
-    expect(hold.settle(line(120), () => also)).toEqual({ charged: 120, overrun: 0 });
+    expect(await hold.settle(line(120), () => also)).toEqual({ charged: 120, overrun: 0 });
     expect(hold.left).toBe(0);
     await store.flush();
     expect(await store.query({ sql: `SELECT * FROM entries WHERE kind = 'settle'` })).toEqual([
@@ -86,9 +86,9 @@ describe('settle', () => {
   ledgerTest('counts once: the first wins and is returned again', async (folder) => {
     const { ledger, store } = await folder.open();
     const hold = await held(ledger, order(500));
-    const first = hold.settle(line(120), () => []);
-    expect(hold.settle(line(400), () => [])).toBe(first);
-    expect(hold.settle(null, () => [])).toBe(first);
+    const first = await hold.settle(line(120), () => []);
+    expect(await hold.settle(line(400), () => [])).toBe(first);
+    expect(await hold.settle(null, () => [])).toBe(first);
     expect(ledger.open).toBe(0);
     expect(await journal(store)).toHaveLength(2);
     expect(await ledger.status()).toMatchObject({ charged: 120, held: 0, open: 0 });
@@ -96,14 +96,14 @@ describe('settle', () => {
 
   ledgerTest('with nothing used closes without a charge', async (folder) => {
     const { ledger, store } = await folder.open();
-    expect((await held(ledger, order(500))).settle(null, () => [])).toEqual({ charged: 0, overrun: 0 });
+    expect(await (await held(ledger, order(500))).settle(null, () => [])).toEqual({ charged: 0, overrun: 0 });
     expect(await journal(store)).toMatchObject([{ kind: 'reserve' }, { kind: 'settle', amount: 0 }]);
   });
 
   ledgerTest('never charges more than was reserved: the excess is an overrun, and alarmed', async (folder) => {
     const { ledger, store, alarms } = await folder.open();
     const hold = await held(ledger, order(500));
-    expect(hold.settle(line(700), () => [])).toEqual({ charged: 500, overrun: 200 });
+    expect(await hold.settle(line(700), () => [])).toEqual({ charged: 500, overrun: 200 });
     expect(await journal(store)).toMatchObject([
       { kind: 'reserve', amount: 500 },
       { kind: 'settle', amount: 500 },
@@ -125,7 +125,7 @@ describe('settle', () => {
       reasoningTokens: 0,
     };
     const hold = await held(ledger, order(500));
-    expect(hold.settle(line(cost, { usage }), () => [])).toEqual({ charged: 500, overrun: 0 });
+    expect(await hold.settle(line(cost, { usage }), () => [])).toEqual({ charged: 500, overrun: 0 });
     await store.flush();
     expect(await ledger.status()).toMatchObject({ charged: 500, held: 0, open: 0 });
     expect(alarms.map(({ message }) => message)).toEqual(['an upstream reported an impossible usage']);
@@ -138,9 +138,9 @@ describe('settle', () => {
       throw new Error('the log is gone');
     };
     const [one, two] = await Promise.all([held(ledger, order(1)), held(ledger, order(1))]);
-    expect(one.settle(line(5), () => [])).toEqual({ charged: 1, overrun: 4 });
+    expect(await one.settle(line(5), () => [])).toEqual({ charged: 1, overrun: 4 });
     await store.close();
-    expect(two.settle(line(1), () => [])).toEqual({ charged: 1, overrun: 0 });
+    expect(await two.settle(line(1), () => [])).toEqual({ charged: 1, overrun: 0 });
   });
 });
 
@@ -148,9 +148,9 @@ describe('between reserve and settle', () => {
   ledgerTest('a failed attempt’s cost leaves less for the next', async (folder) => {
     const { ledger, store } = await folder.open();
     const hold = await held(ledger, order(500));
-    expect(hold.post(line(200))).toBe(200);
+    expect(await hold.post(line(200))).toBe(200);
     expect(hold.left).toBe(300);
-    expect(hold.settle(line(400), () => [])).toEqual({ charged: 500, overrun: 100 });
+    expect(await hold.settle(line(400), () => [])).toEqual({ charged: 500, overrun: 100 });
     await store.flush();
     expect(await ledger.status()).toMatchObject({ charged: 500, held: 0, open: 0 });
   });
@@ -159,7 +159,7 @@ describe('between reserve and settle', () => {
     const { ledger, store } = await folder.open();
     const hold = await held(ledger, order(500));
     hold.post(line(200));
-    expect(hold.settle(null, () => [])).toEqual({ charged: 200, overrun: 0 });
+    expect(await hold.settle(null, () => [])).toEqual({ charged: 200, overrun: 0 });
     expect(await journal(store)).toMatchObject([{}, { kind: 'post', amount: 200 }, { kind: 'settle', amount: 0 }]);
   });
 
@@ -194,7 +194,7 @@ describe('between reserve and settle', () => {
     const { ledger } = await folder.open();
     const hold = await held(ledger, order(500));
     const raise = hold.raise([100]);
-    expect(hold.settle(line(600), () => [])).toEqual({ charged: 500, overrun: 100 });
+    expect(await hold.settle(line(600), () => [])).toEqual({ charged: 500, overrun: 100 });
     expect(await raise).toBe(false);
     expect((await ledger.status()).charged).toBe(500);
   });

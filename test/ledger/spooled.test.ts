@@ -79,7 +79,7 @@ class World {
     if (kind !== 'settle' && kind !== 'exceed' && kind !== 'void') return;
     this.#open.splice(this.#open.indexOf(hold), 1);
     const used = kind === 'void' ? null : line(kind === 'settle' ? 200 + at : 5_000);
-    const { charged } = hold.settle(used, () => []);
+    const { charged } = await hold.settle(used, () => []);
     if (await this.#ledger.written()) this.told.set(hold.id, charged);
   }
 

@@ -166,10 +166,10 @@ overBooks({
     for (let turn = 0; turn < 3; turn++) {
       expect(await applied(books, settleOf(settled, 25 + turn))).toEqual(charged(25));
       expect(await applied(books, expireOf(expired, 'release'))).toEqual(charged(0));
-      expect(await applied(books, settleOf(expired, 40))).toEqual(charged(0));
+      expect(await applied(books, settleOf(expired, 40))).toEqual(charged(40));
       books.append([postOf(settled, 7 + turn, 10), settleOf(expired, 40)]);
     }
-    expect(figures(books, fund)).toEqual([[25, 0]]);
+    expect(figures(books, fund)).toEqual([[65, 0]]);
   },
   '13: a changed limit holds only for those who know of it': async ({ books }) => {
     const fund = fundOf(100);

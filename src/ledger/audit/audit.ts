@@ -79,6 +79,8 @@ export class Audit {
   /** Compares payments once the whole journal is read. */
   readonly payments = new AuditPayments((kind, message) => this.#report(kind, message));
   readonly #seen = new SeenReservations();
+  /** Reservations that expired without being charged in full. */
+  readonly #released = new Set<number>();
   /** Rows of `funds` that begin after a row that was not read yet. */
   readonly #coming: FundRow[] = [];
   #nextFund = 0;
@@ -249,12 +251,15 @@ export class Audit {
     open.charged += amount;
     this.#seen.charge(reservation, amount);
     if (kind !== 'post') this.open.delete(reservation);
+    if (kind === 'expire' && amount < left) this.#released.add(reservation);
   }
 
   #correct(row: AuditRow, reservation: number): void {
     const { account, keyId, payer, amount, funds } = row;
     this.totals.corrected += amount;
-    if (amount >= 0) this.#report('bad_amount', `corrects by ${amount}, which gives nothing back`);
+    // A reservation that was released and then settled all the same.
+    const isLate = amount > 0 && this.#released.has(reservation);
+    if (amount >= 0 && !isLate) this.#report('bad_amount', `corrects by ${amount}, which gives nothing back`);
     const draws = this.#funds.named(funds);
     this.#funds.join(draws, reservation, account, payer ?? keyId);
     this.#funds.spend(draws, amount, 0);

@@ -138,17 +138,17 @@ async function raise(play: Play): Promise<void> {
   }
 }
 
-function post(play: Play): void {
+async function post(play: Play): Promise<void> {
   const { chance, reference } = play;
   const open = play.holds();
   if (open.length === 0) return;
   const hold = chance.one(open);
   const cost = chance.cost(hold.left);
   note(play, { id: hold.id, cost: String(cost) });
-  expectEqual(`what a post charged to ${hold.id}`, hold.post(line(cost)), reference.post(hold.id, cost));
+  expectEqual(`what a post charged to ${hold.id}`, await hold.post(line(cost)), reference.post(hold.id, cost));
 }
 
-function settle(play: Play, used: boolean): void {
+async function settle(play: Play, used: boolean): Promise<void> {
   const { chance, reference, subject } = play;
   const open = play.holds();
   if (open.length === 0) return;
@@ -157,7 +157,7 @@ function settle(play: Play, used: boolean): void {
   note(play, { id: hold.id, cost: String(cost) });
   // Where nothing was charged the fee of a payment is given back.
   const waived = chance.yes(0.3) ? (chance.any(reference.kept) ?? null) : null;
-  const told = hold.settle(cost === null ? null : line(cost), () =>
+  const told = await hold.settle(cost === null ? null : line(cost), () =>
     waived ? waiving(subject.ledger, waived.wallet, waived.fee, waived.note)() : [],
   );
   expectEqual(`the settlement of ${hold.id}`, told, reference.settle(hold.id, cost, waived));
@@ -172,10 +172,10 @@ async function written({ subject, reference }: Play): Promise<void> {
 }
 
 /** Somebody settles what is settled: the first settlement counts. */
-function replay({ chance, ended, reference }: Play): void {
+async function replay({ chance, ended, reference }: Play): Promise<void> {
   if (ended.length === 0) return;
   const hold = chance.one(ended.slice(-10));
-  const told = hold.settle(chance.yes(0.5) ? line(chance.int(0, 100)) : null, () => []);
+  const told = await hold.settle(chance.yes(0.5) ? line(chance.int(0, 100)) : null, () => []);
   expectEqual(`the second settlement of ${hold.id}`, told, reference.settle(hold.id, 1));
 }
 

@@ -40,7 +40,8 @@ for (const payer of PAYERS) {
       const funded = await funding.reserve(order, null);
       const { hold } = funded;
       expect(await stand.setAside()).toMatchObject({ open: 1, held: MAX });
-      expect(hold.settle(line(2_000_000), ({ charged }) => funded.settlementWrites(charged)).charged).toBe(2_000_000);
+      const settled = await hold.settle(line(2_000_000), ({ charged }) => funded.settlementWrites(charged));
+      expect(settled.charged).toBe(2_000_000);
       // The first settlement wins: a later one writes nothing.
       hold.settle(line(MAX), () => {
         throw new Error('settled twice');
@@ -155,18 +156,18 @@ async function play(steps: readonly Step[], infect: Infection): Promise<void> {
     const running: { readonly payer: PayerName; readonly funded: FundedHold }[] = [];
     const charges: Record<PayerName, number> = { 'a key': 0, 'a balance': 0, 'a payment': 0 };
     const settled: SettledPayment[] = [];
-    const end = (at: number, share: number | null) => {
+    const end = async (at: number, share: number | null) => {
       const [ended] = running.splice(at, 1);
       if (!ended) return;
       const { hold } = ended.funded;
       const cost = share === null ? null : line(Math.floor((hold.reserved * share) / 100));
-      const { charged } = hold.settle(cost, (settlement) => ended.funded.settlementWrites(settlement.charged));
+      const { charged } = await hold.settle(cost, (settlement) => ended.funded.settlementWrites(settlement.charged));
       charges[ended.payer] += charged;
       if (!ended.funded.isSettledPayment) return;
       settled.push({ id: ended.funded.headers['x-payment-id']!, charged, fee: charged > 0 ? FEE : 0 });
     };
     for (const one of steps) {
-      if ('ends' in one) end(running.length === 0 ? 0 : one.ends % running.length, one.share);
+      if ('ends' in one) await end(running.length === 0 ? 0 : one.ends % running.length, one.share);
       else {
         const { payer, bounds, isWritable } = one;
         const cases = [];
@@ -181,7 +182,7 @@ async function play(steps: readonly Step[], infect: Infection): Promise<void> {
       const held = running.reduce((sum, { funded }) => sum + funded.hold.left, 0);
       expect(await own.setAside()).toMatchObject({ open: running.length, held });
     }
-    while (running.length > 0) end(0, 50);
+    while (running.length > 0) await end(0, 50);
     await own.house.quiet();
     await expectBalanced(own, charges, settled);
   } finally {

@@ -147,6 +147,47 @@ export const BOOKS_CASES: Readonly<Record<string, (test: BooksUnderTest) => Prom
     expect(await applied(books, settleOf(id, 45, 30))).toEqual(charged(30, 15));
     expect(figures(books, fund)).toEqual([[30, 0]]);
   },
+  'a hold that has expired is settled by a correction, once: what was charged beyond is given back': async ({
+    books,
+  }) => {
+    const fund = fundOf(100);
+    const id = nextId();
+    await applied(books, holdOf(id, [fund], 60));
+    await applied(books, postOf(id, 1, 5));
+    const expired = { kind: 'expire', id, at, rule: 'charge' } as const;
+    expect(await applied(books, expired)).toEqual(charged(60));
+    expect(await applied(books, postOf(id, 2, 10))).toEqual(charged(10));
+    for (let i = 0; i < 2; i++) expect(await applied(books, settleOf(id, 20))).toEqual(charged(35));
+    expect(await applied(books, expired)).toEqual(charged(60));
+    expect(figures(books, fund)).toEqual([[35, 0]]);
+    expect(await books.charged()).toBe(35);
+    await books.written();
+    expect(await books.reservation(id)).toMatchObject({ isOpen: false, charged: 60, givenBack: 25 });
+  },
+  'of a hold that was released as much is charged afterwards as its funds still have': async ({ books }) => {
+    const fund = fundOf(100);
+    const [id, other] = [nextId(), nextId()];
+    await applied(books, holdOf(id, [fund], 60));
+    expect(await applied(books, { kind: 'expire', id, at, rule: 'release' })).toEqual(charged(0));
+    await applied(books, holdOf(other, [fund], 70));
+    for (let i = 0; i < 2; i++) expect(await applied(books, settleOf(id, 50))).toEqual(charged(30, 20));
+    expect(figures(books, fund)).toEqual([[30, 70]]);
+    await applied(books, settleOf(other, 70));
+    expect(await books.charged()).toBe(100);
+  },
+  'what follows from results is asked for once, and its operations are booked with them': async ({ books }) => {
+    const id = nextId();
+    await applied(books, holdOf(id, [fundOf(100)], 60));
+    await applied(books, depositOf('pay_5', 50, 3));
+    const waive: LedgerOp = { kind: 'waive', id: 'pay_5/fee', at, holder: WALLET, fee: 3, note: 'pay_5' };
+    const asked: unknown[] = [];
+    const results = await books.append([settleOf(id, 20)], (results) => {
+      asked.push(results);
+      return { ops: [waive], writes: [] };
+    });
+    expect([results, asked]).toEqual([[charged(20)], [[charged(20)]]]);
+    expect(books.balanceOf(WALLET)).toMatchObject({ limit: 50 });
+  },
   'posts leave less for the next attempt, and count with the settlement': async ({ books }) => {
     const fund = fundOf(100);
     const id = nextId();

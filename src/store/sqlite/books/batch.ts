@@ -61,6 +61,6 @@ export function checkAmounts({ amounts, least, ample }: Pick<HoldOp, 'amounts' |
 }
 
 /** The results of a batch, with those that were looked up. */
-export function resultsOf({ results, late }: Batch): readonly OpResult[] | Promise<readonly OpResult[]> {
+export async function resultsOf({ results, late }: Batch): Promise<readonly OpResult[]> {
   return late ? Promise.all(results.map((result, at) => late[at] ?? result)) : results;
 }

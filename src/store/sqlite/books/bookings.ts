@@ -177,13 +177,16 @@ export class Bookings {
   }
 
   post(made: BookedReservation, { at, step: number, entry, most }: PostOp, batch: Batch): OpResult {
-    if (made.closing) return { kind: 'charged', charged: 0, overrun: 0 };
+    if (made.closing) return postLate(made, entry.cost, most);
     const step = capped(made.state, most, post, entry.cost);
     this.#take(made, step, { step: number, entry, at }, batch);
     return { kind: 'charged', charged: step.charged, overrun: step.excess };
   }
 
-  settle(made: BookedReservation, { at, entry, most }: SettleOp, batch: Batch): OpResult {
+  settle(made: BookedReservation, op: SettleOp, batch: Batch): OpResult {
+    if (made.closing)
+      return made.late === null ? (made.corrected ?? made.closing) : this.#settleLate(made, made.late, op, batch);
+    const { at, entry, most } = op;
     const left = leftOf(made.state);
     const step = capped(made.state, most, settle, entry ? entry.cost : null);
     if (entry) this.#take(made, step, { step: null, entry, at }, batch);
@@ -196,6 +199,7 @@ export class Bookings {
     if (made.isOrphan) batch.await({ written: () => undefined, lost: () => {} });
     const left = leftOf(made.state);
     const step = expire(made.state, rule);
+    made.late = made.state;
     batch.writes.push(this.#close(made, 'expire', step, at));
     return this.#end(made, left - step.charged, batch);
   }
@@ -294,6 +298,24 @@ export class Bookings {
     return fund;
   }
 
+  /** Corrects what an expired reservation was charged to what its attempts cost. */
+  #settleLate(made: BookedReservation, late: HeldSum, { at, entry, most }: SettleOp, batch: Batch): OpResult {
+    const step = capped(late, most, settle, entry ? entry.cost : null);
+    made.late = null;
+    const missing = step.next.charged - made.charged;
+    // What was released may be another's by now.
+    const by = Math.min(missing, Math.max(0, leastFree(made.funds)));
+    made.overrun += step.excess + Math.max(0, missing - by);
+    if (by !== 0) {
+      for (const fund of made.funds) fund.spent += by;
+      made.state = { ...made.state, charged: made.charged + by };
+      this.#parts.journal.correct(made, by, at, batch.writes);
+      if (by < 0) batch.free(made.funds);
+    }
+    made.corrected = { kind: 'charged', charged: made.charged, overrun: made.overrun };
+    return made.corrected;
+  }
+
   #take(
     made: BookedReservation,
     taken: Step,
@@ -345,6 +367,19 @@ function capped<Cost>(
   const step = charge({ ...state, amount: state.charged + most }, cost);
   return { ...step, next: { ...step.next, amount: state.amount } };
 }
+
+/** A post on an expired reservation counts once that is settled late. */
+function postLate(made: BookedReservation, cost: Microcredits, most: Microcredits): OpResult {
+  if (made.late === null) return { kind: 'charged', charged: 0, overrun: 0 };
+  const step = capped(made.late, most, post, cost);
+  made.late = step.next;
+  made.overrun += step.excess;
+  return { kind: 'charged', charged: step.charged, overrun: step.excess };
+}
+
+/** The money that all of the funds have; Infinity for no fund. */
+const leastFree = (funds: readonly BookedFund[]): Microcredits =>
+  funds.reduce((least, { free }) => Math.min(least, free), Number.POSITIVE_INFINITY);
 
 const without = (funds: readonly BookedFund[], others: readonly BookedFund[]): BookedFund[] =>
   funds.filter((fund) => !others.includes(fund));

@@ -31,7 +31,7 @@ import { type BookedFund, FundStates } from './fund-states.ts';
 import { Journal } from './journal.ts';
 import { spentIn } from './ledger-table.ts';
 import { type JournalState, recover } from './recover.ts';
-import { type BookedReservation, orphanOf, Reservations } from './reservations.ts';
+import { orphanOf, Reservations } from './reservations.ts';
 import { type AccountRow, SELECT_STATE, type StateRow } from './tables.ts';
 import { readUsage } from './usage.ts';
 
@@ -77,9 +77,9 @@ interface BooksStart {
   readonly found: JournalState;
 }
 
-/** A hold that expired so long ago has no owner who would end it, ms. */
-const FORGOTTEN_MS = 60_000;
 const NOBODY_YET: InstanceName = { slot: 0, epoch: 0 };
+type SequelMaker = NonNullable<Parameters<LedgerBooks['append']>[1]>;
+
 const NOTHING: readonly Write[] = [];
 const NOBODY: BooksWatcher = { freed: () => {}, opened: () => {}, adjusted: () => {}, fundsOf: () => [] };
 
@@ -150,12 +150,28 @@ class SqliteBooks implements LedgerBooks {
     }
   }
 
-  append(ops: readonly LedgerOp[], also: readonly Write[] = NOTHING): void {
-    const batch = this.#batch(ops, also);
+  append(ops: readonly LedgerOp[], follow: SequelMaker | null = null): Promise<readonly OpResult[]> {
+    const batch = this.#batch(ops, NOTHING);
     // An operation that waits for the disk cannot be given up.
     if (batch.pending) throw new RangeError('only what cannot be refused is appended');
-    if (batch.writes.length > 0) this.#store.append(batch.writes);
-    this.#tellFreed(batch);
+    if (batch.late) return resultsOf(batch).then((results) => this.#appended(batch, results, follow));
+    return Promise.resolve(this.#appended(batch, batch.results, follow));
+  }
+
+  #appended(batch: Batch, results: readonly OpResult[], follow: SequelMaker | null): readonly OpResult[] {
+    let more: Batch | null = null;
+    try {
+      if (follow) {
+        const { ops, writes } = follow(results);
+        if (ops.length > 0) more = this.#batch(ops, NOTHING);
+        batch.writes.push(...(more?.writes ?? NOTHING), ...writes);
+      }
+    } finally {
+      if (batch.writes.length > 0) this.#store.append(batch.writes);
+      this.#tellFreed(batch);
+      if (more) this.#tellFreed(more);
+    }
+    return results;
   }
 
   standing(funds: readonly FundRef[]): readonly FundStanding[] {
@@ -177,16 +193,7 @@ class SqliteBooks implements LedgerBooks {
   }
 
   async orphans(): Promise<readonly Orphan[]> {
-    const forgottenAt = this.#now() - FORGOTTEN_MS;
-    const isOrphan = ({ isOrphan, expires, isWritten }: BookedReservation) =>
-      isOrphan || (isWritten && expires !== null && expires < forgottenAt);
-    return this.#reservations
-      .open()
-      .filter(isOrphan)
-      .map(({ id, state, funds }) => ({
-        ...{ id, reserved: state.amount, charged: state.charged },
-        holder: funds.find(({ isBalance }) => isBalance)?.title.name ?? null,
-      }));
+    return this.#reservations.orphans(this.#now());
   }
 
   written(): Promise<boolean> {
@@ -305,7 +312,7 @@ class SqliteBooks implements LedgerBooks {
   #onReservation(op: ExtendOp | PostOp | SettleOp | ExpireOp, batch: Batch): OpResult | Promise<OpResult> {
     const made = this.#reservations.find(op.id);
     if (!made) return this.#closedBefore(op.id);
-    if (op.kind === 'settle') return made.closing ?? this.#bookings.settle(made, op, batch);
+    if (op.kind === 'settle') return this.#bookings.settle(made, op, batch);
     if (op.kind === 'expire') return made.closing ?? this.#bookings.expire(made, op, batch);
     const known = made.steps?.get(op.step);
     if (known) return known;

@@ -7,7 +7,7 @@ import { AccountNumbers, Numbers } from './accounts.ts';
 import type { BookedFund, FundDraw } from './fund-states.ts';
 import type { BookedReservation } from './reservations.ts';
 import { type Spender, Sums } from './sums.ts';
-import type { AdjustmentRow, StateRow } from './tables.ts';
+import { type Adjustment, insertAdopted, type StateRow } from './tables.ts';
 
 const INSERT_RESERVE = sql(`INSERT INTO journal (seq, kind, reservation, account, amount, time, funds, owner, expires)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
@@ -64,6 +64,9 @@ export const SPOOLED_IN_JOURNAL: readonly Statement[] = [
   INSERT_PAID,
 ];
 export const SPOOLED_TARIFF: Statement = INSERT_TARIFF;
+
+/** The note of a correction of what was charged or released without its owner. */
+const LATE = 'settled after it had expired';
 
 /** Booked in place of figures that cannot be true, which might make an entry unwritable. */
 const NO_USAGE: Usage = {
@@ -165,9 +168,22 @@ export class Journal {
   }
 
   /** A grant or a correction. */
-  adjusting(adjustment: AdjustmentRow, account: number, at: number, funds: string | null): SqlWrite {
+  adjusting(adjustment: Adjustment, account: number, at: number, funds: string | null): SqlWrite {
     const { kind, reservation, amount, note } = adjustment;
     return write(INSERT_NOTED, ++this.#seq, kind, reservation, account, amount, at, funds, note);
+  }
+
+  /**
+   * Adds the rows of a correction by the books themselves: a reservation that had expired was settled.
+   * @param by microcredits; negative for what is given back
+   */
+  correct(made: BookedReservation, by: Microcredits, time: number, into: Write[]): void {
+    const { id: reservation, account, funds } = made;
+    const keyId = account.dimensions.key ?? '';
+    const asked = { kind: 'correct', keyId, reservation, account: account.id, amount: by, note: LATE, time } as const;
+    into.push(insertAdopted(asked));
+    into.push(this.adjusting(asked, account.id, time, this.idsOf(funds)));
+    this.sums.add(account, { reservation, tariff: 0, microcredits: by, input: 0, output: 0 });
   }
 
   /** A deposit or a fee. */

@@ -2,7 +2,7 @@ import { hold } from '../../../accounting/fund.ts';
 import { type HeldSum, leftOf, openHeldSum } from '../../../accounting/held-sum.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { LinkedSet, type Links } from '../../../core/linked-set.ts';
-import type { EarmarkOp, OpResult } from '../../books.ts';
+import type { EarmarkOp, OpResult, Orphan } from '../../books.ts';
 import type { OpenReservation } from '../../journal-reader.ts';
 import type { BookedFund } from './fund-states.ts';
 import type { Spender } from './sums.ts';
@@ -37,6 +37,10 @@ export class BookedReservation implements Links<BookedReservation> {
   overrun: Microcredits = 0;
   /** The first result of each step; null while there was none. */
   steps: Map<number, OpResult | Promise<OpResult>> | null = null;
+  /** Once it has expired: what it would be otherwise, until it is settled all the same. */
+  late: HeldSum | null = null;
+  /** The result of that settlement; null while there was none. */
+  corrected: OpResult | null = null;
   /** The result of its closing; null while it is open. */
   closing: OpResult | null = null;
   before: BookedReservation | null = null;
@@ -90,6 +94,8 @@ export interface BookedEarmark {
   funds: readonly BookedFund[];
 }
 
+/** A hold that expired so long ago has no owner who would end it, ms. */
+const FORGOTTEN_MS = 60_000;
 /** Closed reservations that are remembered, so that a repeated operation finds its first result without a query. */
 const CLOSED_MAX = 1_024;
 
@@ -128,6 +134,18 @@ export class Reservations {
     if (forgotten !== undefined) this.#byId.delete(forgotten);
     this.#closed[this.#next] = made.id;
     this.#next = (this.#next + 1) % CLOSED_MAX;
+  }
+
+  /** Those that an earlier run left open, and those that nobody has ended long after they expired. */
+  orphans(now: number): Orphan[] {
+    const isOrphan = ({ isOrphan, expires, isWritten }: BookedReservation) =>
+      isOrphan || (isWritten && expires !== null && expires + FORGOTTEN_MS < now);
+    return this.open()
+      .filter(isOrphan)
+      .map(({ id, state, funds }) => ({
+        ...{ id, reserved: state.amount, charged: state.charged },
+        holder: funds.find(({ isBalance }) => isBalance)?.title.name ?? null,
+      }));
   }
 
   open(): BookedReservation[] {

@@ -72,6 +72,15 @@ export class MemoryAdjusting extends MemoryReadings {
     this.watcher.adjusted();
   }
 
+  /** Corrects the charge of an expired hold that was settled late. */
+  protected correct(made: MemoryReservation, by: number, time: number): void {
+    const { id: reservation, dimensions, funds } = made;
+    made.givenBack -= by;
+    for (const fund of funds) fund.spent += by;
+    this.journal.add({ kind: 'correct', reservation, dimensions, amount: by, time, funds, note: 'late' });
+    if (by < 0) this.freed.push(funds);
+  }
+
   /** Money that counts once it is durable. */
   protected deposit(
     holder: string,

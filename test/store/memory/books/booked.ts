@@ -15,6 +15,10 @@ export interface MemoryReservation {
   readonly first: OpResult;
   readonly steps: Map<number, OpResult>;
   closing: OpResult | null;
+  /** Once it has expired: what it would be otherwise, until it is settled all the same. */
+  late: rules.HeldSum | null;
+  /** The result of that settlement. */
+  corrected: OpResult | null;
   overrun: number;
   extending: number;
   givenBack: number;
@@ -61,7 +65,7 @@ export function check(op: LedgerOp): void {
 
 /** Charges at most `most`. */
 export function capped(
-  { state }: MemoryReservation,
+  { state }: Pick<MemoryReservation, 'state'>,
   most: number,
   charge: (state: rules.HeldSum) => rules.Step,
 ): rules.Step {

@@ -9,6 +9,7 @@ import type {
   EarmarkOp,
   ExpireOp,
   ExtendOp,
+  Sequel,
   HoldOp,
   LedgerBooks,
   LedgerOp,
@@ -28,6 +29,9 @@ import {
   type PendingStep,
   refused,
 } from './booked.ts';
+
+type SequelMaker = (results: readonly OpResult[]) => Sequel;
+const NOTHING: Sequel = { ops: [], writes: [] };
 
 /** Books in memory alone: plain maps and lists, and the rules. Several instances may share them, each by a handle of its own. */
 export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
@@ -55,10 +59,18 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
     return results.map((result, at) => unsure[at]?.done() ?? result);
   }
 
-  append(ops: readonly LedgerOp[], also: readonly Write[] = []): void {
-    const { freed } = this.#decide(ops);
-    this.store.append(also);
-    for (const funds of freed) this.watcher.freed(funds);
+  async append(ops: readonly LedgerOp[], follow: SequelMaker = () => NOTHING): Promise<readonly OpResult[]> {
+    const { results, freed } = this.#decide(ops);
+    // An answer of a store elsewhere is not there before the call returns.
+    await null;
+    try {
+      const next = follow(results);
+      freed.push(...this.#decide(next.ops).freed);
+      this.store.append(next.writes);
+    } finally {
+      for (const funds of freed) this.watcher.freed(funds);
+    }
+    return results;
   }
 
   watch(watcher: BooksWatcher): void {
@@ -162,6 +174,8 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
       expiresAt,
       steps: new Map<number, OpResult>(),
       closing: null,
+      late: null,
+      corrected: null,
       overrun: 0,
       extending: 0,
       givenBack: 0,
@@ -259,8 +273,12 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
       if (result.kind !== 'refused') made.steps.set(op.step, result);
       return result;
     }
-    if (made.closing) return made.closing;
+    if (made.closing) {
+      if (op.kind === 'expire') return made.closing;
+      return made.late ? this.#settleLate(made, made.late, op) : (made.corrected ?? made.closing);
+    }
     const left = rules.leftOf(made.state);
+    if (op.kind === 'expire') made.late = made.state;
     const entry = op.kind === 'settle' ? op.entry : null;
     const step =
       op.kind === 'settle'
@@ -275,10 +293,37 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
 
   #post(made: MemoryReservation, op: PostOp): OpResult {
     const { entry, most } = op;
-    if (made.closing) return { kind: 'charged', charged: 0, overrun: 0 };
+    if (made.closing) return this.#postLate(made, op);
     const step = capped(made, most, (state) => rules.post(state, entry.cost));
     this.#book(made, step, entry, op);
     return { kind: 'charged', charged: step.charged, overrun: step.excess };
+  }
+
+  #postLate(made: MemoryReservation, { entry, most }: PostOp): OpResult {
+    if (!made.late) return { kind: 'charged', charged: 0, overrun: 0 };
+    const step = capped({ state: made.late }, most, (state) => rules.post(state, entry.cost));
+    made.late = step.next;
+    made.overrun += step.excess;
+    return { kind: 'charged', charged: step.charged, overrun: step.excess };
+  }
+
+  /** Corrects what an expired hold was charged to what its attempts cost, as far as its funds have it. */
+  #settleLate(made: MemoryReservation, late: rules.HeldSum, { entry, most, at }: SettleOp): OpResult {
+    const step = capped({ state: late }, most, (state) => rules.settle(state, entry?.cost ?? null));
+    made.late = null;
+    const missing = step.next.charged - made.state.charged;
+    const free = Math.max(
+      0,
+      ...made.funds
+        .map((fund) => fund.free)
+        .toSorted((a, b) => a - b)
+        .slice(0, 1),
+    );
+    const by = made.funds.length === 0 ? missing : Math.min(missing, free);
+    made.overrun += step.excess + Math.max(0, missing - by);
+    if (by !== 0) this.correct(made, by, at);
+    made.corrected = { kind: 'charged', charged: made.state.charged + by, overrun: made.overrun };
+    return made.corrected;
   }
 
   #extend(made: MemoryReservation, op: ExtendOp, sure: (step: PendingStep) => void): OpResult {
