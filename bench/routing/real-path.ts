@@ -31,6 +31,7 @@ import type { Gateway } from '../../src/request/gateway.ts';
 import { exampleOf } from '../../src/request/learn-from-answer.ts';
 import { isRefusal } from '../../src/routing/decide.ts';
 import { buildRuntime, type Runtime } from '../../src/runtime/runtime.ts';
+import { NO_INSTANCE } from '../../src/store/instance.ts';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
@@ -193,6 +194,7 @@ async function openParts(folder: string, runtime: Runtime): Promise<Parts> {
   const records = openRecords({ store, tables: store.records, now });
   const nextId = createIds(now, 0);
   const payments = await openPayments({
+    instance: NO_INSTANCE,
     store,
     now,
     nextId,

@@ -5,7 +5,7 @@ import type { Budget, LedgerState, StoredBudget } from '../core/budget.ts';
 import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { checkedHolder, isAddress } from '../core/holder-address.ts';
-import { idText, timeOfId } from '../core/id.ts';
+import { timeOfId } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Timer, Timers } from '../core/timers.ts';
 import type { EndpointCharges, LedgerBooks, LedgerOp, LimitOp, UsageFilter } from '../store/books.ts';
@@ -17,6 +17,7 @@ import { AvailableFunds, type FundShortage } from './available-funds.ts';
 import { Contention } from './contention.ts';
 import { countAnew } from './count.ts';
 import { Funds } from './funds.ts';
+import { giveBack } from './give-back.ts';
 import type { Earmark, Hold, OpenSettlement } from './hold.ts';
 import { HoldDesk } from './hold-desk.ts';
 import type { HoldRequest } from './hold-request.ts';
@@ -344,21 +345,9 @@ export class Ledger {
     return (await this.#books.reservation(hold))?.isOpen ?? false;
   }
 
-  /**
-   * Gives back the rest of a closed hold's charge by a correction, at most the charge of the closed hold
-   * `instead` if given. Its ID is made of both, so that it happens once, however many ask for it. Resolves with the amount, once
-   * durable; 0 without such a hold, or with nothing left. Rejects with StoreError if it could not be written.
-   */
-  async giveBack(hold: number, note: string, instead?: number): Promise<Microcredits> {
-    const booked = await this.#books.reservation(hold);
-    if (!booked || (!booked.isOpen && booked.givenBack >= booked.charged)) return 0;
-    const most = instead === undefined ? Number.MAX_SAFE_INTEGER : (await this.#books.reservation(instead))?.charged;
-    const id = ['giveback', idText('dec_', hold), ...(instead === undefined ? [] : [idText('dec_', instead)])].join(
-      '/',
-    );
-    const op = { kind: 'correct', id, at: this.#options.now(), reservation: hold, amount: most ?? 0, note } as const;
-    const [result] = await this.#books.apply([op]);
-    return result?.kind === 'granted' ? result.amount : 0;
+  /** As `give-back.ts`, now. */
+  giveBack(hold: number, note: string, instead?: number): Promise<Microcredits> {
+    return giveBack(this.#books, { hold, note, instead }, this.#options.now());
   }
 
   /** Writes a checkpoint, so that the next start is quick. Neither ends holds nor closes the store. */
@@ -406,7 +395,6 @@ export class Ledger {
 
 /** Whether a budget is the policy's own, and not one of keys. */
 const isOfPolicy = ({ limits }: Budget): boolean => limits === undefined;
-
 const storedOf = ({ name, definition, window, timeZone, limit }: Budget): StoredBudget => ({
   ...{ name, definition, window, timeZone, limit },
 });

@@ -1,6 +1,7 @@
 import type { PaymentPolicy } from '../core/payment-policy.ts';
 import type { Timers } from '../core/timers.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Instance } from '../store/instance.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Blocklist } from './blocklist.ts';
 import type { PaymentCounts } from './counts.ts';
@@ -21,6 +22,8 @@ export interface PaymentParts {
   /** Sets the rounds of reconciliation. */
   readonly timers: Timers;
   readonly nextId: () => number;
+  /** The owner of payments that are settled here. */
+  readonly instance: Pick<Instance, 'slot' | 'epoch' | 'lives'>;
   readonly deposit: Ledger['deposit'];
   readonly counts: PaymentCounts;
   readonly log: Log;

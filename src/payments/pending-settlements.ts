@@ -14,9 +14,9 @@ export function storedSettlements(
   const table = store.pendingSettlements;
   return {
     get: async (key) => (await table.get(digestOf(key))) ?? undefined,
-    set(key, value) {
+    set(key, value, also = []) {
       const time = now();
-      return store.commit([table.deleteBefore(time - RETENTION_MS), table.put(digestOf(key), value, time)]);
+      return store.commit([table.deleteBefore(time - RETENTION_MS), table.put(digestOf(key), value, time), ...also]);
     },
     delete: (key) => store.commit([table.delete(digestOf(key))]),
   };

@@ -41,7 +41,7 @@ export class Reconciler {
   /** Does nothing if started before, or stopped. */
   start(): void {
     if (this.#isStopped) return;
-    this.#timer ??= this.#parts.timers.every(this.#everyMs, () => this.#round());
+    this.#timer ??= this.#parts.timers.every(this.#everyMs, () => void this.#round());
     this.#timer.unref();
   }
 
@@ -51,8 +51,10 @@ export class Reconciler {
   }
 
   /** Checks networks independently: a slow one must not delay the others. */
-  #round(): void {
+  async #round(): Promise<void> {
     const { register, now } = this.#parts;
+    // Without a reading those that are known are checked.
+    await register.refresh().catch(() => {});
     const payments = [...register.unsettled()];
     const ids = new Set(payments.map(({ id }) => id));
     for (const id of this.#nextChecks.keys()) if (!ids.has(id)) this.#nextChecks.delete(id);

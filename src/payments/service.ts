@@ -1,5 +1,4 @@
 import type { Microcredits } from '../core/credits.ts';
-import { idText } from '../core/id.ts';
 import type { PaymentPolicy } from '../core/payment-policy.ts';
 import type { Timers } from '../core/timers.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -13,6 +12,7 @@ import { loadBlocklist } from './blocklist.ts';
 import { PaymentCounts } from './counts.ts';
 import type { OpenNetwork } from './facilitator/facilitator.ts';
 import { openNetwork as openByPolicy } from './facilitator/network.ts';
+import { storedNonces } from './gas-nonces.ts';
 import { quoteOn } from './make-quote.ts';
 import { Networks } from './networks.ts';
 import type { PaymentParts } from './parts.ts';
@@ -25,11 +25,16 @@ import { isTransient, orNotSent, unavailableError } from './refusals.ts';
 import { loadRegister } from './register.ts';
 import { loadSeal } from './seal.ts';
 import { authorizationIdOf, checkQuote, Settlements } from './settlements.ts';
+import { sweep } from './sweep.ts';
 
-type PaymentRepositories = Pick<Repositories, 'payments' | 'blocklist' | 'pendingSettlements' | 'quoteSecret'>;
+type PaymentRepositories = Pick<
+  Repositories,
+  'payments' | 'blocklist' | 'pendingSettlements' | 'gasNonces' | 'quoteSecret'
+>;
 
 export interface PaymentsOptions {
   readonly store: Pick<Store, 'commit' | 'append' | 'written'> & PaymentRepositories & { readonly news: News };
+  readonly instance: PaymentParts['instance'];
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Returns growing numbers that never repeat and are distinct from those of decisions. */
@@ -45,46 +50,33 @@ export interface PaymentsOptions {
   readonly timers?: Timers;
 }
 
-/**
- * Opens the payments of this server, off until a policy is in force. Captured payments whose requests an earlier run
- * abandoned become balance, and their fees are given back. Throws StoreError.
- */
+/** Opens the payments of this server, off until a policy is in force. Throws StoreError. */
 export async function openPayments(options: PaymentsOptions): Promise<Payments> {
-  const { store, now, log } = options;
-  const { register, abandoned } = await loadRegister(store);
-  for (const payment of abandoned) await settleAbandoned(payment, options);
-  if (abandoned.length > 0) {
-    const [first] = abandoned;
-    log.warn('payments for requests that an earlier run left open were added to balances', {
-      count: abandoned.length,
-      first: first && idText('pay_', first.id),
-    });
-  }
-  const [blocklist, seal] = [await loadBlocklist(store, now), await loadSeal(store)];
+  const { store, instance, now } = options;
+  const [register, blocklist, seal] = [
+    await loadRegister(store, instance),
+    await loadBlocklist(store, now),
+    await loadSeal(store),
+  ];
   return paymentsOf(options, { register, blocklist, seal });
-}
-
-/** A payer without a complete answer pays no fee. The ledger has released the hold. */
-async function settleAbandoned({ id, payer, fee }: Payment, { store, now, deposit }: PaymentsOptions): Promise<void> {
-  const writes = [store.payments.settle(id, 0, 0, now())];
-  await deposit(payer, { paid: 0, fee: -fee, note: idText('pay_', id) }, writes);
 }
 
 /** Takes x402 payments and stores their outcomes. One for each server, present while payments are off, too. */
 export type Payments = ReturnType<typeof paymentsOf>;
 
 function paymentsOf(options: PaymentsOptions, stored: Pick<PaymentParts, 'register' | 'blocklist' | 'seal'>) {
-  const { store, now, nextId, env, deposit, log, openNetwork = openByPolicy, reconcileEveryMs = 5_000 } = options;
-  const { timers = processTimers } = options;
+  const { store, instance, now, nextId, env, deposit, log } = options;
+  const { openNetwork = openByPolicy, reconcileEveryMs = 5_000, timers = processTimers } = options;
   const { register, blocklist, seal } = stored;
   const { table } = register;
   /** The policy in force; null while payments are off. */
   const inForce: { policy: PaymentPolicy | null } = { policy: null };
-  const host = { env, pending: storedSettlements(store, now), now };
+  const gasNonces = storedNonces({ store, instance, now });
+  const host = { env, pending: storedSettlements(store, now), gasNonces, now };
   const networks = new Networks({ open: openNetwork, host, log, timers });
   const counts = new PaymentCounts();
   const policy = () => inForce.policy;
-  const parts: PaymentParts = { ...stored, networks, policy, now, timers, nextId, deposit, counts, log };
+  const parts: PaymentParts = { ...stored, networks, policy, now, timers, nextId, instance, deposit, counts, log };
   const settlements = new Settlements(parts);
   const reconciler = new Reconciler(parts, settlements, reconcileEveryMs);
   const activity: PaymentActivity = {
@@ -150,6 +142,13 @@ function paymentsOf(options: PaymentsOptions, stored: Pick<PaymentParts, 'regist
 
     /** As `Settlements.settle`. */
     settle: <T>(signed: SignedPayment, use: PaymentUse, book: Book<T>) => settlements.settle(signed, use, book),
+
+    /**
+     * Resolves the payments of instances that have ended, each once: captured ones, whose requests were abandoned, become
+     * balance, and their fees are given back; others wait for the chain. Call it once the holds of those instances are closed.
+     * Rejects with StoreError.
+     */
+    sweep: () => sweep(options),
 
     /** The writes that record charge and fee, for the commit that closes the hold of a captured payment. */
     settleWrites: ({ id }: Payment, charged: Microcredits, fee: Microcredits): readonly Write[] => [

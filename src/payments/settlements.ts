@@ -1,7 +1,9 @@
 import { type Microcredits, toCredits } from '../core/credits.ts';
 import { worthOf } from '../core/payment-policy.ts';
 import { messageOf } from '../core/thrown.ts';
+import { isSameInstance, nameOf } from '../store/instance.ts';
 import type { AuthorizationId, Payment } from '../store/payments.ts';
+import { StoreError } from '../store/store.ts';
 import { FacilitatorUnavailable, type SettleResult } from './facilitator/facilitator.ts';
 import type { NetworkConnection } from './networks.ts';
 import type { PaymentParts } from './parts.ts';
@@ -35,6 +37,8 @@ interface SettleJob<T> {
   readonly book: Book<T>;
   /** Whether nothing was sent for it before. */
   readonly isFirst: boolean;
+  /** Aborts when its sender has gone. */
+  readonly signal: AbortSignal | undefined;
 }
 
 /** Settles payments, one call at a time for each authorization. */
@@ -79,28 +83,38 @@ export class Settlements {
   }
 
   /**
-   * Returns an unsettled payment of this wallet for the same request. A payment being settled now counts only if its
-   * sender has disconnected: two equal requests at once mean two payments, a repeat means one.
+   * Returns an unsettled payment of this wallet for the same request, at any instance. A payment being settled now counts only
+   * if its sender has disconnected: two equal requests at once mean two payments, a repeat means one.
+   * @throws SignalboxError `overloaded` when the store cannot be read
    */
-  unsettled(wallet: string, requestHash: string): Payment | null {
-    const requestMark = this.#parts.seal.mark(requestHash);
-    for (const payment of this.#parts.register.unsettled()) {
-      const isIt = payment.payer === wallet && payment.requestMark === requestMark;
-      if (!isIt) continue;
+  async unsettled(wallet: string, requestHash: string): Promise<Payment | null> {
+    const { register, seal } = this.#parts;
+    for (const payment of await orNotSent(() => register.table.unsettledOf(wallet, seal.mark(requestHash)))) {
       const lock = this.#locks.get(keyOf(payment));
-      if (lock?.look !== null || lock.signal?.aborted) return payment;
+      if (lock ? lock.look !== null || lock.signal?.aborted : await this.#isLeft(payment)) return payment;
     }
     return null;
   }
 
-  /** Asks the chain about a payment; null while it is locked. Throws as `resolveOutcome`. */
+  /** Asks the chain about a payment; null while it is locked, here or by another instance. Throws as `resolveOutcome`. */
   async reconcile(payment: Payment, connection: NetworkConnection): Promise<Payment | null> {
     const key = keyOf(payment);
-    if (this.#locks.has(key)) return null;
+    if ((await this.#isElsewhere(payment)) || this.#locks.has(key)) return null;
     const looked = resolveOutcome(this.#parts, payment, connection.network.chain);
     const look = looked.catch(() => {}).finally(() => this.#locks.delete(key));
     this.#locks.set(key, { id: payment.id, look });
     return looked;
+  }
+
+  /** Whether another instance, which lives, works on a payment. */
+  async #isElsewhere({ owner }: Pick<Payment, 'owner'>): Promise<boolean> {
+    const { instance } = this.#parts;
+    return owner !== null && !isSameInstance(owner, instance) && (await instance.lives(owner));
+  }
+
+  /** Whether nobody waits for the settlement of a payment that is not locked here. */
+  async #isLeft(payment: Payment): Promise<boolean> {
+    return payment.state === 'unknown' || !(await this.#isElsewhere(payment));
   }
 
   async #begin<T>(id: number, signed: SignedPayment, context: PaymentUse, book: Book<T>): Promise<Resolution<T>> {
@@ -115,9 +129,30 @@ export class Settlements {
       await this.#verify(payment, signed, connection);
       // Nothing was sent. No gas is spent on a caller who has disconnected.
       if (context.signal?.aborted) throw unavailableError();
-      await orNotSent(() => this.#parts.register.begin(payment));
-      return this.#send({ signed, payment, book, isFirst: true }, connection);
+      await this.#insert(payment);
+      return this.#send({ signed, payment, book, isFirst: true, signal: context.signal }, connection);
     });
+  }
+
+  /** Claims the authorization. The constraint of its row refuses another instance that has come upon it at once. */
+  async #insert(payment: Payment): Promise<void> {
+    const { register } = this.#parts;
+    await orNotSent(() =>
+      register.begin(payment).catch(async (cause) => {
+        const other = isRefused(cause, 'refused') && (await register.table.find(payment));
+        throw other ? inFlightError(other.id) : cause;
+      }),
+    );
+  }
+
+  /** Claims a payment that was sent before, from the owner that was seen. */
+  async #take(seen: Payment): Promise<Payment> {
+    const { register, instance } = this.#parts;
+    try {
+      return await register.take(seen, nameOf(instance));
+    } catch (cause) {
+      throw isRefused(cause, 'unmet') ? inFlightError(seen.id) : unsettledError(seen.id, cause);
+    }
   }
 
   async #verify(payment: Payment, signed: SignedPayment, { network }: NetworkConnection): Promise<void> {
@@ -129,6 +164,7 @@ export class Settlements {
   async #retry<T>(known: Payment, signed: SignedPayment, context: PaymentUse, book: Book<T>): Promise<Resolution<T>> {
     const resolved = resolutionOf(known);
     if (resolved) return resolved;
+    if (await this.#isElsewhere(known)) throw inFlightError(known.id);
     return this.#parts.networks.use(known.network, async (connection) => {
       if (!connection) throw unsettledError(known.id);
       const current = await this.#resolved(known, connection);
@@ -137,8 +173,9 @@ export class Settlements {
       // Another authorization with the same nonce would be booked as this one.
       if (!this.#isOf(current, signed)) throw unsettledError(known.id);
       if (!connection.isReady || !this.#hasTime(signed)) throw unsettledError(known.id);
-      const { decision, keyId } = context;
-      return this.#send({ signed, payment: { ...current, decision, keyId }, book, isFirst: false }, connection);
+      const { decision, keyId, signal } = context;
+      const payment = { ...(await this.#take(current)), decision, keyId };
+      return this.#send({ signed, payment, book, isFirst: false, signal }, connection);
     });
   }
 
@@ -161,7 +198,7 @@ export class Settlements {
   async #send<T>(job: SettleJob<T>, connection: NetworkConnection): Promise<Resolution<T>> {
     const { payment, isFirst } = job;
     const { register, now, counts, log } = this.#parts;
-    const outcome = await this.#outcome(job, connection);
+    const outcome = await this.#watched(job, connection);
     if (outcome.state === 'captured') return this.#captured(job, outcome.transaction);
     const error = publicReason(outcome.reason);
     if (outcome.state === 'failed' && isFirst) {
@@ -173,9 +210,22 @@ export class Settlements {
     // A failed retry says nothing about the first attempt: the chain decides.
     const transaction =
       outcome.state === 'unknown' ? (outcome.transaction ?? payment.transaction) : payment.transaction;
-    await register.doubt({ ...payment, state: 'unknown', transaction, error, updated: now() });
+    await register.doubt({ ...payment, state: 'unknown', transaction, error, updated: now(), owner: null });
     log.warn('the outcome of a payment is not known yet', { ...paymentFields(payment), reason: error, transaction });
     throw unsettledError(payment.id);
+  }
+
+  /** Settles a payment. Notes that its sender has gone: other instances do not offer that wallet the same request again, then. */
+  async #watched<T>(job: SettleJob<T>, connection: NetworkConnection): Promise<SettleResult> {
+    const { signal, payment } = job;
+    const { register, now } = this.#parts;
+    const leave = () => void register.doubt({ ...payment, state: 'unknown', error: 'sender_gone', updated: now() });
+    signal?.addEventListener('abort', leave);
+    try {
+      return await this.#outcome(job, connection);
+    } finally {
+      signal?.removeEventListener('abort', leave);
+    }
   }
 
   async #outcome<T>({ signed, payment, isFirst }: SettleJob<T>, { network }: NetworkConnection): Promise<SettleResult> {
@@ -189,7 +239,11 @@ export class Settlements {
         return { state: 'unknown', reason: 'settlement_broke_off', transaction: null };
       }
       log.warn('a payment could not be sent', { ...paymentFields(payment), detail });
-      if (!isFirst) throw unsettledError(payment.id, cause);
+      if (!isFirst) {
+        // It stays as it was, for whoever asks next.
+        await register.take(payment, null).catch(() => {});
+        throw unsettledError(payment.id, cause);
+      }
       await register.remove(payment);
       throw unavailableError(cause);
     }
@@ -236,7 +290,8 @@ export class Settlements {
     const requestMark = this.#parts.seal.mark(terms.requestHash);
     const what = { network, asset, payTo, payer, nonce, amount, paid, fee, bound, charged: null };
     const whose = { decision, keyId, quote: terms.id, requestMark, validBefore, transaction: null, error: null };
-    return { id, state: 'settling', purpose, ...what, ...whose, created, updated: created };
+    const owner = nameOf(this.#parts.instance);
+    return { id, state: 'settling', purpose, ...what, ...whose, created, updated: created, owner };
   }
 
   #checkExpiry({ terms }: SignedPayment): void {
@@ -269,6 +324,9 @@ export class Settlements {
     }
   }
 }
+
+const isRefused = (cause: unknown, reason: StoreError['reason']): boolean =>
+  cause instanceof StoreError && cause.reason === reason;
 
 /** Returns a payment that has arrived, null for one of unknown outcome. Throws PaymentRefused for a failed one. */
 function resolutionOf(payment: Payment): { readonly state: 'known'; readonly payment: Payment } | null {

@@ -61,7 +61,7 @@ async function takePayments(
   { store, log, host: { env, timers } }: GatewayResources,
 ): Promise<Payments> {
   const payments = await openPayments({
-    ...{ store, now: store.instance.now, nextId, env, log, timers },
+    ...{ store, instance: store.instance, now: store.instance.now, nextId, env, log, timers },
     deposit: (holder, deposit, also) => ledger.deposit(holder, deposit, also),
   });
   try {
@@ -137,12 +137,25 @@ async function keepUp(records: Records, log: Log, timers: Timers, prune: () => P
   };
 }
 
+/** The parts of a server whose instances leave work behind. */
+interface SweptParts {
+  readonly ledger: Ledger;
+  readonly payments: Payments;
+  readonly idempotency: Idempotency;
+}
+
 /** Sweeps up what dead instances leave, part after part. */
-function openSweep(ledger: Ledger, { log, host: { clock, timers } }: GatewayResources): Sweep {
+function openSweep(
+  { ledger, payments, idempotency }: SweptParts,
+  { log, host: { clock, timers } }: GatewayResources,
+): Sweep {
   const onError = (part: string, error: unknown) =>
     log.warn('what dead instances left could not be resolved', { part, error: String(error) });
   const sweep = new Sweep({ graceMs: ledger.graceMs, clock, timers, onError });
   sweep.add('holds', async () => logRecovered(log, await ledger.sweep()));
+  // Their money is that of closed holds.
+  sweep.add('payments', payments.sweep);
+  sweep.add('names', () => idempotency.sweep());
   return sweep;
 }
 
@@ -184,7 +197,7 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   const threads = new Threads(store, now);
   const pruned = { records, idempotency, learner, threads };
   const stopUpkeep = await keepUp(records, log, timers, () => prune(pruned, reloader.lease().snapshot.recordDays, log));
-  const sweep = openSweep(ledger, resources);
+  const sweep = openSweep({ ledger, payments, idempotency }, resources);
   await sweep.begin();
   const publishing = timers.every(PUBLISH_EVERY_MS, () => tools.health.publish());
   const { lease, leaseOf } = reloader;

@@ -21,7 +21,6 @@ interface PrunedParts {
 export async function prune(parts: PrunedParts, days: number, log: Log): Promise<void> {
   const { records, idempotency, learner, threads } = parts;
   try {
-    await idempotency.sweep();
     await idempotency.prune();
     await threads.prune();
     await records.prune(days * DAY_MS);

@@ -1,4 +1,5 @@
 import type { Microcredits } from '../core/credits.ts';
+import type { InstanceName } from './instance.ts';
 import type { Write } from './store.ts';
 
 /**
@@ -50,6 +51,8 @@ export interface Payment {
   readonly error: string | null;
   readonly created: number;
   readonly updated: number;
+  /** The instance that settles it, or runs the request that it paid for; null for none. */
+  readonly owner: InstanceName | null;
 }
 
 /** Identifies an authorization permanently. */
@@ -68,22 +71,37 @@ export interface PaymentQuery {
  * captured or settled before, so that the deposit in the same commit is not booked again.
  */
 export interface PaymentTable {
-  /** For a new payment, before anything is sent. */
+  /** For a new payment, before anything is sent: it claims the authorization. Refused where that has a payment. */
   insert(payment: Payment): Write;
+  /**
+   * Gives an unresolved payment another owner. Fails its commit with the reason `unmet` unless state and owner are still those
+   * that were seen.
+   */
+  take(seen: Pick<Payment, 'id' | 'state' | 'owner'>, owner: InstanceName | null): Write;
   /** Only for the commit that has the deposit. */
   capture(payment: Payment): Write;
-  /** Records charge and fee of a captured payment. Outlives a disk that refuses it, with the settlement that it rides with. */
+  /**
+   * Records charge and fee of a captured payment, which then has no owner. Outlives a disk that refuses it, with the settlement
+   * that it rides with.
+   */
   settle(id: number, charged: Microcredits | null, fee: Microcredits, time: number): Write;
-  /** Marks an unresolved payment unknown, with its transaction and error. */
+  /**
+   * Settles a captured payment without charge and fee, whose owner has ended. Fails its commit with the reason `unmet` unless
+   * it is still captured by this owner.
+   */
+  abandon(seen: Pick<Payment, 'id' | 'owner'>, time: number): Write;
+  /** Marks an unresolved payment unknown, with its transaction, error and owner. */
   doubt(payment: Payment): Write;
   /** Marks an unresolved payment failed, with its error. */
   fail(payment: Payment): Write;
-  /** Removes a payment that was never sent. */
+  /** Removes an unresolved payment that was never sent. */
   remove(id: number): Write;
   get(id: number): Promise<Payment | null>;
   find(authorization: AuthorizationId): Promise<Payment | null>;
   /** Returns the settling, captured and unknown payments, oldest first. */
   unresolved(): Promise<Payment[]>;
+  /** Returns the settling and unknown payments of a wallet for the same request, oldest first. */
+  unsettledOf(payer: string, requestMark: string): Promise<Payment[]>;
   /** Returns the newest payments, newest first. */
   list(query: PaymentQuery): Promise<Payment[]>;
 }
@@ -110,4 +128,21 @@ export interface QuoteSecretTable {
   get(): Promise<Uint8Array | null>;
   /** @param secret 32 bytes; ignored when there is a secret already. */
   putOnce(secret: Uint8Array): Write;
+}
+
+/** A nonce of a gas key that an instance has taken. */
+export interface TakenNonce {
+  readonly nonce: number;
+  /** When, ms since 1970. */
+  readonly time: number;
+  readonly owner: InstanceName;
+}
+
+/** The last nonce of each gas key, so that no two instances send a transaction with the same. */
+export interface GasNonceTable {
+  find(key: string): Promise<TakenNonce | null>;
+  /** Fails its commit with the reason `unmet` unless the last nonce is still the one that was seen (null: there was none). */
+  take(key: string, taken: TakenNonce, seen: TakenNonce | null): Write;
+  /** Gives a nonce back that was never sent. Changes nothing once another was taken. */
+  release(key: string, taken: TakenNonce): Write;
 }

@@ -4,7 +4,13 @@ import type { JournalReader } from './journal-reader.ts';
 import type { KeyTable } from './keys.ts';
 import type { LearningTables } from './learning.ts';
 import type { LedgerTable } from './ledger-table.ts';
-import type { BlocklistTable, PaymentTable, PendingSettlementTable, QuoteSecretTable } from './payments.ts';
+import type {
+  BlocklistTable,
+  GasNonceTable,
+  PaymentTable,
+  PendingSettlementTable,
+  QuoteSecretTable,
+} from './payments.ts';
 import type { RecordTables } from './records.ts';
 import type { ThreadTable } from './threads.ts';
 import type { TrailTable } from './trail.ts';
@@ -20,6 +26,7 @@ export interface Repositories {
   readonly payments: PaymentTable;
   readonly blocklist: BlocklistTable;
   readonly pendingSettlements: PendingSettlementTable;
+  readonly gasNonces: GasNonceTable;
   readonly quoteSecret: QuoteSecretTable;
   readonly records: RecordTables;
   readonly learning: LearningTables;

@@ -293,7 +293,15 @@ describe('when this program itself fails', () => {
     });
     const nextId = createIds(Date.now, 0);
     const { deposit } = ledger;
-    const payments = await openPayments({ store, now: Date.now, nextId, env: env.get, deposit, log });
+    const payments = await openPayments({
+      instance: loneInstance(),
+      store,
+      now: Date.now,
+      nextId,
+      env: env.get,
+      deposit,
+      log,
+    });
     const walletKeys = { createForHolder: never, ofHolder: never };
     const lease = () => runtime;
     const funded = { lease, leaseOf: lease, ledger, payments, keys: walletKeys, log, now: Date.now };

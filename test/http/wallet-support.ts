@@ -232,6 +232,7 @@ export async function startWalletApp({
   });
   const nextId = createIds(now, 0);
   const payments = await openPayments({
+    instance: loneInstance(now),
     store,
     now,
     nextId,

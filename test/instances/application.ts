@@ -68,7 +68,7 @@ export async function startApplication(
   const ledger = await openLedger({ books: await store.openBooks(now), terms, now, onAlarm: write });
   const nextId = () => instance.nextId();
   const deposit = ledger.deposit.bind(ledger);
-  const payments = await openPayments({ store, now, nextId, env, deposit, log });
+  const payments = await openPayments({ store, instance, now, nextId, env, deposit, log });
   const learner = await openLearner({ store, now, nextId });
   const funded = { lease, leaseOf: lease, ledger, payments, keys, log, now };
   const gateway: X402Gateway = {

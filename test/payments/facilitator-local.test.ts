@@ -6,7 +6,10 @@ import {
   type SettleResult,
 } from '../../src/payments/facilitator/facilitator.ts';
 import { openNetwork } from '../../src/payments/facilitator/network.ts';
-import { waitFor } from '../support/answers.ts';
+import { storedNonces } from '../../src/payments/gas-nonces.ts';
+import { storedSettlements } from '../../src/payments/pending-settlements.ts';
+import { openInMemory } from '../store/implementations.ts';
+import { quietFor, waitFor } from '../support/answers.ts';
 import { startChain, type TestChain } from '../support/chain/chain.ts';
 import { authorize, meansOf, networkOn } from '../support/chain/networks.ts';
 
@@ -159,10 +162,59 @@ describe('many payments of one wallet at once', () => {
 
 test('many payments by two facilitators with the same key, as during a reload, are all settled', async () => {
   const payers = await Promise.all(Array.from({ length: 20 }, () => chain.payer(1_000n)));
-  const pair = [await local(), await local()];
+  const means = meansOf(chain);
+  const pair = [await local(chain, means), await local(chain, means)];
   const payments = await Promise.all(payers.map((payer) => authorized(payer)));
   const all = await Promise.all(payments.map((payment, i) => pair[i % 2]!.settle(payment)));
   expect(statesOf(all)).toEqual(Array(20).fill('captured'));
+});
+
+describe('two instances with the same gas key', () => {
+  /** What an instance opens its networks with: nonces are claimed with the notes, in one commit. */
+  const instance = (store: Awaited<ReturnType<typeof openInMemory>>, slot: number, now: () => number = Date.now) => {
+    const pending = storedSettlements(store, now);
+    return meansOf(chain, { pending, gasNonces: storedNonces({ store, instance: { slot, epoch: 1 }, now }) });
+  };
+
+  test('send each transaction with a nonce of its own, though no block comes between', async () => {
+    await using store = await openInMemory();
+    const payers = await Promise.all(Array.from({ length: 12 }, () => chain.payer(1_000n)));
+    const pair = [await local(chain, instance(store, 0)), await local(chain, instance(store, 1))];
+    const payments = await Promise.all(payers.map((payer) => authorized(payer)));
+    const pending = () => chain.client.getTransactionCount({ address: chain.gasAddress, blockTag: 'pending' });
+    const before = await pending();
+    await chain.automine(false);
+    try {
+      const settling = payments.map((payment, i) => pair[i % 2]!.settle(payment));
+      await waitFor(async () => (await pending()) === before + 12);
+      await chain.mine();
+      expect(statesOf(await Promise.all(settling))).toEqual(Array(12).fill('captured'));
+    } finally {
+      await chain.automine(true);
+    }
+  }, 60_000);
+
+  test('wait for a nonce that was claimed and not sent, and fill the gap after 30 s', async () => {
+    await using store = await openInMemory();
+    let now = Date.now();
+    const other = instance(store, 1, () => now).gasNonces;
+    const key = `${networkOn(chain).id} ${chain.gasAddress}`;
+    const nonce = await chain.client.getTransactionCount({ address: chain.gasAddress, blockTag: 'pending' });
+    await store.commit([other.claim(key, nonce, await other.last(key)).write]);
+    let isSettled = false;
+    const facilitator = await local(
+      chain,
+      instance(store, 0, () => now),
+    );
+    const settling = facilitator.settle(await authorized(await chain.payer(1_000n))).then((result) => {
+      isSettled = true;
+      return result;
+    });
+    await quietFor(300, 'a settlement with a nonce of another', () => isSettled);
+    now += 30_000;
+    expect((await settling).state).toBe('captured');
+    expect(await other.last(key)).toMatchObject({ nonce, owner: { slot: 0 } });
+  }, 20_000);
 });
 
 describe('the gas key', () => {

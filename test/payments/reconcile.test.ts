@@ -50,7 +50,7 @@ describe('In the background', () => {
     await waitFor(async () => (await stateOf(bench, id)) === 'settled');
     const note = idText('pay_', id);
     expect(await bench.booked()).toEqual([{ wallet: signed.payer, paid: 6_000_000, fee: 0, note }]);
-    expect(bench.payments.unsettled(signed.payer, signed.terms.requestHash)).toBeNull();
+    expect(await bench.payments.unsettled(signed.payer, signed.terms.requestHash)).toBeNull();
     const calls = bench.chain.count('outcome');
     bench.clock.now += 100_000;
     await quietFor(20, 'a look at a settled payment, in rounds of 4 ms', () => bench.chain.count('outcome') > calls);
@@ -215,12 +215,12 @@ describe('After a restart', () => {
     await first.close();
     const second = await shop.open({ ...QUICK, chain: first.chain, policy: null });
     const { requestHash } = sent.signed.terms;
-    expect(second.payments.unsettled(sent.signed.payer, requestHash)?.id).toBe(sent.id);
+    expect((await second.payments.unsettled(sent.signed.payer, requestHash))?.id).toBe(sent.id);
     await quietFor(20, 'a look on a network that is not ready', () => second.chain.count('outcome') > 0);
     (await second.payments.prepare(policy()))();
     await waitFor(async () => (await stateOf(second, sent.id)) === 'settled');
     expect((await second.booked()).map(({ paid, fee }) => [paid, fee])).toEqual([[6_000_000, 0]]);
-    expect(second.payments.unsettled(sent.signed.payer, requestHash)).toBeNull();
+    expect(await second.payments.unsettled(sent.signed.payer, requestHash)).toBeNull();
   });
 
   shopTest('a payment that was stored and never sent can be sent when it is submitted again', async (shop) => {

@@ -49,12 +49,12 @@ describe('A new payment', () => {
     expect(resolution).toEqual({ state: 'captured', payment: captured, booked: 'booked' });
     expect(await only(bench)).toEqual(captured);
     expect(chain.calls).toEqual(['check', 'verify', 'settle']);
-    expect(payments.unsettled(payer, signed.terms.requestHash)).toBeNull();
+    expect(await payments.unsettled(payer, signed.terms.requestHash)).toBeNull();
     expect(await bench.booked()).toEqual([{ wallet: payer, paid: 6_000_000, fee: 1_000_000, note: `pay ${begun.id}` }]);
     expect(await payments.settle(signed, CONTEXT, never)).toEqual({ state: 'known', payment: captured });
     await bench.store.commit(payments.settleWrites(captured, 2_350_000, 1_000_000));
     const settled = await only(bench);
-    expect(settled).toEqual({ ...captured, state: 'settled', charged: 2_350_000 });
+    expect(settled).toEqual({ ...captured, state: 'settled', charged: 2_350_000, owner: null });
     expect(await payments.settle(signed, CONTEXT, never)).toEqual({ state: 'known', payment: settled });
     expect(await payments.find(signed)).toEqual(settled);
     expect(chain.count('settle')).toBe(1);
@@ -170,7 +170,7 @@ describe('A new payment', () => {
     bench.chain.behavior = 'prompt';
     expect(await refusal(bench.payments.settle(signed, CONTEXT, never))).toBe('payment_failed');
     expect(bench.chain.count('settle')).toBe(1);
-    expect(bench.payments.unsettled(signed.payer, signed.terms.requestHash)).toBeNull();
+    expect(await bench.payments.unsettled(signed.payer, signed.terms.requestHash)).toBeNull();
   });
 
   benchTest('that could not be sent leaves nothing behind, and can be submitted again', async (bench) => {
@@ -178,7 +178,7 @@ describe('A new payment', () => {
     bench.chain.behavior = 'unavailable';
     expect((await failure(bench.payments.settle(signed, CONTEXT, never))).code).toBe('payment_unavailable');
     expect(await all(bench)).toEqual([]);
-    expect(bench.payments.unsettled(signed.payer, signed.terms.requestHash)).toBeNull();
+    expect(await bench.payments.unsettled(signed.payer, signed.terms.requestHash)).toBeNull();
     bench.chain.behavior = 'prompt';
     expect((await bench.payments.settle(signed, CONTEXT, bench.book)).state).toBe('captured');
   });

@@ -13,6 +13,7 @@ import { type Book, PaymentRefused } from '../../src/payments/payments.ts';
 import type { QuoteRequest } from '../../src/payments/quote.ts';
 import type { SignedPayment } from '../../src/payments/read-payment.ts';
 import { openPayments, type Payments } from '../../src/payments/service.ts';
+import type { Instance } from '../../src/store/instance.ts';
 import type { Payment } from '../../src/store/payments.ts';
 import { ledgerMigrations } from '../../src/store/sqlite/books/schema.ts';
 import { openSqlite } from '../../src/store/sqlite/database.ts';
@@ -26,6 +27,7 @@ import {
   type Statement,
   write,
 } from '../../src/store/sqlite/statement.ts';
+import { loneInstance } from '../store/memory/instance.ts';
 import { tempFolder } from '../store/support.ts';
 import { waitFor } from '../support/answers.ts';
 import { FakeNetwork } from './fake-network.ts';
@@ -133,6 +135,8 @@ export interface BenchOptions {
   readonly clock?: { now: number };
   readonly policy?: PaymentPolicy | null;
   readonly reconcileEveryMs?: number;
+  /** Its place among others; absent: the only one that lives. */
+  readonly instance?: Pick<Instance, 'slot' | 'epoch' | 'lives'>;
   readonly wrap?: (store: SqlStore) => SqlStore;
   /** Replaces the fake ledger. */
   readonly ledger?: (store: SqlStore) => Promise<Pick<Ledger, 'deposit'>>;
@@ -173,6 +177,9 @@ export function shopTest(name: string, run: (shop: Workshop) => Promise<void>): 
 export const benchTest = (name: string, run: (bench: Bench, shop: Workshop) => Promise<void>): void =>
   shopTest(name, async (shop) => run(await shop.open(), shop));
 
+/** Counts the benches: each is an instance of its own. */
+let epoch = 0;
+
 async function openBench(file: string, options: BenchOptions = {}): Promise<Bench> {
   const { clock = { now: Date.now() }, wrap = (store: SqlStore) => store, reconcileEveryMs = 3_600_000 } = options;
   const chain = options.chain ?? new FakeNetwork(clock);
@@ -190,6 +197,7 @@ async function openBench(file: string, options: BenchOptions = {}): Promise<Benc
   const opened: { policy: PaymentNetwork; host: NetworkHost }[] = [];
   const payments = await openPayments({
     store,
+    instance: options.instance ?? loneInstance(() => clock.now, { slot: 0, epoch: ++epoch }),
     now: () => clock.now,
     nextId: createIds(() => clock.now, 0),
     env: (name) => `the ${name}`,
@@ -201,6 +209,7 @@ async function openBench(file: string, options: BenchOptions = {}): Promise<Benc
     },
     reconcileEveryMs,
   });
+  await payments.sweep();
   const given = options.policy === undefined ? policy() : options.policy;
   if (given) {
     (await payments.prepare(given))();

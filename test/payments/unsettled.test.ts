@@ -35,9 +35,9 @@ describe('A payment of unknown outcome', () => {
       expect([error.info.details, error.info.headers]).toEqual([{ payment_id: text }, { 'x-payment-id': text }]);
       const transaction = `0xpending${offer.nonce.slice(-4)}`;
       expect(await only(bench)).toMatchObject({ state: 'unknown', error: 'timeout', transaction });
-      expect(bench.payments.unsettled(offer.payer, offer.terms.requestHash)?.id).toBe(id);
-      expect(bench.payments.unsettled(offer.payer, '00'.repeat(32))).toBeNull();
-      expect(bench.payments.unsettled(newAccount().address.toLowerCase(), offer.terms.requestHash)).toBeNull();
+      expect((await bench.payments.unsettled(offer.payer, offer.terms.requestHash))?.id).toBe(id);
+      expect(await bench.payments.unsettled(offer.payer, '00'.repeat(32))).toBeNull();
+      expect(await bench.payments.unsettled(newAccount().address.toLowerCase(), offer.terms.requestHash)).toBeNull();
     },
   );
 
@@ -50,7 +50,7 @@ describe('A payment of unknown outcome', () => {
     expect(settled.transaction).toBe(bench.chain.used.get(offer.nonce)!);
     const note = idText('pay_', id);
     expect(await bench.booked()).toEqual([{ wallet: offer.payer, paid: 6_000_000, fee: 0, note }]);
-    expect(bench.payments.unsettled(offer.payer, offer.terms.requestHash)).toBeNull();
+    expect(await bench.payments.unsettled(offer.payer, offer.terms.requestHash)).toBeNull();
     expect(await bench.payments.settle(offer, CONTEXT, never)).toEqual({ state: 'known', payment: settled });
     expect((await bench.booked()).length).toBe(1);
   });
@@ -118,7 +118,7 @@ describe('A payment of unknown outcome', () => {
       expect(await refusal(bench.payments.settle(offer, CONTEXT, never))).toBe('payment_failed');
       expect(await bench.row(id)).toMatchObject({ state: 'failed', error: 'authorization_expired' });
       expect(bench.chain.count('settle')).toBe(1);
-      expect(bench.payments.unsettled(offer.payer, offer.terms.requestHash)).toBeNull();
+      expect(await bench.payments.unsettled(offer.payer, offer.terms.requestHash)).toBeNull();
     },
   );
 
@@ -151,7 +151,7 @@ describe('A payment of unknown outcome', () => {
     const error = await failure(bench.payments.settle(offer, CONTEXT, broken));
     expect(error.code).toBe('payment_unsettled');
     expect(await only(bench)).toMatchObject({ state: 'settling' });
-    expect(bench.payments.unsettled(offer.payer, offer.terms.requestHash)).not.toBeNull();
+    expect(await bench.payments.unsettled(offer.payer, offer.terms.requestHash)).not.toBeNull();
     expect((await bench.payments.settle(offer, CONTEXT, never)).state).toBe('known');
     expect((await bench.booked()).map(({ paid, fee }) => [paid, fee])).toEqual([[6_000_000, 0]]);
   });

@@ -53,6 +53,8 @@ describe('the store', () => {
       // What operators did.
       ...['trail.actor', 'trail.actor_name', 'trail.action', 'trail.key_id', 'trail.details', 'trail.request_id'],
       ...['adjustments.kind', 'adjustments.note', 'adjustments.name', 'journal.note'],
+      // A chain and the address that pays for its transactions.
+      'gas_nonces.key',
       // Names of models and funds, figures, and what an `agent_wallet` beside a key said.
       ...['accounts.selector', 'accounts.agent_wallet', 'tariffs.model', 'tariffs.provider', 'tariffs.upstream'],
       ...[
@@ -181,6 +183,7 @@ describe('the log', () => {
       'src/payments/resolve-outcome.ts',
       'src/payments/service.ts',
       'src/payments/settlements.ts',
+      'src/payments/sweep.ts',
       'src/request/answer-recorder.ts',
       'src/request/decide.ts',
       'src/request/drain.ts',

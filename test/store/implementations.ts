@@ -12,7 +12,13 @@ import { World } from './hostile/world.ts';
 import { memoryIdempotency, memoryKeys } from './memory/access.ts';
 import { memoryBrokenDeclarations } from './memory/endpoints.ts';
 import { memoryLearning } from './memory/learning.ts';
-import { memoryBlocklist, memoryPayments, memoryPendingSettlements, memoryQuoteSecret } from './memory/payments.ts';
+import {
+  memoryBlocklist,
+  memoryGasNonces,
+  memoryPayments,
+  memoryPendingSettlements,
+  memoryQuoteSecret,
+} from './memory/payments.ts';
 import { memoryRecords } from './memory/records.ts';
 import { MemoryStore } from './memory/store.ts';
 import { tempFolder } from './support.ts';
@@ -29,6 +35,7 @@ export const memoryRepositories = (store: MemoryStore): TestedRepositories => ({
   payments: memoryPayments(store),
   blocklist: memoryBlocklist(store),
   pendingSettlements: memoryPendingSettlements(store),
+  gasNonces: memoryGasNonces(store),
   quoteSecret: memoryQuoteSecret(store),
   records: memoryRecords(store),
   learning: memoryLearning(store),

@@ -34,7 +34,7 @@ export async function onceSigned(
   const signature = request.headers.get(SIGNATURE_HEADER);
   if (signature === null) {
     const known = context.keyId !== null && isAddress(context.keyId) ? context.keyId : null;
-    throw walletQuoteError(gateway, wanted, known, { code: 'payment_required', message: messageFor(wanted) });
+    throw await walletQuoteError(gateway, wanted, known, { code: 'payment_required', message: messageFor(wanted) });
   }
   const signed = await readSigned(gateway, wanted, signature);
   context.acceptPayer(holderCaller(signed.payer));

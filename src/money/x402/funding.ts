@@ -83,7 +83,7 @@ async function signedPayment(
   const payment = await payments.read({ header, purpose: 'chat', requestHash, wallet });
   if (key) checkMayName(key, payment.payer);
   if (payments.blocklist.blocked.has(payment.payer)) throw blockedError();
-  const other = payments.unsettled(payment.payer, requestHash);
+  const other = await payments.unsettled(payment.payer, requestHash);
   if (other && other.nonce !== payment.nonce) throw unsettledError(other.id);
   return payment;
 }

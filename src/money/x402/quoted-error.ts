@@ -60,7 +60,7 @@ export async function quotedError(
   if (!policy) throw new Error('a payment was asked for where none is taken');
   const { wallet, isProved } = payer;
   const requestHash = requestHashOf(given.request.original.body, given.idempotencyKey);
-  const open = wallet && payments.unsettled(wallet, requestHash);
+  const open = wallet && (await payments.unsettled(wallet, requestHash));
   if (open) throw unsettledError(open.id);
   const isShown = wallet !== null && (isProved || policy.quotesBalance);
   // Below 0 where the operator took back more than was left: then the debt is paid, too.

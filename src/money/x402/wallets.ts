@@ -28,13 +28,13 @@ const DESCRIPTIONS: Readonly<Record<WalletRequest['purpose'], string>> = {
  * this already.
  * @throws SignalboxError `payment_unavailable` when no network can be quoted.
  */
-export function walletQuoteError(
+export async function walletQuoteError(
   { payments, lease }: X402Parts,
   { purpose, amount, requestHash, url }: WalletRequest,
   wallet: string | null,
   reason: PaymentReason,
-): SignalboxError {
-  const open = wallet && payments.unsettled(wallet, requestHash);
+): Promise<SignalboxError> {
+  const open = wallet && (await payments.unsettled(wallet, requestHash));
   if (open) return unsettledError(open.id);
   const quote = payments.quote({
     purpose,
@@ -61,7 +61,7 @@ export async function readSigned(gateway: X402Parts, request: WalletRequest, hea
   const signed = await orQuoted(gateway, request, null, () =>
     payments.read({ header, purpose, requestHash, wallet: null }),
   );
-  const other = payments.unsettled(signed.payer, requestHash);
+  const other = await payments.unsettled(signed.payer, requestHash);
   if (other && other.nonce !== signed.nonce) throw unsettledError(other.id);
   if (purpose === 'keys' && !(await hasPaid(gateway, signed.payer))) {
     const message = 'This wallet has never paid here. It can have keys once it has topped up or paid for a request.';
@@ -82,7 +82,7 @@ export async function orQuoted<T>(
   } catch (cause) {
     if (!(cause instanceof PaymentRefused)) throw cause;
     const { reason, message } = cause;
-    throw walletQuoteError(gateway, request, wallet, { code: 'payment_invalid', message, details: { reason } });
+    throw await walletQuoteError(gateway, request, wallet, { code: 'payment_invalid', message, details: { reason } });
   }
 }
 

@@ -6,8 +6,9 @@ import {
   TransactionNotFoundError,
   type TransactionReceipt,
 } from 'viem';
+import { StoreError } from '../../store/store.ts';
 import { FacilitatorUnavailable, type PendingSettlements } from './facilitator.ts';
-import type { GasKey } from './gas-key.ts';
+import { type GasKey, NonceTaken } from './gas-key.ts';
 import { isRevert, type Nodes, noAnswerError } from './nodes.ts';
 
 /** Pauses between checks for a receipt, ms. */
@@ -118,8 +119,10 @@ export class ChainAttempt {
       await gasKey.send({
         to: address,
         data: encodeFunctionData({ abi, functionName, args }),
-        onSigned: async (hash) => {
-          await pending.set(key, hash).catch(() => {
+        onSigned: async (hash, claim) => {
+          await pending.set(key, hash, [claim]).catch((cause) => {
+            if (cause instanceof StoreError && cause.reason === 'unmet')
+              throw new NonceTaken('another instance has it');
             throw new FacilitatorUnavailable('The transaction could not be recorded, so it was not sent.');
           });
           this.transaction = hash;

@@ -1,5 +1,7 @@
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types';
 import type { PaymentNetwork } from '../../core/payment-policy.ts';
+import type { TakenNonce } from '../../store/payments.ts';
+import type { Write } from '../../store/store.ts';
 
 /** An authorization signed by its payer, and the requirements it was signed for. */
 export interface Authorization {
@@ -82,15 +84,42 @@ export interface NetworkClients {
 /** The transactions sent for settlements that have not ended. They survive a restart; old ones are deleted. */
 export interface PendingSettlements {
   get(key: string): Promise<string | undefined>;
-  /** Durable when it resolves. Throws StoreError. */
-  set(key: string, value: string): Promise<void>;
+  /** Commits together with `also`. Durable when it resolves. Throws StoreError. */
+  set(key: string, value: string, also?: readonly Write[]): Promise<void>;
   delete(key: string): Promise<void>;
+}
+
+/** Orders the nonces of a key on a chain for all its senders in this process: during a reload the key is open twice. */
+export interface GasQueue {
+  tail: Promise<unknown>;
+  /** The last nonce that a node accepted, and when. */
+  last: { readonly nonce: number; readonly at: number } | null;
+}
+
+/** The claim of a nonce. */
+export interface NonceClaim {
+  /** Refuses its commit with the reason `unmet` where another instance has claimed one since. */
+  readonly write: Write;
+  /** Gives the nonce back: its transaction was certainly not sent. */
+  release(): void;
+}
+
+/** The nonces of gas keys, by the chain and address of each: those of all instances. */
+export interface GasNonces {
+  queueOf(key: string): GasQueue;
+  /** The last nonce that was claimed; null for none. Throws StoreError. */
+  last(key: string): Promise<TakenNonce | null>;
+  /** Whether another instance may be about to send it. */
+  isHeld(taken: TakenNonce): boolean;
+  /** @param seen the last one, as it was seen */
+  claim(key: string, nonce: number, seen: TakenNonce | null): NonceClaim;
 }
 
 /** The services that a network needs from its server. */
 export interface NetworkHost {
   env(name: string): string | undefined;
   readonly pending: PendingSettlements;
+  readonly gasNonces: GasNonces;
   /** Milliseconds since 1970. */
   now(): number;
   /** Reports a problem to the operator, in one sentence without secrets. */

@@ -1,5 +1,7 @@
 import { type Hex, keccak256, type PrivateKeyAccount } from 'viem';
-import { FacilitatorUnavailable, type NetworkHost } from './facilitator.ts';
+import type { TakenNonce } from '../../store/payments.ts';
+import type { Write } from '../../store/store.ts';
+import { FacilitatorUnavailable, type GasNonces, type GasQueue, type NetworkHost } from './facilitator.ts';
 import { isRevert, type NodeRefusal, type Nodes, noAnswerError, orUnavailable, refusalOf } from './nodes.ts';
 
 /** Attempts with a new nonce, where another sender took it. */
@@ -13,6 +15,7 @@ const ALARM_PAUSE_MS = 3_600_000;
 export interface GasKeyOptions {
   readonly account: PrivateKeyAccount;
   readonly nodes: Nodes;
+  readonly nonces: GasNonces;
   /** The alarm threshold, wei. */
   readonly alarmWei: bigint;
   readonly now: NetworkHost['now'];
@@ -22,8 +25,11 @@ export interface GasKeyOptions {
 export interface Call {
   readonly to: Hex;
   readonly data: Hex;
-  /** Called after signing and before sending, with the hash. A rejection prevents sending. */
-  onSigned(hash: Hex): Promise<void>;
+  /**
+   * Called after signing and before sending, with the hash and the claim of its nonce, to be committed together. A rejection
+   * prevents sending; `NonceTaken` has it signed anew with another nonce.
+   */
+  onSigned(hash: Hex, claim: Write): Promise<void>;
   /** Called when the signed transaction was certainly not sent. */
   onRefused(): void;
 }
@@ -34,26 +40,31 @@ interface Fees {
   readonly maxPriorityFeePerGas: bigint;
 }
 
-/** Orders the nonces of a key on a chain for all its senders: during a reload the key is open twice. */
-interface Queue {
-  tail: Promise<unknown>;
-  /** The last nonce that a node accepted, and when. */
-  last: { readonly nonce: number; readonly at: number } | null;
+/** Another instance has claimed the nonce first, and nothing was sent. */
+export class NonceTaken extends Error {
+  override readonly name = 'NonceTaken';
 }
-const queues = new Map<string, Queue>();
+
+/** The next nonce of a key, and the last one that was claimed. */
+interface FreeNonce {
+  readonly nonce: number;
+  readonly seen: TakenNonce | null;
+}
 
 export class GasKey {
   readonly address: Hex;
   /** The last seen balance as a multiple of the alarm threshold. Null before, and without a threshold. */
   ratio: number | null = null;
   readonly #options: GasKeyOptions;
-  readonly #queue: Queue;
+  readonly #name: string;
+  readonly #queue: GasQueue;
   #alarmedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: GasKeyOptions) {
     this.#options = options;
     this.address = options.account.address;
-    this.#queue = queues.getOrInsert(`${options.nodes.id} ${this.address}`, { tail: Promise.resolve(), last: null });
+    this.#name = `${options.nodes.id} ${this.address}`;
+    this.#queue = options.nonces.queueOf(this.#name);
   }
 
   /**
@@ -126,34 +137,44 @@ export class GasKey {
 
   /** Sets the nonce, signs and sends; repeats if another sender took the nonce. */
   async #number(call: Call, fees: Fees): Promise<void> {
-    const { nodes, account } = this.#options;
+    const { nodes, nonces } = this.#options;
     for (let times = 1; ; times++) {
-      const nonce = await this.#nextNonce();
-      const { to, data } = call;
-      const signed = { type: 'eip1559', chainId: nodes.client.chain.id, nonce, to, data, ...fees } as const;
-      const serialized = await account.signTransaction(signed);
-      const hash = keccak256(serialized);
-      await call.onSigned(hash);
-      const sent = await this.#send(serialized);
+      const { nonce, seen } = await this.#nextNonce();
+      const claim = nonces.claim(this.#name, nonce, seen);
+      const serialized = await this.#signed(call, fees, nonce);
+      const sent = (await claimed(() => call.onSigned(keccak256(serialized), claim.write)))
+        ? await this.#send(serialized)
+        : 'nonce';
       if (sent === 'taken') this.#queue.last = { nonce, at: performance.now() };
       if (sent === 'taken' || sent === 'perhaps') return;
       call.onRefused();
       if (sent === 'other' || times === NUMBERINGS_MAX) {
+        claim.release();
         throw new FacilitatorUnavailable(`The nodes of ${nodes.id} accept no transaction from the gas key.`);
       }
     }
   }
 
-  /** Asks the nodes, and waits for one that does not count the last transaction yet. */
-  async #nextNonce(): Promise<number> {
-    const { nodes } = this.#options;
+  #signed({ to, data }: Call, fees: Fees, nonce: number): Promise<Hex> {
+    const { nodes, account } = this.#options;
+    return account.signTransaction({ type: 'eip1559', chainId: nodes.client.chain.id, nonce, to, data, ...fees });
+  }
+
+  /** Asks the nodes, and waits for one that does not count the last transaction yet, of this instance or another. */
+  async #nextNonce(): Promise<FreeNonce> {
+    const { nodes, nonces } = this.#options;
     const { last } = this.#queue;
     for (;;) {
       const nonce = await orUnavailable(
         nodes,
         nodes.client.getTransactionCount({ address: this.address, blockTag: 'pending' }),
       );
-      if (last === null || nonce > last.nonce || performance.now() - last.at > COUNT_WAIT_MS) return nonce;
+      const seen = await nonces.last(this.#name).catch(() => {
+        throw new FacilitatorUnavailable('The stored nonces cannot be read.');
+      });
+      const isCounted = last === null || nonce > last.nonce || performance.now() - last.at > COUNT_WAIT_MS;
+      const isFree = seen === null || seen.nonce < nonce || !nonces.isHeld(seen);
+      if (isCounted && isFree) return { nonce, seen };
       await Bun.sleep(COUNT_PAUSE_MS);
     }
   }
@@ -171,5 +192,16 @@ export class GasKey {
     }
     if (refusals.has(null)) return 'perhaps';
     return refusals.has('nonce') ? 'nonce' : 'other';
+  }
+}
+
+/** Resolves with false where another instance has claimed the nonce. */
+async function claimed(onSigned: () => Promise<void>): Promise<boolean> {
+  try {
+    await onSigned();
+    return true;
+  } catch (cause) {
+    if (cause instanceof NonceTaken) return false;
+    throw cause;
   }
 }

@@ -30,8 +30,8 @@ function openFacilitator(policy: PaymentNetwork, host: NetworkHost, { urls, node
   if (facilitator.mode === 'local') {
     const { privateKeyEnv, gasAlarmWei, confirmationTimeoutMs } = facilitator;
     const account = gasAccount(policy, privateKeyEnv, urls, host);
-    const { now, onAlarm } = host;
-    const gasKey = new GasKey({ account, nodes, alarmWei: gasAlarmWei, now, onAlarm });
+    const { now, onAlarm, gasNonces: nonces } = host;
+    const gasKey = new GasKey({ account, nodes, nonces, alarmWei: gasAlarmWei, now, onAlarm });
     return localFacilitator({ nodes, chain, gasKey, host, confirmationTimeoutMs });
   }
   const { url, timeoutMs, bearerEnv } = facilitator;

@@ -1,6 +1,7 @@
 import type { AnswerRow, IdempotencyTable } from '../idempotency.ts';
 import type { InstanceName } from '../instance.ts';
 import { batchDeletion } from './delete-batches.ts';
+import { ownerOf, type StoredOwner, storedOwner } from './owner.ts';
 import { first, type Migrations, type SqlTables, sql, write } from './statement.ts';
 
 /**
@@ -63,17 +64,10 @@ const deleteOld = batchDeletion({
   batch: 100,
 });
 
-type StoredRow = Omit<AnswerRow, 'owner'> & { readonly slot: number | null; readonly epoch: number | null };
+type StoredRow = Omit<AnswerRow, 'owner'> & StoredOwner;
 
-const answerOf = ({ slot, epoch, ...row }: StoredRow): AnswerRow => ({
-  ...row,
-  owner: slot === null || epoch === null ? null : { slot, epoch },
-});
-const storedOf = ({ owner, ...row }: AnswerRow) => ({
-  ...row,
-  slot: owner?.slot ?? null,
-  epoch: owner?.epoch ?? null,
-});
+const answerOf = ({ slot, epoch, ...row }: StoredRow): AnswerRow => ({ ...row, owner: ownerOf({ slot, epoch }) });
+const storedOf = ({ owner, ...row }: AnswerRow) => ({ ...row, ...storedOwner(owner) });
 
 export function sqliteIdempotency(db: SqlTables): IdempotencyTable {
   return {

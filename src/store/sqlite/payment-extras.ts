@@ -1,4 +1,11 @@
-import type { BlocklistTable, PendingSettlementTable, QuoteSecretTable } from '../payments.ts';
+import type { InstanceName } from '../instance.ts';
+import type {
+  BlocklistTable,
+  GasNonceTable,
+  PendingSettlementTable,
+  QuoteSecretTable,
+  TakenNonce,
+} from '../payments.ts';
 import { first, type SqlReader, sql, write } from './statement.ts';
 
 const SELECT_BLOCKED = sql('SELECT address FROM blocked_wallets');
@@ -31,4 +38,32 @@ const PUT_SECRET_ONCE = sql('INSERT INTO payment_secret (id, secret) VALUES (1, 
 export const sqliteQuoteSecret = (db: SqlReader): QuoteSecretTable => ({
   get: async () => (await first<{ secret: Uint8Array }>(db, SELECT_SECRET))?.secret ?? null,
   putOnce: (secret) => write(PUT_SECRET_ONCE, secret),
+});
+
+const SELECT_NONCE = sql('SELECT nonce, time, slot, epoch FROM gas_nonces WHERE key = ?');
+const TAKE_FIRST = sql(
+  'INSERT INTO gas_nonces (key, nonce, time, slot, epoch) VALUES ($key, $nonce, $time, $slot, $epoch) ON CONFLICT DO NOTHING',
+  { mustChange: true },
+);
+const TAKE_NEXT = sql(
+  `UPDATE gas_nonces SET nonce = $nonce, time = $time, slot = $slot, epoch = $epoch
+    WHERE key = $key AND nonce = $seenNonce AND time = $seenTime AND slot = $seenSlot AND epoch = $seenEpoch`,
+  { mustChange: true },
+);
+const RELEASE = sql('DELETE FROM gas_nonces WHERE key = ? AND nonce = ? AND time = ? AND slot = ? AND epoch = ?');
+
+type NonceRow = Omit<TakenNonce, 'owner'> & InstanceName;
+
+export const sqliteGasNonces = (db: SqlReader): GasNonceTable => ({
+  async find(key) {
+    const row = await first<NonceRow>(db, SELECT_NONCE, key);
+    return row && { nonce: row.nonce, time: row.time, owner: { slot: row.slot, epoch: row.epoch } };
+  },
+  take(key, { nonce, time, owner }, seen) {
+    const taken = { key, nonce, time, ...owner };
+    if (seen === null) return write(TAKE_FIRST, taken);
+    const { slot: seenSlot, epoch: seenEpoch } = seen.owner;
+    return write(TAKE_NEXT, { ...taken, seenNonce: seen.nonce, seenTime: seen.time, seenSlot, seenEpoch });
+  },
+  release: (key, { nonce, time, owner: { slot, epoch } }) => write(RELEASE, key, nonce, time, slot, epoch),
 });

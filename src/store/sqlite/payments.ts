@@ -1,5 +1,6 @@
 import type { Payment, PaymentTable } from '../payments.ts';
 import { raisedBy } from './news.ts';
+import { ownerOf, type StoredOwner, storedOwner } from './owner.ts';
 import { type Migrations, type SqlReader, type SqlValue, type Statement, sql, write } from './statement.ts';
 
 /**
@@ -54,29 +55,51 @@ export const paymentMigrations: Migrations = {
       secret BLOB NOT NULL CHECK (length(secret) = 32)
     ) STRICT;`,
     raisedBy('wallets', 'blocked_wallets', ['INSERT', 'UPDATE', 'DELETE']),
+    `-- The instance that settles a payment or runs its request. Without one, a captured payment was left by an instance that has ended.
+    ALTER TABLE payments ADD COLUMN slot INTEGER;
+    ALTER TABLE payments ADD COLUMN epoch INTEGER;
+    CREATE TABLE gas_nonces (
+      key TEXT PRIMARY KEY,
+      nonce INTEGER NOT NULL,
+      time INTEGER NOT NULL,
+      slot INTEGER NOT NULL,
+      epoch INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;`,
   ],
 };
 
 const INSERT =
   sql(`INSERT INTO payments (id, state, purpose, network, asset, pay_to, payer, nonce, amount, paid, fee, bound, charged,
-      decision, key_id, quote, request_mark, valid_before, tx, error, created, updated)
+      decision, key_id, quote, request_mark, valid_before, tx, error, created, updated, slot, epoch)
     VALUES ($id, $state, $purpose, $network, $asset, $payTo, $payer, $nonce, $amount, $paid, $fee, $bound, $charged,
-      $decision, $keyId, $quote, $requestMark, $validBefore, $transaction, $error, $created, $updated)`);
+      $decision, $keyId, $quote, $requestMark, $validBefore, $transaction, $error, $created, $updated, $slot, $epoch)`);
+const TAKE = sql(
+  `UPDATE payments SET slot = $slot, epoch = $epoch
+    WHERE id = $id AND state = $state AND slot IS $seenSlot AND epoch IS $seenEpoch`,
+  { mustChange: true },
+);
 const CAPTURE = sql(`UPDATE payments SET state = 'captured', fee = $fee, decision = $decision, key_id = $keyId,
-      tx = $transaction, error = NULL, updated = $updated WHERE id = $id`);
+      tx = $transaction, error = NULL, updated = $updated, slot = $slot, epoch = $epoch WHERE id = $id`);
 export const SETTLE = sql(
-  `UPDATE payments SET state = 'settled', charged = ?, fee = ?, updated = ?
+  `UPDATE payments SET state = 'settled', charged = ?, fee = ?, updated = ?, slot = NULL, epoch = NULL
     WHERE id = ? AND state = 'captured'`,
   { spooledAs: 'payment' },
 );
-const UNKNOWN = sql(`UPDATE payments SET state = 'unknown', tx = $transaction, error = $error, updated = $updated
+const ABANDON = sql(
+  `UPDATE payments SET state = 'settled', charged = 0, fee = 0, updated = $time, slot = NULL, epoch = NULL
+    WHERE id = $id AND state = 'captured' AND slot IS $slot AND epoch IS $epoch`,
+  { mustChange: true },
+);
+const UNKNOWN = sql(`UPDATE payments SET state = 'unknown', tx = $transaction, error = $error, updated = $updated,
+      slot = $slot, epoch = $epoch
     WHERE id = $id AND state IN ('settling', 'unknown')`);
-const FAIL = sql(`UPDATE payments SET state = 'failed', error = $error, updated = $updated
+const FAIL = sql(`UPDATE payments SET state = 'failed', error = $error, updated = $updated, slot = NULL, epoch = NULL
     WHERE id = $id AND state IN ('settling', 'unknown')`);
-const REMOVE = sql(`DELETE FROM payments WHERE id = ? AND state = 'settling'`);
+const REMOVE = sql(`DELETE FROM payments WHERE id = ? AND state IN ('settling', 'unknown')`);
 
 const COLUMNS = `id, state, purpose, network, asset, pay_to AS payTo, payer, nonce, amount, paid, fee, bound, charged, decision,
-  key_id AS keyId, quote, request_mark AS requestMark, valid_before AS validBefore, tx AS "transaction", error, created, updated`;
+  key_id AS keyId, quote, request_mark AS requestMark, valid_before AS validBefore, tx AS "transaction", error, created, updated,
+  slot, epoch`;
 
 const SELECT_ONE = sql(`SELECT ${COLUMNS} FROM payments WHERE id = ?`);
 const SELECT_AUTHORIZATION = sql(
@@ -84,6 +107,9 @@ const SELECT_AUTHORIZATION = sql(
 );
 const SELECT_UNRESOLVED = sql(
   `SELECT ${COLUMNS} FROM payments WHERE state IN ('settling', 'captured', 'unknown') ORDER BY id`,
+);
+const SELECT_UNSETTLED = sql(
+  `SELECT ${COLUMNS} FROM payments WHERE payer = ? AND request_mark = ? AND state IN ('settling', 'unknown') ORDER BY id`,
 );
 /** Parameters: state or null, upper bound of the ID, limit. */
 const SELECT_LATEST = sql(
@@ -94,18 +120,27 @@ const SELECT_LATEST_OF =
   sql(`SELECT ${COLUMNS} FROM payments WHERE (?1 IS NULL OR state = ?1) AND id < ?2 AND payer = ?4
     ORDER BY id DESC LIMIT ?3`);
 
-type PaymentRow = Omit<Payment, 'amount'> & { readonly amount: string };
+type PaymentRow = Omit<Payment, 'amount' | 'owner'> & StoredOwner & { readonly amount: string };
 
-const rowOf = (payment: Payment) => ({ ...payment, amount: `${payment.amount}` });
-const paymentOf = ({ amount, ...rest }: PaymentRow): Payment => ({ ...rest, amount: BigInt(amount) });
+const rowOf = ({ owner, ...payment }: Payment) => ({ ...payment, amount: `${payment.amount}`, ...storedOwner(owner) });
+const paymentOf = ({ amount, slot, epoch, ...rest }: PaymentRow): Payment => ({
+  ...rest,
+  amount: BigInt(amount),
+  owner: ownerOf({ slot, epoch }),
+});
 
 export function sqlitePayments(db: SqlReader): PaymentTable {
   const rows = async (statement: Statement, params?: readonly SqlValue[]) =>
     (await db.query<PaymentRow>(statement, params)).map(paymentOf);
   return {
     insert: (payment) => write(INSERT, rowOf(payment)),
+    take({ id, state, owner: seen }, owner) {
+      const { slot: seenSlot, epoch: seenEpoch } = storedOwner(seen);
+      return write(TAKE, { id, state, seenSlot, seenEpoch, ...storedOwner(owner) });
+    },
     capture: (payment) => write(CAPTURE, rowOf(payment)),
     settle: (id, charged, fee, time) => write(SETTLE, charged, fee, time, id),
+    abandon: ({ id, owner }, time) => write(ABANDON, { id, time, ...storedOwner(owner) }),
     doubt: (payment) => write(UNKNOWN, rowOf(payment)),
     fail: (payment) => write(FAIL, rowOf(payment)),
     remove: (id) => write(REMOVE, id),
@@ -113,6 +148,7 @@ export function sqlitePayments(db: SqlReader): PaymentTable {
     find: async ({ network, asset, payer, nonce }) =>
       (await rows(SELECT_AUTHORIZATION, [network, asset, payer, nonce]))[0] ?? null,
     unresolved: () => rows(SELECT_UNRESOLVED),
+    unsettledOf: (payer, requestMark) => rows(SELECT_UNSETTLED, [payer, requestMark]),
     list({ state, payer, limit, before }) {
       const params = [state, before ?? Number.MAX_SAFE_INTEGER, limit];
       return payer === null ? rows(SELECT_LATEST, params) : rows(SELECT_LATEST_OF, [...params, payer]);

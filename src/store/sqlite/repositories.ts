@@ -5,7 +5,7 @@ import { sqliteBrokenDeclarations } from './endpoints.ts';
 import { sqliteIdempotency } from './idempotency.ts';
 import { sqliteKeys } from './keys.ts';
 import { sqliteLearning } from './learning/tables.ts';
-import { sqliteBlocklist, sqlitePendingSettlements, sqliteQuoteSecret } from './payment-extras.ts';
+import { sqliteBlocklist, sqliteGasNonces, sqlitePendingSettlements, sqliteQuoteSecret } from './payment-extras.ts';
 import { sqlitePayments } from './payments.ts';
 import { sqliteRecords } from './records/tables.ts';
 import type { SqlTables } from './statement.ts';
@@ -22,6 +22,7 @@ export const sqliteRepositories = (db: SqlTables): Repositories => ({
   payments: sqlitePayments(db),
   blocklist: sqliteBlocklist(db),
   pendingSettlements: sqlitePendingSettlements(db),
+  gasNonces: sqliteGasNonces(db),
   quoteSecret: sqliteQuoteSecret(db),
   records: sqliteRecords(db),
   learning: sqliteLearning(db),

@@ -13,6 +13,7 @@ import { paymentMigrations } from '../../../src/store/sqlite/payments.ts';
 import { sqliteRepositories } from '../../../src/store/sqlite/repositories.ts';
 import { type SqlStore, write } from '../../../src/store/sqlite/statement.ts';
 import { NO_TERMS } from '../../ledger/support.ts';
+import { loneInstance } from '../../store/memory/instance.ts';
 import { waitFor } from '../../support/answers.ts';
 
 export const PAY_TO = `0x${'b'.repeat(40)}`;
@@ -68,6 +69,9 @@ export interface HouseOptions {
   readonly budgets?: readonly Budget[];
 }
 
+/** Counts the runs: each is an instance of its own. */
+let epoch = 0;
+
 /** One run of the program, reduced to money: the real ledger and payments on a real file. It can die at any step. */
 export class ServerRun {
   readonly file: string;
@@ -112,6 +116,7 @@ export class ServerRun {
     const ledger = await openLedger({ books: await openSqliteBooks({ store, now }), terms, now, onAlarm: () => {} });
     const payments = await openPayments({
       store,
+      instance: loneInstance(now, { slot: 0, epoch: ++epoch }),
       now,
       nextId,
       env: () => undefined,
@@ -122,6 +127,7 @@ export class ServerRun {
       // The play reconciles by itself.
       reconcileEveryMs: 3_600_000,
     });
+    await payments.sweep();
     (await payments.prepare(POLICY))();
     const seen = (infection.payments ?? ((one: Payments) => one))(payments);
     return new ServerRun(file, life, inner, { ledger, payments: seen, now });

@@ -1,12 +1,14 @@
 import type {
   AuthorizationId,
   BlocklistTable,
+  GasNonceTable,
   Payment,
   PaymentTable,
   PendingSettlementTable,
   QuoteSecretTable,
+  TakenNonce,
 } from '../../../src/store/payments.ts';
-import { type MemoryStore, MemoryTable, refuse } from './store.ts';
+import { type MemoryStore, MemoryTable, refuse, unmet } from './store.ts';
 
 const UNRESOLVED: readonly Payment['state'][] = ['settling', 'captured', 'unknown'];
 const UNSETTLED: readonly Payment['state'][] = ['settling', 'unknown'];
@@ -16,6 +18,10 @@ const isSame = (payment: AuthorizationId, other: AuthorizationId): boolean =>
   payment.asset === other.asset &&
   payment.payer === other.payer &&
   payment.nonce === other.nonce;
+
+/** The row, where it has this state and owner. */
+const isSeen = (row: Payment | undefined, { state, owner }: Pick<Payment, 'state' | 'owner'>): Payment | null =>
+  row?.state === state && Bun.deepEquals(row.owner, owner) ? row : null;
 
 export function memoryPayments(store: MemoryStore): PaymentTable {
   const rows = new MemoryTable<number, Payment>(store);
@@ -34,19 +40,29 @@ export function memoryPayments(store: MemoryStore): PaymentTable {
         if (rows.rows().some((row) => row.id === payment.id || isSame(row, payment))) refuse('it is there');
         rows.put(payment.id, payment);
       }),
-    capture: ({ id, fee, decision, keyId, transaction, updated }) =>
-      change(id, null, { state: 'captured', fee, decision, keyId, transaction, error: null, updated }),
-    settle: (id, charged, fee, updated) => change(id, ['captured'], { state: 'settled', charged, fee, updated }),
-    doubt: ({ id, transaction, error, updated }) =>
-      change(id, UNSETTLED, { state: 'unknown', transaction, error, updated }),
-    fail: ({ id, error, updated }) => change(id, UNSETTLED, { state: 'failed', error, updated }),
+    take: (seen, owner) =>
+      store.write(() => rows.put(seen.id, { ...(isSeen(rows.get(seen.id), seen) ?? unmet()), owner })),
+    capture: ({ id, fee, decision, keyId, transaction, updated, owner }) =>
+      change(id, null, { state: 'captured', fee, decision, keyId, transaction, error: null, updated, owner }),
+    settle: (id, charged, fee, updated) =>
+      change(id, ['captured'], { state: 'settled', charged, fee, updated, owner: null }),
+    abandon: ({ id, owner }, updated) =>
+      store.write(() => {
+        const row = isSeen(rows.get(id), { state: 'captured', owner }) ?? unmet();
+        rows.put(id, { ...row, state: 'settled', charged: 0, fee: 0, updated, owner: null });
+      }),
+    doubt: ({ id, transaction, error, updated, owner }) =>
+      change(id, UNSETTLED, { state: 'unknown', transaction, error, updated, owner }),
+    fail: ({ id, error, updated }) => change(id, UNSETTLED, { state: 'failed', error, updated, owner: null }),
     remove: (id) =>
       store.write(() => {
-        if (rows.get(id)?.state === 'settling') rows.delete(id);
+        if (UNSETTLED.some((state) => state === rows.get(id)?.state)) rows.delete(id);
       }),
     get: async (id) => rows.get(id) ?? null,
     find: async (authorization) => rows.rows().find((row) => isSame(row, authorization)) ?? null,
     unresolved: async () => byId().filter(({ state }) => UNRESOLVED.includes(state)),
+    unsettledOf: async (payer, mark) =>
+      byId().filter((row) => row.payer === payer && row.requestMark === mark && UNSETTLED.includes(row.state)),
     list: async ({ state, payer, limit, before }) =>
       byId()
         .filter((row) => (state === null || row.state === state) && (payer === null || row.payer === payer))
@@ -90,6 +106,23 @@ export function memoryQuoteSecret(store: MemoryStore): QuoteSecretTable {
       store.write(() => {
         if (secret.length !== 32) refuse('a secret has 32 bytes');
         if (!rows.get(1)) rows.put(1, secret);
+      }),
+  };
+}
+
+export function memoryGasNonces(store: MemoryStore): GasNonceTable {
+  const rows = new MemoryTable<string, TakenNonce>(store);
+  const isLast = (key: string, seen: TakenNonce | null) => Bun.deepEquals(rows.get(key) ?? null, seen);
+  return {
+    find: async (key) => rows.get(key) ?? null,
+    take: (key, taken, seen) =>
+      store.write(() => {
+        if (!isLast(key, seen)) unmet();
+        rows.put(key, taken);
+      }),
+    release: (key, taken) =>
+      store.write(() => {
+        if (isLast(key, taken)) rows.delete(key);
       }),
   };
 }

@@ -25,6 +25,7 @@ export const payment = (id: number, more: Partial<Payment> = {}): Payment => ({
   error: null,
   created: 5,
   updated: 5,
+  owner: null,
   ...more,
 });
 
@@ -49,6 +50,69 @@ export function paymentSuite(open: () => Promise<TestedStore>): void {
     await store.commit([payments.insert(payment(1))]);
     expect(await refusalOf(store.commit([payments.insert(payment(2, { nonce: '0x1' }))]))).toBe('refused');
     expect(await refusalOf(store.commit([payments.insert(payment(1, { nonce: '0x9' }))]))).toBe('refused');
+  });
+
+  test('a payment is taken over from the owner that was seen alone, and abandoned once', async () => {
+    await using store = await open();
+    const { payments } = store;
+    const [one, other] = [
+      { slot: 1, epoch: 2 },
+      { slot: 2, epoch: 2 },
+    ];
+    const seen = payment(1, { owner: one });
+    await store.commit([payments.insert(seen)]);
+    expect(await payments.get(1)).toEqual(seen);
+    await store.commit([payments.take(seen, other)]);
+    expect(await refusalOf(store.commit([payments.take(seen, one)]))).toBe('unmet');
+    expect(await refusalOf(store.commit([payments.take({ ...seen, owner: null }, one)]))).toBe('unmet');
+    expect(await payments.get(1)).toEqual({ ...seen, owner: other });
+    expect(await refusalOf(store.commit([payments.abandon({ id: 1, owner: other }, 7)]))).toBe('unmet');
+    const arrived = payment(1, { owner: other, fee: 9 });
+    await store.commit([payments.capture(arrived)]);
+    expect(await refusalOf(store.commit([payments.take({ ...arrived, state: 'settling' }, one)]))).toBe('unmet');
+    expect(await refusalOf(store.commit([payments.abandon(seen, 7)]))).toBe('unmet');
+    await store.commit([payments.abandon(arrived, 7)]);
+    expect(await payments.get(1)).toEqual({
+      ...arrived,
+      state: 'settled',
+      charged: 0,
+      fee: 0,
+      updated: 7,
+      owner: null,
+    });
+    expect(await refusalOf(store.commit([payments.abandon(arrived, 8)]))).toBe('unmet');
+  });
+
+  test('unsettled payments of a wallet are found by their request', async () => {
+    await using store = await open();
+    const { payments } = store;
+    await store.commit([
+      payments.insert(payment(2)),
+      payments.insert(payment(1)),
+      payments.insert(payment(3, { requestMark: 'other' })),
+      payments.insert(payment(4, { payer: '0xother' })),
+      payments.insert(payment(5)),
+      payments.doubt(payment(2, { error: 'lost' })),
+      payments.capture(payment(5)),
+    ]);
+    expect(idsOf(await payments.unsettledOf('0xpayer', 'mark'))).toEqual([1, 2]);
+    expect(await payments.unsettledOf('0xpayer', 'none')).toEqual([]);
+  });
+
+  test('a nonce of a gas key is taken by one of those who have seen the same one, and given back by that one', async () => {
+    await using store = await open();
+    const { gasNonces: table } = store;
+    const one = { nonce: 4, time: 5, owner: { slot: 1, epoch: 2 } };
+    const other = { nonce: 5, time: 6, owner: { slot: 2, epoch: 2 } };
+    expect(await table.find('key')).toBeNull();
+    await store.commit([table.take('key', one, null)]);
+    expect(await refusalOf(store.commit([table.take('key', other, null)]))).toBe('unmet');
+    await store.commit([table.take('key', other, one)]);
+    expect(await refusalOf(store.commit([table.take('key', { ...one, nonce: 6 }, one)]))).toBe('unmet');
+    await store.commit([table.release('key', one), table.take('another', one, null)]);
+    expect([await table.find('key'), await table.find('another')]).toEqual([other, one]);
+    await store.commit([table.release('key', other)]);
+    expect(await table.find('key')).toBeNull();
   });
 
   test('a payment arrives once: a second capture fails its commit, settled or not', async () => {

@@ -4,6 +4,8 @@ import type { FacilitatorPolicy, PaymentNetwork } from '../../../src/core/paymen
 import type {
   Authorization,
   AuthorizationQuery,
+  GasNonces,
+  GasQueue,
   NetworkHost,
   PendingSettlements,
 } from '../../../src/payments/facilitator/facilitator.ts';
@@ -55,7 +57,15 @@ export function meansOf(chain: TestChain, changes: Partial<NetworkHost> = {}): T
     set: async (key, value) => void notes.set(key, value),
     delete: async (key) => void notes.delete(key),
   };
+  const queues = new Map<string, GasQueue>();
+  const gasNonces: GasNonces = {
+    queueOf: (key) => queues.getOrInsertComputed(key, () => ({ tail: Promise.resolve(), last: null })),
+    last: async () => null,
+    isHeld: () => false,
+    claim: () => ({ write: {}, release: () => {} }),
+  };
   return {
+    gasNonces,
     env: (name) => (name === GAS_KEY ? chain.gasKey : undefined),
     pending,
     now: Date.now,

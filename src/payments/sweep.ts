@@ -1,0 +1,53 @@
+import { idText } from '../core/id.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Instance } from '../store/instance.ts';
+import type { Payment } from '../store/payments.ts';
+import type { Repositories } from '../store/repositories.ts';
+import { type Store, StoreError, type Write } from '../store/store.ts';
+import type { Log } from '../telemetry/log.ts';
+
+interface SweepParts {
+  readonly store: Pick<Store, 'commit'> & Pick<Repositories, 'payments'>;
+  readonly instance: Pick<Instance, 'lives'>;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly deposit: Ledger['deposit'];
+  readonly log: Log;
+}
+
+/** Resolves the payments of instances that have ended, each by a condition on its owner. Rejects with StoreError. */
+export async function sweep(parts: SweepParts): Promise<void> {
+  const { store, instance, log } = parts;
+  const abandoned: Payment[] = [];
+  for (const payment of await store.payments.unresolved()) {
+    const { state, owner } = payment;
+    if (owner && (await instance.lives(owner))) continue;
+    if (state !== 'captured') {
+      if (owner) await once(() => store.commit([store.payments.take(payment, null)]));
+    } else if (await once(() => abandon(payment, parts))) abandoned.push(payment);
+  }
+  const [first] = abandoned;
+  if (!first) return;
+  log.warn('payments for requests that an earlier run left open were added to balances', {
+    count: abandoned.length,
+    first: idText('pay_', first.id),
+  });
+}
+
+/** A payer without a complete answer pays no fee. The ledger has released the hold. */
+async function abandon(payment: Payment, { store, now, deposit }: SweepParts): Promise<void> {
+  const { id, payer, fee } = payment;
+  const writes: readonly Write[] = [store.payments.abandon(payment, now())];
+  await deposit(payer, { paid: 0, fee: -fee, note: idText('pay_', id) }, writes);
+}
+
+/** Resolves with false where another instance has resolved it. */
+async function once(write: () => Promise<void>): Promise<boolean> {
+  try {
+    await write();
+    return true;
+  } catch (cause) {
+    if (cause instanceof StoreError && cause.reason === 'unmet') return false;
+    throw cause;
+  }
+}
