@@ -1,6 +1,6 @@
-import { processTimers } from '../../src/telemetry/process-timers.ts';
 import { expect, test } from 'bun:test';
 import { Sweep } from '../../src/server/sweep.ts';
+import { processTimers } from '../../src/telemetry/process-timers.ts';
 
 function sweepOf(graceMs: number) {
   const swept: string[] = [];

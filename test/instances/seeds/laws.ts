@@ -1,9 +1,13 @@
 import { auditLedger } from '../../../src/ledger/audit/run.ts';
 import type { LedgerOp, OpResult } from '../../../src/store/books.ts';
+import type { InstanceName } from '../../../src/store/instance.ts';
 import type { Deed, World } from '../../store/hostile/world.ts';
 
 /** A revoked key is refused after so long, ms. */
 const REVOKED_WITHIN_MS = 1_000;
+const CHARGES: ReadonlySet<string> = new Set(['settle', 'expire', 'post', 'correct']);
+const GIVEN_BACK = 'its answer was lost, and the request repeated';
+
 /** What must hold, by name. */
 const LAWS = {
   limit: 'no fund grants beyond its limit',
@@ -23,6 +27,7 @@ export class Laws {
   readonly #broken = new Map<Law, string[]>();
   readonly #ids = new Set<number>();
   readonly #told = new Map<number, number>();
+  readonly #runs = new Map<string, InstanceName & { readonly id: number }>();
   readonly #revokedAt = new Map<string, number>();
 
   constructor(world: World) {
@@ -49,17 +54,21 @@ export class Laws {
     return id;
   }
 
-  told(id: number, charged: number, _at: number): void {
+  told(id: number, charged: number): void {
     this.#told.set(id, charged);
   }
 
-  created(_key: string): void {}
+  /** A provider is asked for a request with a name, as this decision; null: that is over. */
+  ran(name: string, id: number | null, { slot, epoch }: InstanceName): void {
+    const other = this.#runs.get(name);
+    if (id === null) return void this.#runs.delete(name);
+    if (other && this.#world.leases.lives(other)) this.broken('name', `${name} runs as ${other.id} and as ${id}`);
+    this.#runs.set(name, { id, slot, epoch });
+  }
 
   revoked(key: string): void {
     this.#revokedAt.set(key, this.#world.clock.now());
   }
-
-  crashed(_at: number): void {}
 
   /** @param at when its key was looked at */
   admitted(key: string, at: number): void {
@@ -70,16 +79,15 @@ export class Laws {
 
   async atEnd(): Promise<readonly string[]> {
     const { books } = this.#world;
-    const entries: { kind: string; reservation: number | null; amount: number }[] = [];
-    for await (const page of this.#world.store.journal.rows()) entries.push(...page);
     const ended = new Map<number, number>();
     const charged = new Map<number, number>();
-    for (const { kind, reservation, amount } of entries) {
+    for (const { kind, reservation, amount, note } of books.journal.entries) {
       if (reservation === null) continue;
       if (kind === 'reserve') ended.set(reservation, ended.get(reservation) ?? 0);
       if (kind === 'settle' || kind === 'expire') ended.set(reservation, (ended.get(reservation) ?? 0) + 1);
-      if (kind === 'settle' || kind === 'expire' || kind === 'post' || kind === 'correct')
-        charged.set(reservation, (charged.get(reservation) ?? 0) + amount);
+      // A charge whose answer was lost is given back to its caller, who was told of it before.
+      const isGift = kind === 'correct' && note === GIVEN_BACK;
+      if (CHARGES.has(kind) && !isGift) charged.set(reservation, (charged.get(reservation) ?? 0) + amount);
     }
     for (const [id, times] of ended) if (times !== 1) this.broken('ended', `hold ${id} ended ${times} times`);
     for (const [id, told] of this.#told) {

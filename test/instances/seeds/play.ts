@@ -1,7 +1,9 @@
+import type { IdempotentRun } from '../../../src/access/idempotency/run.ts';
 import type { EntryLine } from '../../../src/accounting/entry.ts';
 import type { Budget } from '../../../src/core/budget.ts';
 import { plainUsage } from '../../../src/core/usage.ts';
 import { isShortage } from '../../../src/ledger/available-funds.ts';
+import type { Hold } from '../../../src/ledger/hold.ts';
 import { StoreError } from '../../../src/store/store.ts';
 import { sleep, VirtualClock } from '../../store/hostile/clock.ts';
 import { type Faults, FRIENDLY, HOSTILE } from '../../store/hostile/faults.ts';
@@ -17,6 +19,7 @@ const START = Date.UTC(2026, 10, 20, 12);
 const SKEWS = [0, 600_000, -600_000];
 
 const TARIFF = { model: 'best', provider: 'fake', upstream: 'best-upstream', price: '{}' };
+const BODY = new Uint8Array(32).fill(1);
 const lineOf = (cost: number): EntryLine => ({ tariff: TARIFF, usage: plainUsage(1, 1), estimated: false, cost });
 
 interface Seat {
@@ -31,6 +34,7 @@ interface Seat {
 
 interface PlayKey {
   readonly id: string;
+  readonly secret: string;
   readonly header: string;
   isRevoked: boolean;
 }
@@ -91,7 +95,7 @@ export class Play {
     const { member } = seat;
     if (!member || member.connection.isPaused) return;
     const roll = this.world.random() * 1_000;
-    if (roll < 900) this.#track(this.#ask(seat, member));
+    if (roll < 900) this.#track(this.#ask(member));
     else if (roll < 925) this.#track(this.#grant(member));
     else if (roll < 940) this.#createKey();
     else if (roll < 955) this.#track(this.#revoke(member));
@@ -121,7 +125,7 @@ export class Play {
         if (seat.run === run) seat.member = member;
       },
       (error: unknown) => {
-        if (process.env.DBG) console.log(error);
+
         if (!(error instanceof StoreError)) this.laws.broken('defect', `did not start: ${String(error)}`);
         store.connection.crash();
         this.clock.after(5_000, () => this.#start(seat));
@@ -132,50 +136,72 @@ export class Play {
   #crash(seat: Seat, member: Member): void {
     member.connection.crash();
     member.stop();
-    this.laws.crashed(seat.at);
     seat.member = null;
     this.clock.after(this.#upTo(90_000), () => this.#start(seat));
   }
 
-  /** A request: its key, its hold, its attempts, its price. */
-  async #ask({ at }: Seat, member: Member): Promise<void> {
+  /** A request: its key, its name, its hold, its attempts, its price. */
+  async #ask(member: Member): Promise<void> {
     const key = this.#oneOf(this.#keys);
     if (!key) return;
     const { caller } = member.keys.authenticate(key.header);
     if (!caller) return;
     const { ledger, nextId } = member.gateway;
     const admittedAt = this.clock.now();
+    const idempotencyKey = this.#chance(0.2) ? `name ${this.#upTo(3) + (this.operations >> 6)}` : null;
+    const run = idempotencyKey === null ? null : await this.#claim(member, key, idempotencyKey);
+    if (idempotencyKey !== null && !run) return;
     const id = this.laws.id(nextId());
     const cost = this.#upTo(300);
-    const hold = await ledger.reserve({
-      id,
-      caller,
-      selector: 'best',
-      agentWallet: null,
-      holder: null,
-      amounts: [cost + this.#upTo(100)],
+    const request = {
+      ...{ id, caller, selector: 'best', agentWallet: null, holder: null, limit: null },
+      amounts: [cost + this.#upTo(100)] as const,
       least: this.#chance(0.5) ? 50 : null,
-      limit: null,
       waitMs: this.#chance(0.5) ? 300 : 0,
       expiresAt: this.clock.now() + 900_000,
-    });
+      also: run ? [run.claim(id)] : [],
+    };
     this.operations++;
-    if (isShortage(hold)) return;
+    const hold = await ledger.reserve(request).catch(async (cause: unknown) => {
+      await run?.drop();
+      throw cause;
+    });
+    if (isShortage(hold)) return run?.drop();
+    const name = run && `${key.id} ${idempotencyKey}`;
+    if (name) this.laws.ran(name, id, member.store.instance);
     this.laws.admitted(key.id, admittedAt);
+    await this.#attempts(member, hold);
+    this.operations++;
+    const { charged } = await hold.settle(lineOf(cost), () => []);
+    if (await ledger.written()) this.laws.told(id, charged);
+    if (run && name) {
+      this.operations++;
+      const answer = { headers: {}, parts: String(id) };
+      await (this.#chance(0.9) ? run.keep(answer) : run.lose());
+      this.laws.ran(name, null, member.store.instance);
+    }
+  }
+
+  /** @returns the run of a name; null where it runs elsewhere, or has been answered */
+  async #claim(member: Member, { id: keyId, secret }: PlayKey, idempotencyKey: string): Promise<IdempotentRun | null> {
+    const claim = await member.idempotency.claim({ keyId, secret, idempotencyKey, body: BODY });
+    this.operations++;
+    return claim.kind === 'run' ? claim.run : null;
+  }
+
+  /** The provider answers, after failed attempts or none. */
+  async #attempts(member: Member, hold: Hold): Promise<void> {
     await sleep(this.clock, this.#upTo(this.#chance(0.05) ? 100_000 : 3_000));
-    if (member.connection.isCrashed) return;
+    await member.connection.awake();
     if (this.#chance(0.1)) {
       this.operations++;
-      hold.post(lineOf(this.#upTo(40)));
+      await hold.post(lineOf(this.#upTo(40)));
     }
     if (this.#chance(0.1)) {
       this.operations++;
       await hold.raise([this.#upTo(60)]);
     }
-    if (member.connection.isPaused) await sleep(this.clock, member.connection.pausedFor);
-    this.operations++;
-    const { charged } = hold.settle(lineOf(cost), () => []);
-    if (await ledger.written()) this.laws.told(id, charged, at);
+    await member.connection.awake();
   }
 
   async #grant(member: Member): Promise<void> {
@@ -195,8 +221,7 @@ export class Play {
     if (!member || member.connection.isPaused) return;
     this.#track(
       member.keys.create({ name: 'app', scopes: ['chat'] }).then(({ key, info }) => {
-        this.#keys.push({ id: info.id, header: `Bearer ${key}`, isRevoked: false });
-        this.laws.created(info.id);
+        this.#keys.push({ id: info.id, secret: key, header: `Bearer ${key}`, isRevoked: false });
       }),
     );
   }

@@ -95,6 +95,13 @@ export class Connection {
     this.#push({ delay: this.#delay(this.#weather.faults.slowBefore), isPatient: true, run: deed });
   }
 
+  /** What is done in its turn, once the store is there, however long that takes; then its answer. */
+  deliver<R>(deed: () => Promise<R>): Promise<R> {
+    return new Promise((resolve, reject) => {
+      this.send(() => void this.#answer(deed(), false).then(resolve, reject));
+    });
+  }
+
   /** A read that the store has answered: its answer may be refused, slow, or out of date when it arrives. */
   read<R>(answer: Promise<R>): Promise<R> {
     if (!this.isAway) return this.#answer(answer, false);
@@ -124,11 +131,17 @@ export class Connection {
     }
   }
 
+  /** Resolves once the process goes on; never, where it has crashed. */
+  async awake(): Promise<void> {
+    const { clock } = this.#weather;
+    while (this.isPaused) await sleep(clock, this.pausedFor);
+    if (this.#isCrashed) await never();
+  }
+
   async #back(delay: number): Promise<void> {
     const { clock } = this.#weather;
     if (delay > 0) await sleep(clock, delay);
-    while (this.isPaused) await sleep(clock, this.pausedFor);
-    if (this.#isCrashed) await never();
+    await this.awake();
   }
 
   #delay(chance: number): number {

@@ -105,7 +105,12 @@ export class World implements Weather {
             tell(ops, results);
             return results;
           }),
-        append: (ops: readonly LedgerOp[], also?: readonly Write[]) => connection.send(() => own.append(ops, also)),
+        append: (ops: readonly LedgerOp[], follow?: Parameters<LedgerBooks['append']>[1]) =>
+          connection.deliver(async () => {
+            const results = await own.append(ops, follow);
+            tell(ops, results);
+            return results;
+          }),
         written: () => connection.sent(),
         watch: (watcher: BooksWatcher) => books.watch(heardBy(connection, watcher)),
         orphans: () => {
