@@ -1,5 +1,6 @@
 import { beside } from './beside.ts';
 import { startBench } from './gateways.ts';
+import { keyPauses } from './keys.ts';
 import { climb, type LadderCell } from './ladder.ts';
 import { aloneLine, ladderTable, rungTable, startTable, workloadTable } from './ladder-tables.ts';
 import { modelLists } from './models.ts';
@@ -12,7 +13,7 @@ import { JSON_200, WORKLOADS } from './workload.ts';
 import { yardstick } from './yardstick.ts';
 
 /**
- * `npm run bench`: what a request costs, rung by rung (`ladder`), step by step (`steps`), in lines and objects (`way`), in each dialect (`surfaces`) and for the list of models (`models`), beside
+ * `npm run bench`: what a request costs, rung by rung (`ladder`), step by step (`steps`), in lines and objects (`way`), in each dialect (`surfaces`) and for the list of models (`models`), how long others wait for changes of keys (`keys`), beside
  * published figures (`yardstick`), and at the start of a server (`start`). The name of a part runs it alone. `--only TEXT`: workloads
  * of the ladder and of the dialects, and rungs of the way, whose name has it. `--beside FOLDER`: nothing but rungs of the ladder
  * here and in another checkout, in turns. `--quick` for a look. `--write` puts the tables into docs/benchmarks.md and bench/results/.
@@ -79,6 +80,9 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   yardstick: async () => {
     const plan = quick ? { rounds: 3, requests: 1_000, warmUp: 5_000 } : { rounds: 9, requests: 4_000, warmUp: 20_000 };
     await show(SUMMARY, 'yardstick', `${occasion()}.\n\n${await yardstick(plan)}`);
+  },
+  keys: async () => {
+    await show(SUMMARY, 'keys', `${occasion()}.\n\n${await keyPauses(quick ? 40 : 200)}`);
   },
   start: async () => {
     const plan = quick ? { starts: 3, load: 5_000 } : { starts: 11, load: 50_000 };

@@ -7,7 +7,7 @@
 const EPOCH_MS = Date.UTC(2026, 0, 1);
 const PER_MS = 8_192;
 /** Instances that can give IDs at once. */
-const ID_SLOTS = 128;
+export const ID_SLOTS = 128;
 
 /** The least ID of a moment, given in milliseconds since 1970. */
 export function idAt(timeMs: number): number {
@@ -27,12 +27,15 @@ export function timeOfId(id: number): number {
  * the 64 of a millisecond are used up, it takes those of the next.
  * @param now ms since 1970
  * @param slot 0 to 127; makers that run at once have one each
+ * @param admit is shown each ID before it is given. Where it throws, the ID is not given, and is the next one again.
  */
-export function createIds(now: () => number, last: number, slot = 0): () => number {
+export function createIds(now: () => number, last: number, slot = 0, admit?: (id: number) => void): () => number {
   let previous = last - (last % ID_SLOTS) + slot;
   return () => {
-    previous = Math.max(previous + ID_SLOTS, idAt(Math.floor(now())) + slot);
-    return previous;
+    const id = Math.max(previous + ID_SLOTS, idAt(Math.floor(now())) + slot);
+    admit?.(id);
+    previous = id;
+    return id;
   };
 }
 

@@ -1,7 +1,8 @@
 import type { Plugin } from '../contract/kinds.ts';
 import type { Timers } from '../core/timers.ts';
+import type { OpenStore, SpoolNotes } from '../store/driver.ts';
+import type { Log } from '../telemetry/log.ts';
 import type { Sink } from '../telemetry/sink.ts';
-import type { openDataStore } from './store.ts';
 
 /** The parts of the process that a server uses. */
 export interface Host {
@@ -21,7 +22,7 @@ export interface Host {
   /** Opens the destination of the log's lines. */
   openSink(): Sink;
   /** Opens the store that a server keeps its state in. Absent: the database in its data folder. */
-  readonly openStore?: typeof openDataStore;
+  readonly openStore?: (data: string, log: Log, notes: SpoolNotes) => Promise<OpenStore>;
   /** Listens to a signal, an error that was not caught (the value), or the end of the process. */
   on(event: ProcessEvent, listener: (value: unknown) => void): void;
   /** Ends the process. */

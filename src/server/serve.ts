@@ -63,7 +63,8 @@ export async function serve(options: ServeOptions, host: Host, surfaces: readonl
   const lock = await lockStore(databaseOf(options.data));
   await refuseOtherLedger(options.data);
   const note = new LedgerNote(options.data, now, log);
-  const store = await (host.openStore ?? openDataStore)(options.data, log, note, host);
+  const { openStore = openDataStore } = host;
+  const store = await openStore(options.data, log, note, host);
   let onBudgets = async () => {};
   const keys = await openKeys({
     store,

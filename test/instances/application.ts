@@ -109,6 +109,7 @@ export async function startApplication(
   app.listen({ port: 0, hostname: '127.0.0.1' });
   return {
     idempotency,
+    keys,
     ledger,
     payments,
     makeKey: async () => (await keys.create({ name: 'app', scopes: ['chat'] })).key,

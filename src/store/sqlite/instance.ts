@@ -55,9 +55,9 @@ class SqliteInstance implements Instance {
   readonly clockOffsetMs = 0;
   readonly idsAbove: number;
   readonly now: () => number;
+  readonly nextId: () => number;
   readonly #store: Pick<WatchedStore, 'note' | 'query'>;
   readonly #fence: Fence;
-  readonly #next: () => number;
   #last: number;
   #through: number;
   #tryAt = Number.NEGATIVE_INFINITY;
@@ -68,8 +68,8 @@ class SqliteInstance implements Instance {
     this.now = now;
     this.epoch = fence.epoch;
     this.idsAbove = through;
-    this.#next = createIds(now, through);
     this.#last = through;
+    this.nextId = createIds(now, through, this.slot, (id) => this.#admit(id));
     this.#through = through;
   }
 
@@ -82,12 +82,6 @@ class SqliteInstance implements Instance {
     return broken === null ? null : `The database cannot be written: ${broken}.`;
   }
 
-  readonly nextId = (): number => {
-    this.#last = this.#next();
-    if (this.#last > this.#through) this.#raise(this.#last + AHEAD);
-    return this.#last;
-  };
-
   async lives({ slot, epoch }: InstanceName): Promise<boolean> {
     return slot === this.slot && this.#fence.isRaisedBy(epoch);
   }
@@ -99,6 +93,11 @@ class SqliteInstance implements Instance {
     } catch {
       // The close that follows tells why.
     }
+  }
+
+  #admit(id: number): void {
+    if (id > this.#through) this.#raise(id + AHEAD);
+    this.#last = id;
   }
 
   /** A disk that is full or locked does not hold IDs up: the lock keeps others away, and only a crash with a clock that goes back could repeat them. */

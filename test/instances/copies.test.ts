@@ -1,0 +1,59 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { waitFor } from '../support/answers.ts';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { UPSTREAM_KEY } from '../support/policies.ts';
+import { type Application, startApplication } from './application.ts';
+import { SharedWorld } from './world.ts';
+
+/** Two applications on one store: what one changes of keys and wallets, the other knows. */
+let upstream: FakeUpstream;
+let world: SharedWorld;
+let a: Application;
+let b: Application;
+
+const WALLET = `0x${'ab'.repeat(20)}`;
+
+beforeEach(async () => {
+  upstream = startFakeUpstream({ key: UPSTREAM_KEY });
+  world = new SharedWorld();
+  a = await startApplication(world.open(0), upstream.url);
+  b = await startApplication(world.open(1), upstream.url);
+});
+afterEach(async () => {
+  await Promise.all([a.stop(), b.stop()]);
+  await upstream.stop();
+});
+
+let names = 0;
+const statusAt = async (one: Application, key: string): Promise<number> =>
+  (await one.ask(key, `name ${names++}`)).status;
+/** Resolves once an instance answers so: within the second that is promised, by a wait of four times that. */
+const answered = (one: Application, key: string, status: number) =>
+  waitFor(async () => (await statusAt(one, key)) === status, 4_000);
+
+test('a key that one instance makes is admitted by the other, and a revoked key is refused by it', async () => {
+  const { key, info } = await a.keys.create({ name: 'app', scopes: ['chat'] });
+  await answered(b, key, 200);
+  expect(await a.keys.revoke(info.id)).toBe(true);
+  expect(await statusAt(a, key)).toBe(401);
+  await answered(b, key, 401);
+  expect(await b.keys.get(info.id)).toMatchObject({ revokedAt: expect.any(Number) });
+});
+
+test('an old secret ends at both instances once one of them has rotated its key', async () => {
+  const { key, info } = await a.keys.create({ name: 'app', scopes: ['chat'] });
+  await answered(b, key, 200);
+  const made = await b.keys.rotate(info.id, 0);
+  await answered(a, made?.key ?? '', 200);
+  await answered(a, key, 401);
+});
+
+test('a blocked wallet is refused by the instance that has not blocked it, until it is unblocked', async () => {
+  const { key } = await a.keys.createForHolder(WALLET, 'an agent');
+  await answered(b, key, 402);
+  await a.payments.blocklist.add(WALLET, 'fraud');
+  expect(await statusAt(a, key)).toBe(403);
+  await answered(b, key, 403);
+  await b.payments.blocklist.remove(WALLET);
+  await answered(a, key, 402);
+});

@@ -1,0 +1,85 @@
+import { type Instance, type InstanceName, nameOf } from '../../src/store/instance.ts';
+import { keepLease, type LeaseTable } from '../../src/store/lease-keeper.ts';
+import { StoreError } from '../../src/store/store.ts';
+import { SimulatedHost } from '../support/simulated-host.ts';
+import { refusalOf } from './implementations.ts';
+import { MemoryLeases } from './memory/leases.ts';
+
+const START = Date.UTC(2026, 10, 20, 12);
+
+/** A process, with its instance once it has begun. */
+export interface Process {
+  readonly host: SimulatedHost;
+  readonly instance: Instance;
+  /** Names that it has lost. */
+  readonly lost: InstanceName[];
+}
+
+/** A store with several processes, whose time is in the test's hands. */
+export class Stand {
+  time = START;
+  /** How far the store's clock is ahead of the true time, ms. */
+  storeSkewMs = 0;
+  isAway = false;
+  readonly leases = new MemoryLeases(() => this.time + this.storeSkewMs);
+  readonly processes: Process[] = [];
+  readonly #table: LeaseTable;
+
+  constructor(spoil: (table: LeaseTable) => LeaseTable = (table) => table) {
+    const here = () => {
+      if (this.isAway) throw new StoreError('the store is away', { reason: 'broken' });
+    };
+    this.#table = spoil({
+      read: async () => {
+        here();
+        return this.leases.read();
+      },
+      write: async (change) => {
+        here();
+        return this.leases.write(change);
+      },
+    });
+  }
+
+  async begin(skewMs = 0): Promise<Process> {
+    const host = new SimulatedHost(() => this.time, skewMs);
+    const lost: InstanceName[] = [];
+    const { clock, now, timers } = host;
+    const onLost = (old: InstanceName) => void lost.push(old);
+    const instance = await keepLease({ table: this.#table, clock, now, timers, onLost });
+    const process = { host, instance, lost };
+    this.processes.push(process);
+    return process;
+  }
+
+  /** Lets time pass, in steps in which each process that runs does what is due. */
+  async pass(ms: number, stepMs = 1_000): Promise<void> {
+    for (const end = this.time + ms; this.time < end; ) {
+      this.time = Math.min(end, this.time + stepMs);
+      for (const { host } of this.processes) host.run();
+      await settled();
+    }
+  }
+
+  /** Whether the store would take a commit of this process now. */
+  accepts({ instance }: Process): boolean {
+    return this.leases.accepts(nameOf(instance));
+  }
+
+  /** The process is gone, and says nothing. */
+  crash(process: Process): void {
+    process.host.isStopped = true;
+    this.processes.splice(this.processes.indexOf(process), 1);
+  }
+
+  async stop(process: Process): Promise<void> {
+    await process.instance.release();
+    this.crash(process);
+  }
+}
+
+/** Lets all promises run that wait for nothing else. */
+const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** The reason why some work was refused; null where it was not. */
+export const reasonOf = (work: () => unknown): Promise<string | null> => refusalOf(Promise.resolve().then(work));
