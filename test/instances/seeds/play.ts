@@ -125,7 +125,6 @@ export class Play {
         if (seat.run === run) seat.member = member;
       },
       (error: unknown) => {
-
         if (!(error instanceof StoreError)) this.laws.broken('defect', `did not start: ${String(error)}`);
         store.connection.crash();
         this.clock.after(5_000, () => this.#start(seat));
