@@ -37,11 +37,11 @@ const write = (text: string): Promise<void> =>
     }),
   );
 
-/** Whether the result of the command was written. */
-let isReported = false;
+/** Whether the result of the command was written (state: command result). */
+const result = { isReported: false };
 
 function endWith(code: number): never {
-  isReported = true;
+  result.isReported = true;
   process.exit(code);
 }
 
@@ -53,7 +53,7 @@ function mindPlugins(): void {
   for (const name of ['log', 'info', 'debug']) Reflect.set(console, name, Reflect.get(console, 'error'));
   process.stdout.write = process.stderr.write.bind(process.stderr);
   process.on('exit', (code) => {
-    if (isReported) return;
+    if (result.isReported) return;
     process.stderr.write('signalbox: A plugin of the policy ended the process before the command was done.\n');
     if (code === 0) process.exitCode = 1;
   });
@@ -163,7 +163,7 @@ async function main(): Promise<void> {
     return serve(command.options);
   }
   const code = await runCommand(command, commandHost);
-  isReported = true;
+  result.isReported = true;
   process.exitCode = code || process.exitCode;
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { SECTIONS } from './deep/sections.ts';
+import { changingVariables, LEFT, MAY_CHANGE, SETS_TIMERS, TIMER_CALL } from './support/module-state.ts';
 import { PURE } from './support/pure-rooms.ts';
 
 /** The rules of the house that a reader could break without noticing. */
@@ -291,6 +292,18 @@ describe('types', () => {
   });
 });
 
+describe('state', () => {
+  test('of modules that may change is in a short list: an application has its own in the objects that it makes', () => {
+    const found = sources.flatMap(({ path, text }) => changingVariables(codeOf(text)).map((name) => `${path} ${name}`));
+    expect(found.filter((one) => !LEFT.includes(one)).sort()).toEqual(Object.values(MAY_CHANGE).flat().sort());
+  });
+
+  test('that changes later does so by the timers of the host: the process’s own are set where no clock of ours decides', () => {
+    const found = sources.filter(({ text }) => TIMER_CALL.test(codeOf(text))).map(({ path }) => path);
+    expect(found.filter((path) => !SETS_TIMERS.includes(path))).toEqual([]);
+  });
+});
+
 describe('files', () => {
   test(`none has more than ${LINES_MAX} lines`, () => {
     const long = [...sources, ...tests]
@@ -356,6 +369,16 @@ describe('the rules themselves', () => {
     expect(seen('  await Bun.sleep(1_000 * S);\n\n  // Why.\n  await expect(a).rejects;\n')).toBe(1);
     expect(seen('  // Why.\n  await Bun.sleep(20);\n  expect(a).toBe(0);\n')).toBe(0);
     expect(seen('  await Bun.sleep(0);\n  expect(a).toBe(0);\n  await Bun.sleep(20);\n  act();\n')).toBe(0);
+  });
+
+  test('see a variable of a module that may change', () => {
+    const names = (text: string) => changingVariables(codeOf(text));
+    expect(names('let a = 1;\nexport let b: C;\nfunction f() {\n  let c = 1;\n}')).toEqual(['a', 'b']);
+    expect(names('const a = new Map<B, C>();\nexport function f() {\n  a.set(1, 2);\n}')).toEqual(['a']);
+    expect(names('const a = { b: 1 };\nconst f = () => {\n  a.b += 1;\n};')).toEqual(['a']);
+    expect(names('const a: B[] = [];\nclass C {\n  d() {\n    a[1] = 2;\n  }\n}')).toEqual(['a']);
+    expect(names('export const a = new Queue();\nconst b = new WeakMap();')).toEqual(['a', 'b']);
+    expect(names('const a = new Set();\nfor (const b of C) a.add(b);\nconst d = () => a.has(1);')).toEqual([]);
   });
 
   test('see a clock in code and not in prose', () => {

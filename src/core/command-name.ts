@@ -1,10 +1,10 @@
-/** The launcher of a clone. */
-let word = './signalbox';
+/** The word that started the process (state: command name); at first, the launcher of a clone. */
+const program = { word: './signalbox' };
 
 /** Returns the word that starts Signalbox on this machine: texts tell users to type it. */
-export const commandName = (): string => word;
+export const commandName = (): string => program.word;
 
 /** Sets that word, before any text is made. */
 export function setCommandName(name: string): void {
-  word = name;
+  program.word = name;
 }

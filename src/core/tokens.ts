@@ -28,7 +28,7 @@ export function tokenWeight(text: string): number {
 /** Adds the expected tokens of a text, and its bytes in UTF-8, to those of others. */
 export function addTextSize(size: { tokens: number; bytes: number }, text: string): void {
   size.tokens += estimateTokens(text);
-  const isAscii = text.length <= SAMPLE && lastCodes < 0x80;
+  const isAscii = text.length <= SAMPLE && last.codes < 0x80;
   size.bytes += isAscii ? text.length : utf8Bytes(text);
 }
 
@@ -118,7 +118,7 @@ const encoder = new TextEncoder();
 const scratch = new Uint8Array(65_535);
 
 /** The bits of all codes that `weigh` met last: the bytes of a text in ASCII need not be counted. */
-let lastCodes = 0;
+const last = { codes: 0 };
 
 /** Counts text before `from` as the rest of a word, so that the pieces of a text add up to the whole. */
 function weigh(text: string, from: number, to: number): number {
@@ -138,7 +138,7 @@ function weigh(text: string, from: number, to: number): number {
     } else weight = (weight + weights[(before << ROW) | at]!) | 0;
     before = at;
   }
-  lastCodes = codes;
+  last.codes = codes;
   return weight / TOKEN;
 }
 

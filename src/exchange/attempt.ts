@@ -109,8 +109,9 @@ export class Attempt {
   }
 
   #open(target: UpstreamTarget, call: ProviderCall, room: AnswerRoom): UpstreamCall {
-    const terms = { deadlines: this.model.deadlines, totalBy: this.#deadlineAt, trace: this.#trace?.headers, room };
-    return openCall(target, call, terms);
+    const { deadlines } = this.model;
+    const { alarms } = this.#runnable.runtime;
+    return openCall(target, call, { deadlines, totalBy: this.#deadlineAt, alarms, trace: this.#trace?.headers, room });
   }
 
   #embed(target: UpstreamTarget, call: ProviderCall, room: AnswerRoom): UpstreamCall {

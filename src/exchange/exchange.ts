@@ -82,7 +82,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   #answering: Promise<unknown> | null = null;
   /** Whether it is known if the settlement survives this process. */
   #isConfirmed = false;
-  readonly #alarm = new DeadlineAlarm(this);
+  readonly #alarm: DeadlineAlarm;
 
   /** @param funded the money set aside for it */
   constructor(parts: ExchangeParts, runnable: RunnableRequest, funded: FundedHold, recorder: ExchangeRecorder) {
@@ -90,6 +90,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
     const { models, gateway: policy } = runnable.runtime.snapshot;
     this.created = Math.floor(parts.now() / 1000);
     this.funded = funded;
+    this.#alarm = new DeadlineAlarm(this, runnable.runtime.alarms);
     this.#parts = parts;
     this.#runnable = runnable;
     this.#recorder = recorder;

@@ -20,7 +20,7 @@ export function estimateFor(
   const length = found?.length ?? 0;
   const declared = declaredFor(facts, snapshot, bound.byTask);
   const quality = length === 0 ? declared : allMoved(declared, length);
-  if (!found || mode === 'off') return declaredEstimate(quality, length);
+  if (!found || mode === 'off') return declaredEstimate(quality, length, bound.zeros);
   return { ...found, quality, shadow: found.quality };
 }
 
@@ -93,14 +93,12 @@ function faultOf(
   return null;
 }
 
-/** Shared by all estimates of the same length; never written to. */
-const zeros = new Map<number, Float32Array>();
-
-function declaredEstimate(quality: Float64Array, length: number): Estimate {
-  let none = zeros.get(quality.length);
-  if (!none) {
-    none = new Float32Array(quality.length);
-    zeros.set(quality.length, none);
-  }
-  return { quality, shadow: null, length, outcomes: none, text: none, counts: none, trust: 0 };
-}
+const declaredEstimate = (quality: Float64Array, length: number, none: Float32Array): Estimate => ({
+  quality,
+  shadow: null,
+  length,
+  outcomes: none,
+  text: none,
+  counts: none,
+  trust: 0,
+});

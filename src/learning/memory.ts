@@ -64,6 +64,8 @@ export interface BoundMemory {
   readonly byTask: readonly Float64Array[];
   /** For results that are not stored. */
   readonly scratch: Finding;
+  /** A zero for each model, shared by all estimates without outcomes; never written to. */
+  readonly zeros: Float32Array;
   /** Of the memory behind `estimator`: it changes when the memory is reopened. */
   generation: number;
   /** Null if the plugin failed. */
@@ -105,7 +107,8 @@ export class HostedMemory {
       this.#openFor(plugin, snapshot, catalog);
       const byTask = declaredByTask(snapshot);
       const scratch = findingOf(catalog.models.length);
-      bound = { memory: this, catalog, byTask, scratch, generation: -1, estimator: null };
+      const zeros = new Float32Array(snapshot.models.length);
+      bound = { memory: this, catalog, byTask, scratch, zeros, generation: -1, estimator: null };
       this.#bound.set(snapshot, bound);
     }
     if (bound.generation !== this.#generation) {

@@ -345,7 +345,6 @@ export class Ledger {
     return (await this.#books.reservation(hold))?.isOpen ?? false;
   }
 
-  /** As `give-back.ts`, now. */
   giveBack(hold: number, note: string, instead?: number): Promise<Microcredits> {
     return giveBack(this.#books, { hold, note, instead }, this.#options.now());
   }

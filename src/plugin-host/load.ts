@@ -3,6 +3,7 @@ import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Plugin } from '../contract/kinds.ts';
 import * as contract from '../contract/plugin.ts';
+import { lazy } from '../core/lazy.ts';
 import { isObject, objectOf } from '../core/object.ts';
 import { claimFiles } from './owners.ts';
 import { assertContract } from './registry.ts';
@@ -159,17 +160,13 @@ function hashFiles(files: readonly string[]): string {
   return hasher.digest('hex').slice(0, 16);
 }
 
-let contractIsShared = false;
-
-/** Makes `signalbox/plugin` importable for plugins outside this package. */
-function shareContract(): void {
-  if (contractIsShared) return;
-  contractIsShared = true;
+/** Makes `signalbox/plugin` importable for plugins outside this package. Modules are the process's, so once is enough. */
+const shareContract = lazy(() =>
   Bun.plugin({
     name: 'signalbox/plugin',
     setup: (build) => void build.module('signalbox/plugin', () => ({ exports: { ...contract }, loader: 'object' })),
-  });
-}
+  }),
+);
 
 async function importPlugins(file: string, hash: string): Promise<Plugin[]> {
   shareContract();

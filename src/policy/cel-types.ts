@@ -1,5 +1,6 @@
 import { Environment } from '@marcbachmann/cel-js';
 import type { BudgetScope } from '../core/budget.ts';
+import { lazy } from '../core/lazy.ts';
 import type { LimitScope } from '../core/rate-limit.ts';
 import type { RuleScope } from '../core/rules.ts';
 import type { EndpointDraft, ModelDraft } from './models.ts';
@@ -192,19 +193,24 @@ function withhold(view: View, owner: string, field: string, why: string): void {
 
 const LIMITS = { maxAstNodes: 500, maxDepth: 40, maxListElements: 200, maxMapEntries: 50, maxCallArguments: 8 };
 
-const environments = new Map<CelKind, Environment>();
+const ENVIRONMENTS: Readonly<Record<CelKind, () => Environment>> = {
+  when: lazy(() => environmentFor('when')),
+  budget: lazy(() => environmentFor('budget')),
+  limit: lazy(() => environmentFor('limit')),
+  constraint: lazy(() => environmentFor('constraint')),
+  model: lazy(() => environmentFor('model')),
+};
 
 /** The CEL environment for a kind of expression. Made once. */
-export function environmentOf(kind: CelKind): Environment {
-  const known = environments.get(kind);
-  if (known) return known;
+export const environmentOf = (kind: CelKind): Environment => ENVIRONMENTS[kind]();
+
+function environmentFor(kind: CelKind): Environment {
   const environment = new Environment({ limits: LIMITS });
   for (const [name, ctor] of CLASSES) {
     const fields = Object.entries(FIELDS[name]).map(([field, [type]]) => [field, type]);
     environment.registerType(name, { ctor, fields: Object.fromEntries(fields) });
   }
   for (const [name, type] of Object.entries(VARIABLES[kind])) environment.registerVariable(name, type);
-  environments.set(kind, environment);
   return environment;
 }
 

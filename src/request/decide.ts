@@ -218,7 +218,7 @@ export function tryDecision(
     : { outcome: decider.decide(ruled, given), shortage: null, funds };
   if (context) context.routing = { facts: ruled, snapshot, rejections: decider.rejections };
   if (decider.faults > faults) {
-    reportOnce(gateway, strategy, `the strategy of \`${facts.model}\` gave no usable scores`, null);
+    reportOnce(gateway, runtime, strategy, `the strategy of \`${facts.model}\` gave no usable scores`, null);
   }
   return trial;
 }
@@ -263,14 +263,14 @@ export function ruledFacts(
   const { user = '' } = settings;
   const { metadata } = routing;
   const inputs = { stream, user, metadata, caller, time: runtime.localTime(gateway.now()) };
-  return withRules(facts, runtime.snapshot, inputs, failureReport(gateway, inputs));
+  return withRules(facts, runtime.snapshot, inputs, failureReport(gateway, runtime, inputs));
 }
 
 const failureReport =
-  (gateway: Gateway, inputs: RuleInputs): OnRuleFailure =>
+  (gateway: Gateway, runtime: Runtime, inputs: RuleInputs): OnRuleFailure =>
   (rule, error) => {
     const reason = () => withoutValues(String(error), inputs);
-    reportOnce(gateway, rule, `the condition of rule \`${rule.name}\` failed and counts as true`, reason);
+    reportOnce(gateway, runtime, rule, `the condition of rule \`${rule.name}\` failed and counts as true`, reason);
   };
 
 /** Whether money makes the outcome depend on the least useful or the usual length of an answer, which go by its task. */
@@ -289,11 +289,9 @@ function withoutValues(text: string, { user, metadata }: Pick<RuleInputs, 'user'
   return withoutRunsOf(left, values, '[value]');
 }
 
-/** Rules and strategies whose fault was logged: it would be the same with every request. */
-const reported = new WeakSet<object>();
-
 function reportOnce(
   { log }: Gateway,
+  { reported }: Runtime,
   about: Constraint | Preference | object,
   message: string,
   error: (() => string) | null,

@@ -43,7 +43,7 @@ export async function countAtEndpoint(
   { model: index, at, withinMs, signal }: CountingPlace,
 ): Promise<TokenCount> {
   const { request, history, runtime, places } = prompt;
-  const { snapshot, targets, health } = runtime;
+  const { snapshot, targets, health, alarms } = runtime;
   const model = snapshot.models[index]!;
   const endpoint = model.endpoints[at]!;
   const endsAt = performance.now() + withinMs;
@@ -59,7 +59,8 @@ export async function countAtEndpoint(
       model: traitsOf(model),
       isSelected: facts.pinned ? undefined : (true as const),
     };
-    const asked = { target: targets[index]![at]!, health: health[index]![at]!, deadlines: model.deadlines };
+    const { deadlines } = model;
+    const asked = { target: targets[index]![at]!, health: health[index]![at]!, deadlines, alarms };
     return await countAt(asked, call, endsAt - performance.now(), signal);
   } finally {
     places.leave(history.keyId);

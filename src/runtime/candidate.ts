@@ -15,6 +15,7 @@ import type { Environment, LoadContext, PolicyFile } from '../policy/load.ts';
 import type { KnownLabels } from '../policy/misspelt-values.ts';
 import { modelCount } from '../policy/wildcards.ts';
 import { registerSecrets, scrub, scrubAll } from '../telemetry/secrets.ts';
+import type { UpstreamNetwork } from '../upstream/connection/network.ts';
 import type { Health } from '../upstream/health/health.ts';
 import type { PolicyChange } from './diff.ts';
 import type { ParsedFiles } from './parse-files.ts';
@@ -52,6 +53,8 @@ export interface PolicyTools {
   readonly env: Environment;
   /** The health of endpoints, which outlives policies. Default: none. */
   readonly health?: Health;
+  /** The connections to providers, which outlive policies. Default: none. */
+  readonly network?: UpstreamNetwork;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** The day, such as `2026-10-07`. Turns on warnings of stale figures. */
@@ -111,7 +114,7 @@ export function compileCandidate(
     const registry = createRegistry([...tools.shipped, ...modulesIn(own).flatMap(({ plugins }) => plugins)]);
     return {
       bundle,
-      runtime: buildRuntime(snapshot, registry, (name) => tools.env.get(name), tools.health),
+      runtime: buildRuntime(snapshot, registry, (name) => tools.env.get(name), tools.health, tools.network),
       outline: parsed.outline,
       changes: parsed.changes.map(withoutValues),
       warnings: diagnostics,

@@ -9,8 +9,9 @@ import type { PolicySnapshot, Provider } from '../core/snapshot.ts';
 import { messageOf } from '../core/thrown.ts';
 import { zonedClock } from '../core/zoned-time.ts';
 import { createDecider, type Decider, type DecisionContext } from '../routing/decide.ts';
+import type { Alarms } from '../upstream/alarm.ts';
 import type { Dial } from '../upstream/connection/dial.ts';
-import { network } from '../upstream/connection/network.ts';
+import { UpstreamNetwork } from '../upstream/connection/network.ts';
 import { Health, type OriginOf } from '../upstream/health/health.ts';
 import type { OutputLengths } from '../upstream/health/output-lengths.ts';
 import type { EndpointHealth } from '../upstream/health/types.ts';
@@ -53,6 +54,10 @@ export interface Runtime extends DecisionRuntime {
   readonly outputs: OutputLengths;
   /** Shared too. */
   readonly unknownNames: UnknownNames;
+  /** For the deadlines of requests and calls. Shared too. */
+  readonly alarms: Alarms;
+  /** Rules and strategies whose fault was logged: it would be the same with every request. */
+  readonly reported: WeakSet<object>;
   /** The current readings of the upstreams. */
   readings(): Readings;
 }
@@ -67,12 +72,13 @@ export function strategyOf(facts: Facts, { scorings, pinned }: DecisionRuntime):
 /** For a runtime that sends no requests, as when a policy is only checked. */
 const NO_READINGS = { clock: () => 0, now: () => 0, random: () => 0, onChange: () => {} };
 
-/** Prepares the plugins of a snapshot. Errors of a plugin's `prepare` name the provider or selector. `health` outlives the runtime. */
+/** Prepares the plugins of a snapshot. Errors of a plugin's `prepare` name the provider or selector. `health` and `network` outlive the runtime. */
 export function buildRuntime(
   snapshot: PolicySnapshot,
   registry: PluginMaps,
   secret: (variable: string) => string | undefined,
   health: Health = new Health(NO_READINGS),
+  network: UpstreamNetwork = new UpstreamNetwork(),
 ): Runtime {
   const providers = new Map<string, UpstreamTarget>();
   const origins = new Map<string, string>();
@@ -83,7 +89,7 @@ export function buildRuntime(
     const adapter = naming(`provider \`${provider.name}\``, prepare);
     const apiKey = provider.apiKeyEnv === null ? null : (secret(provider.apiKeyEnv) ?? null);
     origins.set(provider.name, Bun.hash(JSON.stringify([provider.adapter, provider.baseUrl, apiKey])).toString(36));
-    providers.set(provider.name, { adapter, dial: dialOf(provider, secret), apiKey });
+    providers.set(provider.name, { adapter, dial: dialOf(provider, secret, network), apiKey });
   }
   const originOf: OriginOf = (provider) => origins.get(provider)!;
   const models = measuredModels(snapshot);
@@ -96,6 +102,8 @@ export function buildRuntime(
     readings: health.watch(snapshot, originOf),
     originOf,
     outputs: health.outputs,
+    alarms: network.alarms,
+    reported: new WeakSet(),
     providers,
     unknownNames: health.unknownNames,
     targets: models.map((model) => model.endpoints.map((endpoint) => providers.get(endpoint.provider)!)),
@@ -122,7 +130,11 @@ export function prepareDecisionRuntime(snapshot: PolicySnapshot, registry: Plugi
 }
 
 /** The dial of a provider; null for one that runs in this process. */
-function dialOf(provider: Provider, variable: (name: string) => string | undefined): Dial | null {
+function dialOf(
+  provider: Provider,
+  variable: (name: string) => string | undefined,
+  network: UpstreamNetwork,
+): Dial | null {
   const { name, baseUrl, allowPrivateNetwork: allowPrivate } = provider;
   return baseUrl === null ? null : network.dial({ provider: name, baseUrl, allowPrivate }, variable);
 }

@@ -22,7 +22,12 @@ export interface Host {
   /** Opens the destination of the log's lines. */
   openSink(): Sink;
   /** Opens the store that a server keeps its state in. Absent: the database in its data folder. */
-  readonly openStore?: (data: string, log: Log, notes: SpoolNotes) => Promise<OpenStore>;
+  readonly openStore?: (
+    data: string,
+    log: Log,
+    spoolNotes: SpoolNotes,
+    host: Pick<Host, 'now' | 'timers'>,
+  ) => Promise<OpenStore>;
   /** Listens to a signal, an error that was not caught (the value), or the end of the process. */
   on(event: ProcessEvent, listener: (value: unknown) => void): void;
   /** Ends the process. */

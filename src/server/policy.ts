@@ -15,6 +15,7 @@ import { PastPolicies } from '../runtime/replay.ts';
 import { readBundle } from '../runtime/source.ts';
 import { watchPolicies } from '../runtime/watch.ts';
 import { mask } from '../telemetry/secrets.ts';
+import type { UpstreamNetwork } from '../upstream/connection/network.ts';
 import type { Health } from '../upstream/health/health.ts';
 import { logReload } from './events.ts';
 import type { Host, Terminal } from './host.ts';
@@ -25,7 +26,11 @@ export function judgeTools({ shipped, env, now }: Pick<Host, 'shipped' | 'env' |
 }
 
 /** The tools of a server that judges policies. */
-export type ServerPolicyTools = PolicyTools & { readonly health: Health; readonly dataFolder: string };
+export type ServerPolicyTools = PolicyTools & {
+  readonly health: Health;
+  readonly network: UpstreamNetwork;
+  readonly dataFolder: string;
+};
 
 /** Adds the budgets of keys to a policy's terms of the ledger. */
 export type TermsOf = (snapshot: LedgerTerms) => LedgerTerms;

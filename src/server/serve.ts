@@ -14,6 +14,7 @@ import type { Log } from '../telemetry/log.ts';
 import { registerSecrets } from '../telemetry/secrets.ts';
 import { openTracer } from '../telemetry/tracing/tracer.ts';
 import { listensHere } from '../upstream/connection/listening.ts';
+import { UpstreamNetwork } from '../upstream/connection/network.ts';
 import { Health } from '../upstream/health/health.ts';
 import { announce } from './announce.ts';
 import { databaseOf, ledgerOnDisk } from './data.ts';
@@ -35,11 +36,17 @@ import { keepTrailNote } from './trail-note.ts';
 
 /** Reads the first policy: that of its folder, or of a copy of the shipped one. */
 async function startPolicy({ policies, data }: ServeOptions, host: Host, log: Log) {
-  const { clock, now, err } = host;
+  const { clock, now, timers, err } = host;
   const health = new Health({ clock, now, random: Math.random, onChange: (change) => logHealth(log, change) });
   const unpacked = unpackPolicies(policies, data);
   if (unpacked !== null) log.info('the shipped policy was copied: edit the copy', { folder: unpacked });
-  const tools: ServerPolicyTools = { ...judgeTools(host), folder: unpacked ?? policies, dataFolder: data, health };
+  const tools: ServerPolicyTools = {
+    ...judgeTools(host),
+    folder: unpacked ?? policies,
+    dataFolder: data,
+    health,
+    network: new UpstreamNetwork(undefined, timers),
+  };
   const first = await firstPolicy({ ...tools, ledger: await ledgerOnDisk(data) }, err);
   return { first, tools, unpacked };
 }

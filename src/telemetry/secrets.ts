@@ -19,26 +19,33 @@ const canBeSecret = (text: string): boolean =>
   text.length >= SECRET_LENGTH_MIN && !ADDRESS.test(text) && !WORD.test(text);
 
 /**
- * The secrets of the whole process: no line or response may show any of them. They are never removed, because requests
- * may still use a key after a reload without it.
+ * The secrets that were registered (state: secrets). They are of the process, as its environment is, so that no line of any of its
+ * applications shows one. They are never removed, because requests may still use a key after a reload without it.
  */
-const secrets = new Set<string>();
-let pieces: Pieces = new Set();
-/** Matches any whole secret. */
-let anySecret: RegExp | null = null;
+class SecretRegistry {
+  /** Of whole secrets, in all forms. */
+  readonly #secrets = new Set<string>();
+  pieces: Pieces = new Set();
+  /** Matches any whole secret. */
+  whole: RegExp | null = null;
+
+  add(values: Iterable<string | null | undefined>): void {
+    const before = this.#secrets.size;
+    for (const value of values) {
+      const secret = value?.trim() ?? '';
+      if (!canBeSecret(secret)) continue;
+      for (const form of formsOf(secret)) this.#secrets.add(form);
+    }
+    if (this.#secrets.size === before) return;
+    this.pieces = piecesOf(this.#secrets);
+    this.whole = new RegExp([...this.#secrets].map(RegExp.escape).join('|'));
+  }
+}
+
+const registry = new SecretRegistry();
 
 /** Registers secrets from the environment. Skips values that are short or may be words, such as `workstation`. */
-export function registerSecrets(values: Iterable<string | null | undefined>): void {
-  const before = secrets.size;
-  for (const value of values) {
-    const secret = value?.trim() ?? '';
-    if (!canBeSecret(secret)) continue;
-    for (const form of formsOf(secret)) secrets.add(form);
-  }
-  if (secrets.size === before) return;
-  pieces = piecesOf(secrets);
-  anySecret = new RegExp([...secrets].map(RegExp.escape).join('|'));
-}
+export const registerSecrets = (values: Iterable<string | null | undefined>): void => registry.add(values);
 
 /** The forms of a secret in texts: plain, in JSON, in a URL. */
 const formsOf = (secret: string): Set<string> =>
@@ -46,19 +53,19 @@ const formsOf = (secret: string): Set<string> =>
 
 /** Whether a text contains a registered secret or one that looks like a credential. Runs for every log line. */
 export function hasSecret(text: string): boolean {
-  return SECRET_PATTERN.test(text) || (anySecret?.test(text) ?? false);
+  return SECRET_PATTERN.test(text) || (registry.whole?.test(text) ?? false);
 }
 
 /** Replaces registered secrets, pieces of them from 8 characters on, and anything that looks like a credential. */
 export function scrub(text: string): string {
-  return replaceRuns(text, pieces, () => SECRET).replace(ALL_SECRETS, SECRET);
+  return replaceRuns(text, registry.pieces, () => SECRET).replace(ALL_SECRETS, SECRET);
 }
 
 /** Like `scrub`, with as many asterisks as characters, so that columns stay in place. */
 export function mask(text: string): string {
   if (!hasSecret(text)) return text;
   const stars = (found: string) => '*'.repeat(found.length);
-  return replaceRuns(text, pieces, stars).replace(ALL_SECRETS, stars);
+  return replaceRuns(text, registry.pieces, stars).replace(ALL_SECRETS, stars);
 }
 
 /** Scrubs all texts and names of a JSON value. */

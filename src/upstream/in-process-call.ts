@@ -76,9 +76,9 @@ export class InProcessCall implements UpstreamCall {
 
   #sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, Math.ceil(ms));
+      const timer = this.#terms.alarms.timers.after(Math.ceil(ms), resolve);
       this.#wake = () => {
-        clearTimeout(timer);
+        timer.close();
         resolve();
       };
     });

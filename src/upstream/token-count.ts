@@ -1,10 +1,9 @@
 import type { ProviderFailure, StreamPart } from '../contract/parts.ts';
 import type { ProviderCall, TokenCountAdapter, WireAdapter } from '../contract/provider.ts';
-import type { Deadlines } from '../core/snapshot.ts';
 import { isPlausible, plainUsage } from '../core/usage.ts';
 import { openCall } from './call.ts';
-import type { EndpointHealth } from './health/types.ts';
-import type { UpstreamTarget } from './upstream-call.ts';
+import type { CountPause, EndpointHealth } from './health/types.ts';
+import type { CallTerms, UpstreamTarget } from './upstream-call.ts';
 
 /** The longest time of a count that a client asks for before it sends its request, ms. */
 export const ASKED_COUNT_MS = 5_000;
@@ -21,29 +20,17 @@ export type TokenCount =
   | { readonly tokens: null; readonly retryAfterMs: number | null };
 
 /** An endpoint that a prompt may be sent to. */
-export interface CountingEndpoint {
+export interface CountingEndpoint extends Pick<CallTerms, 'deadlines' | 'alarms'> {
   readonly target: UpstreamTarget;
   readonly health: EndpointHealth;
-  readonly deadlines: Deadlines;
 }
-
-/** A time in which an endpoint is not asked for counts. */
-interface CountPause {
-  /** Its length without the wish of the service, ms. */
-  readonly ms: number;
-  /** Its end, ms of performance.now. */
-  readonly until: number;
-}
-
-/** The last pause since an endpoint counted. Its health stands for it: that outlives policies. */
-const pauses = new WeakMap<EndpointHealth, CountPause>();
 
 /**
  * The pause after a failure of the service.
- * @param last the one before; absent since the last count that succeeded
+ * @param last the one before; null since the last count that succeeded
  * @param askedMs the time that the service asks for
  */
-export function pauseAfter(last: CountPause | undefined, now: number, askedMs: number): CountPause {
+export function pauseAfter(last: CountPause | null, now: number, askedMs: number): CountPause {
   // A count that began before the pause says nothing new.
   if (last && now < last.until) return last;
   const ms = last ? Math.min(PAUSE_MS_MAX, 2 * last.ms) : PAUSE_MS;
@@ -58,7 +45,7 @@ export function pauseAfter(last: CountPause | undefined, now: number, askedMs: n
  * @param signal ends the count when its caller leaves
  */
 export async function countAt(
-  { target, health, deadlines }: CountingEndpoint,
+  { target, health, deadlines, alarms }: CountingEndpoint,
   call: ProviderCall,
   withinMs: number,
   signal: AbortSignal,
@@ -66,11 +53,11 @@ export async function countAt(
   const { adapter } = target;
   const now = performance.now();
   if (adapter.kind !== 'wire' || !adapter.tokenCount || signal.aborted) return NO_COUNT;
-  const pausedMs = (pauses.get(health)?.until ?? now) - now;
+  const pausedMs = (health.countPause?.until ?? now) - now;
   if (pausedMs > 0) return { tokens: null, retryAfterMs: Math.round(pausedMs) };
   if (health.state !== 'healthy') return { tokens: null, retryAfterMs: RETRY_MS };
   const counting = { ...target, adapter: countingAdapter(adapter, adapter.tokenCount) };
-  const asked = openCall(counting, { ...call, stream: false }, { deadlines, totalBy: now + withinMs });
+  const asked = openCall(counting, { ...call, stream: false }, { deadlines, totalBy: now + withinMs, alarms });
   const leave = () => asked.abort();
   signal.addEventListener('abort', leave);
   const parts: StreamPart[] = [];
@@ -81,7 +68,7 @@ export async function countAt(
   signal.removeEventListener('abort', leave);
   const usage = parts.find((part) => part.type === 'usage')?.usage;
   if (usage) {
-    pauses.delete(health);
+    health.countPause = null;
     return { tokens: usage.inputTokens };
   }
   const failure = parts.find((part) => part.type === 'failure')?.failure;
@@ -99,8 +86,8 @@ const OF_SERVICE: ReadonlySet<ProviderFailure['kind']> = new Set(['rate_limited'
 function failedCount(health: EndpointHealth, { kind, retryAfterMs = 0 }: ProviderFailure): TokenCount {
   if (!OF_SERVICE.has(kind)) return { tokens: null, retryAfterMs: RETRY_MS };
   const now = performance.now();
-  const pause = pauseAfter(pauses.get(health), now, retryAfterMs);
-  pauses.set(health, pause);
+  const pause = pauseAfter(health.countPause, now, retryAfterMs);
+  health.countPause = pause;
   return { tokens: null, retryAfterMs: Math.round(pause.until - now) };
 }
 

@@ -1,6 +1,7 @@
 import type { StreamPart } from '../contract/parts.ts';
 import type { PreparedProvider } from '../contract/provider.ts';
 import type { Deadlines } from '../core/snapshot.ts';
+import type { Alarms } from './alarm.ts';
 import type { Dial } from './connection/dial.ts';
 
 /** The destination of a call. */
@@ -29,6 +30,7 @@ export interface CallTerms {
   readonly deadlines: Deadlines;
   /** Its end, ms on performance.now's clock, shared by all attempts of one request. */
   readonly totalBy: number;
+  readonly alarms: Alarms;
   readonly trace?: TraceHeaders | null;
   /** Ample unless stated. */
   readonly room?: AnswerRoom;

@@ -68,7 +68,7 @@ export class WireCall implements UpstreamCall, AlarmOwner {
   readonly #apiKey: string | null;
   readonly #terms: CallTerms;
   readonly #firstContentBy: number;
-  readonly #alarm = new DeadlineAlarm(this);
+  readonly #alarm: DeadlineAlarm;
   readonly #completion: AnswerCompletion;
   readonly #stream: boolean;
   /** Bytes that the stream may still send. */
@@ -89,7 +89,8 @@ export class WireCall implements UpstreamCall, AlarmOwner {
 
   constructor(adapter: WireAdapter, target: UpstreamTarget, call: ProviderCall, terms: CallTerms) {
     const now = performance.now();
-    const { deadlines, totalBy } = terms;
+    const { deadlines, totalBy, alarms } = terms;
+    this.#alarm = new DeadlineAlarm(this, alarms);
     this.#adapter = adapter;
     this.#apiKey = target.apiKey;
     this.#terms = terms;

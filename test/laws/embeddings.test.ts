@@ -10,6 +10,7 @@ import { openCall } from '../../src/upstream/call.ts';
 import { openEmbeddings } from '../../src/upstream/embeddings.ts';
 import { facts, model, outcomeOf, snapshot } from '../routing/build.ts';
 import { vectorFor } from '../support/embedding-upstream.ts';
+import { ALARMS } from '../support/provider-call.ts';
 
 const texts = fc.array(fc.string({ minLength: 1, maxLength: 30 }), { minLength: 1, maxLength: 60 });
 const limits = fc.record({
@@ -75,7 +76,7 @@ describe('an answer', () => {
       const vectors = { vectorSpace: 's', dimensions: 8, dimensionsMin: 1, ...limit };
       const query = { inputs: list.map(inputOf), dimensions };
       const answer = openEmbeddings(target, call, query, vectors, (to, one) =>
-        openCall(to, one, { deadlines: DEADLINES, totalBy: performance.now() + 60_000 }),
+        openCall(to, one, { deadlines: DEADLINES, totalBy: performance.now() + 60_000, alarms: ALARMS }),
       );
       const found: (readonly number[])[] = [];
       for (let parts = answer.read(); parts !== null; parts = answer.read()) {

@@ -6,7 +6,7 @@ import type { Pause, ProviderCall } from '../../src/contract/provider.ts';
 import { estimateTokens } from '../../src/core/tokens.ts';
 import { openCall } from '../../src/upstream/call.ts';
 import { inTime } from '../support/in-time.ts';
-import { DEADLINES, partsOf, providerCall, textIn } from '../support/provider-call.ts';
+import { ALARMS, DEADLINES, partsOf, providerCall, textIn } from '../support/provider-call.ts';
 
 const adapter = simulated.prepare({});
 if (adapter.kind !== 'in-process') throw new Error('not in-process');
@@ -64,7 +64,11 @@ describe('a simulated answer', () => {
     await inTime(total + 200, async () => {
       const started = performance.now();
       await partsOf(
-        openCall({ adapter, dial: null, apiKey: null }, call, { deadlines: DEADLINES, totalBy: started + 10_000 }),
+        openCall({ adapter, dial: null, apiKey: null }, call, {
+          deadlines: DEADLINES,
+          totalBy: started + 10_000,
+          alarms: ALARMS,
+        }),
       );
       expect(performance.now() - started).toBeGreaterThanOrEqual(total - 2);
     });

@@ -6,12 +6,16 @@ import type { ModelTraits, ProviderCall, WireAdapter } from '../../src/contract/
 import type { Deadlines } from '../../src/core/snapshot.ts';
 import { arrived } from '../../src/upstream/arrival.ts';
 import { openCall } from '../../src/upstream/call.ts';
-import { network, type UpstreamNetwork } from '../../src/upstream/connection/network.ts';
+import { UpstreamNetwork } from '../../src/upstream/connection/network.ts';
 import type { NextParts, UpstreamCall, UpstreamTarget } from '../../src/upstream/upstream-call.ts';
 import { chatRequest } from './model-request.ts';
 import { wireAdapter } from './wire-request.ts';
 
 export { joinParts } from '../../src/conformance/parts.ts';
+
+/** The network of calls that name no other. */
+const network = new UpstreamNetwork();
+export const { alarms: ALARMS } = network;
 
 export const DEADLINES: Deadlines = { connectMs: 5_000, firstTokenMs: 5_000, idleMs: 5_000, totalMs: 10_000 };
 
@@ -50,7 +54,7 @@ export interface CallOptions {
   readonly apiKey?: string;
   readonly adapter?: WireAdapter;
   readonly allowPrivate?: boolean;
-  /** Where it looks names up; that of this process if left out. */
+  /** Where it looks names up; a common one if left out. */
   readonly network?: UpstreamNetwork;
   /** The environment, for its proxies. */
   readonly env?: Readonly<Record<string, string>>;
@@ -68,6 +72,7 @@ export function openTo(baseUrl: string | null, options: CallOptions = {}): Upstr
   return openCall(targetOf(baseUrl, options), options.call ?? providerCall(), {
     deadlines: { ...DEADLINES, ...options.deadlines },
     totalBy: performance.now() + (options.totalMs ?? 10_000),
+    alarms: ALARMS,
   });
 }
 

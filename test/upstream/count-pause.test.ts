@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { pauseAfter } from '../../src/upstream/token-count.ts';
 
 test('a pause of counts is two seconds, doubles with each failure after it, and is a minute at most', () => {
-  let last = pauseAfter(undefined, 0, 0);
+  let last = pauseAfter(null, 0, 0);
   const lengths = [last.ms];
   for (let again = 0; again < 6; again++) {
     last = pauseAfter(last, last.until, 0);
@@ -12,10 +12,10 @@ test('a pause of counts is two seconds, doubles with each failure after it, and 
 });
 
 test('a failure of a count that began before the pause changes nothing', () => {
-  const pause = pauseAfter(undefined, 0, 0);
+  const pause = pauseAfter(null, 0, 0);
   expect(pauseAfter(pause, 1_999, 9_000)).toBe(pause);
 });
 
 test('a pause is at least as long as the service asks for', () => {
-  expect(pauseAfter(undefined, 100, 30_000)).toEqual({ ms: 2_000, until: 30_100 });
+  expect(pauseAfter(null, 100, 30_000)).toEqual({ ms: 2_000, until: 30_100 });
 });

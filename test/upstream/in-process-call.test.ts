@@ -3,7 +3,7 @@ import type { StreamPart } from '../../src/contract/parts.ts';
 import type { InProcessAdapter, Pause } from '../../src/contract/provider.ts';
 import type { Deadlines } from '../../src/core/snapshot.ts';
 import { openCall } from '../../src/upstream/call.ts';
-import { DEADLINES, failureIn, nextBatch, partsOf, providerCall, textIn } from '../support/provider-call.ts';
+import { ALARMS, DEADLINES, failureIn, nextBatch, partsOf, providerCall, textIn } from '../support/provider-call.ts';
 
 const FINISH: StreamPart = { type: 'finish', choice: 0, reason: 'stop', raw: 'stop' };
 const USAGE: StreamPart = {
@@ -18,6 +18,7 @@ function open(answer: InProcessAdapter['answer'], deadlines: Partial<Deadlines> 
   return openCall(target, providerCall(), {
     deadlines: { ...DEADLINES, ...deadlines },
     totalBy: performance.now() + totalMs,
+    alarms: ALARMS,
   });
 }
 

@@ -1,20 +1,27 @@
 const BLOCK_BYTES = 4_096;
 
-let digits = '';
-let at = 0;
+/** Makes the IDs of a tracer's traces. */
+export class TraceIds {
+  #digits = '';
+  #at = 0;
 
-/** Takes random digits from a block: bytes drawn for each ID would cost as much as the rest of an unsampled trace. */
-function take(count: number): string {
-  if (at + count > digits.length) {
-    digits = Buffer.from(crypto.getRandomValues(new Uint8Array(BLOCK_BYTES))).toString('hex');
-    at = 0;
+  /** @returns 32 random hexadecimal digits */
+  newTraceId(): string {
+    return this.#take(32);
   }
-  at += count;
-  return digits.slice(at - count, at);
+
+  /** @returns 16 random hexadecimal digits */
+  newSpanId(): string {
+    return this.#take(16);
+  }
+
+  /** Takes random digits from a block: bytes drawn for each ID would cost as much as the rest of an unsampled trace. */
+  #take(count: number): string {
+    if (this.#at + count > this.#digits.length) {
+      this.#digits = Buffer.from(crypto.getRandomValues(new Uint8Array(BLOCK_BYTES))).toString('hex');
+      this.#at = 0;
+    }
+    this.#at += count;
+    return this.#digits.slice(this.#at - count, this.#at);
+  }
 }
-
-/** 32 random hexadecimal digits. */
-export const newTraceId = (): string => take(32);
-
-/** 16 random hexadecimal digits. */
-export const newSpanId = (): string => take(16);

@@ -4,7 +4,7 @@ import type { Resource } from '@opentelemetry/resources';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import type { CallTrace, SpanAttributes, SpanResult, Trace, TraceStep } from '../trace.ts';
 import { contextHeaders } from './context.ts';
-import { newSpanId } from './ids.ts';
+import type { TraceIds } from './ids.ts';
 
 const UNSET: SpanStatus = Object.freeze({ code: SpanStatusCode.UNSET });
 /** For a call without an explicit end. */
@@ -17,6 +17,7 @@ export interface RequestTraceOptions {
   /** Unix time, ms. */
   now(): number;
   /** Whether calls propagate the context. */
+  readonly ids: TraceIds;
   readonly propagates: boolean;
   readonly resource: Resource;
   readonly scope: { readonly name: string; readonly version: string };
@@ -103,7 +104,7 @@ export class RequestTrace implements Trace {
   #open(kind: SpanKind, within: OpenSpan | null, result: SpanResult): OpenSpan {
     const { traceId, isSampled } = this;
     const traceState = this.#parent?.traceState;
-    const context = { traceId, spanId: newSpanId(), traceFlags: Number(isSampled), traceState };
+    const context = { traceId, spanId: this.#options.ids.newSpanId(), traceFlags: Number(isSampled), traceState };
     return { kind, context, within, start: this.#options.clock(), end: Number.NaN, result };
   }
 

@@ -10,7 +10,7 @@ import { SamplingDecision, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-t
 import type { Log } from '../log.ts';
 import type { Trace } from '../trace.ts';
 import { parseContext } from './context.ts';
-import { newTraceId } from './ids.ts';
+import { TraceIds } from './ids.ts';
 import { RequestTrace } from './request-trace.ts';
 import type { TracingSettings } from './settings.ts';
 import { spanQueue } from './span-queue.ts';
@@ -35,7 +35,8 @@ export function startTracing(settings: TracingSettings, options: TracerOptions) 
   const { propagates, sampling } = settings;
   const { take, close, family } = spanQueue(settings, log, clock);
   const scope = { name: 'signalbox', version };
-  const request = { clock, now, propagates, take, resource: resourceOf(options), scope };
+  const ids = new TraceIds();
+  const request = { clock, now, ids, propagates, take, resource: resourceOf(options), scope };
   const sampler = new TraceIdRatioBasedSampler(sampling.ratio);
   const isSampled = (traceId: string, parent: SpanContext | null): boolean =>
     sampling.byParent && parent
@@ -45,7 +46,7 @@ export function startTracing(settings: TracingSettings, options: TracerOptions) 
     /** Starts the trace of a request with these headers. */
     begin(headers: Headers): Trace {
       const parent = propagates ? parseContext(headers) : null;
-      const traceId = parent?.traceId ?? newTraceId();
+      const traceId = parent?.traceId ?? ids.newTraceId();
       return new RequestTrace(traceId, isSampled(traceId, parent), parent, request);
     },
     families: [family],

@@ -1,3 +1,6 @@
+import type { Timers } from '../../core/timers.ts';
+import { processTimers } from '../../telemetry/process-timers.ts';
+import { Alarms } from '../alarm.ts';
 import { Dial, type DialOptions } from './dial.ts';
 import type { ReadVariable } from './proxy.ts';
 import { Resolver } from './resolver.ts';
@@ -6,15 +9,18 @@ import { Resolver } from './resolver.ts';
 const DIALS_MAX = 1_000;
 
 /**
- * The dials of all providers, one instance per process. DNS answers and open connections outlive a reload: a provider
- * with unchanged settings keeps its connections.
+ * The way of an application to all providers: their dials, and the alarms of calls. DNS answers and open connections outlive a
+ * reload: a provider with unchanged settings keeps its connections.
  */
 export class UpstreamNetwork {
   readonly #dials = new Map<string, Dial>();
   readonly #resolver: Resolver;
+  readonly alarms: Alarms;
 
-  constructor(resolver = new Resolver()) {
+  /** @param timers the process's own unless stated */
+  constructor(resolver = new Resolver(), timers: Timers = processTimers) {
     this.#resolver = resolver;
+    this.alarms = new Alarms(timers);
   }
 
   /** Returns a provider's dial; null without an http address. @param variable reads the environment, for proxies */
@@ -30,6 +36,3 @@ export class UpstreamNetwork {
     return dial;
   }
 }
-
-/** The network of this process. */
-export const network = new UpstreamNetwork();

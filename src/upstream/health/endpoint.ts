@@ -10,7 +10,7 @@ import { EndpointAttempt } from './endpoint-attempt.ts';
 import { EndpointSpeed } from './endpoint-speed.ts';
 import { Lockout } from './lockout.ts';
 import { RetryBudget } from './retry-budget.ts';
-import type { AttemptOutcome, EndpointHealth, EndpointSample, HealthOptions } from './types.ts';
+import type { AttemptOutcome, CountPause, EndpointHealth, EndpointSample, HealthOptions } from './types.ts';
 
 /** Time in ms after which one attempt tries a refused key again. */
 const MISCONFIGURED_MS = 60_000;
@@ -54,6 +54,7 @@ export class TrackedEndpoint implements EndpointHealth {
   /** Locked while the provider refuses our key for this endpoint only. */
   readonly key = new Lockout();
   readonly speed: EndpointSpeed;
+  countPause: CountPause | null = null;
   /** Whether the policy in force names it, and when one last did, in ms. */
   isNamed = false;
   namedAt: number;

@@ -28,6 +28,14 @@ export interface HealthChange extends EndpointName {
   readonly forMs: number | null;
 }
 
+/** A time in which an endpoint is not asked for counts. */
+export interface CountPause {
+  /** Its length without the wish of the service, ms. */
+  readonly ms: number;
+  /** Its end, ms of performance.now. */
+  readonly until: number;
+}
+
 /** The health of one upstream model at one provider. */
 export interface EndpointHealth {
   /**
@@ -42,6 +50,8 @@ export interface EndpointHealth {
   readonly state: HealthState;
   /** Unix ms from which attempts are allowed; 0 if they are now. */
   readonly retryAt: number;
+  /** The last pause between counts of prompts since the endpoint counted one; null for none. */
+  countPause: CountPause | null;
   /** Whether it was found to bill more of an aborted answer than it declares. */
   hasBroken(declared: StoppedBilling): boolean;
   /**

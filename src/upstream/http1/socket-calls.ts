@@ -1,4 +1,5 @@
 import { dlopen, type FFIFunction, type Library, type Pointer, ptr } from 'bun:ffi';
+import { lazy } from '../../core/lazy.ts';
 
 /**
  * Requested bytes. The kernel doubles them, which bounds one read. At a round trip of 150 ms a stream still gets about
@@ -22,7 +23,6 @@ const system = SYSTEMS[process.platform];
 const window = new Int32Array([WINDOW]);
 /** One `struct pollfd`: the descriptor, then two shorts, the events wanted and those found. */
 const descriptor = new Int32Array(2);
-let calls: SocketCalls | null | undefined;
 
 /**
  * Bounds a socket's receive buffer in the kernel. By default the kernel buffers several megabytes from a fast sender
@@ -30,7 +30,7 @@ let calls: SocketCalls | null | undefined;
  * systems without the call.
  */
 export function boundReceiveWindow(fd: number): void {
-  calls ??= load();
+  const calls = socketCalls();
   if (calls && system && fd >= 0) calls.setsockopt(fd, system.level, system.option, ptr(window), 4);
 }
 
@@ -39,18 +39,19 @@ export function boundReceiveWindow(fd: number): void {
  * in its next turns. Returns false on systems without the call.
  */
 export function hasArrived(fd: number): boolean {
-  calls ??= load();
+  const calls = socketCalls();
   if (!calls || fd < 0) return false;
   descriptor[0] = fd;
   descriptor[1] = POLLIN;
   return calls.poll(ptr(descriptor), 1, 0) !== 0;
 }
 
-const load = (): SocketCalls | null =>
+const socketCalls = lazy((): SocketCalls | null =>
   openLibc({
     setsockopt: { args: ['int', 'int', 'int', 'ptr', 'u32'], returns: 'int' },
     poll: { args: ['ptr', 'u64', 'int'], returns: 'int' },
-  });
+  }),
+);
 
 /** Opens functions of the C library; null where there is none of a known name. */
 export function openLibc<Functions extends Record<string, FFIFunction>>(

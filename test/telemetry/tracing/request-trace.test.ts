@@ -4,6 +4,7 @@ import { emptyResource } from '@opentelemetry/resources';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import fc from 'fast-check';
 import type { CallTrace, Trace } from '../../../src/telemetry/trace.ts';
+import { TraceIds } from '../../../src/telemetry/tracing/ids.ts';
 import { RequestTrace } from '../../../src/telemetry/tracing/request-trace.ts';
 
 const STEPS = ['admit', 'pin', 'profile', 'shortlist', 'decide', 'reserve', 'dispatch', 'settle'] as const;
@@ -36,6 +37,7 @@ function spansAfter(script: readonly (readonly [act: Act, waitMs: number])[]): R
   const of = {
     clock: () => now,
     now: () => 1_795_226_060_278,
+    ids: new TraceIds(),
     propagates: true,
     resource: emptyResource(),
     scope: { name: 'signalbox', version: '1' },
