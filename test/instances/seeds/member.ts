@@ -11,6 +11,7 @@ import { openGateway, REFRESH_MS } from '../../../src/server/gateway.ts';
 import type { Host } from '../../../src/server/host.ts';
 import { keepDoing } from '../../../src/server/keep-doing.ts';
 import { firstPolicy, judgeTools } from '../../../src/server/policy.ts';
+import { UpstreamNetwork } from '../../../src/upstream/connection/network.ts';
 import { Health } from '../../../src/upstream/health/health.ts';
 import type { WorldClock } from '../../store/hostile/clock.ts';
 import type { Connection } from '../../store/hostile/connection.ts';
@@ -84,7 +85,8 @@ export async function openMember(
     onChange: () => recount(),
   });
   const health = new Health({ clock, now, random: world.random, onChange: () => {} });
-  const tools = { ...judgeTools(host), folder: policy.folder, dataFolder: policy.folder, health };
+  const network = new UpstreamNetwork(undefined, timers);
+  const tools = { ...judgeTools(host), network, folder: policy.folder, dataFolder: policy.folder, health };
   const opened = await openGateway(withBudgets(policy, budgets), tools, { store, keys, log, host });
   recount = opened.recount;
   const stopLooking = await keepDoing(() => store.news.look(), REFRESH_MS, timers);
