@@ -27,14 +27,26 @@ export const cappingName = ({ kind, name }: FundTitle): string => (kind === 'bal
 
 /** A fund as operations on the books name it. Made once and reused, because books may cache by identity. */
 export interface FundRef {
-  /** Unique among all funds. A budget that is counted anew gets new keys. */
+  /** Made of what the fund is, so that all callers of the same books name it alike. */
   readonly key: string;
   readonly title: FundTitle;
+  /** The generation of its budget, which the books made; 0 for a balance. */
+  readonly budget: number;
   /** The limit of a budget, microcredits. Unused for a balance: the books know what was granted. */
   readonly limit: Microcredits;
-  /** Microcredits that were spent before an operation first named the fund. */
-  readonly opening: Microcredits;
+  /** The rank of the policy that states the limit. The books keep to that of the newest. */
+  readonly rank: number;
 }
+
+/** The limits of the windows of a budget: that of most subjects, and those of some. */
+interface BudgetLimits {
+  readonly limit: Microcredits;
+  readonly limits?: ReadonlyMap<string, Microcredits>;
+}
+
+/** Returns the limit of a subject's windows. Where subjects have their own, one that is not among them keeps `own`. */
+export const limitFor = ({ limit, limits }: BudgetLimits, { subject }: FundTitle, own: Microcredits): Microcredits =>
+  limits ? (limits.get(subject) ?? own) : limit;
 
 /** The figures of a fund at a moment, in microcredits. */
 export type FundStanding = Readonly<Pick<Fund, 'title' | 'limit' | 'spent' | 'held' | 'free' | 'unspent'>>;

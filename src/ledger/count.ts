@@ -1,63 +1,133 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Dimensions } from '../accounting/entry.ts';
-import { quarterOf, type Window, windowAt } from '../accounting/window.ts';
-import type { Budget } from '../core/budget.ts';
-import type { Microcredits } from '../core/credits.ts';
-import type { Count } from '../store/books.ts';
+import { QUARTER_MS, windowAt } from '../accounting/window.ts';
+import type { CountOp, LedgerBooks, UncountedCharges } from '../store/books.ts';
 import { scopeOfEntries } from './accounts.ts';
+import { BudgetFund, type CountedBudget } from './drawn-fund.ts';
 import { BudgetWindows, subjectOf } from './funds.ts';
 
 /** Accounts matched in one turn of the event loop. The conditions of budgets are the operator's, and may be slow. */
 const SLICE = 500;
 
+type CountingBooks = Pick<LedgerBooks, 'uncounted' | 'apply' | 'append' | 'standing' | 'usage'>;
+
 /**
- * Prepares the windows of other budgets. A budget of the same name and definition keeps its counts; the others
- * are counted from what their windows hold already, whatever limited it then.
+ * Prepares the windows of budgets. A budget that was in force before under the same generation keeps its windows; the others are
+ * counted from what their windows hold already, whatever limited it then.
  *
- * @returns a function that adds the charges since, to be called in one step with the swap
+ * @param now ms since 1970
+ * @returns a function that counts the charges since, to be called in one step with the swap
  */
-export async function countAnew(
-  budgets: readonly Budget[],
+export async function prepareWindows(
+  budgets: readonly CountedBudget[],
   before: readonly BudgetWindows[],
-  count: Pick<Count, 'charges' | 'late'>,
+  books: CountingBooks,
   now: number,
 ): Promise<(now: number) => BudgetWindows[]> {
   const drafts = await Promise.all(
-    budgets.map(async (budget): Promise<Draft> => {
-      const kept = before.find(({ budget: old }) => old.name === budget.name && old.definition === budget.definition);
-      return kept ? (_, swappedAt) => kept.under(budget, swappedAt) : await draftOf(budget, count, now);
+    budgets.map(async (counted): Promise<(swappedAt: number) => BudgetWindows> => {
+      const kept = before.find(({ generation }) => generation === counted.generation);
+      if (kept) {
+        await join(kept, counted, books);
+        return (swappedAt) => {
+          const windows = kept.under(counted, swappedAt);
+          countNow(windows, books);
+          return windows;
+        };
+      }
+      const { window, timeZone } = counted.budget;
+      const windows = new BudgetWindows(counted, windowAt(window, timeZone, now));
+      await countIn(windows, books);
+      return (swappedAt) => {
+        // The window may have ended meanwhile.
+        windows.windowAt(swappedAt);
+        countNow(windows, books);
+        forgetReached(windows, books);
+        return windows;
+      };
     }),
   );
-  return (swappedAt) => {
-    const late = count.late();
-    return drafts.map((draft) => draft(late, swappedAt));
-  };
+  return (swappedAt) => drafts.map((draft) => draft(swappedAt));
 }
 
-type LateCharges = ReturnType<Count['late']>;
-type Draft = (late: LateCharges, now: number) => BudgetWindows;
-
-async function draftOf(budget: Budget, count: Pick<Count, 'charges'>, now: number): Promise<Draft> {
-  const window = windowAt(budget.window, budget.timeZone, now);
-  const spent = new Map<string, number>();
-  const add = (dimensions: Dimensions, microcredits: Microcredits) => {
-    const subject = subjectOf(budget, scopeOfEntries(dimensions));
-    if (subject !== null) spent.set(subject, (spent.get(subject) ?? 0) + microcredits);
-  };
-  for (const [at, { dimensions, microcredits }] of (await count.charges(window.starts)).entries()) {
-    add(dimensions, microcredits);
-    if (at % SLICE === SLICE - 1) await setImmediate();
-  }
-  return (late, swappedAt) => {
-    // The window may have ended meanwhile. Then all charges of the next window are among `late`.
-    const present = swappedAt < window.ends ? window : windowAt(budget.window, budget.timeZone, swappedAt);
-    if (present !== window) spent.clear();
-    for (const { quarter, dimensions, microcredits } of late) {
-      if (isWithin(quarter, present)) add(dimensions, microcredits);
+/**
+ * Counts the charges that a budget has not counted: all of its window, or those of holds that did not draw on it.
+ *
+ * @returns the funds that were counted into; null where there was nothing to count
+ */
+export async function countIn(windows: BudgetWindows, books: CountingBooks): Promise<readonly BudgetFund[] | null> {
+  // Each refusal means that another caller has counted as far.
+  for (;;) {
+    const found = books.uncounted(windows.generation, windows.window);
+    const uncounted = found instanceof Promise ? await found : found;
+    if (isCounted(uncounted)) return null;
+    const sums = new SumsBySubject(windows);
+    for (const [at, charge] of uncounted.charges.entries()) {
+      sums.add(charge);
+      if (at % SLICE === SLICE - 1) await setImmediate();
     }
-    return new BudgetWindows(budget, present, spent);
-  };
+    const [result] = await books.apply([sums.opOf(uncounted)]);
+    if (result?.kind === 'granted') return sums.funds;
+  }
 }
 
-const isWithin = (quarter: number, { starts, ends }: Window): boolean =>
-  quarter >= quarterOf(starts) && quarter < quarterOf(ends);
+/** The same in this turn, as far as it can be read at once. */
+function countNow(windows: BudgetWindows, books: CountingBooks): void {
+  const uncounted = books.uncounted(windows.generation, windows.window);
+  if (uncounted instanceof Promise) {
+    // Counted behind the swap. A failed query is repeated there.
+    uncounted.catch(() => {});
+  } else if (!isCounted(uncounted)) {
+    const sums = new SumsBySubject(windows);
+    for (const charge of uncounted.charges) sums.add(charge);
+    books.append([sums.opOf(uncounted)]);
+  }
+}
+
+/** Fractions that were reached before are not reported. */
+function forgetReached(windows: BudgetWindows, books: CountingBooks): void {
+  const funds = [...windows.funds];
+  for (const [at, { spent }] of books.standing(funds).entries()) funds[at]?.reached(spent);
+}
+
+const isCounted = ({ from, charges }: UncountedCharges): boolean => from !== null && charges.length === 0;
+
+/** Counts the entries of keys that come to have a budget which others have already. New keys have none. */
+async function join({ budget, window }: BudgetWindows, counted: CountedBudget, books: CountingBooks): Promise<void> {
+  const joining = [...(counted.budget.limits?.keys() ?? [])].filter((key) => !budget.limits?.has(key));
+  if (joining.length === 0) return;
+  const [first = null] = joining;
+  const to = Math.min(window.ends, Number.MAX_SAFE_INTEGER);
+  const charges = await books.usage({ keyId: joining.length === 1 ? first : null, from: window.starts, to });
+  const spent = new Map(joining.map((key) => [key, 0]));
+  for (const { dimensions, microcredits } of charges) {
+    const before = spent.get(dimensions.key ?? '');
+    if (before !== undefined) spent.set(dimensions.key ?? '', before + microcredits);
+  }
+  const sums = [...spent].map(([key, amount]) => ({ fund: new BudgetFund(counted, window, key), amount }));
+  await books.apply([{ kind: 'join', sums }]);
+}
+
+/** Adds up charges by the funds of a budget in which they count. */
+class SumsBySubject {
+  readonly #windows: BudgetWindows;
+  readonly #sums = new Map<string, { readonly fund: BudgetFund; amount: number }>();
+
+  constructor(windows: BudgetWindows) {
+    this.#windows = windows;
+  }
+
+  get funds(): readonly BudgetFund[] {
+    return [...this.#sums.values()].map(({ fund }) => fund);
+  }
+
+  add({ dimensions, quarter, microcredits }: UncountedCharges['charges'][number]): void {
+    const subject = subjectOf(this.#windows.budget, scopeOfEntries(dimensions));
+    if (subject === null) return;
+    const fund = this.#windows.countingAt(subject, quarter * QUARTER_MS);
+    this.#sums.getOrInsertComputed(fund.key, () => ({ fund, amount: 0 })).amount += microcredits;
+  }
+
+  opOf({ from, to }: UncountedCharges): CountOp {
+    return { kind: 'count', budget: this.#windows.generation, from, to, sums: [...this.#sums.values()] };
+  }
+}

@@ -16,28 +16,35 @@ export function mayCap(funds: readonly DrawnFund[]): boolean {
   return true;
 }
 
+/** A budget of a policy, as the books count it. */
+export interface CountedBudget {
+  readonly budget: Budget;
+  /** Of its count; made by the books. */
+  readonly generation: number;
+  /** Of the policy. */
+  readonly rank: number;
+}
+
 /** The window of a budget for one subject. */
 export class BudgetFund implements DrawnFund {
   readonly key: string;
   readonly title: FundTitle;
+  readonly budget: number;
   readonly limit: Microcredits;
-  readonly opening: Microcredits;
-  readonly #windowsId: number;
+  readonly rank: number;
   readonly #budget: Budget;
   /** The greatest fraction that was reported; 0 for none. */
   #reported = 0;
 
-  /** @param windowsId tells the funds of a budget from those of the same budget counted anew */
-  constructor(windowsId: number, budget: Budget, { starts, ends }: Window, subject: string, opening: Microcredits) {
+  constructor({ budget, generation, rank }: CountedBudget, { starts, ends }: Window, subject: string) {
     const { name, definition, window, limit, limits } = budget;
-    this.key = `${windowsId}/${starts}/${subject}`;
+    // The generation stands for the name and the definition.
+    this.key = `budget/${generation}/${starts}/${subject}`;
     this.title = { kind: 'budget', name, subject, definition, window, starts, ends };
+    this.budget = generation;
     this.limit = limits?.get(subject) ?? limit;
-    this.opening = opening;
-    this.#windowsId = windowsId;
+    this.rank = rank;
     this.#budget = budget;
-    // Fractions that were reached before are not reported.
-    this.reached(opening);
   }
 
   get onExhausted(): ExhaustedAction {
@@ -56,8 +63,8 @@ export class BudgetFund implements DrawnFund {
    * Returns the same fund under other terms. Reported fractions are not reported again; a fraction reached by a lower limit
    * is reported with the next charge.
    */
-  under(budget: Budget): BudgetFund {
-    const fund = new BudgetFund(this.#windowsId, budget, this.title, this.title.subject, this.opening);
+  under(counted: CountedBudget): BudgetFund {
+    const fund = new BudgetFund(counted, this.title, this.title.subject);
     fund.#reported = this.#reported;
     return fund;
   }
@@ -66,5 +73,5 @@ export class BudgetFund implements DrawnFund {
 /** The balance of a holder, as operations name it. */
 export function balanceFund(holder: string): DrawnFund {
   const title = { kind: 'balance', name: holder, subject: '', definition: '', starts: 0, ends: Infinity } as const;
-  return { key: `balance/${holder}`, title, limit: 0, opening: 0, onExhausted: 'cap', reached: () => null };
+  return { key: `balance/${holder}`, title, budget: 0, limit: 0, rank: 0, onExhausted: 'cap', reached: () => null };
 }

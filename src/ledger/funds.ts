@@ -1,10 +1,10 @@
 import { type Window, windowAt } from '../accounting/window.ts';
 import type { Budget, BudgetScope } from '../core/budget.ts';
 import { holds, subjectIn } from '../core/condition.ts';
-import type { Microcredits } from '../core/credits.ts';
 import { isAddress } from '../core/holder-address.ts';
+import type { EnforcedBudget } from '../store/books.ts';
 import type { Account } from './accounts.ts';
-import { BudgetFund, balanceFund, type DrawnFund } from './drawn-fund.ts';
+import { BudgetFund, balanceFund, type CountedBudget, type DrawnFund } from './drawn-fund.ts';
 
 /** The funds of subjects in one window. */
 interface Counts {
@@ -12,14 +12,9 @@ interface Counts {
   readonly funds: Map<string, BudgetFund>;
 }
 
-let lastId = 0;
-
 /** The windows of one budget that are open now: one for each subject that has spent. */
 export class BudgetWindows {
-  readonly budget: Budget;
-  /** The funds that have another limit than before. */
-  readonly changed: BudgetFund[] = [];
-  readonly #id: number;
+  readonly #counted: CountedBudget;
   #present: Counts;
   /**
    * The window before, for requests that were admitted in it; null while there was none. One is enough, because a deadline is a
@@ -27,15 +22,29 @@ export class BudgetWindows {
    */
   #before: Counts | null = null;
 
-  /**
-   * @param spent microcredits that subjects have spent in the window
-   * @param id the ID of windows whose funds continue under other terms; a new one by default
-   */
-  constructor(budget: Budget, window: Window, spent: ReadonlyMap<string, Microcredits>, id = ++lastId) {
-    this.budget = budget;
-    this.#id = id;
+  constructor(counted: CountedBudget, window: Window) {
+    this.#counted = counted;
     this.#present = { window, funds: new Map() };
-    for (const [subject, opening] of spent) this.#open(this.#present, subject, opening);
+  }
+
+  get budget(): Budget {
+    return this.#counted.budget;
+  }
+
+  get generation(): number {
+    return this.#counted.generation;
+  }
+
+  /** The terms that hold for all of its windows. */
+  get enforced(): EnforcedBudget {
+    const { budget, generation, rank } = this.#counted;
+    const { limit, limits } = budget;
+    return { budget: generation, rank, limit, ...(limits && { limits }) };
+  }
+
+  /** The window in force when one was last asked for. */
+  get window(): Window {
+    return this.#present.window;
   }
 
   get funds(): Iterable<BudgetFund> {
@@ -54,35 +63,40 @@ export class BudgetWindows {
   /** Returns the fund of a subject in the window of a time; null where the kept windows do not reach back to it. */
   fundAt(subject: string, timeMs: number): BudgetFund | null {
     const counts = this.#countsAt(timeMs);
-    return counts && (counts.funds.get(subject) ?? this.#open(counts, subject, 0));
+    return counts && (counts.funds.get(subject) ?? this.#open(counts, subject));
   }
 
   /** As `fundAt`, but keeps nothing for a subject that has not spent yet. */
   lookAt(subject: string, timeMs: number): BudgetFund | null {
     const counts = this.#countsAt(timeMs);
-    return counts && (counts.funds.get(subject) ?? new BudgetFund(this.#id, this.budget, counts.window, subject, 0));
+    return counts && (counts.funds.get(subject) ?? new BudgetFund(this.#counted, counts.window, subject));
+  }
+
+  /** Returns the fund in which a charge of `timeMs` counts, kept or not. */
+  countingAt(subject: string, timeMs: number): BudgetFund {
+    const kept = this.#countsAt(timeMs);
+    if (kept && timeMs < kept.window.ends) return kept.funds.get(subject) ?? this.#open(kept, subject);
+    return new BudgetFund(this.#counted, windowAt(this.budget.window, this.budget.timeZone, timeMs), subject);
   }
 
   /** Returns the same windows under other terms, from the window of `timeMs` on. Earlier windows are dropped. */
-  under(budget: Budget, timeMs: number): BudgetWindows {
-    const next = new BudgetWindows(budget, this.windowAt(timeMs), new Map(), this.#id);
-    for (const [subject, before] of this.#present.funds) {
-      const fund = before.under(budget);
-      next.#present.funds.set(subject, fund);
-      if (fund.limit !== before.limit) next.changed.push(fund);
-    }
+  under(counted: CountedBudget, timeMs: number): BudgetWindows {
+    const next = new BudgetWindows(counted, this.windowAt(timeMs));
+    for (const [subject, before] of this.#present.funds) next.#present.funds.set(subject, before.under(counted));
     return next;
   }
 
-  #open({ window, funds }: Counts, subject: string, opening: Microcredits): BudgetFund {
-    const fund = new BudgetFund(this.#id, this.budget, window, subject, opening);
+  #open({ window, funds }: Counts, subject: string): BudgetFund {
+    const fund = new BudgetFund(this.#counted, window, subject);
     funds.set(subject, fund);
     return fund;
   }
 
   #countsAt(timeMs: number): Counts | null {
     if (timeMs >= this.#present.window.starts) return this.#present;
-    return this.#before !== null && timeMs >= this.#before.window.starts ? this.#before : null;
+    const before = this.#before;
+    // Nobody may have looked while windows in between began and ended.
+    return before !== null && timeMs >= before.window.starts && timeMs < before.window.ends ? before : null;
   }
 }
 

@@ -33,8 +33,8 @@ export function keyBudgets(keys: readonly KeyBudgets[]): Budget[] {
     each: ({ key }) => key.id,
     window: from.window,
     timeZone: from.timeZone,
-    // The key is part of the definition: a key that gets a budget is counted from its entries.
-    definition: JSON.stringify([OF_KEYS, from.window, from.timeZone, [...limits.keys()].sort()]),
+    // Without the keys: servers that know of different ones have the same budget.
+    definition: JSON.stringify([OF_KEYS, from.window, from.timeZone]),
     limit: 0,
     limits,
     onExhausted: from.onExhausted,

@@ -1,21 +1,21 @@
 import { checkDeposit, type Deposit } from '../accounting/entry.ts';
-import type { FundRef, FundStanding } from '../accounting/fund.ts';
+import type { FundStanding } from '../accounting/fund.ts';
 import { checkHeldSum } from '../accounting/held-sum.ts';
-import type { Budget, LedgerState, StoredBudget } from '../core/budget.ts';
+import type { LedgerState } from '../core/budget.ts';
 import type { BudgetUse, Caller, KeyBudget } from '../core/caller.ts';
 import type { Microcredits } from '../core/credits.ts';
 import { checkedHolder, isAddress } from '../core/holder-address.ts';
 import { timeOfId } from '../core/id.ts';
 import type { PolicySnapshot } from '../core/snapshot.ts';
 import type { Timer, Timers } from '../core/timers.ts';
-import type { EndpointCharges, LedgerBooks, LedgerOp, LimitOp, UsageFilter } from '../store/books.ts';
+import type { EndpointCharges, LedgerBooks, LedgerOp, UsageFilter } from '../store/books.ts';
 import type { News } from '../store/news.ts';
 import type { Write } from '../store/store.ts';
 import { processTimers } from '../telemetry/process-timers.ts';
 import { type Account, Accounts, accountOf, scopeOf } from './accounts.ts';
 import { AvailableFunds, type FundShortage } from './available-funds.ts';
 import { Contention } from './contention.ts';
-import { countAnew } from './count.ts';
+import { countIn, prepareWindows } from './count.ts';
 import { Funds } from './funds.ts';
 import { giveBack } from './give-back.ts';
 import type { Earmark, Hold, OpenSettlement } from './hold.ts';
@@ -25,12 +25,15 @@ import { keyBudgetUses } from './key-budgets.ts';
 import { LedgerNotifier, type LedgerNotifierOptions } from './notifier.ts';
 import type { OpenHolds } from './open-holds.ts';
 import { closeOrphans, NO_ORPHANS, type OrphansClosed } from './orphans.ts';
+import { isOfPolicy, PolicyTerms } from './policy-terms.ts';
 import { Refusals } from './refusals.ts';
-import { type LedgerSample, sampleBalances, sampleBudgets } from './sample.ts';
+import { type LedgerSample, sampleLedger } from './sample.ts';
 import { unusedFunds } from './unused.ts';
 
 /** The interval of checkpoints, and of the search for holds that should have ended, ms. */
 const CHECKPOINT_MS = 10_000;
+/** The interval at which charges are counted that no hold drew on the budgets in force for, ms. */
+const COUNT_MS = 1_000;
 /** Windows of sessions that a caller is shown. */
 const SESSIONS_SHOWN = 100;
 
@@ -82,6 +85,7 @@ export class Ledger {
   readonly #funds: Funds;
   readonly #contention: Contention;
   readonly #desk: HoldDesk;
+  readonly #notifier: LedgerNotifier;
   readonly #refusals = new Refusals();
   readonly #timers: Timers;
   readonly #regular: Timer[] = [];
@@ -93,23 +97,20 @@ export class Ledger {
   /** The rule of the policy in force for holds whose owner is gone. */
   #onCrash: LedgerTerms['ledger']['onCrash'];
   readonly #openSettlement: OpenSettlement = { ops: null };
+  readonly #terms: PolicyTerms;
 
   constructor(options: LedgerOptions) {
     const { books, now, idsAbove = 0, news, terms, timers = processTimers } = options;
     this.#timers = timers;
     this.#contention = new Contention(timers);
     this.#books = books;
+    this.#terms = new PolicyTerms(books);
     this.#onCrash = terms.ledger.onCrash;
     this.#options = options;
     this.#latest = timeOfId(idsAbove);
     this.#funds = new Funds((holder) => books.balanceOf(holder) !== null);
-    const parts = {
-      books,
-      now,
-      funds: this.#funds,
-      contention: this.#contention,
-      notifier: new LedgerNotifier(options),
-    };
+    this.#notifier = new LedgerNotifier(options);
+    const parts = { books, now, funds: this.#funds, contention: this.#contention, notifier: this.#notifier };
     this.#desk = new HoldDesk(parts, this.#openSettlement);
     books.watch({
       freed: (funds) => this.#contention.wake(funds),
@@ -118,6 +119,8 @@ export class Ledger {
       fundsOf: (dimensions, atMs) => this.#funds.of(accountOf(dimensions), atMs),
     });
     this.#every(CHECKPOINT_MS, () => this.#sweep());
+    // A failed count is repeated at the next tick.
+    this.#every(COUNT_MS, () => this.#countIn().catch(() => {}));
     if (news) this.#deafen = news.on('funds', () => this.refresh());
   }
 
@@ -240,18 +243,15 @@ export class Ledger {
     // Ends the preparation if it fails.
     using preparation = new DisposableStack();
     preparation.defer(end);
-    this.#checkUnit(terms);
-    const count = await this.#books.count();
-    preparation.defer(() => count.end());
-    const counted = await countAnew(terms.budgets, this.#funds.budgetWindows, count, this.#time);
-    const budgets = terms.budgets.filter(isOfPolicy).map(storedOf);
-    await this.#books.putState({ usdPerCredit: terms.usdPerCredit, budgets });
+    const counted = await this.#terms.accept(terms);
+    // In any case, so that the books give up what is counted for budgets that are not in force.
+    preparation.defer(() => this.#enforce());
+    const windowsAt = await prepareWindows(counted, this.#funds.budgetWindows, this.#books, this.#time);
     const prepared = preparation.move();
     return () => {
-      this.#funds.use(counted(this.#time));
+      this.#funds.use(windowsAt(this.#time));
       this.#onCrash = terms.ledger.onCrash;
       prepared.dispose();
-      this.#moveAll();
       this.#contention.wakeAll();
     };
   }
@@ -274,8 +274,7 @@ export class Ledger {
   async status(): Promise<LedgerStatus> {
     const charged = await this.#books.charged();
     const budgets = this.#funds.budgetWindows.flatMap((windows) => {
-      windows.windowAt(this.#time);
-      return this.#books.standing([...windows.funds]);
+      return this.#books.windowsOf(windows.generation, windows.windowAt(this.#time).starts);
     });
     const drawnOn = budgets.filter((fund) => fund.spent !== 0 || fund.held !== 0);
     const { count, held } = this.#books.open();
@@ -294,21 +293,8 @@ export class Ledger {
 
   /** Samples the ledger from memory, without the store, in one pass over the funds. */
   sample(): LedgerSample {
-    const { waits, waited, waiting } = this.#contention;
-    const { count, held } = this.#books.open();
-    const holds = this.openHolds();
-    const look = (funds: readonly FundRef[]) => this.#books.standing(funds);
-    const budgets = sampleBudgets(this.#funds.budgetWindows, this.#time, look, holds);
-    return {
-      open: count,
-      held,
-      budgets,
-      refusals: this.#refusals.of(budgets),
-      balances: sampleBalances(this.#books.balances(), this.#time, holds),
-      waits,
-      waited,
-      waiting,
-    };
+    const parts = { books: this.#books, contention: this.#contention, refusals: this.#refusals };
+    return sampleLedger(parts, this.#funds.budgetWindows, this.#time, this.openHolds());
   }
 
   /** Reads the charges of a period; groups may repeat. */
@@ -335,9 +321,13 @@ export class Ledger {
     return keyBudgetUses((window) => this.#books.spentIn(keyId, window), budgets, this.#options.now());
   }
 
-  /** Applies the grants and corrections that were asked for in the store, by whichever process. */
-  refresh(): Promise<void> {
-    return this.#books.refresh();
+  /**
+   * Applies the grants and corrections that were asked for in the store, by whichever process, and counts charges of holds that did
+   * not draw on the budgets in force.
+   */
+  async refresh(): Promise<void> {
+    await this.#books.refresh();
+    await this.#countIn();
   }
 
   /** Whether a hold is open: its charge is not known yet. Rejects with StoreError. */
@@ -369,21 +359,20 @@ export class Ledger {
     return this.#accounts.of(caller, selector, holder, session, agent);
   }
 
-  #checkUnit({ usdPerCredit }: LedgerTerms): void {
-    const { usdPerCredit: unit } = this.#books.state();
-    if (unit === null || unit === usdPerCredit) return;
-    throw new Error(
-      `The ledger has entries in Credits of ${unit} USD, so usd_per_credit cannot change to ${usdPerCredit}.`,
-    );
+  /** Tells the books the budgets in force, and moves open holds and earmarks to the funds that apply to them now. */
+  #enforce(): void {
+    const budgets = this.#funds.budgetWindows.map(({ enforced }) => enforced);
+    this.#books.append([{ kind: 'enforce', budgets }, ...this.#desk.attachAll()]);
   }
 
-  /** Moves open holds and earmarks to the funds that apply to them now. */
-  #moveAll(): void {
-    const limits = this.#funds.budgetWindows.flatMap(({ changed }) =>
-      changed.map((fund): LimitOp => ({ kind: 'limit', fund })),
-    );
-    const ops = [...limits, ...this.#desk.attachAll()];
-    if (ops.length > 0) this.#books.append(ops);
+  /** Counts charges of holds that did not draw on the budgets in force: of servers with another policy, or that are gone. */
+  async #countIn(): Promise<void> {
+    for (const windows of this.#funds.budgetWindows) {
+      const funds = await countIn(windows, this.#books);
+      if (!funds) continue;
+      this.#notifier.look(funds);
+      this.#contention.wakeAll();
+    }
   }
 
   async #sweep(): Promise<void> {
@@ -391,9 +380,3 @@ export class Ledger {
     await this.#books.checkpoint().catch(() => {});
   }
 }
-
-/** Whether a budget is the policy's own, and not one of keys. */
-const isOfPolicy = ({ limits }: Budget): boolean => limits === undefined;
-const storedOf = ({ name, definition, window, timeZone, limit }: Budget): StoredBudget => ({
-  ...{ name, definition, window, timeZone, limit },
-});

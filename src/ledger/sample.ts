@@ -2,8 +2,8 @@ import type { FundStanding } from '../accounting/fund.ts';
 import type { Budget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
 import type { Spread } from '../core/spread.ts';
+import type { LedgerBooks } from '../store/books.ts';
 import { OTHER } from '../telemetry/counts.ts';
-import type { BudgetFund } from './drawn-fund.ts';
 import type { BudgetWindows } from './funds.ts';
 import { holdAge, type OpenHolds } from './open-holds.ts';
 
@@ -74,14 +74,43 @@ export const BUDGETS_MAX = 500;
 export const ratioLeft = ({ limit, spent, held }: FundFigures): number =>
   limit === 0 ? 0 : (limit - spent - held) / limit;
 
-/** The figures of funds, in their order. */
-type StandingsReader = (funds: readonly BudgetFund[]) => readonly FundStanding[];
+/** The figures of the windows of a budget, by its generation and their beginning. */
+type WindowsReader = (budget: number, starts: number) => readonly FundStanding[];
+
+/** The parts of a ledger that have figures. */
+interface SampledParts {
+  readonly books: Pick<LedgerBooks, 'open' | 'windowsOf' | 'balances'>;
+  readonly contention: Pick<LedgerSample, 'waits' | 'waited' | 'waiting'>;
+  readonly refusals: { of(budgets: readonly BudgetSample[]): LedgerSample['refusals'] };
+}
+
+/** Samples a ledger at a time, ms since 1970, which must not be earlier than the last time used. */
+export function sampleLedger(
+  { books, contention: { waits, waited, waiting }, refusals }: SampledParts,
+  budgetWindows: readonly BudgetWindows[],
+  timeMs: number,
+  holds: OpenHolds,
+): LedgerSample {
+  const { count, held } = books.open();
+  const look: WindowsReader = (budget, starts) => books.windowsOf(budget, starts);
+  const budgets = sampleBudgets(budgetWindows, timeMs, look, holds);
+  return {
+    open: count,
+    held,
+    budgets,
+    refusals: refusals.of(budgets),
+    balances: sampleBalances(books.balances(), timeMs, holds),
+    waits,
+    waited,
+    waiting,
+  };
+}
 
 /** Samples the windows of `timeMs`, ms since 1970, which must not be earlier than the last time used. */
 export function sampleBudgets(
   budgetWindows: readonly BudgetWindows[],
   timeMs: number,
-  look: StandingsReader,
+  look: WindowsReader,
   holds: OpenHolds,
 ): BudgetSample[] {
   const byName = new Map<string, BudgetSample>();
@@ -98,12 +127,12 @@ export function sampleBudgets(
 function sampleBudget(
   windows: BudgetWindows,
   timeMs: number,
-  look: StandingsReader,
+  look: WindowsReader,
   holds: OpenHolds,
 ): Omit<BudgetSample, 'name'> {
-  const { ends } = windows.windowAt(timeMs);
+  const { starts, ends } = windows.windowAt(timeMs);
   // Other funds exist only because they were read.
-  const drawnOn = look([...windows.funds]).filter((fund) => fund.spent !== 0 || fund.held !== 0);
+  const drawnOn = look(windows.generation, starts).filter((fund) => fund.spent !== 0 || fund.held !== 0);
   const exhausted = drawnOn.filter(({ unspent, limit }) => unspent <= limit * SPENT_BELOW).length;
   const { limit, spent, held } = tightestOf(drawnOn) ?? { limit: leastLimit(windows.budget), spent: 0, held: 0 };
   return { limit, spent, held, subjects: drawnOn.length, exhausted, ...holdsOn(drawnOn, timeMs, holds), ends };
@@ -147,7 +176,7 @@ function joined(one: BudgetSample, other: BudgetSample): BudgetSample {
 }
 
 /** Samples balances. There may be one for each holder that ever paid, so they are summed in one pass. */
-export function sampleBalances(balances: readonly FundStanding[], timeMs: number, holds: OpenHolds): BalancesSample {
+function sampleBalances(balances: readonly FundStanding[], timeMs: number, holds: OpenHolds): BalancesSample {
   const total = { limit: 0, spent: 0, held: 0 };
   const left: FundStanding[] = [];
   const held: FundStanding[] = [];

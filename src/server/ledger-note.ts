@@ -61,7 +61,7 @@ async function otherDatabase(database: string, { ledger, entry }: LedgerId): Pro
   const found = await reader.ledger.identity();
   if (found === null) return `${path} has no ledger, but ${served}`;
   if (found !== ledger) return `${path} is the ledger ${found.slice(0, 8)}, but ${served}`;
-  const last = await reader.ledger.lastEntry();
+  const last = await reader.journal.horizon();
   if (last >= entry) return null;
   return `${path} ends at entry ${last} of its journal, but entry ${entry} was booked: it is an older copy, or its file signalbox.db-wal is missing`;
 }
@@ -130,7 +130,7 @@ export class LedgerNote implements SpoolNotes {
   }
 
   /** Follows the journal of a store from now on, until `close`. Never rejects. */
-  async keep(store: Pick<OpenStore, 'flush' | 'ledger'>, timers: Timers): Promise<void> {
+  async keep(store: Pick<OpenStore, 'flush' | 'ledger' | 'journal'>, timers: Timers): Promise<void> {
     this.#ledger = await store.ledger.identity();
     // The store reports its failures, and `#write` its own.
     const stop = await keepDoing(() => this.#follow(store), FOLLOW_EVERY_MS, timers);
@@ -145,8 +145,8 @@ export class LedgerNote implements SpoolNotes {
     return this.#stop();
   }
 
-  async #follow(store: Pick<OpenStore, 'flush' | 'ledger'>): Promise<void> {
-    const entry = await store.ledger.lastEntry();
+  async #follow(store: Pick<OpenStore, 'flush' | 'ledger' | 'journal'>): Promise<void> {
+    const entry = await store.journal.horizon();
     if (entry === this.#entry && this.#isMade) return;
     // The note must not be ahead of the database after a loss of power.
     await store.flush();

@@ -1,8 +1,9 @@
 import type { Deposit, Dimensions, EntryLine } from '../accounting/entry.ts';
 import type { FundRef, FundStanding } from '../accounting/fund.ts';
 import type { Window } from '../accounting/window.ts';
-import type { LedgerState, StoredBudget } from '../core/budget.ts';
+import type { Budget, LedgerState, StoredBudget } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
+import type { Cursor } from './cursor.ts';
 import type { StoredReservation } from './ledger-table.ts';
 import type { Write } from './store.ts';
 
@@ -104,10 +105,43 @@ export interface AttachOp extends NamedOp {
   readonly funds: readonly FundRef[];
 }
 
-/** Gives a budget's fund another limit. Its spent and held money stays. */
-export interface LimitOp {
-  readonly kind: 'limit';
-  readonly fund: FundRef;
+/**
+ * Counts charges of holds that did not draw on a budget into its windows. Granted where the budget is counted up to `from`, which
+ * it is up to `to` from then on; else refused: another caller has counted them.
+ */
+export interface CountOp {
+  readonly kind: 'count';
+  /** The generation of the budget. */
+  readonly budget: number;
+  /** Null for a budget that is not counted yet. */
+  readonly from: Cursor | null;
+  readonly to: Cursor;
+  readonly sums: readonly { readonly fund: FundRef; readonly amount: Microcredits }[];
+}
+
+/** Counts what subjects have spent that a budget did not apply to before. Leaves alone the windows that the books have already. */
+export interface JoinOp {
+  readonly kind: 'join';
+  readonly sums: CountOp['sums'];
+}
+
+/**
+ * The caller's holds draw on these budgets from now on, and on no others. The limit of the newest policy holds for all windows of a
+ * budget, whoever draws on them; spent and held money stays.
+ */
+export interface EnforceOp {
+  readonly kind: 'enforce';
+  readonly budgets: readonly EnforcedBudget[];
+}
+
+/** A budget of a policy, by its generation. */
+export interface EnforcedBudget {
+  readonly budget: number;
+  /** The rank of the policy. */
+  readonly rank: number;
+  /** Microcredits, and those of some subjects in its place. */
+  readonly limit: Microcredits;
+  readonly limits?: ReadonlyMap<string, Microcredits>;
 }
 
 /** Adds to the balance of a key or a wallet, or deducts from it. */
@@ -158,7 +192,9 @@ export type LedgerOp =
   | SettleOp
   | ExpireOp
   | AttachOp
-  | LimitOp
+  | CountOp
+  | JoinOp
+  | EnforceOp
   | GrantOp
   | CorrectOp
   | DepositOp
@@ -200,17 +236,40 @@ export interface Charges {
   readonly microcredits: Microcredits;
 }
 
-/** The charges from which new budgets are counted. `charges` has those of before the count began, and `late` those since. */
-export interface Count {
-  /** Returns the charges of holds from `fromMs` on, ms since 1970, by dimensions. */
-  charges(fromMs: number): Promise<readonly Charges[]>;
+/** Charges that a budget has not counted. */
+export interface UncountedCharges {
+  /** The place up to which it is counted; null for nowhere. */
+  readonly from: Cursor | null;
+  /** The end of the journal when they were read. */
+  readonly to: Cursor;
   /**
-   * Returns the charges since the count began, by the quarter of an hour of their hold. Use them in the same turn: more may
-   * follow.
+   * By the quarter of an hour of their holds. Those of one window may be summed up under one of its quarters. Charges of accounts
+   * that the budget does not concern may be among them.
    */
-  late(): readonly (Charges & { readonly quarter: number })[];
-  /** Ends the count. Must be called: until then no checkpoint is written. */
-  end(): void;
+  readonly charges: readonly (Charges & { readonly quarter: number })[];
+}
+
+/** The terms of a policy, as the books accept them. */
+export interface OfferedTerms {
+  /** USD, as the policy states it. */
+  readonly usdPerCredit: string;
+  /** The policy's budgets, for commands that see no policy. */
+  readonly budgets: readonly StoredBudget[];
+  /** All budgets to count: the policy's, and those of keys. */
+  readonly counted: readonly Pick<Budget, 'name' | 'definition'>[];
+  /** The rank under which the caller accepted the same budgets of a policy before; null for others. */
+  readonly rank: number | null;
+}
+
+/** Terms that the books have accepted. */
+export interface AcceptedTerms {
+  /** The budgets accepted last have the greatest. */
+  readonly rank: number;
+  /**
+   * Of each budget to count, in their order: equal for all callers, as long as one of them has the budget in force. A budget whose
+   * count was given up gets another.
+   */
+  readonly generations: readonly number[];
 }
 
 /** Charges of one key at one endpoint in a period, by the times of the holds. */
@@ -274,7 +333,7 @@ export interface LedgerBooks {
   apply(ops: readonly LedgerOp[], also?: readonly Write[]): Promise<readonly OpResult[]>;
   /**
    * Decides operations that cannot be refused, in the order of all calls: posts, settlements, expiries, attachments, releases,
-   * limits and waivers. `written` reports when they survive. Resolves with their results, which callers are told.
+   * counts, joins, enforcements and waivers. `written` reports when they survive. Resolves with their results, which callers are told.
    *
    * @param follow called once with the results, before the call returns where the books are in this process. What it throws is
    * thrown, at once or by rejecting, with the operations booked nevertheless; nothing else is.
@@ -282,11 +341,13 @@ export interface LedgerBooks {
   append(ops: readonly LedgerOp[], follow?: (results: readonly OpResult[]) => Sequel): Promise<readonly OpResult[]>;
   /** Returns the figures of funds, of bounded age. A reading for the facts, never a promise. */
   standing(funds: readonly FundRef[]): readonly FundStanding[];
+  /** The figures of the windows of a budget that begin at a time, ms since 1970, of bounded age: those that any caller has drawn on. */
+  windowsOf(budget: number, starts: number): readonly FundStanding[];
   /** The balance of a holder; null for one that was never granted anything and has paid nothing in. */
   balanceOf(holder: string): FundStanding | null;
   /** All balances. */
   balances(): readonly FundStanding[];
-  /** Sets the listener for changes. One, before the first operation. */
+  /** Adds a listener for changes: one of each caller, before its first operation. */
   watch(watcher: BooksWatcher): void;
   /**
    * How long instances are given to come back before their holds are resolved, ms; 0 where the store proves that every epoch before
@@ -304,10 +365,19 @@ export interface LedgerBooks {
   written(): Promise<boolean>;
   /** The worth of a Credit in all entries, and the budgets in force. */
   state(): LedgerState;
-  /** Stores both. Rejects with StoreError. */
-  putState(state: { readonly usdPerCredit: string; readonly budgets: readonly StoredBudget[] }): Promise<void>;
-  /** Begins a count. One at a time. Rejects with StoreError. */
-  count(): Promise<Count>;
+  /**
+   * Stores the terms of a policy. Rejects with StoreError; its reason is `unmet` where Credits have another worth. That is set once:
+   * books of one process alone may let it change until something is reserved.
+   */
+  accept(terms: OfferedTerms): Promise<AcceptedTerms>;
+  /**
+   * Reads the charges of holds that did not draw on a budget and that it has not counted. Returns them at once where that takes no
+   * query, and then they are all, in this turn. Rejects with StoreError.
+   *
+   * @param budget its generation
+   * @param window of a budget that is not counted yet: the one to count, with what follows it
+   */
+  uncounted(budget: number, window: Window): UncountedCharges | Promise<UncountedCharges>;
   /** Microcredits charged over all entries, less refunds. */
   charged(): Promise<Microcredits>;
   /** Reads the charges of a period; groups may repeat. */

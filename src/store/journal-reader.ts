@@ -1,5 +1,6 @@
 import type { FundTitle } from '../accounting/fund.ts';
 import type { Microcredits } from '../core/credits.ts';
+import type { Cursor } from './cursor.ts';
 import type { StoredBalance } from './ledger-table.ts';
 import type { Payment } from './payments.ts';
 
@@ -169,6 +170,8 @@ export type RowPages<Row> = AsyncIterable<readonly Row[]>;
 
 /** The journal of a ledger of this version, row by row, for the audit and the export. Rejects with StoreError. */
 export interface JournalReader {
+  /** @returns the place of the last entry up to which nothing will appear; 0 for none */
+  horizon(): Promise<Cursor>;
   /** @returns null where there is none, which is damage. */
   checkpoint(): Promise<JournalCheckpoint | null>;
   /** @returns sentences on damage that the database finds in itself. */

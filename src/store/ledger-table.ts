@@ -39,8 +39,6 @@ export interface LedgerTable {
   exists(): Promise<boolean>;
   /** @returns the name of the ledger, 32 hexadecimal digits; null for one that has none: an empty one, or one of 0.1. */
   identity(): Promise<string | null>;
-  /** @returns the number of the last entry that is written; 0 for none. Of a ledger of this version. */
-  lastEntry(): Promise<number>;
   /** @returns the terms that a policy must fit, of a ledger of any version. */
   state(): Promise<LedgerState>;
   /** @returns the budgets of the policy in force, in its order, of a ledger of this version. */

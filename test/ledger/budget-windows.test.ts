@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { QUARTER_MS, quarterOf, type Window, windowAt } from '../../src/accounting/window.ts';
+import type { Budget } from '../../src/core/budget.ts';
 import { idAt } from '../../src/core/id.ts';
-import { countAnew } from '../../src/ledger/count.ts';
-import { BudgetFund } from '../../src/ledger/drawn-fund.ts';
+import { prepareWindows } from '../../src/ledger/count.ts';
+import { BudgetFund, type CountedBudget } from '../../src/ledger/drawn-fund.ts';
 import { BudgetWindows } from '../../src/ledger/funds.ts';
+import type { CountOp, UncountedCharges } from '../../src/store/books.ts';
 import { openSqliteBooks } from '../../src/store/sqlite/books/books.ts';
 import { findingsOf } from './audit-support.ts';
 import { ledgerTest } from './books-test.ts';
@@ -13,6 +15,8 @@ import { budget, caller, held, line, NOON, order, terms } from './support.ts';
 
 const DAY_MS = 86_400_000;
 const MIDNIGHT = Date.UTC(2026, 10, 21);
+
+const counted = (budget: Budget): CountedBudget => ({ budget, generation: 1, rank: 1 });
 
 describe('the alerts of a fund', () => {
   const fraction = fc.integer({ min: 1, max: 20 }).map((n) => n / 20);
@@ -29,7 +33,7 @@ describe('the alerts of a fund', () => {
       let fractions = first;
       let told = 0;
       let spent = 0;
-      let fund = new BudgetFund(1, termsOf(limit, fractions), windowAt('total', 'UTC', NOON), '', spent);
+      let fund = new BudgetFund(counted(termsOf(limit, fractions)), windowAt('total', 'UTC', NOON), '');
       for (const command of commands) {
         if ('spend' in command) {
           spent += command.spend;
@@ -40,7 +44,7 @@ describe('the alerts of a fund', () => {
         } else {
           limit = command.limit;
           fractions = [...fractions, ...command.added];
-          fund = fund.under(termsOf(limit, fractions));
+          fund = fund.under(counted(termsOf(limit, fractions)));
         }
       }
     });
@@ -59,7 +63,7 @@ describe('the windows of a budget', () => {
         (window, timeZone, jumps) => {
           let now = NOON;
           let before = windowAt(window, timeZone, now);
-          const windows = new BudgetWindows(budget(100, { window, timeZone }), before, new Map());
+          const windows = new BudgetWindows(counted(budget(100, { window, timeZone })), before);
           for (const jump of jumps) {
             // A clock that goes back reopens no window.
             now = Math.max(now, now + jump);
@@ -82,7 +86,7 @@ describe('the windows of a budget', () => {
 
   test('are the present one and the one before; older ones take no draws', () => {
     const daily = budget(100, { window: 'day' });
-    const windows = new BudgetWindows(daily, windowAt('day', 'UTC', NOON), new Map());
+    const windows = new BudgetWindows(counted(daily), windowAt('day', 'UTC', NOON));
     expect(windows.fundAt('', NOON - DAY_MS)).toBeNull();
     for (let day = 0; day < 4; day++) {
       const now = NOON + day * DAY_MS;
@@ -145,7 +149,8 @@ describe('a budget that is counted anew', () => {
       // Already in the store, in the last quarters of the day before: 7 a minute before midnight.
       await spent(opened, 7, { id: idAt(MIDNIGHT - 60_000) });
       await opened.ledger.close();
-      const count = await (await openSqliteBooks({ store: opened.store, now: () => NOON })).count();
+      const stored = await openSqliteBooks({ store: opened.store, now: () => NOON });
+      const before = await stored.uncounted(1, windowAt('day', 'UTC', MIDNIGHT - 60_000));
       const daily = budget(1_000, { window: 'day' });
       const first = quarterOf(MIDNIGHT) - 96;
       const late = fc.array(fc.tuple(fc.integer({ min: -3, max: 195 }), fc.integer({ min: 1, max: 9 })), {
@@ -155,15 +160,27 @@ describe('a budget that is counted anew', () => {
       const edges = [0, 95, 96, 191].map((at): [number, number] => [at, 1]);
       const law = fc.asyncProperty(late, swaps, async (random, swappedAt) => {
         const since = [...random, ...edges, [-1, 1] as const, [192, 1] as const];
-        const late = () => since.map(([at, microcredits]) => ({ quarter: first + at, dimensions, microcredits }));
-        const complete = await countAnew([daily], [], { charges: count.charges, late }, MIDNIGHT - 60_000);
-        const [windows] = complete(swappedAt);
+        const charges = since.map(([at, microcredits]) => ({ quarter: first + at, dimensions, microcredits }));
+        const ops: CountOp[] = [];
+        const uncounted = (): UncountedCharges =>
+          ops.length === 0 ? before : { from: before.to, to: before.to + 1, charges };
+        const take = (...given: Parameters<typeof stored.append>) => {
+          for (const op of given[0]) if (op.kind === 'count') ops.push(op);
+        };
+        const apply: typeof stored.apply = async (given) => {
+          take(given);
+          return [{ kind: 'granted', amount: 0 }];
+        };
+        const books = { uncounted, apply, append: take, standing: stored.standing.bind(stored), usage: async () => [] };
+        const swap = await prepareWindows([counted(daily)], [], books, MIDNIGHT - 60_000);
+        const [windows] = swap(swappedAt);
         const day = swappedAt < MIDNIGHT ? 0 : 1;
         const inside = since.filter(([at]) => Math.floor(at / 96) === day);
         const expected = inside.reduce((sum, [, amount]) => sum + amount, day === 0 ? 7 : 0);
-        expect([...windows!.funds].map(({ title, opening }) => [title.starts, opening])).toEqual([
-          [MIDNIGHT + (day - 1) * DAY_MS, expected],
-        ]);
+        const starts = MIDNIGHT + (day - 1) * DAY_MS;
+        expect([...windows!.funds].map(({ title }) => title.starts)).toEqual([starts]);
+        const sums = ops.flatMap((op) => op.sums).filter(({ fund }) => fund.title.starts === starts);
+        expect(sums.reduce((sum, { amount }) => sum + amount, 0)).toBe(expected);
       });
       await fc.assert(law, { numRuns: 60 });
       expect(DAY_MS).toBe(96 * QUARTER_MS);

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'bun:test';
 import { Fund } from '../../src/accounting/fund.ts';
 import type { Budget } from '../../src/core/budget.ts';
 import { MICROCREDITS } from '../../src/core/credits.ts';
-import type { BudgetFund } from '../../src/ledger/drawn-fund.ts';
 import { BudgetWindows } from '../../src/ledger/funds.ts';
 import { keyBudgets } from '../../src/ledger/key-budgets.ts';
 import { ledgerFamilies } from '../../src/ledger/metrics.ts';
@@ -157,10 +156,12 @@ describe('The metrics of a budget', () => {
     const budgetWindows = Array.from({ length: 503 }, (_, i) => {
       const one = budget(100, { name: `b${i}`, window: 'total' });
       const window = { starts: 0, ends: Number.POSITIVE_INFINITY };
-      return new BudgetWindows(one, window, new Map([['', i % 100]]));
+      const windows = new BudgetWindows({ budget: one, generation: i, rank: 1 }, window);
+      windows.fundAt('', NOON);
+      return windows;
     });
-    const look = (funds: Iterable<BudgetFund>) =>
-      [...funds].map(({ title, limit, opening }) => new Fund(title, limit, opening));
+    const look = (at: number) =>
+      [...budgetWindows[at]!.funds].map(({ title, limit }) => new Fund(title, limit, at % 100));
     const samples = sampleBudgets(budgetWindows, NOON, look, new OpenHolds([]));
     expect(samples.length).toBe(501);
     expect(samples.at(-1)).toMatchObject({ name: 'other', spent: 2, subjects: 2 });

@@ -10,12 +10,17 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import { sqliteJournal } from '../../src/store/sqlite/books/journal-reader.ts';
 import type { SqlStore, Statement } from '../../src/store/sqlite/statement.ts';
 import { flaky } from '../store/support.ts';
-import { caller, held, line, NO_TERMS, NOON, type Opened, open, order } from './support.ts';
+import { budget, caller, held, line, NOON, type Opened, open, order, terms } from './support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'signalbox-usage-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let files = 0;
 const newFile = () => join(folder, `${++files}.db`);
+
+let budgets = 0;
+/** One comes before a new budget is counted. */
+const checkpoint = async ({ ledger }: Opened) =>
+  (await ledger.prepare(terms(budget(Number.MAX_SAFE_INTEGER, { name: `b${++budgets}` }))))();
 
 const KEYS = ['one', 'two', 'three'];
 const MODELS = ['a', 'b'];
@@ -84,7 +89,7 @@ describe('what a key was charged', () => {
         const opened = await open(newFile(), { now: () => NOON + 6 * QUARTER_MS });
         for (const one of steps) {
           if (one.do === 'charge') await charge(opened, one);
-          else if (one.do === 'checkpoint') (await opened.ledger.prepare(NO_TERMS))();
+          else if (one.do === 'checkpoint') await checkpoint(opened);
           else expect(await told(opened.ledger, KEYS[one.key]!)).toEqual(await booked(opened.store, KEYS[one.key]!));
         }
         for (const key of KEYS) expect(await told(opened.ledger, key)).toEqual(await booked(opened.store, key));
@@ -114,7 +119,7 @@ describe('what a key was charged', () => {
     await charge(opened, { ...amounts, cost: 100 });
     during = async () => {
       await charge(opened, { ...amounts, cost: 7 });
-      (await opened.ledger.prepare(NO_TERMS))();
+      await checkpoint(opened);
     };
     const sum = (await opened.ledger.usage({ keyId: 'one', from: NOON, to: NOON + QUARTER_MS })).reduce(
       (all, one) => all + one.microcredits,

@@ -35,7 +35,9 @@ export async function storedPayer(database: string, keyId: string, timeMs: numbe
       const drawn: DrawnFund[] = [...budgets, ...own].flatMap((budget) => {
         const subject = subjectOf(budget, scope);
         if (subject === null) return [];
-        return [new BudgetFund(0, budget, windowAt(budget.window, budget.timeZone, timeMs), subject, 0)];
+        return [
+          new BudgetFund({ budget, generation: 0, rank: 0 }, windowAt(budget.window, budget.timeZone, timeMs), subject),
+        ];
       });
       const balance = known.find(({ title }) => title.kind === 'balance' && title.name === holderOf(info));
       if (balance) drawn.push(balanceFund(balance.title.name));

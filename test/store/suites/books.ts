@@ -1,6 +1,7 @@
 import { expect } from 'bun:test';
 import type { EntryLine } from '../../../src/accounting/entry.ts';
 import type { FundRef } from '../../../src/accounting/fund.ts';
+import { quarterOf } from '../../../src/accounting/window.ts';
 import { idAt } from '../../../src/core/id.ts';
 import { plainUsage } from '../../../src/core/usage.ts';
 import type { LedgerBooks, LedgerOp, OpResult } from '../../../src/store/books.ts';
@@ -23,13 +24,15 @@ const at = NOON;
 let keys = 0;
 export function fundOf(limit: number, name = 'all'): FundRef {
   const title = { kind: 'budget', name, subject: '', definition: '', starts: 0, ends: Infinity } as const;
-  return { key: `${++keys}`, title, limit, opening: 0 };
+  const budget = ++keys;
+  return { key: `${budget}`, title, budget, limit, rank: 1 };
 }
 export const balanceOf = (holder: string): FundRef => ({
   key: `balance/${holder}`,
   title: { kind: 'balance', name: holder, subject: '', definition: '', starts: 0, ends: Infinity },
+  budget: 0,
   limit: 0,
-  opening: 0,
+  rank: 0,
 });
 
 let ids = idAt(NOON);
@@ -55,6 +58,10 @@ export const extendOf = (id: number, step: number, by: number): LedgerOp => ({
 });
 export const depositOf = (id: string, paid: number, fee = 0): LedgerOp => ({
   ...{ kind: 'deposit', id, at, holder: WALLET, deposit: { paid, fee, note: id } },
+});
+
+export const enforceOf = ({ budget, rank }: FundRef, limit: number): LedgerOp => ({
+  ...{ kind: 'enforce', budgets: [{ budget, rank: rank + 1, limit }] },
 });
 
 export async function applied(books: LedgerBooks, op: LedgerOp): Promise<OpResult> {
@@ -311,7 +318,7 @@ export const BOOKS_CASES: Readonly<Record<string, (test: BooksUnderTest) => Prom
     const fund = fundOf(100);
     const id = nextId();
     await applied(books, holdOf(id, [fund], 60));
-    await applied(books, { kind: 'limit', fund: { ...fund, limit: 50 } });
+    await applied(books, enforceOf(fund, 50));
     expect(await applied(books, extendOf(id, 1, 1))).toMatchObject({ kind: 'refused' });
     expect(books.standing([fund])).toMatchObject([{ limit: 50, held: 60, free: -10 }]);
   },
@@ -329,8 +336,9 @@ export const BOOKS_CASES: Readonly<Record<string, (test: BooksUnderTest) => Prom
     await applied(books, settleOf(id, 25));
     const used = await books.usage({ keyId: 'key', from: NOON, to: NOON + 900_000 });
     expect(used).toMatchObject([{ dimensions: DIMENSIONS, model: 'm', provider: 'p', microcredits: 25 }]);
-    const count = await books.count();
-    expect(await count.charges(NOON)).toEqual([{ dimensions: DIMENSIONS, microcredits: 25 }]);
-    count.end();
+    const window = { starts: NOON, ends: Number.POSITIVE_INFINITY };
+    const { from, charges } = await books.uncounted(1, window);
+    expect(from).toBeNull();
+    expect(charges).toMatchObject([{ dimensions: DIMENSIONS, microcredits: 25, quarter: quarterOf(NOON) }]);
   },
 };

@@ -37,18 +37,18 @@ async function charged({ books, store }: LedgerUnderTest, ...funds: Parameters<t
 
 /** The guarantees of the ledger of a store beside its books, by their names. */
 export const LEDGER_CASES: Readonly<Record<string, (test: LedgerUnderTest) => Promise<void>>> = {
-  'a ledger has a name, and its last entry and its budgets can be read': async ({ ledger, books, store }) => {
+  'a ledger has a name, and its last entry and its budgets can be read': async ({ ledger, journal, books, store }) => {
     expect(await ledger.exists()).toBe(true);
     expect(await ledger.identity()).toMatch(/^[0-9a-f]{32}$/);
-    expect(await ledger.lastEntry()).toBe(0);
+    expect(await journal.horizon()).toBe(0);
     const team = { name: 'team', definition: '[]', window: 'month', timeZone: 'UTC', limit: 9 } as const;
     expect(await ledger.budgets()).toEqual([]);
-    await books.putState({ usdPerCredit: '0.01', budgets: [team] });
+    await books.accept({ usdPerCredit: '0.01', budgets: [team], counted: [team], rank: null });
     expect(await ledger.budgets()).toEqual([team]);
     expect(await ledger.state()).toEqual({ usdPerCredit: null, budgets: ['team'] });
     await applied(books, holdOf(nextId(), [fundOf(9)], 1));
     await store.flush();
-    expect(await ledger.lastEntry()).toBe(1);
+    expect(await journal.horizon()).toBe(1);
     expect(await ledger.state()).toEqual({ usdPerCredit: '0.01', budgets: ['team'] });
   },
   'a hold is found with its charges; an unknown one is not': async (test) => {
@@ -149,12 +149,13 @@ export const LEDGER_CASES: Readonly<Record<string, (test: LedgerUnderTest) => Pr
 /** One operation of each kind that leaves an entry. */
 async function everything(test: LedgerUnderTest): Promise<number> {
   const { books } = test;
-  const [fund, other] = [fundOf(900), { ...fundOf(500, 'other'), opening: 50 }];
+  const [fund, other] = [fundOf(900), fundOf(500, 'other')];
   books.watch({ freed: () => {}, opened: () => {}, adjusted: () => {}, fundsOf: () => [fund] });
   const first = await charged(test, fund);
   const at = NOON;
   const second = nextId();
   const ops: readonly LedgerOp[] = [
+    { kind: 'count', budget: other.budget, from: null, to: 0, sums: [{ fund: other, amount: 50 }] },
     { kind: 'grant', id: idAt(NOON) + 1, at, holder: 'key', amount: 7, note: '' },
     depositOf('pay_1', 50, 3),
     { kind: 'waive', id: 'pay_1', at, holder: WALLET, fee: 1, note: 'pay_1' },

@@ -1,30 +1,33 @@
 import type { FundRef, FundStanding } from '../../../accounting/fund.ts';
-import { quarterOf, type Window } from '../../../accounting/window.ts';
+import type { Window } from '../../../accounting/window.ts';
 import { type LedgerState, NO_LEDGER } from '../../../core/budget.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import type {
+  AcceptedTerms,
   BooksWatcher,
-  Count,
   EndpointCharges,
   ExpireOp,
   ExtendOp,
   LedgerBooks,
   LedgerOp,
+  OfferedTerms,
   OpResult,
   Orphan,
   PostOp,
   SettleOp,
+  UncountedCharges,
   UsageFilter,
 } from '../../books.ts';
 import type { InstanceName } from '../../instance.ts';
 import type { StoredReservation } from '../../ledger-table.ts';
 import { StoreError, type Write } from '../../store.ts';
-import { first, type SqlStore, sql, write } from '../statement.ts';
-import { dimensionsOf } from './accounts.ts';
+import { first, type SqlStore, sql } from '../statement.ts';
+import { acceptTerms } from './accepted.ts';
 import { findReservation } from './adjust.ts';
 import { Adoption } from './adoption.ts';
 import { Batch, checkAmounts, type PendingOp, resultsOf } from './batch.ts';
 import { Bookings } from './bookings.ts';
+import { BudgetCounts } from './budget-counts.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { Deposits } from './deposits.ts';
 import { type BookedFund, FundStates } from './fund-states.ts';
@@ -32,20 +35,14 @@ import { Journal } from './journal.ts';
 import { spentIn } from './ledger-table.ts';
 import { type JournalState, recover } from './recover.ts';
 import { orphanOf, Reservations } from './reservations.ts';
-import { type AccountRow, SELECT_STATE, type StateRow } from './tables.ts';
+import { SELECT_STATE, type StateRow } from './tables.ts';
 import { readUsage } from './usage.ts';
 
-/** The sums spent from a quarter of an hour on, by account. */
-const SELECT_SPEND_BY_ACCOUNT =
-  sql(`SELECT a.key_id AS keyId, a.labels, a.selector, a.session, a.agent, sum(s.microcredits) AS microcredits
-    FROM spend AS s JOIN accounts AS a ON a.id = s.account WHERE s.quarter >= ? GROUP BY s.account`);
 /** The greatest ID of a reservation, which grow with time, but for those that waited for money; and that of an adjustment. */
 const SELECT_LAST = sql(`SELECT
       (SELECT coalesce(max(reservation), 0) FROM (SELECT reservation FROM journal ORDER BY seq DESC LIMIT 50000)) AS hold,
       (SELECT coalesce(max(id), 0) FROM adjustments) AS adjustment`);
 const SELECT_CHARGED = sql('SELECT coalesce(sum(microcredits), 0) AS charged FROM spend');
-/** The worth of the Credits of all entries, and the budgets in force, as JSON. */
-const PUT_TERMS = sql('UPDATE checkpoint SET usd_per_credit = ?, budgets = ?');
 
 interface SqliteBooksOptions {
   readonly store: SqlStore;
@@ -99,14 +96,13 @@ class SqliteBooks implements LedgerBooks {
   readonly #deposits: Deposits;
   readonly #bookings: Bookings;
   readonly #checkpoints: Checkpoints;
+  readonly #counts: BudgetCounts;
   readonly #adoption: Adoption;
   readonly #now: () => number;
   /** The number of the last row at the start where there was no entry; null where there was one. */
   readonly #emptyAt: number | null;
   #state: LedgerState;
   #watcher = NOBODY;
-  /** A count is under way, which no checkpoint may disturb. */
-  #counting = false;
 
   constructor(
     { store, now, instance: { slot, epoch } = NOBODY_YET }: SqliteBooksOptions,
@@ -127,6 +123,7 @@ class SqliteBooks implements LedgerBooks {
       opened: (holder) => this.#watcher.opened(holder),
     });
     this.#checkpoints = new Checkpoints(parts, state);
+    this.#counts = new BudgetCounts(store, journal, this.#checkpoints);
     this.#adoption = new Adoption({ store, journal, funds: this.#funds, now, watcher: () => this.#watcher });
     for (const [holder, { granted, spent }] of found.balances) this.#funds.grant(holder, granted, spent);
     for (const open of found.open.values()) {
@@ -178,6 +175,10 @@ class SqliteBooks implements LedgerBooks {
     return this.#funds.look(funds);
   }
 
+  windowsOf(budget: number, starts: number): readonly FundStanding[] {
+    return this.#funds.windowsOf(budget, starts);
+  }
+
   balanceOf(holder: string): FundStanding | null {
     return this.#funds.balanceOf(holder);
   }
@@ -207,34 +208,15 @@ class SqliteBooks implements LedgerBooks {
     };
   }
 
-  async putState({ usdPerCredit, budgets }: Parameters<LedgerBooks['putState']>[0]): Promise<void> {
-    await this.#store.commit([write(PUT_TERMS, usdPerCredit, JSON.stringify(budgets))]);
+  async accept(offered: OfferedTerms): Promise<AcceptedTerms> {
+    const accepted = await acceptTerms(this.#store, offered);
+    const { usdPerCredit, budgets } = offered;
     this.#state = { usdPerCredit, budgets: budgets.map(({ name }) => name) };
+    return accepted;
   }
 
-  async count(): Promise<Count> {
-    if (this.#counting) throw new Error('one count at a time');
-    this.#counting = true;
-    try {
-      // From here on the table has all charges up to now, and the sums in memory those that follow.
-      await this.#checkpoints.write();
-    } catch (cause) {
-      this.#counting = false;
-      throw cause;
-    }
-    return {
-      charges: async (fromMs) => {
-        const rows = await this.#store.query<Omit<AccountRow, 'id' | 'payer'> & { microcredits: Microcredits }>(
-          SELECT_SPEND_BY_ACCOUNT,
-          [quarterOf(fromMs)],
-        );
-        return rows.map((row) => ({ dimensions: dimensionsOf(row), microcredits: row.microcredits }));
-      },
-      late: () => [...this.#journal.sums],
-      end: () => {
-        this.#counting = false;
-      },
-    };
+  uncounted(budget: number, window: Window): UncountedCharges | Promise<UncountedCharges> {
+    return this.#counts.uncounted(budget, window);
   }
 
   async charged(): Promise<Microcredits> {
@@ -265,7 +247,7 @@ class SqliteBooks implements LedgerBooks {
   async checkpoint(): Promise<void> {
     const used = [...this.#reservations.earmarks.values()].flatMap(({ funds }) => funds);
     this.#funds.forget(this.#now(), new Set(used));
-    if (!this.#counting) await this.#checkpoints.write();
+    await this.#checkpoints.write();
   }
 
   #check(ops: readonly LedgerOp[]): void {
@@ -297,9 +279,17 @@ class SqliteBooks implements LedgerBooks {
         return this.#bookings.release(op.id, batch);
       case 'attach':
         return this.#bookings.attach(op, batch);
-      case 'limit':
-        this.#funds.limit(op.fund);
-        return { kind: 'granted', amount: op.fund.limit };
+      case 'count':
+        if (!this.#counts.count(op)) return { kind: 'refused', why: 'exhausted', fund: null };
+        this.#funds.count(op);
+        return { kind: 'granted', amount: 0 };
+      case 'join':
+        this.#funds.join(op);
+        return { kind: 'granted', amount: 0 };
+      case 'enforce':
+        this.#counts.enforce(op);
+        this.#funds.enforce(op.budgets);
+        return { kind: 'granted', amount: 0 };
       case 'deposit':
         return this.#bookings.deposit(op, batch);
       case 'waive':

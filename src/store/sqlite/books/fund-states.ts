@@ -1,11 +1,19 @@
-import { Fund, type FundRef, type FundStanding, type FundTitle } from '../../../accounting/fund.ts';
+import { Fund, type FundRef, type FundStanding, type FundTitle, limitFor } from '../../../accounting/fund.ts';
 import type { Microcredits } from '../../../core/credits.ts';
 import { isAddress } from '../../../core/holder-address.ts';
+import type { CountOp, EnforcedBudget, JoinOp } from '../../books.ts';
 
 /** A fund in memory, and the row that names it. */
 export class BookedFund extends Fund {
+  /** The generation of its budget; 0 for a balance. */
+  readonly budget: number;
   /** 0 while the fund has no row. */
   rowId = 0;
+
+  constructor(title: FundTitle, limit: Microcredits, spent: Microcredits, budget = 0) {
+    super(title, limit, spent);
+    this.budget = budget;
+  }
 
   get isBalance(): boolean {
     return this.title.kind === 'balance';
@@ -25,8 +33,12 @@ const LATE_MS = 3_600_000;
 /** The funds that operations have named, and all balances. */
 export class FundStates {
   readonly #byKey = new Map<string, BookedFund>();
+  /** The same by the generation of their budgets. */
+  readonly #byBudget = new Map<number, Set<BookedFund>>();
   readonly #byRef = new WeakMap<FundRef, BookedFund>();
   readonly #drawn = new WeakMap<readonly FundRef[], FundDraw>();
+  /** The terms of the newest policy, by the generation of the budget. */
+  #enforced: ReadonlyMap<number, EnforcedBudget> = new Map();
   readonly #balances = new Map<string, BookedFund>();
   /** Balances of holders that have paid nothing in yet. They exist because a request named them, and can be forgotten. */
   readonly #blank = new Set<BookedFund>();
@@ -41,12 +53,40 @@ export class FundStates {
     return this.#drawn.get(refs)?.funds ?? this.#lookUp(refs);
   }
 
-  /** Gives a fund another limit. The next operation on it writes a new row. */
-  limit(ref: FundRef): void {
-    const fund = this.#find(ref);
-    if (!fund || fund.limit === ref.limit) return;
-    fund.limit = ref.limit;
-    fund.rowId = 0;
+  /** The windows of a budget that begin at a time, ms since 1970. */
+  windowsOf(budget: number, starts: number): readonly FundStanding[] {
+    const found: BookedFund[] = [];
+    for (const fund of this.#byBudget.get(budget) ?? []) if (fund.title.starts === starts) found.push(fund);
+    return found;
+  }
+
+  /**
+   * Puts limits of a policy in force, unless a newer one has stated them. The next operation on a changed fund writes a new row.
+   * Forgets the funds of other budgets: one that comes back is counted anew.
+   */
+  enforce(budgets: readonly EnforcedBudget[]): void {
+    const before = this.#enforced;
+    const newest = budgets.map((one) => [before.get(one.budget), one] as const);
+    this.#enforced = new Map(
+      newest.map(([known, one]) => [one.budget, known && known.rank > one.rank ? known : one] as const),
+    );
+    for (const [key, fund] of this.#byKey) {
+      const enforced = this.#enforced.get(fund.budget);
+      if (!enforced) this.#drop(key, fund);
+      const limit = enforced ? limitFor(enforced, fund.title, fund.limit) : fund.limit;
+      if (limit === fund.limit) continue;
+      fund.limit = limit;
+      fund.rowId = 0;
+    }
+  }
+
+  /** Adds charges of holds that did not draw on the funds. */
+  count({ sums }: CountOp): void {
+    for (const { fund, amount } of sums) this.#named(fund).spent += amount;
+  }
+
+  join({ sums }: JoinOp): void {
+    for (const { fund, amount } of sums) if (!this.#find(fund)) this.#named(fund).spent += amount;
   }
 
   /** The balances that were ever granted something or paid something in. */
@@ -79,7 +119,7 @@ export class FundStates {
   /** Forgets windows that have ended at `latest`, ms since 1970, and balances of holders that never paid, except those in use. */
   forget(latest: number, used: ReadonlySet<BookedFund>): void {
     for (const [key, fund] of this.#byKey) {
-      if (fund.title.ends + LATE_MS < latest && fund.held === 0) this.#byKey.delete(key);
+      if (fund.title.ends + LATE_MS < latest && fund.held === 0) this.#drop(key, fund);
     }
     for (const fund of this.#blank) {
       if (used.has(fund) || fund.rowId !== 0) continue;
@@ -97,7 +137,7 @@ export class FundStates {
   }
 
   #lookUp(refs: readonly FundRef[]): BookedFund[] {
-    return refs.map((ref) => this.#find(ref) ?? newFund(ref));
+    return refs.map((ref) => this.#find(ref) ?? this.#newFund(ref));
   }
 
   #find(ref: FundRef): BookedFund | undefined {
@@ -108,10 +148,21 @@ export class FundStates {
   #named(ref: FundRef): BookedFund {
     let fund = this.#find(ref);
     if (ref.title.kind === 'balance') return fund ?? this.#blankOf(ref.title.name);
-    fund ??= newFund(ref);
+    fund ??= this.#newFund(ref);
     this.#byRef.set(ref, fund);
     this.#byKey.set(ref.key, fund);
+    this.#byBudget.getOrInsertComputed(fund.budget, () => new Set()).add(fund);
     return fund;
+  }
+
+  #drop(key: string, fund: BookedFund): void {
+    this.#byKey.delete(key);
+    this.#byBudget.get(fund.budget)?.delete(fund);
+  }
+
+  #newFund({ title, limit, rank, budget }: FundRef): BookedFund {
+    const known = this.#enforced.get(budget);
+    return new BookedFund(title, known && known.rank > rank ? limitFor(known, title, limit) : limit, 0, budget);
   }
 
   /** Makes an empty balance. An address always has one, so that it cannot be billed afterwards. */
@@ -123,8 +174,6 @@ export class FundStates {
     return blank;
   }
 }
-
-const newFund = ({ title, limit, opening }: FundRef): BookedFund => new BookedFund(title, limit, opening);
 
 const balanceTitle = (name: string): FundTitle => ({
   kind: 'balance',

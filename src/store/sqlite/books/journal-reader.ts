@@ -17,6 +17,7 @@ import type {
 import { first, type SqlReader, type SqlValue, type Statement, sql } from '../statement.ts';
 import { SELECT_BALANCES } from './tables.ts';
 
+const SELECT_LAST = sql('SELECT coalesce(max(seq), 0) AS seq FROM journal');
 const SELECT_CHECKPOINT = sql('SELECT through, open FROM checkpoint');
 const SELECT_UNIT = sql('SELECT usd_per_credit AS usdPerCredit FROM checkpoint');
 const SELECT_FUNDS =
@@ -74,6 +75,8 @@ export const seqOf = ({ seq }: { readonly seq: number }): readonly number[] => [
 const rowIdOf = ({ id }: { readonly id: number }): readonly number[] => [id];
 
 export const sqliteJournal = (db: SqlReader): JournalReader => ({
+  // Rows are written in the order of their numbers.
+  horizon: async () => (await first<{ seq: number }>(db, SELECT_LAST))?.seq ?? 0,
   checkpoint: () => checkpointOf(db),
   damages: () => damagesOf(db),
   funds: () => pages<FundRow>(db, SELECT_FUNDS, [FIRST], rowIdOf),

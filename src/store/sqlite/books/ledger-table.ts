@@ -13,7 +13,6 @@ import { insertAdjustment, SELECT_STATE, type StateRow } from './tables.ts';
 const SELECT_COLUMN = sql(`SELECT 1 FROM pragma_table_info('accounts') WHERE name = 'payer'`);
 const SELECT_TABLE = sql(`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?`);
 const SELECT_NAME = sql('SELECT ledger FROM identity');
-const SELECT_LAST = sql('SELECT coalesce(max(seq), 0) AS seq FROM journal');
 const SELECT_TERMS = sql(
   `SELECT CASE WHEN EXISTS (SELECT 1 FROM journal) THEN usd_per_credit END AS usdPerCredit, budgets FROM checkpoint`,
 );
@@ -24,7 +23,6 @@ export const sqliteLedger = (db: SqlReader): LedgerTable => ({
     if ((await first(db, SELECT_TABLE, 'identity')) === null) return null;
     return (await first<{ ledger: string }>(db, SELECT_NAME))?.ledger ?? null;
   },
-  lastEntry: async () => (await first<{ seq: number }>(db, SELECT_LAST))?.seq ?? 0,
   async state() {
     // A ledger of an older version states its terms likewise.
     if ((await first(db, SELECT_TABLE, 'journal')) === null) return NO_LEDGER;

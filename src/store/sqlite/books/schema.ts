@@ -189,5 +189,14 @@ export const ledgerMigrations: Migrations = {
     `-- What an adjustment gives back, so that it is given back once.
     ALTER TABLE adjustments ADD COLUMN name TEXT;
     CREATE UNIQUE INDEX adjustments_name ON adjustments (name) WHERE name IS NOT NULL;`,
+    `-- The rank of the policy that was accepted last, and the generations of budgets: one that was removed and is back has another.
+    ALTER TABLE checkpoint ADD COLUMN rank INTEGER NOT NULL DEFAULT 0;
+    CREATE TABLE budgets (
+      generation INTEGER PRIMARY KEY,
+      name TEXT NOT NULL,
+      definition TEXT NOT NULL,
+      retired INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+    CREATE UNIQUE INDEX budgets_counted ON budgets (name, definition) WHERE retired = 0;`,
   ],
 };

@@ -1,8 +1,9 @@
 import type { EntryLine } from '../../../../src/accounting/entry.ts';
 import { type Fund, fit, hold, isBlocked, release, spend } from '../../../../src/accounting/fund.ts';
 import * as rules from '../../../../src/accounting/held-sum.ts';
-import type { LedgerState, StoredBudget } from '../../../../src/core/budget.ts';
+import type { LedgerState } from '../../../../src/core/budget.ts';
 import type {
+  AcceptedTerms,
   AttachOp,
   BooksWatcher,
   CaptureOp,
@@ -13,6 +14,7 @@ import type {
   HoldOp,
   LedgerBooks,
   LedgerOp,
+  OfferedTerms,
   OpResult,
   PostOp,
   SettleOp,
@@ -29,6 +31,7 @@ import {
   type PendingStep,
   refused,
 } from './booked.ts';
+import { MemoryTerms } from './terms.ts';
 
 type SequelMaker = (results: readonly OpResult[]) => Sequel;
 const NOTHING: Sequel = { ops: [], writes: [] };
@@ -39,8 +42,7 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
   asking: InstanceName = { slot: 0, epoch: 0 };
   readonly lastIds = { hold: 0, adjustment: 0 };
   readonly #earmarks = new Map<number, MemoryEarmark>();
-  #state: LedgerState = { usdPerCredit: null, budgets: [] };
-  budgets: readonly StoredBudget[] = [];
+  readonly terms = new MemoryTerms();
   #unsure: (PendingStep | undefined)[] = [];
 
   async apply(ops: readonly LedgerOp[], also: readonly Write[] = []): Promise<readonly OpResult[]> {
@@ -79,13 +81,12 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
 
   state(): LedgerState {
     const hasEntries = this.reservations.size > 0 || this.once.size > 0;
-    return { ...this.#state, usdPerCredit: hasEntries ? this.#state.usdPerCredit : null };
+    return { ...this.terms.state, usdPerCredit: hasEntries ? this.terms.state.usdPerCredit : null };
   }
 
-  async putState({ usdPerCredit, budgets }: Parameters<LedgerBooks['putState']>[0]): Promise<void> {
+  async accept(offered: OfferedTerms): Promise<AcceptedTerms> {
     await this.store.commit([]);
-    this.budgets = budgets;
-    this.#state = { usdPerCredit, budgets: budgets.map(({ name }) => name) };
+    return this.terms.accept(offered);
   }
 
   async refresh(): Promise<void> {
@@ -129,11 +130,14 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
         return this.reservations.get(op.id)?.first ?? this.#capture(op, sure);
       case 'attach':
         return this.#attach(op);
-      case 'limit': {
-        const fund = this.funds.find(op.fund);
-        if (fund) fund.limit = op.fund.limit;
-        return granted(op.fund.limit);
-      }
+      case 'count':
+        return this.funds.count(op) ? granted(0) : refused('exhausted', null);
+      case 'join':
+        this.funds.join(op);
+        return granted(0);
+      case 'enforce':
+        this.funds.enforce(op);
+        return granted(0);
       case 'grant':
       case 'correct':
       case 'deposit':
@@ -244,7 +248,7 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
     const made = this.reservations.get(id);
     const from = earmark ?? (made?.closing ? undefined : made);
     if (!from) return refused('exhausted', null);
-    const funds = refs.map((ref) => this.funds.named(ref));
+    const funds: readonly Fund[] = refs.map((ref) => this.funds.named(ref));
     const amount = earmark ? earmark.amount : rules.leftOf(made!.state) + made!.extending;
     hold(
       funds.filter((fund) => !from.funds.includes(fund)),

@@ -1,6 +1,7 @@
 import { quarterOf, type Window } from '../../../../src/accounting/window.ts';
 import { timeOfId } from '../../../../src/core/id.ts';
-import type { Count, EndpointCharges, UsageFilter } from '../../../../src/store/books.ts';
+import type { EndpointCharges, UncountedCharges, UsageFilter } from '../../../../src/store/books.ts';
+import type { Cursor } from '../../../../src/store/cursor.ts';
 import type { MemoryEntry, MemoryJournal } from './journal.ts';
 
 /** An entry of a hold that is a charge, or gives one back. */
@@ -26,20 +27,14 @@ export class MemoryCharges {
     return this.#all.reduce((sum, { amount }) => sum + amount, 0);
   }
 
-  async count(): Promise<Count> {
-    const last = this.#journal.entries.at(-1)?.seq ?? 0;
-    const of = ({ dimensions, amount }: ChargeEntry) => ({ dimensions, microcredits: amount });
-    return {
-      charges: async (fromMs) =>
-        this.#all
-          .filter(({ seq, reservation }) => seq <= last && quarterOf(timeOfId(reservation)) >= quarterOf(fromMs))
-          .map(of),
-      late: () =>
-        this.#all
-          .filter(({ seq }) => seq > last)
-          .map((one) => ({ ...of(one), quarter: quarterOf(timeOfId(one.reservation)) })),
-      end: () => {},
-    };
+  /** The charges behind a place that did not draw on a budget; from the beginning of a window on where there is no such place. */
+  uncounted(budget: number, from: Cursor | null, { starts }: Window): UncountedCharges {
+    const isWanted = ({ seq, reservation, drawn }: ChargeEntry) =>
+      !drawn.includes(budget) && (from === null ? quarterOf(timeOfId(reservation)) >= quarterOf(starts) : seq > from);
+    const charges = this.#all.filter(isWanted).map(({ dimensions, amount, reservation }) => ({
+      ...{ dimensions, microcredits: amount, quarter: quarterOf(timeOfId(reservation)) },
+    }));
+    return { from, to: this.#journal.seq, charges };
   }
 
   usage({ keyId, from, to }: UsageFilter): EndpointCharges[] {

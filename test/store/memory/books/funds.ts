@@ -1,11 +1,27 @@
-import { Fund, type FundRef } from '../../../../src/accounting/fund.ts';
+import { Fund, type FundRef, type FundTitle, limitFor } from '../../../../src/accounting/fund.ts';
+import type { CountOp, EnforcedBudget, EnforceOp, JoinOp } from '../../../../src/store/books.ts';
+import type { Cursor } from '../../../../src/store/cursor.ts';
+
+/** A fund, with the generation of its budget; 0 for a balance. */
+export class MemoryFund extends Fund {
+  readonly budget: number;
+
+  constructor(title: FundTitle, limit: number, budget: number) {
+    super(title, limit, 0);
+    this.budget = budget;
+  }
+}
 
 /** The funds and balances of books in memory. */
 export class MemoryFunds {
-  readonly #budgets = new Map<string, Fund>();
-  readonly #balances = new Map<string, Fund>();
+  readonly #budgets = new Map<string, MemoryFund>();
+  readonly #balances = new Map<string, MemoryFund>();
   /** Holders that something was granted to or paid in by. */
   readonly #holders = new Set<string>();
+  /** The terms of the newest policy, by the generation of the budget. */
+  readonly #enforced = new Map<number, EnforcedBudget>();
+  /** How far budgets are counted, by generation. */
+  readonly #counted = new Map<number, Cursor>();
 
   get balances(): Fund[] {
     return [...this.#holders].map((holder) => this.#balances.get(holder)!);
@@ -16,18 +32,21 @@ export class MemoryFunds {
     return this.#holders.has(holder) ? (this.#balances.get(holder) ?? null) : null;
   }
 
-  find({ key, title }: FundRef): Fund | undefined {
+  find({ key, title }: FundRef): MemoryFund | undefined {
     return title.kind === 'balance' ? this.#balances.get(title.name) : this.#budgets.get(key);
   }
 
-  named(ref: FundRef): Fund {
+  look(ref: FundRef): Fund {
+    return this.find(ref) ?? this.#newFund(ref);
+  }
+
+  windowsOf(budget: number, starts: number): Fund[] {
+    return [...this.#budgets.values()].filter((fund) => fund.budget === budget && fund.title.starts === starts);
+  }
+
+  named(ref: FundRef): MemoryFund {
     if (ref.title.kind === 'balance') return this.#balanceOf(ref.title.name);
-    let fund = this.#budgets.get(ref.key);
-    if (!fund) {
-      fund = new Fund(ref.title, ref.limit, ref.opening);
-      this.#budgets.set(ref.key, fund);
-    }
-    return fund;
+    return this.#budgets.getOrInsertComputed(ref.key, () => this.#newFund(ref));
   }
 
   credit(holder: string, amount: number): Fund {
@@ -37,13 +56,43 @@ export class MemoryFunds {
     return fund;
   }
 
-  #balanceOf(holder: string): Fund {
-    let fund = this.#balances.get(holder);
-    if (!fund) {
-      const title = { kind: 'balance', name: holder, subject: '', definition: '', starts: 0, ends: Infinity } as const;
-      fund = new Fund(title, 0, 0);
-      this.#balances.set(holder, fund);
+  countedTo(budget: number): Cursor | null {
+    return this.#counted.get(budget) ?? null;
+  }
+
+  /** @returns whether the budget was counted up to the place where the operation begins */
+  count({ budget, from, to, sums }: CountOp): boolean {
+    if (this.countedTo(budget) !== from) return false;
+    this.#counted.set(budget, to);
+    for (const { fund, amount } of sums) this.named(fund).spent += amount;
+    return true;
+  }
+
+  join({ sums }: JoinOp): void {
+    for (const { fund, amount } of sums) if (!this.find(fund)) this.named(fund).spent += amount;
+  }
+
+  /** The newest policy states the limits. */
+  enforce({ budgets }: EnforceOp): void {
+    for (const one of budgets) {
+      const known = this.#enforced.get(one.budget);
+      if (!known || known.rank <= one.rank) this.#enforced.set(one.budget, one);
     }
-    return fund;
+    for (const fund of this.#budgets.values()) {
+      const enforced = this.#enforced.get(fund.budget);
+      if (enforced) fund.limit = limitFor(enforced, fund.title, fund.limit);
+    }
+  }
+
+  #newFund({ title, limit, rank, budget }: FundRef): MemoryFund {
+    const known = this.#enforced.get(budget);
+    return new MemoryFund(title, known && known.rank > rank ? limitFor(known, title, limit) : limit, budget);
+  }
+
+  #balanceOf(holder: string): MemoryFund {
+    return this.#balances.getOrInsertComputed(holder, () => {
+      const title = { kind: 'balance', name: holder, subject: '', definition: '', starts: 0, ends: Infinity } as const;
+      return new MemoryFund(title, 0, 0);
+    });
   }
 }

@@ -15,6 +15,7 @@ import type {
 } from '../../../../src/store/journal-reader.ts';
 import type { PaymentTable } from '../../../../src/store/payments.ts';
 import type { MemoryReservation } from './booked.ts';
+import { MemoryFund } from './funds.ts';
 
 /** An entry of a journal in memory, with all that it names. */
 export interface MemoryEntry {
@@ -27,6 +28,8 @@ export interface MemoryEntry {
   readonly funds: string | null;
   readonly entry: EntryLine | null;
   readonly note: string | null;
+  /** Generations of the budgets that a charge was counted in when it was made. */
+  readonly drawn: readonly number[];
 }
 
 /** When and why an adjustment was made. */
@@ -37,6 +40,7 @@ export interface Occasion {
 
 type NewEntry = Pick<MemoryEntry, 'kind' | 'reservation' | 'dimensions' | 'amount' | 'time'> & {
   readonly funds?: readonly Fund[];
+  readonly draws?: readonly Fund[];
   readonly entry?: EntryLine | null;
   readonly note?: string | null;
 };
@@ -62,14 +66,20 @@ export class MemoryJournal {
   #entries: MemoryEntry[] = [];
   #seq = 0;
 
+  /** The place of the last entry. */
+  get seq(): number {
+    return this.#seq;
+  }
+
   get entries(): readonly MemoryEntry[] {
     return this.#entries;
   }
 
   /** Numbers an entry. One that turns out not to be durable is to be dropped. */
-  add({ funds = [], entry = null, note = null, ...rest }: NewEntry): MemoryEntry {
+  add({ funds = [], draws = funds, entry = null, note = null, ...rest }: NewEntry): MemoryEntry {
     const ids = funds.map((fund) => this.#rowOf(fund).id);
-    const made = { seq: ++this.#seq, ...rest, funds: ids.length === 0 ? null : ids.join(' '), entry, note };
+    const drawn = draws.flatMap((fund) => (fund instanceof MemoryFund ? [fund.budget] : []));
+    const made = { seq: ++this.#seq, ...rest, funds: ids.length === 0 ? null : ids.join(' '), entry, note, drawn };
     this.#entries.push(made);
     return made;
   }
@@ -82,7 +92,7 @@ export class MemoryJournal {
   charge(made: MemoryReservation, op: PostOp | SettleOp | ExpireOp, step: Step, entry: EntryLine | null): void {
     const { dimensions, id: reservation } = made;
     const of = { dimensions, reservation, time: op.at };
-    this.add({ kind: op.kind, ...of, amount: step.charged, entry });
+    this.add({ kind: op.kind, ...of, amount: step.charged, entry, draws: made.funds });
     // It used no tokens of its own.
     const usage = plainUsage(0, 0);
     if (step.excess > 0 && entry) this.add({ kind: 'overrun', ...of, amount: step.excess, entry: { ...entry, usage } });
@@ -140,6 +150,7 @@ export const memoryJournal = (
   payments: PaymentTable,
   usdPerCredit: () => string | null,
 ): JournalReader => ({
+  horizon: async () => journal.seq,
   checkpoint: async () => ({ through: 0, open: [] }),
   damages: async () => [],
   funds: () => onePage(journal.funds),
@@ -170,7 +181,7 @@ const tokensOf = ({ usage }: EntryLine) => ({
   addOns: usage.addOns ? JSON.stringify(usage.addOns) : null,
 });
 
-function rowOf(journal: MemoryJournal, { entry, dimensions, note, ...row }: MemoryEntry): AuditRow {
+function rowOf(journal: MemoryJournal, { entry, dimensions, note, drawn: _, ...row }: MemoryEntry): AuditRow {
   const { key: keyId = '', holder: payer = null } = dimensions;
   const tariff = entry && journal.tariffs.of(entry.tariff);
   return {
@@ -189,7 +200,7 @@ function moneyOf({ entries }: MemoryJournal, { from, to, keyId, model }: MoneyFi
     (reservation === null ? time >= from && time < to : reservation >= idAt(from) && reservation < idAt(to)) &&
     (keyId === null || dimensions.key === keyId) &&
     (model === null || entry?.tariff.model === model);
-  return entries.filter(isWanted).map(({ seq, funds: _, dimensions, entry, note, kind, ...row }) => {
+  return entries.filter(isWanted).map(({ seq, funds: _, drawn: __, dimensions, entry, note, kind, ...row }) => {
     const next = entries.find((one) => one.seq === seq + 1 && one.reservation === row.reservation);
     const { model = '', provider = '', upstream = '', price = null } = entry?.tariff ?? {};
     const tokens = entry ? tokensOf(entry) : { input: 0, cached: 0, written: 0, output: 0, addOns: null };

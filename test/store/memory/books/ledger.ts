@@ -20,9 +20,8 @@ export function memoryLedger(store: MemoryStore, books: MemoryBooks): LedgerTabl
   return {
     exists: async () => true,
     identity: async () => 'a1'.repeat(16),
-    lastEntry: async () => journal.entries.at(-1)?.seq ?? 0,
     state: async () => books.state(),
-    budgets: async () => books.budgets,
+    budgets: async () => books.terms.budgets,
     spentIn: (keyId, window) => books.spentIn(keyId, window),
     async balance(holder) {
       if (!isAddress(holder) && grantsOf(holder).length === 0) return null;

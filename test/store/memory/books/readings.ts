@@ -1,7 +1,7 @@
-import { Fund, type FundRef, type FundStanding } from '../../../../src/accounting/fund.ts';
+import type { FundRef, FundStanding } from '../../../../src/accounting/fund.ts';
 import { leftOf } from '../../../../src/accounting/held-sum.ts';
 import type { Window } from '../../../../src/accounting/window.ts';
-import type { Count, EndpointCharges, Orphan, UsageFilter } from '../../../../src/store/books.ts';
+import type { EndpointCharges, Orphan, UncountedCharges, UsageFilter } from '../../../../src/store/books.ts';
 import type { InstanceName } from '../../../../src/store/instance.ts';
 import type { Store } from '../../../../src/store/store.ts';
 import type { MemoryRequest, MemoryReservation } from './booked.ts';
@@ -47,7 +47,11 @@ export class MemoryReadings {
   }
 
   standing(funds: readonly FundRef[]): readonly FundStanding[] {
-    return funds.map((ref) => this.funds.find(ref) ?? new Fund(ref.title, ref.limit, ref.opening));
+    return funds.map((ref) => this.funds.look(ref));
+  }
+
+  windowsOf(budget: number, starts: number): readonly FundStanding[] {
+    return this.funds.windowsOf(budget, starts);
   }
 
   balanceOf(holder: string): FundStanding | null {
@@ -81,8 +85,8 @@ export class MemoryReadings {
     return this.store.written();
   }
 
-  count(): Promise<Count> {
-    return this.charges.count();
+  uncounted(budget: number, window: Window): UncountedCharges {
+    return this.charges.uncounted(budget, this.funds.countedTo(budget), window);
   }
 
   async charged(): Promise<number> {

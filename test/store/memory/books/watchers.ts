@@ -23,6 +23,7 @@ export class Watchers implements BooksWatcher {
   }
 
   fundsOf(dimensions: Dimensions, at: number): readonly FundRef[] {
-    return this.#all.at(-1)?.fundsOf(dimensions, at) ?? [];
+    const refs = this.#all.flatMap((one) => one.fundsOf(dimensions, at));
+    return [...new Map(refs.map((ref) => [ref.key, ref])).values()];
   }
 }

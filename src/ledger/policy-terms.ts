@@ -1,0 +1,51 @@
+import type { Budget, StoredBudget } from '../core/budget.ts';
+import type { PolicySnapshot } from '../core/snapshot.ts';
+import type { LedgerBooks } from '../store/books.ts';
+import { StoreError } from '../store/store.ts';
+import type { CountedBudget } from './drawn-fund.ts';
+
+/** The terms of policies, as the books have accepted them for one ledger. */
+export class PolicyTerms {
+  readonly #books: Pick<LedgerBooks, 'accept' | 'state'>;
+  /** The budgets of the policy that was accepted last, as JSON, and their rank; null before the first. */
+  #last: { readonly text: string; readonly rank: number } | null = null;
+
+  constructor(books: Pick<LedgerBooks, 'accept' | 'state'>) {
+    this.#books = books;
+  }
+
+  /**
+   * Has the books accept a policy. One whose budgets are those of the last keeps its rank, so that a change of keys makes no older
+   * policy the newest. Rejects with StoreError, or with an Error of one clear sentence if Credits have another worth.
+   */
+  async accept({ budgets: all, usdPerCredit }: Pick<PolicySnapshot, 'budgets' | 'usdPerCredit'>) {
+    this.#checkUnit(usdPerCredit);
+    const budgets = all.filter(isOfPolicy).map(storedOf);
+    const text = JSON.stringify(budgets);
+    const known = this.#last?.text === text ? this.#last.rank : null;
+    try {
+      const { rank, generations } = await this.#books.accept({ usdPerCredit, budgets, counted: all, rank: known });
+      this.#last = { text, rank };
+      return all.map((budget, at): CountedBudget => ({ budget, generation: generations[at]!, rank }));
+    } catch (cause) {
+      if (!(cause instanceof StoreError && cause.reason === 'unmet')) throw cause;
+      const why = `Another server has begun this ledger in Credits of another worth, so usd_per_credit cannot be ${usdPerCredit}.`;
+      throw new Error(why, { cause });
+    }
+  }
+
+  #checkUnit(usdPerCredit: string): void {
+    const { usdPerCredit: unit } = this.#books.state();
+    if (unit === null || unit === usdPerCredit) return;
+    throw new Error(
+      `The ledger has entries in Credits of ${unit} USD, so usd_per_credit cannot change to ${usdPerCredit}.`,
+    );
+  }
+}
+
+/** Whether a budget is the policy's own, and not one of keys. */
+export const isOfPolicy = ({ limits }: Budget): boolean => limits === undefined;
+
+const storedOf = ({ name, definition, window, timeZone, limit }: Budget): StoredBudget => ({
+  ...{ name, definition, window, timeZone, limit },
+});

@@ -1,0 +1,245 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { windowAt } from '../../src/accounting/window.ts';
+import type { Budget } from '../../src/core/budget.ts';
+import { idAt } from '../../src/core/id.ts';
+import type { Hold } from '../../src/ledger/hold.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import { tries } from '../deep/effort.ts';
+import { budget, caller, line, NOON, terms } from '../ledger/support.ts';
+import { MemoryCharges } from '../store/memory/books/charges.ts';
+import { MemoryFunds } from '../store/memory/books/funds.ts';
+import { findingsIn, holdOn, ledgerOn, remote, type SharedBooks, sharedBooks } from './ledgers.ts';
+
+const DAY_MS = 86_400_000;
+const each = ({ key }: { readonly key: { readonly id: string } }): string => key.id;
+const isOfA = ({ key }: { readonly key: { readonly id: string } }): boolean => key.id === 'a';
+
+/** The budgets that policies are made of: one under two names, one with windows for each key, one of a single key. */
+const BUDGETS: Readonly<Record<string, (limit: number) => Budget>> = {
+  all: (limit) => budget(limit, { name: 'all', window: 'day' }),
+  renamed: (limit) => budget(limit, { name: 'renamed', window: 'day' }),
+  each: (limit) => budget(limit, { name: 'each', window: 'day', each }),
+  ofA: (limit) => budget(limit, { name: 'ofA', window: 'total', match: isOfA }),
+};
+
+type Policy = Readonly<Record<string, number>>;
+
+const who = fc.nat(1);
+const key = fc.constantFrom('a', 'b');
+/** Names and limits of budgets. */
+const policy = fc.constantFrom<Policy>(
+  {},
+  { all: 100 },
+  { all: 400 },
+  { renamed: 100 },
+  { all: 100, each: 100 },
+  { all: 400, each: 200 },
+  { each: 100, ofA: 200 },
+  { all: 100, ofA: 400 },
+);
+const action = fc.oneof(
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('prepare' as const), who, policy }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('swap' as const), who }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ do: fc.constant('hold' as const), who, key, amount: fc.integer({ min: 20, max: 90 }) }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ do: fc.constant('settle' as const), which: fc.nat(9), part: fc.constantFrom(0, 0.4, 1) }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('prepare at both' as const), policy }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('recount' as const), who }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('refresh' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('tomorrow' as const) }) },
+);
+type Action = typeof action extends fc.Arbitrary<infer Of> ? Of : never;
+interface Server {
+  readonly ledger: Ledger;
+  policy: Policy;
+  /** Of a policy that is prepared. */
+  next: { readonly policy: Policy; readonly rank: number; readonly put: () => void } | null;
+  rank: number;
+}
+
+/** Two servers on the same books, and what was charged, written down a second time. */
+class World {
+  readonly shared: SharedBooks = sharedBooks();
+  readonly servers: Server[] = [];
+  readonly holds: { readonly hold: Hold; readonly key: string }[] = [];
+  readonly charges: { readonly id: number; readonly key: string; readonly amount: number }[] = [];
+  readonly #isRemote: boolean;
+  #now = NOON;
+  #ids = 0;
+  /** The policy that was accepted last, with its rank, and the limits of the newest that were put in force. */
+  #newest = { text: textOf({}), rank: 1 };
+  readonly #limits = new Map<string, { readonly rank: number; readonly limit: number }>();
+
+  /** @param isRemote whether the books are behind a wire */
+  constructor(isRemote: boolean) {
+    this.#isRemote = isRemote;
+  }
+
+  async open(): Promise<this> {
+    for (let i = 0; i < 2; i++) {
+      const books = this.#isRemote ? remote(this.shared) : this.shared;
+      const ledger = await ledgerOn(books, terms(), () => this.#now);
+      this.servers.push({ ledger, policy: {}, next: null, rank: 1 });
+    }
+    return this;
+  }
+
+  async play(one: Action): Promise<void> {
+    if (one.do === 'tomorrow') this.#now += DAY_MS;
+    else if (one.do === 'settle') this.#settle(one.which, one.part);
+    else if (one.do === 'prepare at both')
+      await Promise.all(this.servers.map((server) => this.#prepare(server, one.policy)));
+    else if (one.do === 'refresh') await Promise.all(this.servers.map(({ ledger }) => ledger.refresh()));
+    else {
+      const server = this.servers[one.who]!;
+      if (one.do === 'recount') await this.#prepare(server, server.policy);
+      else if (one.do === 'prepare') await this.#prepare(server, one.policy);
+      else if (one.do === 'swap') this.#swap(server);
+      else await this.#hold(server, one.key, one.amount);
+    }
+  }
+
+  /** All that a server has in force has counted every charge of its window, once. */
+  async prove(): Promise<void> {
+    for (const server of this.servers) this.#swap(server);
+    for (let which = this.holds.length; which > 0; which--) this.#settle(0, 1);
+    await Promise.all(this.servers.map(({ ledger }) => ledger.refresh()));
+    for (const { ledger, policy } of this.servers) {
+      const { funds } = await ledger.status();
+      for (const name of Object.keys(policy)) {
+        const own = funds.filter(({ title }) => title.name === name && title.kind === 'budget');
+        const spent = Object.fromEntries(
+          own.flatMap(({ title, spent }) => (spent === 0 ? [] : [[title.subject, spent]])),
+        );
+        expect([name, spent]).toEqual([name, this.#spentOf(BUDGETS[name]!(1))]);
+      }
+    }
+    // The books name a window when it is first drawn on, and charges of servers with other policies are counted behind that.
+    const others = (await findingsIn(this.shared)).filter((message) => !message.includes('was counted as'));
+    expect(others).toEqual([]);
+  }
+
+  async #prepare(server: Server, policy: Policy): Promise<void> {
+    this.#swap(server);
+    const text = textOf(policy);
+    const isSame = text === textOf(server.policy);
+    if (!isSame && text !== this.#newest.text) this.#newest = { text, rank: this.#newest.rank + 1 };
+    const rank = isSame ? server.rank : this.#newest.rank;
+    const put = await server.ledger.prepare(terms(...budgetsOf(policy)));
+    server.next = { policy, rank, put };
+  }
+
+  #swap(server: Server): void {
+    if (!server.next) return;
+    server.next.put();
+    const { policy, rank } = server.next;
+    Object.assign(server, { policy, rank, next: null });
+    for (const [name, limit] of Object.entries(policy)) {
+      if ((this.#limits.get(name)?.rank ?? 0) <= rank) this.#limits.set(name, { rank, limit });
+    }
+  }
+
+  async #hold({ ledger, policy }: Server, key: string, amount: number): Promise<void> {
+    const id = idAt(this.#now) + ++this.#ids;
+    const hold = await holdOn(ledger, amount, { id, caller: caller(key) });
+    if (!hold) return;
+    this.holds.push({ hold, key });
+    const { funds } = await ledger.status();
+    for (const { title, spent, held } of funds) {
+      const isDrawn = title.name in policy && (title.subject === '' || title.subject === key);
+      const matches = title.name !== 'ofA' || key === 'a';
+      if (isDrawn && matches) expect(spent + held).toBeLessThanOrEqual(this.#limits.get(title.name)!.limit);
+    }
+  }
+
+  #settle(which: number, part: number): void {
+    const [one] = this.holds.splice(which, 1);
+    if (!one) return;
+    const { charged } = one.hold.settle(line(Math.ceil(one.hold.reserved * part)), () => []);
+    this.charges.push({ id: one.hold.id, key: one.key, amount: charged });
+  }
+
+  #spentOf({ match, each, window, timeZone }: Budget): Record<string, number> {
+    const { starts, ends } = windowAt(window, timeZone, this.#now);
+    const spent: Record<string, number> = {};
+    for (const { id, key, amount } of this.charges) {
+      const isInside = id >= idAt(starts) && (!Number.isFinite(ends) || id < idAt(ends));
+      if (!isInside || amount === 0 || (match && key !== 'a')) continue;
+      const subject = each ? key : '';
+      spent[subject] = (spent[subject] ?? 0) + amount;
+    }
+    return spent;
+  }
+}
+
+const budgetsOf = (policy: Policy): Budget[] =>
+  Object.keys(BUDGETS).flatMap((name) => (name in policy ? [BUDGETS[name]!(policy[name]!)] : []));
+const textOf = (policy: Policy): string => JSON.stringify(budgetsOf(policy).map(({ name, limit }) => [name, limit]));
+
+const law = fc.asyncProperty(
+  fc.array(action, { minLength: 5, maxLength: 60 }),
+  fc.boolean(),
+  async (actions, isRemote) => {
+    const world = await new World(isRemote).open();
+    for (const one of actions) await world.play(one);
+    await world.prove();
+  },
+);
+
+test('whatever two servers swap, charge and rename, each budget has the charges of its window, and no hold passes the newest limit', async () => {
+  await fc.assert(law, tries('budgets of two servers', 150, 20_000));
+});
+
+const MUTANTS: Readonly<Record<string, () => () => void>> = {
+  'a count is no condition': () =>
+    patch(MemoryFunds.prototype, 'count', (count) => {
+      return function (this: MemoryFunds, op) {
+        return count.call(this, { ...op, from: this.countedTo(op.budget) });
+      };
+    }),
+  'charges behind a count are forgotten': () =>
+    patch(MemoryCharges.prototype, 'uncounted', (uncounted) => {
+      return function (this: MemoryCharges, budget, from, window) {
+        const found = uncounted.call(this, budget, from, window);
+        return from === null ? found : { ...found, charges: [] };
+      };
+    }),
+  'charges that a hold drew on a budget are counted again': () =>
+    patch(MemoryCharges.prototype, 'uncounted', (uncounted) => {
+      return function (this: MemoryCharges, _, from, window) {
+        return uncounted.call(this, -1, from, window);
+      };
+    }),
+  'the last limit holds, not the newest': () =>
+    patch(MemoryFunds.prototype, 'enforce', (enforce) => {
+      return function (this: MemoryFunds, op) {
+        enforce.call(this, { ...op, budgets: op.budgets.map((one) => ({ ...one, rank: Number.MAX_SAFE_INTEGER })) });
+      };
+    }),
+};
+
+for (const [name, infect] of Object.entries(MUTANTS)) {
+  test(`the law finds out: ${name}`, async () => {
+    const cure = infect();
+    try {
+      const { failed } = await fc.check(law, { ...tries('budgets of two servers', 1_500, 1_500), endOnFailure: true });
+      expect(failed).toBe(true);
+    } finally {
+      cure();
+    }
+  });
+}
+
+function patch<Of extends object, Name extends keyof Of>(of: Of, name: Name, made: (original: Of[Name]) => Of[Name]) {
+  const original = of[name];
+  of[name] = made(original);
+  return () => {
+    of[name] = original;
+  };
+}

@@ -1,0 +1,30 @@
+import type { LedgerState, StoredBudget } from '../../../../src/core/budget.ts';
+import type { AcceptedTerms, OfferedTerms } from '../../../../src/store/books.ts';
+import { unmet } from '../store.ts';
+
+/** The terms that books in memory have accepted, of all their callers. No count is ever given up. */
+export class MemoryTerms {
+  budgets: readonly StoredBudget[] = [];
+  state: LedgerState = { usdPerCredit: null, budgets: [] };
+  #rank = 0;
+  readonly #generations = new Map<string, number>();
+
+  accept({ usdPerCredit, budgets, counted, rank: known }: OfferedTerms): AcceptedTerms {
+    const before = this.state.usdPerCredit;
+    if (before !== null && before !== usdPerCredit) unmet();
+    const isSame = this.#rank > 0 && JSON.stringify(budgets) === JSON.stringify(this.budgets);
+    const rank = known ?? (isSame ? this.#rank : this.#rank + 1);
+    // A caller that is behind changes nothing for the others.
+    if (rank >= this.#rank) {
+      this.#rank = rank;
+      this.budgets = budgets;
+      this.state = { usdPerCredit, budgets: budgets.map(({ name }) => name) };
+    }
+    return { rank, generations: counted.map((one) => this.#generationOf(one)) };
+  }
+
+  #generationOf({ name, definition }: OfferedTerms['counted'][number]): number {
+    const all = this.#generations;
+    return all.getOrInsertComputed(JSON.stringify([name, definition]), () => all.size + 1);
+  }
+}
