@@ -29,8 +29,16 @@ export const NAMED: readonly NamedTest[] = [
     file: NAMES,
     test: 'a repeat at the other instance after the first has crashed',
   },
-  { what: 'a revoked key', file: COPIES, test: 'a key that one instance makes is admitted by the other, and a revoked' },
-  { what: 'a blocked wallet', file: COPIES, test: 'a blocked wallet is refused by the instance that has not blocked it' },
+  {
+    what: 'a revoked key',
+    file: COPIES,
+    test: 'a key that one instance makes is admitted by the other, and a revoked',
+  },
+  {
+    what: 'a blocked wallet',
+    file: COPIES,
+    test: 'a blocked wallet is refused by the instance that has not blocked it',
+  },
   {
     what: 'a start beside a running request: its hold',
     file: 'test/instances/holds.test.ts',

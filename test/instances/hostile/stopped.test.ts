@@ -1,20 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import type { EntryLine } from '../../../src/accounting/entry.ts';
-import { OPERATOR } from '../../../src/core/caller.ts';
-import { plainUsage } from '../../../src/core/usage.ts';
 import { isShortage } from '../../../src/ledger/available-funds.ts';
-import type { Hold } from '../../../src/ledger/hold.ts';
-import { budget } from '../../ledger/support.ts';
-import { VirtualClock } from '../../store/hostile/clock.ts';
-import { World } from '../../store/hostile/world.ts';
 import { type Member, openMember, type SharedPolicy, sharedPolicy } from '../seeds/member.ts';
-
-/** Whole use cases of instances on one store, whose processes stop, crash and come back. */
-const START = Date.UTC(2026, 10, 20, 12);
-const LIMIT = 1_000;
-const CALLER = { ...OPERATOR, keyId: 'key' };
-const TARIFF = { model: 'best', provider: 'fake', upstream: 'best-upstream', price: '{}' };
-const lineOf = (cost: number): EntryLine => ({ tariff: TARIFF, usage: plainUsage(1, 1), estimated: false, cost });
+import { asked, booked, held, lineOf, openMembers } from './support.ts';
 
 let policy: SharedPolicy;
 beforeAll(async () => {
@@ -22,36 +9,8 @@ beforeAll(async () => {
 });
 afterAll(() => policy[Symbol.dispose]());
 
-/** Members on one world, by their names, with clocks 10 minutes apart. */
-async function opened(...names: readonly string[]) {
-  const clock = new VirtualClock(START);
-  const world = new World({ clock });
-  const budgets = [budget(LIMIT, { window: 'day' })];
-  const opening = names.map((name, at) => openMember(world, world.open(name), policy, budgets, (at - 1) * 600_000));
-  await clock.pass(1_000);
-  return { clock, world, budgets, members: await Promise.all(opening) };
-}
-
-async function held({ gateway }: Member, amount: number): Promise<Hold> {
-  const hold = await asked(gateway, gateway.nextId(), amount);
-  if (isShortage(hold)) throw new Error(`there is no money: ${hold.why}`);
-  return hold;
-}
-
-const asked = ({ ledger }: Member['gateway'], id: number, amount: number) =>
-  ledger.reserve({
-    ...{ id, caller: CALLER, selector: 'best', agentWallet: null, holder: null, limit: null },
-    ...{ amounts: [amount], least: null, waitMs: 0, expiresAt: START + 86_400_000 },
-  });
-
-/** What was charged for a hold, less what was given back. */
-async function booked({ books }: World, id: number): Promise<number> {
-  const { charged = 0, givenBack = 0 } = (await books.reservation(id)) ?? {};
-  return charged - givenBack;
-}
-
 test('an instance that was stopped for 60 s and longer grants nothing until it has a new epoch, and tells the booked price', async () => {
-  const { clock, world, members } = await opened('a', 'b');
+  const { clock, world, members } = await openMembers(policy, 'a', 'b');
   const [a, b] = members as [Member, Member];
   const [short, long] = [await held(a, 300), await held(a, 200)];
   const { epoch } = a.store.instance;
@@ -65,7 +24,7 @@ test('an instance that was stopped for 60 s and longer grants nothing until it h
   await clock.pass(239_000);
   // The other one has charged what the dead one held.
   expect(await booked(world, long.id)).toBe(200);
-  expect(isShortage(await asked(b.gateway, b.gateway.nextId(), LIMIT - 300))).toBe(false);
+  expect(isShortage(await asked(b.gateway, b.gateway.nextId(), 700))).toBe(false);
   // It finds out before it does anything.
   expect(a.store.instance.isCurrent).toBe(false);
   expect(() => a.gateway.nextId()).toThrow();
@@ -81,7 +40,7 @@ test('an instance that was stopped for 60 s and longer grants nothing until it h
 });
 
 test('equal IDs: instances that give IDs in one millisecond, crash and come back never give one twice', async () => {
-  const { clock, world, budgets, members } = await opened('a', 'b', 'c');
+  const { clock, world, budgets, members } = await openMembers(policy, 'a', 'b', 'c');
   const given = new Set<number>();
   let count = 0;
   const give = (from: readonly Member[]) => {

@@ -27,6 +27,9 @@ export interface SharedPolicy extends Disposable {
   readonly candidate: PolicyCandidate;
 }
 
+/** As `keepTrailNote` does, which writes files, too. */
+const LOOK_EVERY_MS = 100;
+
 const silent = { write: () => {}, isTerminal: false };
 const log = { info: () => {}, warn: () => {}, error: () => {} };
 const env = () => UPSTREAM_KEY;
@@ -89,7 +92,7 @@ export async function openMember(
   const tools = { ...judgeTools(host), network, folder: policy.folder, dataFolder: policy.folder, health };
   const opened = await openGateway(withBudgets(policy, budgets), tools, { store, keys, log, host });
   recount = opened.recount;
-  const stopLooking = await keepDoing(() => store.news.look(), REFRESH_MS, timers);
+  const stopLooking = await keepDoing(() => store.news.look(), LOOK_EVERY_MS, timers);
   return { ...opened, store, keys, stopLooking, connection: store.connection };
 }
 

@@ -77,9 +77,9 @@ export class Play {
   /** The weather clears up, and all that has begun may end. */
   async #end(): Promise<void> {
     this.world.faults = FRIENDLY;
-    await this.clock.pass(600_000);
+    await this.clock.pass(240_000);
     for (const { member } of this.#seats) if (!member) throw new Error('an instance never started');
-    await this.clock.pass(600_000);
+    await this.clock.pass(60_000);
     for (const { member } of this.#seats) await this.#closed(member!);
   }
 

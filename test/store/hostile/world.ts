@@ -47,6 +47,7 @@ export class World implements Weather {
   constructor({ seed = 1, faults = FRIENDLY, clock = realClock }: WorldOptions = {}) {
     this.clock = clock;
     this.leases = new Leases(clock);
+    this.books.journal.isOvertaken = () => this.random() < this.faults.outOfOrder;
     this.random = randomFrom(seed);
     this.faults = faults;
   }

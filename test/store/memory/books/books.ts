@@ -10,13 +10,13 @@ import type {
   EarmarkOp,
   ExpireOp,
   ExtendOp,
-  Sequel,
   HoldOp,
   LedgerBooks,
   LedgerOp,
   OfferedTerms,
   OpResult,
   PostOp,
+  Sequel,
   SettleOp,
 } from '../../../../src/store/books.ts';
 import type { InstanceName } from '../../../../src/store/instance.ts';

@@ -45,6 +45,9 @@ type NewEntry = Pick<MemoryEntry, 'kind' | 'reservation' | 'dimensions' | 'amoun
   readonly note?: string | null;
 };
 
+/** So many numbers are given before a commit that was overtaken is given up, and its number is nobody's. */
+const OVERTAKEN_MAX = 20;
+
 /** Numbers things by their content, from 1. */
 class Register {
   readonly #numbers = new Map<string, number>();
@@ -63,12 +66,18 @@ export class MemoryJournal {
   readonly tariffs = new Register();
   readonly funds: FundRow[] = [];
   readonly #named = new Map<Fund, FundRow>();
+  /** Whether the next number goes to a commit that others overtake: its entry appears behind later ones. */
+  isOvertaken: () => boolean = () => false;
   #entries: MemoryEntry[] = [];
   #seq = 0;
+  /** A number that is taken, and whose entry has not appeared. */
+  #pending: number | null = null;
+  /** The last number of each reservation. */
+  readonly #lastOf = new Map<number, number>();
 
-  /** The place of the last entry. */
-  get seq(): number {
-    return this.#seq;
+  /** The place up to which nothing will appear any more. */
+  get horizon(): number {
+    return this.#pending === null ? this.#seq : this.#pending - 1;
   }
 
   get entries(): readonly MemoryEntry[] {
@@ -79,9 +88,25 @@ export class MemoryJournal {
   add({ funds = [], draws = funds, entry = null, note = null, ...rest }: NewEntry): MemoryEntry {
     const ids = funds.map((fund) => this.#rowOf(fund).id);
     const drawn = draws.flatMap((fund) => (fund instanceof MemoryFund ? [fund.budget] : []));
-    const made = { seq: ++this.#seq, ...rest, funds: ids.length === 0 ? null : ids.join(' '), entry, note, drawn };
-    this.#entries.push(made);
+    const seq = this.#number(rest.kind, rest.reservation);
+    const made = { seq, ...rest, funds: ids.length === 0 ? null : ids.join(' '), entry, note, drawn };
+    if (rest.reservation !== null) this.#lastOf.set(rest.reservation, seq);
+    const before = this.#entries.findLastIndex((one) => one.seq < seq);
+    this.#entries.splice(before + 1, 0, made);
     return made;
+  }
+
+  /** The charge of a commit that was overtaken has the number that it took before. */
+  #number(kind: EntryKind, reservation: number | null): number {
+    const pending = this.#pending;
+    const isLate = pending !== null && (kind === 'settle' || kind === 'expire') && reservation !== null;
+    if (isLate && (this.#lastOf.get(reservation) ?? pending) < pending) {
+      this.#pending = null;
+      return pending;
+    }
+    if (pending !== null && this.#seq - pending > OVERTAKEN_MAX) this.#pending = null;
+    if (this.#pending === null && this.isOvertaken()) this.#pending = ++this.#seq;
+    return ++this.#seq;
   }
 
   reserve(made: MemoryReservation, amount: number, time: number, note: string | null): MemoryEntry {
@@ -150,7 +175,7 @@ export const memoryJournal = (
   payments: PaymentTable,
   usdPerCredit: () => string | null,
 ): JournalReader => ({
-  horizon: async () => journal.seq,
+  horizon: async () => journal.horizon,
   checkpoint: async () => ({ through: 0, open: [] }),
   damages: async () => [],
   funds: () => onePage(journal.funds),
