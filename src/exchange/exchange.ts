@@ -16,6 +16,7 @@ import type { AttemptReporter } from '../upstream/health/types.ts';
 import type { AnswerRoom, NextParts } from '../upstream/upstream-call.ts';
 import type { RunningAnswer } from './answer-source.ts';
 import { Attempt } from './attempt.ts';
+import { AttemptPause } from './attempt-pause.ts';
 import {
   brokenError,
   callerGone,
@@ -33,7 +34,6 @@ import {
 } from './failure.ts';
 import { GrowingAnswer } from './growing-answer.ts';
 import { outcomeOf } from './outcome.ts';
-import { Pause } from './pause.ts';
 import { Plan, type PlannedAttempt } from './plan.ts';
 import type { ExchangeParts, ExchangeRecorder, RunnableRequest } from './runnable-request.ts';
 
@@ -67,7 +67,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   #last: Attempt | null = null;
   /** When the first of the shut endpoints may be tried again, Unix ms. */
   #shutUntil = Number.POSITIVE_INFINITY;
-  readonly #pause = new Pause();
+  readonly #pause = new AttemptPause();
   /** The batch with the first content part, until it is read. */
   #first: readonly StreamPart[] | null = null;
   /** Tokens of the usage that is charged; 0 before the end. */
@@ -242,7 +242,7 @@ export class Exchange implements RunningAnswer, AlarmOwner, AnswerRoom {
   /** Waits before the attempt. Returns false where the deadline comes first. */
   async #hasWaited(waitMs: number): Promise<boolean> {
     if (this.#runnable.clock() + waitMs >= this.#deadlineAt) return false;
-    await this.#pause.wait(waitMs);
+    await this.#pause.wait(waitMs, this.#runnable.runtime.alarms.timers);
     return true;
   }
 

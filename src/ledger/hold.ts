@@ -5,7 +5,7 @@ import { type Microcredits, toCredits } from '../core/credits.ts';
 import { idText } from '../core/id.ts';
 import type { Links } from '../core/linked-set.ts';
 import { isPlausible } from '../core/usage.ts';
-import type { ExtendOp, Sequel, LedgerBooks, LedgerOp, OpResult, PostOp, SettleOp } from '../store/books.ts';
+import type { ExtendOp, LedgerBooks, LedgerOp, OpResult, PostOp, Sequel, SettleOp } from '../store/books.ts';
 import type { Write } from '../store/store.ts';
 import type { Account } from './accounts.ts';
 import type { Contention } from './contention.ts';
@@ -248,11 +248,7 @@ export class LedgerHold implements Links<LedgerHold> {
   }
 
   /** Takes the answer of the books. Returns what is written with it. */
-  #settled(
-    settlement: Settlement,
-    line: EntryLine | null,
-    also: (settlement: Settlement) => readonly Write[],
-  ): Sequel {
+  #settled(settlement: Settlement, line: EntryLine | null, also: (settlement: Settlement) => readonly Write[]): Sequel {
     const excess = settlement.overrun - this.#overrun;
     this.#overrun = settlement.overrun;
     const { openSettlement } = this.#tools;

@@ -92,7 +92,7 @@ class World {
 
   async play(one: Action): Promise<void> {
     if (one.do === 'tomorrow') this.#now += DAY_MS;
-    else if (one.do === 'settle') this.#settle(one.which, one.part);
+    else if (one.do === 'settle') await this.#settle(one.which, one.part);
     else if (one.do === 'prepare at both')
       await Promise.all(this.servers.map((server) => this.#prepare(server, one.policy)));
     else if (one.do === 'refresh') await Promise.all(this.servers.map(({ ledger }) => ledger.refresh()));
@@ -108,7 +108,7 @@ class World {
   /** All that a server has in force has counted every charge of its window, once. */
   async prove(): Promise<void> {
     for (const server of this.servers) this.#swap(server);
-    for (let which = this.holds.length; which > 0; which--) this.#settle(0, 1);
+    for (let which = this.holds.length; which > 0; which--) await this.#settle(0, 1);
     await Promise.all(this.servers.map(({ ledger }) => ledger.refresh()));
     for (const { ledger, policy } of this.servers) {
       const { funds } = await ledger.status();
@@ -158,10 +158,10 @@ class World {
     }
   }
 
-  #settle(which: number, part: number): void {
+  async #settle(which: number, part: number): Promise<void> {
     const [one] = this.holds.splice(which, 1);
     if (!one) return;
-    const { charged } = one.hold.settle(line(Math.ceil(one.hold.reserved * part)), () => []);
+    const { charged } = await one.hold.settle(line(Math.ceil(one.hold.reserved * part)), () => []);
     this.charges.push({ id: one.hold.id, key: one.key, amount: charged });
   }
 

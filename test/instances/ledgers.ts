@@ -51,7 +51,8 @@ export async function holdOn(ledger: Ledger, amount: number, over: Partial<HoldR
 /** Spends an amount. @returns what was charged; 0 where there was no room */
 export async function spend(ledger: Ledger, amount: number, over: Partial<HoldRequest> = {}): Promise<number> {
   const hold = await holdOn(ledger, amount, over);
-  return hold?.settle(line(amount), () => []).charged ?? 0;
+  const settled = await hold?.settle(line(amount), () => []);
+  return settled?.charged ?? 0;
 }
 
 /** Limit, spent and held of the budgets of a ledger that something was drawn on, by name and subject. */

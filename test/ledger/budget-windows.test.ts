@@ -164,11 +164,12 @@ describe('a budget that is counted anew', () => {
         const ops: CountOp[] = [];
         const uncounted = (): UncountedCharges =>
           ops.length === 0 ? before : { from: before.to, to: before.to + 1, charges };
-        const take = (...given: Parameters<typeof stored.append>) => {
+        const take = async (...given: Parameters<typeof stored.append>) => {
           for (const op of given[0]) if (op.kind === 'count') ops.push(op);
+          return [];
         };
         const apply: typeof stored.apply = async (given) => {
-          take(given);
+          await take(given);
           return [{ kind: 'granted', amount: 0 }];
         };
         const books = { uncounted, apply, append: take, standing: stored.standing.bind(stored), usage: async () => [] };

@@ -95,10 +95,12 @@ export class Connection {
     this.#push({ delay: this.#delay(this.#weather.faults.slowBefore), isPatient: true, run: deed });
   }
 
-  /** What is done in its turn, once the store is there, however long that takes; then its answer. */
-  deliver<R>(deed: () => Promise<R>): Promise<R> {
+  /** What cannot be refused, however often its store must be asked: it is done in its turn, once the store is there, and answered. */
+  ask<R>(deed: () => Promise<R>): Promise<R> {
+    if (this.#isCrashed) return never();
     return new Promise((resolve, reject) => {
-      this.send(() => void this.#answer(deed(), false).then(resolve, reject));
+      const run = () => void this.#answer(deed(), false).then(resolve, reject);
+      this.#push({ delay: this.#delay(this.#weather.faults.slowBefore), isPatient: true, run });
     });
   }
 

@@ -106,8 +106,8 @@ export class World implements Weather {
             tell(ops, results);
             return results;
           }),
-        append: (ops: readonly LedgerOp[], follow?: Parameters<LedgerBooks['append']>[1]) =>
-          connection.deliver(async () => {
+        append: (...[ops, follow]: Parameters<LedgerBooks['append']>) =>
+          connection.ask(async () => {
             const results = await own.append(ops, follow);
             tell(ops, results);
             return results;

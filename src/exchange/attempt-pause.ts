@@ -1,13 +1,15 @@
+import type { Timers } from '../core/timers.ts';
+
 /** A pause between attempts, which may be ended early. */
-export class Pause {
+export class AttemptPause {
   #end: (() => void) | null = null;
 
-  async wait(ms: number): Promise<void> {
+  async wait(ms: number, timers: Timers): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#end = resolve;
-    const timer = setTimeout(resolve, ms);
+    const timer = timers.after(ms, resolve);
     await promise;
-    clearTimeout(timer);
+    timer.close();
     this.#end = null;
   }
 
