@@ -15,6 +15,8 @@ import { VARIANTS } from './variants.ts';
 /** Members of a play. */
 const MEMBERS = 3;
 const START = Date.UTC(2026, 10, 20, 12);
+/** Admission refuses by older copies of the keys. */
+const KEYS_AGE_MAX_MS = 5_000;
 /** Clocks are 10 minutes apart. */
 const SKEWS = [0, 600_000, -600_000];
 
@@ -71,7 +73,7 @@ export class Play {
       await this.clock.pass(this.#chance(0.02) ? this.#upTo(20_000) : this.#upTo(60));
     }
     await this.#end();
-    return this.laws.atEnd();
+    return this.laws.atEnd(new Set(this.#seats.flatMap(({ variant }) => variant.map(({ name }) => name))));
   }
 
   /** The weather clears up, and all that has begun may end. */
@@ -144,9 +146,10 @@ export class Play {
     const key = this.#oneOf(this.#keys);
     if (!key) return;
     const { caller } = member.keys.authenticate(key.header);
-    if (!caller) return;
+    const ageMs = member.store.news.ageOf('keys');
+    if (!caller || ageMs > KEYS_AGE_MAX_MS) return;
+    this.laws.admitted(key.id, ageMs, member.connection.clearFor);
     const { ledger, nextId } = member.gateway;
-    const admittedAt = this.clock.now();
     const idempotencyKey = this.#chance(0.2) ? `name ${this.#upTo(3) + (this.operations >> 6)}` : null;
     const run = idempotencyKey === null ? null : await this.#claim(member, key, idempotencyKey);
     if (idempotencyKey !== null && !run) return;
@@ -168,7 +171,6 @@ export class Play {
     if (isShortage(hold)) return run?.drop();
     const name = run && `${key.id} ${idempotencyKey}`;
     if (name) this.laws.ran(name, id, member.store.instance);
-    this.laws.admitted(key.id, admittedAt);
     await this.#attempts(member, hold);
     this.operations++;
     const { charged } = await hold.settle(lineOf(cost), () => []);
@@ -198,7 +200,8 @@ export class Play {
     }
     if (this.#chance(0.1)) {
       this.operations++;
-      await hold.raise([this.#upTo(60)]);
+      // A request that gets no more money ends with what it has.
+      await hold.raise([this.#upTo(60)]).catch(() => false);
     }
     await member.connection.awake();
   }

@@ -56,6 +56,11 @@ export class Connection {
     return Math.max(0, this.#pausedUntil - this.#weather.clock.now());
   }
 
+  /** How long the process has run and the store was there, ms; negative while it is not so. */
+  get clearFor(): number {
+    return this.#weather.clock.now() - Math.max(this.#awayUntil, this.#pausedUntil);
+  }
+
   /** Ends the instance: no call of it returns any more, and appends that have not reached the store are lost. */
   crash(): void {
     this.#isCrashed = true;

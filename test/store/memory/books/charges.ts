@@ -30,10 +30,10 @@ export class MemoryCharges {
   /** The charges behind a place that did not draw on a budget; from the beginning of a window on where there is no such place. */
   uncounted(budget: number, from: Cursor | null, { starts }: Window): UncountedCharges {
     const to = this.#journal.horizon;
-    const isWanted = ({ seq, reservation, drawn }: ChargeEntry) =>
-      seq <= to &&
+    const isWanted = ({ place, reservation, drawn }: ChargeEntry) =>
+      place <= to &&
       !drawn.includes(budget) &&
-      (from === null ? quarterOf(timeOfId(reservation)) >= quarterOf(starts) : seq > from);
+      (from === null ? quarterOf(timeOfId(reservation)) >= quarterOf(starts) : place > from);
     const charges = this.#all.filter(isWanted).map(({ dimensions, amount, reservation }) => ({
       ...{ dimensions, microcredits: amount, quarter: quarterOf(timeOfId(reservation)) },
     }));
