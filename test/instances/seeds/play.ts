@@ -79,6 +79,7 @@ export class Play {
   /** The weather clears up, and all that has begun may end. */
   async #end(): Promise<void> {
     this.world.faults = FRIENDLY;
+    this.world.books.journal.giveUp();
     await this.clock.pass(240_000);
     for (const { member } of this.#seats) if (!member) throw new Error('an instance never started');
     await this.clock.pass(60_000);

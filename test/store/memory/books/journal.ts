@@ -96,6 +96,11 @@ export class MemoryJournal {
     return made;
   }
 
+  /** Ends the commit that others have overtaken: its place stays empty. */
+  giveUp(): void {
+    this.#pending = null;
+  }
+
   #placeOf(kind: EntryKind): number {
     const pending = this.#pending;
     if (pending !== null && (kind === 'settle' || this.#place - pending > OVERTAKEN_MAX)) {
@@ -132,7 +137,9 @@ export class MemoryJournal {
   }
 
   drop(...entries: readonly MemoryEntry[]): void {
-    this.#entries = this.#entries.filter((one) => !entries.includes(one));
+    // With what was done to a reservation before it was known that it could not be written.
+    const lost = new Set(entries.flatMap(({ kind, reservation }) => (kind === 'reserve' ? [reservation] : [])));
+    this.#entries = this.#entries.filter((one) => !entries.includes(one) && !lost.has(one.reservation));
   }
 
   /** A budget with another limit has another row. */
