@@ -1,13 +1,14 @@
 import { timingSafeEqual } from 'node:crypto';
 import { type Caller, holderCaller, permissionsOf, SCOPES } from '../core/caller.ts';
+import type { Reading } from '../core/reading.ts';
 import type { KeyInfo, KeyRow, StoredKey } from '../store/keys.ts';
 
 /** The reason why a key is denied. For logs only: callers learn no more than that the key is not valid. */
 export type DenialReason = 'missing' | 'malformed' | 'unknown' | 'expired' | 'revoked' | 'rotated';
 
-export type Authentication =
-  | { readonly caller: Caller; readonly reason: null }
-  | { readonly caller: null; readonly reason: DenialReason };
+/** By this instance's copy of the keys, whose age it has. */
+export type Authentication = Reading &
+  ({ readonly caller: Caller; readonly reason: null } | { readonly caller: null; readonly reason: DenialReason });
 
 export interface KeyEntry {
   readonly info: StoredKey['info'];
@@ -24,7 +25,7 @@ export interface KeyEntry {
 /** One authentication for each holder of keys: all its keys are one caller. */
 export type HolderGrants = Map<string, KeyEntry['authentication']>;
 
-const denied = (reason: DenialReason): Authentication => Object.freeze({ caller: null, reason });
+const denied = (reason: DenialReason): Authentication => Object.freeze({ caller: null, reason, ageMs: 0 });
 export const DENIED = {
   missing: denied('missing'),
   malformed: denied('malformed'),
@@ -62,8 +63,8 @@ function hasSameTerms(one: StoredKey['info'], other: StoredKey['info']): boolean
 
 function authenticationOf(info: StoredKey['info'], holders: HolderGrants): KeyEntry['authentication'] {
   const { holder } = info;
-  if (holder === null) return { caller: callerOf(info), reason: null };
-  const authentication = holders.get(holder) ?? { caller: holderCaller(holder), reason: null };
+  if (holder === null) return { caller: callerOf(info), reason: null, ageMs: 0 };
+  const authentication = holders.get(holder) ?? { caller: holderCaller(holder), reason: null, ageMs: 0 };
   holders.set(holder, authentication);
   return authentication;
 }

@@ -119,7 +119,9 @@ class StoredKeys {
     const key = bearerOf(header);
     const parts = key === null ? null : parseKey(key);
     if (key === null || !parts) return DENIED.malformed;
-    return authenticationBy(this.#entries.get(parts.id), hashOf(key), this.#now());
+    const found = authenticationBy(this.#entries.get(parts.id), hashOf(key), this.#now());
+    const ageMs = this.#store.news.ageOf('keys');
+    return ageMs === 0 ? found : { ...found, ageMs };
   };
 
   /**

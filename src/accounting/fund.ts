@@ -1,5 +1,6 @@
 import type { WindowKind } from '../core/budget.ts';
 import type { Microcredits } from '../core/credits.ts';
+import type { Reading } from '../core/reading.ts';
 
 /** The name of a fund, and its window. */
 export interface FundTitle {
@@ -48,15 +49,17 @@ interface BudgetLimits {
 export const limitFor = ({ limit, limits }: BudgetLimits, { subject }: FundTitle, own: Microcredits): Microcredits =>
   limits ? (limits.get(subject) ?? own) : limit;
 
-/** The figures of a fund at a moment, in microcredits. */
-export type FundStanding = Readonly<Pick<Fund, 'title' | 'limit' | 'spent' | 'held' | 'free' | 'unspent'>>;
+/** A reading of a fund: its figures at a moment, in microcredits, and its age. */
+export type FundStanding = Reading & Readonly<Pick<Fund, 'title' | 'limit' | 'spent' | 'held' | 'free' | 'unspent'>>;
 
 /**
  * Money that holds draw on: a budget's window or a balance. Only free money is held, so that `spent + held ≤ limit`
  * holds at every moment, unless the limit was lowered meanwhile.
  */
-export class Fund {
+export class Fund implements FundStanding {
   readonly title: FundTitle;
+  /** Who has the fund itself decides by it. */
+  readonly ageMs = 0;
   /** Of a budget, its limit; of a balance, all that was ever granted or paid in, less fees. */
   limit: Microcredits;
   spent: Microcredits;
@@ -78,8 +81,8 @@ export class Fund {
   }
   /** A copy of the figures, because the fund keeps changing. */
   get standing(): FundStanding {
-    const { title, limit, spent, held, free, unspent } = this;
-    return { title, limit, spent, held, free, unspent };
+    const { title, limit, spent, held, free, unspent, ageMs } = this;
+    return { title, limit, spent, held, free, unspent, ageMs };
   }
 }
 

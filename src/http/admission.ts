@@ -37,6 +37,9 @@ export interface AdmissionRules {
   refusePreflight(request: Request, route: RouteEntry): void;
 }
 
+/** The oldest copy of the keys that is believed, ms. A look brings it up to the store each tenth of a second. */
+const KEYS_AGE_MAX_MS = 5_000;
+
 /** Paths that are not throttled: a refused probe would take a working gateway out of its balancer, and an answer costs no more. */
 const PROBES: ReadonlySet<string> = new Set(['/healthz', '/health', '/readyz']);
 
@@ -148,7 +151,8 @@ function authenticated(
   credentials: string | null,
   isForPay: boolean,
 ): Caller {
-  const { caller, reason } = rules.authenticate(credentials);
+  const { caller, reason, ageMs } = rules.authenticate(credentials);
+  if (ageMs > KEYS_AGE_MAX_MS) throw new SignalboxError('overloaded', 'The API keys cannot be read now; try again.');
   if (caller) {
     rules.funding.checkBlocked(caller);
     return caller;

@@ -9,7 +9,6 @@ import type { GrantStore } from '../operate/keys.ts';
 import type { Gateway } from '../request/gateway.ts';
 import type { Observer } from '../request/observe/observer.ts';
 import type { RequestContext } from '../request/request-context.ts';
-import type { StoreActivity } from '../store/activity.ts';
 import type { Surface } from '../surface/surface.ts';
 import { adminRoutes, type PolicyAdmin } from './admin.ts';
 import { type KeyAdmin, keyRoutes } from './admin-keys.ts';
@@ -23,7 +22,7 @@ import { openApiDocument } from './docs/openapi.ts';
 import { docsRoutes } from './docs/page.ts';
 import { errorResponse, publicError } from './errors.ts';
 import { feedbackRoutes } from './feedback.ts';
-import { healthRoutes } from './health.ts';
+import { healthRoutes, type StoreHealth } from './health.ts';
 import { ledgerRoutes } from './ledger.ts';
 import { metricsRoutes } from './metrics.ts';
 import { modelRoutes } from './models.ts';
@@ -46,8 +45,8 @@ export interface AppOptions {
   readonly policy: PolicyAdmin;
   readonly keys: KeyAdmin;
   readonly idempotency: Idempotency;
-  /** Takes the credits that operators give to wallets; readiness depends on its activity. */
-  readonly store: GrantStore & { readonly activity: Pick<StoreActivity, 'isFailing'> };
+  /** Takes the credits that operators give to wallets; readiness depends on its health. */
+  readonly store: GrantStore & StoreHealth;
   authenticate(header: string | null): Authentication;
   /** The build that answers, for `x-signalbox-version`. */
   readonly version: string;

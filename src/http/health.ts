@@ -1,14 +1,16 @@
 import { Elysia } from 'elysia';
 import type { Gateway } from '../request/gateway.ts';
 import type { StoreActivity } from '../store/activity.ts';
+import type { Instance } from '../store/instance.ts';
 import type { PolicyAdmin } from './admin.ts';
 import { routeDocs } from './docs/route-docs.ts';
 import { unlisted } from './routes.ts';
 import { Health, Readiness } from './schemas/status.ts';
 
 /** The health of a store. */
-interface StoreHealth {
+export interface StoreHealth {
   readonly activity: Pick<StoreActivity, 'isFailing'>;
+  readonly instance?: Pick<Instance, 'isCurrent'>;
 }
 
 const alive = () => ({ status: 'ok' });
@@ -53,9 +55,9 @@ export const healthRoutes = (gateway: Gateway, policy: PolicyAdmin, store: Store
     );
 
 /** A server that cannot write reserves nothing, so it refuses every request that costs. */
-function statusOf(gateway: Gateway, { activity }: StoreHealth): 'ready' | 'draining' | 'unwritable' {
+function statusOf(gateway: Gateway, { activity, instance }: StoreHealth): 'ready' | 'draining' | 'unwritable' {
   if (gateway.isDraining) return 'draining';
-  return activity.isFailing ? 'unwritable' : 'ready';
+  return activity.isFailing || instance?.isCurrent === false ? 'unwritable' : 'ready';
 }
 
 /** Everybody may see that an edit was refused; its errors are on `/admin/policy`. */

@@ -16,6 +16,6 @@ export function unusedFunds(
     .filter(({ name, definition }) => !used.has(JSON.stringify([name, definition])))
     .map(({ name, definition, window, timeZone, limit }) => ({
       title: { kind: 'budget', name, subject: '', definition, window, ...windowAt(window, timeZone, timeMs) },
-      ...{ limit, spent: 0, held: 0, free: limit, unspent: limit },
+      ...{ limit, spent: 0, held: 0, free: limit, unspent: limit, ageMs: 0 },
     }));
 }

@@ -13,6 +13,7 @@ import { openLearner } from '../learning/open.ts';
 import { keyBudgets } from '../ledger/key-budgets.ts';
 import { type Ledger, openLedger } from '../ledger/ledger.ts';
 import { x402Funding } from '../money/x402/funding.ts';
+import { instanceStatus } from '../operate/instance.ts';
 import { type LearningStatus, learningStatus } from '../operate/learning/status.ts';
 import { openPayments, type Payments } from '../payments/service.ts';
 import { Affinity } from '../prompt/affinity.ts';
@@ -225,5 +226,7 @@ export async function openGateway(first: PolicyCandidate, tools: ServerPolicyToo
   };
   const recount = async () => (await ledger.prepare(terms(reloader.lease().snapshot)))();
   const learning: StatusSources['learning'] = () => statusOfLearning(store, learner, reloader.lease(), now());
-  return { gateway, idempotency, reloader, status: { health: tools.health, learning }, recount, stop };
+  const instance = () => instanceStatus(store, host.version);
+  const status: StatusSources = { health: tools.health, learning, instance };
+  return { gateway, idempotency, reloader, status, recount, stop };
 }

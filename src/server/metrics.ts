@@ -5,7 +5,7 @@ import { ledgerFamilies } from '../ledger/metrics.ts';
 import { paymentFamilies } from '../payments/metrics.ts';
 import { type PolicyFigures, policyFamilies, taskFamilies } from '../runtime/metrics.ts';
 import type { OpenStore } from '../store/driver.ts';
-import { storeFamilies } from '../store/metrics.ts';
+import { instanceFamilies, storeFamilies } from '../store/metrics.ts';
 import type { Family } from '../telemetry/families.ts';
 import { metricsPage } from '../telemetry/page.ts';
 import { watchProcess } from '../telemetry/process.ts';
@@ -15,7 +15,7 @@ import { endpointFamilies } from '../upstream/health/metrics.ts';
 /** The sources of the page of metrics. */
 interface MetricSources extends Pick<AppOptions, 'gateway' | 'gate' | 'version'> {
   readonly policy: PolicyFigures;
-  readonly store: Pick<OpenStore, 'activity'>;
+  readonly store: Pick<OpenStore, 'activity' | 'instance' | 'news'>;
   readonly health: Pick<Health, 'samples'>;
 }
 
@@ -38,6 +38,7 @@ export function openMetrics(
     ...ledgerFamilies(gateway.ledger),
     ...paymentFamilies(gateway.payments),
     ...storeFamilies(store.activity),
+    ...instanceFamilies(store),
     ...watchProcess().families,
   ]);
 }

@@ -165,7 +165,10 @@ export interface CorrectOp extends NamedOp<string> {
   readonly note: string;
 }
 
-/** Adds what a wallet has paid in to its balance, less a fee. It counts once it is durable. */
+/**
+ * Adds what a wallet has paid in to its balance, less a fee. It counts once it is durable. One that only gives a fee back counts as the
+ * waiver of the same ID.
+ */
 export interface DepositOp extends NamedOp<string> {
   readonly kind: 'deposit';
   readonly holder: string;

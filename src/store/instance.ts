@@ -32,7 +32,8 @@ export interface Instance extends InstanceName {
    */
   readonly nextId: () => number;
   /**
-   * Resolves with whether an instance may still write. Once false it stays so: another may take over its work then.
+   * Resolves with whether the work of an instance is its own: it may write, or it may come back to end what it began. Once false it
+   * stays so, and others take over.
    * Rejects with StoreError.
    */
   lives(name: InstanceName): Promise<boolean>;

@@ -2,7 +2,7 @@ import { createIds, idAt } from '../core/id.ts';
 import type { Timer, Timers } from '../core/timers.ts';
 import { type Instance, type InstanceName, isSameInstance, nameOf } from './instance.ts';
 import {
-  isHeld,
+  isFree,
   LEASE_MS,
   type LeaseChange,
   type LeaseRow,
@@ -43,7 +43,12 @@ export interface LeaseOptions {
  * @throws StoreError `busy`, by rejecting, while all slots are taken
  */
 export async function keepLease(options: LeaseOptions): Promise<Instance> {
-  const keeper = new LeaseKeeper(options, await take(options, null));
+  return holdLease(options, await take(options, null));
+}
+
+/** Renews the lease of a slot that this process has just taken, as `keepLease` does. */
+function holdLease(options: LeaseOptions, taken: TakenSlot): Instance {
+  const keeper = new LeaseKeeper(options, taken);
   keeper.start();
   return keeper;
 }
@@ -148,7 +153,7 @@ class LeaseKeeper implements Instance {
 
   async lives(name: InstanceName): Promise<boolean> {
     const { now, rows } = await this.#options.table.read();
-    return rows.some((row) => isSameInstance(row, name) && isHeld(row, now));
+    return rows.some((row) => isSameInstance(row, name) && !isFree(row, now));
   }
 
   async release(): Promise<void> {

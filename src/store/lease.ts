@@ -5,7 +5,10 @@ import { type InstanceName, isSameInstance } from './instance.ts';
 export const LEASE_MS = 20_000;
 /** The interval of renewals, ms: three may be lost. */
 export const RENEW_MS = 5_000;
-/** How long a slot stays free behind the end of its lease, ms. Its mark has passed by then, so that the next IDs are not ahead of the clock. */
+/**
+ * How long behind the end of its lease a slot is nobody else's, ms: its holder comes back first, and ends what it began. The mark has
+ * passed by then, so that the next IDs are not ahead of the clock.
+ */
 const FREE_AFTER_MS = 60_000;
 /** How far the mark is ahead of a renewal, ms: beyond the end of the lease, and the second that IDs may be ahead of the clock. */
 const MARK_AHEAD_MS = 30_000;
@@ -35,11 +38,12 @@ const heldFrom = (now: number): Pick<LeaseRow, 'until' | 'idsThrough' | 'isRelea
 /** Whether the lease of a row lasts: only then a commit in its name is accepted. Once it does not, it never does again. */
 export const isHeld = ({ until, isReleased }: LeaseRow, now: number): boolean => !isReleased && now < until;
 
-const isFree = (row: LeaseRow, now: number): boolean => row.isReleased || now >= row.until + FREE_AFTER_MS;
+/** Whether a slot may be taken by anybody: others may take over the work of its holder, too. */
+export const isFree = (row: LeaseRow, now: number): boolean => row.isReleased || now >= row.until + FREE_AFTER_MS;
 
 /**
- * Chooses the slot of a process that begins: the lowest one that is free. A process whose lease has ended takes its own again,
- * where nobody has it yet.
+ * Chooses the slot of a process that begins, or whose lease has ended: the lowest one that is free. So the old name keeps its time, in
+ * which the process ends its work. Only where no other is free it takes its own again.
  * @param rows every slot that was ever taken
  * @param now the store's time, ms since 1970
  * @param own the name under which the process had a lease before
@@ -47,16 +51,15 @@ const isFree = (row: LeaseRow, now: number): boolean => row.isReleased || now >=
  */
 export function takeSlot(rows: readonly LeaseRow[], now: number, own: InstanceName | null): LeaseChange | null {
   const bySlot = new Map(rows.map((row) => [row.slot, row]));
-  const mine = own && bySlot.get(own.slot);
-  if (mine && isSameInstance(mine, own))
-    return { seen: mine, row: { ...mine, epoch: mine.epoch + 1, ...raised(mine, now) } };
   for (let slot = 0; slot < ID_SLOTS; slot++) {
     const seen = bySlot.get(slot) ?? null;
     if (!seen || isFree(seen, now)) {
       return { seen, row: { slot, epoch: (seen?.epoch ?? 0) + 1, ...raised(seen, now) } };
     }
   }
-  return null;
+  const mine = own && bySlot.get(own.slot);
+  if (!mine || !isSameInstance(mine, own)) return null;
+  return { seen: mine, row: { ...mine, epoch: mine.epoch + 1, ...raised(mine, now) } };
 }
 
 /** A mark never goes back, though the store's clock may. */

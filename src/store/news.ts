@@ -23,11 +23,12 @@ export type NewsListener = () => void | Promise<void>;
  * Tells an instance which of its copies another one, a command or it itself has made old. A message may come late, twice or
  * never: `look` is the net.
  *
- * Some tables raise a subject with each of their writes: `keys` (all but last uses), `wallets` (the blocklist), `funds` (grants
- * and corrections that were asked for), `endpoints` (broken declarations) and `learning` (resets).
+ * What changes a subject raises it by itself: writes to the tables of keys (all but last uses), of the blocklist (`wallets`), of
+ * broken declarations (`endpoints`) and of resets (`learning`), grants and corrections that are asked for (`funds`), terms that the
+ * books accept (`policy`, `budgets`), and a server that takes its place (`instances`).
  */
 export interface News {
-  /** For the commit that changes something of a subject that its table does not raise by itself. */
+  /** For the commit of a change that does not raise its subject by itself. */
   raise(subject: NewsSubject): Write;
   /**
    * Calls the listener after each change of the subject that was committed after this call, and at the first look, one call at

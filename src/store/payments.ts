@@ -81,8 +81,8 @@ export interface PaymentTable {
   /** Only for the commit that has the deposit. */
   capture(payment: Payment): Write;
   /**
-   * Records charge and fee of a captured payment, which then has no owner. Outlives a disk that refuses it, with the settlement
-   * that it rides with.
+   * Records charge and fee of a captured payment, which then has no owner; of an abandoned one the charge alone. Outlives a disk
+   * that refuses it, with the settlement that it rides with.
    */
   settle(id: number, charged: Microcredits | null, fee: Microcredits, time: number): Write;
   /**

@@ -8,7 +8,8 @@ import { paymentFamilies } from '../../src/payments/metrics.ts';
 import { createChatMetrics } from '../../src/request/observe/chat-metrics.ts';
 import { policyFamilies, taskFamilies } from '../../src/runtime/metrics.ts';
 import { rejectionCounter } from '../../src/server/defects.ts';
-import { storeFamilies } from '../../src/store/metrics.ts';
+import { NO_INSTANCE } from '../../src/store/instance.ts';
+import { instanceFamilies, storeFamilies } from '../../src/store/metrics.ts';
 import type { Family } from '../../src/telemetry/families.ts';
 import { createLog, logFamilies } from '../../src/telemetry/log.ts';
 import { metricsErrors } from '../../src/telemetry/page.ts';
@@ -30,6 +31,7 @@ const NOTHING_LEARNT = {
   known: 0,
   faults: 0,
 };
+const NO_NEWS = { raise: never, on: never, look: never, ageOf: () => 0 };
 const watched = watchProcess();
 watched.stop();
 
@@ -42,7 +44,7 @@ const PARTS: Readonly<Record<string, readonly Family[]>> = {
   learning: learningFamilies({ activity: NOTHING_LEARNT }),
   ledger: ledgerFamilies({ sample: never }),
   payments: paymentFamilies({ activity: { counts: new PaymentCounts(), unsettled: never, networks: never } }),
-  store: storeFamilies(nothing),
+  store: [...storeFamilies(nothing), ...instanceFamilies({ instance: NO_INSTANCE, news: NO_NEWS })],
   process: [
     ...watched.families,
     ...logFamilies(log, { lost: 0 }),

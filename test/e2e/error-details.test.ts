@@ -325,7 +325,7 @@ describe('when this program itself fails', () => {
     isBroken = true;
     const caller = { keyId: 'test', scopes: new Set(SCOPES), labels: {}, models: null, limits: null, budgets: [] };
     const policy = { lease: () => runtime, status: never, reload: never };
-    const authenticate = () => ({ caller, reason: null });
+    const authenticate = () => ({ caller, reason: null, ageMs: 0 });
     const idempotency = new Idempotency({
       store: { ...broken, idempotency: store.idempotency },
       instance: loneInstance(),

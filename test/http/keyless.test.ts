@@ -28,7 +28,7 @@ const key: Caller = {
 };
 
 /** A door: the rules with what a test looks at. Each has its own limiter and gate. */
-function door({ isOn = true, blocked = [] as string[], more = LIMITS } = {}) {
+function door({ isOn = true, blocked = [] as string[], more = LIMITS, ageMs = 0 } = {}) {
   const snapshot = snapshotOf(
     load([
       { path: 'p.yaml', text: SMALL },
@@ -42,9 +42,9 @@ function door({ isOn = true, blocked = [] as string[], more = LIMITS } = {}) {
   const rules: AdmissionRules = {
     routes: ROUTE_TABLE,
     authenticate: (header) => {
-      if (header === 'Bearer good') return { caller: key, reason: null };
-      if (header === 'Bearer wallet') return { caller: holderCaller(WALLET), reason: null };
-      return { caller: null, reason: header ? 'unknown' : 'missing' };
+      if (header === 'Bearer good') return { caller: key, reason: null, ageMs };
+      if (header === 'Bearer wallet') return { caller: holderCaller(WALLET), reason: null, ageMs: 0 };
+      return header ? { caller: null, reason: 'unknown', ageMs } : { caller: null, reason: 'missing', ageMs: 0 };
     },
     policy: () => policy,
     // Admission asks of the gateway only whether a wallet is blocked.
@@ -78,6 +78,14 @@ function refusal(run: () => unknown): SignalboxError {
   throw new Error('it was let in');
 }
 const codeOf = (run: () => unknown) => refusal(run).code;
+
+test('a key is judged by a copy of at most 5 seconds: by an older one neither admitted nor called wrong', () => {
+  expect(door({ ageMs: 5_000 }).send('/v1/models', { authorization: 'Bearer good' }, 'GET').caller).toBe(key);
+  const { send } = door({ ageMs: 5_001 });
+  for (const one of ['good', 'bad'])
+    expect(codeOf(() => send('/v1/models', { authorization: `Bearer ${one}` }, 'GET'))).toBe('overloaded');
+  expect(codeOf(() => send('/v1/models', {}, 'GET'))).toBe('invalid_api_key');
+});
 
 const PAID = [
   '/v1/chat/completions',

@@ -152,6 +152,7 @@ describe('a key of an application', () => {
       '/admin/decisions',
       '/admin/endpoints',
       '/admin/learning',
+      '/admin/status',
       '/admin/keys',
     ]) {
       const response = await box.get(path, { headers: { ...claims, ...as(plain).headers } });

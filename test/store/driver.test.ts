@@ -32,6 +32,26 @@ function suite(open: () => { readonly driver: StoreDriver; readonly url: string 
     await store.close();
   });
 
+  test('a policy that the books accept, and a grant that is asked for, are news', async () => {
+    using one = open();
+    const { driver, url } = one;
+    const store = await driver.open(url, { mode: 'serve' });
+    const books = await store.openBooks(Date.now);
+    const heard: string[] = [];
+    for (const subject of ['policy', 'budgets', 'funds'] as const)
+      store.news.on(subject, () => void heard.push(subject));
+    await store.news.look();
+    heard.length = 0;
+    const budget = { name: 'team', definition: 'all', window: 'day', timeZone: 'UTC', limit: 5 } as const;
+    await books.accept({ usdPerCredit: '0.01', budgets: [budget], counted: [budget], rank: null });
+    await store.news.look();
+    expect(heard.sort()).toEqual(['budgets', 'policy']);
+    await store.commit([store.ledger.grant('key', 5, '', 1)]);
+    await store.news.look();
+    expect(heard).toEqual(['budgets', 'policy', 'funds']);
+    await store.close();
+  });
+
   test('one server at a time holds a store', async () => {
     using one = open();
     const { driver, url } = one;

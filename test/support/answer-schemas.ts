@@ -7,7 +7,7 @@ import { Decision, KeptContent } from '../../src/http/schemas/decision.ts';
 import { ApiKey, ApiKeyList, ApiKeyStatus, KeyTrail, NewApiKey } from '../../src/http/schemas/keys.ts';
 import { AdminUsage, LedgerStatus, UsageReport } from '../../src/http/schemas/ledger.ts';
 import { PolicyReload, PolicyStatus } from '../../src/http/schemas/policy.ts';
-import { EndpointList, Health, LearningStatus, Readiness } from '../../src/http/schemas/status.ts';
+import { EndpointList, Health, InstanceStatus, LearningStatus, Readiness } from '../../src/http/schemas/status.ts';
 import {
   Payment,
   PaymentList,
@@ -38,6 +38,7 @@ export const ANSWERS = {
   ErrorBody,
   Feedback,
   Health,
+  InstanceStatus,
   KeptContent,
   KeyTrail,
   LearningStatus,

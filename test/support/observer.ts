@@ -11,5 +11,8 @@ export const unobserved = ({ log, clock, nextId }: Gateway) => ({
   status: {
     health: { samples: () => [] },
     learning: () => Promise.reject(new Error('no learning here')),
+    instance: () => {
+      throw new Error('not asked for here');
+    },
   },
 });

@@ -80,8 +80,7 @@ export class Idempotency {
       // Another body is an error already: waiting would not help.
       if (running) return isSame(running, request.body) ? IN_FLIGHT : REUSED;
       const ends = this.#ends;
-      const row = await this.#options.store.idempotency.find(bytes);
-      const isRunning = row?.state === 'running' && (await this.#runsElsewhere(row));
+      const { row, isRunning } = await this.#find(bytes);
       if (this.#ends !== ends || this.#running.has(name)) continue;
       const claim = this.#claimOf(row, isRunning, request);
       if (claim) return claim;
@@ -113,11 +112,19 @@ export class Idempotency {
     }
   }
 
-  /** Whether a running row is carried out by another instance, or may be charged still after that has ended. */
-  async #runsElsewhere({ owner, decision, earlier }: AnswerRow): Promise<boolean> {
-    const { instance, isOpen } = this.#options;
-    if (owner && !isSameInstance(owner, instance) && (await instance.lives(owner))) return true;
-    return (await isOpen(decision)) || (earlier !== null && (await isOpen(earlier)));
+  /** Finds a row, and whether its run goes on at another instance, or may be charged still after that has ended. */
+  async #find(name: Uint8Array): Promise<{ readonly row: AnswerRow | null; readonly isRunning: boolean }> {
+    const { store, instance, isOpen } = this.#options;
+    const row = await store.idempotency.find(name);
+    if (row?.state !== 'running') return { row, isRunning: false };
+    const { owner, decision, earlier, salt } = row;
+    if (owner && !isSameInstance(owner, instance)) {
+      if (await instance.lives(owner)) return { row, isRunning: true };
+      // It may have kept its answer since the row was read. From here on it writes nothing.
+      const last = await store.idempotency.find(name);
+      if (last?.state !== 'running' || !isSame(last.salt, salt)) return this.#find(name);
+    }
+    return { row, isRunning: (await isOpen(decision)) || (earlier !== null && (await isOpen(earlier))) };
   }
 
   /** Returns the claim that a row allows; null when the request may run. */

@@ -54,7 +54,7 @@ export class Limiter {
       if (figures.tokensPerMinute !== null) bucketOf(account, 'tokens', figures.tokensPerMinute, now);
       // Keeps the account from here on: the next one may cause a sweep.
       account.open++;
-      charged.push({ name, figures, account });
+      charged.push({ name, figures, account, ageMs: 0 });
     }
     const short = shortageOf(charged);
     if (short) {

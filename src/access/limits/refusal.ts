@@ -1,10 +1,11 @@
 import type { KeyLimits } from '../../core/caller.ts';
 import { SignalboxError } from '../../core/errors.ts';
+import type { Reading } from '../../core/reading.ts';
 import type { LimitAccount } from './accounts.ts';
 import { type Bucket, fullAfterMs, unitsLeft } from './bucket.ts';
 
-/** One limit that applies to a request, and its account. */
-export interface RequestLimit {
+/** One limit that applies to a request, and its account, which is this instance's own: others count by theirs. */
+export interface RequestLimit extends Reading {
   /** Of the limit; null for the key's own. */
   readonly name: string | null;
   readonly figures: KeyLimits;

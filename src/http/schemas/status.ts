@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import * as field from '../../api/parts.ts';
 import { HEALTH } from '../../core/readings.ts';
+import { NEWS_SUBJECTS } from '../../store/news.ts';
 
 const quantiles = (description: string, p50: number, p90: number) =>
   field.shapeOrNull(`${description} Null without measurements.`, {
@@ -51,6 +52,29 @@ export const EndpointList = field.named(
   'The endpoints of the policy in force.',
   field.listOf(EndpointStatus, 'By provider, model and upstream model.'),
 );
+
+export const InstanceStatus = field.named('InstanceStatus', 'This server among those of its database.', {
+  version: field.text('The build that answers.', '0.2.0'),
+  slot: field.count('The number of its place, 0 to 127; 0 for the one server of a data folder.', 0),
+  epoch: field.count('Grows with each server that takes the place.', 12),
+  is_current: field.flag('Whether it may write. Where it may not, it refuses requests that cost.'),
+  problem: field.textOrNull(
+    'Where it may not write, what happened and what to do, in one sentence.',
+    'The database cannot be written: another server has taken over this data folder; stop this one.',
+  ),
+  clock_offset_ms: Type.Integer({
+    description:
+      'The clock of the database less that of this server, in ms. IDs and windows of budgets go by the former.',
+    examples: [0],
+  }),
+  copies: field.rows('What it keeps in memory of the database.', {
+    subject: field.word(NEWS_SUBJECTS, 'What it is.', 'keys'),
+    age_ms: field.wholeOrNull(
+      'For how long a change by another server may be unknown, in ms; null before the first reading.',
+      0,
+    ),
+  }),
+});
 
 const quality = (description: string, example: number) => field.figureOrNull(description, example);
 

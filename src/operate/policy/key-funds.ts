@@ -57,5 +57,5 @@ const standingBy =
     const use = known.find(isSame);
     const limit = title.kind === 'balance' ? (use?.limit ?? 0) : ofBudget;
     const { spent, held } = use ?? { spent: 0, held: 0 };
-    return { title, limit, spent, held, free: limit - spent - held, unspent: limit - spent };
+    return { title, limit, spent, held, free: limit - spent - held, unspent: limit - spent, ageMs: 0 };
   };

@@ -1,12 +1,16 @@
 import type { Database, Statement } from 'bun:sqlite';
 import { statSync } from 'node:fs';
 import { Fault } from './fault.ts';
+import { raisedBy } from './news.ts';
 import type { Migrations } from './statement.ts';
 
 /** A server that lost its lock on the folder (a file that somebody removed) must not write beside the next one. */
 export const FENCE_TABLE: Migrations = {
   room: 'fence',
-  versions: ['CREATE TABLE fence (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL) STRICT'],
+  versions: [
+    'CREATE TABLE fence (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL) STRICT',
+    raisedBy('instances', 'fence', ['INSERT', 'UPDATE']),
+  ],
 };
 
 /** The interval of checks that the file is still in its place, ms. */

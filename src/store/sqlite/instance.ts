@@ -89,7 +89,7 @@ class SqliteInstance implements Instance {
   /** The next start need not be ahead of its clock, then. */
   async release(): Promise<void> {
     try {
-      if (this.#through > this.#last) this.#raise(this.#last);
+      if (this.#through !== this.#last) this.#note(this.#last);
     } catch {
       // The close that follows tells why.
     }
@@ -104,12 +104,16 @@ class SqliteInstance implements Instance {
   #raise(through: number): void {
     if (performance.now() < this.#tryAt) return;
     try {
-      this.#store.note(write(NOTE, through));
-      this.#through = through;
+      this.#note(through);
     } catch (cause) {
       if (faultOf(cause) === 'fenced')
         throw new StoreError(this.fenced ?? messageOf(cause), { reason: 'fenced', cause });
       this.#tryAt = performance.now() + RETRY_MS;
     }
+  }
+
+  #note(through: number): void {
+    this.#store.note(write(NOTE, through));
+    this.#through = through;
   }
 }

@@ -58,6 +58,11 @@ export const paymentMigrations: Migrations = {
     `-- The instance that settles a payment or runs its request. Without one, a captured payment was left by an instance that has ended.
     ALTER TABLE payments ADD COLUMN slot INTEGER;
     ALTER TABLE payments ADD COLUMN epoch INTEGER;
+    -- A settlement that comes after its payment was abandoned still tells what was charged.
+    DROP TRIGGER payments_arrive_once;
+    CREATE TRIGGER payments_arrive_once BEFORE UPDATE OF state ON payments
+      WHEN OLD.state IN ('captured', 'settled') AND NEW.state <> 'settled'
+      BEGIN SELECT RAISE(ABORT, 'this payment has arrived already'); END;
     CREATE TABLE gas_nonces (
       key TEXT PRIMARY KEY,
       nonce INTEGER NOT NULL,
@@ -80,9 +85,11 @@ const TAKE = sql(
 );
 const CAPTURE = sql(`UPDATE payments SET state = 'captured', fee = $fee, decision = $decision, key_id = $keyId,
       tx = $transaction, error = NULL, updated = $updated, slot = $slot, epoch = $epoch WHERE id = $id`);
+/** Parameters: charge, fee, time, ID. The fee of one that was abandoned was given back. */
 export const SETTLE = sql(
-  `UPDATE payments SET state = 'settled', charged = ?, fee = ?, updated = ?, slot = NULL, epoch = NULL
-    WHERE id = ? AND state = 'captured'`,
+  `UPDATE payments SET state = 'settled', charged = ?1, fee = CASE state WHEN 'captured' THEN ?2 ELSE fee END,
+      updated = ?3, slot = NULL, epoch = NULL
+    WHERE id = ?4 AND (state = 'captured' OR (state = 'settled' AND charged = 0))`,
   { spooledAs: 'payment' },
 );
 const ABANDON = sql(

@@ -6,27 +6,32 @@ const isSame = (one: LeaseRow | null, other: LeaseRow | null): boolean => JSON.s
 
 /** The slots of a store in memory, which several instances share. */
 export class MemoryLeases implements LeaseTable {
-  readonly #rows = new Map<number, LeaseRow>();
-  readonly #now: () => number;
+  protected readonly rows = new Map<number, LeaseRow>();
+  protected readonly now: () => number;
 
   /** @param now the store's clock, ms since 1970 */
   constructor(now: () => number) {
-    this.#now = now;
+    this.now = now;
   }
 
   async read() {
-    return { now: this.#now(), rows: [...this.#rows.values()] };
+    return { now: this.now(), rows: [...this.rows.values()] };
   }
 
-  async write({ seen, row }: LeaseChange): Promise<boolean> {
-    if (!isSame(this.#rows.get(row.slot) ?? null, seen)) return false;
-    this.#rows.set(row.slot, row);
+  async write(change: LeaseChange): Promise<boolean> {
+    return this.put(change);
+  }
+
+  /** As `write`, at once. */
+  put({ seen, row }: LeaseChange): boolean {
+    if (!isSame(this.rows.get(row.slot) ?? null, seen)) return false;
+    this.rows.set(row.slot, row);
     return true;
   }
 
   /** Whether a commit in this name is accepted: the condition that each commit of a store states. */
   accepts(name: InstanceName): boolean {
-    const row = this.#rows.get(name.slot);
-    return row !== undefined && isSameInstance(row, name) && isHeld(row, this.#now());
+    const row = this.rows.get(name.slot);
+    return row !== undefined && isSameInstance(row, name) && isHeld(row, this.now());
   }
 }

@@ -45,7 +45,11 @@ export function memoryPayments(store: MemoryStore): PaymentTable {
     capture: ({ id, fee, decision, keyId, transaction, updated, owner }) =>
       change(id, null, { state: 'captured', fee, decision, keyId, transaction, error: null, updated, owner }),
     settle: (id, charged, fee, updated) =>
-      change(id, ['captured'], { state: 'settled', charged, fee, updated, owner: null }),
+      store.write(() => {
+        const row = rows.get(id);
+        if (row?.state === 'captured') rows.put(id, { ...row, state: 'settled', charged, fee, updated, owner: null });
+        else if (row?.state === 'settled' && row.charged === 0) rows.put(id, { ...row, charged, updated });
+      }),
     abandon: ({ id, owner }, updated) =>
       store.write(() => {
         const row = isSeen(rows.get(id), { state: 'captured', owner }) ?? unmet();

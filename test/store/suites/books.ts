@@ -238,6 +238,9 @@ export const BOOKS_CASES: Readonly<Record<string, (test: BooksUnderTest) => Prom
     const waive: LedgerOp = { kind: 'waive', id: 'pay_2/fee', at, holder: WALLET, fee: 3, note: 'pay_2' };
     for (let i = 0; i < 2; i++) expect(await applied(books, depositOf('pay_2', 50, 3))).toEqual(granted(47));
     for (let i = 0; i < 2; i++) expect(await applied(books, waive)).toEqual(granted(3));
+    const deposit = { paid: 0, fee: -3, note: 'pay_2' };
+    const back: LedgerOp = { kind: 'deposit', id: 'pay_2/fee', at, holder: WALLET, deposit };
+    expect(await applied(books, back)).toEqual(granted(3));
     expect(books.balanceOf(WALLET)).toMatchObject({ limit: 50, spent: 0, held: 0 });
   },
   'an earmark holds what its payment does not bring; captured, it is a hold behind the deposit': async ({ books }) => {

@@ -81,6 +81,12 @@ export function paymentSuite(open: () => Promise<TestedStore>): void {
       owner: null,
     });
     expect(await refusalOf(store.commit([payments.abandon(arrived, 8)]))).toBe('unmet');
+    // Its owner lived after all, and tells what was charged. The fee was given back.
+    await store.commit([payments.settle(1, 30, 9, 9)]);
+    expect(await payments.get(1)).toMatchObject({ state: 'settled', charged: 30, fee: 0, updated: 9 });
+    await store.commit([payments.settle(1, 40, 9, 10)]);
+    expect(await payments.get(1)).toMatchObject({ charged: 30, updated: 9 });
+    expect(await refusalOf(store.commit([payments.capture(arrived)]))).toBe('refused');
   });
 
   test('unsettled payments of a wallet are found by their request', async () => {

@@ -227,7 +227,9 @@ export class Bookings {
   }
 
   deposit(op: DepositOp, batch: Batch): OpResult {
-    return this.#paid.get(`deposit ${op.id}`) ?? this.#deposit(op, batch, `deposit ${op.id}`);
+    // A fee is given back once, by whichever operation.
+    const name = `${op.deposit.paid > 0 ? 'deposit' : 'waive'} ${op.id}`;
+    return this.#paid.get(name) ?? this.#deposit(op, batch, name);
   }
 
   waive({ id, holder, fee, note, at }: WaiveOp, batch: Batch): OpResult {

@@ -198,5 +198,7 @@ export const ledgerMigrations: Migrations = {
       retired INTEGER NOT NULL DEFAULT 0
     ) STRICT;
     CREATE UNIQUE INDEX budgets_counted ON budgets (name, definition) WHERE retired = 0;`,
+    `${raisedBy('policy', 'checkpoint', ['UPDATE OF rank'])}
+    ${raisedBy('budgets', 'budgets', ['INSERT', 'UPDATE'])}`,
   ],
 };

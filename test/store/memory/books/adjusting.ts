@@ -17,7 +17,8 @@ export class MemoryAdjusting extends MemoryReadings {
     op: Extract<LedgerOp, { kind: 'grant' | 'correct' | 'deposit' | 'waive' }>,
     sure: (step: PendingStep) => void,
   ): OpResult {
-    const name = `${op.kind} ${op.id}`;
+    const isFee = op.kind === 'deposit' && op.deposit.paid === 0;
+    const name = `${isFee ? 'waive' : op.kind} ${op.id}`;
     const known = this.once.get(name);
     if (known) return known;
     let result = granted(0);

@@ -85,7 +85,8 @@ export class MemoryBooks extends MemoryAdjusting implements LedgerBooks {
   }
 
   async accept(offered: OfferedTerms): Promise<AcceptedTerms> {
-    await this.store.commit([]);
+    const { news } = this.store;
+    await this.store.commit(news ? [news.raise('policy'), news.raise('budgets')] : []);
     return this.terms.accept(offered);
   }
 

@@ -3,6 +3,7 @@ import { leftOf } from '../../../../src/accounting/held-sum.ts';
 import type { Window } from '../../../../src/accounting/window.ts';
 import type { EndpointCharges, Orphan, UncountedCharges, UsageFilter } from '../../../../src/store/books.ts';
 import type { InstanceName } from '../../../../src/store/instance.ts';
+import type { News } from '../../../../src/store/news.ts';
 import type { Store } from '../../../../src/store/store.ts';
 import type { MemoryRequest, MemoryReservation } from './booked.ts';
 import { MemoryCharges } from './charges.ts';
@@ -10,7 +11,7 @@ import { MemoryFunds } from './funds.ts';
 import { MemoryJournal } from './journal.ts';
 
 /** What of a store books in memory need: their own figures are lost with the process. */
-type Commit = Pick<Store, 'commit' | 'append' | 'written'>;
+type Commit = Pick<Store, 'commit' | 'append' | 'written'> & { readonly news?: News };
 
 const nameOf = ({ slot, epoch }: InstanceName): string => `${slot}/${epoch}`;
 

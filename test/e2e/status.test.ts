@@ -1,0 +1,71 @@
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { NEWS_SUBJECTS } from '../../src/store/news.ts';
+import { waitFor } from '../support/answers.ts';
+import { expectError } from '../support/error-contract.ts';
+import { testPolicy } from '../support/policies.ts';
+import { useSignalbox, useUpstream } from '../support/use.ts';
+
+/** `GET /admin/status`: the server at its database. */
+const upstream = useUpstream();
+const box = useSignalbox(() => ({ policy: testPolicy({ fake: upstream.url }, { best: { endpoints: ['fake'] } }) }));
+
+const chat = () =>
+  box.post('/v1/chat/completions', { model: 'best', messages: [{ role: 'user', content: 'Hello.' }], max_tokens: 20 });
+
+async function status(): Promise<Readonly<Record<string, unknown>>> {
+  const response = await box.get('/admin/status');
+  expect(response.status).toBe(200);
+  return (await response.json()) as Record<string, unknown>;
+}
+
+async function figure(name: string): Promise<number> {
+  const page = await (await box.get('/metrics')).text();
+  return Number(new RegExp(`^${RegExp.escape(name)} (.+)$`, 'm').exec(page)?.[1]);
+}
+
+/** As another server on the folder does it, whose lock was removed. */
+function takeOver(by: number): void {
+  using db = new Database(join(box.data, 'signalbox.db'));
+  db.run('UPDATE fence SET epoch = epoch + ?', [by]);
+}
+
+test('shows the place of the server, and that its copies are as the database is', async () => {
+  expect((await chat()).status).toBe(200);
+  expect(await status()).toEqual({
+    version: expect.any(String),
+    slot: 0,
+    epoch: 1,
+    is_current: true,
+    problem: null,
+    clock_offset_ms: 0,
+    copies: NEWS_SUBJECTS.map((subject) => ({ subject, age_ms: 0 })),
+  });
+  expect(await Promise.all(['slot', 'epoch', 'current'].map((one) => figure(`signalbox_instance_${one}`)))).toEqual([
+    0, 1, 1,
+  ]);
+  expect(await figure('signalbox_instance_copy_age_seconds{subject="keys"}')).toBe(0);
+});
+
+test('a server that another one has fenced off says what happened and what to do, and takes part again if that was undone', async () => {
+  takeOver(1);
+  const sent = upstream.requests.length;
+  await expectError(await chat(), 'overloaded');
+  expect(upstream.requests.length).toBe(sent);
+  expect(await status()).toMatchObject({
+    is_current: false,
+    problem: 'The database cannot be written: another server has taken over this data folder; stop this one.',
+  });
+  expect(await figure('signalbox_instance_current')).toBe(0);
+  const [alive, ready] = [await box.get('/healthz'), await box.get('/readyz')];
+  expect([alive.status, ready.status, await ready.json()]).toEqual([
+    200,
+    503,
+    expect.objectContaining({ status: 'unwritable' }),
+  ]);
+  takeOver(-1);
+  await waitFor(async () => (await box.get('/readyz')).status === 200);
+  expect((await chat()).status).toBe(200);
+  expect(await status()).toMatchObject({ is_current: true, problem: null });
+});
