@@ -14,76 +14,111 @@ const SEEDS = 'test/instances/seeds/seeds.test.ts';
 const NAMES = 'test/instances/names.test.ts';
 const STOPPED = 'test/instances/hostile/stopped.test.ts';
 const SWEEP = 'test/server/sweep.test.ts';
+const COPIES = 'test/instances/copies.test.ts';
+const BUDGETS = 'test/instances/budgets.test.ts';
+const POLICIES = 'test/instances/policies.test.ts';
+const LATE = 'test/instances/late.test.ts';
+
+const mutant = (tie: string, name: string, files: readonly string[], ...patches: Patch[]): Mutant => ({
+  ...{ tie, name, files, patches },
+});
+const inFile = (file: string, find: string, replace: string): Patch => ({ file, find, replace });
+
+const IDS = 'src/core/id.ts';
 
 /** A mutant for each tie; `npm run test:deep -- state` has each killed. */
 export const MUTANTS: readonly Mutant[] = [
-  {
-    tie: 'IDs',
-    name: 'all instances give the IDs of one slot',
-    patches: [
-      {
-        file: 'src/core/id.ts',
-        find: 'idAt(Math.floor(now())) + slot',
-        replace: 'idAt(Math.floor(now()))',
-      },
-      { file: 'src/core/id.ts', find: 'last - (last % ID_SLOTS) + slot', replace: 'last - (last % ID_SLOTS)' },
-    ],
-    files: [STOPPED],
-  },
-  {
-    tie: 'IDs',
-    name: 'a start does not begin above the mark of its slot',
-    patches: [
-      {
-        file: 'src/core/id.ts',
-        find: 'last - (last % ID_SLOTS) + slot',
-        replace: '(last * 0) + slot',
-      },
-    ],
-    files: [STOPPED],
-  },
-  {
-    tie: 'running names',
-    name: 'a run of another instance is taken for one that was lost',
-    patches: [
-      {
-        file: 'src/access/idempotency/idempotency.ts',
-        find: 'owner && !isSameInstance(owner, instance) && (await instance.lives(owner))',
-        replace: 'false',
-      },
-    ],
-    files: [NAMES],
-  },
-  {
-    tie: 'running names',
-    name: 'a claim does not ride with its hold',
-    patches: [
-      {
-        file: 'src/money/key-funding.ts',
-        find: 'claim ? { ...request, also: [claim.claim(request.id)] } : request',
-        replace: 'request',
-      },
-    ],
-    files: [NAMES],
-  },
-  {
-    tie: 'versions',
-    name: 'keys do not follow their news',
-    patches: [
-      {
-        file: 'src/access/keys.ts',
-        find: "store.news.on('keys', async () => {",
-        replace: "store.news.on('keys', async () => {\n      if (this.#isOpen) return;",
-      },
-    ],
-    files: ['test/instances/copies.test.ts', SEEDS],
-  },
-  {
-    tie: 'starts that repair',
-    name: 'a sweep does not wait for owners',
-    patches: [
-      { file: 'src/server/sweep.ts', find: 'if (clock() - this.#since < graceMs) return;', replace: 'clock();' },
-    ],
-    files: [SWEEP],
-  },
+  mutant(
+    'IDs of a process',
+    'all instances give the IDs of one slot',
+    [STOPPED],
+    inFile(IDS, 'idAt(Math.floor(now())) + slot', 'idAt(Math.floor(now()))'),
+    inFile(IDS, 'last - (last % ID_SLOTS) + slot', 'last - (last % ID_SLOTS)'),
+  ),
+  mutant(
+    'funds by a counter of the process',
+    'a fund is known by the number of its making',
+    [BUDGETS, SEEDS],
+    inFile(
+      'src/ledger/drawn-fund.ts',
+      'this.key = `budget/${generation}/${starts}/${subject}`;',
+      'this.key = `budget/${generation}/${starts}/${subject}/${Math.random()}`;',
+    ),
+  ),
+  mutant(
+    'running names in a heap',
+    'a run of another instance is taken for one that was lost',
+    [NAMES],
+    inFile(
+      'src/access/idempotency/idempotency.ts',
+      'owner && !isSameInstance(owner, instance) && (await instance.lives(owner))',
+      'false',
+    ),
+  ),
+  mutant(
+    'running names in a heap',
+    'a claim does not ride with its hold',
+    [NAMES],
+    inFile('src/money/key-funding.ts', 'claim ? { ...request, also: [claim.claim(request.id)] } : request', 'request'),
+  ),
+  mutant(
+    'one number for all news',
+    'keys do not follow their news',
+    [COPIES, SEEDS],
+    inFile(
+      'src/access/keys.ts',
+      "store.news.on('keys', async () => {",
+      "store.news.on('keys', async () => {\n      if (this.#isOpen) return;",
+    ),
+  ),
+  mutant(
+    'one number for all news',
+    'the blocklist does not follow its news',
+    [COPIES],
+    inFile('src/payments/blocklist.ts', "news.on('wallets', () => this.read())", "news.on('wallets', () => {})"),
+  ),
+  mutant(
+    'readings without an age',
+    'a copy of the keys says that it is new',
+    ['test/instances/copies-law.test.ts', 'test/access', 'test/http/keyless.test.ts'],
+    inFile('src/access/keys.ts', "this.#store.news.ageOf('keys')", '0'),
+  ),
+  mutant(
+    'a start repairs',
+    'a sweep does not wait for owners that may come back',
+    [SWEEP],
+    inFile('src/server/sweep.ts', 'if (clock() - this.#since < graceMs) return;', 'clock();'),
+  ),
+  mutant(
+    'the hold tells its own sum',
+    'a settlement tells what the hold has reckoned',
+    [LATE, SEEDS],
+    inFile(
+      'src/ledger/hold.ts',
+      'const settlement = settlementOf(result);\n      answer.resolve(settlement);',
+      'const { overrun } = settlementOf(result);\n      const settlement = { charged: this.#sum.charged, overrun };\n      answer.resolve(settlement);',
+    ),
+  ),
+  mutant(
+    'a greater number is later',
+    'a reader takes the last place for one behind which nothing appears',
+    ['test/instances/hostile/out-of-order.test.ts'],
+    inFile(
+      'test/store/memory/books/journal.ts',
+      'this.#pending === null ? this.#place : this.#pending - 1',
+      'this.#place',
+    ),
+  ),
+  mutant(
+    'one policy at a time',
+    'the policy that is read last has the limit, and not the newest',
+    [POLICIES],
+    inFile('src/ledger/policy-terms.ts', 'rank: known });', 'rank: 1 });'),
+  ),
+  mutant(
+    'owners on the paper only',
+    'all that is open belongs to the living',
+    [STOPPED, LATE, SEEDS],
+    inFile('test/store/memory/books/readings.ts', 'closing === null && this.#dead.has(nameOf(owner))', 'false'),
+  ),
 ];
